@@ -1,9 +1,14 @@
 """gbuq: uncertainty in gradient-boosted and other tree ensembles, usable without the app."""
 
-from gbuq_core.numba_cache import drop_stale_kernels, ensure_writable_cache
+from gbuq_core.numba_cache import (
+    do_without_cache_when_full,
+    drop_stale_kernels,
+    ensure_writable_cache,
+)
 
 ensure_writable_cache()  # both before any kernel is decorated
 drop_stale_kernels()
+do_without_cache_when_full()
 
 from gbuq_core.boosting import (  # noqa: E402
     BoostedEnsembleClassifier,
@@ -16,6 +21,7 @@ from gbuq_core.boosting import (  # noqa: E402
 from gbuq_core.calibration import CalibratedRegressor  # noqa: E402
 from gbuq_core.distribution import Distribution  # noqa: E402
 from gbuq_core.experiments.seeds import count_verdicts, run_over_seeds  # noqa: E402
+from gbuq_core.given_models import GivenModel, read_model  # noqa: E402
 from gbuq_core.ibug import IBUGRegressor  # noqa: E402
 from gbuq_core.loading import load  # noqa: E402
 from gbuq_core.macau import MacauClassifier, MacauRegressor  # noqa: E402
@@ -51,6 +57,7 @@ __all__ = [
     "BoostedEnsembleRegressor",
     "CalibratedRegressor",
     "Distribution",
+    "GivenModel",
     "IBUGRegressor",
     "MacauClassifier",
     "MacauRegressor",
@@ -76,6 +83,7 @@ __all__ = [
     "make_spiral",
     "make_step",
     "make_tails",
+    "read_model",
     "run_over_seeds",
     "sample_mixture",
     "scorer",

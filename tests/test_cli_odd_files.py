@@ -1,5 +1,6 @@
 """Odd names, encodings, devices and targets on the command line: one sentence, exit code 2."""
 
+import os
 import sqlite3
 
 import numpy as np
@@ -44,6 +45,28 @@ def test_a_device_without_an_end_is_read_up_to_the_limit(monkeypatch, capsys, tm
     for module in (separated_text, files):
         monkeypatch.setattr(module, "MAX_FILE_BYTES", 10_000)
     assert "more than" in refusal(capsys, "/dev/zero", "--out", tmp_path / "out.csv")
+
+
+def test_a_pipe_is_not_replaced_by_a_file(train, tmp_path, capsys):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    linked = tmp_path / "linked.csv"
+    linked.symlink_to(pipe)
+    for out in (pipe, linked):
+        assert "device or a pipe" in refusal(capsys, train, "--out", out)
+    assert pipe.is_fifo()
+    assert linked.is_symlink()
+
+
+@pytest.mark.parametrize("out", ["-", "/dev/stdout"])
+def test_rows_go_to_the_standard_output_and_words_do_not(train, tmp_path, capsysbinary, out):
+    path = tmp_path / "out.csv"
+    assert main(["score", str(train), "--out", str(path), *FAST]) == 0
+    capsysbinary.readouterr()
+    assert main(["score", str(train), "--out", out, *FAST]) == 0
+    written, said = capsysbinary.readouterr()
+    assert written == path.read_bytes()
+    assert b"On rows held out" in said
 
 
 def test_text_in_the_target_of_the_second_file_is_reported(train, tmp_path, capsys):

@@ -1,18 +1,12 @@
-"""What the commands of `gbuq` share: a parser, how a table is read, progress, the file written."""
+"""The options of a table, which all commands that read one share, and how it is read."""
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-import tempfile
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any
 
-from gbuq_core.errors import InvalidParameter, TableError
-from gbuq_core.jobs import JobRunner
-from gbuq_core.presentation import shown
+from gbuq_core.errors import InvalidParameter
 from gbuq_core.tables import (
     ReadOptions,
     Schema,
@@ -26,19 +20,13 @@ from gbuq_core.tables import (
 from gbuq_core.tables.scaling import SCALES
 from gbuq_core.tables.splitting import SPLITS
 
-BAD_INPUT = 2
-_LOOK_SECONDS = 0.2  # between two looks at the progress
 _DELIMITERS = {"\\t": "\t", "tab": "\t", "space": " "}
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are one sentence, like all others."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print a complaint and leave."""
-        sentence = message[:1].upper() + message[1:].rstrip(".")
-        print(f"{sentence}; see --help.", file=sys.stderr)
-        raise SystemExit(BAD_INPUT)
+def add_table(add: Callable[..., Any], needs_target: bool = True) -> None:
+    """The arguments that name the table to learn from and its target."""
+    add("train", metavar="TRAIN", nargs="?", help="the file to learn from; none with --sql")
+    add("--target", required=needs_target, metavar="NAME", help="the column to predict")
 
 
 def add_reading(add: Callable[..., Any]) -> None:
@@ -63,13 +51,7 @@ def add_reading(add: Callable[..., Any]) -> None:
         "numeric, category, date, identifier or text")  # fmt: skip
     add("--missing", action="append", default=[], metavar="NAME=VALUES",
         help="values that mean missing in a column, with commas between them")  # fmt: skip
-    add(
-        "--delimiter",
-        help="between two cells of a text file, also tab or space; default: decided by the file",
-    )
-    add("--decimal", choices=[".", ","], help="the decimal mark; default: decided by the file")
-    add("--encoding", help="such as utf-8 or cp1252; default: decided by the file")
-    add("--header", choices=["yes", "no"], help="whether the first row names the columns")
+    add_format(add)
     add(
         "--sql",
         metavar="QUERY",
@@ -77,7 +59,6 @@ def add_reading(add: Callable[..., Any]) -> None:
     )
     add("--url", metavar="URL", help="of the database, as SQLAlchemy writes it, such as "
         "sqlite:///rows.db")  # fmt: skip
-    add("--sheet", metavar="NAME", help="of an Excel file; default: the first one")
     add("--split", choices=SPLITS, default=ScorePlan().split, help="how rows are held out: one by "
         "one, by groups that stay together, or in the order of time (each row is judged by a model "
         "of earlier rows); default: %(default)s")  # fmt: skip
@@ -86,6 +67,18 @@ def add_reading(add: Callable[..., Any]) -> None:
     add("--scale", choices=SCALES, default=ScorePlan().scale, help="on which a regression learns "
         "its target; log is for positive targets with a long tail; predictions and scores are in "
         "units of the target either way; default: %(default)s")  # fmt: skip
+
+
+def add_format(add: Callable[..., Any]) -> None:
+    """Options of how a file is read."""
+    add(
+        "--delimiter",
+        help="between two cells of a text file, also tab or space; default: decided by the file",
+    )
+    add("--decimal", choices=[".", ","], help="the decimal mark; default: decided by the file")
+    add("--encoding", help="such as utf-8 or cp1252; default: decided by the file")
+    add("--header", choices=["yes", "no"], help="whether the first row names the columns")
+    add("--sheet", metavar="NAME", help="of an Excel file; default: the first one")
 
 
 def read(options: argparse.Namespace) -> Table:
@@ -104,20 +97,23 @@ def reading_of(options: argparse.Namespace) -> ReadOptions:
 
 def edited_schema(table: Table, options: argparse.Namespace) -> Schema:
     """What was concluded about the columns, with the user's corrections."""
+    return edit_schema(table, infer_schema(table), **edits_of(table, options))
+
+
+def edits_of(table: Table, options: argparse.Namespace) -> dict[str, Any]:
+    """The user's corrections, as `gbuq_core.tables.edit_schema` takes them."""
     missing = dict(_given(table, text, "--missing") for text in options.missing)
-    return edit_schema(
-        table,
-        infer_schema(table),
-        kinds={
+    return {
+        "kinds": {
             **dict.fromkeys(options.category, "category"),
             **dict(_given(table, text, "--kind") for text in options.kind),
         },
-        used={**dict.fromkeys(options.drop, False), **dict.fromkeys(options.use, True)},
-        missing_values={
+        "used": {**dict.fromkeys(options.drop, False), **dict.fromkeys(options.use, True)},
+        "missing_values": {
             name: [value.strip() for value in values.split(",") if value.strip()]
             for name, values in missing.items()
         },
-    )
+    }
 
 
 def _given(table: Table, text: str, option: str) -> tuple[str, str]:
@@ -144,77 +140,15 @@ def sort_inputs(options: argparse.Namespace) -> None:
         raise InvalidParameter("There is no table to learn from: give TRAIN, or --sql and --url.")
 
 
+def check_target(options: argparse.Namespace) -> None:
+    """Refuse a fit without a target, where the parser could not."""
+    if options.target is None:
+        raise InvalidParameter("There is no column to predict: give --target.")
+
+
 def check_split(options: argparse.Namespace) -> None:
     """Refuse a split without its column, and a column without a split."""
     if options.split == "random" and options.split_column is not None:
         raise InvalidParameter("--split-column goes with --split group or --split time.")
     if options.split != "random" and options.split_column is None:
         raise InvalidParameter(f"--split {options.split} needs a column: give --split-column.")
-
-
-def check_out(out: Path, inputs: Sequence[str | Path | None]) -> None:
-    """Refuse an output that cannot be written or that is one of the inputs, before any work."""
-    if not out.parent.is_dir():
-        raise InvalidParameter(f"There is no directory {out.parent}: create it or choose another.")
-    try:
-        out.lstat()
-    except FileNotFoundError:
-        pass  # the usual case
-    except OSError as error:
-        raise InvalidParameter(
-            f"{shown(out.name)} cannot be written ({error.strerror}): choose another output."
-        ) from None
-    if out.is_dir():
-        raise InvalidParameter(f"{out} is a directory: give the name of a file.")
-    for name in inputs:
-        if name is not None and _is_same_file(out, name):
-            raise InvalidParameter(
-                f"{out} is an input file and would be overwritten: choose another output."
-            )
-    if not os.access(out if out.exists() else out.parent, os.W_OK):
-        raise InvalidParameter(f"{out} cannot be written: check its permissions.")
-
-
-def _is_same_file(out: Path, name: str | Path) -> bool:
-    try:
-        return out.samefile(name)
-    except OSError:  # one of them does not exist, or cannot; reading it will tell
-        return False
-
-
-def watched(run: Any, show: bool) -> Any:
-    """Run a job, with a line of progress if ``show``; Ctrl-C stops it between two kernel chunks."""
-    job = JobRunner().want("command line", "table", run)
-    try:
-        while not job.wait(_LOOK_SECONDS):
-            if show:
-                print(f"\rTraining and scoring: {job.fraction:4.0%}", end="", file=sys.stderr)
-    except KeyboardInterrupt:
-        job.stop()
-        job.wait(10)
-        raise
-    finally:
-        if show:
-            print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
-    return job.result()
-
-
-def write_file(out: Path, data: bytes) -> None:
-    """Write a whole file or none."""
-    try:
-        # Not named after OUT, whose name may be as long as names can be.
-        with tempfile.NamedTemporaryFile(dir=out.parent, prefix=".gbuq-", delete=False) as new:
-            new.write(data)
-        os.chmod(new.name, 0o666 & ~_umask())
-        os.replace(new.name, out)
-    except OSError as error:
-        raise TableError(
-            f"{out} cannot be written ({error.strerror}): choose another output."
-        ) from None
-
-
-def _umask() -> int:
-    """The permissions that new files must not have; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

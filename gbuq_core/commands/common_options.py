@@ -1,0 +1,48 @@
+"""The options that several commands share, besides those of a table."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from gbuq_core.commands.outputs import is_standard_output
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.tables import ScorePlan
+
+
+def add_common(add: Callable[..., Any], *, trains: bool = True) -> None:
+    """Options of every command that prints a result; ``trains`` adds those of a fit."""
+    if trains:
+        add("--seed", type=int, default=ScorePlan().seed, metavar="N", help="of all random "
+            "choices: one seed gives the same numbers on any number of threads; default: "
+            "%(default)s")  # fmt: skip
+        add("--jobs", type=int, metavar="N", help="threads; all cores by default")
+    add("--config", metavar="FILE", help="a TOML file whose table of this command's name holds "
+        "options, such as trees = 300; options on the line win")  # fmt: skip
+    add("--json", action="store_true", help="print the result as one JSON object to the standard "
+        "output, and everything else to the standard error")  # fmt: skip
+    quiet = "no progress and no notices" if trains else "no notices"
+    add("--quiet", action="store_true", help=quiet)
+
+
+def shows_progress(options: argparse.Namespace) -> bool:
+    """Whether somebody looks at the standard error, where progress is told."""
+    return sys.stderr.isatty() and not options.quiet
+
+
+def check_json(options: argparse.Namespace) -> None:
+    """Refuse two results on the standard output."""
+    if options.json and options.out is not None and is_standard_output(Path(options.out)):
+        raise InvalidParameter(
+            "--json and --out both write to the standard output: name a file for --out."
+        )
+
+
+def say_notes(notices: Iterable[str], options: argparse.Namespace) -> None:
+    """Notices on the standard error, one a line."""
+    if not options.quiet:
+        for notice in notices:
+            print(f"Note: {notice}", file=sys.stderr)

@@ -1,0 +1,163 @@
+"""`gbuq compare`: train several methods on a table and print their scores on the same rows."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from gbuq_core.commands.cluster_options import add_cluster, workers
+from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
+from gbuq_core.commands.json_output import print_json
+from gbuq_core.commands.outputs import check_out, write_file
+from gbuq_core.commands.table_options import (
+    add_reading,
+    add_table,
+    check_split,
+    edited_schema,
+    read,
+    sort_inputs,
+)
+from gbuq_core.commands.text_table import print_columns
+from gbuq_core.commands.watching import watched
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.jobs import Job
+from gbuq_core.presentation import short
+from gbuq_core.tables import (
+    MethodComparison,
+    ScorePlan,
+    Table,
+    compare_methods,
+    describe_comparison,
+    to_csv_bytes,
+)
+from gbuq_core.tables.comparing import MOST_METHODS, compared_methods, write_cell
+from gbuq_core.tables.database import sqlite_path
+
+_DESCRIPTION = """\
+Train up to four methods on TRAIN and print their scores on the same held-out rows, each with its
+standard error, and which of them are not told apart: the 95 % interval of the difference on the
+same rows contains 0. Rows are held out as by the command score. A method that fails is named, and
+the others are compared without it.
+"""
+
+
+def add_compare(commands: Any) -> None:
+    """The command `compare`."""
+    compare = commands.add_parser(
+        "compare",
+        help="compare up to four methods on the same rows of a table",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = compare.add_argument
+    add_table(add)
+    add("--methods", required=True, metavar="LIST",
+        help=f"one to {MOST_METHODS}, with commas between them, of "
+        f"{', '.join(method.key for method in compared_methods() if method.predicts)}")  # fmt: skip
+    add("--reference", metavar="METHOD",
+        help="what the others are compared with; default: the best in each score")  # fmt: skip
+    add("--out", metavar="OUT", help="also write all numbers to this CSV file")
+    add_reading(add)
+    plan = ScorePlan()
+    add("--trees", type=int, metavar="N", help="a model of boosted ensembles; other methods keep "
+        "their own; default: 300 where gbuq score would train five independent models, else "
+        f"{plan.trees}")  # fmt: skip
+    add("--members", type=int, metavar="N", help="of an independent ensemble; default: 5 where "
+        f"gbuq score would train independent models, else {plan.members}")  # fmt: skip
+    add("--depth", type=int, metavar="N",
+        help="of a boosted tree; default: 6, or 4 with more than 200 features")  # fmt: skip
+    add("--learning-rate", type=float, metavar="X",
+        help="of boosted ensembles; default: 0.1, or 0.05 for cyclical methods")  # fmt: skip
+    add("--stopping", choices=["two_clocks", "none"], default="two_clocks",
+        help="of boosted ensembles; default: %(default)s")  # fmt: skip
+    add_cluster(add)
+    add_common(add)
+    compare.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read a table, compare methods on it, and print what came out."""
+    check_json(options)
+    out = None if options.out is None else Path(options.out)
+    if options.sql and options.train:
+        raise InvalidParameter("With --sql, compare takes no file: leave TRAIN out.")
+    options.new = None
+    sort_inputs(options)
+    if out is not None:
+        check_out(out, [options.train, options.sql and sqlite_path(options.url)])
+    check_split(options)
+    keys = [key.strip() for key in options.methods.split(",") if key.strip()]
+    plan = ScorePlan(
+        n_trees=options.trees,
+        n_members=options.members,
+        depth=options.depth,
+        learning_rate=options.learning_rate,
+        stopping=None if options.stopping == "none" else options.stopping,
+        seed=options.seed,
+        n_jobs=options.jobs,
+        split=options.split,
+        split_column=options.split_column,
+        scale=options.scale,
+    )
+
+    def run(job: Job) -> tuple[Table, MethodComparison]:
+        table = read(options)
+        found = compare_methods(
+            table, options.target, keys, task=options.task, schema=edited_schema(table, options),
+            plan=plan, reference=options.reference,
+        )  # fmt: skip
+        return table, found
+
+    with workers(options) as there:
+        table, found = watched(run, shows_progress(options), there)
+    say_notes(table.notices, options)
+    if found.scores and out is not None:
+        write_file(out, to_csv_bytes(found.frame()))
+    if options.json:
+        print_json(_record(found))
+    else:
+        _print_comparison(found)
+
+
+def _record(found: MethodComparison) -> dict[str, Any]:
+    """The comparison for a program to read."""
+    scores = [{"key": score.key, "label": score.label, "unit": score.unit or "share"}
+              for score in found.scores]  # fmt: skip
+    methods = [
+        {
+            "method": method.key,
+            "label": method.label,
+            "seconds": method.seconds,
+            "error": method.error,
+            "scores": method.scores,
+            "differences": method.differences,
+        }
+        for method in found.methods
+    ]
+    return {
+        "rows": found.n_rows,
+        "scores": scores,
+        "methods": methods,
+        "best": found.best,
+        "reference": found.reference,
+        "words": describe_comparison(found),
+    }
+
+
+def _print_comparison(found: MethodComparison) -> None:
+    """The table of scores and what they say to stdout; methods that failed to stderr."""
+    heads = [f"{s.label}{f' ({s.unit})' if s.unit else ''}" for s in found.scores]
+    lines = [["Method", *heads, "Seconds"]]
+    for method in found.methods:
+        if method.error:
+            print(method.error, file=sys.stderr)
+            continue
+        cells = [write_cell(found, method, score) for score in found.scores]
+        lines.append([method.label, *cells, short(method.seconds, 2)])
+    if found.n_rows:
+        print_columns(lines)
+        print(f"{found.n_rows:,} held-out rows, the same for all; \u00b1 is one standard error "
+              "over rows, brackets hold 95 % bands.")  # fmt: skip
+    print("\n".join(describe_comparison(found)))

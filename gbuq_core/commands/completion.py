@@ -1,0 +1,56 @@
+"""`gbuq completion`: the script that lets a shell complete commands, options and files."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from gbuq_core.errors import MissingPackage
+
+SHELLS = ("bash", "zsh", "fish", "tcsh", "powershell")
+_FILES = ("train", "new", "file", "out", "next", "config", "project", "model")
+
+_DESCRIPTION = """\
+Print a script that completes the commands, options and files of gbuq with the Tab key. The script
+is fixed text: no Python starts when Tab is pressed. Print it again after an update of gbuq.
+
+  bash: gbuq completion bash > ~/.local/share/bash-completion/completions/gbuq
+  zsh:  gbuq completion zsh > DIR/_gbuq, with DIR one of $fpath
+  fish: gbuq completion fish > ~/.config/fish/completions/gbuq.fish
+"""
+
+
+def add_completion(commands: Any) -> None:
+    """The command `completion`."""
+    completion = commands.add_parser(
+        "completion",
+        help="print a script for completion with the Tab key",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    completion.add_argument("shell", choices=SHELLS, help="the shell that will read it")
+    completion.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the script."""
+    try:
+        import shtab
+    except ImportError:
+        raise MissingPackage(
+            "Completion needs the package shtab: install it with pip install shtab."
+        ) from None
+    parser: argparse.ArgumentParser = options.parser
+    parser.prog = "gbuq"
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                _complete_files(command, shtab.FILE)
+    print(shtab.complete(parser, shell=options.shell))
+
+
+def _complete_files(command: argparse.ArgumentParser, kind: Any) -> None:
+    """Mark the arguments that are names of files."""
+    for action in command._actions:
+        if action.dest in _FILES:
+            action.complete = kind  # type: ignore[attr-defined]

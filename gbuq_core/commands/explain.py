@@ -1,0 +1,171 @@
+"""`gbuq explain`: one row of a table, as the page "Your data" tells it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import numpy as np
+
+from gbuq_core.commands.common_options import add_common, say_notes, shows_progress
+from gbuq_core.commands.given_model import add_given, explain_given
+from gbuq_core.commands.json_output import print_json
+from gbuq_core.commands.model_options import add_intervals, add_members, add_model
+from gbuq_core.commands.score_words import plan_record
+from gbuq_core.commands.scored_table import Asked, add_unfamiliar, check_fit, score_as_asked
+from gbuq_core.commands.table_options import add_reading, add_table, sort_inputs
+from gbuq_core.commands.text_table import print_columns, printable
+from gbuq_core.commands.watching import watched
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.jobs import Job
+from gbuq_core.presentation import counted, percent, short
+from gbuq_core.reports.pictures import KINDS, Shown, in_unit
+from gbuq_core.reports.row import (
+    describe_row,
+    feature_value,
+    say_members,
+    say_parts,
+    say_unfamiliarity,
+)
+from gbuq_core.tables import EFFECT_MEANING, ColumnEffect, RowExplanation, explain_row
+from gbuq_core.validation import check_number
+
+_MOST_COLUMNS = 10  # as on the page
+_DESCRIPTION = """\
+Score a table as gbuq score does, and explain one row: what it is predicted as and how sure that is,
+what the members say, how much each column adds to its uncertainty, where its values lie among the
+training rows, and how unfamiliar it is. With NEW, it is a row of the second file.
+
+With --model, nothing is trained: the training rows in the same leaves are listed, and how much each
+column adds to the row's novelty.
+"""
+
+
+def add_explain(commands: Any) -> None:
+    """The command `explain`."""
+    explain = commands.add_parser(
+        "explain", help="tell why one row is uncertain", description=_DESCRIPTION
+    )
+    add = explain.add_argument
+    add_table(add)
+    add("new", metavar="NEW", nargs="?", help="a second file, whose row is explained")
+    add("--row", required=True, type=int, metavar="N", help="its number in the file, from 1")
+    add("--by", choices=KINDS, default="total", help="which uncertainty orders the columns; "
+        "default: %(default)s")  # fmt: skip
+    add("--unit", choices=["std", "variance"], default="std", help="of the uncertainties of a "
+        "regression; effects of columns are variances; default: %(default)s")  # fmt: skip
+    add_reading(add)
+    add_given(add)
+    add_model(add)
+    add_members(add)
+    add_intervals(add)
+    add_unfamiliar(add)
+    add_common(add)
+    explain.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Score the table and print what is known about the row."""
+    sort_inputs(options)
+    check_number("--row", options.row, 1, integer=True)
+    if options.model is not None:
+        explain_given(options)
+        return
+    plan = check_fit(options)
+
+    def work(job: Job) -> tuple[Asked, RowExplanation]:
+        asked = score_as_asked(options, plan)
+        n_rows = len(asked.scored.frame)
+        if options.row > n_rows:
+            raise InvalidParameter(
+                f"There is no row {options.row:,}: the file has {counted(n_rows, 'row')}."
+            )
+        return asked, explain_row(asked.scored, options.row - 1)
+
+    asked, explained = watched(work, show=shows_progress(options))
+    shown = in_unit(asked.scored, options.unit)
+    if options.json:
+        print_json(_record(asked, explained, shown, options))
+        return
+    say_notes(dict.fromkeys((*asked.warned, *asked.scored.notices)), options)
+    _tell(asked, explained, shown, options)
+
+
+def _ordered(explained: RowExplanation, by: str) -> list[ColumnEffect]:
+    return sorted(explained.effects, key=lambda effect: -abs(getattr(effect, by)))
+
+
+def _words(asked: Asked, explained: RowExplanation, shown: Shown) -> list[str]:
+    """The row in sentences."""
+    scored, row = asked.scored, explained.row
+    told = describe_row(scored, shown, explained, row, say_unfamiliarity(scored, row))
+    found = [told, say_members(explained), say_parts(scored, row)]
+    return [printable(sentence) for sentence in found if sentence]
+
+
+def _tell(
+    asked: Asked, explained: RowExplanation, shown: Shown, options: argparse.Namespace
+) -> None:
+    """Sentences, and the columns that matter most."""
+    print(f"Row {explained.row + 1:,}")
+    print("\n".join(_words(asked, explained, shown)))
+    effects = _ordered(explained, options.by)
+    unit = "nats" if explained.classes else "variance"
+    head = ("Column", "Value", "Place", *(f"{kind.capitalize()} ({unit})" for kind in KINDS))
+    lines = [
+        (
+            printable(effect.column),
+            printable(effect.value),
+            _place(effect),
+            *(short(getattr(effect, kind), sign="+") for kind in KINDS),
+        )
+        for effect in effects[:_MOST_COLUMNS]
+    ]
+    print_columns([head, *lines])
+    if len(effects) > _MOST_COLUMNS:
+        print(f"{_MOST_COLUMNS} of {len(effects):,} columns are listed; --json has all.")
+    if not options.quiet:
+        print(EFFECT_MEANING)
+
+
+def _place(effect: ColumnEffect) -> str:
+    """Where a value lies among the training rows."""
+    note = feature_value(effect).note
+    if note:
+        return note
+    if np.isfinite(effect.percentile):
+        return f"above {percent(effect.percentile / 100.0, 0)} of the training rows"
+    return f"as in {percent(effect.share / 100.0, 0)} of the training rows"
+
+
+def _record(
+    asked: Asked, explained: RowExplanation, shown: Shown, options: argparse.Namespace
+) -> dict[str, Any]:
+    """What is known about the row, for a program to read."""
+    scored, row = asked.scored, explained.row
+    target, truth = scored.training.target, scored.scored.y[row]
+    known: Any = None if np.isnan(truth) else float(truth)
+    if target.classes and known is not None:
+        known = target.classes[int(known)]
+    found = scored.unfamiliarity
+    return {
+        "row": row + 1,
+        "target": target.name,
+        "task": target.task,
+        "prediction": scored.frame["prediction"].iloc[row],
+        "true_value": known,
+        "uncertainty": {kind: float(getattr(explained.uncertainty, kind)[0]) for kind in KINDS},
+        "unit": "nats" if target.classes else "variance",
+        "members": {
+            "mean": explained.member_loc,
+            "std": explained.member_scale,
+            "probabilities": explained.member_probabilities,
+        },
+        "classes": explained.classes,
+        "effects": _ordered(explained, options.by),
+        "unfamiliarity": None if found is None else float(found.rows.score[row]),
+        "words": _words(asked, explained, shown),
+        "plan": plan_record(scored.plan),
+        "notices": scored.notices,
+        "warnings": asked.warned,
+    }

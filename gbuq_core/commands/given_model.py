@@ -1,0 +1,185 @@
+"""`--model FILE`: a model that exists already, in place of one that is trained."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from gbuq_core.commands.common_options import shows_progress
+from gbuq_core.commands.json_output import print_json
+from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
+from gbuq_core.commands.score_words import scores_record
+from gbuq_core.commands.table_options import edited_schema, read, reading_of, sort_inputs
+from gbuq_core.commands.text_table import print_columns, printable
+from gbuq_core.commands.watching import watched
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.given_models import read_model
+from gbuq_core.jobs import Job
+from gbuq_core.presentation import counted, percent
+from gbuq_core.tables import (
+    GivenExplanation,
+    GivenTable,
+    ScorePlan,
+    describe_given,
+    explain_with_model,
+    read_table,
+    score_with_model,
+    to_csv_bytes,
+    to_parquet_bytes,
+)
+from gbuq_core.tables.database import sqlite_path
+from gbuq_core.tables.intervals import check_level
+
+# What says how to train or how to hold rows out, with the value that it has unless it is given.
+_OF_TRAINING = {
+    "method": ScorePlan().method, "engine": ScorePlan().engine, "split": ScorePlan().split,
+    "scale": ScorePlan().scale, "conformal": False,
+    **dict.fromkeys(
+        (
+            "ensemble", "members", "trees", "folds", "depth", "learning_rate", "stopping",
+            "truncation_step", "truncation_start", "cycle_length", "burn_in", "most_members",
+            "split_column", "next", "scheduler", "cluster",
+        )
+    ),
+}  # fmt: skip
+
+
+def add_given(add: Callable[..., Any]) -> None:
+    """The options of a given model."""
+    add("--model", metavar="FILE", help="use this model instead of training one: CatBoost (cbm or "
+        "JSON), LightGBM (text) or XGBoost (JSON or UBJ), trained on TRAIN")  # fmt: skip
+    add("--neighbors", type=int, metavar="K", help="with --model: how many training rows give "
+        "IBUG's scale; chosen by default")  # fmt: skip
+
+
+def score_given(options: argparse.Namespace) -> None:
+    """Score a table by a given model, write it, and say how good the model is."""
+    out = Path(options.out)
+    inputs = [options.train, options.new, options.model]
+    sort_inputs(options)
+    check_out(out, [*inputs, options.sql and sqlite_path(options.url)])
+    found = watched(partial(judge, options), show=shows_progress(options))
+    as_bytes = to_parquet_bytes if out.suffix.lower() == ".parquet" else to_csv_bytes
+    write_file(out, as_bytes(found.frame))
+    if options.json:
+        print_json(_record(found, options))
+    elif not options.quiet:
+        _report(found, options)
+
+
+def explain_given(options: argparse.Namespace) -> None:
+    """Tell where a given model's prediction for one row comes from."""
+
+    def work(job: Job) -> tuple[GivenTable, GivenExplanation]:
+        found = judge(options, job)
+        if options.row > len(found.frame):
+            raise InvalidParameter(
+                f"There is no row {options.row:,}: the file has {counted(len(found.frame), 'row')}."
+            )
+        return found, explain_with_model(found, options.row - 1)
+
+    found, explained = watched(work, show=shows_progress(options))
+    if options.json:
+        print_json(
+            {
+                "row": options.row,
+                "prediction": found.frame["prediction"].iloc[explained.row],
+                "neighbours": [
+                    {"row": near.row + 1, "target": near.target, "cells": dict(near.cells)}
+                    for near in explained.neighbours
+                ],
+                "novelty_shares": dict(explained.novelty_shares),
+                "words": explained.sentences,
+                "warnings": found.warnings,
+                "notices": found.notices,
+            }
+        )
+        return
+    for name, sentences in (("Warning", found.warnings), ("Note", found.notices)):
+        for sentence in () if options.quiet else sentences:
+            print(f"{name}: {sentence}", file=sys.stderr)
+    print("\n".join(printable(sentence) for sentence in explained.sentences))
+    if explained.neighbours:
+        names = [name for name, _ in explained.neighbours[0].cells]
+        target = found.scored.training.target.name
+        head = ("Training row", target, *names)
+        lines = [
+            (f"{near.row + 1:,}", near.target, *(cell for _, cell in near.cells))
+            for near in explained.neighbours
+        ]
+        print_columns([tuple(map(printable, line)) for line in (head, *lines)])
+    if explained.novelty_shares:
+        print_columns(
+            [
+                ("Column", "Share of the novelty"),
+                *((printable(name), percent(share, 0)) for name, share in explained.novelty_shares),
+            ]
+        )
+
+
+def judge(options: argparse.Namespace, job: Job) -> GivenTable:
+    """The rows of a table, or of a second file, judged by the model of ``--model``."""
+    _check_options(options)
+    model = read_model(options.model)
+    table = read(options)
+    new = getattr(options, "new", None)
+    return score_with_model(
+        table,
+        options.target,
+        model,
+        task=options.task,
+        schema=edited_schema(table, options),
+        new=None if new is None else read_table(new, options=reading_of(options), to_score=True),
+        n_neighbors=options.neighbors,
+        level=options.level,
+    )
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    """Refuse what trains a model, before any work."""
+    for name, usual in _OF_TRAINING.items():
+        if getattr(options, name, usual) != usual:
+            raise InvalidParameter(
+                f"--{name.replace('_', '-')} does not go with --model, whose trees are used as "
+                "they are: leave it out."
+            )
+    check_level(options.level)
+
+
+def _record(found: GivenTable, options: argparse.Namespace) -> dict[str, Any]:
+    """What was done, for a program to read."""
+    scored, source = found.scored, found.matched.source
+    return {
+        "out": options.out,
+        "rows": len(found.frame),
+        "target": scored.training.target.name,
+        "task": scored.training.target.task,
+        "model": {
+            "library": found.matched.model.library, "trees": source.n_trees,
+            "columns": list(found.matched.columns), "neighbors": found.judge.n_neighbors_,
+        },
+        "scores_in_training": None if options.new else scores_record(scored.scores),
+        "new_scores": scores_record(scored.new_scores),
+        "added_columns": scored.added.names,
+        "warnings": list(found.warnings),
+        "notices": list(found.notices),
+        "seconds": scored.seconds,
+    }  # fmt: skip
+
+
+def _report(found: GivenTable, options: argparse.Namespace) -> None:
+    """Warnings and notices to stderr, scores to stdout unless the rows went there."""
+    to_rows = is_standard_output(Path(options.out))
+    say = partial(print, file=sys.stderr if to_rows else sys.stdout)
+    for sentence in found.warnings:
+        print(f"Warning: {sentence}", file=sys.stderr)
+    for sentence in found.notices:
+        print(f"Note: {sentence}", file=sys.stderr)
+    say(found.matched.model.summary)
+    if found.scored.new_scores is not None or options.new is None:
+        say(describe_given(found))
+    say(f"Wrote {len(found.frame):,} rows to {options.out} in {found.scored.seconds:.1f} s.")

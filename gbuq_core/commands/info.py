@@ -1,0 +1,189 @@
+"""`gbuq info`: what is in a file: a table, a project or a saved model. Nothing is trained."""
+
+from __future__ import annotations
+
+import argparse
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from gbuq_core.commands.common_options import add_common, say_notes
+from gbuq_core.commands.json_output import print_json
+from gbuq_core.commands.score_words import plan_record
+from gbuq_core.commands.table_options import add_format, reading_of
+from gbuq_core.commands.text_table import print_columns, printable
+from gbuq_core.errors import InvalidParameter, ModelFileError
+from gbuq_core.model_files.archive import read_archive
+from gbuq_core.model_files.contents import errors_as_damage, read_bytes, read_classes
+from gbuq_core.presentation import counted, format_bytes, shown
+from gbuq_core.projects import describe_project, open_project
+from gbuq_core.tables import Column, infer_schema, infer_task, read_table, suggest_target
+
+# The members that tell our archives from a workbook.
+_OF_MODEL, _OF_PROJECT = "header.json", "project.json"
+_MOST_LISTED = 20
+# The kinds that were saved before others had a name of their own.
+_BOOSTED = {"regressor": "BoostedEnsembleRegressor", "classifier": "BoostedEnsembleClassifier"}
+_DESCRIPTION = """\
+Tell what is in a file: of a table its rows, its columns and how they would be used; of a project
+its table, target, models and scores; of a saved model its kind, features and settings. Nothing is
+trained, and no part of the file is executed.
+"""
+
+
+def add_info(commands: Any) -> None:
+    """The command `info`."""
+    info = commands.add_parser("info", help="tell what is in a file", description=_DESCRIPTION)
+    add = info.add_argument
+    add("file", metavar="FILE", help="a table, a project or a saved model")
+    add_format(add)
+    add_common(add, trains=False)
+    info.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print what the file holds."""
+    path = Path(options.file)
+    if not path.exists():
+        raise InvalidParameter(f"There is no file {shown(path.name)}: check its name.")
+    members = _members_of(path)
+    if _OF_PROJECT in members:
+        _tell_project(path, options)
+    elif _OF_MODEL in members:
+        _tell_model(path, options)
+    else:
+        _tell_table(path, options)
+
+
+def _members_of(path: Path) -> set[str]:
+    """The names in an archive; none of another file."""
+    try:
+        if not path.is_file() or not zipfile.is_zipfile(path):
+            return set()
+        with zipfile.ZipFile(path) as archive:
+            return set(archive.namelist())
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
+        return set()  # the reader of tables tells what is wrong with it
+
+
+def _tell_project(path: Path, options: argparse.Namespace) -> None:
+    """A project in its own sentences."""
+    project = open_project(path)
+    if options.json:
+        models = project.models
+        print_json(
+            {
+                "file": path.name,
+                "holds": "project",
+                "table": project.source.name,
+                "sha256": project.source.digest,
+                "rows": project.n_rows,
+                "columns": [_column(column) for column in project.schema.columns],
+                "target": project.target.name,
+                "task": project.target.task,
+                "classes": project.target.classes,
+                "plan": plan_record(project.plan),
+                "scores": None if models is None else models.scores,
+                "level": project.level,
+                "conformal": project.conformal,
+                "cohorts": project.cohorts,
+                "holds_rows": project.data is not None,
+                "written_by": project.written_by,
+                "words": describe_project(project),
+            }
+        )
+        return
+    print("\n".join(map(printable, describe_project(project))))
+
+
+def _tell_model(path: Path, options: argparse.Namespace) -> None:
+    """A saved model by its header; what it holds is checked but not made."""
+    content = read_bytes(path)
+    header, arrays = read_archive(content)
+    with errors_as_damage():
+        found = _model_of(header)
+    found.update(bytes=len(content), arrays=len(arrays))
+    if options.json:
+        print_json({"file": path.name, "holds": "model", **found})
+        return
+    kind, n_features = printable(found["kind"]), found["n_features"]
+    print(f"{path.name} holds a saved model ({kind}), {format_bytes(len(content))}.")
+    if n_features is not None:
+        told = f": {_some(found['features'])}" if found["features"] else ""
+        print(f"It reads {counted(n_features, 'feature')}{told}.")
+    if found["classes"]:
+        n_classes = counted(len(found["classes"]), "class", "classes")
+        print(f"It tells {n_classes} apart: {_some(found['classes'])}.")
+    for name, value in found["settings"].items():
+        print(f"  {printable(name)} = {printable(repr(value))}")
+
+
+def _some(names: list[Any]) -> str:
+    """The first of some names."""
+    more = ", ..." if len(names) > _MOST_LISTED else ""
+    return ", ".join(printable(name) for name in names[:_MOST_LISTED]) + more
+
+
+def _model_of(header: dict[str, Any]) -> dict[str, Any]:
+    """What a model's header says, the same names for every kind."""
+    kind = str(header["kind"])
+    names = [str(name) for name in header.get("feature_names") or []]
+    n_features = header.get("n_features", len(names) or None)
+    if n_features is not None and type(n_features) is not int:
+        raise ModelFileError("The model file is damaged (it has no number of features).")
+    settings = header.get("params") or {}
+    return {
+        "kind": _BOOSTED.get(kind, kind),
+        "n_features": n_features,
+        "features": names,
+        "classes": read_classes(header["classes"]).tolist() if header.get("classes") else [],
+        "settings": {str(name): value for name, value in dict(settings).items()},
+    }
+
+
+def _tell_table(path: Path, options: argparse.Namespace) -> None:
+    """A table by its columns, as they would be used without corrections."""
+    table = read_table(path, options=reading_of(options))
+    schema = infer_schema(table)
+    target = suggest_target(schema)
+    task, reason = infer_task(table, schema, target)
+    if options.json:
+        print_json(
+            {
+                "file": path.name,
+                "holds": "table",
+                "format": table.source.format,
+                "bytes": table.source.n_bytes,
+                "sha256": table.source.digest,
+                "rows": table.n_rows,
+                "columns": [_column(column) for column in schema.columns],
+                "suggested_target": target,
+                "task": task,
+                "notices": table.notices,
+            }
+        )
+        return
+    n_columns = counted(len(schema.columns), "column")
+    print(f"{path.name} holds a table: {counted(table.n_rows, 'row')} and {n_columns}, "
+          f"{format_bytes(table.source.n_bytes)}.")  # fmt: skip
+    head = ("Column", "Kind", "Missing", "Distinct", "Used", "Why")
+    lines = [
+        (printable(c.name), c.kind, f"{c.n_missing:,}", f"{c.n_distinct:,}",
+         "yes" if c.used else "no", printable(c.reason))
+        for c in schema.columns
+    ]  # fmt: skip
+    print_columns([head, *lines])
+    print(f"A likely target is {shown(target)} ({task}). {printable(reason)}")
+    say_notes(table.notices, options)
+
+
+def _column(column: Column) -> dict[str, Any]:
+    return {
+        "name": column.name,
+        "kind": column.kind,
+        "used": column.used,
+        "missing": column.n_missing,
+        "distinct": column.n_distinct,
+        "examples": column.examples,
+        "reason": column.reason,
+    }

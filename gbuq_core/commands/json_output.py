@@ -1,0 +1,49 @@
+"""Results as JSON that any reader takes: no NaN, no type of NumPy."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+def print_json(result: Mapping[str, Any]) -> None:
+    """Print one JSON object to the standard output."""
+    print(json_text(result))
+
+
+def json_text(result: Mapping[str, Any]) -> str:
+    """One JSON object, indented. Numbers that are not finite, and missing values, become null.
+
+    Examples
+    --------
+    >>> print(json_text({"rmse": np.float64(0.5), "nll": np.nan, "rows": np.arange(2)}))
+    {
+      "rmse": 0.5,
+      "nll": null,
+      "rows": [
+        0,
+        1
+      ]
+    }
+    """
+    return json.dumps(_plain(result), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if hasattr(value, "_asdict"):
+        return _plain(value._asdict())
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, bool | int | str) or value is None else str(value)

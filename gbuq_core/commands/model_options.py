@@ -1,0 +1,153 @@
+"""The options of a fit, which all commands that train one model share, and the plan they make."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.table.fit import Cut
+from gbuq_core.methods import METHODS
+from gbuq_core.tables import ScorePlan
+from gbuq_core.tables.output import USUAL_LEVEL
+from gbuq_core.tables.predicting import BOOSTED, CYCLICAL_METHODS, ENSEMBLES, table_methods
+
+# Options that other methods than boosted ensembles may have, by the argument of their class, and
+# those that they never have.
+_KNOBS = {
+    "members": "n_members",
+    "trees": "n_trees",
+    "depth": "depth",
+    "learning_rate": "learning_rate",
+}
+_OF_BOOSTED = (
+    "ensemble", "engine", "truncation_step", "truncation_start", "cycle_length", "burn_in",
+    "most_members", "stopping",
+)  # fmt: skip
+
+
+def add_model(add: Callable[..., Any]) -> None:
+    """Options of the model."""
+    plan = ScorePlan()
+    add("--method", choices=table_methods(), default=plan.method, metavar="METHOD",
+        help=f"for a regression: {', '.join(table_methods('regression'))}; for classes: "
+        f"{', '.join(table_methods('classification'))}. csglb and cbsglb are cyclical: one model, "
+        "whose cycles are the members; default: %(default)s")  # fmt: skip
+    add("--ensemble", choices=list(ENSEMBLES), help="several models, or truncations of one model; "
+        "default: automatic, five independent models of 300 trees where that is estimated at less "
+        "than 15 s, else virtual")  # fmt: skip
+    add("--members", type=int, metavar="N", help="of an independent ensemble; default: 5 if the "
+        f"ensemble is automatic, else {plan.members}")  # fmt: skip
+    add("--trees", type=int, metavar="N", help="a model; default: 300 for independent models of an "
+        f"automatic ensemble, {plan.trees} for other boosted ensembles, else the method's "
+        "own")  # fmt: skip
+    add("--folds", type=int, metavar="N", help="into how many folds the rows are dealt; default: "
+        f"{plan.n_folds}, or fewer where that makes independent models quick enough")  # fmt: skip
+    add("--depth", type=int, metavar="N",
+        help="of a tree; default: 6, or 4 with more than 200 features")  # fmt: skip
+    add(
+        "--learning-rate",
+        type=float,
+        metavar="X",
+        help="default: 0.1, or 0.05 for cyclical methods",
+    )
+    add("--stopping", choices=["two_clocks", "none"], help="two_clocks: rows that a model has not "
+        "seen choose how many trees its mean and its spread use; none: all trees, as in the "
+        "papers; default: two_clocks")  # fmt: skip
+    add("--engine", choices=["numba", "catboost"], default=plan.engine, help="default: %(default)s")
+    add("--cycle-length", type=int, metavar="N",
+        help="trees of a cycle of a cyclical method; a tenth of the trees by default")  # fmt: skip
+
+
+def add_members(add: Callable[..., Any]) -> None:
+    """Options of the members that count, which train nothing."""
+    add("--truncation-step", type=int, metavar="K", help="trees between two members of a virtual "
+        "ensemble; a twentieth of the trees by default")  # fmt: skip
+    add("--truncation-start", type=float, metavar="X",
+        help="share of the trees before its first member; default: 0.5")  # fmt: skip
+    add("--burn-in", type=int, metavar="N",
+        help="cycles of a cyclical method that give no member; default: 0")  # fmt: skip
+    add("--most-members", type=int, metavar="N", help="members that count: the last truncations "
+        "or cycles, or the first models; all by default")  # fmt: skip
+
+
+def add_intervals(add: Callable[..., Any]) -> None:
+    """Options of the intervals."""
+    add("--level", type=float, default=USUAL_LEVEL, metavar="X", help="the share of rows that the "
+        "intervals should hold; the columns are named after it; default: %(default)s")  # fmt: skip
+    add("--conformal", action="store_true", help="intervals as wide as the held-out rows need; "
+        "-inf and inf where there are too few rows; for a regression")  # fmt: skip
+
+
+def cut_of(options: argparse.Namespace) -> Cut:
+    """Which members count."""
+    return Cut(
+        options.truncation_step, options.truncation_start, options.most_members, options.burn_in
+    )
+
+
+def plan_of(options: argparse.Namespace) -> ScorePlan:
+    """How to train, by the options."""
+    shared = {
+        "method": options.method, "seed": options.seed, "n_jobs": options.jobs,
+        "split": options.split, "split_column": options.split_column,
+        "scale": options.scale,
+        "n_folds": ScorePlan.n_folds if options.folds is None else options.folds,
+    }  # fmt: skip
+    if options.method not in BOOSTED:
+        given = {name: getattr(options, option) for option, name in _KNOBS.items()}
+        return ScorePlan(
+            **shared, knobs=tuple((name, v) for name, v in given.items() if v is not None)
+        )
+    usual = ScorePlan()
+    # Where truncations are chosen, they are the members.
+    truncated = (options.truncation_step, options.truncation_start) != (None, None)
+    is_open = options.method in CYCLICAL_METHODS or not truncated
+    return ScorePlan(
+        **shared,
+        ensemble=options.ensemble or ("automatic" if is_open else "virtual"),
+        cycle_length=options.cycle_length,
+        engine=options.engine,
+        n_members=options.members,
+        n_trees=options.trees,
+        depth=options.depth,
+        learning_rate=options.learning_rate,
+        stopping=None if options.stopping == "none" else usual.stopping,
+    )
+
+
+def _check_listed(options: argparse.Namespace) -> None:
+    """Refuse options that a method which is no boosted ensemble does not have."""
+    method = METHODS[options.method]
+    has = {knob.key for knob in method.knobs}
+    for option in (*_KNOBS, *_OF_BOOSTED):
+        given = getattr(options, option) not in (None, "numba")
+        if given and _KNOBS.get(option) not in has:
+            name = "--" + option.replace("_", "-")
+            raise InvalidParameter(
+                f"{name} does not go with --method {method.key}, which has no such setting: leave "
+                "it out."
+            )
+    if method.missing():
+        raise InvalidParameter(method.missing())
+
+
+def check_method(options: argparse.Namespace) -> None:
+    """Refuse options that say nothing about the method, before any work."""
+    if options.method not in BOOSTED:
+        _check_listed(options)
+        return
+    cyclical = options.method in CYCLICAL_METHODS
+    others = ["--ensemble", "--truncation-step", "--truncation-start"]
+    for option in others if cyclical else ["--cycle-length", "--burn-in"]:
+        if getattr(options, option[2:].replace("-", "_")) is not None:
+            reason = "whose members are the cycles of one model" if cyclical else "without cycles"
+            raise InvalidParameter(
+                f"{option} does not go with --method {options.method}, {reason}: leave it out."
+            )
+    if cyclical and options.engine == "catboost":
+        raise InvalidParameter(
+            "--engine catboost has no cyclical gradients: leave it out, or use another method than "
+            f"{options.method}."
+        )

@@ -1,0 +1,114 @@
+"""The command line as a whole: its parser, and errors as sentences and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from gbuq_core.commands.app import add_app
+from gbuq_core.commands.compare import add_compare
+from gbuq_core.commands.completion import add_completion
+from gbuq_core.commands.explain import add_explain
+from gbuq_core.commands.fit import add_fit
+from gbuq_core.commands.info import add_info
+from gbuq_core.commands.methods import add_methods
+from gbuq_core.commands.report import add_report
+from gbuq_core.commands.score import add_score
+from gbuq_core.commands.settings_file import read_settings, typed_options
+from gbuq_core.errors import Cancelled, GbuqError
+
+BAD_INPUT = 2
+INTERRUPTED = 130
+NOBODY_READS = 141  # the program that a pipe leads to has ended
+
+_EXIT_CODES = (
+    "exit codes: 0 done, 2 bad input (one sentence on the standard error tells what to change), "
+    "130 interrupted"
+)
+# Each adds a command, in the order of the help.
+_COMMANDS: tuple[Callable[[Any], None], ...] = (
+    add_app,
+    add_score,
+    add_fit,
+    add_info,
+    add_explain,
+    add_compare,
+    add_report,
+    add_methods,
+    add_completion,
+)
+
+
+def run_command(arguments: Sequence[str] | None, prog: str, version: str) -> int:
+    """Run a command and return its exit code: 0, 2 for bad input, 130 when interrupted."""
+    parser = build_parser(prog, version)
+    typed = list(sys.argv[1:] if arguments is None else arguments)
+    # Warnings of libraries are about our code, not about the user's file.
+    warnings.simplefilter("ignore")
+    try:
+        options = _parse(parser, typed)
+        code = options.run(options)
+        sys.stdout.flush()
+    except GbuqError as error:
+        print(error, file=sys.stderr)
+        return BAD_INPUT
+    except (KeyboardInterrupt, Cancelled):
+        print("Stopped; nothing was written.", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Python would complain when it closes the standard output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOBODY_READS
+    return int(code or 0)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one sentence, like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print a complaint and leave."""
+        sentence = message[:1].upper() + message[1:].rstrip(".")
+        print(f"{sentence}; see --help.", file=sys.stderr)
+        raise SystemExit(BAD_INPUT)
+
+
+def build_parser(prog: str, version: str) -> Parser:
+    """The parser of all commands; a command's function is in ``run`` of what it reads."""
+    parser = Parser(
+        prog=prog, description="Uncertainty in tree ensembles.", epilog=_EXIT_CODES + "."
+    )
+    parser.add_argument("--version", action="version", version=f"gbuq {version}")
+    commands = parser.add_subparsers(dest="command", required=True, parser_class=Parser)
+    for add_command in _COMMANDS:
+        add_command(commands)
+    parser.set_defaults(parser=parser)
+    return parser
+
+
+def _parse(parser: Parser, typed: list[str]) -> argparse.Namespace:
+    """What the line and the settings file that it may name say."""
+    commands = _parsers_of(parser)
+    if not typed or typed[0] not in commands:
+        return parser.parse_args(typed)
+    command, *rest = typed
+    found = read_settings(commands[command], command, rest, commands)
+    words = [*found.words, *rest]
+    options = parser.parse_args([command, *words])
+    options.typed = typed_options(commands[command], words)
+    for name, value in found.files.items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
+    return options
+
+
+def _parsers_of(parser: Parser) -> dict[str, Parser]:
+    """The parser of each command."""
+    found: dict[str, Parser] = {}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found.update(action.choices)
+    return found

@@ -1,0 +1,227 @@
+"""`gbuq score`: give each row of a table a prediction and its uncertainties.
+
+The reader, the trainer and the export are the app's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from gbuq_core.commands.cluster_options import add_cluster, workers
+from gbuq_core.commands.common_options import add_common, check_json, shows_progress
+from gbuq_core.commands.given_model import add_given, score_given
+from gbuq_core.commands.json_output import print_json
+from gbuq_core.commands.model_options import (
+    add_intervals,
+    add_members,
+    add_model,
+)
+from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
+from gbuq_core.commands.project_scores import score_by_project
+from gbuq_core.commands.score_stream import check_in_memory, run_stream, streams
+from gbuq_core.commands.score_words import plan_record, scores_line, scores_record
+from gbuq_core.commands.scored_table import add_unfamiliar, check_fit, score_as_asked
+from gbuq_core.commands.table_options import (
+    add_reading,
+    add_table,
+    check_target,
+    sort_inputs,
+)
+from gbuq_core.commands.watching import watched
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.jobs import Job
+from gbuq_core.tables import (
+    RegressionScores,
+    ScoredTable,
+    describe_drift,
+    foreign_notice,
+    measure_drift,
+    next_frame,
+    rank_next,
+    to_csv_bytes,
+    to_parquet_bytes,
+    why_no_coverage,
+)
+from gbuq_core.tables.database import sqlite_path
+from gbuq_core.tables.next_rows import MOST_NEXT
+from gbuq_core.validation import check_number
+
+_DESCRIPTION = """\
+Train a model on TRAIN and write the rows with new columns: prediction with the ends of an interval
+(lower_90 and upper_90), total_uncertainty, data_uncertainty and knowledge_uncertainty (variances of
+the target and their roots _std, or nats for classes and the probability p_ of each class), and how
+unfamiliar each row is: unfamiliarity (0 to 1; a tenth of ordinary rows is above 0.9), times_beyond
+(how many times as far as the farthest ordinary row), novelty (MACAU's) and outside_columns (whose
+values the training rows do not reach).
+
+With NEW, a model of all rows of TRAIN scores the rows of NEW. Without NEW, the rows of TRAIN are
+scored: up to 20,000 rows by five models, each row by the one that did not learn from it (column
+fold). Above 20,000 rows, one model learns from four fifths, and those rows are marked in_training.
+With --split group or time, groups stay together, or models learn from earlier rows only.
+
+With --project, the models of a project score the rows of NEW, without training: intervals are the
+project's, and unfamiliarity is not measured.
+
+With --model, nothing is trained: the file's own trees are used, and TRAIN is the table that they
+were trained on. The columns ibug_std, nearest_rows (the training rows in the same leaves) and
+novelty come from these trees.
+
+With --sql and --url, the rows to learn from are those of a SELECT; the database is only read.
+
+Files are CSV, TSV, other separated text (also .gz), Excel (.xlsx) or Parquet. With --stream, and
+above 250 MB, NEW is scored block by block into OUT.parts, and the parts are then joined. If OUT is
+a directory, its Parquet parts stay there. A run that was stopped goes on with --resume.
+"""
+
+
+def add_score(commands: Any) -> None:
+    """The command `score`."""
+    score = commands.add_parser(
+        "score",
+        help="give each row of a table a prediction and its uncertainties",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = score.add_argument
+    add_table(add, needs_target=False)
+    add("new", metavar="NEW", nargs="?", help="a second file to score")
+    add("--project", metavar="FILE", help="score with the models of a project, which gbuq fit or "
+        "the page wrote; a file given is then NEW, and no option of a fit applies")  # fmt: skip
+    add("--trust", action="store_true", help="also read the models of CatBoost in a project: its "
+        "own reader may crash on files that somebody made up")  # fmt: skip
+    add(
+        "--out",
+        required=True,
+        metavar="OUT",
+        help="the file to write: Parquet if the name ends in .parquet, else CSV; - writes CSV to "
+        "the standard output",
+    )
+    add_reading(add)
+    add_given(add)
+    add_model(add)
+    add_members(add)
+    add_intervals(add)
+    add_unfamiliar(add)
+    add("--next", metavar="FILE", help="another file to write: the rows without a target whose "
+        "labels are worth most, the first one first")  # fmt: skip
+    add("--next-rows", type=int, default=50, metavar="N", help="of --next, at most; default: "
+        "%(default)s")  # fmt: skip
+    add("--stream", action="store_true", help="score NEW block by block, so that it may be larger "
+        "than the memory; always above 250 MB or 30 million cells")  # fmt: skip
+    add("--resume", action="store_true", help="go on with a streamed run that was stopped, by the "
+        "same command")  # fmt: skip
+    add("--train-rows", type=int, metavar="N", help="learn from a sample of so many rows of TRAIN "
+        "that has the same share of each class, or of each twentieth of the target's values; "
+        "default: all rows up to 30 million cells; with NEW")  # fmt: skip
+    add_cluster(add)
+    add_common(add)
+    score.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Score a table, write it, and say how good the model is."""
+    check_json(options)
+    if options.project is not None:
+        if options.model is not None:
+            raise InvalidParameter("--project and --model both give a model: leave one out.")
+        check_in_memory(options, "a project's models score in memory")
+        score_by_project(options)
+        return
+    check_target(options)
+    if options.model is not None:
+        check_in_memory(options, "a model that is given scores in memory")
+        score_given(options)
+        return
+    sort_inputs(options)
+    if streams(options):
+        run_stream(options)
+        return
+    scored, warned = _score(options)
+    if options.json:
+        print_json(_record(scored, warned, options))
+    elif not options.quiet:
+        _report(scored, warned, options.out)
+
+
+def _score(options: argparse.Namespace) -> tuple[ScoredTable, list[str]]:
+    """Read, train, score and write; also what makes the scores better than they will be."""
+    out = Path(options.out)
+    check_out(out, [options.train, options.new, options.sql and sqlite_path(options.url)])
+    to_label = Path(options.next) if options.next else None
+    if to_label is not None:
+        if to_label.absolute() == out.absolute():
+            raise InvalidParameter("--out and --next name the same file: choose another for one.")
+        check_out(to_label, [options.train, options.new, options.sql and sqlite_path(options.url)])
+        check_number("--next-rows", options.next_rows, 1, MOST_NEXT, integer=True)
+    plan = check_fit(options)
+
+    warned: list[str] = []
+    asked: list[pd.DataFrame] = []
+
+    def work(job: Job) -> ScoredTable:
+        _, scored, said = score_as_asked(options, plan)
+        warned.extend(said)
+        if to_label is not None:
+            asked.append(next_frame(scored, rank_next(scored, options.next_rows)))
+        return scored
+
+    with workers(options) as there:
+        scored: ScoredTable = watched(work, shows_progress(options), there)
+    as_bytes = to_parquet_bytes if out.suffix.lower() == ".parquet" else to_csv_bytes
+    write_file(out, as_bytes(scored.frame))
+    if to_label is not None:
+        as_bytes = to_parquet_bytes if to_label.suffix.lower() == ".parquet" else to_csv_bytes
+        write_file(to_label, as_bytes(asked[0]))
+    return scored, warned
+
+
+def _record(
+    scored: ScoredTable, warned: Sequence[str], options: argparse.Namespace
+) -> dict[str, Any]:
+    """What was done, for a program to read."""
+    return {
+        "out": options.out,
+        "rows": len(scored.frame),
+        "target": scored.training.target.name,
+        "task": scored.training.target.task,
+        "protocol": scored.protocol,
+        "plan": plan_record(scored.plan),
+        "scores": scores_record(scored.scores),
+        "new_scores": scores_record(scored.new_scores),
+        "added_columns": scored.added.names,
+        "warnings": list(warned),
+        "notices": scored.notices,
+        "seconds": scored.seconds,
+    }
+
+
+def _report(scored: ScoredTable, warned: Sequence[str], out: str) -> None:
+    """Warnings and notices to stderr, scores to stdout unless the rows went there."""
+    say = partial(print, file=sys.stderr if is_standard_output(Path(out)) else sys.stdout)
+    warning = "" if scored.unfamiliarity is None else foreign_notice(scored.unfamiliarity)
+    if warning:
+        print(f"Warning: {warning}", file=sys.stderr)
+    for sentence in warned:
+        print(f"Warning: {sentence}", file=sys.stderr)
+    for notice in scored.notices:
+        if notice in warned:
+            continue
+        print(f"Note: {notice}", file=sys.stderr)
+    target = scored.training.target
+    say(f"{target.task.capitalize()} of {target.name}. {target.reason}")
+    missing = why_no_coverage(scored)
+    say(f"On rows held out: {scores_line(scored.scores, quotes_coverage=not missing)}")
+    if missing and isinstance(scored.scores, RegressionScores):
+        say(missing)
+    if scored.new_scores is not None:
+        say(f"On the second file: {scores_line(scored.new_scores)}")
+    if scored.protocol == "new_file":
+        say(f"Drift: {describe_drift(measure_drift(scored, scored.plan.seed))}")
+    say(f"Wrote {len(scored.frame):,} rows to {out} in {scored.seconds:.1f} s.")

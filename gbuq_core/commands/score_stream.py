@@ -1,0 +1,185 @@
+"""`gbuq score` for files that do not fit into memory; see `gbuq_core.streaming`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from gbuq_core.commands.cluster_options import workers
+from gbuq_core.commands.common_options import shows_progress
+from gbuq_core.commands.json_output import print_json
+from gbuq_core.commands.model_options import check_method, cut_of, plan_of
+from gbuq_core.commands.outputs import check_out, is_standard_output
+from gbuq_core.commands.score_words import plan_record, scores_line, scores_record
+from gbuq_core.commands.table_options import check_split, edited_schema, read, reading_of
+from gbuq_core.commands.watching import watched
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.jobs import Job
+from gbuq_core.presentation import counted, short
+from gbuq_core.streaming import (
+    StreamedScores,
+    count_rows,
+    is_too_large,
+    open_blocks,
+    places_of,
+    sample_table,
+    score_in_blocks,
+)
+from gbuq_core.tables import Table
+from gbuq_core.tables.database import sqlite_path
+from gbuq_core.tables.intervals import check_level
+from gbuq_core.tables.limits import MAX_CELLS
+
+# Options that decide the numbers, besides those of the plan and the columns' cells.
+_SETTINGS = (
+    "target", "task", "category", "drop", "use", "kind", "missing", "delimiter", "decimal",
+    "encoding", "header", "train_rows", "sql",
+)  # fmt: skip
+
+
+def streams(options: argparse.Namespace) -> bool:
+    """Whether a run is streamed: because it is asked for, or because a file is too large.
+
+    Raises
+    ------
+    InvalidParameter
+        If it is asked for where it cannot be.
+    """
+    if options.new is None:
+        check_in_memory(options, "the rows of TRAIN are scored out of fold, in memory")
+        return False
+    files = [name for name in (options.train, options.new) if name is not None]
+    if not _asked(options) and not any(is_too_large(name) for name in files):
+        return False
+    if options.next:
+        raise InvalidParameter("--next does not go with streaming: leave it out.")
+    if is_standard_output(Path(options.out)):
+        raise InvalidParameter("A streamed run writes parts first: name a file for --out.")
+    return True
+
+
+def check_in_memory(options: argparse.Namespace, why: str) -> None:
+    """Refuse the options of a streamed run where nothing is streamed.
+
+    Raises
+    ------
+    InvalidParameter
+    """
+    asked = _asked(options)
+    if asked:
+        raise InvalidParameter(f"--{asked[0].replace('_', '-')} needs TRAIN and NEW: {why}.")
+
+
+def _asked(options: argparse.Namespace) -> list[str]:
+    return [name for name in ("stream", "resume", "train_rows") if getattr(options, name)]
+
+
+def run_stream(options: argparse.Namespace) -> None:
+    """Score NEW block by block, and say how good the model is."""
+    check_method(options)
+    check_split(options)
+    check_level(options.level)
+    out = Path(options.out)
+    inputs = [options.train, options.new, options.sql and sqlite_path(options.url)]
+    if not out.is_dir():
+        check_out(out, inputs)
+
+    def run(job: Job) -> StreamedScores:
+        table = _training_table(options)
+        return score_in_blocks(
+            table, open_blocks(options.new, reading_of(options), to_score=True), out,
+            options.target, task=options.task, schema=edited_schema(table, options),
+            plan=plan_of(options), cut=cut_of(options), level=options.level,
+            conformal=options.conformal, unfamiliarity=options.unfamiliarity == "yes",
+            resume=options.resume,
+            settings={name: getattr(options, name) for name in _SETTINGS},
+        )  # fmt: skip
+
+    try:
+        with workers(options) as there:
+            scored: StreamedScores = watched(run, shows_progress(options), there)
+    except KeyboardInterrupt:
+        directory = places_of(out)[0]
+        if directory.is_dir():
+            print(f"The finished parts are in {directory}: go on with --resume.", file=sys.stderr)
+        raise
+    if options.json:
+        print_json(_record(scored, options))
+    elif not options.quiet:
+        _report(scored, options)
+
+
+def _training_table(options: argparse.Namespace) -> Table:
+    """TRAIN, all of it or a sample."""
+    if options.sql:
+        if options.train_rows:
+            raise InvalidParameter("--train-rows goes with a file: put a LIMIT into --sql.")
+        return read(options)
+    if options.train_rows is None and not is_too_large(options.train):
+        return read(options)
+    file = open_blocks(options.train, reading_of(options))
+    n_rows = options.train_rows
+    if n_rows is None:
+        n_rows = min(count_rows(file), MAX_CELLS // len(file.names))
+    return sample_table(file, options.target, n_rows, options.seed)
+
+
+def _record(scored: StreamedScores, options: argparse.Namespace) -> dict[str, Any]:
+    """What was done, for a program to read."""
+    base = scored.base
+    return {
+        "out": options.out,
+        "rows": scored.n_rows,
+        "parts": scored.n_parts,
+        "parts_kept": scored.n_kept,
+        "training_rows": len(base.training.y),
+        "target": base.training.target.name,
+        "task": base.training.target.task,
+        "protocol": base.protocol,
+        "plan": plan_record(base.plan),
+        "scores": scores_record(base.scores),
+        "new_scores": _new_scores(scored),
+        "added_columns": scored.columns,
+        "rows_flagged": scored.n_flagged,
+        "share_unfamiliar": scored.share_unfamiliar,
+        "rows_outside": scored.n_outside,
+        "notices": scored.notices,
+        "seconds": scored.seconds,
+    }
+
+
+def _new_scores(scored: StreamedScores) -> dict[str, float] | None:
+    if not scored.n_known:
+        return None
+    name = "error_rate" if scored.base.training.target.classes else "rmse"
+    return {"rows": scored.n_known, "nll": scored.nll, name: scored.error}
+
+
+def _report(scored: StreamedScores, options: argparse.Namespace) -> None:
+    """Notices to stderr, scores to stdout."""
+    note = partial(print, file=sys.stderr)
+    base, target = scored.base, scored.base.training.target
+    for notice in scored.notices:
+        note(f"Note: {notice}")
+    print(f"{target.task.capitalize()} of {target.name}. {target.reason}")
+    print(f"On rows held out: {scores_line(base.scores)}")
+    if scored.n_known:
+        error = f"error rate {scored.error:.2%}" if target.classes else (
+            f"RMSE {short(scored.error, 4)}")  # fmt: skip
+        print(f"On the second file: NLL {short(scored.nll, 4)} nats, {error}; "
+              f"{counted(scored.n_known, 'row')}.")  # fmt: skip
+    if scored.share_unfamiliar == scored.share_unfamiliar:  # measured
+        print(
+            f"Of the second file, {100 * scored.share_unfamiliar:.0f} % of the rows are unfamiliar "
+            f"(10 % would be by chance), and {counted(scored.n_outside, 'row has', 'rows have')} a "
+            "value that the first file does not reach."
+        )
+    if scored.n_kept:
+        note(f"Note: {counted(scored.n_kept, 'part')} of {scored.n_parts:,} came from the run that "
+             "was stopped.")  # fmt: skip
+    where = f"{counted(scored.n_parts, 'part')} in {options.out}" if scored.directory else (
+        options.out)  # fmt: skip
+    print(f"Wrote {scored.n_rows:,} rows to {where} in {scored.seconds:.1f} s.")

@@ -1,0 +1,61 @@
+"""What the commands say about scores: as fields of JSON, and on one line."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from gbuq_core.presentation import short
+from gbuq_core.tables import RegressionScores, ScorePlan, Scores
+
+
+def scores_record(scores: Scores | None) -> dict[str, Any] | None:
+    """The numbers of some scores, without the curves behind them; shares are 0 to 1."""
+    if scores is None:
+        return None
+    found: dict[str, Any] = {"rows": scores.n_rows, "nll": scores.nll}
+    if isinstance(scores, RegressionScores):
+        levels = zip(scores.coverage.levels, scores.coverage.observed, strict=True)
+        found |= {
+            "nll_normal": scores.nll_normal,
+            "rmse": scores.rmse,
+            "baseline_rmse": scores.baseline_rmse,
+            "crps": scores.crps,
+            "coverage": [{"level": level, "observed": share} for level, share in levels],
+        }
+    else:
+        found |= {
+            "error_rate": scores.error_rate,
+            "baseline_error_rate": scores.baseline_error_rate,
+            "calibration_error": scores.calibration_error,
+            "auroc": scores.auroc,
+        }
+    return {**found, "prr_percent": scores.prr}
+
+
+def plan_record(plan: ScorePlan) -> dict[str, Any]:
+    """The settings of a fit, by the names that Python has for them."""
+    return {field.name: getattr(plan, field.name) for field in fields(plan)}
+
+
+def scores_line(scores: Scores, quotes_coverage: bool = True) -> str:
+    """The scores of some rows on one line."""
+    if isinstance(scores, RegressionScores):
+        pairs = zip(scores.coverage.levels, scores.coverage.observed, strict=True)
+        covered = ", ".join(f"{level:.0%}: {share:.0%}" for level, share in pairs)
+        parts = [
+            f"NLL {short(scores.nll, 4)} nats",
+            f"RMSE {short(scores.rmse, 4)} (mean only: {short(scores.baseline_rmse, 4)})",
+            f"CRPS {short(scores.crps, 4)}",
+            *([f"coverage {covered}"] if quotes_coverage else []),
+        ]
+    else:
+        parts = [
+            f"NLL {short(scores.nll, 4)} nats",
+            f"error rate {scores.error_rate:.2%} (most frequent class: "
+            f"{scores.baseline_error_rate:.2%})",
+        ]
+    ranks = scores.prr
+    parts.append(f"PRR total {ranks.total:.0f}, data {ranks.data:.0f}, "
+                 f"knowledge {ranks.knowledge:.0f} %")  # fmt: skip
+    return f"{', '.join(parts)}; {scores.n_rows:,} rows."

@@ -1,0 +1,41 @@
+"""A job with a line of progress on the standard error, which Ctrl-C stops."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from gbuq_core.jobs import Job, JobRunner
+
+_LOOK_SECONDS = 0.2  # between two looks at the progress
+
+
+def watched(
+    run: Callable[[Job], Any],
+    show: bool,
+    there: Callable[[], AbstractContextManager[None]] = nullcontext,
+) -> Any:
+    """Run a job, with a line of progress if ``show``; Ctrl-C stops it between two kernel chunks.
+
+    The job runs inside ``there()``: see `gbuq_core.commands.cluster_options.workers`.
+    """
+
+    def run_there(job: Job) -> Any:
+        with there():
+            return run(job)
+
+    job = JobRunner().want("command line", "table", run_there)
+    try:
+        while not job.wait(_LOOK_SECONDS):
+            if show:
+                print(f"\rTraining and scoring: {job.fraction:4.0%}", end="", file=sys.stderr)
+    except KeyboardInterrupt:
+        job.stop()
+        job.wait(10)
+        raise
+    finally:
+        if show:
+            print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
+    return job.result()

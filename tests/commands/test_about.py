@@ -1,0 +1,161 @@
+"""`gbuq app`, `info`, `methods` and `completion`: commands that train nothing."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import gbuq_core
+from gbuq_core import MacauClassifier
+from gbuq_core.__main__ import main
+from gbuq_core.commands.completion import SHELLS
+from gbuq_core.methods import METHODS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def refused(arguments, capsys):
+    assert main(list(map(str, arguments))) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    return said.err
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """What the process would become, and where."""
+    seen = []
+    monkeypatch.setattr("os.chdir", lambda folder: seen.append(Path(folder)))
+
+    def become(program, words):
+        seen.append(words)
+        raise SystemExit  # the process is Streamlit's from here on
+
+    monkeypatch.setattr("os.execv", become)
+    return seen
+
+
+def test_the_app_of_this_clone_is_started_by_streamlit(started):
+    with pytest.raises(SystemExit):
+        main(["app", "--port", "8600", "--address", "127.0.0.1", "--no-browser"])
+    folder, words = started
+    assert (folder / "app.py").samefile(ROOT / "app.py")
+    assert words[:5] == [sys.executable, "-m", "streamlit", "run", "app.py"]
+    assert words[5:] == [
+        "--server.port=8600",
+        "--server.address=127.0.0.1",
+        "--server.headless=true",
+    ]
+
+
+def test_an_app_that_is_not_there_is_one_sentence(started, monkeypatch, tmp_path, capsys):
+    assert "name the folder of a clone" in refused(["app", "--dir", tmp_path], capsys)
+    assert "--port must be a whole number" in refused(["app", "--port", 0], capsys)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert "needs Streamlit, which is not installed" in refused(["app"], capsys)
+    monkeypatch.setattr("gbuq_core.commands.app._THIS_CLONE", tmp_path)
+    monkeypatch.setattr(Path, "cwd", lambda: tmp_path)
+    assert "clone the repository" in refused(["app"], capsys)
+    assert started == []
+
+
+def test_a_table_is_told_by_its_columns(tmp_path, capsys):
+    frame = pd.DataFrame({"x": [1.5, 2.5, None] * 5, "red\u202e": ["a", "b", "c"] * 5})
+    path = tmp_path / "rows.csv"
+    frame.assign(y=range(15)).to_csv(path, index=False, sep=";")
+    assert main(["info", str(path), "--delimiter", ";"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("rows.csv holds a table: 15 rows and 3 columns, ")
+    assert "\u202e" not in said
+    assert "red?" in said
+    assert 'A likely target is "y"' in said
+    assert main(["info", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["holds"], found["rows"], found["suggested_target"]) == ("table", 15, "y")
+    assert [column["missing"] for column in found["columns"]] == [5, 0, 0]
+
+
+def test_a_saved_model_is_told_by_its_header(tmp_path, capsys):
+    X = pd.DataFrame({"a": range(60), "b": [k % 7 for k in range(60)]})
+    path = tmp_path / "model.gbuq"
+    model = MacauClassifier(n_trees=2, random_state=0).fit(X, ["no", "yes"] * 30)
+    model.save(path)
+    assert main(["info", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("model.gbuq holds a saved model (MacauClassifier), ")
+    assert "It reads 2 features: a, b." in said
+    assert "It tells 2 classes apart: no, yes." in said
+    assert "  n_trees = 2" in said
+    assert main(["info", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["holds"], found["kind"]) == ("model", "MacauClassifier")
+    assert found["settings"]["n_trees"] == 2
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    refused(["info", path], capsys)
+    path.write_bytes(whole.replace(b'"n_features": 2', b'"n_features":{}'))
+    assert "damaged" in refused(["info", path], capsys)
+
+
+def test_files_that_cannot_be_told_are_one_sentence(tmp_path, capsys):
+    assert "There is no file" in refused(["info", tmp_path / "none.csv"], capsys)
+    refused(["info", tmp_path], capsys)
+    (tmp_path / "zeros").write_bytes(bytes(99))
+    assert "binary data" in refused(["info", tmp_path / "zeros"], capsys)
+
+
+def test_every_method_is_listed(capsys):
+    assert main(["methods", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["methods"]
+    assert [one["key"] for one in found] == list(METHODS)
+    by_key = {one["key"]: one for one in found}
+    assert by_key["gp"]["scores"] == ["regression"]
+    assert by_key["isolation"]["scores"] == []
+    assert main(["methods", "--task", "novelty", "--quiet"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    novel = [key for key, method in METHODS.items() if "novelty" in method.tasks]
+    assert [line.split()[0] for line in lines] == ["Method", *novel]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_completion_names_commands_and_options(shell, capsys):
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for word in ("gbuq", "score", "compare", "truncation-step", "two_clocks"):
+        assert word in script, word
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_bash_completes_a_command_and_an_option(tmp_path, capsys):
+    main(["completion", "bash"])
+    script = tmp_path / "gbuq.bash"
+    script.write_text(capsys.readouterr().out)
+    ask = f"""source {script}
+    complete -p gbuq
+    COMP_WORDS=(gbuq comp); COMP_CWORD=1; _shtab_gbuq; echo "${{COMPREPLY[@]}}"
+    COMP_WORDS=(gbuq score --trunc); COMP_CWORD=2; _shtab_gbuq; echo "${{COMPREPLY[@]}}"
+    """
+    told = subprocess.run(
+        ["bash", "-c", ask], capture_output=True, text=True, check=True, cwd=tmp_path,
+        env={"PATH": os.environ["PATH"]},
+    ).stdout.splitlines()  # fmt: skip
+    assert set(told[-2].split()) == {"compare", "completion"}
+    assert set(told[-1].split()) == {"--truncation-step", "--truncation-start"}
+
+
+def test_without_shtab_completion_is_one_sentence(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert "needs the package shtab" in refused(["completion", "bash"], capsys)
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["--version"])
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out == f"gbuq {gbuq_core.__version__}\n"

@@ -1,0 +1,120 @@
+"""`gbuq fit` and what uses its file: the same numbers as one `gbuq score`, and as Python."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.__main__ import main
+from gbuq_core.projects import fit_project, score_project
+from gbuq_core.tables import ScorePlan, read_table
+
+MODEL = ["--trees", "30", "--depth", "3", "--ensemble", "virtual", "--seed", "3"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table, new rows, and a project that was fitted on the table."""
+    path = tmp_path_factory.mktemp("fit")
+    rng = np.random.default_rng(0)
+    x, group = rng.uniform(-2, 2, 150), rng.choice(["a", "b"], 150)
+    frame = pd.DataFrame({"x": x, "code": rng.integers(0, 3, 150), "group": group})
+    frame = frame.assign(y=x**2 + (group == "a") + rng.normal(0, 0.1, 150)).round(6)
+    frame[:120].to_csv(path / "rows.csv", index=False)
+    frame[120:].drop(columns="y").to_csv(path / "new.csv", index=False)
+    assert fit(path, "--quiet") == 0
+    return path
+
+
+def fit(path, *more, out="rows.gbuq"):
+    words = ["fit", path / "rows.csv", "--target", "y", "--category", "code", "--out", path / out]
+    return main([*map(str, words), *MODEL, *more])
+
+
+def score(*words):
+    return main(["score", *map(str, words)])
+
+
+def test_one_seed_gives_the_same_numbers_everywhere(folder):
+    direct, later = folder / "direct.csv", folder / "later.csv"
+    rows, new = folder / "rows.csv", folder / "new.csv"
+    words = ["--target", "y", "--category", "code", *MODEL, "--unfamiliarity", "no", "--quiet"]
+    assert score(rows, new, "--out", direct, *words) == 0
+    assert score(new, "--project", folder / "rows.gbuq", "--out", later, "--quiet") == 0
+    assert direct.read_bytes() == later.read_bytes()
+    plan = ScorePlan(n_trees=30, depth=3, ensemble="virtual", seed=3)
+    project = fit_project(read_table(rows), "y", kinds={"code": "category"}, plan=plan)
+    found = score_project(project, read_table(new, to_score=True)).frame
+    written = pd.read_csv(later)
+    for name in ("prediction", "lower_90", "data_uncertainty", "knowledge_uncertainty"):
+        np.testing.assert_array_equal(written[name], found[name])
+
+
+def test_what_was_fitted_is_told(folder, capsys):
+    assert fit(folder, "--json", out="again.gbuq") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["rows"], said["task"], said["plan"]["seed"]) == (120, "regression", 3)
+    assert said["scores"]["rmse"] > 0
+    assert main(["info", str(folder / "rows.gbuq")]) == 0
+    told = capsys.readouterr().out
+    assert 'The project is about "rows.csv", with 120 rows and 4 columns.' in told
+    assert main(["info", str(folder / "rows.gbuq"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["holds"], found["target"], found["holds_rows"]) == ("project", "y", False)
+    assert found["scores"]["rmse"] == said["scores"]["rmse"]
+    assert score(folder / "new.csv", "--project", folder / "rows.gbuq", "--json",
+                 "--out", folder / "j.csv") == 0  # fmt: skip
+    assert json.loads(capsys.readouterr().out)["rows"] == 30
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--trees", "5"], "--trees does not go with --project"),
+        (["--target=y"], "--target does not go with --project"),
+        (["--jobs", "1"], "--jobs does not go with --project"),
+        (["more.csv"], "give one file at most"),
+        (["--delimiter", "x"], "delimiter must be one of"),
+    ],
+)
+def test_options_of_a_fit_do_not_go_with_a_project(folder, words, sentence, capsys):
+    out = folder / "refused.csv"
+    begin = [folder / "new.csv", *words, "--project", folder / "rows.gbuq", "--out", out]
+    assert score(*begin) == 2
+    said = capsys.readouterr()
+    assert (said.out, said.err.count("\n")) == ("", 1)
+    assert sentence in said.err
+    assert not out.exists()
+
+
+def test_what_cannot_be_fitted_or_used_is_one_sentence(folder, tmp_path, capsys):
+    rows, project = str(folder / "rows.csv"), str(folder / "rows.gbuq")
+    out = ["--out", str(tmp_path / "out")]
+    cases = {
+        ("fit", rows, "--target", "y", "--method", "gp", *out): "Only boosted ensembles",
+        ("fit", rows, "--target", "y", "--out", rows): "is an input file",
+        ("fit", rows, "--target", "y", "--out", str(tmp_path)): "is a directory",
+        ("fit", rows, "--target", "y", "--json", "--out", "-"): "--json and --out both",
+        ("fit", "--target", "y", *out): "no table to learn from",
+        ("fit", rows, "--target", "y", "--sql", "SELECT 1", "--url", "x", *out): "takes no file",
+        ("score", rows, *out): "give --target",
+        ("score", "--project", project, *out): "",
+        ("score", rows, "--project", project, "--out", project): "is an input file",
+        ("score", rows, "--project", rows, *out): "",
+        ("score", rows, "--project", str(tmp_path / "none"), *out): "",
+    }
+    for words, sentence in cases.items():
+        assert main(list(words)) == 2, words
+        said = capsys.readouterr()
+        assert (said.out, said.err.count("\n")) == ("", 1), words
+        assert sentence in said.err, words
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_that_a_project_holds_are_scored_again(folder, tmp_path, capsys):
+    assert fit(folder, "--with-data", "--quiet", out="whole.gbuq") == 0
+    out = tmp_path / "out.csv"
+    code = score("--project", folder / "whole.gbuq", "--out", out)
+    said = capsys.readouterr().err
+    assert (code, "give a second file" in said) == (2, True)  # its models learnt from those rows

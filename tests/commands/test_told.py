@@ -1,0 +1,117 @@
+"""`gbuq explain` and `gbuq report`: the same numbers as `gbuq score` and as Python."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.__main__ import main
+from gbuq_core.tables import ScorePlan, explain_row, read_table, score_table
+
+MODEL = ["--trees", "30", "--depth", "3", "--ensemble", "virtual", "--seed", "3"]
+QUICK = [*MODEL, "--unfamiliarity", "no"]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    x, group = rng.uniform(-2, 2, 120), rng.choice(["a", "<b>b</b>"], 120)
+    frame = pd.DataFrame({"x": x, "group": group, "y": x**2 + rng.normal(0, 0.1, 120)}).round(6)
+    frame["class"] = np.where(frame.y > 1.0, "high", "low")
+    found = tmp_path_factory.mktemp("told") / "rows.csv"
+    frame.to_csv(found, index=False)
+    return found
+
+
+@pytest.fixture(scope="module")
+def scored(path):
+    plan = ScorePlan(n_trees=30, depth=3, ensemble="virtual", seed=3)
+    return score_table(read_table(path), "y", plan=plan)
+
+
+def test_a_row_is_explained_with_the_numbers_of_python(path, scored, capsys):
+    words = ["explain", str(path), "--target", "y", "--row", "7", *QUICK]
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    own = explain_row(scored, 6)
+    assert found["prediction"] == scored.frame["prediction"].iloc[6]
+    assert found["true_value"] == scored.frame["y"].iloc[6]
+    assert found["members"]["mean"] == own.member_loc.tolist()
+    assert found["uncertainty"]["knowledge"] == own.uncertainty.knowledge[0]
+    effects = {effect["column"]: effect["knowledge"] for effect in found["effects"]}
+    assert effects == {effect.column: effect.knowledge for effect in own.effects}
+    totals = [abs(effect["total"]) for effect in found["effects"]]
+    assert totals == sorted(totals, reverse=True)
+    assert found["unfamiliarity"] is None
+    assert main([*words, "--quiet"]) == 0
+    told = capsys.readouterr()
+    assert told.err == ""
+    lines = told.out.splitlines()
+    assert lines[0] == "Row 7"
+    assert lines[1].startswith("Predicted ")
+    assert "members predict from" in lines[2]
+    assert lines[3].startswith("Column  Value ")
+    assert lines[3].endswith("Data (variance)  Knowledge (variance)")
+    assert {line.split()[0] for line in lines[4:]} == {"x", "group", "class"}
+
+
+def test_a_row_of_classes_is_explained_with_its_unfamiliarity(path, capsys):
+    words = ["explain", str(path), str(path), "--target", "class", "--drop", "y", "--row", "3"]
+    assert main([*words, *MODEL, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["task"], found["unit"]) == ("classification", "nats")
+    assert found["prediction"] in ("high", "low")
+    assert found["true_value"] in found["classes"]
+    np.testing.assert_allclose(np.sum(found["members"]["probabilities"], axis=1), 1.0, rtol=1e-12)
+    assert 0.0 <= found["unfamiliarity"] <= 1.0
+    assert any(sentence.startswith("How unfamiliar it is") for sentence in found["words"])
+    assert any("give these probabilities: high" in sentence for sentence in found["words"])
+
+
+def test_the_report_is_the_pages_and_runs_nothing_of_a_file(path, tmp_path, scored, capsys):
+    out = tmp_path / "report.html"
+    words = ["report", str(path), "--target", "y", "--group", "group", "--out", str(out), *QUICK]
+    assert main([*words, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["scores"]["rmse"] == scored.scores.rmse
+    text = out.read_text(encoding="utf-8")
+    for heading in (
+        "In words",
+        "Rejection",
+        "Coverage",
+        "Where does it fail?",
+        "The same in Python",
+    ):
+        assert heading in text
+    assert "<b>b</b>" not in text
+    assert not re.search(r"(src|href)=.https?:", text)
+    assert "python -m gbuq_core score rows.csv --target=y" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["explain", "--row", "0"], "--row must be"),
+        (["explain", "--row", "121"], "There is no row 121: the file has 120 rows."),
+        (["explain"], "required: --row"),
+        (["explain", "--row", "1", "--trees", "0"], "n_trees must be"),
+        (["report", "--out", "{folder}"], "is a directory"),
+        (["report", "--out", "{path}"], "is an input file"),
+        (["report", "--out", "/dev/null"], "a device or a pipe"),
+        (["report", "--out", "-", "--json"], "--json and --out both"),
+        (["report", "--out", "{folder}/r.html", "--group", "z"], 'no column "z"'),
+    ],
+)
+def test_what_cannot_be_told_is_one_sentence(words, sentence, path, tmp_path, capsys):
+    words = [word.format(folder=tmp_path, path=path) for word in words]
+    arguments = [words[0], str(path), "--target", "y", *QUICK, *words[1:]]
+    try:
+        code = main(arguments)
+    except SystemExit as stopped:
+        code = stopped.code
+    said = capsys.readouterr()
+    assert (code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert sentence in said.err
+    assert list(tmp_path.iterdir()) == []
