@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,23 @@ from playwright.sync_api import expect
 
 from gbuq_core.figures.colour import colour_table
 from tests.browser.conftest import PHONE, screens, screenshot, wait_ready
-from tests.browser.figure import Figure, open_figure, runs_as_cells
+from tests.browser.figure import Figure, draw_figure, open_figure, runs_as_cells
+from tests.browser.sheets import chains, fields, heart, labels
 
 APP = Path(__file__).parent / "apps" / "canvas_app.py"
+TITLE = "<b>Bold</b> & co"
+CASES = ("heart", "fields", "chains", "labels", "training", "charts")  # of the app's ?case=all
+_TEXT = "node => node.getRootNode().gbuqSheet.view.theme.text"
+# The greys of a strip's lines, which are in the ink of the page's text.
+_DOTS = """node => {
+  const { ink } = node.getRootNode().gbuqSheet.view.strips[0];
+  const { data } = ink.getContext('2d').getImageData(0, 0, ink.width, ink.height);
+  let darkest = 255;
+  for (let at = 0; at < data.length; at += 4) {
+    if (data[at + 3] === 255) darkest = Math.min(darkest, Math.max(...data.slice(at, at + 3)));
+  }
+  return darkest;
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -20,47 +35,84 @@ def url(serve) -> str:
     return serve(APP)
 
 
-@pytest.mark.parametrize("case", ["heart", "fields", "chains", "labels"])
-def test_a_figure_fits_its_page(page, url, case):
-    figure = open_figure(page, url, f"case={case}")
+def test_figures_fit_their_page_and_have_their_colours_in_both_schemes(page, url):
+    """Maps, points, labels, and charts with and without maps, one under the other."""
+    page.goto(f"{url}/?case=all")
+    wait_ready(page, canvases=len(CASES))
+    figures = {case: Figure(page, at) for at, case in enumerate(CASES)}
+    maps, table = figures["fields"], colour_table("cividis")
+    values = maps.hover(30, 10, panel=1)
+    data = float(values["Data uncertainty"].split()[0])
+    index = min(255, int(data / 1.1 * 256))
+    # The read-out has four digits, so the value may fall into a neighbouring colour.
+    near = table[max(0, index - 1) : index + 2].tolist()
+    texts, dots = [], []
     for window, scheme in screens(page):
-        screenshot(page, f"canvas-{case}-{window[0]}-{scheme}", full_page=True)
-        check_that_it_fits(page, figure, window, case)
+        screenshot(page, f"canvas-{window[0]}-{scheme}", full_page=True)
+        for case, figure in figures.items():
+            check_that_it_fits(figure, window, case)
+            check_that_strips_fit(figure, window)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        maps.place(30, 10, panel=1)  # scrolls it into view
+        assert maps.colour(30, 10, panel=1)[:3] in near
+        assert len({tuple(maps.colour(r, 20, panel=1)) for r in range(5, 35, 3)}) > 5
+        texts.append({figure.root.evaluate(_TEXT) for figure in figures.values()})
+        charts = figures["charts"]
+        charts.root.locator(".gbuq-strip").first.scroll_into_view_if_needed()
+        charts.wait_for("!node.getRootNode().gbuqSheet.view.strips[0].stale")
+        dots.append(charts.root.evaluate(_DOTS))
+    light, dark = texts
+    assert (len(light), len(dark)) == (1, 1)
+    assert light != dark
+    assert dots[0] != dots[1], "dots in the page's own ink"
 
 
-def check_that_it_fits(page, figure, window, case):
+def check_that_it_fits(figure, window, case):
     inner = figure.root.evaluate(
         "node => [node.scrollWidth - node.clientWidth, node.scrollHeight - node.clientHeight]"
     )
     assert max(inner) <= 0
     boxes = [panel.bounding_box() for panel in figure.root.locator(".gbuq-panel").all()]
     root = figure.root.bounding_box()
-    for box in boxes:
+    paired = window == PHONE and len(boxes) > 1
+    for box in boxes[:2] if paired else boxes:
         assert box["x"] + box["width"] <= root["x"] + root["width"] + 1
         assert box["y"] + box["height"] <= root["y"] + root["height"] + 1
-    assert len({(round(box["height"]), round(box["x"])) for box in boxes}) <= 6
+    if paired:
+        truth, first, *rest = boxes
+        assert {box["y"] for box in boxes} == {truth["y"]}
+        assert truth["x"] + truth["width"] <= first["x"], "side by side on a phone"
+        # The others are swiped.
+        turned = [first["x"] + i * first["width"] for i in range(1, len(rest) + 1)]
+        assert [box["x"] for box in rest] == pytest.approx(turned, abs=1)
+    else:
+        assert len({(round(box["height"]), round(box["x"])) for box in boxes}) <= 6
     if window == PHONE:
-        assert len({box["x"] for box in boxes}) == 1, "one column on a phone"
-    elif case != "labels":
+        # With two maps there is nothing to turn to.
+        assert figure.root.locator(".gbuq-pager").is_visible() == (paired and len(boxes) > 2)
+    elif len(boxes) > 1:
         assert boxes[0]["y"] == boxes[1]["y"], "side by side on a desktop"
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_cells_have_the_colours_of_their_values_in_both_schemes(page, url):
-    figure = open_figure(page, url, "case=fields&n=40")
-    table = colour_table("cividis")
-    values = figure.hover(30, 10, panel=1)
-    data = float(values["Data uncertainty"].split()[0])
-    index = min(255, int(data / 1.1 * 256))
-    # The read-out has four digits, so the value may fall into a neighbouring colour.
-    near = table[max(0, index - 1) : index + 2].tolist()
-    for _ in screens(page):
-        assert figure.colour(30, 10, panel=1)[:3] in near
-        assert len({tuple(figure.colour(r, 20, panel=1)) for r in range(5, 35, 3)}) > 5
+def check_that_strips_fit(figure, window):
+    strips = [box.bounding_box() for box in figure.root.locator(".gbuq-strip").all()]
+    root = figure.root.bounding_box()
+    for box in strips:
+        assert box["x"] + box["width"] <= root["x"] + root["width"] + 1
+        assert box["y"] + box["height"] <= root["y"] + root["height"] + 1
+    for above, below in pairwise(strips):
+        beside = above["x"] + above["width"] <= below["x"]
+        assert beside or above["y"] + above["height"] <= below["y"]
+    maps = [panel.bounding_box() for panel in figure.root.locator(".gbuq-panel").all()]
+    if maps and strips:
+        foot = max(box["y"] + box["height"] for box in maps)
+        assert min(box["y"] for box in strips) >= foot
+    if window == PHONE and strips:
+        assert len({box["x"] for box in strips}) == 1, "one column on a phone"
 
 
-def test_blank_cells_show_the_page_and_hatching_is_visible(page, url):
-    figure = open_figure(page, url, "case=labels")
+def test_blank_cells_show_the_page_and_hatching_is_visible(page):
+    figure = draw_figure(page, labels(TITLE))
     # Pixels of the blank, hatched cell: some transparent, some lines.
     seen = figure.root.evaluate(
         """node => {
@@ -77,8 +129,8 @@ def test_blank_cells_show_the_page_and_hatching_is_visible(page, url):
     assert 0.4 < seen < 0.95
 
 
-def test_the_readout_gives_every_panel_its_exact_value(page, url):
-    figure = open_figure(page, url, "case=chains")
+def test_the_readout_gives_every_panel_its_exact_value(page):
+    figure = draw_figure(page, chains())
     values = figure.hover(24, 35, panel=1)
     grid = np.linspace(-6, 6, 60)
     density = np.exp(-0.5 * ((grid[35] - 1) ** 2 + (grid[24] + 1) ** 2) / 4)
@@ -93,34 +145,59 @@ def test_the_readout_gives_every_panel_its_exact_value(page, url):
     expect(figure.readout).to_be_hidden()
 
 
-def test_a_click_reaches_python_as_panel_row_and_column(page, url):
-    figure = open_figure(page, url, "case=heart&frames=5")
-    figure.click(7, 2, panel=4)
-    expect(page.get_by_text("event: clicked=(4, 7, 2) lassoed=0 frame=4")).to_be_visible()
+def test_what_is_chosen_reaches_python_and_nothing_is_drawn_for_it(page, url):
+    page.add_init_script(
+        """{
+          const original = requestAnimationFrame;
+          window.askedFrames = 0;
+          window.requestAnimationFrame = (callback) => {
+            if (new Error().stack.includes('gbuq_canvas')) window.askedFrames += 1;
+            return original(callback);
+          };
+        }"""
+    )
+    figure = open_figure(page, url, "case=fields&frames=5&select=both")
+    # Nothing is drawn while nothing happens.
+    figure.hover(3, 3)
+    page.wait_for_timeout(200)
+    asked, drawn = page.evaluate("askedFrames"), figure.draws()
+    assert asked > 0, "the count works"
+    page.wait_for_timeout(500)
+    assert page.evaluate("askedFrames") == asked
+    assert figure.draws() == drawn
+    # A rerun that changes nothing draws nothing.
+    figure.click(7, 2, panel=1)
+    expect(page.get_by_text("event: clicked=(1, 7, 2) lassoed=0 frame=4")).to_be_visible()
+    wait_ready(page)
+    assert figure.draws() == drawn
+    figure.drag((2, 3), (5, 6), panel=1)
+    expect(page.get_by_text("event: clicked=None lassoed=16 frame=4")).to_be_visible()
+    figure.root.get_by_role("button", name="Draw a line").click()
+    figure.drag((10, 10), (14, 18), panel=2)
+    expect(page.get_by_text("event: clicked=None lassoed=0 frame=4")).to_be_visible()
+    expect(page.get_by_text("ray: [")).to_be_visible()
 
 
-def test_rows_count_from_the_arrays_start_on_upward_axes(page, url):
-    figure = open_figure(page, url, "case=fields&n=20")
+def test_rows_count_from_the_arrays_start_on_upward_axes(page):
+    figure = draw_figure(page, fields(20, 0.0))
     figure.click(0, 3)
-    expect(page.get_by_text("event: clicked=(0, 0, 3)")).to_be_visible()
+    assert figure.sent() == {"panel": 0, "frame": 0, "row": 0, "column": 3}
     low = figure.root.locator(".gbuq-panel").first.bounding_box()
     assert figure.place(0, 3)[1] > low["y"] + low["height"] / 2
 
 
-def test_a_drag_selects_a_rectangle(page, url):
-    figure = open_figure(page, url, "case=heart&frames=5")
+def test_a_drag_selects_a_rectangle(page):
+    figure = draw_figure(page, heart(5, 0))
     figure.drag((2, 3), (5, 6), panel=1)
-    expect(page.get_by_text("event: clicked=None lassoed=16 frame=4")).to_be_visible()
     touched = {(row, column) for row in range(2, 6) for column in range(3, 7)}
     assert runs_as_cells(figure.sent(), 9) == touched
 
 
-def test_a_lasso_selects_what_it_encloses(page, url):
-    figure = open_figure(page, url, "case=fields&n=40")
+def test_a_lasso_selects_what_it_encloses(page):
+    figure = draw_figure(page, fields(40, 0.0))
     figure.root.get_by_label("Select with a lasso").click()
     corners = [(5, 5), (5, 30), (30, 5)]
     figure.drag(*corners, corners[0])
-    expect(page.get_by_text("event: clicked=None lassoed=")).to_be_visible()
     inside = runs_as_cells(figure.sent(), 40)
     for row in range(40):
         for column in range(40):
@@ -130,18 +207,18 @@ def test_a_lasso_selects_what_it_encloses(page, url):
                 assert ((row, column) in inside) == within, (row, column)
 
 
-def test_without_select_nothing_is_sent(page, url):
-    figure = open_figure(page, url, "case=heart&frames=5&select=0")
+def test_without_select_nothing_is_sent(page):
+    figure = draw_figure(page, heart(5, 0), select=False)
     figure.click(1, 1)
     figure.drag((1, 1), (4, 4))
     assert figure.data("sent") is None
     expect(figure.root.locator(".gbuq-modes")).to_be_hidden()
 
 
-def test_the_keyboard_reads_moves_and_selects(page, url):
-    figure = open_figure(page, url, "case=heart&frames=5")
+def test_the_keyboard_reads_moves_and_selects(page):
+    figure = draw_figure(page, heart(5, 0))
     live = figure.root.locator("[aria-live]")
-    page.get_by_label("Select with a lasso").focus()
+    page.get_by_label("Look closer").focus()
     page.keyboard.press("Tab")
     first = figure.root.locator(".gbuq-panel").first
     expect(first).to_be_focused()
@@ -154,16 +231,15 @@ def test_the_keyboard_reads_moves_and_selects(page, url):
     page.keyboard.press("PageDown")
     expect(figure.root.locator(".gbuq-panel").nth(1)).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("event: clicked=(1, 3, 5) lassoed=0")).to_be_visible()
+    assert figure.sent() == {"panel": 1, "frame": 4, "row": 3, "column": 5}
     page.keyboard.press("Shift+ArrowDown")
     page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("event: clicked=None lassoed=4")).to_be_visible()
     assert runs_as_cells(figure.sent(), 9) == {(3, 4), (3, 5), (4, 4), (4, 5)}
 
 
-def test_space_plays_and_pauses_and_comma_steps(page, url):
-    figure = open_figure(page, url, "case=heart&frames=200")
+def test_space_plays_and_pauses_and_comma_steps(page):
+    figure = draw_figure(page, heart(200, 0))
     figure.root.locator(".gbuq-panel").first.focus()
     page.keyboard.press(" ")
     figure.wait_for("node.dataset.playing === '1' && Number(node.dataset.frame) > 1")
@@ -176,14 +252,12 @@ def test_space_plays_and_pauses_and_comma_steps(page, url):
     figure.wait_for_frame(held)
 
 
-def test_playing_draws_in_the_browser_alone_and_ends_at_the_last_frame(page, url):
-    messages = []
-    page.on("websocket", lambda socket: socket.on("framesent", lambda m: messages.append(m)))
-    figure = open_figure(page, url, "case=heart&frames=40")
+def test_playing_draws_in_the_browser_alone_and_ends_at_the_last_frame(page):
+    figure = draw_figure(page, heart(40, 0))
     assert figure.frame() == 39
     assert figure.root.locator(".gbuq-frame").inner_text() == "tree 1000 of 1000"
     page.get_by_label("Speed").select_option("0.5")  # a busy machine, too, is in time to pause
-    told, drawn = len(messages), figure.draws()
+    drawn = figure.draws()
     before = figure.colour(4, 4, panel=2)
     page.get_by_label("Play", exact=True).click()
     figure.wait_for_frame(1, 38)
@@ -196,11 +270,11 @@ def test_playing_draws_in_the_browser_alone_and_ends_at_the_last_frame(page, url
     assert figure.frame() == 39, "no loop"
     # Of 40 frames at 16 a second a slow machine draws fewer, but more than the first and the last.
     assert figure.draws() - drawn > 8
-    assert len(messages) == told, "the server heard nothing"
+    assert page.evaluate("gbuqSent") == 0, "the server hears nothing"
 
 
-def test_scrubbing_follows_the_slider(page, url):
-    figure = open_figure(page, url, "case=heart&frames=20")
+def test_scrubbing_follows_the_slider(page):
+    figure = draw_figure(page, heart(20, 0))
     scrub = page.get_by_role("slider", name="tree")
     scrub.focus()
     page.keyboard.press("Home")
@@ -252,38 +326,8 @@ def test_new_data_keep_frame_place_and_play_state(page, url):
     assert figure.frame() >= 7
 
 
-def test_nothing_is_drawn_while_nothing_happens(page, url):
-    page.add_init_script(
-        """{
-          const original = requestAnimationFrame;
-          window.askedFrames = 0;
-          window.requestAnimationFrame = (callback) => {
-            if (new Error().stack.includes('gbuq_canvas')) window.askedFrames += 1;
-            return original(callback);
-          };
-        }"""
-    )
-    figure = open_figure(page, url, "case=heart&frames=200")
-    figure.hover(3, 3)
-    page.wait_for_timeout(200)
-    asked, drawn = page.evaluate("askedFrames"), figure.draws()
-    assert asked > 0, "the count works"
-    page.wait_for_timeout(500)
-    assert page.evaluate("askedFrames") == asked
-    assert figure.draws() == drawn
-
-
-def test_a_rerun_that_changes_nothing_draws_nothing(page, url):
-    figure = open_figure(page, url, "case=heart&frames=5")
-    drawn = figure.draws()
-    figure.click(0, 0)
-    expect(page.get_by_text("event: clicked=(0, 0, 0)")).to_be_visible()
-    wait_ready(page)
-    assert figure.draws() == drawn
-
-
-def test_text_alternatives_name_sheet_panels_and_values(page, url):
-    figure = open_figure(page, url, "case=fields&n=20")
+def test_text_alternatives_name_sheet_panels_and_values(page):
+    figure = draw_figure(page, fields(20, 0.0))
     assert figure.root.get_attribute("aria-label") == (
         "3 heatmaps: Total uncertainty; Data uncertainty; Knowledge uncertainty, over x and y."
     )
@@ -296,6 +340,7 @@ def test_text_alternatives_name_sheet_panels_and_values(page, url):
 @pytest.mark.parametrize("viewport", [PHONE], indirect=True, ids=["phone"])
 def test_a_finger_taps_scrolls_and_selects_after_resting(new_page, url):
     page = new_page(has_touch=True, is_mobile=True)
+    page.set_viewport_size({"width": PHONE[0], "height": 400})  # so low that the page scrolls
     figure = open_figure(page, url, "case=heart&frames=5")
     page.touchscreen.tap(*figure.place(1, 7))
     expect(page.get_by_text("event: clicked=(0, 1, 7)")).to_be_attached()
@@ -333,10 +378,10 @@ def test_a_finger_taps_scrolls_and_selects_after_resting(new_page, url):
     assert figure.data("sent") == sent
 
 
-def test_user_text_is_shown_as_it_is(page, url):
+def test_user_text_is_shown_as_it_is(page):
     dialogs = []
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    figure = open_figure(page, url, "case=labels")
+    figure = draw_figure(page, labels(TITLE))
     values = figure.hover(0, 0)
     assert values == {"<b>Bold</b> & co": "1.5 <b>unit</b>"}
     place = figure.readout.locator(".gbuq-place").inner_text()
@@ -347,14 +392,20 @@ def test_user_text_is_shown_as_it_is(page, url):
     assert dialogs == []
 
 
-def test_a_narrow_window_changes_to_one_column_and_back(page, url):
-    figure = open_figure(page, url, "case=fields&n=20")
+def test_a_narrow_window_shows_the_truth_and_one_map_and_a_wide_one_all(page):
+    figure = draw_figure(page, fields(20, 0.0))
     panels = figure.root.locator(".gbuq-panel")
     wide = [panel.bounding_box()["y"] for panel in panels.all()]
     assert len(set(wide)) == 1
     page.set_viewport_size({"width": 500, "height": 900})
     figure.wait_for("node.classList.contains('gbuq-narrow')")
-    assert len({panel.bounding_box()["x"] for panel in panels.all()}) == 1
+    assert figure.data("beside") == "0,1"
+    figure.root.get_by_role("button", name="Next map").click()
+    figure.wait_for("node.dataset.beside === '0,2'")
+    # Another size keeps the map that was chosen.
+    page.set_viewport_size({"width": 520, "height": 900})
+    figure.root.get_by_label("Map beside the truth").select_option(index=0)
+    figure.wait_for("node.dataset.beside === '0,1'")
     page.set_viewport_size({"width": 1440, "height": 900})
     figure.wait_for("!node.classList.contains('gbuq-narrow')")
     assert [panel.bounding_box()["y"] for panel in panels.all()] == wide
@@ -368,16 +419,6 @@ def test_a_figure_behind_a_tab_is_drawn_when_the_tab_opens(page, url):
     figure = Figure(page)
     figure.wait_for("node.dataset.ready === '1'")
     assert figure.hover(4, 4, panel=2)["SGB: knowledge"].endswith(" variance of y")
-
-
-def test_a_change_of_theme_is_followed(page, url):
-    figure = open_figure(page, url, "case=labels")
-    theme = "node => node.getRootNode().gbuqSheet.view.theme.text"
-    light = figure.root.evaluate(theme)
-    drawn = figure.draws()
-    page.emulate_media(color_scheme="dark")
-    figure.wait_for("Number(node.dataset.draws) > x", drawn)
-    assert figure.root.evaluate(theme) != light
 
 
 def test_two_sessions_do_not_see_each_other(new_page, url):

@@ -12,15 +12,10 @@ import pytest
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from tests.browser.conftest import screens, screenshot
-from tests.browser.figure import Figure, open_figure
+from tests.browser.figure import Figure, draw_figure
+from tests.browser.sheets import fields, heart, labels
 
-APP = Path(__file__).parent / "apps" / "canvas_app.py"
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.fixture(scope="module")
-def url(serve) -> str:
-    return serve(APP)
 
 
 def download(figure: Figure, kind: str):
@@ -29,8 +24,8 @@ def download(figure: Figure, kind: str):
     return waiting.value
 
 
-def test_a_png_is_twice_as_large_as_the_figure(page, url):
-    figure = open_figure(page, url, "case=heart&frames=5")
+def test_a_png_is_twice_as_large_as_the_figure(page):
+    figure = draw_figure(page, heart(5, 0))
     saved = download(figure, "PNG")
     assert saved.suggested_filename == "heart-tree-1000-of-1000.png"
     data = Path(saved.path()).read_bytes()
@@ -42,8 +37,8 @@ def test_a_png_is_twice_as_large_as_the_figure(page, url):
     assert len(data) > 20_000, "something is drawn"
 
 
-def test_an_svg_keeps_text_as_text_and_cells_as_rectangles(page, url):
-    figure = open_figure(page, url, "case=heart&frames=5")
+def test_an_svg_keeps_text_as_text_and_cells_as_rectangles(page):
+    figure = draw_figure(page, heart(5, 0))
     root = ElementTree.fromstring(Path(download(figure, "SVG").path()).read_text("utf-8"))
     texts = {node.text for node in root.iter(f"{SVG}text")}
     assert {"SGB: total", "feature 1", "no training rows", "tree 1000 of 1000"} <= texts
@@ -52,16 +47,16 @@ def test_an_svg_keeps_text_as_text_and_cells_as_rectangles(page, url):
     assert len([fill for fill in fills if fill.startswith("#")]) > 30
 
 
-def test_a_fine_grid_is_a_picture_inside_the_svg(page, url):
-    figure = open_figure(page, url, "case=fields&n=80")
+def test_a_fine_grid_is_a_picture_inside_the_svg(page):
+    figure = draw_figure(page, fields(80, 0.0))
     root = ElementTree.fromstring(Path(download(figure, "SVG").path()).read_text("utf-8"))
     images = list(root.iter(f"{SVG}image"))
     assert len(images) == 3
     assert all(image.get("href").startswith("data:image/png;base64,") for image in images)
 
 
-def test_hostile_text_stays_text_in_an_svg(page, url):
-    figure = open_figure(page, url, "case=labels")
+def test_hostile_text_stays_text_in_an_svg(page):
+    figure = draw_figure(page, labels("<b>Bold</b> & co"))
     source = Path(download(figure, "SVG").path()).read_text("utf-8")
     root = ElementTree.fromstring(source)
     assert not list(root.iter(f"{SVG}script"))

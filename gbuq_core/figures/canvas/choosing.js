@@ -1,7 +1,7 @@
 // Cells under the pointer or the keyboard's cursor, and cells sent back to the caller.
 
-const SHAPES = ['rectangle', 'lasso', 'ray'];
-const SHAPE_LABELS = ['Select a rectangle', 'Select with a lasso', 'Draw a line'];
+const SHAPES = ['rectangle', 'lasso', 'ray', 'closer'];
+const SHAPE_LABELS = ['Select a rectangle', 'Select with a lasso', 'Draw a line', 'Look closer'];
 
 function maskOf(sheet, cells) {
   const mask = new Uint8Array(sheet.nx * sheet.ny);
@@ -14,6 +14,8 @@ const Choosing = {
     const { state } = this;
     if (!cell && !state.cell) return;
     Object.assign(state, { cell, view, point, reading: null });
+    const { row, column } = this.window ?? { row: 0, column: 0 };
+    if (this.live?.look?.(cell && { row: cell.row + row, column: cell.column + column })) this.looked = true;
     this.later();
   },
 
@@ -25,7 +27,7 @@ const Choosing = {
 
   // Rectangle or lasso; Shift takes the other one.
   dragShape(shift) {
-    if (!shift || this.shape === 'ray') return this.shape;
+    if (!shift || ['ray', 'closer'].includes(this.shape)) return this.shape;
     return this.shape === 'lasso' ? 'rectangle' : 'lasso';
   },
 
@@ -38,7 +40,8 @@ const Choosing = {
     const touch = matchMedia('(pointer: coarse)').matches;
     const line = touch ? 'Hold, then drag a line' : 'Drag to draw a line';
     const cells = touch ? 'Tap, or hold and drag, to select' : 'Click or drag to select';
-    this.hint.textContent = shape === 'ray' ? line : cells;
+    const frame = touch ? 'Hold, then drag a frame' : 'Drag a frame to look closer';
+    this.hint.textContent = { ray: line, closer: frame }[shape] ?? cells;
   },
 
   // Which ways of selecting a sheet offers; buttons only where there is a choice.
@@ -48,24 +51,30 @@ const Choosing = {
     if (this.modes.parentNode !== home) home.insertBefore(this.modes, before);
     this.picks = sheet.select;
     this.selects = sheet.select || sheet.ray;
+    this.brushes = sheet.nx * sheet.ny > LEAST_CELLS ** 2;
+    this.drags = this.selects || this.brushes;
     this.modes.hidden = !this.selects;
     this.root.classList.toggle('gbuq-selects', this.selects);
     this.modeButtons.forEach((button, i) => {
-      button.hidden = !sheet.select || (SHAPES[i] === 'ray' && !sheet.ray);
+      const offered = { ray: sheet.select && sheet.ray, closer: this.brushes }[SHAPES[i]] ?? sheet.select;
+      button.hidden = !offered;
     });
-    if (!sheet.select && sheet.ray) this.setShape('ray');
+    if (!this.selects) this.setShape('closer');
+    else if (!sheet.select && sheet.ray) this.setShape(this.shape === 'closer' ? 'closer' : 'ray');
     else this.setShape(this.shape === 'ray' && !sheet.ray ? 'rectangle' : this.shape);
   },
 
   // Marks cells and sends them: one cell as a click, several as a lasso.
   choose(view, cells, click) {
     if (!this.picks) return;
+    this.painting = true;
     this.state.ray = null;
     this.state.chosen = maskOf(this.sheet, cells);
     this.later();
     const event = { panel: view.index, frame: this.player.frame };
-    if (click) Object.assign(event, { row: cells[0].row, column: cells[0].column });
-    else event.runs = asRuns(cells, this.sheet.nx);
+    const sent = cells.map((cell) => this.asSent(cell));
+    if (click) Object.assign(event, sent[0]);
+    else event.runs = asRuns(sent, this.whole.nx);
     this.root.dataset.sent = JSON.stringify(event);
     if (this.send) this.send(event);
   },
@@ -85,7 +94,8 @@ const Choosing = {
   },
 
   focusNeighbour(view, by) {
-    const next = this.views[clamp(view.index + by, 0, this.views.length - 1)];
+    const seen = this.views.filter((one) => one.box.style.visibility !== 'hidden');
+    const next = seen[clamp(seen.indexOf(view) + by, 0, seen.length - 1)];
     const { cell } = this.state;
     next.box.tabIndex = 0;
     next.box.focus({ focusVisible: true });

@@ -80,6 +80,7 @@ function valueAt(panel, frame, cell) {
 }
 
 function limitsAt(panel, frame) {
+  if (panel.scale) return panel.scale; // looking.js
   const [lo, hi] = panel.limits;
   return Array.isArray(lo) ? [lo[panelFrame(panel, frame)], hi[panelFrame(panel, frame)]] : [lo, hi];
 }
@@ -98,15 +99,16 @@ function colourIndices(panel, frame, out) {
   const f = panelFrame(panel, frame);
   const values = panel.shown || panel.values;
   const start = panel.shown ? 0 : f * panel.cells;
-  if (panel.range && !panel.shown) {
+  if (panel.range && !panel.shown && !panel.scale) {
     const table = codeTable(panel);
     for (let i = 0; i < panel.cells; i++) out[i] = table[values[start + i]];
     return;
   }
   const [lo, hi] = limitsAt(panel, f);
   const scale = 255.999 / (panel.log ? Math.log(hi / lo) : hi - lo);
+  const coded = panel.range && !panel.shown;
   for (let i = 0; i < panel.cells; i++) {
-    const v = values[start + i];
+    const v = coded ? valueAt(panel, f, i) : values[start + i];
     if (v !== v) {
       out[i] = -1;
       continue;
@@ -135,8 +137,4 @@ function codeTable(panel) {
   table[top + 2] = -1;
   panel.codeTable = table;
   return table;
-}
-
-function clamp(value, low, high) {
-  return value < low ? low : value > high ? high : value;
 }

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.canvas.live import knob_headers, live_header
+from gbuq_core.figures.canvas.live import MAP, knob_headers, live_header
 from gbuq_core.figures.canvas.panels import (
     LOG_SPAN,
     Line,
@@ -89,7 +89,13 @@ class _Body:
         return name
 
 
-def encode_sheet(sheet: PanelSheet, select: bool = False, ray: bool = False) -> bytes:
+def encode_sheet(
+    sheet: PanelSheet,
+    select: bool = False,
+    ray: bool = False,
+    coarse: bool = False,
+    grips: bool = False,
+) -> bytes:
     """Pack a sheet for the renderer, after checking that it can be drawn.
 
     Values travel as float32 while the sheet has at most 300,000 of them in all, as 16-bit
@@ -103,6 +109,10 @@ def encode_sheet(sheet: PanelSheet, select: bool = False, ray: bool = False) -> 
         Whether cells can be clicked and lassoed.
     ray : bool
         Whether a straight line can be drawn.
+    coarse : bool
+        Whether values travel as 8-bit steps, however many there are.
+    grips : bool
+        Whether the sheet's one marker, or its one line, can be dragged.
 
     Returns
     -------
@@ -123,6 +133,8 @@ def encode_sheet(sheet: PanelSheet, select: bool = False, ray: bool = False) -> 
     shape = check_sheet(sheet)
     stacks = [stacked_values(panel) for panel in sheet.panels]
     total = sum(stack.size for stack in stacks)
+    if coarse:
+        total = max(total, FINE_VALUES + 1)
     body = _Body()
     header = _sheet_header(sheet, shape)
     header["luts"] = {
@@ -137,14 +149,21 @@ def encode_sheet(sheet: PanelSheet, select: bool = False, ray: bool = False) -> 
     ]
     header["select"] = select and bool(sheet.panels)
     header["ray"] = ray and bool(sheet.panels)
+    if grips:
+        header["grips"] = True
+    if sheet.follows is not None:
+        header["follows"] = {"name": sheet.follows[0], "part": sheet.follows[1]}
     if sheet.knobs:
         header["knobs"] = knob_headers(sheet.knobs)
     if sheet.live is not None:
         header["live"] = live_header(sheet.live)
+    if sheet.near is not None:
+        header["near"] = dict(sheet.near)
     header["alt"] = _text(sheet.alt or describe_sheet(sheet), 4 * MAX_TEXT)
     blobs = b"".join(body.parts)
-    # The digest tells the browser whether a rerun brought anything new.
-    digest = blake2b(json.dumps(header).encode() + blobs, digest_size=8).hexdigest()
+    # The digest tells the browser whether a rerun brought anything new to draw.
+    drawn = {**header, "knobs": [one for one in header.get("knobs", ()) if one["key"] != MAP]}
+    digest = blake2b(json.dumps(drawn).encode() + blobs, digest_size=8).hexdigest()
     packed = json.dumps({**header, "digest": digest}, allow_nan=False).encode()
     packed += b" " * (-len(packed) % 4)
     return struct.pack("<I", len(packed)) + packed + blobs
@@ -198,6 +217,8 @@ def _sheet_header(sheet: PanelSheet, shape: tuple[int, int, int]) -> dict[str, A
         "ny": ny,
         "frames": n_frames,
         "columns": sheet.columns,
+        "beside": list(sheet.beside),
+        "chosen": sheet.chosen,
         "x": _axis(sheet.x_label, sheet.x_labels, sheet.x_extent),
         "y": _axis(sheet.y_label, sheet.y_labels, sheet.y_extent),
         "lower": sheet.origin == "lower" or (sheet.origin is None and sheet.y_extent is not None),
@@ -215,6 +236,8 @@ def _sheet_header(sheet: PanelSheet, shape: tuple[int, int, int]) -> dict[str, A
         "stripColumns": sheet.strip_columns,
         "stripHeight": sheet.strip_height,
         "name": _text(sheet.name),
+        "focus": None if sheet.focus is None else np.asarray(sheet.focus, float).tolist(),
+        "note": _text(sheet.note),
     }
 
 
@@ -230,6 +253,7 @@ def _panel_header(
     kind = {4: "f4", 2: "u2", 1: "u1"}[packed.codes.itemsize]
     return {
         "title": _text(panel.title),
+        "name": _text(panel.name or panel.title),
         "subtitle": _text(panel.subtitle),
         "unit": _text(panel.unit),
         "accent": panel.accent,

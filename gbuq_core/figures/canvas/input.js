@@ -2,6 +2,7 @@
 
 const CLICK_SLACK = 5; // pixels a press may move and still be a click
 const HOLD_TIME = 280; // ms a finger rests before its drag selects instead of scrolling
+const PLACE_REACH = 14; // pixels between a press and the place that it takes hold of
 
 class PanelInput {
   constructor(view, owner) {
@@ -19,12 +20,14 @@ class PanelInput {
     });
     // A drag that selects must not scroll the page; this can only be said here.
     const hold = (event) => {
-      if (owner.state.drag && event.cancelable) event.preventDefault();
+      const held = owner.state.drag || this.press?.grip || this.press?.carries;
+      if (held && event.cancelable) event.preventDefault();
     };
     on('touchmove', hold, { passive: false });
     on('contextmenu', (event) => {
       if (this.press && this.press.touch) event.preventDefault();
     });
+    on('dblclick', () => { if (owner.brushed) owner.lookAt(null); });
     on('keydown', (event) => this.key(event));
     on('focus', () => owner.focusView(view));
     on('blur', () => owner.leaveView());
@@ -32,7 +35,8 @@ class PanelInput {
 
   at(event) {
     const area = this.view.over.getBoundingClientRect();
-    return { x: event.clientX - area.left, y: event.clientY - area.top };
+    const { type } = this.view.theme;
+    return { x: (event.clientX - area.left) / type, y: (event.clientY - area.top) / type };
   }
 
   cellAt(point) {
@@ -42,11 +46,16 @@ class PanelInput {
   down(event) {
     if (event.button !== 0 || !event.isPrimary) return;
     const point = this.at(event);
-    const cell = this.cellAt(point);
-    if (!cell) return;
     const touch = event.pointerType === 'touch';
-    this.press = { id: event.pointerId, point, cell, touch, shift: event.shiftKey, held: !touch };
-    if (touch && this.owner.selects) {
+    const grip = this.owner.gripAt(this.view, point, touch); // which may lie outside the map
+    const cell = this.cellAt(point);
+    if (!cell && !grip) return;
+    this.press = { id: event.pointerId, point, cell, touch, grip, shift: event.shiftKey, held: !touch };
+    if (grip) {
+      this.view.box.setPointerCapture(event.pointerId);
+      return;
+    }
+    if (touch && this.owner.drags) {
       const { press } = this;
       press.timer = setTimeout(() => {
         if (this.press !== press) return;
@@ -54,17 +63,31 @@ class PanelInput {
         this.startDrag(point);
       }, HOLD_TIME);
     }
-    if (!touch && this.owner.selects) this.view.box.setPointerCapture(event.pointerId);
+    if (!touch && this.owner.drags) this.view.box.setPointerCapture(event.pointerId);
   }
 
   move(event) {
     const point = this.at(event);
     const { press, owner } = this;
-    if (press && press.id === event.pointerId && owner.selects) {
+    if (press?.grip && press.id === event.pointerId) {
+      const far = Math.hypot(point.x - press.point.x, point.y - press.point.y) > CLICK_SLACK;
+      if (far && !press.moved) owner.grab(press.grip);
+      press.moved ||= far;
+      if (owner.state.grip) owner.moveGrip(this.view, point);
+      return;
+    }
+    if (!press && event.pointerType === 'mouse') {
+      this.view.box.style.cursor = owner.gripAt(this.view, point) ? 'grab' : '';
+    }
+    if (press && press.id === event.pointerId && owner.drags) {
       const far = Math.hypot(point.x - press.point.x, point.y - press.point.y) > CLICK_SLACK;
       if (far) press.moved = true;
       if (far && !press.held) clearTimeout(press.timer);
-      if (far && press.held && !owner.state.drag) this.startDrag(press.point);
+      if (far && press.held && !owner.state.drag && !press.carries) this.startDrag(press.point);
+      if (press.carries) {
+        this.carry(point);
+        return;
+      }
       if (owner.state.drag) {
         this.extendDrag(point);
         return;
@@ -80,22 +103,60 @@ class PanelInput {
     if (!press || press.id !== event.pointerId) return;
     this.press = null;
     clearTimeout(press.timer);
+    if (owner.state.grip) {
+      owner.dropGrip(this.view);
+      return;
+    }
     if (owner.state.drag) {
       this.finishDrag();
       return;
     }
-    if (press.moved) return;
+    if (press.carries && press.moved) {
+      owner.choose(this.view, [press.cell], true);
+      return;
+    }
+    if (press.moved || !press.cell) return;
     owner.setCell(press.cell, this.view, press.point);
-    owner.choose(this.view, [press.cell], true);
+    if (owner.shape !== 'closer') owner.choose(this.view, [press.cell], true);
   }
 
   cancel() {
     if (this.press) clearTimeout(this.press.timer);
     this.press = null;
+    this.owner.dropGrip(null);
     this.owner.setDrag(null);
   }
 
+  // Whether a press takes hold of the place that is looked at, in maps that follow the pointer.
+  takesPlace({ x, y }) {
+    const { sheet, whole, shape } = this.owner;
+    const place = sheet.near?.place;
+    if (place === undefined || place === null || shape === 'closer') return false;
+    if (sheet.nx !== whole.nx || sheet.ny !== whole.ny) return false; // a closer look
+    const { map } = this.view.place;
+    const here = this.cellAt({ x, y });
+    if (!here) return false;
+    const right = ((here.column - (place % sheet.nx)) * map.w) / sheet.nx;
+    const up = ((here.row - Math.floor(place / sheet.nx)) * map.h) / sheet.ny;
+    return Math.hypot(right, up) <= PLACE_REACH;
+  }
+
+  // The maps follow the place that is carried, as they follow a pointer.
+  carry(point) {
+    const [x, y] = this.inside(point);
+    const { map } = this.view.place;
+    const at = { x: Math.min(x, map.x + map.w - 0.5), y: Math.min(y, map.y + map.h - 0.5) };
+    const cell = this.cellAt(at);
+    if (!cell) return;
+    this.press.cell = cell;
+    this.owner.setCell(cell, this.view, at);
+  }
+
   startDrag(point) {
+    if (this.takesPlace(this.press.point)) {
+      this.press.carries = true;
+      return;
+    }
     const shape = this.owner.dragShape(this.press.shift);
     const inside = this.inside(point);
     this.owner.setCell(null);
@@ -109,7 +170,7 @@ class PanelInput {
     if (drag.shape === 'ray') {
       drag.path = [[x0, y0], [x, y]];
       this.owner.showRay(this.view, ...drag.path);
-    } else if (drag.shape === 'rectangle') drag.path = [[x0, y0], [x, y0], [x, y], [x0, y]];
+    } else if (['rectangle', 'closer'].includes(drag.shape)) drag.path = [[x0, y0], [x, y0], [x, y], [x0, y]];
     else drag.path.push([x, y]);
     this.owner.setDrag(drag);
   }
@@ -123,6 +184,11 @@ class PanelInput {
     }
     const cells = cellsOfDrag(this.owner.sheet, this.owner.state.drag);
     this.owner.setDrag(null);
+    if (drag.shape === 'closer') {
+      this.owner.state.chosen = null;
+      this.owner.lookCloser(cells);
+      return;
+    }
     if (cells.length) this.owner.choose(this.view, cells, false);
   }
 
@@ -146,12 +212,22 @@ class PanelInput {
     else if (event.key === ' ') owner.player.toggle();
     else if (event.key === ',') owner.player.step(-1);
     else if (event.key === '.') owner.player.step(1);
+    else if (event.key === '+' && owner.state.cell) owner.lookCloser(aroundCell(owner.sheet, owner.state.cell));
+    else if (event.key === '-' && owner.brushed) owner.lookAt(null);
     else if (event.key === 'Escape') owner.clear();
     else return;
     event.preventDefault();
     // Streamlit has shortcuts of its own on some of these keys.
     event.stopPropagation();
   }
+}
+
+// A quarter of the cells, around this one.
+function aroundCell({ nx, ny }, { row, column }) {
+  return [-1, 1].map((side) => ({
+    row: clamp(row + Math.round((side * ny) / 4), 0, ny - 1),
+    column: clamp(column + Math.round((side * nx) / 4), 0, nx - 1),
+  }));
 }
 
 // What a drag covers: every cell that a rectangle touches, or those whose centre a lasso holds.

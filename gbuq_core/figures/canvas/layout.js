@@ -15,6 +15,7 @@ const NARROW = 640;
 const SIZE = { title: 14, tick: 11.5, label: 12.5 };
 const HEADER = 53;
 const BAR = { top: 23, height: 8 };
+const WIDE = { from: 1150, most: 1.6 }; // pixels from which maps grow with the page, and how much
 const GAP = { column: 26, row: 20 };
 const CROWD = { columns: 5, gap: 14 }; // so many columns stand closer together
 const RIGHT = 10;
@@ -27,7 +28,9 @@ const STRIP_HEAD = 28;
 const STRIP_GAP = 16;
 const STRIP_WIDTH = 520; // least width of a strip below maps that take less, where there is room
 
-function layoutSheet(sheet, width, theme, ratio) {
+// `room` is the height that the window has for the maps in present mode, else null. Without
+// `paired` all panels stand in their grid.
+function layoutSheet(sheet, width, theme, ratio, room = null, paired = true) {
   const snap = (value) => Math.round(value * ratio) / ratio;
   const narrow = width < NARROW;
   const columns = narrow ? 1 : Math.min(sheet.columns, sheet.panels.length);
@@ -40,18 +43,19 @@ function layoutSheet(sheet, width, theme, ratio) {
   const blocks = narrow && maps > 1 && maps === sheet.columns && maps === sheet.stripColumns;
   const edges = { blocks, width, narrow, snap, theme, titleWidth, tickWidth, columns: maps ? columns : 0 };
   if (!maps) return { columns, rows: 0, panels: [], narrow, ...layoutStrips(sheet, edges, 0, 0) };
+  if (paired && maps > 1 && (narrow || room !== null)) {
+    return { narrow, ...layoutPairs(sheet, edges, theme, ratio, room) };
+  }
   const gap = columns < CROWD.columns ? GAP.column : CROWD.gap;
   const free = width - titleWidth - columns * (tickWidth + RIGHT) - (columns - 1) * gap;
-  const most = narrow ? Math.max(sheet.height, 420) : sheet.height;
+  const tall = HEADER + TICK_ROW + TITLE_ROW; // what a single map leaves of a window
+  let most = sheet.height * clamp(width / WIDE.from, 1, WIDE.most);
+  if (narrow) most = Math.max(sheet.height, 420);
+  if (room !== null) most = Math.max(sheet.height, room - tall);
   const map = mapSize(sheet, Math.max(40, free / columns), most, ratio);
-  const crowded = sheet.panels.some((panel) => headingWidth(panel, theme) > map.w);
-  const unitRow = sheet.panels.some((panel) => unitWidth(panel, theme) > map.w * 0.5);
-  const header = HEADER + (crowded ? SUBTITLE_ROW : 0) + (unitRow ? UNIT_ROW : 0);
-  const turned = turnedLabels(sheet, map.w, theme);
-  const tickRow = turned ? snap(turned + 10) : TICK_ROW;
+  const { crowded, unitRow, header, turned, tickRow, titleRow } = frameOf(sheet, map, theme, snap);
   const rows = Math.ceil(sheet.panels.length / columns);
   const rowHeight = snap(header + map.h + tickRow + GAP.row);
-  const titleRow = sheet.x.label ? TITLE_ROW : 0;
   const panels = sheet.panels.map((panel, i) => {
     const column = i % columns;
     const row = Math.floor(i / columns);
@@ -67,7 +71,7 @@ function layoutSheet(sheet, width, theme, ratio) {
       crowded,
       unitRow,
       tickRow,
-      turned: turned > 0,
+      turned,
       yTitle: column === 0,
       xTitle: lowest || narrow,
     };
@@ -80,7 +84,18 @@ function layoutSheet(sheet, width, theme, ratio) {
   return { columns, rows, panels, narrow, ...below };
 }
 
-// On a narrow page each map is followed by the strips that stand under it on a wide one.
+// What stands around maps of this size.
+function frameOf(sheet, map, theme, snap) {
+  const crowded = sheet.panels.some((panel) => headingWidth(panel, theme) > map.w);
+  const unitRow = sheet.panels.some((panel) => unitWidth(panel, theme) > map.w * 0.5);
+  const header = HEADER + (crowded ? SUBTITLE_ROW : 0) + (unitRow ? UNIT_ROW : 0);
+  const longest = turnedLabels(sheet, map.w, theme);
+  const tickRow = longest ? snap(longest + 10) : TICK_ROW;
+  const titleRow = sheet.x.label ? TITLE_ROW : 0;
+  return { crowded, unitRow, header, turned: longest > 0, tickRow, titleRow };
+}
+
+// On a narrow page a map is followed by the strips that stand under it on a wide one.
 function stackBlocks(panels, strips) {
   let y = 0;
   panels.forEach((panel, column) => {

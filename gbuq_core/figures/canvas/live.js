@@ -8,6 +8,7 @@ const MEMBER_KNOBS = {
 };
 const [TOTAL, DATA, KNOWLEDGE] = [0, 1, 2];
 const NO_MARKERS = [];
+const LOOKS = ['colours', 'focus', 'map']; // knobs that change no number: looking.js, pairs.js
 
 // The value that a knob has at a place; "all" members are null, and numbers may be texts.
 function knobValue(spec, at) {
@@ -20,7 +21,9 @@ class LiveMaps {
     this.sheet = sheet;
     this.live = sheet.live;
     this.asked = {};
-    for (const spec of sheet.knobs || []) this.asked[spec.key] = knobValue(spec, spec.value);
+    for (const spec of sheet.knobs || []) {
+      if (!LOOKS.includes(spec.key)) this.asked[spec.key] = knobValue(spec, spec.value);
+    }
     this.on = false;
     const { panels } = sheet;
     this.lastFrame = sheet.frames - 1;
@@ -45,14 +48,18 @@ class LiveMaps {
       panel.flags = new Uint8Array(cells);
     }
     this.drawnLabel = sheet.hatchLabel;
+    this.drawnNote = sheet.note;
     this.take();
   }
 
   // Members may come before or after the sheet.
   take() {
     const arrays = memberStores.get(this.live.members);
-    if (!arrays || !this.methods.length || this.methods[0].ensemble) return false;
+    if (!arrays || !this.methods.length || this.taken) return false;
+    this.taken = true;
     this.methods.forEach((method, i) => {
+      // A file has no members that none of its knobs needs.
+      if (!method.spec.stages.length) return;
       method.ensemble = new Ensemble(this.live.family, method.spec, arrays[i]);
     });
     return true;
@@ -87,7 +94,7 @@ class LiveMaps {
     for (const panel of this.touched) {
       Object.assign(panel, panel.drawn, { shown: null, shownKey: null, flagged: null });
     }
-    this.sheet.hatchLabel = this.drawnLabel;
+    Object.assign(this.sheet, { hatchLabel: this.drawnLabel, note: this.drawnNote });
   }
 
   // A method's three maps at a frame, as variances or in nats.
@@ -146,6 +153,7 @@ class LiveMaps {
     const own = values.scale === 'own';
     const noise = own ? null : this.noiseLimits(values);
     const knowledge = own ? null : this.knowledgeLimits(values, log);
+    this.sheet.note = own ? '' : this.drawnNote;
     const root = values.unit === 'std';
     for (const one of this.noise) one.panel.limits = noise ?? sharedLimits([one.values], false, root);
     for (const method of this.methods) {
@@ -164,7 +172,7 @@ class LiveMaps {
   noiseLimits(values) {
     if (this.live.noiseTop !== null) return [0, this.live.noiseTop];
     const maps = [...this.noise.map((one) => one.values), ...this.finals(TOTAL, DATA)];
-    return [0, sharedLimits(maps, false, values.unit === 'std')[1]];
+    return sharedLimits(maps, false, values.unit === 'std');
   }
 
   knowledgeLimits(values, log) {

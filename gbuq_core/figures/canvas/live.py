@@ -23,7 +23,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +35,34 @@ from gbuq_core.validation import check_choice, check_number
 Ints = npt.NDArray[np.int64]
 
 _TOP = 65_535  # the code of a probability of one
+MAP = "map"  # the knob that names the map beside the truth
 # What JavaScript knows to do with a knob, by its key.
-MOVES = ("step", "start", "burn_in", "shown", "flag", "log", "scale", "unit")
+MOVES = (
+    *("step", "start", "burn_in", "shown", "flag", "log", "scale", "unit", "colours", "focus"),
+    *("k", "tau", "order", "calibrate", "family"),  # near_maps.js
+    "show",  # rank_maps.js
+    MAP,  # pairs.js
+)
+FRAME_SCALES = ("all frames", "this frame")  # what the knob ``colours`` lets the colours span
 PLANS = ("models", "truncation", "cycles")
+
+
+class Moving(Protocol):
+    """A method's members at the stages that knobs ask for.
+
+    `gbuq_core.experiments.moving.MovingMembers`, or anything like it; see `Ensemble`.
+    """
+
+    @property
+    def method(self) -> str: ...  # noqa: D102
+    @property
+    def plan(self) -> str: ...  # noqa: D102
+    @property
+    def stages(self) -> Ints: ...  # noqa: D102
+    @property
+    def members(self) -> npt.NDArray[Any]: ...  # noqa: D102
+    @property
+    def cycle(self) -> int: ...  # noqa: D102
 
 
 class Ensemble(NamedTuple):
@@ -77,7 +102,8 @@ class Live(NamedTuple):
         Entropies in nats, or variances.
     ensembles : sequence of Ensemble
     noise_top : float or None
-        Where the shared scale of total and data uncertainty ends; None: at the largest value.
+        Where the shared scale of total and data uncertainty ends, which then begins at zero; None:
+        it spans their values.
     noise_panels : sequence of int
         Further panels on that scale, such as the true noise.
     span : float
@@ -126,6 +152,23 @@ def chosen_stages(
         every, first = cycle, burn_in + 1
     points = np.arange(first, trees // every + 1) * every
     return points[-shown:] if shown else points
+
+
+def offered(
+    knobs: Sequence[LiveKnob], *, plays: bool = False, focus: object = None
+) -> list[LiveKnob]:
+    """The knobs that mean something: no choice of frames without a player, no rows without place.
+
+    Examples
+    --------
+    >>> from gbuq_core.figures.handles import live_knob
+    >>> from gbuq_core.knobs import Knob
+    >>> knobs = [live_knob(Knob(key, "", "switch", False), False) for key in ("focus", "log")]
+    >>> [knob.key for knob in offered(knobs)]
+    ['log']
+    """
+    missing = {"colours": not plays, "focus": focus is None}
+    return [knob for knob in knobs if not missing.get(knob.key)]
 
 
 def knob_headers(knobs: Sequence[LiveKnob]) -> list[dict[str, Any]]:

@@ -76,6 +76,7 @@ function drawAxes(pen, sheet, place, theme) {
     const at = map.y + share * map.h;
     const text = fitText(tick.text, LABEL_LIMIT, theme, SIZE.tick);
     pen.rect(map.x - 5, Math.round(at), 4, 1, theme.line);
+    if (place.bare) continue;
     pen.text(text, map.x - 8, at, { ...style, align: 'right', baseline: 'middle' });
   }
   const title = { size: SIZE.label, colour: theme.soft, align: 'center' };
@@ -212,6 +213,7 @@ function drawPoints(pen, sheet, panel, map, frame, theme, from = 0) {
 // What hatching, outline and point colours mean: [{ kind, colour, text }].
 function legendEntries(sheet) {
   const entries = [];
+  if (sheet.note) entries.push({ kind: 'scale', text: sheet.note, lut: sheet.panels[0].lut });
   const any = (part) => sheet.panels.some((panel) => panel[part]);
   if (sheet.hatchLabel && any('hatched')) entries.push({ kind: 'hatch', text: sheet.hatchLabel });
   if (sheet.blankLabel && any('blankHatched')) {
@@ -273,6 +275,10 @@ function drawLegendMark(pen, entry, x, y, theme) {
     const flat = [x + 1, y + 7, x + 15, y + 7];
     pen.path(flat, entry.colour ? haloOf(entry.colour) : theme.halo, 4.5);
     pen.path(flat, entry.colour || theme.text, 2, entry.dash ? DASH : null);
+    return;
+  }
+  if (entry.kind === 'scale') {
+    pen.bar(x + 1, y + 3, 14, 8, entry.lut);
     return;
   }
   if (['line', 'mark', 'shade'].includes(entry.kind)) {

@@ -15,9 +15,9 @@ it can draw.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -147,6 +147,8 @@ class Panel:
         Lines over this panel.
     blank_hatched : bool
         Whether cells without a value are hatched, in the frames that have such cells.
+    name : str
+        What the sheet's knob ``map`` calls it; its title when empty.
     """
 
     title: str
@@ -164,6 +166,7 @@ class Panel:
     alt: str = ""
     lines: Sequence[Line] = ()
     blank_hatched: bool = False
+    name: str = ""
 
 
 class StripLine(NamedTuple):
@@ -277,7 +280,7 @@ class PanelSheet:
         In reading order. Panels with one frame stand still beside those with many. May be empty
         if there are strips.
     columns : int
-        Panels in a row on a wide screen; below 640 pixels there is one column.
+        Panels in a row on a wide screen; below 640 pixels there are two (see ``beside``).
     x_label, y_label : str
         Axis titles, with their units.
     x_labels, y_labels : sequence of str, optional
@@ -322,10 +325,27 @@ class PanelSheet:
         the maps stand in one row.
     strip_height : int
         CSS pixels that the plot of a strip is high.
+    beside : sequence of int
+        For each panel the one that is its truth. Below 640 pixels, and where a page is presented,
+        a panel stands beside it, and the others come by a swipe. Without it all stand beside the
+        first.
+    chosen : int
+        The panel that stands beside its truth first; -1 for the first that can. A knob ``map`` of
+        ``knobs`` goes before it where it names one (`Panel.name`).
     knobs : sequence of LiveKnob
         Sliders, switches and choices above the maps, which follow them while they are dragged.
     live : Live, optional
         How the maps follow: what they are computed from, and the rules of their scales.
+    focus : ((lo, hi), (lo, hi)), optional
+        The stretches of x and of y that hold the rows, for the knob ``focus``: in axis units (in
+        cells on an axis without extent).
+    note : str
+        What is to be known of the colours, for the legend under the sheet.
+    near : mapping, optional
+        The same for maps of neighbours (`gbuq_core.figures.neighbours.picture`).
+    follows : (str, int), optional
+        The name of a sheet with ``live`` whose line is dragged, and which of its total, data and
+        knowledge uncertainty (0 to 2) the first strip shows along that line meanwhile.
     """
 
     panels: Sequence[Panel]
@@ -352,9 +372,20 @@ class PanelSheet:
     strips: Sequence[Strip] = ()
     strip_columns: int = 1
     strip_height: int = 120
+    beside: Sequence[int] = ()
+    chosen: int = -1
     blank_label: str = ""
     knobs: Sequence[LiveKnob] = ()
     live: Live | None = None
+    follows: tuple[str, int] | None = None
+    focus: tuple[tuple[float, float], tuple[float, float]] | None = None
+    note: str = ""
+    near: Mapping[str, Any] | None = None
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
+        from gbuq_core.figures.notebook import notebook_bundle
+
+        return notebook_bundle(self)
 
 
 def shared_limits(arrays: Iterable[npt.ArrayLike], log: bool = False) -> tuple[float, float]:
@@ -548,6 +579,13 @@ def _sheet_problems(sheet: PanelSheet, n_frames: int, ny: int, nx: int) -> Itera
             len(extent) == 2 and np.all(np.isfinite(extent)) and extent[0] != extent[1]
         ):
             yield f"{axis}_extent must be two different finite numbers; got {extent!r}."
+    n_panels = len(sheet.panels)
+    if sheet.beside and (
+        len(sheet.beside) != n_panels or not all(0 <= at < n_panels for at in sheet.beside)
+    ):
+        yield f"beside must name one of the {n_panels} panels for each; got {sheet.beside!r}."
+    if not -1 <= sheet.chosen < max(n_panels, 1):
+        yield f"chosen must be one of {n_panels} panels, or -1; got {sheet.chosen!r}."
     if sheet.origin not in ("upper", "lower", None):
         yield f"origin must be 'upper', 'lower' or None; got {sheet.origin!r}."
     if sheet.frame_values is not None and len(sheet.frame_values) != n_frames:
@@ -561,6 +599,8 @@ def _sheet_problems(sheet: PanelSheet, n_frames: int, ny: int, nx: int) -> Itera
     fps = sheet.frames_per_second
     if fps is not None and not 0 < fps <= 240:
         yield f"frames_per_second must be positive and at most 240; got {fps}."
+    if sheet.focus is not None and not np.all(np.isfinite(sheet.focus)):
+        yield f"focus must be finite stretches of x and of y; got {sheet.focus!r}."
     yield from _marker_problems(sheet.markers)
     yield from _line_problems(sheet.lines)
 

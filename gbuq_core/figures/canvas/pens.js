@@ -1,7 +1,6 @@
 // Two pens with one set of strokes: CanvasPen draws pixels, SvgPen writes a document.
 // Everything of a figure but the scatter points goes through them, so screen, PNG and SVG agree.
 
-const SVG_NS = 'http://www.w3.org/2000/svg';
 // Above so many cells an SVG holds the map as a picture instead of rectangles.
 const VECTOR_CELLS = 5000;
 

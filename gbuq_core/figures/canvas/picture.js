@@ -22,8 +22,10 @@ class Picture {
   // Makes the pixels of a frame; nothing to do when it is shown already.
   show(frame) {
     const wanted = panelFrame(this.panel, frame);
-    if (wanted === this.frame) return;
+    const { scale } = this.panel;
+    if (wanted === this.frame && scale === this.scale) return;
     this.frame = wanted;
+    this.scale = scale;
     colourIndices(this.panel, wanted, this.indices);
     const table = this.panel.lut.pixels;
     for (let row = 0; row < this.ny; row++) {

@@ -5,14 +5,18 @@ const ICONS = {
   pause: 'M4 2.5h3v11H4zM9 2.5h3v11H9z',
   back: 'M3 2.5h2v11H3zM13 2.5v11L5.5 8z',
   forward: 'M11 2.5h2v11h-2zM3 2.5v11L10.5 8z',
+  record: 'M8 3a5 5 0 1 1 0 10A5 5 0 0 1 8 3z',
+  stop: 'M3.5 3.5h9v9h-9z',
   save: 'M7 2h2v6h2.6L8 11.8 4.4 8H7zM2.5 12.6h11V14h-11z',
   rectangle: 'M2 3h12v10H2zM3.5 4.5v7h9v-7z',
+  closer: 'M7 1.8a5.2 5.2 0 1 0 3.1 9.4l3.3 3.3 1.1-1.1-3.3-3.3A5.2 5.2 0 0 0 7 1.8zm0 1.5a3.7 3.7 0 1 1 0 7.4 3.7 3.7 0 0 1 0-7.4z',
   ray: 'M2.6 14.4l-1-1L11 4H6.5V2.5h7v7H12V5z',
   lasso:
     'M8 2C4.4 2 1.5 4 1.5 6.6c0 1.7 1.2 3.1 3 3.9-.1 1.3.4 2.3 1.6 3.5l1-.9' +
     'c-.7-.7-1.1-1.3-1.2-2.1.7.1 1.4.2 2.1.2 3.6 0 6.5-2 6.5-4.6S11.6 2 8 2z' +
     'm0 1.4c2.8 0 5.1 1.4 5.1 3.2S10.8 9.8 8 9.8 2.9 8.4 2.9 6.6 5.2 3.4 8 3.4z',
 };
+const STILL_FPS = 2; // frames a second for readers who asked for less motion
 const SPEEDS = [0.25, 0.5, 1, 2, 4];
 
 class Player {
@@ -42,6 +46,7 @@ class Player {
     this.select.addEventListener('change', () => this.setSpeed(Number(this.select.value)));
     const buttons = element('span', 'gbuq-buttons');
     buttons.append(this.backButton, this.playButton, this.forwardButton);
+    this.buttons = buttons;
     this.bar.append(buttons, this.slider, this.label, this.select);
   }
 
@@ -123,7 +128,9 @@ class Player {
 
   tick(now) {
     if (!this.startTime) this.startTime = now;
-    const gone = ((now - this.startTime) / 1000) * this.sheet.fps * this.speed;
+    const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    const fps = still ? Math.min(STILL_FPS, this.sheet.fps) : this.sheet.fps;
+    const gone = ((now - this.startTime) / 1000) * fps * this.speed;
     // Half a frame of slack: with as many frames as refreshes, none is shown twice by jitter.
     const wanted = this.startFrame + Math.floor(gone + 0.5);
     if (wanted >= this.frames - 1) {
@@ -150,14 +157,5 @@ function iconButton(icon, label, press) {
 }
 
 function setIcon(button, icon, label) {
-  const svg = document.createElementNS(SVG_NS, 'svg');
-  svg.setAttribute('viewBox', '0 0 16 16');
-  svg.setAttribute('aria-hidden', 'true');
-  const path = document.createElementNS(SVG_NS, 'path');
-  path.setAttribute('d', ICONS[icon]);
-  path.setAttribute('fill-rule', 'evenodd');
-  svg.append(path);
-  button.replaceChildren(svg);
-  button.setAttribute('aria-label', label);
-  button.title = label;
+  drawIcon(button, ICONS[icon], label);
 }

@@ -29,7 +29,7 @@ const Drawing = {
   sendRay(view) {
     this.state.chosen = null;
     this.later();
-    const event = { panel: view.index, frame: this.player.frame, ray: this.state.ray };
+    const event = { panel: view.index, frame: this.player.frame, ray: this.rayAsSent(this.state.ray) };
     this.root.dataset.sent = JSON.stringify(event);
     if (this.send) this.send(event);
   },

@@ -21,9 +21,10 @@ const Reading = {
     const { strip, place } = view;
     this.root.dataset.reading = `${view.index},${index}`;
     this.readout.fillRows(readingPlace(strip, index), readingRows(strip, index, frame, this.theme));
-    const at = place.x + stripX(strip, place.plot, strip.x[index]);
-    const y = place.y + place.plot.y + place.plot.h / 2;
-    this.readout.moveTo({ left: at, right: at, y }, { w: this.width, h: this.layout.height });
+    const spot = this.spotOf(view);
+    const at = spot.x + stripX(strip, place.plot, strip.x[index]);
+    const y = spot.y + place.plot.y + place.plot.h / 2;
+    this.readout.moveTo({ left: at, right: at, y }, { w: this.width, h: this.layout.height }, this.theme.type);
     return true;
   },
 

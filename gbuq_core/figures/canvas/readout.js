@@ -49,7 +49,13 @@ class Readout {
   }
 
   // Puts the box beside a spot of the stage: right of it, else left of it, else above or below.
-  moveTo({ left, right, y }, size) {
+  // Spot and size are in pixels of `type` CSS pixels each.
+  moveTo(spot, size, type) {
+    const [left, right, y] = [spot.left, spot.right, spot.y].map((at) => at * type);
+    this.place({ left, right, y }, { w: size.w * type, h: size.h * type });
+  }
+
+  place({ left, right, y }, size) {
     const { offsetWidth: w, offsetHeight: h } = this.box;
     const gap = 18;
     let x = right + gap;

@@ -13,9 +13,13 @@ FOLDER = Path(__file__).parent
 
 # The order in which the parts are joined; later parts use what earlier ones declare.
 PARTS = (
+    "nodes.js",
     "decode.js",
     "ensembles.js",
     "live.js",
+    "../neighbours/near.js",
+    "near_maps.js",
+    "rank_maps.js",
     "format.js",
     "theme.js",
     "layout.js",
@@ -29,10 +33,19 @@ PARTS = (
     "input.js",
     "strip_view.js",
     "export.js",
+    "gif.js",
+    "webm.js",
     "sheet.js",
+    "looking.js",
+    "record.js",
+    "pin.js",
+    "keeping.js",
     "choosing.js",
     "ray.js",
+    "grabbing.js",
+    "following.js",
     "reading.js",
+    "pairs.js",
     "calls.js",
     "mount.js",
 )
@@ -53,9 +66,16 @@ def renderer_source() -> str:
 
 
 @cache
+def near_source() -> str:
+    """Return a module that keeps tables of leaves and scales, for the figures of its page."""
+    keeper = "export default function ({ data }) { if (data) keepNear(data); }"
+    return _joined(("../neighbours/near.js",)) + keeper + "\n"
+
+
+@cache
 def members_source() -> str:
     """Return a module that keeps what `encode_members` packed, for the figures of its page."""
-    return _joined(("decode.js", "ensembles.js")) + _KEEPER + "\n"
+    return _joined(("nodes.js", "decode.js", "ensembles.js")) + _KEEPER + "\n"
 
 
 def _joined(parts: Sequence[str | Path]) -> str:
@@ -65,4 +85,4 @@ def _joined(parts: Sequence[str | Path]) -> str:
 @cache
 def renderer_styles() -> str:
     """Return the renderer's style sheet."""
-    return knobs_styles() + read_styles(FOLDER / "canvas.css")
+    return knobs_styles() + read_styles(FOLDER / "canvas.css") + read_styles(FOLDER / "pin.css")

@@ -12,8 +12,9 @@ class SheetView {
     };
     this.makeKnobs();
     this.readout = new Readout();
-    this.stage.append(this.readout.box);
-    this.root.append(this.player.bar, this.opener, this.knobs.root, this.stage, this.makeFooter(), this.readout.live);
+    this.makeTrack();
+    this.stage.append(this.track, this.readout.box);
+    this.root.append(this.player.bar, this.opener, this.knobs.root, this.pager, this.stage, this.makeFooter(), this.readout.live);
     this.root.dataset.draws = '0';
     this.root.dataset.playing = '0';
     parent.appendChild(this.root);
@@ -32,10 +33,14 @@ class SheetView {
     };
     this.pending = 0;
     this.live = null;
+    this.startLooking();
     this.membersCame = ({ detail }) => {
       if (this.live && this.live.live.members === detail && this.live.take()) this.turn();
     };
     globalThis.addEventListener('gbuq-members', this.membersCame);
+    this.nearCame = () => { if (this.sheet?.near) this.turn(); };
+    globalThis.addEventListener('gbuq-near', this.nearCame);
+    this.hearLines();
     // Another pixel ratio (zoom, another screen) is announced to the window alone.
     this.resized = () => this.resize();
     window.addEventListener('resize', this.resized);
@@ -67,10 +72,27 @@ class SheetView {
       button.append(element('span', '', {}, text));
       saves.append(button);
     }
+    this.pin = new Pin(this, 'gbuq-button');
+    this.rescaler = this.textButton('Rescale', 'Fit the colours to these maps: they are as before you painted', () => {
+      this.painting = false;
+      this.rescale();
+    });
+    this.wholeButton = this.textButton('Whole', 'Show the whole picture again', () => this.lookAt(null));
+    saves.prepend(this.rescaler, this.wholeButton, this.pin.button);
+    this.makeRecorder();
+    this.saves = saves;
+    saves.append(this.gifButton);
     this.tools = element('span', 'gbuq-tools');
     this.tools.append(this.modes, saves);
     this.footer.append(this.legend, this.tools);
     return this.footer;
+  }
+
+  textButton(text, label, press) {
+    const button = element('button', 'gbuq-button', { type: 'button', 'aria-label': label, title: label }, text);
+    button.addEventListener('click', press);
+    button.hidden = true;
+    return button;
   }
 
   // Shows new data. A sheet of the same shape keeps frame, play state and the cell under the
@@ -78,26 +100,34 @@ class SheetView {
   update(data, send) {
     this.send = send;
     const sheet = decodeSheet(data);
-    if (this.sheet && sheet.digest === this.sheet.digest) {
+    const before = this.whole;
+    if (before && sheet.digest === before.digest) {
       this.knobs.update(sheet.knobs ?? []);
       this.restyle();
+      this.followMap();
+      this.comeBack();
       return;
     }
-    const kept = this.sheet && this.sheet.nx === sheet.nx && this.sheet.ny === sheet.ny;
-    this.sheet = sheet;
-    this.layout = null;
+    this.dropRecording();
+    let kept = before && before.nx === sheet.nx && before.ny === sheet.ny;
+    this.whole = this.sheet = sheet;
+    this.layout = this.strayed = this.dropped = null;
     this.setKinds(sheet);
     this.root.setAttribute('aria-label', sheet.alt);
-    this.setViews(sheet);
     this.player.setSheet(sheet);
+    this.gifButton.hidden = sheet.frames < 2;
     this.knobs.update(sheet.knobs ?? []);
-    this.knobs.root.hidden = this.opener.hidden = !sheet.knobs;
+    this.knobs.root.hidden = this.opener.hidden = !sheet.knobs?.some(({ key }) => key !== MAP);
     if (sheet.frames > 1) this.player.bar.append(this.opener);
-    else this.root.insertBefore(this.opener, this.knobs.root);
     this.live = sheet.live ? new LiveMaps(sheet) : null;
+    if (sheet.near) this.live = this.followNear(sheet);
     const moved = this.live?.apply(this.knobValues(), this.player.frame);
+    // The same cells over the same axes leave the eye where it is.
+    if (!kept || JSON.stringify([before.x, before.y]) !== JSON.stringify([sheet.x, sheet.y])) this.brushed = null;
+    if (this.lookThrough()) kept = false;
+    this.setViews(this.sheet);
     this.root.dataset.live = moved ? '1' : '0';
-    Object.assign(this.state, { chosen: null, anchor: null, drag: null, ray: null, rayStart: null });
+    Object.assign(this.state, { chosen: null, anchor: null, drag: null, grip: null, ray: null, rayStart: null });
     if (!kept) Object.assign(this.state, { cell: null, view: null });
     this.theme = readTheme(this.root);
     this.arrange();
@@ -131,7 +161,7 @@ class SheetView {
       const view = make(views.length);
       Object.assign(view, { seen: true, stale: false });
       views.push(view);
-      this.stage.insertBefore(view.box, this.readout.box);
+      this.stage.insertBefore(view.box, this.track);
       this.sight.observe(view.box);
     }
   }
@@ -153,15 +183,20 @@ class SheetView {
 
   // Lays everything out for the present width and draws it.
   arrange() {
-    this.width = this.root.clientWidth;
-    this.ratio = window.devicePixelRatio || 1;
+    const { type } = this.theme;
+    this.room = this.roomNow();
+    // In pixels of the figure, which are `type` CSS pixels each.
+    this.width = this.root.clientWidth / type;
+    this.ratio = (window.devicePixelRatio || 1) * type;
     if (!this.width) return;
-    this.layout = layoutSheet(this.sheet, this.width, this.theme, this.ratio);
-    this.stage.style.height = `${this.layout.height}px`;
+    this.placePager();
+    this.layout = layoutSheet(this.sheet, this.width, this.theme, this.ratio, this.roomLeft());
+    this.stage.style.height = `${this.layout.height * type}px`;
     this.root.classList.toggle('gbuq-narrow', this.layout.narrow);
+    this.placeBars();
     // The toolbar and the footer are as wide as the panels, so that the figure has one edge.
     const least = this.modes.parentNode === this.player.bar && this.selects ? ROOMY : 560;
-    const edge = `${Math.min(this.width, Math.max(this.layout.width, least))}px`;
+    const edge = `${Math.min(this.width, Math.max(this.layout.width, least)) * type}px`;
     this.root.classList.toggle('gbuq-tight', this.width < ROOMY);
     this.player.bar.style.maxWidth = edge;
     this.knobs.root.style.maxWidth = edge;
@@ -172,9 +207,23 @@ class SheetView {
     this.strips.forEach((view, i) => {
       view.setPlace(this.layout.strips[i], this.ratio, this.theme);
     });
+    this.arrangePairs();
     this.drawLegendBox();
     this.drawAll();
     this.root.dataset.ready = '1';
+  }
+
+  // The first map comes before what can wait.
+  placeBars() {
+    const { narrow } = this.layout;
+    if (narrow) this.saves.append(this.recordButton);
+    else this.player.buttons.append(this.recordButton);
+    this.recordButton.hidden = this.sheet.frames < 2;
+    // Without a player they take no row of their own.
+    const before = this.sheet.frames < 2 ? this.tools : this.stage;
+    if (this.knobs.root.nextSibling === before) return;
+    if (this.sheet.frames < 2) this.footer.insertBefore(this.opener, before);
+    before.parentNode.insertBefore(this.knobs.root, before);
   }
 
   drawLegendBox() {
@@ -182,12 +231,13 @@ class SheetView {
     this.legend.hidden = !entries.length;
     if (!entries.length) return;
     const { w, h } = drawLegend(null, entries, this.width - 2, this.theme);
-    sizeCanvas(this.legend, w, h, this.ratio);
+    sizeCanvas(this.legend, w, h, this.ratio, this.theme.type);
     drawLegend(new CanvasPen(this.legend.getContext('2d'), this.theme), entries, w, this.theme);
     this.legend.setAttribute('aria-label', `Legend: ${entries.map((e) => e.text).join(', ')}`);
   }
 
   drawAll() {
+    this.setScales(this.player.frame);
     for (const view of [...this.views, ...this.strips]) this.drawView(view);
     this.countDraw();
     this.drawOver();
@@ -195,9 +245,13 @@ class SheetView {
 
   showFrame(frame, quiet) {
     if (!this.layout) return;
-    if (this.live?.on) this.live.apply(this.knobValues(), frame);
+    if (this.live?.on) {
+      this.live.apply(this.knobValues(), frame);
+      this.follow();
+    }
+    this.setScales(frame);
     for (const view of [...this.views, ...this.strips]) {
-      if (!view.moves()) continue;
+      if (!view.moves() && view.panel?.scale === view.scale) continue;
       if (view.seen) view.drawNext(frame);
       else view.stale = true;
     }
@@ -225,11 +279,12 @@ class SheetView {
     }
     this.root.dataset.cell = `${state.cell.row},${state.cell.column}`;
     this.readout.fill(this.sheet, this.player.frame, state.cell, state.view.panel);
-    const { place } = state.view;
     const spot = state.point || this.besideMap(state.view, state.cell);
     const size = { w: this.width, h: this.layout.height };
     const { x, y, w = 0 } = spot;
-    this.readout.moveTo({ left: place.x + x, right: place.x + x + w, y: place.y + y }, size);
+    const at = this.spotOf(state.view);
+    const beside = { left: at.x + x, right: at.x + x + w, y: at.y + y };
+    this.readout.moveTo(beside, size, this.theme.type);
   }
 
   // Where the read-out of a cell under the keyboard's cursor goes: off the map, at its height.
@@ -244,6 +299,8 @@ class SheetView {
     if (this.pending) return;
     this.pending = requestAnimationFrame(() => {
       this.pending = 0;
+      if (this.looked) this.turn();
+      this.looked = false;
       this.drawOver();
     });
   }
@@ -264,32 +321,47 @@ class SheetView {
     open(false);
   }
 
+  // Maps of neighbours follow the pointer, too; it stays where it is when new data come.
+  followNear(sheet) {
+    const maps = new (sheet.near.kind === 'ranks' ? RankMaps : NearMaps)(sheet, this.knobs);
+    maps.pointed = this.live?.pointed ?? null;
+    return maps;
+  }
+
   knobValues() {
     const values = {};
-    for (const spec of this.sheet.knobs ?? []) {
+    for (const spec of this.whole.knobs ?? []) {
       values[spec.key] = knobValue(spec, this.knobs.values[spec.key]);
     }
     return values;
   }
 
   turn() {
-    if (!this.live || !this.layout) return;
-    const { hatchLabel } = this.sheet;
-    const legend = legendEntries(this.sheet).length;
+    if (!this.layout) return;
     const { frame } = this.player;
-    this.live.apply(this.knobValues(), frame);
+    if (JSON.stringify(this.wantedWindow()) !== JSON.stringify(this.window)) {
+      this.live?.apply(this.knobValues(), frame);
+      this.lookAt(this.brushed);
+      return;
+    }
+    const { hatchLabel } = this.sheet;
+    const legend = JSON.stringify(legendEntries(this.sheet));
+    this.live?.apply(this.knobValues(), frame);
+    this.follow();
+    this.setScales(frame);
     for (const view of this.views) {
-      if (!view.panel.drawn) continue;
+      if (!view.panel.drawn && view.panel.scale === view.scale) continue;
       if (view.seen) view.drawLive(frame);
       else {
         view.picture.frame = -1;
         view.stale = true;
       }
     }
-    if (hatchLabel !== this.sheet.hatchLabel || legend !== legendEntries(this.sheet).length) {
+    if (hatchLabel !== this.sheet.hatchLabel || legend !== JSON.stringify(legendEntries(this.sheet))) {
       this.drawLegendBox();
     }
-    this.root.dataset.live = this.live.on ? '1' : '0';
+    for (const view of this.strips) if (view.strip.drawn) view.draw(frame);
+    this.root.dataset.live = this.live?.on ? '1' : '0';
     this.countDraw();
     if (this.state.cell || this.state.reading) this.drawOver();
   }
@@ -298,13 +370,6 @@ class SheetView {
     const event = { turned };
     this.root.dataset.sent = JSON.stringify(event);
     if (this.send) this.send(event);
-  }
-
-  resize() {
-    if (!this.sheet) return;
-    const ratio = window.devicePixelRatio || 1;
-    if (this.root.clientWidth === this.width && ratio === this.ratio) return;
-    this.arrange();
   }
 
   restyle() {
@@ -317,9 +382,14 @@ class SheetView {
 
   destroy() {
     this.player.pause();
+    this.dropRecording();
+    this.pin.kept?.remove();
     cancelAnimationFrame(this.pending);
+    clearTimeout(this.standing);
     this.knobs.destroy();
+    this.unlisten.abort();
     globalThis.removeEventListener('gbuq-members', this.membersCame);
+    globalThis.removeEventListener('gbuq-near', this.nearCame);
     this.watcher.disconnect();
     this.sight.disconnect();
     window.removeEventListener('resize', this.resized);

@@ -31,9 +31,10 @@ class StripView {
     this.place = place;
     this.ratio = ratio;
     this.theme = theme;
-    const { x, y, w, h, plot } = place;
-    Object.assign(this.box.style, { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px` });
-    sizeCanvas(this.base, w, h, ratio);
+    const { w, h, plot } = place;
+    const { type } = theme;
+    setBox(this.box, place, type);
+    sizeCanvas(this.base, w, h, ratio, type);
     this.inner = {
       x: plot.x - STRIP_ROOM,
       y: plot.y - STRIP_ROOM,
@@ -43,9 +44,10 @@ class StripView {
     const layers = [this.ink, this.over];
     if (this.strip.mode === 'grow') layers.push(this.whole);
     for (const canvas of layers) {
-      sizeCanvas(canvas, this.inner.w, this.inner.h, ratio);
+      sizeCanvas(canvas, this.inner.w, this.inner.h, ratio, type);
       canvas.getContext('2d').translate(-this.inner.x, -this.inner.y);
-      Object.assign(canvas.style, { left: `${this.inner.x}px`, top: `${this.inner.y}px` });
+      canvas.style.left = `${this.inner.x * type}px`;
+      canvas.style.top = `${this.inner.y * type}px`;
     }
   }
 
@@ -142,7 +144,8 @@ class StripView {
 
   at(event) {
     const area = this.base.getBoundingClientRect();
-    return { x: event.clientX - area.left, y: event.clientY - area.top };
+    const { type } = this.theme;
+    return { x: (event.clientX - area.left) / type, y: (event.clientY - area.top) / type };
   }
 
   inPlot({ x, y }) {

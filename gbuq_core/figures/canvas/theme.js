@@ -29,21 +29,48 @@ function readTheme(element) {
     hatchDark: 'rgba(0, 0, 0, 0.55)',
     hatchLight: 'rgba(255, 255, 255, 0.6)',
     font: read('--st-font', FALLBACK.font),
+    // How much larger than usual type is to be, with all that is drawn, and in present mode the
+    // pixels of the window above the figure, which then fills the rest.
+    type: Number(read('--gbuq-type', '1')) || 1,
+    above: Number(read('--gbuq-above', '0')) || 0,
   };
+}
+
+// What a figure has of the window's height in present mode, in its own pixels, once `taken` of them
+// stand around the picture; null where it is as high as it was made.
+function roomIn(theme, taken) {
+  return theme.above ? (window.innerHeight - theme.above) / theme.type - taken : null;
 }
 
 function sameTheme(a, b) {
   return Boolean(a) && Object.keys(b).every((key) => a[key] === b[key]);
 }
 
+// What is asked in every frame is worked out once: reading a pixel back takes long.
+const MOST_KNOWN = 4000;
+const colours = new Map();
+const widths = new Map();
+document.fonts?.addEventListener?.('loadingdone', () => widths.clear());
+
+function remember(known, key, work) {
+  let found = known.get(key);
+  if (found !== undefined) return found;
+  found = work();
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(key, found);
+  return found;
+}
+
 // A colour of any CSS spelling as [r, g, b], through the browser's own parser.
 function parseColour(text) {
-  const context = scratch();
-  context.clearRect(0, 0, 1, 1);
-  context.fillStyle = '#000';
-  context.fillStyle = text;
-  context.fillRect(0, 0, 1, 1);
-  return Array.from(context.getImageData(0, 0, 1, 1).data.slice(0, 3));
+  return remember(colours, text, () => {
+    const context = scratch();
+    context.clearRect(0, 0, 1, 1);
+    context.fillStyle = '#000';
+    context.fillStyle = text;
+    context.fillRect(0, 0, 1, 1);
+    return Object.freeze(Array.from(context.getImageData(0, 0, 1, 1).data.slice(0, 3)));
+  });
 }
 
 function mix(a, b, share) {
@@ -71,9 +98,12 @@ function fontOf(theme, size, weight = 400) {
 }
 
 function textWidth(text, theme, size, weight = 400) {
-  const context = scratch();
-  context.font = fontOf(theme, size, weight);
-  return context.measureText(text).width;
+  const font = fontOf(theme, size, weight);
+  return remember(widths, `${font}|${text}`, () => {
+    const context = scratch();
+    context.font = font;
+    return context.measureText(text).width;
+  });
 }
 
 // The text, shortened to a width with an ellipsis. Code points, so that no pair is cut.

@@ -19,6 +19,7 @@ class PanelView {
     this.dots = null;
     this.cover = null;
     this.look = {};
+    this.scale = null;
     this.base.setAttribute('aria-label', panel.alt);
     let ray = sheet.ray ? ' Enter sets the start and then the end of a line.' : '';
     if (ray && sheet.select) ray = ` L turns line drawing on and off; while on,${ray}`;
@@ -30,13 +31,10 @@ class PanelView {
     this.theme = theme;
     this.dots = null;
     this.cover = null;
-    Object.assign(this.box.style, {
-      left: `${place.x}px`,
-      top: `${place.y}px`,
-      width: `${place.w}px`,
-      height: `${place.h}px`,
-    });
-    for (const canvas of [this.base, this.over]) sizeCanvas(canvas, place.w, place.h, ratio);
+    setBox(this.box, place, theme.type);
+    for (const canvas of [this.base, this.over]) {
+      sizeCanvas(canvas, place.w, place.h, ratio, theme.type);
+    }
     this.ratio = ratio;
     this.overDrawn = false;
   }
@@ -48,10 +46,11 @@ class PanelView {
 
   // After a knob moved: everything if the scale is another one, else only the map.
   drawLive(frame) {
-    const { limits, log, unit, markers, shownKey, flagged } = this.panel;
+    const { log, unit, markers, points, shownKey, flagged } = this.panel;
     const { look } = this;
     if (markers !== look.markers) this.cover = null;
-    const [lo, hi] = limits;
+    if (points !== look.points) this.dots = null;
+    const [lo, hi] = limitsAt(this.panel, frame);
     const scale = lo === look.lo && hi === look.hi && log === look.log && unit === look.unit;
     const same = scale && markers === look.markers;
     // A key names the members or the frame; flags follow the finished maps as well.
@@ -59,7 +58,7 @@ class PanelView {
     this.picture.frame = -1;
     if (same) this.drawNext(frame);
     else this.draw(frame);
-    Object.assign(look, { lo, hi, log, unit, markers, shownKey, flagged });
+    Object.assign(look, { lo, hi, log, unit, markers, points, shownKey, flagged });
   }
 
   // Everything of a frame.
@@ -68,12 +67,13 @@ class PanelView {
     context.clearRect(0, 0, this.place.w, this.place.h);
     const pen = new CanvasPen(context, this.theme);
     drawFrame(pen, this.sheet, this.panel, this.place, frame, this.theme);
+    this.scale = this.panel.scale;
     this.drawPicture(pen, frame);
   }
 
   // Only what changes from frame to frame.
   drawNext(frame) {
-    if (Array.isArray(this.panel.limits[0])) {
+    if (Array.isArray(this.panel.limits[0]) || this.panel.scale !== this.scale) {
       this.draw(frame);
       return;
     }
@@ -136,7 +136,7 @@ class PanelView {
   drawOver(state, frame) {
     const context = this.over.getContext('2d');
     if (this.overDrawn) context.clearRect(0, 0, this.place.w, this.place.h);
-    this.overDrawn = Boolean(state.cell || state.chosen || state.drag || state.ray);
+    this.overDrawn = Boolean(state.cell || state.chosen || state.drag || state.ray || state.grip);
     if (!this.overDrawn) return;
     const pen = new CanvasPen(context, this.theme);
     const { map } = this.place;
@@ -148,6 +148,7 @@ class PanelView {
     }
     if (state.cell) this.drawCross(pen, state.cell, frame);
     if (state.ray) drawMapLine(pen, this.sheet, map, asLine(state.ray), this.theme);
+    if (state.grip) drawGrip(pen, this.sheet, map, state.grip, this.theme);
     if (state.drag && state.drag.view === this && state.drag.shape !== 'ray') this.drawDrag(context, state.drag);
   }
 
@@ -189,7 +190,7 @@ class PanelView {
     context.fill();
     context.globalAlpha = 1;
     // A rectangle has the border of its cells; a lasso shows its own path.
-    if (drag.shape === 'rectangle') return;
+    if (['rectangle', 'closer'].includes(drag.shape)) return;
     context.lineWidth = 3.5;
     context.strokeStyle = 'rgba(255, 255, 255, 0.9)';
     context.stroke();
@@ -199,19 +200,17 @@ class PanelView {
   }
 }
 
-function element(name, className, attributes = {}, text = '') {
-  const node = document.createElement(name);
-  if (className) node.className = className;
-  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
-  if (text) node.textContent = text;
-  return node;
+// Where a node stands, in the figure's pixels of `type` CSS pixels each.
+function setBox(node, { x, y, w, h }, type) {
+  const sides = { left: x, top: y, width: w, height: h };
+  for (const [side, size] of Object.entries(sides)) node.style[side] = `${size * type}px`;
 }
 
-// Sets a canvas to a size in CSS pixels, sharp at this device's pixel ratio.
-function sizeCanvas(canvas, w, h, ratio) {
+// Sets a canvas to a size in the figure's pixels, sharp at so many device pixels each.
+function sizeCanvas(canvas, w, h, ratio, type = 1) {
   canvas.width = Math.round(w * ratio);
   canvas.height = Math.round(h * ratio);
-  canvas.style.width = `${w}px`;
-  canvas.style.height = `${h}px`;
+  canvas.style.width = `${w * type}px`;
+  canvas.style.height = `${h * type}px`;
   canvas.getContext('2d').setTransform(ratio, 0, 0, ratio, 0, 0);
 }

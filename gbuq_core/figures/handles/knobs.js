@@ -21,6 +21,10 @@ function knobNode(name, className, parent, text = '') {
   return node;
 }
 
+function isKnobShown({ needs }, values) {
+  return Object.entries(needs ?? {}).every(([other, wanted]) => wanted.includes(values[other]));
+}
+
 class KnobBar {
   constructor(parent, calls) {
     this.calls = calls;
@@ -76,6 +80,12 @@ class KnobBar {
     }
   }
 
+  // Stands where the caller says, whatever was told before.
+  put(values) {
+    Object.assign(this.values, values);
+    this.show();
+  }
+
   make({ key, kind }) {
     const root = knobNode('label', `gbuq-knob gbuq-knob-${kind}`, this.root);
     root.dataset.knob = key;
@@ -122,11 +132,10 @@ class KnobBar {
   show() {
     for (const [key, { kind, root, control, number, knob }] of this.rows) {
       const value = this.values[key];
-      const needs = Object.entries(knob.needs ?? {});
-      root.hidden = !needs.every(([other, wanted]) => wanted.includes(this.values[other]));
+      root.hidden = !isKnobShown(knob, this.values);
       if (kind === 'switch') control.checked = value;
       else control.value = value;
-      if (kind !== 'slide') continue;
+      if (kind !== 'slide' || number.textContent === knob.texts[value]) continue;
       number.textContent = knob.texts[value];
       control.setAttribute('aria-valuetext', knob.texts[value]);
     }

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.figures.sources import read_styles
 from gbuq_core.knobs import Knob, choice_text
 
 _HERE = Path(__file__).parent
@@ -164,6 +165,5 @@ def _is_number(value: Any) -> bool:
 
 @cache
 def knobs_styles() -> str:
-    """Return the style sheet of the bar."""
-    text = (_HERE / "knobs.css").read_text(encoding="utf-8")
-    return "\n".join(line.strip() for line in text.splitlines() if line.strip()) + "\n"
+    """Return the style sheet of the bar, and of lists and boxes wherever they stand."""
+    return read_styles(_HERE / "boxes.css") + read_styles(_HERE / "knobs.css")

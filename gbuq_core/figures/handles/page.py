@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gbuq_core.figures.sources import join_scripts
+from gbuq_core.figures.sources import join_scripts, read_styles
 
 _HERE = Path(__file__).parent
 
@@ -55,9 +55,8 @@ class Handle(NamedTuple):
 
 @cache
 def handles_styles() -> str:
-    """Return the style sheet of the handles."""
-    text = (_HERE / "handles.css").read_text(encoding="utf-8")
-    return "\n".join(line.strip() for line in text.splitlines() if line.strip()) + "\n"
+    """Return the style sheet of the handles, which goes after that of the knobs."""
+    return read_styles(_HERE / "handles.css")
 
 
 @cache

@@ -1,0 +1,169 @@
+"""A sheet with less to send, for a file with many pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.figures.canvas.frames import log_spaced
+from gbuq_core.figures.canvas.live import Ensemble, Live
+from gbuq_core.figures.canvas.panels import (
+    Panel,
+    PanelSheet,
+    Points,
+    Strip,
+    cursor_positions,
+    stacked_values,
+)
+from gbuq_core.figures.handles import LiveKnob
+
+Ints = npt.NDArray[np.int64]
+
+# The knobs that the members of each plan depend on: MEMBER_KNOBS of live.js.
+_MEMBER_KNOBS = {
+    "models": ("shown",),
+    "truncation": ("step", "start", "shown"),
+    "cycles": ("burn_in", "shown"),
+}
+
+_MOST_SHOWN = 10  # members that a knob for their number offers
+
+
+def thin_sheet(sheet: PanelSheet, most_frames: int = 7) -> PanelSheet:
+    """Keep some frames, and of the members those that a knob in the bar needs.
+
+    Frames lie at even steps of the logarithm of ``frame_values``, which are positive and increase.
+    A knob for K offers every other choice, one for members at most ten of them, or all. Without
+    members a map is read back from its frame.
+
+    Parameters
+    ----------
+    sheet : PanelSheet
+    most_frames : int
+        At least 2.
+
+    Returns
+    -------
+    PanelSheet
+
+    Examples
+    --------
+    >>> maps = Panel(title="A", values=np.zeros((100, 1, 1)))
+    >>> thin_sheet(PanelSheet(panels=[maps], frame_values=range(1, 101)), 5).frame_values
+    [1, 3, 10, 32, 100]
+    """
+    knobs = [_fewer_choices(knob) for knob in sheet.knobs]
+    live = None if sheet.live is None else _needed(sheet.live, knobs)
+    thin = replace(sheet, knobs=knobs, live=live)
+    return _fewer_frames(thin, most_frames) if sheet.frame_values is not None else thin
+
+
+def n_values(sheet: PanelSheet) -> int:
+    """How many values its maps have in all frames.
+
+    >>> n_values(PanelSheet(panels=[Panel(title="A", values=np.zeros((3, 2, 2)))]))
+    12
+    """
+    return sum(stacked_values(panel).size for panel in sheet.panels)
+
+
+def _fewer_choices(knob: LiveKnob) -> LiveKnob:
+    if knob.key == "step" and knob.needs is None:
+        kept = [i for i in range(len(knob.choices)) if i % 2 or i == knob.value]
+    elif knob.key == "shown":
+        kept = [
+            i
+            for i, n in enumerate(knob.choices)
+            if n == "all" or int(n) <= _MOST_SHOWN or i == knob.value
+        ]
+    else:
+        return knob
+    return knob._replace(
+        value=kept.index(int(knob.value)),
+        choices=tuple(knob.choices[i] for i in kept),
+        texts=tuple(knob.texts[i] for i in kept),
+    )
+
+
+def _needed(live: Live, knobs: Collection[LiveKnob]) -> Live:
+    seen = {knob.key for knob in knobs if knob.needs is None}
+    steps = {
+        int(step)
+        for knob in knobs
+        if knob.key == "step"
+        for step in (knob.choices if "step" in seen else [knob.choices[int(knob.value)]])
+    }
+    counts = [n for knob in knobs if knob.key == "shown" for n in knob.choices if n != "all"]
+    most = max(map(int, counts), default=0)
+    return live._replace(ensembles=[_of_one(one, seen, steps, most) for one in live.ensembles])
+
+
+def _of_one(one: Ensemble, seen: set[str], steps: set[int], most: int) -> Ensemble:
+    """With the stages and models that the knobs choose from; ``most`` is how many they show."""
+    stages, members = np.asarray(one.stages), np.asarray(one.members)
+    if not seen.intersection(_MEMBER_KNOBS[one.plan]):
+        return one._replace(stages=stages[:0], members=members[:0])
+    if one.plan == "models":  # all of them are what the frames show
+        return one._replace(members=members[:, :most])
+    if one.plan == "truncation":
+        kept = np.any([stages % step == 0 for step in sorted(steps)], axis=0)
+        return one._replace(stages=stages[kept], members=members[kept])
+    return one
+
+
+def _fewer_frames(sheet: PanelSheet, most: int) -> PanelSheet:
+    assert sheet.frame_values is not None
+    values = list(sheet.frame_values)
+    kept = log_spaced(np.asarray(values, dtype=np.float64), most)
+    start = range(len(values))[sheet.start_frame]
+    live = sheet.live
+    if live is not None:
+        ensembles = [
+            one._replace(frame_trees=np.asarray(one.frame_trees)[kept]) for one in live.ensembles
+        ]
+        live = live._replace(ensembles=ensembles)
+    return replace(
+        sheet,
+        panels=[_panel(panel, kept) for panel in sheet.panels],
+        strips=[_strip(strip, sheet, kept) for strip in sheet.strips],
+        frame_values=[values[i] for i in kept],
+        start_frame=int(np.abs(kept - start).argmin()),
+        frames_per_second=None,
+        live=live,
+    )
+
+
+def _panel(panel: Panel, kept: Ints) -> Panel:
+    values = np.asarray(panel.values)
+    return replace(
+        panel,
+        values=values if values.ndim == 2 else values[kept],
+        points=None if panel.points is None else _points(panel.points, kept),
+    )
+
+
+def _points(points: Points, kept: Ints) -> Points:
+    if points.appear is None:
+        return points
+    return points._replace(appear=np.searchsorted(kept, np.asarray(points.appear)))
+
+
+def _strip(strip: Strip, sheet: PanelSheet, kept: Ints) -> Strip:
+    assert sheet.frame_values is not None
+    cursor = cursor_positions(strip, len(sheet.frame_values), sheet.frame_values)
+    lines = [
+        line._replace(y=_rows(line.y, kept), weight=_rows(line.weight, kept))
+        for line in strip.lines
+    ]
+    return replace(strip, lines=lines, frame_x=None if cursor is None else cursor[kept])
+
+
+def _rows(values: Any, kept: Ints) -> Any:
+    if values is None or np.ndim(values) < 2:
+        return values
+    rows = np.asarray(values)
+    return rows if len(rows) == 1 else rows[kept]
