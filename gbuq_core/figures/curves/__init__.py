@@ -6,9 +6,10 @@ The numbers and tick marks of its axes come from the canvas renderer's own parts
 """
 
 from gbuq_core.figures.curves.packing import pack_curves, unpack_curves
-from gbuq_core.figures.curves.page import Curves, curves_source, curves_styles
+from gbuq_core.figures.curves.page import PLAYED_PARTS, Curves, curves_source, curves_styles
 
 __all__ = [
+    "PLAYED_PARTS",
     "Curves",
     "curves_source",
     "curves_styles",

@@ -1,6 +1,7 @@
 // A closer look along x: a stretch that is brushed with the mouse fills the picture, and a double
-// click shows everything again. Where dots are the picture a frame is drawn instead (picking.js),
-// and where the reader places points a press belongs to them.
+// click shows everything again. A finger scrolls the page; it brushes once after "Zoom" is pressed.
+// Where dots are the picture a frame is drawn instead (picking.js), and where the reader places
+// points a press belongs to them.
 
 Object.assign(CurvesView.prototype, {
   // The stretch of x that is looked at.
@@ -8,9 +9,27 @@ Object.assign(CurvesView.prototype, {
     return this.window?.x ?? this.spec.x.range;
   },
 
+  lookCloser(now) {
+    this.closing = now;
+    this.closer.setAttribute('aria-pressed', String(now));
+    this.root.classList.toggle('gbuq-curves-closing', now);
+  },
+
+  // Whether a press begins a brush.
+  brushes({ pointerType, button }) {
+    return button === 0 && (pointerType !== 'touch' || this.closing);
+  },
+
+  // After a drag a mouse clicks, too, which means nothing; a finger does not.
+  brushed({ pointerType }) {
+    this.dragged = pointerType !== 'touch';
+    this.lookCloser(false);
+  },
+
   // `box` is the plot that was pressed.
   brush(event, { x: left, y: top, width, height }) {
-    if (event.pointerType === 'touch' || event.button !== 0) return;
+    if (!this.brushes(event)) return;
+    this.dragged = false;
     event.preventDefault();
     this.svg.focus({ preventScroll: true });
     this.svg.setPointerCapture(event.pointerId);
@@ -29,8 +48,8 @@ Object.assign(CurvesView.prototype, {
       for (const name of ['pointerup', 'pointercancel']) this.svg.removeEventListener(name, end);
       this.svg.removeEventListener('pointermove', move);
       frame.remove();
-      this.dragged = last.type === 'pointerup' && ends[1] - ends[0] >= SHORTEST_DRAG;
-      if (!this.dragged) return;
+      if (last.type !== 'pointerup' || ends[1] - ends[0] < SHORTEST_DRAG) return;
+      this.brushed(last);
       this.window = { x: ends.map((at) => lo + ((at - left) / width) * (hi - lo)) };
       this.at = null;
       this.draw();

@@ -1,10 +1,13 @@
-// What is dragged in the picture itself: the place that is looked at (`carry.x`), or one of the
-// reader's points. While it is carried the server hears of one message at a time, { seq, carry },
-// as stream.js has it; when it is let go it hears of a click there. Without `carry` in the
-// specification ({ seq, waits, x }) nothing is carried.
+// What is dragged in the picture itself: the place that is looked at (`carry.x`), a stretch that
+// begins there (`carry.stretch`, { width, narrow, wide, low, high, label }), or one of the reader's
+// points. While it is carried the server hears of one message at a time, { seq, carry }, as
+// stream.js has it; when it is let go it hears of a click there, or of both ends of the stretch.
+// Without `carry` in the specification ({ seq, waits, x }) nothing is carried.
 
 const SHORTEST_CARRY = 4; // pixels; less is a click
 const CARRY_REACH = 12; // pixels between a pointer and the place that it takes hold of
+const GRIP = '#d55e00'; // of a stretch: the colour of a place that is looked at
+const GRIP_HEIGHT = 7;
 
 Object.assign(CurvesView.prototype, {
   // What the server has seen; `waits` says that it is still at the last message.
@@ -31,7 +34,8 @@ Object.assign(CurvesView.prototype, {
     let moved = false;
     this.carried = { at: null };
     // A finger's events go to what it touched, though the drawing may have been renewed since.
-    event.target.addEventListener('touchmove', this.holdPage, { passive: false });
+    const { target } = event;
+    if (target !== svg) target.addEventListener('touchmove', this.holdPage, { passive: false });
     const move = (now) => {
       if (now.pointerId !== pointerId) return;
       if (!moved && Math.hypot(now.clientX - clientX, now.clientY - clientY) < SHORTEST_CARRY) return;
@@ -40,16 +44,16 @@ Object.assign(CurvesView.prototype, {
       const at = load.meant(now);
       if (JSON.stringify(at) === JSON.stringify(this.carried.at)) return;
       this.carried.at = at;
-      this.carrier.put({ carry: at });
+      this.drawGrip();
+      if (this.spec.carry.local) this.read(at); // the picture follows by itself
+      else this.carrier.put({ carry: at });
     };
     const end = (now) => {
       if (now.pointerId !== pointerId) return;
       svg.removeEventListener('pointermove', move);
       for (const name of ['pointerup', 'pointercancel']) svg.removeEventListener(name, end);
-      const { at } = this.carried;
-      this.carried = null;
-      this.carrier.waiting = null;
-      this.carrier.seen = this.carrier.seq; // what is told now takes the place of what is under way
+      if (target !== svg) target.removeEventListener('touchmove', this.holdPage);
+      const at = this.putDown();
       if (!moved) return;
       const still = (click) => click.stopImmediatePropagation();
       svg.addEventListener('click', still, { capture: true });
@@ -61,10 +65,113 @@ Object.assign(CurvesView.prototype, {
     return true;
   },
 
+  // Where it was when it was let go.
+  putDown() {
+    const { at } = this.carried;
+    this.carried = null;
+    this.carrier.waiting = null;
+    this.carrier.seen = this.carrier.seq; // what is told now takes the place of what is under way
+    return at;
+  },
+
   markOf(event) {
-    const { x } = this.spec.carry;
+    const { x, stretch } = this.spec.carry;
+    if (stretch) return this.stretchOf(event);
     if (x === null || Math.abs(this.px(x) - event.offsetX) > CARRY_REACH) return null;
     return { meant: (now) => this.placeNear(now), drop: (at) => this.pick(at) };
+  },
+
+  // The bar above a stretch, or one of its ends. Below it a drag zooms, and a finger scrolls the page.
+  stretchOf(event) {
+    const [begin, end] = this.ends();
+    const [from, to] = [begin, end].map(this.px);
+    const { offsetX, offsetY } = event;
+    if (offsetY > MARGIN.top + GRIP_HEIGHT + CARRY_REACH) return null;
+    if (offsetX < from - CARRY_REACH || offsetX > to + CARRY_REACH) return null;
+    const inner = Math.min(CARRY_REACH, (to - from) / 4); // of the bar, that belongs to each end
+    const part = offsetX < from + inner ? 'begin' : offsetX > to - inner ? 'end' : 'all';
+    const unit = (to - from) / (end - begin);
+    const meant = (now) => this.stretched([begin, end], part, (now.offsetX - offsetX) / unit);
+    return { meant, drop: (at) => this.send(at) };
+  },
+
+  // The ends of the stretch as it is held, or as the server drew it.
+  ends() {
+    const { x, stretch: { width } } = this.spec.carry;
+    return this.carried?.at?.map((at) => this.spec.read.x[at]) ?? [x, x + width];
+  },
+
+  // Its ends, as places among the x that are read, where all of it or one end is moved this far.
+  stretched([begin, end], part, by) {
+    const { narrow, wide, low, high } = this.spec.carry.stretch;
+    const within = (value, least, most) => Math.min(Math.max(value, least), most);
+    const at = {
+      all: () => {
+        const from = within(begin + by, low, high - (end - begin));
+        return [from, from + end - begin];
+      },
+      begin: () => [within(begin + by, Math.max(low, end - wide), end - narrow), end],
+      end: () => [begin, within(end + by, begin + narrow, Math.min(high, begin + wide))],
+    };
+    const { x } = this.spec.read;
+    const near = (value) => x.reduce((best, one, i) => (
+      Math.abs(one - value) < Math.abs(x[best] - value) ? i : best), 0);
+    return at[part]().map(near);
+  },
+
+  // Shift and an arrow move the stretch, or its right end; it is let go with Shift.
+  keyStretch(event) {
+    const moves = { ArrowLeft: ['all', -1], ArrowRight: ['all', 1], ArrowUp: ['end', 1], ArrowDown: ['end', -1] };
+    const move = moves[event.key];
+    if (!event.shiftKey || !move || !this.spec.carry?.stretch || !this.send) return false;
+    event.preventDefault();
+    if (this.carried && !this.carried.keys) return true; // a pointer has it
+    const { x } = this.spec.read;
+    const at = this.stretched(this.ends(), move[0], move[1] * (x[1] - x[0]));
+    if (!this.carried) {
+      const end = (last) => {
+        if (last.type === 'keyup' && last.key !== 'Shift') return;
+        for (const name of ['keyup', 'blur']) this.svg.removeEventListener(name, end);
+        this.send(this.putDown());
+      };
+      for (const name of ['keyup', 'blur']) this.svg.addEventListener(name, end);
+    }
+    this.carried = { at, keys: true };
+    this.drawGrip();
+    this.carrier.put({ carry: at });
+    return true;
+  },
+
+  // The bar where it is dragged to, before the picture follows. Files do not have it.
+  drawGrip() {
+    this.grip?.remove();
+    this.grip = null;
+    const { stretch } = this.spec.carry ?? {};
+    if (!stretch || !this.send) return;
+    const ends = this.ends().map(this.px);
+    const [from, to] = ends.map((end) => tenth(Math.min(Math.max(end, this.left), this.right)));
+    if (to <= from) return;
+    const colour = inkOf(GRIP, this.theme, this.dark);
+    this.grip = svgNode('g', { class: 'rule grip' }, this.svg);
+    const middle = MARGIN.top + GRIP_HEIGHT / 2;
+    const bar = { x: from, width: tenth(to - from), y: MARGIN.top };
+    svgNode('rect', { ...bar, height: GRIP_HEIGHT, fill: colour }, this.grip);
+    for (const end of ends.filter((px) => px >= this.left - 1 && px <= this.right + 1)) {
+      const edge = { x1: tenth(end), x2: tenth(end), y1: MARGIN.top, y2: this.bottom };
+      svgNode('line', { ...edge, stroke: colour, 'stroke-dasharray': '2 4' }, this.grip);
+      const ball = { cx: tenth(end), cy: middle, r: GRIP_HEIGHT - 1, stroke: colour, 'stroke-width': 2 };
+      svgNode('circle', { ...ball, fill: this.theme.background }, this.grip);
+    }
+    const place = { x: (from + to) / 2, y: MARGIN.top + GRIP_HEIGHT + 13, 'text-anchor': 'middle' };
+    svgNode('text', { ...place, fill: this.theme.text }, this.grip, stretch.label);
+    // Above all of it, what a pointer takes hold of.
+    const inner = Math.min(CARRY_REACH, (to - from) / 4);
+    const reach = { y: 0, height: MARGIN.top + GRIP_HEIGHT + CARRY_REACH, fill: 'transparent' };
+    const hold = (x, width, cursor) => {
+      svgNode('rect', { ...reach, x: tenth(x), width: tenth(width) }, this.grip).style.cursor = cursor;
+    };
+    hold(from + inner, to - from - 2 * inner, 'grab');
+    for (const x of [from - CARRY_REACH, to - inner]) hold(x, CARRY_REACH + inner, 'ew-resize');
   },
 
   pointOf(event) {

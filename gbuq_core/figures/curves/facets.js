@@ -1,11 +1,12 @@
 // Panels of one size side by side on shared axes, each with a title: methods compared. On a
-// narrow page they stand under each other. A panel may have a lower one, which shares its x. Where
+// narrow page they are swiped (swipe.js). A panel may have a lower one, which shares its x. Where
 // the reader places points, a click adds one, and a click on a point takes it away.
 
 const NARROW = 640; // pixels of the figure
 const NARROW_HEIGHT = 190; // of a panel's plot there
 const HEADING = 22;
 const TICKS = 24; // below a panel there
+const LEAST_PLOT = 110; // in present mode
 const BETWEEN = 14;
 const BELOW_GAP = 8; // between a panel and its lower one
 const MOST_SHEAVES = 24; // whose paths are remembered
@@ -18,6 +19,11 @@ function samePoints(one, other) {
 }
 
 class FacetsView extends CurvesView {
+  constructor(parent) {
+    super(parent);
+    this.makeTrack();
+  }
+
   update(spec) {
     super.update(spec);
     this.points();
@@ -35,23 +41,27 @@ class FacetsView extends CurvesView {
 
   draw() {
     const { spec, svg } = this;
-    this.width = this.root.clientWidth;
+    this.measureRoom();
     if (!this.width) return;
-    this.setTheme();
+    this.drawLegend();
     const narrow = this.width < NARROW;
-    const columns = narrow ? 1 : Math.min(spec.facets, spec.panels.length);
-    const rows = Math.ceil(spec.panels.length / columns);
-    const plot = narrow ? Math.min(NARROW_HEIGHT, spec.height) : spec.height;
+    const count = spec.panels.length;
+    const swipes = this.placeTrack(narrow);
+    const columns = swipes ? count : narrow ? 1 : Math.min(spec.facets, count);
+    const rows = Math.ceil(count / columns);
     const lower = spec.below ? BELOW_GAP + spec.below : 0;
-    const cell = HEADING + plot + lower + (narrow ? TICKS : MARGIN.bottom);
-    const title = narrow ? MARGIN.bottom - TICKS : 0; // of x, below the last panel alone
-    this.start(MARGIN.top + rows * cell + title);
-    this.boxes = this.boxesOf(columns, cell, plot, lower);
+    const plot = this.plotOf(narrow, swipes, rows, lower);
+    const stacked = narrow && !swipes;
+    const cell = HEADING + plot + lower + (stacked ? TICKS : MARGIN.bottom);
+    const title = stacked ? MARGIN.bottom - TICKS : 0; // of x, below the last panel alone
+    this.start(MARGIN.top + rows * cell + title, swipes ? count * this.width : this.width);
+    this.boxes = swipes ? this.pagesOf(plot + lower) : this.boxesOf(columns, cell, plot, lower);
     this.whole.hidden = !this.window;
     const [lo, hi] = this.stretch();
     spec.panels.forEach((panel, i) => {
       const box = this.boxes[i];
       Object.assign(this, { left: box.x, right: box.x + box.width, bottom: box.y + box.height });
+      this.origin = swipes ? i * this.width : 0;
       this.shownX = [lo, hi];
       this.px = (x) => box.x + ((x - lo) / (hi - lo)) * box.width;
       this.tickLabels = box.first;
@@ -66,8 +76,19 @@ class FacetsView extends CurvesView {
       svgNode('line', { ...rule, y1: y, y2: y + height, class: 'rule' }, svg)));
     const spot = { r: 7, fill: 'none', stroke: this.theme.text, 'stroke-width': 1.5 };
     this.spot = svgNode('circle', { ...spot, visibility: 'hidden', class: 'rule' }, svg);
-    this.drawLegend();
+    this.finish();
+    this.finishTrack();
     this.read(this.at);
+  }
+
+  // How high the plot of a panel is; in present mode the window holds all rows, if it can.
+  plotOf(narrow, swipes, rows, lower) {
+    const { height } = this.spec;
+    if (swipes) return Math.min(SWIPED_HEIGHT, SWIPED_BOTH - lower, height);
+    if (narrow) return Math.min(NARROW_HEIGHT, height);
+    const whole = this.heightOf(height);
+    if (whole === height) return height;
+    return Math.max(LEAST_PLOT, (whole - MARGIN.top) / rows - HEADING - lower - MARGIN.bottom);
   }
 
   boxesOf(columns, cell, plot, lower) {
@@ -80,6 +101,14 @@ class FacetsView extends CurvesView {
       const x = left + column * (width + between);
       return { x, y: MARGIN.top + HEADING + row * cell, width, height, first: !column };
     });
+  }
+
+  // One a screen, each with the numbers of its axes.
+  pagesOf(height) {
+    const left = this.leftOf(height);
+    const width = this.width - left - MARGIN.right;
+    return this.spec.panels.map((_, i) => (
+      { x: i * this.width + left, y: MARGIN.top + HEADING, width, height, first: true }));
   }
 
   // The lower panel has numbers of its own beside it where its scale is not its row's.
@@ -224,9 +253,15 @@ class FacetsView extends CurvesView {
     if (box) this.brush(event, box);
   }
 
+  // What a file or a copy shows.
+  asFile() {
+    return this.stacked(() => super.asFile());
+  }
+
   click(event) {
     this.dragged = false;
     const place = this.spec.place && this.send ? this.placeOf(event) : null;
+    if (this.swipes && !place) this.readNear(event); // a tap: a finger that moves turns the page
     if (!place) return;
     const point = this.grabbed(place);
     const [x, y] = [this.points().x.slice(), this.points().y.slice()];
@@ -255,7 +290,7 @@ class FacetsView extends CurvesView {
     });
     if (this.at === null) {
       this.spot.setAttribute('visibility', 'hidden');
-      this.readout.textContent = this.spec.hint;
+      say(this.readout, this.spec.hint);
       return;
     }
     const said = (value) => formatValue(Number(value.toPrecision(3)));

@@ -11,30 +11,39 @@ Object.assign(CurvesView.prototype, {
   // The specification as the knobs of its bar stand.
   worked(given) {
     this.served = given;
-    if (!given.knobs) {
+    if (given.knobs) {
+      this.knobBar ??= this.barAbove();
+      this.knobBar.update(given.knobs);
+    } else {
       this.knobBar?.destroy();
       this.knobBar = null;
-      return given;
     }
-    this.knobBar ??= this.barAbove();
-    this.knobBar.update(given.knobs);
+    this.attend();
     return this.reworked();
   },
 
   barAbove() {
     const bar = new KnobBar(this.root, {
-      move: () => this.rework(),
+      move: () => {
+        this.tellNear();
+        this.rework();
+      },
       set: (values) => { if (this.send) this.send({ knobs: values }); },
     });
-    this.svg.before(bar.root);
+    this.aboveDrawing().before(bar.root);
     return bar;
+  },
+
+  // The first node of the picture itself.
+  aboveDrawing() {
+    return this.pager ?? this.svg;
   },
 
   reworked() {
     const { served: given } = this;
-    const { values } = this.knobBar;
-    const moved = given.knobs.some(({ key, value }) => values[key] !== value);
-    if (!moved) return given;
+    const values = this.standing();
+    const moved = given.knobs?.some(({ key, value }) => values[key] !== value);
+    if (!moved && !this.looksElsewhere()) return given;
     const spec = given.live ? LIVE[given.live.kind](given, values) : given;
     return given.focus && 'focus' in values ? focusedOn(spec, given.focus[Number(values.focus)]) : spec;
   },

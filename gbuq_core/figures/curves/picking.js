@@ -49,14 +49,15 @@ Object.assign(CurvesView.prototype, {
     if (index !== null && this.spec.pick && this.send) this.send(names ? names[index] : index);
   },
 
-  // A rectangle drawn with the mouse becomes the whole picture; a finger scrolls the page.
+  // A rectangle that is drawn becomes the whole picture.
   press(event) {
     if (!this.spec.read.y) {
       const { left: x, right, bottom } = this;
       this.brush(event, { x, y: MARGIN.top, width: right - x, height: bottom - MARGIN.top });
       return;
     }
-    if (event.pointerType === 'touch' || event.button !== 0) return;
+    if (!this.brushes(event)) return;
+    this.dragged = false;
     event.preventDefault();
     this.svg.focus({ preventScroll: true });
     this.svg.setPointerCapture(event.pointerId);
@@ -68,12 +69,14 @@ Object.assign(CurvesView.prototype, {
       box = this.boxOf(start, [now.offsetX, now.offsetY]);
       for (const [key, value] of Object.entries(box)) frame.setAttribute(key, value);
     };
-    const end = () => {
+    const end = (last) => {
       for (const name of ['pointerup', 'pointercancel']) this.svg.removeEventListener(name, end);
       this.svg.removeEventListener('pointermove', move);
       frame.remove();
-      this.dragged = box !== null && box.width >= SHORTEST_DRAG && box.height >= SHORTEST_DRAG;
-      if (this.dragged) this.zoomTo(box);
+      const long = box !== null && box.width >= SHORTEST_DRAG && box.height >= SHORTEST_DRAG;
+      if (!long || last.type !== 'pointerup') return;
+      this.brushed(last);
+      this.zoomTo(box);
     };
     this.svg.addEventListener('pointermove', move);
     for (const name of ['pointerup', 'pointercancel']) this.svg.addEventListener(name, end);

@@ -4,10 +4,12 @@ const LEGEND_LINE = 18; // pixels of a saved picture
 
 Object.assign(CurvesView.prototype, {
   readNear(event) {
+    this.pressed = event.buttons > 0;
     this.read(this.meant(event));
   },
 
   key(event) {
+    if (this.keyStretch(event)) return;
     if (event.key === 'Enter') this.pick(this.at);
     if (event.key === 'Escape' && this.at === null) this.zoomTo(null);
     const last = this.spec.read.x.length - 1;
@@ -22,11 +24,12 @@ Object.assign(CurvesView.prototype, {
   read(index) {
     const { x, y, names, label, values } = this.spec.read;
     this.at = index !== null && index < x.length ? index : null;
+    this.pointNear();
     this.svg.style.cursor = this.at !== null && this.spec.pick ? 'pointer' : '';
     if (this.at === null) {
       this.rule.setAttribute('visibility', 'hidden');
       this.spot.setAttribute('visibility', 'hidden');
-      this.readout.textContent = this.spec.hint;
+      say(this.readout, this.spec.hint);
       return;
     }
     const at = this.px(x[this.at]);
@@ -57,7 +60,7 @@ Object.assign(CurvesView.prototype, {
   },
 
   // The figure as a file of its own: the drawing with its legend as lines of text above it.
-  asSvg() {
+  asFile() {
     const { width, height, theme, spec } = this;
     const entries = this.legendPlaces();
     const head = 28 + LEGEND_LINE * Math.max(0, ...entries.map(({ line }) => line));
@@ -78,12 +81,12 @@ Object.assign(CurvesView.prototype, {
     const drawing = svgNode('g', { transform: `translate(0,${head})` }, file);
     for (const node of this.svg.childNodes) drawing.append(node.cloneNode(true));
     for (const node of drawing.querySelectorAll('.rule')) node.remove();
-    return new XMLSerializer().serializeToString(file);
+    return file;
   },
 
   save(format) {
     const name = `${fileStem(this.spec.name)}.${format}`;
-    const blob = new Blob([this.asSvg()], { type: 'image/svg+xml' });
+    const blob = new Blob([new XMLSerializer().serializeToString(this.asFile())], { type: 'image/svg+xml' });
     if (format === 'svg') {
       saveFile(blob, name);
       return;
@@ -113,7 +116,8 @@ function saveFile(blob, name) {
 
 // The entry: Streamlit calls the default export on every rerun with the same element.
 export function mount(parent, spec, send = null) {
-  parent.gbuqCurves ??= spec.dials ? new DialsView(parent)
+  parent.gbuqCurves ??= spec.drawing ? new DRAWINGS[spec.drawing](parent)
+    : spec.dials ? new DialsView(parent)
     : spec.facets ? new FacetsView(parent) : new CurvesView(parent);
   parent.gbuqCurves.send = send;
   parent.gbuqCurves.update(spec);
