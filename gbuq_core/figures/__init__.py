@@ -2,6 +2,11 @@
 
 Two renderers of our own, in JavaScript, draw nearly all of them: ``canvas/`` sheets of heatmaps
 with their strips, ``curves/`` lines and bands over one x axis. `standalone` writes both as one HTML
-file, `surface` shows a map in 3-D by plotly, and `colour` holds the colour maps and the colour of
-each method. The folder or file of an experiment says what its page draws.
+file, `show` puts them into a notebook, `plots` draws what estimators return, `surface` shows a map
+in 3-D by plotly, and `colour` holds the colour maps and the colour of each method. The folder or
+file of an experiment says what its page draws.
 """
+
+from gbuq_core.figures.notebook import show
+
+__all__ = ["show"]

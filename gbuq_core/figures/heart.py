@@ -1,7 +1,9 @@
 """The heart's maps side by side: a row a method, truth first, then total, data and knowledge.
 
 Malinin et al. (2021), figures 2 and 4. Truth, total and data uncertainty share one colour scale
-and knowledge uncertainty has another, over all methods with all their trees.
+and knowledge uncertainty has another, over all methods with all their trees. The shared scale of
+noise begins at its lowest value: from zero, the noise around the heart and elsewhere would differ
+by two shades.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.canvas.live import Ensemble, Live
+from gbuq_core.figures.canvas.frames import log_spaced
+from gbuq_core.figures.canvas.live import Ensemble, Live, Moving, offered
 from gbuq_core.figures.canvas.panels import LOG_SPAN, Marker, Panel, PanelSheet, shared_limits
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.theme import METHOD_STYLES
@@ -22,8 +25,10 @@ from gbuq_core.synthetic import HeartData
 from gbuq_core.validation import check_choice
 
 Array = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 SCALES = ("shared", "own")
+MOST_FRAMES = 60  # of the player
 # Half a small map's width is what a unit has beside the colour bar.
 _UNITS = {"std": "std, units of y", "variance": "variance of y"}
 
@@ -50,17 +55,6 @@ class Maps(Protocol):
     def knowledge(self) -> Array: ...  # noqa: D102
 
 
-class Moving(Protocol):
-    """A method's members at the stages that knobs ask for: `MovingMembers` of the experiment."""
-
-    @property
-    def plan(self) -> str: ...  # noqa: D102
-    @property
-    def stages(self) -> npt.NDArray[np.int64]: ...  # noqa: D102
-    @property
-    def members(self) -> Array: ...  # noqa: D102
-
-
 class HeartView(NamedTuple):
     """How the maps are shown: as std or variance, log colours for knowledge, one scale or many."""
 
@@ -84,7 +78,8 @@ def heart_sheet(
     ----------
     truth : HeartData
     methods : sequence of Maps
-        A method with the same stages as the first one plays them. Others show their last stage.
+        A method with the same stages as the first one plays them, at even steps of the logarithm
+        of the trees. Others show their last stage.
     view : HeartView, optional
     painted : sequence of int
         Cells to outline, numbered row by row.
@@ -103,7 +98,9 @@ def heart_sheet(
     view = HeartView() if view is None else view
     check_choice("unit", view.unit, VIEWS)
     check_choice("scale", view.scale, SCALES)
-    frames = methods[0].n_trees if methods else np.array([0])
+    stages = methods[0].n_trees if methods else np.array([0])
+    kept = log_spaced(stages, MOST_FRAMES) if len(stages) > 1 else np.array([0])
+    frames = stages[kept]
     limits = _limits(truth, methods, view)
     rows = max(1, len(methods))
     truths = _truth_panels(truth, view, limits)[:rows]
@@ -111,32 +108,49 @@ def heart_sheet(
     for row in range(rows):
         panels.append(truths[row])
         if methods:
-            panels += _method_panels(methods[row], view, limits, frames)
+            panels += _method_panels(methods[row], view, limits, stages, kept)
+    plays, focus = len(frames) > 1, _where_rows_are(truth)
     outlined = np.isin(np.arange(truth.in_support.size), painted).reshape(truth.in_support.shape)
     return PanelSheet(
         panels=[replace(panel, outlined=outlined) for panel in panels],
         columns=4 if methods else 1,
+        chosen=3 if methods else -1,  # knowledge, where no rows are
         x_label="feature 2",
         y_label="feature 1",
         panel_height=_HEIGHTS[min(rows, 3)],
         frame_label="trees",
-        frame_values=[int(n) for n in frames] if len(frames) > 1 else None,
-        frames_per_second=20,
+        frame_values=[int(n) for n in frames] if plays else None,
+        frames_per_second=8,
         hatch_label="no training rows",
+        blank_label=_NO_MEMBER,
         outline_label="painted",
         alt=alt,
         name="heart",
-        knobs=knobs,
-        live=_live(methods, moving, frames) if knobs else None,
+        knobs=offered(knobs, plays=plays, focus=focus),
+        focus=focus,
+        note="" if limits.noise is None else _NOTE,
+        live=_live(methods, moving, stages, kept) if knobs else None,
     )
 
 
-def _live(methods: Sequence[Maps], moving: Sequence[Moving], frames: npt.NDArray[np.int64]) -> Live:
+_NO_MEMBER = "no member yet; knowledge needs two"
+_NOTE = "colours of noise begin at the lowest value, not at 0"
+
+
+def _where_rows_are(truth: HeartData) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    """The cells from the first to the last with rows, across and along; None if these are all."""
+    rows, columns = np.nonzero(truth.in_support)
+    if not len(rows) or (np.ptp(rows) + 1, np.ptp(columns) + 1) == truth.in_support.shape:
+        return None
+    return (float(columns.min()), float(columns.max())), (float(rows.min()), float(rows.max()))
+
+
+def _live(methods: Sequence[Maps], moving: Sequence[Moving], stages: Ints, kept: Ints) -> Live:
     """What the browser needs to redraw the maps, with the rules of `_limits`."""
     ensembles = []
     for row, (maps, one) in enumerate(zip(methods, moving, strict=True)):
-        plays = np.array_equal(maps.n_trees, frames)
-        trees = frames if plays else np.full(len(frames), maps.n_trees[-1])
+        plays = np.array_equal(maps.n_trees, stages)
+        trees = stages[kept] if plays else np.full(len(kept), maps.n_trees[-1])
         panels = (4 * row + 1, 4 * row + 2, 4 * row + 3)  # a truth stands before them
         ensembles.append(Ensemble(one.plan, one.stages, one.members, trees, panels))
     return Live("normal", ensembles, noise_panels=(0,), span=LOG_SPAN, own="all", units=_UNITS)
@@ -162,9 +176,9 @@ def _limits(truth: HeartData, methods: Sequence[Maps], view: HeartView) -> _Limi
     noise: list[Array] = [truth.variance]
     for maps in methods:
         noise += [maps.total[-1], maps.data[-1]]
-    highest = shared_limits([_as(view, part) for part in noise])[1]
+    noise_limits = shared_limits([_as(view, part) for part in noise])
     knowledge = [_as(view, maps.knowledge[-1]) for maps in methods]
-    return _Limits((0.0, highest), shared_limits(knowledge, log=view.log))
+    return _Limits(noise_limits, shared_limits(knowledge, log=view.log))
 
 
 def _truth_panels(truth: HeartData, view: HeartView, limits: _Limits) -> list[Panel]:
@@ -190,23 +204,26 @@ def _method_panels(
     maps: Maps,
     view: HeartView,
     limits: _Limits,
-    frames: npt.NDArray[np.int64],
+    stages: Ints,
+    kept: Ints,
 ) -> list[Panel]:
     style = METHOD_STYLES[maps.method]
     parts = (maps.total, maps.data, maps.knowledge)
-    plays = np.array_equal(maps.n_trees, frames)
+    plays = np.array_equal(maps.n_trees, stages)
     panels = []
     for kind, part in zip(UNCERTAINTY_KINDS, parts, strict=True):
         known = bool(np.isfinite(part[-1]).any())
         is_knowledge = kind == "knowledge"
+        shown = part[kept] if plays and len(kept) > 1 else part[-1]
         panels.append(
             Panel(
                 title=f"{style.label}: {kind}",
-                values=_as(view, part if plays else part[-1]),
+                values=_as(view, shown),
                 unit=_UNITS[view.unit],
                 limits=limits.knowledge if is_knowledge else limits.noise,
                 log=is_knowledge and view.log,
                 hatched=~maps.truth.in_support if known else None,
+                blank_hatched=known and bool(np.isnan(shown).any()),
                 markers=() if known else _NOT_AVAILABLE,
                 alt="" if known else f"{style.label} gives no {kind} uncertainty here.",
                 accent=style.colour,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from base64 import b64encode
 from collections.abc import Sequence
@@ -9,11 +10,14 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.live import encode_members
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.canvas.renderer import FOLDER, renderer_source, renderer_styles
 from gbuq_core.figures.curves import Curves, curves_source, curves_styles, pack_curves
+from gbuq_core.figures.guess import guess_source, guess_styles
 from gbuq_core.figures.html_page import html_page
 
 
@@ -39,8 +43,20 @@ class Section:
         A question above its ``answer``, which is folded until the reader opens it.
     answer : str
         See ``question``.
+    options : sequence of (str, str)
+        Options to choose from, each with what a reader who chooses it is told before the answer.
+    guess : dict or None
+        What `gbuq_core.figures.guess.guess_spec` returns: the question is answered on this chart,
+        and the figure and the answer stand folded below it.
+    more : sequence of str
+        Paragraphs below the answer, folded once more.
     code : str
         Shown as it is, in a fixed-width font.
+    tables : sequence of bytes
+        What its figure finds neighbours with (`gbuq_core.figures.neighbours.live.pack_table`).
+        Figures in later sections find theirs, too.
+    coarse : bool
+        Whether the values of ``sheet`` are written as 8-bit steps of their range.
     """
 
     heading: str = ""
@@ -52,13 +68,16 @@ class Section:
     answer: str = ""
     code: str = ""
     curves: Curves | None = None
+    options: Sequence[tuple[str, str]] = ()
+    guess: dict[str, Any] | None = None
+    more: Sequence[str] = ()
+    tables: Sequence[bytes] = ()
+    coarse: bool = False
 
 
 _LEVEL = 8  # of deflate: a page is made once, and sent around
 
 Part = PanelSheet | Curves | Section
-_READ = "Point at the picture, or use its arrow keys, to read values."
-_READ_DOTS = "Point at a dot, or use the arrow keys, to read it; drag a frame to look closer."
 
 # Drawn anew in the light theme for paper: the browser lays a page out for print at once.
 _START = """
@@ -68,6 +87,9 @@ const text = atob(document.getElementById(id).textContent);
 const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
 const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
 return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+for (const node of document.querySelectorAll('[data-table]')) {
+keepNear(await inflated(node.id));
 }
 for (const node of document.querySelectorAll('.figure[data-kind="KIND"]')) {
 const data = await inflated(node.dataset.source);
@@ -122,9 +144,15 @@ def standalone_html(sections: Part | Sequence[Part], title: str, lead: str = "")
     if any(section.sheet is not None for section in whole):
         scripts.append(_script(renderer_source(), "sheet", "data"))
         style += renderer_styles()
-    if any(section.curves is not None for section in whole):
-        scripts.append(_script(curves_source(), "curves", "unpackCurves(data)"))
-        style += curves_styles()
+    figures = [section.curves for section in whole if section.curves is not None]
+    if figures:
+        drawings = tuple(dict.fromkeys(part for figure in figures for part in figure.scripts))
+        scripts.append(_script(curves_source(drawings), "curves", "unpackCurves(data)"))
+        style += curves_styles(drawings)
+    if any(section.guess is not None for section in whole):
+        read = "JSON.parse(new TextDecoder().decode(data))"
+        scripts.append(_script(guess_source(), "guess", read))
+        style += guess_styles()
     body = "\n".join(_section(section, i) for i, section in enumerate(whole))
     head = f"<p class='lead'>{escape(lead)}</p>\n" if lead else ""
     return html_page(title, f"{head}{body}\n</main>", scripts, style)
@@ -152,13 +180,21 @@ def _section(section: Section, number: int) -> str:
         parts.append(f"<h2>{escape(section.heading)}</h2>")
     paragraphs = [section.text] if isinstance(section.text, str) else section.text
     parts += [f"<p>{escape(text)}</p>" for text in paragraphs if text]
+    if section.options:
+        parts += _options(section, number)
+    if section.guess is not None:
+        parts += _guess(section, number)
+    parts += [
+        _block(f"table-{number}-{i}", data, " data-table") for i, data in enumerate(section.tables)
+    ]
     if section.sheet is not None:
         live = section.sheet.live
-        members = encode_members(live, for_page=True) if live and live.ensembles else b""
-        packed = encode_sheet(section.sheet)
+        sent = live is not None and any(np.size(one.stages) for one in live.ensembles)
+        members = encode_members(live, for_page=True) if live is not None and sent else b""
+        packed = encode_sheet(section.sheet, coarse=section.coarse)
         parts.append(_figure("sheet", number, packed, section.sheet.alt, members))
     if section.curves is not None:
-        packed = pack_curves(_only_read(section.curves.spec))
+        packed = pack_curves(section.curves.only_read)
         parts.append(_figure("curves", number, packed, section.curves.alt))
     if section.caption:
         parts.append(f'<p class="caption">{escape(section.caption)}</p>')
@@ -166,12 +202,46 @@ def _section(section: Section, number: int) -> str:
         parts.append(_table(section.table))
     if section.code:
         parts.append(f"<pre><code>{escape(section.code)}</code></pre>")
-    if section.question:
+    if section.guess is not None:
+        parts.append(f"{_answer(section)}</details>")
+    elif section.question and not section.options:
         parts.append(
             f"<details><summary>{escape(section.question)}</summary>"
             f"<p>{escape(section.answer)}</p></details>"
         )
     return "\n".join([*parts, "</section>"])
+
+
+def _answer(section: Section) -> str:
+    told = f"<p>{escape(section.answer)}</p>"
+    if not section.more:
+        return told
+    more = "".join(f"<p>{escape(text)}</p>" for text in section.more)
+    return f"{told}<details><summary>More about this picture</summary>{more}</details>"
+
+
+def _options(section: Section, number: int) -> list[str]:
+    """The question and its options; each opens what a reader who chooses it is told."""
+    parts = [f'<p class="question">{escape(section.question)}</p>']
+    for option, told in section.options:
+        # Of the same name: one that is opened folds the others.
+        parts.append(
+            f'<details name="options-{number}"><summary>{escape(option)}</summary>'
+            f"<p><strong>{escape(told)}</strong></p>{_answer(section)}</details>"
+        )
+    return parts
+
+
+def _guess(section: Section, number: int) -> list[str]:
+    """The question and the chart to guess on; what is appended is folded until it is answered."""
+    assert section.guess is not None
+    chart = section.guess["chart"]
+    words = f"{chart['yLabel']} over {chart['xLabel']}"
+    return [
+        f'<p class="question">{escape(section.question)}</p>',
+        _figure("guess", number, json.dumps(section.guess).encode(), words),
+        "<details><summary>Answer and picture</summary>",
+    ]
 
 
 def _figure(kind: str, number: int, data: bytes, alt: str, members: bytes = b"") -> str:
@@ -186,16 +256,10 @@ def _figure(kind: str, number: int, data: bytes, alt: str, members: bytes = b"")
     )
 
 
-def _block(name: str, data: bytes) -> str:
+def _block(name: str, data: bytes, more: str = "") -> str:
     """Deflated bytes that a script of the page reads."""
     packed = b64encode(zlib.compress(data, _LEVEL)).decode()
-    return f'<script type="text/plain" id="{name}">{packed}</script>'
-
-
-def _only_read(spec: dict[str, Any]) -> dict[str, Any]:
-    """A figure in which a click chooses nothing, as there is no app to answer."""
-    kept = {key: part for key, part in spec.items() if key not in ("pick", "place")}
-    return {**kept, "hint": _READ_DOTS if "y" in spec["read"] else _READ}
+    return f'<script type="text/plain" id="{name}"{more}>{packed}</script>'
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:

@@ -33,10 +33,9 @@ WAY_COLOURS: Mapping[str, str] = {
 }
 _WAY_DASHES: Mapping[str, str] = {"all": "", "factor": "2 3", "early": "7 4", "clocks": ""}
 _TRUTH: Part = {"colour": "text", "width": 1.2}
-_BAND_HEIGHT, _CURVES_HEIGHT, _RELIABILITY_HEIGHT, _MAP_HEIGHT = 400, 560, 400, 205
+_BAND_HEIGHT, _CURVES_HEIGHT, _RELIABILITY_HEIGHT, _MAP_HEIGHT = 400, 560, 400, 300
 _MOVE = "Move the sliders: the band follows."
 _SWITCH = "Switch the factor on and off: the band follows."
-_MAP_ASPECT = 1.9  # width over height, so that both maps stand beside the band
 _MOST_DOTS = 400
 _NLL_REACH = 3.0  # nats above the least that the maps' colours span
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
@@ -264,7 +263,6 @@ def clocks_sheet(
         x_labels=names,
         y_labels=names,
         origin="lower",
-        aspect=_MAP_ASPECT,
         lines=[Line([0.0, len(trees) - 1.0], [0.0, len(trees) - 1.0], dash=True)],
         panel_height=_MAP_HEIGHT,
         alt=alt,

@@ -8,6 +8,7 @@ import pytest
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
 from gbuq_core.figures.gaussians.charts import CHARTS
+from gbuq_core.figures.gaussians.cycle import cycle_sheet
 from gbuq_core.figures.gaussians.picture import GaussiansView, gaussians_sheet
 from gbuq_core.methods import METHODS, SAMPLERS
 
@@ -231,3 +232,30 @@ def test_no_sampler_leaves_the_target():
 def test_an_impossible_view_is_refused(view):
     with pytest.raises(InvalidParameter, match="must be one of"):
         gaussians_sheet(Grid(), RACE, GaussiansView(**view))
+
+
+class Cycle(NamedTuple):
+    sampler: str
+    steps: np.ndarray = np.arange(5)
+    points: np.ndarray = np.array([[0.0, 0.0], [1.0, 0.5], [0.5, 0.5], [np.nan] * 2, [np.nan] * 2])
+    energy: np.ndarray = np.array([3.0, 2.0, 1.0, np.nan, np.nan])
+    exploring: np.ndarray = np.array([True, True, False, False, False])
+    sizes: np.ndarray = np.array([0.1, 0.1, 0.08, 0.01, 0.01])
+    pulls: np.ndarray = np.full(5, 0.1)
+    kicks: np.ndarray = np.full(5, 0.2)
+
+
+def test_a_cycle_is_played_over_the_energy_with_its_stages_coloured():
+    sheet = cycle_sheet(Grid(), np.zeros((8, 8)) + 3.0, [Cycle("clr"), Cycle("cg")], alt="words")
+    found = decode_sheet(encode_sheet(sheet))
+    assert found.header["frames"] == 5
+    assert found.header["frameValues"] == [0, 1, 2, 3, 4]
+    assert [strip.title for strip in sheet.strips[::2]] == [
+        "clr-SGLD: step size", "clr-SGLD: energy", "clr-SGLD: moves",
+    ]  # fmt: skip
+    points = sheet.panels[0].points
+    # What is gone is not drawn; the newest stays where it was seen last.
+    np.testing.assert_array_equal(points.group, [0, 0, 1, 3, 3, 3])
+    np.testing.assert_array_equal(points.appear, [0, 1, 2, 0, 1, 2])
+    np.testing.assert_array_equal(points.vanish[3:], [1, 2, 5])
+    assert sheet.strips[0].shaded == [(0.0, 2.0)]

@@ -37,12 +37,25 @@ def test_a_row_a_method_with_the_truth_first():
     assert sheet.frame_values == [10, 20]
 
 
+def test_the_player_shows_most_of_the_first_trees():
+    maps = maps_of(n_trees=range(5, 1001, 5))
+    frames = heart_sheet(HEART, [maps]).frame_values
+    assert frames[:3] == [5, 10, 15]
+    assert frames[-1] == 1000
+    assert len(frames) <= 60
+    assert np.ptp(np.log(frames[-5:])) < 0.6  # the last step is about as long as the others
+
+
 def test_scales_are_shared_or_own():
     methods = [maps_of(), maps_of("virtual_sglb", knowledge=0.0001)]
     shared = heart_sheet(HEART, methods).panels
     assert shared[0].limits == shared[1].limits == shared[2].limits == shared[6].limits
     assert shared[3].limits == shared[7].limits == pytest.approx((0.01, 0.2))
-    assert shared[1].limits == pytest.approx((0.0, np.sqrt(0.05)))
+    # From the lowest noise, not from zero: else the maps of noise have two shades.
+    assert shared[1].limits == pytest.approx((0.1, np.sqrt(0.05)))
+    sheet = heart_sheet(HEART, methods)
+    assert "lowest" in sheet.note
+    assert not heart_sheet(HEART, methods, HeartView(scale="own")).note
     own = heart_sheet(HEART, methods, HeartView(scale="own")).panels
     assert {panel.limits for panel in own if ":" in panel.title} == {None}
 

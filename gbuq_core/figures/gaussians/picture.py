@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gbuq_core.figures.canvas.live import offered
 from gbuq_core.figures.canvas.panels import Line, Panel, PanelSheet, Points
 from gbuq_core.figures.gaussians.charts import (
     CHARTS,
@@ -21,6 +22,7 @@ from gbuq_core.figures.gaussians.charts import (
     Truth,
     chart_rows,
 )
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.methods import SAMPLERS
 from gbuq_core.presentation import short
 from gbuq_core.validation import check_choice
@@ -45,7 +47,11 @@ class GaussiansView(NamedTuple):
 
 
 def gaussians_sheet(
-    truth: Truth, runs: Sequence[Race], view: GaussiansView | None = None, alt: str = ""
+    truth: Truth,
+    runs: Sequence[Race],
+    view: GaussiansView | None = None,
+    alt: str = "",
+    knobs: Sequence[LiveKnob] = (),
 ) -> PanelSheet:
     """The target and every sampler side by side, with charts below them.
 
@@ -57,6 +63,8 @@ def gaussians_sheet(
     view : GaussiansView, optional
     alt : str
         The picture in words.
+    knobs : sequence of LiveKnob
+        What the picture's bar offers.
 
     Raises
     ------
@@ -91,6 +99,7 @@ def gaussians_sheet(
         hatch_label="no samples: every chain ran off to infinity",
         alt=alt,
         name="gaussians",
+        knobs=offered(knobs, plays=len(frames) > 1),
     )
 
 

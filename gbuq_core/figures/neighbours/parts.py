@@ -23,6 +23,14 @@ MOST_DOTS = 1000  # of the rows that are no neighbours
 IBUG = METHOD_STYLES["ibug"]
 _LEVELS = 4  # of strength, by affinity
 _SIZES, _OPACITIES = (5.0, 9.0), (0.45, 1.0)
+# How near.js draws neighbours by their strength, and how many other rows.
+STRENGTH: Part = {
+    "levels": _LEVELS,
+    "sizes": list(_SIZES),
+    "opacities": list(_OPACITIES),
+    "most": MOST_DOTS,
+    "colour": NEAR,
+}
 
 
 class Near(NamedTuple):

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.figures.canvas.panels import Marker, Panel, PanelSheet, Points, shared_limits
+from gbuq_core.figures.canvas.panels import (
+    Marker,
+    Panel,
+    PanelSheet,
+    Points,
+    Strip,
+    shared_limits,
+)
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import Part, band, line, rounded, stretches
+from gbuq_core.figures.handles import LiveKnob
+from gbuq_core.figures.neighbours.live import Aside, Follow, density_entry, with_bar
 from gbuq_core.figures.neighbours.parts import (
     CHOSEN_RANGE,
     IBUG,
+    MOST_DOTS,
     NEAR,
+    STRENGTH,
     Array,
     Mask,
     Near,
@@ -85,6 +96,10 @@ def course_figure(
     y_label: str = "y",
     alt: str = "",
     height: int = 440,
+    *,
+    knobs: Sequence[LiveKnob] = (),
+    follow: Follow | None = None,
+    aside: Aside | None = None,
 ) -> Curves:
     """Rows, prediction and band with the neighbours of one x; below, scale against true noise.
 
@@ -99,6 +114,12 @@ def course_figure(
     y_label, alt : str
     height : int
         In pixels, without the legend.
+    knobs : sequence of LiveKnob
+        Of the bar above the picture.
+    follow : Follow, optional
+        How the picture follows them and the pointer; without it, it waits for its page.
+    aside : Aside, optional
+        The density at ``at``.
     """
     x, loc, scale = course.x, course.loc, course.scale
     spread = np.concatenate([course.y_rows, course.true_mean])
@@ -114,20 +135,38 @@ def course_figure(
     layers = [
         *(_column(a, b, upper) for a, b in picked),
         *gaps,
-        band(x, loc - 2 * scale, loc + 2 * scale, IBUG.colour, 0.22),
-        {**dots, "x": rounded(course.x_rows[others]), "y": rounded(course.y_rows[others])},
+        {**band(x, loc - 2 * scale, loc + 2 * scale, IBUG.colour, 0.22), "role": "band"},
+        {
+            **dots,
+            "x": rounded(course.x_rows[others]),
+            "y": rounded(course.y_rows[others]),
+            "role": "others",
+        },
         line(x, course.true_mean, **_TRUTH),
         line(x, loc, IBUG.colour, 2.2),
-        line([at, at], upper, NEAR, 1.2),
+        {**line([at, at], upper, NEAR, 1.2), "role": "place"},
         *_strong(near, course.x_rows, course.y_rows),
     ]
     below = [
         *(_column(a, b, lower) for a, b in picked),
         *gaps,
         line(x, course.true_std, **_TRUTH),
-        line(x, scale, IBUG.colour, 2.2),
-        line([at, at], lower, NEAR, 1.2),
+        {**line(x, scale, IBUG.colour, 2.2), "role": "scale"},
+        {**line([at, at], lower, NEAR, 1.2), "role": "place"},
     ]
+    beside = {} if aside is None else {"aside": aside.spec(at, NEAR)}
+    live: Part = {}
+    if follow is not None:
+        places = np.flatnonzero(np.abs(x - at) < 1e-9)
+        live = {
+            "kind": "course",
+            "follow": follow.spec,
+            "points": True,
+            "x": at,
+            "place": int(places[0]) if len(places) else None,
+            "strength": STRENGTH,
+            "noise": float(course.true_std.max()),
+        }
     spec = {
         "name": "neighbours",
         "alt": alt,
@@ -136,15 +175,16 @@ def course_figure(
         "pick": True,
         "x": {"range": [float(x[0]), float(x[-1])], "label": "x"},
         "panels": [
-            {"share": 0.66, "range": upper, "label": y_label, "layers": layers},
+            {"share": 0.66, "range": upper, "label": y_label, "layers": layers, **beside},
             {"share": 0.34, "range": lower, "label": "scale (std)", "layers": below},
         ],
         "legend": [
-            {"name": f"the {len(near.rows)} neighbours", **dot_look(NEAR)},
-            {"name": "other training rows", "kind": "dots", "colour": "text", "opacity": 0.5},
+            {"name": f"the {len(near.rows)} neighbours", **dot_look(NEAR), "role": "near"},
+            {"name": "other rows", "kind": "dots", "colour": "text", "opacity": 0.5},
             {"name": "IBUG", "kind": "line", "colour": IBUG.colour, "width": 2.2},
             {"name": "\u00b1 2 scales", "kind": "band", "colour": IBUG.colour, "opacity": 0.22},
             {"name": "truth", "kind": "line", **_TRUTH},
+            *([] if aside is None else [density_entry(aside, NEAR)]),
             *([_RANGE_ENTRY] if picked else []),
             *([{"name": "no rows", "kind": "hatch", "colour": "text"}] if gaps else []),
         ],
@@ -152,7 +192,7 @@ def course_figure(
             "x": rounded(x),
             "label": "x",
             "values": [
-                {"name": name, "at": rounded(values)}
+                {"name": name, "at": rounded(values), "role": name}
                 for name, values in (
                     ("prediction", loc),
                     ("truth", course.true_mean),
@@ -162,7 +202,7 @@ def course_figure(
             ],
         },
     }
-    return Curves(spec)
+    return Curves({**spec, **with_bar(knobs, live)}, tuple(knobs))
 
 
 def surface_sheet(
@@ -173,6 +213,10 @@ def surface_sheet(
     unit: str = "",
     alt: str = "",
     height: int = 330,
+    *,
+    knobs: Sequence[LiveKnob] = (),
+    follow: Follow | None = None,
+    strip: Strip | None = None,
 ) -> PanelSheet:
     """True noise, estimated scale, and how near every cell is to the chosen point.
 
@@ -189,6 +233,12 @@ def surface_sheet(
     alt : str
     height : int
         Most pixels of a map.
+    knobs : sequence of LiveKnob
+        Of the bar above the maps.
+    follow : Follow, optional
+        How the maps follow them and the pointer; without it, they wait for their page.
+    strip : Strip, optional
+        The neighbours' targets with one density, below the maps.
     """
     low, high = shared_limits([surface.true_std, surface.scale])
     scale_limits = (min(low, 0.0), high)
@@ -244,7 +294,34 @@ def surface_sheet(
         markers=(Marker(*point, legend="the place you look at"),),
         alt=alt,
         name="neighbours",
+        strips=() if strip is None else (strip,),
+        strip_height=90,
+        knobs=knobs,
+        near=None if follow is None else _following(follow, surface, point, strip is not None),
     )
+
+
+def _following(
+    follow: Follow, surface: Surface, point: tuple[float, float], has_strip: bool
+) -> dict[str, Any]:
+    """What near_maps.js reads: the chosen cell is None where the point is no cell's middle."""
+    place, stride = 0, 1
+    for at, extent, n in zip(
+        point, (surface.x_extent, surface.y_extent), surface.scale.shape[::-1], strict=True
+    ):
+        cell = (at - extent[0]) / (extent[1] - extent[0]) * n - 0.5
+        if abs(cell - round(cell)) > 1e-6 or not 0 <= round(cell) < n:
+            place = -1
+            break
+        place += stride * round(cell)
+        stride *= n
+    return {
+        "follow": follow.spec,
+        "place": None if place < 0 else place,
+        "noise": [float(surface.true_std.min()), float(surface.true_std.max())],
+        "most": MOST_DOTS,
+        "strip": 0 if has_strip else None,
+    }
 
 
 def _strong(near: Near, x: Array, y: Array) -> list[Part]:
@@ -256,6 +333,7 @@ def _strong(near: Near, x: Array, y: Array) -> list[Part]:
             "colour": NEAR,
             "opacity": opacity,
             "size": size,
+            "role": "near",
         }
         for rows, size, opacity in by_strength(near)
     ]
@@ -264,7 +342,8 @@ def _strong(near: Near, x: Array, y: Array) -> list[Part]:
 def _column(low: float, high: float, limits_of_y: Sequence[float]) -> Part:
     """A stretch of x whose scale lies in the range that is looked at."""
     bottom, top = limits_of_y
-    return band([low, high], [bottom, bottom], [top, top], CHOSEN_RANGE, _TINT)
+    tint = band([low, high], [bottom, bottom], [top, top], CHOSEN_RANGE, _TINT)
+    return {**tint, "role": "range"}
 
 
 _RANGE_ENTRY: Part = {

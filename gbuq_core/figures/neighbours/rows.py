@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,10 +12,13 @@ import numpy.typing as npt
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import Part, entry, line, readable_dots, rounded
 from gbuq_core.figures.error_dots import error_dots
+from gbuq_core.figures.handles import LiveKnob
+from gbuq_core.figures.neighbours.live import Aside, Follow, density_entry, with_bar
 from gbuq_core.figures.neighbours.parts import (
     CHOSEN_RANGE,
     IBUG,
     NEAR,
+    STRENGTH,
     Array,
     Mask,
     Near,
@@ -42,6 +46,9 @@ def held_out_figure(
     unit: str = "",
     alt: str = "",
     height: int = 400,
+    *,
+    knobs: Sequence[LiveKnob] = (),
+    follow: Follow | None = None,
 ) -> Curves:
     """Held-out rows by prediction and scale, coloured by their error; the chosen one ringed.
 
@@ -57,7 +64,14 @@ def held_out_figure(
     alt : str
     height : int
         In pixels, without the legend.
+    knobs : sequence of LiveKnob
+        Of the bar above the picture.
+    follow : Follow, optional
+        How the picture follows them; without it, it waits for its page.
     """
+    live: Part = {}
+    if follow is not None:
+        live = {"kind": "held", "follow": follow.spec, "points": True, "place": int(chosen)}
     layers, legend = error_dots(rows.error, "absolute error", inside)
     x, y = rounded([rows.loc[chosen], rows.scale[chosen]])
     top = round_up(1.03 * float(rows.scale.max()))
@@ -86,7 +100,7 @@ def held_out_figure(
             "label": "row",
             "values": [
                 {"name": "prediction", "at": rounded(rows.loc)},
-                {"name": "scale", "at": rounded(rows.scale)},
+                {"name": "scale", "at": rounded(rows.scale), "role": "scale"},
                 {
                     "name": "error",
                     "at": [None if math.isnan(e) else e for e in rounded(rows.error)],
@@ -94,7 +108,7 @@ def held_out_figure(
             ],
         },
     }
-    return Curves(spec)
+    return Curves({**spec, **with_bar(knobs, live)}, tuple(knobs))
 
 
 def training_figure(
@@ -107,6 +121,10 @@ def training_figure(
     alt: str = "",
     height: int = 400,
     observed: float | None = None,
+    *,
+    follow: Follow | None = None,
+    aside: Aside | None = None,
+    places: tuple[int, npt.ArrayLike] = (0, ()),
 ) -> Curves:
     """Training rows by one column and their target, with the neighbours of the chosen row.
 
@@ -130,6 +148,12 @@ def training_figure(
         In pixels, without the legend.
     observed : float, optional
         The chosen row's own target, where it is known.
+    follow : Follow, optional
+        How the picture follows the knobs and the pointer of `held_out_figure`.
+    aside : Aside, optional
+        The density of the chosen row.
+    places : (int, (n_held_out,) array)
+        For ``follow``: which held-out row is chosen, and the column's value in each.
     """
     across, target = np.asarray(across, np.float64), np.asarray(target, np.float64)
     value, loc, scale = chosen
@@ -141,13 +165,13 @@ def training_figure(
     place = {int(row): i for i, row in enumerate(kept)}
     chosen_rows = set(near.rows.tolist())  # one may share no tree at all
     others = [i for row, i in place.items() if row not in chosen_rows]
-    layers: list[Part] = [readable_dots(others, "text", 0.28, 4.5)]
+    layers: list[Part] = [{**readable_dots(others, "text", 0.28, 4.5), "role": "others"}]
     if marked is not None:
         blue = [i for row, i in place.items() if marked[row] and row not in chosen_rows]
-        layers.append(readable_dots(blue, CHOSEN_RANGE, 0.8, 5.0))
+        layers.append({**readable_dots(blue, CHOSEN_RANGE, 0.8, 5.0), "role": "marked"})
     for rows, size, opacity in by_strength(near):
         at = [place[int(row)] for row in rows if int(row) in place]
-        layers.append(readable_dots(at, NEAR, opacity, size))
+        layers.append({**readable_dots(at, NEAR, opacity, size), "role": "near"})
     seen_too = [loc - 2 * scale, loc + 2 * scale, *([] if observed is None else [observed])]
     panel: Part = {
         "share": 1.0,
@@ -157,12 +181,24 @@ def training_figure(
     }
     bar = line([value, value], [loc - 2 * scale, loc + 2 * scale], IBUG.colour, 3.0)
     if math.isfinite(value):
-        panel["layers"].append(bar)
+        panel["layers"].append({**bar, "role": "bar"})
         if observed is not None:
             own = {"x": rounded([value]), "y": rounded([observed])}
-            panel["layers"].append({**_OWN_TARGET, **own})
+            panel["layers"].append({**_OWN_TARGET, **own, "role": "own"})
         x, y = rounded([value, loc])
         panel["ring"] = {"x": x, "y": y, "colour": NEAR}
+        if aside is not None:
+            panel["aside"] = aside.spec(value, NEAR)
+    chosen_at, across_places = places
+    live: Part = {}
+    if follow is not None and math.isfinite(value):
+        live = {
+            "kind": "training",
+            "follow": follow.spec,
+            "place": int(chosen_at),
+            "strength": STRENGTH,
+            "across": rounded(across_places),
+        }
     spec = {
         "name": "training-rows",
         "alt": alt,
@@ -172,7 +208,8 @@ def training_figure(
         "x": {"range": room_around(np.append(across[seen], value)), "label": labels[0]},
         "panels": [panel],
         "legend": [
-            {"name": f"{len(near.rows)} neighbours", **dot_look(NEAR)},
+            {"name": f"{len(near.rows)} neighbours", **dot_look(NEAR), "role": "near"},
+            *([] if aside is None else [density_entry(aside, NEAR)]),
             entry("\u00b1 2 scales", bar),
             *([entry("its own target", _OWN_TARGET)] if observed is not None else []),
             *([_BEHIND] if marked is not None else []),
@@ -184,11 +221,15 @@ def training_figure(
             "label": "training row",
             "values": [
                 {"name": "target", "at": rounded(target[kept])},
-                {"name": "share of trees", "at": [s if s else None for s in rounded(share[kept])]},
+                {
+                    "name": "share of trees",
+                    "at": [s if s else None for s in rounded(share[kept])],
+                    "role": "share",
+                },
             ],
         },
     }
-    return Curves(spec)
+    return Curves({**spec, **with_bar((), live)})
 
 
 _OWN_TARGET: Part = {"kind": "dots", "colour": "text", "opacity": 1.0, "size": 9.0}

@@ -5,14 +5,16 @@ Training rows lie on every map; the leaves of the trees that find a place most n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.figures.canvas.live import offered
 from gbuq_core.figures.canvas.panels import Line, Marker, Panel, PanelSheet, Points, shared_limits
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.theme import METHOD_STYLES
 
 Array = npt.NDArray[np.float64]
@@ -73,6 +75,8 @@ class ScoreMap(NamedTuple):
         Logarithmic colours.
     ellipses : bool
         Whether the leaves of the trees are drawn on this one.
+    key : str
+        The score; empty for a map that is the same whatever the others show.
     """
 
     title: str
@@ -82,6 +86,7 @@ class ScoreMap(NamedTuple):
     limits: tuple[float, float] | None = None
     log: bool = False
     ellipses: bool = False
+    key: str = ""
 
 
 class Ellipses(NamedTuple):
@@ -99,6 +104,8 @@ def maps_sheet(
     region: Mask | None = None,
     spread: Array | None = None,
     alt: str = "",
+    knobs: Sequence[LiveKnob] = (),
+    near: Mapping[str, Any] | None = None,
 ) -> PanelSheet:
     """The chosen scores over one map each.
 
@@ -117,11 +124,19 @@ def maps_sheet(
     spread : (ny, nx) array, optional
         How far the scores' ranks lie apart, in percentage points: one more map.
     alt : str
+    knobs : sequence of LiveKnob
+        Of the bar above the maps.
+    near : mapping, optional
+        How the maps follow them, from `follow_ranks`.
     """
     panels = [_score_panel(one, ground, leaves) for one in maps]
     if spread is not None:
         apart = Panel(
-            title="Where ranks disagree", values=spread, unit="points apart", limits=(0.0, 100.0)
+            title="Where ranks disagree",
+            name="where ranks disagree",
+            values=spread,
+            unit="points apart",
+            limits=(0.0, 100.0),
         )
         panels.append(replace(apart, points=_dots(ground)))
     outline_label = "under the lasso"
@@ -140,7 +155,66 @@ def maps_sheet(
         outline_label=outline_label,
         alt=alt,
         name="novelty",
+        knobs=knobs,
+        near=near,
     )
+
+
+class Scores(NamedTuple):
+    """Every score over the map and of the training rows, for `pack_table`; both float64.
+
+    name : the same for the same scores; values : (n_scores, n_cells); rows : (n_scores, n_rows)
+    """
+
+    name: str
+    values: Array
+    rows: Array
+
+
+def follow_ranks(
+    maps: Sequence[ScoreMap],
+    table: str,
+    rows: Sequence[str],
+    at: Mapping[str, int | bool],
+    kinds: Sequence[str],
+    rank_units: Mapping[str, str],
+    units: Mapping[str, str],
+    positive: Sequence[str],
+    compared: Sequence[str],
+) -> dict[str, Any]:
+    """How maps of scores follow the choice between ranks and own values, as rank_maps.js reads it.
+
+    Parameters
+    ----------
+    maps : sequence of ScoreMap
+        As they are drawn; those without a key stay as they are.
+    table : str
+        The name of the `Scores`.
+    rows : sequence of str
+        The keys of their rows.
+    at : mapping
+        Where the knobs show and log stand.
+    kinds : sequence of {"cells", "rows", "value"}
+        What each place of show means.
+    rank_units, units : mapping of str to str
+        Of both ranks, and of every score's own values.
+    positive : sequence of str
+        Scores that may have logarithmic colours.
+    compared : sequence of str
+        Scores whose ranks are compared; empty without that map.
+    """
+    return {
+        "kind": "ranks",
+        "table": table,
+        "keys": [*(one.key or None for one in maps), *(["apart"] if compared else [])],
+        "rows": {key: i for i, key in enumerate(rows)},
+        "at": dict(at),
+        "kinds": list(kinds),
+        "rankUnits": dict(rank_units),
+        "units": dict(units),
+        "positive": list(positive),
+        "compared": list(compared),
+    }
 
 
 def change_sheet(
@@ -259,8 +333,11 @@ def _sheet(
     outline_label: str = "",
     alt: str = "",
     name: str = "novelty",
+    knobs: Sequence[LiveKnob] = (),
+    near: Mapping[str, Any] | None = None,
 ) -> PanelSheet:
     rows = -(-len(panels) // columns)
+    focus = _where_rows_are(ground)
     return PanelSheet(
         panels=panels,
         columns=columns,
@@ -273,4 +350,14 @@ def _sheet(
         markers=markers,
         alt=alt,
         name=name,
+        knobs=offered(knobs, focus=focus),
+        focus=focus,
+        near=near,
     )
+
+
+def _where_rows_are(ground: Ground) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    if not len(ground.rows):
+        return None
+    (x0, y0), (x1, y1) = ground.rows.min(axis=0), ground.rows.max(axis=0)
+    return (float(x0), float(x1)), (float(y0), float(y1))

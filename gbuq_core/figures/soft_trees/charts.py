@@ -253,6 +253,18 @@ def correlation_sheet(
     )
 
 
+def policy_ink(policy: str) -> tuple[str, bool]:
+    """The colour of a policy of the bandit, and whether its lines are dashed, as a baseline's.
+
+    Examples
+    --------
+    >>> policy_ink("random"), policy_ink("greedy")[1], policy_ink("vst")[1]
+    (('text', True), True, False)
+    """
+    style = METHOD_STYLES.get("vst" if policy == "greedy" else policy)
+    return ("text", True) if style is None else (style.colour, policy == "greedy")
+
+
 def regret_sheet(runs: Sequence[Regret], alt: str = "") -> PanelSheet:
     """Cumulative regret and the recent regret of a step, over the steps.
 
@@ -267,8 +279,7 @@ def regret_sheet(runs: Sequence[Regret], alt: str = "") -> PanelSheet:
     steps = at + 1.0
     sums, errors, recent = [], [], []
     for run in runs:
-        style = METHOD_STYLES.get(run.policy)
-        colour, dash = ("text", True) if style is None else (style.colour, False)
+        colour, dash = policy_ink(run.policy)
         sums.append(StripLine(run.label, run.mean[at], colour, dash))
         if np.isfinite(run.error).all():
             faint = np.full(len(at), 0.25)

@@ -16,6 +16,7 @@ from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches
 from gbuq_core.figures.spiral.picture import CLASS_COLOURS, CLASSES
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.glossary import UNCERTAINTY_KINDS
 
 Array = npt.NDArray[np.float64]
 
@@ -158,7 +159,13 @@ def ray_sheet(
     )
     strips = [upper, lower] if methods else [lower]
     return PanelSheet(
-        panels=[], strips=strips, strip_columns=2, strip_height=150, alt=alt, name="ray"
+        panels=[],
+        strips=strips,
+        strip_columns=2,
+        strip_height=150,
+        alt=alt,
+        name="ray",
+        follows=("spiral", UNCERTAINTY_KINDS.index(kind)) if methods else None,
     )
 
 

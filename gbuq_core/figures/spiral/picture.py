@@ -15,7 +15,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.canvas.live import Ensemble, Live
+from gbuq_core.figures.canvas.frames import log_spaced
+from gbuq_core.figures.canvas.live import Ensemble, Live, Moving, offered
 from gbuq_core.figures.canvas.panels import (
     Line,
     Marker,
@@ -82,21 +83,6 @@ class Maps(Protocol):
     def knowledge(self) -> Array: ...  # noqa: D102
 
 
-class Moving(Protocol):
-    """A method's members at the stages that knobs ask for: `MovingMembers` of the experiment."""
-
-    @property
-    def method(self) -> str: ...  # noqa: D102
-    @property
-    def plan(self) -> str: ...  # noqa: D102
-    @property
-    def stages(self) -> Ints: ...  # noqa: D102
-    @property
-    def members(self) -> npt.NDArray[np.float32]: ...  # noqa: D102
-    @property
-    def cycle(self) -> int: ...  # noqa: D102
-
-
 class SpiralView(NamedTuple):
     """How the maps are shown.
 
@@ -161,6 +147,7 @@ def spiral_sheet(
     check_choice("points", view.points, POINTS)
     check_number("flag", view.flag, 0, 100)
     frames = common_frames(methods)
+    plays, focus = len(frames) > 1, _where_rows_are(rows)
     knowledge = _knowledge_limits(methods, view) if view.scale == "shared" else None
     brief = len(methods) > 2
     rest = [_method_panels(maps, view, knowledge, frames, brief) for maps in methods]
@@ -173,26 +160,50 @@ def spiral_sheet(
             for panel in panels
         ],
         columns=_COLUMNS[len(methods)],
+        beside=_truths_of(panels),
+        chosen=next((i for i, p in enumerate(panels) if _is_knowledge(p)), -1),
         x_label="x",
         y_label="y",
         x_extent=EXTENT,
         y_extent=EXTENT,
         panel_height=_HEIGHTS[len(methods)],
         frame_label="trees",
-        frame_values=[int(n) for n in frames] if len(frames) > 1 else None,
+        frame_values=[int(n) for n in frames] if plays else None,
         frames_per_second=8,
         blank_label=_words_of_blank(methods, frames),
         hatch_label=_FLAGGED.format(view.flag),
         markers=markers,
         lines=lines,
-        strips=training_strips(growths, frames) if len(frames) > 1 else (),
+        strips=training_strips(growths, frames) if plays else (),
         strip_columns=2,
         strip_height=74,
         alt=alt,
         name="spiral",
-        knobs=knobs,
+        knobs=offered(knobs, plays=plays, focus=focus),
+        focus=focus,
         live=_live(methods, moving, frames, panels) if knobs else None,
     )
+
+
+def _where_rows_are(rows: SpiralData) -> tuple[tuple[float, float], tuple[float, float]]:
+    (x0, y0), (x1, y1) = rows.X[:, :2].min(axis=0), rows.X[:, :2].max(axis=0)
+    return (float(x0), float(x1)), (float(y0), float(y1))
+
+
+def _is_knowledge(panel: Panel) -> bool:
+    return panel.title.endswith((": knowledge", f": {_BRIEF['knowledge']}"))
+
+
+def _truths_of(panels: Sequence[Panel]) -> list[int]:
+    """The density for knowledge uncertainty and itself, the true one for all others."""
+    titles = [panel.title for panel in panels]
+    density = titles.index(_WITH_ROWS)
+    noise = next(
+        i for i, title in enumerate(titles) if title.startswith("True ") and title != _WITH_ROWS
+    )
+    if not any(_is_knowledge(panel) for panel in panels):
+        return [noise] * len(panels)
+    return [density if i == density or _is_knowledge(p) else noise for i, p in enumerate(panels)]
 
 
 _FLAGGED = "the {} % of the cells with most knowledge uncertainty"
@@ -242,6 +253,8 @@ _HEIGHTS = {0: 300, 1: 200, 2: 174, 3: 118, 4: 118}
 def common_frames(methods: Sequence[Maps]) -> Ints:
     """The tree counts that all maps are played on: the stages of the longest, at most 40.
 
+    Of more stages those at even steps of the logarithm stay.
+
     >>> common_frames([])
     array([0])
     """
@@ -249,8 +262,7 @@ def common_frames(methods: Sequence[Maps]) -> Ints:
     if not growing:
         return np.array([0])
     stages = max(growing, key=lambda n_trees: (int(n_trees[-1]), len(n_trees)))
-    every = -(-len(stages) // MOST_FRAMES)
-    return stages[::-1][::every][::-1]  # counted from the end, which is always shown
+    return stages[log_spaced(stages, MOST_FRAMES)]
 
 
 def maps_at(maps: Maps, part: Array, frames: Ints) -> Array:
@@ -404,6 +416,7 @@ def _method_panels(
         panels.append(
             Panel(
                 title=f"{style.label}: {_BRIEF[kind] if brief else kind}",
+                name=f"{style.label}: {kind}",
                 values=values,
                 unit=_NATS,
                 limits=limits,

@@ -266,6 +266,9 @@ def test_a_ray_has_the_density_below_and_the_data_tinted():
     upper, lower = sheet.strips
     assert upper.log
     assert not ray_of("data").strips[0].log
+    # While the line is dragged the browser reads it off the maps of the sheet "spiral".
+    followed = decode_sheet(encode_sheet(ray_of("data"))).header["follows"]
+    assert followed == {"name": spiral_sheet(TRUTH, ROWS, []).name, "part": 1}
     assert lower.log
     assert upper.shaded == lower.shaded == [(0.0, 250.0)]
     assert encode_sheet(sheet)

@@ -1,0 +1,191 @@
+"""One cycle of every sampler in slow motion, over the target's energy.
+
+A column a sampler: above where its chain goes, below it how long its steps are, how much energy it
+has, and what moves it, all under one scrubber.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from gbuq_core.figures.canvas.panels import Panel, PanelSheet, Points, Strip, StripLine
+from gbuq_core.figures.gaussians.charts import Floats, Ints, Truth
+from gbuq_core.methods import SAMPLERS
+
+STAGES = {
+    "explores: gives no samples": "#ff7a45",
+    "samples, but its steps are too long to stay in a mode": "#8fdcff",
+    "samples": "#ffffff",
+    "now": "#ff2fb3",
+}
+_TRAIL = 150  # points that are still seen behind the newest
+_PULL, _KICK = "#0072b2", "#e69f00"
+_HIGHEST = 35.0  # nats of the colour scale; the walls between modes of 25 Gaussians have 16
+_FRAMES_PER_SECOND = 30.0
+_HEIGHTS = {1: 380, 2: 340, 3: 290}
+
+
+class Cycle(Protocol):
+    """One sampler's cycle: `CycleTrace` of the experiment, or anything like it.
+
+    ``sampler`` is a key of `gbuq_core.methods.SAMPLERS`. Over m points of the chain: ``steps`` (m,)
+    of the cycle that each comes after, ``points`` (m, 2), NaN once the chain is gone, ``energy``,
+    ``exploring``, ``sizes``, ``pulls`` and ``kicks`` (m,) as `CycleTrace` has them.
+    """
+
+    @property
+    def sampler(self) -> str: ...  # noqa: D102
+    @property
+    def steps(self) -> Ints: ...  # noqa: D102
+    @property
+    def points(self) -> Floats: ...  # noqa: D102
+    @property
+    def energy(self) -> Floats: ...  # noqa: D102
+    @property
+    def exploring(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def sizes(self) -> Floats: ...  # noqa: D102
+    @property
+    def pulls(self) -> Floats: ...  # noqa: D102
+    @property
+    def kicks(self) -> Floats: ...  # noqa: D102
+
+
+def cycle_sheet(
+    truth: Truth, energy: Any, cycles: Sequence[Cycle], start: int | None = None, alt: str = ""
+) -> PanelSheet:
+    """The energy with a chain on it for every sampler, and three charts under each.
+
+    Parameters
+    ----------
+    truth : Truth
+        The target, for its extent and its longest stable step.
+    energy : ndarray of shape (n, n)
+        In nats above the lowest, y first, over the target's extent.
+    cycles : sequence of Cycle
+        At least one; all of the same steps.
+    start : int or None
+        The point that is shown first; negative counts from the end. By default the trail behind
+        it has its whole length, if the cycle is long enough.
+    alt : str
+        The picture in words.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.gaussians.cycle import energy_map, record_cycle
+    >>> from gbuq_core.experiments.gaussians.fit import target_grid
+    >>> from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+    >>> traces = [record_cycle(GaussiansSettings(steps=3000), name) for name in ("sgld", "clr")]
+    >>> sheet = cycle_sheet(target_grid("gaussians25"), energy_map("gaussians25"), traces)
+    >>> [panel.title for panel in sheet.panels], len(sheet.strips), len(sheet.frame_values)
+    (['SGLD', 'clr-SGLD'], 6, 101)
+    """
+    values = np.asarray(energy, dtype=np.float64)
+    columns = len(cycles)
+    rows = (_size_strip, _energy_strip, _moves_strip)
+    top = max(float(np.nanmax(cycle.sizes)) for cycle in cycles)
+    return PanelSheet(
+        panels=[_panel(cycle, values, truth.step_limit) for cycle in cycles],
+        columns=columns,
+        x_label="x",
+        y_label="y",
+        x_extent=(float(truth.edges_x[0]), float(truth.edges_x[-1])),
+        y_extent=(float(truth.edges_y[0]), float(truth.edges_y[-1])),
+        panel_height=_HEIGHTS.get(columns, 260),
+        frame_label="step of the cycle",
+        frame_values=[int(step) for step in cycles[0].steps],
+        frames_per_second=_FRAMES_PER_SECOND,
+        start_frame=min(_TRAIL, len(cycles[0].steps) // 2) if start is None else start,
+        strips=[row(cycle, truth.step_limit, top) for row in rows for cycle in cycles],
+        strip_columns=columns,
+        strip_height=72,
+        alt=alt,
+        name="gaussians-cycle",
+    )
+
+
+def _panel(cycle: Cycle, energy: Floats, step_limit: float) -> Panel:
+    style = SAMPLERS[cycle.sampler]
+    return Panel(
+        title=style.label,
+        values=energy,
+        unit="energy, nats",
+        limits=(0.0, min(_HIGHEST, float(energy.max()))),
+        points=_chain(cycle, step_limit),
+        accent=style.colour,
+    )
+
+
+def _chain(cycle: Cycle, step_limit: float) -> Points:
+    """Where the chain has just been, coloured by its stage, and where it is now."""
+    there = np.flatnonzero(np.isfinite(cycle.points).all(axis=1))
+    n, frames = len(there), len(cycle.steps)
+    ends = np.append(there[1:], frames)
+    x, y = cycle.points[there].T
+    stage = np.where(cycle.exploring, 0, np.where(cycle.sizes > step_limit, 1, 2))[there]
+    return Points(
+        np.concatenate([x, x]),
+        np.concatenate([y, y]),
+        group=np.concatenate([stage, np.full(n, 3)]),
+        group_names=tuple(STAGES),
+        colours=tuple(STAGES.values()),
+        radius=1.9,  # from 2 on points have an edge, and a trail of them is all edges
+        opacity=0.85,
+        appear=np.concatenate([there, there]),
+        vanish=np.concatenate([there + _TRAIL, ends]),
+    )
+
+
+def _shared(cycle: Cycle) -> dict[str, Any]:
+    """What the charts have in common: their x and the stretches that explore."""
+    steps = np.asarray(cycle.steps, dtype=np.float64)
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], cycle.exploring.astype(np.int8), [0]])))
+    ends = [(steps[low], steps[min(high, len(steps) - 1)]) for low, high in edges.reshape(-1, 2)]
+    return {"x": steps, "frame_x": steps, "shaded": ends, "x_label": "step of the cycle"}
+
+
+def _size_strip(cycle: Cycle, step_limit: float, top: float) -> Strip:
+    label = SAMPLERS[cycle.sampler].label
+    limit = np.full(len(cycle.steps), step_limit)
+    return Strip(
+        title=f"{label}: step size",
+        lines=[
+            StripLine("longest stable", limit, "text", dash=True),
+            StripLine("step size", cycle.sizes, SAMPLERS[cycle.sampler].colour),
+        ],
+        y_limits=(0.0, 1.08 * max(top, step_limit)),
+        legend="narrow",
+        **_shared(cycle),
+    )
+
+
+def _energy_strip(cycle: Cycle, step_limit: float, top: float) -> Strip:
+    label = SAMPLERS[cycle.sampler].label
+    return Strip(
+        title=f"{label}: energy",
+        y_label="nats",
+        lines=[StripLine("energy", cycle.energy, SAMPLERS[cycle.sampler].colour)],
+        y_limits=(0.0, _HIGHEST),
+        mode="grow",
+        legend=False,
+        **_shared(cycle),
+    )
+
+
+def _moves_strip(cycle: Cycle, step_limit: float, top: float) -> Strip:
+    label = SAMPLERS[cycle.sampler].label
+    return Strip(
+        title=f"{label}: moves",
+        y_label="length, log",
+        lines=[
+            StripLine("pull of the gradient", cycle.pulls, _PULL),
+            StripLine("kick of the noise", cycle.kicks, _KICK),
+        ],
+        log=True,
+        y_limits=(1e-3, 10.0),
+        mode="grow",
+        **_shared(cycle),
+    )
