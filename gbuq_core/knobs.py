@@ -46,7 +46,8 @@ class Knob:
 
     ``needs=("method", ("SGLB", "virtual SGLB"))`` draws the knob only while another one has one
     of those values; a hidden knob keeps its value. ``when`` is a further condition, on the values
-    of all. A knob of the group ``"page"`` is drawn by the page itself, where it belongs
+    of all. ``check`` says what is wrong with a text that matches its pattern, or nothing.
+    A knob of the group ``"page"`` is drawn by the page itself, where it belongs
     (`controls.draw_knob`). One of the group ``"picture"`` has no widget: it stands in the bar of
     the figure, which is drawn anew in the browser while it moves, and `open_page` keeps its
     parameter in the address. ``plain`` keeps choices that are a user's words out of widgets that
@@ -73,6 +74,7 @@ class Knob:
     plain: bool = False
     refusal: str = ""
     when: Callable[[Mapping[str, Any]], bool] | None = None
+    check: Callable[[str], str] | None = None
 
 
 def describe_range(knob: Knob) -> str:
@@ -120,7 +122,9 @@ def problem_with(knob: Knob, value: Any) -> bool:
         case "switch":
             return not isinstance(value, bool)
         case "text":
-            return not isinstance(value, str) or re.fullmatch(knob.pattern, value) is None
+            if not isinstance(value, str) or re.fullmatch(knob.pattern, value) is None:
+                return True
+            return knob.check is not None and bool(knob.check(value))
         case "choices":
             if not isinstance(value, (tuple, list)) or (knob.most and len(value) > knob.most):
                 return True

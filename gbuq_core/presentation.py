@@ -67,6 +67,24 @@ def digits(value: SupportsFloat | None, places: int = 3, sign: str = "") -> str:
     return f"{float(rounded):{sign},.{decimals}f}"
 
 
+def decimal(value: SupportsFloat | None, decimals: int, sign: str = "") -> str:
+    """A number with so many decimals, so that numbers of one kind end in the same place.
+
+    Takes what `digits` takes, and decimals instead of significant digits.
+
+    Examples
+    --------
+    >>> decimal(0.5, 2), decimal(0.304, 2), decimal(-0.0001, 2), decimal(1234.5, 0)
+    ('0.50', '0.30', '0.00', '1,234')
+    >>> decimal(math.nan, 2), decimal(math.inf, 2), decimal(0.02, 2, "+")
+    ('–', '∞', '+0.02')
+    """
+    number = math.nan if value is None else float(value)
+    if not math.isfinite(number):
+        return digits(number, sign=sign)
+    return f"{round(number, decimals) + 0.0:{sign},.{decimals}f}"  # no minus zero
+
+
 def short(value: SupportsFloat | None, places: int = 3, sign: str = "") -> str:
     """A number to some significant digits, as a sentence shows it: without zeros at its end.
 

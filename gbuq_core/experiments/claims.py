@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from gbuq_core.presentation import short
+from gbuq_core.presentation import decimal, short
 
 # The only scale: from agreement to disagreement, and results beyond what the paper says.
 VERDICTS = ("holds", "partly", "does not hold", "more than claimed")
@@ -78,6 +78,8 @@ class Threshold(NamedTuple):
         Numbers are written so many times as large: 100 for percent.
     digits : int
         Significant digits of a number that is judged.
+    decimals : int or None
+        Its decimals instead: where the sentence beside a chip writes such numbers with so many.
 
     Examples
     --------
@@ -99,6 +101,7 @@ class Threshold(NamedTuple):
     unit: str = ""
     times: float = 1.0
     digits: int = 2
+    decimals: int | None = None
 
     def judge(self, value: float) -> str:
         """The verdict on a number; NaN, a comparison with nothing, does not hold."""
@@ -125,6 +128,16 @@ class Threshold(NamedTuple):
     def write(self, value: float, places: int = 3) -> str:
         """A number with its unit."""
         return short(self.times * value, places) + self.unit
+
+    def say(self, value: float) -> str:
+        """A number that is judged, as its chip, its dots and its sentence write it.
+
+        >>> Threshold("AUROC", 0.8, 0.6, decimals=2).say(0.5), Threshold("ratio", 2, 1).say(0.5)
+        ('0.50', '0.5')
+        """
+        if self.decimals is None:
+            return self.write(value, self.digits)
+        return decimal(self.times * value, self.decimals) + self.unit
 
 
 def judged(
@@ -162,7 +175,7 @@ def judged(
         here,
         threshold.judge(value),
         threshold.text,
-        f"{name} {threshold.write(value, threshold.digits)}".strip(),
+        f"{name} {threshold.say(value)}".strip(),
         key,
         chip,
     )

@@ -12,7 +12,10 @@ from gbuq_core.validation import check_number
 
 _WAVE_X = np.arange(61) / 10.0  # where y is measured
 _WAVE_BEYOND = np.arange(61, 70) / 10.0  # no rows there
-_WAVE_RARE = (_WAVE_X > 3.0) & (_WAVE_X < 4.5)
+RARE_END = float(_WAVE_X[-1])  # the stretch of rare rows ends here at the latest
+RARE_FROM, RARE_WIDTH = 3.0, 1.5  # between the positions with many rows on either side
+LEAST_RARE_WIDTH, MOST_RARE_WIDTH = 0.5, 3.0
+MOST_RARE_FROM = RARE_END - LEAST_RARE_WIDTH
 
 
 class WaveData(NamedTuple):
@@ -29,7 +32,7 @@ class WaveData(NamedTuple):
     in_support : ndarray of shape (70,), bool
         Where there can be training rows.
     is_rare : ndarray of shape (70,), bool
-        Where each position has one row, whatever the size of the set: 3.1 to 4.4.
+        Where each position has one row, whatever the size of the set: 3.1 to 4.4, or elsewhere.
     """
 
     X: NDArray[np.float64]
@@ -41,7 +44,13 @@ class WaveData(NamedTuple):
     is_rare: NDArray[np.bool_]
 
 
-def make_wave(n: int = 400, noise: float = 1.0, random_state: Any = None) -> WaveData:
+def make_wave(
+    n: int = 400,
+    noise: float = 1.0,
+    random_state: Any = None,
+    rare_from: float = RARE_FROM,
+    rare_width: float = RARE_WIDTH,
+) -> WaveData:
     """A wave with a noisy stretch, a stretch of few rows, and an end beyond all rows.
 
     ``y = sin(2x) + 0.3x + noise * (0.06 + 0.3 exp(-((x - 1.4) / 0.45)^2 / 2)) N(0, 1)``.
@@ -57,6 +66,10 @@ def make_wave(n: int = 400, noise: float = 1.0, random_state: Any = None) -> Wav
     noise : float
         Factor of the noise's standard deviation.
     random_state : int, numpy Generator, RandomState, SeedSequence or None
+    rare_from : float
+        From 0 to 5.5: rows are rare between here, to the nearest tenth, and `rare_width` further.
+    rare_width : float
+        From 0.5 to 3, to the nearest tenth. The stretch ends at 6 at the latest.
 
     Returns
     -------
@@ -65,19 +78,27 @@ def make_wave(n: int = 400, noise: float = 1.0, random_state: Any = None) -> Wav
     Raises
     ------
     InvalidParameter
-        If ``n``, ``noise`` or ``random_state`` is impossible.
+        If ``n``, ``noise``, ``random_state``, ``rare_from`` or ``rare_width`` is impossible, or
+        if ``n`` is less than the positions where rows are rare.
 
     Examples
     --------
     >>> wave = make_wave(n=200, random_state=0)
     >>> wave.X.shape, int(wave.in_support.sum())
     ((200, 1), 61)
+    >>> moved = make_wave(n=200, random_state=0, rare_from=1.0)
+    >>> moved.grid[moved.is_rare, 0][[0, -1]].tolist()
+    [1.1, 2.4]
     """
-    rows = check_number("n", n, 20, MAX_ROWS, integer=True)
+    left = round(10.0 * check_number("rare_from", rare_from, 0.0, MOST_RARE_FROM))
+    width = check_number("rare_width", rare_width, LEAST_RARE_WIDTH, MOST_RARE_WIDTH)
+    is_rare = np.zeros(_WAVE_X.size + _WAVE_BEYOND.size, dtype=bool)
+    is_rare[left + 1 : min(left + round(10.0 * width), _WAVE_X.size - 1)] = True
+    rows = check_number("n", n, max(20, int(is_rare.sum())), MAX_ROWS, integer=True)
     factor = check_number("noise", noise, 0.0)
     # Two uniforms a row, position and noise, so that more rows leave the first ones alone.
     uniforms = generator_of(random_state).random((rows, 2))
-    rare, plenty = np.flatnonzero(_WAVE_RARE), np.flatnonzero(~_WAVE_RARE)
+    rare, plenty = np.flatnonzero(is_rare), np.flatnonzero(~is_rare[: _WAVE_X.size])
     position = plenty[(uniforms[:, 0] * plenty.size).astype(np.int64)]
     position[: rare.size] = rare
     grid = np.concatenate([_WAVE_X, _WAVE_BEYOND])
@@ -92,5 +113,5 @@ def make_wave(n: int = 400, noise: float = 1.0, random_state: Any = None) -> Wav
         mean=mean,
         variance=std**2,
         in_support=in_support,
-        is_rare=np.concatenate([_WAVE_RARE, np.zeros(_WAVE_BEYOND.size, dtype=bool)]),
+        is_rare=is_rare,
     )

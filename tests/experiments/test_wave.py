@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.claims import chips_of, times_text
+from gbuq_core.experiments.wave.claims import STUDY, check_claims, wave_seeds
 from gbuq_core.experiments.wave.fit import WaveConfig, describe_wave, run_wave, wave_code
+from gbuq_core.presentation import short
 from gbuq_core.synthetic import make_wave
 
 
@@ -101,3 +104,17 @@ def test_the_words_carry_the_numbers(few):
     assert "100 training rows" in words
     assert f"{few.scores.rare.knowledge:.3g}" in words
     assert f"{few.scores.beyond.error:.3g}" in words
+
+
+def test_statements_follow_the_numbers_and_seeds_are_runs_of_their_own(few):
+    rare, none, noise, inside = check_claims(few)
+    plenty, beyond = few.scores.plenty, few.scores.beyond
+    assert none.verdict == "does not hold"  # trees repeat their last value
+    assert short(beyond.knowledge) in none.here
+    assert rare.value == times_text(few.scores.rare.knowledge / plenty.knowledge)
+    assert len(chips_of((rare, none, noise, inside))) == 3
+    plan = STUDY.plan(wave_seeds(few.config))
+    assert not plan.quicker
+    first, second = STUDY.run(plan._replace(seeds=(0, 1)))
+    assert first.claims == (rare, none, noise, inside)
+    assert second.claims == check_claims(run_wave(WaveConfig(n_rows=100, random_state=1)))

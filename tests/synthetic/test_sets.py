@@ -122,6 +122,19 @@ def test_wave_is_rare_where_it_says_and_ends_where_it_says(n):
     np.testing.assert_array_equal(counts[~wave.in_support], 0)
 
 
+def test_rare_rows_of_the_wave_can_lie_elsewhere_and_the_usual_place_is_as_before():
+    usual, named = make_wave(200, random_state=5), make_wave(200, random_state=5, rare_from=3.0)
+    np.testing.assert_array_equal(usual.y, named.y)
+    for begin, width in ((0.0, 1.5), (0.7, 3.0), (2.9, 0.5), (4.5, 1.5), (5.5, 3.0)):
+        wave = make_wave(200, random_state=5, rare_from=begin, rare_width=width)
+        x, end = wave.grid[:, 0], min(begin + width, 6.0)
+        beside = np.isclose(x, begin) | np.isclose(x, end)
+        np.testing.assert_array_equal(wave.is_rare, (x > begin) & (x < end) & ~beside)
+        counts = np.bincount(np.rint(wave.X[:, 0] * 10).astype(int), minlength=len(wave.grid))
+        np.testing.assert_array_equal(counts[wave.is_rare], 1)
+        assert counts[wave.in_support & ~wave.is_rare].sum() == 200 - wave.is_rare.sum()
+
+
 def test_wave_noise_varies_and_more_rows_leave_the_first_ones_alone():
     few, many = (make_wave(n, random_state=5) for n in (50, 300))
     np.testing.assert_array_equal(many.X[:50], few.X)
@@ -164,6 +177,9 @@ def test_spiral_noise_grows_outwards_and_more_rows_leave_the_first_ones_alone():
         (make_heart, {"random_state": "seed"}),
         (make_wave, {"n": 3}),
         (make_wave, {"noise": -1.0}),
+        (make_wave, {"rare_from": 5.6}),
+        (make_wave, {"rare_width": 0.4}),
+        (make_wave, {"n": 28, "rare_width": 3.0}),
         (make_wave, {"random_state": 0.5}),
         (make_spiral, {"n_per_class": 0}),
         (make_spiral, {"noise": -0.4}),

@@ -234,10 +234,31 @@ def run_sampler(plan: SamplerPlan) -> SamplerRun:
     >>> len(run.steps), int(run.n_kept[-1]), bool(run.modes_visited[-1] >= 7)
     (60, 20000, True)
     """
-    chains = sample_mixture(
+    chains = sample_plan(plan)
+    run = count_chains(plan, chains)
+    _RUNS.add()
+    return run
+
+
+def sample_plan(plan: SamplerPlan, n_chains: int | None = None) -> Chains:
+    """The chains of a plan; fewer of them are the first ones.
+
+    Raises
+    ------
+    InvalidParameter, MemoryLimitExceeded
+        One sentence each.
+
+    Examples
+    --------
+    >>> plan = plan_sampler(GaussiansSettings(steps=100, chains=3), "clr")
+    >>> one, all_of_them = sample_plan(plan, n_chains=1), sample_plan(plan)
+    >>> bool((one.samples[0] == all_of_them.samples[0]).all())
+    True
+    """
+    return sample_mixture(
         plan.sampler,
         n_steps=plan.steps,
-        n_chains=plan.chains,
+        n_chains=plan.chains if n_chains is None else n_chains,
         n_cycles=plan.cycles or 1,
         random_state=plan.seed,
         target=plan.target,
@@ -249,9 +270,6 @@ def run_sampler(plan: SamplerPlan) -> SamplerRun:
         noise_free_exploration=plan.noise_free,
         gradient_noise=plan.gradient_noise,
     )
-    run = count_chains(plan, chains)
-    _RUNS.add()
-    return run
 
 
 _RUNS = Tally()

@@ -2,37 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-import numpy.typing as npt
-
 from gbuq_core.experiments.heart.fit import HeartMaps
 from gbuq_core.experiments.heart.plan import METHODS
+from gbuq_core.experiments.moving import MovingMembers
 
 STAGE_STEP = 5  # trees between two stages that are sent: K is a multiple of it
-
-
-class MovingMembers(NamedTuple):
-    """Members of one method at the stages that its knobs can ask for.
-
-    Attributes
-    ----------
-    method : str
-        A key of `METHODS`.
-    plan : str
-        "models" or "truncation".
-    stages : (n_stages,) int array
-        Numbers of trees: multiples of 5 of one model that is cut, or all trees of independent
-        models.
-    members : (n_stages, n_models, 81, 2) array
-        Mean and variance; a view of the fit's own.
-    """
-
-    method: str
-    plan: str
-    stages: npt.NDArray[np.int64]
-    members: npt.NDArray[np.float64]
 
 
 def moving_members(maps: HeartMaps) -> MovingMembers:

@@ -35,7 +35,7 @@ NEARLY_PERFECT = 0.97
 DATA_TOLERANCE = 0.1  # of the true noise as a std: 4.5 times the standard error with 1000 rows
 MUCH_SMALLER, SMALLER = 10.0, 2.0
 
-_PERFECT = Threshold("AUROC", 1.0, NEARLY_PERFECT, digits=3)
+_PERFECT = Threshold("AUROC", 1.0, NEARLY_PERFECT)
 _CAPTURED = Threshold("largest error of the std", DATA_TOLERANCE, 2 * DATA_TOLERANCE, unit=" %",
                       times=100.0)  # fmt: skip
 _SMALLER = Threshold("ratio of the variances", MUCH_SMALLER, SMALLER)
@@ -216,7 +216,7 @@ def _claims_of_true(method: str, scores: HeartScores, run: HeartRun) -> list[Cla
             _PERFECT,
             key=f"empty:{method}",
             chip=f"KU of {label} finds the empty cells",
-        ),
+        )._replace(value=f"AUROC {auroc_text(scores.auroc_knowledge)}"),
         judged(
             "The noise is captured correctly in all cells with training rows.",
             f"{label}: its standard deviation is off by at most {short(100 * share, 2)} % of the "
@@ -250,7 +250,7 @@ def _claims_of_virtual(method: str, scores: HeartScores, true: HeartScores | Non
             _PERFECT,
             key=f"empty:{method}",
             chip=f"KU of {label} finds the empty cells",
-        )
+        )._replace(value=f"AUROC {auroc_text(scores.auroc_knowledge)}")
     ]
     if true is not None and not math.isnan(true.knowledge_empty):
         ratio = true.knowledge_empty / scores.knowledge_empty

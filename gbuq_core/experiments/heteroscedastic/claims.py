@@ -60,22 +60,23 @@ _KNOBS = {
     "ood_rows": "foreign rows",
     "test_rows": "test rows",
 }
-_CAPTURED = Threshold("CRPS above the truth's", CAPTURES, HARDLY_CAPTURES)
+_CAPTURED = Threshold("CRPS above the truth's", CAPTURES, HARDLY_CAPTURES, decimals=3)
 _CALLED = Threshold("share of data uncertainty", CALLED_DATA, HARDLY_CALLED_DATA, unit=" %",
-                    times=100.0)  # fmt: skip
-_SEPARATED = Threshold("AUROC", SEPARATES, HARDLY_SEPARATES, digits=3)
+                    times=100.0, decimals=0)  # fmt: skip
+_SEPARATED = Threshold("AUROC", SEPARATES, HARDLY_SEPARATES, decimals=3)
 _STRAIGHT = Threshold("share explained by a straight line", RISES_LINEARLY, HARDLY_LINEARLY,
-                      unit=" %", times=100.0)  # fmt: skip
-_KNOWN = Threshold("AUROC", KNOWS, HARDLY_KNOWS)
-_BLIND = Threshold("AUROC", BLIND, HARDLY_BLIND)
-_CHANCE = Threshold("distance of the AUROC from 0.5", CHANCE, HARDLY_CHANCE)
-_OVER = Threshold("overestimation", OFF, HARDLY_OFF, unit=" %", times=100.0)
-_UNDER = Threshold("underestimation", OFF, HARDLY_OFF, unit=" %", times=100.0)
-_HALF = Threshold("share of the noise std", HALF, HARDLY_HALF, unit=" %", times=100.0)
+                      unit=" %", times=100.0, decimals=0)  # fmt: skip
+_KNOWN = Threshold("AUROC", KNOWS, HARDLY_KNOWS, decimals=2)
+_BLIND = Threshold("AUROC", BLIND, HARDLY_BLIND, decimals=2)
+_CHANCE = Threshold("distance of the AUROC from 0.5", CHANCE, HARDLY_CHANCE, decimals=2)
+_OVER = Threshold("overestimation", OFF, HARDLY_OFF, unit=" %", times=100.0, decimals=0)
+_UNDER = _OVER._replace(what="underestimation")
+_HALF = Threshold("share of the noise std", HALF, HARDLY_HALF, unit=" %", times=100.0,
+                  decimals=0)  # fmt: skip
 _NEAR = Threshold("distance of a coverage from its level", NEAR, HARDLY_NEAR, unit=" points",
-                  times=100.0)  # fmt: skip
+                  times=100.0, decimals=0)  # fmt: skip
 _FOLLOWED = Threshold("error of the std", FOLLOWS, HARDLY_FOLLOWS, unit=" % of the noise",
-                      times=100.0)  # fmt: skip
+                      times=100.0, decimals=0)  # fmt: skip
 _ORDERED = Threshold("share of the pairs in the paper's order", 1.0, 0.6, unit=" %", times=100.0)
 _OF_METHODS = ("trees", "subsample", "max_leaves", "min_child_samples")
 

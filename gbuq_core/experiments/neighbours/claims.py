@@ -12,7 +12,12 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from gbuq_core.experiments.claims import Claim, Threshold, judged, verdict_of
-from gbuq_core.experiments.neighbours.baselines import BaselineFit
+from gbuq_core.experiments.neighbours.baselines import (
+    BaselineFit,
+    fit_baseline,
+    needed_fits,
+    why_no_baseline,
+)
 from gbuq_core.experiments.neighbours.fit import (
     Array,
     NeighboursFit,
@@ -46,8 +51,8 @@ FEW_TREES = (0.05, 0.02, 0.01)  # of all trees; performance drops at "roughly 1-
 ORDER_TREES = 0.1  # of all trees, where the orders are compared
 PAPERS_TREES = 2000  # of most of the models in table 5
 
-_NOISE = Threshold("rank correlation", FOLLOWS, HARDLY_FOLLOWS)
-_TUNED = Threshold("loss against the best k", NEAR_BEST, FAIRLY_NEAR)
+_NOISE = Threshold("rank correlation", FOLLOWS, HARDLY_FOLLOWS, decimals=2)
+_TUNED = Threshold("loss against the best k", NEAR_BEST, FAIRLY_NEAR, unit=" nats", decimals=3)
 _STABLE = Threshold(f"loss with {100 * FEW_TREES[0]:g} % of the trees", STABLE, FAIRLY_STABLE,
                     unit=" nats")  # fmt: skip
 _NO_WORSE = "Holds if it is at most one standard error worse, partly up to two."
@@ -356,28 +361,50 @@ def _gap_text(gap: Gap) -> str:
     return f"{short(size, 2)} {word} (standard error {short(gap.error, 2)})"
 
 
-def _check(run: NeighboursRun) -> tuple[Claim, ...]:
-    return check_neighbours_claims(run.fit, run.search, run.view)
+class _Checked(NamedTuple):
+    """A run, and the baselines that it is compared with."""
+
+    run: NeighboursRun
+    baselines: dict[str, BaselineFit]
+
+
+def _run(settings: NeighboursSettings) -> _Checked:
+    plan = plan_neighbours(settings)
+    baselines = {key: fit_baseline(plan, key, settings.scoring) for key in settings.baselines}
+    return _Checked(run_neighbours(settings), baselines)
+
+
+def _check(checked: _Checked) -> tuple[Claim, ...]:
+    run = checked.run
+    return check_neighbours_claims(run.fit, run.search, run.view, checked.baselines)
 
 
 def _bare(settings: NeighboursSettings) -> NeighboursSettings:
-    """Without what is only looked at, and without baselines: they are fits of their own."""
+    """Without what is only looked at, and with the baselines that statements are about."""
+    plan = plan_neighbours(settings)
+    fitted = needed_fits(settings.baselines)
     return replace(
         settings,
         chosen=None,
         point=None,
         scale_low=None,
         scale_high=None,
-        baselines=(),
+        baselines=tuple(key for key in fitted if not why_no_baseline(plan, key)),
         family="normal",
     )
 
 
+def _seconds(settings: NeighboursSettings) -> float:
+    """Roughly what one seed takes on one thread."""
+    each = estimate_neighbours_seconds(plan_neighbours(settings))
+    return 0.8 + (2.0 + len(settings.baselines)) * each
+
+
 STUDY = SeedStudy(
     name="neighbours",
-    fit=run_neighbours,
+    fit=_run,
     claims=_check,
-    estimate=lambda settings: 0.8 + 2.0 * estimate_neighbours_seconds(plan_neighbours(settings)),
+    estimate=_seconds,
     quicker=lambda settings, share: replace(
         settings,
         rows=shrink(settings.rows, share**0.5, 200),

@@ -33,7 +33,6 @@ from gbuq_core.experiments.novelty.scores import MapScore, crossings, score_maps
 from gbuq_core.experiments.ranking import auroc_of, rank_correlation
 from gbuq_core.experiments.seeds import SeedStudy, shrink
 from gbuq_core.macau import MacauClassifier, MacauRegressor
-from gbuq_core.presentation import short
 
 # What counts as agreeing; the paper uses words and a table, the levels are ours.
 DETECTS, ALMOST_DETECTS = 0.9, 0.75  # an AUROC
@@ -45,15 +44,15 @@ SHIFT = 4.0  # stds of the irrelevant feature
 NEAR = 4  # cells around the support: farther away every score is right
 LOCAL, HARDLY_LOCAL = 0.05, 0.01  # of an AUROC above that of one ellipse around all rows
 
-_DETECTED = Threshold("AUROC of the near cells", DETECTS, ALMOST_DETECTS)
-_AHEAD = Threshold("difference of the AUROCs", 0.0, -AS_GOOD)
-_LOCAL_AHEAD = Threshold("difference of the AUROCs", AS_GOOD, -AS_GOOD)
-_LEAVES = Threshold("AUROC above that of one ellipse", LOCAL, HARDLY_LOCAL)
-_IGNORED = Threshold("share of the rise", IGNORES, ALMOST_IGNORES)
-_FOLLOWED = Threshold("rank correlation", FOLLOWS, HARDLY_FOLLOWS)
-_LOST = Threshold("rank correlation", HARDLY_FOLLOWS, FOLLOWS)
-_BLIND = Threshold("AUROC", CHANCE, ALMOST_CHANCE)
-_INFERS = Threshold("AUROC", DETECTS, CHANCE)
+_DETECTED = Threshold("AUROC of the near cells", DETECTS, ALMOST_DETECTS, decimals=3)
+_AHEAD = Threshold("difference of the AUROCs", 0.0, -AS_GOOD, decimals=3)
+_LOCAL_AHEAD = Threshold("difference of the AUROCs", AS_GOOD, -AS_GOOD, decimals=3)
+_LEAVES = Threshold("AUROC above that of one ellipse", LOCAL, HARDLY_LOCAL, decimals=3)
+_IGNORED = Threshold("share of the rise", IGNORES, ALMOST_IGNORES, decimals=2)
+_FOLLOWED = Threshold("rank correlation", FOLLOWS, HARDLY_FOLLOWS, decimals=2)
+_LOST = Threshold("rank correlation", HARDLY_FOLLOWS, FOLLOWS, decimals=2)
+_BLIND = Threshold("AUROC", CHANCE, ALMOST_CHANCE, decimals=3)
+_INFERS = Threshold("AUROC", DETECTS, CHANCE, decimals=3)
 
 Array = npt.NDArray[np.float64]
 
@@ -178,7 +177,7 @@ def _claims_of_crossings(
             _LEAVES,
             key="ellipses",
             chip="Leaves beat one ellipse at crossings",
-            name="AUROC higher by",
+            name="AUROC gain",
         ),
         judged(
             "Novelty may win because the isolation forest considers the global feature space, "
@@ -191,7 +190,7 @@ def _claims_of_crossings(
             _LOCAL_AHEAD,
             key="crossings",
             chip="Novelty beats isolation at crossings",
-            name="AUROC higher by",
+            name="AUROC gain",
         ),
     ]
 
@@ -231,7 +230,6 @@ def _claim_of_rise(fit: NoveltyFit, maps: NoveltyMaps, support: Mask | None) -> 
     squeezed = ""
     if linear and fit.data.task == "classification":
         squeezed = ". These are class probabilities: near 0 or 1 all trees agree"
-        squeezed += explain_variances(maps)
     found = f"away from the rows its rank correlation with the distance to them is {agreement:.2f}"
     if linear:
         return [
@@ -311,24 +309,6 @@ def refit_leaves(fit: NoveltyFit, leaf_model: str) -> MacauClassifier | MacauReg
         leaf_model=leaf_model, base_model=fit.model.forest_, n_jobs=1, random_state=fit.plan.seed
     )
     return model.fit(fit.rows.X, fit.rows.y)
-
-
-MOST_VARIANCE = 0.25  # of a number between 0 and 1
-
-
-def explain_variances(maps: NoveltyMaps) -> str:
-    """Why a variance of a probability can be impossible; empty where none is.
-
-    A leaf's linear model is not held between 0 and 1, so that its "probability" is none far from
-    its rows.
-    """
-    most = float(maps.of("knowledge").max()) if "knowledge" in maps.keys else 0.0
-    if most <= MOST_VARIANCE:
-        return ""
-    return (
-        f". The largest variance on the map is {short(most, 2)}. A probability cannot have more "
-        f"than {MOST_VARIANCE:g}, but a leaf's straight line goes below 0 and above 1"
-    )
 
 
 def _view(settings: NoveltySettings) -> NoveltySettings:

@@ -14,6 +14,7 @@ from gbuq_core.experiments.novelty.ranks import Disagreement
 from gbuq_core.experiments.novelty.scores import score_maps
 from gbuq_core.presentation import short
 
+MOST_VARIANCE = 0.25  # of a number between 0 and 1
 _APART = 50.0  # percentage points between ranks that count as a disagreement
 _MEANS = {"rise": "rises", "stay": "stays", "fall": "falls"}
 
@@ -68,6 +69,29 @@ def describe_disagreement(fit: NoveltyFit, apart: Disagreement) -> str:
         f"The ranks of {len(apart.keys)} scores differ by more than {_APART:.0f} points in "
         f"{share:.0f} % of the cells. They differ most, by {apart.spread[at]:.0f} points, at "
         f"{short(x)}, {short(y)}: {most} ranks this place highest and {least} lowest."
+    )
+
+
+def explain_variances(fit: NoveltyFit, maps: NoveltyMaps) -> str:
+    """Why a variance of a probability can be impossible; empty where none is.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.novelty.fit import run_novelty
+    >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
+    >>> run = run_novelty(NoveltySettings(rows=200, trees=10))
+    >>> explain_variances(run.fit, run.maps)[-52:]
+    'a straight line, which leaves the range from 0 to 1.'
+    """
+    if fit.data.task != "classification":
+        return ""
+    most = float(maps.of("data").max()) if "data" in maps.keys else 0.0
+    if most <= MOST_VARIANCE:
+        return ""
+    return (
+        f"Data uncertainty reaches {short(most, 2)} on this map, as a variance of the "
+        f"class probability p. No probability has a variance above {MOST_VARIANCE:g}. MACAU works "
+        "it out along a straight line, which leaves the range from 0 to 1."
     )
 
 

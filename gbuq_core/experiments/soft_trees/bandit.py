@@ -19,6 +19,7 @@ from scipy.special import expit
 
 from gbuq_core.boosting.plan import TEMPERATURES
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.soft_trees.bandit_trace import BanditTrace, Recorder
 from gbuq_core.jobs import advance, parallel_map, stage
 from gbuq_core.methods import METHODS
 from gbuq_core.validation import check_choice, check_number
@@ -26,11 +27,16 @@ from gbuq_core.validation import check_choice, check_number
 Array = NDArray[np.float64]
 _CONTEXT_STREAM, _NOISE_STREAM, _FIT_STREAM = range(3)  # of a seed
 
-POLICIES = {"random": "Random", **{key: METHODS[key].label for key in ("sglb", "xbart", "vst")}}
+POLICIES = {
+    "random": "Random",
+    "greedy": f"Greedy {METHODS['vst'].label}",  # its mean function: it explores by chance alone
+    **{key: METHODS[key].label for key in ("sglb", "xbart", "vst")},
+}
 SGLB_ENSEMBLES = ("virtual", "independent")
 MAX_BANDIT_STEPS = 20_000  # the paper's
 BURN_IN = 15  # of XBART, the paper's
 _MAX_FITS = 20_000  # of all seeds: hours
+_MODEL_OF = {"greedy": "vst"}  # where a policy is not called like its model
 # What no knob of the bandit moves; seeds run side by side, so that a fit takes one thread.
 _FIXED: dict[str, dict[str, Any]] = {
     "sglb": {"truncation_step": 5, "depth": 3, "n_jobs": 1},
@@ -181,7 +187,7 @@ def _model_parameters(settings: BanditSettings, policy: str) -> tuple[tuple[str,
     elif policy == "xbart":
         found["n_trees"] = whole("xbart_trees", 1, 200)
         found["n_draws"] = whole("xbart_draws", 2, 1000)
-    elif policy == "vst":
+    elif policy in ("vst", "greedy"):
         found["depth"] = whole("vst_depth", 1, 6)
         found["rank"] = whole("vst_rank", 0, 50)
         found["n_steps"] = whole("vst_steps", 50, 20_000)
@@ -233,7 +239,7 @@ def estimate_bandit_seconds(plan: BanditPlan) -> float:
     elif plan.policy == "xbart":
         trees = model["n_trees"] * (BURN_IN + model["n_draws"])
         seconds = trees * (_XBART_TREE + rows * _XBART_ROW_TREE)
-    elif plan.policy == "vst":
+    elif plan.policy in ("vst", "greedy"):
         seconds = METHODS["vst"].builder().make(**model).estimate_fit(int(rows), 1).seconds
     return 0.05 + count_fits(plan) * seconds
 
@@ -266,6 +272,10 @@ class ArmModel(Protocol):
         """For each context (m,) one reward function drawn anew, evaluated there: (m,)."""
         ...
 
+    def last_functions(self, contexts: Array, which: NDArray[np.int64]) -> Array:
+        """The functions of some of the last draws, (len(which), m), at contexts (m,)."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class BanditRun:
@@ -287,6 +297,8 @@ class BanditRun:
     fits : int
         Models that were fitted.
     seconds : float
+    trace : BanditTrace
+        The first repetition step by step.
     """
 
     plan: BanditPlan
@@ -299,6 +311,7 @@ class BanditRun:
     standard_error: Array
     fits: int
     seconds: float
+    trace: BanditTrace
 
 
 def arm_offsets(n_arms: int) -> Array:
@@ -355,6 +368,10 @@ class RandomArm:
         """Uniform numbers, (m,)."""
         return self._rng.random(len(contexts))
 
+    def last_functions(self, contexts: Array, which: NDArray[np.int64]) -> Array:
+        """None are drawn: NaN, (len(which), m)."""
+        return np.full((len(which), len(contexts)), np.nan)
+
 
 class SampledArm:
     """An arm whose model has functions to draw from: one at random for each context."""
@@ -363,11 +380,13 @@ class SampledArm:
         self._plan, self._seed = plan, seed
         self._rng = np.random.default_rng(seed)
         self._model: Any = None
+        self._chosen = np.empty(0, dtype=np.int64)  # functions of the last draw
 
     def fit(self, contexts: Array, rewards: Array) -> Self:
         """Fit the model anew on all of the arm's pulls."""
-        builder = METHODS[self._plan.policy].builder()
-        given = {**_FIXED[self._plan.policy], **dict(self._plan.model)}
+        key = _MODEL_OF.get(self._plan.policy, self._plan.policy)
+        builder = METHODS[key].builder()
+        given = {**_FIXED[key], **dict(self._plan.model)}
         self._model = builder.make(random_state=self._seed, **given)
         self._model.fit(contexts[:, None], rewards)
         return self
@@ -375,9 +394,27 @@ class SampledArm:
     def draw(self, contexts: Array) -> Array:
         """Values of functions drawn at random with replacement, (m,)."""
         functions = _functions(self._model, contexts[:, None])
-        chosen = self._rng.integers(len(functions), size=len(contexts))
-        values: Array = functions[chosen, np.arange(len(contexts))]
+        self._chosen = self._rng.integers(len(functions), size=len(contexts))
+        values: Array = functions[self._chosen, np.arange(len(contexts))]
         return values
+
+    def last_functions(self, contexts: Array, which: NDArray[np.int64]) -> Array:
+        """The functions of some of the last draws, (len(which), m), at contexts (m,)."""
+        functions: Array = _functions(self._model, contexts[:, None])[self._chosen[which]]
+        return functions
+
+
+class GreedyArm(SampledArm):
+    """An arm whose model answers with its mean function: it never tries what looks worse."""
+
+    def draw(self, contexts: Array) -> Array:
+        """The mean of the model's functions, (m,)."""
+        values: Array = _functions(self._model, contexts[:, None]).mean(axis=0)
+        return values
+
+    def last_functions(self, contexts: Array, which: NDArray[np.int64]) -> Array:
+        """The same mean for each, (len(which), m)."""
+        return np.tile(self.draw(contexts), (len(which), 1))
 
 
 def _functions(model: Any, X: Array) -> Array:
@@ -393,7 +430,8 @@ def make_arms(plan: BanditPlan, repetition: int) -> list[ArmModel]:
     """One model an arm, each with a seed of its own."""
     source = np.random.SeedSequence((plan.seed, repetition, _FIT_STREAM))
     seeds = (source.generate_state(plan.n_arms) >> 1).tolist()
-    kind = RandomArm if plan.policy == "random" else SampledArm
+    kinds: dict[str, type[RandomArm | SampledArm]] = {"random": RandomArm, "greedy": GreedyArm}
+    kind = kinds.get(plan.policy, SampledArm)
     return [kind(plan, seed) for seed in seeds]
 
 
@@ -419,7 +457,7 @@ def run_bandit(plan: BanditPlan) -> BanditRun:
     n_blocks = max(1, len(fit_steps(plan)))
     with stage(plan.n_seeds * n_blocks * plan.n_arms):
         played = parallel_map(lambda seed: _play(plan, seed), range(plan.n_seeds))
-    worlds, arms, fits = zip(*played, strict=True)
+    worlds, arms, fits, traces = zip(*played, strict=True)
     chosen = np.stack(arms)
     means = np.stack([world.means for world in worlds])
     pulled = np.take_along_axis(means, chosen[:, :, None], axis=2)[:, :, 0]
@@ -439,6 +477,7 @@ def run_bandit(plan: BanditPlan) -> BanditRun:
         standard_error=error,
         fits=sum(fits),
         seconds=time.perf_counter() - began,
+        trace=traces[0],
     )
 
 
@@ -474,14 +513,19 @@ def describe_bandit(runs: tuple[BanditRun, ...]) -> str:
     return f"Cumulative regret after {order[0].plan.n_steps:,} steps: {', '.join(parts)}."
 
 
-def _play(plan: BanditPlan, repetition: int) -> tuple[Bandit, NDArray[np.int64], int]:
-    """One repetition: the world, the arm pulled at each step, and how many models were fitted."""
+def _play(
+    plan: BanditPlan, repetition: int
+) -> tuple[Bandit, NDArray[np.int64], int, BanditTrace | None]:
+    """One repetition: the world, the arm pulled at each step, fitted models; the first's trace."""
     world = make_bandit(plan, repetition)
     models = make_arms(plan, repetition)
     arms = np.arange(plan.n_steps, dtype=np.int64) % plan.n_arms  # in turn, before the first fit
     starts = fit_steps(plan)
     starts = starts if len(starts) else np.zeros(1, dtype=np.int64)
     stale = np.ones(plan.n_arms, dtype=bool)
+    recorder = None
+    if repetition == 0:
+        recorder = Recorder(plan.n_steps, plan.n_arms, plan.policy != "random")
     n_fits = 0
     for low, high in zip(starts, np.append(starts[1:], plan.n_steps), strict=True):
         for arm in range(plan.n_arms):
@@ -493,5 +537,10 @@ def _play(plan: BanditPlan, repetition: int) -> tuple[Bandit, NDArray[np.int64],
         drawn = np.stack([model.draw(world.contexts[low:high]) for model in models], axis=1)
         arms[low:high] = drawn.argmax(axis=1)
         stale = np.bincount(arms[low:high], minlength=plan.n_arms) > 0
+        if recorder is not None:
+            recorder.note(models, int(low), drawn)
         advance(0.0)
-    return world, arms, n_fits
+    if recorder is None:
+        return world, arms, n_fits, None
+    paid: Array = world.rewards[np.arange(plan.n_steps), arms]
+    return world, arms, n_fits, recorder.trace(paid)

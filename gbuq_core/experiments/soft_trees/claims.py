@@ -26,7 +26,13 @@ from gbuq_core.experiments.soft_trees.data import SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import SoftTreesRun, run_soft_trees
 from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds
 from gbuq_core.experiments.soft_trees.plan import METHODS, SoftTreesSettings, plan_soft_trees
-from gbuq_core.experiments.soft_trees.rank import RankRun, rank_gain
+from gbuq_core.experiments.soft_trees.rank import (
+    RankRun,
+    RankSettings,
+    estimate_rank_seconds,
+    rank_gain,
+    run_rank,
+)
 from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_all
 
 # RMSE. The paper has none for other pairs, and does not say how much noise it drew.
@@ -43,7 +49,8 @@ MORE, HARDLY_MORE = 1.5, 1.0  # times the other's fan-out
 UNDERFITS, HARDLY_UNDERFITS = 1.2, 1.0  # times the RMSE of the best tree method
 RISES, HARDLY_RISES = 2.0, 1.0  # standard errors
 
-_AGREED = Threshold("std where there are rows", AGREES, HARDLY_AGREES, unit=" stds of y")
+_AGREED = Threshold("std where there are rows", AGREES, HARDLY_AGREES, unit=" stds of y",
+                    decimals=2)  # fmt: skip
 _FANNED = Threshold("ratio of the two stds", FANS_OUT, HARDLY_FANS_OUT)
 _MORE = Threshold("ratio of the two spreads", MORE, HARDLY_MORE)
 _UNDERFIT = Threshold("ratio of the RMSEs", UNDERFITS, HARDLY_UNDERFITS)
@@ -319,12 +326,51 @@ def _bandit_seconds(settings: BanditSettings) -> float:
     return sum(estimate_bandit_seconds(plan) for plan in plans)
 
 
+def _quicker_bandit(settings: BanditSettings, share: float) -> BanditSettings:
+    """Fewer steps, fewer fits, shorter fits, in equal parts: the order needs steps to show."""
+    part = share ** (1.0 / 3.0)
+    every = settings.refit_every
+    return replace(
+        settings,
+        n_steps=shrink(settings.n_steps, part, 300),
+        refit_every=max(every, min(int(round(every / part, -1)), settings.n_steps // 10)),
+        vst_steps=shrink(settings.vst_steps, part, 150),
+    )
+
+
+def _bare_bandit(settings: BanditSettings) -> BanditSettings:
+    """Each seed by itself, and the policies that the statement is about."""
+    policies = tuple(policy for policy in settings.policies if policy in PAPER_REGRET)
+    return replace(settings, policies=policies, n_seeds=1)
+
+
 BANDIT_STUDY = SeedStudy(
     name="bandit",
     fit=_run_policies,
     claims=_check_policies,
     estimate=_bandit_seconds,
-    quicker=lambda settings, share: replace(settings, n_steps=shrink(settings.n_steps, share, 300)),
-    names={"n_steps": "steps"},
-    bare=lambda settings: replace(settings, n_seeds=1),  # each seed by itself
+    quicker=_quicker_bandit,
+    names={"n_steps": "steps", "refit_every": "steps between fits", "vst_steps": "VST's steps"},
+    bare=_bare_bandit,
+)
+
+
+def _bare_ranks(settings: RankSettings) -> RankSettings:
+    """The lowest and the highest rank: the statement compares them."""
+    return replace(settings, ranks=(min(settings.ranks), max(settings.ranks)))
+
+
+def _run_ranks(settings: RankSettings) -> RankRun:
+    """With repetitions of its own for every seed: run 1 starts where run 0 ends."""
+    return run_rank(replace(settings, seed=settings.seed * settings.n_seeds))
+
+
+RANK_STUDY = SeedStudy(
+    name="rank",
+    fit=_run_ranks,
+    claims=lambda run: (check_rank_claim(run),),
+    estimate=estimate_rank_seconds,
+    quicker=lambda settings, share: replace(settings, steps=shrink(settings.steps, share, 200)),
+    names={"steps": "steps"},
+    bare=_bare_ranks,
 )

@@ -32,7 +32,6 @@ from gbuq_core.experiments.spiral.plan import (
 from gbuq_core.experiments.spiral.regions import BETTER_THAN_CHANCE, against_chance
 from gbuq_core.experiments.spiral.scores import SpiralScore, ratio_of, score_spiral
 from gbuq_core.jobs import effective_n_jobs
-from gbuq_core.presentation import short
 
 # What counts as agreeing; the papers use words, the numbers are ours.
 DETECTS, HARDLY_DETECTS = 0.8, 0.6  # AUROC
@@ -42,15 +41,19 @@ MUCH_SMALLER, SMALLER = 5.0, 2.0  # times
 # virtual SGLB have a std of 0.05 and 0.07 over eight seeds: one seed tells no smaller difference
 # from none, and one that is great should be more than two of them.
 APART, GREATLY = 0.06, 0.15
+LEARNS, HARDLY_LEARNS = 0.05, 0.1  # of the fresh rows, above the best possible error rate
 
-_AUROC = Threshold("AUROC", DETECTS, HARDLY_DETECTS)
-_AUROC_FAR = Threshold("AUROC of the farthest cells", DETECTS, HARDLY_DETECTS)
-_BEST = Threshold("larger of the two AUROCs", HARDLY_DETECTS, DETECTS)
+_AUROC = Threshold("AUROC", DETECTS, HARDLY_DETECTS, decimals=2)
+_AUROC_FAR = _AUROC._replace(what="AUROC of the farthest cells")
+_LEARNED = Threshold("share of wrong rows above the best possible", LEARNS, HARDLY_LEARNS,
+                     unit=" points", times=100.0, decimals=1)  # fmt: skip
+_AUROC_GAPS = _AUROC._replace(what="AUROC of the gaps")
+_BEST = Threshold("larger of the two AUROCs", HARDLY_DETECTS, DETECTS, decimals=2)
 _TRACE = Threshold("ratio of borders to middles", TRACE, FAINT_TRACE)
 _LARGER = Threshold("ratio of data to knowledge", MUCH_SMALLER, SMALLER)
 _LOWER = Threshold("ratio of independent to virtual", MUCH_SMALLER, SMALLER)
 _JITTER = Threshold("ratio at class borders", TRACE, FAINT_TRACE)
-_ALIGNED = Threshold("difference of the rank correlations", APART, -APART)
+_ALIGNED = Threshold("difference of the rank correlations", APART, -APART, decimals=2)
 _MAP_SECONDS = 0.2  # of maps and scores, beside the fit
 
 _KNOBS = {
@@ -74,6 +77,7 @@ _KNOBS = {
     "rate": "learning rate",
     "rate_cyclical": "cyclical learning rate",
     "depth": "depth",
+    "forest_depth": "depth of vRF",
     "shown": "members shown",
 }
 
@@ -91,7 +95,7 @@ def settings_text(settings: SpiralSettings) -> str:
     >>> settings_text(PAPER)
     "In the papers' settings."
     """
-    other = other_settings(settings, PAPER, _KNOBS)
+    other = other_settings(settings, PAPER, _names_of(settings))
     return f"Not the papers' settings: {', '.join(other)}." if other else "In the papers' settings."
 
 
@@ -127,11 +131,18 @@ def check_claims(run: SpiralRun) -> tuple[Claim, ...]:
         if method in found:
             cyclical = _claims_of_cyclical(METHODS[method].label, found[method], true, virtual)
             claims += [claim._replace(here=f"{here}: {claim.here}") for claim in cyclical]
+    claims += [_claim_of_forest(*found["vrf"])] if "vrf" in found else []
     return tuple(claims)
 
 
 def _is_paper(settings: SpiralSettings) -> bool:
-    return not other_settings(settings, PAPER, _KNOBS)
+    return not other_settings(settings, PAPER, _names_of(settings))
+
+
+def _names_of(settings: SpiralSettings) -> dict[str, str]:
+    """The knobs that count: the forest's only if it is there."""
+    forest = "vrf" in settings.methods
+    return {key: name for key, name in _KNOBS.items() if forest or key != "forest_depth"}
 
 
 def _claims_of_independent(label: str, maps: SpiralMaps, score: SpiralScore) -> list[Claim]:
@@ -149,6 +160,9 @@ def _claims_of_independent(label: str, maps: SpiralMaps, score: SpiralScore) -> 
             name="AUROC",
         )
     ]
+    gaps = not math.isnan(score.auroc_between)
+    if gaps:
+        claims.append(_claim_of_gaps(label, maps, score))
     if not math.isnan(score.auroc_border):
         claims.append(
             judged(
@@ -161,7 +175,8 @@ def _claims_of_independent(label: str, maps: SpiralMaps, score: SpiralScore) -> 
                 score.auroc_border,
                 _AUROC,
                 key=f"border:{maps.method}",
-                chip=f"KU of {label} tells outside from class borders",
+                # The gaps are the moment of narrow arms, and chips are few.
+                chip="" if gaps else f"KU of {label} tells outside from class borders",
             )
         )
     if not math.isnan(score.border_ratio):
@@ -188,6 +203,22 @@ def _claims_of_independent(label: str, maps: SpiralMaps, score: SpiralScore) -> 
             )
         )
     return claims
+
+
+def _claim_of_gaps(label: str, maps: SpiralMaps, score: SpiralScore) -> Claim:
+    return judged(
+        "Knowledge uncertainty is high where there are no training rows, also in the gaps between "
+        "the arms. (The paper's own arms are too wide to leave gaps.)",
+        f"{label}: the AUROC of the cells in the gaps against those with rows is "
+        f"{score.auroc_between:.2f}, {against_chance(score.auroc_between)}. In the gaps knowledge "
+        f"uncertainty averages {score.ku_mean_between:.2g} nats, where there are rows "
+        f"{score.ku_mean_inside:.2g}.",
+        score.auroc_between,
+        _AUROC_GAPS,
+        key=f"between:{maps.method}",
+        chip=f"KU of {label} finds the gaps between arms",
+        name="AUROC",
+    )
 
 
 def _trace_text(score: SpiralScore) -> str:
@@ -278,7 +309,7 @@ def _claim_of_improvement(label: str, score: SpiralScore, virtual: SpiralScore) 
         f"Holds if its AUROC is at least {GREATLY:g} higher, partly from {APART:g} or if it "
         f"averages at least {SMALLER:g} times as much outside. It must find the farthest cells "
         f"with an AUROC of at least {BETTER_THAN_CHANCE:g}.",
-        f"AUROC higher by {short(gain, 2)}",
+        f"AUROC gain {_AUROC.say(gain)}",
         "improvement",
         f"{label} improves on virtual SGLB",
     )
@@ -306,7 +337,7 @@ def _claim_of_price(label: str, score: SpiralScore, true: SpiralScore) -> Claim:
         f"Holds if its AUROC is at most {APART:g} lower, partly up to {2 * APART:g}. It must find "
         f"the farthest cells with an AUROC of at least {BETTER_THAN_CHANCE:g}, with less than half "
         "of the trees.",
-        f"AUROC {score.auroc_far:.2f} against {true.auroc_far:.2f}",
+        f"AUROC {_AUROC.say(score.auroc_far)} against {_AUROC.say(true.auroc_far)}",
         "price",
         f"{label} finds far cells as well as SGLB",
     )
@@ -344,6 +375,21 @@ def _claim_of_alignment(
         key="alignment",
         name="difference",
     )
+
+
+def _claim_of_forest(maps: SpiralMaps, score: SpiralScore) -> Claim:
+    """Whether its trees are deep enough: its uncertainty says little where it learned little."""
+    above = score.error - score.error_optimal
+    claim = judged(
+        "vRF learns the arms. (The paper's forests have depth 10.)",
+        f"vRF: with trees of depth {maps.fit.plan.depth} it gets {100 * score.error:.1f} % of "
+        f"fresh rows wrong. The best possible is {100 * score.error_optimal:.1f} %.",
+        above,
+        _LEARNED,
+        key="depth:vrf",
+        chip="vRF learns the arms",
+    )
+    return claim._replace(value=f"{_LEARNED.say(above)} above the best error rate")
 
 
 def _seconds(settings: SpiralSettings) -> float:

@@ -2,38 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
+from gbuq_core.experiments.moving import MovingMembers
 from gbuq_core.experiments.spiral.fit import SpiralMaps
 from gbuq_core.experiments.spiral.plan import METHODS, STAGE_STEP
-
-
-class MovingMembers(NamedTuple):
-    """Members of one method at the stages that its knobs can ask for.
-
-    Attributes
-    ----------
-    method : str
-        A key of `METHODS`.
-    plan : str
-        "models", "truncation" or "cycles".
-    stages : (n_stages,) int array
-        Numbers of trees: multiples of 10 of one model that is cut, the ends of its cycles, or all
-        trees of independent models.
-    members : (n_stages, n_models, 6400, 3) float32 array
-        Class probabilities on `GRID`; a view of the fit's own.
-    cycle : int
-        Trees of a cycle; 0 without cycles.
-    """
-
-    method: str
-    plan: str
-    stages: npt.NDArray[np.int64]
-    members: npt.NDArray[np.float32]
-    cycle: int
 
 
 def moving_members(maps: SpiralMaps) -> MovingMembers:

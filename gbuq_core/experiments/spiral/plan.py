@@ -20,7 +20,6 @@ from gbuq_core.presentation import short
 from gbuq_core.validation import check_choice, check_number
 
 STAGE_STEP = 10  # trees between two kept stages of a chain: K is a multiple of it
-FOREST_DEPTH = 10  # the paper's
 _N_FEATURES, _N_CLASSES = 9, 3
 
 
@@ -42,7 +41,7 @@ class SpiralSettings:
         too.
     members, trees : int
         Models of an independent ensemble and trees of each; a forest of ``trees`` trees is split
-        into ``members`` groups and has depth 10.
+        into ``members`` groups.
     chain_trees : int
         Trees (T) of the one model behind virtual and cyclical ensembles.
     step, start : int, float
@@ -63,8 +62,9 @@ class SpiralSettings:
         Noise on split scores that fades.
     rate, rate_cyclical : float
         Learning rates of all others and of the cyclical methods.
-    depth : int
-        Of the boosted trees.
+    depth, forest_depth : int
+        Of the boosted trees and of the forest's. The paper's forest has depth 10, too little for
+        the spiral's nine features.
     shown : int or None
         How many members count: the first models, or the last truncations. None: all.
     """
@@ -91,6 +91,7 @@ class SpiralSettings:
     rate: float = 0.1
     rate_cyclical: float = 0.05
     depth: int = 6
+    forest_depth: int = 10
     shown: int | None = None
 
 
@@ -113,7 +114,7 @@ class SpiralPlan:
     seed: int
     members: int
     trees: int
-    depth: int | None
+    depth: int
     rate: float | None
     random_strength: float | None
     temperature: str | float | None
@@ -146,7 +147,7 @@ def plan_spiral(settings: SpiralSettings, method: str) -> SpiralPlan:
         seed=settings.seed,
         members=1 if kind.virtual else settings.members,
         trees=settings.chain_trees if kind.virtual else settings.trees,
-        depth=settings.depth if boosting else None,
+        depth=settings.depth if boosting else settings.forest_depth,
         rate=(settings.rate_cyclical if kind.cyclical else settings.rate) if boosting else None,
         random_strength=settings.random_strength if boosting else None,
         temperature=settings.temperature if kind.langevin else None,
@@ -176,7 +177,7 @@ def spiral_knobs(plan: SpiralPlan) -> dict[str, Any]:
         return {
             "n_groups": plan.members,
             "trees_per_group": forest_trees(plan) // plan.members,
-            "max_depth": FOREST_DEPTH,
+            "max_depth": plan.depth,
             "random_state": plan.seed,
         }
     knobs = {

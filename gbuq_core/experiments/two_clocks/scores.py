@@ -16,7 +16,6 @@ from scipy.special import ndtri, stdtrit
 from gbuq_core.calibration import Clocks, Stages
 from gbuq_core.calibration.clocks import MOST_LOG_FACTOR, TAILS, smallest_variance, student_nll
 from gbuq_core.distribution import Distribution, NormalDistribution
-from gbuq_core.experiments.claims import Claim, verdict_of
 from gbuq_core.experiments.two_clocks.data import Array
 from gbuq_core.experiments.two_clocks.fit import (
     TwoClocksFit,
@@ -25,20 +24,15 @@ from gbuq_core.experiments.two_clocks.fit import (
     laws_of,
 )
 from gbuq_core.experiments.two_clocks.plan import (
-    FACTOR_WAYS,
     LEVEL,
     LEVELS,
-    WAYS,
     TwoClocksPlan,
     seeds_of,
 )
 from gbuq_core.jobs import stage
 from gbuq_core.metrics import pit_coverage
-from gbuq_core.presentation import short
 
 SCORES = ("coverage", "nll", "rmse", "crps")
-OFTEN, MORE_THAN_HALF = 0.8, 0.6  # shares of the seeds: holds, nearly
-LEAST_SHARE, MOST_SHARE = 0.86, 0.97  # of rows inside 90 % intervals that are true
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _FACTOR_STEPS = 16  # leave 8 * 0.618^16 = 0.004 of the log factor
 
@@ -383,69 +377,3 @@ def score_seeds(plan: TwoClocksPlan, n_seeds: int | None = None) -> SeedScores:
                 laws = laws_of(fit, clocks_of_ways(fit.choosing, tails))
                 found[tails].append([_scores(laws[way], fit.scoring.y) for way in plan.ways])
     return SeedScores(seeds=seeds, by_tails={tails: np.array(found[tails]) for tails in TAILS})
-
-
-def verdicts_of(scores: Array) -> tuple[Claim, ...]:
-    """What the seeds say, each with its threshold.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_seeds, n_ways, n_scores)
-        As `SeedScores` holds them.
-
-    Examples
-    --------
-    >>> scores = np.zeros((10, 4, 4))
-    >>> scores[:, :3, 1] = 1.0
-    >>> verdicts_of(scores)[0].here[:31]
-    'in 10 of 10 seeds; the mean NLL'
-    """
-    ways, names = list(WAYS), list(SCORES)
-    nll, crps, rmse = (scores[..., names.index(name)] for name in ("nll", "crps", "rmse"))
-    coverage = scores[..., names.index("coverage")]
-    if scores.shape[1] == len(FACTOR_WAYS):
-        return (
-            _beats("One factor has a lower NLL than the model as it is.", nll, 1, 0, "NLL"),
-            _beats("One factor has a lower CRPS than the model as it is.", crps, 1, 0, "CRPS"),
-            _covers("The model as it is states intervals that are true.", coverage[:, 0], False),
-            _covers("With one factor, its intervals are true.", coverage[:, 1], False),
-        )
-    clocks, early, factor = (ways.index(way) for way in ("clocks", "early", "factor"))
-    return (
-        _beats("Two clocks has a lower NLL than early stopping.", nll, clocks, early, "NLL"),
-        _beats("Two clocks has a lower CRPS than early stopping.", crps, clocks, early, "CRPS"),
-        _beats(
-            "Two clocks has a lower NLL than all trees with one factor.",
-            nll, clocks, factor, "NLL",
-        ),
-        _beats("Two clocks has a lower RMSE than early stopping.", rmse, clocks, early, "RMSE"),
-        _covers("All trees state intervals that are too narrow.", coverage[:, 0], narrow=True),
-        _covers("Two clocks states intervals that are true.", coverage[:, clocks], narrow=False),
-    )  # fmt: skip
-
-
-def _beats(text: str, scores: Array, one: int, other: int, name: str) -> Claim:
-    n = len(scores)
-    wins = int(np.sum(scores[:, one] < scores[:, other]))
-    means = [short(float(scores[:, way].mean())) for way in (one, other)]
-    here = f"in {wins} of {n} seeds; the mean {name} is {means[0]} against {means[1]}. {_rule(n)}"
-    return Claim(text, here, verdict_of(wins / n, OFTEN, MORE_THAN_HALF))
-
-
-def _covers(text: str, coverage: Array, narrow: bool) -> Claim:
-    n = len(coverage)
-    wide = coverage >= LEAST_SHARE - 1e-12
-    good = ~wide if narrow else wide & (coverage <= MOST_SHARE + 1e-12)
-    range_text = f"less than {100 * LEAST_SHARE:.0f} %"
-    if not narrow:
-        range_text = f"{100 * LEAST_SHARE:.0f} to {100 * MOST_SHARE:.0f} %"
-    here = (
-        f"in {int(good.sum())} of {n} seeds, 90 % intervals hold {range_text} of the rows; "
-        f"the mean is {100 * float(coverage.mean()):.0f} %. {_rule(n)}"
-    )
-    return Claim(text, here, verdict_of(float(good.mean()), OFTEN, MORE_THAN_HALF))
-
-
-def _rule(n: int) -> str:
-    often, half = (math.ceil(share * n - 1e-9) for share in (OFTEN, MORE_THAN_HALF))
-    return f"It holds from {often} of {n} seeds on, and partly from {half} of {n}."

@@ -16,6 +16,7 @@ from scipy.special import ndtr
 from gbuq_core.boosting import BoostedEnsembleRegressor
 from gbuq_core.presentation import short
 from gbuq_core.synthetic import WaveData, make_wave
+from gbuq_core.synthetic.wave import RARE_END, RARE_FROM, RARE_WIDTH
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 
 Array = npt.NDArray[np.float64]
@@ -25,7 +26,7 @@ NOMINAL_COVERAGE = float(ndtr(N_STD) - ndtr(-N_STD))
 
 
 class WaveConfig(NamedTuple):
-    """The settings of the wave.
+    """The settings of the wave; rows are rare between ``rare_from`` and ``rare_width`` further.
 
     The temperature of posterior sampling, 1, is for models as free as their trees. The sine is
     smoother: at 1 knowledge uncertainty is 1.7 times the prediction's error where rows are
@@ -40,6 +41,17 @@ class WaveConfig(NamedTuple):
     temperature: float = 2.5
     l2: float = 1.0
     random_state: int = 0
+    rare_from: float = RARE_FROM
+    rare_width: float = RARE_WIDTH
+
+    @property
+    def rare(self) -> tuple[float, float]:
+        """Both ends of the stretch where rows are rare.
+
+        >>> WaveConfig(rare_from=5.0, rare_width=2.0).rare
+        (5.0, 6.0)
+        """
+        return self.rare_from, min(round(self.rare_from + self.rare_width, 1), RARE_END)
 
 
 class RegionScores(NamedTuple):
@@ -112,7 +124,12 @@ def run_wave(config: WaveConfig | None = None) -> WaveRun:
     True
     """
     config = WaveConfig() if config is None else config
-    wave = make_wave(config.n_rows, random_state=config.random_state)
+    wave = make_wave(
+        config.n_rows,
+        random_state=config.random_state,
+        rare_from=config.rare_from,
+        rare_width=config.rare_width,
+    )
     model = BoostedEnsembleRegressor(
         stopping=None,
         method="sglb",
@@ -176,11 +193,13 @@ def wave_code(config: WaveConfig) -> str:
     >>> "n_members=20" in wave_code(WaveConfig())
     True
     """
+    moved = "" if config.rare_from == RARE_FROM else f", rare_from={config.rare_from:g}"
+    moved += "" if config.rare_width == RARE_WIDTH else f", rare_width={config.rare_width:g}"
     return f"""\
 from gbuq_core import BoostedEnsembleRegressor
 from gbuq_core.synthetic import WaveData, make_wave
 
-wave = make_wave(n={config.n_rows}, random_state={config.random_state})
+wave = make_wave(n={config.n_rows}, random_state={config.random_state}{moved})
 model = BoostedEnsembleRegressor(
     stopping=None,
     method="sglb",

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.gaussians.cycle import cycle_bounds, energy_map, record_cycle
 from gbuq_core.experiments.gaussians.fit import (
     MAX_FRAMES,
     N_BINS,
@@ -283,3 +284,45 @@ def test_estimates_grow_with_the_work():
     short = estimate_sampler_seconds(plan_sampler(SMALL, "cg"))
     long = estimate_sampler_seconds(plan_sampler(replace(SMALL, chains=100), "cg"))
     assert 0 < short < long
+
+
+@pytest.mark.parametrize(("sampler", "cycle"), [("clr", 0), ("cg", 5), ("sgld", 7)])
+def test_a_recorded_cycle_is_a_stretch_of_the_race(sampler, cycle):
+    chains, trace = chains_of(sampler), record_cycle(SMALL, sampler, cycle)
+    first, end = cycle_bounds(SMALL.steps, SMALL.cycles, cycle)
+    assert (chains.cycle[first:end] == (0 if sampler == "sgld" else cycle)).all()
+    np.testing.assert_array_equal(trace.points[1:], chains.samples[0, first:end])
+    np.testing.assert_array_equal(trace.modes[1:], chains.mode_index[0, first:end])
+    np.testing.assert_array_equal(trace.exploring[1:], ~chains.kept[first:end])
+    start = chains.starts[0] if cycle == 0 else chains.samples[0, first - 1]
+    np.testing.assert_allclose(trace.points[0], start, rtol=1e-6)
+    target = TARGETS[SMALL.target]
+    lowest = -target.log_density(target.modes).max()
+    np.testing.assert_allclose(trace.energy, -target.log_density(trace.points) - lowest)
+    # A step is the pull of the exact gradient and the kick that is left.
+    moved = trace.points[1:] - trace.points[:-1]
+    pull = -trace.sizes[1:, None] * target.gradient(trace.points[:-1])
+    np.testing.assert_allclose(trace.pulls[1:], np.hypot(*pull.T), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(trace.kicks[1:], np.hypot(*(moved - pull).T), rtol=1e-6, atol=1e-9)
+
+
+def test_a_long_cycle_is_thinned_and_one_that_ran_off_ends():
+    trace = record_cycle(replace(SMALL, cycles=1), "clr", most=300)
+    assert trace.every == 7
+    assert len(trace.points) <= 301
+    assert trace.steps[-1] == trace.n_steps == 2000
+    wild = GaussiansSettings(steps=1000, alpha_max=15.0, rate_cg=0.02, gradient_noise=10.0)
+    gone = record_cycle(wild, "cg", cycle=29)
+    assert np.isnan(gone.points).all()
+    assert gone.visited == ()
+    with pytest.raises(InvalidParameter, match="cycle"):
+        record_cycle(SMALL, "clr", cycle=8)
+
+
+def test_energies_are_lowest_at_the_modes():
+    for name, target in TARGETS.items():
+        energy = energy_map(name)
+        assert 0 <= energy.min() < 0.2
+        assert energy.max() == energy[[0, 0, -1, -1], [0, -1, 0, -1]].max() or name == "banana"
+        assert np.exp(-energy).sum() > 0
+        assert target.name == name

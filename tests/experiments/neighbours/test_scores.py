@@ -15,6 +15,7 @@ from gbuq_core.experiments.neighbours.baselines import (
     why_no_baseline,
 )
 from gbuq_core.experiments.neighbours.claims import (
+    STUDY,
     better,
     check_neighbours_claims,
     gap_between,
@@ -36,6 +37,7 @@ from gbuq_core.experiments.neighbours.scores import (
     score_neighbours,
 )
 from gbuq_core.experiments.neighbours.words import describe_empty, describe_neighbours
+from gbuq_core.experiments.seeds import count_verdicts
 from gbuq_core.ibug import Posterior, quantile
 from gbuq_core.metrics import crps_ensemble, crps_gaussian_values, interval_coverage, rmse
 
@@ -183,6 +185,15 @@ def test_kernels_are_scored_by_their_own_mean(run):
 def test_claims_leave_out_what_is_not_known(wine):
     claims = check_neighbours_claims(wine.fit, wine.search, wine.view)
     assert not any("true noise" in claim.here for claim in claims)
+
+
+def test_seeds_count_the_statements_about_the_baselines_that_can_be_fitted():
+    few = NeighboursSettings(rows=200, trees=20, baselines=("constant", "knn_cb", "ibug_cbu"))
+    plan = STUDY.plan(few, n_seeds=1)
+    assert plan.settings.baselines == ("knn_cb", "cbu")
+    assert STUDY.plan(replace(few, library="sglb")).settings.baselines == ("cbu",)
+    keys = {count.key for count in count_verdicts(STUDY.run(plan))}
+    assert {"knn_cb", "averaged", "noise", "stable"} <= keys
 
 
 def test_one_tree_makes_no_claim_about_few():

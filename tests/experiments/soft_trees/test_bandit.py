@@ -24,6 +24,7 @@ from gbuq_core.experiments.soft_trees.bandit import (
     run_bandit,
     run_policies,
 )
+from gbuq_core.experiments.soft_trees.bandit_trace import TRACE_STEPS, trace_steps
 from gbuq_core.progress import Place, Progress, at
 
 SMALL = BanditSettings(
@@ -138,6 +139,9 @@ def test_a_policy_sees_its_own_rewards_only(monkeypatch):
 
         def draw(self, contexts):
             return np.where(contexts > 0.0, self.arm == 1, self.arm == 2).astype(float)
+
+        def last_functions(self, contexts, which):
+            return np.tile(self.draw(contexts), (len(which), 1))
 
     monkeypatch.setattr(bandit, "SampledArm", Spy)
     plan = plan_bandit(replace(SMALL, n_seeds=1), "vst")
@@ -267,3 +271,50 @@ def test_policies_are_compared_in_words():
 def test_models_are_imported_when_they_are_needed():
     head = inspect.getsource(bandit).split("class Bandit")[0]
     assert "gbuq_core.soft_trees" not in head
+
+
+@pytest.mark.parametrize("policy", ["sglb", "xbart", "vst", "greedy"])
+def test_the_trace_holds_the_functions_that_chose_the_arms(runs, policy):
+    run = runs[policy]
+    trace, world = run.trace, make_bandit(run.plan, 0)
+    np.testing.assert_array_equal(trace.steps, trace_steps(SMALL.n_steps))
+    pulled = run.arms[0]
+    np.testing.assert_array_equal(trace.rewards, world.rewards[np.arange(len(pulled)), pulled])
+    before = trace.steps <= SMALL.initial_pulls * SMALL.n_arms
+    assert np.isnan(trace.drawn[before]).all()
+    assert np.isnan(trace.functions[before]).all()
+    after, steps = ~before, trace.steps[~before] - 1
+    np.testing.assert_array_equal(trace.drawn[after].argmax(axis=1), pulled[steps])
+    # A function's value in its context lies between those at the places beside it; a tree jumps.
+    x = run.contexts[0, steps]
+    right = np.clip(np.searchsorted(trace.x, x), 1, len(trace.x) - 1)
+    sides = np.stack([trace.functions[after], trace.functions[after]])
+    rows = np.arange(len(x))
+    beside = np.stack([sides[0][rows, :, right - 1], sides[1][rows, :, right]])
+    low, high = beside.min(axis=0), beside.max(axis=0)
+    room = 0.02 + 0.1 * (high - low)
+    inside = (trace.drawn[after] >= low - room) & (trace.drawn[after] <= high + room)
+    assert inside.mean() > 0.97
+
+
+def test_a_policy_without_functions_has_rewards_alone(runs):
+    trace = runs["random"].trace
+    assert trace.functions.shape == (len(trace.steps), SMALL.n_arms, 0)
+    assert len(trace.rewards) == SMALL.n_steps
+
+
+def test_the_trace_is_small_and_ends_with_the_run():
+    largest = trace_steps(20_000)
+    assert len(largest) * 20 * 81 * 4 < 1e6  # bytes, with the most arms
+    assert set(largest) <= set(TRACE_STEPS)
+    assert trace_steps(77)[-1] == 77
+
+
+def test_the_greedy_policy_pulls_the_highest_mean(runs):
+    plan = runs["greedy"].plan
+    assert plan.model == runs["vst"].plan.model
+    arms = make_arms(plan, 0)
+    x = np.linspace(-1, 1, 9)
+    arms[0].fit(np.linspace(-1, 1, 20), np.linspace(-1, 1, 20))
+    first, again = arms[0].draw(x), arms[0].draw(x)
+    np.testing.assert_array_equal(first, again)

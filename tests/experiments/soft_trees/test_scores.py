@@ -13,7 +13,9 @@ from gbuq_core.experiments.claims import VERDICTS
 from gbuq_core.experiments.soft_trees import tuning as soft_trees_tuning
 from gbuq_core.experiments.soft_trees.bandit import BanditSettings, plan_bandit, run_bandit
 from gbuq_core.experiments.soft_trees.claims import (
+    BANDIT_STUDY,
     PAPER_RMSE,
+    RANK_STUDY,
     check_bandit_claim,
     check_claims,
     check_rank_claim,
@@ -351,6 +353,23 @@ def test_a_gain_within_its_error_is_no_rise(ranked):
     )
     alone = ranked._replace(auroc=np.array([[0.5], [0.9]]), mean=np.array([0.5, 0.9]))
     assert check_rank_claim(alone).verdict == "partly"  # one seed tells a direction at most
+
+
+def test_every_seed_of_the_rank_has_repetitions_of_its_own():
+    plan = RANK_STUDY.plan(replace(RANK, ranks=(0, 1, 3)), n_seeds=2)
+    assert plan.settings.ranks == (0, 3)  # the statement compares the lowest with the highest
+    second = RANK_STUDY.fit(replace(plan.settings, seed=1))
+    assert second.settings.seed == plan.settings.n_seeds
+    (claim,) = RANK_STUDY.claims(second)
+    assert claim == check_rank_claim(run_rank(second.settings))
+
+
+def test_a_quicker_bandit_has_fewer_steps_and_fewer_and_shorter_fits():
+    plan = BANDIT_STUDY.plan(BanditSettings())
+    assert plan.seconds < 40.0
+    assert [said.split(" ")[0] for said in plan.quicker] == ["steps", "steps", "VST's"]
+    assert plan.settings.n_steps >= 300
+    assert not BANDIT_STUDY.plan(BanditSettings(policies=("random",))).quicker
 
 
 def test_rank_plans_drop_what_does_not_matter():

@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 from spiral_parts import TRUTH, WHERE, made_up, run_of
 
-from gbuq_core.experiments.claims import VERDICTS
-from gbuq_core.experiments.spiral.claims import check_claims, finds_outside, settings_text
-from gbuq_core.experiments.spiral.plan import PAPER, SpiralSettings
+from gbuq_core.experiments.claims import VERDICTS, chips_of
+from gbuq_core.experiments.spiral.claims import (
+    _claim_of_forest,
+    check_claims,
+    finds_outside,
+    settings_text,
+)
+from gbuq_core.experiments.spiral.plan import PAPER, SpiralSettings, plan_spiral, spiral_knobs
 from gbuq_core.experiments.spiral.scores import score_spiral
 
 REGIONS = ("far", "between", "outside", "border", "clear")
@@ -69,7 +74,11 @@ def test_claims_about_independent_models_follow_the_numbers():
     assert verdict(good, "tells regions outside") == "holds"
     assert "better than chance" in claim_of(good, "tells regions outside").here
     assert verdict(good, "traces of the class borders") == "holds"
-    assert not any("between the arms" in paper for paper in good)  # no statement of the papers
+    gaps = claim_of(good, "gaps between the arms")
+    assert (gaps.verdict, gaps.value) == ("holds", "AUROC 1.00")
+    assert gaps.answer == "KU of SGLB finds the gaps between arms: yes, AUROC 1.00"
+    assert verdict(claims_of(made_up(between=0.0)), "gaps between") == "does not hold"
+    assert len(chips_of(list(good.values()))) == 2  # the gaps take the place of the class borders
     poor = claims_of(made_up(far=0.0, between=0.0, outside=0.0))
     assert verdict(poor, "tells regions outside") == "does not hold"
     assert "worse than chance" in claim_of(poor, "tells regions outside").here
@@ -216,3 +225,20 @@ def test_the_settings_that_are_not_the_papers_are_named():
     assert words.startswith("Not the papers' settings: rows a class 500 (there 1,500), models 5")
     assert "noise-free exploration on (there off)" in words
     assert "alpha" not in words
+
+
+@pytest.mark.parametrize(("above", "expected"), [(0.2, "does not hold"), (0.03, "holds")])
+def test_a_forest_that_learned_little_is_said_with_its_depth(above, expected):
+    maps = made_up("vrf")
+    run = run_of(maps)
+    score = replace(score_spiral(maps, TRUTH), error=0.003 + above, error_optimal=0.003)
+    claim = _claim_of_forest(maps, score)
+    assert (claim.verdict, claim.key) == (expected, "depth:vrf")
+    assert "trees of depth 10" in claim.here
+    assert check_claims(run)[-1].key == "depth:vrf"
+    deep = replace(PAPER, methods=("vrf",), forest_depth=20)
+    assert settings_text(deep) == "Not the papers' settings: depth of vRF 20 (there 10)."
+    assert settings_text(replace(deep, methods=("sglb",))) == "In the papers' settings."
+    # Deeper trees are what the knob gives the forest, and nobody else.
+    assert spiral_knobs(plan_spiral(deep, "vrf"))["max_depth"] == 20
+    assert plan_spiral(deep, "sglb") == plan_spiral(PAPER, "sglb")

@@ -159,6 +159,7 @@ CHANGES = {
     "rate": {"sgb", "sglb", "virtual_sglb", "catboost"},
     "rate_cyclical": {"csglb", "cbsglb"},
     "depth": set(METHODS) - {"vrf"},
+    "forest_depth": {"vrf"},
 }
 
 

@@ -170,7 +170,7 @@ def test_claims_and_words_of_a_true_run_name_its_numbers():
         assert METHODS[maps.method].label in words
         assert f"AUROC {score.auroc_far:.2f}" in words
         assert score.nll > score.nll_optimal
-    assert len(claims) == 10
+    assert len(claims) == 11
     assert {claim.verdict for claim in claims} <= {"holds", "partly", "does not hold"}
     far = score_spiral(run.methods[2], run.truth).auroc_far
     assert sum(f"{far:.2f}" in claim.here for claim in claims) >= 2

@@ -14,7 +14,15 @@ from sklearn.base import clone as clone_of
 from gbuq_core import BoostedEnsembleRegressor, CalibratedRegressor, progress
 from gbuq_core.calibration.clocks import student_nll
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.claims import chips_of
+from gbuq_core.experiments.seeds import count_verdicts
 from gbuq_core.experiments.two_clocks import models, scores
+from gbuq_core.experiments.two_clocks.claims import (
+    LEAST_SHARE,
+    check_seed,
+    check_seeds,
+    verdicts_of,
+)
 from gbuq_core.experiments.two_clocks.data import rows_of
 from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import count_fits, fit_two_clocks
@@ -35,12 +43,11 @@ from gbuq_core.experiments.two_clocks.plan import (
     seeds_of,
 )
 from gbuq_core.experiments.two_clocks.scores import (
-    LEAST_SHARE,
     SCORES,
+    SeedScores,
     half_width,
     look_two_clocks,
     score_seeds,
-    verdicts_of,
 )
 from gbuq_core.experiments.two_clocks.words import (
     describe_data,
@@ -50,6 +57,7 @@ from gbuq_core.experiments.two_clocks.words import (
 )
 from gbuq_core.jobs import JobRunner, current_job
 from gbuq_core.methods import METHODS, find_methods, record
+from gbuq_core.presentation import short
 
 SMALL = TwoClocksSettings(data="growing noise", rows=200, trees=200, members=3)
 STOPPINGS = {"all": None, "early": "early", "clocks": "two_clocks"}
@@ -373,6 +381,22 @@ def test_verdicts_of_a_model_without_clocks_are_about_its_factor():
     claims = verdicts_of(scores)
     assert [claim.verdict for claim in claims] == ["holds", "does not hold", "holds", "holds"]
     assert [row[0] for row in seed_rows(scores)] == ["", "As it is", "One factor"]
+
+
+def test_seeds_are_counted_one_by_one_and_a_chip_says_what_they_say():
+    scores = SeedScores(seeds=tuple(range(10)), by_tails={"normal": made_up(7)})
+    counts = count_verdicts(check_seeds(scores, "normal"))
+    claims = verdicts_of(scores.by_tails["normal"])
+    assert [count.key for count in counts] == [claim.key for claim in claims]
+    assert counts[0].text == "holds in 7 of 10 seeds"
+    assert counts[0].dots[9].value == "NLL 1.5 against 1"
+    said = [claim.answer for claim in chips_of(claims)]
+    assert said[0] == "Two clocks beats early stopping: partly, 7 of 10 seeds"
+    assert len(said) == 3
+    look = look_of(replace(SMALL, data="wave", rows=100, trees=50, members=2))
+    one = check_seed(look.scores)  # the truth's scores, too, are in there
+    assert [claim.key for claim in one] == [claim.key for claim in claims]
+    assert one[0].value.endswith(f"against {short(look.scores[2].nll)}")
 
 
 def test_equal_scores_win_nothing_and_coverage_has_two_sides():

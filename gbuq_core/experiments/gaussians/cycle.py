@@ -1,0 +1,230 @@
+"""One cycle of every sampler, step by step, over the target's energy.
+
+The chains are those of the race: a chain depends on its plan alone, so running the first one again
+gives the same points, and nothing of a long race has to be kept for it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from gbuq_core.experiments.gaussians.fit import Array, Ints, sample_plan
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings, SamplerPlan, plan_sampler
+from gbuq_core.sampling import SAMPLERS, TARGETS
+from gbuq_core.validation import check_choice, check_number
+
+MAX_POINTS = 2000  # of a cycle; a longer one is thinned
+N_CELLS = 120  # of the map of energies, a side
+
+
+@dataclass(frozen=True, kw_only=True)
+class CycleTrace:
+    """Chain 1 of one sampler during one cycle of the race.
+
+    The sampler moves from point i to point i + 1 by ``pulls[i]`` against the gradient and by a kick
+    of the noise, that of the gradient and that which the sampler adds.
+
+    Attributes
+    ----------
+    sampler : str
+        A key of `gbuq_core.sampling.SAMPLERS`.
+    cycle, n_cycles : int
+        Which cycle, from 0, of how many.
+    first, n_steps : int
+        The step of the race at which the cycle begins, and how many it has.
+    every : int
+        Steps between two points; 1 unless the cycle is longer than `MAX_POINTS`.
+    steps : ndarray of shape (m,), int64
+        Steps of the cycle that each point comes after; the first is 0.
+    points : ndarray of shape (m, 2)
+        NaN once the chain has run off.
+    energy : ndarray of shape (m,)
+        -log of the density at the points, above its lowest value at a mode, in nats.
+    exploring : ndarray of shape (m,), bool
+        Whether the step to this point gives no sample; the first point counts as its next.
+    sizes : ndarray of shape (m,)
+        Step size times gradient scale of the step to this point.
+    pulls, kicks : ndarray of shape (m,)
+        How far the gradient and the noise moved the chain in that step.
+    modes : ndarray of shape (m,), int64
+        The mode of each point, -1 between modes.
+    """
+
+    sampler: str
+    cycle: int
+    n_cycles: int
+    first: int
+    n_steps: int
+    every: int
+    steps: Ints
+    points: Array
+    energy: Array
+    exploring: np.ndarray
+    sizes: Array
+    pulls: Array
+    kicks: Array
+    modes: Ints
+
+    @property
+    def visited(self) -> tuple[int, ...]:
+        """The modes that the chain is in during the cycle, in the order of the first visit."""
+        return tuple(dict.fromkeys(int(mode) for mode in self.modes if mode >= 0))
+
+
+def cycle_bounds(steps: int, cycles: int, cycle: int) -> tuple[int, int]:
+    """The first step of a cycle and the one after its last.
+
+    Examples
+    --------
+    >>> [cycle_bounds(10, 3, cycle) for cycle in range(3)]
+    [(0, 4), (4, 7), (7, 10)]
+    """
+    return -(-cycle * steps // cycles), -(-(cycle + 1) * steps // cycles)
+
+
+def record_cycle(
+    settings: GaussiansSettings, sampler: str, cycle: int = 0, most: int = MAX_POINTS
+) -> CycleTrace:
+    """Where chain 1 of a sampler was during one cycle, and what moved it.
+
+    Samplers without cycles are shown during the same steps.
+
+    Parameters
+    ----------
+    settings : GaussiansSettings
+        Of the race.
+    sampler : str
+        A key of `gbuq_core.sampling.SAMPLERS`.
+    cycle : int
+        From 0.
+    most : int
+        Points at most.
+
+    Raises
+    ------
+    InvalidParameter
+        If there is no such cycle or sampler.
+
+    Examples
+    --------
+    >>> trace = record_cycle(GaussiansSettings(steps=3000), "clr", cycle=2)
+    >>> trace.first, trace.n_steps, trace.points.shape, int(trace.exploring.sum())
+    (200, 100, (101, 2), 26)
+    """
+    plan = plan_sampler(settings, sampler)
+    cycles = min(settings.cycles, plan.steps)
+    number = check_number("cycle", cycle, 0, cycles - 1, integer=True)
+    check_number("most", most, 2, integer=True)
+    first, end = cycle_bounds(plan.steps, cycles, number)
+    n = end - first
+    every = -(-(n + 1) // most)
+    with warnings.catch_warnings():  # the race has said so
+        warnings.simplefilter("ignore", RuntimeWarning)
+        chains = sample_plan(plan, n_chains=1)
+    target = TARGETS[plan.target]
+    before = chains.samples[0, first - 1] if first else chains.starts[0]
+    whole = np.vstack([before[None], chains.samples[0, first:end]]).astype(np.float64)
+    inside = np.abs(whole) <= _FARTHEST  # not so where there is no number, either
+    gone = np.asarray(~inside.all(axis=1))
+    safe = np.where(gone[:, None], 0.0, whole)
+    sizes = (chains.step_sizes * chains.scales)[first:end]
+    pull = -sizes[:, None] * target.gradient(safe[:-1])
+    kick = safe[1:] - safe[:-1] - pull
+    lost = gone[1:] | gone[:-1]
+    steps = np.arange(0, n + 1, every)
+    steps = steps if steps[-1] == n else np.append(steps, n)
+    moved = np.maximum(steps - 1, 0)  # the step that led to each point
+    return CycleTrace(
+        sampler=sampler,
+        cycle=number,
+        n_cycles=cycles,
+        first=first,
+        n_steps=n,
+        every=every,
+        steps=steps,
+        points=np.where(gone[:, None], np.nan, whole)[steps],
+        energy=np.where(gone, np.nan, _energies(plan, safe))[steps],
+        exploring=~chains.kept[first:end][moved],
+        sizes=sizes[moved],
+        pulls=np.where(lost, np.nan, np.hypot(*pull.T))[moved],
+        kicks=np.where(lost, np.nan, np.hypot(*kick.T))[moved],
+        modes=np.where(gone, -1, target.mode_of(safe))[steps].astype(np.int64),
+    )
+
+
+_FARTHEST = 1e3  # beyond it a chain is on its way to infinity
+
+
+def _energies(plan: SamplerPlan, points: Array) -> Array:
+    target = TARGETS[plan.target]
+    return np.asarray(-target.log_density(points)) - _lowest(plan.target)
+
+
+@cache
+def _lowest(target: str) -> float:
+    """The energy at the lowest mode."""
+    density = TARGETS[target]
+    return float(-density.log_density(density.modes).max())
+
+
+@cache
+def energy_map(target: str) -> Array:
+    """-log of a target's density at the middles of a grid of cells, above its lowest mode.
+
+    Parameters
+    ----------
+    target : str
+        A key of `gbuq_core.sampling.TARGETS`.
+
+    Returns
+    -------
+    ndarray of shape (N_CELLS, N_CELLS)
+        In nats, y first, over the target's extent.
+
+    Examples
+    --------
+    >>> energy = energy_map("gaussians25")
+    >>> energy.shape, round(float(energy.min()), 1)
+    ((120, 120), 0.1)
+    """
+    density = TARGETS[check_choice("target", target, tuple(TARGETS))]
+    left, right, bottom, top = density.extent
+    x = left + (right - left) * (np.arange(N_CELLS) + 0.5) / N_CELLS
+    y = bottom + (top - bottom) * (np.arange(N_CELLS) + 0.5) / N_CELLS
+    cells = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    return (-density.log_density(cells) - _lowest(target)).reshape(N_CELLS, N_CELLS)
+
+
+def describe_cycle(traces: tuple[CycleTrace, ...], step_limit: float) -> str:
+    """What the samplers did during the cycle, in words.
+
+    Parameters
+    ----------
+    traces : tuple of CycleTrace
+        Of the same cycle.
+    step_limit : float
+        The longest step that does not overshoot a mode.
+
+    Examples
+    --------
+    >>> settings = GaussiansSettings(steps=3000)
+    >>> describe_cycle((record_cycle(settings, "sgld", 2),), 0.06)
+    'Cycle 3 of 30, 100 steps. SGLD is in 1 mode.'
+    """
+    if not traces:
+        return "No sampler is chosen."
+    one = traces[0]
+    parts = [f"Cycle {one.cycle + 1} of {one.n_cycles}, {one.n_steps:,} steps."]
+    for trace in traces:
+        n = len(trace.visited)
+        text = f"{SAMPLERS[trace.sampler].label} is in {n} mode{'' if n == 1 else 's'}"
+        long = trace.sizes > step_limit
+        if long.any() and not long.all():
+            left = len(set(trace.modes[long].tolist()) - {-1})
+            text += f", {left} of them while its steps are too long to stay"
+        parts.append(f"{text}.")
+    return " ".join(parts)

@@ -1,0 +1,264 @@
+"""What a browser needs to find neighbours and scales by itself, while a knob or the pointer moves.
+
+Affinity is a count of equal leaves (Brophy and Lowd, IBUG, 2022, algorithm 1), so the leaves of the
+training rows and of all places are enough. The scale of every place for every k of a slider is
+worked out here, with the floor and the calibration that belong to that k; so are those of the
+chosen k for every number of trees that count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gbuq_core.experiments.neighbours.fit import (
+    NeighboursFit,
+    NeighboursSearch,
+    scored_by,
+    setting_of,
+)
+from gbuq_core.experiments.neighbours.plan import (
+    ORDERS,
+    NeighboursSettings,
+    one_thread,
+)
+from gbuq_core.ibug.search import select_trees
+from gbuq_core.metrics.neighbour_tuning import running_std
+
+Codes = npt.NDArray[Any]  # uint8 or uint16
+
+MOST_BYTES = 4_000_000  # of leaves: more would be a long wait on a slow line
+
+
+class LeafTable(NamedTuple):
+    """Where the trees put training rows and places, tree by tree.
+
+    Attributes
+    ----------
+    name : str
+        The same for the same fit.
+    rows : ndarray of shape (n_trees, n_rows), uint8 or uint16
+        Leaf numbers of the model, of the training rows.
+    places : ndarray of shape (n_trees, n_places)
+        Of the grid, or of a table's held-out rows.
+    orders : ndarray of shape (3, n_trees), int32
+        The trees in the order in which they come to count, for "first", "last" and "random".
+    X : ndarray of shape (n_rows, n_features), float32
+    y : ndarray of shape (n_rows,), float32
+        The training rows.
+    loc : ndarray of shape (n_places,), float32
+        Predictions of the places.
+    truth : ndarray of shape (n_places,), float32
+        The true mean there, or the held-out rows' own targets.
+    """
+
+    name: str
+    rows: Codes
+    places: Codes
+    orders: npt.NDArray[np.int32]
+    X: npt.NDArray[np.float32]
+    y: npt.NDArray[np.float32]
+    loc: npt.NDArray[np.float32]
+    truth: npt.NDArray[np.float32]
+
+
+class ScaleTable(NamedTuple):
+    """The scale of every place for every k of a slider.
+
+    A scale is ``gamma * max(std, least) + delta``.
+
+    Attributes
+    ----------
+    name : str
+        The same for the same fit, trees that count and score.
+    std : ndarray of shape (n_distinct, n_places), float32
+        The neighbours' std, for each distinct k.
+    at : ndarray of shape (n_k,), int32
+        Which row of ``std`` belongs to a place of the slider of k.
+    by_k : ndarray of shape (n_k, 2, 4), float32
+        k, least, gamma and delta, without and with calibration.
+    """
+
+    name: str
+    std: npt.NDArray[np.float32]
+    at: npt.NDArray[np.int32]
+    by_k: npt.NDArray[np.float32]
+
+
+class TreeTable(NamedTuple):
+    """k, least scale, gamma and delta of one k, for other numbers of trees that count.
+
+    Attributes
+    ----------
+    name : str
+        The same for the same fit, order of trees, score and k.
+    by_trees : ndarray of shape (n_counts, 2, 4), float32
+        Without and with calibration.
+    """
+
+    name: str
+    by_trees: npt.NDArray[np.float32]
+
+
+def places_of(fit: NeighboursFit) -> npt.NDArray[np.float64]:
+    """The grid of a synthetic set, or a table's held-out rows, (n_places, n_features)."""
+    return fit.data.X_test if fit.data.grid is None else fit.data.grid
+
+
+def leaf_name(fit: NeighboursFit) -> str:
+    """The name of a fit's `LeafTable`, without making it."""
+    return _name("leaves", fit.plan)
+
+
+def scale_name(fit: NeighboursFit, search: NeighboursSearch, settings: NeighboursSettings) -> str:
+    """The name of a `ScaleTable`, without making it."""
+    return _name("scales", fit.plan, search.n_trees, search.order, settings.scoring)
+
+
+def tree_name(fit: NeighboursFit, settings: NeighboursSettings) -> str:
+    """The name of a `TreeTable`, without making it."""
+    return _name("trees", fit.plan, settings.order, settings.scoring, settings.k)
+
+
+def _name(*parts: Any) -> str:
+    return blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+
+
+def is_small(fit: NeighboursFit) -> bool:
+    """Whether a fit's leaves are few enough to be sent to a browser."""
+    n = len(fit.data.y) + len(places_of(fit))
+    return fit.n_trees * n <= MOST_BYTES
+
+
+def leaf_table(fit: NeighboursFit) -> LeafTable:
+    """The leaves of the training rows and of all places.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.neighbours.fit import fit_neighbours
+    >>> from gbuq_core.experiments.neighbours.plan import plan_neighbours
+    >>> fit = fit_neighbours(plan_neighbours(NeighboursSettings(rows=200, trees=20)))
+    >>> table = leaf_table(fit)
+    >>> table.rows.shape, table.places.shape, table.rows.dtype
+    ((20, 200), (20, 321), dtype('uint8'))
+    """
+    data, places = fit.data, places_of(fit)
+    with one_thread(fit.plan.library):
+        rows, others = (fit.source.leaf_matrix(X) for X in (data.X, places))
+        loc = fit.source.predict(places)
+    kind = np.uint8 if max(rows.max(), others.max()) < 256 else np.uint16
+    every = np.arange(fit.n_trees)
+    orders = [
+        every if (chosen := _order(fit, order)) is None else np.append(chosen, _rest(chosen, every))
+        for order in ORDERS
+    ]
+    truth = data.y_test if data.grid is None or data.true_mean is None else data.true_mean
+    return LeafTable(
+        leaf_name(fit),
+        np.ascontiguousarray(rows.T, dtype=kind),
+        np.ascontiguousarray(others.T, dtype=kind),
+        np.array(orders, dtype=np.int32),
+        data.X.astype(np.float32),
+        data.y.astype(np.float32),
+        np.asarray(loc, np.float32),
+        np.asarray(truth, np.float32),
+    )
+
+
+def _order(fit: NeighboursFit, order: str) -> npt.NDArray[np.intp] | None:
+    """All trees but one, in the order in which they come to count; None for a single tree."""
+    return select_trees(fit.n_trees, max(1, fit.n_trees - 1), order, fit.model.seed_)
+
+
+def _rest(chosen: npt.NDArray[np.intp], every: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    return np.setdiff1d(every, chosen)
+
+
+def leaves_at(fit: NeighboursFit, x: npt.NDArray[np.float64]) -> list[int]:
+    """The leaves of one place, tree by tree, as `leaf_table` has them."""
+    with one_thread(fit.plan.library):
+        found: list[int] = fit.source.leaf_matrix(np.asarray(x, np.float64)[None, :])[0].tolist()
+    return found
+
+
+def scale_table(
+    fit: NeighboursFit,
+    search: NeighboursSearch,
+    settings: NeighboursSettings,
+    ks: Sequence[int | None],
+) -> ScaleTable:
+    """Scales for every k of a slider, with the trees of the search.
+
+    Parameters
+    ----------
+    fit, search, settings
+    ks : sequence of int or None
+        None tunes k; all are brought into range.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.neighbours.fit import (
+    ...     fit_neighbours, search_neighbours, view_neighbours
+    ... )
+    >>> from gbuq_core.experiments.neighbours.plan import plan_neighbours
+    >>> settings = NeighboursSettings(rows=200, trees=20, k=7)
+    >>> fit = fit_neighbours(plan_neighbours(settings))
+    >>> search = search_neighbours(fit, settings)
+    >>> table = scale_table(fit, search, settings, (None, 3, 7))
+    >>> k, least, gamma, delta = table.by_k[2, 1]
+    >>> scale = gamma * np.maximum(table.std[table.at[2]], least) + delta
+    >>> view = view_neighbours(fit, search, settings)
+    >>> bool(np.allclose(scale, view.grid_scale, rtol=1e-6))
+    True
+    """
+    trees: dict[str, Any] = {"n_trees_sampled": search.n_trees, "tree_order": search.order}
+    inside = [None if k is None else min(max(k, 2), fit.most_k) for k in ks]
+    by_k = np.array([_both(fit, search, replace(settings, k=k)) for k in inside])
+    used = by_k[:, 0, 0].astype(np.int64)
+    distinct, at = np.unique(used, return_inverse=True)
+    with one_thread(fit.plan.library):
+        near = fit.model.find_neighborhood(places_of(fit), int(distinct[-1]), **trees)
+    std = running_std(near.targets, distinct.tolist())
+    return ScaleTable(
+        scale_name(fit, search, settings),
+        np.ascontiguousarray(std.T, dtype=np.float32),
+        at.astype(np.int32),
+        by_k.astype(np.float32),
+    )
+
+
+def tree_table(
+    fit: NeighboursFit, settings: NeighboursSettings, counts: Sequence[int | None]
+) -> TreeTable:
+    """What turns the std of the settings' k into a scale, for each number of trees that count.
+
+    Parameters
+    ----------
+    fit, settings
+    counts : sequence of int or None
+        None: all.
+    """
+    k = None if settings.k is None else min(max(settings.k, 2), fit.most_k)
+    model, by_trees = scored_by(fit, settings), []
+    for count in counts:
+        n_trees = fit.n_trees if count is None else min(max(count, 1), fit.n_trees)
+        order = "first" if n_trees == fit.n_trees else settings.order
+        some: dict[str, Any] = {"n_trees_sampled": n_trees, "tree_order": order}
+        tuned = "tune" if k is None else k
+        by_trees.append([model.setting_for(tuned, is_on, **some) for is_on in (False, True)])
+    return TreeTable(tree_name(fit, settings), np.array(by_trees, dtype=np.float32))
+
+
+def _both(
+    fit: NeighboursFit, search: NeighboursSearch, settings: NeighboursSettings
+) -> list[tuple[float, ...]]:
+    """K, least scale, gamma and delta without calibration, and with it."""
+    return [
+        tuple(setting_of(fit, search, replace(settings, calibrate=is_on)))
+        for is_on in (False, True)
+    ]

@@ -1,0 +1,127 @@
+"""What ensembles are said to tell apart, compared with the wave's numbers.
+
+Malinin, Prokhorenkova and Ustimenko, "Uncertainty in gradient boosting via ensembles", section 2:
+knowledge uncertainty is due to a lack of rows, data uncertainty to noise.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gbuq_core.experiments.claims import Claim, Threshold, judged, times_text
+from gbuq_core.experiments.seeds import SeedStudy
+from gbuq_core.experiments.wave.fit import (
+    NOMINAL_COVERAGE,
+    RegionScores,
+    WaveConfig,
+    WaveRun,
+    run_wave,
+)
+from gbuq_core.presentation import short
+
+# What counts as agreeing; the paper uses words, the numbers are ours.
+LARGER, HARDLY_LARGER = 1.5, 1.1  # times as much knowledge uncertainty as where rows are plentiful
+CAPTURED, NEARLY_CAPTURED = 0.1, 0.2  # of the true noise
+TRUE, NEARLY_TRUE = 0.02, 0.05  # of the share inside the outer edge
+
+_LARGER = Threshold("ratio of the two", LARGER, HARDLY_LARGER)
+_CAPTURED = Threshold("error of the std", CAPTURED, NEARLY_CAPTURED, unit=" %", times=100.0)
+_TRUE = Threshold("difference", TRUE, NEARLY_TRUE, unit=" points", times=100.0, decimals=1)
+
+
+def check_claims(run: WaveRun) -> tuple[Claim, ...]:
+    """Compare what is said of knowledge and data uncertainty with a run.
+
+    Examples
+    --------
+    >>> claims = check_claims(run_wave(WaveConfig(n_rows=100)))
+    >>> claims[1].answer
+    'KU is larger beyond the rows: no, 0.5 times'
+    """
+    plenty, rare, beyond, coverage = run.scores
+    off = abs(plenty.data / plenty.true_noise - 1.0)
+    return (
+        _claim_of_knowledge(
+            "Knowledge uncertainty is larger where rows are rare.",
+            "rare", rare, plenty, "KU is larger where rows are rare",
+        ),
+        _claim_of_knowledge(
+            "Knowledge uncertainty is larger where there are no rows.",
+            "none", beyond, plenty, "KU is larger beyond the rows",
+        ),
+        judged(
+            "Data uncertainty is the noise.",
+            f"where rows are plentiful its std is {short(plenty.data)}, and that of the true noise "
+            f"{short(plenty.true_noise)}. Where rows are rare they are {short(rare.data)} and "
+            f"{short(rare.true_noise)}.",
+            off,
+            _CAPTURED,
+            key="noise",
+            chip="DU repeats the noise",
+            name="off by",
+        ),
+        judged(
+            f"The outer edge holds {100 * NOMINAL_COVERAGE:.1f} % of new values where there are "
+            "rows.",
+            f"it holds {100 * coverage:.1f} %.",
+            abs(coverage - NOMINAL_COVERAGE),
+            _TRUE,
+            key="inside",
+            name="off by",
+        ),
+    )  # fmt: skip
+
+
+def _claim_of_knowledge(
+    paper: str, key: str, here: RegionScores, plenty: RegionScores, chip: str
+) -> Claim:
+    ratio = here.knowledge / plenty.knowledge
+    claim = judged(
+        paper,
+        f"its std is {short(here.knowledge)} there, and {short(plenty.knowledge)} where rows are "
+        f"plentiful. The prediction is off by {short(here.error)} there, and by "
+        f"{short(plenty.error)} where rows are plentiful.",
+        ratio,
+        _LARGER,
+        key=key,
+        chip=chip,
+    )
+    return claim._replace(value=times_text(ratio))
+
+
+class _Seeded(NamedTuple):
+    """What the seeds run: a wave's rows, its seed, and where rows are rare."""
+
+    n_rows: int
+    seed: int
+    rare_from: float
+    rare_width: float
+
+
+def wave_seeds(config: WaveConfig) -> _Seeded:
+    """The settings of `STUDY` for a wave.
+
+    >>> wave_seeds(WaveConfig(n_rows=100)).n_rows
+    100
+    """
+    return _Seeded(config.n_rows, config.random_state, config.rare_from, config.rare_width)
+
+
+def _run(one: _Seeded) -> WaveRun:
+    config = WaveConfig(
+        one.n_rows,
+        random_state=one.seed,
+        rare_from=one.rare_from,
+        rare_width=one.rare_width,
+    )
+    return run_wave(config)
+
+
+STUDY = SeedStudy(
+    name="wave",
+    fit=_run,
+    claims=check_claims,
+    estimate=lambda one: 0.15 + 1e-5 * one.n_rows,
+    quicker=lambda one, share: one,  # the largest takes seconds
+    names={},
+)
