@@ -10,7 +10,10 @@
     url_state      keeps address bar, sidebar and session the same
     address        sets several knobs at once, as one step of the browser's Back
     back_steps     lets Back lead to the page before as it was left
+    present        the picture alone in larger type, and the page's story step by step
     jobs_glue      asks for fits, shows their progress, stops those nobody waits for
+    limiting       reads what a session may use on a server for others
+    journal        the server's log: fits and errors, and nothing of a table
     leaving        lets go of a session's memory after its tab has been closed
     live_sliders   refits the picture while a slider is dragged
     kept           keeps what was worked out from a fit while it is shown
@@ -22,6 +25,7 @@
     surface        one map as a surface that can be turned
     side_by_side   fits several methods side by side
     claims         a paper's statements with their verdicts
+    lesson_link    leads from a page to its lesson
     departures     where the program departs from a paper
     export         the row under a picture: code, link, downloads
 """

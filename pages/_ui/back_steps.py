@@ -6,6 +6,8 @@ step of its own: Back would lead to the old page without them, and the experimen
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 _SCRIPT = """
@@ -31,6 +33,22 @@ export default function() {
 }
 """
 _KEEPER = st.components.v2.component("gbuq_leaving", html="<span></span>", js=_SCRIPT)
+# Streamlit makes a new step of what its server tells it, and Back would lead to the address before.
+_WRITER = st.components.v2.component(
+    "gbuq_address",
+    html="<span></span>",
+    js="""
+export default function({ data, parentElement }) {
+  const { query, names } = data;
+  if (parentElement.gbuqWritten === query) return;
+  parentElement.gbuqWritten = query;
+  const now = new URLSearchParams(location.search);
+  if (!query || names.some((name) => now.has(name))) return;
+  const whole = [location.search.slice(1), query].filter(Boolean).join('&');
+  history.replaceState(history.state, '', `${location.pathname}?${whole}${location.hash}`);
+}
+""",
+)
 
 
 def keep_steps_back() -> None:
@@ -39,3 +57,15 @@ def keep_steps_back() -> None:
         return  # no browser, and no history
     with st.container(key="steps-back"):
         _KEEPER(key="_steps_back")
+
+
+def complete_address(query: str, names: Sequence[str], key: str = "address-written") -> None:
+    """Add a query to an address that has none of these parameters, without a step of its own.
+
+    Call it in every run of a page that may need it, with an empty query in the others, so that
+    what follows keeps its place. Each caller of a page has a key of its own.
+    """
+    if st.context.url is None:
+        return  # no browser, and no address
+    with st.container(key=key):
+        _WRITER(data={"query": query, "names": list(names)}, key=f"_{key}")

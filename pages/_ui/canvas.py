@@ -58,6 +58,7 @@ def canvas(
     select: Selectable | Sequence[Selectable] | None = None,
     on_select: Callable[[CanvasEvent], None] | None = None,
     on_turn: Callable[[dict[str, Any]], None] | None = None,
+    grips: bool = False,
 ) -> CanvasEvent:
     """Draw a sheet; its frames, hover and zoom live in the browser and survive new data.
 
@@ -76,6 +77,9 @@ def canvas(
     on_turn : callable, optional
         Called before the page runs with the value of each knob in the picture's bar, when the
         reader lets one go.
+    grips : bool
+        Whether the sheet's one marker and its one line can be dragged. Where they are let go is
+        told as a click and as a drawn line.
 
     Returns
     -------
@@ -107,7 +111,7 @@ def canvas(
 
     result = _MOUNT(
         key=key,
-        data=encode_sheet(sheet, select="cells" in kinds, ray="ray" in kinds),
+        data=encode_sheet(sheet, select="cells" in kinds, ray="ray" in kinds, grips=grips),
         on_cells_change=answer,
     )
     return read_event(result.get("cells"), shape)

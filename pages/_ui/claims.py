@@ -7,8 +7,9 @@ when the page has been still for a moment. Nothing else waits for this. A server
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from functools import partial
 from html import escape
 from typing import Any
@@ -35,8 +36,9 @@ from pages._ui.jobs_glue import (
 )
 
 _STILL_SECONDS = 2.0  # a page is left alone for so long before its seeds run
-_DRAWN = "_seeds_drawn"  # session key: the page was drawn, and left alone since then if it is gone
-_ASKED = "_seeds_asked"  # session key: what a reader asked for
+# Session keys, with the place: it was drawn, and left alone since then if it is gone; what a reader
+# asked for; the settings that are to be run as they are.
+_DRAWN, _ASKED, _WHOLE = "_seeds_drawn", "_seeds_asked", "_seeds_whole"
 _STARTS = os.environ.get("GBUQ_SEEDS") != "asked"  # by themselves
 _MARKS = {"holds": "\u25cf", "partly": "\u25d0", "does not hold": "\u25cb"}
 _MARKS["more than claimed"] = "\u25b2"
@@ -66,6 +68,8 @@ def draw_claims(
     study: SeedStudy | None = None,
     settings: Any = None,
     columns: int = 2,
+    outcomes: Sequence[SeedOutcome] = (),
+    place: str = "",
 ) -> None:
     """The statements side by side, read down and then right; one below the other on a phone.
 
@@ -75,24 +79,36 @@ def draw_claims(
     study, settings : SeedStudy and its settings
         What is run over seeds. None while the claims are not those of today's settings.
     columns : int
+    outcomes : sequence of SeedOutcome
+        Of a page that runs its seeds itself.
+    place : str
+        Tells the places of a page apart that have seeds of their own.
     """
-    counts: Mapping[str, SeedCount] = {}
+    counts = {count.key: count for count in count_verdicts(outcomes)}
+    if outcomes:
+        st.caption(_legend(outcomes[0].seed, outcomes[-1].seed))
     quicker = False
     if study is not None and claims:
+        whole = study.plan(settings, most_seconds=math.inf)
         plan = study.plan(settings)
-        answer = _over_seeds(study, plan)
+        if st.session_state.get(_WHOLE + place) == whole.settings:
+            plan = whole
+        answer = _over_seeds(study, plan, place)
         if answer.result is not None and answer.fresh:
             counts = {count.key: count for count in count_verdicts(answer.result)}
             quicker = bool(plan.quicker)
+        if plan.quicker:
+            st.button(
+                f"Run 10 seeds with these settings, about {seconds_text(whole.seconds)}",
+                key="_seeds_whole" + place,
+                on_click=_ask_whole,
+                args=(place, whole),
+                help="Quicker settings can give another verdict. These run in the background.",
+            )
     places = st.columns(columns, gap="large") if columns > 1 else [st.container()]
     for i, claim in enumerate(claims):
         with places[columns * i // len(claims)]:
             _draw_claim(claim, counts.get(claim.key), quicker)
-
-
-def draw_claim(claim: Claim) -> None:
-    """One statement by itself."""
-    _draw_claim(claim, None, False)
 
 
 def _draw_claim(claim: Claim, count: SeedCount | None, quicker: bool) -> None:
@@ -148,17 +164,17 @@ def _compute(study: SeedStudy, plan: SeedPlan, job: Job) -> tuple[SeedOutcome, .
     return study.run(plan, tell)
 
 
-def _over_seeds(study: SeedStudy, plan: SeedPlan) -> Answer:
+def _over_seeds(study: SeedStudy, plan: SeedPlan, place: str) -> Answer:
     """What there is of the seeds, and a line on it."""
     request = Request(
-        BACKGROUND,
-        ("seeds", plan.name, plan.settings, plan.seeds),
+        BACKGROUND + place,
+        seeds_key(plan),
         partial(_compute, study, plan),
         f"{len(plan.seeds)} seeds",
         plan.seconds,
     )
     answer = ask_in_background(request, start=False)
-    asked = _STARTS or st.session_state.get(_ASKED) == request.key
+    asked = _STARTS or st.session_state.get(_ASKED + place) == request.key
     how = ""
     if plan.quicker:
         how = (
@@ -166,31 +182,47 @@ def _over_seeds(study: SeedStudy, plan: SeedPlan) -> Answer:
             f"{seconds_text(plan.seconds)}: {', '.join(plan.quicker)}."
         )
     if answer.state == "done" and answer.fresh:
-        first, last = plan.seeds[0], plan.seeds[-1]
-        st.caption(f"Each dot is one seed, {first} to {last}: {_LEGEND}.{how}")
+        st.caption(f"{_legend(plan.seeds[0], plan.seeds[-1])}{how}")
     elif answer.state == "cancelled":
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption("The seeds were stopped.", width="content")
-            st.button("Run 10 seeds", key="_seeds_again", on_click=start_again, args=(BACKGROUND,))
+            key = "_seeds_again" + place
+            st.button("Run 10 seeds", key=key, on_click=start_again, args=(request.slot,))
     elif not asked:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"This server waits until it is asked.{how}", width="content")
-            st.button("Run 10 seeds", key="_seeds_ask", on_click=_ask, args=(request.key,))
+            key = "_seeds_ask" + place
+            st.button("Run 10 seeds", key=key, on_click=_ask, args=(place, request.key))
     else:
-        st.session_state[_DRAWN] = True
-        _watch(request, how)
+        st.session_state[_DRAWN + place] = True
+        _watch(request, how, place)
     return answer
 
 
-def _ask(key: Hashable) -> None:
-    st.session_state[_ASKED] = key
+def _ask_whole(place: str, plan: SeedPlan) -> None:
+    """Run the seeds with the settings themselves, however long they take."""
+    st.session_state[_WHOLE + place] = plan.settings
+    _ask(place, seeds_key(plan))
+
+
+def seeds_key(plan: SeedPlan) -> Hashable:
+    """The key of a plan's outcomes."""
+    return "seeds", plan.name, plan.settings, plan.seeds
+
+
+def _legend(first: int, last: int) -> str:
+    return f"Each dot is one seed, {first} to {last}: {_LEGEND}."
+
+
+def _ask(place: str, key: Hashable) -> None:
+    st.session_state[_ASKED + place] = key
 
 
 @st.fragment(run_every=_STILL_SECONDS)
-def _watch(request: Request, how: str) -> None:
+def _watch(request: Request, how: str, place: str) -> None:
     """Start the seeds when the page has been still, and redraw the page when they are done."""
     label = request.label
-    begun = not st.session_state.pop(_DRAWN, False)
+    begun = not st.session_state.pop(_DRAWN + place, False)
     answer = ask_in_background(request, start=begun)
     if begun and answer.state in ("done", "cancelled"):
         st.rerun()
@@ -207,4 +239,5 @@ def _watch(request: Request, how: str) -> None:
             f"done.{how}",
             width="content",
         )
-        st.button("Stop", key="_seeds_stop", on_click=stop_in_background, args=(request.key,))
+        args = request.slot, request.key
+        st.button("Stop", key="_seeds_stop" + place, on_click=stop_in_background, args=args)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Sequence
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -15,6 +16,16 @@ from gbuq_core.figures.handles import LiveKnob, read_live_knobs
 _MOUNT = st.components.v2.component(
     "gbuq_curves", css=curves_styles(), js=curves_source(), isolate_styles=True
 )
+
+
+@cache
+def _mount_of(scripts: tuple[Path, ...]) -> Callable[..., Any]:
+    """The component of figures that bring these scripts along."""
+    if not scripts:
+        return _MOUNT
+    name = f"gbuq_curves_{scripts[-1].stem}"
+    css, js = curves_styles(scripts), curves_source(scripts)
+    return st.components.v2.component(name, css=css, js=js, isolate_styles=True)
 
 
 class Turned(NamedTuple):
@@ -28,6 +39,31 @@ class Turned(NamedTuple):
 Placed = tuple[tuple[float, float], ...]  # the points after a click
 
 
+Ends = tuple[int, int]  # the positions among a figure's x at which a stretch begins and ends
+
+
+class Stretch(NamedTuple):
+    """A stretch of the x axis that is dragged by a bar above it, or by an end of that bar.
+
+    Attributes
+    ----------
+    width : float
+    narrow, wide : float
+        What its width may be.
+    low, high : float
+        It lies between these.
+    label : str
+        Below the bar.
+    """
+
+    width: float
+    narrow: float
+    wide: float
+    low: float
+    high: float
+    label: str
+
+
 class Carry(NamedTuple):
     """What the reader drags in a figure: the place that is looked at, or a point of their own.
 
@@ -39,11 +75,15 @@ class Carry(NamedTuple):
         Whether its picture is still on its way.
     heard : callable
         Called before the page runs, while something is dragged, with the number of the message
-        and the position of the x, or all points.
+        and the position of the x, or both ends of a stretch, or all points.
     x : float or None
         The place that can be dragged; None where points are.
     hint : str
         Said after the figure's own.
+    local : bool
+        Whether the picture follows by itself: then nothing is heard before it is let go.
+    stretch : Stretch, optional
+        What begins at ``x``; without it ``x`` itself is dragged. A click does not move it.
     """
 
     seq: int
@@ -51,11 +91,15 @@ class Carry(NamedTuple):
     heard: Callable[[int, Any], None]
     x: float | None = None
     hint: str = ""
+    local: bool = False
+    stretch: Stretch | None = None
 
     @property
     def spec(self) -> dict[str, Any]:
         """As carrying.js reads it."""
-        return {"seq": self.seq, "waits": self.waits, "x": self.x}
+        stretch = None if self.stretch is None else self.stretch._asdict()
+        own = {"x": self.x, "local": self.local, "stretch": stretch}
+        return {"seq": self.seq, "waits": self.waits, **own}
 
 
 def show_curves(
@@ -64,6 +108,7 @@ def show_curves(
     on_pick: Callable[[int], None] | None = None,
     on_place: Callable[[Placed], None] | None = None,
     on_turn: Callable[[Turned], None] | None = None,
+    on_stretch: Callable[[Ends], None] | None = None,
     carry: Carry | None = None,
 ) -> None:
     """Draw a figure. Where a knob of its bar is let go, the page takes its value over.
@@ -81,9 +126,12 @@ def show_curves(
         are placed: clicks may come faster than the page runs, and the last one counts.
     on_turn : callable, optional
         Called before the page runs when the reader lets go of a slider in the figure.
+    on_stretch : callable, optional
+        Called before the page runs when the reader lets go of the stretch of ``carry``.
     carry : Carry, optional
-        What can be dragged in a figure with ``on_pick`` or ``on_place``.
+        What can be dragged in a figure with ``on_pick``, ``on_place`` or ``on_stretch``.
     """
+    mount = _mount_of(figure.scripts)
     more: dict[str, Any] = {}
     if carry is not None:
         more = {"carry": carry.spec, "hint": f"{figure.spec['hint']}{carry.hint}"}
@@ -95,12 +143,14 @@ def show_curves(
         read, tell = partial(read_turn, trees=trees), on_turn
     elif on_place is not None:
         read, tell = read_place, on_place
+    elif on_stretch is not None:
+        read, tell = partial(read_stretch, count=len(figure.spec["read"]["x"])), on_stretch
     elif on_pick is not None:
         spots = figure.spec["read"]
         names = frozenset(spots.get("names", range(len(spots["x"]))))
         read, tell = partial(read_pick, names=names), on_pick
     if tell is None and not figure.knobs:
-        _MOUNT(key=key, data=data)
+        mount(key=key, data=data)
         return
 
     def told() -> None:
@@ -113,7 +163,7 @@ def show_curves(
             if found is not None and tell is not None:
                 tell(found)
 
-    _MOUNT(key=key, data=data, on_pick_change=told)
+    mount(key=key, data=data, on_pick_change=told)
 
 
 def _nothing(message: Any) -> None:
@@ -141,6 +191,18 @@ def read_pick(message: Any, names: Container[int]) -> int | None:
     if isinstance(message, bool) or not isinstance(message, int | float):
         return None
     return int(message) if message in names else None
+
+
+def read_stretch(message: Any, count: int) -> Ends | None:
+    """The ends of a stretch that a browser sent, or None: the browser is the user's.
+
+    >>> read_stretch([3, 8.0], 10), read_stretch([8, 3], 10), read_stretch([3, 10], 10)
+    ((3, 8), None, None)
+    """
+    if not isinstance(message, list) or len(message) != 2:
+        return None
+    first, last = (read_pick(end, range(count)) for end in message)
+    return None if first is None or last is None or first >= last else (first, last)
 
 
 def read_turn(message: Any, trees: frozenset[int]) -> Turned | None:

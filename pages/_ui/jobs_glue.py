@@ -28,22 +28,25 @@ A page asks for several results at once (methods side by side) and draws what it
   ones a fragment polls and reruns the page when one of them ends.
 - A new request in a slot stops the old one of this session, unless another session wants it too;
   so do Cancel, another page and a closed tab.
+- Where a server limits what a session may take (`gbuq_core.session_limits`), fits that are too many
+  at once wait, and what is refused is told in ``answer.error``; the last good picture stays.
 - A request that ``waits`` starts nothing: a page gives it until the reader has pressed a button.
 """
 
 from __future__ import annotations
 
-import logging
 import time
 import uuid
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from gbuq_core.errors import GbuqError
+from gbuq_core.errors import GbuqError, LimitReached
 from gbuq_core.jobs import RUNNER, Job
-from gbuq_core.presentation import seconds_text
+from gbuq_core.presentation import counted, seconds_text
+from pages._ui.journal import Work, note_work
 from pages._ui.kept import forget_kept
 from pages._ui.leaving import session_ended
 from pages._ui.warmup import is_warm
@@ -52,12 +55,11 @@ WAIT_SECONDS = 0.12  # a rerun may take this long before progress is shown
 POLL_SECONDS = 0.2
 _SLICE_SECONDS = 0.05  # after so long a wait a newer run of the page is looked for
 
-BACKGROUND = "background"  # the slot of what a page asks for without waiting
+BACKGROUND = "background"  # slots of what a page asks for without waiting begin with this
 
 # Session keys, declared once.
 _LAST, _CANCELLED, _PAGE = "_jobs_last", "_jobs_cancelled", "_jobs_page"
-
-_LOG = logging.getLogger(__name__)
+_BEHIND = "_jobs_behind"  # the slots that the page asked for without waiting
 
 
 class Request(NamedTuple):
@@ -79,6 +81,10 @@ class Request(NamedTuple):
         How many units of progress the fit ticks.
     waits : bool
         Whether the reader has to start it first. A result that the session holds is shown anyway.
+    method : str
+        What the server's log calls it, in words of ours; empty: the label.
+    rows, columns : int or None
+        Of the table that is fitted, for the log; None: the log looks for ``rows`` in the key.
     """
 
     slot: str
@@ -88,6 +94,9 @@ class Request(NamedTuple):
     estimate_seconds: float | None = None
     total: float = 1.0
     waits: bool = False
+    method: str = ""
+    rows: int | None = None
+    columns: int | None = None
 
 
 class Answer(NamedTuple):
@@ -126,9 +135,12 @@ def ask(
     already, as the last good result of a slot, is never computed again.
     """
     user = session_user()
-    RUNNER.keep(user, [*(request.slot for request in requests), *others, BACKGROUND])
+    RUNNER.keep(
+        user, [*(request.slot for request in requests), *others, *st.session_state.get(_BEHIND, ())]
+    )
     cancelled = st.session_state.setdefault(_CANCELLED, {})
     jobs: list[Job | None] = []
+    refused: dict[str, str] = {}
     for request in requests:
         slot, key = request.slot, request.key
         if slot in cancelled and cancelled[slot] == key:
@@ -143,13 +155,37 @@ def ask(
             RUNNER.release(user, [slot])
             jobs.append(None)
             continue
-        jobs.append(RUNNER.want(user, key, request.compute, request.total, slot=slot))
+        try:
+            jobs.append(_want(request))
+        except LimitReached as error:
+            refused[slot] = str(error)
+            jobs.append(None)
 
     deadline = time.monotonic() + wait
     for job in jobs:
         if job is not None:
             _wait_for(job, deadline)
-    return [_answer(request, job) for request, job in zip(requests, jobs, strict=True)]
+    return [
+        _answer(request, job, refused.get(request.slot, ""))
+        for request, job in zip(requests, jobs, strict=True)
+    ]
+
+
+def _want(request: Request, background: bool = False) -> Job:
+    """The job of a request; the first one who asks for it has its end noted in the log."""
+    page, slot = st.session_state.get(_PAGE, ""), request.slot
+    work = Work(
+        page, slot, request.method or request.label, request.rows, request.columns, request.key
+    )
+    return RUNNER.want(
+        session_user(),
+        request.key,
+        request.compute,
+        request.total,
+        slot=slot,
+        background=background,
+        when_ended=partial(note_work, work),
+    )
 
 
 def _wait_for(job: Job, deadline: float) -> None:
@@ -165,12 +201,13 @@ def ask_in_background(request: Request, start: bool = True) -> Answer:
     Parameters
     ----------
     request : Request
-        Of the slot `BACKGROUND`. It is computed while nothing else is, one at a time.
+        Its slot begins with `BACKGROUND`. It is computed while nothing else is, one at a time.
     start : bool
         Whether to ask for it; otherwise only what this session holds is returned, and the state is
         "waiting" where it holds nothing.
     """
     slot, key = request.slot, request.key
+    st.session_state.setdefault(_BEHIND, set()).add(slot)
     cancelled = st.session_state.setdefault(_CANCELLED, {})
     if slot in cancelled and cancelled[slot] == key:
         return _answer(request, None)
@@ -179,20 +216,24 @@ def ask_in_background(request: Request, start: bool = True) -> Answer:
         return _answer(request, None)
     if not start:
         return _answer(request, None)._replace(state="waiting")
-    job = RUNNER.want(
-        session_user(), key, request.compute, request.total, slot=slot, background=True
-    )
+    try:
+        job = _want(request, background=True)
+    except LimitReached as error:
+        return _answer(request, None, str(error))
     job.wait(WAIT_SECONDS)
     return _answer(request, job)
 
 
-def stop_in_background(key: Hashable) -> None:
+def stop_in_background(slot: str, key: Hashable) -> None:
     """Stop what runs in the background for this page: a button's callback."""
-    _cancel([(BACKGROUND, key)])
+    _cancel([(slot, key)])
 
 
-def show_progress(answers: Sequence[Answer]) -> None:
-    """Show progress and Cancel while something runs; offer to start again what was cancelled."""
+def show_progress(answers: Sequence[Answer], place: str = "") -> None:
+    """Show progress and Cancel while something runs; offer to start again what was cancelled.
+
+    A page that calls it at two places names the second one, since both may show something at once.
+    """
     running = [answer for answer in answers if answer.state == "running"]
     if running:
         if not is_warm():
@@ -200,14 +241,15 @@ def show_progress(answers: Sequence[Answer]) -> None:
                 "The server has just started and is preparing its kernels. The first fit waits for "
                 "this: a few seconds, or half a minute the first time on a machine."
             )
-        _poll(running)
+        _poll(running, place)
     cancelled = [answer for answer in answers if answer.state == "cancelled"]
     if cancelled:
         kept = any(answer.result is not None for answer in cancelled)
-        with st.container(horizontal=True, vertical_alignment="center", key="jobs-cancelled"):
+        key = f"jobs-cancelled{place}"
+        with st.container(horizontal=True, vertical_alignment="center", key=key):
             more = " The picture still shows the previous settings." if kept else ""
             st.text(f"Cancelled.{more}")
-            if st.button("Start again", key="_jobs_again", on_click=start_again):
+            if st.button("Start again", key=f"_jobs_again{place}", on_click=start_again):
                 st.rerun()  # in a fragment, whose page asks for jobs: else it is running by now
 
 
@@ -231,11 +273,12 @@ def leave_other_pages(page: str) -> None:
     RUNNER.release(session_user())
     st.session_state.pop(_LAST, None)
     st.session_state.pop(_CANCELLED, None)
+    st.session_state.pop(_BEHIND, None)
     forget_kept()
 
 
 def _drop_user(user: str) -> None:
-    RUNNER.release(user)
+    RUNNER.forget_user(user)
     session_ended()
 
 
@@ -251,7 +294,7 @@ def _held(request: Request) -> _Good | None:
     return good if good is not None and good.key == request.key else None
 
 
-def _answer(request: Request, job: Job | None) -> Answer:
+def _answer(request: Request, job: Job | None, refused: str = "") -> Answer:
     last: dict[str, _Good] = st.session_state.setdefault(_LAST, {})
     if job is None:
         state = "waiting" if request.waits else "cancelled"
@@ -259,7 +302,9 @@ def _answer(request: Request, job: Job | None) -> Answer:
     else:
         state = job.state
     state = "running" if state == "queued" else state
-    error = ""
+    error = refused
+    if refused:
+        state = "failed"
     if job is not None and state == "done":
         last[request.slot] = _Good(request.key, job.result(), job.seconds)
     elif job is not None and state == "failed":
@@ -278,16 +323,18 @@ def _answer(request: Request, job: Job | None) -> Answer:
 
 
 def _sentence(job: Job) -> str:
-    """One sentence about a failed fit; what is not ours goes to the log in full."""
+    """One sentence about a failed fit; the log says where what is not ours went wrong."""
     error = job.error
     if isinstance(error, GbuqError):
         return str(error)
-    _LOG.error("A fit failed", exc_info=error)
-    return f"The fit failed ({type(error).__name__}); the server's log has the details."
+    return (
+        f"The fit failed ({type(error).__name__}). The server's log tells where, under the "
+        f"reference {job.reference}."
+    )
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _poll(running: Sequence[Answer]) -> None:
+def _poll(running: Sequence[Answer], place: str = "") -> None:
     """Progress bars and Cancel; reruns the page when one of the jobs ends."""
     for answer in running:
         job = answer.job
@@ -295,7 +342,7 @@ def _poll(running: Sequence[Answer]) -> None:
             st.progress(min(max(job.fraction, 0.0), 1.0), text=_progress_text(answer, job))
     # Streamlit keeps the arguments as long as the session: no results among them.
     wanted = [(answer.slot, answer.request.key) for answer in running]
-    st.button("Cancel", key="_jobs_cancel", on_click=_cancel, args=(wanted,))
+    st.button("Cancel", key=f"_jobs_cancel{place}", on_click=_cancel, args=(wanted,))
     if any(
         answer.job is None or answer.job.state not in ("queued", "running") for answer in running
     ):
@@ -304,6 +351,9 @@ def _poll(running: Sequence[Answer]) -> None:
 
 def _progress_text(answer: Answer, job: Job) -> str:
     label = answer.request.label
+    if job.held_back and RUNNER.limits.fits_at_once is not None:
+        most = counted(RUNNER.limits.fits_at_once, "fit")
+        return f"{label}: waiting, because this server runs {most} of a visitor at once"
     if job.state == "queued":
         return f"{label}: waiting for another fit"
     remaining = _remaining_seconds(answer, job)

@@ -59,6 +59,8 @@ def read_knob(knob: Knob, texts: Sequence[str]) -> Reading:
     except ValueError:
         value = None
     if value is None or problem_with(knob, value):
+        if knob.check is not None and isinstance(value, str) and knob.check(value):
+            return Reading(None, knob.check(value))
         said = ", ".join(quoted(text) for text in texts)
         return Reading(None, f"{knob.key} must be {describe_range(knob)}, but the link says {said}")
     return Reading(value, "")

@@ -8,15 +8,61 @@ from typing import Any
 
 import streamlit as st
 
-from gbuq_core.figures.canvas.live import Live, encode_members, members_digest
+from gbuq_core.figures.canvas.live import (
+    FRAME_SCALES,
+    MAP,
+    Live,
+    encode_members,
+    members_digest,
+)
 from gbuq_core.figures.canvas.renderer import members_source
 from gbuq_core.figures.handles import LiveKnob, live_knob
+from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.knobs import Knob, choice_text
 from pages._ui.controls import is_shown
 from pages._ui.kept import kept
 from pages._ui.url_state import PageState
 
+COLOURS = Knob(
+    "colours", "Colours span", "choice", FRAME_SCALES[0], choices=FRAME_SCALES, group="picture",
+    help="All frames: a colour means the same value in the whole run. This frame: each frame uses "
+    "all colours.",
+)  # fmt: skip
+FOCUS = Knob(
+    "focus", "Only where rows are", "switch", False, group="picture",
+    help="Shows the part of the maps that holds the training rows.",
+)  # fmt: skip
+
 _MEMBERS = st.components.v2.component("gbuq_members", js=members_source(), isolate_styles=True)
+
+
+_FIRST = "automatic"
+
+
+def map_knob(names: Iterable[str]) -> Knob:
+    """Which map stands beside the truth, where there is no room for all: one of these names.
+
+    >>> map_knob(["SGLB: data"]).choices
+    ('automatic', 'SGLB: data')
+    """
+    return Knob(
+        MAP, "Map", "choice", _FIRST, choices=(_FIRST, *names), group="picture",
+        help="The map beside the truth, on a narrow page and in present mode.",
+    )  # fmt: skip
+
+
+def names_of_kinds(labels: Iterable[str]) -> tuple[str, ...]:
+    """The maps of methods: a total, data and knowledge uncertainty each.
+
+    >>> names_of_kinds(["SGLB"])
+    ('SGLB: total', 'SGLB: data', 'SGLB: knowledge')
+    """
+    return tuple(f"{label}: {kind}" for label in labels for kind in UNCERTAINTY_KINDS)
+
+
+def live_map(knob: Knob, value: Any) -> LiveKnob:
+    """A knob of `map_knob`; the bar does not show it, since the titles above the maps turn it."""
+    return live_knob(knob, value)._replace(needs={knob.key: ()})
 
 
 def live_knobs(
@@ -36,6 +82,9 @@ def live_knobs(
             continue
         shares = [f"{choice_text(one)} %" for one in knob.choices] if knob.unit == "%" else ()
         value = _on_step(knob, values.get(knob.key, knob.default))
+        if knob.key == MAP:
+            found.append(live_map(knob, value))
+            continue
         one = live_knob(knob, value, label=brief.get(knob.key, knob.label), texts=shares)
         found.append(one._replace(help=f"{knob.label}. {knob.help}" if knob.help else knob.label))
     return found
@@ -50,8 +99,11 @@ def _on_step(knob: Knob, value: Any) -> Any:
 
 
 def moved(page: PageState, before: SimpleNamespace, now: SimpleNamespace) -> bool:
-    """Whether a knob of the picture was let go since the whole page ran: a fragment asks for it."""
-    keys = [knob.key for knob in page.knobs if knob.group == "picture"]
+    """Whether a knob of the picture was let go since the whole page ran: a fragment asks for it.
+
+    Nothing else on a page depends on the map beside the truth.
+    """
+    keys = [knob.key for knob in page.knobs if knob.group == "picture" and knob.key != MAP]
     return any(getattr(before, key) != getattr(now, key) for key in keys)
 
 

@@ -40,6 +40,27 @@ _CSS = """
   [data-testid="stMarkdownContainer"] table { font-size: 0.84em; }
   [data-testid="stMarkdownContainer"] :is(th, td) { padding-right: 0.4rem !important; }
 }
+/* Beside a picture the page leaves little room for a table. */
+@media (max-width: 1100px) {
+  .st-key-reading [data-testid="stMarkdownContainer"] table { font-size: 0.84em; }
+  .st-key-reading [data-testid="stMarkdownContainer"] :is(th, td) {
+    padding-right: 0.4rem !important;
+  }
+}
+/* A projector: the picture shows below a short head. */
+@media (max-width: 1100px) {
+  [data-testid="stMainBlockContainer"] { padding-left: 1.6rem; padding-right: 1.6rem; }
+}
+@media (max-height: 700px) {
+  [data-testid="stMainBlockContainer"] h1 { font-size: 1.35rem; padding: 0 0 0.9rem; }
+  [data-testid="stMainBlockContainer"] { padding-top: 3.4rem; }
+  [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.5rem; }
+  .st-key-lede p { font-size: 0.9rem; line-height: 1.4; }
+}
+@media (max-height: 480px) {
+  .st-key-lede p { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2;
+    overflow: hidden; }
+}
 /* Chips in one row that is swiped leave the height to the picture. */
 @media (max-width: 1100px) {
   .gbuq-chips { flex-wrap: nowrap !important; overflow-x: auto; }
@@ -59,8 +80,19 @@ _CSS = """
 /* The page does not jump while Home's picture is on its way. */
 .st-key-picture { min-height: 470px; }
 /* What only the address holds has a box that nobody sees or reaches by keyboard. */
-.st-key-novelty-unseen, .st-key-cohorts-unseen, .st-key-tab-token,
-.st-key-steps-back, [data-testid="stLayoutWrapper"]:has(> .st-key-steps-back) { display: none; }
+.st-key-novelty-unseen, [data-testid="stLayoutWrapper"]:has(> .st-key-novelty-unseen),
+.st-key-cohorts-unseen, .st-key-tab-token,
+.st-key-steps-back, [data-testid="stLayoutWrapper"]:has(> .st-key-steps-back),
+.st-key-address-written, [data-testid="stLayoutWrapper"]:has(> .st-key-address-written),
+.st-key-present-written, [data-testid="stLayoutWrapper"]:has(> .st-key-present-written) {
+  display: none;
+}
+/* The tools of Novelty stand beside their name, close to chips and maps, which need the height. */
+.st-key-novelty-tools { margin: -0.5rem 0 -0.75rem; }
+[data-testid="stMainBlockContainer"]:has(.st-key-novelty-tools) { padding-top: 3.4rem; }
+.st-key-novelty-tools > :first-child > [data-testid="stButtonGroup"] {
+  display: flex; flex-wrap: wrap; align-items: center; column-gap: 0.75rem;
+}
 /* Members are kept in the browser and drawn by the picture. */
 [class*="st-key-unseen-"], [data-testid="stLayoutWrapper"]:has(> [class*="st-key-unseen-"]) {
   display: none;
@@ -69,13 +101,23 @@ _CSS = """
    other there, as Streamlit stacks them on a phone. */
 [data-testid="stMainBlockContainer"] { container-type: inline-size; }
 @container (max-width: 640px) {
-  [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"]) { flex-wrap: wrap; }
+  [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"]) {
+    flex-wrap: wrap; row-gap: 1rem;
+  }
   [data-testid="stHorizontalBlock"] > [data-testid="stColumn"] { min-width: 100%; }
 }
 /* What watches sliders takes no place. */
 [class*="st-key-live-sliders-"] { position: absolute; }
 /* Results of other settings, or of another table, look like it. */
-.st-key-results { transition: opacity 0.2s; }
+@media (prefers-reduced-motion: no-preference) {
+  .st-key-results { transition: opacity 0.2s; }
+}
+@media (prefers-reduced-motion: reduce) {
+  *, *::before, *::after {
+    transition-duration: 0.01ms !important; animation-duration: 0.01ms !important;
+    animation-iteration-count: 1 !important;
+  }
+}
 [data-testid="stMain"]:has(.st-key-note-stale) .st-key-results { opacity: 0.4; }
 /* Verdicts in a few words at the picture, and a dot for each seed below a statement. Marks differ
    in shape, too. */
@@ -93,6 +135,20 @@ _CSS = """
 :is(.gbuq-chip.gbuq-does-not-hold > span, .gbuq-dots > .gbuq-does-not-hold) { color: #c44e00; }
 :is(.gbuq-chip.gbuq-more-than-claimed > span, .gbuq-dots > .gbuq-more-than-claimed) {
   color: #2b7bba;
+}
+/* The way to present mode stands in the header, beside the menu. */
+.st-key-present-button {
+  position: fixed; top: 0.7rem; right: 3.6rem; width: auto !important; z-index: 999991;
+}
+[data-testid="stLayoutWrapper"]:has(> .st-key-present-button),
+[data-testid="stLayoutWrapper"]:has(> * > :only-child > .st-key-present-button) {
+  position: absolute;
+}
+.st-key-present-button button { min-height: 2.2rem; padding: 0 0.7rem; }
+@media (max-width: 640px) {
+  .st-key-present-button [data-testid="stMarkdownContainer"] {
+    position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
+  }
 }
 /* Long lines of prose are hard to read. */
 .st-key-lede p { max-width: 60rem; }

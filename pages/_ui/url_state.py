@@ -61,10 +61,20 @@ import streamlit as st
 from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.pages_manager import PagesManager
 
+from gbuq_core.figures.canvas.live import MAP
 from gbuq_core.knobs import Knob, choice_text, describe_range, problem_with
-from pages._ui import picture_first
-from pages._ui.address import put, put_together, went_back, write_out, write_picture_knobs
-from pages._ui.controls import draw_knobs
+from pages._ui import picture_first, present
+from pages._ui.address import (
+    forget_untold,
+    put,
+    put_again,
+    put_together,
+    went_back,
+    write_out,
+    write_picture_knobs,
+)
+from pages._ui.back_steps import complete_address
+from pages._ui.controls import draw_knobs, is_shown
 from pages._ui.knobs import Preset, Reading, link_texts, query_string, quoted, read_knob
 from pages._ui.notices import show_notice
 
@@ -72,6 +82,8 @@ from pages._ui.notices import show_notice
 _PAGE_NOW = "_page_now"
 _LATER = "_controls_later"  # the values that the controls of this run have yet to be drawn for
 _RESTORED, _VALUES, _NOTICES, _PENDING = "_restored:", "_values:", "_notices:", "_pending:"
+_PRESENT_KEPT = "_present_kept"  # on the way from another page, whose address does not say so
+_PRESENT_ON = "_present_on"  # the page for which present mode was read from the address
 
 _UNKNOWN_SHOWN = 3
 _LONG_TEXT = 80  # characters: a value of so many is cut in a sentence
@@ -83,7 +95,9 @@ class PageState(NamedTuple):
     ``later`` names parameters that are declared only after something is loaded (columns of a
     table); until then they are not called unknown. ``opening`` are the values of a bare address,
     where they differ from the defaults, which a link means by what it leaves out. Such a page
-    writes the first of these knobs into every address that would be bare.
+    writes the first of these knobs into every address that would be bare. ``picture`` are the
+    keys of the elements that present mode shows (without any, all of the page), and ``story`` is
+    what its arrow keys step through.
     """
 
     key: str
@@ -91,6 +105,8 @@ class PageState(NamedTuple):
     presets: tuple[Preset, ...] = ()
     later: tuple[str, ...] = ()
     opening: Mapping[str, Any] = MappingProxyType({})
+    picture: tuple[str, ...] = ()
+    story: tuple[present.Step, ...] = ()
 
 
 class LinkNotices(NamedTuple):
@@ -125,12 +141,30 @@ def open_page(
         st.session_state[_RESTORED + page.key] = frozenset()
         st.session_state.pop(_NOTICES + page.key, None)
         picture_first.reader_came(page.key)
+        forget_untold()
     _refuse_bad_parameters(page)
+    _restore_present(page)
+    bare = not _linked(page)
+    if bare and page.opening and went_back():
+        # A widget would take its default, now that the address says nothing: in the next run not.
+        step = st.session_state.get(_PENDING + page.key, {})
+        _ask_for(page, {**_opened(page), **step})
+        st.rerun()
+    if went_back():
+        forget_untold()  # the address is what the reader asks for, also where it says less
+    held = {knob.key: _held(knob) for knob in page.knobs}
+    asked = st.session_state.get(_PENDING + page.key, {})  # they are put below
+    drawn = [
+        knob
+        for knob in page.knobs
+        if knob.group != "picture" and knob.key not in asked and is_shown(knob, held)
+    ]
+    put_again(drawn, told=not (bare and page.opening))
     _restore(page)
     if went_back():
         _follow_address(page)
     put_new = _apply_pending(page)
-    write_picture_knobs(page.knobs)
+    write_picture_knobs((*page.knobs, present.present_knob(page.story)))
     place = st.container()
     before = {knob.key: _held(knob) for knob in page.knobs}
     # A run that ends early would lose values that no control has taken over yet.
@@ -145,11 +179,26 @@ def open_page(
     values = _checked(page, values)
     st.session_state[_VALUES + page.key] = values
     with place:
+        _draw_present(page, values)
         _show_notices(page, values)
-    if page.opening and not query_string(page.knobs, values):
+    if page.opening:
+        _complete_address(page, values, bare)
+    return SimpleNamespace(**values)
+
+
+def _complete_address(page: PageState, values: Mapping[str, Any], bare: bool) -> None:
+    """Write the first knob of `opening` into an address that is bare, or would be."""
+    needed = bare or not _linked(page)
+    if needed:
         knob = _first_opened(page)
         write_out(knob, values[knob.key])
-    return SimpleNamespace(**values)
+    names = [knob.key for knob in page.knobs]
+    complete_address(link_query(page, values) if needed else "", names)
+
+
+def _linked(page: PageState) -> bool:
+    """Whether the address names one of the page's knobs."""
+    return any(knob.key in st.query_params for knob in page.knobs)
 
 
 def draw_controls(page: PageState) -> None:
@@ -256,7 +305,7 @@ def _refuse_bad_parameters(page: PageState) -> None:
     way (12.7 becomes 12, 1e999 raises). A parameter that a widget holds already (the reader went
     Back to a bad link) cannot be deleted; Streamlit ignores it and the sentence is still shown.
     """
-    knobs = {knob.key: knob for knob in page.knobs}
+    knobs = {knob.key: knob for knob in (*page.knobs, present.present_knob(page.story))}
     problems: dict[str, str] = {}
     unknown: list[str] = []
     respelled = False
@@ -317,13 +366,14 @@ def _restore(page: PageState) -> None:
     # Widgets find by themselves what the address says when the reader goes Back.
     without = {knob.key for knob in page.knobs if knob.group == "picture"} if went_back() else set()
     new = [knob for knob in page.knobs if knob.key not in done or knob.key in without]
-    linked = any(knob.key in st.query_params for knob in page.knobs)
+    linked = _linked(page)
     last: Mapping[str, Any] = {} if linked else st.session_state.get(_VALUES + page.key, {})
     # A link that named only what makes no sense was a link all the same.
     bare = not linked and not done and _NOTICES + page.key not in st.session_state
-    if bare and not last and page.opening:
-        last = _opened(page)
-        put_together([(knob, last[knob.key]) for knob in page.knobs if knob.key in page.opening])
+    if bare and page.opening:
+        last = last or _opened(page)
+        opened = [(knob, last[knob.key]) for knob in page.knobs if knob.key in page.opening]
+        put_together(opened, told=False)
     for knob in new:
         value = knob.default if knob.key in done else last.get(knob.key, knob.default)
         texts = st.query_params.get_all(knob.key)
@@ -336,20 +386,59 @@ def _restore(page: PageState) -> None:
     _reset_misfits(page)
 
 
+def _restore_present(page: PageState) -> None:
+    """Present mode as the address says it; it stays on when the reader goes to another page."""
+    came, back = st.session_state.get(_PRESENT_ON) != page.key, went_back()
+    if not came and not back:
+        return
+    st.session_state[_PRESENT_ON] = page.key
+    texts = st.query_params.get_all(present.KEY)
+    reading = read_knob(present.present_knob(page.story), texts) if texts else Reading(0, "")
+    number = 0 if reading.problem else reading.value
+    st.session_state.pop(_PRESENT_KEPT, None)
+    if not texts and came and not back and st.session_state.get(present.KEY, 0):
+        number = 1
+        st.session_state[_PRESENT_KEPT] = True
+        write_out(present.present_knob(page.story), number)
+    st.session_state[present.KEY] = number
+    # A link that names a step and no knob means the step's own values.
+    if number > 1 and not any(knob.key in st.query_params for knob in page.knobs):
+        wanted = present.values_at(page.story, number, _opened(page))
+        st.session_state[_PENDING + page.key] = wanted
+
+
+def _draw_present(page: PageState, values: Mapping[str, Any]) -> None:
+    now = st.session_state.get(present.KEY, 0)
+    wanted = present.values_at(page.story, now, _opened(page))
+    # Whoever turns to another map still looks at the step's settings.
+    told = all(_same_value(values[key], value) for key, value in wanted.items() if key != MAP)
+
+    def turn(number: int) -> None:
+        steps = (
+            {} if not now or not number else present.values_at(page.story, number, _opened(page))
+        )
+        st.session_state[_PENDING + page.key] = {**steps, present.KEY: number}
+
+    present.draw_present(page.picture, page.story, told, turn)
+    if now:
+        kept = st.session_state.get(_PRESENT_KEPT, False)
+        query = f"{present.KEY}={now}" if kept else ""
+        complete_address(query, [present.KEY], "present-written")
+
+
+def _same_value(one: Any, other: Any) -> bool:
+    return tuple(one) == tuple(other) if isinstance(other, tuple | list) else bool(one == other)
+
+
 def _follow_address(page: PageState) -> None:
     """After Back or Forward every knob has its value from the address.
 
     Streamlit gives each widget that value as it is drawn. What stands above the widget, such as
     the picture that a place is chosen in, would still be drawn for the value before.
     """
-    linked = any(knob.key in st.query_params for knob in page.knobs)
-    opened = {} if linked else _opened(page)
-    if not linked and page.opening:
-        put_together([(knob, opened[knob.key]) for knob in page.knobs if knob.key in page.opening])
     for knob in page.knobs:
         texts = st.query_params.get_all(knob.key)
-        other = opened.get(knob.key, knob.default)
-        reading = read_knob(knob, texts) if texts else Reading(other, "")
+        reading = read_knob(knob, texts) if texts else Reading(knob.default, "")
         if not reading.problem and reading.value != _held(knob):
             put(knob, reading.value)
 
@@ -386,7 +475,8 @@ def _apply_pending(page: PageState) -> bool:
     if _forget(key for key in st.session_state.get(_PENDING + page.key, {}) if key in drawn):
         st.rerun()
     pending = st.session_state.pop(_PENDING + page.key, {})
-    put_together([(knob, pending[knob.key]) for knob in page.knobs if knob.key in pending])
+    knobs = (*page.knobs, present.present_knob(page.story))
+    put_together([(knob, pending[knob.key]) for knob in knobs if knob.key in pending])
     return bool(pending)
 
 
@@ -430,6 +520,9 @@ def _sentences(page: PageState, notices: LinkNotices, values: Mapping[str, Any])
     for key, problem in notices.problems.items():
         value = values.get(key)
         are = "are" if isinstance(value, tuple) and len(value) > 1 else "is"
+        if key == present.KEY:
+            lines.append(f"{problem}; the page is shown as it is.")
+            continue
         lines.append(f'{problem}; {_shown(value)} {are} used for "{labels.get(key, key)}".')
     if notices.unknown:
         listed = ", ".join(quoted(name) for name in notices.unknown[:_UNKNOWN_SHOWN])
@@ -460,9 +553,15 @@ def _draw_presets(page: PageState, values: Mapping[str, Any]) -> None:
                 help=preset.help or None,
                 type="primary" if active and preset is not reset else "secondary",
                 disabled=active and preset is reset,
-                on_click=_ask_for,
-                args=(page, wanted),
+                on_click=_ask_for_preset,
+                args=(page, preset, wanted),
             )
+
+
+def _ask_for_preset(page: PageState, preset: Preset, wanted: Mapping[str, Any]) -> None:
+    """A fragment may have changed what the preset keeps after the button was drawn."""
+    now = st.session_state.get(_VALUES + page.key, {})
+    _ask_for(page, {**wanted, **{key: now[key] for key in preset.keeps if key in now}})
 
 
 def _ask_for(page: PageState, wanted: Mapping[str, Any]) -> None:

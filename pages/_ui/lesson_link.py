@@ -1,0 +1,19 @@
+"""The way from a page to its lesson."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages._ui.site_map import LESSONS, PAGES, YOUR_DATA
+
+
+def offer_lesson(url_path: str) -> None:
+    """Link to the lesson of a page that has one; call it after the page has run."""
+    for entry in PAGES:
+        if entry.url_path == url_path and (entry.section == "Experiments" or entry == YOUR_DATA):
+            st.page_link(
+                LESSONS.path,
+                label=f"Lesson: {entry.title}, step by step",
+                icon=":material/school:",
+                query_params={"lesson": entry.title},
+            )
