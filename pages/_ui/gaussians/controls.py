@@ -10,9 +10,12 @@ from typing import Any
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.figures.gaussians.charts import CHARTS
 from gbuq_core.figures.gaussians.picture import SCALES, SHOWN, GaussiansView
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.knobs import Knob, narrow
 from gbuq_core.sampling import SAMPLERS, TARGETS
 from pages._ui.knobs import Preset, query_string
+from pages._ui.live import COLOURS, live_knobs, map_knob
+from pages._ui.present import Step
 from pages._ui.url_state import PageState
 
 _DEFAULT, _VIEW_DEFAULT = GaussiansSettings(), GaussiansView()
@@ -118,6 +121,11 @@ _KNOBS = (
         choices=(0.0, 0.1, 0.2, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0), needs=_with("sgld", "clr", "cg"),
     ),
 )  # fmt: skip
+SLOW = Knob("slow", "One cycle in slow motion", "switch", False, group="page")
+CYCLE = Knob(
+    "cycle", "Cycle", "integer", 1, 1, 100, step=1, group="page",
+    help="Which cycle is shown. The start of the chain belongs to the first one.",
+)  # fmt: skip
 _VIEW = (
     Knob("shown", "Colours show", "choice", _VIEW_DEFAULT.shown, choices=SHOWN, group="view"),
     Knob(
@@ -136,9 +144,11 @@ _VIEW = (
     ),
 )  # fmt: skip
 
+MAP = map_knob(_BY_LABEL)
+
 STATE = PageState(
     key="gaussians",
-    knobs=(*_DATA, *_METHOD, *_KNOBS, *_VIEW),
+    knobs=(*_DATA, *_METHOD, *_KNOBS, *_VIEW, COLOURS, MAP, SLOW, CYCLE),
     presets=(
         Preset(
             "Paper settings",
@@ -151,6 +161,15 @@ STATE = PageState(
             "Stable steps",
             {"rate_clr": 0.05, "alpha_max": 5.0},
             help="Steps just below the longest one that does not overshoot.",
+        ),
+    ),
+    picture=("gaussians",),
+    story=(
+        Step("Four samplers start together. Which of them leave the mode they start near?"),
+        Step("Exact gradients, without noise. Who still moves on?", {"gradient_noise": 0.0}),
+        Step(
+            "Only 5,000 steps each. Which of them had needed the time?",
+            {"steps": 5000, MAP.key: SAMPLERS["cg"].label},
         ),
     ),
 )
@@ -174,6 +193,11 @@ def view_of(values: SimpleNamespace) -> GaussiansView:
     return GaussiansView(
         values.shown, values.scale, values.log, charts, values.trail, values.outlines
     )
+
+
+def knobs_of(values: SimpleNamespace) -> list[LiveKnob]:
+    """The knobs of the picture's bar."""
+    return live_knobs(STATE.knobs, vars(values), {"colours": "Colours"})
 
 
 def query_of(settings: GaussiansSettings, view: GaussiansView | None = None) -> str:

@@ -18,13 +18,16 @@ from gbuq_core.experiments.gaussians.plan import (
 )
 from gbuq_core.experiments.gaussians.scores import describe_gaussians, describe_race, score_rows
 from gbuq_core.figures.gaussians.picture import GaussiansView, gaussians_sheet
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.presentation import markdown_table
 from gbuq_core.sampling import SAMPLERS
-from pages._ui.canvas import canvas
+from pages._ui.canvas import canvas, keep_knobs
 from pages._ui.claims import draw_chips, draw_claims
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
+from pages._ui.gaussians.controls import SLOW
+from pages._ui.gaussians.cycle import ABOUT_CYCLE, cycle_sheet_of, traces_of
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_stale
 
@@ -57,7 +60,10 @@ PAGE = SideBySide(
 
 
 def draw_gaussians(
-    settings: GaussiansSettings, view: GaussiansView, shown: Sequence[Shown]
+    settings: GaussiansSettings,
+    view: GaussiansView,
+    shown: Sequence[Shown],
+    knobs: Sequence[LiveKnob] = (),
 ) -> GaussiansRun:
     """Draw what there is, the last good runs included; return what belongs to the settings."""
     say_problems(shown)
@@ -74,7 +80,8 @@ def draw_gaussians(
     with st.container(key="chips"):
         draw_chips(check_claims(run))
     runs = [one.view for one in shown if one.view is not None]
-    canvas(gaussians_sheet(truth, runs, view, describe_gaussians(run)), key="gaussians")
+    sheet = gaussians_sheet(truth, runs, view, describe_gaussians(run), knobs)
+    canvas(sheet, key="gaussians", on_turn=keep_knobs)
     return run
 
 
@@ -125,11 +132,18 @@ _DEFINITIONS = (
 )
 
 
-def export_gaussians(run: GaussiansRun, view: GaussiansView, link: str) -> None:
+def export_gaussians(
+    run: GaussiansRun,
+    view: GaussiansView,
+    link: str,
+    cycle: int = 1,
+    knobs: Sequence[LiveKnob] = (),
+) -> None:
     """Buttons for the code, the link, the data and a page; below them the picture in words."""
+    page = partial(_html, run, view, cycle, knobs)
     downloads = (
         Download("Data (CSV)", "gaussians.csv", "text/csv", partial(gaussians_csv, run)),
-        Download("Page (HTML)", "gaussians.html", "text/html", partial(_html, run, view)),
+        Download("Page (HTML)", "gaussians.html", "text/html", page),
     )
     show_exports("gaussians", gaussians_code(run.settings), link, downloads)
     with st.expander("In words"):
@@ -170,19 +184,29 @@ def explain_gaussians() -> None:
         show_departures("25 Gaussians")
 
 
-def _html(run: GaussiansRun, view: GaussiansView) -> bytes:
+def _html(
+    run: GaussiansRun, view: GaussiansView, cycle: int = 1, knobs: Sequence[LiveKnob] = ()
+) -> bytes:
     words = describe_gaussians(run)
+    given = run.settings
+    sheet = gaussians_sheet(run.truth, run.runs, view, words, knobs)
     sections = [
-        Section(
-            sheet=gaussians_sheet(run.truth, run.runs, view, words), caption=f"{words} {_READING}"
-        ),
+        Section(sheet=sheet, caption=f"{words} {_READING}"),
         Section(heading="Scorecard", caption=_DEFINITIONS, table=score_rows(run)),
         Section(heading="Python", code=gaussians_code(run.settings)),
     ]
+    if given.samplers:
+        traces = traces_of(given, min(cycle, given.cycles, given.steps) - 1)
+        sheet = cycle_sheet_of(given, traces)
+        text = ABOUT_CYCLE.replace("*", "")
+        slow = Section(heading=SLOW.label, text=text, sheet=sheet, caption=sheet.alt)
+        sections.insert(1, slow)
     claims = check_claims(run)
     if claims:
         said = describe_settings(run.settings)
         table = claim_table(claims)
-        sections.insert(2, Section(heading="The paper and this picture", caption=said, table=table))
+        sections.insert(
+            -1, Section(heading="The paper and this picture", caption=said, table=table)
+        )
     lead = f"{describe_race(run.settings)} {_SOURCE}"
     return standalone_html(sections, "25 Gaussians", lead).encode()

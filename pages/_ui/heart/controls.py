@@ -18,7 +18,8 @@ from gbuq_core.glossary import VIEWS
 from gbuq_core.knobs import Knob, narrow
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import Preset, query_string
-from pages._ui.live import live_knobs
+from pages._ui.live import COLOURS, FOCUS, live_knobs, map_knob, names_of_kinds
+from pages._ui.present import Step
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
@@ -151,17 +152,34 @@ BRIEF = {
     "unit": "As",
     "log": "Log KU",
     "scale": "Scales",
+    "colours": "Colours",
+    "focus": "Only rows",
 }
+
+MAP = map_knob(("Training rows", "True mean", *names_of_kinds(_BY_LABEL)))
 
 STATE = PageState(
     key="heart",
-    knobs=(*_DATA, *_METHOD, *_KNOBS, *_VIEW, *SURFACE),
+    knobs=(*_DATA, *_METHOD, *_KNOBS, *_VIEW, COLOURS, FOCUS, MAP, *SURFACE),
     presets=(
         Preset(
             "Paper settings",
             {"methods": ("SGB", "SGLB", "virtual SGLB")},
             help="10 models of 1,000 trees. SGLB learns at rate 0.3; SGB at 0.1, with half of the "
             "rows for each tree.",
+        ),
+    ),
+    picture=("heart",),
+    story=(
+        Step("There are no training rows in the hatched cells. Does the model know?"),
+        Step("10 rows per cell. Where does knowledge uncertainty rise now?", {"rows": 10}),
+        Step(
+            "Ten times the noise. Which uncertainty follows it?",
+            {"noise": 0.1, MAP.key: f"{METHODS['sglb'].label}: data"},
+        ),
+        Step(
+            "One long model instead of ten. Does a virtual ensemble still find the hatched cells?",
+            {"methods": (METHODS["virtual_sglb"].label,)},
         ),
     ),
 )

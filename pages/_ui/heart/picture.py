@@ -43,8 +43,9 @@ from pages._ui.surface import show_surface
 
 _PAPER = "https://arxiv.org/abs/2006.10562"
 _LEAD = (
-    "Two features of nine levels, no training rows inside the heart. After Malinin, Prokhorenkova "
-    "and Ustimenko, Uncertainty in gradient boosting via ensembles, section 4 (arXiv 2006.10562)."
+    "Two features of nine levels. Hatched cells have no training rows. After Malinin, "
+    "Prokhorenkova and Ustimenko, Uncertainty in gradient boosting via ensembles, section 4 (arXiv "
+    "2006.10562)."
 )
 
 PAGE = SideBySide(

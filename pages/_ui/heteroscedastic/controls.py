@@ -22,6 +22,7 @@ from gbuq_core.knobs import Knob, narrow
 from gbuq_core.methods import PARTS
 from pages._ui.controls import HEADINGS, draw_knob, is_shown
 from pages._ui.knobs import Preset, query_string
+from pages._ui.present import Step
 from pages._ui.url_state import PageState
 
 _DEFAULT = HeteroscedasticSettings()
@@ -126,6 +127,8 @@ _VIEW = (
     Knob("log", "Logarithmic score", "switch", False, group="page"),
     Knob("own_scale", "Own scale for each score", "switch", False, group="page"),
 )  # fmt: skip
+# Sliders whose picture follows while they are dragged.
+FOLLOWED = tuple(knob.key for knob in (*_DATA, *_METHOD, *_FOREIGN) if knob.kind != "choices")
 SORT = Knob("sort", "Sorted by", "choice", SORTS[0], choices=SORTS, group="page", plain=True)
 
 STATE = PageState(
@@ -155,6 +158,16 @@ STATE = PageState(
             "The trees see nearly the same rows. Does their knowledge uncertainty still rise "
             "outside the rows?",
         ),
+    ),
+    picture=("heteroscedastic-panels",),
+    story=(
+        Step("Noise grows with x, and no rows lie left of 0 or right of 10. Who knows both?"),
+        Step(
+            "Only x from 0 to 10. Whose light band has the width of the true noise?",
+            {"focus": True},
+        ),
+        Step("200 rows. Whose dark rim grows?", {"rows": 200}),
+        Step("Five times the noise. Whose bands follow it?", {"noise_slope": 0.5}),
     ),
 )
 

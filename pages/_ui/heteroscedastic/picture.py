@@ -46,7 +46,10 @@ from gbuq_core.figures.heteroscedastic.scene import (
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.presentation import short
 from pages._ui.curves import show_curves
-from pages._ui.heteroscedastic.controls import CONFORMAL, FOCUS, LEVEL, SHOWN
+from pages._ui.heteroscedastic.controls import CONFORMAL, FOCUS, LEVEL, SHOWN, settings_of
+from pages._ui.heteroscedastic.scorecard import measure_slots
+from pages._ui.jobs_glue import ask
+from pages._ui.live_sliders import LIVE_SECONDS
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import Shown, SideBySide, say_problems
 
@@ -66,21 +69,27 @@ PAGE = SideBySide(
 )
 
 
-def draw_picture(
-    values: SimpleNamespace,
-    settings: HeteroscedasticSettings,
-    shown: Sequence[Shown],
-    refusals: Sequence[str],
-) -> Curves:
-    """The panels, and below them what is missing. Returns the figure for exports."""
-    figure = figure_of(values, settings, shown)
+def draw_picture(figure: Curves, values: SimpleNamespace, moving: bool) -> bool:
+    """The panels, alone while a slider is on its way; whether they are of these values."""
+    fresh = True
+    if moving:
+        settings = settings_of(values)
+        answers = ask(PAGE.requests(settings), LIVE_SECONDS, others=measure_slots())
+        figure = figure_of(values, settings, PAGE.views(settings, answers))
+        fresh = all(answer.fresh or bool(answer.error) for answer in answers)
     show_curves(figure, "heteroscedastic-panels")
+    return fresh
+
+
+def say_what_is_missing(
+    settings: HeteroscedasticSettings, shown: Sequence[Shown], refusals: Sequence[str]
+) -> None:
+    """Below the panels: methods without a prediction, and why."""
     if refusals:
         show_notice(list(refusals), "heteroscedastic")
     say_problems(shown)
     if not settings.methods:
         st.text("Choose a method on the left to see its prediction.")
-    return figure
 
 
 def figure_of(

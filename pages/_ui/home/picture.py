@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import pandas as pd
@@ -10,6 +11,7 @@ import streamlit as st
 from gbuq_core.experiments.wave.fit import (
     N_STD,
     NOMINAL_COVERAGE,
+    WaveConfig,
     WaveRun,
     describe_wave,
     wave_code,
@@ -19,20 +21,71 @@ from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.figures.wave import MOST_DOTS, Bands, Limits, bands_figure
 from gbuq_core.presentation import digits, format_bytes, markdown_table, seconds_text
+from gbuq_core.synthetic.wave import LEAST_RARE_WIDTH, MOST_RARE_WIDTH, RARE_END
 from gbuq_core.tables.files import to_csv_bytes
-from pages._ui.curves import show_curves
+from pages._ui.curves import Carry, Ends, Stretch, show_curves
 from pages._ui.export import Download, show_exports
 
 LIMITS = Limits(y=(-1.2, 3.2), variance=(0.0, 0.24))
+WIDE = Limits(y=(-1.4, 3.2), variance=(0.0, 0.5))  # the noisy stretch may have few rows
+_HINT = (
+    " Drag the orange bar to move the stretch where rows are rare, or one of its ends to change "
+    "its width. Keys: Shift and an arrow."
+)
 
 
-def draw_wave(run: WaveRun) -> None:
-    """Draw the bands and the variances."""
-    show_curves(wave_figure(run), key="wave")
+def draw_wave(
+    run: WaveRun,
+    wide: bool,
+    seq: int,
+    waits: bool,
+    carry: Callable[[int, float, float], None],
+    drop: Callable[[float, float], None],
+) -> None:
+    """Draw the bands and the variances, with the stretch of rare rows to be dragged.
+
+    Parameters
+    ----------
+    run : WaveRun
+    wide : bool
+        As `wave_figure` has it.
+    seq, waits
+        As `Carry` has them.
+    carry, drop : callable
+        Told of where the stretch begins and of its width: while it is dragged, with the number of
+        the message, and when it is let go.
+    """
+    figure = wave_figure(run, wide)
+    begin, end = run.config.rare
+    stretch = Stretch(
+        round(end - begin, 1), LEAST_RARE_WIDTH, MOST_RARE_WIDTH, 0.0, RARE_END, "rare rows"
+    )
+    grip = Carry(
+        seq, waits, lambda seq, ends: carry(seq, *place_of(run, ends)), begin, _HINT,
+        stretch=stretch,
+    )  # fmt: skip
+    show_curves(figure, "wave", on_stretch=lambda ends: drop(*place_of(run, ends)), carry=grip)
 
 
-def wave_figure(run: WaveRun) -> Curves:
-    """The run as a figure; the stretch beyond the last row is hatched."""
+def place_of(run: WaveRun, ends: Ends) -> tuple[float, float]:
+    """Where a stretch begins and how wide it is, as rows can be rare there."""
+    first, last = (round(float(run.x[end]), 1) for end in ends)
+    width = min(max(last - first, LEAST_RARE_WIDTH), MOST_RARE_WIDTH)
+    begin = min(max(first, 0.0), RARE_END - width)
+    return round(begin, 1), round(width, 1)
+
+
+def is_wide(config: WaveConfig) -> bool:
+    """Whether rows are rare elsewhere than usual, where the noise may be larger."""
+    return config.rare != WaveConfig().rare
+
+
+def wave_figure(run: WaveRun, wide: bool | None = None) -> Curves:
+    """The run as a figure; the stretch beyond the last row is hatched.
+
+    ``wide`` chooses the axes; without it the run does.
+    """
+    wide = is_wide(run.config) if wide is None else wide
     seen = run.x[run.in_support]
     bands = Bands(
         x=run.x,
@@ -48,7 +101,7 @@ def wave_figure(run: WaveRun) -> Curves:
     return bands_figure(
         bands,
         METHOD_STYLES["sglb"],
-        LIMITS,
+        WIDE if wide else LIMITS,
         N_STD,
         name=f"uncertainty-{run.config.n_rows}-rows",
         alt=describe_wave(run),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from gbuq_core.experiments.neighbours.data import DATASETS
@@ -17,9 +17,12 @@ from gbuq_core.experiments.neighbours.plan import (
     NeighboursPlan,
     NeighboursSettings,
 )
+from gbuq_core.figures.handles import LiveKnob, live_knob
 from gbuq_core.ibug import FAMILIES
 from gbuq_core.knobs import Knob
 from pages._ui.knobs import Preset, query_string
+from pages._ui.live import live_map, map_knob
+from pages._ui.present import Step
 from pages._ui.url_state import PageState
 
 _DEFAULT = NeighboursSettings()
@@ -97,36 +100,41 @@ _METHOD = (
         choices=(0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3),
     ),
 )  # fmt: skip
-_VIEW = (
+# These stand above the picture, which the browser draws anew while they move.
+K, TAU, ORDER, CALIBRATE, FAMILY = BAR = (
     Knob(
         "k", "Neighbours k", "ladder", _TUNED, choices=(_TUNED, *(str(k) for k in _KS)),
-        group="view",
+        group="picture",
         help="How many neighbours the scale comes from. Tuned: the best of 17 values on the "
         "validation rows. No retraining.",
     ),
     Knob(
-        "tau", "Trees that count", "ladder", _ALL_TREES, unit="%", group="view",
+        "tau", "Trees that count", "ladder", _ALL_TREES, unit="%", group="picture",
         choices=(1, 2, 5, 10, 20, 30, 50, 70, _ALL_TREES),
         help="It is faster to count shared leaves in fewer trees. No retraining.",
     ),
     Knob(
-        "order", "Which trees count", "choice", _DEFAULT.order, choices=ORDERS, group="view",
+        "order", "Which trees count", "choice", _DEFAULT.order, choices=ORDERS, group="picture",
         when=lambda values: values["tau"] < _ALL_TREES,
     ),
     Knob(
-        "calibrate", "Calibrate the scale", "switch", _DEFAULT.calibrate, group="view",
+        "calibrate", "Calibrate the scale", "switch", _DEFAULT.calibrate, group="picture",
         help="Multiplies all scales by one factor, or adds one constant. Both come from the "
         "validation rows. No retraining.",
     ),
     Knob(
-        "scoring", "Tuned for", "choice", _DEFAULT.scoring.upper(), choices=tuple(_SCORING_LABELS),
-        group="view", help="The score that k and the calibration are chosen by.",
-    ),
-    Knob(
         "family", "Distribution", "choice", _label_of(_FAMILY_LABELS, _DEFAULT.family),
-        choices=tuple(_FAMILY_LABELS), group="view",
+        choices=tuple(_FAMILY_LABELS), group="picture",
         help="Fitted to the neighbours' targets. All families except the kernel density keep "
         "IBUG's mean and spread.",
+    ),
+)  # fmt: skip
+_AFFINITY = "Affinity with the point"
+MAP = map_knob(("Estimated scale", _AFFINITY))
+_VIEW = (
+    Knob(
+        "scoring", "Tuned for", "choice", _DEFAULT.scoring.upper(), choices=tuple(_SCORING_LABELS),
+        group="view", help="The score that k and the calibration are chosen by.",
     ),
     Knob(
         "compare", "Compare in the scorecard", "choices",
@@ -173,8 +181,17 @@ EVERYTHING = (0, 100)
 RANGE = Knob(
     "scales", "Highlight rows by their scale", "range", EVERYTHING, 0, 100, step=5, group="page",
     unit="percentile",
-    help="0 is the smallest scale, 100 the largest. Rows in the range are marked in the picture "
-    "and listed below.",
+    help="0 is the smallest scale, 100 the largest. Rows and places in the range are marked in the "
+    "picture, and the rows are listed below.",
+)  # fmt: skip
+# A link that does not name it means places, as before there was a choice.
+ROWS, PLACES_DRAWN = "rows", "places"
+COUNTED = Knob(
+    "scales_of", "Percentiles of the", "choice", PLACES_DRAWN, choices=(ROWS, PLACES_DRAWN),
+    group="page",
+    needs=("data", tuple(one.label for one in DATASETS.values() if one.kind != "table")),
+    help="Rows: 80 to 100 is the fifth of the fresh rows with the largest scale. Places: the fifth "
+    "of the picture, of which many places may be without rows.",
 )  # fmt: skip
 PREDICTION = "prediction"
 # The columns of the tables, named here so that opening the page loads no table it does not show.
@@ -203,27 +220,56 @@ STATE = PageState(
     knobs=(
         *_DATA,
         *_METHOD,
+        *BAR,
+        MAP,
         *_VIEW,
         *(knob for knobs in PLACES.values() for knob in knobs),
         *ACROSS.values(),
         RANGE,
+        COUNTED,
     ),
     presets=(
-        Preset("Two inputs", {"data": DATASETS["ripples"].label}, "Maps of noise and of affinity."),
-        Preset("A table", {"data": DATASETS["diabetes"].label}, "Held-out patients."),
+        Preset(
+            "Two inputs",
+            {"data": DATASETS["ripples"].label, "scales_of": ROWS},
+            "Maps of noise and of affinity.",
+        ),
+        Preset(
+            "A table",
+            {"data": DATASETS["diabetes"].label, "scales_of": ROWS},
+            "Held-out patients.",
+        ),
+    ),
+    opening=MappingProxyType({"scales_of": ROWS}),
+    picture=(
+        *("neighbours-course", "neighbours-maps"),
+        *("neighbours-rows", "neighbours-training"),  # of a table
+    ),
+    story=(
+        Step("The marked rows share most leaves with the place at the line. They set its scale."),
+        Step("5 neighbours. How rough is the scale now?", {"k": "5"}),
+        Step("Three times the noise. Does the scale follow?", {"noise": 3}),
+        Step(
+            "Two inputs. Which rows count as near, and how far do they reach?",
+            {"data": DATASETS["ripples"].label, MAP.key: _AFFINITY},
+        ),
     ),
 )
 
-# Sliders whose fits are quick, or that need none: the picture follows while they are dragged.
-FOLLOWED = ("rows", "noise", "seed", "trees", "leaves", "depth", "rate", "k", "tau")
+# Sliders whose fits are quick: the picture follows while they are dragged.
+FOLLOWED = ("rows", "noise", "seed", "trees", "leaves", "depth", "rate")
 
 
 class Looks(NamedTuple):
-    """What the reader looks at: a place or a row, a range of scales in percentiles, a column."""
+    """What the reader looks at: a place or a row, a column, and a range of scales.
+
+    ``scales`` are percentiles, of the rows if ``of_rows``, else of the picture's places.
+    """
 
     point: tuple[float, ...] | None
     row: int | None
     scales: tuple[int, int]
+    of_rows: bool
     across: str
 
 
@@ -231,8 +277,10 @@ def looks_of(values: SimpleNamespace, data: str) -> Looks:
     """The point or the row (from 0) of the knobs' values for a set."""
     places = tuple(getattr(values, knob.key) for knob in PLACES[data])
     if DATASETS[data].kind == "table":
-        return Looks(None, int(places[0]) - 1, values.scales, getattr(values, ACROSS[data].key))
-    return Looks(tuple(float(place) for place in places), None, values.scales, "")
+        across = getattr(values, ACROSS[data].key)
+        return Looks(None, int(places[0]) - 1, values.scales, True, across)
+    point = tuple(float(place) for place in places)
+    return Looks(point, None, values.scales, values.scales_of == ROWS, "")
 
 
 def settings_of(values: SimpleNamespace, plan: NeighboursPlan | None = None) -> NeighboursSettings:
@@ -297,9 +345,46 @@ def nearest_share(tau: int, trees: int) -> int:
     >>> nearest_share(10, 100), nearest_share(3, 100)
     (10, 2)
     """
-    return min(
-        (choice for knob in _VIEW if knob.key == "tau" for choice in knob.choices),
-        key=lambda percent: abs(percent / 100 - tau / trees),
+    return min(TAU.choices, key=lambda percent: abs(percent / 100 - tau / trees))
+
+
+def counts_of(trees: int) -> tuple[int, ...]:
+    """How many of the trees count at each place of the slider.
+
+    >>> counts_of(50)
+    (1, 1, 2, 5, 10, 15, 25, 35, 50)
+    """
+    return tuple(max(1, round(trees * percent / 100)) for percent in TAU.choices)
+
+
+def ks_of() -> tuple[int | None, ...]:
+    """K at each place of the slider; None tunes it."""
+    return tuple(None if text == _TUNED else int(text) for text in K.choices)
+
+
+def bar_of(values: SimpleNamespace) -> tuple[LiveKnob, ...]:
+    """The knobs above the picture."""
+    shares = [f"{percent} %" for percent in TAU.choices]
+    some = {"tau": tuple(range(len(TAU.choices) - 1))}
+    return (
+        live_knob(K, values.k, label="k"),
+        live_knob(TAU, values.tau, label="Trees that count", texts=shares),
+        live_knob(ORDER, values.order, label="Which", needs=some),
+        live_knob(CALIBRATE, values.calibrate, label="Calibrated"),
+        live_knob(FAMILY, values.family),
+    )
+
+
+def map_of(values: SimpleNamespace) -> LiveKnob:
+    """The knob that names the map beside the truth."""
+    return live_map(MAP, values.map)
+
+
+def families_shown() -> tuple[tuple[str, str], ...]:
+    """Key and label of the family at each place of the list."""
+    return tuple(
+        (key, label if key == BEST_FAMILY else FAMILIES[key].label)
+        for label, key in _FAMILY_LABELS.items()
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -19,7 +20,14 @@ from gbuq_core.figures.standalone import Section, standalone_html
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.neighbours.look import families_of, neighbour_frame, reasons_of
-from pages._ui.neighbours.picture import Found, course_of, held_out_of, surface_of, training_of
+from pages._ui.neighbours.picture import (
+    Found,
+    course_of,
+    held_out_of,
+    surface_of,
+    tables_of,
+    training_of,
+)
 from pages._ui.neighbours.scorecard import score_rows, scores_of
 from pages._ui.neighbours.words import title_of
 
@@ -103,6 +111,7 @@ def _html(found: Found) -> bytes:
             _curves("Held-out rows", held_out_of(found), words),
             _curves("Training rows", training_of(found)),
         ]
+    pictures[0] = replace(pictures[0], tables=tables_of(found))
     frame = neighbour_frame(found).head(_MOST_LISTED)
     listed = [
         tuple(value if isinstance(value, str) else f"{value:.6g}" for value in row)

@@ -11,7 +11,7 @@ from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.neighbours.charts import Families, family_figure, reasons_sheet
 from gbuq_core.figures.neighbours.sources import reasons_from
 from gbuq_core.ibug import FAMILIES, FamilyScores
-from gbuq_core.presentation import digits, markdown_table, short
+from gbuq_core.presentation import counted, digits, markdown_table, short
 from pages._ui.canvas import canvas
 from pages._ui.curves import show_curves
 from pages._ui.neighbours.picture import Found, near_of, ranked_of
@@ -87,7 +87,8 @@ def _reason_text(found: Found) -> str:
     ]
     if look.n_tied:
         others = f"{look.n_tied:,} other row{'s' * (look.n_tied > 1)}"
-        parts.append(f"{others} also reached {look.cut} trees: ties go to the rows that come first")
+        reached = counted(look.cut, "tree")
+        parts.append(f"{others} also reached {reached}: ties go to the rows that come first")
     parts.append(f"The standard deviation (std) of the neighbours' targets is {digits(std)}")
     if std < least:
         parts.append(f"That is below the smallest scale allowed, {digits(least)}")

@@ -22,6 +22,16 @@ from gbuq_core.experiments.neighbours.fit import (
     search_neighbours,
     view_neighbours,
 )
+from gbuq_core.experiments.neighbours.live import (
+    is_small,
+    leaf_name,
+    leaf_table,
+    leaves_at,
+    scale_name,
+    scale_table,
+    tree_name,
+    tree_table,
+)
 from gbuq_core.experiments.neighbours.look import NeighboursLook, look_at
 from gbuq_core.experiments.neighbours.plan import (
     BEST_FAMILY,
@@ -30,14 +40,18 @@ from gbuq_core.experiments.neighbours.plan import (
     estimate_neighbours_seconds,
     plan_neighbours,
 )
-from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.canvas.panels import PanelSheet, Strip
+from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.handles import LiveKnob
+from gbuq_core.figures.neighbours.charts import Families, family_strip
+from gbuq_core.figures.neighbours.live import Aside, Follow, pack_table
 from gbuq_core.figures.neighbours.parts import Near
 from gbuq_core.figures.neighbours.picture import Course, course_figure, surface_sheet
 from gbuq_core.figures.neighbours.rows import HeldOut, held_out_figure, training_figure
 from gbuq_core.figures.neighbours.sources import near_from, surface_from
-from gbuq_core.ibug import FamilyScores
-from pages._ui.canvas import CanvasEvent, canvas
+from gbuq_core.ibug import FAMILIES, FamilyScores
+from pages._ui.canvas import CanvasEvent, canvas, keep_knobs
 from pages._ui.controls import draw_knob
 from pages._ui.curves import Carry, show_curves
 from pages._ui.jobs_glue import Answer, Request
@@ -45,21 +59,29 @@ from pages._ui.kept import kept
 from pages._ui.live_sliders import carried, carry, drop
 from pages._ui.neighbours.controls import (
     ACROSS,
+    COUNTED,
     EVERYTHING,
     PLACES,
     PREDICTION,
     RANGE,
     STATE,
     Looks,
+    bar_of,
+    counts_of,
+    families_shown,
+    ks_of,
     looks_of,
+    map_of,
     rounded_place,
     settings_of,
 )
-from pages._ui.neighbours.words import describe_brush, describe_choice
+from pages._ui.neighbours.words import describe_brush, describe_choice, truth_at
 
 SLOT = "neighbours"
 EXPLORE = "neighbours-explore"  # the fragment that a click into the picture runs again
 _BOX_WIDTH = 170  # pixels of a number box
+_STRIP_POINTS = 401
+_TABLES = st.components.v2.component("gbuq_near", js=near_source(), isolate_styles=True)
 _MORE_OFTEN = 2.0  # times, among the neighbours of the highlighted rows
 
 
@@ -74,6 +96,8 @@ class Found(NamedTuple):
     looks: Looks
     brushed: Brushed | None
     words: str
+    bar: tuple[LiveKnob, ...]
+    beside: LiveKnob
 
 
 def compute(plan: NeighboursPlan, job: object) -> NeighboursFit:
@@ -109,7 +133,7 @@ def find(values: SimpleNamespace, answer: Answer) -> Found:
     view: NeighboursView = kept(
         "neighbours-view", [search], bare, lambda: view_neighbours(fit, search, bare)
     )
-    low, high = _in_units(view, looks.scales)
+    low, high = _in_units(view, looks)
     view = replace(view, settings=replace(settings, scale_low=low, scale_high=high))
     ranked = ranked_of(fit, search, view) if settings.family == BEST_FAMILY else None
     look = kept(
@@ -119,7 +143,10 @@ def find(values: SimpleNamespace, answer: Answer) -> Found:
         lambda: look_at(fit, search, settings, view, ranked),
     )
     brushed = brush_scale(fit, view)
-    return Found(fit, settings, search, view, look, looks, brushed, describe_choice(fit, look))
+    words = describe_choice(fit, look)
+    return Found(
+        fit, settings, search, view, look, looks, brushed, words, bar_of(values), map_of(values)
+    )
 
 
 def ranked_of(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView) -> FamilyScores:
@@ -128,13 +155,19 @@ def ranked_of(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView
     return kept("neighbours-ranked", [search], depends, lambda: rank_families(fit, search, view))
 
 
-def _in_units(view: NeighboursView, scales: tuple[int, int]) -> tuple[float | None, float | None]:
-    """The percentiles of the picture's scales; None and None for all of them."""
-    if tuple(scales) == EVERYTHING:
+def _in_units(view: NeighboursView, looks: Looks) -> tuple[float | None, float | None]:
+    """The percentiles of the rows' or of the picture's scales; None and None for all of them.
+
+    Of rows: places may have smaller and larger scales than all of them, which belong to 0 and 100.
+    """
+    scales = tuple(looks.scales)
+    if scales == EVERYTHING:
         return None, None
-    seen = view.scale if view.grid_scale is None else view.grid_scale
-    low, high = np.quantile(seen, [share / 100 for share in scales])
-    return float(low), float(high)
+    places = view.scale if view.grid_scale is None else view.grid_scale
+    seen = view.scale if looks.of_rows else places
+    low, high = (float(end) for end in np.quantile(seen, [share / 100 for share in scales]))
+    low = min(low, float(places.min())) if scales[0] == 0 else low
+    return low, max(high, float(places.max())) if scales[1] == 100 else high
 
 
 def draw_picture(found: Found) -> None:
@@ -147,16 +180,17 @@ def draw_picture(found: Found) -> None:
             partial(_carry_x, data.key, data.axes[0]),
             float(found.look.x[0]),
             " Drag the orange line to move it.",
+            is_small(found.fit),
         )
         pick = partial(_pick_x, data.key, data.axes[0])
         show_curves(course_of(found), "neighbours-course", pick, carry=place)
     elif data.n_inputs == 2:
         pick = partial(_pick_cell, data.key, data.axes)
-        canvas(surface_of(found), "neighbours-maps", "cells", pick)
+        canvas(surface_of(found), "neighbours-maps", "cells", pick, keep_knobs)
     else:
         left, right = st.columns(2, gap="medium")
         with left:
-            st.markdown("**Held-out rows**: click one")
+            st.markdown("**Held-out rows**: point at one, click to keep it")
             show_curves(
                 held_out_of(found), "neighbours-rows", partial(_pick_row, found.settings.data)
             )
@@ -175,6 +209,9 @@ def draw_choice(found: Found) -> None:
                 draw_knob(knob)
         with st.container(width=320):
             draw_knob(RANGE)
+        if found.fit.data.n_inputs:
+            with st.container(width=_BOX_WIDTH):
+                draw_knob(COUNTED)
     st.text(found.words, width="stretch")
     highlighted = describe_brush(found.fit, found.view, found.brushed, found.looks.scales)
     if highlighted:
@@ -184,6 +221,61 @@ def draw_choice(found: Found) -> None:
 def near_of(found: Found) -> Near:
     """The neighbours as the figures read them."""
     return near_from(found.look)
+
+
+def follow_of(found: Found) -> Follow | None:
+    """How the picture follows its knobs and the pointer; None if its leaves are too many."""
+    fit, look = found.fit, found.look
+    if not is_small(fit):
+        return None
+    return Follow(
+        leaf_name(fit),
+        scale_name(fit, found.search, found.settings),
+        tree_name(fit, found.settings),
+        {knob.key: knob.value for knob in found.bar},
+        [min(count, fit.n_trees) for count in counts_of(fit.plan.trees)],
+        families_shown(),
+        look.family,
+        leaves_at(fit, look.x),
+        look.loc,
+        look.scale,
+    )
+
+
+def tables_of(found: Found) -> list[bytes]:
+    """What the picture follows with, packed once a fit, a search and a k."""
+    fit, search, settings = found.fit, found.search, found.settings
+    if not is_small(fit):
+        return []
+    name = scale_name(fit, search, settings)
+    return [
+        kept("neighbours-leaves", [fit], None, lambda: pack_table(leaf_table(fit))),
+        kept(
+            "neighbours-scales", [search], name,
+            lambda: pack_table(scale_table(fit, search, settings, ks_of())),
+        ),
+        kept(
+            "neighbours-trees", [fit], tree_name(fit, settings),
+            lambda: pack_table(tree_table(fit, settings, counts_of(fit.plan.trees))),
+        ),
+    ]  # fmt: skip
+
+
+def send_tables(found: Found) -> None:
+    """Send them; the picture does not wait for them."""
+    for name, data in zip(("leaves", "scales", "trees"), tables_of(found), strict=False):
+        with st.container(key=f"unseen-neighbours-{name}"):
+            _TABLES(key=f"neighbours-{name}", data=data)
+
+
+def aside_of(found: Found) -> Aside:
+    """The density of the family in use at the chosen place."""
+    look = found.look
+    return Aside(look.y_grid, look.densities[look.family], _density_name(look))
+
+
+def _density_name(look: NeighboursLook) -> str:
+    return f"density ({FAMILIES[look.family].label})"
 
 
 def course_of(found: Found) -> Curves:
@@ -196,7 +288,10 @@ def course_of(found: Found) -> Curves:
     )  # fmt: skip
     inside = None if found.brushed is None else found.brushed.grid
     at = float(found.look.x[0])
-    return course_figure(course, at, near_of(found), inside, data.target_name, found.words, 400)
+    return course_figure(
+        course, at, near_of(found), inside, data.target_name, found.words, 400,
+        knobs=found.bar, follow=follow_of(found), aside=aside_of(found),
+    )  # fmt: skip
 
 
 def surface_of(found: Found) -> PanelSheet:
@@ -206,7 +301,24 @@ def surface_of(found: Found) -> PanelSheet:
     shape = data.grid_shape
     inside = None if found.brushed is None else found.brushed.grid.reshape(shape)
     point = float(look.x[0]), float(look.x[1])
-    return surface_sheet(surface, point, near_of(found), inside, data.unit, found.words)
+    return surface_sheet(
+        surface, point, near_of(found), inside, data.unit, found.words,
+        knobs=(*found.bar, found.beside), follow=follow_of(found), strip=targets_of(found),
+    )  # fmt: skip
+
+
+def targets_of(found: Found) -> Strip:
+    """The neighbours' targets with the density in use, over all targets of the data."""
+    look, data = found.look, found.fit.data
+    low, high = float(data.y.min()), float(data.y.max())
+    y = np.linspace(low - 0.1 * (high - low), high + 0.1 * (high - low), _STRIP_POINTS)
+    density = np.interp(y, look.y_grid, np.nan_to_num(look.densities[look.family]), 0.0, 0.0)
+    known = truth_at(found.fit, look)
+    families = Families(
+        y, {_density_name(look): density}, _density_name(look), look.targets,
+        near_of(found).share, None if known is None else known[0], "true mean",
+    )  # fmt: skip
+    return family_strip(families, data.target_name)
 
 
 def held_out_of(found: Found) -> Curves:
@@ -215,13 +327,16 @@ def held_out_of(found: Found) -> Curves:
     error = np.abs(data.y_test - view.loc)
     rows = HeldOut(np.arange(1, len(error) + 1), view.loc, view.scale, error)
     inside = None if found.brushed is None else found.brushed.rows
-    return held_out_figure(rows, found.look.row, inside, data.target_name, found.words, 360)
+    return held_out_figure(
+        rows, found.look.row, inside, data.target_name, found.words, 360,
+        knobs=found.bar, follow=follow_of(found),
+    )  # fmt: skip
 
 
 def training_of(found: Found) -> Curves:
     """The training rows with the neighbours of the chosen one."""
     data, look = found.fit.data, found.look
-    across, value = _across(found)
+    across, value, others = _across(found)
     return training_figure(
         across,
         data.y,
@@ -232,17 +347,20 @@ def training_of(found: Found) -> Curves:
         found.words,
         360,
         look.target,
+        follow=follow_of(found),
+        aside=aside_of(found),
+        places=(look.row, others),
     )
 
 
-def _across(found: Found) -> tuple[np.ndarray, float]:
-    """The column that training rows are drawn by, and the chosen row's value in it."""
+def _across(found: Found) -> tuple[np.ndarray, float, np.ndarray]:
+    """The column that training rows are drawn by; the chosen row's value in it, and all others'."""
     fit, look, name = found.fit, found.look, found.looks.across
     if name == PREDICTION:
         trained = kept("neighbours-trained", [fit], None, lambda: fit.model.predict(fit.data.X))
-        return trained, look.loc
+        return trained, look.loc, found.view.loc
     column = fit.data.feature_names.index(name)
-    return fit.data.X[:, column], float(look.x[column])
+    return fit.data.X[:, column], float(look.x[column]), fit.data.X_test[:, column]
 
 
 def behind_range(found: Found) -> np.ndarray | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from gbuq_core.errors import GbuqError
@@ -12,9 +12,12 @@ from gbuq_core.experiments.novelty.data import DATASETS, SIDE, table_choices
 from gbuq_core.experiments.novelty.edits import Edit
 from gbuq_core.experiments.novelty.links import MOST_CHARACTERS, decode_edits, encode_edits
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltyPlan, NoveltySettings
+from gbuq_core.figures.handles import LiveKnob, live_knob
 from gbuq_core.knobs import Knob
-from pages._ui.address import put_together
 from pages._ui.knobs import Preset, query_string
+from pages._ui.live import FOCUS, live_knobs, map_knob
+from pages._ui.live_sliders import drop
+from pages._ui.present import Step
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
@@ -27,13 +30,18 @@ _LEAF_LABELS = {"linear or logistic": "linear", "mean or share": "basic"}
 _TAIL_LABELS = {"keeps rising": "rise", "clipped, as the authors'": "clip"}
 RANK_LABELS = {"ranks among cells": "cells", "ranks among rows": "rows", "own values": "value"}
 APART = "where ranks disagree"
+OWN = "Knowledge uncertainty, own values"  # on a logarithmic scale, whatever the others show
 _TRUTH = "truth"
 # Truth first, then what is to repeat it.
 _ORDER = (_TRUTH, *(key for key in METHODS if key != _TRUTH))
-MAP_LABELS = {**{METHODS[key].label: key for key in _ORDER}, APART: APART}
+MAP_LABELS = {**{METHODS[key].label: key for key in _ORDER}, OWN: OWN, APART: APART}
 _ESTIMATES = {METHODS[key].label: key for key in _ORDER if key != _TRUTH}
 _SHOWN = (_TRUTH, "novelty", "conditional", "knowledge", "isolation", APART)
+# A bare address shows KU twice: ranks give half of their colours to the half of the cells where it
+# is next to nothing.
+_OPENING = (_TRUTH, "novelty", "knowledge", "isolation", OWN, APART)
 _START = (45, 50)  # the cell that is looked at first
+EXPLORE = "novelty-explore"  # the fragment that a click on the maps runs again
 
 
 def label_of(labels: Mapping[str, str], key: str) -> str:
@@ -121,19 +129,22 @@ _METHOD = (
         help="The authors' z-scores stop at 5.2, so all distant places are equally new.",
     ),
 )  # fmt: skip
-_VIEW = (
+# These stand above the maps, which the browser colours anew when they are chosen.
+SHOW, LOG = BAR = (
     Knob(
-        "maps", "Maps", "choices", _labels_of(MAP_LABELS, _SHOWN), choices=tuple(MAP_LABELS),
-        group="view",
-    ),
-    Knob(
-        "show", "Show", "choice", "ranks among cells", choices=tuple(RANK_LABELS), group="view",
+        "show", "Show", "choice", "ranks among cells", choices=tuple(RANK_LABELS), group="picture",
         help="Scores have different units, but their ranks can be compared. A rank is the share "
         "of the map's cells, or of the training rows, with a lower score.",
     ),
     Knob(
-        "log", "Logarithmic colours", "switch", False, group="view",
+        "log", "Logarithmic colours", "switch", False, group="picture",
         needs=("show", ("own values",)), help="For variances and distances.",
+    ),
+)  # fmt: skip
+_VIEW = (
+    Knob(
+        "maps", "Maps", "choices", _labels_of(MAP_LABELS, _SHOWN), choices=tuple(MAP_LABELS),
+        group="view",
     ),
     Knob(
         "third_at", "Third feature on the maps", "number", _DEFAULT.third_at, -5.0, 5.0, step=0.5,
@@ -155,11 +166,27 @@ _VIEW = (
         group="view", help="Of the trees that find the chosen place most novel.",
     ),
 )  # fmt: skip
+# Sliders whose maps follow while they are dragged.
+FOLLOWED = tuple(
+    knob.key for knob in (*_DATA, *_METHOD, *_VIEW) if knob.kind in ("integer", "number", "ladder")
+)
+
+
+def _damage(text: str) -> str:
+    """Why a link's edits cannot be read, as a clause; nothing if they can."""
+    try:
+        decode_edits(text)
+    except GbuqError as error:
+        return str(error).partition(";")[0].rstrip(".")
+    return ""
+
+
 # No control: lassos write it, and the address keeps it.
 EDITS = Knob(
     "edits", "Edits", "text", "", most=MOST_CHARACTERS, group="page",
     pattern=rf"[!-~]{{0,{MOST_CHARACTERS}}}",
     help="What was erased, added, duplicated or flipped, as a link writes it.",
+    check=_damage,
 )  # fmt: skip
 PLACE = (
     Knob(
@@ -180,9 +207,11 @@ SCORE = Knob(
     group="page",
 )  # fmt: skip
 
+MAP = map_knob(MAP_LABELS)
+
 STATE = PageState(
     key="novelty",
-    knobs=(*_DATA, EDITS, *_METHOD, *_VIEW, *PLACE, SCORE, *SURFACE),
+    knobs=(*_DATA, EDITS, *_METHOD, *BAR, *_VIEW, FOCUS, MAP, *PLACE, SCORE, *SURFACE),
     presets=(
         Preset(
             "Third feature nobody uses",
@@ -208,15 +237,41 @@ STATE = PageState(
         ),
         Preset("A table", {"data": DATASETS[_TABLE].label}, "Two columns of real rows."),
     ),
+    picture=("novelty-maps",),
+    story=(
+        Step("Truth at the left, scores beside it. Which scores rise where rows are rare?"),
+        Step(
+            "Own values instead of ranks. How far does each score reach?",
+            {"show": "own values", MAP.key: METHODS["knowledge"].label},
+        ),
+        Step(
+            "An irrelevant feature is added. Whose map changes?",
+            {"show": "ranks among cells", "third": True},
+        ),
+    ),
+    opening=MappingProxyType({"maps": _labels_of(MAP_LABELS, _OPENING)}),
 )
 
 
+def bar_of(values: SimpleNamespace) -> tuple[LiveKnob, ...]:
+    """The knobs above the maps."""
+    own = (list(RANK_LABELS.values()).index("value"),)
+    return (
+        live_knob(SHOW, values.show),
+        live_knob(LOG, values.log, needs={"show": own}),
+    )
+
+
 class Shown(NamedTuple):
-    """Which maps are drawn, whether colours are logarithmic, and what could not be drawn."""
+    """Which maps are drawn, whether colours are logarithmic, and what could not be drawn.
+
+    ``apart`` and ``own`` are the maps of where ranks disagree, and of KU's own values.
+    """
 
     keys: tuple[str, ...]
     apart: bool
     log: bool
+    own: bool
     note: str = ""
 
 
@@ -226,12 +281,17 @@ def shown_of(values: SimpleNamespace) -> Shown:
     keys, apart = tuple(key for key in _ORDER if key in chosen), APART in chosen
     few = apart and len(values.compared) < 2
     note = "Ranks can only disagree between two or more scores. Choose another one." if few else ""
-    return Shown(keys, apart and not few, values.log, note)
+    return Shown(keys, apart and not few, values.log, OWN in chosen, note)
 
 
 def cell_of(values: SimpleNamespace) -> tuple[int, int]:
     """The (row, column) from 0 that is looked at."""
     return int(values.row) - 1, int(values.column) - 1
+
+
+def knobs_of(values: SimpleNamespace) -> list[LiveKnob]:
+    """The knobs of the picture's bar."""
+    return live_knobs(STATE.knobs, vars(values), {})
 
 
 def edits_or_say(values: SimpleNamespace) -> tuple[tuple[Edit, ...], str]:
@@ -312,4 +372,4 @@ def query_of(
 
 def choose_cell(row: int, column: int) -> None:
     """Look at another cell, counted from 0: a callback of a picture, before the page runs."""
-    put_together(list(zip(PLACE, (float(column + 1), float(row + 1)), strict=True)))
+    drop(STATE, EXPLORE, column=float(column + 1), row=float(row + 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -9,13 +10,14 @@ import streamlit as st
 from gbuq_core.experiments.claims import claim_table
 from gbuq_core.experiments.novelty.export import novelty_code, novelty_csv, novelty_rows_csv
 from gbuq_core.experiments.novelty.words import describe_change, describe_place
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.glossary import GLOSSARY
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.novelty.change import Changed, change_sheet_of
 from pages._ui.novelty.look import place_rows, trees_of
-from pages._ui.novelty.picture import Found, sheet_of
+from pages._ui.novelty.picture import Found, scores_of_maps, sheet_of
 from pages._ui.novelty.scorecard import about_claims, claims_of, score_rows, scores_of
 
 _PAPER = "https://doi.org/10.5121/csit.2023.131920"
@@ -26,7 +28,9 @@ _LEAD = (
 _TERMS = ("novelty", "knowledge", "auroc", "leaf_index")
 
 
-def export_novelty(found: Found, changed: Changed | None, link: str) -> None:
+def export_novelty(
+    found: Found, changed: Changed | None, link: str, knobs: Sequence[LiveKnob] = ()
+) -> None:
     """Code, link, data, page."""
     fit, maps = found.fit, found.maps
     downloads = (
@@ -34,7 +38,7 @@ def export_novelty(found: Found, changed: Changed | None, link: str) -> None:
         Download(
             "Rows (CSV)", "novelty-rows.csv", "text/csv", partial(novelty_rows_csv, fit, maps)
         ),
-        Download("Page (HTML)", "novelty.html", "text/html", partial(_html, found, changed)),
+        Download("Page (HTML)", "novelty.html", "text/html", partial(_html, found, changed, knobs)),
     )
     show_exports("novelty", novelty_code(found.settings), link, downloads)
 
@@ -73,9 +77,10 @@ def explain_novelty() -> None:
         show_departures("MACAU")
 
 
-def _html(found: Found, changed: Changed | None) -> bytes:
+def _html(found: Found, changed: Changed | None, knobs: Sequence[LiveKnob] = ()) -> bytes:
     scores = scores_of(found)
-    sections = [Section(sheet=sheet_of(found), caption=found.words)]
+    maps = sheet_of(found, knobs=knobs)
+    sections = [Section(sheet=maps, caption=found.words, tables=[scores_of_maps(found)])]
     if changed is not None:
         told = [describe_change(changed.change), *(one.text for one in changed.judgements)]
         sections.append(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from gbuq_core.experiments.novelty.fit import unit_of
 from gbuq_core.experiments.novelty.words import describe_place
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.novelty.charts import share_figure, tree_sheet
@@ -55,7 +56,7 @@ def place_rows(found: Found) -> list[tuple[str, ...]]:
     head = ("Score", "Value", "Rank, cells", "Rank, rows")
     lines = [
         (
-            one.label,
+            _with_unit(one.label, unit_of(found.fit, one.key)),
             digits(one.value),
             percent(one.rank_cells / 100, 0),
             percent(one.rank_rows / 100, 0),
@@ -63,6 +64,14 @@ def place_rows(found: Found) -> list[tuple[str, ...]]:
         for one in found.look.values
     ]
     return [head, *lines]
+
+
+def _with_unit(label: str, unit: str) -> str:
+    """
+    >>> _with_unit("Novelty", "z"), _with_unit("Isolation forest", "score")
+    ('Novelty (z)', 'Isolation forest')
+    """
+    return label if unit == "score" else f"{label} ({unit})"
 
 
 def _share_words(found: Found) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from hashlib import blake2b
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -20,6 +23,7 @@ from gbuq_core.experiments.novelty.fit import (
     fit_novelty_maps,
     map_novelty,
     maps_key,
+    unit_of,
     view_novelty,
 )
 from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
@@ -34,18 +38,45 @@ from gbuq_core.experiments.novelty.plan import (
 from gbuq_core.experiments.novelty.scores import support_of
 from gbuq_core.experiments.novelty.words import describe_disagreement, describe_novelty
 from gbuq_core.figures.canvas.panels import PanelSheet
-from gbuq_core.figures.novelty.picture import MACAU, Ellipses, Ground, ScoreMap, maps_sheet
+from gbuq_core.figures.canvas.renderer import near_source
+from gbuq_core.figures.handles import LiveKnob
+from gbuq_core.figures.neighbours.live import pack_table
+from gbuq_core.figures.novelty.picture import (
+    MACAU,
+    Ellipses,
+    Ground,
+    ScoreMap,
+    Scores,
+    follow_ranks,
+    maps_sheet,
+)
 from gbuq_core.figures.theme import METHOD_STYLES
-from pages._ui.canvas import canvas
-from pages._ui.jobs_glue import Answer, Request
+from gbuq_core.presentation import digits
+from pages._ui.canvas import CanvasEvent, canvas, keep_knobs
+from pages._ui.jobs_glue import Answer, Request, ask
 from pages._ui.kept import kept
-from pages._ui.novelty.controls import Shown, cell_of, settings_of, shown_of
+from pages._ui.live_sliders import LIVE_SECONDS, drop, follow
+from pages._ui.novelty.controls import (
+    EXPLORE,
+    FOLLOWED,
+    OWN,
+    RANK_LABELS,
+    STATE,
+    Shown,
+    bar_of,
+    cell_of,
+    knobs_of,
+    settings_of,
+    shown_of,
+)
 from pages._ui.novelty.edits import on_maps, waiting_mask
 from pages._ui.surface import show_surface
 
-SLOT, BEFORE = "novelty", "novelty-before"
+SLOT, BEFORE, CLAIMS = "novelty", "novelty-before", "novelty-claims"
 _OTHERS = ("isolation", "distance")  # scores that are not MACAU's
 _POSITIVE = ("knowledge", "data", "distance")  # variances and distances
+_NEXT_TO_NOTHING = 1e-3  # of the largest KU
+_TABLES = st.components.v2.component("gbuq_near", js=near_source(), isolate_styles=True)
 
 
 class Found(NamedTuple):
@@ -59,6 +90,7 @@ class Found(NamedTuple):
     look: PlaceLook
     cell: tuple[int, int]
     words: str
+    bar: tuple[LiveKnob, ...]
 
 
 def problem_with(settings: NoveltySettings) -> str:
@@ -123,7 +155,7 @@ def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> Fo
         "novelty-look", [maps], depends, lambda: explain_place(fit, maps, settings)
     )
     words = kept("novelty-words", [view], None, lambda: describe_novelty(fit, maps, view))
-    return Found(fit, settings, shown, maps, view, look, cell, words)
+    return Found(fit, settings, shown, maps, view, look, cell, words, bar_of(values))
 
 
 def maps_of(made: Made, settings: NoveltySettings, name: str) -> NoveltyMaps:
@@ -166,7 +198,7 @@ def score_maps_of(found: Found) -> list[ScoreMap]:
     keys = found.shown.keys and view.keys
     # The truth comes first, and novelty takes the place of a truth that nobody knows.
     ordered = sorted(keys, key=lambda key: key != "truth")
-    return [
+    chosen = [
         ScoreMap(
             METHODS[key].label,
             view.units[view.keys.index(key)],
@@ -175,37 +207,128 @@ def score_maps_of(found: Found) -> list[ScoreMap]:
             None if own else (0.0, 100.0),
             log=own and found.shown.log and key in _POSITIVE,
             ellipses=key == "novelty",
+            key=key,
         )
         for key in ordered
     ]
+    if found.shown.own:
+        values = as_map(found.fit, found.maps.of("knowledge"))
+        unit = unit_of(found.fit, "knowledge")
+        chosen.append(ScoreMap(OWN, unit, values, accent_of("knowledge"), log=True))
+    return chosen
 
 
-def sheet_of(found: Found, region: npt.NDArray[np.bool_] | None = None) -> PanelSheet:
+def follow_of(found: Found, maps: Sequence[ScoreMap]) -> dict[str, Any]:
+    """How the maps follow the knobs above them."""
+    fit, apart = found.fit, found.view.disagreement
+    keys = found.maps.keys
+    return follow_ranks(
+        maps,
+        _scores_name(found),
+        keys,
+        {knob.key: knob.value for knob in found.bar},
+        tuple(RANK_LABELS.values()),
+        {kind: unit_of(fit, "novelty", kind) for kind in ("cells", "rows")},
+        {key: unit_of(fit, key) for key in keys},
+        _POSITIVE,
+        apart.keys if apart is not None and found.shown.apart else (),
+    )
+
+
+def _scores_name(found: Found) -> str:
+    depends = found.fit.plan, maps_key(found.fit, found.settings)
+    return "scores-" + blake2b(repr(depends).encode(), digest_size=8).hexdigest()
+
+
+def scores_of_maps(found: Found) -> bytes:
+    """Every score, packed once for the browser."""
+    maps = found.maps
+    return kept(
+        "novelty-table", [maps], None,
+        lambda: pack_table(Scores(_scores_name(found), maps.values, maps.rows)),
+    )  # fmt: skip
+
+
+def send_scores(found: Found) -> None:
+    """Send them; the maps do not wait for them."""
+    with st.container(key="unseen-novelty-scores"):
+        _TABLES(key="novelty-scores", data=scores_of_maps(found))
+
+
+def say_own(found: Found) -> None:
+    """Below the maps: what ranks hide of KU."""
+    values = found.maps.of("knowledge")
+    half, most = float(np.nanmedian(values)), float(np.nanmax(values))
+    drawn = "knowledge" in found.shown.keys and found.settings.ranks == "cells"
+    if drawn and half < _NEXT_TO_NOTHING * most:
+        st.caption(
+            f"Knowledge uncertainty is below {digits(half)} ({unit_of(found.fit, 'knowledge')}) in "
+            f"half of the cells; its largest value is {digits(most)}. Ranks give that half of the "
+            f'cells half of the colours. The map "{OWN}" shows sizes on a logarithmic scale.'
+        )
+
+
+def sheet_of(
+    found: Found, region: npt.NDArray[np.bool_] | None = None, knobs: Sequence[LiveKnob] = ()
+) -> PanelSheet:
     """The row of maps."""
     fit, look = found.fit, found.look
     leaves = Ellipses(look.ellipses.centre, look.ellipses.covariance)
     apart = found.view.disagreement if found.shown.apart else None
     spread = None if apart is None else as_map(fit, apart.spread)
+    maps, bar = score_maps_of(found), {knob.key for knob in found.bar}
     return maps_sheet(
         ground_of(fit),
-        score_maps_of(found),
+        maps,
         found.settings.point,
         leaves,
         None if region is None else as_map(fit, region),
         spread,
         found.words,
+        (*found.bar, *(one for one in knobs if one.key not in bar)),
+        near=follow_of(found, maps),
     )
 
 
-def draw_picture(found: Found) -> bool:
-    """The maps, with the leaves and the place that is looked at; False if none is chosen."""
-    if not found.shown.keys and not found.shown.apart:
+def draw_picture(found: Found, values: SimpleNamespace) -> bool:
+    """The maps, which follow sliders, and one as a surface; False if none is chosen."""
+    if not (found.shown.keys or found.shown.apart or found.shown.own):
         return False
-    pick = partial(on_maps, bool(found.fit.data.classes))
-    sheet = sheet_of(found, waiting_mask())
-    canvas(sheet, "novelty-maps", "cells", pick)
+    sheet = sheet_of(found, waiting_mask(), knobs_of(values))
+    follow(STATE, values, FOLLOWED, partial(_draw_maps, found, sheet))
     show_surface(sheet, first=(METHODS["novelty"].label,))
     return True
+
+
+def _draw_maps(found: Found, sheet: PanelSheet, values: SimpleNamespace, moving: bool) -> bool:
+    """The maps, alone while a slider is on its way; whether they are of these values."""
+    fresh = True
+    if moving:
+        with suppress(GbuqError):  # as they are, where edits do not fit these rows
+            found, fresh = _find_moved(values, found.settings.edits)
+            sheet = sheet_of(found, waiting_mask(), knobs_of(values))
+    pick = partial(_hear, bool(found.fit.data.classes))
+    canvas(sheet, "novelty-maps", "cells", pick, _turn)
+    return fresh
+
+
+def _find_moved(values: SimpleNamespace, edits: tuple[Edit, ...]) -> tuple[Found, bool]:
+    """What there is for a slider on its way, and whether that is of its value."""
+    request, *_ = fit_requests(settings_of(values, edits))
+    (answer,) = ask([request], LIVE_SECONDS, others=(BEFORE, CLAIMS))
+    return find(values, answer, edits), answer.fresh or bool(answer.error)
+
+
+def _hear(classes: bool, event: CanvasEvent) -> None:
+    """A click or a lasso runs the maps and what is looked at in them: a callback."""
+    on_maps(classes, event)
+    drop(STATE, EXPLORE)
+
+
+def _turn(values: dict[str, Any]) -> None:
+    """So does a knob of the picture's bar: a callback."""
+    keep_knobs(values)
+    drop(STATE, EXPLORE)
 
 
 def say_contradiction(found: Found) -> None:

@@ -17,9 +17,8 @@ from pages._ui.claims import draw_claims
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept
 from pages._ui.notices import show_notice
-from pages._ui.novelty.picture import Found
+from pages._ui.novelty.picture import CLAIMS, Found
 
-CLAIMS = "novelty-claims"  # the slot
 _VIEW = NoveltySettings()
 
 

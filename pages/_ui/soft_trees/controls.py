@@ -9,7 +9,8 @@ from typing import Any
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.soft_trees.bandit import BanditSettings
+from gbuq_core.experiments.soft_trees.bandit import POLICIES, BanditSettings
+from gbuq_core.experiments.soft_trees.bandit_trace import TRACE_STEPS
 from gbuq_core.experiments.soft_trees.data import (
     DATASETS,
     MOST_POINTS,
@@ -28,6 +29,7 @@ from gbuq_core.figures.soft_trees.picture import SHOWS
 from gbuq_core.knobs import Knob, narrow
 from pages._ui.curves import Placed
 from pages._ui.knobs import Preset, query_string
+from pages._ui.present import Step
 from pages._ui.url_state import PageState
 
 _DEFAULT = SoftTreesSettings()
@@ -169,20 +171,32 @@ POINTS = Knob(
 )  # fmt: skip
 WHOSE = Knob(
     "whose", "Tree of", "choice", METHODS["vst"].label,
-    choices=_SOFT_LABELS, group="page",
+    choices=_SOFT_LABELS, group="picture",
 )  # fmt: skip
 TREE = Knob(
-    "tree", "Tree number", "integer", 1, 1, 20, step=1, group="page",
+    "tree", "Tree", "integer", 1, 1, 20, step=1, group="picture",
     help="Which tree of the boosted sum is shown.",
 )  # fmt: skip
 DRAW = Knob(
-    "draw", "Draw (0: the mean)", "integer", 0, 0, MOST_DRAW, step=1, group="page",
-    help="0 shows the posterior mean, which you can play through its training. Other numbers "
-    "show a tree drawn from the posterior.",
+    "draw", "Draw", "integer", 0, 0, MOST_DRAW, step=1, group="picture",
+    help="The mean of the posterior, or a tree drawn from it.",
+)  # fmt: skip
+PLACE = Knob(
+    "tree_x", "Point", "number", 57.5, 0.0, 100.0, step=0.25, unit="%", group="picture",
+    help="Where the point is, as a share of the axis.",
 )  # fmt: skip
 PLAY = Knob(
     "bandit_steps", "Steps of the bandit", "ladder", 500, group="page",
     choices=(200, 500, 1000, 2000, 5000),
+)  # fmt: skip
+POLICY = Knob(
+    "bandit_policy", "Policy", "choice", POLICIES["vst"], choices=tuple(POLICIES.values()),
+    group="picture", help="Whose functions and pulls are shown.",
+)  # fmt: skip
+MOMENT = Knob(
+    "bandit_at", "Step", "ladder", 60, group="picture",
+    choices=tuple(step for step in TRACE_STEPS if step <= PLAY.choices[-1]),
+    help="Which step of the bandit is shown.",
 )  # fmt: skip
 FOREIGN = Knob(
     "rank_data", "Data", "choice", RANK_DATASETS["moons3"].label, choices=tuple(_RANK_LABELS),
@@ -207,7 +221,10 @@ STATE = PageState(
         WHOSE,
         TREE,
         DRAW,
+        PLACE,
         PLAY,
+        POLICY,
+        MOMENT,
         FOREIGN,
     ),
     presets=(
@@ -220,8 +237,16 @@ STATE = PageState(
         Preset(
             "Paper settings",
             _PAPER_VALUES,
-            "All five methods, trained until they converge. This takes several seconds.",
+            f"All five methods. VST and VSGBM train for {PAPER.steps:,} steps from "
+            f"{PAPER.restarts} starts each. The page shows how long this takes.",
         ),
+    ),
+    picture=("soft-trees-functions",),
+    story=(
+        Step("Each line is a function that fits the points. Where do the functions spread?"),
+        Step("Bands instead of lines. How much of the total is knowledge?", {"show": "bands"}),
+        Step("20 rows. How many more functions fit now?", {"rows": 20}),
+        Step("Without noise. Do the functions agree at the points?", {"noise": 0}),
     ),
 )
 
@@ -282,6 +307,7 @@ def rank_data_of(values: SimpleNamespace) -> str:
 def bandit_of(values: SimpleNamespace) -> BanditSettings:
     """The bandit with the soft trees of the page."""
     return BanditSettings(
+        policies=tuple(POLICIES),
         n_steps=int(values.bandit_steps),
         refit_every=50,
         n_seeds=2,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from types import SimpleNamespace
 
 import streamlit as st
 
+from gbuq_core.experiments.soft_trees.bandit import BanditRun, describe_bandit
 from gbuq_core.experiments.soft_trees.export import (
     soft_trees_code,
     soft_trees_curves_csv,
@@ -22,7 +24,15 @@ from gbuq_core.figures.standalone import Section, standalone_html
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.side_by_side import Shown
-from pages._ui.soft_trees.look import correlation_sheet_of, correlations_of, tree_sheet_of
+from pages._ui.soft_trees.controls import settings_of
+from pages._ui.soft_trees.look import (
+    READ_TREE,
+    correlation_sheet_of,
+    correlations_of,
+    flow_figure_of,
+    tree_sheet_of,
+)
+from pages._ui.soft_trees.panels import ABOUT_STEPS, bandit_figure_of
 from pages._ui.soft_trees.picture import figure_of
 from pages._ui.soft_trees.scorecard import score_rows, scores_of
 
@@ -34,8 +44,14 @@ _LEAD = (
 )
 
 
-def export_soft_trees(run: SoftTreesRun, shown: Sequence[Shown], link: str) -> None:
-    """Code, link, data, page."""
+def export_soft_trees(
+    run: SoftTreesRun,
+    shown: Sequence[Shown],
+    link: str,
+    values: SimpleNamespace,
+    played: tuple[BanditRun, ...] = (),
+) -> None:
+    """Code, link, data, page; ``played`` is the bandit, once it ran."""
     downloads = [
         Download("Curves (CSV)", "curves.csv", "text/csv", partial(soft_trees_curves_csv, run)),
         Download("Rows (CSV)", "rows.csv", "text/csv", partial(soft_trees_rows_csv, run.data)),
@@ -61,8 +77,11 @@ def export_soft_trees(run: SoftTreesRun, shown: Sequence[Shown], link: str) -> N
         if fit.method in SOFT_METHODS
     ]
     downloads.append(
-        Download("Page (HTML)", "soft-trees.html", "text/html", partial(_html, run, shown))
-    )
+        Download(
+            "Page (HTML)", "soft-trees.html", "text/html",
+            partial(_html, run, shown, values, played),
+        )
+    )  # fmt: skip
     show_exports("soft-trees", soft_trees_code(run.settings), link, downloads)
 
 
@@ -102,15 +121,25 @@ def explain_soft_trees() -> None:
         show_departures("Variational soft trees")
 
 
-def _html(run: SoftTreesRun, shown: Sequence[Shown]) -> bytes:
+def _html(
+    run: SoftTreesRun,
+    shown: Sequence[Shown],
+    values: SimpleNamespace,
+    played: tuple[BanditRun, ...] = (),
+) -> bytes:
     fresh = [one for one in shown if one.fresh]
     figure = figure_of(run.settings, fresh)
     sections = [Section(curves=figure), Section(heading="In words", text=words_of(run))]
+    soft = [fit for fit in run.fits if fit.method in SOFT_METHODS]
+    if soft:
+        flow = flow_figure_of(values, settings_of(values), soft)
+        about = READ_TREE.replace("*", "")
+        sections.append(Section(heading="Inside one tree", text=about, curves=flow))
     for fit in run.fits:
         if fit.method == "vst":
             look = tree_view(fit, run.settings)
             sheet = tree_sheet_of(fit, look)
-            sections.append(Section(heading="Inside one tree", sheet=sheet, caption=sheet.alt))
+            sections.append(Section(heading="Its training", sheet=sheet, caption=sheet.alt))
             correlations = correlation_sheet_of(correlations_of(fit, 0))
             sections.append(
                 Section(
@@ -118,5 +147,12 @@ def _html(run: SoftTreesRun, shown: Sequence[Shown]) -> bytes:
                 )
             )
     sections.append(Section(heading="Scorecard", table=score_rows(scores_of(run))))
+    if played:
+        words = describe_bandit(played)
+        about = ABOUT_STEPS.replace("*", "")
+        steps = bandit_figure_of(values, played, words)
+        sections.append(
+            Section(heading="A bandit, step by step", text=about, curves=steps, caption=words)
+        )
     sections.append(Section(heading="Python", code=soft_trees_code(run.settings)))
     return standalone_html(sections, "Soft trees", _LEAD).encode()

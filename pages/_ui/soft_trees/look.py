@@ -9,6 +9,13 @@ import numpy as np
 import streamlit as st
 
 from gbuq_core.experiments.soft_trees.fit import SoftTreesFit
+from gbuq_core.experiments.soft_trees.flow import (
+    TreeFlow,
+    describe_flow,
+    flow_at,
+    flow_draws,
+    tree_flow,
+)
 from gbuq_core.experiments.soft_trees.look import (
     CovarianceView,
     StagesView,
@@ -26,28 +33,36 @@ from gbuq_core.experiments.soft_trees.words import (
     describe_tree,
 )
 from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.handles import live_knob
 from gbuq_core.figures.soft_trees.charts import (
     correlation_sheet,
     level_words,
     stages_sheet,
     tree_sheet,
 )
-from gbuq_core.figures.soft_trees.strips import frames_from
+from gbuq_core.figures.soft_trees.flow import FlowMethod, flow_figure
+from gbuq_core.figures.soft_trees.strips import frames_from, scene_from
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.knobs import narrow
 from gbuq_core.presentation import short
 from pages._ui.canvas import canvas
-from pages._ui.controls import draw_knob
-from pages._ui.kept import kept
+from pages._ui.curves import show_curves
+from pages._ui.kept import keep_only, kept
 from pages._ui.side_by_side import Shown
-from pages._ui.soft_trees.controls import DRAW, TREE, WHOSE
+from pages._ui.soft_trees.controls import DRAW, MOST_DRAW, PLACE, TREE, WHOSE
 
 _EMPTY = "Choose VST or VSGBM on the left to see the inside of a soft tree."
-_READ = (
-    "Each **gate** sends a point to the right with a probability between 0 and 1, so every "
-    "**leaf** has a weight in every prediction. A leaf's line is strong where its weight is large. "
-    "The unbroken line in the colour of the text is the tree's prediction, the weighted sum of all "
-    "leaves. Play the picture to see gates and leaves move during training."
+READ_TREE = (
+    "Drag the point along x. Each **gate** asks whether x is beyond its place, and sends a share "
+    "of the point to the right. Each **leaf** answers with a value, and its weight is the share "
+    "that reaches it. The prediction is the weighted sum. Where do several leaves share the point?"
 )
+_TRAINED = (
+    "Play this picture to see gates and leaves move during training. A leaf's line is strong where "
+    "its weight is large. The unbroken line in the colour of the text is the tree's prediction."
+)
+_DRAWN = "The same draw over the whole axis. The mean of the posterior can be played."
 _MOST_CORRELATED = 400  # parameters of a picture
 
 
@@ -65,10 +80,12 @@ def draw_looks(
             else "No soft tree is trained yet."
         )
         return
-    st.markdown(_READ)
-    fit = fits[_choose(values, soft, fits)]
+    st.markdown(READ_TREE)
+    fit = fits[next((key for key in soft if METHODS[key].label == values.whose), soft[0])]
+    show_curves(flow_figure_of(values, settings, [fits[key] for key in soft]), "soft-tree-flow")
     look = tree_view(fit, settings)
     tree = look.tree
+    st.caption(_TRAINED if look.draw is None else _DRAWN)
     sheet = tree_sheet_of(fit, look)
     canvas(sheet, key="soft-tree")
     for note in look.notes:
@@ -85,19 +102,60 @@ def draw_looks(
             draw_stages(fit, settings)
 
 
-def _choose(values: SimpleNamespace, soft: Sequence[str], fits: dict[str, SoftTreesFit]) -> str:
-    """Which method's tree, which tree, which draw: the knobs beside the picture."""
-    with st.container(horizontal=True, key="soft-trees-choice", vertical_alignment="bottom"):
-        chosen = next((key for key in soft if METHODS[key].label == values.whose), soft[0])
-        if len(soft) > 1:
-            with st.container(width=180):
-                draw_knob(WHOSE)
-        if len(fits[chosen].frames) > 1:
-            with st.container(width=280):
-                draw_knob(TREE)
-        with st.container(width=340):
-            draw_knob(DRAW)
-    return chosen
+def flow_figure_of(
+    values: SimpleNamespace, settings: SoftTreesSettings, fits: Sequence[SoftTreesFit]
+) -> Curves:
+    """The trees with a point that flows through them, and the bar that chooses among them."""
+    keep_only(_FLOWS, {_FLOWS + fit.method for fit in fits})
+    flows = [_flow_of(fit, settings) for fit in fits]
+    methods = [
+        FlowMethod(fit.method, flow, _ranges(fit, flow))
+        for fit, flow in zip(fits, flows, strict=True)
+    ]
+    labels = tuple(METHODS[fit.method].label for fit in fits)
+    at = labels.index(values.whose) if values.whose in labels else 0
+    knobs = []
+    if len(labels) > 1:
+        knobs.append(live_knob(narrow(WHOSE, choices=labels), labels[at]))
+    most = max(len(flow.trees) for flow in flows)
+    if most > 1:
+        summed = next(i for i, flow in enumerate(flows) if len(flow.trees) == most)
+        needs = {WHOSE.key: (summed,)} if len(labels) > 1 else None
+        knobs.append(live_knob(narrow(TREE, high=most), min(values.tree, most), needs=needs))
+    texts = ("mean", *(str(number) for number in range(1, MOST_DRAW + 1)))
+    knobs.append(live_knob(DRAW, values.draw, texts=texts))
+    tree = min(values.tree, len(flows[at].trees)) - 1
+    which = flows[at].sets.index(values.draw)
+    x = fits[0].data.x
+    place = float(x[0] + (x[-1] - x[0]) * values.tree_x / 100.0)
+    words = describe_flow(flows[at], place, tree, which)
+    played = live_knob(PLACE, values.tree_x)
+    return flow_figure(scene_from(fits[0].data), methods, knobs, played, alt=words)
+
+
+_FLOWS = "soft-trees-flow:"  # what is kept of each method
+
+
+def _flow_of(fit: SoftTreesFit, settings: SoftTreesSettings) -> TreeFlow:
+    """Gates and leaves, written out again only for a draw that is not among them."""
+    asked = 0 if settings.draw is None else settings.draw + 1
+    further = asked if asked > flow_draws(fit) else 0
+    return kept(
+        _FLOWS + fit.method, [fit], (settings.draw_seed, further),
+        lambda: tree_flow(fit, settings),
+    )  # fmt: skip
+
+
+def _ranges(fit: SoftTreesFit, flow: TreeFlow) -> list[tuple[float, float]]:
+    """The y axis of every tree: that of the rows, or around 0 for what a later tree adds."""
+    ranges = [fit.data.y_range]
+    for lines in flow.trees[1:]:
+        means = [flow_at(lines, float(x))[2] for x in fit.data.x[::_COARSE]]
+        ranges.append(_limits(np.array(means), fit.data.target_std))
+    return ranges
+
+
+_COARSE = 8  # places of the grid between two that an axis is chosen by
 
 
 def tree_sheet_of(fit: SoftTreesFit, look: TreeView) -> PanelSheet:

@@ -8,18 +8,28 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import numpy as np
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.soft_trees.bandit import (
+    BanditPlan,
     BanditRun,
     BanditSettings,
     describe_bandit,
     estimate_bandit_seconds,
+    make_bandit,
+    mean_rewards,
     plan_bandit,
     run_policies,
 )
-from gbuq_core.experiments.soft_trees.claims import check_bandit_claim, check_rank_claim
+from gbuq_core.experiments.soft_trees.bandit_trace import TRACE_PLACES, trace_steps
+from gbuq_core.experiments.soft_trees.claims import (
+    BANDIT_STUDY,
+    RANK_STUDY,
+    check_bandit_claim,
+    check_rank_claim,
+)
 from gbuq_core.experiments.soft_trees.export import bandit_csv, rank_csv, tuning_csv
 from gbuq_core.experiments.soft_trees.plan import SoftTreesPlan, SoftTreesSettings, method_missing
 from gbuq_core.experiments.soft_trees.rank import (
@@ -41,10 +51,14 @@ from gbuq_core.experiments.soft_trees.tuning import (
     run_tuning,
     why_no_tuning,
 )
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.handles import live_knob
+from gbuq_core.figures.soft_trees.bandit import BanditWorld, PolicyTrace, bandit_figure
 from gbuq_core.figures.soft_trees.charts import RankLine, Regret, rank_figure, regret_sheet
+from gbuq_core.knobs import narrow
 from gbuq_core.presentation import digits, markdown_table, seconds_text
 from pages._ui.canvas import canvas
-from pages._ui.claims import draw_claim
+from pages._ui.claims import draw_claims
 from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
 from pages._ui.jobs_glue import Answer, Request, cost_line, show_progress, start_again
@@ -52,7 +66,9 @@ from pages._ui.notices import show_notice
 from pages._ui.soft_trees.controls import (
     COMPARISONS,
     FOREIGN,
+    MOMENT,
     PLAY,
+    POLICY,
     bandit_of,
     rank_data_of,
     take_knobs,
@@ -73,9 +89,16 @@ _NO_TREE = "Choose VST or VSGBM on the left: only soft trees are tuned here."
 _ABOUT_BANDIT = (
     "Each of five arms pays in its own part of [-1, 1]. The models have to find out where. "
     "**Thompson sampling** draws one function for each arm and pulls the arm with the highest "
-    "value. A model that is certain too early stops exploring and loses reward at every step. Each "
-    "policy plays twice. The models are SGLB, XBART and VST with the page's depth and rank. They "
-    "are retrained every 50 steps."
+    "value. A model that is certain too early stops exploring and loses reward at every step. The "
+    "models are SGLB, XBART and VST with the page's depth and rank, retrained every 50 steps. Two "
+    "baselines draw nothing: **Random** pulls by chance, and **Greedy VST** pulls the arm with the "
+    "highest mean. Each policy plays twice."
+)
+ABOUT_STEPS = (
+    "**Step by step.** In each step a context comes (the vertical line), and the policy draws one "
+    "function for each arm. The arm whose function is highest there is pulled. Faint dots are "
+    "rewards of earlier pulls, and the diamond is what this pull pays. Play it: when does each arm "
+    "find its bump? This is the first of the two plays."
 )
 _ABOUT_RANK = (
     "The picture shows how well knowledge uncertainty separates foreign rows from held-out rows "
@@ -94,7 +117,7 @@ class Panel(NamedTuple):
     estimate: float
     refusal: str
     make: Callable[[Any, object], Any]
-    draw: Callable[[Any], None]
+    draw: Callable[[Any, Any], None]
 
 
 def panels_of(values: SimpleNamespace, settings: SoftTreesSettings) -> tuple[Panel, Panel, Panel]:
@@ -114,7 +137,8 @@ def _tuning_panel(values: SimpleNamespace, settings: SoftTreesSettings) -> Panel
 
 def _others(values: SimpleNamespace, settings: SoftTreesSettings) -> tuple[Panel, Panel]:
     played = bandit_of(values)
-    available = tuple(p for p in played.policies if p == "random" or not method_missing(p))
+    built_in = ("random", "greedy")
+    available = tuple(p for p in played.policies if p in built_in or not method_missing(p))
     played = replace(played, policies=available)
     cost, refusal = 0.0, ""
     try:
@@ -133,7 +157,7 @@ def _others(values: SimpleNamespace, settings: SoftTreesSettings) -> tuple[Panel
     )
     why = why_no_rank(ranked)
     return (
-        Panel(BANDIT, "Bandit", played, cost, refusal, play, draw_bandit),
+        Panel(BANDIT, "Bandit", played, cost, refusal, play, partial(draw_bandit, values)),
         Panel(
             RANK, "Ranks", ranked if why else plan_rank(ranked),
             0.0 if why else estimate_rank_seconds(ranked), why, compare_ranks, draw_ranks,
@@ -209,11 +233,11 @@ def _draw_panel(one: Panel, knob: Any, answer: Answer | None) -> None:
     elif answer.result is not None:
         if not (current and answer.fresh):
             st.caption("This result is for the previous settings.")
-        one.draw(answer.result)
+        one.draw(answer.result, answer.request.key[1] if answer.fresh else None)
         st.caption(f"{cost_line(answer).replace('Fitted', 'Computed')}.")
 
 
-def draw_tuning(run: TuningRun) -> None:
+def draw_tuning(run: TuningRun, settings: SoftTreesPlan | None) -> None:
     """The best settings, in words and as a table; a button takes over the first."""
     st.text(describe_tuning(run), width="stretch")
     head = ("Depth", "Sharpness", "Prior std", "Learning rate", "Validation ELBO", "Log density")
@@ -242,25 +266,64 @@ def draw_tuning(run: TuningRun) -> None:
         _offer("All settings (CSV)", "tuning.csv", partial(tuning_csv, run))
 
 
-def draw_bandit(runs: tuple[BanditRun, ...]) -> None:
-    """Cumulative regret of the policies, with the result in words."""
+def draw_bandit(
+    values: SimpleNamespace, runs: tuple[BanditRun, ...], settings: BanditSettings | None
+) -> None:
+    """Cumulative regret of the policies, with the result in words, over seeds, step by step."""
     words = describe_bandit(runs)
     lines = [Regret(run.plan.policy, run.label, run.mean, run.standard_error) for run in runs]
     canvas(regret_sheet(lines, words), key=BANDIT)
     st.text(words, width="stretch")
     claim = check_bandit_claim(runs)
     if claim is not None:
-        draw_claim(claim)
+        draw_claims([claim], settings and BANDIT_STUDY, settings, columns=1, place=BANDIT)
+    st.markdown(ABOUT_STEPS)
+    show_curves(bandit_figure_of(values, runs, words), "soft-trees-bandit-steps")
     _offer("Steps (CSV)", "bandit.csv", partial(bandit_csv, runs))
 
 
-def draw_ranks(run: RankRun) -> None:
+def bandit_played(answers: Sequence[Answer]) -> tuple[BanditRun, ...]:
+    """The bandit's runs, once it was played."""
+    found = (answer.result for answer in answers if answer.slot == BANDIT)
+    return next((runs for runs in found if runs is not None), ())
+
+
+def bandit_figure_of(values: SimpleNamespace, runs: tuple[BanditRun, ...], words: str) -> Curves:
+    """The first repetition of every policy, step by step."""
+    world, steps = bandit_world(runs[0].plan), runs[0].trace.steps
+    labels = tuple(run.label for run in runs)
+    policy = values.bandit_policy if values.bandit_policy in labels else labels[-1]
+    near = min(steps.tolist(), key=lambda step: abs(step - values.bandit_at))
+    return bandit_figure(
+        world,
+        [
+            PolicyTrace(
+                run.plan.policy, run.label, run.arms[0], run.trace.rewards, run.trace.functions,
+                run.trace.drawn, run.cumulative[0],
+            )
+            for run in runs
+        ],
+        live_knob(narrow(POLICY, choices=labels), policy),
+        live_knob(narrow(MOMENT, choices=tuple(steps.tolist())), near),
+        alt=f"The bandit step by step. {words}",
+    )  # fmt: skip
+
+
+def bandit_world(plan: BanditPlan) -> BanditWorld:
+    """What every policy meets in its first repetition."""
+    world, x = make_bandit(plan, 0), np.linspace(-1.0, 1.0, TRACE_PLACES)
+    truth = mean_rewards(x, plan.n_arms, plan.alpha, plan.beta)
+    return BanditWorld(world.contexts, world.means, x, truth, trace_steps(plan.n_steps))
+
+
+def draw_ranks(run: RankRun, settings: RankSettings | None) -> None:
     """AUROC against rank, with the result in words and the paper's statement."""
     words = describe_rank(run)
     line = RankLine(run.label, run.ranks, run.mean, run.standard_error)
     show_curves(rank_figure([line], alt=words), RANK)
     st.text(words, width="stretch")
-    draw_claim(check_rank_claim(run))
+    claims = [check_rank_claim(run)]
+    draw_claims(claims, settings and RANK_STUDY, settings, columns=1, place=RANK)
     _offer("AUROC by rank and seed (CSV)", "ranks.csv", partial(rank_csv, run))
 
 

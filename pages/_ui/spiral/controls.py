@@ -15,6 +15,8 @@ from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.knobs import Knob, narrow
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import Preset
+from pages._ui.live import COLOURS, FOCUS, map_knob, names_of_kinds
+from pages._ui.present import Step
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState, link_query
 
@@ -108,6 +110,11 @@ _KNOBS = (
         needs=_with(*_CHAINS), help="The length of virtual SGLB, cSGLB and cbSGLB.",
     ),
     _of("sglb", "depth", high=8, step=1, needs=_with(*_BOOSTED)),
+    _of(
+        "vrf", "max_depth", key="forest_depth", label="Depth, vRF", low=2, high=30, step=1,
+        needs=_with(METHODS["vrf"].label),
+        help="The paper's forests have depth 10. Does vRF learn the arms with it?",
+    ),
     _of(
         "sglb", "learning_rate", key="rate", choices=_RATES, needs=_with(*_STEADY),
         help="For all boosted methods without cycles.",
@@ -209,6 +216,18 @@ RAY = (
 )
 ALONG = Knob("along", "Along it", "choice", "knowledge", choices=UNCERTAINTY_KINDS, group="page")
 
+# Sections that fold. All are open in a link, as they were before they could fold.
+POINT_OPEN = Knob("one_point", "One point", "switch", True, group="page")
+WALK_OPEN = Knob("walk", "A walk out of the data", "switch", True, group="page")
+CYCLES_OPEN = Knob(
+    "first_cycles", "How much knowledge uncertainty comes from the first cycles", "switch", True,
+    group="page",
+)  # fmt: skip
+COMPUTE_OPEN = Knob("compute", "What compute buys", "switch", True, group="page")
+_SECTIONS = (POINT_OPEN, WALK_OPEN, CYCLES_OPEN, COMPUTE_OPEN)
+_LOOKS = (*POINT, *RAY, ALONG, *SURFACE, *_SECTIONS)
+MAP = map_knob(("True density", "Density of class 1", *names_of_kinds(_BY_LABEL)))
+
 
 def _label_values(settings: SpiralSettings) -> dict[str, Any]:
     """The experiment's settings in the knobs' words."""
@@ -231,21 +250,43 @@ BRIEF = {
     "flag": "Flag",
     "log": "Log KU",
     "scale": "Scales",
+    "colours": "Colours",
+    "focus": "Only rows",
 }
 
 STATE = PageState(
     key="spiral",
-    knobs=(*_DATA, *_METHOD, *_KNOBS, *_VIEW, *POINT, *RAY, ALONG, *SURFACE),
+    knobs=(*_DATA, *_METHOD, *_KNOBS, *_VIEW, COLOURS, FOCUS, MAP, *_LOOKS),
     presets=(
         Preset(
             "Paper settings",
             _label_values(PAPER),
             help="4,500 rows, 20 independent models of 1,000 trees, long models of 2,000 trees in "
             "cycles of 200. This takes a while. The page shows the estimate.",
-            keeps=tuple(knob.key for knob in (*POINT, *RAY, ALONG, *SURFACE)),
+            keeps=tuple(knob.key for knob in _LOOKS),
         ),
     ),
-    opening=MappingProxyType({"noise": 0.2}),  # narrow arms, with gaps between them to find
+    # Narrow arms, with gaps between them to find; trees of a forest that can learn them; and the
+    # rest of the page folded.
+    opening=MappingProxyType(
+        {"noise": 0.2, "forest_depth": 20, **{knob.key: False for knob in _SECTIONS}}
+    ),
+    picture=("spiral",),
+    story=(
+        Step("Noise 0.2: there are gaps between the arms. Is knowledge uncertainty high in them?"),
+        Step(
+            "Noise 0.4, the paper's. Where does data uncertainty lie now?",
+            {"noise": 0.4, MAP.key: f"{METHODS['sglb'].label}: data"},
+        ),
+        Step(
+            "Noise 0.8: the arms overlap. What is left for knowledge uncertainty to find?",
+            {"noise": 0.8},
+        ),
+        Step(
+            "50 rows per class instead of 500. Which uncertainty grows?",
+            {"noise": 0.2, "rows": 50},
+        ),
+    ),
 )
 
 
@@ -275,12 +316,18 @@ def view_of(values: SimpleNamespace) -> SpiralView:
 
 
 class Looks(NamedTuple):
-    """What the reader looks at: a point, a line, and what is drawn along the line."""
+    """What the reader looks at: a point, a line, and what is drawn along the line.
+
+    ``point_open`` and ``walk_open`` say whether their sections are, and so whether the maps show
+    them.
+    """
 
     point: tuple[float, float]
     start: tuple[float, float]
     end: tuple[float, float]
     along: str
+    point_open: bool = True
+    walk_open: bool = True
 
 
 def looks_of(values: SimpleNamespace) -> Looks:
@@ -290,6 +337,8 @@ def looks_of(values: SimpleNamespace) -> Looks:
         (float(values.rx), float(values.ry)),
         (float(values.sx), float(values.sy)),
         values.along,
+        values.one_point,
+        values.walk,
     )
 
 
@@ -306,6 +355,8 @@ def query_of(settings: SpiralSettings, view: SpiralView | None = None) -> str:
 def choose(event: CanvasEvent, n_cells: int) -> None:
     """Set the point to the clicked cell, or the ray to the drawn line, before the page runs.
 
+    The section about it opens.
+
     ``n_cells`` is the number of cells a side. For several cells the point is their middle.
     """
     cells = [event.clicked[1:]] if event.clicked is not None else event.lassoed
@@ -313,8 +364,10 @@ def choose(event: CanvasEvent, n_cells: int) -> None:
         width = (EXTENT[1] - EXTENT[0]) / n_cells
         rows, columns = zip(*cells, strict=True)
         middles = (sum(at) / len(at) for at in (columns, rows))
+        st.session_state[POINT_OPEN.key] = True
         _put(POINT, (EXTENT[0] + (middle + 0.5) * width for middle in middles))
     if event.ray is not None:
+        st.session_state[WALK_OPEN.key] = True
         _put(RAY, event.ray)
 
 

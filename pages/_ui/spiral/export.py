@@ -101,6 +101,7 @@ def _html(
     run: SpiralRun, view: SpiralView, looks: Looks, words: str, knobs: Sequence[LiveKnob] = ()
 ) -> bytes:
     scores = [score_spiral(maps, run.truth) for maps in run.methods]
+    looks = looks._replace(point_open=True, walk_open=True)  # both are told below
     sheet = sheet_of(run, run.methods, view, looks, words, knobs)
     height = max(sheet.panel_height, _LEAST_HEIGHT)
     sections = [

@@ -17,7 +17,8 @@ from gbuq_core.presentation import digits, markdown_table
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
 from pages._ui.kept import keep_only, kept
-from pages._ui.spiral.controls import ALONG, POINT, RAY, Looks
+from pages._ui.spiral.controls import ALONG, POINT, POINT_OPEN, RAY, WALK_OPEN, Looks
+from pages._ui.spiral.folds import fold
 
 _PROBES, _RAYS = "spiral-probe:", "spiral-ray:"  # what is kept of each method
 _BOX_WIDTH = 130  # pixels of a number box
@@ -25,7 +26,14 @@ _BOX_WIDTH = 130  # pixels of a number box
 
 def draw_point(settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Looks) -> None:
     """Every member's class probabilities at the point, and how they came about."""
-    st.header("One point")
+    section = fold(POINT_OPEN, POINT)
+    if section is None:
+        return
+    with section:
+        _draw_point(settings, shown, looks)
+
+
+def _draw_point(settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Looks) -> None:
     _boxes("point", POINT)
     if not shown:
         st.text("Members appear with the first fit.")
@@ -54,7 +62,16 @@ def draw_ray(
     settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Looks, log: bool
 ) -> None:
     """One uncertainty of every method along the line, over the true density."""
-    st.header("A walk out of the data")
+    section = fold(WALK_OPEN, (*RAY, ALONG))
+    if section is None:
+        return
+    with section:
+        _draw_ray(settings, shown, looks, log)
+
+
+def _draw_ray(
+    settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Looks, log: bool
+) -> None:
     _boxes("ray", (*RAY, ALONG))
     if looks.start == looks.end:
         st.text("The line has no length. Move one of its ends.")

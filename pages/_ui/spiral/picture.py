@@ -101,8 +101,9 @@ def sheet_of(
     markers, lines = (), ()
     if looks is not None:
         (x, y), (x0, y0), (x1, y1) = looks.point, looks.start, looks.end
-        markers = (Marker(x, y),)
-        lines = (Line([x0, x1], [y0, y1], arrow=True),) if (x0, y0) != (x1, y1) else ()
+        markers = (Marker(x, y),) if looks.point_open else ()
+        has_length = (x0, y0) != (x1, y1)
+        lines = (Line([x0, x1], [y0, y1], arrow=True),) if looks.walk_open and has_length else ()
     growths = [growth for maps in shown if (growth := growth_of(maps)) is not None]
     moving = [moving_members(maps) for maps in shown] if knobs else []
     return spiral_sheet(
@@ -125,7 +126,7 @@ def draw_picture(
     maps = [one.view for one in shown if one.view is not None]
     sheet = sheet_of(run, maps, view, looks, words, knobs)
     kinds: tuple[Selectable, ...] = ("cells", "ray")
-    canvas(sheet, key="spiral", select=kinds, on_select=on_select, on_turn=keep_knobs)
+    canvas(sheet, key="spiral", select=kinds, on_select=on_select, on_turn=keep_knobs, grips=True)
     flags = describe_flags(run, view)
     if flags:
         st.text(flags)

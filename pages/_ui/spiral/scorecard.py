@@ -21,6 +21,8 @@ from gbuq_core.presentation import digits, markdown_table, megabytes, percent, s
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claims
 from pages._ui.kept import keep_only, kept
+from pages._ui.spiral.controls import CYCLES_OPEN
+from pages._ui.spiral.folds import fold
 
 _BURNT = "spiral-burn-in:"  # what is kept of each cyclical method
 _SCORES = "spiral-score:"  # and of each method
@@ -109,12 +111,18 @@ def draw_burn_in(run: SpiralRun) -> None:
     """How much of the cyclical methods' knowledge comes from their first cycles."""
     cyclical = [maps for maps in run.methods if METHODS[maps.method].cyclical]
     keep_only(_BURNT, {_BURNT + maps.method for maps in cyclical})
-    if not cyclical:
+    section = fold(CYCLES_OPEN) if cyclical else None
+    if section is None:
         return
+    with section:
+        _draw_burn_in(run, cyclical)
+
+
+def _draw_burn_in(run: SpiralRun, cyclical: Sequence[SpiralMaps]) -> None:
     curves = [curve for maps in cyclical if len((curve := _curve(maps)).cycles) > 1]
     if not curves:
+        st.text("This needs two cycles.")
         return
-    st.header("How much knowledge uncertainty comes from the first cycles")
     levels = [
         (maps.method, float(maps.knowledge[-1].mean()), score.auroc_far)
         for maps, score in zip(run.methods, scores_of(run), strict=True)

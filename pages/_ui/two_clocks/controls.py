@@ -19,6 +19,7 @@ from gbuq_core.knobs import Knob, narrow
 from gbuq_core.methods import METHODS
 from pages._ui.curves import Turned
 from pages._ui.knobs import Preset, query_string
+from pages._ui.present import Step
 from pages._ui.url_state import PageState
 
 _DEFAULT = TwoClocksSettings()
@@ -31,6 +32,9 @@ _BOOSTED = ("model", tuple(METHODS[key].label for key in WITH_CLOCKS))
 _NOT_NGBOOST = ("model", tuple(label for label in _BOOSTED[1] if label != _NGBOOST))
 _SEVERAL = ("model", tuple(METHODS[key].label for key in WITH_MEMBERS))
 _WEIGHTED = ("model", tuple(METHODS[key].label for key in WEIGHTED))
+
+_MOST_TREES = 2000  # of any model here
+_TREES = r"(?:2000|1[0-9]{3}|[1-9][0-9]{0,2})"
 
 STATE = PageState(
     key="two_clocks",
@@ -63,7 +67,7 @@ STATE = PageState(
         ),
         narrow(
             _RECORD.knob("n_trees"), key="trees", kind="ladder", low=None, high=None,
-            needs=_NOT_NGBOOST, choices=(100, 200, 500, 1000, 2000), default=_DEFAULT.trees,
+            needs=_NOT_NGBOOST, choices=(100, 200, 500, 1000, _MOST_TREES), default=_DEFAULT.trees,
         ),
         narrow(
             METHODS["ngboost"].knob("n_trees"), key="ngboost_trees", kind="ladder", low=None,
@@ -95,20 +99,29 @@ STATE = PageState(
         ),
         Knob(
             "clocks", "Clocks in the picture", "text", "", group="view", most=20,
-            pattern=r"(?:[1-9][0-9]{0,4}\.[1-9][0-9]{0,4}(?:\.plain)?)?",
-            help="Trees for the mean and trees for the scale, for example 1000.149, or "
-            "1000.149.plain without the factor, or empty for what two clocks chose.",
+            pattern=rf"(?:{_TREES}\.{_TREES}(?:\.plain)?)?",
+            help=f"Trees for the mean and trees for the scale, at most {_MOST_TREES} each, for "
+            "example 1000.149, or 1000.149.plain without the factor, or empty for what two clocks "
+            "chose.",
         ),
     ),
     presets=(
         Preset(
             "One feature", {"data": "growing noise", "rows": 200},
-            "Growing noise, 200 rows: the mean stops early too, so the clocks nearly agree.",
+            "Growing noise, 200 rows. Does the mean stop early here, too? How far apart are the "
+            "clocks?",
         ),
         Preset(
             "Paper settings", {"mean_weight": 1.0, "depth": 6, "members": 10},
             "Ten models of depth 6 with the papers' weight of the mean. They use all trees.",
         ),
+    ),
+    picture=("two-clocks-band-figure",),
+    story=(
+        Step("One clock stops the mean, another the std. Do the bands hold what they say?"),
+        Step("Growing noise, one feature. Where do both clocks stop?", {"data": "growing noise"}),
+        Step("The same with 100 rows. Which clock stops first?",
+             {"data": "growing noise", "rows": 100}),
     ),
 )  # fmt: skip
 

@@ -9,7 +9,8 @@ from typing import Any
 import streamlit as st
 
 from gbuq_core.calibration.clocks import TAILS
-from gbuq_core.experiments.claims import claim_table
+from gbuq_core.experiments.claims import Claim, claim_table
+from gbuq_core.experiments.two_clocks.claims import check_seed, check_seeds, verdicts_of
 from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import TwoClocksFit, fit_two_clocks
 from gbuq_core.experiments.two_clocks.plan import (
@@ -27,7 +28,6 @@ from gbuq_core.experiments.two_clocks.scores import (
     look_two_clocks,
     score_seeds,
     unscaled_of,
-    verdicts_of,
 )
 from gbuq_core.experiments.two_clocks.words import (
     describe_data,
@@ -48,7 +48,7 @@ from gbuq_core.figures.two_clocks import (
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.presentation import format_bytes, markdown_table, seconds_text
 from pages._ui.canvas import CanvasEvent, canvas
-from pages._ui.claims import draw_claims
+from pages._ui.claims import draw_chips, draw_claims
 from pages._ui.curves import Turned, show_curves
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
@@ -213,14 +213,28 @@ def draw_scores(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer
     if answer is not None and answer.error:
         show_notice(answer.error, "two-clocks-seeds", tone="error")
     seeds = _seeds_of(answer)
+    claims = claims_of(look, seeds)
     if seeds is None:
-        st.text("The verdicts appear when all seeds are fitted.")
+        st.text("These are verdicts of one seed, until all seeds are fitted.")
+        draw_claims(claims)
         return
     scores = seeds.by_tails[settings.tails]
     with st.container(key="table-two-clocks-seeds"):
         st.markdown(markdown_table(seed_rows(scores)))
     st.caption(f"Means over seeds {seeds.seeds[0]} to {seeds.seeds[-1]}, each with new rows.")
-    draw_claims(verdicts_of(scores))
+    draw_claims(claims, outcomes=check_seeds(seeds, look.tails))
+
+
+def claims_of(look: TwoClocksLook, seeds: SeedScores | None) -> tuple[Claim, ...]:
+    """The statements over seeds; of this seed alone until there are more."""
+    return check_seed(look.scores) if seeds is None else verdicts_of(seeds.by_tails[look.tails])
+
+
+def draw_claim_chips(look: TwoClocksLook, answer: Answer | None, fresh: bool) -> None:
+    """Three statements at the picture."""
+    seeds = _seeds_of(answer)
+    about = "" if fresh else "with the previous settings"
+    draw_chips(claims_of(look, seeds), about or ("" if seeds else "with this seed"))
 
 
 def export_two_clocks(
