@@ -6,11 +6,13 @@ cyclical gradient MCMC", section 5.1.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from demos.asking import Between, Largest, Right
 from demos.lesson import Lesson, Shown, Step, main
 from gbuq_core.experiments.gaussians.fit import GaussiansRun, run_gaussians, run_sampler
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings, plan_sampler
@@ -46,9 +48,12 @@ UNEQUAL = GaussiansPreset(
 )
 
 
-def _shown(preset: GaussiansPreset, race: GaussiansRun, text: tuple[str, ...], answer: str):
+def _shown(
+    preset: GaussiansPreset, race: GaussiansRun, text: str, right: Right, answer: str,
+    more: Sequence[str],
+) -> Shown:  # fmt: skip
     sheet = gaussians_sheet(race.truth, race.runs, preset.view, describe_gaussians(race))
-    return Shown(text, answer, sheet)
+    return Shown(text, right, answer, sheet, more)
 
 
 def _scores(race: GaussiansRun) -> list[SamplerScores]:
@@ -65,14 +70,14 @@ def trapped() -> Shown:
     race = run_gaussians(ONE.settings)
     (scores,) = _scores(race)
     seeds = [_other(ONE.settings, "sgld", seed=seed).modes_visited for seed in range(1, 6)]
-    text = (
+    notes = (
         "The target on the left has 25 equal modes. Stochastic gradient Langevin dynamics (SGLD) "
         "follows noisy gradients downhill on -log p and adds noise. In the long run it should "
         "visit each place as often as the target says.",
         "Play the race. The red dot is the chain. White dots show where it has just been.",
     )
     others = f"{min(seeds):g} to {max(seeds):g}" if len(set(seeds)) > 1 else f"{seeds[0]:g} each"
-    answer = (
+    told = (
         f"It visits {scores.modes_visited:g} in {race.settings.steps:,} steps; five other seeds "
         f"visit {others}. Within its mode it is right: {percent(scores.share_in_modes)} of its "
         f"samples lie within 3 standard deviations, and {percent(race.truth.share_in_modes)} of "
@@ -80,7 +85,18 @@ def trapped() -> Shown:
         f"{race.truth.n_modes - scores.modes_visited:g} modes are missing. It reports "
         f"{digits(scores.sample_size)} effective samples. SGLB's trees walk in the same way."
     )
-    return _shown(ONE, race, text, answer)
+    text = (
+        "The target has 25 equal modes. SGLD follows noisy gradients downhill and should, in the "
+        "long run, visit each place as often as the target says. Play the race."
+    )
+    right = Between(scores.modes_visited, (2.0, 8.0))
+    answer = (
+        f"It visits {scores.modes_visited:g} in {race.settings.steps:,} steps; five other seeds "
+        f"visit {others}. Within its mode it is right, so the chain cannot notice that "
+        f"{race.truth.n_modes - scores.modes_visited:g} modes are missing. SGLB's trees walk in "
+        "the same way."
+    )
+    return _shown(ONE, race, text, right, answer, (*notes, told))
 
 
 def more_noise() -> Shown:
@@ -88,12 +104,12 @@ def more_noise() -> Shown:
     race = run_gaussians(NOISY.settings)
     _, noisy = _scores(race)
     mild = _other(NOISY.settings, "nsgld", noise_nsgld=1.5)
-    text = (
+    notes = (
         f"N-SGLD multiplies the Langevin noise by {race.settings.noise_nsgld:g}. Its chain jumps "
         "all over the map.",
         "Compare its map with the target, and its marginals at the bottom.",
     )
-    answer = (
+    told = (
         f"It passes through {noisy.modes_visited:g} modes, but only "
         f"{percent(noisy.share_in_modes)} of its samples lie in a mode. This noise samples the "
         f"density at {race.settings.noise_nsgld**2:g} times the temperature, and its KL divergence "
@@ -102,27 +118,50 @@ def more_noise() -> Shown:
         f"1.5 finds {mild.modes_visited:g} modes, with {percent(mild.share_in_modes)} of the "
         f"samples in a mode and KL {digits(mild.grid_kl)} nats."
     )
-    return _shown(NOISY, race, text, answer)
+    text = (
+        f"N-SGLD multiplies the Langevin noise by {race.settings.noise_nsgld:g}. Its chain jumps "
+        "all over the map. Compare its samples with the target."
+    )
+    right = Largest((1.0, 7.0 / noisy.modes_visited, (1.0 - noisy.share_in_modes) / 0.2))
+    answer = (
+        f"It passes through {noisy.modes_visited:g} modes, but only "
+        f"{percent(noisy.share_in_modes)} of its samples lie in one: it samples a hotter density. "
+        f"Less noise does better. A factor of 1.5 finds {mild.modes_visited:g} modes, with "
+        f"{percent(mild.share_in_modes)} in a mode."
+    )
+    return _shown(NOISY, race, text, right, answer, (*notes, told))
 
 
 def cycles() -> Shown:
     """Large steps to leave, small steps to settle."""
     race = run_gaussians(CYCLES.settings)
     trapped_scores, cyclic = _scores(race)
-    text = (
+    notes = (
         f"In each of its {race.settings.cycles} cycles, clr-SGLD starts with a step size of "
         f"{race.settings.rate_clr:g} and lets it fall to zero along a cosine. The first "
         f"{percent(race.settings.exploration_clr)} of each cycle (shaded below) do not count.",
         "Step through the frames. Each cycle takes two.",
     )
-    answer = (
+    told = (
         f"At the start of each cycle. In the end it has visited {cyclic.modes_visited:g} modes, "
         f"and SGLD {trapped_scores.modes_visited:g} (the paper speaks of 7 to 8). It is not a "
         f"perfect sampler. {percent(cyclic.share_in_modes)} of its samples lie in a mode, and the "
         f"modes' shares are off by {digits(cyclic.occupancy_error)}, because it settles only once "
         f"in each of {race.settings.cycles} cycles."
     )
-    return _shown(CYCLES, race, text, answer)
+    text = (
+        f"clr-SGLD starts each of its {race.settings.cycles} cycles with long steps and lets them "
+        f"shrink to zero. The first {percent(race.settings.exploration_clr)} of a cycle does not "
+        "count."
+    )
+    right = Between(cyclic.modes_visited, (2.0, 9.0))
+    answer = (
+        f"It visits {cyclic.modes_visited:g}, and SGLD {trapped_scores.modes_visited:g}; the "
+        "paper speaks of 7 to 8. Long steps leave a mode, short ones settle in the next. The "
+        f"modes' shares are off by {digits(cyclic.occupancy_error)}, because it settles only once "
+        "a cycle."
+    )
+    return _shown(CYCLES, race, text, right, answer, (*notes, told))
 
 
 def scaled_gradients() -> Shown:
@@ -130,13 +169,13 @@ def scaled_gradients() -> Shown:
     race = run_gaussians(BOTH.settings)
     clr, cg = _scores(race)
     every = _other(BOTH.settings, "clr", exploration_clr=0.0)
-    text = (
+    notes = (
         f"cg-SGLD keeps its learning rate at {race.settings.rate_cg:g} and multiplies the gradient "
         f"by a scale that falls from {race.settings.alpha_max:g} to {race.settings.alpha_min:g} in "
         "each cycle. Boosting with a fixed learning rate can do that too, with any loss.",
         "The noise does not grow with the scale.",
     )
-    answer = (
+    told = (
         f"The number of modes hardly differs: cg-SGLD visits {cg.modes_visited:g}, and clr-SGLD "
         f"{clr.modes_visited:g}. But cg-SGLD's samples are farther from the target. Their KL is "
         f"{digits(cg.grid_kl)} nats, and {digits(clr.grid_kl)} for clr-SGLD. "
@@ -146,7 +185,19 @@ def scaled_gradients() -> Shown:
         f"wild part. If clr-SGLD keeps all samples, its KL is {digits(every.grid_kl)} nats, with "
         f"{percent(every.share_in_modes)} in a mode."
     )
-    return _shown(BOTH, race, text, answer)
+    text = (
+        "cg-SGLD keeps its learning rate and multiplies the gradient, by "
+        f"{race.settings.alpha_max:g} down to {race.settings.alpha_min:g} in each cycle. Boosting "
+        "can do that with any loss."
+    )
+    right = Between(cg.grid_kl - clr.grid_kl, (-0.05, 0.05))
+    answer = (
+        f"KL divergence: {digits(clr.grid_kl)} nats for clr-SGLD, {digits(cg.grid_kl)} for "
+        f"cg-SGLD. But clr-SGLD drops the first {percent(race.settings.exploration_clr)} of each "
+        f"cycle. With all its samples it has {digits(every.grid_kl)}. They visit "
+        f"{clr.modes_visited:g} and {cg.modes_visited:g} modes."
+    )
+    return _shown(BOTH, race, text, right, answer, (*notes, told))
 
 
 def overshooting() -> Shown:
@@ -155,13 +206,13 @@ def overshooting() -> Shown:
     (stable,) = _scores(race)
     settings, limit = race.settings, race.truth.step_limit
     above = _other(settings, "cg", alpha_max=7.0)
-    text = (
+    notes = (
         f"Now the scale starts at {settings.alpha_max:g} instead of {BOTH.settings.alpha_max:g}; "
         "nothing else has changed.",
         "Where -log p has curvature h, a gradient step s multiplies the distance to the mode by "
         "1 - s h. The dashed line is 2 / h. A longer step lands farther away than it started.",
     )
-    answer = (
+    told = (
         f"It visits {stable.modes_visited:g}. Its steps reach "
         f"{settings.rate_cg * settings.alpha_max:g}, below the limit of {digits(limit)}. The limit "
         f"is crossed at a scale of {digits(limit / settings.rate_cg)}. With a scale of 7 it visits "
@@ -169,7 +220,18 @@ def overshooting() -> Shown:
         "curvature, not because of the cosine. In boosting nobody knows the curvature in advance, "
         "so you have to try scales."
     )
-    return _shown(STABLE, race, text, answer)
+    text = (
+        f"Now the scale starts at {settings.alpha_max:g} instead of {BOTH.settings.alpha_max:g}. "
+        "A step above the dashed line lands farther from the mode than it started."
+    )
+    right = Between(stable.modes_visited, (2.0, 8.0))
+    answer = (
+        f"It visits {stable.modes_visited:g}. Steps become too long at a scale of "
+        f"{digits(limit / settings.rate_cg)}; with 7 it visits {above.modes_visited:g}. The chain "
+        "leaves because its step is too long for the curvature. In boosting nobody knows the "
+        "curvature."
+    )
+    return _shown(STABLE, race, text, right, answer, (*notes, told))
 
 
 def what_to_keep() -> Shown:
@@ -177,18 +239,28 @@ def what_to_keep() -> Shown:
     race = run_gaussians(KEPT.settings)
     (kept,) = _scores(race)
     every = _other(KEPT.settings, "cg", exploration_cg=0.0)
-    text = (
+    notes = (
         "cg-SGLD again with its scale from 10, but the first half of each cycle does not count.",
         "cSGLB goes further with this idea: it keeps only the last model of each cycle.",
     )
-    answer = (
+    told = (
         f"Yes. {percent(kept.share_in_modes)} of the samples that count lie in a mode, instead of "
         f"{percent(every.share_in_modes)}. The KL divergence falls from {digits(every.grid_kl)} to "
         f"{digits(kept.grid_kl)} nats. The price is that only {kept.modes_visited:g} modes have 50 "
         f"samples, instead of {every.modes_visited:g}: modes that the chain only rushed through "
         "no longer count."
     )
-    return _shown(KEPT, race, text, answer)
+    text = "cg-SGLD again, with its scale from 10. The first half of each cycle does not count now."
+    right = Largest(
+        (0.5, every.modes_visited - kept.modes_visited, 10.0 * (kept.grid_kl - every.grid_kl))
+    )
+    answer = (
+        f"{percent(kept.share_in_modes)} of the samples that count lie in a mode, instead of "
+        f"{percent(every.share_in_modes)}. The KL divergence goes from {digits(every.grid_kl)} to "
+        f"{digits(kept.grid_kl)} nats. But {kept.modes_visited:g} modes have 50 samples, instead "
+        f"of {every.modes_visited:g}."
+    )
+    return _shown(KEPT, race, text, right, answer, (*notes, told))
 
 
 def many_chains() -> Shown:
@@ -199,12 +271,12 @@ def many_chains() -> Shown:
     long = _other(MANY.settings, "cg", chains=1, steps=total)
     half = _other(MANY.settings, "cg", chains=1, steps=total, exploration_cg=0.5)
     alone = float(np.mean(race.runs[0].report.modes_visited))
-    text = (
+    notes = (
         f"Each sampler now runs {race.settings.chains} chains of {race.settings.steps:,} steps, "
         f"{total:,} steps in all. Each chain has its own start. The maps show all chains together.",
         "An ensemble of independent models does the same.",
     )
-    answer = (
+    told = (
         f"Together they visit {sgld.all_modes_visited}; each alone visits {alone:.2g}. One cg-SGLD "
         f"chain of {total:,} steps visits {long.modes_visited:g}. If all its samples count, they "
         f"are farther from the target: KL {digits(long.grid_kl)} nats, and "
@@ -212,7 +284,18 @@ def many_chains() -> Shown:
         f"{digits(half.grid_kl)} nats, with {half.modes_visited:g} modes. The one long chain wins, "
         f"but the {race.settings.chains} short ones could run in parallel."
     )
-    return _shown(MANY, race, text, answer)
+    text = (
+        f"Each sampler runs {race.settings.chains} chains of {race.settings.steps:,} steps, each "
+        "from its own start. An ensemble of independent models does the same."
+    )
+    right = Between(float(sgld.all_modes_visited), (7.0, 20.0))
+    answer = (
+        f"{sgld.all_modes_visited} together; each alone visits {alone:.2g}. One cg-SGLD chain of "
+        f"as many steps visits {long.modes_visited:g}. Its later samples have a KL of "
+        f"{digits(half.grid_kl)} nats, the SGLD chains {digits(sgld.grid_kl)}. But short chains "
+        "can run in parallel."
+    )
+    return _shown(MANY, race, text, right, answer, (*notes, told))
 
 
 def unequal_modes() -> Shown:
@@ -222,12 +305,12 @@ def unequal_modes() -> Shown:
     noisy, clr, cg = found["nsgld"], found["clr"], found["cg"]
     reach = UNEQUAL.settings.rate_cg * UNEQUAL.settings.alpha_max
     share = float(race.runs[2].occupancy[0, 0])
-    text = (
+    notes = (
         "This target has two modes. The left one has 80 % of the weight. Both are wider, so the "
         f"dashed limit of a stable step is {digits(race.truth.step_limit)} here.",
         "All learning rates are as before.",
     )
-    answer = (
+    told = (
         f"clr-SGLD settles in {clr.modes_visited:g}; {percent(share)} of its samples in modes lie "
         f"in the left one. N-SGLD passes through {noisy.modes_visited:g} and blurs them: "
         f"{percent(noisy.share_in_modes)} of its samples lie in a mode. cg-SGLD's steps reach "
@@ -235,7 +318,18 @@ def unequal_modes() -> Shown:
         "for the 25 Gaussians do nothing here: every target needs its own learning rates and "
         "scales."
     )
-    return _shown(UNEQUAL, race, text, answer)
+    text = (
+        "This target has two wide modes. The left one has 80 % of the weight. All learning rates "
+        "are as before."
+    )
+    right = Largest(tuple(one.modes_visited * one.share_in_modes for one in (noisy, clr, cg)))
+    answer = (
+        f"clr-SGLD visits {clr.modes_visited:g}, with {percent(share)} of its samples in modes on "
+        f"the left. N-SGLD blurs both: {percent(noisy.share_in_modes)} of its samples lie in a "
+        f"mode. cg-SGLD's steps are too short here: it visits {cg.modes_visited:g}. Every target "
+        "needs its own scales."
+    )
+    return _shown(UNEQUAL, race, text, right, answer, (*notes, told))
 
 
 LESSON = Lesson(
@@ -246,18 +340,64 @@ LESSON = Lesson(
     source="After Tan, Huertas and Zhao, Efficient and Effective Uncertainty Quantification in "
     "Gradient Boosting via Cyclical Gradient MCMC, section 5.1 (CEUR Vol-3381, paper 47).",
     steps=(
-        Step("Trapped", "How many modes does the chain visit?", ONE, trapped),
-        Step("More noise", "Does more noise solve it?", NOISY, more_noise),
-        Step("Cycles", "When does the chain change its mode?", CYCLES, cycles),
-        Step("Cycles of the gradient", "Does scaling the gradient differ from scaling the step?",
-             BOTH, scaled_gradients),
-        Step("What throws it out", "How many modes does it visit now?", STABLE, overshooting),
-        Step("What to keep", "Are the samples that count better?", KEPT, what_to_keep),
-        Step("Many chains instead", "How many modes do the SGLD chains visit together?", MANY,
-             many_chains),
-        Step("Two unequal modes", "Which sampler finds both?", UNEQUAL, unequal_modes),
+        Step(
+            "Trapped",
+            "How many modes does the chain visit?",
+            ("One", "Two to seven", "Eight or more"),
+            ONE,
+            trapped,
+        ),
+        Step(
+            "More noise",
+            "What does so much noise cost?",
+            ("Nothing", "It misses modes", "It leaves the modes"),
+            NOISY,
+            more_noise,
+        ),
+        Step(
+            "Cycles",
+            "How many modes does it visit?",
+            ("One", "Two to eight", "Nine or more"),
+            CYCLES,
+            cycles,
+        ),
+        Step(
+            "Cycles of the gradient",
+            "Whose samples are nearer to the target?",
+            ("cg-SGLD's", "Both alike", "clr-SGLD's"),
+            BOTH,
+            scaled_gradients,
+        ),
+        Step(
+            "What throws it out",
+            "How many modes does it visit now?",
+            ("One", "Two to seven", "Eight or more"),
+            STABLE,
+            overshooting,
+        ),
+        Step(
+            "What to keep",
+            "What do we lose?",
+            ("Nothing", "Some modes", "Accuracy"),
+            KEPT,
+            what_to_keep,
+        ),
+        Step(
+            "Many chains instead",
+            "How many of 25 modes do the SGLD chains visit together?",
+            ("Up to 6", "7 to 19", "20 or more"),
+            MANY,
+            many_chains,
+        ),
+        Step(
+            "Two unequal modes",
+            "Which sampler settles in both modes?",
+            ("N-SGLD", "clr-SGLD", "cg-SGLD"),
+            UNEQUAL,
+            unequal_modes,
+        ),
     ),
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     raise SystemExit(main(LESSON))

@@ -6,15 +6,19 @@ Malinin, Prokhorenkova and Ustimenko, "Uncertainty in gradient boosting via ense
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from demos.asking import Between, Largest, Right
 from demos.lesson import Lesson, Shown, Step, main
+from demos.live import one_knob
 from gbuq_core.experiments.claims import times_text
 from gbuq_core.experiments.heart.data import SIDE
 from gbuq_core.experiments.heart.fit import HeartRun, run_heart
+from gbuq_core.experiments.heart.live import moving_members
 from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heart.scores import auroc_text, describe_heart, score_heart
 from gbuq_core.figures.heart import HeartView, heart_sheet
@@ -27,10 +31,24 @@ class HeartPreset(NamedTuple):
     view: HeartView = HeartView()
 
 
-def _shown(preset: HeartPreset, run: HeartRun, text: tuple[str, ...], answer: str) -> Shown:
-    words = describe_heart(run, preset.view.unit)
-    sheet = heart_sheet(run.data, run.methods, preset.view, preset.settings.cells, words)
-    return Shown(text, answer, sheet)
+def _shown(
+    preset: HeartPreset,
+    run: HeartRun,
+    text: str,
+    right: Right,
+    answer: str,
+    more: Sequence[str],
+    knob: str = "",
+) -> Shown:
+    """The page's picture with one of its knobs; without it the reader plays the trees."""
+    words, settings, view = describe_heart(run, preset.view.unit), preset.settings, preset.view
+    virtual = "virtual_sglb" in settings.methods
+    values = {"step": settings.step, "start": settings.start} if virtual else {}
+    values |= view._asdict()
+    knobs = one_knob(knob, values, settings.members) if knob else ()
+    moving = [moving_members(maps) for maps in run.methods] if knob else ()
+    sheet = heart_sheet(run.data, run.methods, view, settings.cells, words, knobs, moving)
+    return Shown(text, right, answer, sheet, more)
 
 
 ONE = HeartPreset(HeartSettings(methods=("sglb",)))
@@ -51,7 +69,7 @@ def noise_that_stays() -> Shown:
     run = run_heart(ONE.settings)
     scores = score_heart(run.methods[0])
     truth = np.sqrt(run.data.variance[run.data.in_support])
-    text = (
+    notes = (
         f"Two features with nine levels each make 81 cells. Each of the {truth.size} cells outside "
         f"the heart has {run.settings.rows:,} training rows around its own mean. Their noise has a "
         f"standard deviation of {truth.min():.2g}; next to the heart it is {truth.max():.2g}. The "
@@ -59,31 +77,56 @@ def noise_that_stays() -> Shown:
         "Ten SGLB models (boosted trees with a little noise in their training) learn a mean and a "
         "variance for every cell. The average of their variances is the data uncertainty.",
     )
-    answer = (
+    told = (
         "Data uncertainty repeats the true noise where there are rows. Its standard deviation is "
         f"off by {scores.data_error_mean:.2g} on average and by {scores.data_error_max:.2g} at "
         "most. More rows would not make the noise smaller. The values in the hatched cells mean "
         "nothing: the trees copy them from neighbouring cells."
     )
-    return _shown(ONE, run, text, answer)
+    inside = run.data.in_support
+    off = [
+        float(np.abs(np.sqrt(part[-1][inside]) - truth).mean())
+        for part in (run.methods[0].data, run.methods[0].knowledge)
+    ]
+    text = (
+        "Rows lie outside the heart only. Ten SGLB models learn a mean and a variance for each "
+        "cell. The noise is largest next to the heart. Hatched cells have no rows."
+    )
+    right = Largest((-off[0], -off[1], -0.5 * float(truth.mean())))
+    answer = (
+        f"Data uncertainty is off by {scores.data_error_mean:.2g} on average; the noise is "
+        f"{truth.min():.2g} to {truth.max():.2g} (std). More rows would not make the noise "
+        "smaller. In hatched cells the value means nothing."
+    )
+    return _shown(ONE, run, text, right, answer, (*notes, told), "shown")
 
 
 def never_seen() -> Shown:
     """Knowledge uncertainty finds the heart."""
     run = run_heart(ONE.settings)
     scores = score_heart(run.methods[0])
-    text = (
+    notes = (
         "Knowledge uncertainty is the spread of the ten models' means. In cells with a thousand "
         "rows the models have to agree. In cells without rows they do not.",
         "Look at the map on the right. Its colours are logarithmic.",
     )
-    answer = (
+    told = (
         f"The smallest knowledge uncertainty in a cell without rows is {scores.least_empty:.2g}; "
         f"the largest in a cell with rows is {scores.most_filled:.2g}. The AUROC is "
         f"{auroc_text(scores.auroc_knowledge)}: it is the share of pairs in which the empty cell "
         "has the higher value. The noisy border leaves no trace in this map."
     )
-    return _shown(ONE, run, text, answer)
+    text = (
+        "Knowledge uncertainty is the spread of the ten models' means. In cells with a thousand "
+        "rows the models have to agree."
+    )
+    right = Between(scores.auroc_knowledge, (0.6, 0.999))
+    answer = (
+        f"The smallest value in a cell without rows is {scores.least_empty:.2g}; the largest with "
+        f"rows is {scores.most_filled:.2g}. The AUROC, {auroc_text(scores.auroc_knowledge)}, is "
+        "the share of pairs in which the empty cell has more. The noisy border leaves no trace."
+    )
+    return _shown(ONE, run, text, right, answer, (*notes, told), "log")
 
 
 def hidden_in_the_total() -> Shown:
@@ -92,18 +135,28 @@ def hidden_in_the_total() -> Shown:
     maps, empty = run.methods[0], ~run.data.in_support
     scores = score_heart(maps, "variance")
     share = float((maps.knowledge[-1] / maps.total[-1])[empty].mean())
-    text = (
+    notes = (
         "Variances add up: total = data + knowledge. This picture shows variances, and knowledge "
         "now has linear colours.",
         "If you had only one number for uncertainty, it would be the total, the first map.",
     )
-    answer = (
+    told = (
         f"Hardly. The total finds the empty cells with an AUROC of only {scores.auroc_total:.2f}, "
         "because the noisy border is as yellow as they are. In empty cells knowledge is "
         f"{100 * share:.0f} % of the total on average. The rest is noise that the models predict "
         "for cells they never saw."
     )
-    return _shown(LINEAR, run, text, answer)
+    text = (
+        "Variances add up: total = data + knowledge. Suppose you only had one of these maps, the "
+        "total."
+    )
+    right = Between(-scores.auroc_total, (-0.95, -0.7))
+    answer = (
+        f"The AUROC of the total is {scores.auroc_total:.2f}: the noisy border is as yellow as "
+        f"the empty cells. In empty cells, knowledge is {100 * share:.0f} % of the total. The "
+        "rest is noise that the models predict for cells they never saw."
+    )
+    return _shown(LINEAR, run, text, right, answer, (*notes, told), "unit")
 
 
 def watch_it_grow() -> Shown:
@@ -114,13 +167,13 @@ def watch_it_grow() -> Shown:
     early = int(np.searchsorted(maps.n_trees, 50))
     n_early = int(maps.n_trees[early])
     settled = math.log(filled.sum() * run.settings.rows) / run.settings.rate
-    text = (
+    notes = (
         f"Every model adds {run.settings.trees:,} trees one after the other. Press play, or drag "
         "the slider above the maps back to the first trees.",
         "The first trees choose their splits partly at random: random_strength adds noise to the "
         f"scores of splits. The noise fades over about ln(N) / rate = {settled:.0f} trees.",
     )
-    answer = (
+    told = (
         f"Early. With {n_early} trees the heart's knowledge uncertainty averages "
         f"{stds[early][~filled].mean():.3g}; with all trees it averages "
         f"{stds[-1][~filled].mean():.3g}. The models drift apart while their splits are random, "
@@ -128,7 +181,19 @@ def watch_it_grow() -> Shown:
         f"{stds[early][filled].mean():.2g} to {stds[-1][filled].mean():.2g}, because every tree "
         "corrects the trees before it."
     )
-    return _shown(ONE, run, text, answer)
+    heart = stds[:, ~filled].mean(axis=1)
+    half = maps.n_trees[int(np.argmax(heart >= 0.5 * heart[-1]))]
+    text = (
+        f"Every model adds {run.settings.trees:,} trees, one after the other. Play them and watch "
+        "the heart in the map of knowledge uncertainty."
+    )
+    right = Between(float(half), (51.0, 501.0))
+    answer = (
+        f"With {n_early} trees it averages {stds[early][~filled].mean():.3g}, with all trees "
+        f"{stds[-1][~filled].mean():.3g}. The first splits are partly random, so the models drift "
+        "apart. Where there are rows, every tree corrects the trees before it."
+    )
+    return _shown(ONE, run, text, right, answer, (*notes, told))
 
 
 def one_model() -> Shown:
@@ -137,13 +202,13 @@ def one_model() -> Shown:
     true, virtual = (score_heart(maps) for maps in run.methods)
     cuts = int(run.methods[1].n_members[-1])
     ratio = true.knowledge_empty / virtual.knowledge_empty
-    text = (
+    notes = (
         "Ten models cost ten fits. A virtual ensemble trains one model and cuts it "
         f"{cuts} times, every {run.settings.step} trees of its second half. The cuts are its "
         "members (equation 15).",
         "Both methods share their colour scales here, so you can compare sizes.",
     )
-    answer = (
+    told = (
         "It ranks the cells nearly right for a tenth of the work: its AUROC is "
         f"{auroc_text(virtual.auroc_knowledge)}, and {auroc_text(true.auroc_knowledge)} for "
         "independent models. Its size is wrong. In empty cells it is "
@@ -151,7 +216,19 @@ def one_model() -> Shown:
         f"{true.knowledge_empty:.2g} of independent models, because the cuts share most of their "
         "trees. Use it to rank rows, but do not trust its size."
     )
-    return _shown(BOTH, run, text, answer)
+    text = (
+        f"A virtual ensemble is one model. It is cut {cuts} times during training, and the cuts "
+        "are its members. It costs a tenth of ten models."
+    )
+    right = Largest(
+        ((1.0 - virtual.auroc_knowledge) / 0.1, abs(math.log(ratio)) / math.log(2.0), 1.0)
+    )
+    answer = (
+        f"It ranks the cells nearly as well: AUROC {auroc_text(virtual.auroc_knowledge)} against "
+        f"{auroc_text(true.auroc_knowledge)}. In empty cells its value is {times_text(ratio)} too "
+        "small, because the cuts share most of their trees. Use it to rank rows."
+    )
+    return _shown(BOTH, run, text, right, answer, (*notes, told), "step")
 
 
 def small_steps() -> Shown:
@@ -164,11 +241,11 @@ def small_steps() -> Shown:
         )
         for knobs in ({"rate": 0.03}, {"trees": 2000})
     ]
-    text = (
+    notes = (
         f"The same two ensembles with a learning rate of {run.settings.rate:g} instead of "
         f"{BOTH.settings.rate:g}, and still {run.settings.trees:,} trees.",
     )
-    answer = (
+    told = (
         f"The independent models do as well as before (AUROC {auroc_text(true.auroc_knowledge)}). "
         f"The virtual ensemble falls to {auroc_text(virtual.auroc_knowledge)}. With small steps "
         "the model is still learning while its members are taken, so they differ even where there "
@@ -176,7 +253,18 @@ def small_steps() -> Shown:
         f"{auroc_text(others[0].auroc_knowledge)}). With 2,000 trees at {run.settings.rate:g} the "
         f"model has converged (AUROC {auroc_text(others[1].auroc_knowledge)})."
     )
-    return _shown(SLOW, run, text, answer)
+    text = (
+        f"The learning rate is now {run.settings.rate:g} instead of {BOTH.settings.rate:g}, still "
+        f"with {run.settings.trees:,} trees."
+    )
+    right = Largest((1.0 - true.auroc_knowledge, 1.0 - virtual.auroc_knowledge, 0.05))
+    answer = (
+        f"Ten models have an AUROC of {auroc_text(true.auroc_knowledge)}, the virtual ensemble "
+        f"{auroc_text(virtual.auroc_knowledge)}. It takes its members while the model is still "
+        "learning, so they differ even where there are rows. With 2,000 trees: "
+        f"{auroc_text(others[1].auroc_knowledge)}."
+    )
+    return _shown(SLOW, run, text, right, answer, (*notes, told), "start")
 
 
 def take_rows_away() -> Shown:
@@ -186,18 +274,28 @@ def take_rows_away() -> Shown:
     maps = run.methods[0]
     corner = np.isin(np.arange(SIDE * SIDE), CORNER.settings.cells).reshape(SIDE, SIDE)
     stds = [np.sqrt(m.knowledge[-1])[corner].mean() for m in (before, maps)]
-    text = (
+    notes = (
         f"The outlined block at the lower left has lost its {corner.sum() * run.settings.rows:,} "
         "rows. Nothing else has changed.",
         "You can do this on the page: click a cell, or drag over several. Click again to restore "
         "the rows. You can also add rows to cells of the heart.",
     )
-    answer = (
+    told = (
         f"Yes. The block's knowledge uncertainty was {stds[0]:.2g} and is now {stds[1]:.2g}. The "
         f"AUROC over all empty cells is {auroc_text(score_heart(maps).auroc_knowledge)}. Data "
         "uncertainty is a guess in the block: without rows nobody can know the noise."
     )
-    return _shown(CORNER, run, text, answer)
+    text = (
+        f"The outlined block has lost its {corner.sum() * run.settings.rows:,} rows. Nothing else "
+        "has changed."
+    )
+    right = Between(float(stds[1] / stds[0]), (1.5, 10.0))
+    answer = (
+        f"It was {stds[0]:.2g} and is now {stds[1]:.2g}. Knowledge uncertainty depends on rows, "
+        "not on places. The data uncertainty in the block is a guess: without rows nobody can "
+        "know the noise."
+    )
+    return _shown(CORNER, run, text, right, answer, (*notes, told), "shown")
 
 
 def how_much_is_unknown() -> Shown:
@@ -209,14 +307,14 @@ def how_much_is_unknown() -> Shown:
     cold = score_heart(run_heart(replace(ONE.settings, rows=rows[0])).methods[0])
     noise = float(np.sqrt(run.data.variance[run.data.in_support]).mean())
     error = noise / math.sqrt(rows[0])
-    text = (
+    notes = (
         f"Now each cell has {rows[0]} rows. With this noise, the mean of {rows[0]} rows has a "
         f"standard error of about {error:.2g}. So much is really unknown where there are rows.",
         "The Langevin noise decides how much of it the models show. CatBoost divides that noise by "
         "the square root of the number of rows. This picture uses the temperature that samples "
         "from the posterior, with noise in splits and in leaves.",
     )
-    answer = (
+    told = (
         f"At CatBoost's temperature the knowledge uncertainty in cells with rows is "
         f"{cold.knowledge_filled:.1g}. It ranks cells, but its size says nothing. Here it is "
         f"{posterior[0].knowledge_filled:.2g}, about the size of the standard error. With "
@@ -224,7 +322,20 @@ def how_much_is_unknown() -> Shown:
         f"rows make it {posterior[0].knowledge_filled / posterior[1].knowledge_filled:.1f} times "
         f"smaller, close to the {math.sqrt(10):.1f} that the square root predicts."
     )
-    return _shown(POSTERIOR, run, text, answer)
+    shrinks = posterior[0].knowledge_filled / posterior[1].knowledge_filled
+    text = (
+        f"Each cell now has {rows[0]} rows. Their mean has a standard error of {error:.2g}: so "
+        "much is unknown. These models sample from the posterior."
+    )
+    right = Largest(
+        tuple(-abs(math.log(shrinks / factor)) for factor in (1.0, math.sqrt(10.0), 10.0))
+    )
+    answer = (
+        f"Knowledge uncertainty is {posterior[0].knowledge_filled:.2g}, and {shrinks:.1f} times "
+        f"smaller with {rows[1]:,} rows; the square root of ten is 3.2. At CatBoost's temperature "
+        f"it is {cold.knowledge_filled:.1g}: that ranks cells, but its size says nothing."
+    )
+    return _shown(POSTERIOR, run, text, right, answer, (*notes, told), "shown")
 
 
 LESSON = Lesson(
@@ -236,22 +347,64 @@ LESSON = Lesson(
     source="After Malinin, Prokhorenkova and Ustimenko, Uncertainty in gradient boosting via "
     "ensembles, section 4 (arXiv 2006.10562).",
     steps=(
-        Step("Noise that stays", "Which map shows the noise, and is it right?", ONE,
-             noise_that_stays),
-        Step("Where nothing was ever seen", "Can you find the heart without its hatching?", ONE,
-             never_seen),
-        Step("Hidden in the total", "Would the total alone have told you?", LINEAR,
-             hidden_in_the_total),
-        Step("Watch it grow", "When is the heart's knowledge uncertainty decided?", ONE,
-             watch_it_grow),
-        Step("One model instead of ten", "What does the virtual ensemble get right, what wrong?",
-             BOTH, one_model),
-        Step("Small steps", "Which of the two ensembles suffers, and why?", SLOW, small_steps),
-        Step("Take rows away", "Does knowledge uncertainty notice?", CORNER, take_rows_away),
-        Step("How much is unknown", "What does the number say where there are rows?", POSTERIOR,
-             how_much_is_unknown),
+        Step(
+            "Noise that stays",
+            "Which map repeats the true noise where there are rows?",
+            ("Data", "Knowledge", "Neither"),
+            ONE,
+            noise_that_stays,
+        ),
+        Step(
+            "Where nothing was ever seen",
+            "How many of the cells without rows does it find?",
+            ("As by chance", "Most", "All"),
+            ONE,
+            never_seen,
+        ),
+        Step(
+            "Hidden in the total",
+            "Would the total alone show you the empty cells?",
+            ("Yes", "Only in part", "Hardly"),
+            LINEAR,
+            hidden_in_the_total,
+        ),
+        Step(
+            "Watch it grow",
+            "When does it reach half of its final size in the heart?",
+            ("By tree 50", "By tree 500", "Later"),
+            ONE,
+            watch_it_grow,
+        ),
+        Step(
+            "One model instead of ten",
+            "What does the virtual ensemble get wrong?",
+            ("The order of cells", "The size", "Nothing"),
+            BOTH,
+            one_model,
+        ),
+        Step(
+            "Small steps",
+            "Which ensemble suffers from smaller steps?",
+            ("The ten models", "The virtual one", "Neither"),
+            SLOW,
+            small_steps,
+        ),
+        Step(
+            "Take rows away",
+            "What does knowledge uncertainty do in the block?",
+            ("It stays", "It rises up to ten times", "It rises more"),
+            CORNER,
+            take_rows_away,
+        ),
+        Step(
+            "How much is unknown",
+            "Ten times the rows: how many times smaller does it get?",
+            ("It stays", "About 3 times", "About 10 times"),
+            POSTERIOR,
+            how_much_is_unknown,
+        ),
     ),
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     raise SystemExit(main(LESSON))

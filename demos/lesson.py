@@ -1,8 +1,8 @@
 """A lesson, and how to write it to one HTML file without the app.
 
-A lesson has a few steps. Each opens a page's experiment at a preset, asks a question about the
-picture and answers it with the numbers of the same run. Nothing is stored: a step is computed when
-it is shown.
+A lesson has a few steps. Each opens a page's experiment at a preset and asks a question. The reader
+answers first, by choosing, brushing or drawing (`demos.asking`); what is right follows from the
+numbers of the same run. Nothing is stored: a step is computed when it is shown.
 
 ::
 
@@ -18,9 +18,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from demos.asking import Ask, Brushed, Drawn, Right, compare
 from gbuq_core.errors import GbuqError
 from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.canvas.thinning import n_values, thin_sheet
+from gbuq_core.figures.guess import guess_spec
 from gbuq_core.figures.standalone import Section, standalone_html
+
+_MOST_VALUES = 300_000  # of a file's picture with a knob; more are thinned
 
 
 class Shown(NamedTuple):
@@ -28,17 +33,26 @@ class Shown(NamedTuple):
 
     Attributes
     ----------
-    text : sequence of str
-        Paragraphs of plain text, before the question.
+    text : str
+        A paragraph of plain text, before the question.
+    right : Right
+        What is right: the numbers that decide between the options, or a range or curve.
     answer : str
         The answer, with the numbers of this run.
     sheet : PanelSheet
         The picture, by the same code as the page's.
+    more : sequence of str
+        Further paragraphs, folded below the answer: how the picture was made, and all numbers.
+    tables : sequence of bytes
+        What its picture follows its knob with (`gbuq_core.figures.neighbours.live.pack_table`).
     """
 
-    text: Sequence[str]
+    text: str
+    right: Right
     answer: str
     sheet: PanelSheet
+    more: Sequence[str] = ()
+    tables: Sequence[bytes] = ()
 
 
 class Step(NamedTuple):
@@ -47,6 +61,8 @@ class Step(NamedTuple):
     Attributes
     ----------
     title, question : str
+    ask : tuple of str, Brush or Drawing
+        The options in order, or what else the reader does to answer.
     preset : Any
         The settings that the page is opened with, in the page's own type.
     compute : callable
@@ -55,6 +71,7 @@ class Step(NamedTuple):
 
     title: str
     question: str
+    ask: Ask
     preset: Any
     compute: Callable[[], Shown]
 
@@ -84,18 +101,67 @@ class Lesson(NamedTuple):
     steps: Sequence[Step]
 
 
+def guess_of(ask: Ask, right: Right, token: str = "", truth: bool = True) -> dict[str, Any] | None:
+    """What the chart of a brushed or drawn guess shows; None where options are chosen.
+
+    Parameters
+    ----------
+    token : str
+        The guess, if it is made.
+    truth : bool
+        Whether the browser is sent the true range or curve.
+    """
+    if isinstance(right, Brushed):
+        ends = (right.low, right.high) if truth else None
+        after = right.shown_after if truth else None
+        return guess_spec(right.chart, "brush", token, ends, right.name, after)
+    if isinstance(right, Drawn):
+        return guess_spec(right.chart, "draw", token, right.y if truth else None, right.name)
+    return None
+
+
+def before_answer(sheet: PanelSheet) -> PanelSheet:
+    """The picture as it stands before the answer: its words name its parts, and no result.
+
+    >>> from gbuq_core.figures.canvas.panels import Panel
+    >>> before_answer(PanelSheet(panels=[Panel(title="Noise", values=[[1.0]])], alt="It is 1.")).alt
+    'Maps: Noise.'
+    """
+    parts = {
+        "Maps": [panel.title for panel in sheet.panels],
+        "Charts": [strip.title for strip in sheet.strips],
+    }
+    said = [f"{kind}: {'; '.join(titles)}." for kind, titles in parts.items() if titles]
+    return replace(sheet, alt=" ".join(said))
+
+
+def _options(ask: Ask, shown: Shown) -> Sequence[tuple[str, str]]:
+    """Each option, and what a reader who chooses it is told."""
+    if not isinstance(ask, tuple):
+        return ()
+    told = [compare(ask, shown.right, at) for at in range(len(ask))]
+    return [(option, one.word) for option, one in zip(ask, told, strict=True)]
+
+
 def lesson_html(lesson: Lesson) -> str:
     """Compute all steps and return the lesson as one page that needs no server."""
     sections = []
     for number, step in enumerate(lesson.steps, start=1):
         shown = step.compute()
+        sheet = replace(before_answer(shown.sheet), name=f"{lesson.name}-{number}")
+        large = sheet.live is not None and n_values(sheet) > _MOST_VALUES
         sections.append(
             Section(
                 heading=f"{number}. {step.title}",
                 text=shown.text,
-                sheet=replace(shown.sheet, name=f"{lesson.name}-{number}"),
+                sheet=thin_sheet(sheet) if large else sheet,
+                coarse=large,
                 question=step.question,
+                options=_options(step.ask, shown),
+                guess=guess_of(step.ask, shown.right),
                 answer=shown.answer,
+                more=shown.more,
+                tables=shown.tables,
             )
         )
     return standalone_html(sections, lesson.title, f"{lesson.lead} {lesson.source}")

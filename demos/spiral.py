@@ -14,10 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from demos.asking import Between, Largest, Right, both_of
 from demos.lesson import Lesson, Shown, Step, main
+from demos.live import one_knob
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.spiral.fit import SpiralRun, map_spiral, run_spiral, spiral_truth
 from gbuq_core.experiments.spiral.growth import growth_of
+from gbuq_core.experiments.spiral.live import moving_members
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.spiral.probe import ray, ray_truth
 from gbuq_core.experiments.spiral.quality import (
@@ -25,7 +28,7 @@ from gbuq_core.experiments.spiral.quality import (
     quality_against_compute,
     walk_off,
 )
-from gbuq_core.experiments.spiral.regions import spiral_regions
+from gbuq_core.experiments.spiral.regions import mean_of, spiral_regions
 from gbuq_core.experiments.spiral.scores import SpiralScore, describe_spiral, score_spiral
 from gbuq_core.figures.canvas.panels import Line, PanelSheet
 from gbuq_core.figures.spiral.charts import RayOfMethod, ray_sheet
@@ -52,14 +55,25 @@ WALK = ((0.0, 0.0), (600.0, 450.0))  # the page's own line
 def _shown(
     preset: SpiralPreset,
     run: SpiralRun,
-    text: tuple[str, ...],
+    text: str,
+    right: Right,
     answer: str,
+    more: Sequence[str],
+    knob: str,
     lines: Sequence[Line] = (),
 ) -> Shown:
+    """The page's picture with one of its knobs."""
+    settings, view = preset.settings, preset.view
+    values = {name: getattr(settings, name) for name in ("step", "start", "burn_in")}
+    values |= {"flag": view.flag, "log": view.log, "scale": view.scale}
+    knobs = one_knob(knob, values, settings.members)
+    moving = [moving_members(maps) for maps in run.methods]
     grown = [growth for maps in run.methods if (growth := growth_of(maps)) is not None]
     words = describe_spiral(run)
-    sheet = spiral_sheet(run.truth, run.data, run.methods, grown, preset.view, (), lines, words)
-    return Shown(text, answer, sheet)
+    sheet = spiral_sheet(
+        run.truth, run.data, run.methods, grown, view, (), lines, words, knobs, moving
+    )
+    return Shown(text, right, answer, sheet, more)
 
 
 def _scores(run: SpiralRun) -> list[SpiralScore]:
@@ -90,7 +104,7 @@ def three_arms() -> Shown:
     (scores,) = _scores(run)
     inside, truth = spiral_regions(run.truth).inside, run.truth.data_uncertainty
     estimate = run.methods[0].data[-1]
-    text = (
+    notes = (
         f"Each class is an arm of a spiral, with {run.settings.rows} training rows. We know how "
         "the rows were drawn, so the first map is the truth: the entropy of the class "
         f"probabilities, at most ln 3 = {math.log(3):.2f} nats. Rows end at the dotted line.",
@@ -98,7 +112,7 @@ def three_arms() -> Shown:
         "from the same rows. Only their Langevin noise differs. The mean of the models' entropies "
         "is the data uncertainty.",
     )
-    answer = (
+    told = (
         "It is high where the rows of two arms mix, as in the truth. Within the dotted line it "
         f"averages {estimate[inside].mean():.2f} nats, and the truth averages "
         f"{truth[inside].mean():.2f}. In a single cell it is off by {scores.data_error:.2f} on "
@@ -108,7 +122,19 @@ def three_arms() -> Shown:
         f"({truth[~inside].mean():.2f} nats on average). The trees widen the rays to fans "
         f"({estimate[~inside].mean():.2f} nats)."
     )
-    return _shown(ONE, run, text, answer)
+    text = (
+        "Each class is an arm of a spiral. The first map is the truth: the entropy of the class "
+        f"probabilities. {scores.n_members} SGLB models learned from {run.settings.rows} rows a "
+        "class."
+    )
+    right = Largest((scores.error_optimal, scores.error - scores.error_optimal))
+    answer = (
+        f"It gets {100 * scores.error:.1f} % wrong; the best possible model gets "
+        f"{100 * scores.error_optimal:.1f} % wrong. Within the dotted line, data uncertainty "
+        f"averages {estimate[inside].mean():.2f} nats, the truth {truth[inside].mean():.2f}. More "
+        "rows would not remove that."
+    )
+    return _shown(ONE, run, text, right, answer, (*notes, told), "shown")
 
 
 def where_models_differ() -> Shown:
@@ -116,13 +142,13 @@ def where_models_differ() -> Shown:
     run = run_spiral(ONE.settings)
     (scores,) = _scores(run)
     (hot,) = _scores(_other(ONE, "sglb", temperature="posterior"))
-    text = (
+    notes = (
         "Knowledge uncertainty is how much the models disagree: the total minus the mean of their "
         "entropies. Its colours are logarithmic.",
         "It should be high where there are no rows. It should be low along class borders, where "
         "there are many rows and only noise. Play the trees to see it settle.",
     )
-    answer = (
+    told = (
         "Hardly. It finds the farthest 40 % of the cells with an AUROC of "
         f"{scores.auroc_far:.2f}, where 0.5 is chance. Class borders light up instead: there it is "
         f"{scores.border_ratio:.1f} times as high as in the middles of the arms. For cells outside "
@@ -133,7 +159,20 @@ def where_models_differ() -> Shown:
         f"change that: at the posterior's temperature the far cells reach {hot.auroc_far:.2f}, and "
         f"{100 * hot.error:.1f} % of new rows are wrong instead of {100 * scores.error:.1f} %."
     )
-    return _shown(ONE, run, text, answer)
+    knowledge, where = run.methods[0].knowledge[-1], spiral_regions(run.truth)
+    text = (
+        "Knowledge uncertainty is how much the models disagree. It should be high where there "
+        "are no rows, and low along class borders."
+    )
+    right = Largest(
+        tuple(mean_of(knowledge, cells) for cells in (~where.inside, where.border, where.clear))
+    )
+    answer = (
+        f"Borders have {scores.border_ratio:.1f} times the value of the arms' middles. For the "
+        f"farthest 40 % of cells the AUROC is {scores.auroc_far:.2f}; 0.5 is chance. The paper "
+        "says knowledge tells the two apart. With these features it does not."
+    )
+    return _shown(ONE, run, text, right, answer, (*notes, told), "flag")
 
 
 def gaps_and_outside() -> Shown:
@@ -144,20 +183,39 @@ def gaps_and_outside() -> Shown:
         int(spiral_regions(spiral_truth(preset.settings.noise)).between.sum())
         for preset in (NARROW, ONE)
     )
-    text = (
+    notes = (
         f"With half the noise the arms are narrower. Now {between} cells lie in gaps between the "
         f"arms, almost without rows ({wide_between or 'none'} before). The arrow starts in the "
         "middle and walks through the arms and out.",
         "The charts below follow the arrow. The tint marks where there are data.",
     )
-    answer = (
+    told = (
         f"It finds the gaps. There it averages {scores.ku_mean_between:.2g} nats, and "
         f"{scores.ku_mean_inside:.2g} among the rows; the AUROC is {scores.auroc_between:.2f}. "
         "Each model puts its border at another place in a gap. Outside there is nothing to put a "
         f"border between. {walk_off(run.methods[0].fit, run.settings).sentence}"
     )
     (x0, y0), (x1, y1) = WALK
-    shown = _shown(NARROW, run, text, answer, [Line([x0, x1], [y0, y1], arrow=True)])
+    text = (
+        f"With half the noise the arms are narrower. {between} cells lie in gaps almost without "
+        "rows. The arrow walks through arms and gaps, and out."
+    )
+    right = Largest(both_of(scores.auroc_between - 0.7, scores.auroc_far - 0.7))
+    answer = (
+        f"AUROC of gaps: {scores.auroc_between:.2f}. Of far cells: {scores.auroc_far:.2f}, where "
+        "0.5 is chance. Each model puts its border at another place in a gap. Outside there is "
+        "nothing to put a border between."
+    )
+    shown = _shown(
+        NARROW,
+        run,
+        text,
+        right,
+        answer,
+        (*notes, told),
+        "flag",
+        [Line([x0, x1], [y0, y1], arrow=True)],
+    )
     return shown._replace(sheet=_walked(shown.sheet, run))
 
 
@@ -166,14 +224,14 @@ def one_model() -> Shown:
     run = run_spiral(BOTH.settings)
     true, virtual = _scores(run)
     alike = rank_correlation(run.methods[1].knowledge[-1], run.methods[0].knowledge[-1])
-    text = (
+    notes = (
         f"The arms are wide again. The {true.n_members} models have {true.n_trees:,} trees "
         f"together. A virtual ensemble is one model of {virtual.n_trees} trees. It is cut every "
         f"{run.settings.step} trees of its second half, which gives {virtual.n_members} members "
         "(equation 15 of the first paper).",
         "The ticks below the maps are those cuts. All maps share their scales.",
     )
-    answer = (
+    told = (
         f"A pale copy. Outside the data it is {virtual.ku_mean_outside:.2g} nats, "
         f"{true.ku_mean_outside / virtual.ku_mean_outside:.0f} times less than the "
         f"{true.ku_mean_outside:.2g} of independent models, as the paper says. The reason is that "
@@ -182,7 +240,21 @@ def one_model() -> Shown:
         f"predictions lose nothing: the NLL of new rows is {virtual.nll:.2f}, and {true.nll:.2f} "
         "with independent models."
     )
-    return _shown(BOTH, run, text, answer)
+    ratio = true.ku_mean_outside / virtual.ku_mean_outside
+    text = (
+        f"A virtual ensemble is one model of {virtual.n_trees} trees, cut every "
+        f"{run.settings.step} trees of its second half. The {true.n_members} models have "
+        f"{true.n_trees:,} trees together."
+    )
+    right = Largest(
+        (2.0 / ratio, min(ratio / 2.0, alike / 0.5), min(ratio / 2.0, 0.5 / max(alike, 0.01)))
+    )
+    answer = (
+        f"Outside the data it is {ratio:.0f} times smaller, because cuts share most of their "
+        f"trees. The rank correlation is {alike:.2f}. Predictions lose nothing: the NLL of new "
+        f"rows is {virtual.nll:.2f}, and {true.nll:.2f} before."
+    )
+    return _shown(BOTH, run, text, right, answer, (*notes, told), "step")
 
 
 def in_cycles() -> Shown:
@@ -194,13 +266,13 @@ def in_cycles() -> Shown:
     reach = settings.alpha_max * settings.rate_cyclical
     rise = largest_rise(run.methods[1].fit.trace.train_loss, settings.cycle)
     wild = _other(CYCLES, "csglb", rate_cyclical=0.2)
-    text = (
+    notes = (
         f"cSGLB is one model too. It multiplies its gradients by a scale that falls from "
         f"{settings.alpha_max:g} to {settings.alpha_min:g} in each cycle of {settings.cycle} "
         f"trees, as cg-SGLD does for the 25 Gaussians, and takes a member at each cycle's end.",
         "Below the maps are the scale, with the members as ticks, and the losses.",
     )
-    answer = (
+    told = (
         f"Its knowledge uncertainty is higher in {100 * more:.0f} % of the cells, and "
         f"{cyclic.ku_mean_outside / virtual.ku_mean_outside:.0f} times as high outside the data. "
         f"But it is highest among the rows ({cyclic.ku_mean_inside:.2g} nats, and "
@@ -214,7 +286,24 @@ def in_cycles() -> Shown:
         f"would be 2, and the NLL of new rows would end at {_scores(wild)[0].nll:.2f} instead of "
         f"{cyclic.nll:.2f}."
     )
-    return _shown(CYCLES, run, text, answer)
+    text = (
+        f"cSGLB multiplies its gradients by a scale that falls from {settings.alpha_max:g} to "
+        f"{settings.alpha_min:g} in each cycle of {settings.cycle} trees, and takes a member at "
+        "each cycle's end."
+    )
+    right = Largest(
+        (
+            cyclic.ku_mean_inside - virtual.ku_mean_inside,
+            cyclic.ku_mean_outside - virtual.ku_mean_outside,
+        )
+    )
+    answer = (
+        f"It is higher in {100 * more:.0f} % of the cells: {cyclic.ku_mean_inside:.2g} nats among "
+        f"the rows, {cyclic.ku_mean_outside:.2g} outside. The AUROC of far cells is "
+        f"{cyclic.auroc_far:.2f}, before {virtual.auroc_far:.2f}. The paper's improvement without "
+        "rows does not appear here."
+    )
+    return _shown(CYCLES, run, text, right, answer, (*notes, told), "flag")
 
 
 def largest_rise(loss: np.ndarray, cycle: int) -> float:
@@ -237,13 +326,13 @@ def first_cycles() -> Shown:
     losses = burnt.fit.validation[np.searchsorted(burnt.fit.n_trees, whole.member_trees), 0]
     likes = [rank_correlation(maps.knowledge[-1], models.knowledge[-1]) for maps in (whole, burnt)]
     first, second, fourth = (float(effect.knowledge[i]) for i in (0, 1, 3))
-    text = (
+    notes = (
         "This is the same cSGLB without its first member, the one after "
         f"{run.settings.cycle} trees. Samplers call this a burn-in of one cycle. The paper keeps "
         "all members.",
         "Nothing is retrained. The independent models stand above for comparison.",
     )
-    answer = (
+    told = (
         f"{100 * second / first:.0f} %: the mean over the map falls from {first:.2g} to "
         f"{second:.2g} nats, and without three cycles to {fourth:.2g}. The first member has not "
         f"yet learned the spiral: its NLL of new rows is {losses[0]:.2f}, and {losses[3]:.2f} for "
@@ -252,7 +341,17 @@ def first_cycles() -> Shown:
         f"{flat.knowledge[-1].mean():.2g} nats. Burn-in also makes the map more similar to that of "
         f"independent models: the rank correlation is {likes[1]:.2f} instead of {likes[0]:.2f}."
     )
-    return _shown(BURNT, run, text, answer)
+    text = (
+        "This is the same cSGLB without its first member, the one after "
+        f"{run.settings.cycle} trees. Nothing is retrained."
+    )
+    right = Between(-second / first, (-0.8, -0.5))
+    answer = (
+        f"{100 * second / first:.0f} %: the mean falls from {first:.2g} to {second:.2g} nats. The "
+        f"first member has not learned the spiral yet: its NLL is {losses[0]:.2f}, the fourth's "
+        f"{losses[3]:.2f}. It says little that others disagree with it."
+    )
+    return _shown(BURNT, run, text, right, answer, (*notes, told), "burn_in")
 
 
 def rows_left_out() -> Shown:
@@ -261,13 +360,13 @@ def rows_left_out() -> Shown:
     plain, masked = _scores(run)
     settings = run.settings
     late = [float(burn_in_effect(maps.fit).knowledge[5]) for maps in run.methods]
-    text = (
+    notes = (
         f"cbSGLB also hides {100 * (1 - settings.mask):.0f} % of the rows in the first "
         f"{100 * settings.exploration:.0f} % of each cycle (shaded below). The next cycle hides "
         "other rows.",
         "Both chains have the same length and the same schedule.",
     )
-    answer = (
+    told = (
         "Yes. Among the rows, knowledge uncertainty is "
         f"{masked.ku_mean_inside / plain.ku_mean_inside:.1f} times as high. It also survives "
         f"burn-in better: without the first five cycles cbSGLB keeps {late[1]:.2g} nats, and cSGLB "
@@ -278,7 +377,25 @@ def rows_left_out() -> Shown:
         f"{plain.nll:.2f}). Nor do far cells (AUROC {masked.auroc_far:.2f}, before "
         f"{plain.auroc_far:.2f})."
     )
-    return _shown(MASKED, run, text, answer)
+    text = (
+        f"cbSGLB also hides {100 * (1 - settings.mask):.0f} % of the rows in the first "
+        f"{100 * settings.exploration:.0f} % of each cycle. Each cycle hides other rows."
+    )
+    right = Largest(
+        (
+            0.2,
+            masked.ku_mean_inside / plain.ku_mean_inside - 1.0,
+            10.0 * (plain.nll - masked.nll),
+        )
+    )
+    answer = (
+        "Among the rows knowledge uncertainty is "
+        f"{masked.ku_mean_inside / plain.ku_mean_inside:.1f} times as high. The "
+        f"{masked.n_members} members count as {masked.size.effective:.2f} independent ones "
+        f"instead of {plain.size.effective:.2f}. The NLL is {masked.nll:.2f}, before "
+        f"{plain.nll:.2f}."
+    )
+    return _shown(MASKED, run, text, right, answer, (*notes, told), "burn_in")
 
 
 def what_compute_buys() -> Shown:
@@ -286,13 +403,13 @@ def what_compute_buys() -> Shown:
     run = run_spiral(MANY.settings)
     done = {maps.fit.plan: maps.fit for maps in run.methods}
     few, _, ten, many, virtual, cyclic, masked = quality_against_compute(run.settings, done)
-    text = (
+    notes = (
         f"Here are {many.n_models} independent models with {many.n_trees:,} trees, beside one long "
         f"model of each kind with {virtual.n_trees} trees. Likeness is the rank correlation of a "
         "map of knowledge uncertainty with the map of 20 of those models.",
         "On the page, What compute buys draws it against the seconds on one core.",
     )
-    answer = (
+    told = (
         f"No: with {few.n_models} models the AUROC of far cells is {few.auroc_far:.2f}, and with "
         f"{many.n_models} models it is {many.auroc_far:.2f}. More models give a steadier map: the "
         f"likeness is {few.rank_correlation:.2f} with {few.n_models} models and "
@@ -304,7 +421,17 @@ def what_compute_buys() -> Shown:
         f"on this spiral. All {many.n_models} models make nearly the same mistakes: they count as "
         f"{many.effective:.2f} independent ones."
     )
-    return _shown(MANY, run, text, answer)
+    text = (
+        f"Here are {many.n_models} independent models with {many.n_trees:,} trees, beside one "
+        "long model of each kind."
+    )
+    right = Largest((many.auroc_far - few.auroc_far, 0.05))
+    answer = (
+        f"With {few.n_models} models the AUROC of far cells is {few.auroc_far:.2f}, with "
+        f"{many.n_models} it is {many.auroc_far:.2f}. More models give a steadier map, but nearly "
+        f"the same mistakes: {many.n_models} count as {many.effective:.2f} independent ones."
+    )
+    return _shown(MANY, run, text, right, answer, (*notes, told), "shown")
 
 
 LESSON = Lesson(
@@ -318,22 +445,64 @@ LESSON = Lesson(
     "Uncertainty Quantification in Gradient Boosting via Cyclical Gradient MCMC, section 5.1 "
     "(CEUR Vol-3381, paper 47).",
     steps=(
-        Step("Three arms", "Where is data uncertainty high, and is it right?", ONE, three_arms),
-        Step("Where models differ", "Is knowledge uncertainty high where there are no rows?", ONE,
-             where_models_differ),
-        Step("Gaps and the outside", "Does it find the gaps between the arms, and the outside?",
-             NARROW, gaps_and_outside),
-        Step("One model instead of five", "What is left of knowledge uncertainty?", BOTH,
-             one_model),
-        Step("One model in cycles", "Does it know more where there are no rows?", CYCLES,
-             in_cycles),
-        Step("The first cycles", "How much of its knowledge uncertainty is left?", BURNT,
-             first_cycles),
-        Step("Rows left out", "Do members now differ more?", MASKED, rows_left_out),
-        Step("What compute buys", "Would more models find the outside better?", MANY,
-             what_compute_buys),
+        Step(
+            "Three arms",
+            "What are most of the ensemble's mistakes on new rows?",
+            ("Noise", "Lack of knowledge"),
+            ONE,
+            three_arms,
+        ),
+        Step(
+            "Where models differ",
+            "Where is it highest?",
+            ("Outside the rows", "Along class borders", "In the arms' middles"),
+            ONE,
+            where_models_differ,
+        ),
+        Step(
+            "Gaps and the outside",
+            "Which empty cells does knowledge uncertainty find?",
+            ("Gaps and outside", "Gaps only", "The outside only", "Neither"),
+            NARROW,
+            gaps_and_outside,
+        ),
+        Step(
+            "One model instead of five",
+            "What becomes of knowledge uncertainty?",
+            ("It stays", "It shrinks", "It shrinks and changes its order"),
+            BOTH,
+            one_model,
+        ),
+        Step(
+            "One model in cycles",
+            "Where does this raise knowledge uncertainty most?",
+            ("Among the rows", "Outside"),
+            CYCLES,
+            in_cycles,
+        ),
+        Step(
+            "The first cycles",
+            "How much of its knowledge uncertainty is left?",
+            ("Over 80 %", "50 to 80 %", "Under 50 %"),
+            BURNT,
+            first_cycles,
+        ),
+        Step(
+            "Rows left out",
+            "What changes?",
+            ("Nothing", "Members differ more", "Predictions improve"),
+            MASKED,
+            rows_left_out,
+        ),
+        Step(
+            "What compute buys",
+            "Do more models find the far cells better?",
+            ("Yes", "No"),
+            MANY,
+            what_compute_buys,
+        ),
     ),
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     raise SystemExit(main(LESSON))

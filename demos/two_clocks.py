@@ -6,17 +6,20 @@ ensembles"; the two clocks are ours.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from demos.asking import Between, Brush, Brushed, Largest, both_of, crossing
 from demos.lesson import Lesson, Shown, Step, main
 from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
 from gbuq_core.experiments.two_clocks.plan import LEVELS, WAYS, TwoClocksSettings, plan_two_clocks
 from gbuq_core.experiments.two_clocks.scores import TwoClocksLook, WayScore, look_two_clocks
 from gbuq_core.experiments.two_clocks.words import describe_two_clocks
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
+from gbuq_core.figures.guess import GuessChart, GuessLine
 from gbuq_core.figures.two_clocks import COLOUR, WAY_COLOURS, clocks_sheet
 from gbuq_core.presentation import short
 
@@ -30,6 +33,7 @@ class ClocksPreset(NamedTuple):
 MAIN = ClocksPreset(TwoClocksSettings())
 END = ClocksPreset(TwoClocksSettings(shown=(1000, 1000, False)))
 ONE_FEATURE = ClocksPreset(TwoClocksSettings(data="growing noise", rows=200))
+_WITHIN = (np.inf, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)  # nats
 
 
 @lru_cache(maxsize=2)
@@ -68,6 +72,7 @@ def _strips(look: TwoClocksLook, *names: str) -> PanelSheet:
             lines=lines[name],
             x_label="log10 of the number of trees (2: 100 trees, 3: 1,000)",
             y_label=titles[name][1],
+            frame_x=x,
         )
         for name in names
     ]
@@ -76,9 +81,59 @@ def _strips(look: TwoClocksLook, *names: str) -> PanelSheet:
         strips=strips,
         strip_columns=len(strips),
         strip_height=240,
+        frame_label="trees",
+        frame_values=curves.n_trees[late].tolist(),
         alt=describe_two_clocks(look),
         name="two-clocks",
     )
+
+
+def _near_the_least(look: TwoClocksLook) -> PanelSheet:
+    """The page's maps, of which a player keeps only the pairs near the least NLL."""
+    sheet = clocks_sheet(look, None, describe_two_clocks(look))
+    above = [np.asarray(panel.values) for panel in sheet.panels]
+    least = min(float(values.min()) for values in above)
+    panels = [
+        replace(
+            panel,
+            values=np.stack([np.where(nll - least <= most, nll, np.nan) for most in _WITHIN]),
+            blank_hatched=True,
+        )
+        for panel, nll in zip(sheet.panels, above, strict=True)
+    ]
+    return replace(
+        sheet,
+        panels=panels,
+        frame_label="NLL above the least:",
+        frame_values=["any", *(f"\u2264 {most:g} nats" for most in _WITHIN[1:])],
+        frames_per_second=1.0,
+        start_frame=0,
+        blank_label="pairs that are farther above it",
+    )
+
+
+def _collapse_chart(look: TwoClocksLook) -> Brushed:
+    """Where the stated error is too small: over the logarithm of the number of trees."""
+    curves = look.curves
+    late = curves.n_trees >= 20
+    n_trees, rmse, stated = curves.n_trees[late], curves.rmse[late], curves.stated[late]
+    x = np.log10(n_trees)
+    top = 1.1 * float(max(rmse.max(), stated.max()))
+    ticks = [value for value in (20, 50, 100, 200, 500, 1000) if n_trees[0] <= value <= n_trees[-1]]
+    chart = GuessChart(
+        x=(float(x[0]), float(x[-1])),
+        y=(0.0, top),
+        x_ticks=[(float(np.log10(value)), f"{value:,}") for value in ticks],
+        y_ticks=[(0.0, "0"), (top / 1.1, short(top / 1.1, 2))],
+        x_label="number of trees",
+        y_label="error, units of y",
+        lines=[GuessLine("RMSE on unseen rows", x, rmse, COLOUR)],
+    )
+    after = replace(
+        chart, lines=[*chart.lines, GuessLine("stated std", x, stated, WAY_COLOURS["all"], True)]
+    )
+    low = crossing(x, stated < rmse)
+    return Brushed(chart, low, float(x[-1]), "stated error too small", after)
 
 
 def collapse() -> Shown:
@@ -87,13 +142,13 @@ def collapse() -> Shown:
     curves, every = look.curves, _score(look, "all")
     settings = MAIN.settings
     enough = curves.n_trees[curves.stated >= curves.rmse]
-    text = (
+    notes = (
         f"{settings.rows} rows with five features train {settings.members} boosted models. Each "
         "predicts a mean and a std. The chart shows the error of the mean on rows that the models "
         "have not seen, and the error that the models state.",
         "Both fall while trees are added.",
     )
-    answer = (
+    told = (
         f"The stated std is below the error after {int(enough.max(initial=0)):,} trees. "
         f"With all {settings.trees:,} trees the models state {short(curves.stated[-1])} and "
         f"are off by {short(curves.rmse[-1])}. Their 90 % intervals hold "
@@ -101,7 +156,18 @@ def collapse() -> Shown:
         "training rows so closely that the residuals no "
         "longer show the noise."
     )
-    return Shown(text, answer, _strips(look, "error", "coverage"))
+    text = (
+        f"{settings.rows} rows train {settings.members} boosted models. The line is the error of "
+        "their mean on unseen rows. The models also state their error."
+    )
+    right = _collapse_chart(look)
+    answer = (
+        f"From {int(enough.max(initial=0)):,} trees on. With all {settings.trees:,} the models "
+        f"state {short(curves.stated[-1])} and are off by {short(curves.rmse[-1])}; 90 % "
+        f"intervals hold {100 * every.coverage:.0f} %. The trees fit the training rows so closely "
+        "that residuals no longer show the noise."
+    )
+    return Shown(text, right, answer, _strips(look, "error", "coverage"), (*notes, told))
 
 
 def two_moments() -> Shown:
@@ -109,17 +175,28 @@ def two_moments() -> Shown:
     look = _look(MAIN.settings)
     curves = look.curves
     at_rmse, at_nll = int(curves.rmse.argmin()), int(curves.nll.argmin())
-    text = (
+    notes = (
         "Early stopping takes the number of trees with the least NLL on unseen rows, for the mean "
         "and the scale together.",
     )
-    answer = (
+    told = (
         f"The NLL is least at {int(curves.n_trees[at_nll]):,} trees, and the error of the mean at "
         f"{int(curves.n_trees[at_rmse]):,}. Stopping for the NLL costs "
         f"{short(curves.rmse[at_nll] / curves.rmse[at_rmse] * 100 - 100, 2)} % of RMSE. Stopping "
         f"for the mean costs {short(curves.nll[at_rmse] - curves.nll[at_nll])} nats."
     )
-    return Shown(text, answer, _strips(look, "error", "nll"))
+    text = (
+        "Early stopping takes one number of trees for the mean and the scale: that with the "
+        "least NLL on unseen rows."
+    )
+    right = Between(curves.n_trees[at_rmse] / curves.n_trees[at_nll], (0.67, 1.5))
+    answer = (
+        f"The NLL is least at {int(curves.n_trees[at_nll]):,} trees, the error of the mean at "
+        f"{int(curves.n_trees[at_rmse]):,}. Stopping for the NLL costs "
+        f"{short(curves.rmse[at_nll] / curves.rmse[at_rmse] * 100 - 100, 2)} % of RMSE; stopping "
+        f"for the mean costs {short(curves.nll[at_rmse] - curves.nll[at_nll])} nats."
+    )
+    return Shown(text, right, answer, _strips(look, "error", "nll"), (*notes, told))
 
 
 def off_the_diagonal() -> Shown:
@@ -130,20 +207,30 @@ def off_the_diagonal() -> Shown:
     assert early.clocks is not None
     same = clocks.clocks.mean_trees == clocks.clocks.scale_trees
     place = "On it, with this seed." if same else "Off it."
-    text = (
+    notes = (
         "Each cell is a pair: trees for the mean across, trees for the scale upwards. Dark cells "
         "have a low NLL on rows that chose nothing. The dashed diagonal is where both numbers are "
         "equal. The left map has the std as it is; the right one multiplies it by the best factor.",
         "The clocks are chosen on other rows, held out of the training in folds.",
     )
-    answer = (
+    told = (
         f"{place} Two clocks takes {clocks.clocks.mean_trees:,} trees for the mean and "
         f"{clocks.clocks.scale_trees:,} for the scale, with a factor of "
         f"{short(clocks.clocks.factor)}. Its NLL is {short(clocks.nll)}; early stopping, with "
         f"{early.clocks.mean_trees:,} trees for both, has {short(early.nll)}. Its RMSE is "
         f"{short(clocks.rmse)} against {short(early.rmse)}."
     )
-    return Shown(text, answer, clocks_sheet(look, None, describe_two_clocks(look)))
+    text = (
+        "A cell is a pair: trees for the mean across, trees for the scale upwards. Dark is a low "
+        "NLL. The dashed diagonal has equal numbers."
+    )
+    right = Between(clocks.clocks.mean_trees / clocks.clocks.scale_trees, (0.67, 1.5))
+    answer = (
+        f"{clocks.clocks.mean_trees:,} trees for the mean, {clocks.clocks.scale_trees:,} for the "
+        f"scale. The NLL is {short(clocks.nll)}; one number for both has {short(early.nll)}. The "
+        f"RMSE is {short(clocks.rmse)} against {short(early.rmse)}. Other rows chose the clocks."
+    )
+    return Shown(text, right, answer, _near_the_least(look), (*notes, told))
 
 
 def only_a_factor() -> Shown:
@@ -165,25 +252,38 @@ def only_a_factor() -> Shown:
                 lines=[*lines, StripLine("true", levels, "text", dash=True)],
                 x_label="level of the interval (%)",
                 y_label="%",
+                frame_x=levels,
             )
         ],
+        frame_label="level (%)",
+        frame_values=levels.tolist(),
         strip_columns=1,
         strip_height=260,
         alt=describe_two_clocks(look),
         name="two-clocks-reliability",
     )
-    text = (
+    notes = (
         "Something simpler could do: keep all trees, and multiply every std by one factor. The "
         "chart shows how many unseen rows lie inside intervals of each level.",
     )
-    answer = (
+    told = (
         f"It repairs the coverage: 90 % intervals hold {100 * factor.coverage:.0f} % instead of "
         f"{100 * every.coverage:.0f} %, with a factor of {short(factor.clocks.factor)}. But the "
         f"collapsed std no longer shows which rows are noisy. The NLL is {short(factor.nll)}, and "
         f"{short(clocks.nll)} with two clocks; the CRPS is {short(factor.crps)} against "
         f"{short(clocks.crps)}."
     )
-    return Shown(text, answer, sheet)
+    text = (
+        "Something simpler could do: keep all trees and multiply every std by one factor. The "
+        "chart has intervals of each level."
+    )
+    right = Largest(both_of(0.06 - abs(factor.coverage - 0.9), 0.02 - (factor.nll - clocks.nll)))
+    answer = (
+        f"90 % intervals hold {100 * factor.coverage:.0f} % instead of {100 * every.coverage:.0f} "
+        "%. But the collapsed std no longer shows which rows are noisy: the NLL is "
+        f"{short(factor.nll)}, with two clocks {short(clocks.nll)}."
+    )
+    return Shown(text, right, answer, sheet, (*notes, told))
 
 
 def one_feature() -> Shown:
@@ -193,18 +293,29 @@ def one_feature() -> Shown:
     assert clocks.clocks is not None
     assert early.clocks is not None
     gain = "Little." if clocks.nll < early.nll else "Nothing, with this seed."
-    text = (
+    notes = (
         f"Now one feature, noise that grows with it, and {ONE_FEATURE.settings.rows} rows. The "
         "mean is a simple curve that few trees can draw.",
     )
-    answer = (
+    told = (
         f"{gain} Two clocks takes {clocks.clocks.mean_trees} and {clocks.clocks.scale_trees} "
         f"trees, early stopping {early.clocks.mean_trees}. The NLL is {short(clocks.nll)} against "
         f"{short(early.nll)}, the RMSE {short(clocks.rmse)} against {short(early.rmse)}. What is "
         f"left is the factor, {short(clocks.clocks.factor)}: intervals hold "
         f"{100 * clocks.coverage:.0f} % instead of {100 * early.coverage:.0f} %."
     )
-    return Shown(text, answer, clocks_sheet(look, None, describe_two_clocks(look)))
+    text = (
+        f"Now one feature, noise that grows with it, and {ONE_FEATURE.settings.rows} rows. Few "
+        "trees can draw the mean."
+    )
+    right = Between(early.nll - clocks.nll, (0.005, 0.1))
+    answer = (
+        f"The NLL is {short(clocks.nll)} against {short(early.nll)}, with "
+        f"{clocks.clocks.mean_trees} and {clocks.clocks.scale_trees} trees against "
+        f"{early.clocks.mean_trees}. The factor is left: intervals hold "
+        f"{100 * clocks.coverage:.0f} % instead of {100 * early.coverage:.0f} %."
+    )
+    return Shown(text, right, answer, _near_the_least(look), (*notes, told))
 
 
 LESSON = Lesson(
@@ -216,16 +327,43 @@ LESSON = Lesson(
     source="The ensemble is that of Malinin, Prokhorenkova and Ustimenko, Uncertainty in gradient "
     "boosting via ensembles (arXiv 2006.10562). The two clocks are ours.",
     steps=(
-        Step("The scale collapses", "From where on is the stated error too small?", END,
-             collapse),
-        Step("Two best moments", "Are both curves lowest at the same number of trees?", MAIN,
-             two_moments),
-        Step("Off the diagonal", "Is the darkest place on the diagonal?", MAIN,
-             off_the_diagonal),
-        Step("Only a factor", "Is one factor enough?", END, only_a_factor),
-        Step("One feature", "How much do two clocks gain here?", ONE_FEATURE, one_feature),
+        Step(
+            "The scale collapses",
+            "At which numbers of trees is the stated error too small?",
+            Brush(),
+            END,
+            collapse,
+        ),
+        Step(
+            "Two best moments",
+            "When is the mean best?",
+            ("With fewer trees", "At the same number", "With more trees"),
+            MAIN,
+            two_moments,
+        ),
+        Step(
+            "Off the diagonal",
+            "Where is the best pair?",
+            ("More for the scale", "On the diagonal", "More for the mean"),
+            MAIN,
+            off_the_diagonal,
+        ),
+        Step(
+            "Only a factor",
+            "What does one factor repair?",
+            ("Coverage and NLL", "Coverage only", "NLL only", "Neither"),
+            END,
+            only_a_factor,
+        ),
+        Step(
+            "One feature",
+            "How much do two clocks gain in NLL?",
+            ("Nothing", "Up to 0.1 nats", "More"),
+            ONE_FEATURE,
+            one_feature,
+        ),
     ),
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     raise SystemExit(main(LESSON))

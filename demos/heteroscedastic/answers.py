@@ -73,6 +73,14 @@ def who_sees_noise(scores: Mapping[str, HeteroscedasticScore]) -> str:
     return " ".join(parts)
 
 
+def held_by(scores: Mapping[str, HeteroscedasticScore], level: float) -> str:
+    """What the methods' intervals of the last level hold, in one sentence."""
+    told = names(
+        [f"{score.label} {100 * score.coverage[-1].observed:.0f} %" for score in scores.values()]
+    )
+    return f"Intervals of {100 * level:.0f} % hold: {told}."
+
+
 def _why_forest(blind: bool) -> str:
     why = (
         "A forest's spread is how much the means of its trees differ. A mean over many rows hardly "

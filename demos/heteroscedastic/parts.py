@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from demos.asking import Drawn
 from gbuq_core.experiments.heteroscedastic.data import Array, data_of
 from gbuq_core.experiments.heteroscedastic.fit import (
     HeteroscedasticFit,
@@ -33,6 +34,7 @@ from gbuq_core.experiments.heteroscedastic.predictions import interval_of
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches
+from gbuq_core.figures.guess import PLACES, GuessChart, GuessLine
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.jobs import stage
 from gbuq_core.metrics import auroc
@@ -41,6 +43,7 @@ GREY, ORANGE = "#9a9a9a", "#d55e00"
 _ROWS, _EVERY = 100, 2  # rows that a chart shows, and every how many places of the grid
 _FAINT = 0.35
 _HEADROOM = 3.2  # stds of noise around the truth that charts hold
+_NEAR_BAND = 0.25  # of the true half width: a drawn end as close as this is close
 _KEPT = 16  # fits that steps share; the lesson has fewer
 
 # Seconds of work each, so that steps that show the same fit do not train it again.
@@ -167,14 +170,14 @@ def interval_lines(
 
 
 def tree_lines(behind: Backdrop, trees: Array, colour: str, played: bool) -> list[StripLine]:
-    """Means of trees (n_trees, m) in colour behind their mean; or one a frame."""
+    """Means of trees (n_trees, m) behind their mean and one of them a frame; or this one alone."""
     drawn = behind.at(trees)
     mean = StripLine("mean of the trees", drawn.mean(axis=0), "text")
     if played:
         return [mean, StripLine("this tree", drawn, colour)]
     faint = np.full(len(behind.x), _FAINT)
     lines = [StripLine(f"tree {i + 1}", y, colour, weight=faint) for i, y in enumerate(drawn)]
-    return [*lines, mean]
+    return [*lines, mean, StripLine("this tree", drawn, ORANGE)]
 
 
 def over_x(
@@ -207,6 +210,28 @@ def charts_of(strips: Sequence[Strip], alt: str, columns: int = 2, height: int =
         panels=[], strips=strips, strip_columns=columns, strip_height=height, alt=alt,
         name="heteroscedastic",
     )  # fmt: skip
+
+
+def band_of(run: HeteroscedasticRun, level: float) -> Drawn:
+    """Rows and their true mean to draw on, and the true upper end of an interval."""
+    behind = backdrop_of(run, near=True)
+    x = np.linspace(*SUPPORT, PLACES)
+    mean, noise = (np.interp(x, behind.x, part) for part in (behind.truth, behind.noise))
+    low, high = np.floor(behind.y_limits[0]), np.ceil(behind.y_limits[1])
+    seen = ~np.isnan(behind.rows)
+    chart = GuessChart(
+        x=SUPPORT,
+        y=(low, high),
+        x_ticks=[(value, f"{value:g}") for value in np.linspace(*SUPPORT, 6)],
+        y_ticks=[(value, f"{value:g}") for value in np.arange(low, high + 0.5)],
+        x_label="x",
+        y_label="y",
+        lines=[GuessLine("true mean", behind.x, behind.truth, dash=True)],
+        dots=(behind.x[seen], behind.rows[seen]),
+        dots_name="row",
+    )
+    width = wide(level) * noise
+    return Drawn(chart, mean + width, _NEAR_BAND * float(width.mean()), "units of y", "true end")
 
 
 def means_of_trees(fit: HeteroscedasticFit, x: Array, n_trees: int) -> Array:

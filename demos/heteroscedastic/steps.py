@@ -11,10 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from demos.asking import Between, Drawing, Largest
 from demos.heteroscedastic import answers
 from demos.heteroscedastic.parts import (
     auroc_strip,
     backdrop_of,
+    band_of,
     both,
     charts_of,
     crps_strip,
@@ -29,7 +31,7 @@ from demos.heteroscedastic.parts import (
     wide,
 )
 from demos.lesson import Lesson, Shown, Step
-from gbuq_core.experiments.heteroscedastic.claims import check_claims, follow_rays
+from gbuq_core.experiments.heteroscedastic.claims import BLIND, check_claims, follow_rays
 from gbuq_core.experiments.heteroscedastic.data import Array
 from gbuq_core.experiments.heteroscedastic.fit import (
     HeteroscedasticRun,
@@ -44,7 +46,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
 )
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
 from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
-from gbuq_core.figures.canvas.panels import Strip, StripLine
+from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.theme import METHOD_STYLES
 
 
@@ -95,6 +97,14 @@ def _colour(method: str) -> str:
     return METHOD_STYLES[method].colour
 
 
+def _tree_by_tree(sheet: PanelSheet) -> PanelSheet:
+    """The same charts with one tree in orange at a time."""
+    return replace(
+        sheet, frame_label="tree", frame_values=list(range(1, STILL + 1)), frames_per_second=2.0,
+        start_frame=0,
+    )  # fmt: skip
+
+
 def noise_that_grows() -> Shown:
     """Which stds follow the noise?"""
     run = run_of(NOISE.settings)
@@ -119,14 +129,25 @@ def noise_that_grows() -> Shown:
         frames_per_second=1.0,
     )  # fmt: skip
     low, high = SUPPORT
-    text = (
+    notes = (
         f"There are {len(run.data.y):,} rows with one feature x between {low:g} and {high:g}. The "
         "mean rises in waves. The noise around it has a std of "
         f"{run.settings.noise_slope:g} x.",
         "Three models predict a mean and an interval. The dashed lines are the true ones. Play the "
         "levels of the interval.",
     )
-    return Shown(text, answers.who_sees_noise(scores), sheet)
+    told = answers.who_sees_noise(scores)
+    level = LEVELS[-1]
+    text = (
+        "Rows have one feature x. Their mean rises in waves (dashed), and the noise around it "
+        "changes."
+    )
+    right = band_of(run, level)
+    answer = (
+        f"The noise has a std of {run.settings.noise_slope:g} x. {answers.held_by(scores, level)} "
+        "A forest's spread says how uncertain its mean is, not how far y lies from it."
+    )
+    return Shown(text, right, answer, sheet, (*notes, told))
 
 
 def data_and_knowledge() -> Shown:
@@ -154,7 +175,7 @@ def data_and_knowledge() -> Shown:
     gap = max(float(np.abs(v.total - v.data - v.knowledge).max()) for v in run.views)
     plan = run.fits[0].plan
     seen = round(float(plan.subsample or 0.0) * plan.rows)
-    text = (
+    notes = (
         f"MACAU is a random forest of {plan.trees} trees, each fitted to {seen} of the rows. Each "
         "leaf predicts a mean and a variance of y. A plain leaf takes those of its rows. A leaf "
         "with a Bayesian linear model takes those of a line.",
@@ -162,8 +183,19 @@ def data_and_knowledge() -> Shown:
         "the leaves' variances is data uncertainty. The variance of the leaves' means is knowledge "
         "uncertainty. Play the trees.",
     )
-    answer = answers.data_or_knowledge(scores["macau_linear"], scores["macau_basic"], gap)
-    return Shown(text, answer, sheet)
+    told = answers.data_or_knowledge(scores["macau_linear"], scores["macau_basic"], gap)
+    text = (
+        "Each leaf predicts a mean and a variance. Data uncertainty is the mean of the "
+        "variances, knowledge uncertainty the variance of the means. Play the trees."
+    )
+    right = Between(1.0 - scores["macau_linear"].data_share, (0.15, 0.7))
+    answer = (
+        f"{100 * (1.0 - scores['macau_linear'].data_share):.0f} % for linear leaves; the rest is "
+        "noise. A plain leaf takes changes of the mean for noise: its std is "
+        f"{scores['macau_basic'].noise_ratio:.2f} times the truth, with a line "
+        f"{scores['macau_linear'].noise_ratio:.2f}."
+    )
+    return Shown(text, right, answer, sheet, (*notes, told))
 
 
 def out_of_the_rows() -> Shown:
@@ -186,14 +218,31 @@ def out_of_the_rows() -> Shown:
     ]  # fmt: skip
     seeds = np.array([_scores(other)["catboost"].auroc_of("knowledge") for other in others])
     rays = {view.method: follow_rays(view.x, np.sqrt(view.knowledge)) for view in run.views}
-    text = (
+    notes = (
         "There are no rows below 0 or above 10 (rows lie in the tinted part). No model can know "
         "the right prediction there. A good model should report that it does not know.",
         "AUROC measures how well a score separates foreign rows from new rows between 0 and 10. 1 "
         "is perfect and 0.5 is chance. The last chart shows it by distance from the rows.",
     )
-    answer = answers.who_notices_the_end(rays, scores, seeds)
-    return Shown(text, answer, charts_of(strips, describe_heteroscedastic(run)))
+    told = answers.who_notices_the_end(rays, scores, seeds)
+    known = [scores[key].auroc_of("knowledge") for key in run.settings.methods]
+    text = (
+        "Below 0 and above 10 there are no rows. No model can know the right prediction there; a "
+        "good one reports that it does not know."
+    )
+    right = Largest((*known, BLIND))
+    answer = (
+        f"AUROC for foreign rows: {', '.join(f'{value:.2f}' for value in known)}; 0.5 is chance. "
+        "A line in a leaf goes on, so trees part outside the rows. Constants stay flat: other "
+        f"seeds give CatBoost {', '.join(f'{value:.2f}' for value in seeds)}."
+    )
+    return Shown(
+        text,
+        right,
+        answer,
+        _tree_by_tree(charts_of(strips, describe_heteroscedastic(run))),
+        (*notes, told),
+    )
 
 
 def _told_strip(run: HeteroscedasticRun) -> Strip:
@@ -229,6 +278,7 @@ def three_novelties() -> Shown:
             if near.key in (*_NOVELTIES, "isolation"):
                 usual = np.quantile(near.values, 0.95)
                 beyond[measure.method, near.key] = float((far.values > usual).mean())
+    places = np.arange(np.ceil(behind.x[0]), np.floor(behind.x[-1]) + 1.0)
     strips = []
     for key in _NOVELTIES:
         curves = [
@@ -237,15 +287,15 @@ def three_novelties() -> Shown:
         ]
         title = (linear.curve(key) or linear.curves[0]).label
         unit = "|z|" if key == "inference_novelty" else "z"
-        strips.append(over_x(behind, title, curves, unit, y_limits=_NEAR))
+        strips.append(over_x(behind, title, curves, unit, y_limits=_NEAR, frame_x=places))
     isolation = [(forest.label, _values(forest, "isolation"), _colour("isolation"), False)]
-    strips.append(over_x(behind, forest.label, isolation, "score"))
+    strips.append(over_x(behind, forest.label, isolation, "score", frame_x=places))
     same = all(
         np.allclose(_values(view, "novelty"), _values(view, "conditional_novelty"))
         for view in (linear, basic)
     )
     flat = float(_values(basic, "inference_novelty").max()) < 1e-9
-    text = (
+    notes = (
         "The uncertainty of y and the novelty of x are different questions. MACAU has three scores "
         "for novelty. Each is a z-score within a leaf, averaged over the trees. Novelty compares x "
         "with the leaf's rows. Conditional novelty does the same with only the features on the "
@@ -254,8 +304,34 @@ def three_novelties() -> Shown:
         "an isolation forest, which does not use y.",
     )
     told = [scores[method] for method in run.settings.methods]
-    answer = f"{answers.which_novelty(told, beyond)} {answers.why_novelty(same, flat)}"
-    return Shown(text, answer.strip(), charts_of(strips, describe_heteroscedastic(run)))
+    told = f"{answers.which_novelty(told, beyond)} {answers.why_novelty(same, flat)}"
+    told = told.strip()
+    plain = [
+        scores[key].auroc_of(name)
+        for key, name in (
+            ("macau_basic", "novelty"),
+            ("macau_basic", "inference_novelty"),
+            ("isolation", "isolation"),
+        )
+    ]
+    with_line = scores["macau_linear"].auroc_of("inference_novelty")
+    text = (
+        "Novelty compares x with the rows of its leaf. Inference novelty compares the prediction "
+        "with the leaf's usual ones. A plain leaf predicts one value."
+    )
+    right = Largest(tuple(-value for value in plain))
+    answer = (
+        f"AUROC for foreign rows with plain leaves: novelty {plain[0]:.2f}, inference novelty "
+        f"{plain[1]:.2f}; isolation forest {plain[2]:.2f}. A leaf that predicts one value has no "
+        f"unusual one. With linear leaves inference novelty has {with_line:.2f}."
+    )
+    sheet = replace(
+        charts_of(strips, describe_heteroscedastic(run)),
+        frame_label="x =",
+        frame_values=[f"{place:g}" for place in places],
+        start_frame=int(np.searchsorted(places, SUPPORT[1])),
+    )
+    return Shown(text, right, answer, sheet, (*notes, told))
 
 
 def _values(view: HeteroscedasticView, key: str) -> Array:
@@ -284,7 +360,7 @@ def alike_or_tiny() -> Shown:
     strips.append(over_x(behind, "Knowledge uncertainty", stds, "std"))
     base, more, tiny = (_scores(run)["macau_linear"] for run in runs)
     far = [float(np.sqrt(run.views[0].knowledge[-1])) for run in runs]
-    text = (
+    notes = (
         f"So far each tree saw {100 * _BASE.subsample:.0f} % of the rows, and every leaf had at "
         f"least {_BASE.min_child_samples} rows. Why these values? Here, the trees of one forest "
         f"see {100 * ALIKE.settings.subsample:.0f} % of the rows. Another forest may have leaves "
@@ -292,8 +368,24 @@ def alike_or_tiny() -> Shown:
         f"The charts show {STILL} of the {_BASE.trees} trees. Their mean is in the colour of the "
         "text.",
     )
-    answer = answers.what_breaks(base, more, tiny, far, ALIKE.settings.subsample)
-    return Shown(text, answer, charts_of(strips, describe_heteroscedastic(runs[1])))
+    told = answers.what_breaks(base, more, tiny, far, ALIKE.settings.subsample)
+    text = (
+        f"So far each tree saw {100 * _BASE.subsample:.0f} % of the rows. In the second chart it "
+        f"sees {100 * ALIKE.settings.subsample:.0f} %; in the third, leaves may have one row."
+    )
+    right = Between(far[1] / far[0], (0.8, 1.25))
+    answer = (
+        f"Its std at the right end goes from {far[0]:.2g} to {far[1]:.2g}: two trees share most "
+        f"rows and agree. With leaves of one row it is {far[2]:.2g}, with an RMSE of "
+        f"{tiny.rmse:.2f} instead of {base.rmse:.2f}."
+    )
+    return Shown(
+        text,
+        right,
+        answer,
+        _tree_by_tree(charts_of(strips, describe_heteroscedastic(runs[1]))),
+        (*notes, told),
+    )
 
 
 def on_average() -> Shown:
@@ -336,14 +428,28 @@ def on_average() -> Shown:
     factors_told = answers.names(
         [f"{label} {view.factor:.2f}" for label, view in zip(labels, run.views, strict=True)]
     )
-    text = (
+    notes = (
         "A conformal step uses 1,000 rows that no model has seen. It finds one factor for all "
         f"intervals so that they hold {100 * level:.0f} % of these rows. The factors are "
         f"{factors_told}. The third method is conformal by itself: it has the same width for all "
         "rows.",
         "Play the picture to compare the intervals without and with this step.",
     )
-    return Shown(text, answers.right_on_average(labels, overall, thirds, level), sheet)
+    told = answers.right_on_average(labels, overall, thirds, level)
+    widths = [float(np.ptp(shares)) for shares in thirds]
+    worst, best = int(np.argmax(widths)), int(np.argmin(widths))
+    held_in = [answers.names([f"{100 * share:.0f}" for share in shares]) for shares in thirds]
+    text = (
+        f"One factor a method stretches its intervals until they hold {100 * level:.0f} % of "
+        "1,000 unseen rows. A conformal forest has one width for all rows."
+    )
+    right = Largest(tuple(float(np.ptp(shares)) for shares in thirds))
+    answer = (
+        f"In the left, middle and right third, {labels[worst]} holds {held_in[worst]} %, "
+        f"{labels[best]} {held_in[best]} %. One factor cannot move coverage from place to place: "
+        "the std itself has to follow the noise."
+    )
+    return Shown(text, right, answer, sheet, (*notes, told))
 
 
 def beside_the_table() -> Shown:
@@ -359,15 +465,28 @@ def beside_the_table() -> Shown:
         frame_label="method", frame_values=[score.label for score in scores],
         frames_per_second=0.8, start_frame=0,
     )  # fmt: skip
-    text = (
+    notes = (
         f"The paper's table has {len(scores)} methods that are fitted here. CRPS scores the "
         "prediction and its noise together, in units of y. Lower is better. The true distribution "
         f"has {scores[0].truth_crps:.3f} on these rows.",
         "Play the methods. The method on the left is orange in the other charts. A dot on the "
         "dashed line has the same value as in the paper.",
     )
-    answer = answers.what_reproduces(check_claims(run, tuple(scores)), scores)
-    return Shown(text, answer, sheet)
+    told = answers.what_reproduces(check_claims(run, tuple(scores)), scores)
+    claims = check_claims(run, tuple(scores))
+    held = sum(claim.verdict == "holds" for claim in claims)
+    both_known = [score for score in scores if not np.isnan(score.crps + score.paper_crps)]
+    farthest = max(both_known, key=lambda score: abs(score.crps - score.paper_crps))
+    text = (
+        f"The paper's table has {len(scores)} methods that are fitted here. CRPS scores the "
+        "prediction and its noise together; lower is better. Play the methods."
+    )
+    right = Between(-held / len(claims), (-0.999, -0.5))
+    answer = (
+        f"{held} of {len(claims)} hold. The largest difference in CRPS is that of "
+        f"{farthest.label}: {farthest.crps:.2f} here and {farthest.paper_crps:.2f} in the table."
+    )
+    return Shown(text, right, answer, sheet, (*notes, told))
 
 
 LESSON = Lesson(
@@ -378,19 +497,54 @@ LESSON = Lesson(
     source="After the paper on MACAU, section 4.1, figure 1 and table 1 "
     "(doi 10.5121/csit.2023.131920).",
     steps=(
-        Step("Noise that grows", "Which of the three models see that the noise grows?", NOISE,
-             noise_that_grows),
-        Step("Data and knowledge", "How much of the uncertainty would more rows remove?", PARTS,
-             data_and_knowledge),
-        Step("Out of the rows", "Which of the three notice that the rows end?", BEYOND,
-             out_of_the_rows),
-        Step("Three novelties", "Which scores detect foreign rows, and which cannot?", NOVELTY,
-             three_novelties),
-        Step("Trees too much alike", "What changes with more rows per tree, or fewer per leaf?",
-             ALIKE, alike_or_tiny),
-        Step("Right on average", "Do the intervals hold their level everywhere?", AVERAGE,
-             on_average),
-        Step("Beside the table", "How close are these results to the paper's table?", TABLE,
-             beside_the_table),
+        Step(
+            "Noise that grows",
+            "Where is the upper end of an interval that holds 95 % of new rows?",
+            Drawing(),
+            NOISE,
+            noise_that_grows,
+        ),
+        Step(
+            "Data and knowledge",
+            "How much of the total would more rows remove?",
+            ("Under 15 %", "15 to 70 %", "Over 70 %"),
+            PARTS,
+            data_and_knowledge,
+        ),
+        Step(
+            "Out of the rows",
+            "Whose knowledge uncertainty notices?",
+            ("MACAU (linear)", "MACAU (basic)", "CatBoost", "None"),
+            BEYOND,
+            out_of_the_rows,
+        ),
+        Step(
+            "Three novelties",
+            "Which score then misses foreign rows?",
+            ("Novelty", "Inference novelty", "Isolation forest"),
+            NOVELTY,
+            three_novelties,
+        ),
+        Step(
+            "Trees too much alike",
+            "What do more rows per tree do to knowledge uncertainty?",
+            ("Lower it", "Nothing", "Raise it"),
+            ALIKE,
+            alike_or_tiny,
+        ),
+        Step(
+            "Right on average",
+            "Whose level fails in places?",
+            ("MACAU (linear)", "Random forest", "Conformal forest"),
+            AVERAGE,
+            on_average,
+        ),
+        Step(
+            "Beside the table",
+            "How many of the paper's statements hold here?",
+            ("All", "More than half", "Half or fewer"),
+            TABLE,
+            beside_the_table,
+        ),
     ),
-)  # fmt: skip
+)

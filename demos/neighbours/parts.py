@@ -11,10 +11,20 @@ from gbuq_core.experiments.neighbours.fit import NeighboursView, search_neighbou
 from gbuq_core.experiments.neighbours.look import NeighboursRun
 from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
 from gbuq_core.experiments.neighbours.words import describe_neighbours
-from gbuq_core.figures.canvas.panels import Panel, PanelSheet, Strip, shared_limits
-from gbuq_core.figures.neighbours.charts import reasons_sheet
+from gbuq_core.figures.canvas.panels import (
+    Panel,
+    PanelSheet,
+    Points,
+    Strip,
+    StripLine,
+    shared_limits,
+)
+from gbuq_core.figures.colour import OKABE_ITO
+from gbuq_core.figures.neighbours.charts import Families, family_strip, reasons_sheet
+from gbuq_core.figures.neighbours.parts import NEAR
 from gbuq_core.figures.neighbours.picture import surface_sheet
 from gbuq_core.figures.neighbours.sources import near_from, reasons_from, surface_from
+from gbuq_core.ibug import FAMILIES
 from gbuq_core.synthetic import ripples_truth
 
 
@@ -56,6 +66,58 @@ def scale_panel(sheet: PanelSheet, title: str, scale: np.ndarray) -> Panel:
         values=scale.reshape(*scale.shape[:-1], *shape),
         points=None,
     )
+
+
+def over_k(run: NeighboursRun, tried: Sequence[int]) -> tuple[PanelSheet, list[int]]:
+    """The page's maps with a player of k: the scale, and the neighbours that count; and all k."""
+    ks = sorted({*tried, run.view.k})
+    search = search_neighbours(run.fit, replace(run.settings, k=ks[-1]))
+    views = [
+        run.view
+        if k == run.view.k
+        else view_neighbours(run.fit, search, replace(run.settings, k=k))
+        for k in ks
+    ]
+    sheet, data = maps_of(run), run.fit.data
+    nearest = run.fit.model.find_neighborhood(run.look.x[None], ks[-1]).indices[0]
+    dots = Points(
+        data.X[nearest, 0],
+        data.X[nearest, 1],
+        None,
+        ("the neighbours that count",),
+        (NEAR,),
+        radius=3.4,
+        opacity=0.9,
+        appear=np.searchsorted(ks, np.arange(1, len(nearest) + 1)),
+    )
+    truth, _, affinity = sheet.panels
+    scale = scale_panel(sheet, "Estimated scale", np.array([view.grid_scale for view in views]))
+    truth, scale = same_colours([truth, replace(scale, points=dots)])
+    return replace(
+        sheet,
+        panels=[truth, scale, replace(affinity, points=dots)],
+        frame_label="k =",
+        frame_values=[str(k) for k in ks],
+        start_frame=ks.index(run.view.k),
+    ), ks
+
+
+def played_families(run: NeighboursRun) -> tuple[Strip, list[str]]:
+    """The page's chart of all families with one of them a frame in another colour; their names."""
+    look = run.look
+    label = {name: family.label.lower() for name, family in FAMILIES.items()}
+    families = Families(
+        look.y_grid,
+        {label[name]: density for name, density in look.densities.items()},
+        label[look.family],
+        look.targets,
+        near_from(look).share,
+        look.target,
+    )
+    strip = family_strip(families, run.fit.data.target_name, label["normal"])
+    played = StripLine("this family", np.stack(list(families.density.values())), OKABE_ITO[2])
+    lines = [*strip.lines[:-1], played, strip.lines[-1]]
+    return replace(strip, lines=lines, mode="frame"), list(families.density)
 
 
 def same_colours(panels: Sequence[Panel]) -> list[Panel]:

@@ -11,9 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from demos.asking import Between, Largest, both_of
 from demos.lesson import Lesson, Shown, Step
 from demos.neighbours.parts import (
     maps_of,
+    over_k,
+    played_families,
     reasons_of,
     same_colours,
     scale_panel,
@@ -31,9 +34,7 @@ from gbuq_core.experiments.neighbours.plan import ORDERS, NeighboursSettings
 from gbuq_core.experiments.neighbours.words import describe_neighbours
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.colour import OKABE_ITO
-from gbuq_core.figures.neighbours.charts import Families, family_strip
 from gbuq_core.figures.neighbours.parts import IBUG
-from gbuq_core.figures.neighbours.sources import near_from
 from gbuq_core.ibug import FAMILIES
 from gbuq_core.metrics import auroc
 from gbuq_core.synthetic import ripples_truth
@@ -77,14 +78,14 @@ def shared_leaves() -> Shown:
     alike = int((look.row_affinities >= 0.5 * look.n_trees).sum())
     near_by_distance = np.argsort(np.hypot(*(data.X - look.x).T), kind="stable")[: look.k]
     both = len(np.intersect1d(near_by_distance, look.indices))
-    text = (
+    notes = (
         f"{len(data.y):,} rows lie on a square, and {look.n_trees} boosted trees predict y from "
         "them. Each tree cuts the square into boxes, its leaves. The affinity of two rows is the "
         "number of trees in which they lie in the same box.",
         "The ring is a new row. Play the trees: the third map shows, for each place, the share of "
         "the trees so far in which it lies in the ring's box.",
     )
-    answer = (
+    told = (
         f"Here {look.cut}. One tree says little: the ring's first box holds "
         f"{100 * float((grown[0] > 0).mean()):.0f} % of the square. With all {look.n_trees} trees "
         f"the boxes add up to a hill around the ring. {alike} of the {len(data.y):,} rows share "
@@ -95,7 +96,16 @@ def shared_leaves() -> Shown:
         "found that y changes, even if the next row is close."
     )
     still = [replace(strip, mode="frame") for strip in reasons_of(run)[:1]]  # of all trees
-    return Shown(text, answer, with_strips(sheet, still))
+    text = (
+        f"Each of {look.n_trees} trees cuts the square into boxes. The affinity of two rows "
+        "counts the trees in which they share one. The ring is a new row."
+    )
+    right = Between(alike / len(data.y), (0.02, 0.2))
+    answer = (
+        f"{alike} of {len(data.y):,}. The {look.k} with the highest affinity, in orange, are the "
+        f"neighbours; {both} are also among the nearest. A box ends where y changes."
+    )
+    return Shown(text, right, answer, with_strips(sheet, still), (*notes, told))
 
 
 def two_places() -> Shown:
@@ -105,21 +115,34 @@ def two_places() -> Shown:
     noise = [float(np.sqrt(truth.variance[0])) for truth in truths]
     slope = float(ripples_truth(run.look.features).mean.std())
     far = float(np.hypot(*(run.look.features - run.look.x).T).max())
-    text = (
+    notes = (
         "The trees make the prediction. Its scale is the standard deviation of the targets of its "
         f"{run.look.k} neighbours, after a small correction.",
         f"The true noise is {noise[0]:.2g} in the middle of the noisy spot, where the ring was "
         f"before, and {noise[1]:.2g} here. The last chart shows the scale for every k, the number "
         "of neighbours.",
     )
-    answer = (
+    told = (
         f"The scale finds the spot: {noisy.look.scale:#.2g} there, {run.look.scale:#.2g} here. But "
         f"it is too low in the spot and too high here, where the noise is {noise[1]:.2g}. The "
         f"neighbours lie up to {far:.2g} away, and the true mean varies between them with a "
         f"standard deviation of {slope:.2g}. IBUG counts this variation as noise. That is why its "
         "map shows the slopes of the ripples, although the true noise has none."
     )
-    return Shown(text, answer, with_strips(maps_of(run), reasons_of(run)[:2]))
+    text = (
+        "A prediction's scale is the standard deviation of its neighbours' targets. The true "
+        f"noise is {noise[0]:.2g} in the noisy spot and {noise[1]:.2g} here."
+    )
+    right = Between(float(run.look.scale) / noise[1], (0.8, 1.25))
+    answer = (
+        f"It is {run.look.scale:#.2g} here and {noisy.look.scale:#.2g} in the spot. Neighbours "
+        f"lie up to {far:.2g} away, where the true mean differs (std {slope:.2g}). IBUG counts "
+        "that as noise, so its map shows the ripples."
+    )
+    sheet, ks = over_k(run, [k for k in COVERED_K if k <= MOST_FRAMES_K])
+    alike, scale = reasons_of(run)[:2]
+    strips = [replace(alike, mode="frame"), replace(scale, frame_x=np.array(ks, float))]
+    return Shown(text, right, answer, with_strips(sheet, strips), (*notes, told))
 
 
 def how_many() -> Shown:
@@ -158,13 +181,13 @@ def how_many() -> Shown:
     )
     at = {k: views[k - 2] for k in (3, best, MOST_FRAMES_K)}
     errors = {k: score_of(run, view).scale_error_inside for k, view in at.items()}
-    text = (
+    notes = (
         f"Play the same fit with k from 2 to {MOST_FRAMES_K}, without correction of the scale.",
         f"A fifth of the rows is kept aside to choose k. IBUG tries {len(tuning.n_neighbors)} "
         "values and takes the one with the lowest negative log-likelihood (NLL) on those rows. "
         "Then the trees are fitted again to all rows.",
     )
-    answer = (
+    told = (
         "Three rows sometimes agree by chance. The scale is then near zero, and one wrong "
         f"prediction costs much. The NLL of fresh rows is {at[3].test_nll:.2f} with k = 3, "
         f"{at[best].test_nll:.2f} with k = {best} and {at[MOST_FRAMES_K].test_nll:.2f} with "
@@ -178,32 +201,40 @@ def how_many() -> Shown:
         panels=panels, columns=2, frame_label="k =", frame_values=ks.tolist(),
         start_frame=best - 2,
     )  # fmt: skip
-    return Shown(text, answer, with_strips(sheet, [strip]))
+    text = (
+        f"Play k, the number of neighbours, from 2 to {MOST_FRAMES_K}. The chart scores the "
+        "scales on fresh rows by NLL; lower is better."
+    )
+    right = Largest(tuple(at[k].test_nll for k in (3, best, MOST_FRAMES_K)))
+    answer = (
+        f"NLL: {at[3].test_nll:.2f} for 3, {at[best].test_nll:.2f} for the tuned {best}, "
+        f"{at[MOST_FRAMES_K].test_nll:.2f} for {MOST_FRAMES_K}. Three rows sometimes agree by "
+        "chance: the scale is then near zero, and one wrong prediction costs much. Many "
+        "neighbours are not alike."
+    )
+    return Shown(text, right, answer, with_strips(sheet, [strip]), (*notes, told))
 
 
 def one_number_for_all() -> Shown:
     """Calibration corrects the level of the scale, not its map."""
     run = run_neighbours(CALIBRATED.settings)
     search = search_neighbours(run.fit, replace(run.settings, k=COVERED_K[-1]))
-    scores = {
+    views = {
         calibrate: [
-            score_of(
-                run,
-                view_neighbours(
-                    run.fit, search, replace(run.settings, k=k, calibrate=calibrate)
-                ),
-            )
+            view_neighbours(run.fit, search, replace(run.settings, k=k, calibrate=calibrate))
             for k in COVERED_K
         ]
         for calibrate in (False, True)
-    }  # fmt: skip
-    bare = viewed(run, calibrate=False)
+    }
+    scores = {on: [score_of(run, view) for view in found] for on, found in views.items()}
     sheet = maps_of(run)
     panels = same_colours(
         [
             sheet.panels[0],
-            scale_panel(sheet, "Not calibrated", bare.grid_scale),
-            scale_panel(sheet, "Calibrated", run.view.grid_scale),
+            *(
+                scale_panel(sheet, name, np.array([view.grid_scale for view in views[on]]))
+                for name, on in (("Not calibrated", False), ("Calibrated", True))
+            ),
         ]
     )
     raw, done = (100.0 * np.array([s.coverage for s in scores[on]]) for on in (False, True))
@@ -217,17 +248,18 @@ def one_number_for_all() -> Shown:
         ],
         x_label="k, neighbours that count",
         y_label="%",
+        frame_x=np.array(COVERED_K, float),
     )
     at = COVERED_K.index(5)
     before, after = scores[False][at], scores[True][at]
     _, _, gamma, delta = run.view.setting
     how = f"adds {delta:g} to every scale" if delta else f"multiplies every scale by {gamma:g}"
-    text = (
+    notes = (
         "About 90 of 100 intervals at 90 % should hold their row. Calibration finds one factor, "
         "or one constant to add, for all scales. It uses the rows kept aside again.",
-        f"The maps are for k = {run.view.k}; the chart is for {len(COVERED_K)} values of k.",
+        f"Maps and chart are for {len(COVERED_K)} values of k; they open at k = {run.view.k}.",
     )
-    answer = (
+    told = (
         f"For k = {run.view.k} calibration {how}. The share of intervals that hold their row goes "
         f"from {100 * before.coverage:.0f} % to {100 * after.coverage:.0f} %, and the NLL of fresh "
         f"rows falls from {before.nll:.2f} to {after.nll:.2f}. The map's error against the true "
@@ -238,7 +270,35 @@ def one_number_for_all() -> Shown:
         f"without calibration and from {done.min():.0f} to {done.max():.0f} % with it. It is not "
         "exactly 90 % because calibration minimises NLL."
     )
-    return Shown(text, answer, with_strips(replace(sheet, panels=panels), [strip]))
+    text = (
+        "About 90 of 100 intervals at 90 % should hold their row. Calibration multiplies all "
+        "scales by one number, or adds one. Play k."
+    )
+    right = Largest(
+        both_of(
+            abs(before.coverage - 0.9) - abs(after.coverage - 0.9) - 0.02,
+            (before.scale_error_inside - after.scale_error_inside) / before.scale_error_inside
+            - 0.05,
+        )
+    )
+    answer = (
+        f"With k = {run.view.k}, intervals hold {100 * after.coverage:.0f} % instead of "
+        f"{100 * before.coverage:.0f} %. The map's error goes from "
+        f"{before.scale_error_inside:.2g} to {after.scale_error_inside:.2g}. One number corrects "
+        "the level of the scale, not where it is high or low."
+    )
+    return Shown(
+        text,
+        right,
+        answer,
+        with_strips(
+            replace(
+                sheet, panels=panels, frame_label="k =", frame_values=COVERED_K, start_frame=at
+            ),
+            [strip],
+        ),
+        (*notes, told),
+    )
 
 
 def trees_that_count() -> Shown:
@@ -254,7 +314,9 @@ def trees_that_count() -> Shown:
     panels = same_colours(
         [
             scale_panel(
-                sheet, f"{order.capitalize()} {COUNTS[at]} trees", views[order][at].grid_scale
+                sheet,
+                f"{order.capitalize()} trees",
+                np.array([view.grid_scale for view in views[order]]),
             )
             for order in ORDERS
         ]
@@ -265,14 +327,15 @@ def trees_that_count() -> Shown:
         lines=[StripLine(order, nll[order], _ORDER_COLOURS[order]) for order in ORDERS],
         x_label="trees that count",
         y_label="nats",
+        frame_x=np.array(COUNTS, float),
     )
     ks = {order: views[order][at].k for order in ORDERS}
-    text = (
+    notes = (
         f"Counting leaves in all {run.fit.n_trees} trees takes time. IBUG can count in a few of "
         f"them and tune k again: here in the first, the last or {COUNTS[at]} random trees.",
         "Early trees predict y itself. Late trees predict what the earlier ones left over.",
     )
-    answer = (
+    told = (
         f"The first ones: with {COUNTS[at]} trees the NLL of fresh rows is "
         f"{nll['first'][at]:.2f} for the first, {nll['random'][at]:.2f} for random and "
         f"{nll['last'][at]:.2f} for the last ones, against {everything.test_nll:.2f} for all "
@@ -281,7 +344,26 @@ def trees_that_count() -> Shown:
         f"{nll['random'][more]:.2f} and {nll['last'][more]:.2f}, and the order matters less. "
         f"Tuning took k = {ks['first']}, {ks['random']} and {ks['last']} for {COUNTS[at]} trees."
     )
-    return Shown(text, answer, with_strips(replace(sheet, panels=panels), [strip]))
+    text = (
+        f"Counting leaves in all {run.fit.n_trees} trees takes time. Early trees predict y "
+        "itself; late ones predict what the earlier ones left over. Play their number."
+    )
+    right = Largest(tuple(-float(nll[order][at]) for order in ("first", "random", "last")))
+    answer = (
+        f"NLL of fresh rows with {COUNTS[at]} trees: {nll['first'][at]:.2f} for the first, "
+        f"{nll['random'][at]:.2f} for random, {nll['last'][at]:.2f} for the last ones; "
+        f"{everything.test_nll:.2f} for all. A shared leaf of a late tree says less about y."
+    )
+    return Shown(
+        text,
+        right,
+        answer,
+        with_strips(
+            replace(sheet, panels=panels, frame_label="trees", frame_values=COUNTS, start_frame=at),
+            [strip],
+        ),
+        (*notes, told),
+    )
 
 
 def skewed_neighbours() -> Shown:
@@ -295,22 +377,22 @@ def skewed_neighbours() -> Shown:
     chosen = dict(zip(ranked.families, ranked.nll, strict=True))
     held_out = dict(zip(fresh.families, fresh.nll, strict=True))
     label = {name: family.label.lower() for name, family in FAMILIES.items()}
-    families = Families(
-        look.y_grid,
-        {label[name]: density for name, density in look.densities.items()},
-        label[look.family],
-        look.targets,
-        near_from(look).share,
-        look.target,
-    )
     below = float(fit.data.y.min())
     under = look.y_grid <= below
     impossible = float(np.trapezoid(look.densities["normal"][under], look.y_grid[under]))
     sheet = PanelSheet(
         panels=[], alt=describe_neighbours(fit, run.search, run.view, look), name="neighbours"
     )  # fmt: skip
-    strips = [family_strip(families, fit.data.target_name, label["normal"]), *reasons_of(run)[:2]]
-    text = (
+    played, names = played_families(run)
+    strips = [played, *(replace(strip, mode="frame") for strip in reasons_of(run)[:2])]
+    sheet = replace(
+        sheet,
+        frame_label="family",
+        frame_values=names,
+        frames_per_second=1.0,
+        start_frame=names.index(label["normal"]),
+    )
+    notes = (
         f"The model learns from {len(fit.data.y)} patients with diabetes; {len(fit.data.y_test)} "
         "are held out. The target is how far the disease progressed within a year. The chart "
         f"shows one held-out patient: the targets of the {k} neighbours pile up on the left and "
@@ -319,7 +401,7 @@ def skewed_neighbours() -> Shown:
         "keep the prediction as their mean and the neighbours' spread. The kernel density takes "
         "its mean and spread from the neighbours.",
     )
-    answer = (
+    told = (
         f"The normal puts {100 * impossible:.0f} % of its weight below {below:g}, the lowest "
         f"training target. The {label[ranked.best]} does best on the validation rows, with an NLL "
         f"of {chosen[ranked.best]:.2f} nats; the normal has {chosen['normal']:.2f}. But there are "
@@ -328,7 +410,18 @@ def skewed_neighbours() -> Shown:
         f"and the {label[fresh.best]} would have had {held_out[fresh.best]:.2f}. With nine "
         "candidates and so few rows, the choice is partly luck."
     )
-    return Shown(text, answer, with_strips(sheet, strips))
+    text = (
+        f"One held-out patient's {k} neighbours pile up on the left. IBUG fits nine families to "
+        f"such targets and takes the best on {len(fit.model.y_validation_)} validation rows."
+    )
+    right = Between(held_out[ranked.best] - held_out[fresh.best], (1e-9,))
+    answer = (
+        f"It chose the {label[ranked.best]}. On {len(fit.data.y_test)} held-out rows that has an "
+        f"NLL of {held_out[ranked.best]:.2f} nats, the normal {held_out['normal']:.2f}, the "
+        f"{label[fresh.best]} {held_out[fresh.best]:.2f}. With nine candidates and few rows, the "
+        "choice is partly luck."
+    )
+    return Shown(text, right, answer, with_strips(sheet, strips), (*notes, told))
 
 
 def nothing_there() -> Shown:
@@ -338,18 +431,18 @@ def nothing_there() -> Shown:
     empty = ~data.in_support
     error = np.abs(view.grid_loc - data.true_mean)
     nearest = run.fit.model.find_neighborhood(data.grid, 2).affinities[:, 0]
-    sheet = maps_of(run)
+    sheet, _ = over_k(run, COVERED_K)
     wrong = scale_panel(sheet, "Error of the prediction", error)
     wrong = replace(wrong, accent=None, unit=data.unit)  # the others are stds
     panels = [*same_colours([*sheet.panels[:2], wrong])]
     far = np.hypot(*(look.features - look.x).T)
     truth = ripples_truth([HOLE])
-    text = (
+    notes = (
         "No training row lies in the hatched disc. The noise there is small, but the model has "
         "not seen the ripples there.",
         f"The ring is in the middle of the disc, and its {look.k} neighbours are in orange.",
     )
-    answer = (
+    told = (
         f"No. The mean absolute error of the prediction is {error[empty].mean():.2g} in the disc "
         f"and {error[~empty].mean():.2g} elsewhere, while the scale averages "
         f"{view.grid_scale[empty].mean():.2g} in the disc and "
@@ -363,7 +456,21 @@ def nothing_there() -> Shown:
         f"{nearest[~empty].mean():.0f} elsewhere. This finds the disc with an AUROC of "
         f"{auroc(empty, -nearest):.2f}."
     )
-    return Shown(text, answer, replace(sheet, panels=panels))
+    text = (
+        "No training row lies in the hatched disc. The noise there is small, but the model has "
+        "never seen its ripples."
+    )
+    right = Between(
+        float(view.grid_scale[empty].mean() / view.grid_scale[~empty].mean()), (0.9, 1.1)
+    )
+    answer = (
+        f"It averages {view.grid_scale[empty].mean():.2g} in the disc and "
+        f"{view.grid_scale[~empty].mean():.2g} elsewhere; the error is {error[empty].mean():.2g} "
+        f"and {error[~empty].mean():.2g}. Neighbours from the rim agree. Affinity knows better: "
+        f"the nearest row shares {nearest[empty].mean():.0f} trees, elsewhere "
+        f"{nearest[~empty].mean():.0f}."
+    )
+    return Shown(text, right, answer, replace(sheet, panels=panels), (*notes, told))
 
 
 LESSON = Lesson(
@@ -374,17 +481,50 @@ LESSON = Lesson(
     source="After Brophy and Lowd, Instance-based uncertainty estimation for gradient-boosted "
     "regression trees, sections 3 and 4 (arXiv 2205.11412).",
     steps=(
-        Step("Shared leaves", "How many of the trees must a row share to be a neighbour?", SPOT,
-             shared_leaves),
-        Step("A quiet place", "Is the scale the noise?", STILL, two_places),
-        Step("How many neighbours", "What is wrong with three of them, and with sixty?", FEW,
-             how_many),
-        Step("One number for all", "What does calibration correct, and what not?", CALIBRATED,
-             one_number_for_all),
-        Step("Which trees count", "Which few trees do the work of all?", LAST, trees_that_count),
-        Step("Skewed neighbours", "What is wrong with a normal, and is another family better?",
-             SKEWED, skewed_neighbours),
-        Step("Nothing there", "Does the scale show that there are no rows in the disc?", EMPTY,
-             nothing_there),
+        Step(
+            "Shared leaves",
+            "How many of all rows share half the trees with it?",
+            ("Under 2 %", "2 to 20 %", "Over 20 %"),
+            SPOT,
+            shared_leaves,
+        ),
+        Step(
+            "A quiet place",
+            "What is the scale here?",
+            ("Too small", "About right", "Too large"),
+            STILL,
+            two_places,
+        ),
+        Step(
+            "How many neighbours", "Which k is worst?", ("3", "The tuned one", "61"), FEW, how_many
+        ),
+        Step(
+            "One number for all",
+            "What does calibration correct?",
+            ("Coverage and map", "Coverage only", "The map only", "Neither"),
+            CALIBRATED,
+            one_number_for_all,
+        ),
+        Step(
+            "Which trees count",
+            "Which five trees do best alone?",
+            ("The first", "Random ones", "The last"),
+            LAST,
+            trees_that_count,
+        ),
+        Step(
+            "Skewed neighbours",
+            "Is its choice also the best on held-out rows?",
+            ("Yes", "No"),
+            SKEWED,
+            skewed_neighbours,
+        ),
+        Step(
+            "Nothing there",
+            "What is the scale in the disc?",
+            ("Smaller", "About the same", "Larger"),
+            EMPTY,
+            nothing_there,
+        ),
     ),
-)  # fmt: skip
+)

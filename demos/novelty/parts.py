@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,19 +39,29 @@ from gbuq_core.figures.canvas.panels import (
     StripLine,
     shared_limits,
 )
+from gbuq_core.figures.handles import live_knob
+from gbuq_core.figures.neighbours.live import pack_table
 from gbuq_core.figures.novelty.picture import (
     CLASS_COLOURS,
     MACAU,
     Ellipses,
     Ground,
     ScoreMap,
+    Scores,
+    follow_ranks,
     maps_sheet,
 )
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.knobs import Knob
 from gbuq_core.presentation import digits
 
 _FITS, _MAPS = 6, 8  # that a process keeps: steps share those of moons, blobs and rings
 _OTHERS = ("isolation", "distance")  # scores that are not MACAU's
+_SHOW = {"ranks among cells": "cells", "ranks among rows": "rows", "own values": "value"}
+SHOW = Knob(
+    "show", "Show", "choice", "ranks among cells", choices=tuple(_SHOW),
+    help="A rank is the share of the map's cells, or of the training rows, with a lower score.",
+)  # fmt: skip
 _WENT = {"rise": "rises", "stay": "stays", "fall": "falls"}
 
 
@@ -124,8 +136,9 @@ def score_map(run: NoveltyRun, key: str, title: str = "", ellipses: bool = False
     limits = None if ranks == "value" else (0.0, 100.0)
     unit = unit_of(run.fit, key, ranks)
     return ScoreMap(
-        title or METHODS[key].label, unit, as_map(values), accent_of(key), limits, ellipses=ellipses
-    )
+        title or METHODS[key].label, unit, as_map(values), accent_of(key), limits,
+        ellipses=ellipses, key=key,
+    )  # fmt: skip
 
 
 def sheet_of(
@@ -148,10 +161,63 @@ def sheet_of(
     )
 
 
-def edit_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str], alt: str) -> PanelSheet:
+class Scored(NamedTuple):
+    """A score of a map that follows the knob.
+
+    values : (3600,) of the cells; rows : (n_rows,) of the training rows; unit : of both
+    """
+
+    values: np.ndarray
+    rows: np.ndarray
+    unit: str
+
+
+def followed(
+    run: NoveltyRun,
+    sheet: PanelSheet,
+    maps: Sequence[ScoreMap],
+    scores: Mapping[str, Scored] | None = None,
+    compared: Sequence[str] = (),
+) -> tuple[PanelSheet, bytes]:
+    """The sheet with the page's choice between ranks and own values, and what it needs for it.
+
+    Parameters
+    ----------
+    scores : mapping of str to Scored, optional
+        By the keys of the maps; the run's own without it.
+    compared : sequence of str
+        Scores whose ranks the sheet's last map compares.
+    """
+    if scores is None:
+        scores = {
+            key: Scored(run.maps.of(key), run.maps.of_rows(key), unit_of(run.fit, key))
+            for key in run.maps.keys
+        }
+    values, rows = (
+        np.stack([getattr(score, part) for score in scores.values()]) for part in ("values", "rows")
+    )
+    name = f"lesson-{blake2b(values.tobytes(), digest_size=8).hexdigest()}"
+    kinds = tuple(_SHOW.values())
+    knob = live_knob(SHOW, SHOW.choices[kinds.index(run.settings.ranks)])
+    near = follow_ranks(
+        maps,
+        name,
+        tuple(scores),
+        {"show": knob.value, "log": False},
+        kinds,
+        {kind: unit_of(run.fit, "novelty", kind) for kind in ("cells", "rows")},
+        {key: score.unit for key, score in scores.items()},
+        (),
+        compared,
+    )
+    return replace(sheet, knobs=[knob], near=near), pack_table(Scores(name, values, rows))
+
+
+def edit_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str]) -> PanelSheet:
     """Scores before the last edit, and on the second of two frames after it, with the change.
 
-    The first frame gives nothing away, so that one can say first what will happen.
+    The first frame gives nothing away, so that one can say first what will happen; nor do the
+    words for those who do not see it.
     """
     panels, dots = [], _dots(before.fit, after.fit)
     for key in keys:
@@ -193,7 +259,8 @@ def edit_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str], alt: 
         start_frame=0,
         outline_label="where rows are edited",
         blank_label="before the edit",
-        alt=alt,
+        alt=f"{after.fit.rows.outcomes[-1].text} The maps show "
+        f"{listed([METHODS[key].label.lower() for key in keys])} before that, and after it.",
     )
 
 
@@ -227,6 +294,14 @@ def went(before: NoveltyRun, after: NoveltyRun, key: str, inside: bool = True) -
     region = change.inside if inside else change.outside
     outcome = _WENT[outcome_of(region.change, change.threshold)]
     return f"{outcome} ({digits(region.before)} to {digits(region.after)})"
+
+
+def noticed(before: NoveltyRun, after: NoveltyRun, key: str) -> float:
+    """How far a score rose under the last edit's outline, in thresholds; above 0 it noticed."""
+    change = compare_maps(
+        before.maps, after.maps, key, mask_of(after.settings.edits[-1].runs)
+    )  # fmt: skip
+    return float(change.inside.change / change.threshold) - 1.0
 
 
 def went_elsewhere(
@@ -274,33 +349,45 @@ def share_of_steps(values: np.ndarray) -> float:
     return float((square[:, 1:] == square[:, :-1]).mean())
 
 
-def feature_strip(fit: NoveltyFit) -> tuple[Strip, dict[str, np.ndarray]]:
-    """Mean ranks among the training rows, over cells where rows can lie, for a third feature.
+THIRDS = np.arange(-4.0, 5.0)  # values of a third feature, in its standard deviations
 
-    Returns the chart and each score's means at -4, -3, ..., 4.
+
+class ThirdFeature(NamedTuple):
+    """Ranks among the training rows for each of `THIRDS`, by score.
+
+    strip : means over cells where rows can lie; means : (9,) of each; maps : (9, 3600) of each
     """
-    at = np.arange(-4.0, 5.0)
-    cells = fit.data.grid[fit.data.in_support]
-    places = np.concatenate([at_places(fit, cells, value) for value in at])
+
+    strip: Strip
+    means: dict[str, np.ndarray]
+    maps: dict[str, np.ndarray]
+
+
+def by_third_feature(fit: NoveltyFit) -> ThirdFeature:
+    """Maps and mean ranks while a third feature moves."""
+    at = THIRDS
+    places = np.concatenate([at_places(fit, fit.data.grid, value) for value in at])
     model = scorer(fit, "rise")
     here, rows = model.score_novelty(places), model.score_novelty(fit.rows.X)
-    means = {
-        key: rank_among(getattr(here, name), getattr(rows, name)).reshape(len(at), -1).mean(axis=1)
+    maps = {
+        key: rank_among(getattr(here, name), getattr(rows, name)).reshape(len(at), -1)
         for key, name in (("novelty", "novelty"), ("conditional", "conditional_novelty"))
     }
+    means = {key: ranks[:, fit.data.in_support].mean(axis=1) for key, ranks in maps.items()}
     lines = [
         StripLine("novelty", means["novelty"], MACAU.colour),
         StripLine("conditional novelty", means["conditional"], "text", dash=True),
     ]
-    return Strip(
+    strip = Strip(
         title="Mean rank where rows can lie",
         x=at,
         lines=lines,
         x_label="third feature, standard deviations",
         y_label="% of training rows below",
         y_limits=(0.0, 100.0),
-        mode="frame",
-    ), means
+        frame_x=at,
+    )
+    return ThirdFeature(strip, means, maps)
 
 
 def walk_strip(

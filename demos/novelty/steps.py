@@ -11,13 +11,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from demos.asking import Between, Largest, both_of
 from demos.lesson import Lesson, Shown, Step
 from demos.novelty.parts import (
+    THIRDS,
+    Scored,
     as_map,
     box_edit,
+    by_third_feature,
     edit_sheet,
-    feature_strip,
+    followed,
     listed,
+    noticed,
     run_of,
     score_map,
     scores_of,
@@ -38,7 +43,7 @@ from demos.novelty.words import (
     tail_words,
 )
 from gbuq_core.experiments.novelty.edits import mask_of
-from gbuq_core.experiments.novelty.fit import NoveltyMaps, predict_places, ranks_of
+from gbuq_core.experiments.novelty.fit import NoveltyMaps, predict_places, ranks_of, unit_of
 from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
 from gbuq_core.experiments.ranking import rank_correlation
@@ -96,7 +101,7 @@ def beside_the_truth() -> Shown:
     rivals = [key for key in _MAPS if key not in ("truth", "novelty")]
     best = max((*rivals, "novelty"), key=lambda key: scores[key].auroc)
     novelty = scores["novelty"]
-    text = (
+    notes = (
         f"{len(run.fit.rows.y)} rows lie on two moons, one for each class. A forest of "
         f"{run.fit.n_trees} trees learns them. The first map is the truth: minus the log of the "
         "density that the rows were drawn from. Nearly all rows lie in its outline.",
@@ -104,7 +109,7 @@ def beside_the_truth() -> Shown:
         "measures how much the trees disagree. The last two scores use the rows but not their "
         "class. All maps show ranks: the share of the map's cells that score lower.",
     )
-    answer = (
+    told = (
         f"Novelty finds the empty cells with an AUROC of {novelty.auroc:.3f}; 0.5 is chance. Its "
         f"rank correlation with the truth is {novelty.rank_correlation:.2f}. "
         + " ".join(
@@ -119,8 +124,20 @@ def beside_the_truth() -> Shown:
             + " on these rows."
         )
     )
-    sheet = sheet_of(run, [score_map(run, key) for key in _MAPS])
-    return Shown(text, answer, replace(sheet, panel_height=240))
+    maps = [score_map(run, key) for key in _MAPS]
+    sheet, table = followed(run, replace(sheet_of(run, maps), panel_height=240), maps)
+    text = (
+        "A forest learns two moons. The first map is the truth: minus the log of the density of "
+        "rows. All maps show ranks of cells."
+    )
+    right = Largest((*(0.45 - scores[key].auroc for key in ("novelty", *rivals)), 0.0))
+    answer = (
+        f"AUROC for empty cells: novelty {novelty.auroc:.2f}, knowledge "
+        f"{scores['knowledge'].auroc:.2f}, isolation forest {scores['isolation'].auroc:.2f}, "
+        f"distance {scores['distance'].auroc:.2f}; 0.5 is chance. Trees disagree where classes "
+        "meet, not where rows are missing."
+    )
+    return Shown(text, right, answer, sheet, (*notes, told), (table,))
 
 
 def who_is_right() -> Shown:
@@ -133,14 +150,14 @@ def who_is_right() -> Shown:
     ranks = {key: ranks_of(run.maps, key) for key in ("truth", "novelty", "isolation")}
     won = [nearer_share(each.maps) for each in (run, moons)]
     steps = {key: 100 * share_of_steps(run.maps.of(key)) for key in ("novelty", "isolation")}
-    text = (
+    notes = (
         "Two blobs lie at the upper left and a tilted one at the lower right. The two other "
         "corners are empty, but have rows beside them along both features. That is hard for an "
         "isolation forest, because it cuts along one feature at a time.",
         "The last map shows how far the ranks of the two scores lie apart. The ring marks the "
         "place where they differ most.",
     )
-    answer = (
+    told = (
         f"At the ring ({x:.2g}, {y:.2g}) novelty ranks the place above "
         f"{ranks['novelty'][at]:.0f} % of the cells and the isolation forest above "
         f"{ranks['isolation'][at]:.0f} %. The true rank is {ranks['truth'][at]:.0f}. The ranks "
@@ -157,7 +174,21 @@ def who_is_right() -> Shown:
         f"{scores['distance'].auroc_crossings:.3f}."
     )
     maps = [score_map(run, key) for key in ("truth", "novelty", "isolation")]
-    return Shown(text, answer, sheet_of(run, maps, apart=True, point=(x, y)))
+    text = (
+        "Two corners are empty, but have rows beside them along both features. The last map "
+        "shows where novelty and the isolation forest contradict each other."
+    )
+    right = Between(won[0], (0.45, 0.55))
+    answer = (
+        f"Novelty is nearer in {100 * won[0]:.0f} % of such cells, on the moons in "
+        f"{100 * won[1]:.0f} %. In the empty corners its AUROC is "
+        f"{scores['novelty'].auroc_crossings:.2f}; the isolation forest has "
+        f"{scores['isolation'].auroc_crossings:.2f}, plain distance "
+        f"{scores['distance'].auroc_crossings:.2f}."
+    )
+    sheet = sheet_of(run, maps, apart=True, point=(x, y))
+    sheet, table = followed(run, sheet, maps, compared=BLOBS.settings.compared)
+    return Shown(text, right, answer, sheet, (*notes, told), (table,))
 
 
 def nearer_share(maps: NoveltyMaps) -> float:
@@ -171,11 +202,11 @@ def unused_feature() -> Shown:
     """A feature that says nothing of the class: novelty sees it, conditional novelty does not."""
     run = run_of(THIRD.settings)
     fit, at = run.fit, THIRD.settings.third_at
-    strip, means = feature_strip(fit)
+    strip, means, ranks = by_third_feature(fit)
     before, after = ({key: line[i] for key, line in means.items()} for i in (4, 4 + int(at)))
     used = fit.model.forest_.trees.feature
     n_used = int((used == 2).sum())
-    text = (
+    notes = (
         "The same moons have a third feature: noise with mean 0 and standard deviation 1 that has "
         f"nothing to do with the class. Everywhere on the maps it is {at:g}, which is more than in "
         f"{100 * float((fit.rows.X[:, 2] < at).mean()):.1f} % of the rows.",
@@ -183,7 +214,7 @@ def unused_feature() -> Shown:
         "the training rows. The chart shows the mean rank over the cells where rows can lie, for "
         "each value of the third feature.",
     )
-    answer = (
+    told = (
         f"To novelty: when the feature moves from 0 to {at:g}, the mean rank of these places goes "
         f"from {before['novelty']:.0f} to {after['novelty']:.0f}, {new_there(after['novelty'])}. "
         f"The mean rank of conditional novelty goes from {before['conditional']:.0f} to "
@@ -192,9 +223,32 @@ def unused_feature() -> Shown:
         "can it count. Which score is right depends on the question: nobody has seen such a row, "
         "but the prediction hardly depends on the feature that is unusual."
     )
-    maps = [score_map(run, key) for key in THIRD.settings.methods]
-    sheet = replace(sheet_of(run, maps), panel_height=240)
-    return Shown(text, answer, with_strips(sheet, [strip]))
+    maps = [
+        score_map(run, key)._replace(values=as_map(ranks[key]))
+        if key in ranks
+        else score_map(run, key)
+        for key in THIRD.settings.methods
+    ]
+    sheet = replace(
+        sheet_of(run, maps),
+        panel_height=240,
+        frame_label="third feature",
+        frame_values=[f"{value:g}" for value in THIRDS],
+        frames_per_second=2.0,
+        start_frame=int(np.searchsorted(THIRDS, at)),
+    )
+    text = (
+        f"A third feature is noise. On the maps it is {at:g}, more than in nearly all rows. "
+        "Conditional novelty uses only features on the path to a leaf."
+    )
+    right = Largest(both_of(after["novelty"] - 95.0, after["conditional"] - 95.0))
+    answer = (
+        f"Moving the feature from 0 to {at:g} takes novelty's mean rank from "
+        f"{before['novelty']:.0f} to {after['novelty']:.0f}, conditional novelty's from "
+        f"{before['conditional']:.0f} to {after['conditional']:.0f}. Nobody has seen such a row, "
+        "but the prediction hardly depends on it."
+    )
+    return Shown(text, right, answer, with_strips(sheet, [strip]), (*notes, told))
 
 
 def why_here() -> Shown:
@@ -205,13 +259,13 @@ def why_here() -> Shown:
         explain_place(run.fit, run.maps, run.settings, (float(x[column]), float(y[row])))
         for row, column in (RINGS.cell, _OUT, _CORNER)
     )
-    text = (
+    notes = (
         "One ring lies inside another, one for each class. The middle is empty: no row can lie "
         f"there. The ellipses show the middle's leaves in the {len(middle.top)} trees with the "
         "highest z, at two standard deviations of their rows.",
         "The chart below shows the z-score of every tree for the middle. Novelty is their mean.",
     )
-    answer = (
+    told = (
         f"{middle_words(middle)} Further out, novelty is {digits(out.value_of('novelty'))} at a, "
         f"where the squared distance comes from {_shares(out)}, and "
         f"{digits(corner.value_of('novelty'))} at b, where it comes from {_shares(corner)}. These "
@@ -221,7 +275,20 @@ def why_here() -> Shown:
     sheet = sheet_of(run, maps, middle)
     marks = [Marker(*out.point, "a", "cross"), Marker(*corner.point, "b", "cross")]
     sheet = replace(sheet, markers=(*sheet.markers, *marks), panel_height=240)
-    return Shown(text, answer, with_strips(sheet, tree_sheet(middle.z).strips))
+    sheet, table = followed(run, sheet, maps)
+    ranks = {value.key: value for value in middle.values}
+    text = (
+        "One ring lies inside another; no row can lie in the middle. The ellipses are leaves, "
+        "two standard deviations wide."
+    )
+    right = Between(float(ranks["novelty"].rank_rows), (50.0, 95.0))
+    answer = (
+        f"Its z is higher than at {ranks['novelty'].rank_rows:.0f} % of the training rows; the "
+        f"plain distance is higher than at {ranks['distance'].rank_rows:.0f} %. Leaves go round "
+        "the hole, and a distance from their mean is smallest in the middle of a ring."
+    )
+    sheet = with_strips(sheet, tree_sheet(middle.z).strips)
+    return Shown(text, right, answer, sheet, (*notes, told), (table,))
 
 
 def _shares(look: PlaceLook) -> str:
@@ -239,25 +306,45 @@ def clipped_tail() -> Shown:
     follows = [rank_correlation(each[empty], truth[empty]) for each in z]
     aurocs = [scores_of(each)["novelty"].auroc for each in (rising, clipped)]
     row = CLIPPED.cell[0]
-    text = (
+    notes = (
         "In each tree, the rank of a distance among the training rows' distances gives the "
         "z-score. Beyond the farthest training row there are no more ranks. The authors' code "
         "stops there at 5.2; this package lets z rise with the distance.",
         "The chart shows novelty along the arrow across the moons.",
     )
-    answer = tail_words(flat, float(z[1].max()), float(z[0].max()), follows, aurocs)
+    told = tail_words(flat, float(z[1].max()), float(z[0].max()), follows, aurocs)
     maps = [
         score_map(clipped, "truth"),
         score_map(clipped, "distance"),
-        score_map(rising, "novelty", "Novelty, rising"),
-        score_map(clipped, "novelty", "Novelty, clipped"),
+        score_map(rising, "novelty", "Novelty, rising")._replace(key="rising"),
+        score_map(clipped, "novelty", "Novelty, clipped")._replace(key="clipped"),
     ]
+    scores = {
+        name: Scored(each.maps.of(key), each.maps.of_rows(key), unit_of(each.fit, key))
+        for name, each, key in (
+            ("truth", clipped, "truth"),
+            ("distance", clipped, "distance"),
+            ("rising", rising, "novelty"),
+            ("clipped", clipped, "novelty"),
+        )
+    }
     x, y = clipped.fit.data.axes
     walk = Line([x[0], x[-1]], [y[row], y[row]], arrow=True)
     lines = [as_map(values)[row] for values in z]
     strip = walk_strip(x, lines, as_map(~empty)[row], f"Along x2 = {y[row]:.2f}")
     sheet = replace(sheet_of(clipped, maps), lines=(walk,), panel_height=240)
-    return Shown(text, answer, with_strips(sheet, [strip]))
+    sheet, table = followed(clipped, sheet, maps, scores)
+    text = (
+        "z ranks a distance among those of the training rows. Beyond the farthest row the "
+        "authors' code stops at 5.2; here z can also rise."
+    )
+    right = Largest((aurocs[0] - aurocs[1] - 0.01, follows[0] - follows[1] - 0.05, 0.0))
+    answer = (
+        f"AUROC for empty cells: {aurocs[0]:.2f} rising, {aurocs[1]:.2f} clipped. Rank "
+        f"correlation with the true density among them: {follows[0]:.2f} and {follows[1]:.2f}. "
+        f"When clipped, {100 * flat:.0f} % of the cells have the top value."
+    )
+    return Shown(text, right, answer, with_strips(sheet, [strip]), (*notes, told), (table,))
 
 
 def rows_erased() -> Shown:
@@ -270,21 +357,38 @@ def rows_erased() -> Shown:
     called = [predict_places(run.fit, run.fit.data.grid[arc]) for run in (before, after)]
     taken = float((called[0].argmax(axis=1) != called[1].argmax(axis=1)).mean())
     top = float(after.maps.of("novelty")[arc].max())
-    text = (
+    notes = (
         "Remove rows and train again: do the maps notice? On the moons, when the rows at the end "
         f"of one moon are gone, novelty {moon[0]} on average there, and knowledge uncertainty "
         f"{moon[1]}.",
-        "Now the outlined arc of the inner ring is removed. Predict what both scores will do "
-        "there. Then move the slider to see the change.",
+        "Now the outlined arc of the inner ring is removed. "
+        f"{after.fit.rows.outcomes[-1].text} Predict what both scores will do there. Then move "
+        "the slider to see the change.",
     )
-    answer = (
-        f"{after.fit.rows.outcomes[-1].text} Within the outline novelty {inside['novelty']}, "
+    told = (
+        f"Within the outline novelty {inside['novelty']}, "
         f"knowledge uncertainty {inside['knowledge']} and the isolation forest's score "
         f"{inside['isolation']}. A change counts if it exceeds half of the score's standard "
         "deviation over the training rows before the edit. "
         + erased_words(inside["novelty"], inside["knowledge"], taken, top)
     )
-    return Shown(text, answer, edit_sheet(before, after, ("novelty", "knowledge"), answer))
+    text = (
+        "The outlined arc of the inner ring loses its rows, and the forest is trained again. "
+        "Answer first, then move the slider."
+    )
+    right = Largest(both_of(noticed(before, after, "novelty"), noticed(before, after, "knowledge")))
+    answer = (
+        f"Novelty {inside['novelty']}; knowledge uncertainty {inside['knowledge']}. Leaves of the "
+        f"rows on both sides now cover the hole, and {100 * taken:.0f} % of its cells change "
+        "their class."
+    )
+    return Shown(
+        text,
+        right,
+        answer,
+        edit_sheet(before, after, ("novelty", "knowledge")),
+        (*notes, told),
+    )
 
 
 def labels_flipped() -> Shown:
@@ -295,13 +399,14 @@ def labels_flipped() -> Shown:
     inside = {key: went(before, after, key) for key in keys}
     same = bool((before.maps.of("isolation") == after.maps.of("isolation")).all())
     blob = went_elsewhere(run_of(BLOBS.settings), BLOB_FLIP)
-    text = (
+    notes = (
         "These are the moons again. The rows in the outlined box get the other class, as if they "
         "were mislabelled. No row moves or disappears.",
-        "Which of the two scores should change? Decide, then move the slider.",
+        f"{after.fit.rows.outcomes[-1].text} Which of the two scores should change? Decide, then "
+        "move the slider.",
     )
-    answer = (
-        f"{after.fit.rows.outcomes[-1].text} There novelty {inside['novelty']}, knowledge "
+    told = (
+        f"In the box novelty {inside['novelty']}, knowledge "
         f"uncertainty {inside['knowledge']} and data uncertainty {inside['data']}. The isolation "
         f"forest does not use classes: its map {'does not change at all' if same else 'changes'}. "
         "Novelty depends on the classes through the leaves, because trees split where classes "
@@ -309,7 +414,23 @@ def labels_flipped() -> Shown:
         f"rows in a box of the blobs get another class, novelty {blob[0]} and knowledge "
         f"uncertainty {blob[1]}, " + flipped_words(blob[0])
     )
-    return Shown(text, answer, edit_sheet(before, after, ("novelty", "knowledge"), answer))
+    text = (
+        "Rows in the outlined box get the other class, as if they were mislabelled. No row "
+        "moves. Answer first, then move the slider."
+    )
+    right = Largest(both_of(noticed(before, after, "novelty"), noticed(before, after, "knowledge")))
+    answer = (
+        f"Novelty {inside['novelty']}; knowledge uncertainty {inside['knowledge']}. In a box of "
+        f"the blobs novelty {blob[0]}: trees split where classes change, so labels can make a "
+        "place new."
+    )
+    return Shown(
+        text,
+        right,
+        answer,
+        edit_sheet(before, after, ("novelty", "knowledge")),
+        (*notes, told),
+    )
 
 
 LESSON = Lesson(
@@ -321,15 +442,54 @@ LESSON = Lesson(
     source="After Merilinna, Advanced uncertainty quantification and novelty detection for random "
     "forest models, section 3.2 (doi 10.5121/csit.2023.131920).",
     steps=(
-        Step("Where rows can lie", "Which scores find the empty cells?", MOONS, beside_the_truth),
-        Step("Two scores contradict", "Which of the two is right?", BLOBS, who_is_right),
-        Step("A feature nobody uses", "Which score calls these places new?", THIRD,
-             unused_feature),
-        Step("An empty middle", "How new is the middle, and why?", RINGS, why_here),
-        Step("A tail that is cut off", "What is lost if z stops rising?", CLIPPED, clipped_tail),
-        Step("Rows taken away", "Do novelty and knowledge uncertainty notice?", ERASED,
-             rows_erased),
-        Step("Labels flipped", "Is a place new if only its labels change?", FLIPPED,
-             labels_flipped),
+        Step(
+            "Where rows can lie",
+            "Which score points the wrong way?",
+            ("Novelty", "Knowledge", "Isolation forest", "Distance", "None"),
+            MOONS,
+            beside_the_truth,
+        ),
+        Step(
+            "Two scores contradict",
+            "Which is nearer to the truth there?",
+            ("The isolation forest", "About even", "Novelty"),
+            BLOBS,
+            who_is_right,
+        ),
+        Step(
+            "A feature nobody uses",
+            "Which calls these places new?",
+            ("Both", "Novelty only", "Conditional only", "Neither"),
+            THIRD,
+            unused_feature,
+        ),
+        Step(
+            "An empty middle",
+            "How novel is the middle?",
+            ("Less than most rows", "More than most", "More than nearly all"),
+            RINGS,
+            why_here,
+        ),
+        Step(
+            "A tail that is cut off",
+            "What does clipped z lose?",
+            ("Finding empty cells", "Ordering them", "Nothing"),
+            CLIPPED,
+            clipped_tail,
+        ),
+        Step(
+            "Rows taken away",
+            "Which score rises there?",
+            ("Both", "Novelty only", "Knowledge only", "Neither"),
+            ERASED,
+            rows_erased,
+        ),
+        Step(
+            "Labels flipped",
+            "Which score rises there?",
+            ("Both", "Novelty only", "Knowledge only", "Neither"),
+            FLIPPED,
+            labels_flipped,
+        ),
     ),
-)  # fmt: skip
+)

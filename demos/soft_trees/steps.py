@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from demos.asking import Between, Largest
 from demos.lesson import Lesson, Shown, Step
 from demos.soft_trees.parts import (
     SEEDS,
@@ -100,14 +101,14 @@ def one_gate() -> Shown:
     )
     sheet = tree_sheet(frames, data.y_range, start, words)
     sheet = replace(sheet, frame_label="beta", frame_values=betas.tolist())
-    text = (
+    notes = (
         f"The smallest soft tree has one gate and two leaves. Here it fits {len(data.y)} rows of a "
         "step. A hard tree sends a row either left or right. The gate of a soft tree sends it "
         "right with the probability sigmoid(beta (w x + b)). The tree predicts the mean of its "
         "leaves, weighted with the probabilities of reaching them.",
         f"Play beta. Each of the {len(betas)} frames is a fit of its own.",
     )
-    answer = (
+    told = (
         f"At beta = {betas[0]:g}, both leaves have a weight of 10 % or more over "
         f"{widths[0]:.2g} of the {data.x[-1] - data.x[0]:g} units of x. At {betas[-1]:g} it is "
         f"{widths[-1]:.2g}. The RMSE of the mean changes from {scores[0].rmse:.2f} to "
@@ -116,7 +117,17 @@ def one_gate() -> Shown:
         "beta a steep gate would need an unlikely w. A soft gate has a gradient, so the whole tree "
         "can be trained by variational inference. The next steps use this."
     )
-    return Shown(text, answer, sheet)
+    text = (
+        "A soft tree's gate sends a row right with the probability sigmoid(beta (w x + b)). The "
+        "mean weighs both leaves. Play beta."
+    )
+    right = Between(scores[0].rmse / scores[1].rmse, (0.9, 1.1))
+    answer = (
+        f"RMSE: {scores[0].rmse:.2f} at beta = {betas[0]:g}, {scores[1].rmse:.2f} at "
+        f"{betas[-1]:g}. The leaves blend over {widths[0]:.2g} and {widths[-1]:.2g} units of x. A "
+        "step needs a steep gate, but a soft gate has a gradient to train by."
+    )
+    return Shown(text, right, answer, sheet, (*notes, told))
 
 
 def many_functions() -> Shown:
@@ -141,7 +152,7 @@ def many_functions() -> Shown:
     (fit,), support = tails.fits, tails.data.support
     noise = [float(np.sqrt(tails.views[0].data[where]).mean()) for where in (support, ~support)]
     draws, n_parameters = len(tails.views[0].functions), len(fit.model.posterior_.mean)
-    text = (
+    notes = (
         f"A soft tree of depth {tails.settings.depth} has {n_parameters} parameters. Variational "
         "inference puts one Gaussian over all of them and fits it to the posterior. Every draw of "
         "the parameters is a whole tree, and so a whole function of x.",
@@ -149,7 +160,7 @@ def many_functions() -> Shown:
         "tinted parts can have rows. Play the functions. The line in the colour of the text is one "
         "function at a time.",
     )
-    answer = (
+    told = (
         f"Where there are rows, {draws} draws have a std of {scores[0].inside:.2g} stds of y on "
         f"the tails and {scores[1].inside:.2g} around the gap. Where there are none, it is "
         f"{scores[0].outside:.2g} and {scores[1].outside:.2g}. The functions spread "
@@ -161,7 +172,18 @@ def many_functions() -> Shown:
         "can disagree. Each leaf is a line, which simply goes on outside the rows. The 90 % "
         f"intervals around the gap hold {100 * scores[1].coverage:.0f} % of new rows."
     )
-    return Shown(text, answer, sheet)
+    text = (
+        "Each draw from the posterior of a soft tree is a whole function. Play them. Rows can "
+        "lie in the tinted parts."
+    )
+    right = Between(float(scores[1].fan_out), (1.2, 3.0))
+    answer = (
+        f"{times_text(scores[1].fan_out).capitalize()} as wide in the gap, "
+        f"{times_text(scores[0].fan_out)} on the tails: this is knowledge uncertainty. There the "
+        f"stated noise grows as well, from {noise[0]:.2f} to {noise[1]:.2f}; the truth is "
+        f"{tails.settings.noise:g}. Leaves disagree where no row decides."
+    )
+    return Shown(text, right, answer, sheet, (*notes, told))
 
 
 def what_varies_together() -> Shown:
@@ -210,7 +232,7 @@ def what_varies_together() -> Shown:
         frames_per_second=1.0, name="soft-trees",
     )  # fmt: skip
     field, five = (np.array([score.fan_out for score in scores[rank]]) for rank in (0, 5))
-    text = (
+    notes = (
         f"The covariance of the Gaussian is a diagonal plus a low-rank factor. Rank 0 is mean "
         f"field: all {last.n_parameters} parameters are independent. The full rank, "
         f"{full_rank('vst', 3, 'linear')}, allows any correlations.",
@@ -219,7 +241,7 @@ def what_varies_together() -> Shown:
     )
     strongest = views[RANKS.index(5)].strongest
     assert strongest is not None
-    answer = (
+    told = (
         f"At rank 5 the strongest correlation is {strongest[2]:+.2f}, between {strongest[0]} and "
         f"{strongest[1]}. Such parameters can move together without changing the function much "
         "where there are rows. Mean field cannot express this, so it has to make each of them "
@@ -235,7 +257,18 @@ def what_varies_together() -> Shown:
         "the posterior, but that need not improve predictions. Chance is large: at rank 0 alone, "
         f"the seeds go from {field.min():.1f} to {field.max():.1f} times."
     )
-    return Shown(text, answer, sheet)
+    text = (
+        f"Rank 0 treats all {last.n_parameters} parameters as independent. A higher rank lets "
+        "them vary together. Play the ranks."
+    )
+    right = Largest((mean_of(scores[0], "nll") - mean_of(scores[5], "nll"), 0.02))
+    answer = (
+        f"NLL: {mean_of(scores[0], 'nll'):.2f} at rank 0, {mean_of(scores[5], 'nll'):.2f} at rank "
+        f"5. Without rows the functions spread {field.mean():.1f} and {five.mean():.1f} times as "
+        f"wide, more at rank 5 for {int((five > field).sum())} of {len(SEEDS)} seeds. Coming "
+        "closer to the posterior need not improve predictions."
+    )
+    return Shown(text, right, answer, sheet, (*notes, told))
 
 
 def several_trees() -> Shown:
@@ -260,13 +293,13 @@ def several_trees() -> Shown:
         frames_per_second=1.5,
     )
     paper = {row.method: row for row in rmse_beside_paper(run, (one[0], many[0]))}
-    text = (
+    notes = (
         f"The data are {len(run.data.y)} rows of a wavelet: flat at first, then fast up and down. "
         f"A VSGBM is a boosted sum, here of {len(staged)} soft trees. Each tree is fitted to the "
         "residuals of the trees before it and has its own posterior.",
         "Play the trees of the sum.",
     )
-    answer = (
+    told = (
         f"Over {len(SEEDS)} seeds, the mean of one tree has an RMSE of {mean_of(one, 'rmse'):.2f} "
         f"stds of y, and the mean of {len(staged)} trees has {mean_of(many, 'rmse'):.2f}. Does a "
         f"deeper tree help? With depth 4, so {2**4} leaves, the tree in the picture has "
@@ -280,7 +313,17 @@ def several_trees() -> Shown:
         f"are {paper['vst'].here:.2f} and {paper['vsgbm'].here:.2f}. The paper has "
         f"{paper['vst'].paper:.2f} and {paper['vsgbm'].paper:.2f}, and does not give its noise."
     )
-    return Shown(text, answer, sheet)
+    text = (
+        "A wavelet is flat at first, then fast up and down. A VSGBM is a boosted sum of "
+        f"{len(staged)} soft trees. Play the sum."
+    )
+    right = Between(-mean_of(many, "rmse") / mean_of(one, "rmse"), (-0.8, -0.5))
+    answer = (
+        f"One tree: {mean_of(one, 'rmse'):.2f}; {len(staged)} trees: {mean_of(many, 'rmse'):.2f} "
+        f"stds of y. A VSGBM of one tree has {mean_of(alone, 'rmse'):.2f} already: it has one "
+        "noise for all rows, so no leaf can take the swings for noise."
+    )
+    return Shown(text, right, answer, sheet, (*notes, told))
 
 
 def beside_others() -> Shown:
@@ -313,14 +356,14 @@ def beside_others() -> Shown:
     )
     least = min(scores, key=lambda score: score.fan_out)
     best = min(scores, key=lambda score: score.nll)
-    text = (
+    notes = (
         "Four methods give functions for the same rows: one soft tree, a boosted sum of soft "
         f"trees, {run.settings.members} boosted models trained with Langevin noise (SGLB), and a "
         "Gaussian process.",
         "All charts have the same axes. Play the functions. The line in the colour of the text is "
         "one function of each method at a time.",
     )
-    answer = (
+    told = (
         f"{least.label}. Outside the rows, the functions spread this many times as wide as inside: "
         f"{fans}. Outside the last split, a hard tree repeats its value at the "
         "edge, and the members of SGLB have nearly the same values there. The leaves of a soft "
@@ -333,7 +376,17 @@ def beside_others() -> Shown:
         "that soft trees agree where there are rows, spread where there are none, and that SGLB "
         "spreads less."
     )
-    return Shown(text, answer, sheet)
+    text = (
+        "Four methods give functions for the same rows. All charts have the same axes. Play the "
+        "functions."
+    )
+    right = Largest(tuple(-found[key].fan_out for key in OTHERS.settings.methods))
+    answer = (
+        f"Spread outside over inside: {fans}. A hard tree repeats its last value, a soft leaf is "
+        "a line that goes on, a Gaussian process returns to its prior. These rows cannot tell "
+        "which width is right."
+    )
+    return Shown(text, right, answer, sheet, (*notes, told))
 
 
 def what_it_costs() -> Shown:
@@ -360,14 +413,14 @@ def what_it_costs() -> Shown:
         n: estimate_soft_trees_seconds(plan_soft_trees(replace(_ONE, rows=n), "vst"))
         for n in (100, 1000)
     }
-    text = (
+    notes = (
         f"The charts show the whole training of the tree over the gap: {len(path.step):,} steps of "
         "gradient ascent on the evidence lower bound (ELBO). The ELBO is how well the draws "
         "explain the rows, minus how far the Gaussian has moved away from the prior.",
         "Play it. A leaf's line is strong where the leaf has a large weight. The line in the "
         "colour of the text is the tree.",
     )
-    answer = (
+    told = (
         f"On this machine training took, in seconds: {seconds}. VST with full rank took "
         f"{full.fits[0].seconds:.2g}. The models take, in kB: {memory}. Drawing "
         f"{len(view.functions)} new functions at {len(view.x)} places takes {1000 * redraw:.0f} ms "
@@ -380,7 +433,19 @@ def what_it_costs() -> Shown:
         f"functions spread {times_text(scores[2].fan_out)}, {times_text(scores[1].fan_out)} and "
         f"{times_text(scores[0].fan_out)} as wide without rows."
     )
-    return Shown(text, answer, sheet)
+    text = (
+        f"Training is {len(path.step):,} steps of gradient ascent on the evidence lower bound "
+        "(ELBO). Play them."
+    )
+    right = Between(scores[2].rmse / scores[0].rmse, (1.3, 2.0))
+    answer = (
+        f"RMSE after {quarter.settings.steps:,}, {half.settings.steps:,} and "
+        f"{run.settings.steps:,} steps: {scores[2].rmse:.2f}, {scores[1].rmse:.2f} and "
+        f"{scores[0].rmse:.2f} stds of y. Training VST took {fit.seconds:.2g} s; "
+        f"{len(view.functions)} new functions take {1000 * redraw:.0f} ms, because the model "
+        "keeps a posterior, not members."
+    )
+    return Shown(text, right, answer, sheet, (*notes, told))
 
 
 LESSON = Lesson(
@@ -391,16 +456,47 @@ LESSON = Lesson(
     source="After Cinquin, Rukat, Schmidt, Wistuba and Bekasov, Variational boosted soft trees, "
     "sections 4 and 5 (arXiv 2302.10706).",
     steps=(
-        Step("A soft gate", "What does beta do, and which beta fits a step best?", GATE, one_gate),
-        Step("Many functions", "Where do the functions agree, and where do they not?", GAP,
-             many_functions),
-        Step("What varies together", "Does rank 5 spread wider than rank 0?", FIELD,
-             what_varies_together),
-        Step("One tree or several", "Is one soft tree enough for a wavelet?", WAVELET,
-             several_trees),
-        Step("Beside others", "Which of the four spreads least where the rows end?", OTHERS,
-             beside_others),
-        Step("What it costs", "How long does training take, and are fewer steps enough?", COST,
-             what_it_costs),
+        Step(
+            "A soft gate",
+            "Which beta fits the step better?",
+            ("A small one", "No difference", "A large one"),
+            GATE,
+            one_gate,
+        ),
+        Step(
+            "Many functions",
+            "How much wider do they spread in the gap?",
+            ("Not wider", "Up to 3 times", "More"),
+            GAP,
+            many_functions,
+        ),
+        Step(
+            "What varies together",
+            "Does rank 5 predict new rows better than rank 0?",
+            ("Yes", "No"),
+            FIELD,
+            what_varies_together,
+        ),
+        Step(
+            "One tree or several",
+            "How large is its RMSE, against one tree?",
+            ("As large", "50 to 80 %", "Under half"),
+            WAVELET,
+            several_trees,
+        ),
+        Step(
+            "Beside others",
+            "Which spreads least where the rows end?",
+            ("VST", "VSGBM", "SGLB", "Gaussian process"),
+            OTHERS,
+            beside_others,
+        ),
+        Step(
+            "What it costs",
+            "How much worse is the mean after a quarter of them?",
+            ("Up to 30 %", "30 to 100 %", "More"),
+            COST,
+            what_it_costs,
+        ),
     ),
-)  # fmt: skip
+)

@@ -6,34 +6,38 @@ by hand, or the table is made up.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from demos.lesson import Lesson, Shown, Step, main
-from gbuq_core import UnfamiliarityScore
+from demos.asking import Between, Largest
+from demos.lesson import Lesson, Shown, Step
+from demos.your_data.tables import (
+    BLUE,
+    FIVE,
+    GREEN,
+    GREY,
+    N_NEW,
+    ORANGE,
+    SEEDS,
+    TABLES,
+    TARGET,
+    curves,
+    detect,
+    score_diabetes,
+    split_errors,
+)
 from gbuq_core.experiments.table.export import TableRecipe
 from gbuq_core.experiments.table.fit import Cut
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.table.learning import VERDICTS
-from gbuq_core.metrics import LearningCurve, auroc, binomial_band
+from gbuq_core.metrics import binomial_band
 from gbuq_core.presentation import number_word, short
 from gbuq_core.tables import (
-    ScoredTable,
-    ScorePlan,
-    Table,
     bootstrap_evidence,
-    edit_schema,
     held_out_inside,
-    infer_schema,
-    learning_curve,
-    load_builtin,
-    read_table,
-    score_table,
 )
 from gbuq_core.tables.files import ReadOptions
 
@@ -45,40 +49,24 @@ class TablePreset(NamedTuple):
     section: str
 
 
-FIVE = ScorePlan(ensemble="independent", n_members=5, n_trees=100, depth=4)
-ONE = ScorePlan(ensemble="virtual", n_trees=200, depth=4)
-FEW_TREES = ScorePlan(ensemble="virtual", n_trees=30, depth=3, stopping=None)
-SEEDS = range(5)
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
-_TARGET = "disease progression"
 _RECIPE = TableRecipe(
     source="diabetes", is_builtin=True, options=ReadOptions(), kinds={}, used={}, missing={},
-    target=_TARGET, task=None, second="", plan=FIVE, cut=Cut(members=20),
+    target=TARGET, task=None, second="", plan=FIVE, cut=Cut(members=20),
 )  # fmt: skip
 ROWS = TablePreset(_RECIPE, "Rows")
+_SHARES = (2, 5, 10, 20, 30, 50)  # % of the rows
 GOOD = TablePreset(_RECIPE, "Is it any good?")
 CONFORMAL = TablePreset(replace(_RECIPE, conformal=True), "Is it any good?")
 MORE = TablePreset(_RECIPE, "More rows")
 
-_N_NEW = 88  # a fifth of the 442 patients
-_BLUE, _ORANGE, _GREEN, _GREY = "#0072b2", "#d55e00", "#009e73", "#7f7f7f"
 _MEASURES = {
-    "knowledge of truncations of one model": _GREY,
-    "knowledge of five models": _BLUE,
-    "unfamiliarity": _GREEN,
+    "knowledge of truncations of one model": GREY,
+    "knowledge of five models": BLUE,
+    "unfamiliarity": GREEN,
 }
 _MADE_UP = "The rows are made up. The page opens on the built-in diabetes table instead."
-
-
-@lru_cache(maxsize=len(SEEDS))
-def _diabetes(seed: int) -> ScoredTable:
-    loaded = load_builtin("diabetes")
-    return score_table(loaded.table, _TARGET, schema=loaded.schema, plan=replace(FIVE, seed=seed))
-
-
-def _as_table(frame: pd.DataFrame, to_score: bool = False) -> Table:
-    return read_table(frame.to_csv(index=False).encode(), to_score=to_score)
 
 
 def _top(values: np.ndarray) -> set[int]:
@@ -86,10 +74,24 @@ def _top(values: np.ndarray) -> set[int]:
     return set(np.argsort(-values, kind="stable")[: len(values) // 10].tolist())
 
 
-def _sheet(strips: list[Strip], alt: str) -> PanelSheet:
+def _rank(values: np.ndarray) -> np.ndarray:
+    """The place of each value from the smallest; of equal ones the first comes first.
+
+    >>> _rank(np.array([0.3, 0.1, 0.2])).tolist()
+    [2, 0, 1]
+    """
+    return np.argsort(np.argsort(values, kind="stable"), kind="stable")
+
+
+def _sheet(
+    strips: list[Strip], alt: str, knob: str = "", values: Sequence[float | str] = ()
+) -> PanelSheet:
+    """Charts, and the one knob that moves a cursor in all of them."""
+    if knob:
+        strips = [replace(strip, frame_x=np.unique(np.asarray(strip.x))) for strip in strips]
     return PanelSheet(
         panels=[], strips=strips, strip_columns=len(strips), strip_height=260, alt=alt,
-        name="your-data",
+        name="your-data", frame_label=knob, frame_values=list(values) or None,
     )  # fmt: skip
 
 
@@ -103,27 +105,32 @@ def _mean(values: Iterable[float]) -> float:
 
 def two_kinds() -> Shown:
     """Noise and disagreement point to different rows."""
-    scored = _diabetes(0)
+    scored = score_diabetes(0)
     data, knowledge = (np.sqrt(part) for part in scored.predictions.uncertainty[1:])
     error = np.abs(scored.predictions.loc - scored.training.y)
     order = np.argsort(data, kind="stable")
-    worst = np.isin(order, list(_top(error)))
-    shown = knowledge[order]
+    first = np.array([share * len(data) // 100 for share in _SHARES])[:, None]
+    noisy, disputed = (_rank(-part)[order] < first for part in (data, knowledge))
+    kinds = (
+        ("other rows", ~noisy & ~disputed, GREY),
+        ("noisiest", noisy & ~disputed, BLUE),
+        ("most disputed", disputed & ~noisy, GREEN),
+        ("both", noisy & disputed, ORANGE),
+    )
     strip = Strip(
         title="Knowledge uncertainty",
         x=data[order],
         lines=[
-            StripLine("other rows", np.where(worst, np.nan, shown), _GREY, dots=True),
-            StripLine(
-                "tenth with the largest errors", np.where(worst, shown, np.nan), _ORANGE, dots=True
-            ),
+            StripLine(name, np.where(of_kind, knowledge[order], np.nan), colour, dots=True)
+            for name, of_kind, colour in kinds
         ],
         x_label="data uncertainty (std): noise",
         y_label="std",
+        mode="frame",
     )
     shared = []
     for seed in SEEDS:
-        parts = _diabetes(seed).predictions.uncertainty
+        parts = score_diabetes(seed).predictions.uncertainty
         shared.append(len(_top(parts.data) & _top(parts.knowledge)))
     n_top = len(data) // 10
     by_chance = n_top**2 / len(data)
@@ -136,12 +143,12 @@ def two_kinds() -> Shown:
         f"{short(found.high)} %), which {'excludes' if found.excludes_chance else 'allows'} chance"
         for name, found in evidence.items()
     ]
-    text = (
+    notes = (
         f"Five models predict how far diabetes progresses in {len(data)} patients. Each row is "
         "judged by models that did not learn from it. A dot is a row: to the right is the noise "
         "that the models expect, and upwards is how much they disagree.",
     )
-    answer = (
+    told = (
         f"They are mostly different rows. Row {int(np.argmax(data)) + 1} is the noisiest, and the "
         f"members disagree most about row {int(np.argmax(knowledge)) + 1}. The noisiest "
         f"{n_top} rows and the {n_top} rows with most disagreement have {short(_mean(shared))} "
@@ -153,60 +160,25 @@ def two_kinds() -> Shown:
         f"{len(data)} dots. The median noise is {short(np.median(data))}, the median disagreement "
         f"{short(np.median(knowledge))}."
     )
-    return Shown(text, answer, _sheet([strip], alt))
-
-
-class Detected(NamedTuple):
-    """AUROC of moved against ordinary rows by measure, (n_seeds, 3), and the columns moved."""
-
-    moved: np.ndarray
-    shuffled: np.ndarray
-    columns: tuple[str, ...]
-
-
-@lru_cache(maxsize=1)
-def detect() -> Detected:
-    """Score held-out rows, the same with one column far out, and with columns permuted."""
-    rows = _diabetes(0).training
-    frame = rows.X.assign(**{_TARGET: rows.y})
-    numbers = [name for name in frame if name not in ("sex", _TARGET)]
-    features = [name for name in frame if name != _TARGET]
-    found, columns = [], []
-    for seed in SEEDS:
-        rng = np.random.default_rng(seed)
-        order = rng.permutation(len(frame))
-        new, known = frame.iloc[order[:_N_NEW]], frame.iloc[order[_N_NEW:]]
-        column = str(rng.choice(numbers))
-        moved, shuffled = new.copy(), new.copy()
-        moved[column] = moved[column] + 10.0 * known[column].std()
-        for name in features:
-            shuffled[name] = rng.permutation(shuffled[name].to_numpy())
-        table = _as_table(known)
-        schema = edit_schema(table, infer_schema(table), kinds={"sex": "category"})
-        three = _as_table(pd.concat([new, moved, shuffled]), to_score=True)
-        one, five = (
-            score_table(table, _TARGET, schema=schema, new=three, plan=replace(plan, seed=seed))
-            for plan in (ONE, FIVE)
-        )
-        unfamiliar = UnfamiliarityScore(
-            parts=("range", "novelty", "distance", "affinity"), random_state=seed
-        ).fit(five.training.X, five.training.y)
-        scores = (
-            one.predictions.uncertainty.knowledge,
-            five.predictions.uncertainty.knowledge,
-            unfamiliar.score(five.scored.X),
-        )
-        found.append([_against_ordinary(score) for score in scores])
-        columns.append(column)
-    both = np.array(found)
-    return Detected(both[:, :, 0], both[:, :, 1], tuple(columns))
-
-
-def _against_ordinary(score: np.ndarray) -> tuple[float, float]:
-    """AUROC of the moved and of the permuted rows against the ordinary ones before them."""
-    strange = np.repeat([0, 1], _N_NEW)
-    new, moved, shuffled = score.reshape(3, _N_NEW)
-    return auroc(strange, np.r_[new, moved]), auroc(strange, np.r_[new, shuffled])
+    text = (
+        f"Five models predict how far diabetes progresses. Each dot is one of {len(data)} "
+        "patients: to the right is the expected noise, upwards the models' disagreement."
+    )
+    right = Between(_mean(shared) / n_top, (0.33, 0.67))
+    answer = (
+        f"They share {short(_mean(shared))} of {n_top} rows, on average over "
+        f"{number_word(len(SEEDS))} seeds; by chance it would be {short(by_chance)}. Row "
+        f"{int(np.argmax(data)) + 1} is the noisiest, row {int(np.argmax(knowledge)) + 1} the "
+        "most disputed."
+    )
+    sheet = replace(
+        _sheet([strip], alt),
+        frame_label="noisiest and most disputed:",
+        frame_values=[f"{share} % of the rows" for share in _SHARES],
+        frames_per_second=1.0,
+        start_frame=_SHARES.index(50),
+    )
+    return Shown(text, right, answer, sheet, (*notes, told))
 
 
 def strange_rows() -> Shown:
@@ -238,14 +210,14 @@ def strange_rows() -> Shown:
     permuted = [short(value, 2) for value in found.shuffled.mean(axis=0)]
     best = [int((v.argmax(axis=1) == 2).sum()) for v in (found.moved, found.shuffled)]
     below = int((found.shuffled[:, 0] <= 0.5).sum())
-    text = (
-        f"{_N_NEW} patients are kept from the training. Their rows are scored three times: as they "
+    notes = (
+        f"{N_NEW} patients are kept from the training. Their rows are scored three times: as they "
         "are, with one column raised by 10 std, and with every column permuted among them. AUROC "
         "is the chance that a changed row gets a higher score than an unchanged one; 0.5 is a "
         "coin.",
         "Unfamiliarity is used here without its part from models, to keep this step quick.",
     )
-    answer = (
+    told = (
         f"No. With one column moved, the AUROC of one model's truncations is {ends[0]} over "
         f"{number_word(len(SEEDS))} seeds, of five independent models {ends[1]}, and of "
         f"unfamiliarity {ends[2]}. On permuted rows the means are {permuted[0]}, {permuted[1]} and "
@@ -257,16 +229,26 @@ def strange_rows() -> Shown:
         f"AUROC of three measures for five seeds. One column moved: {ends[0]}, {ends[1]} and "
         f"{ends[2]}. Permuted, on average: {', '.join(permuted)}."
     )
-    return Shown(text, answer, _sheet(strips, alt))
+    text = (
+        f"{N_NEW} patients' rows are scored as they are, with one column raised by 10 std, and "
+        "with all columns permuted. An AUROC of 0.5 is a coin."
+    )
+    right = Largest(tuple((found.moved.mean(axis=0) + found.shuffled.mean(axis=0)).tolist()))
+    answer = (
+        f"One column moved: one model {ends[0]}, five models {ends[1]}, unfamiliarity {ends[2]}. "
+        f"Permuted, on average: {permuted[0]}, {permuted[1]}, {permuted[2]}. A tree gives all "
+        "values beyond its last threshold the same prediction."
+    )
+    return Shown(text, right, answer, _sheet(strips, alt, "seed", x.tolist()), (*notes, told))
 
 
 def honest_intervals() -> Shown:
     """Intervals of 90 % hold about 90 % of held-out rows, but not in every group."""
-    ways = {"by the law": (False, _BLUE), "conformal": (True, _ORANGE)}
+    ways = {"by the law": (False, BLUE), "conformal": (True, ORANGE)}
     shares = {
         name: np.array(
             [
-                [held_out_inside(_diabetes(seed), level, way).mean() for level in LEVELS]
+                [held_out_inside(score_diabetes(seed), level, way).mean() for level in LEVELS]
                 for seed in SEEDS
             ]
         )
@@ -287,7 +269,7 @@ def honest_intervals() -> Shown:
         y_label="%",
     )
     at = LEVELS.index(0.9)
-    n = int(_diabetes(0).held.sum())
+    n = int(score_diabetes(0).held.sum())
     low, high = (100.0 * float(end) for end in binomial_band(round(0.9 * n), n))
     at_90 = {name: 100.0 * values[:, at] for name, values in shares.items()}
     within = {name: int(((v >= low) & (v <= high)).sum()) for name, v in at_90.items()}
@@ -303,13 +285,13 @@ def honest_intervals() -> Shown:
     every = np.array(list(quarters.values()))
     fine = bool(((every >= group_low) & (every <= group_high)).all())
     verdict = "neither quarter is shown to be wrong" if fine else "not every quarter is right"
-    text = (
+    notes = (
         "An interval of 90 % promises to hold the truth of 9 in 10 new rows. The law's interval "
         "ends at quantiles of the predicted distribution. A conformal interval is as many stds "
         "wide as other held-out rows need.",
         f"Chance alone leaves the coverage of {n} rows between {short(low)} and {short(high)} %.",
     )
-    answer = (
+    told = (
         "Yes, on all rows together. "
         if min(within.values()) == len(SEEDS)
         else "Not with every seed. "
@@ -327,14 +309,27 @@ def honest_intervals() -> Shown:
         f"Coverage by level. At 90 %, on average {short(at_90['by the law'].mean())} % by the law "
         f"and {short(at_90['conformal'].mean())} % conformal."
     )
-    return Shown(text, answer, _sheet([strip], alt))
+    text = (
+        "A 90 % interval promises to hold 9 in 10 new rows. Here chance alone leaves "
+        f"{short(low)} to {short(high)} %."
+    )
+    right = Between(-float(within["by the law"]), (0.5 - len(SEEDS), -0.5))
+    answer = (
+        f"They hold {short(at_90['by the law'].min())} to {short(at_90['by the law'].max())} %; "
+        f"conformal ones {short(at_90['conformal'].min())} to {short(at_90['conformal'].max())} "
+        "%. A group could still be wrong: of the quarter with the largest std they hold "
+        f"{short(quarters['by the law'][1])} %."
+    )
+    return Shown(
+        text, right, answer, _sheet([strip], alt, "level (%)", levels.tolist()), (*notes, told)
+    )
 
 
 def _by_noise(conformal: bool) -> tuple[float, float]:
     """Coverage of 90 % intervals in the quarters of smallest and largest std, in %."""
     found = []
     for seed in SEEDS:
-        scored = _diabetes(seed)
+        scored = score_diabetes(seed)
         inside = held_out_inside(scored, 0.9, conformal)
         order = np.argsort(scored.predictions.uncertainty.total[scored.held], kind="stable")
         n = len(order) // 4
@@ -343,52 +338,13 @@ def _by_noise(conformal: bool) -> tuple[float, float]:
     return float(first), float(last)
 
 
-def make_patients(seed: int, n_patients: int) -> pd.DataFrame:
-    """Five visits each; a patient's outcome has a part that no column tells.
-
-    >>> make_patients(0, 3).shape
-    (15, 5)
-    """
-    rng = np.random.default_rng(seed)
-    who = np.repeat(np.arange(n_patients), 5)
-    columns = rng.normal(size=(n_patients, 3))[who] + 0.1 * rng.normal(size=(len(who), 3))
-    own = rng.normal(size=n_patients)[who]
-    return pd.DataFrame(
-        {
-            "patient": [f"p{number}" for number in who],
-            **dict(zip(("weight", "pulse", "pressure"), columns.T, strict=True)),
-            "outcome": columns[:, 0] + own + 0.3 * rng.normal(size=len(who)),
-        }
-    )
-
-
-@lru_cache(maxsize=1)
-def split_errors() -> np.ndarray:
-    """RMSE by a random split, by a split by patient, and on new patients, (n_seeds, 3)."""
-    found = []
-    for seed in SEEDS:
-        plan = replace(ONE, n_trees=100, seed=seed)
-        table = _as_table(make_patients(seed, 100))
-        schema = edit_schema(table, infer_schema(table), used={"patient": False})
-        new = _as_table(make_patients(seed + 100, 400), to_score=True)
-        by_group = replace(plan, split="group", split_column="patient")
-        stated = [
-            score_table(table, "outcome", schema=schema, plan=how).scores.rmse
-            for how in (plan, by_group)
-        ]
-        true = score_table(table, "outcome", schema=schema, new=new, plan=by_group).new_scores
-        assert true is not None
-        found.append([*stated, true.rmse])
-    return np.array(found)
-
-
 def one_patient_twice() -> Shown:
     """Rows of one patient on both sides of a random split make the scores too good."""
     found = split_errors()
     x = np.arange(1, len(SEEDS) + 1)
     names = {
-        "stated, split at random": _ORANGE,
-        "stated, split by patient": _BLUE,
+        "stated, split at random": ORANGE,
+        "stated, split by patient": BLUE,
         "true, on new patients": "text",
     }
     strip = Strip(
@@ -405,14 +361,14 @@ def one_patient_twice() -> Shown:
     random, grouped, true = found.mean(axis=0)
     nearer = int((np.abs(found[:, 1] - found[:, 2]) < np.abs(found[:, 0] - found[:, 2])).sum())
     below = int((found[:, 1] < found[:, 2]).sum())
-    text = (
+    notes = (
         "100 patients have five visits each. Three columns hardly change between visits, and each "
         "patient's outcome has a part that no column explains. The column with the patient's name "
         "is not used.",
         "Rows are held out at random, or with all visits of a patient together. 400 new patients "
         f"tell the true error. {_MADE_UP}",
     )
-    answer = (
+    told = (
         f"Yes. A random split states an RMSE of {short(random)}. New patients have "
         f"{short(true)}, {short(100 * true / random - 100, 2)} % more. The models recognise a "
         "patient by the columns. A split by patient states an RMSE of "
@@ -423,39 +379,24 @@ def one_patient_twice() -> Shown:
         f"RMSE for five seeds, on average {short(random)} at random, {short(grouped)} by patient "
         f"and {short(true)} on new patients."
     )
-    return Shown(text, answer, _sheet([strip], alt))
-
-
-N_CURVES = 3  # seeds of the learning curves, which take longest
-_TABLES = {
-    "noise, 1,500 rows": (1500, 2.0, _ORANGE),
-    "noise, 400 rows": (400, 2.0, _GREY),
-    "little noise, 400 rows": (400, 0.05, _BLUE),
-}
-
-
-@lru_cache(maxsize=1)
-def curves() -> dict[str, list[LearningCurve]]:
-    """Learning curves of the tables, each for some seeds."""
-    return {
-        name: [_curve(n_rows, noise, seed) for seed in range(N_CURVES)]
-        for name, (n_rows, noise, _) in _TABLES.items()
-    }
-
-
-def _curve(n_rows: int, noise: float, seed: int) -> LearningCurve:
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1.0, 1.0, size=(n_rows, 4))
-    y = np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2] + noise * rng.normal(size=n_rows)
-    table = _as_table(pd.DataFrame(np.column_stack([X, y]), columns=list("abcdy")))
-    return learning_curve(score_table(table, "y", plan=replace(FEW_TREES, seed=seed)), n_repeats=5)
+    text = (
+        "100 patients have five visits each. The columns hardly change between visits, and no "
+        "column explains a patient's own part."
+    )
+    right = Between(float(true / random), (1.05, 1.15))
+    answer = (
+        f"It states an RMSE of {short(random)}; new patients have {short(true)}, "
+        f"{short(100 * true / random - 100, 2)} % more. The models recognise a patient by the "
+        f"columns. A split by patient states {short(grouped)}."
+    )
+    return Shown(text, right, answer, _sheet([strip], alt, "seed", x.tolist()), (*notes, told))
 
 
 def more_rows() -> Shown:
     """Verdicts on a noisy and on a smooth table."""
     found = curves()
     strips = []
-    for name, (_, _, colour) in _TABLES.items():
+    for name, (_, _, colour) in TABLES.items():
         several = found[name]
         lines = [
             StripLine(f"seed {seed + 1}", curve.mean("error"), colour, dash=seed > 0)
@@ -472,15 +413,15 @@ def more_rows() -> Shown:
         name: 100.0 * -np.expm1(-_mean(curve.verdict().gain for curve in several))
         for name, several in found.items()
     }
-    noisy, few, smooth = _TABLES
-    text = (
+    noisy, few, smooth = TABLES
+    notes = (
         "A target is a smooth function of four columns plus noise. One table has 1,500 rows and "
         "noise with a std of 2, one the same noise and 400 rows, and one 400 rows and noise with a "
         "std of 0.05. A model learns from an eighth, a quarter, a half and all of four fifths of "
         "the rows, and is judged on the rest.",
         f"A verdict needs proof: a gain beyond chance, or a next gain surely below 2 %. {_MADE_UP}",
     )
-    answer = (
+    told = (
         f"With little noise, the last doubling takes {short(gains[smooth], 2)} % off the RMSE, and "
         f"the verdict is {_verdicts(words[smooth])}. With much noise and 1,500 rows it takes off "
         f"{short(gains[noisy], 2)} %, and the verdict is {_verdicts(words[noisy])}. With 400 of "
@@ -492,7 +433,24 @@ def more_rows() -> Shown:
         f"{short(several[0].mean('error')[-1])}."
         for name, several in found.items()
     )
-    return Shown(text, answer, _sheet(strips, alt))
+    text = (
+        "Three made-up tables have the same smooth target. A model learns from an eighth, a "
+        "quarter, a half and all rows."
+    )
+    right = Largest(tuple(gains[name] for name in (noisy, few, smooth)))
+    answer = (
+        f"The last doubling takes {short(gains[noisy], 2)} %, {short(gains[few], 2)} % and "
+        f"{short(gains[smooth], 2)} % off the RMSE. For the second table, "
+        f"{words[few].count('undecided')} of {len(words[few])} seeds stay undecided: 400 rows are "
+        "few to tell a small gain from none."
+    )
+    return Shown(
+        text,
+        right,
+        answer,
+        _sheet(strips, alt, "share of the rows", ("1/8", "1/4", "1/2", "all")),
+        (*notes, told),
+    )
 
 
 def _verdicts(words: list[str]) -> str:
@@ -518,18 +476,40 @@ LESSON = Lesson(
     source="Virtual ensembles are those of Malinin, Prokhorenkova and Ustimenko, Uncertainty in "
     "gradient boosting via ensembles (arXiv 2006.10562). Unfamiliarity is ours.",
     steps=(
-        Step("Noise and disagreement", "Are the noisy rows those that the members disagree about?",
-             ROWS, two_kinds),
-        Step("Rows unlike the others",
-             "Does knowledge uncertainty of one model find rows unlike the training rows?",
-             ROWS, strange_rows),
-        Step("Intervals that hold", "Do intervals of 90 % hold 90 % of the rows?", CONFORMAL,
-             honest_intervals),
-        Step("One patient twice", "Does a random split flatter the scores?", GOOD,
-             one_patient_twice),
-        Step("More rows or noise", "Would more rows help?", MORE, more_rows),
+        Step(
+            "Noise and disagreement",
+            "How many rows do the noisiest and the most disputed tenth share?",
+            ("Under a third", "About half", "Over two thirds"),
+            ROWS,
+            two_kinds,
+        ),
+        Step(
+            "Rows unlike the others",
+            "Which measure finds changed rows?",
+            ("Knowledge of one model", "Knowledge of five", "Unfamiliarity"),
+            ROWS,
+            strange_rows,
+        ),
+        Step(
+            "Intervals that hold",
+            "Do the law's intervals keep this promise?",
+            ("For all five seeds", "For some", "For none"),
+            CONFORMAL,
+            honest_intervals,
+        ),
+        Step(
+            "One patient twice",
+            "How much too good are scores of a random split?",
+            ("Not at all", "Up to 15 %", "More"),
+            GOOD,
+            one_patient_twice,
+        ),
+        Step(
+            "More rows or noise",
+            "Which table gains most from more rows?",
+            ("Noisy, 1,500 rows", "Noisy, 400 rows", "Smooth, 400 rows"),
+            MORE,
+            more_rows,
+        ),
     ),
-)  # fmt: skip
-
-if __name__ == "__main__":
-    raise SystemExit(main(LESSON))
+)
