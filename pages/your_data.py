@@ -9,10 +9,26 @@ from pages._ui.your_data.choices import draw_choices
 from pages._ui.your_data.columns import apply_edits, current_edits, show_columns
 from pages._ui.your_data.explain import ROW_SLOTS
 from pages._ui.your_data.explore import explore
+from pages._ui.your_data.given import draw_given
+from pages._ui.your_data.projects import (
+    drop_project,
+    follow_project,
+    meet_project,
+    show_project,
+    with_models,
+)
 from pages._ui.your_data.results import show_words
 from pages._ui.your_data.running import show_run, wait_for_run
 from pages._ui.your_data.sections import follow_earlier_link
-from pages._ui.your_data.source import drop_query, drop_second, drop_zone, open_second, open_table
+from pages._ui.your_data.source import (
+    drop_model,
+    drop_query,
+    drop_second,
+    drop_zone,
+    open_model,
+    open_second,
+    open_table,
+)
 from pages._ui.your_data.splitting import advise, possible_splits
 from pages._ui.your_data.state import TABLE, awaits_file, page_state, preview
 from pages._ui.your_data.told import warn_of_second
@@ -41,11 +57,14 @@ with drop:
     drop_zone()
     with st.container(horizontal=True, key="more-sources"):
         drop_second()
+        drop_project()
+        drop_model()
         drop_query()
 
 follow_earlier_link()
 choice = preview(TABLE)
 opened = open_table(choice)
+meet_project(opened)
 edits = current_edits(opened)
 schema = apply_edits(opened, edits)
 targets = [column.name for column in schema.columns if column.kind != "empty"]
@@ -55,6 +74,7 @@ judged_table = second[1] or opened.table
 splits, advice = possible_splits(opened, schema, targets), advise(opened, schema, edits, targets)
 shown = ((), (), "") if waits else (targets, splits, advice.refusal)
 page = page_state(shown[0], opened.suggested, judged_table.n_rows, waits, *shown[1:])
+follow_project(page, opened)
 values = open_page(page, in_sidebar=True)
 if waits:
     values.target = opened.suggested
@@ -66,13 +86,20 @@ estimate = estimate_of(wanted, opened, schema, second[1])
 request = request_of(wanted, opened, schema, second[1], estimate)
 with st.sidebar:
     st.caption(estimate_line(estimate))
-(answer,) = ask([wait_for_run(request, wanted, estimate)], others=ROW_SLOTS)
+request, has_models = with_models(request, wanted, opened, second[1])
+asked = request if has_models else wait_for_run(request, wanted, estimate)
+(answer,) = ask([asked], others=ROW_SLOTS)
 answer = called_as_now(answer, opened, second)
+show_project(wanted, opened, second[1])
 show_progress([answer])
 show_run(page, values, answer, opened, schema, second[1], estimate)
 if answer.error:
     before = ["You still see the previous result."] if answer.result is not None else []
     show_notice([answer.error, *before], "score", tone="error")
+
+given = open_model()
+if given is not None and not waits:
+    draw_given(given, wanted, opened, schema, second[1], values.unit)
 
 view = view_of(answer, values) if answer.result is not None else None
 draw_choices(page, values, None if view is None else view.scored, advice)

@@ -9,11 +9,11 @@ import streamlit as st
 
 from gbuq_core.jobs import Job
 from gbuq_core.presentation import digits, short
+from gbuq_core.reports.pictures import Shown
 from gbuq_core.tables import CHANGE_MEANING, RowChange, ScoredTable, why_no_change
 from pages._ui.controls import draw_knob
 from pages._ui.url_state import PageState
 from pages._ui.your_data.explain import Change, Nothing, change_of, show_waiting_for_change
-from pages._ui.your_data.results import Shown
 
 
 def draw_change(

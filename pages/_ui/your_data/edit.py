@@ -22,6 +22,7 @@ from gbuq_core.figures.table.editing import (
     editor_styles,
 )
 from gbuq_core.presentation import digits, short
+from gbuq_core.reports.pictures import Shown, row_map_of, style_of
 from gbuq_core.tables import (
     ColumnCurve,
     EditedRow,
@@ -32,7 +33,6 @@ from gbuq_core.tables import (
 )
 from gbuq_core.tables.editing import LEVEL, cell_text, column_values, prepared_cell, read_cell
 from gbuq_core.tables.unfamiliar import UNFAMILIAR
-from pages._ui.your_data.results import Shown, row_map_of, style_of
 
 MOST_HANDLES = 60
 _MOST_DOTS = 500

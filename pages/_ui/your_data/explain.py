@@ -5,13 +5,13 @@ Where its uncertainty comes from, and what would have to be different for its mo
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from gbuq_core.errors import GbuqError
+from gbuq_core.errors import GbuqError, LimitReached
 from gbuq_core.jobs import RUNNER, Job
 from gbuq_core.presentation import seconds_text
 from gbuq_core.tables import (
@@ -24,14 +24,13 @@ from gbuq_core.tables import (
     explain_row,
 )
 from pages._ui.jobs_glue import POLL_SECONDS, WAIT_SECONDS, session_user
+from pages._ui.journal import Work, note_work
 from pages._ui.notices import show_notice
 from pages._ui.your_data.training import own_key
 
-ROW_SLOTS = ("row", "change", "leaves", "unfamiliar", "drift", "curve", "next", "methods")
+ROW_SLOTS = ("row", "change", "leaves", "unfamiliar", "drift", "curve", "next", "methods", "given")
 AT_ONCE_SECONDS = 0.5  # longer ones do not hold up the page
 _CACHED = 64
-
-_LOG = logging.getLogger(__name__)
 
 
 class Task(NamedTuple):
@@ -111,11 +110,16 @@ def ask_job(task: Task, key: Hashable, work: Callable[[Job], Any]) -> Any:
     if st.session_state.get(_cancelled(task)) == key:
         return None
     st.session_state.pop(_cancelled(task), None)
-    job = RUNNER.want(session_user(), key, work, slot=task.slot)
+    noted = partial(note_work, Work("your_data", task.slot, task.slot, None, None, key))
+    try:
+        job = RUNNER.want(session_user(), key, work, slot=task.slot, when_ended=noted)
+    except LimitReached as error:
+        show_notice(str(error), task.slot)
+        return None
     if not job.wait(WAIT_SECONDS) or job.state == "cancelled":
         return job
     if job.error is not None:
-        _tell(task, job.error)
+        _tell(task, job)
         return None
     return job.result()
 
@@ -156,13 +160,12 @@ def _forget_cancelled(task: Task) -> None:
     st.session_state.pop(_cancelled(task), None)
 
 
-def _tell(task: Task, error: BaseException) -> None:
-    """One sentence about a failure; what is not ours goes to the log in full."""
-    if isinstance(error, GbuqError):
-        show_notice(str(error), task.slot)
-        return
-    _LOG.error("Working something out about a row failed", exc_info=error)
-    show_notice(task.failed, task.slot)
+def _tell(task: Task, job: Job) -> None:
+    """One sentence about a failure; the log says where what is not ours went wrong."""
+    if isinstance(job.error, GbuqError):
+        show_notice(str(job.error), task.slot)
+    else:
+        show_notice(f"{task.failed} Its reference there is {job.reference}.", task.slot)
 
 
 def _look_for(scored: ScoredTable, asked: Change) -> RowChange | Nothing:

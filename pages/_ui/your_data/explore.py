@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import streamlit as st
 
+from gbuq_core.reports.pictures import in_unit
 from pages._ui.jobs_glue import Answer
 from pages._ui.url_state import PageState, link_to, read_again
 from pages._ui.your_data.cohorts import bind_cohorts, draw_cohorts, draw_keep
@@ -17,7 +18,7 @@ from pages._ui.your_data.judged import draw_judged
 from pages._ui.your_data.marks import draw_mark, marks_of
 from pages._ui.your_data.methods import comparison_downloads, draw_methods
 from pages._ui.your_data.more import draw_more
-from pages._ui.your_data.results import draw_row_map, draw_scorecard, draw_scores, in_unit
+from pages._ui.your_data.results import draw_row_map, draw_scorecard, draw_scores
 from pages._ui.your_data.row import draw_row
 from pages._ui.your_data.rows import choose_rows, draw_list, draw_list_controls
 from pages._ui.your_data.second import draw_second

@@ -16,6 +16,12 @@ from gbuq_core.experiments.table.export import (
     table_command,
     table_notebook,
 )
+from gbuq_core.reports.failing import fails_sections
+from gbuq_core.reports.judged import good_sections
+from gbuq_core.reports.page import result_page
+from gbuq_core.reports.pictures import in_unit
+from gbuq_core.reports.second import second_sections
+from gbuq_core.reports.unfamiliar import unfamiliar_sections
 from gbuq_core.tables import (
     MethodRun,
     ScoredTable,
@@ -31,16 +37,11 @@ from gbuq_core.tables.reviewing import Marks
 from pages._ui.export import Download, show_exports
 from pages._ui.your_data.cohorts import cohort_sections
 from pages._ui.your_data.columns import Edits
-from pages._ui.your_data.failing import fails_sections
-from pages._ui.your_data.judged import good_sections
 from pages._ui.your_data.marks import marks_of
 from pages._ui.your_data.methods import compared_runs, methods_sections
 from pages._ui.your_data.more import DrawnCurve, drawn_curve, more_sections
-from pages._ui.your_data.report import result_page
-from pages._ui.your_data.results import in_unit
-from pages._ui.your_data.second import second_sections
+from pages._ui.your_data.projects import draw_save
 from pages._ui.your_data.training import Trained, View, cut_of
-from pages._ui.your_data.unfamiliar import unfamiliar_sections
 
 
 def export_table(
@@ -88,6 +89,7 @@ def export_table(
         )
         downloads = (*downloads, drift)
     show_exports("your-data", code, link, (*downloads, *own, *more, page))
+    draw_save(trained, values, link)
     st.caption(intervals_line(view.scored))
     if view.scored.unfamiliarity is None:
         st.caption("The downloads do not hold unfamiliarity: it is not measured yet.")
@@ -120,7 +122,7 @@ def _report(
         *more_sections(curve),
         *second_sections(scored),
     ]
-    return result_page(view, values.unit, code, more)
+    return result_page(scored, values.unit, code, more)
 
 
 def with_levels(view: View, values: SimpleNamespace) -> View:

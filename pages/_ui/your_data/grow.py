@@ -7,9 +7,9 @@ import streamlit as st
 
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.table.growing import Growing, growing_figure
+from gbuq_core.reports.pictures import style_of
 from gbuq_core.tables import ScoredTable, grow_row, why_no_stages
 from pages._ui.curves import show_curves
-from pages._ui.your_data.results import style_of
 
 
 def draw_growing(scored: ScoredTable, row: int, digest: str) -> None:

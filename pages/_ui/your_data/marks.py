@@ -28,6 +28,16 @@ def marks_of(trained: Trained) -> Marks:
     return _all_marks().get(_table_of(trained), {})
 
 
+def restore_marks(table: str, marks: Marks) -> None:
+    """Put marks beside those of a table, by its key; a row's own mark stays."""
+    if not marks:
+        return
+    every = {name: dict(kept) for name, kept in _all_marks().items()}
+    every[table] = {**marks, **every.get(table, {})}
+    st.session_state[_MARKS] = every
+    keep_bytes(_PLACE, write_marks(every))
+
+
 def review_measures(marks: Marks, n_rows: int) -> Mapping[str, np.ndarray]:
     """What rows can be found by: reviewed, which is yes or no, and the note."""
     reviewed, notes = np.full(n_rows, "no", object), np.full(n_rows, "", object)

@@ -23,6 +23,7 @@ from gbuq_core.figures.table.learning import (
 from gbuq_core.knobs import Knob
 from gbuq_core.metrics import LearningCurve
 from gbuq_core.presentation import digits, format_bytes, percent, seconds_text
+from gbuq_core.reports.pictures import style_of
 from gbuq_core.tables import (
     Groups,
     NextRows,
@@ -46,7 +47,6 @@ from pages._ui.jobs_glue import Answer
 from pages._ui.url_state import PageState
 from pages._ui.your_data.cohorts import NONE_KEPT, kept_cohorts
 from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
-from pages._ui.your_data.results import style_of
 from pages._ui.your_data.state import BY_COHORTS, BY_COLUMN, BY_FAILURES, MOST_TO_LABEL
 from pages._ui.your_data.training import Trained, View, Wanted, own_key
 

@@ -3,63 +3,40 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
 
 from gbuq_core.experiments.table.words import name_members, why_no_knowledge
-from gbuq_core.figures.clocks import draw_clocks
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.table.coverage import coverage_figure, reliability_figure
-from gbuq_core.figures.table.rejection import Ranking, rejection_figure
-from gbuq_core.figures.table.rows import RowMap, row_map_figure
-from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
+from gbuq_core.figures.table.rows import row_map_figure
 from gbuq_core.glossary import GLOSSARY
-from gbuq_core.presentation import digits, short
-from gbuq_core.tables import conformal_coverage, why_no_coverage
+from gbuq_core.reports.pictures import (
+    KINDS,
+    Shown,
+    clocks_of,
+    kinds_of,
+    promises_of,
+    rejection_of,
+    row_map_of,
+    score_cells,
+)
+from gbuq_core.tables import why_no_coverage
 from gbuq_core.tables.clocks import describe_clocks
-from gbuq_core.tables.evaluating import RegressionScores, Scores
-from gbuq_core.tables.predicting import row_errors
+from gbuq_core.tables.evaluating import RegressionScores
 from gbuq_core.tables.scoring import ScoredTable
 from pages._ui.curves import show_curves
 from pages._ui.your_data.told import draw_words
 
-MOST_DOTS = 2000
-KINDS = ("total", "data", "knowledge")
 _HEIGHT = 330
-_JUDGED_HEIGHT = 262  # tabs and a legend of two lines are above it
-
-
-class Shown(NamedTuple):
-    """Uncertainties of all rows in the unit that the reader chose, and that unit."""
-
-    total: np.ndarray
-    data: np.ndarray
-    knowledge: np.ndarray
-    unit: str
-
-
-def in_unit(scored: ScoredTable, unit: str) -> Shown:
-    """Variances, or stds where the reader wants them; nats for classes."""
-    parts = scored.predictions.uncertainty
-    if scored.training.target.classes:
-        return Shown(*parts, "nats")
-    if unit == "variance":
-        return Shown(*parts, "variance, squared units of the target")
-    return Shown(*(np.sqrt(part) for part in parts), "std, units of the target")
-
-
-def style_of(scored: ScoredTable) -> MethodStyle:
-    """Colour and name of the method that was trained."""
-    plan = scored.plan
-    if plan.method != "sglb":
-        return METHOD_STYLES[plan.method]
-    return METHOD_STYLES["virtual_sglb" if plan.ensemble == "virtual" else "sglb"]
 
 
 def draw_row_map(
-    scored: ScoredTable, shown: Shown, row: int, found: np.ndarray | None = None
+    scored: ScoredTable,
+    shown: Shown,
+    row: int,
+    found: np.ndarray | None = None,
+    key: str = "row-map",
 ) -> None:
     """Noise against knowledge uncertainty; a click opens the row.
 
@@ -67,7 +44,7 @@ def draw_row_map(
     open row.
     """
     rows = row_map_of(scored, shown, row, found=found)
-    show_curves(row_map_figure(rows, _HEIGHT), key="row-map", on_pick=_open_row)
+    show_curves(row_map_figure(rows, _HEIGHT), key=key, on_pick=_open_row)
     note = (
         "Each dot is a row: further right means more noise, further up means that "
         f"{name_members(scored)} disagree more."
@@ -86,48 +63,11 @@ def draw_row_map(
     st.caption(f"{note} {missing}" if missing else note)
 
 
-def row_map_of(
-    scored: ScoredTable,
-    shown: Shown,
-    row: int,
-    most: int = MOST_DOTS,
-    found: np.ndarray | None = None,
-) -> RowMap:
-    """The rows to draw, all or those that were found, one of them ringed."""
-    knowledge = shown.knowledge
-    if why_no_knowledge(scored):  # what is left is rounding
-        knowledge = np.zeros_like(knowledge)
-    positions = np.arange(len(knowledge))
-    if found is not None:
-        positions = np.union1d(found[:most], [row])
-    elif len(positions) > most:
-        # The extremes of both kinds, and every so-manyth of the others.
-        keep = np.zeros(len(positions), bool)
-        for part in (knowledge, shown.data):
-            keep[np.argsort(-part)[: most // 8]] = True
-        keep[:: -(-len(positions) // (most // 2))] = True
-        keep[row] = True
-        positions = np.flatnonzero(keep)
-    errors = row_errors(scored.scored, scored.predictions)
-    is_class = bool(scored.training.target.classes)
-    return RowMap(
-        number=positions + 1,
-        data=shown.data[positions],
-        knowledge=knowledge[positions],
-        error=errors[positions],
-        unit=shown.unit.split(",")[0],
-        error_label="absolute error",
-        is_class=is_class,
-        selected=int(np.searchsorted(positions, row)),
-        whole=None if found is None else (shown.data, knowledge),
-    )
-
-
 def draw_scores(scored: ScoredTable, digest: str, conformal: bool = False) -> None:
     """What was found in words, and what was measured on rows that were held out, in tabs."""
     scores = scored.scores
-    second = "Coverage" if _is_regression(scores) else "Calibration"
-    promises = partial(_promises, conformal=conformal and _is_regression(scores))
+    second = "Coverage" if isinstance(scores, RegressionScores) else "Calibration"
+    promises = partial(_promises, conformal=conformal and isinstance(scores, RegressionScores))
     draw = {"Rejection": (_rejection, "rejection"), second: (promises, "coverage")}
     if scored.clocks is not None:
         draw["Trees"] = (_clocks, "trees-in-use")
@@ -154,14 +94,6 @@ def draw_scores(scored: ScoredTable, digest: str, conformal: bool = False) -> No
         st.caption(f"Measured on {scores.n_rows:,} rows that the model did not learn from.")
 
 
-def clocks_of(scored: ScoredTable) -> Curves | None:
-    """The curves that chose how many trees are in use; None where all are."""
-    found = scored.clocks
-    if found is None:
-        return None
-    return draw_clocks(found, describe_clocks(found, scored.plan.trees), _JUDGED_HEIGHT)
-
-
 def draw_promises(scored: ScoredTable, digest: str, conformal: bool) -> None:
     """Coverage of a regression's intervals by their level."""
     st.markdown("**Do intervals hold at every level?**")
@@ -184,31 +116,6 @@ def _trees_caption(scored: ScoredTable) -> str:
         f"{told} All rows held out chose the {trees} together, which flatters the scores a little. "
         f"For the scores, {who} chose {what}."
     )
-
-
-def kinds_of(scored: ScoredTable) -> tuple[str, ...]:
-    """The uncertainties that order the rows: without knowledge, where no row has any."""
-    return tuple(kind for kind in KINDS if kind != "knowledge" or not why_no_knowledge(scored))
-
-
-def rejection_of(scored: ScoredTable) -> Curves:
-    """The rejection curves of the uncertainties that order the rows."""
-    scores = scored.scores
-    rankings = [
-        Ranking(kind, getattr(scores.rejection, kind), getattr(scores.prr, kind))
-        for kind in kinds_of(scored)
-    ]
-    label = "squared error left" if _is_regression(scores) else "share of wrong classes left"
-    return rejection_figure(rankings, label, _JUDGED_HEIGHT)
-
-
-def promises_of(scored: ScoredTable, conformal: bool = False) -> Curves:
-    """Coverage of a regression's intervals, or reliability of the probabilities of classes."""
-    scores, style = scored.scores, style_of(scored)
-    if isinstance(scores, RegressionScores):
-        beside = conformal_coverage(scored) if conformal else None
-        return coverage_figure(scores.coverage, style, _JUDGED_HEIGHT, beside)
-    return reliability_figure(scores.reliability, style, _JUDGED_HEIGHT)
 
 
 # A figure that did not change is not made again.
@@ -275,39 +182,3 @@ def show_words() -> None:
 def _open_row(number: int) -> None:
     """Open the row whose dot was clicked, by its number from 1."""
     st.session_state["row"] = float(number)
-
-
-def _is_regression(scores: Scores) -> bool:
-    return isinstance(scores, RegressionScores)
-
-
-def score_cells(
-    scores: Scores, kinds: tuple[str, ...] = KINDS, quotes_coverage: bool = True
-) -> list[tuple[str, str]]:
-    """Names and values of the scores, as text; a PRR of the kinds that order the rows."""
-    if isinstance(scores, RegressionScores):
-        cells = [
-            ("RMSE", digits(scores.rmse)),
-            ("RMSE of the mean", digits(scores.baseline_rmse)),
-            ("NLL (nats)", digits(scores.nll)),
-            ("CRPS", digits(scores.crps)),
-        ]
-        found = scores.coverage
-        for level, observed, low, high in zip(
-            found.levels, found.observed, found.low, found.high, strict=True
-        ):
-            band = f"{100 * low:.0f}\u2013{100 * high:.0f}"
-            cells.append((f"Inside {100 * level:.0f} %", f"{100 * observed:.1f} % ({band})"))
-        cells = [*cells[:4], *(cells[-1:] if quotes_coverage else [])]
-    else:
-        gap = ("Calibration gap", f"{short(100 * scores.calibration_error, 2)} %")
-        cells = [
-            ("Wrong", f"{short(100 * scores.error_rate)} %"),
-            ("Wrong, most frequent class", f"{short(100 * scores.baseline_error_rate)} %"),
-            ("NLL (nats)", digits(scores.nll)),
-            *([gap] if quotes_coverage else []),
-        ]
-    found_prrs = [getattr(scores.prr, kind) for kind in kinds]
-    prrs = [f"{value:.0f}" if np.isfinite(value) else "none" for value in found_prrs]
-    cells.append((f"PRR of {' / '.join(kinds)}, %", " / ".join(prrs)))
-    return cells

@@ -10,7 +10,6 @@ import streamlit as st
 
 from gbuq_core.experiments.table.words import name_members
 from gbuq_core.figures.table.features import (
-    FeatureValue,
     contributions_figure,
     positions_figure,
 )
@@ -23,7 +22,9 @@ from gbuq_core.figures.table.members import (
     member_values_figure,
 )
 from gbuq_core.figures.table.unfamiliar import describe_parts, parts_figure
-from gbuq_core.presentation import digits, short
+from gbuq_core.presentation import short
+from gbuq_core.reports.pictures import KINDS, Shown, style_of
+from gbuq_core.reports.row import describe_row, feature_value
 from gbuq_core.tables import (
     EFFECT_MEANING,
     ColumnEffect,
@@ -39,7 +40,6 @@ from pages._ui.your_data.decide import draw_deciding
 from pages._ui.your_data.edit import draw_edit
 from pages._ui.your_data.explain import explanation_of, show_waiting
 from pages._ui.your_data.grow import draw_growing
-from pages._ui.your_data.results import KINDS, Shown, style_of
 from pages._ui.your_data.sections import CHANGE, DECIDE, EDIT, MEMBERS, choose_lens
 from pages._ui.your_data.unfamiliar import describe_unfamiliarity, parts_of
 
@@ -134,52 +134,6 @@ def _draw_parts(scored: ScoredTable, row: int, digest: str) -> None:
         return
     st.markdown("**How unfamiliar it is, by measure**", help=PARTS_MEANING)
     st.vega_lite_chart(parts_figure(parts, UNFAMILIAR), key="row-parts", alt=describe_parts(parts))
-
-
-def describe_row(
-    scored: ScoredTable,
-    shown: Shown,
-    explained: RowExplanation | None,
-    row: int,
-    unfamiliarity: str = "",
-) -> str:
-    """The row in words, as far as they are known. Plain text that holds the user's words."""
-    prediction = str(scored.frame["prediction"].iloc[row])
-    if not scored.training.target.classes:
-        prediction = short(scored.predictions.loc[row], 4)
-    parts = [f"Predicted {prediction}"]
-    truth = scored.scored.y[row]
-    if not np.isnan(truth):
-        classes = scored.training.target.classes
-        parts[0] += f", true value {classes[int(truth)] if classes else short(truth, 4)}"
-    ranks = []
-    for kind in ("data", "knowledge"):
-        values = getattr(shown, kind)
-        share = int(100 * np.mean(values < values[row]))  # down, so that none is above all rows
-        ranks.append(f"{kind} {digits(values[row])} (higher than {share} % of the rows)")
-    parts.append(f"Uncertainty ({shown.unit.split(',')[0]}): {', '.join(ranks)}")
-    if unfamiliarity:
-        parts.append(unfamiliarity)
-    effects = () if explained is None else explained.effects
-    strange = [value for effect in effects if (value := feature_value(effect)).note]
-    if strange:
-        listed = ", ".join(f"{value.name} ({value.note})" for value in strange[:3])
-        parts.append(f"Unusual values: {listed}")
-    return ". ".join(parts) + "."
-
-
-def feature_value(effect: ColumnEffect) -> FeatureValue:
-    """A column's value with what is strange about it."""
-    note = ""
-    if effect.is_missing:
-        note = "missing" if effect.share > 0 else "missing, but never in training"
-    elif np.isfinite(effect.percentile):
-        if effect.percentile in (0.0, 100.0):
-            note = "outside the training range"
-    elif effect.share == 0:
-        note = "never seen in training"
-    share = 0.0 if np.isnan(effect.share) else effect.share
-    return FeatureValue(effect.column, effect.value, effect.percentile, share, note)
 
 
 def _draw_members(scored: ScoredTable, explained: RowExplanation, row: int) -> None:

@@ -12,6 +12,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.table.words import name_members, why_no_knowledge
+from gbuq_core.reports.pictures import KINDS, Shown
 from gbuq_core.tables.finding import Listing, find_rows, list_rows
 from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.reviewing import Mark, Marks
@@ -20,7 +21,6 @@ from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState
 from pages._ui.your_data.marks import review_measures
-from pages._ui.your_data.results import KINDS, Shown
 
 MOST_ROWS = 2000
 MOST_COLUMNS = 40  # of the reader's own

@@ -8,8 +8,6 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.table.drift import (
     PICKED,
     Shift,
@@ -21,7 +19,7 @@ from gbuq_core.figures.table.drift import (
     two_files_figure,
 )
 from gbuq_core.jobs import Job
-from gbuq_core.presentation import digits, percent
+from gbuq_core.reports.second import MEANING, unfamiliarity_picture
 from gbuq_core.tables import (
     ColumnDrift,
     Histograms,
@@ -36,7 +34,6 @@ from gbuq_core.tables import (
 from gbuq_core.tables.drifting import (
     LARGE,
     MODERATE,
-    SMOOTHING,
     describe_outside,
     describe_shifts,
 )
@@ -49,18 +46,10 @@ from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
 from pages._ui.your_data.state import MOST_SHIFTED
 from pages._ui.your_data.training import Trained, View, own_key
 
-MEANING = (
-    "The population stability index (PSI) compares the shares of rows in bins: the deciles of the "
-    "first file for numbers, the most frequent categories, and missing values. "
-    f"{SMOOTHING:g} rows are added to each bin. By convention, {MODERATE:g} to {LARGE:g} is a "
-    "moderate shift and more is large. The tick is where chance ends: 95 % of unchanged files with "
-    "as many rows stay below the ticks of all columns."
-)
 _CHART = "drift-by-column"
 _AT_ONCE_CELLS = 3_000_000  # about half a second
 _SECONDS_PER_CELL = 2e-7
 _HEIGHT = 220
-_REPORTED = 30  # columns
 _COMPARING = Task(
     "drift",
     "Comparing the second file with the first",
@@ -109,31 +98,6 @@ def draw_second(page: PageState, values: SimpleNamespace, answer: Answer, view: 
     _draw_unfamiliarity(found, scored)
 
 
-def second_sections(scored: ScoredTable) -> list[Section]:
-    """The second file for the report; none without one."""
-    if scored.protocol != "new_file":
-        return []
-    found = measure_drift(scored, scored.plan.seed)
-    lines = [("Column", "Shift (PSI)", "By chance up to")]
-    lines += [
-        (column.name, digits(column.psi), digits(column.chance))
-        for column in found.columns[:_REPORTED]
-    ]
-    words = [describe_drift(found), *filter(None, [why_no_coverage(scored)]), MEANING]
-    heading = "Does the second file look like the first?"
-    sections = [Section(heading=heading, text=words, table=lines)]
-    if found.unfamiliarity is not None:
-        picture = _unfamiliarity_picture(found, scored)
-        sections.append(
-            Section(
-                heading="How unfamiliar are its rows?",
-                curves=picture,
-                caption=str(picture.spec["alt"]),
-            )
-        )
-    return sections
-
-
 def _draw_shifts(found: TableDrift) -> None:
     shifts = _shifts(found)
     names = drawn_names(shifts)
@@ -177,23 +141,10 @@ def _draw_unfamiliarity(found: TableDrift, scored: ScoredTable) -> None:
     if found.unfamiliarity is None:
         st.text("How unfamiliar the rows are is not measured yet.", width="stretch")
         return
-    figure = _unfamiliarity_picture(found, scored)
+    figure = unfamiliarity_picture(found, scored)
     show_curves(figure, key="drift-unfamiliarity")
     words = str(figure.spec["alt"])
     st.caption(f"{words} The first file is represented by its held-out rows.")
-
-
-def _unfamiliarity_picture(found: TableDrift, scored: ScoredTable) -> Curves:
-    assert scored.unfamiliarity is not None
-    assert found.unfamiliarity is not None
-    above = scored.unfamiliarity.share_above
-    words = (
-        f"{percent(above, 0)} of the second file's rows have an unfamiliarity above 0.9 (10 % is "
-        f"usual), and {percent(found.foreign, 0)} are less familiar than every "
-        f"held-out row of the first file (up to {percent(found.usual_foreign, 0)} is usual)."
-    )
-    picture = TwoFiles(*found.unfamiliarity)
-    return two_files_figure(picture, "drift-unfamiliarity", "unfamiliarity", words, _HEIGHT)
 
 
 def _chosen(wanted: str, found: TableDrift) -> ColumnDrift | None:

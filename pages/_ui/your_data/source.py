@@ -8,10 +8,13 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from gbuq_core.errors import GbuqError, MemoryLimitExceeded
+from gbuq_core.errors import GbuqError, LimitReached, MemoryLimitExceeded
+from gbuq_core.given_models.reading import MAX_MEGABYTES as MAX_MODEL_MEGABYTES
+from gbuq_core.jobs import RUNNER
 from gbuq_core.tables import (
     ReadOptions,
     Schema,
+    Source,
     Table,
     infer_schema,
     load_builtin,
@@ -20,6 +23,7 @@ from gbuq_core.tables import (
     sheet_names,
     suggest_target,
 )
+from pages._ui.jobs_glue import session_user
 from pages._ui.notices import show_notice
 from pages._ui.your_data.keeping import (
     KEPT_MINUTES,
@@ -32,13 +36,20 @@ from pages._ui.your_data.keeping import (
     keep_upload,
     restored,
 )
+from pages._ui.your_data.opened_project import (
+    PROJECT,
+    close_project,
+    leave_project_table,
+    project_table,
+)
 from pages._ui.your_data.state import FIND, TABLE, UPLOADED
 
 MAX_MEGABYTES = 250  # as .streamlit/config.toml and the reader
 
 # Session keys, declared once.
-UPLOAD, SECOND = "upload", "upload_second"
+UPLOAD, SECOND, MODEL = "upload", "upload_second", "upload_model"
 _DIGESTS, _LAST_OPEN, _FAILED = "_data_digests", "_data_last_open", "_data_failed"
+_ADMITTED = "_data_admitted"  # uploads that were within the limits when they came
 _DELETED = "_data_deleted"  # how often
 _QUERY, _QUERY_ERROR, _FROM_DATABASE = "_data_query", "_data_query_error", "_data_from_database"
 # What is made of a table: of its files, results, edits of columns and ways to read.
@@ -92,16 +103,17 @@ def drop_zone() -> None:
     keep_tab()
     st.file_uploader(
         "Your own table: CSV, TSV, Excel or Parquet",
-        key=_widget(UPLOAD),
-        max_upload_size=MAX_MEGABYTES,
+        key=widget_key(UPLOAD),
+        max_upload_size=most_megabytes(),
         on_change=_open_upload,
         help="The file stays in the memory of this server while the tab is open, and "
         f"{KEPT_MINUTES} minutes longer, so that a reload keeps it. No other session sees it, and "
         "it is not stored on a disk.",
     )
-    keep_upload(UPLOAD, st.session_state.get(_widget(UPLOAD)))
+    keep_upload(UPLOAD, st.session_state.get(widget_key(UPLOAD)))
     upload = upload_in(UPLOAD)
-    if upload is not None or _FROM_DATABASE in st.session_state:
+    own = upload is not None or project_table() is not None
+    if own or _FROM_DATABASE in st.session_state:
         with st.container(horizontal=True, vertical_alignment="center", key="own-data"):
             if isinstance(upload, Restored):
                 st.text(f"Still open: {' '.join(upload.name.split())[:60]}")
@@ -110,17 +122,50 @@ def drop_zone() -> None:
                       "of this server at once.")  # fmt: skip
 
 
+def most_megabytes() -> int:
+    """What the page lets through as a file; `SessionLimits.check_upload` sees to the rest."""
+    most = RUNNER.limits.upload_megabytes
+    return MAX_MEGABYTES if most is None else min(MAX_MEGABYTES, most)
+
+
 def drop_second() -> None:
     """The place to drop a second file, which is scored by the models of the first."""
     with st.popover("Score a second file", type="tertiary"):
         st.file_uploader(
             "A second file, scored by a model of the first",
-            key=_widget(SECOND),
-            max_upload_size=MAX_MEGABYTES,
+            key=widget_key(SECOND),
+            max_upload_size=most_megabytes(),
             on_change=_change_second,
             help="It needs the columns of the first file, in any order. Other columns are ignored.",
         )
-    keep_upload(SECOND, st.session_state.get(_widget(SECOND)))
+    keep_upload(SECOND, st.session_state.get(widget_key(SECOND)))
+
+
+def drop_model() -> None:
+    """The place to drop a model that exists already, which judges the rows of the table."""
+    with st.popover("A model you have", type="tertiary"):
+        st.file_uploader(
+            "A model trained on this table: CatBoost, LightGBM or XGBoost",
+            key=widget_key(MODEL),
+            max_upload_size=MAX_MODEL_MEGABYTES,
+            on_change=_change_model,
+            help="CatBoost as cbm or JSON, LightGBM as text, XGBoost as JSON or UBJ. Pickles are "
+            "never opened. The file is read by a process of its own with limits of time and "
+            "memory, and nothing is trained.",
+        )
+    keep_upload(MODEL, st.session_state.get(widget_key(MODEL)))
+
+
+def open_model() -> tuple[str, Any] | None:
+    """Digest and upload of the model that is open, if there is one."""
+    upload = upload_in(MODEL)
+    return None if upload is None else (_digest_of(upload), upload)
+
+
+def _change_model() -> None:
+    """A model that is taken away is not kept for a reload."""
+    if st.session_state.get(widget_key(MODEL)) is None:
+        forget_upload(MODEL)
 
 
 def drop_query() -> None:
@@ -153,24 +198,30 @@ def _read_database() -> None:
     st.session_state[_QUERY_ERROR] = ""
     try:
         table = read_query(st.session_state.get(_QUERY) or "", st.connection("sql").engine)
+        RUNNER.limits.check_rows(table.n_rows)
         schema = infer_schema(table)
     except GbuqError as error:
         st.session_state[_QUERY_ERROR] = str(error)
         return
+    leave_project_table()
     st.session_state[_FROM_DATABASE] = _Read(table, schema, "")
     st.session_state[TABLE.key] = UPLOADED
 
 
 def upload_in(place: str) -> Any:
     """The upload in a place, or the one that was there before the page was loaded again."""
-    upload = st.session_state.get(_widget(place))
+    upload = st.session_state.get(widget_key(place))
     return upload if upload is not None else restored(place)
 
 
 def delete_data() -> None:
     """Drop the reader's files and all that was made of them: a button's callback."""
     forget_upload()
-    delete_uploads([st.session_state.get(_widget(place)) for place in (UPLOAD, SECOND)])
+    RUNNER.hold_files(session_user(), 0)
+    places = (UPLOAD, SECOND, PROJECT, MODEL)
+    delete_uploads([st.session_state.get(widget_key(place)) for place in places])
+    close_project()
+    leave_project_table()
     times = st.session_state.get(_DELETED, 0) + 1
     for key in list(st.session_state):
         if str(key).startswith(_OF_DATA) and key not in TAB_KEYS:
@@ -178,7 +229,7 @@ def delete_data() -> None:
     st.session_state.update({_DELETED: times, TABLE.key: TABLE.default, FIND.key: FIND.default})
 
 
-def _widget(place: str) -> str:
+def widget_key(place: str) -> str:
     """The key of an uploader; a new one after its file was deleted, since it cannot be emptied."""
     times = st.session_state.get(_DELETED, 0)
     return f"{place}-{times}" if times else place
@@ -193,6 +244,13 @@ def open_table(choice: str) -> Opened | None:
         suggested = suggest_target(queried.schema)
         key = f"sql:{queried.table.source.digest}"
         return _remember(Opened(key, queried.table, queried.schema, suggested, "", True))
+    of_project = project_table()
+    if choice == UPLOADED and of_project is not None:
+        table = of_project.table
+        key = f"{table.source.digest}:{tuple(table.source.options)}"
+        suggested = suggest_target(of_project.schema)
+        options = table.source.options
+        return _remember(Opened(key, table, of_project.schema, suggested, "", True, options))
     upload = upload_in(UPLOAD)
     if choice == UPLOADED and upload is None:
         if last is None:
@@ -283,6 +341,26 @@ def _chosen_options(digest: str) -> ReadOptions:
     )
 
 
+def choose_options(source: Source) -> None:
+    """Read the file with this digest as it was read before, once it is dropped."""
+    options, digest = source.options, source.digest
+    if source.format == "excel":
+        st.session_state[_option_key("Sheet", digest)] = options.sheet
+        st.session_state[_option_key("Header", digest)] = _label_of(_HEADERS, options.header)
+    if source.format == "csv":
+        for label, values, value in (
+            ("Delimiter", _DELIMITERS, options.delimiter),
+            ("Encoding", _ENCODINGS, options.encoding),
+            ("Decimal mark", _DECIMALS, options.decimal),
+            ("Header", _HEADERS, options.header),
+        ):
+            st.session_state[_option_key(label, digest)] = _label_of(values, value)
+
+
+def _label_of(values: dict[str, Any], value: Any) -> str:
+    return next((label for label, one in values.items() if one == value), "automatic")
+
+
 def _option_key(label: str, digest: str) -> str:
     return f"_read:{label}:{digest[:16]}"
 
@@ -290,7 +368,8 @@ def _option_key(label: str, digest: str) -> str:
 def _open_upload() -> None:
     """A dropped file is what the reader wants to see; one that is taken away is not."""
     st.session_state.pop(_FROM_DATABASE, None)
-    if st.session_state.get(_widget(UPLOAD)) is not None:
+    leave_project_table()
+    if st.session_state.get(widget_key(UPLOAD)) is not None:
         st.session_state[TABLE.key] = UPLOADED
     else:
         forget_upload(UPLOAD)
@@ -298,7 +377,7 @@ def _open_upload() -> None:
 
 def _change_second() -> None:
     """A second file that is taken away is not kept for a reload."""
-    if st.session_state.get(_widget(SECOND)) is None:
+    if st.session_state.get(widget_key(SECOND)) is None:
         forget_upload(SECOND)
 
 
@@ -323,9 +402,23 @@ def _digest_of(upload: Any) -> str:
 def _read_upload(upload: Any, options: ReadOptions, to_score: bool = False) -> _Read:
     try:
         name = upload.name.encode("utf-8", errors="replace").decode()
+        if name.lower().endswith(".gbuq"):
+            return _Read(None, None, 'This is a project: drop it under "Open a project".')
+        _admit(upload)
         return _read_bytes(_digest_of(upload), name, options, to_score, upload)
-    except MemoryLimitExceeded as error:  # not kept: there may be room in a moment
+    except (LimitReached, MemoryLimitExceeded) as error:  # there may be room in a moment
         return _Read(None, None, str(error))
+
+
+def _admit(upload: Any) -> None:
+    """Raise `LimitReached` for a file that is too much for this session; an open one stays open."""
+    files = [upload_in(place) for place in (UPLOAD, SECOND, MODEL)]
+    RUNNER.hold_files(session_user(), sum(file.size for file in files if file is not None))
+    admitted: set[str] = st.session_state.setdefault(_ADMITTED, set())
+    if upload.file_id not in admitted:
+        RUNNER.limits.check_upload(upload.size)
+        RUNNER.check_held(session_user())
+        admitted.add(upload.file_id)
 
 
 # Of the session: another reader's file, or its name, is nobody else's to see.
@@ -336,6 +429,7 @@ def _read_bytes(
     _upload.seek(0)
     try:
         table = read_table(_upload, name, options, to_score=to_score)
+        RUNNER.limits.check_rows(table.n_rows)
         return _Read(table, None if to_score else infer_schema(table), "")
     except MemoryLimitExceeded:
         raise

@@ -15,8 +15,9 @@ from gbuq_core.tables.cohorts import COHORTS_PATTERN, MOST_CHARACTERS
 from gbuq_core.tables.comparing import MOST_METHODS, compared_methods
 from gbuq_core.tables.predicting import CYCLES
 from pages._ui.knobs import Preset, read_knob
+from pages._ui.present import Step
 from pages._ui.url_state import PageState
-from pages._ui.your_data.sections import LENS, SECTION
+from pages._ui.your_data.sections import GOOD, LENS, SECTION
 
 PAGE = "your-data"
 BUILTIN = tuple(about.key.replace("_", " ") for about in BUILTIN_TABLES)
@@ -205,6 +206,16 @@ PRESETS = (
         },
         "1,000 trees of depth 6 and all of them in use, a member each 50 trees",
     ),
+)
+# What present mode shows: of each section the pictures and tables that answer its question.
+PICTURE = (
+    *("row-map", "scorecard", "methods-table", "methods-picture"),
+    *("pit", "asking", "coverage-groups", "failing", "learning-curve"),
+    *("drift-by-column", "drift-column", "drift-categories", "drift-unfamiliarity"),
+)
+STORY = (
+    Step("Each dot is a row: noise to the right, disagreement upwards. Which to check first?"),
+    Step("Do the intervals hold what they say?", {"section": GOOD}),
 )
 # Drawn by the page beside the table, not in the sidebar.
 COMPARE = Knob(
@@ -464,7 +475,8 @@ def page_state(
     # A preset sets the method; it leaves the data and the open section as they are.
     kept = {knob.key: _fitting(knob) for knob in (*data, SECTION)}
     presets = tuple(preset._replace(values={**preset.values, **kept}) for preset in PRESETS)
-    return PageState(PAGE, knobs, presets, later=() if targets else _OF_COLUMNS)
+    later = () if targets else _OF_COLUMNS
+    return PageState(PAGE, knobs, presets, later, picture=PICTURE, story=STORY)
 
 
 def is_independent(values: SimpleNamespace) -> bool:

@@ -14,7 +14,7 @@ import streamlit as st
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.table.fit import Cut, Stages, cut_table, stage_table
 from gbuq_core.jobs import RUNNER, Job
-from gbuq_core.presentation import format_bytes, seconds_text
+from gbuq_core.presentation import counted, format_bytes, seconds_text
 from gbuq_core.tables import (
     Prepared,
     Schema,
@@ -65,6 +65,7 @@ class Trained(NamedTuple):
     """A scored table with what it was made from; ``second`` is the other file's name.
 
     ``stages`` holds what all possible members say, so that knobs of the view predict nothing.
+    ``from_project`` tells models that a project brought from those that were trained here.
     """
 
     wanted: Wanted
@@ -72,6 +73,7 @@ class Trained(NamedTuple):
     second: str
     scored: ScoredTable
     stages: Stages | None
+    from_project: bool = False
 
 
 class _Kept(NamedTuple):
@@ -131,6 +133,9 @@ def request_of(
         partial(_score, wanted, opened, schema, second),
         "Training and scoring each row",
         estimate.seconds if estimate else None,
+        method=wanted.plan.method,
+        rows=opened.table.n_rows,
+        columns=len(schema.columns),
     )
 
 
@@ -217,6 +222,12 @@ def measured_line(answer: Answer, view: View) -> str:
     n_bytes = sum(model.estimator.memory_bytes_ for model in trained)
     seconds = answer.seconds if answer.seconds is not None else scored.seconds
     models = len(trained)
+    if answer.result.from_project:
+        return (
+            f"{counted(models, 'ensemble')} of the project scored the rows in "
+            f"{seconds_text(seconds)}: {format_bytes(n_bytes)} of models, "
+            f"{scored.models[0].estimator.n_trees_} trees each."
+        )
     return (
         f"It took {seconds_text(seconds)} to train {models} "
         f"{'ensembles' if models > 1 else 'ensemble'} and judge all rows, {format_bytes(n_bytes)} "

@@ -6,10 +6,8 @@ from collections.abc import Hashable
 
 import streamlit as st
 
-from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.table.unfamiliar import PartRank
 from gbuq_core.jobs import Job
-from gbuq_core.presentation import percent, short
 from gbuq_core.tables import (
     ScoredTable,
     TableUnfamiliarity,
@@ -24,7 +22,6 @@ from pages._ui.jobs_glue import Answer
 from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
 from pages._ui.your_data.training import Trained, View, own_key
 
-_LISTED = 20
 _MEASURING = Task(
     "unfamiliar",
     "Measuring how unfamiliar the rows are",
@@ -85,25 +82,6 @@ def parts_of(scored: ScoredTable, row: int, digest: str) -> tuple[PartRank, ...]
 def _parts(digest: str, row: int, _scored: ScoredTable) -> tuple[PartRank, ...]:
     found = unfamiliarity_parts(_scored, row)
     return tuple(PartRank(one.part, one.rank, one.column) for one in found)
-
-
-def unfamiliar_sections(scored: ScoredTable) -> list[Section]:
-    """The least familiar rows for the report, each with what says so; none if not measured."""
-    found = scored.unfamiliarity
-    if found is None:
-        return []
-    lines = [("Row", "Unfamiliarity", "Times beyond", "Columns outside", "Why")]
-    for row in found.rows.order()[:_LISTED].tolist():
-        reason = reason_of(scored, row)
-        why = "" if reason is None else say_reason(reason)
-        score, times = found.rows.score[row], found.rows.times_beyond[row]
-        outside = ", ".join(found.outside_columns[row])
-        lines.append((f"{row + 1}", f"{score:.3f}", short(float(times)), outside, why))
-    words = (
-        f"{percent(found.share_above, 0)} of the rows have an unfamiliarity above 0.9; 10 % would "
-        "by chance."
-    )
-    return [Section(heading=f"The {len(lines) - 1} least familiar rows", text=words, table=lines)]
 
 
 def _measure(scored: ScoredTable) -> TableUnfamiliarity:

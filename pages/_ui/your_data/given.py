@@ -1,0 +1,172 @@
+"""A model that the reader has: read apart, held against the table, and what its trees say."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from gbuq_core.errors import GbuqError
+from gbuq_core.given_models import read_model
+from gbuq_core.jobs import Job
+from gbuq_core.presentation import percent
+from gbuq_core.reports.pictures import in_unit
+from gbuq_core.tables import (
+    GivenTable,
+    Schema,
+    Table,
+    describe_given,
+    explain_with_model,
+    score_with_model,
+    to_csv_bytes,
+)
+from gbuq_core.tables.finding import list_rows
+from pages._ui.notices import show_notice
+from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
+from pages._ui.your_data.results import KINDS, draw_row_map
+from pages._ui.your_data.rows import RowList, draw_list, measures_of
+from pages._ui.your_data.source import Opened
+from pages._ui.your_data.training import Wanted, own_key
+
+_SECONDS = 8.0  # that reading a model and judging a table usually take
+_MOST_COLUMNS = 6  # of a neighbour
+_RANKS = {"novelty": "Novelty", "total": "Total", "data": "Data", "knowledge": "Knowledge"}
+_JUDGING = Task(
+    "given",
+    "Reading your model and asking its trees about each row",
+    "Cancelled. Your model was not used.",
+    "Your model could not be used. The server's log has the details.",
+)
+
+
+class _Refused(NamedTuple):
+    """A model that is not used, and why in one sentence."""
+
+    why: str
+
+
+def draw_given(
+    given: tuple[str, Any],
+    wanted: Wanted,
+    opened: Opened,
+    schema: Schema,
+    second: Table | None,
+    unit: str,
+) -> None:
+    """What the reader's own model says about the rows, or why it is not used.
+
+    Parameters
+    ----------
+    given : tuple of str and upload
+        The digest of the model file, and the file.
+    wanted : Wanted
+        The table, its edits and the target; how to train does not matter here.
+    opened, schema, second
+        The table, its columns, and the second file if there is one.
+    unit : str
+        Of uncertainties.
+    """
+    digest, upload = given
+    asked = (digest, wanted.table, wanted.edits, wanted.target, wanted.task, wanted.second)
+    work = partial(_judge, upload, wanted, opened, schema, second)
+    with st.container(key="given-model"):
+        st.subheader("Your model")
+        found = ask_job(_JUDGING, own_key(("your data", "given", *asked)), work)
+        if isinstance(found, _Refused):
+            kept = "Your table is still open, and the results below do not depend on this file."
+            show_notice([found.why, kept], "given", tone="error")
+        elif isinstance(found, GivenTable):
+            _draw(found, unit, "given" + digest + wanted.target)
+        else:
+            show_waiting_for_task(_JUDGING, found, _SECONDS)
+
+
+def _judge(
+    upload: Any, wanted: Wanted, opened: Opened, schema: Schema, second: Table | None, job: Job
+) -> GivenTable | _Refused:
+    try:
+        model = read_model(bytes(upload.getvalue()), upload.name)
+        return score_with_model(
+            opened.table, wanted.target, model, task=wanted.task, schema=schema, new=second
+        )
+    except GbuqError as error:
+        return _Refused(str(error))
+
+
+@st.fragment
+def _draw(found: GivenTable, unit: str, digest: str) -> None:
+    """The rows by the given model: the map, the list, and the open row."""
+    scored = found.scored
+    n_rows = len(found.frame)
+    st.text(f"{found.matched.model.summary} {_how_good(found)}", width="stretch")
+    if found.warnings:
+        show_notice(list(found.warnings), "given-warning", tone="error")
+    shown = in_unit(scored, unit)
+    row = int(st.session_state.get("row", 1)) - 1
+    row = row if 0 <= row < n_rows else 0
+    picture, told = st.columns([0.54, 0.46], gap="large")
+    with picture:
+        if float(shown.knowledge.max()) > 0.0:
+            draw_row_map(scored, shown, row, key="given-map")
+        else:
+            st.text("This model gives no knowledge uncertainty, so there is no map.")
+    with told:
+        for sentence in found.notices:
+            st.text(sentence, width="stretch")
+    measures = dict(measures_of(scored, shown))
+    if found.rows.novelty is not None:
+        measures["novelty"] = found.rows.novelty
+    ranks = [name for name in _RANKS if name in measures]
+    with st.container(horizontal=True, vertical_alignment="bottom", key="given-controls"):
+        rank = st.selectbox(
+            "Highest first", ranks, index=ranks.index(KINDS[0]), key="_given_rank", width=220,
+            format_func=_RANKS.__getitem__,
+        )  # fmt: skip
+        st.download_button(
+            "Rows (CSV)",
+            data=partial(to_csv_bytes, found.frame),
+            file_name="your-model.csv",
+            mime="text/csv",
+            key="_given_download",
+        )
+    ranked = list_rows(np.ones(n_rows, bool), measures[rank], False)
+    listed = RowList(ranked.positions, ranked.n_found, n_rows)
+    draw_list(scored, shown, {}, listed, row, digest)
+    _draw_row(found, row)
+
+
+def _draw_row(found: GivenTable, row: int) -> None:
+    """The open row: where its prediction comes from."""
+    explained = explain_with_model(found, row)
+    st.markdown(f"**Row {row + 1:,} by your model**")
+    for sentence in explained.sentences:
+        st.text(sentence, width="stretch")
+    if not explained.neighbours:
+        return
+    columns = [name for name, _ in explained.neighbours[0].cells][:_MOST_COLUMNS]
+    cells: dict[str, list[str]] = {
+        "c0": [str(near.row + 1) for near in explained.neighbours],
+        "c1": [near.target for near in explained.neighbours],
+    }
+    config: dict[str, Any] = {
+        "c0": st.column_config.TextColumn("Training row"),
+        "c1": st.column_config.TextColumn(found.scored.training.target.name[:40]),
+    }
+    for place, name in enumerate(columns, 2):
+        cells[f"c{place}"] = [dict(near.cells)[name] for near in explained.neighbours]
+        config[f"c{place}"] = st.column_config.TextColumn(name[:40])
+    st.dataframe(
+        cells, hide_index=True, column_config=config, key="given-neighbours",
+        alt="The training rows that share most leaves with the open row.",
+    )  # fmt: skip
+    shares = [f"{name} {percent(share)}" for name, share in explained.novelty_shares[:5]]
+    if shares:
+        st.text(f"Its distance to the training rows comes from: {', '.join(shares)}.")
+
+
+def _how_good(found: GivenTable) -> str:
+    scored = found.scored
+    judged = scored.new_scores if scored.protocol == "new_file" else scored.scores
+    return "" if judged is None else describe_given(found)

@@ -1,0 +1,54 @@
+"""The project that is open, and its own table: what `source.py` and the controls share."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import streamlit as st
+
+from gbuq_core.projects import Project
+from gbuq_core.tables import Schema, Table
+
+PROJECT = "upload_project"  # the uploader, and the place beside the tab's files
+_OPEN, _TABLE = "_data_project", "_data_project_table"
+
+
+class OpenProject(NamedTuple):
+    """A project, and what its file is called."""
+
+    name: str
+    project: Project
+
+
+class ProjectTable(NamedTuple):
+    """The table that a project holds; it stands in the place of an upload."""
+
+    table: Table
+    schema: Schema
+
+
+def open_project_now() -> OpenProject | None:
+    """The project that is open."""
+    found: OpenProject | None = st.session_state.get(_OPEN)
+    return found
+
+
+def hold_project(opened: OpenProject, table: ProjectTable | None) -> None:
+    """Open a project in place of the one before."""
+    st.session_state[_OPEN], st.session_state[_TABLE] = opened, table
+
+
+def close_project() -> None:
+    """Close the project; its table stays open."""
+    st.session_state.pop(_OPEN, None)
+
+
+def project_table() -> ProjectTable | None:
+    """The table that came with a project, until another file is dropped."""
+    found: ProjectTable | None = st.session_state.get(_TABLE)
+    return found
+
+
+def leave_project_table() -> None:
+    """Another file takes the place of the project's own table."""
+    st.session_state[_TABLE] = None

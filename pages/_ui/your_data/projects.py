@@ -1,0 +1,276 @@
+"""Saving what was made of a table as a project, and opening one where it was left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from pathlib import PurePath
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import streamlit as st
+
+from gbuq_core.errors import GbuqError, ProjectError
+from gbuq_core.experiments.table.fit import stage_table
+from gbuq_core.jobs import RUNNER, Job
+from gbuq_core.knobs import Knob
+from gbuq_core.presentation import counted, format_bytes, shown
+from gbuq_core.projects import (
+    Project,
+    estimate_project,
+    open_project,
+    project_bytes,
+    project_of,
+    restore_project,
+    why_table_not_held,
+)
+from gbuq_core.tables import Table, infer_schema
+from pages._ui.jobs_glue import Request
+from pages._ui.knobs import read_knob
+from pages._ui.notices import show_notice
+from pages._ui.url_state import PageState, change
+from pages._ui.your_data.cohorts import kept_cohorts
+from pages._ui.your_data.columns import Edits, restore_edits
+from pages._ui.your_data.keeping import forget_upload, keep_upload, restored
+from pages._ui.your_data.marks import marks_of, restore_marks
+from pages._ui.your_data.opened_project import (
+    PROJECT,
+    OpenProject,
+    ProjectTable,
+    close_project,
+    hold_project,
+    open_project_now,
+)
+from pages._ui.your_data.source import Opened, choose_options, most_megabytes, widget_key
+from pages._ui.your_data.state import BUILTIN, TABLE, UPLOADED, preview
+from pages._ui.your_data.training import Trained, Wanted
+
+# Session keys, declared once.
+_ERROR, _TO_RESTORE, _TO_APPLY = "_data_project_error", "_data_project_new", "_data_project_apply"
+_WITH_TABLE = "_project_with_table"
+_PASSES = 3  # a knob may be there only once another one is set
+_OPENED = "_data_project_opened"
+
+
+def drop_project() -> None:
+    """The place to open a project; one that cannot be opened leaves all as it is."""
+    with st.popover("Open a project", type="tertiary"):
+        st.file_uploader(
+            "A project that was saved here or by gbuq fit",
+            type="gbuq",
+            key=widget_key(PROJECT),
+            max_upload_size=most_megabytes(),
+            on_change=_open,
+            help="It brings back the settings, the corrections of columns, the cohorts, the marks "
+            "and the trained models, and the table if it was saved with it.",
+        )
+    keep_upload(PROJECT, st.session_state.get(widget_key(PROJECT)))
+    kept = None if st.session_state.get(_OPENED) else restored(PROJECT)
+    if kept is not None and open_project_now() is None:  # the page was loaded again
+        _read(kept, apply=False)
+
+
+def meet_project(opened: Opened) -> None:
+    """Restore corrections and marks once the project's table is open, before they are read."""
+    found = open_project_now()
+    if found is None or not found.project.is_about(opened.table):
+        return
+    if st.session_state.pop(_TO_RESTORE, False):
+        project = found.project
+        restore_edits(opened, _edits_of(project))
+        restore_marks(opened.key, project.marks)
+
+
+def follow_project(page: PageState, opened: Opened) -> None:
+    """Set the page's knobs as the project has them; runs the page again until they are."""
+    found, passes = open_project_now(), st.session_state.get(_TO_APPLY, 0)
+    if not passes or found is None or not found.project.is_about(opened.table):
+        return
+    wanted = {knob.key: _value_of(knob, found.project) for knob in page.knobs if knob is not TABLE}
+    before = {knob.key: preview(knob) for knob in page.knobs}
+    differ = {key: value for key, value in wanted.items() if not _same(value, before[key])}
+    st.session_state[_TO_APPLY] = passes - 1 if differ else 0
+    if differ:
+        change(page, **differ)
+
+
+def with_models(
+    request: Request, wanted: Wanted, opened: Opened, second: Table | None
+) -> tuple[Request, bool]:
+    """The request, made of the project's models where they are what is wanted; whether they are."""
+    found = open_project_now()
+    if found is None or why_not_used(found.project, wanted, opened, second):
+        return request, False
+    compute = partial(_from_models, found.project, wanted, opened, second, request.compute)
+    label = "Scoring each row with the project's models"
+    return request._replace(compute=compute, label=label, estimate_seconds=None), True
+
+
+def why_not_used(project: Project, wanted: Wanted, opened: Opened, second: Table | None) -> str:
+    """Why the page does not show what the project's models say; empty if it does."""
+    if project.models is None:
+        return project.why_no_models or "The project holds no models."
+    asked = (wanted.edits, wanted.target, wanted.task, wanted.plan)
+    kept = (_edits_of(project), project.target.name, project.task, project.plan)
+    if not project.is_about(opened.table) or asked != kept:
+        return "The models of the project are for other settings, so the page trains its own."
+    for_new = project.models.protocol == "new_file"
+    if for_new and second is None:
+        return (
+            "The models of the project score other rows: drop a second file to use them. For the "
+            "rows of the table, the page trains its own."
+        )
+    if second is not None and not for_new:
+        return "The models of the project score its own rows only, so the page trains others."
+    return ""
+
+
+def show_project(wanted: Wanted, opened: Opened, second: Table | None) -> None:
+    """What came of opening a project, and the button that closes it."""
+    if error := st.session_state.get(_ERROR):
+        show_notice([error, "Nothing on this page has changed."], "project-error", tone="error")
+    found = open_project_now()
+    if found is None:
+        return
+    name, project = " ".join(found.name.split())[:60], found.project
+    if project.is_about(opened.table):
+        told = why_not_used(project, wanted, opened, second)
+        told = told or "Its models give these numbers; nothing is trained."
+        sentences = [f'The project "{name}" is open. {told}']
+    else:
+        about = f"{shown(project.source.name)} with {counted(project.n_rows, 'row')}"
+        sentences = [f'The project "{name}" is about {about}: drop that file above to go on.']
+        if opened.is_upload:
+            sentences.append("The table that is open is another one.")
+    with st.container(horizontal=True, vertical_alignment="center", key="project-open"):
+        show_notice(sentences, "project")
+        st.button("Close the project", key="_close_project", type="tertiary", on_click=_close)
+
+
+def draw_save(trained: Trained, values: SimpleNamespace, link: str) -> None:
+    """The offer to save all of this as a project, with or without the table, and its size."""
+    table = trained.opened.table
+    with st.popover("Save project"):
+        st.caption(
+            "One file with the settings, your corrections of columns, cohorts, marks and the "
+            "trained models. It also holds a few cells of your table as examples."
+        )
+        refusal = why_table_not_held(table)
+        st.toggle("With the whole table", key=_WITH_TABLE, disabled=bool(refusal), help=refusal)
+        with_table = bool(st.session_state.get(_WITH_TABLE)) and not refusal
+        size = estimate_project(trained.scored, table if with_table else None)
+        st.caption(f"The file has about {format_bytes(size)}.")
+        st.download_button(
+            "Save project",
+            data=partial(_saved, trained, values, link, with_table),
+            file_name=f"{PurePath(table.source.name).stem[:60] or 'table'}.gbuq",
+            mime="application/zip",
+            key="_save_project",
+            on_click="ignore",
+        )
+
+
+def _saved(trained: Trained, values: SimpleNamespace, link: str, with_table: bool) -> bytes:
+    """The bytes of the project that the page shows."""
+    wanted, scored = trained.wanted, trained.scored
+    settings = parse_qs(urlsplit(link).query, keep_blank_values=True)
+    project = project_of(
+        scored,
+        trained.opened.table,
+        plan=wanted.plan,
+        task=wanted.task,
+        kinds=dict(wanted.edits.kinds),
+        used=dict(wanted.edits.used),
+        missing_values=dict(wanted.edits.missing),
+        cohorts=kept_cohorts(values),
+        marks={} if wanted.second else marks_of(trained),
+        level=values.within / 100.0,
+        conformal=values.conformal and not scored.training.target.classes,
+        page={name: tuple(texts) for name, texts in settings.items()},
+        with_data=with_table,
+    )
+    return project_bytes(project)
+
+
+def _open() -> None:
+    """Open the project that was dropped: a callback. Until it is read, nothing changes."""
+    upload = st.session_state.get(widget_key(PROJECT))
+    st.session_state[_ERROR] = ""
+    if upload is not None:
+        _read(upload, apply=True)
+
+
+def _read(upload: Any, apply: bool) -> None:
+    st.session_state[_OPENED] = True
+    try:
+        RUNNER.limits.check_upload(upload.size)
+        project = open_project(upload.getvalue())
+        RUNNER.limits.check_rows(project.n_rows)
+        data = project.data
+        table = None if data is None else ProjectTable(data, infer_schema(data))
+    except GbuqError as error:
+        st.session_state[_ERROR] = str(error)
+        return
+    name = upload.name.encode("utf-8", errors="replace").decode()
+    hold_project(OpenProject(name, project), table)
+    st.session_state[_TO_RESTORE] = True
+    if not apply:
+        return
+    st.session_state[_TO_APPLY] = _PASSES
+    builtin = project.source.name.replace("_", " ")
+    if table is not None:
+        st.session_state[TABLE.key] = UPLOADED
+    elif project.source.format == "memory" and builtin in BUILTIN:
+        st.session_state[TABLE.key] = builtin
+    else:
+        choose_options(project.source)
+
+
+def _close() -> None:
+    """Close the project: a button's callback. Its table and what it has set stay."""
+    forget_upload(PROJECT)
+    close_project()
+
+
+def _from_models(
+    project: Project,
+    wanted: Wanted,
+    opened: Opened,
+    second: Table | None,
+    train: Any,
+    job: Job,
+) -> Trained:
+    """What the project's models say; where they cannot be used after all, others are trained."""
+    plain = replace(project, level=0.9, conformal=False)  # the view's knobs choose the intervals
+    try:
+        scored = restore_project(plain, opened.table, second)
+    except ProjectError as error:
+        trained: Trained = train(job)
+        notices = (*trained.scored.notices, str(error), "The models were trained again.")
+        return trained._replace(scored=replace(trained.scored, notices=notices))
+    name = "" if second is None else second.source.name
+    return Trained(wanted, opened, name, scored, stage_table(scored), True)
+
+
+def _edits_of(project: Project) -> Edits:
+    return Edits(
+        tuple(project.kinds.items()),
+        tuple(project.used.items()),
+        tuple(project.missing_values.items()),
+    )
+
+
+def _value_of(knob: Knob, project: Project) -> Any:
+    """What the project says about a knob, if the knob can have it now; else its default."""
+    texts = project.page.get(knob.key, ())
+    if knob.key == "target":
+        texts = (project.target.name,)
+    if not texts:
+        return knob.default
+    reading = read_knob(knob, texts)
+    return knob.default if reading.problem else reading.value
+
+
+def _same(one: Any, other: Any) -> bool:
+    return tuple(one) == tuple(other) if isinstance(other, tuple | list) else bool(one == other)
