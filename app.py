@@ -4,6 +4,9 @@ import streamlit as st
 
 from pages._ui.back_steps import keep_steps_back
 from pages._ui.jobs_glue import leave_other_pages
+from pages._ui.lesson_link import offer_lesson
+from pages._ui.limiting import keep_uploads_in_memory, limit_sessions
+from pages._ui.notices import show_notice
 from pages._ui.site_map import HOME, NAME, SUBJECT, sections
 from pages._ui.style import FAVICON, WORDMARK, apply_style
 from pages._ui.warmup import start_warm_up
@@ -19,6 +22,10 @@ st.set_page_config(
 )
 start_warm_up()
 apply_style()
+keep_uploads_in_memory()
+if problem := limit_sessions():
+    show_notice(problem, "limits", tone="error")
+    st.stop()
 
 navigation = {
     section: [
@@ -33,3 +40,4 @@ st.set_page_config(page_title=f"{page.title if page.url_path else SUBJECT} \u00b
 keep_steps_back()
 leave_other_pages(page.url_path)
 page.run()
+offer_lesson(page.url_path)

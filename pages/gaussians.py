@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from pages._ui.gaussians.controls import STATE, settings_of, view_of
+from pages._ui.gaussians.controls import STATE, knobs_of, settings_of, view_of
+from pages._ui.gaussians.cycle import draw_cycle
 from pages._ui.gaussians.lede import lede_of
 from pages._ui.gaussians.picture import (
     PAGE,
@@ -26,8 +27,9 @@ lede.markdown(lede_of(settings))
 answers = ask(PAGE.requests(settings), WAIT_SECONDS)
 show_progress(answers)
 shown = PAGE.views(settings, answers)
-run = draw_gaussians(settings, view, shown)
+run = draw_gaussians(settings, view, shown, knobs_of(values))
 show_costs(settings, shown)
-export_gaussians(run, view, link_to(STATE, values))
+export_gaussians(run, view, link_to(STATE, values), values.cycle, knobs_of(values))
+draw_cycle(values)
 draw_scores(run)
 explain_gaussians()

@@ -39,7 +39,7 @@ from pages._ui.notices import show_notice
 from pages._ui.url_state import link_to, open_page
 
 LEDE = (
-    "There are no training rows inside the heart, and the rows around it are noisier. Does "
+    "The hatched cells have no training rows, and the rows around the heart are noisier. Does "
     "**knowledge** uncertainty find the hatched cells, and only those? Does **data** uncertainty "
     "repeat the true noise? Play the trees, or click cells to remove or add rows."
 )

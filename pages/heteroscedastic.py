@@ -1,6 +1,7 @@
 """Heteroscedastic: does the model know its noise, and where it has seen nothing? (MACAU, 4.1)."""
 
 from collections.abc import Sequence
+from functools import partial
 from types import SimpleNamespace
 
 import streamlit as st
@@ -8,13 +9,19 @@ import streamlit as st
 from gbuq_core.experiments.heteroscedastic.plan import METHODS
 from pages._ui import picture_first
 from pages._ui.claims import draw_chips
-from pages._ui.heteroscedastic.controls import STATE, draw_view_knobs, settings_of
+from pages._ui.heteroscedastic.controls import FOLLOWED, STATE, draw_view_knobs, settings_of
 from pages._ui.heteroscedastic.export import (
     explain_heteroscedastic,
     export_heteroscedastic,
     words_of,
 )
-from pages._ui.heteroscedastic.picture import PAGE, draw_picture, show_costs
+from pages._ui.heteroscedastic.picture import (
+    PAGE,
+    draw_picture,
+    figure_of,
+    say_what_is_missing,
+    show_costs,
+)
 from pages._ui.heteroscedastic.scorecard import (
     claims_of,
     draw_scores,
@@ -24,6 +31,7 @@ from pages._ui.heteroscedastic.scorecard import (
     say_what_failed,
 )
 from pages._ui.jobs_glue import Answer, ask, show_progress
+from pages._ui.live_sliders import follow
 from pages._ui.url_state import link_to, open_page, read_again
 
 LEDE = (
@@ -45,7 +53,9 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     settings = settings_of(values)
     chips = st.container(key="chips")
     shown = PAGE.views(settings, answers)
-    figure = draw_picture(values, settings, shown, PAGE.refusals(settings))
+    figure = figure_of(values, settings, shown)
+    follow(STATE, values, FOLLOWED, partial(draw_picture, figure))
+    say_what_is_missing(settings, shown, PAGE.refusals(settings))
     if early:
         draw_view_knobs(values)
     progress = st.container(key="heteroscedastic-progress")

@@ -1,49 +1,37 @@
 """Home: what total, data and knowledge uncertainty are, in one picture that refits as it moves."""
 
 from functools import partial
-from types import MappingProxyType, SimpleNamespace
+from types import SimpleNamespace
 
 import streamlit as st
 
+from gbuq_core.experiments.wave.claims import STUDY, check_claims, wave_seeds
 from gbuq_core.experiments.wave.fit import WaveConfig, WaveRun, run_wave
-from gbuq_core.knobs import Knob
+from pages._ui.claims import draw_chips, draw_claims
+from pages._ui.controls import draw_knob
+from pages._ui.home.controls import EXPERIMENT, FOLLOWED, RARE, STATE, config_of
 from pages._ui.home.map import show_methods, show_pages
-from pages._ui.home.picture import draw_wave, export_wave, score_wave
+from pages._ui.home.picture import draw_wave, export_wave, is_wide, score_wave
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress
-from pages._ui.live_sliders import LIVE_SECONDS, follow
+from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, drop, follow, take_dropped
 from pages._ui.notices import show_notice
-from pages._ui.url_state import PageState, link_to, open_page
+from pages._ui.url_state import link_to, open_page
 
-STATE = PageState(
-    key="home",
-    knobs=(
-        Knob(
-            "rows",
-            "Training rows",
-            "ladder",
-            WaveConfig().n_rows,
-            choices=(
-                *(100, 125, 160, 200, 250, 320, 400, 500, 640, 800, 1000, 1250, 1600, 2000, 2500),
-                *(3200, 4000, 5000, 6400, 8000, 10000, 12800),
-            ),
-            help="New rows fall everywhere except between 3 and 4.5: one row a position there.",
-        ),
-    ),
-    opening=MappingProxyType({"rows": 100}),  # few rows: there is something not to know
-)
+_RARE_SLIDER_WIDTH = 280  # pixels
 LEDE = (
-    "A prediction can be uncertain because the data are noisy (**data uncertainty**) or because "
-    "the model has seen too few rows like this one (**knowledge uncertainty**). Together they are "
-    "the **total**. Ensembles of boosted trees tell them apart "
-    "([Malinin et al. 2021, eq. 6](https://arxiv.org/abs/2006.10562))."
+    "A prediction can be uncertain because the data are noisy (**data uncertainty**, DU) or "
+    "because the model has seen too few rows like this one (**knowledge uncertainty**, KU). "
+    "Together they are the **total**. Does an ensemble of boosted trees "
+    "([Malinin et al. 2021, eq. 6](https://arxiv.org/abs/2006.10562)) tell them apart?"
 )
+_BEFORE = "with the rows before"
 WHAT_TO_LOOK_AT = (
     "**What to look at.** Add rows. The strong rim is knowledge uncertainty. Does it shrink where "
-    "rows are added, and stay between 3 and 4.5, where none are? The pale band is data "
+    "rows are added, and stay between {low:g} and {high:g}, where none are? The pale band is data "
     "uncertainty. Does it settle at the true noise, which is largest around 1.4?\n\n"
-    "Two places are hard. Between 3 and 4.5 each position has one row, and one row does not show "
-    "how large the noise is. Right of 6 there are no rows, and trees repeat their last value. The "
-    "table compares knowledge uncertainty with the actual error in each region."
+    "Two places are hard. Between {low:g} and {high:g} each position has one row, and one row does "
+    "not show how large the noise is. Right of 6 there are no rows, and trees repeat their last "
+    "value. The table compares knowledge uncertainty with the actual error in each region."
 )
 
 
@@ -54,37 +42,64 @@ def compute(config: WaveConfig, job: object) -> WaveRun:
 
 def request_of(values: SimpleNamespace) -> Request:
     """The fit that the slider asks for."""
-    config = WaveConfig(n_rows=values.rows)
+    config = config_of(values)
     return Request("wave", ("wave", config), partial(compute, config), "SGLB")
 
 
-def draw(answer: Answer, values: SimpleNamespace, moving: bool) -> bool:
-    """The picture, alone while the slider is on its way; whether it is of these values."""
+def draw(answer: Answer, wide: bool, values: SimpleNamespace, moving: bool) -> bool:
+    """The picture, alone while something is dragged; whether it is of these values.
+
+    ``wide`` says which axes it has, which stay until what is dragged is let go.
+    """
     if moving:
         (answer,) = ask([request_of(values)], LIVE_SECONDS)
+    done = answer.fresh or bool(answer.error)
     if answer.error:
         show_notice(answer.error, "wave", tone="error")
     elif answer.result is not None:
-        draw_wave(answer.result)
-    return answer.fresh or bool(answer.error)
+        draw_wave(answer.result, wide, carried(STATE), not done, move_rare, leave_rare)
+    return done
 
 
-@st.fragment
+def move_rare(seq: int, begin: float, width: float) -> None:
+    """The stretch of rare rows is dragged in the picture: a callback."""
+    carry(STATE, seq, rare=begin, rare_width=width)
+
+
+def leave_rare(begin: float, width: float) -> None:
+    """It was let go there: a callback."""
+    drop(STATE, EXPERIMENT, rare=begin, rare_width=width)
+
+
+@st.fragment(key=EXPERIMENT)
 def experiment() -> None:
-    """The slider and all that answers it; the rest of the page does not run again with it."""
+    """The sliders and all that answers them; the rest of the page does not run again with them."""
+    take_dropped(STATE)
     picture, reading = st.columns([0.68, 0.32], gap="large")
     with picture:
         values = open_page(STATE, in_sidebar=False)
         (answer,) = ask([request_of(values)])
         with st.container():  # always there, so that the picture below stays in its place
             show_progress([answer])
+        with st.container(key="chips"):
+            if answer.result is not None:
+                draw_chips(check_claims(answer.result), "" if answer.fresh else _BEFORE)
         with st.container(key="picture"):
-            follow(STATE, values, ("rows",), partial(draw, answer))
+            wide = is_wide(config_of(values))
+            follow(STATE, values, FOLLOWED, partial(draw, answer, wide))
+        with st.container(horizontal=True, gap="large", key="rare-rows"):
+            for knob in RARE:
+                with st.container(width=_RARE_SLIDER_WIDTH):
+                    draw_knob(knob)
     with reading, st.container(key="reading"):
-        st.markdown(WHAT_TO_LOOK_AT)
+        low, high = config_of(values).rare
+        st.markdown(WHAT_TO_LOOK_AT.format(low=low, high=high))
         if answer.result is not None:
             score_wave(answer.result)
     if answer.result is not None:
+        st.subheader("Statements and this picture")
+        settings = wave_seeds(answer.result.config)
+        draw_claims(check_claims(answer.result), STUDY if answer.fresh else None, settings)
         export_wave(answer.result, link_to(STATE, values))
 
 

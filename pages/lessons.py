@@ -2,20 +2,22 @@
 
 from dataclasses import replace
 from functools import partial
-from urllib.parse import parse_qs
 
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
 
 from demos import load_lessons
-from demos.lesson import Lesson, Shown, Step, lesson_html
+from demos.lesson import Lesson, lesson_html
+from demos.notebooks import notebook_of
 from gbuq_core.knobs import Knob
-from pages._ui.address import put_together
-from pages._ui.canvas import canvas
+from pages._ui.address import put, put_together
 from pages._ui.controls import draw_knob
 from pages._ui.export import Download, show_exports
-from pages._ui.jobs_glue import Request, ask, show_progress
 from pages._ui.lessons.links import OPENERS, lessons_by_name
+from pages._ui.lessons.progress import ANSWERS, answer_step, answers_of
+from pages._ui.lessons.step import draw_step, draw_turning
+from pages._ui.lessons.teacher import TEACHER, draw_teachers_page
+from pages._ui.lessons.turning import scroll_to_top
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState, link_to, open_page
 
@@ -26,7 +28,7 @@ LESSON = Knob(
     "lesson", "Lesson", "choice", next(iter(LESSONS)), choices=tuple(LESSONS), group="page"
 )
 PART = Knob("part", "Step", "integer", 1, 1, MOST_STEPS, step=1, group="page")
-STATE = PageState(key="lessons", knobs=(LESSON, PART))
+STATE = PageState(key="lessons", knobs=(LESSON, PART, TEACHER, ANSWERS))
 # Session keys: the lesson of the last run, and what was said of a link's step.
 _SHOWN, _TOLD = "_lesson_shown", "_lesson_told"
 
@@ -63,81 +65,57 @@ def step_of(name: str, asked: int) -> int:
 
 
 def go(part: int) -> None:
-    """Turn to another step; called before the page runs."""
+    """Turn to another step, away from the teacher's page; called before the page runs."""
     st.session_state[PART.key] = part
+    st.session_state[TEACHER.key] = False
 
 
-def compute(step: Step, job: object) -> Shown:
-    """Run a step's experiment; the runner calls this in another thread."""
-    return step.compute()
+def turn(by: int) -> None:
+    """Turn some steps on from the one that the session has; called before the page runs."""
+    name = st.session_state.get(LESSON.key, LESSON.default)
+    here = min(st.session_state.get(PART.key, PART.default), len(LESSONS[name].steps))
+    go(min(max(here + by, 1), len(LESSONS[name].steps)))
 
 
-def draw_contents(lesson: Lesson, part: int) -> None:
-    """The lesson's steps in the sidebar, the present one marked."""
+def draw_contents(lesson: Lesson, part: int, tokens: list[str]) -> None:
+    """The lesson's steps in the sidebar, the present one marked, and those that are answered."""
     with st.sidebar:
         if len(LESSONS) > 1:
             draw_knob(LESSON)
-        st.markdown("**Steps**")
+        done = sum(bool(token) for token in tokens)
+        st.markdown(f"**Steps** ({done} of {len(tokens)} answered)")
         for number, step in enumerate(lesson.steps, start=1):
             st.button(
                 f"{number}. {step.title}",
                 key=f"_part:{number}",
                 type="primary" if number == part else "tertiary",
+                icon=":material/check:" if tokens[number - 1] else None,
                 on_click=go,
                 args=(number,),
             )
-
-
-def draw_turning(part: int, n_parts: int) -> None:
-    """Back, where we are, next."""
-    with st.container(horizontal=True, vertical_alignment="center", key="turning"):
-        st.button("Back", key="_back", disabled=part == 1, on_click=go, args=(part - 1,))
-        draw_knob(replace(PART, high=n_parts))
-        st.button(
-            "Next",
-            key="_next",
-            type="primary",
-            disabled=part == n_parts,
-            on_click=go,
-            args=(part + 1,),
-        )
+        draw_knob(TEACHER)
 
 
 accept_module_names()
 values = open_page(STATE, in_sidebar=False)
 lesson = LESSONS[values.lesson]
 part = values.part = step_of(values.lesson, values.part)
-step, opener = lesson.steps[part - 1], OPENERS[lesson.page]
+tokens = answers_of(values.lesson, lesson, values.answers)
 
 st.title(lesson.title)
-st.caption(f"{lesson.lead} {lesson.source}")
-draw_contents(lesson, part)
-(answer,) = ask(
-    [Request("lesson", ("lesson", lesson.name, part), partial(compute, step), step.title)],
-    wait=0.5,
-)
-st.header(f"{part}. {step.title}")
-show_progress([answer])
-if answer.error:
-    show_notice(answer.error, "lesson", tone="error")
-elif answer.result is not None and answer.fresh:
-    with st.container(key="lede"):
-        for paragraph in answer.result.text:
-            st.markdown(paragraph)
-    canvas(answer.result.sheet, key="lesson-figure")
-    with st.expander(f"**{step.question}**", key=f"answer-{part}"):
-        st.markdown(answer.result.answer)
-st.page_link(
-    opener.entry.path,
-    label=f"Open this in {opener.entry.title}",
-    icon=":material/arrow_forward:",
-    icon_position="right",
-    query_params=parse_qs(opener.query(step.preset)),
-)
-draw_turning(part, len(lesson.steps))
+draw_contents(lesson, part, tokens)
+if values.teacher:
+    put(PART, part)  # its control is not drawn here
+    draw_teachers_page(lesson, go)
+else:
+    keep = partial(answer_step, values.lesson, lesson, part)
+    draw_step(lesson, part, tokens[part - 1], keep)
+    draw_turning(replace(PART, high=len(lesson.steps)), part, turn)
+st.caption(lesson.source)
+scroll_to_top(f"{lesson.name} {part} {values.teacher}")
 show_exports(
     "lesson",
-    opener.code(step.preset),
+    OPENERS[lesson.page].code(lesson.steps[part - 1].preset),
     link_to(STATE, values),
     [
         Download(
@@ -145,6 +123,12 @@ show_exports(
             f"lesson-{lesson.name}.html",
             "text/html",
             lambda: lesson_html(lesson).encode(),
-        )
+        ),
+        Download(
+            "Exercise notebook",
+            f"exercises-{lesson.name}.ipynb",
+            "application/x-ipynb+json",
+            lambda: notebook_of(lesson.name),
+        ),
     ],
 )

@@ -23,16 +23,16 @@ from pages._ui.neighbours.picture import (
     draw_picture,
     find,
     fit_request,
+    send_tables,
 )
 from pages._ui.neighbours.scorecard import baseline_requests, baseline_slots, scores_or_say
 from pages._ui.notices import show_notice
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
-    "Which training rows are behind a prediction, and how far do their targets spread? Two rows "
-    "are alike if many trees put them into the same leaf. The training rows most alike to the "
-    "chosen place are its **neighbours**, drawn in orange. Click the picture to choose another "
-    "place or row."
+    "How far do the targets of the rows behind a prediction spread? Rows are alike if many trees "
+    "put them into one leaf. The rows most alike to a place are its **neighbours**, drawn in "
+    "orange. Move over the picture, or click it."
 )
 WAIT_SECONDS = 0.6  # the default comes without a flash of progress
 EMPTY = "The picture appears when the first fit is done."
@@ -62,9 +62,8 @@ def explore(values: SimpleNamespace, answer: Answer) -> None:
     draw_choice(found)
     st.caption(
         f"{found.fit.data.title}: {DATASETS[found.settings.data].about}  \n"
-        f"{cost_line(answer)}. Neighbours k, the trees that count and the calibration update the "
-        "picture without retraining. The scale is data uncertainty: it does not tell that rows are "
-        "missing."
+        f"{cost_line(answer)}. The knobs above the picture update it without retraining. The "
+        "scale is data uncertainty: it does not tell that rows are missing."
     )
     draw_look(found)
     draw_rows(found)
@@ -118,4 +117,7 @@ if answer.result is not None and not answer.error:
     claims = scores_or_say(values, answer, baselines)
     with chips:
         draw_chips(claims, "" if answer.state == "done" else "with the previous settings")
+    if answer.state == "done":
+        with suppress(GbuqError):
+            send_tables(find(values, answer))
 explain_neighbours()

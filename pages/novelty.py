@@ -9,16 +9,19 @@ from streamlit.delta_generator import DeltaGenerator
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.novelty.edits import Edit
+from gbuq_core.experiments.novelty.words import explain_variances
 from pages._ui.claims import draw_chips
 from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
+from pages._ui.live_sliders import take_dropped
 from pages._ui.notices import show_notice
 from pages._ui.novelty.change import changed_of, draw_change, say_verdict
-from pages._ui.novelty.controls import STATE, edits_or_say, settings_of
+from pages._ui.novelty.controls import EXPLORE, STATE, edits_or_say, knobs_of, settings_of
 from pages._ui.novelty.edits import bind_edits, draw_tools, offer_to_forget
 from pages._ui.novelty.export import explain_novelty, export_novelty
 from pages._ui.novelty.look import draw_place
 from pages._ui.novelty.picture import (
     BEFORE,
+    CLAIMS,
     SLOT,
     Found,
     draw_picture,
@@ -26,8 +29,10 @@ from pages._ui.novelty.picture import (
     fit_requests,
     problem_with,
     say_contradiction,
+    say_own,
+    send_scores,
 )
-from pages._ui.novelty.scorecard import CLAIMS, claim_request, draw_scorecard
+from pages._ui.novelty.scorecard import claim_request, draw_scorecard
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 
 LEDE = (
@@ -40,27 +45,30 @@ WAIT_SECONDS = 1.0  # the default comes without a flash of progress
 EMPTY = "The maps appear when the first fit is done."
 
 
-@st.fragment
+@st.fragment(key=EXPLORE)
 def explore(
     values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer, before: Answer | None
 ) -> None:
     """The maps and what is looked at in them: a click or a lasso runs nothing else again."""
+    take_dropped(STATE)
     values = read_again(STATE, values)
     found = find_or_say(values, edits, now)
     if found is None:
         return
     draw_tools(found.fit, edits)
-    if not draw_picture(found):
+    if not draw_picture(found, values):
         st.text("No map is chosen. Choose one in the sidebar.")
+    say_own(found)
     say_contradiction(found)
     changed = changed_of(found, before)
     say_verdict(found, changed)
     st.caption(
-        f"{cost_line(now)}. Maps, ranks, leaves and places update the picture without retraining."
+        f"{cost_line(now)}. Maps, ranks, leaves and places update the picture without retraining. "
+        + explain_variances(found.fit, found.maps)
     )
     draw_change(found, before, changed)
     draw_place(found)
-    export_novelty(found, changed, link_to(STATE, values))
+    export_novelty(found, changed, link_to(STATE, values), knobs_of(values))
     with st.expander("In words"):
         st.text(found.words)
 
@@ -99,7 +107,8 @@ def scores_or_say(
             draw_chips(claims.result if claims.fresh and claims.result else ())
         draw_scorecard(found, claims)
         if claims.state != "done":
-            show_progress([claims])
+            show_progress([claims], "-claims")
+        send_scores(found)
 
 
 st.title("What makes a place new to the model?")

@@ -12,7 +12,12 @@ from pages._ui.notices import show_notice
 from pages._ui.soft_trees.controls import STATE, settings_of
 from pages._ui.soft_trees.export import explain_soft_trees, export_soft_trees, words_of
 from pages._ui.soft_trees.look import draw_looks
-from pages._ui.soft_trees.panels import draw_panels, panel_requests, panels_of
+from pages._ui.soft_trees.panels import (
+    bandit_played,
+    draw_panels,
+    panel_requests,
+    panels_of,
+)
 from pages._ui.soft_trees.picture import PAGE, draw_picture, run_of, show_costs
 from pages._ui.soft_trees.scorecard import claims_of, draw_scores
 from pages._ui.url_state import draw_controls, link_to, open_page, read_again
@@ -20,7 +25,7 @@ from pages._ui.url_state import draw_controls, link_to, open_page, read_again
 LEDE = (
     "Each thin line is a **function** that a model considers possible after seeing the rows. The "
     "spread of these lines is **knowledge uncertainty**. Do a method's lines agree where there are "
-    "rows? Do they spread where there are none (hatched)?"
+    "rows? Do they spread in hatched places, where there are none?"
 )
 WAIT_SECONDS, QUICK = 0.9, 0.12  # the default's methods come without a flash of progress
 
@@ -66,7 +71,7 @@ show_costs(settings, shown)
 run = run_of(settings, shown)
 with chips:
     draw_chips(claims_of(run))
-export_soft_trees(run, shown, link_to(STATE, values))
+export_soft_trees(run, shown, link_to(STATE, values), values, bandit_played(others))
 look_inside(values, answers)
 draw_scores(run, alone)
 with st.expander("In words"):

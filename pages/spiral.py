@@ -57,7 +57,7 @@ with st.container(key="lede"):
     st.markdown(LEDE)
 values = open_page(STATE, controls_later=True)
 settings = settings_of(values)
-fits, comparison = PAGE.requests(settings), quality_request()
+fits, comparison = PAGE.requests(settings), quality_request() if values.compute else []
 # While the comparison runs nobody waits for it.
 asked = ask([*fits, *comparison], WAIT_SECONDS if not comparison else QUICK)
 answers, compared = asked[: len(fits)], asked[len(fits) :]

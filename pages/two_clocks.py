@@ -9,6 +9,7 @@ from pages._ui.two_clocks.picture import (
     FIT,
     OTHER_TAILS,
     SEEDS,
+    draw_claim_chips,
     draw_more,
     draw_picture,
     draw_scores,
@@ -23,8 +24,8 @@ from pages._ui.two_clocks.picture import (
 from pages._ui.url_state import link_to, open_page
 
 LEDE = (
-    "Boosting goes on improving the **mean** while its **scale** collapses onto the training "
-    "rows. How many trees should each have? Move the two sliders and watch the band over the "
+    "Does boosting go on improving the **mean** while its **scale** collapses onto the training "
+    "rows? How many trees should each have? Move the two sliders and watch the band over the "
     "truth. Where on the map is the NLL least: on the diagonal, where early stopping looks, or "
     "off it?"
 )
@@ -42,6 +43,7 @@ settings = settings_of(values)
 has_clocks = plan_two_clocks(settings).has_clocks
 lede.markdown(LEDE if has_clocks else LEDE_WITHOUT_CLOCKS)
 (answer,) = ask([fit_request(settings)], WAIT_SECONDS, others=(SEEDS, OTHER_TAILS))
+chips = st.container(key="chips")
 look = look_at(settings, answer)
 if look is not None:
     draw_picture(settings, look, answer.fresh)
@@ -50,6 +52,9 @@ if answer.fresh:  # the seeds wait for the picture
     behind = [seeds_request(settings), *other_tails_request(settings, answer.result)]
     seeds, *other = ask(behind, QUICK, others=(FIT,))
     keep_other_tails(answer.result, other)
+if look is not None:
+    with chips:
+        draw_claim_chips(look, seeds, answer.fresh)
 show_progress([one for one in (answer, seeds) if one is not None])
 if look is not None:
     export_two_clocks(settings, look, seeds, link_to(STATE, values))
