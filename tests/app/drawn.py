@@ -14,10 +14,18 @@ def sheets(at):
     return [decode_sheet(data) for data in _bytes_of(at, curves=False)]
 
 
+def unnamed(sheet):
+    """The maps that no link can name, but for the truth that stands first."""
+    knob = next(knob for knob in sheet.header["knobs"] if knob["key"] == "map")
+    return {panel["name"] for panel in sheet.header["panels"][1:]} - set(knob["texts"])
+
+
 def _bytes_of(at, curves):
     parts = [part.proto for part in at.get("bidi_component")]
     return [
         proto.bytes
         for proto in parts
-        if proto.bytes and (proto.component_name == "gbuq_curves") == curves
+        if proto.bytes
+        and proto.component_name != "gbuq_near"  # draws nothing
+        and proto.component_name.startswith("gbuq_curves") == curves
     ]

@@ -1,14 +1,13 @@
 """The Neighbours page as its tests see it: opening it small, waiting for fits, reading figures."""
 
 import threading
-import time
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
-from gbuq_core.jobs import RUNNER
 from tests.app.drawn import curve_specs, sheets
+from tests.app.waiting import run_when_done
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {"rows": "200", "trees": "20", "k": "15"}
@@ -27,20 +26,9 @@ def open_neighbours(small=True, **query):
     return settle(at.run())
 
 
-def live_jobs():
-    return list(RUNNER._live.values())
-
-
 def settle(at):
-    """Rerun until nothing is being fitted, a minute at most: a first fit compiles kernels."""
-    for _ in range(600):
-        if not live_jobs():
-            at.run()
-            break
-        time.sleep(0.05)
-        at.run()
-    assert not at.exception
-    return at
+    """Run again once nothing is being fitted."""
+    return run_when_done(at)
 
 
 def curves(at, name):
@@ -56,8 +44,9 @@ def sheet(at, name):
 def drawn(at):
     """Everything that is drawn, to tell one picture from another."""
     parts = at.get("bidi_component")
-    # What watches sliders draws nothing.
-    return [p.proto.bytes for p in parts if p.proto.component_name != "gbuq_sliders"]
+    # What watches sliders draws nothing, and neither do the tables that pictures follow with.
+    silent = ("gbuq_sliders", "gbuq_near")
+    return [p.proto.bytes for p in parts if p.proto.component_name not in silent]
 
 
 def table(at, start):
@@ -76,7 +65,8 @@ def move(at, key, value):
     for kind in kinds:
         if key in [widget.key for widget in kind]:
             return kind(key=key).set_value(value).run()
-    if any(knob["key"] == key for spec in curve_specs(at) for knob in spec.get("knobs", ())):
+    bars = [*curve_specs(at), *(one.header for one in sheets(at))]
+    if any(knob["key"] == key for spec in bars for knob in spec.get("knobs", ())):
         at.session_state[key] = value  # as the picture's bar tells it
         return at.run()
     raise AssertionError(f"no widget {key}")

@@ -8,7 +8,8 @@ from streamlit.testing.v1 import AppTest
 from gbuq_core.experiments.novelty.edits import edit_of
 from gbuq_core.experiments.novelty.links import encode_edits
 from tests.app.drawn import sheets
-from tests.app.neighbours_page import live_jobs, move, settle, sheet, table, words
+from tests.app.neighbours_page import move, settle, sheet, table, words
+from tests.app.waiting import live_jobs
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {"rows": "200", "trees": "10"}

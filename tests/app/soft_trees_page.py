@@ -5,7 +5,8 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
-from tests.app.neighbours_page import curves, live_jobs, move, settle, sheet, words
+from tests.app.neighbours_page import curves, move, settle, sheet, words
+from tests.app.waiting import live_jobs
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {"rows": "50", "steps": "200", "depth": "2", "methods": "VST"}

@@ -1,14 +1,13 @@
 """The Spiral page as its tests see it: opening it small, waiting for fits, reading its figures."""
 
-import time
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.figures.canvas.encoding import decode_sheet
-from gbuq_core.jobs import RUNNER
 from pages._ui.spiral.controls import BRIEF
+from tests.app.waiting import run_when_done
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {
@@ -31,20 +30,9 @@ def open_spiral(small=True, **query):
     return settle(at.run())
 
 
-def live_jobs():
-    return list(RUNNER._live.values())
-
-
 def settle(at):
-    """Rerun until nothing is being fitted, a minute at most: a first fit compiles kernels."""
-    for _ in range(600):
-        if at.get("bidi_component") and not live_jobs():
-            at.run()
-            break
-        time.sleep(0.05)
-        at.run()
-    assert not at.exception
-    return at
+    """Run again once nothing is being fitted."""
+    return run_when_done(at, lambda at: at.get("bidi_component"))
 
 
 def sheet(at, which=0):

@@ -79,3 +79,10 @@ def test_seeds_are_counted_with_a_dot_each(monkeypatch):
     assert "Holds in 3 of 10 seeds, partly in 3 (quicker settings)." in place
     (told,) = (caption.value for caption in at.caption if "Each dot" in caption.value)
     assert "trees 200 instead of 400" in told
+    at.button(key="_seeds_whole").click().run()  # these settings, however long they take
+    for _ in range(100):
+        if "gbuq-dots" in html_of(at)[1]:
+            break
+        at.run()
+    assert "Holds in 3 of 10 seeds, partly in 3." in html_of(at)[1]
+    assert not [button for button in at.button if button.key == "_seeds_whole"]

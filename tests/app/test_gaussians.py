@@ -3,7 +3,6 @@
 import csv
 import doctest
 import io
-import time
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -20,7 +19,6 @@ from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.gaussians.scores import describe_gaussians
 from gbuq_core.figures.canvas.encoding import decode_sheet
 from gbuq_core.figures.gaussians.picture import GaussiansView
-from gbuq_core.jobs import RUNNER
 from gbuq_core.sampling import SAMPLERS, TARGETS
 from pages._ui.gaussians import controls as gaussians_controls
 from pages._ui.gaussians import lede as gaussians_lede
@@ -28,6 +26,8 @@ from pages._ui.gaussians.controls import STATE, query_of, settings_of, view_of
 from pages._ui.gaussians.lede import lede_of
 from pages._ui.gaussians.picture import _html
 from pages._ui.knobs import read_knob
+from tests.app.drawn import unnamed
+from tests.app.waiting import run_when_done
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {"steps": "2000"}
@@ -44,15 +44,8 @@ def open_gaussians(**query):
 
 
 def settle(at):
-    """Rerun until nothing is sampled, a minute at most: the first run compiles kernels."""
-    for _ in range(600):
-        if at.get("bidi_component") and not RUNNER._live:
-            at.run()
-            break
-        time.sleep(0.05)
-        at.run()
-    assert not at.exception
-    return at
+    """Run again once nothing is sampled."""
+    return run_when_done(at, lambda at: at.get("bidi_component"))
 
 
 def sheet(at):
@@ -90,6 +83,7 @@ def test_the_page_shows_target_and_samplers_and_their_scores():
     at = open_gaussians()
     race = run_gaussians(SETTINGS)
     assert titles(at) == ["Target", "SGLD", "N-SGLD", "clr-SGLD", "cg-SGLD"]
+    assert unnamed(sheet(at)) == set()
     shown = values_of(at, "cg-SGLD")
     # 16-bit steps of the range.
     np.testing.assert_allclose(shown, race.runs[3].density, atol=race.runs[3].density.max() / 1e5)
@@ -139,8 +133,21 @@ def opened():
     return open_gaussians()
 
 
+def test_one_cycle_is_recorded_only_while_its_section_is_open(opened):
+    assert len(opened.get("bidi_component")) == 1
+    at, runs = open_gaussians(slow="true", cycle="3"), count_runs()
+    slow = decode_sheet(at.get("bidi_component")[1].proto.bytes)
+    assert [panel["title"] for panel in slow.header["panels"]] == titles(at)[1:]
+    assert slow.header["frameLabel"] == "step of the cycle"
+    assert any(t.value.startswith("Cycle 3 of 30, 66 steps.") for t in at.text)
+    at.slider(key="cycle").set_value(99).run()
+    assert "There are only 30 cycles. The last one is shown." in [c.value for c in at.caption]
+    assert count_runs() == runs
+
+
 def test_every_knob_is_tried():
-    assert set(CHANGES) == {knob.key for knob in STATE.knobs}
+    elsewhere = {"slow", "cycle", "colours", "map"}  # of a picture of its own, and of the bar
+    assert set(CHANGES) | elsewhere == {knob.key for knob in STATE.knobs}
 
 
 @pytest.mark.parametrize("key", CHANGES)
@@ -314,6 +321,7 @@ def test_the_page_offers_code_link_data_and_itself():
     assert len(list(csv.reader(io.StringIO(gaussians_csv(race))))) == 1 + 4 * 60
     page = _html(race, GaussiansView()).decode()
     assert describe_gaussians(race) in page
+    assert "Cycle 1 of 30" in page
     alone = run_gaussians(replace(SETTINGS, samplers=("sgld",)))
     assert "One sampler, one start. After Tan" in _html(alone, GaussiansView()).decode()
     assert "<td>holds</td>" in page

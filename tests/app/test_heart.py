@@ -3,7 +3,6 @@
 import csv
 import doctest
 import io
-import time
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +18,6 @@ from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heart.scores import describe_heart, score_heart
 from gbuq_core.figures.canvas.encoding import decode_sheet
 from gbuq_core.figures.heart import HeartView
-from gbuq_core.jobs import RUNNER
 from pages._ui.canvas import CanvasEvent
 from pages._ui.heart import controls as heart_controls
 from pages._ui.heart.controls import (
@@ -34,6 +32,8 @@ from pages._ui.heart.controls import (
 )
 from pages._ui.heart.picture import _html
 from pages._ui.knobs import read_knob
+from tests.app.drawn import unnamed
+from tests.app.waiting import live_jobs, run_when_done
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {"rows": "30", "trees": "100", "members": "4", "step": "10"}
@@ -55,25 +55,18 @@ def turn(at, key, value):
     return at
 
 
-def live_jobs():
-    return list(RUNNER._live.values())
-
-
 def job_of(job):
     """The method that a job of this page trains."""
     return getattr(job.key[1], "method", "")
 
 
 def settle(at):
-    """Rerun until nothing quick is being fitted, a minute at most: a first fit compiles kernels."""
-    for _ in range(600):
-        if at.get("bidi_component") and all(job_of(job) == "catboost" for job in live_jobs()):
-            at.run()
-            break
-        time.sleep(0.05)
-        at.run()
-    assert not at.exception
-    return at
+    """Run again once nothing quick is being fitted."""
+    return run_when_done(
+        at,
+        lambda at: at.get("bidi_component"),
+        lambda: [job for job in live_jobs() if job_of(job) != "catboost"],
+    )
 
 
 def sheet(at):
@@ -106,7 +99,9 @@ def test_the_page_shows_truth_and_methods_and_their_scores():
     assert titles(at)[:4] == ["True noise", "SGLB: total", "SGLB: data", "SGLB: knowledge"]
     # float32 travels.
     shown = values_of(at, "SGLB: knowledge")
-    np.testing.assert_allclose(shown, np.sqrt(run.methods[0].knowledge), rtol=1e-6)
+    maps = run.methods[0]
+    played = np.isin(maps.n_trees, sheet(at).header["frameValues"])
+    np.testing.assert_allclose(shown, np.sqrt(maps.knowledge[played]), rtol=1e-6)
     assert describe_heart(run) in [t.value for t in at.text]
     assert notes(at) == []
     assert f"{score_heart(run.methods[1]).auroc_knowledge:.3f}" in table(at)
@@ -159,8 +154,11 @@ def test_a_knob_refits_only_what_depends_on_it():
 
 
 def test_forests_say_what_they_cannot_tell():
-    at = open_heart(methods="vRF")
+    at = open_heart(methods="vRF", map="vRF: data")
     panels = {panel["title"]: panel for panel in sheet(at).header["panels"]}
+    named = next(knob for knob in sheet(at).header["knobs"] if knob["key"] == "map")
+    assert named["texts"][named["value"]] == panels["vRF: data"]["name"] == "vRF: data"
+    assert unnamed(sheet(at)) == set()
     assert panels["vRF: total"]["markers"][0]["label"] == "not available"
     assert np.isnan(values_of(at, "vRF: data")).all()
     assert np.isfinite(values_of(at, "vRF: knowledge")).all()

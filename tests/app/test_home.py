@@ -7,14 +7,16 @@ import time
 from pathlib import Path
 
 import pytest
+from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 
+from gbuq_core.experiments.wave.claims import check_claims
 from gbuq_core.experiments.wave.fit import WaveConfig, describe_wave, run_wave
 from gbuq_core.knobs import Knob
 from gbuq_core.methods import METHODS
 from pages._ui import live_sliders
 from pages._ui.home.map import method_rows
-from pages._ui.home.picture import _csv, _html, wave_figure
+from pages._ui.home.picture import _csv, _html, place_of, wave_figure
 from pages._ui.site_map import PAGES, sections
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
@@ -59,6 +61,11 @@ def test_the_page_shows_its_picture_its_words_and_its_numbers():
     assert notices(at) == []
     score_table = next(m.value for m in at.markdown if m.value.startswith("| Rows |"))
     assert f"{run_wave().scores.rare.knowledge:#.3g}" in score_table
+    bodies = [found.proto.body for found in at.get("html")]
+    (chips,) = (body for body in bodies if body.startswith('<div class="gbuq-chips"'))
+    for claim in check_claims(run_wave())[:3]:
+        assert claim.answer in chips
+        assert any(f'id="claim-{claim.key}"' in body for body in bodies)
 
 
 def test_the_slider_refits():
@@ -72,11 +79,51 @@ def test_the_slider_refits():
     assert at.get("bidi_component")[0].proto.bytes != before
 
 
+def test_the_slider_is_told_again_what_the_browser_never_heard():
+    at = AppTest.from_file(APP, default_timeout=60).run()  # nothing of this run arrives:
+    at.query_params.clear()
+    at._run(WidgetStates())  # a message of a browser that has drawn nothing
+    slider = at.select_slider(key="rows")
+    assert (slider.value, slider.proto.set_value, list(slider.proto.raw_value)) == (
+        100,
+        True,
+        ["100"],
+    )
+    at.run()  # the address names the rows: the browser knows
+    assert not at.select_slider(key="rows").proto.set_value
+    at.select_slider(key="rows").set_value(800).run()
+    assert at.select_slider(key="rows").value == 800
+
+
 def test_a_link_restores_the_number_of_rows():
     at = open_home(rows="6400")
     assert at.select_slider(key="rows").value == 6400
     assert "6,400 training rows" in words(at)
     assert notices(at) == []
+
+
+def test_rows_are_rare_where_the_link_or_the_reader_says():
+    at = open_home(rows="100", rare="0.7", rare_width="2.5")
+    assert (at.slider(key="rare").value, at.slider(key="rare_width").value) == (0.7, 2.5)
+    linked = WaveConfig(n_rows=100, rare_from=0.7, rare_width=2.5)
+    assert words(at) == describe_wave(run_wave(linked))
+    assert any("stay between 0.7 and 3.2," in m.value for m in at.markdown)
+    at.slider(key="rare_width").set_value(1.5)
+    at.slider(key="rare").set_value(3.0).run()
+    settle(at, lambda: words(at) == describe_wave(run_wave(WaveConfig(n_rows=100))))
+    assert words(at) == describe_wave(run_wave(WaveConfig(n_rows=100)))
+
+
+def test_a_dragged_stretch_stays_where_rows_can_be_rare(run):
+    x = run.x.tolist()
+    places = ((10, 25), (0, 1), (0, 69), (58, 69))
+    assert [place_of(run, ends) for ends in places] == [
+        (1.0, 1.5),
+        (0.0, 0.5),
+        (0.0, 3.0),
+        (4.9, 1.1),
+    ]
+    assert (x[10], x[69]) == (1.0, 6.9)
 
 
 @pytest.mark.parametrize(
@@ -128,9 +175,17 @@ def test_the_picture_keeps_its_axes_while_the_slider_moves(run):
     assert [panel["range"] for panel in first] == [panel["range"] for panel in second]
 
 
-@pytest.mark.parametrize("n_rows", [100, 800, 12800])
-def test_the_bands_fit_into_the_fixed_axes(n_rows):
-    run = run_wave(WaveConfig(n_rows=n_rows))
+@pytest.mark.parametrize(
+    "config",
+    [
+        *(WaveConfig(n_rows=n_rows) for n_rows in (100, 800, 12800)),
+        WaveConfig(n_rows=100, rare_from=0.9),
+        WaveConfig(n_rows=100, rare_from=0.6, rare_width=2.2),
+        WaveConfig(n_rows=200, rare_from=1.2, rare_width=2.2),
+    ],
+)
+def test_the_bands_fit_into_the_fixed_axes(config):
+    run = run_wave(config)
     upper, lower = wave_figure(run).spec["panels"]
     bands = [layer for layer in upper["layers"] if layer["kind"] == "band"]
     assert upper["range"][0] < min(bands[0]["low"])

@@ -134,3 +134,19 @@ def test_an_error_is_one_sentence(at):
     sentences = [t.value for t in at.text if "failed (KeyError)" in t.value]
     assert len(sentences) == 1
     assert "secret" not in sentences[0]
+
+
+def test_two_places_of_a_page_may_show_what_was_cancelled_at_once():
+    """As on Novelty, where the claims are cancelled after the fit that they are about."""
+    script = """
+from pages._ui.jobs_glue import Answer, Request, show_progress
+for place in ("", "-claims"):
+    request = Request("slot" + place, ("test", place), print)
+    show_progress([Answer(request.slot, request, "cancelled", None, False, None, "", None)], place)
+    running = Answer(request.slot, request, "running", None, False, None, "", Job("key"))
+    show_progress([running], place)
+"""
+    at = AppTest.from_string("from gbuq_core.jobs import Job\n" + script, default_timeout=30).run()
+    assert not at.exception
+    keys = {"_jobs_again", "_jobs_again-claims", "_jobs_cancel", "_jobs_cancel-claims"}
+    assert keys <= {button.key for button in at.button}

@@ -18,13 +18,13 @@ from pages._ui.neighbours import picture as neighbours_picture
 from pages._ui.neighbours import scorecard as neighbours_scorecard
 from pages._ui.neighbours import words as neighbours_words
 from pages._ui.neighbours.controls import FEATURES, PLACES, rounded_place
+from tests.app.drawn import unnamed
 from tests.app.neighbours_page import (
     APP,
     SETTINGS,
     SMALL,
     curves,
     drawn,
-    live_jobs,
     move,
     open_neighbours,
     settle,
@@ -32,6 +32,7 @@ from tests.app.neighbours_page import (
     table,
     words,
 )
+from tests.app.waiting import live_jobs
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +109,8 @@ def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(key, value, fig
 
 def test_the_order_of_trees_is_asked_for_where_some_do_not_count():
     at = open_neighbours()
-    assert "order" not in [radio.key for radio in at.radio]
+    bar = {knob["key"]: knob for knob in curves(at, "neighbours")["knobs"]}
+    assert bar["order"]["needs"] == {"tau": list(range(len(bar["tau"]["texts"]) - 1))}
     move(at, "tau", 10)
     before = drawn(at)
     move(at, "order", "last")
@@ -127,15 +129,18 @@ def test_the_trees_knobs_follow_the_library_and_refit():
 
 
 def test_two_inputs_are_maps_with_the_neighbours_on_them():
-    at = open_neighbours(data="Ripples", scales=["80", "100"])
+    at = open_neighbours(data="Ripples", scales=["80", "100"], scales_of="rows")
     maps = sheet(at, "neighbours")
+    assert unnamed(maps) == set()
     assert [panel["title"] for panel in maps.header["panels"]] == [
         "True noise", "Estimated scale", "Affinity with the point",
     ]  # fmt: skip
     share = maps.values[2][0]
     # The point itself shares every tree with the cell it lies in; steps of a 65,535th.
     assert share.max() == pytest.approx(1.0, abs=2e-5)
-    assert any(text.startswith("Percentiles 80 to 100 are scales from") for text in words(at))
+    (said,) = (text for text in words(at) if text.startswith("Percentiles 80 to 100 are scales"))
+    (inside,) = re.findall(r"([\d,]+) of 1,000 fresh rows lie in this range", said)
+    assert 199 <= int(inside) <= 210  # percentiles of rows, not of cells; scales have ties
     assert at.dataframe[1].value["scale"].is_monotonic_decreasing
     assert [panel["unit"] for panel in maps.header["panels"]] == [
         "std, units of y", "std, units of y", "of the trees",

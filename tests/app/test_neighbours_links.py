@@ -29,6 +29,7 @@ BAD = {
     "k": "1",
     "tau": "0",
     "order": "middle",
+    "map": "nothing",
     "calibrate": "perhaps",
     "scoring": "rmse",
     "family": "cauchy",
@@ -42,6 +43,7 @@ BAD = {
     "diabetes_by": "<img src=x>",
     "wine_by": "age",
     "scales": "80",
+    "scales_of": "cells",
 }
 
 

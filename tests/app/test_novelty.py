@@ -15,15 +15,17 @@ from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.experiments.novelty.plan import NoveltySettings
 from gbuq_core.experiments.novelty.words import describe_novelty
 from gbuq_core.knobs import problem_with
+from gbuq_core.presentation import short
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import read_knob
 from pages._ui.novelty import controls as novelty_controls
 from pages._ui.novelty import edits as novelty_edits
 from pages._ui.novelty import look as novelty_looks
 from pages._ui.novelty import scorecard as novelty_scorecard
-from pages._ui.novelty.controls import STATE, cell_of, query_of, settings_of
+from pages._ui.novelty.controls import EDITS, STATE, cell_of, query_of, settings_of
 from pages._ui.novelty.edits import on_maps
 from pages._ui.novelty.export import _html
+from tests.app.drawn import unnamed
 from tests.app.novelty_page import (
     CORNER,
     ERASED,
@@ -43,6 +45,8 @@ DEFAULT_TITLES = [
     "Isolation forest", "Where ranks disagree",
 ]  # fmt: skip
 BAD = {
+    "map": "nothing",
+    "focus": "maybe",
     "data": "<b>x</b>",
     "table": "[x](javascript:0)",
     "diabetes_x": "<img src=x>",
@@ -93,6 +97,7 @@ def test_maps_numbers_and_words_of_the_default_are_those_of_the_experiment(run):
     at = open_novelty()
     assert titles(at) == DEFAULT_TITLES
     maps = sheet(at, "novelty")
+    assert unnamed(maps) == set()
     for title, values in zip(DEFAULT_TITLES[:-1], maps.values, strict=False):
         key = next(k for k, m in novelty_controls.METHODS.items() if m.label == title)
         shown = run.view.shown[run.view.keys.index(key)].reshape(60, 60)
@@ -112,6 +117,10 @@ def test_the_chosen_place_is_explained_by_its_features_trees_and_scores(run):
     lines = table(at, "| Score | Value").splitlines()
     assert len(lines) == 2 + len(look.values)
     assert all(line.count("|") - line.count("\\|") == 5 for line in lines)
+    assert any("| Data uncertainty (variance of p) |" in line for line in lines)
+    most = run.maps.of("data").max()  # impossible for a probability, which is said
+    assert most > 0.25
+    assert any(f"reaches {short(most, 2)} on this map" in one.value for one in at.caption)
     (strip,) = sheet(at, "trees").header["strips"]
     assert strip["marks"] == [pytest.approx(look.z.mean())]
     (ellipses,) = sheet(at, "novelty").header["panels"][1]["lines"]
@@ -290,10 +299,14 @@ def test_edits_that_cannot_be_applied_are_said_and_the_maps_are_those_without_th
     assert not any("leave these edits out" in text for text in words(at))
 
 
-def test_damaged_edits_are_said_and_left_out():
-    at = open_novelty(edits=ERASED[:-3] + "AAA")
-    assert any("damaged" in text for text in words(at))
+def test_damaged_edits_are_said_and_taken_out_of_the_address():
+    said = 'The edits in the link are damaged; nothing is used for "Edits".'
+    at = open_novelty(edits="[[[[")
+    assert said in words(at)
+    assert "edits" not in at.query_params
     assert titles(at) == DEFAULT_TITLES
+    assert read_knob(EDITS, [ERASED[:-3] + "AAA"]).problem == said.partition(";")[0]
+    assert read_knob(EDITS, [ERASED]) == (ERASED, "")
 
 
 @pytest.mark.parametrize(
@@ -312,11 +325,12 @@ def test_a_click_or_a_lasso_looks_at_a_cell(monkeypatch):
     state = {}
     monkeypatch.setattr(novelty_edits.st, "session_state", state)
     on_maps(True, CanvasEvent(clicked=(2, 4, 59)))
-    assert state == {"row": 5.0, "column": 60.0}
+    (live,) = state.values()  # until the run that draws its boxes
+    assert live.dropped == {"row": 5.0, "column": 60.0}
     on_maps(True, CanvasEvent(lassoed=[(0, 2), (2, 2)]))
-    assert state == {"row": 2.0, "column": 3.0}
+    assert live.dropped == {"row": 2.0, "column": 3.0}
     on_maps(True, CanvasEvent())
-    assert state == {"row": 2.0, "column": 3.0}
+    assert live.dropped == {"row": 2.0, "column": 3.0}
 
 
 def test_too_many_edits_are_refused():
@@ -331,7 +345,8 @@ def test_bad_parameters_are_said_and_the_defaults_used():
     at = open_novelty(small=False, **BAD, what="1")
     said = "\n".join(words(at))
     for knob in STATE.knobs:
-        assert f"{knob.key} must be" in said
+        damaged = knob.key == "edits"  # its text is a code, which has no range to name
+        assert ("The edits in the link are damaged" if damaged else f"{knob.key} must be") in said
     assert '"what"' in said
     assert titles(at) == DEFAULT_TITLES
 

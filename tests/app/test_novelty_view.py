@@ -32,7 +32,7 @@ def test_knobs_of_the_view_check_no_claim_again(monkeypatch):
 def test_the_edits_are_no_control_that_anybody_sees():
     at = open_novelty(edits=ERASED)
     assert "edits" not in [box.key for box in at.sidebar.text_input]
-    assert re.search(r"^\.st-key-novelty-unseen, [^{]*{ display: none; }$", style._CSS, re.M)
+    assert re.search(r"^\.st-key-novelty-unseen, [^{]*{\s*display: none;\s*}$", style._CSS, re.M)
 
 
 def test_a_lasso_points_to_its_question_once():

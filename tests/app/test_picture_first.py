@@ -55,4 +55,4 @@ def test_a_page_draws_its_picture_before_its_sidebar_and_draws_the_same(monkeypa
         for page in (at, afresh)
     )
     assert stand == wanted
-    assert "k" in stand
+    assert "rows" in stand

@@ -82,7 +82,9 @@ def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(key, value):
 
 
 def test_a_draw_of_the_tree_fits_nothing_and_stands_still():
-    at = open_soft_trees()
+    at = open_soft_trees(tree_x="25")
+    flow = curves(at, "soft-tree-flow")
+    assert {knob["key"]: knob["value"] for knob in flow["knobs"]} == {"draw": 0, "tree_x": 100}
     before, fits = sheet(at, "soft-tree").header, count_fits()
     assert before["frames"] > 5
     move(at, "draw", 3)
@@ -108,6 +110,11 @@ def test_the_tree_is_the_fits_own(run):
 def test_a_sum_of_trees_is_shown_tree_by_tree():
     at = open_soft_trees(methods="VSGBM", trees="2")
     assert sheet(at, "soft-trees-stages").header["frameValues"] == [1.0, 2.0]
+    flow = curves(at, "soft-tree-flow")
+    (method,) = flow["methods"]
+    assert [tree["rows"] for tree in method["trees"]] == [True, False]
+    assert method["sets"] == list(range(101))
+    assert [knob["key"] for knob in flow["knobs"]] == ["tree", "draw", "tree_x"]
     before = sheet(at, "soft-tree").header["digest"]
     fits = count_fits()
     move(at, "tree", 2)
@@ -258,16 +265,28 @@ def test_without_a_soft_tree_nothing_is_tuned():
 
 
 def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
-    # What all policies do is tested with the experiment; here one that fits nothing is enough.
+    # What all policies do is tested with the experiment; here two that fit little are enough.
     monkeypatch.setattr(
         "pages._ui.soft_trees.panels.run_policies",
-        lambda settings: run_policies(replace(settings, policies=("random",))),
+        lambda settings: run_policies(replace(settings, policies=("random", "sglb"))),
     )
     at = open_soft_trees(bandit_steps="200")
     settle(at.button(key="_soft-trees-bandit-run").click().run())
     assert sheet(at, "bandit").header["frames"] == 200
-    assert any(text.startswith("Cumulative regret after 200 steps: Random") for text in words(at))
+    steps = curves(at, "soft-trees-bandit-steps")
+    assert [policy["name"] for policy in steps["policies"]] == ["Random", "SGLB"]
+    assert steps["steps"][-1] == 200
+    policy, step = steps["knobs"]
+    assert (policy["texts"][policy["value"]], step["texts"][step["value"]]) == ("SGLB", "60")
+    assert any(text.startswith("Cumulative regret after 200 steps: ") for text in words(at))
+    assert any('id="claim-bandit"' in found.proto.body for found in at.get("html"))
+    # The picture's statements and the bandit's have seeds of their own.
+    waiting = [one.value for one in at.caption if "over 10 seeds in a moment" in one.value]
+    assert len(waiting) == 2
     monkeypatch.setattr("pages._ui.soft_trees.panels.run_policies", lambda settings: 1 / 0)
+    move(at, "bandit_policy", "Random")
+    assert curves(at, "soft-trees-bandit-steps")["knobs"][0]["value"] == 0
+    assert at.query_params["bandit_policy"] == "Random"
     move(at, "shown", 5)
     assert sheet(at, "bandit").header["frames"] == 200
 

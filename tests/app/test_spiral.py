@@ -22,12 +22,12 @@ from pages._ui.spiral import controls as spiral_controls
 from pages._ui.spiral import quality as spiral_quality
 from pages._ui.spiral.controls import STATE, choose, looks_of, settings_of, view_of
 from pages._ui.spiral.export import _html
+from tests.app.drawn import unnamed
 from tests.app.spiral_page import (
     ALL,
     APP,
     SETTINGS,
     SMALL,
-    live_jobs,
     move,
     notes,
     open_spiral,
@@ -37,6 +37,7 @@ from tests.app.spiral_page import (
     values_of,
     words,
 )
+from tests.app.waiting import live_jobs
 from tests.page_parts import blocks_of
 
 
@@ -136,6 +137,7 @@ def test_knobs_of_methods_that_are_not_chosen_are_not_drawn():
     assert {"members", "trees", "shown", "flag"} <= keys
     assert not keys & {"cycle", "alpha_max", "burn_in", "step", "rate", "depth", "mask"}
     assert titles(at)[2:] == ["vRF: total", "vRF: data", "vRF: knowledge"]
+    assert unnamed(sheet(at)) == set()
     assert sheet(at).header["frames"] == 1
 
 
@@ -191,7 +193,26 @@ def test_typed_coordinates_move_the_point_and_fit_nothing():
     at.number_input(key="px").set_value(200.0).run()
     assert sheet(at, 1).header["digest"] != digest
     assert sheet(at).header["markers"][0]["x"] == 200.0
+    # Folded, it is neither worked out nor drawn, and it is remembered.
+    at.session_state["one_point"] = False
+    at.run().run()
+    assert not any(m.value.startswith("| At this point") for m in at.markdown)
+    assert sheet(at).header["markers"] == []
+    at.session_state["one_point"] = True
+    at.run()
+    assert sheet(at).header["markers"][0]["x"] == 200.0
     assert count_fits() == before
+
+
+def test_a_bare_address_folds_what_a_link_opens():
+    folded = ("one_point", "walk", "first_cycles", "compute")
+    assert not any(STATE.opening[key] for key in folded)
+    assert all(knob.default for knob in STATE.knobs if knob.key in folded)
+    assert len(open_spiral().get("bidi_component")) > 4
+    at = open_spiral(**dict.fromkeys(folded, "false"))
+    shown = [component for component in at.get("bidi_component") if len(component.proto.bytes)]
+    assert len(shown) == 2  # the maps, and the members that they are worked out from
+    assert [expander.label for expander in at.expander].count("**One point**") == 1
 
 
 def test_flagged_cells_are_counted_beside_chance():
@@ -226,11 +247,14 @@ def test_a_ray_without_length_is_said():
 @pytest.mark.parametrize(
     ("event", "keys"),
     [
-        (CanvasEvent(clicked=(0, 0, SIDE - 1)), {"px": 592.0, "py": -592.0}),
-        (CanvasEvent(lassoed=[(0, 0), (SIDE - 1, SIDE - 1)]), {"px": 0.0, "py": 0.0}),
+        (CanvasEvent(clicked=(0, 0, SIDE - 1)), {"one_point": True, "px": 592.0, "py": -592.0}),
+        (
+            CanvasEvent(lassoed=[(0, 0), (SIDE - 1, SIDE - 1)]),
+            {"one_point": True, "px": 0.0, "py": 0.0},
+        ),
         (
             CanvasEvent(ray=(-600.0, 0.4, 10.0, 600.0)),
-            {"rx": -600.0, "ry": 0.0, "sx": 10.0, "sy": 600.0},
+            {"walk": True, "rx": -600.0, "ry": 0.0, "sx": 10.0, "sy": 600.0},
         ),
         (CanvasEvent(), {}),
     ],

@@ -21,12 +21,20 @@ from pages._ui.spiral.export import _html
 from tests.app.spiral_page import SETTINGS, notes, open_spiral, settle, titles
 
 BAD = {
+    "map": "nothing",
+    "colours": "none",
+    "focus": "maybe",
+    "one_point": "two",
+    "walk": "slowly",
+    "first_cycles": "all",
+    "compute": "1",
     "rows": "7",
     "noise": "-1",
     "trees": "1e9",
     "chain_trees": "0",
     "members": "1",
     "depth": "many",
+    "forest_depth": "99",
     "rate": "nan",
     "rate_cyclical": "inf",
     "step": "0",
@@ -84,7 +92,8 @@ SETTINGS_AND_VIEWS = [
     (
         SpiralSettings(
             methods=("vrf", "catboost", "sgb", "cbsglb"), rows=50, noise=0.1, seed=7, members=20,
-            trees=50, chain_trees=3000, depth=1, rate=0.01, rate_cyclical=0.3, cycle=500,
+            trees=50, chain_trees=3000, depth=1, forest_depth=25, rate=0.01,
+            rate_cyclical=0.3, cycle=500,
             burn_in=3, alpha_max=2.0, alpha_min=0.1, mask=0.5, exploration=0.25, noise_free=True,
             temperature=100.0, leaf_noise=True, random_strength=0.0, step=200, start=0.25, shown=3,
         ),
@@ -113,7 +122,8 @@ def test_reset_wins_over_what_a_link_says_of_hidden_knobs():
     assert "members" not in [slider.key for slider in at.slider]
     at.button(key="_preset:spiral:Reset").click().run()
     assert not at.exception
-    assert dict(at.query_params) == {"noise": "0.2"}
+    folded = dict.fromkeys(("one_point", "walk", "first_cycles", "compute"), "false")
+    assert dict(at.query_params) == {"noise": "0.2", "forest_depth": "20", **folded}
     assert at.slider(key="members").value == 5
     assert at.select_slider(key="trees").value == SpiralSettings().trees
     assert at.select_slider(key="rate").value == SpiralSettings().rate

@@ -1,6 +1,6 @@
 """Two clocks through AppTest: picture, knobs, what is kept of the sliders, bad links."""
 
-import time
+import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,6 @@ from gbuq_core.experiments.two_clocks.fit import count_fits
 from gbuq_core.experiments.two_clocks.plan import MODELS, TwoClocksSettings
 from gbuq_core.experiments.two_clocks.scores import score_seeds
 from gbuq_core.experiments.two_clocks.words import why_no_clocks
-from gbuq_core.jobs import RUNNER
 from gbuq_core.methods import METHODS, record
 from pages._ui.canvas import CanvasEvent
 from pages._ui.curves import Turned, read_turn
@@ -23,6 +22,7 @@ from pages._ui.knobs import read_knob
 from pages._ui.two_clocks import controls, picture
 from pages._ui.two_clocks.controls import STATE, query_of, read_clocks, settings_of, write_clocks
 from tests.app.drawn import curve_specs, sheets
+from tests.app.waiting import run_when_done
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {"data": "wave", "rows": "100", "trees": "100", "members": "2"}
@@ -45,15 +45,8 @@ def open_page(small=True, wanted=4, **query):
 
 
 def settle(at, wanted=4):
-    """Rerun until nothing is being fitted, two minutes at most: a first fit compiles kernels."""
-    for _ in range(1200):
-        if len(at.get("bidi_component")) >= wanted and not RUNNER._live:
-            at.run()
-            break
-        time.sleep(0.1)
-        at.run()
-    assert not at.exception
-    return at
+    """Run again once nothing is being fitted."""
+    return run_when_done(at, lambda at: len(at.get("bidi_component")) >= wanted)
 
 
 def dials(at):
@@ -77,6 +70,14 @@ def test_the_page_shows_the_band_the_maps_curves_scores_and_verdicts():
     assert all(spec["alt"].startswith("All trees (100") for spec in curve_specs(at))
     assert sum("of 2 seeds" in caption.value for caption in at.caption) == 6
     assert two_clocks_code(SETTINGS).strip() in [code.value for code in at.code]
+    bodies = [found.proto.body for found in at.get("html")]
+    (chips,) = (body for body in bodies if body.startswith('<div class="gbuq-chips"'))
+    places = [body for body in bodies if body.startswith('<div class="gbuq-seeds"')]
+    assert len(places) == 6
+    assert chips.count("of 2 seeds") == chips.count('class="gbuq-chip ') == 3
+    assert all("gbuq-dots" in place and "of 2 seeds" in place for place in places)
+    for key in re.findall(r'href="#(claim-[^"]+)"', chips):
+        assert sum(f'id="{key}"' in place for place in places) == 1
 
 
 @pytest.mark.parametrize(
@@ -196,7 +197,7 @@ def test_a_link_puts_the_sliders_where_they_were_and_marks_them_on_the_map():
 @pytest.mark.parametrize(
     "bad",
     [
-        {"data": "heart"}, {"rows": "7"}, {"trees": "-1"}, {"clocks": "0.5"},
+        {"data": "heart"}, {"rows": "7"}, {"trees": "-1"}, {"clocks": "99999.9"},
         {"clocks": "<b>1.2</b>"}, {"tails": "cauchy"}, {"model": "nonsense"}, {"depth": "99"},
         {"colour": "red"},
     ],

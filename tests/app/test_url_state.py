@@ -6,6 +6,24 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from gbuq_core.knobs import problem_with
+from pages._ui.gaussians.controls import STATE as GAUSSIANS
+from pages._ui.heart.controls import STATE as HEART
+from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
+from pages._ui.neighbours.controls import STATE as NEIGHBOURS
+from pages._ui.novelty.controls import STATE as NOVELTY
+from pages._ui.soft_trees.controls import STATE as SOFT_TREES
+from pages._ui.spiral.controls import STATE as SPIRAL
+from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
+from pages._ui.your_data.state import page_state
+
+STORIES = {
+    state.key: state
+    for state in (
+        *(GAUSSIANS, HEART, HETEROSCEDASTIC, NEIGHBOURS, NOVELTY, SOFT_TREES, SPIRAL, TWO_CLOCKS),
+        page_state([], "", 0),
+    )
+}
 APPS = Path(__file__).parent / "apps"
 
 
@@ -53,6 +71,7 @@ def test_a_link_restores_every_kind_of_knob():
         "cells": "3,40",
         "log": "true",
         "level": "0.5",
+        "map": "SGB: data",
     }
     at = open_app(**query)
     assert not at.exception
@@ -69,6 +88,7 @@ def test_a_link_restores_every_kind_of_knob():
         "cells": "3,40",
         "log": True,
         "level": 0.5,
+        "map": "SGB: data",
     }
     given = {name: text if isinstance(text, list) else [text] for name, text in query.items()}
     assert parse_qs(shown_link(at).removeprefix("?")) == given
@@ -193,12 +213,79 @@ def test_a_knob_of_the_picture_has_no_widget_and_keeps_its_parameter():
     assert "level" not in at.query_params
 
 
+def presented(at):
+    """The step that the address names, the sentence beside it, and two knobs."""
+    values = shown_values(at)
+    said = next((text for text in notices(at) if text.endswith(" of 3)")), "")
+    return "".join(at.query_params.get("present", [])), said, values["trees"], values["noise"]
+
+
+def test_present_mode_steps_through_the_story_and_leaves():
+    at = open_app(rate="0.5", trees="6")
+    at.button(key="_present").click().run()
+    assert presented(at) == ("1", "Your own settings. (1 of 3)", 6, 1.0)
+    at.button(key="_present_next").click().run()
+    assert presented(at) == ("2", "Six trees. (2 of 3)", 6, 1.0)
+    at.button(key="_present_next").click().run()
+    assert presented(at) == ("3", "Noise. (3 of 3)", 100, 10.0)  # what step 2 set is undone
+    assert at.button(key="_present_next").disabled
+    assert "".join(at.query_params["map"]) == "SGB: data"
+    at.session_state["map"] = "SGB: knowledge"  # whoever turns to another map still sees the step
+    at.run()
+    assert "".join(at.query_params["map"]) == "SGB: knowledge"
+    assert presented(at)[1] == "Noise. (3 of 3)"
+    assert shown_values(at)["rate"] == 0.5  # no step names it
+    at.button(key="_present_back").click().run()
+    assert presented(at) == ("2", "Six trees. (2 of 3)", 6, 1.0)
+    at.button(key="_present_leave").click().run()
+    assert presented(at) == ("", "", 6, 1.0)
+    assert at.button(key="_present")
+
+
+def test_present_mode_stays_on_the_next_page_and_a_link_opens_its_step():
+    at = open_app(present="3")
+    assert presented(at) == ("3", "Noise. (3 of 3)", 100, 10.0)
+    at.query_params.clear()  # as the browser does on the way to another page
+    at.switch_page("right.py").run()
+    assert "".join(at.query_params["present"]) == "1"
+    at.button(key="_present_leave").click().run()
+    assert "present" not in at.query_params
+    # With other knobs in the link, their values count.
+    assert presented(open_app(present="3", noise="0.3"))[1:] == (
+        "Your own settings. (3 of 3)",
+        100,
+        0.3,
+    )
+    (sentence,) = notices(open_app(present="9"))
+    assert sentence.startswith("present must be a whole number from 0 to 3")
+
+
+@pytest.mark.parametrize("page", STORIES)
+def test_each_step_of_a_story_sets_what_its_page_can_show(page):
+    state = STORIES[page]
+    knobs = {knob.key: knob for knob in state.knobs}
+    assert state.picture
+    assert 2 <= len(state.story) < 7
+    for step in state.story:
+        assert step.says.endswith((".", "?"))
+        assert [key for key, value in step.values.items() if problem_with(knobs[key], value)] == []
+    assert len({str(dict(step.values)) for step in state.story}) == len(state.story)
+
+
 def test_a_preset_leaves_alone_what_it_keeps_and_reset_does_not():
     at = open_app(cells="3,40", rate="0.5")
     at.button(key="_preset:left:Paper settings").click().run()
     assert (shown_values(at)["cells"], shown_values(at)["rate"]) == ("3,40", 0.1)
     at.button(key="_preset:left:Reset").click().run()
     assert shown_values(at)["cells"] == ""
+
+
+def test_a_preset_keeps_what_a_fragment_changed_after_its_button_was_drawn():
+    at = open_app(cells="3,40")
+    left = at.session_state["_values:left"]  # where a fragment that reads knobs again leaves them
+    at.session_state["_values:left"] = {**left, "cells": "5,6"}
+    at.button(key="_preset:left:Paper settings").click().run()
+    assert shown_values(at)["cells"] == "5,6"
 
 
 def test_all_can_be_chosen_at_once_only_where_all_may_be_chosen():

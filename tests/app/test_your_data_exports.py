@@ -16,6 +16,10 @@ import pytest
 
 from gbuq_core.__main__ import main
 from gbuq_core.experiments.table.words import describe_table
+from gbuq_core.reports.judged import good_sections
+from gbuq_core.reports.page import result_page
+from gbuq_core.reports.second import second_sections
+from gbuq_core.reports.unfamiliar import unfamiliar_sections
 from gbuq_core.tables import (
     ScorePlan,
     add_unfamiliarity,
@@ -26,11 +30,6 @@ from gbuq_core.tables import (
 )
 from gbuq_core.unfamiliarity import UnfamiliarityScore
 from pages._ui.your_data import export
-from pages._ui.your_data.judged import good_sections
-from pages._ui.your_data.report import result_page
-from pages._ui.your_data.second import second_sections
-from pages._ui.your_data.training import View
-from pages._ui.your_data.unfamiliar import unfamiliar_sections
 from tests.app.your_data_page import NASTY, csv_of, numbers, open_page, rows_of, settle
 from tests.page_parts import curves_of
 
@@ -126,7 +125,7 @@ def test_the_page_to_take_away_is_small_complete_and_escaped(kind):
     scored = score_table(
         table, target, plan=ScorePlan(ensemble="virtual", n_trees=40, learning_rate=0.1)
     )
-    page = result_page(View(scored, "a"), "std", "print('<b>')").decode()
+    page = result_page(scored, "std", "print('<b>')").decode()
     assert len(page) < 6e6
     assert "<script>alert" not in page
     assert "<img src=x" not in page
@@ -146,7 +145,7 @@ def test_the_page_to_take_away_is_small_complete_and_escaped(kind):
 def test_the_page_to_take_away_is_offered():
     labels = [button.label for button in open_page().get("download_button")]
     files = ["All rows (CSV)", "All rows (Parquet)", "Code (Python)", "Notebook", "Page (HTML)"]
-    assert labels == files
+    assert labels == [*files, "Save project"]
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def test_a_link_opens_it():
 
 
 def test_classes_have_a_table_and_a_price_of_their_own():
-    at = open_page(table="breast cancer", section="Is it any good?", wrong="50")
+    at = open_page(table="breast cancer", section="Is it any good?", wrong="50", trees="100")
     assert not at.exception
     assert not any(slider.key == "miss" for slider in at.select_slider)
     assert any("wrong rows are found with an AUROC" in element.value for element in at.caption)

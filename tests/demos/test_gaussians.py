@@ -19,7 +19,7 @@ def score(preset, sampler, **knobs):
 def test_sgld_stays_in_one_mode_whatever_the_seed():
     for seed in range(6):
         assert score(ONE, "sgld", seed=seed).modes_visited == 1
-    assert "five other seeds visit 1 each" in computed("gaussians", "Trapped").answer
+    assert "five other seeds visit 1 each" in computed("gaussians", "Trapped").more[-1]
 
 
 def test_much_noise_blurs_and_a_little_more_of_it_does_better():
@@ -27,7 +27,7 @@ def test_much_noise_blurs_and_a_little_more_of_it_does_better():
     assert much.modes_visited > 7
     assert much.share_in_modes < 0.5 < mild.share_in_modes
     assert mild.grid_kl < much.grid_kl
-    assert f"KL {digits(mild.grid_kl)} nats" in computed("gaussians", "More noise").answer
+    assert f"KL {digits(mild.grid_kl)} nats" in computed("gaussians", "More noise").more[-1]
 
 
 def test_each_cycle_takes_two_frames():
@@ -40,7 +40,7 @@ def test_the_limit_of_a_stable_step_lies_between_the_two_scales():
     assert STABLE.settings.alpha_max < limit < 7
     assert score(STABLE, "cg").modes_visited == 1
     assert score(STABLE, "cg", alpha_max=7.0).modes_visited >= 7
-    assert "crossed at a scale of 6.00" in computed("gaussians", "What throws it out").answer
+    assert "crossed at a scale of 6.00" in computed("gaussians", "What throws it out").more[-1]
 
 
 def test_by_one_rule_of_what_is_kept_the_two_cycles_are_alike():
@@ -53,7 +53,7 @@ def test_by_one_rule_of_what_is_kept_the_two_cycles_are_alike():
     # By the same rule the difference is a tenth of that, or of the other sign.
     assert abs(cg.grid_kl - every.grid_kl) < 0.1 * (cg.grid_kl - clr.grid_kl)
     assert every.share_in_modes < cg.share_in_modes
-    answer = computed("gaussians", "Cycles of the gradient").answer
+    answer = computed("gaussians", "Cycles of the gradient").more[-1]
     assert f"its KL is {digits(every.grid_kl)} nats" in answer
 
 

@@ -98,7 +98,7 @@ def test_steps_share_their_fits_and_measurements():
     for step in LESSON.steps:
         run_of(step.preset.settings)
     assert (count_fits(), count_measures()) == before
-    assert not LESSON.steps[0].compute().answer.endswith(" ")
+    assert not LESSON.steps[0].compute().more[-1].endswith(" ")
     assert (count_fits(), count_measures()) == before
 
 
@@ -107,7 +107,7 @@ def test_the_forest_alone_does_not_see_the_noise():
     noise = found["forest"].mean_noise
     assert found["forest"].std_error > 0.5 * noise
     assert max(found["macau_linear"].std_error, found["catboost"].std_error) < 0.15 * noise
-    answer = shown("Noise that grows").answer
+    answer = shown("Noise that grows").more[-1]
     assert "MACAU (linear) and CatBoost follow it" in answer
     assert f"Random forest does not ({found['forest'].std_error:.2f})" in answer
 
@@ -136,7 +136,7 @@ def test_parts_add_up_to_the_total_and_plain_leaves_say_more_noise():
         np.testing.assert_array_equal(line_of(strip, "data"), np.sqrt(view.data)[::2])
     basic, linear = sorted(score_all(run), key=lambda s: -s.noise_ratio)
     assert (basic.method, linear.method) == ("macau_basic", "macau_linear")
-    answer = shown("Data and knowledge").answer
+    answer = shown("Data and knowledge").more[-1]
     assert "to the last digit" in answer
     assert f"its std is {basic.noise_ratio:.2f} times the true one" in answer
     assert f"its RMSE is {linear.rmse:.2f} instead of {basic.rmse:.2f}" in answer
@@ -164,7 +164,7 @@ def test_lines_notice_the_end_and_constants_do_not():
     strip = strip_of("Out of the rows", "Detected by knowledge")
     np.testing.assert_array_equal(line_of(strip, "CatBoost"), catboost)
     value = next(s for s in score_all(run) if s.method == "macau_linear").auroc_of("knowledge")
-    answer = shown("Out of the rows").answer
+    answer = shown("Out of the rows").more[-1]
     assert "MACAU (linear): its std rises in a straight line" in answer
     assert f"AUROC for foreign rows is {value:.2f} (it detects most of them)" in answer
     assert "one flat value on each side" in answer
@@ -176,7 +176,7 @@ def test_one_feature_leaves_two_novelties_the_same():
     for label in ("MACAU (linear)", "MACAU (basic)"):
         np.testing.assert_allclose(*(line_of(strip, label) for strip in same))
     assert line_of(strip_of(title, "Inference novelty"), "MACAU (basic)").max() < 1e-9
-    answer = shown(title).answer
+    answer = shown(title).more[-1]
     assert "but not by inference novelty (0.50, 0 %). Isolation forest detects" in answer
 
 
@@ -185,7 +185,7 @@ def test_alike_trees_know_less_of_where_they_have_not_been():
     more = run_of(ALIKE.settings)
     far = [float(np.sqrt(run.views[0].knowledge[-1])) for run in (base, more)]
     assert far[1] < 0.5 * far[0]
-    answer = shown("Trees too much alike").answer
+    answer = shown("Trees too much alike").more[-1]
     assert f"falls from {far[0]:.2g} to {far[1]:.2g}" in answer
     assert "The RMSE of the mean rises" in answer
 
@@ -201,8 +201,9 @@ def test_one_width_holds_its_level_on_average_only():
     count = np.bincount(parts_of(test.X[:, 0], 3))
     overall = held_by_place(run, at, 0.8, 1, factor)[0]
     assert (thirds * count).sum() / count.sum() == pytest.approx(overall, abs=1e-12)
-    assert "Conformal forest " + ", ".join(f"{100 * t:.0f}" for t in thirds) in (
-        shown("Right on average").answer
+    assert (
+        "Conformal forest " + ", ".join(f"{100 * t:.0f}" for t in thirds)
+        in (shown("Right on average").more[-1])
     )
     strip = strip_of("Right on average", "Fresh rows held, by tenths of x")
     off, on = line_of(strip, "Random forest")

@@ -1,6 +1,7 @@
 """Lessons: their form, their numbers, and one file that needs nothing else."""
 
 import doctest
+import json
 import re
 import runpy
 import subprocess
@@ -10,12 +11,14 @@ from functools import partial
 from html import escape
 from pathlib import Path
 
+import numpy as np
 import pytest
 from lesson_parts import computed
 
 import demos
-from demos import NAMES, lesson, load_lessons
-from demos.lesson import Lesson, Shown, Step, lesson_html, main
+from demos import NAMES, asking, lesson, live, load_lessons, notebooks, teaching
+from demos.asking import Between, Brush, Brushed, Drawing, Largest, compare
+from demos.lesson import Lesson, Shown, Step, before_answer, lesson_html, main
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heart.fit import run_heart
 from gbuq_core.experiments.heart.scores import auroc_text, score_heart
@@ -27,16 +30,30 @@ STEPS = [(given, step) for given in load_lessons() for step in given.steps]
 
 
 def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(demos).failed == 0
+    for module in (demos, asking, lesson, live, teaching, notebooks):
+        assert doctest.testmod(module).failed == 0
+
+
+def test_every_lesson_has_a_teachers_page_and_at_least_one_brushes_and_one_draws():
+    kinds = [type(step.ask) for _, step in STEPS]
+    assert {tuple, Brush, Drawing} == set(kinds)
+    assert set(teaching.TEACHING) == set(NAMES)
+    for given in load_lessons():
+        record = teaching.TEACHING[given.name]
+        assert len(record.steps) == len(given.steps)
+        assert all(notes.ask.endswith("?") or "? " in notes.ask for notes in record.steps)
+        assert all(1 <= notes.minutes <= 5 for notes in record.steps)
 
 
 def small_lesson(compute=None):
     shown = Shown(
-        ["Look & see."],
+        "Look & see.",
+        Largest((1.0, 2.0)),
         "It is <big>.",
         PanelSheet(panels=[Panel(title="A map", values=[[1.0, 2.0]])]),
+        ["How it was <made>."],
     )
-    step = Step("First", "What is it?", None, compute or (lambda: shown))
+    step = Step("First", "What is it?", ("S & M", "Big"), None, compute or (lambda: shown))
     return Lesson("small", "A small lesson", "One step.", "heart", "Nobody (2026).", [step])
 
 
@@ -47,20 +64,92 @@ def test_a_lesson_has_five_to_eight_steps_with_different_titles(given):
     assert all(step.question.endswith("?") for step in given.steps)
 
 
+def seen_words(step, shown):
+    """What a reader sees of a step, before the answer and after; the rest is folded."""
+    options = step.ask if isinstance(step.ask, tuple) else ()
+    said = [step.title, shown.text, step.question, *options, "Right.", shown.answer]
+    return len(" ".join(said).split())
+
+
+def other_numbers_give_other_verdicts(ask, right):
+    """Each option is right for some numbers; a range or a curve is close only to itself."""
+    if isinstance(right, Largest):
+        n = len(right.values)
+        made = [Largest(tuple(np.eye(n)[i])) for i in range(n)]
+    elif isinstance(right, Between):
+        ends = [-np.inf, *right.cuts, np.inf]
+        assert right.cuts == tuple(sorted(right.cuts))
+        made = [Between(max(low, min(high - 1e-6, 1e9)), right.cuts) for low, high in zip(
+            [-1e9, *right.cuts], ends[1:], strict=True)]  # fmt: skip
+    elif isinstance(right, Brushed):
+        assert right.chart.x[0] < right.low < right.high <= right.chart.x[1]
+        low, high = (
+            (end - right.chart.x[0]) / (right.chart.x[1] - right.chart.x[0])
+            for end in (right.low, right.high)
+        )
+        assert compare(ask, right, (low, high)).word == "Right."
+        assert compare(ask, right, (0.0, low)).word == "Not here."
+        return
+    else:
+        low, high = right.chart.y
+        assert ((low < right.y) & (right.y < high)).all()
+        levels = (right.y - low) / (high - low)
+        assert compare(ask, right, levels).word == "Close."
+        assert compare(ask, right, np.zeros(len(levels))).word == "Not close."
+        return
+    assert [rule.index for rule in made] == list(range(len(ask)))
+    words = [compare(ask, right, option).word for option in range(len(ask))]
+    assert words.count("Right.") == 1
+    assert words[right.index] == "Right."
+
+
+# Where the question is about time, single trees or a chain's steps: their player is the knob.
+OF_TIME = {
+    "soft_trees": {"One tree or several", "What it costs"},
+    "heteroscedastic": {"Data and knowledge", "Out of the rows", "Trees too much alike"},
+    "heart": {"Watch it grow"},
+    "gaussians": {step.title for given, step in STEPS if given.name == "gaussians"},
+    "neighbours": {"Shared leaves", "Which trees count"},
+    "two_clocks": {"The scale collapses", "Two best moments"},
+}
+
+
+def has_a_knob(given, step, header):
+    """One in the picture's bar, or the slider of its frames."""
+    seen = [knob["key"] for knob in header.get("knobs", ()) if knob["needs"] is None]
+    if seen:
+        return len(seen) == 1
+    of_time = header["frameLabel"] in ("step", "tree", "trees", "training step")
+    return header["frames"] > 1 and (not of_time or step.title in OF_TIME.get(given.name, ()))
+
+
+def told_before(shown):
+    """Sentences of the answer that the picture's words, such as its alt text, give away."""
+    header = decode_sheet(encode_sheet(before_answer(shown.sheet))).header
+    words = json.dumps(header, ensure_ascii=False)
+    told = re.split(r"(?<=[.:?]) ", f"{shown.answer} {shown.more[-1]}")
+    return [sentence for sentence in told if len(sentence) > 12 and sentence.rstrip(".") in words]
+
+
 @pytest.mark.parametrize(("given", "step"), STEPS, ids=lambda part: getattr(part, "title", ""))
 def test_each_step_is_computed_with_numbers_and_a_picture(given, step):
     shown = computed(given.name, step.title)
-    assert 1 <= len(shown.text) <= 3
     assert re.search(r"\d", shown.answer)
-    assert "nan" not in " ".join([*shown.text, shown.answer]).lower()
+    assert re.search(r"\d", shown.more[-1])
+    assert "nan" not in " ".join([shown.text, shown.answer, *shown.more]).lower().split()
+    assert seen_words(step, shown) <= 80
+    other_numbers_give_other_verdicts(step.ask, shown.right)
     header = decode_sheet(encode_sheet(shown.sheet)).header
     # Training or a race can be played; of neighbours only what grows with trees or with k, of soft
     # trees some ranks and trees, of growing noise some levels, trees and methods;
     # of novelty before and after; two clocks has all numbers of trees in one map, and a table of
     # one's own has charts only.
     few = ("neighbours", "soft_trees", "heteroscedastic", "novelty", "two_clocks", "your_data")
-    assert header["frames"] >= 25 or given.name in few
+    # Players step evenly through the logarithm of the trees: some twenty frames for 300 trees.
+    assert header["frames"] >= 20 or given.name in few
     assert header["alt"]
+    assert has_a_knob(given, step, header)
+    assert told_before(shown) == []
 
 
 def test_the_numbers_of_the_heart_are_those_of_its_experiment():
@@ -68,12 +157,12 @@ def test_the_numbers_of_the_heart_are_those_of_its_experiment():
     by_title = {step.title: step for step in heart.steps}
     step = by_title["Small steps"]
     true, virtual = (score_heart(maps) for maps in run_heart(step.preset.settings).methods)
-    answer = computed("heart", step.title).answer
+    answer = computed("heart", step.title).more[-1]
     assert f"falls to {auroc_text(virtual.auroc_knowledge)}" in answer
     assert f"do as well as before (AUROC {auroc_text(true.auroc_knowledge)})" in answer
     step = by_title["One model instead of ten"]
     true, virtual = (score_heart(maps) for maps in run_heart(step.preset.settings).methods)
-    answer = computed("heart", step.title).answer
+    answer = computed("heart", step.title).more[-1]
     assert f"In empty cells it is {virtual.knowledge_empty:.2g}," in answer
 
 
@@ -100,6 +189,8 @@ def test_texts_are_escaped_and_the_page_asks_for_nothing():
     page = lesson_html(small_lesson())
     assert "Look &amp; see." in page
     assert "It is &lt;big&gt;." in page
+    assert "How it was &lt;made&gt;." in page
+    assert page.index("S &amp; M</summary>") < page.index("Not here.") < page.index("Right.")
     assert "1. First" in page
     assert "default-src 'none'" in page
     assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", page)
@@ -168,6 +259,7 @@ def test_each_lesson_is_a_module_that_writes_it(name, tmp_path, monkeypatch):
         runpy.run_module(f"demos.{name}", run_name="__main__")
     assert stop.value.code == 0
     page = out.read_text(encoding="utf-8")
+    assert len(page) < 5_000_000
     titles = [step.title for step in load_lessons()[NAMES.index(name)].steps]
-    assert page.count('class="figure"') == len(titles)
+    assert page.count('class="figure" data-kind="sheet"') == len(titles)
     assert all(escape(title) in page for title in titles)

@@ -49,7 +49,7 @@ def test_the_affinity_grows_tree_by_tree_to_the_pages_map():
     by_distance = np.argsort(np.hypot(*(run.fit.data.X - run.look.x).T), kind="stable")
     both = np.intersect1d(by_distance[: run.look.k], run.look.indices)
     assert 0 < len(both) < run.look.k
-    assert f"{len(both)} of them are also among" in shown("Shared leaves").answer
+    assert f"{len(both)} of them are also among" in shown("Shared leaves").more[-1]
 
 
 def test_the_spot_is_underrated_and_the_quiet_place_overrated():
@@ -59,7 +59,7 @@ def test_the_spot_is_underrated_and_the_quiet_place_overrated():
     # The mean's own change among the neighbours is as large as the noise.
     means = ripples_truth(run_of("A quiet place").look.features).mean
     assert means.std() > noise[1]
-    assert f"{spot:#.2g} there, {quiet:#.2g} here" in shown("A quiet place").answer
+    assert f"{spot:#.2g} there, {quiet:#.2g} here" in shown("A quiet place").more[-1]
 
 
 def test_few_and_many_neighbours_score_worse_than_those_that_are_tuned():
@@ -88,7 +88,7 @@ def test_calibration_mends_coverage_and_not_the_map():
     inside, truth = run.fit.data.in_support, run.fit.data.true_std
     off = [np.abs(view.grid_scale - truth)[inside].mean() for view in (bare, run.view)]
     assert off[1] > off[0]
-    assert f"from {bare.test_nll:.2f} to {run.view.test_nll:.2f}" in shown(title).answer
+    assert f"from {bare.test_nll:.2f} to {run.view.test_nll:.2f}" in shown(title).more[-1]
 
 
 def test_a_few_first_trees_score_best_and_then_the_order_hardly_matters():
@@ -113,8 +113,9 @@ def test_the_chosen_family_is_best_on_validation_rows_and_not_on_others():
     )
     nll = dict(zip(held_out.families, held_out.nll, strict=True))
     assert nll["kde"] > nll["normal"] > nll[held_out.best]
-    assert f"it has {nll['kde']:.2f}, the normal {nll['normal']:.2f}" in (
-        shown("Skewed neighbours").answer
+    assert (
+        f"it has {nll['kde']:.2f}, the normal {nll['normal']:.2f}"
+        in (shown("Skewed neighbours").more[-1])
     )
     strip = shown("Skewed neighbours").sheet.strips[0]
     assert [line.name for line in strip.lines][-1] == "kernel density"

@@ -55,7 +55,7 @@ def test_the_examples_in_the_docstrings_hold(module):
 
 
 def test_the_first_answer_has_the_scores_of_the_maps_against_the_truth():
-    run, answer = run_of(MOONS.settings), shown("Where rows can lie").answer
+    run, answer = run_of(MOONS.settings), shown("Where rows can lie").more[-1]
     empty = ~run.fit.data.in_support
     for key in ("novelty", "knowledge", "isolation", "distance"):
         value = auroc(empty, run.maps.of(key))
@@ -73,12 +73,14 @@ def test_neither_of_two_scores_is_always_right_and_the_ring_is_where_they_differ
     title = "Two scores contradict"
     run, moons, now = run_of(PRESETS[title].settings), run_of(MOONS.settings), shown(title)
     assert nearer_share(run.maps) < 0.5 < nearer_share(moons.maps)
-    assert "So neither is always right." in now.answer
+    assert "So neither is always right." in now.more[-1]
     novel, isolated = (ranks_of(run.maps, key) for key in ("novelty", "isolation"))
     at = int(np.abs(novel - isolated).argmax())
     (ring,) = now.sheet.markers
     assert (ring.x, ring.y) == tuple(run.fit.data.grid[at])
-    assert f"in {100 * (np.abs(novel - isolated) > APART).mean():.0f} % of the cells" in now.answer
+    assert (
+        f"in {100 * (np.abs(novel - isolated) > APART).mean():.0f} % of the cells" in now.more[-1]
+    )
     # Cuts along one feature make stripes; a distance to leaves changes from cell to cell.
     assert share_of_steps(run.maps.of("isolation")) > 0.3
     assert share_of_steps(run.maps.of("novelty")) < 0.01
@@ -95,7 +97,7 @@ def test_a_feature_nobody_uses_moves_novelty_and_not_conditional_novelty():
         assert line[7] == pytest.approx(ranks_of(run.maps, key, "rows")[cells].mean(), abs=1e-9)
     assert own[7] - own[4] > 40
     assert abs(conditional[7] - conditional[4]) < 10
-    assert f"from {own[4]:.0f} to {own[7]:.0f}, so they are new." in now.answer
+    assert f"from {own[4]:.0f} to {own[7]:.0f}, so they are new." in now.more[-1]
     used = run.fit.model.forest_.trees.feature
     assert 0 < (used == 2).sum() < 0.05 * len(used)
 
@@ -107,13 +109,13 @@ def test_the_empty_middle_of_the_rings_is_the_least_novel_place():
     assert not run.fit.data.in_support[cell]
     assert ranks_of(run.maps, "novelty")[cell] < 1
     assert ranks_of(run.maps, "distance", "rows")[cell] > 99
-    assert now.answer.startswith("It is the least novel place of the map")
+    assert now.more[-1].startswith("It is the least novel place of the map")
     ring, *crosses = now.sheet.markers
     assert [mark.label for mark in crosses] == ["a", "b"]
     out = explain_place(run.fit, run.maps, run.settings, (crosses[0].x, crosses[0].y))
     assert out.shares.sum() == pytest.approx(1.0)
     assert out.shares[0] > 0.9  # straight out along x1
-    assert f"{digits(out.value_of('novelty'))} at a" in now.answer
+    assert f"{digits(out.value_of('novelty'))} at a" in now.more[-1]
     # The leaves drawn hold the ring around the middle: their means lie inside it.
     middle = explain_place(run.fit, run.maps, run.settings, (ring.x, ring.y))
     assert np.hypot(*middle.ellipses.centre.T).max() < 0.5
@@ -124,8 +126,8 @@ def test_a_clipped_tail_detects_as_well_and_orders_worse():
     (strip,) = now.sheet.strips
     rising, clipped = (np.asarray(line.y) for line in strip.lines)
     assert clipped.max() < 5.21 < rising.max()  # the authors' code stops at 5.2
-    assert "ranks the empty cells worse" in now.answer
-    assert "finds empty cells as well" in now.answer
+    assert "ranks the empty cells worse" in now.more[-1]
+    assert "finds empty cells as well" in now.more[-1]
     kinds = np.asarray(now.sheet.panels[2].values), np.asarray(now.sheet.panels[3].values)
     row = PRESETS["A tail that is cut off"].cell[0]
     np.testing.assert_array_equal(kinds[0][row], rising)
@@ -137,7 +139,7 @@ def test_a_clipped_tail_detects_as_well_and_orders_worse():
 )
 def test_the_first_frame_of_an_edit_gives_nothing_away(title, preset):
     before, after = both(preset)
-    sheet, answer = shown(title).sheet, shown(title).answer
+    sheet, answer = shown(title).sheet, shown(title).more[-1]
     header = decode_sheet(encode_sheet(sheet)).header
     assert (header["frames"], sheet.start_frame) == (2, 0)
     for panel, key in zip(sheet.panels[::2], ("novelty", "knowledge"), strict=True):
@@ -167,8 +169,8 @@ def test_an_arc_that_is_gone_is_noticed_by_knowledge_uncertainty_alone():
         assert all((after.fit.rows.y[rows] == label).mean() > 0.9 for rows in look.leaf_rows)
     arc = mask_of(ERASED.settings.edits[-1].runs)
     assert after.maps.of("novelty")[arc].max() < 3  # nothing in it is far out
-    assert "of its cells change their class" in shown("Rows taken away").answer
-    assert "novelty rises" in shown("Rows taken away").text[0]
+    assert "of its cells change their class" in shown("Rows taken away").more[-1]
+    assert "novelty rises" in shown("Rows taken away").more[0]
 
 
 def test_labels_leave_the_isolation_forest_alone_and_not_always_novelty():
@@ -178,7 +180,7 @@ def test_labels_leave_the_isolation_forest_alone_and_not_always_novelty():
     assert 0 < flipped.sum() < 50
     assert cells[before.fit.rows.cell[flipped]].all()
     np.testing.assert_array_equal(before.maps.of("isolation"), after.maps.of("isolation"))
-    answer = shown("Labels flipped").answer
+    answer = shown("Labels flipped").more[-1]
     assert "its map does not change at all" in answer
     assert went(before, after, "novelty").startswith("stays")
     assert went(before, after, "knowledge").startswith("rises")

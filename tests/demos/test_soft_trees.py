@@ -72,7 +72,7 @@ def test_functions_fan_out_and_noise_is_overrated_where_no_row_decides():
         (score,), (view,), support = scores_of(run.settings), run.views, run.data.support
         assert score.fan_out > 4
         assert view.data[~support].mean() > 2 * view.data[support].mean() > 0.1**2
-        assert f"{score.fan_out:.2g} times" in shown(title).answer
+        assert f"{score.fan_out:.2g} times" in shown(title).more[-1]
     assert scores_of(gap.settings)[0].coverage_low > 0.9
     sheet = shown(title).sheet
     played = line_of(sheet.strips[0], "this function")
@@ -94,7 +94,7 @@ def test_rank_five_parts_more_on_the_tails_and_predicts_no_better():
         for rank in (0, 5)
     ]
     assert np.less(*ten).sum() >= 7
-    assert f"higher for {(five > field).sum()} of {len(SEEDS)} seeds" in shown(title).answer
+    assert f"higher for {(five > field).sum()} of {len(SEEDS)} seeds" in shown(title).more[-1]
     for name in ("nll", "rmse"):
         rich, plain = (over_seeds(settings, name, rank=rank).mean() for rank in (5, 0))
         assert rich > plain - 0.01  # a hundredth of a nat or of a std is no gain
@@ -129,7 +129,7 @@ def test_several_trees_fit_the_wavelet_better_and_only_in_part_because_they_are_
         over_seeds(settings, "nll", methods=(key,), data="step").mean() for key in settings.methods
     ]
     assert step[0] < step[1]
-    assert f"one tree has an RMSE of {one.mean():.2f} stds of y" in shown(title).answer
+    assert f"one tree has an RMSE of {one.mean():.2f} stds of y" in shown(title).more[-1]
     assert frames_of(shown(title).sheet) == settings.trees
 
 
@@ -141,8 +141,9 @@ def test_sglb_alone_does_not_fan_out():
     assert found["sglb"].coverage_high < 0.9
     claims = check_claims(run_of(settings), scores_of(settings))
     assert {claim.verdict for claim in claims} == {"holds"}
-    assert f"{len(claims)} statements about this picture. {len(claims)} of them hold" in (
-        shown("Beside others").answer
+    assert (
+        f"{len(claims)} statements about this picture. {len(claims)} of them hold"
+        in (shown("Beside others").more[-1])
     )
 
 
@@ -151,7 +152,7 @@ def test_half_the_steps_would_have_done_for_the_mean():
     settings = replace(PRESETS[title], methods=("vst",))
     errors = [scores_of(replace(settings, steps=n))[0].rmse for n in (500, 1000, settings.steps)]
     assert max(errors) < 1.5 * min(errors)
-    assert ", ".join(f"{error:.2f}" for error in errors[:1]) in shown(title).answer
+    assert ", ".join(f"{error:.2f}" for error in errors[:1]) in shown(title).more[-1]
     _, gates, elbo = shown(title).sheet.strips
     fit = run_of(settings).fits[0]
     assert len(np.asarray(elbo.x)) == len(fit.elbo[0].step)

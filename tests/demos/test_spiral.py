@@ -54,14 +54,14 @@ def test_a_loss_that_only_falls_has_no_rise():
 def test_most_mistakes_are_noise_and_borders_are_where_knowledge_lies():
     (one,) = scores_of("Three arms")
     assert one.error_optimal > 0.5 * one.error
-    assert f"{100 * one.error:.1f} % of new rows wrong" in shown("Three arms").answer
+    assert f"{100 * one.error:.1f} % of new rows wrong" in shown("Three arms").more[-1]
     assert one.border_ratio > 2
     assert one.auroc_border_total < one.auroc_border < 0.4
     assert one.auroc_far < 0.55
     (hot,) = scores_of("Where models differ", temperature="posterior")
     assert hot.auroc_far < 0.55  # chance, whatever the noise
     assert hot.error > one.error
-    assert f"reach {hot.auroc_far:.2f}" in shown("Where models differ").answer
+    assert f"reach {hot.auroc_far:.2f}" in shown("Where models differ").more[-1]
 
 
 def test_gaps_are_found_and_the_outside_is_not():
@@ -73,10 +73,10 @@ def test_gaps_are_found_and_the_outside_is_not():
     run = run_of("Gaps and the outside")
     step = shown("Gaps and the outside")
     between = [int(spiral_regions(spiral_truth(noise)).between.sum()) for noise in (0.2, 0.4)]
-    assert f"{between[0]} cells" in step.text[0]
+    assert f"{between[0]} cells" in step.more[0]
     assert between[1] == 0
-    assert "(none before)" in step.text[0]
-    assert step.answer.endswith(walk_off(run.methods[0].fit, run.settings).sentence)
+    assert "(none before)" in step.more[0]
+    assert step.more[-1].endswith(walk_off(run.methods[0].fit, run.settings).sentence)
 
 
 def test_the_walk_is_drawn_over_every_map_and_below_them():
@@ -96,7 +96,7 @@ def test_a_virtual_ensemble_orders_alike_knows_less_and_predicts_as_well():
     assert alike > 0.5
     assert virtual.auroc_far < true.auroc_far
     assert virtual.nll <= true.nll
-    assert f"rank correlation {alike:.2f}" in shown(title).answer
+    assert f"rank correlation {alike:.2f}" in shown(title).more[-1]
 
 
 def test_cycles_raise_the_level_in_the_wrong_place_without_leaving_the_mode():
@@ -107,10 +107,10 @@ def test_cycles_raise_the_level_in_the_wrong_place_without_leaving_the_mode():
     assert cyclic.ku_mean_inside > 2 * cyclic.ku_mean_outside
     assert cyclic.auroc_far < virtual.auroc_far + 0.05
     assert largest_rise(run.methods[1].fit.trace.train_loss, run.settings.cycle) == 0
-    assert "rises by at most 0 nats above the end of a cycle" in shown(title).answer
+    assert "rises by at most 0 nats above the end of a cycle" in shown(title).more[-1]
     (fast,) = scores_of(title, methods=("csglb",), rate_cyclical=0.2)
     assert fast.nll > cyclic.nll + 0.05
-    assert f"end at {fast.nll:.2f} instead" in shown(title).answer
+    assert f"end at {fast.nll:.2f} instead" in shown(title).more[-1]
     strip = shown(title).sheet.strips[0]
     assert list(strip.marks) == list(range(60, 601, 60))
 
@@ -121,7 +121,7 @@ def test_the_first_members_are_most_of_csglbs_knowledge():
     effect = burn_in_effect(run.methods[1].fit)
     assert effect.knowledge[1] < 0.5 * effect.knowledge[0]
     assert run.methods[1].knowledge[-1].mean() == pytest.approx(effect.knowledge[1])
-    assert f"{100 * effect.knowledge[1] / effect.knowledge[0]:.0f} %" in shown(title).answer
+    assert f"{100 * effect.knowledge[1] / effect.knowledge[0]:.0f} %" in shown(title).more[-1]
     whole = run_of(title, burn_in=0)
     before, after = (rank_correlation(*knowledge_of(r)) for r in (whole, run))
     assert after > before + 0.1
@@ -150,4 +150,4 @@ def test_compute_buys_a_steadier_map_and_no_outside():
     assert many.auroc_far < few.auroc_far + 0.05
     assert virtual.rank_correlation > max(cyclic.rank_correlation, masked.rank_correlation) + 0.1
     assert many.effective < 1.2
-    assert f"cbSGLB {masked.rank_correlation:.2f}" in shown(title).answer
+    assert f"cbSGLB {masked.rank_correlation:.2f}" in shown(title).more[-1]

@@ -2,13 +2,21 @@
 
 import numpy as np
 
-from demos.your_data import SEEDS, _diabetes, _top, curves, detect, split_errors
+from demos.your_data.steps import _top, two_kinds
+from demos.your_data.tables import SEEDS, curves, detect, score_diabetes, split_errors
 
 
 def test_noise_and_disagreement_are_mostly_in_different_rows():
-    parts = [_diabetes(seed).predictions.uncertainty for seed in SEEDS]
+    parts = [score_diabetes(seed).predictions.uncertainty for seed in SEEDS]
     shared = [len(_top(part.data) & _top(part.knowledge)) for part in parts]
     assert np.mean(shared) < len(parts[0].data) / 10 / 3
+
+
+def test_the_picture_marks_the_rows_that_both_tenths_share():
+    parts, sheet = score_diabetes(0).predictions.uncertainty, two_kinds().sheet
+    (both,) = (line for line in sheet.strips[0].lines if line.name == "both")
+    tenth = sheet.frame_values.index("10 % of the rows")
+    assert np.isfinite(both.y[tenth]).sum() == len(_top(parts.data) & _top(parts.knowledge))
 
 
 def test_unfamiliarity_finds_strange_rows_and_truncations_do_not():

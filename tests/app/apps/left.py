@@ -4,6 +4,8 @@ import streamlit as st
 
 from gbuq_core.knobs import Knob
 from pages._ui.knobs import Preset
+from pages._ui.live import map_knob
+from pages._ui.present import Step
 from pages._ui.url_state import PageState, change, link_to, open_page
 
 STATE = PageState(
@@ -20,6 +22,7 @@ STATE = PageState(
         Knob("cells", "Cells", "text", "", pattern=r"(\d+(,\d+)*)?", help="Numbers and commas."),
         Knob("log", "Logarithmic", "switch", False, group="view"),
         Knob("level", "Level", "ladder", 0.9, choices=(0.5, 0.8, 0.9), group="picture"),
+        map_knob(("SGB: data", "SGB: knowledge")),
     ),
     presets=(
         Preset("Quick"),
@@ -28,6 +31,12 @@ STATE = PageState(
             {"trees": 1000, "method": "virtual SGLB", "step": 80},
             keeps=("cells",),
         ),
+    ),
+    picture=("quick",),
+    story=(
+        Step("As it is."),
+        Step("Six trees.", {"trees": 6}),
+        Step("Noise.", {"noise": 10.0, "map": "SGB: data"}),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Two pages that share parameter names with different ranges."""
+"""Two pages that share parameter names with different ranges, and one that writes its address."""
 
 import streamlit as st
 
@@ -10,5 +10,6 @@ st.navigation(
     [
         st.Page("left.py", url_path="left", title="Left", default=True),
         st.Page("right.py", url_path="right", title="Right"),
+        st.Page("opened.py", url_path="opened", title="Opened"),
     ]
 ).run()

@@ -1,0 +1,147 @@
+"""Sentences of the pages that quote numbers say what is computed, and ledes ask."""
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gbuq_core.experiments.gaussians.claims import check_claims
+from gbuq_core.experiments.gaussians.fit import run_gaussians, target_grid
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.experiments.heart.plan import HeartSettings
+from gbuq_core.experiments.heteroscedastic.data import SUPPORT
+from gbuq_core.experiments.heteroscedastic.plan import PAPER as HETEROSCEDASTIC
+from gbuq_core.experiments.soft_trees.bandit import BanditSettings
+from gbuq_core.experiments.soft_trees.plan import METHODS as SOFT_METHODS
+from gbuq_core.experiments.soft_trees.plan import PAPER as SOFT_TREES
+from gbuq_core.experiments.soft_trees.rank import RankSettings
+from gbuq_core.experiments.spiral.plan import PAPER as SPIRAL
+from gbuq_core.experiments.spiral.quality import _REFERENCE, ENSEMBLE_SIZES
+from gbuq_core.experiments.two_clocks.plan import MODELS, WITH_CLOCKS
+from gbuq_core.soft_trees import DEFAULT_GRID
+from gbuq_core.synthetic import make_heart, make_wave
+from gbuq_core.synthetic.wave import RARE_FROM, RARE_WIDTH
+from pages._ui.gaussians import controls as gaussians
+from pages._ui.heart import controls as heart
+from pages._ui.heteroscedastic import controls as heteroscedastic
+from pages._ui.soft_trees import controls as soft_trees
+from pages._ui.soft_trees import panels
+from pages._ui.spiral import controls as spiral
+from pages._ui.spiral import quality
+from pages._ui.two_clocks import controls as two_clocks
+
+PAGES = Path(__file__).resolve().parents[2] / "pages"
+
+
+def sentences(page):
+    """The strings at the top of a page, by name. A page draws itself when it is imported."""
+    found = {}
+    for node in ast.parse((PAGES / f"{page}.py").read_text()).body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            found[node.targets[0].id] = node.value.value
+    return found
+
+
+def preset(controls, label):
+    return next(one.help for one in controls.STATE.presets if one.name == label)
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["home", "heart", "spiral", "neighbours", "soft_trees", "novelty", "heteroscedastic",
+     "two_clocks"],
+)  # fmt: skip
+def test_a_lede_asks(page):
+    ledes = [text for name, text in sentences(page).items() if name.startswith("LEDE")]
+    assert ledes
+    assert all("?" in text for text in ledes)
+
+
+def test_home_says_where_rows_are_rare_where_there_are_none_and_where_the_noise_is_largest():
+    wave = make_wave(100, random_state=0)
+    x = wave.grid[:, 0]
+    text = sentences("home")["WHAT_TO_LOOK_AT"].format(low=RARE_FROM, high=RARE_FROM + RARE_WIDTH)
+    assert "between 3 and 4.5" in text
+    assert 3.0 < x[wave.is_rare].min() < x[wave.is_rare].max() < 4.5
+    assert (wave.is_rare == ((x > 3.0) & (x < 4.5))).all()
+    assert "Right of 6 there are no rows" in text
+    assert x[wave.in_support].max() == 6.0
+    assert "largest around 1.4" in text
+    assert x[wave.variance.argmax()] == pytest.approx(1.4)
+
+
+def test_heart_says_where_the_noise_is():
+    assert "the rows around the heart are noisier" in sentences("heart")["LEDE"]
+    truth = make_heart(1, random_state=0)
+    known = np.asarray(truth.in_support).reshape(9, 9)
+    std = np.sqrt(np.asarray(truth.variance).reshape(9, 9))
+    padded = np.pad(~known, 1)
+    beside = known & (padded[:-2, 1:-1] | padded[2:, 1:-1] | padded[1:-1, :-2] | padded[1:-1, 2:])
+    assert std[beside].min() > std[known & ~beside].max()
+    text = preset(heart, "Paper settings")
+    one = HeartSettings()
+    assert (one.members, one.trees, one.rate, one.rate_sgb) == (10, 1000, 0.3, 0.1)
+    assert "10 models of 1,000 trees. SGLB learns at rate 0.3; SGB at 0.1" in text
+
+
+def test_heteroscedastic_says_where_rows_are():
+    assert tuple(SUPPORT) == (0.0, 10.0)
+    assert "between 0 and 10" in sentences("heteroscedastic")["LEDE"]
+    assert len(HETEROSCEDASTIC.methods) == 6
+    assert preset(heteroscedastic, "Paper settings").startswith("Six methods")
+
+
+def test_spiral_says_what_the_paper_trained_and_what_is_compared():
+    text = preset(spiral, "Paper settings")
+    assert f"{3 * SPIRAL.rows:,} rows" in text
+    assert f"{SPIRAL.members} independent models of {SPIRAL.trees:,} trees" in text
+    assert f"{SPIRAL.chain_trees:,} trees in cycles of {SPIRAL.cycle}" in text
+    source = Path(quality.__file__).read_text()
+    *some, last = ENSEMBLE_SIZES
+    assert f"{', '.join(map(str, some))} and {last} models" in source
+    assert f"{_REFERENCE} other independent models" in source
+
+
+def test_soft_trees_says_how_its_comparisons_are_run():
+    assert f"with {np.prod([len(one) for one in DEFAULT_GRID.values()])} settings" in (
+        panels._ABOUT_TUNING
+    )
+    values = {knob.key: knob.default for knob in soft_trees.STATE.knobs}
+    played = soft_trees.bandit_of(type("Values", (), {**values, "bandit_steps": 500}))
+    assert (played.n_seeds, played.n_arms, played.refit_every) == (2, 5, 50)
+    assert BanditSettings().policies == ("random", "sglb", "xbart", "vst")
+    for said in ("five arms", "plays twice", "SGLB, XBART and VST", "every 50 steps"):
+        assert said in panels._ABOUT_BANDIT
+    assert (RankSettings().depth, RankSettings().n_seeds) == (2, 5)
+    assert "VST with depth 2" in panels._ABOUT_RANK
+    assert "five seeds for each rank" in panels._ABOUT_RANK
+    assert len(SOFT_METHODS) == 5
+    assert preset(soft_trees, "Paper settings").startswith(
+        f"All five methods. VST and VSGBM train for {SOFT_TREES.steps:,} steps"
+    )
+
+
+def test_two_clocks_says_which_models_have_clocks():
+    (knob,) = (knob for knob in two_clocks.STATE.knobs if knob.key == "model")
+    assert "The first eight grow tree by tree" in knob.help
+    assert MODELS[:8] == WITH_CLOCKS
+
+
+def test_gaussians_says_what_its_presets_do():
+    def modes_of(**knobs):
+        run = run_gaussians(GaussiansSettings(samplers=("clr", "cg"), **knobs))
+        values = {claim.key: claim.value for claim in check_claims(run)}
+        return [int(values[f"cycles:{key}"].split()[0]) for key in ("clr", "cg")]
+
+    text = preset(gaussians, "Paper settings")
+    assert "clr-SGLD then visits about 17 modes instead of 23" in text
+    assert "cg-SGLD still visits about 23" in text
+    assert modes_of()[0] == pytest.approx(23, abs=2)
+    assert modes_of(noise=0.4) == pytest.approx([17, 23], abs=2)
+    assert "just below the longest one" in preset(gaussians, "Stable steps")
+    (stable,) = (one.values for one in gaussians.STATE.presets if one.name == "Stable steps")
+    limit = target_grid("gaussians25").step_limit
+    cg = stable["alpha_max"] * GaussiansSettings().rate_cg
+    assert stable["rate_clr"] == cg
+    assert 0.8 * limit < cg < limit

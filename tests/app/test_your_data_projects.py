@@ -1,0 +1,87 @@
+"""Saving a project on the page Your data and opening it in another session: all is there again."""
+
+from functools import partial
+
+import pandas as pd
+import pytest
+
+from gbuq_core.projects import open_project
+from gbuq_core.tables import scoring
+from pages._ui.your_data import export, projects
+from pages._ui.your_data.columns import Edits, _Saved
+from tests.app.your_data_page import drop, numbers, open_page, rows_of, says, settle
+
+FILE = numbers(60, code=list(range(60)))
+SETTINGS = {
+    "trees": "50", "rank": "knowledge", "row": "7", "find": "x < 1", "cohorts": "low=x < 0",
+    "step": "5", "target": "y",
+}  # fmt: skip
+EDITS = Edits(used=(("code", False),), missing=(("z", ("-9",)),))
+MODELS_USED = "Its models give these numbers; nothing is trained."
+
+
+@pytest.fixture
+def offered(monkeypatch):
+    """What the button of the last picture would save, by whether the table is in it."""
+    made = {}
+
+    def record(trained, values, link):
+        made["save"] = partial(projects._saved, trained, values, link)
+        return projects.draw_save(trained, values, link)
+
+    monkeypatch.setattr(export, "draw_save", record)
+    return made
+
+
+@pytest.fixture
+def refused(monkeypatch):
+    """From a call on, nothing is trained on a table of 60 rows."""
+    fit_rows = scoring.fit_rows
+
+    def refuse(plan, prepared, rows):
+        assert len(prepared.y) != 60, "it trains"
+        return fit_rows(plan, prepared, rows)
+
+    return lambda: monkeypatch.setattr(scoring, "fit_rows", refuse)
+
+
+def test_a_project_brings_everything_back_without_training(offered, refused):
+    at = open_page(FILE, **SETTINGS)
+    opened = at.session_state["_data_last_open"]
+    at.session_state["_data_edits"] = {opened.key: _Saved(EDITS, EDITS)}
+    settle(at.run())
+    frame = own(rows_of(at))
+    with_table, without = offered["save"](True), offered["save"](False)
+    assert open_project(without).data is None
+    refused()
+
+    at = open_page(table="wine", trees="50", step="5")
+    drop(at, without, "mine.gbuq")
+    assert says(at, 'This is a project: drop it under "Open a project".')
+    drop(at, without, "mine.gbuq", "upload_project")
+    assert says(at, 'is about "table.csv" with 60 rows: drop that file above to go on.')
+    drop(at, FILE)
+    check_restored(at, frame, opened.key)
+    drop(at, with_table[:-1000], "broken.gbuq", "upload_project")
+    assert says(at, "The project file is damaged")
+    assert says(at, "Nothing on this page has changed.")
+    check_restored(at, frame, opened.key)
+
+    at.button(key="delete-data").click().run()
+    settle(at)
+    assert not says(at, "mine.gbuq")
+    drop(at, with_table, "whole.gbuq", "upload_project-1")
+    check_restored(at, frame, opened.key, "whole.gbuq")
+
+
+def check_restored(at, frame, key, name="mine.gbuq"):
+    assert says(at, f'The project "{name}" is open. {MODELS_USED}')
+    pd.testing.assert_frame_equal(own(rows_of(at)), frame)
+    assert at.session_state["_data_edits"][key].now == EDITS
+    for knob, text in SETTINGS.items():
+        assert str(at.session_state[knob]).removesuffix(".0") == text, knob
+
+
+def own(rows):
+    """What the models say; how unfamiliar the rows are is measured a little later."""
+    return rows[["row", "total", "data", "knowledge", "prediction", "error"]]

@@ -1,0 +1,27 @@
+"""Waiting for what a page has asked for."""
+
+import time
+
+from gbuq_core.jobs import RUNNER
+
+PATIENCE = 120.0  # seconds, far more than any fit needs: a first one compiles kernels
+
+
+def live_jobs():
+    return list(RUNNER._live.values())
+
+
+def run_when_done(at, drawn=lambda at: True, working=live_jobs):
+    """Run a page again once nothing works, until that asks for no more and it is ``drawn``.
+
+    While a fit works the page is left alone: each run would take time from the fit.
+    """
+    deadline = time.monotonic() + PATIENCE
+    settled = False
+    while not settled and time.monotonic() < deadline:
+        while working() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        at.run()
+        settled = drawn(at) and not working()
+    assert not at.exception
+    return at
