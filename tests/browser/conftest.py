@@ -39,6 +39,8 @@ _FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # Pages of a context share a process, and with it what has been compiled of Streamlit.
+    "--process-per-site",
 )
 # The last run has ended, and no job reports its progress: the next run is not about to begin.
 _READY = (
@@ -46,19 +48,30 @@ _READY = (
     ":not(:has([data-testid=stProgress]))"
 )
 
+_SHARE_BEFORE = 0.72  # of all other tests: inside the last part of two or three workers
 _FAILED = pytest.StashKey[bool]()
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Mark every test of this folder, so that ``-m "not browser"`` leaves Chromium out.
 
     A browser test that fails runs once more: on a machine that is busy with the other tests,
-    Chromium may lose a frame or a key. A fault of the app fails both times.
+    Chromium may lose a frame or a key. A fault of the app fails both times. ``--reruns 0`` on the
+    command line switches this off; another number takes the place of the one.
+
+    Workers begin with equal parts of the list and then take from each other's ends. So the tests of
+    this folder stand inside one part, behind others that compile the kernels: one worker then runs
+    nearly all of them, with one Chromium and one server, and what it leaves is cheap to take over.
     """
-    for item in items:
-        if item.path.is_relative_to(Path(__file__).parent):
-            item.add_marker(pytest.mark.browser)
+    mine = [item for item in items if item.path.is_relative_to(Path(__file__).parent)]
+    for item in mine:
+        item.add_marker(pytest.mark.browser)
+        if config.getoption("reruns", None) is None:
             item.add_marker(pytest.mark.flaky(reruns=1))
+    if len(mine) < len(items):
+        rest = [item for item in items if item not in set(mine)]
+        first = int(_SHARE_BEFORE * len(rest))
+        items[:] = [*rest[:first], *mine, *rest[first:]]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -70,7 +83,7 @@ def pytest_runtest_makereport(item):
     return report
 
 
-def _unavailable(reason: str):
+def unavailable(reason: str):
     """Skip where there is no browser, but never let a build pass without one."""
     if os.environ.get("CI", "").lower() == "true":
         pytest.fail(f"{reason} (browser tests must run when CI=true)", pytrace=False)
@@ -82,7 +95,7 @@ def _chromium() -> str:
     names = ("chromium", "chromium-browser", "google-chrome")
     found = named or next((path for name in names if (path := shutil.which(name))), None)
     if not found or not Path(found).exists():
-        _unavailable("no Chromium found; set GBUQ_CHROMIUM to its path")
+        unavailable("no Chromium found; set GBUQ_CHROMIUM to its path")
     return str(found)
 
 
@@ -92,7 +105,7 @@ def browser():
     try:
         from playwright.sync_api import expect, sync_playwright
     except ImportError:
-        _unavailable("playwright is not installed")
+        unavailable("playwright is not installed")
     expect.set_options(timeout=WAIT)
     path = _chromium()
     with sync_playwright() as playwright:
@@ -101,7 +114,8 @@ def browser():
         running.close()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
@@ -121,7 +135,7 @@ def start_server(app: Path, home: Path, **variables: str) -> tuple[subprocess.Po
     environment = {k: v for k, v in os.environ.items() if not k.startswith("STREAMLIT_")}
     environment |= {"HOME": str(home), "PYTHONPATH": str(REPOSITORY)} | variables
     for _ in range(3):  # another process may take the port first
-        port = _free_port()
+        port = free_port()
         command = [sys.executable, "-m", "streamlit", "run", str(app)]
         command += ["--server.address=127.0.0.1", f"--server.port={port}"]
         command += ["--server.headless=true", "--server.fileWatcherType=none"]
@@ -188,7 +202,7 @@ def _probes_the_path(message) -> bool:
 
 @pytest.fixture(scope="session")
 def contexts(browser):
-    """Return a function that gives the session's context of these options, made at its first use.
+    """Return a function that gives the session's window of these options, made at its first use.
 
     Pages of one context share what Chromium has fetched and compiled, which is most of the time
     that Streamlit takes to start. A page's session on the server is its own all the same. Only the
@@ -196,11 +210,11 @@ def contexts(browser):
     """
     made: dict[str, object] = {}
 
-    def context_of(options: dict):
-        name = repr(sorted(options.items()))
+    def context_of(options: dict, window: int = 0):
+        name = repr((window, sorted(options.items())))
         if name not in made:
             made[name] = browser.new_context(**options)
-            made[name].new_page()  # keeps the window open, which is slow to make
+            made[name].new_page()  # keeps the window open, which is slow to make; see `_forget`
         return made[name]
 
     yield context_of
@@ -219,14 +233,22 @@ def _say_what_is_shown(page) -> None:
 
 
 def _forget(page) -> None:
-    """Leave nothing of a page behind for the next page of its context, then close it."""
-    if page.is_closed():
-        return
+    """Leave nothing of a page behind for the next page of its context, then close it.
+
+    The context's first page moves to the server's address: it keeps the process of that site, in
+    which Streamlit starts in a third of the time.
+    """
     address = urllib.parse.urlsplit(page.url)
     if address.scheme == "http":
+        first = page.context.pages[0]
+        if first.url == "about:blank":
+            first.goto(f"http://{address.netloc}/_stcore/health")
         origin = {"origin": f"http://{address.netloc}", "storageTypes": "local_storage,cookies"}
-        page.context.new_cdp_session(page).send("Storage.clearDataForOrigin", origin)
-    page.close()
+        session = page.context.new_cdp_session(first)
+        session.send("Storage.clearDataForOrigin", origin)
+        session.detach()
+    if not page.is_closed():
+        page.close()
 
 
 def _listen(page, problems: list[str]) -> None:
@@ -243,22 +265,23 @@ def _listen(page, problems: list[str]) -> None:
 
 
 @pytest.fixture
-def new_page(request, browser, contexts, viewport, colour_scheme):
+def new_page(request, contexts, viewport, colour_scheme):
     """Return a function that opens a page of its own session; console errors fail the test.
 
-    With ``private=True`` the page has a window of its own without any memory, as a stranger's.
-    Of several pages in one test all but one must be private, or they would hide each other.
+    With ``private=True`` the page has another window, which shares no cookies and no storage with
+    the first and keeps none, as a stranger's. Of several pages in one test all but one must be
+    private, or they would hide each other.
     """
     problems: list[str] = []
-    pages, private_contexts = [], []
+    pages, n_private = [], 0
 
     def open_page(private: bool = False, **options):
+        nonlocal n_private
         size = {"width": viewport[0], "height": viewport[1]}
         options = {"viewport": size, "color_scheme": colour_scheme, **options}
-        context = browser.new_context(**options) if private else contexts(options)
-        if private:
-            private_contexts.append(context)
-        assert private or len(pages) == len(private_contexts), "the page before would be hidden"
+        n_private += private
+        context = contexts(options, n_private if private else 0)
+        assert private or len(pages) == n_private, "the page before would be hidden"
         page = context.new_page()
         page.set_default_timeout(WAIT)
         pages.append(page)
@@ -273,8 +296,6 @@ def new_page(request, browser, contexts, viewport, colour_scheme):
         if request.node.stash.get(_FAILED, False):
             _say_what_is_shown(page)
         _forget(page)
-    for context in private_contexts:
-        context.close()
     assert not problems, "\n".join(problems)
 
 

@@ -42,4 +42,52 @@ def test_back_leads_to_the_page_before_as_it_was_left(page, serve):
     page.go_back()
     page.wait_for_url(re.compile(r"\?rows=30$"))
     page.get_by_text(re.compile(r"values .*\('rows', 30\)")).wait_for()
+    wait_ready(page)
+    # Keys step through the story, and each step is one step of the history.
+    page.get_by_role("button", name="Present").click()
+    page.wait_for_url(re.compile("present=1"))
+    wait_ready(page)
+    steps = page.evaluate("history.length")
+    page.keyboard.press("ArrowRight")
+    page.get_by_text("Six trees. (2 of 3)").wait_for()
+    page.wait_for_url(re.compile("present=2"))
+    wait_ready(page)
+    assert page.evaluate("history.length") == steps + 1
+    assert "trees=6" in page.url
+    page.go_back()
+    page.get_by_text("(1 of 3)").wait_for()
+    wait_ready(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Present").wait_for()
+    assert page.url.endswith("?rows=30")
+    assert_no_exception(page)
+
+
+def test_an_address_that_is_written_out_is_no_step_of_its_own(page, serve):
+    page.goto(f"{serve(APP)}/?rows=30")
+    page.get_by_text("link [").wait_for()
+    wait_ready(page)
+    steps = page.evaluate("history.length")
+    opened = page.get_by_text("values [('size', 10)]")
+    for at_first in (True, False):
+        page.get_by_role("link", name="Opened").click()
+        page.wait_for_url(re.compile(r"/opened\?size=10$"))
+        opened.wait_for()
+        wait_ready(page)
+        assert page.evaluate("history.length") == steps + 1
+        if at_first:
+            page.go_back()
+            page.wait_for_url(re.compile(r"\?rows=30$"))
+            page.get_by_text(re.compile(r"values .*\('rows', 30\)")).wait_for()
+            wait_ready(page)
+    # A reader who was faster than the page: Back to an address that nobody has written out.
+    page.evaluate("history.replaceState({}, '', '/opened')")
+    page.get_by_role("link", name="Right").click()
+    page.get_by_text("values [('trees', 20)]").wait_for()
+    wait_ready(page)
+    page.go_back()
+    page.wait_for_url(re.compile(r"/opened\?size=10$"))
+    opened.wait_for()
+    wait_ready(page)
+    assert page.evaluate("history.length") == steps + 2
     assert_no_exception(page)

@@ -23,8 +23,12 @@ def open_gaussians(page, url, query=QUICK, last="cg-SGLD"):
     return Figure(page)
 
 
-def test_the_race_is_read_played_without_the_server_and_moved_by_sliders(page, serve):
-    figure = open_gaussians(page, serve(APP))
+def test_a_bad_link_is_explained_and_the_race_is_read_played_and_moved_by_sliders(page, serve):
+    figure = open_gaussians(page, serve(APP), QUICK + "&chains=3&target=donut&what=1")
+    text = page.locator(".st-key-note-link").inner_text()
+    assert "chains must be one of 1, 2, 5" in text
+    assert "target must be one of 25 Gaussians" in text
+    assert '"what"' in text
     # A trapped chain is seen and read.
     read = figure.hover(30, 30)  # the middle of the target, a mode
     assert set(read) >= {"Target", "SGLD", "N-SGLD", "clr-SGLD", "cg-SGLD"}
@@ -68,14 +72,6 @@ def test_a_preset_wins_over_what_a_link_says_of_hidden_knobs(page, serve):
     page.wait_for_url("**/gaussians?noise=0.4")
     page.reload()
     page.locator(".st-key-rate_sgld").get_by_text("0.05", exact=True).first.wait_for()
-
-
-def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
-    open_gaussians(page, serve(APP), QUICK + "&chains=3&target=donut&what=1")
-    text = page.locator(".st-key-note-link").inner_text()
-    assert "chains must be one of 1, 2, 5" in text
-    assert "target must be one of 25 Gaussians" in text
-    assert '"what"' in text
 
 
 def test_nothing_overflows_and_the_picture_is_on_the_first_screen(page, serve):

@@ -30,8 +30,9 @@ def knowledge(figure, row, column, title="SGLB: knowledge"):
     return float(text.replace(" × 10", "e").translate(digits))
 
 
-def test_sliders_change_picture_and_address_and_a_view_knob_fits_nothing(page, serve):
-    figure = open_heart(page, serve(APP))
+def test_sliders_change_picture_and_address_and_the_link_restores_everything(page, new_page, serve):
+    url = serve(APP)
+    figure = open_heart(page, url)
     costs = page.get_by_text("Fitted: SGLB")
     before = costs.inner_text()
     after(page, figure, lambda: turn(figure, "start"))
@@ -41,6 +42,11 @@ def test_sliders_change_picture_and_address_and_a_view_knob_fits_nothing(page, s
     page.wait_for_url("**step=25*")
     after(page, figure, lambda: press(page, "trees"))
     page.wait_for_url("**trees=300*")
+    after(page, figure, lambda: figure.click(0, 0))
+    page.wait_for_url("**cells=00*")
+    second = new_page(private=True)
+    other = open_heart(second, url, page.url.split("?")[1])
+    assert other.data("digest") == figure.data("digest")
 
 
 def test_the_trees_play_and_a_click_takes_a_cells_rows_away_and_knowledge_answers(page, serve):
@@ -59,8 +65,14 @@ def test_the_trees_play_and_a_click_takes_a_cells_rows_away_and_knowledge_answer
     page.wait_for_function("!location.search.includes('cells')")
 
 
-def test_dragging_over_cells_empties_them(page, serve):
-    figure = open_heart(page, serve(APP))
+def test_a_bad_link_is_explained_a_drag_empties_cells_and_the_paper_is_one_click_away(page, serve):
+    figure = open_heart(page, serve(APP), QUICK + "&depth=99&cells=abc&what=1")
+    text = page.locator(".st-key-note-link").inner_text()
+    assert "depth must be a whole number from 1 to 8" in text
+    assert "cells must be the row and the column of each cell" in text
+    assert '"what"' in text
+    methods = page.locator("[data-testid=stSidebar]")
+    assert methods.get_by_text("SGB", exact=True).count() == 0
 
     (left, top), (right, bottom) = figure.place(7, 0), figure.place(8, 2)
     edge = (right - left) / 5  # 0.4 of a cell beyond the centres
@@ -75,28 +87,6 @@ def test_dragging_over_cells_empties_them(page, serve):
     page.wait_for_url("**cells=70.71.72.80.81.82*")
     unfold(page, "In words")
     page.get_by_text("23 cells have no training rows").wait_for()
-
-
-def test_a_link_restores_everything_in_a_private_window(new_page, serve):
-    url = serve(APP)
-    first = new_page()
-    figure = open_heart(first, url)
-    after(first, figure, lambda: figure.click(0, 0))
-    after(first, figure, lambda: turn(figure, "step"))
-    first.wait_for_url("**step=25*")
-    second = new_page(private=True)
-    other = open_heart(second, url, first.url.split("?")[1])
-    assert other.data("digest") == figure.data("digest")
-
-
-def test_a_bad_link_is_explained_and_the_paper_is_one_click_away(page, serve):
-    open_heart(page, serve(APP), QUICK + "&depth=99&cells=abc&what=1")
-    text = page.locator(".st-key-note-link").inner_text()
-    assert "depth must be a whole number from 1 to 8" in text
-    assert "cells must be the row and the column of each cell" in text
-    assert '"what"' in text
-    methods = page.locator("[data-testid=stSidebar]")
-    assert methods.get_by_text("SGB", exact=True).count() == 0
     page.get_by_role("button", name="Paper settings").click()
     page.wait_for_url(lambda address: address.count("methods=") == 3 and "trees" not in address)
     # Its fits, thirty times a thousand trees, need not be waited for.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, assert_no_exception, screens, screenshot, wait_ready
+from tests.browser.conftest import assert_no_exception, screens, screenshot, wait_ready
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine.
@@ -29,7 +29,28 @@ def wait_until_another(page, root, before):
     page.wait_for_function(changed, arg=[root.element_handle(), before])
 
 
-def test_a_slider_of_the_view_moves_the_picture_and_a_link_restores_it(page, new_page, serve):
+def assert_on_the_first_screen_and_read_by_the_keyboard(page, root):
+    """Nothing overflows, on a desk or a phone, and every panel is read at once."""
+    readout = root.locator(".gbuq-curves-readout")
+    pattern = r"x \u221210 .*truth .* \u00b1 .*MACAU \(basic\) .* \u00b1 .*novelty, z .*Conformal"
+    for window, scheme in screens(page):
+        assert not page.evaluate(OVERFLOW)
+        box = root.bounding_box()
+        drawing = root.locator(
+            "svg[tabindex]"
+        ).bounding_box()  # on a phone a panel, others by a swipe
+        assert box["y"] < drawing["y"] + drawing["height"] < window[1]
+        root.locator("svg[tabindex]").focus()
+        page.keyboard.press("Home")
+        expect(readout).to_have_text(re.compile(pattern))  # every panel and its score at once
+        screenshot(page, f"heteroscedastic-{window[0]}-{scheme}")
+        page.keyboard.press("Escape")
+        expect(readout).to_have_text(re.compile("^Point at"))
+
+
+def test_a_slider_of_the_view_moves_the_picture_a_link_restores_it_and_nothing_overflows(
+    page, new_page, serve
+):
     url = serve(APP)
     root = open_heteroscedastic(page, url)
     before = root.evaluate(DRAWN)
@@ -47,6 +68,10 @@ def test_a_slider_of_the_view_moves_the_picture_and_a_link_restores_it(page, new
     other = new_page(private=True)
     restored = open_heteroscedastic(other, url, page.url.split("?")[1])
     assert restored.evaluate(DRAWN) == root.evaluate(DRAWN)
+    page.get_by_text("Knowledge (dark rim)").click()
+    page.wait_for_url(lambda address: "show_knowledge" not in address)
+    wait_ready(page)
+    assert_on_the_first_screen_and_read_by_the_keyboard(page, root)
     assert_no_exception(page)
 
 
@@ -61,20 +86,3 @@ def test_a_cancelled_fit_starts_again(page, serve):
     cancel.click()
     again.wait_for()
     assert_no_exception(page)
-
-
-def test_nothing_overflows_and_the_first_screens_picture_is_read_by_the_keyboard(page, serve):
-    root = open_heteroscedastic(page, serve(APP))
-    readout = root.locator(".gbuq-curves-readout")
-    pattern = r"x \u221210 .*truth .* \u00b1 .*MACAU \(basic\) .* \u00b1 .*novelty, z .*Conformal"
-    for window, scheme in screens(page):
-        assert not page.evaluate(OVERFLOW)
-        box = root.bounding_box()
-        height = box["height"] if window == DESKTOP else box["height"] / 2  # a panel each
-        assert box["y"] + height < window[1]
-        root.locator("svg[tabindex]").focus()
-        page.keyboard.press("Home")
-        expect(readout).to_have_text(re.compile(pattern))  # every panel and its score at once
-        screenshot(page, f"heteroscedastic-{window[0]}-{scheme}")
-        page.keyboard.press("Escape")
-        expect(readout).to_have_text(re.compile("^Point at"))

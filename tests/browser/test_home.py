@@ -60,23 +60,42 @@ def test_a_slider_refits_in_place_while_dragged_and_is_remembered_in_the_address
     page.mouse.move(track["x"] + track["width"] - 1, y, steps=5)
     page.mouse.up()
     page.locator(".gbuq-curves svg[aria-label^='A prediction from 12,800']").wait_for()
+    # So is the stretch of rare rows, which is dragged by the bar above it.
+    wait_ready(page)
+    bar = page.locator(".gbuq-curves .grip rect").first.bounding_box()
+    x, y = bar["x"] + bar["width"] / 2, bar["y"] + 3
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x - bar["width"] / 2, y, steps=5)
+    page.mouse.move(x - bar["width"], y, steps=5)  # 1.5, its own width
+    page.locator(".gbuq-curves svg[aria-label*='From 1.6 to 2.9']").wait_for()
+    assert page.url.endswith("?rows=12800")
+    page.mouse.up()
+    page.wait_for_url("**/?rows=12800&rare=1.5")
+    expect(page.locator(".st-key-rare input[type=range]")).to_have_value("1.5")
+    # Its right end changes its width; so do keys, which move it too.
+    wait_ready(page)
+    right = x - bar["width"] / 2
+    page.mouse.move(right, y)
+    page.mouse.down()
+    page.mouse.move(right + bar["width"] / 3, y, steps=5)
+    page.mouse.up()
+    page.wait_for_url("**/?rows=12800&rare=1.5&rare_width=2")
+    wait_ready(page)
+    figure = page.locator(".gbuq-curves > svg")
+    figure.focus()
+    page.keyboard.down("Shift")
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+        page.keyboard.press(key)
+    page.locator(".gbuq-curves svg[aria-label*='From 1.8 to 3.5']").wait_for()
+    assert page.url.endswith("&rare=1.5&rare_width=2")
+    page.keyboard.up("Shift")
+    page.wait_for_url("**/?rows=12800&rare=1.7&rare_width=1.9")
 
 
-def test_a_link_restores_the_page_in_a_private_window(new_page, serve):
+def test_a_bad_link_is_explained_and_leaves_the_address_and_back_restores_it(page, serve):
     url = serve(APP)
-    first = new_page()
-    open_home(first, url)
-    first.locator(SLIDER).focus()
-    first.keyboard.press("End")
-    first.wait_for_url("**/?rows=12800")
-    first.wait_for_function("document.body.innerText.includes('fitted in')")
-    second = new_page(private=True)
-    open_home(second, url, "?" + first.url.split("?")[1])
-    expect(second.locator(SLIDER)).to_have_attribute("aria-valuetext", "12800")
-
-
-def test_a_bad_link_is_explained_in_plain_text_and_leaves_the_address(page, serve):
-    open_home(page, serve(APP), "?rows=7&zap=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&%3Cb%3E=1")
+    open_home(page, url, "?rows=7&zap=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&%3Cb%3E=1")
     notice = page.locator(".st-key-note-link")
     notice.wait_for()
     text = notice.inner_text()
@@ -88,15 +107,12 @@ def test_a_bad_link_is_explained_in_plain_text_and_leaves_the_address(page, serv
     page.locator(SLIDER).focus()
     page.keyboard.press("ArrowRight")
     notice.wait_for(state="detached")
-
-
-def test_going_back_restores_what_the_address_says(page, serve):
-    url = serve(APP)
-    open_home(page, url, "?rows=400")
+    page.wait_for_url("**/?rows=1000")
+    wait_ready(page)
     page.goto(f"{url}/?rows=3200")
     wait_ready(page)
     page.go_back()
-    page.wait_for_selector(f"{SLIDER}[aria-valuetext='400']")
+    page.wait_for_selector(f"{SLIDER}[aria-valuetext='1000']")
 
 
 def test_what_can_be_taken_away_is_of_the_picture(page, serve, tmp_path):
@@ -135,11 +151,18 @@ def downloaded(page, button):
     return waiting.value
 
 
-def test_the_page_is_as_it_was_left_after_a_visit_to_another(page, serve):
-    open_home(page, serve(APP))
+def test_a_link_restores_the_page_which_is_as_it_was_left_after_a_visit_to_another(
+    page, new_page, serve
+):
+    url = serve(APP)
+    open_home(page, url)
     page.locator(SLIDER).focus()
     page.keyboard.press("End")
     page.wait_for_url("**/?rows=12800")
+    page.wait_for_function("document.body.innerText.includes('fitted in')")
+    second = new_page(private=True)
+    open_home(second, url, "?" + page.url.split("?")[1])
+    expect(second.locator(SLIDER)).to_have_attribute("aria-valuetext", "12800")
     page.get_by_role("link", name="Lessons").first.click()
     page.wait_for_url("**/lessons**")
     page.locator(SLIDER).wait_for(state="detached")

@@ -4,9 +4,10 @@ import re
 from pathlib import Path
 
 from tests.browser.conftest import screens, screenshot, wait_ready
-from tests.browser.figure import Figure, unfold
+from tests.browser.figure import Figure
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
+NEXT = re.compile(r"Next$")  # not "beside the next", the pin of a picture
 OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
 
@@ -16,24 +17,62 @@ def open_lesson(page, url, query=""):
     return Figure(page)
 
 
-def test_steps_turn_and_stay_in_the_address_and_nothing_overflows(page, serve):
+def test_steps_ask_turn_and_stay_in_the_address_and_nothing_overflows(page, serve):
     figure = open_lesson(page, serve(APP), "?part=2")
     page.get_by_role("heading", name="2. Where nothing was ever seen").wait_for()
-    assert int(figure.data("frames")) > 50
-    page.get_by_role("button", name="Next").click()
-    page.get_by_role("heading", name="3. Hidden in the total").wait_for()
-    page.wait_for_url("**part=3*")
+    assert int(figure.data("frames")) > 30
+    page.get_by_role("button", name="All", exact=True).click()
+    page.get_by_text('Right. You chose "All".').wait_for()
+    page.wait_for_url("**answers=.c*")
     wait_ready(page, canvases=1)
-    unfold(page, "Would the total alone have told you?")
-    page.get_by_text("Hardly. The total finds the empty cells").wait_for()
-    for part in (4, 5):
-        page.get_by_role("button", name="Next").click()
+    main = page.get_by_test_id("stMain")
+    page.get_by_role("button", name=NEXT).scroll_into_view_if_needed()
+    main.evaluate("node => node.scrollTo(0, node.scrollHeight)")
+    assert main.evaluate("node => node.scrollTop") > 0
+    for part, title in ((3, "Hidden in the total"), (4, "Watch it grow"), (5, "One model")):
+        page.get_by_role("button", name=NEXT).click()
         page.wait_for_url(f"**part={part}*")
-        page.get_by_role("heading", name=re.compile(rf"^{part}\. ")).wait_for()
+        page.get_by_role("heading", name=re.compile(rf"^{part}\. {title}")).wait_for()
+        page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop === 0")
         wait_ready(page, canvases=1)
+    page.reload()
+    page.get_by_text("(1 of 8 answered)").wait_for()
+    wait_ready(page, canvases=1)
     for window, scheme in screens(page):
         assert not page.evaluate(OVERFLOW)
         screenshot(page, f"lessons-{window[0]}-{scheme}")
+
+
+def drag(page, points):
+    """Across the chart of a guess, by parts of its width and height."""
+    box = page.locator(".gbuq-guess > svg").bounding_box()
+    for i, (x, y) in enumerate(points):
+        page.mouse.move(box["x"] + x * box["width"], box["y"] + y * box["height"])
+        if i == 0:
+            page.mouse.down()
+    page.mouse.up()
+
+
+def test_a_range_is_brushed_and_a_line_is_drawn(page, serve):
+    url = serve(APP)
+    page.goto(f"{url}/lessons?lesson=Two+clocks")
+    page.get_by_text("Drag across the chart.").wait_for()
+    wait_ready(page)
+    drag(page, [(0.25, 0.5), (0.5, 0.5), (0.99, 0.5)])
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_text("Your range and the true one share").wait_for()
+    page.wait_for_url(re.compile(r"answers=\d+-100"))
+    wait_ready(page, canvases=1)
+    page.goto(f"{url}/lessons?lesson=Heteroscedastic")
+    page.get_by_text("Drag across the chart to draw.").wait_for()
+    wait_ready(page)
+    drag(page, [(0.07, 0.8), (0.5, 0.6), (0.99, 0.2)])
+    for key in ("ArrowRight", "ArrowUp"):  # the second place, a little higher
+        page.locator(".gbuq-guess > svg").press(key)
+    page.get_by_role("button", name="Compare").click()
+    page.get_by_text("Your line is off by").wait_for()
+    page.wait_for_url(re.compile(r"answers=[\w-]{17}$"))
+    wait_ready(page, canvases=1)
 
 
 def test_a_step_opens_in_its_page_with_its_settings(page, serve):

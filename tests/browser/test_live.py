@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from demos.live import one_knob
 from gbuq_core.experiments.heart.data import make_painted_heart
 from gbuq_core.experiments.heart.fit import HeartFit, map_heart
 from gbuq_core.experiments.heart.live import moving_members as heart_members
@@ -24,9 +25,10 @@ from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.live import chosen_stages, encode_members
 from gbuq_core.figures.canvas.panels import stacked_values
 from gbuq_core.figures.canvas.renderer import renderer_source
+from gbuq_core.figures.canvas.thinning import thin_sheet
 from gbuq_core.figures.heart import HeartView, heart_sheet
 from gbuq_core.figures.spiral.picture import SpiralView, flagged, spiral_sheet
-from gbuq_core.figures.standalone import standalone_html
+from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.synthetic import make_spiral
 from gbuq_core.uncertainty import entropy
 from pages._ui.heart import controls as heart_page
@@ -180,8 +182,20 @@ def test_a_page_for_download_follows_its_knobs_without_a_server(page, tmp_path):
     view, fits = SpiralView(), [spiral_fit(settings, "virtual_sglb", rng)]
     sheet = spiral_as_drawn(fits, settings, view, knobs_of(spiral_page, settings, view))
     file = tmp_path / "spiral.html"
-    file.write_text(standalone_html(sheet, "Spiral"), encoding="utf-8")
+    seen = {name: getattr(settings, name) for name in ("step", "start")}
+    seen |= {name: getattr(view, name) for name in ("flag", "log", "scale")}
+    # A knob that needs no members, which are left out.
+    thin = thin_sheet(replace(sheet, knobs=one_knob("flag", seen, settings.members)))
+    parts = [sheet, Section(sheet=thin, coarse=True)]
+    file.write_text(standalone_html(parts, "Spiral"), encoding="utf-8")
     page.goto(file.as_uri())
+    light = Figure(page, 1)
+    light.wait_for("node.dataset.ready === '1'")
+    turn(light, "flag")
+    light.wait_for("node.dataset.live === '1'")
+    read = light.root.evaluate(_VALUE, [sheet.live.ensembles[0].panels[2], 40 * SIDE + 40])
+    whole = map_spiral(fits[0], settings).knowledge[-1]
+    assert read == pytest.approx(whole[40, 40], rel=0.1)  # 255 steps of a logarithm
     figure = Figure(page)
     figure.wait_for("node.dataset.ready === '1'")
     turn(figure, "step")
@@ -228,15 +242,16 @@ def test_hearts_maps_and_scales_are_pythons(page):
     view = HeartView()
     sheet = heart_as_drawn(fits, settings, view, knobs_of(heart_page, settings, view))
     moves = [
-        ({}, {"unit": "variance"}, 99),
-        ({}, {"log": False}, 40),
-        ({}, {"scale": "own"}, 99),
-        ({"step": 5}, {}, 99),
-        ({"step": 35, "start": 0.1}, {"unit": "variance", "log": False}, 60),
-        ({"shown": 2}, {}, 99),
-        ({"step": 10}, {"scale": "own", "unit": "variance"}, 99),
+        ({}, {"unit": "variance"}, -1),
+        ({}, {"log": False}, 12),
+        ({}, {"scale": "own"}, -1),
+        ({"step": 5}, {}, -1),
+        ({"step": 35, "start": 0.1}, {"unit": "variance", "log": False}, 20),
+        ({"shown": 2}, {}, -1),
+        ({"step": 10}, {"scale": "own", "unit": "variance"}, -1),
     ]
-    cases = [[{**given, **seen}, frame] for given, seen, frame in moves]
+    n_frames = len(sheet.frame_values)
+    cases = [[{**given, **seen}, frame % n_frames] for given, seen, frame in moves]
     page.goto("about:blank")
     sent = [text(encode_sheet(sheet)), text(encode_members(sheet.live))]
     found = page.evaluate(FOLLOW, [renderer_source(), *sent, cases, 1])
@@ -246,7 +261,7 @@ def test_hearts_maps_and_scales_are_pythons(page):
         for index, got in zip(panels, shown["panels"], strict=True):
             panel = drawn.panels[index]
             values = stacked_values(panel)
-            values = values[min(frame, len(values) - 1)].ravel()
+            values = values[min(frame % n_frames, len(values) - 1)].ravel()
             # JSON has no NaN: it comes back as None.
             np.testing.assert_allclose(
                 np.array(got["shown"], dtype=float), values, rtol=1e-4, atol=1e-7

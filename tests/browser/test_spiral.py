@@ -3,10 +3,9 @@
 import re
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, PHONE, screenshot, wait_ready
+from tests.browser.conftest import DESKTOP, screens, screenshot, wait_ready
 from tests.browser.figure import Figure, after, play_and_pause, press, turn
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -43,7 +42,9 @@ def test_sliders_change_picture_and_address_and_views_fit_nothing(page, serve):
     page.wait_for_url("**seed=1*")
 
 
-def test_a_click_probes_the_point_and_the_link_remembers_it(page, new_page, serve):
+def test_a_click_probes_the_point_the_link_remembers_it_and_nothing_overflows(
+    page, new_page, serve
+):
     url = serve(APP)
     figure = open_spiral(page, url)
     point = Figure(page, 1)
@@ -55,10 +56,23 @@ def test_a_click_probes_the_point_and_the_link_remembers_it(page, new_page, serv
     opened = open_spiral(other, url, page.url.split("?")[1])
     assert opened.data("digest") == figure.data("digest")
     assert other.get_by_text("At this point").locator("xpath=ancestor::table").inner_text() == shown
+    # The picture is on the first screen.
+    panels = figure.root.locator(".gbuq-panel")
+    for window, scheme in screens(page):
+        assert not page.evaluate(OVERFLOW)
+        box = panels.first.bounding_box()
+        assert box["y"] + box["height"] < window[1]
+        if window == DESKTOP:
+            last = panels.last.bounding_box()
+            assert last["y"] + last["height"] < window[1]
+        screenshot(page, f"spiral-{window[0]}-{scheme}")
 
 
-def test_a_typed_coordinate_probes_the_point_and_is_rounded_in_box_and_address(page, serve):
-    open_spiral(page, serve(APP))
+def test_a_bad_link_is_explained_and_a_typed_coordinate_is_rounded_in_box_and_address(page, serve):
+    open_spiral(page, serve(APP), QUICK + "&px=9999&what=1")
+    text = page.locator(".st-key-note-link").inner_text()
+    assert "px must be a whole number from -600 to 600" in text
+    assert '"what"' in text
     point = Figure(page, 1)
     box = page.get_by_label("x", exact=True).first
 
@@ -93,30 +107,6 @@ def test_the_comparison_is_a_job_of_its_own(page, serve):
     page.get_by_role("button", name="Compare, about").click()
     page.get_by_text("30 x SGLB").wait_for(timeout=240_000)
     page.locator(".st-key-spiral-auroc_far .js-plotly-plot").wait_for()
-
-
-def test_a_bad_link_is_explained_and_the_picture_is_drawn(page, serve):
-    open_spiral(page, serve(APP), QUICK + "&px=9999&what=1")
-    text = page.locator(".st-key-note-link").inner_text()
-    assert "px must be a whole number from -600 to 600" in text
-    assert '"what"' in text
-
-
-@pytest.mark.parametrize(
-    ("viewport", "colour_scheme"), [(DESKTOP, "light"), (PHONE, "dark")], indirect=True
-)
-def test_nothing_overflows_and_the_picture_is_on_the_first_screen(
-    page, serve, viewport, colour_scheme
-):
-    figure = open_spiral(page, serve(APP))
-    assert not page.evaluate(OVERFLOW)
-    panels = figure.root.locator(".gbuq-panel")
-    box = panels.first.bounding_box()
-    assert box["y"] + box["height"] < viewport[1]
-    if viewport == DESKTOP:
-        last = panels.last.bounding_box()
-        assert last["y"] + last["height"] < viewport[1]
-    screenshot(page, f"spiral-{viewport[0]}-{colour_scheme}")
 
 
 def test_a_method_that_cannot_be_fitted_leaves_the_page_whole(page, serve):

@@ -24,16 +24,29 @@ SVG = "{http://www.w3.org/2000/svg}"
 FIGURE = ".gbuq-curves"
 LONG_NAME = "95 % of the rows that are not drawn here"
 
-# Boxes of what is written in each figure: its legend's entries, then the texts of its drawing.
+# Boxes of what is written in each figure: its legend's entries and buttons, then the texts of its
+# drawing, where panels that are swiped are laid out below one another.
 WRITTEN = """figures => figures.map(figure => {
   const box = (node) => {
     const { left, right, top, bottom } = node.getBoundingClientRect();
     return { left, right, top, bottom, text: node.textContent };
   };
+  const all = box(figure);
+  const swiped = figure.matches('.gbuq-curves-swipes');
+  const page = all.right - all.left;
+  const stacked = (node) => {
+    const { left, right, top, bottom, text } = box(node);
+    const start = node.ownerSVGElement.getBoundingClientRect().left;
+    const at = swiped ? Math.floor(((left + right) / 2 - start) / page) : 0;
+    const [by, down] = [all.left - start - at * page, 1e4 * at];
+    return { left: left + by, right: right + by, top: top + down, bottom: bottom + down, text };
+  };
+  const parts = '.gbuq-curves-entry, .gbuq-curves-saves button:not([hidden])'
+    + (swiped ? ', .gbuq-curves-pager > *' : '');
   return {
-    all: box(figure),
-    legend: [...figure.querySelectorAll('.gbuq-curves-entry, button:not([hidden])')].map(box),
-    texts: [...figure.querySelectorAll(':scope > svg text')].map(box),
+    all,
+    legend: [...figure.querySelectorAll(parts)].map(box),
+    texts: [...figure.querySelectorAll('svg[tabindex] text')].map(stacked),
   };
 })"""
 
@@ -134,7 +147,7 @@ def address(tmp_path_factory) -> str:
 
 def open_figures(page, address):
     page.goto(address)
-    page.locator(f"{FIGURE} > svg .panel").nth(8).wait_for(state="attached")
+    page.locator(f"{FIGURE} svg[tabindex] .panel").nth(8).wait_for(state="attached")
     page.locator(".gbuq[data-ready='1']").wait_for()
     return page.locator(FIGURE)
 
@@ -198,7 +211,7 @@ def test_values_are_read_with_pointer_and_keyboard_and_a_click_chooses_nothing(p
         ]
     ):
         figure = figures.nth(i)
-        picture, readout = figure.locator("> svg"), figure.locator(".gbuq-curves-readout")
+        picture, readout = figure.locator("svg[tabindex]"), figure.locator(".gbuq-curves-readout")
         assert picture.get_attribute("aria-label") == alt
         assert "lick" not in readout.inner_text()
         picture.focus()
@@ -207,8 +220,8 @@ def test_values_are_read_with_pointer_and_keyboard_and_a_click_chooses_nothing(p
         page.keyboard.press("Enter")
         page.keyboard.press("Escape")
         assert readout.inner_text().startswith("Point at")
-    figures.nth(0).locator("> svg").scroll_into_view_if_needed()
-    box = figures.nth(0).locator("> svg").bounding_box()
+    figures.nth(0).locator("svg[tabindex]").scroll_into_view_if_needed()
+    box = figures.nth(0).locator("svg[tabindex]").bounding_box()
     page.mouse.click(box["x"] + 0.4 * box["width"], box["y"] + 0.5 * box["height"])
     assert "truth" in figures.nth(0).locator(".gbuq-curves-readout").inner_text()
 
@@ -217,7 +230,7 @@ def test_points_lie_where_the_ticks_say_and_a_frame_looks_closer(page, address):
     figure = open_figures(page, address).nth(3)
     drawn = figure.evaluate(
         """figure => {
-          const svg = figure.querySelector(':scope > svg');
+          const svg = figure.querySelector('svg[tabindex]');
           const [d] = [...svg.querySelectorAll('.panel path')].map(p => p.getAttribute('d'));
           const text = (shown, anchor) => [...svg.querySelectorAll('text')]
             .find(t => t.textContent === shown && t.getAttribute('text-anchor') === anchor);
@@ -237,7 +250,7 @@ def test_points_lie_where_the_ticks_say_and_a_frame_looks_closer(page, address):
     expected = [corners[0], corners.mean(axis=0), corners[1]]
     np.testing.assert_allclose(drawn["points"], expected, atol=0.11)
     np.testing.assert_allclose(drawn["ring"], corners.mean(axis=0), atol=0.11)
-    picture = figure.locator("> svg")
+    picture = figure.locator("svg[tabindex]")
     picture.scroll_into_view_if_needed()
     box = picture.bounding_box()
     page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 100)
@@ -257,6 +270,9 @@ def test_a_saved_picture_holds_its_whole_legend(page, address, viewport, colour_
             figures.nth(i).get_by_label("Save the picture as SVG").click()
         root = ElementTree.fromstring(Path(waiting.value.path()).read_text("utf-8"))
         names = figures.nth(i).locator(".gbuq-curves-entry").all_inner_texts()
+        assert (
+            len(root.findall(f".//{SVG}clipPath")) == (3, 6, 0, 1)[i]
+        )  # also where they are swiped
         texts = {node.text: node for node in root.findall(f"{SVG}text")}
         assert [name for name in names if name not in texts] == []
         drawing = next(node for node in root if node.get("transform"))
@@ -269,11 +285,97 @@ def test_a_saved_picture_holds_its_whole_legend(page, address, viewport, colour_
         assert max(ends, default=0) <= float(root.get("width"))
 
 
+# What a copy is drawn with, and what it refers to beyond itself.
+KEPT = """kept => {
+  const copy = kept.querySelector('svg.gbuq-kept');
+  const names = [...copy.querySelectorAll('[clip-path], [fill^="url("]')]
+    .flatMap(node => [node.getAttribute('clip-path'), node.getAttribute('fill')])
+    .filter(name => name?.startsWith('url(#'));
+  const foreign = names.filter(name => !copy.querySelector(`[id="${name.slice(5, -1)}"]`));
+  const paths = [...copy.querySelectorAll('.panel path')].map(path => path.getAttribute('d'));
+  return { foreign, named: names.length, paths, rules: copy.querySelectorAll('.rule').length };
+}"""
+PATHS = """node => [...node.querySelectorAll('svg[tabindex] .panel path')]
+  .map(path => path.getAttribute('d'))"""
+
+
+def test_a_kept_picture_is_a_copy_of_its_own_beside_the_next(page, address):
+    page.set_viewport_size({"width": 1440, "height": 900})
+    figure = open_figures(page, address).nth(2)
+    kept = page.locator(".gbuq-pin")
+    figure.get_by_role("button", name="Keep this picture beside the next").click()
+    assert kept.locator("figcaption").inner_text().startswith("Kept: ")
+    found = kept.evaluate(KEPT)
+    assert (found["foreign"], found["rules"]) == ([], 0)
+    assert found["named"] > 2  # both panels' clips and the hatch
+    assert found["paths"] == figure.evaluate(PATHS)  # drawn in the room that it leaves
+    left, right = figure.bounding_box(), kept.bounding_box()
+    assert right["x"] >= left["x"] + left["width"] + 19
+    drawing = figure.locator("svg[tabindex]")
+    before = drawing.get_attribute("width")
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(drawing).not_to_have_attribute("width", before)
+    assert kept.evaluate(KEPT) == found
+    below, above = kept.bounding_box(), figure.bounding_box()
+    assert below["y"] >= above["y"] + above["height"]
+    kept.get_by_role("button", name="Unpin").click()
+    assert kept.count() == 0
+    assert figure.get_attribute("data-pinned") == "0"
+
+
+@pytest.mark.parametrize("viewport", [PHONE], indirect=True, ids=["phone"])
+def test_a_finger_turns_panels_and_looks_closer_once_it_is_asked_to(new_page, address):
+    page = new_page(has_touch=True, is_mobile=True)
+    figures = open_figures(page, address)
+    touch = page.context.new_cdp_session(page)
+
+    def send(kind, *points):
+        points = [{"x": x, "y": y} for x, y in points]
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    for position, down in ((1, 0), (3, 60)):  # a stretch; a frame where dots are the picture
+        figure = figures.nth(position)
+        picture = figure.locator("svg[tabindex]")
+        zoom = figure.get_by_label("Look closer with a finger")
+        whole = figure.get_by_label("Show the whole picture again")
+        zoom.scroll_into_view_if_needed()
+
+        def drag(parts=(0.4, 0.5, 0.7), figure=figure, picture=picture, down=down):
+            across, top = figure.bounding_box(), picture.bounding_box()["y"]
+            ends = [(across["x"] + part * across["width"], top + 80) for part in parts]
+            send("touchStart", ends[0])
+            for share, (x, y) in zip((0.5, 1), ends[1:], strict=True):
+                send("touchMove", (x, y + share * down))
+            page.wait_for_timeout(200)  # a page that a flick has set moving swallows the next tap
+            send("touchEnd")
+
+        if not down:  # across the page: the next of three panels
+            count = figure.locator(".gbuq-curves-pager > span")
+            expect(count).to_have_text("1 of 3")
+            drag((0.9, 0.6, 0.2))
+            expect(count).to_have_text("2 of 3")
+            expect(whole).to_be_hidden()
+            figure.get_by_role("button", name="Next panel").tap()
+            expect(count).to_have_text("3 of 3")
+            expect(figure.get_by_role("button", name="Next panel")).to_be_disabled()
+            figure.get_by_label("Panel", exact=True).select_option(index=0)
+            expect(count).to_have_text("1 of 3")
+            picture.tap(position={"x": 200, "y": 80})
+            expect(figure.locator(".gbuq-curves-readout")).to_contain_text("MACAU")
+        zoom.tap()
+        expect(zoom).to_have_attribute("aria-pressed", "true")
+        drag()
+        expect(whole).to_be_visible()
+        expect(zoom).to_have_attribute("aria-pressed", "false")
+        whole.tap()
+        expect(whole).to_be_hidden()
+
+
 @pytest.mark.parametrize("colour_scheme", ["dark"], indirect=True)
 def test_figures_follow_a_change_of_theme_and_are_light_on_paper(page, address, colour_scheme):
     figures = open_figures(page, address)
     inks = """figures => figures.map(figure =>
-      figure.querySelector(':scope > svg text').getAttribute('fill'))"""
+      figure.querySelector('svg[tabindex] text').getAttribute('fill'))"""
     sheet = "document.querySelector('.gbuq').parentElement.gbuqSheet.view.theme.background"
     dark = figures.evaluate_all(inks)
     assert page.evaluate(sheet) == "rgb(20, 22, 27)"
@@ -283,7 +385,7 @@ def test_figures_follow_a_change_of_theme_and_are_light_on_paper(page, address, 
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert figures.evaluate_all(inks) == dark
     page.emulate_media(color_scheme="light")
-    text = figures.nth(0).locator("> svg text").first
+    text = figures.nth(0).locator("svg[tabindex] text").first
     expect(text).to_have_attribute("fill", paper[0])  # the page's policy refuses wait_for_function
     assert page.evaluate(sheet) == "rgb(255, 255, 255)"
     assert figures.evaluate_all(inks) == paper
