@@ -9,14 +9,12 @@ and includes what Playwright adds.
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import statistics
-import tempfile
 import time
 from pathlib import Path
 
-from tests.browser.conftest import _FLAGS, start_server, stop_server, wait_ready
+from benchmarks.chromium import opened_app
+from tests.browser.conftest import wait_ready
 
 APP = Path(__file__).resolve().parents[1] / "tests/browser/apps/canvas_app.py"
 
@@ -78,33 +76,24 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="playing time a case")
     parser.add_argument("--repeats", type=int, default=15, help="slider presses a case (<= 20)")
     options = parser.parse_args()
-    from playwright.sync_api import sync_playwright
-
-    chromium = os.environ.get("GBUQ_CHROMIUM") or shutil.which("chromium")
-    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
-        process, url = start_server(APP, Path(home))
-        try:
-            browser = playwright.chromium.launch(executable_path=chromium, args=list(_FLAGS))
-            page = browser.new_page(viewport={"width": 1440, "height": 900})
-            cases = (
-                ("9 panels of 9 x 9, 1000 frames", "case=heart&frames=1000", "1"),
-                ("3 panels of 200 x 200, 120 frames", "case=fields&frames=120", "1"),
-                ("2 panels of 60 x 60 with points", "case=chains", "2"),
-                ("4 panels of 80 x 80, 4 strips", "case=training&n=2000&frames=100", "4"),
-            )
-            # Sheets play at 60 frames a second or more: what is measured is what the browser keeps.
-            for name, query, speed in cases:
-                rate, late = frame_rate(page, url, query, speed, options.seconds)
-                print(f"{name:38} {rate:6.1f} frames/s, {late:.0%} of gaps above 20 ms")
-            for name, query in (
-                ("9 panels of 9 x 9, 100 frames", "case=heart&frames=100"),
-                ("9 panels of 9 x 9, 1000 frames", "case=heart&frames=1000"),
-                ("3 panels of 200 x 200", "case=fields&n=200"),
-            ):
-                print(f"{name:38} {update_time(page, url, query, options.repeats):6.0f} ms to new")
-            browser.close()
-        finally:
-            stop_server(process)
+    with opened_app(APP) as opened:
+        page, url = opened.new_page(), opened.url
+        cases = (
+            ("9 panels of 9 x 9, 1000 frames", "case=heart&frames=1000", "1"),
+            ("3 panels of 200 x 200, 120 frames", "case=fields&frames=120", "1"),
+            ("2 panels of 60 x 60 with points", "case=chains", "2"),
+            ("4 panels of 80 x 80, 4 strips", "case=training&n=2000&frames=100", "4"),
+        )
+        # Sheets play at 60 frames a second or more: what is measured is what the browser keeps.
+        for name, query, speed in cases:
+            rate, late = frame_rate(page, url, query, speed, options.seconds)
+            print(f"{name:38} {rate:6.1f} frames/s, {late:.0%} of gaps above 20 ms")
+        for name, query in (
+            ("9 panels of 9 x 9, 100 frames", "case=heart&frames=100"),
+            ("9 panels of 9 x 9, 1000 frames", "case=heart&frames=1000"),
+            ("3 panels of 200 x 200", "case=fields&n=200"),
+        ):
+            print(f"{name:38} {update_time(page, url, query, options.repeats):6.0f} ms to new")
 
 
 if __name__ == "__main__":

@@ -31,12 +31,17 @@ from gbuq_core.experiments.novelty.plan import NoveltySettings
 from gbuq_core.experiments.seeds import SeedStudy, count_verdicts
 from gbuq_core.experiments.soft_trees.bandit import BanditSettings
 from gbuq_core.experiments.soft_trees.claims import BANDIT_STUDY as BANDIT
+from gbuq_core.experiments.soft_trees.claims import RANK_STUDY as RANK
 from gbuq_core.experiments.soft_trees.claims import STUDY as SOFT_TREES
 from gbuq_core.experiments.soft_trees.plan import PAPER as SOFT_TREES_PAPER
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
+from gbuq_core.experiments.soft_trees.rank import FULL, RankSettings
 from gbuq_core.experiments.spiral.claims import STUDY as SPIRAL
 from gbuq_core.experiments.spiral.plan import PAPER as SPIRAL_PAPER
 from gbuq_core.experiments.spiral.plan import SpiralSettings
+from gbuq_core.experiments.wave.claims import STUDY as WAVE
+from gbuq_core.experiments.wave.claims import wave_seeds
+from gbuq_core.experiments.wave.fit import WaveConfig
 from gbuq_core.presentation import markdown_table
 
 # The pages' first settings, and the papers' where they are others.
@@ -47,7 +52,12 @@ STUDIES: dict[str, tuple[SeedStudy, Any, Any]] = {
     "neighbours": (NEIGHBOURS, NeighboursSettings(), None),
     "soft_trees": (SOFT_TREES, SoftTreesSettings(), SOFT_TREES_PAPER),
     "bandit": (BANDIT, BanditSettings(), None),
-    "spiral": (SPIRAL, SpiralSettings(methods=("sglb", "csglb")), SPIRAL_PAPER),
+    "rank": (RANK, RankSettings(), None),
+    "rank_moons": (RANK, RankSettings(data="moons3", ranks=(0, FULL)), None),
+    # The page opens with narrow arms; links without a noise mean 0.4, as before.
+    "spiral": (SPIRAL, SpiralSettings(methods=("sglb", "csglb"), noise=0.2), SPIRAL_PAPER),
+    "spiral_wide": (SPIRAL, SpiralSettings(methods=("sglb", "csglb")), None),
+    "wave": (WAVE, wave_seeds(WaveConfig(n_rows=100)), None),
     "heart": (HEART, HeartSettings(), None),
 }
 

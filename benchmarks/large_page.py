@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
+from benchmarks.chromium import opened_app
 from benchmarks.report import Row
 from benchmarks.row_lens import clicks
-from tests.browser.conftest import _FLAGS, DESKTOP, _chromium, start_server, stop_server, wait_ready
+from tests.browser.conftest import wait_ready
 
-APP = Path(__file__).resolve().parents[1] / "app.py"
 COLUMNS, DIGITS = 50, 6
 _LONGEST = 1_800_000  # milliseconds, of any step
 
@@ -45,20 +45,14 @@ def make_csv(rows: int) -> bytes:
 def measure_page(rows: int = 500_000) -> list[Row]:
     """Drop the file on the page and use it."""
     found: list[Row] = []
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory() as folder, opened_app() as opened:
         path = Path(folder, "large.csv")
         path.write_bytes(make_csv(rows))
-        process, url = start_server(APP, Path(folder, "home"))
-        try:
-            browser = playwright.chromium.launch(executable_path=_chromium(), args=list(_FLAGS))
-            page = browser.new_page(viewport={"width": DESKTOP[0], "height": DESKTOP[1]})
-            page.set_default_timeout(_LONGEST)
-            page.goto(f"{url}/your_data")
-            page.locator("h3").filter(has_text="Row ").first.wait_for()
-            found += _use(page, path, rows, process.pid)
-            browser.close()
-        finally:
-            stop_server(process)
+        page = opened.new_page()
+        page.set_default_timeout(_LONGEST)
+        page.goto(f"{opened.url}/your_data")
+        page.locator("h3").filter(has_text="Row ").first.wait_for()
+        found += _use(page, path, rows, opened.pid)
     return found
 
 

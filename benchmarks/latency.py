@@ -3,31 +3,24 @@
 ``python -m benchmarks.latency`` starts the app and, for each line of `CONTROLS`, focuses a control,
 presses an arrow key and waits in the browser for the picture to change. The time includes the
 frame in which the change is painted and runs from the key event itself, so that only the browser,
-the socket and the server are in it. Medians are printed; ``--json`` writes them.
+the socket and the server are in it. Knobs of a picture's own bar are measured by `live_knobs`.
+Medians are printed; ``--json`` writes them.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
+from benchmarks.chromium import opened_app
 from benchmarks.report import Row, report
-from tests.browser.conftest import (
-    _FLAGS,
-    DESKTOP,
-    _chromium,
-    start_server,
-    stop_server,
-    wait_ready,
-)
+from tests.browser.conftest import wait_ready
 
 FIRST_MS = 180_000  # until all of a page's fits have ended, its seeds among them
-APP = Path(__file__).resolve().parents[1] / "app.py"
 
 # The drawn paths of a figure of curves.
 CURVES = """(key) => [...document.querySelectorAll(`.st-key-${key} *`)]
@@ -64,10 +57,6 @@ _WATCH = """([signature, key]) => {
 }"""
 
 
-# An ensemble, a virtual one whose members K chooses, and cycles; away from the sliders' ends.
-SPIRAL = "/spiral?methods=SGLB&methods=virtual+SGLB&methods=cSGLB&step=50&shown=5&flag=20"
-
-
 class Control(NamedTuple):
     """One control and the picture that answers it."""
 
@@ -86,16 +75,6 @@ def slider(key: str) -> str:
     return f".st-key-{key} input[type=range], .st-key-{key} [role=slider]"
 
 
-def switch(key: str) -> str:
-    """What takes the space bar of a switch."""
-    return f".st-key-{key} input[type=checkbox]"
-
-
-def choice(key: str) -> str:
-    """What takes the arrow keys of a drop-down, which a first one opens."""
-    return f".st-key-{key} input"
-
-
 def radio(key: str) -> str:
     """What takes the arrow keys of a few choices side by side."""
     return f".st-key-{key} input[type=radio]:checked"
@@ -106,7 +85,7 @@ def live(key: str) -> str:
     return f"[data-knob={key}] :is(input, select)"
 
 
-COURSE, SOFT = "neighbours-course", "soft-trees-functions"
+SOFT = "soft-trees-functions"
 CLOCKS = "two-clocks-band"
 DIAL = f".st-key-{CLOCKS} input[type=range] >> nth=1"
 FACTOR = f".st-key-{CLOCKS} input[type=checkbox]"
@@ -115,25 +94,8 @@ MOVES = ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft")
 
 CONTROLS = (
     Control("/", "rows (refit)", slider("rows"), CURVES, "wave", 150.0),
-    Control("/heart", "K (nothing refitted)", slider("step"), CANVAS, "heart", 200.0),
-    Control("/heart", "start (nothing refitted)", slider("start"), CANVAS, "heart", 200.0),
     Control("/your_data", "K (nothing refitted)", slider("step"), CURVES, "row-map", 200.0),
     Control("/your_data", "start (nothing refitted)", slider("start"), CURVES, "row-map", 200.0),
-    Control(SPIRAL, "K (nothing refitted)", slider("step"), CANVAS, "spiral", 250.0),
-    Control(SPIRAL, "members shown (nothing refitted)", slider("shown"), CANVAS, "spiral", 250.0),
-    Control(SPIRAL, "threshold (nothing refitted)", slider("flag"), CANVAS, "spiral", 250.0),
-    Control("/neighbours", "k (nothing refitted)", slider("k"), CURVES, COURSE, 150.0, MOVES),
-    Control("/neighbours", "calibration", switch("calibrate"), CURVES, COURSE, 150.0, ("Space",)),
-    Control(
-        "/neighbours?data=Diabetes",  # targets that no family refuses: every press draws another
-        "family",
-        choice("family"),
-        CURVES,
-        "neighbours-families",
-        150.0,
-        ("ArrowDown ArrowDown Enter", "ArrowDown ArrowUp ArrowUp ArrowUp Enter"),
-    ),
-    Control("/neighbours", "trees that count", slider("tau"), CURVES, COURSE, 200.0),
     Control("/soft_trees", "seed of the draws", slider("draw_seed"), CURVES, SOFT, 200.0, MOVES),
     Control("/soft_trees", "functions drawn", live("shown"), CURVES, SOFT, 200.0),
     Control(
@@ -149,7 +111,6 @@ CONTROLS = (
     Control("/heteroscedastic", "level of the bands", live("level"), CURVES, HETERO, 200.0),
     Control("/heteroscedastic", "total", live("show_total"), CURVES, HETERO, 150.0, ("Space",)),
     Control("/heteroscedastic", "conformal", live("conformal"), CURVES, HETERO, 200.0, ("Space",)),
-    Control("/novelty", "ranks or values", radio("show"), CANVAS, MAPS, 200.0, MOVES),
     Control("/novelty", "leaves drawn", slider("drawn"), CANVAS, MAPS, 200.0),
     Control(
         "/novelty",
@@ -198,29 +159,21 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="where to write the numbers")
     arguments = parser.parse_args()
     rows = []
-    with tempfile.TemporaryDirectory() as home:
-        process, url = start_server(APP, Path(home))
-        try:
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=_chromium(), args=list(_FLAGS))
-                size = {"width": DESKTOP[0], "height": DESKTOP[1]}
-                for control in (one for one in CONTROLS if arguments.page in one.page):
-                    page = browser.new_page(viewport=size)
-                    times = measure(page, url, control, arguments.repeats)
-                    page.close()
-                    median = statistics.median(times)
-                    rows.append(
-                        Row(
-                            what=f"{control.page} {control.name}",
-                            measured=f"{median:.0f} ms (slowest {max(times):.0f})",
-                            bar=f"{control.budget_ms:.0f} ms",
-                            met=median <= control.budget_ms,
-                            numbers={"median_ms": median, "times_ms": times},
-                        )
-                    )
-                browser.close()
-        finally:
-            stop_server(process)
+    with opened_app() as opened:
+        for control in (one for one in CONTROLS if arguments.page in one.page):
+            page = opened.new_page()
+            times = measure(page, opened.url, control, arguments.repeats)
+            page.close()
+            median = statistics.median(times)
+            rows.append(
+                Row(
+                    what=f"{control.page} {control.name}",
+                    measured=f"{median:.0f} ms (slowest {max(times):.0f})",
+                    bar=f"{control.budget_ms:.0f} ms",
+                    met=median <= control.budget_ms,
+                    numbers={"median_ms": median, "times_ms": times},
+                )
+            )
     report("Key press to new picture", rows, arguments.json)
 
 

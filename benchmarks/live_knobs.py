@@ -11,23 +11,15 @@ processor, script, layout and painting of the page's main thread together.
 from __future__ import annotations
 
 import statistics
-import tempfile
 from itertools import pairwise
-from pathlib import Path
 from typing import NamedTuple
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
-from benchmarks.latency import APP, FIRST_MS
+from benchmarks.chromium import opened_app
+from benchmarks.latency import FIRST_MS
 from benchmarks.report import Row, make_parser, report
-from tests.browser.conftest import (
-    _FLAGS,
-    DESKTOP,
-    _chromium,
-    start_server,
-    stop_server,
-    wait_ready,
-)
+from tests.browser.conftest import wait_ready
 
 SECONDS = 3.0
 BAR = 30.0  # pictures a second
@@ -66,8 +58,36 @@ _DRAG = """async ([root, control, seconds]) => {
 }"""
 
 
+# Moves the pointer over the picture in every frame.
+_POINT = """async ([root, target, seconds]) => {
+  const times = [];
+  const watched = root.dataset.draws === undefined ? root.querySelector(':scope > svg') : root;
+  const what = watched === root
+    ? { attributes: true, attributeFilter: ['data-draws'] }
+    : { childList: true, subtree: true, attributes: true, attributeFilter: ['d'] };
+  const observer = new MutationObserver(() => times.push(performance.now()));
+  observer.observe(watched, what);
+  const end = performance.now() + 1000 * seconds;
+  for (let i = 0; performance.now() < end; i++) {
+    await new Promise(requestAnimationFrame);
+    const box = target.getBoundingClientRect();
+    const place = { clientX: box.x + box.width * (0.5 + 0.35 * Math.sin(i / 20)),
+      clientY: box.y + box.height * (0.6 + 0.2 * Math.cos(i / 20)) };
+    const mouse = { ...place, bubbles: true, pointerType: 'mouse' };
+    target.dispatchEvent(new PointerEvent('pointermove', mouse));
+  }
+  await new Promise(requestAnimationFrame);
+  observer.disconnect();
+  return times;
+}"""
+POINTER = "pointer"
+
+
 class LiveCase(NamedTuple):
-    """A knob in the bar of a figure on a page, and what must be there before it is moved."""
+    """A knob in the bar of a figure on a page, and what must be there before it is moved.
+
+    The knob `POINTER` is the pointer over the picture.
+    """
 
     page: str
     knob: str
@@ -81,6 +101,8 @@ _HEART = "heart?methods=SGB&methods=SGLB&methods=virtual+SGLB"
 _NOISE = (
     "heteroscedastic?methods=MACAU+%28linear%29&methods=MACAU+%28basic%29&methods=Random+forest"
 )
+_NEAR = "globalThis.gbuqNear?.size > 2"
+_COURSE, _SURFACE, _ROWS = "neighbours", "neighbours?data=Ripples", "neighbours?data=Diabetes"
 _FUNCTIONS = "soft_trees?methods=VST&methods=SGLB&methods=Gaussian+process"
 LIVE = (
     *(
@@ -99,6 +121,16 @@ LIVE = (
         LiveCase(_FUNCTIONS, knob, "soft-trees-functions", ".gbuq-curves")
         for knob in ("shown", "draws", "show", "focus")
     ),
+    *(
+        LiveCase(page, knob, figure, root, _NEAR)
+        for page, figure, root in (
+            (_COURSE, "neighbours-course", ".gbuq-curves"),
+            (_SURFACE, "neighbours-maps", ".gbuq"),
+            (_ROWS, "neighbours-rows", ".gbuq-curves"),
+        )
+        for knob in ("k", "tau", "calibrate", "family", POINTER)
+        if (page, knob) != (_ROWS, POINTER)  # dots lie apart: the picture does not change each time
+    ),
 )
 
 
@@ -113,7 +145,9 @@ def drag(page: Page, case: LiveCase) -> tuple[list[float], float]:
     The processor's time is that of the page's main thread, which other programs do not lengthen.
     """
     figure = page.locator(f".st-key-{case.figure} {case.root}").first
-    control = figure.locator(f"[data-knob={case.knob}] :is(input, select)")
+    moves, control = _DRAG, figure.locator(f"[data-knob={case.knob}] :is(input, select)")
+    if case.knob == POINTER:
+        moves, control = _POINT, figure.locator(":scope > svg, .gbuq-panel").last
     control.scroll_into_view_if_needed()
     given = [figure.element_handle(), control.element_handle(), SECONDS]
     clock = page.context.new_cdp_session(page)
@@ -124,7 +158,7 @@ def drag(page: Page, case: LiveCase) -> tuple[list[float], float]:
         return float(next(one["value"] for one in found if one["name"] == "TaskDuration"))
 
     before = busy()
-    times = page.evaluate(_DRAG, given)
+    times = page.evaluate(moves, given)
     spent = 1000.0 * (busy() - before) / max(1, len(times))
     clock.detach()
     return [later - earlier for earlier, later in pairwise(times)], spent
@@ -162,16 +196,8 @@ def main() -> None:
     names = list(dict.fromkeys(map(name_of, LIVE)))
     options = make_parser(__doc__.splitlines()[0], names).parse_args()
     cases = [case for case in LIVE if name_of(case) in options.only]
-    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
-        process, url = start_server(APP, Path(home))
-        try:
-            browser = playwright.chromium.launch(executable_path=_chromium(), args=list(_FLAGS))
-            width, height = DESKTOP
-            page = browser.new_page(viewport={"width": width, "height": height})
-            rows = measure(page, url, cases)
-            browser.close()
-        finally:
-            stop_server(process)
+    with opened_app() as opened:
+        rows = measure(opened.new_page(), opened.url, cases)
     report("Knobs that the browser follows while they are dragged", rows, options.json)
 
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import tempfile
 import urllib.parse
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
+from benchmarks.chromium import opened_app
 from benchmarks.report import Row, report
-from tests.browser.conftest import _FLAGS, DESKTOP, _chromium, start_server, stop_server, wait_ready
+from tests.browser.conftest import wait_ready
 
-APP = Path(__file__).resolve().parents[1] / "app.py"
 CLICK_MS, EDIT_MS = 300.0, 200.0
 TABS = ("Why", "Rows that decide", "Tree by tree", "Edit this row")
 _DOTS = ".st-key-row-map .gbuq-curves > svg"
@@ -107,22 +106,16 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows = []
-    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
-        process, url = start_server(APP, Path(home))
-        try:
-            browser = playwright.chromium.launch(executable_path=_chromium(), args=list(_FLAGS))
-            for tab in TABS:
-                page = browser.new_page(viewport={"width": DESKTOP[0], "height": DESKTOP[1]})
-                page.goto(f"{url}/your_data?{urllib.parse.urlencode({'lens': tab})}")
-                page.get_by_text("least familiar").first.wait_for(timeout=120_000)
-                page.locator("h3").filter(has_text="Row ").first.wait_for()
-                rows.append(_row(f"click to row, {tab}", clicks(page, options.repeats), CLICK_MS))
-                if tab == "Edit this row":
-                    rows.append(_row("typed edit", edits(page, options.repeats), EDIT_MS))
-                page.close()
-            browser.close()
-        finally:
-            stop_server(process)
+    with opened_app() as opened:
+        for tab in TABS:
+            page = opened.new_page()
+            page.goto(f"{opened.url}/your_data?{urllib.parse.urlencode({'lens': tab})}")
+            page.get_by_text("least familiar").first.wait_for(timeout=120_000)
+            page.locator("h3").filter(has_text="Row ").first.wait_for()
+            rows.append(_row(f"click to row, {tab}", clicks(page, options.repeats), CLICK_MS))
+            if tab == "Edit this row":
+                rows.append(_row("typed edit", edits(page, options.repeats), EDIT_MS))
+            page.close()
     report("The row lens", rows, options.json)
 
 

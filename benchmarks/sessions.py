@@ -33,10 +33,10 @@ import pandas as pd
 from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
 from playwright.async_api import Error as BrowserError
 
+from benchmarks.chromium import APP
 from benchmarks.report import Row, report
 from tests.browser.conftest import _FLAGS, _READY, DESKTOP, _chromium, start_server, stop_server
 
-APP = Path(__file__).resolve().parents[1] / "app.py"
 MOST_GROWTH = 0.15  # of the memory after the warm-up
 _ANSWER_MS = 240_000  # many fits wait for two cores
 _SETTLE_SECONDS = 135.0  # from the last closed tab until memory is read

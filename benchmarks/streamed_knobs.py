@@ -12,28 +12,22 @@ from __future__ import annotations
 import argparse
 import math
 import statistics
-import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
-from benchmarks.latency import APP, CANVAS, CURVES, FIRST_MS
+from benchmarks.chromium import opened_app
+from benchmarks.latency import CANVAS, CURVES, FIRST_MS
 from benchmarks.report import Row, report
-from tests.browser.conftest import (
-    _FLAGS,
-    DESKTOP,
-    _chromium,
-    start_server,
-    stop_server,
-    wait_ready,
-)
+from tests.browser.conftest import wait_ready
 
 SECONDS = 3.0
 PERIOD = 1.5  # seconds to and fro
 STEP_MS = 33  # between two moves of the mouse
+BAR = ".gbuq-curves .grip rect"  # above a stretch of the picture
 
 _WATCH = """([signature, key]) => {
   const read = () => { try { return eval(signature)(key); } catch { return ''; } };
@@ -66,7 +60,7 @@ class Streamed(NamedTuple):
 
     page: str
     name: str
-    slider: str  # its key; empty for the place in the middle of the picture
+    slider: str  # its key; empty for the place in the middle of the picture, BAR for the bar above
     signature: str
     key: str
     bar: float
@@ -74,29 +68,39 @@ class Streamed(NamedTuple):
 
 STREAMED = (
     Streamed("/", "rows", "rows", CURVES, "wave", 10.0),
+    Streamed("/?rows=100", "stretch", BAR, CURVES, "wave", 5.0),
     Streamed("/heart?seed={seed}", "noise", "noise", CANVAS, "heart", 3.0),
     Streamed("/heart?seed={seed}", "rate", "rate", CANVAS, "heart", 3.0),
     Streamed("/neighbours?seed={seed}", "rows", "rows", CURVES, "neighbours-course", 3.0),
     Streamed("/neighbours?seed={seed}", "place", "", CURVES, "neighbours-course", 10.0),
     Streamed("/soft_trees?seed={seed}", "noise", "noise", CURVES, "soft-trees-functions", 1.0),
+    Streamed("/novelty?seed={seed}", "noise", "noise", CANVAS, "novelty-maps", 1.0),
 )
 
 
 def drag(page: Page, case: Streamed) -> list[float]:
     """Milliseconds at which the picture changed while the slider was dragged."""
+    in_picture = case.slider in ("", BAR)
     track = f".st-key-{case.slider} [role=group] > div"
-    moved = page.locator(track if case.slider else f".st-key-{case.key} .gbuq-curves > svg").first
+    moved = page.locator(f".st-key-{case.key} .gbuq-curves > svg" if in_picture else track).first
     moved.scroll_into_view_if_needed()
     box = moved.bounding_box()
     assert box is not None
     left, right = box["x"] + 2, box["x"] + box["width"] - 2
-    y = box["y"] + (box["height"] / 2 if case.slider else 60)
-    if not case.slider:
+    y = box["y"] + (60 if in_picture else box["height"] / 2)
+    held = (left + right) / 2
+    if in_picture:
         left += 60  # the axis
-        page.mouse.click((left + right) / 2, y)
+    if case.slider == BAR:
+        bar = page.locator(f".st-key-{case.key} {BAR}").first.bounding_box()
+        assert bar is not None
+        held, y = bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2
+    elif in_picture:
+        held = (left + right) / 2
+        page.mouse.click(held, y)
         page.wait_for_timeout(1000)
     page.evaluate(_WATCH, [case.signature, case.key])
-    page.mouse.move((left + right) / 2, y)
+    page.mouse.move(held, y)
     page.mouse.down()
     began = time.monotonic()
     while (gone := time.monotonic() - began) < SECONDS:
@@ -129,21 +133,13 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="where to write the numbers")
     arguments = parser.parse_args()
     rows = []
-    with tempfile.TemporaryDirectory() as home:
-        process, url = start_server(APP, Path(home))
-        try:
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=_chromium(), args=list(_FLAGS))
-                size = {"width": DESKTOP[0], "height": DESKTOP[1]}
-                for case in STREAMED:
-                    if arguments.page and case.page.split("?")[0] != arguments.page:
-                        continue
-                    page = browser.new_page(viewport=size)
-                    rows.append(_row(case, measure(page, url, case, arguments.repeats)))
-                    page.close()
-                browser.close()
-        finally:
-            stop_server(process)
+    with opened_app() as opened:
+        for case in STREAMED:
+            if arguments.page and case.page.split("?")[0] != arguments.page:
+                continue
+            page = opened.new_page()
+            rows.append(_row(case, measure(page, opened.url, case, arguments.repeats)))
+            page.close()
     report("Pictures a second while dragged", rows, arguments.json)
 
 

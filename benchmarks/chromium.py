@@ -1,0 +1,41 @@
+"""The app and a Chromium of the tests, for benchmarks that measure what a browser shows."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.browser.conftest import _FLAGS, DESKTOP, _chromium, start_server, stop_server
+
+APP = Path(__file__).resolve().parents[1] / "app.py"
+
+
+class Opened(NamedTuple):
+    """A browser, where the app answers, and the server's process number."""
+
+    browser: Browser
+    url: str
+    pid: int
+
+    def new_page(self) -> Page:
+        """A window of a desktop, of a session of its own."""
+        width, height = DESKTOP
+        return self.browser.new_page(viewport={"width": width, "height": height})
+
+
+@contextmanager
+def opened_app(app: Path = APP) -> Iterator[Opened]:
+    """Start the app with an empty home, and a browser; stop both at the end."""
+    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
+        process, url = start_server(app, Path(home))
+        try:
+            browser = playwright.chromium.launch(executable_path=_chromium(), args=list(_FLAGS))
+            yield Opened(browser, url, process.pid)
+            browser.close()
+        finally:
+            stop_server(process)

@@ -1,0 +1,118 @@
+"""Make README's pictures of the pages: each as it opens in a window of a desktop.
+
+``python -m benchmarks.pictures`` writes all of them to ``demos/``; ``--only heart,spiral`` some.
+``scaling`` is a chart of the numbers that `benchmarks.scaling` wrote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import re
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page
+
+from benchmarks.chromium import opened_app
+from tests.browser.conftest import wait_ready
+
+FOLDER = Path(__file__).resolve().parents[1] / "demos"
+
+# The address of each page, by the picture's name.
+ADDRESSES = {
+    "heart": "heart",
+    "spiral": "spiral",
+    "neighbours": "neighbours?data=ripples",
+    "soft_trees": "soft_trees",
+    "heteroscedastic": "heteroscedastic",
+    "novelty": "novelty",
+    "your_data": "your_data",
+    "two_clocks": "two_clocks",
+}
+RESULTS = Path(__file__).with_name("results") / "scaling.json"
+_LINES = {"ours": "#0b6e99", "CatBoost": "#b45309", "LightGBM x 2": "#6b7280"}
+_LONGEST_MS = 300_000  # the first fit of each kind compiles its kernels
+
+
+def take(page: Page, address: str) -> bytes:
+    """The page at an address as a PNG, once it is drawn."""
+    page.goto(address)
+    wait_ready(page)
+    page.wait_for_timeout(2000)  # what is drawn after the run: maps, and chips that fold
+    wait_ready(page)
+    return packed(Image.open(io.BytesIO(page.screenshot())).convert("RGB"))
+
+
+def packed(picture: Image.Image) -> bytes:
+    """A picture as a small PNG."""
+    small = io.BytesIO()
+    picture.quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(
+        small, "PNG", optimize=True
+    )
+    return small.getvalue()
+
+
+def growth_chart(page: Page) -> bytes:
+    """Seconds of a fit over rows, both axes in powers of ten, from `benchmarks.scaling`'s file."""
+    import plotly.graph_objects as go
+
+    drawn = go.Figure()
+    found = [
+        (re.fullmatch(r"(.+): ([\d,]+) x 20, 200 trees, (\d) threads", row["what"]), row["numbers"])
+        for row in json.loads(RESULTS.read_text("utf-8"))
+    ]
+    for who, colour in _LINES.items():
+        for n_threads, dash in (("1", "dot"), ("2", "solid")):
+            points = [
+                (int(match[2].replace(",", "")), numbers["seconds"])
+                for match, numbers in found
+                if match and match[1] == who and match[3] == n_threads
+            ]
+            if not points:
+                continue  # growth was measured with other numbers of threads
+            name = f"{'gbuq' if who == 'ours' else who}, {n_threads} thread" + "s" * (
+                n_threads > "1"
+            )
+            drawn.add_scatter(
+                x=[n for n, _ in points], y=[seconds for _, seconds in points], name=name,
+                mode="lines+markers", line={"color": colour, "dash": dash},
+            )  # fmt: skip
+    drawn.update_layout(
+        template="simple_white", width=760, height=420, font={"size": 15},
+        xaxis={"type": "log", "title": "rows (20 columns, 200 trees)", "dtick": 1},
+        yaxis={"type": "log", "title": "seconds of a fit", "dtick": 1},
+        margin={"l": 70, "r": 20, "t": 20, "b": 60},
+    )  # fmt: skip
+    page.set_content(drawn.to_html(include_plotlyjs=True, config={"staticPlot": True}))
+    page.wait_for_selector(".legend")
+    return packed(
+        Image.open(io.BytesIO(page.locator(".svg-container").screenshot())).convert("RGB")
+    )
+
+
+def main() -> None:
+    """Take the pictures that were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    names = ",".join((*ADDRESSES, "scaling"))
+    parser.add_argument("--only", default=names, help="names, with commas")
+    parser.add_argument("--out", type=Path, default=FOLDER)
+    asked = parser.parse_args()
+    os.environ["GBUQ_SEEDS"] = "asked"  # nothing else runs while a page is drawn
+    with opened_app() as opened:
+        for name in asked.only.split(","):
+            page = opened.new_page()
+            page.set_default_timeout(_LONGEST_MS)
+            if name == "scaling":
+                picture = growth_chart(page)
+            else:
+                picture = take(page, f"{opened.url}/{ADDRESSES[name]}")
+            (asked.out / f"{name}.png").write_bytes(picture)
+            print(f"{name}: {len(picture) / 1000:.0f} kB")
+            page.close()
+
+
+if __name__ == "__main__":
+    main()
