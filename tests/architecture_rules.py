@@ -25,6 +25,7 @@ FLOORS = [
         "knobs",
         "methods",
         "presentation",
+        "session_limits",
     },
     {
         "progress",
@@ -40,24 +41,33 @@ FLOORS = [
         "model_files",
     },
     METHODS,
-    {"unfamiliarity"},
+    {"unfamiliarity", "given_models"},
     {"tables", "experiments", "loading"},
-    {"command_line"},
+    {"streaming", "projects"},
+    {"cluster"},
+    {"reports"},
+    {"commands"},
     {"__main__", "__init__"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+# Results draw themselves: their method `plot` imports this in its body, so that the library starts
+# without figures.
+DRAWS_RESULTS = "gbuq_core.figures.plots"
 FIGURES_MAY_USE = FLOORS[0] | {"uncertainty", "synthetic", "metrics", "figures"}
+# Rooms that write what they draw: reports of a table hold figures.
+HOLD_FIGURES = {"reports"}
 HIDDEN_FROM_PAGES = {"trees", "seeding", "numba_cache", "progress", "parallel", "resources"}
 
 SLOW_LIBRARIES = ("catboost", "lightgbm", "xgboost", "sklearn.ensemble", "plotly.express")
 # What `pip install .` leaves out: the extras. gbuq_core uses them late, if at all.
 NOT_IN_THE_CORE = (
-    *("streamlit", "plotly", "altair", "anywidget", "sqlalchemy"),
+    *("streamlit", "plotly", "altair", "anywidget", "sqlalchemy", "dask", "distributed"),
     *("catboost", "stochtree", "mapie", "ngboost", "xgboost"),
 )
 NOT_FOR_PAGES = ("catboost", "lightgbm", "xgboost", "sklearn", "numba", "scipy")
 KERNELS_MAY_USE = (
     "numba",
+    "llvmlite",
     "numpy",
     "math",
     "typing",
@@ -161,7 +171,7 @@ def absolute_imports_only(module):
 
 
 def streamlit_only_in_the_app(module):
-    if module.top in ("app.py", "pages", "tests"):
+    if module.top in ("app.py", "server.py", "pages", "tests"):
         return []
     return [i.name for i in imports(module) if is_from(i.name, ("streamlit", "pages", "app"))]
 
@@ -172,7 +182,13 @@ def imports_point_down(module):
     if module.room not in FLOOR_OF:
         return ["a new room: give it a floor in FLOORS"]
     floor = FLOOR_OF[module.room]
-    return [r for r in rooms_used(module) if r == "figures" or FLOOR_OF[r] > floor]
+    bad = [r for r in rooms_used(module) if r != "figures" and FLOOR_OF[r] > floor]
+    if module.room in HOLD_FIGURES:
+        return bad
+    to_figures = (i for i in imports(module) if room_of(i.name) == "figures")
+    return bad + [
+        i.name for i in to_figures if i.at_import or not is_from(i.name, (DRAWS_RESULTS,))
+    ]
 
 
 def methods_do_not_know_each_other(module):
@@ -188,7 +204,7 @@ def figures_know_no_estimator(module):
 
 
 def pages_use_public_names(module):
-    if module.top not in ("pages", "app.py"):
+    if module.top not in ("pages", "app.py", "server.py"):
         return []
     bad = []
     for name in (i.name for i in imports(module)):
@@ -222,6 +238,18 @@ def the_core_starts_without_the_extras(module):
     return [i.name for i in imports(module) if i.at_import and is_from(i.name, NOT_IN_THE_CORE)]
 
 
+def only_the_cluster_knows_dask(module):
+    """One room imports Dask, and only a command imports that room, once it is asked to."""
+    if module.top == "tests":
+        return []
+    bad = [i.name for i in imports(module) if is_from(i.name, ("dask", "distributed"))]
+    bad = [] if module.room == "cluster" else bad
+    if module.room == "cluster" or module.top == "benchmarks":
+        return bad
+    to_room = (i for i in imports(module) if is_from(i.name, ("gbuq_core.cluster",)))
+    return bad + [i.name for i in to_room if i.at_import or module.room != "commands"]
+
+
 def kernels_import_kernels(module):
     if not module.is_kernels:
         return []
@@ -229,18 +257,24 @@ def kernels_import_kernels(module):
     return [n for n in names if not re.match(r"gbuq_core\.(\w+\.)*\w+_kernels\.\w+$", n)]
 
 
-def compiled_functions(module):
+def compiled_functions(module, kinds="n?jit|vectorize|guvectorize|stencil"):
     """Functions under a numba decorator, with the decorator."""
     for function in nodes(module, ast.FunctionDef):
         for decorator in function.decorator_list:
-            if re.search(r"\b(n?jit|vectorize|guvectorize|stencil)\b", ast.unparse(decorator)):
+            if re.search(rf"\b({kinds})\b", ast.unparse(decorator)):
                 yield function, decorator
+
+
+def inlined_functions(module):
+    """Functions that write instructions into the kernels that call them."""
+    return compiled_functions(module, "intrinsic")
 
 
 def kernels_live_in_kernel_files(module):
     if module.is_kernels or module.room == "seeding" or module.top != "gbuq_core":
         return []
-    return [function.name for function, _ in compiled_functions(module)]
+    found = (*compiled_functions(module), *inlined_functions(module))
+    return [function.name for function, _ in found]
 
 
 def kernels_release_the_lock_and_are_cached(module):

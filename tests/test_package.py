@@ -78,18 +78,19 @@ def test_requirements_that_cannot_be_divided_are_refused(split, text, reason):
 
 def test_each_requirement_is_of_the_core_or_of_the_app(metadata):
     core, extras = metadata.core.dependencies, metadata.core.optional_dependencies
-    assert set(extras) == {"app", "sql", "notebook"}
+    assert set(extras) == {"app", "sql", "notebook", "cluster"}
     listed = [line for line in REQUIREMENTS.splitlines() if line and not line.startswith("#")]
     assert names(core) | names(extras["app"]) | names(extras["sql"]) == names(listed)
     assert len(core) + len(extras["app"]) + len(extras["sql"]) == len(listed)
     assert "streamlit" in names(extras["app"])
     assert names(extras["notebook"]) == {"anywidget"}
+    assert names(extras["cluster"]) == {"dask", "distributed"}
     assert names(extras["sql"]) == {"sqlalchemy"}
 
 
 def test_the_rule_on_imports_knows_what_only_the_app_needs(metadata):
     extras = metadata.core.optional_dependencies
-    only = names(extras["app"]) | names(extras["notebook"]) | names(extras["sql"])
+    only = set.union(*(names(extras[extra]) for extra in ("app", "sql", "notebook", "cluster")))
     assert only <= set(rules.NOT_IN_THE_CORE)
 
 

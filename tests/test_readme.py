@@ -10,10 +10,12 @@ from demos import NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+SHOWING = (ROOT / "docs" / "showing.md").read_text(encoding="utf-8")
+LARGE_FILES = (ROOT / "docs" / "large_files.md").read_text(encoding="utf-8")
 
 
-def blocks(language):
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+def blocks(language, text=README):
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
 
 
 def test_a_plain_fit_gives_intervals_that_hold():
@@ -111,6 +113,41 @@ def test_a_strange_row_is_unfamiliar_and_its_column_to_blame():
     assert (reason.part, reason.column, reason.what) == ("range", "bmi", "above")
     largest = float(names["X"]["bmi"][:350].max())
     assert 5.0 < 1.0 / largest < 6.5
+
+
+def test_a_picture_of_a_notebook_has_its_knob():
+    names = {}
+    exec(blocks("python")[9], names)
+    (said,) = re.findall(r"widget\.knobs  # (\{.*?\})", README)
+    assert names["widget"].knobs == {"level": 0.9}
+    assert str(names["widget"].knobs) == said
+
+
+@pytest.mark.parametrize("number", range(len(blocks("python", SHOWING))))
+def test_what_docs_say_of_showing_runs(number, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    exec(blocks("python", SHOWING)[number], {})
+    written = [path.name for path in tmp_path.iterdir()]
+    said = capsys.readouterr().out
+    assert (written, "of 3 seeds" in said) in (
+        (["heart.ipynb"], False),
+        (["band.html"], False),
+        ([], True),
+    )
+
+
+def test_what_docs_say_of_large_files_runs(capsys):
+    (code,) = blocks("python", LARGE_FILES)
+    names = {}
+    exec(code, names)
+    assert "from 500 of 3,000 rows" in capsys.readouterr().out
+    assert (names["scored"].n_rows, names["scored"].n_parts) == (3000, 1)
+    assert len(names["frame"]) == 3000
+
+
+def test_the_links_of_docs_lead_somewhere():
+    for link in re.findall(r"\]\((?!https?:)([^)#]+)", SHOWING):
+        assert (ROOT / "docs" / link).exists(), link
 
 
 def test_the_lessons_that_the_readme_names_are_all_there_are():

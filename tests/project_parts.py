@@ -1,0 +1,27 @@
+"""A small table of every kind of column, and plans that train on it in a moment."""
+
+import numpy as np
+import pandas as pd
+
+from gbuq_core.tables import Mark, ScorePlan, read_table
+
+MARKS = {3: Mark(True, "a typing error, später"), 7: Mark(False, "?")}
+COHORTS = {"old": "x > 0.5", "odd": "kind = a|b"}
+PAGE = {"target": ("y",), "compare": ("IBUG", "VST")}
+
+
+def small_table(n_rows=80, seed=0, name="small.csv"):
+    rng = np.random.default_rng(seed)
+    x, kind = rng.uniform(0, 1, n_rows), rng.choice(list("abc"), n_rows)
+    days = pd.date_range("2024-01-01", periods=n_rows, freq="7h")
+    y = np.exp(x + 0.3 * rng.normal(size=n_rows))
+    high = np.where(x + 0.2 * rng.normal(size=n_rows) > 0.5, "high", "low")
+    lines = ["x,kind,day,y,level,group"]
+    for i in range(n_rows):
+        cell = "" if i % 17 == 3 else f"{x[i]:.4f}"
+        lines.append(f"{cell},{kind[i]},{days[i]:%Y-%m-%d %H:%M},{y[i]:.4f},{high[i]},{i % 9}")
+    return read_table("\n".join(lines).encode(), name)
+
+
+def quick(**knobs):
+    return ScorePlan(**{"n_trees": 12, "n_members": 2, "ensemble": "virtual", "depth": 3, **knobs})
