@@ -5,12 +5,13 @@ from __future__ import annotations
 import queue
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple
 
-from gbuq_core.cluster.tasks import run_task
+from gbuq_core.cluster.tasks import hold, run_task
 from gbuq_core.errors import ClusterError
 from gbuq_core.parallel import elsewhere
 from gbuq_core.progress import advance, here, stage
@@ -24,12 +25,26 @@ _PATIENCE = 60.0  # seconds without any worker
 
 
 class _Flight(NamedTuple):
-    """An item on its way: its place, itself, what was sent of it, and how often it was lost."""
+    """An item on its way: its place, itself, what was sent of it, to which copy of the shared
+    object, and how often it was lost.
+    """
 
     place: int
     item: Any
     sent: Any
-    n_lost: int
+    copy: int = 0
+    n_lost: int = 0
+
+
+class _Copies(NamedTuple):
+    """What stands for the shared object: where it was sent first, and for each thread of a worker.
+
+    Dask's own broadcast waits for ever for a worker that is lost meanwhile. These are tasks, which
+    another worker takes over.
+    """
+
+    first: Any
+    futures: list[Any]
 
 
 class Cluster:
@@ -95,17 +110,19 @@ class Cluster:
         """As `map`, but yield ``(index, result)`` as the results come, in any order."""
         arrived: queue.SimpleQueue[Any] = queue.SimpleQueue()
         flights: dict[str, tuple[Any, _Flight]] = {}
-        common = self._send(shared, to_all=True)
+        copies = self._copy_to_all(shared)
         source = enumerate(items)
         room = _AT_ONCE * max(1, sum(self._client.nthreads().values()))
         more = True
 
         def send(flight: _Flight) -> None:
+            busy = Counter(other.copy for _, other in flights.values())
+            copy = min(range(len(copies.futures)), key=busy.__getitem__)
             future = self._client.submit(
-                run_task, fn, common, flight.sent, pure=False,
+                run_task, fn, copies.futures[copy], flight.sent, pure=False,
                 key=f"gbuq-{fn.__name__}-{uuid.uuid4().hex}",
             )  # fmt: skip
-            flights[future.key] = future, flight
+            flights[future.key] = future, flight._replace(copy=copy)
             future.add_done_callback(arrived.put)
 
         try:
@@ -115,7 +132,7 @@ class Cluster:
                     if pair is None:
                         more = False
                         break
-                    send(_Flight(*pair, self._pack(pair[1]), 0))
+                    send(_Flight(*pair, self._pack(pair[1])))
                 if not flights:
                     return
                 future = self._next(arrived)
@@ -127,7 +144,7 @@ class Cluster:
                     yield flight.place, result
                     continue
                 time.sleep(_LOOK_SECONDS)  # until the client knows what else is lost
-                common = self._send(shared, to_all=True)
+                copies = self._copy_to_all(shared)
                 packed = self._pack(flight.item)
                 send(flight._replace(sent=packed, n_lost=flight.n_lost + 1))
         finally:
@@ -200,13 +217,29 @@ class Cluster:
             return item.sent()
         return self._send(item) if held_bytes(item) > _LARGE else item
 
-    def _send(self, item: Any, to_all: bool = False) -> Any:
-        """A future that stands for an object which one worker holds, or all."""
+    def _copy_to_all(self, item: Any) -> _Copies:
+        """Send an object to one worker, from which the others fetch it."""
+        first = self._send(item)
+        threads = self._client.nthreads()
+        return _Copies(
+            first,
+            [
+                self._client.submit(
+                    hold, first, workers=[address], allow_other_workers=True, pure=False
+                )
+                for address, n_threads in threads.items()
+                for _ in range(n_threads)
+            ]
+            or [first],
+        )
+
+    def _send(self, item: Any) -> Any:
+        """A future that stands for an object which one worker holds."""
         began = time.monotonic()
         while True:
             try:
                 # In a list: of a tuple, each entry would become a future of its own.
-                (sent,) = self._client.scatter([item], broadcast=to_all, hash=False)
+                (sent,) = self._client.scatter([item], hash=False)
                 return sent
             # The scheduler may not know yet that a worker is gone.
             except (TimeoutError, OSError, CancelledError) as error:

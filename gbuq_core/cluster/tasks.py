@@ -30,6 +30,17 @@ def run_task(fn: Callable[[Any, Any], Any], shared: Any, item: Any) -> Any:
         MOST_THREADS.reset(token)
 
 
+def hold(item: Any) -> Any:
+    """Return an object that a worker has fetched, for tasks that need it there.
+
+    Examples
+    --------
+    >>> hold("a model")
+    'a model'
+    """
+    return item
+
+
 def describe_process() -> dict[str, str]:
     """Versions of what computes, by package, and the ``processor``.
 

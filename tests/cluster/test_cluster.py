@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import signal
+import threading
 
 import numpy as np
 import pytest
@@ -130,6 +131,15 @@ def test_a_worker_killed_half_way_costs_nothing(cluster, processes, table, model
     joined = np.concatenate([found[index] for index in range(len(parts))], axis=1)
     assert_same(joined, model.predict_members(X))
     assert cluster.n_workers == 1
+
+
+@pytest.mark.parametrize("repeat", range(2))  # the first copy goes to either worker
+def test_a_worker_lost_while_it_is_sent_something_is_done_without(cluster, processes, repeat):
+    lost = processes.workers[0]
+    lost.send_signal(signal.SIGSTOP)  # the scheduler counts on it still
+    threading.Timer(0.5, lost.kill).start()
+    shared = np.zeros(100_000)
+    assert cluster.map(threads_of_a_worker, shared, range(8)) == [(1, 1, 1)] * 8
 
 
 def test_a_lost_block_of_training_rows_is_sent_again(cluster, processes, table):
