@@ -20,7 +20,7 @@ TOP_LEVEL = {
     *("requirements.txt", "requirements-dev.txt"),
     "server.py",  # the app for others, with its log and its limits
     "hatch_build.py",  # where hatchling looks for it
-    *("CHANGELOG.md", "CITATION.cff", "docs"),
+    *("CHANGELOG.md", "CITATION.cff", "docs", "mkdocs.yml"),
     *("benchmarks", "demos", "gbuq_core", "pages", "tests"),
 }
 SUFFIXES = {".py", ".js", ".css", ".html"}

@@ -78,7 +78,7 @@ def test_requirements_that_cannot_be_divided_are_refused(split, text, reason):
 
 def test_each_requirement_is_of_the_core_or_of_the_app(metadata):
     core, extras = metadata.core.dependencies, metadata.core.optional_dependencies
-    assert set(extras) == {"app", "sql", "notebook", "cluster"}
+    assert set(extras) == {"app", "sql", "notebook", "cluster", "docs"}
     listed = [line for line in REQUIREMENTS.splitlines() if line and not line.startswith("#")]
     assert names(core) | names(extras["app"]) | names(extras["sql"]) == names(listed)
     assert len(core) + len(extras["app"]) + len(extras["sql"]) == len(listed)
@@ -86,6 +86,9 @@ def test_each_requirement_is_of_the_core_or_of_the_app(metadata):
     assert names(extras["notebook"]) == {"anywidget"}
     assert names(extras["cluster"]) == {"dask", "distributed"}
     assert names(extras["sql"]) == {"sqlalchemy"}
+    assert names(extras["docs"]) == {
+        *("mkdocs-material", "mkdocstrings", "mkdocstrings-python", "ziamath")
+    }
 
 
 def test_the_rule_on_imports_knows_what_only_the_app_needs(metadata):

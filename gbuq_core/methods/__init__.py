@@ -3,6 +3,8 @@
 Pages, figures, exported code and the command line read the records; nobody else writes a method's
 label, colour, class or cost. Records are plain data: this room imports no estimator.
 
+Examples
+--------
 Read one, and make its estimator:
 
 >>> from gbuq_core.methods import METHODS, find_methods

@@ -59,6 +59,8 @@ class Builder:
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """All arguments of the class: fixed ones first, what is given, what is limited by it.
 
+        Examples
+        --------
         >>> half = Builder(of="a:B", at_most={"n_members": ("n_trees", 2)})
         >>> half.arguments({"n_trees": 12, "n_members": 10})
         {'n_trees': 12, 'n_members': 6}
@@ -117,6 +119,8 @@ class Costs:
     def fit_seconds(self, rows: int, columns: int = 1, trees: int = 0) -> float:
         """Seconds of a fit on one core.
 
+        Examples
+        --------
         >>> Costs(fit=0.5, tree=0.01).fit_seconds(1000, trees=100)
         1.5
         """
@@ -127,6 +131,8 @@ class Costs:
     def predict_seconds(self, rows: int, trees: int = 0) -> float:
         """Seconds to predict rows on one core.
 
+        Examples
+        --------
         >>> Costs(predict_row=0.001).predict_seconds(1000)
         1.0
         """
@@ -135,6 +141,8 @@ class Costs:
     def fit_bytes(self, rows: int, columns: int = 1, trees: int = 0) -> int:
         """Peak memory of a fit in bytes, the table's own copies among it.
 
+        Examples
+        --------
         >>> Costs(cell_bytes=8.0, tree_bytes=100.0).fit_bytes(10, 2, trees=3)
         460
         """

@@ -49,6 +49,8 @@ class Sampler:
     def defaults(self) -> Mapping[str, float]:
         """Its numbers with their defaults.
 
+        Examples
+        --------
         >>> dict(SAMPLERS["nsgld"].defaults)
         {'learning_rate': 0.02, 'noise_scale': 5.0}
         """
@@ -67,6 +69,8 @@ class Sampler:
     def limits(self, key: str) -> tuple[float, float]:
         """The lowest and the highest value of one of its numbers.
 
+        Examples
+        --------
         >>> SAMPLERS["sgld"].limits("decay")
         (0.0, 5.0)
         """

@@ -163,6 +163,8 @@ class Difference(NamedTuple):
     def told_apart(self) -> bool:
         """Whether the interval leaves 0 out.
 
+        Examples
+        --------
         >>> Difference(0.2, 0.05, 0.1, 0.3).told_apart, Difference(0.1, 0.1, -0.1, 0.3).told_apart
         (True, False)
         """
