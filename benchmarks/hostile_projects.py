@@ -1,6 +1,6 @@
 """Changed projects: 500 mutations of a valid one are opened, and what happens is counted.
 
-    python -m benchmarks.hostile_projects [--mutations 500] [--seed 0]
+    python -m benchmarks.hostile_projects [--mutations 500] [--seed 0] [--method macau_linear]
 
 Bytes are flipped, cut, doubled and swapped; members are renamed to paths, made links, packed,
 encrypted, doubled, left out and lied about; and settings, states, models and the table are changed
@@ -29,7 +29,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gbuq_core.errors import GbuqError
+from gbuq_core.methods import METHODS
 from gbuq_core.model_files.archive import read_archive, write_archive
+from gbuq_core.model_files.contents import pack
 from gbuq_core.presentation import markdown_table
 from gbuq_core.projects import (
     open_project,
@@ -57,7 +59,7 @@ class Mutation(NamedTuple):
     content: bytes
 
 
-def valid_project() -> bytes:
+def valid_project(method: str = "sglb") -> bytes:
     """A small project with everything in it."""
     rng = np.random.default_rng(0)
     x, kind = rng.uniform(0, 1, 48), rng.choice(list("abc"), 48)
@@ -65,8 +67,11 @@ def valid_project() -> bytes:
     rows = (f"{a:.3f},{b},{c:.3f}" for a, b, c in zip(x, kind, y, strict=True))
     table = read_table(("x,kind,y\n" + "\n".join(rows)).encode(), "small.csv")
     plan = ScorePlan(n_trees=8, ensemble="virtual", depth=2, max_bins=16)
+    if method != plan.method:
+        trees = [("n_trees", 8)] if "n_trees" in {k.key for k in METHODS[method].knobs} else []
+        plan = ScorePlan(method=method, knobs=tuple(trees))
     scored = score_table(table, "y", plan=plan, new=table)
-    return project_bytes(
+    content = project_bytes(
         project_of(
             scored,
             table,
@@ -76,6 +81,7 @@ def valid_project() -> bytes:
             with_data=True,
         )
     )
+    return project_bytes(open_project(content))  # as a library writes what it has read
 
 
 def mutations(content: bytes, number: int, seed: int) -> Iterator[Mutation]:
@@ -324,8 +330,25 @@ def _model(content: bytes, rng: np.random.Generator) -> bytes:
     about, members = read_container(content)
     names = [name for name in members if name.startswith("models/")]
     name = names[int(rng.integers(0, len(names)))]
-    members[name] = _changed_archive(members[name], rng)
+    members[name] = _changed_model(members[name], rng)
     return _again(about, members)
+
+
+def _changed_model(content: bytes, rng: np.random.Generator) -> bytes:
+    """An archive, or one of those that lie within it, changed."""
+    header, arrays = read_archive(content)
+    inner = [name for name in arrays if f"{name}_digest" in arrays]
+    if not inner or rng.random() < 0.3:
+        return _changed_archive(content, rng)
+    name = inner[int(rng.integers(0, len(inner)))]
+    part = arrays[name].tobytes()
+    if part.startswith(b"PK"):
+        part = _changed_model(part, rng)
+    else:  # another library's own file
+        ways = (_flip, _cut, _insert, _zero)
+        part = ways[int(rng.integers(0, len(ways)))](part, rng)
+    about = {key: header[key] for key in header if key not in ("arrays", "format", "version")}
+    return write_archive(about, arrays | pack(name, part))
 
 
 def _table(content: bytes, rng: np.random.Generator) -> bytes:
@@ -403,10 +426,10 @@ class _Judge:
         self._process.join()
 
 
-def main(number: int, seed: int) -> None:
+def main(number: int, seed: int, method: str) -> None:
     """Open the changed files and print what happened."""
     warnings.simplefilter("ignore", UserWarning)  # of doubled names, which are made on purpose
-    valid = valid_project()
+    valid = valid_project(method)
     judging = _Judge(valid)
     judging.judge(valid)  # compiles and warms up
     counts: dict[str, Counter[str]] = {kind: Counter() for kind in _KINDS}
@@ -436,5 +459,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--mutations", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--method", default="sglb", help="of the models in the project")
     options = parser.parse_args()
-    main(options.mutations, options.seed)
+    main(options.mutations, options.seed, options.method)

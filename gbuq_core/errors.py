@@ -25,6 +25,10 @@ class ModelFileError(GbuqError):
     """A saved model is damaged, foreign, or of a version this code does not read."""
 
 
+class UntrustedModel(ModelFileError):
+    """A model file that is only read from those whom the reader trusts."""
+
+
 class ProjectError(GbuqError):
     """A project file is damaged, foreign, of a version this code does not read, or misused."""
 

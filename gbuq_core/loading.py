@@ -11,7 +11,7 @@ from gbuq_core.boosting.saving_virtual import KINDS as VIRTUAL
 from gbuq_core.boosting.saving_virtual import build_virtual
 from gbuq_core.calibration.saving import KINDS as CALIBRATED
 from gbuq_core.calibration.saving import build_calibrated
-from gbuq_core.errors import ModelFileError
+from gbuq_core.errors import ModelFileError, UntrustedModel
 from gbuq_core.ibug.saving import KINDS as IBUG
 from gbuq_core.ibug.saving import build_ibug
 from gbuq_core.macau.saving import KINDS as MACAU
@@ -39,7 +39,7 @@ _BUILDERS_AROUND = {
 _DEEPEST = 4  # files within files
 
 
-def load(source: Any) -> Any:
+def load(source: Any, *, trust: bool = True) -> Any:
     """Read a fitted estimator that its ``save`` has written.
 
     Parameters
@@ -47,6 +47,8 @@ def load(source: Any) -> Any:
     source : path, bytes or binary file
         Nothing in it is ever executed or unpickled. Files with models of CatBoost inside only from
         sources you trust: CatBoost parses them itself.
+    trust : bool
+        Whether models of CatBoost are read. If False, a file that holds one is refused.
 
     Returns
     -------
@@ -58,6 +60,8 @@ def load(source: Any) -> Any:
     ------
     ModelFileError
         If there is no such file, or it is damaged, foreign, or written by a newer version.
+    UntrustedModel
+        If it holds a model of CatBoost, and ``trust`` is False.
     MemoryLimitExceeded
         If it does not fit into the free memory.
     MissingPackage
@@ -77,12 +81,17 @@ def load(source: Any) -> Any:
     """
     content = read_bytes(source)
     with errors_as_damage():
-        return _read(content, 0)
+        return _read(content, 0, trust)
 
 
-def _read(content: bytes, depth: int) -> Any:
+def _read(content: bytes, depth: int, trust: bool) -> Any:
     """The estimator of a file that lies ``depth`` files deep in another."""
     header, arrays = read_archive(content)
+    if not trust and _is_catboost(header):
+        raise UntrustedModel(
+            "The model file holds a model of CatBoost, which is only read from files that you "
+            "trust: pass trust=True if you know who made it."
+        )
     kind = header["kind"]
     if kind in _BUILDERS:
         return _BUILDERS[kind](header, arrays)
@@ -92,4 +101,12 @@ def _read(content: bytes, depth: int) -> Any:
         )
     nests = depth < _DEEPEST and not (depth and kind in CALIBRATED)
     require(nests, "its files lie too deep in each other")
-    return _BUILDERS_AROUND[kind](header, arrays, lambda inner: _read(inner, depth + 1))
+    return _BUILDERS_AROUND[kind](header, arrays, lambda inner: _read(inner, depth + 1, trust))
+
+
+def _is_catboost(part: Any) -> bool:
+    """Whether a header says anywhere that CatBoost is to read an array."""
+    if isinstance(part, dict):
+        named = any(part.get(key) == "catboost" for key in ("engine", "library"))
+        return named or any(map(_is_catboost, part.values()))
+    return isinstance(part, list) and any(map(_is_catboost, part))

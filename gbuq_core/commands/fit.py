@@ -34,7 +34,7 @@ _DESCRIPTION = """\
 Train on TRAIN and write a project: the models, the columns with your corrections, and what the
 intervals need. gbuq score NEW --project PROJECT then scores other rows without training, with the
 same numbers as gbuq score TRAIN NEW. The project does not hold the rows unless --with-data is
-given. Scores are measured on a fifth of the rows that is held out. Boosted ensembles only.
+given. Scores are measured on a fifth of the rows that is held out.
 """
 # Which members count is chosen when rows are looked at, not when a model is trained.
 _OF_MEMBERS = ("truncation_step", "truncation_start", "burn_in", "most_members")

@@ -78,7 +78,8 @@ def errors_as_damage() -> Iterator[None]:
     except (ModelFileError, MissingPackage):
         raise
     except (
-        ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError,
+        ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError,
+        ValueError,
     ) as error:  # fmt: skip
         raise damaged("its header is incomplete or contradicts itself") from error
 

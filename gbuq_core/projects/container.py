@@ -28,7 +28,7 @@ from gbuq_core.errors import GbuqError, InvalidParameter, ProjectError
 from gbuq_core.jobs import check_memory
 
 FORMAT = "gbuq project"
-MAJOR, MINOR = 1, 0
+MAJOR, MINOR = 1, 1
 MAX_PROJECT_BYTES = 2**30
 MAX_MODELS = 200
 

@@ -13,7 +13,8 @@ import pandas as pd
 from gbuq_core.errors import InvalidParameter, ProjectError
 from gbuq_core.jobs import check_memory
 from gbuq_core.presentation import counted, short, shown
-from gbuq_core.projects.models import score_names, why_not_kept
+from gbuq_core.projects.listed_models import why_method_not_kept
+from gbuq_core.projects.models import estimator_bytes, score_names, why_not_kept
 from gbuq_core.projects.project import Project, ProjectModels
 from gbuq_core.tables import (
     AddedColumns,
@@ -127,9 +128,8 @@ def fit_project(
     _check_interval(training, level, conformal)
     if plan.listed:
         check_table_method(plan.method, training.target.task)
-        raise InvalidParameter(
-            "Only boosted ensembles are kept in a project: choose sglb, sgb, csglb or cbsglb."
-        )
+    if why := why_method_not_kept(plan, training.target.task):
+        raise InvalidParameter(why)
     settled = settle_plan(plan, training, n_new=1)
     check_memory(estimate_scoring(training, settled.plan, n_new=1).bytes, "training on this table")
     fits = fit_for_new(training, settled.plan)
@@ -202,11 +202,10 @@ def project_of(
     conformal = scored.conformal if conformal is None else conformal
     _check_interval(training, level, conformal)
     settled = Settled(scored.plan, scored.why_ensemble)
-    models, why = None, _ONLY_BOOSTED
-    if not scored.plan.listed:
-        held = held_out(scored)
-        models = _models(scored.protocol, settled, training, fits_of(scored), held, scored.scores)
-        why = why_not_kept(models)
+    models = _models(
+        scored.protocol, settled, training, fits_of(scored), held_out(scored), scored.scores
+    )
+    why = why_not_kept(models, training.target.task)
     return Project(
         source=table.source,
         n_rows=table.n_rows,
@@ -249,11 +248,17 @@ def estimate_project(scored: ScoredTable, table: Table | None = None) -> int:
     True
     """
     fits = scored.fits
-    trees = sum(int(model.estimator.memory_bytes_) for model in fits)
+    trees = sum(_model_bytes(model.estimator) for model in fits)
     n_models = len(scored.models) + len(scored.measured)
     about = _BYTES_PER_FIT * len(fits) + _BYTES_PER_MODEL * n_models
     rows = 8 * len(scored.training.y) * (len(fits) + 3)
     return trees + about + rows + (0 if table is None else table.data.nbytes)
+
+
+def _model_bytes(model: Any) -> int:
+    """How many bytes a model takes, or its file where nobody can tell."""
+    known = getattr(model, "memory_bytes_", None)
+    return len(estimator_bytes(model)) if known is None else int(known)
 
 
 def restore_project(
@@ -433,7 +438,7 @@ def describe_project(project: Project) -> tuple[str, ...]:
             told.append(f"{counted(n, one, many)}.")
     models = project.models
     if models is None:
-        return (*told, project.why_no_models or "There are no models in the project.")
+        return (*told, project.why_no_models or _NO_MODELS)
     n_models = len({id(model.rows) for model in models.fits.models})
     use = "score any new rows" if models.protocol == "new_file" else "score the rows of the table"
     told.append(f"{counted(n_models, 'trained model')} ({models.plan.method}) can {use}.")
@@ -443,7 +448,7 @@ def describe_project(project: Project) -> tuple[str, ...]:
     return tuple(told)
 
 
-_ONLY_BOOSTED = "Only boosted ensembles are kept in a project: this method is trained again."
+_NO_MODELS = "There are no models in the project."
 
 
 def _scores_text(models: ProjectModels) -> str:
@@ -482,8 +487,7 @@ def _scores(scores: Any, task: str) -> dict[str, float]:
 
 def _models_of(project: Project) -> ProjectModels:
     if project.models is None:
-        why = project.why_no_models or "There are no models in the project."
-        raise ProjectError(f"{why.rstrip('.')}: train again.")
+        raise ProjectError(project.why_no_models or f"{_NO_MODELS[:-1]}: train again.")
     return project.models
 
 

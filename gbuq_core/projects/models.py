@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
 from gbuq_core.boosting.saving import build_ensemble
 from gbuq_core.calibration import ClassClocks, Clocks
-from gbuq_core.errors import ModelFileError
+from gbuq_core.errors import MissingPackage, ModelFileError, ProjectError, UntrustedModel
+from gbuq_core.methods import METHODS
 from gbuq_core.model_files.archive import read_archive, write_archive
 from gbuq_core.model_files.contents import errors_as_damage as model_errors_as_damage
 from gbuq_core.model_files.contents import take
 from gbuq_core.projects.container import MAX_MODELS, damaged, require
+from gbuq_core.projects.listed_models import read_listed, why_method_not_kept, write_listed
 from gbuq_core.projects.project import Project, ProjectModels
 from gbuq_core.projects.settings import (
     choice,
@@ -33,10 +35,11 @@ from gbuq_core.projects.settings import (
     whole,
     write_plan,
 )
-from gbuq_core.tables import FittedModel
+from gbuq_core.tables import FittedModel, ScorePlan
 from gbuq_core.tables.cleaning import Feature
 from gbuq_core.tables.columns import DATE_PARTS
 from gbuq_core.tables.estimating import PROTOCOLS
+from gbuq_core.tables.predicting import ListedModel
 from gbuq_core.tables.scoring import Fits, Measured
 
 STATE = "state.npz"
@@ -50,9 +53,10 @@ _SCORES = {
     "regression": ("n_rows", "nll", "rmse", "crps"),
     "classification": ("n_rows", "nll", "error_rate", "calibration_error"),
 }
+NEWER = "A newer gbuq has trained the models, and this one cannot read them: update gbuq."
 CATBOOST = (
-    "The models are CatBoost's own, which are only read from files that you trust: open the "
-    "project with trust=True, or train again."
+    "The models hold trees of CatBoost, which are only read from files that you trust: open the "
+    "project with trust=True (on the command line --trust), or train again."
 )
 
 
@@ -61,13 +65,10 @@ def score_names(task: str) -> tuple[str, ...]:
     return _SCORES[task]
 
 
-def why_not_kept(models: ProjectModels) -> str:
+def why_not_kept(models: ProjectModels, task: str) -> str:
     """Why these models cannot be in a file, in one sentence; empty if they can."""
-    every = _every_model(models.fits)
-    if models.plan.listed or not all(isinstance(m.estimator, _ENSEMBLES) for m in every):
-        return (
-            "Only boosted ensembles are kept in a project; models of this method are trained again."
-        )
+    if why := why_method_not_kept(models.plan, task):
+        return why
     if len(_rows_of_fits(models.fits)) > MAX_MODELS:
         return f"There are more than {MAX_MODELS} models, which a project does not hold."
     return ""
@@ -81,9 +82,7 @@ def write_models(models: ProjectModels) -> dict[str, bytes]:
     members: dict[str, bytes] = {}
     for number_, learnt in enumerate(rows):
         model = next(model for model in every if model.rows is learnt)
-        file = io.BytesIO()
-        model.estimator.with_clocks(None).save(file)
-        members[_name(number_)] = file.getvalue()
+        members[_name(number_)] = estimator_bytes(model.estimator)
     arrays: dict[str, NDArray[Any]] = {
         f"rows_{number_}": np.asarray(learnt, np.int64) for number_, learnt in enumerate(rows)
     }
@@ -98,7 +97,7 @@ def write_models(models: ProjectModels) -> dict[str, bytes]:
         arrays["in_training"] = np.asarray(fits.in_training, np.bool_)
     for number_, part in enumerate(fits.measured):
         arrays[f"measured_{number_}"] = np.asarray(part.rows, np.int64)
-    clocks = [model.estimator.clocks_ for model in every]
+    clocks = [getattr(model.estimator, "clocks_", None) for model in every]
     for number_, one in enumerate([fits.clocks, *clocks]):
         for name, value in {} if one is None else vars(one).items():
             arrays[f"clocks_{number_}_{name}"] = np.asarray(value)
@@ -119,6 +118,15 @@ def write_models(models: ProjectModels) -> dict[str, bytes]:
     return members
 
 
+def estimator_bytes(model: Any) -> bytes:
+    """The archive of a table's fitted model, whatever its clocks are."""
+    if isinstance(model, ListedModel):
+        return write_listed(model)
+    file = io.BytesIO()
+    model.with_clocks(None).save(file)
+    return file.getvalue()
+
+
 def read_models(
     members: Mapping[str, bytes], project: Project, newer: bool, trust: bool
 ) -> ProjectModels | str:
@@ -131,7 +139,15 @@ def read_models(
     """
     try:
         return _read(members, project, newer, trust)
-    except ModelFileError as error:
+    except UntrustedModel:
+        return CATBOOST
+    except MissingPackage as error:
+        return str(error)
+    except (ModelFileError, ProjectError) as error:
+        if newer:
+            return NEWER
+        if isinstance(error, ProjectError):
+            raise
         raise damaged("one of its models cannot be read") from error
 
 
@@ -146,21 +162,23 @@ def _read(
     head = known_part(own, dict.fromkeys(_HEADER, ...), newer)
     protocol = choice(head["protocol"], PROTOCOLS)
     plan = read_plan(head["plan"], task, names, newer)
-    require(not plan.listed, "its models are odd")
     features = tuple(_read_feature(one, names) for one in _listed(head["features"], 100_000))
     require(len({feature.name for feature in features}) == len(features) >= 1, "a feature is odd")
     numbers = _listed(head["fits"], _MOST_CLOCKS)
     n_fits = sum(name.startswith("models/") for name in members)
     require(sorted({*numbers}) == list(range(n_fits)) and n_fits >= 1, "a model is missing")
     require(all(type(k) is int for k in numbers), "its models are odd")
-    if plan.engine == "catboost" and not trust:
+    if not plan.listed and plan.engine == "catboost" and not trust:
         return CATBOOST
+    if plan.listed and (missing := METHODS[plan.method].missing()):
+        return missing
     estimators = [
-        _read_estimator(members[_name(k)], project, features, plan) for k in range(n_fits)
+        _read_estimator(members[_name(k)], project, features, plan, trust) for k in range(n_fits)
     ]
     rows = [_rows(arrays, f"rows_{k}", n_rows) for k in range(n_fits)]
     has_clocks = _listed(head["clocks"], _MOST_CLOCKS + 1)
     require(len(has_clocks) == len(numbers) + 1, "its clocks are odd")
+    require(not (plan.listed and any(has_clocks)), "its clocks are odd")
     clocks = [_read_clocks(arrays, k, task, has) for k, has in enumerate(has_clocks)]
     every = [
         FittedModel(_stopped(estimators[k], one), rows[k])
@@ -206,9 +224,12 @@ _HEADER = (
 
 
 def _read_estimator(
-    content: bytes, project: Project, features: tuple[Feature, ...], plan: Any
+    content: bytes, project: Project, features: tuple[Feature, ...], plan: ScorePlan, trust: bool
 ) -> Any:
     """An estimator that goes with the settings; CatBoost's reader sees none that is not trusted."""
+    if plan.listed:
+        names = [feature.name for feature in features]
+        return read_listed(content, plan, project.target, names, trust)
     header, arrays = read_archive(content)
     with model_errors_as_damage():
         require(header["plan"]["engine"] == plan.engine, "a model has another engine")

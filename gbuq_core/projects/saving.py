@@ -50,7 +50,7 @@ def project_bytes(project: Project) -> bytes:
     """
     members: dict[str, bytes] = {}
     if project.models is not None:
-        why = why_not_kept(project.models)
+        why = why_not_kept(project.models, project.target.task)
         if why:
             raise InvalidParameter(why)
         members |= write_models(project.models)

@@ -28,6 +28,7 @@ from gbuq_core.methods import METHODS, Builder, Method, find_methods
 from gbuq_core.metrics import nll_mixture_values
 from gbuq_core.parallel import is_elsewhere, spread_map
 from gbuq_core.tables.cleaning import Prepared, Target
+from gbuq_core.tables.number_columns import NumberColumns, learn_columns
 from gbuq_core.tables.scaling import check_scale, exp_uncertainty, log_parameters
 from gbuq_core.uncertainty import (
     Uncertainty,
@@ -40,7 +41,6 @@ from gbuq_core.validation import check_number
 BOOSTED = ("sglb", "sgb", "csglb", "cbsglb")  # as `ScorePlan.method` and the ensembles call them
 _ENSEMBLES = ("gbuq_core:BoostedEnsembleRegressor", "gbuq_core:BoostedEnsembleClassifier")
 _TREES_OF_A_BOOSTER = 1000
-_MOST_LEVELS = 32  # of a category; rarer ones share a column
 
 
 def table_methods(task: str | None = None) -> tuple[str, ...]:
@@ -151,6 +151,7 @@ class ListedModel:
         given = {name: value for name, value in shared.items() if name in takes}
         self.estimator = self.method.make(task, **knobs, **given)
         self.target_: str | None = None  # "log" learns the logarithm
+        self.columns_: NumberColumns
 
     def check(self, X: pd.DataFrame, n_rows: int) -> None:
         """Refuse a table that the method cannot learn from.
@@ -167,27 +168,16 @@ class ListedModel:
 
     def fit(self, X: pd.DataFrame, y: NDArray[Any]) -> ListedModel:
         """Learn from the rows of a prepared table."""
-        from sklearn.compose import ColumnTransformer
-        from sklearn.preprocessing import OneHotEncoder
-
-        categories = [n for n in X.columns if isinstance(X[n].dtype, pd.CategoricalDtype)]
-        one_hot = OneHotEncoder(
-            handle_unknown="infrequent_if_exist", max_categories=_MOST_LEVELS, sparse_output=False
-        )
-        self._columns = ColumnTransformer(
-            [("levels", one_hot, categories)], remainder="passthrough"
-        )
-        self._levels = {name: set(X[name].dropna().unique()) for name in categories}
-        self._complete = [name for name in X.columns if not X[name].isna().any()]
+        self.columns_ = learn_columns(X)
         target = y if self.target_ is None else np.log(y)
-        self.estimator.fit(self._numbers(X, self._columns.fit_transform), target)
+        self.estimator.fit(self.columns_.numbers(X), target)
         return self
 
     def judge(self, X: pd.DataFrame) -> RowsJudged:
         """Mean and uncertainty of rows (of the logarithm if that was learnt), or what each member
         says of their classes.
         """
-        rows = self._numbers(X, self._columns.transform)
+        rows = self.columns_.numbers(X)
         if self.task == "classification" and "members" not in self.method.classes_yield:
             chances = np.asarray(self.estimator.predict_proba(rows), dtype=np.float64)
             codes = np.asarray(self.classes_, dtype=np.float64)[chances.argmax(axis=1)]
@@ -214,17 +204,7 @@ class ListedModel:
         self, X: pd.DataFrame
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], tuple[str, ...]]:
         """Which rows hold a level or a missing value that training had not, and in what columns."""
-        unseen, missing = np.zeros(len(X), bool), np.zeros(len(X), bool)
-        columns: list[str] = []
-        for name in X.columns:
-            gaps = X[name].isna().to_numpy() if name in self._complete else np.zeros(len(X), bool)
-            strange = np.zeros(len(X), bool)
-            if name in self._levels:
-                strange = ~(X[name].isin(self._levels[name]) | X[name].isna()).to_numpy()
-            unseen, missing = unseen | strange, missing | gaps
-            if gaps.any() or strange.any():
-                columns.append(str(name))
-        return unseen, missing, tuple(columns)
+        return self.columns_.inspect_rows(X)
 
     def estimate_fit(self, n_rows: int, n_features: int, n_classes: int | None) -> FitEstimate:
         """Seconds and bytes of a fit by the method's cost model."""
@@ -234,14 +214,6 @@ class ListedModel:
         return FitEstimate(
             costs.fit_seconds(n_rows, n_features, trees), costs.fit_bytes(n_rows, n_features, trees)
         )
-
-    def _numbers(self, X: pd.DataFrame, change: Any) -> NDArray[np.float64]:
-        """The rows as float64; a category's missing values are a level of their own."""
-        plain = X.copy(deep=False)
-        for name in plain.columns:
-            if isinstance(plain[name].dtype, pd.CategoricalDtype):
-                plain[name] = plain[name].astype(object)
-        return np.asarray(change(plain), dtype=np.float64)
 
 
 N_FOLDS = 5

@@ -88,11 +88,21 @@ def test_options_of_a_fit_do_not_go_with_a_project(folder, words, sentence, caps
     assert not out.exists()
 
 
+def test_models_of_other_methods_score_the_same_rows(folder, tmp_path):
+    train, new = str(folder / "rows.csv"), str(folder / "new.csv")
+    options = ["--target", "y", "--method", "vst", "--depth", "1", "--quiet"]
+    project, kept, plain = (tmp_path / name for name in ("p.gbuq", "kept.csv", "plain.csv"))
+    assert main(["fit", train, *options, "--out", str(project)]) == 0
+    assert score(new, "--project", project, "--quiet", "--out", kept) == 0
+    assert score(train, new, *options, "--unfamiliarity", "no", "--out", plain) == 0
+    assert kept.read_bytes() == plain.read_bytes()
+
+
 def test_what_cannot_be_fitted_or_used_is_one_sentence(folder, tmp_path, capsys):
     rows, project = str(folder / "rows.csv"), str(folder / "rows.gbuq")
     out = ["--out", str(tmp_path / "out")]
     cases = {
-        ("fit", rows, "--target", "y", "--method", "gp", *out): "Only boosted ensembles",
+        ("fit", rows, "--target", "y", "--method", "vrf", *out): "cannot score a table for",
         ("fit", rows, "--target", "y", "--out", rows): "is an input file",
         ("fit", rows, "--target", "y", "--out", str(tmp_path)): "is a directory",
         ("fit", rows, "--target", "y", "--json", "--out", "-"): "--json and --out both",

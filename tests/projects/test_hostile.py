@@ -59,6 +59,15 @@ def test_a_few_changed_projects_are_refused_or_the_same(valid):
             assert kind.endswith("digests right")
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("method", ["macau_linear", "knn"])
+def test_changed_models_of_other_methods_are_refused_or_the_same(method):
+    listed = valid_project(method)
+    for kind, changed in mutations(listed, 33, seed=2):
+        outcome, said = judge(listed, changed)
+        assert outcome in ("refused", "equal", "another project"), (kind, said)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

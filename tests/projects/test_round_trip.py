@@ -8,7 +8,7 @@ import sys
 import pandas as pd
 import pytest
 
-from gbuq_core.errors import InvalidParameter, ProjectError
+from gbuq_core.errors import ProjectError
 from gbuq_core.projects import (
     describe_project,
     fit_project,
@@ -130,19 +130,6 @@ def test_models_for_other_rows_are_asked_for(table, new):
     found = score_project(with_data, new)  # they are trained
     plain = score_table(table, "y", plan=quick(), new=new)
     pd.testing.assert_frame_equal(found.frame, plain.frame, check_exact=True)
-
-
-def test_other_methods_keep_their_settings_without_models(table):
-    plan = ScorePlan(method="vrf", knobs=(("n_groups", 2), ("trees_per_group", 3)))
-    project = project_of(score_table(table, "level", plan=plan), table)
-    again = open_project(project_bytes(project))
-    assert again.plan == project.plan
-    assert again.plan.knobs == plan.knobs
-    assert "this method is trained again" in again.why_no_models
-    with pytest.raises(ProjectError, match="Only boosted ensembles"):
-        restore_project(again, table)
-    with pytest.raises(InvalidParameter, match="choose sglb, sgb"):
-        fit_project(table, "level", plan=plan)
 
 
 def test_models_of_catboost_need_trust(table):

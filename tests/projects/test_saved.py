@@ -1,10 +1,12 @@
-"""A project that the first version with this format has saved: it opens with the same numbers.
+"""Projects that earlier versions of the format have saved: they open with the same numbers.
 
-`small_1_0.gbuq` and `small_1_0.csv` are never made anew: whoever changes the format keeps reading
-them. They came from::
+These files are never made anew: whoever changes the format keeps reading them. `small_1_0` is the
+first version, `small_1_1` the first with models of other methods. They came from::
 
     table = small_table(48)
     scored = score_table(table, "y", plan=quick(n_trees=8, max_bins=16))
+    schema = edit_schema(table, infer_schema(table), {}, {"x": False}, {})
+    scored = score_table(table, "y", schema=schema, plan=ScorePlan(method="knn", n_folds=2))  # 1.1
     project = project_of(
         scored, table, cohorts=COHORTS, marks=MARKS, page=PAGE, level=0.8, conformal=True,
         with_data=True,
@@ -16,21 +18,27 @@ them. They came from::
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 from gbuq_core.projects import open_project, restore_project
+from gbuq_core.tables import ScorePlan
 from tests.project_parts import COHORTS, MARKS, PAGE, quick
 
 HERE = Path(__file__).parent
+PLANS = {
+    "small_1_0": quick(n_trees=8, max_bins=16),
+    "small_1_1": ScorePlan(method="knn", n_folds=2),
+}
 
 
-def test_a_project_of_the_first_version_opens():
-    content = (HERE / "small_1_0.gbuq").read_bytes()
-    project = open_project(content)
+@pytest.mark.parametrize("name", PLANS)
+def test_a_project_of_an_earlier_version_opens(name):
+    project = open_project((HERE / f"{name}.gbuq").read_bytes())
     assert project.cohorts == COHORTS
     assert project.marks == MARKS
     assert project.page == PAGE
-    assert project.plan == quick(n_trees=8, max_bins=16)
-    before = pd.read_csv(HERE / "small_1_0.csv")
+    assert project.plan == PLANS[name]
+    before = pd.read_csv(HERE / f"{name}.csv")
     found = restore_project(project).frame
     assert list(found.columns) == list(before.columns)
     numbers = before.select_dtypes("number").columns

@@ -1,0 +1,131 @@
+"""A table's columns as numbers, for estimators that know no categories.
+
+A category becomes a column of zeros and ones for each level that training had, and rare levels
+share one. Numbers stay as they are. What was learnt is plain data, which a project can keep.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+MOST_LEVELS = 32  # of a category; rarer ones share a column
+
+
+class Levels(NamedTuple):
+    """The levels of a category in the training rows.
+
+    Attributes
+    ----------
+    own : tuple
+        Those with a column of their own, in the order of these columns. None is a missing value.
+    rare : tuple
+        Those that share the column after these; it stands for unseen levels too. Empty if there is
+        no such column.
+    """
+
+    own: tuple[Any, ...]
+    rare: tuple[Any, ...]
+
+    @property
+    def width(self) -> int:
+        """How many columns of zeros and ones it makes."""
+        return len(self.own) + bool(self.rare)
+
+
+class NumberColumns(NamedTuple):
+    """How the columns of a table become numbers.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the table's columns.
+    levels : dict of str to Levels
+        Of those that are categories.
+    complete : tuple of str
+        The columns without a missing value in the training rows.
+    """
+
+    names: tuple[str, ...]
+    levels: dict[str, Levels]
+    complete: tuple[str, ...]
+
+    @property
+    def width(self) -> int:
+        """How many columns of numbers they make."""
+        widths = (levels.width for levels in self.levels.values())
+        return len(self.names) - len(self.levels) + sum(widths)
+
+    def numbers(self, X: pd.DataFrame) -> NDArray[np.float64]:
+        """Rows as (n_rows, width) float64: categories first, then the numbers in their order.
+
+        Examples
+        --------
+        >>> X = pd.DataFrame({"x": [1.0, 2.0], "kind": pd.Categorical(["b", "a"])})
+        >>> learn_columns(X).numbers(X).tolist()
+        [[0.0, 1.0, 1.0], [1.0, 0.0, 2.0]]
+        """
+        found = np.zeros((len(X), self.width))
+        rows, first = np.arange(len(X)), 0
+        for name, levels in self.levels.items():
+            place = _places(X[name], levels)
+            known = place >= 0
+            found[rows[known], first + place[known]] = 1.0
+            first += levels.width
+        plain = [name for name in self.names if name not in self.levels]
+        found[:, first:] = X[plain].to_numpy(dtype=np.float64)
+        return found
+
+    def inspect_rows(
+        self, X: pd.DataFrame
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], tuple[str, ...]]:
+        """Which rows hold a level or a missing value that training had not, and in what columns."""
+        unseen, missing = np.zeros(len(X), bool), np.zeros(len(X), bool)
+        columns: list[str] = []
+        for name in self.names:
+            gaps = X[name].isna().to_numpy()
+            strange = np.zeros(len(X), bool)
+            if name in self.levels:
+                known = {*self.levels[name].own, *self.levels[name].rare}
+                strange = ~(X[name].isin(known - {None}).to_numpy() | gaps)
+            gaps = gaps & (name in self.complete)
+            unseen, missing = unseen | strange, missing | gaps
+            if gaps.any() or strange.any():
+                columns.append(str(name))
+        return unseen, missing, tuple(columns)
+
+
+def learn_columns(X: pd.DataFrame) -> NumberColumns:
+    """The levels of training rows, as scikit-learn's ``OneHotEncoder`` groups them."""
+    from sklearn.preprocessing import OneHotEncoder
+
+    categories = [name for name in X.columns if isinstance(X[name].dtype, pd.CategoricalDtype)]
+    levels: dict[str, Levels] = {}
+    if categories:
+        encoder = OneHotEncoder(
+            handle_unknown="infrequent_if_exist", max_categories=MOST_LEVELS, sparse_output=False
+        ).fit(X[categories].astype(object))
+        pairs = zip(encoder.categories_, encoder.infrequent_categories_, strict=True)
+        for name, (every, rare) in zip(categories, pairs, strict=True):
+            seldom = _plain([] if rare is None else rare)
+            own = tuple(level for level in _plain(every) if level not in seldom)
+            levels[name] = Levels(own, seldom)
+    complete = tuple(name for name in X.columns if not X[name].isna().any())
+    return NumberColumns(tuple(X.columns), levels, complete)
+
+
+def _places(cells: pd.Series, levels: Levels) -> NDArray[np.int64]:
+    """The column of each cell's level; -1 where it has none."""
+    rest = len(levels.own) if levels.rare else -1
+    place_of = {level: place for place, level in enumerate(levels.own)}
+    known = cells.astype("category").cat
+    places = [place_of.get(level, rest) for level in (*known.categories, None)]
+    # The code of a missing value is -1: the last place.
+    return np.array(places, dtype=np.int64)[known.codes.to_numpy()]
+
+
+def _plain(levels: Any) -> tuple[Any, ...]:
+    return tuple(None if pd.isna(level) else level for level in levels)

@@ -1,0 +1,226 @@
+"""Models of every method are kept: the same numbers in another process, or one sentence before."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.errors import InvalidParameter, MissingPackage, ProjectError
+from gbuq_core.methods import METHODS
+from gbuq_core.methods.record import _METHODS, Builder, Method
+from gbuq_core.model_files.archive import read_archive, write_archive
+from gbuq_core.model_files.contents import pack
+from gbuq_core.projects import (
+    fit_project,
+    open_project,
+    project_bytes,
+    project_of,
+    restore_project,
+    score_project,
+)
+from gbuq_core.projects.container import read_container, write_container
+from gbuq_core.projects.models import CATBOOST, NEWER
+from gbuq_core.tables import ScorePlan, edit_schema, infer_schema, score_table, to_csv_bytes
+from gbuq_core.tables.predicting import BOOSTED, table_methods
+from tests.project_parts import small_table
+
+SMALL = {
+    "n_trees": 8, "n_groups": 2, "trees_per_group": 3, "n_steps": 40, "n_draws": 8, "n_burn_in": 3,
+    "n_members": 2, "min_child_samples": 5,
+}  # fmt: skip
+CASES = [
+    (task, key)
+    for task in ("regression", "classification")
+    for key in table_methods(task)
+    if key not in BOOSTED
+]
+TARGETS = {"regression": "y", "classification": "level"}
+
+
+def plan_of(key, **more):
+    knobs = [(knob.key, SMALL[knob.key]) for knob in METHODS[key].knobs if knob.key in SMALL]
+    return ScorePlan(method=key, knobs=tuple(knobs), n_folds=2, **more)
+
+
+def fitted(task, key, table, **more):
+    used = {"x": False} if METHODS[key].complete else {}  # x has gaps
+    return fit_project(table, TARGETS[task], used=used, plan=plan_of(key, **more))
+
+
+@pytest.fixture(scope="module")
+def table():
+    return small_table(200)
+
+
+@pytest.fixture(scope="module")
+def new():
+    return small_table(30, 1, "new.csv")
+
+
+_ELSEWHERE = """
+import hashlib, json, sys
+from pathlib import Path
+from gbuq_core.projects import open_project, score_project
+from gbuq_core.tables import read_table, to_csv_bytes
+folder, found = Path(sys.argv[1]), {}
+new = read_table(folder / "new.csv", to_score=True)
+for path in folder.glob("*.gbuq"):
+    frame = score_project(open_project(path, trust=True), new).frame
+    found[path.stem] = hashlib.sha256(to_csv_bytes(frame)).hexdigest()
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def digests(table, new, tmp_path_factory):
+    """Of each method, the scored rows before a project was written and in another process."""
+    folder, here = tmp_path_factory.mktemp("projects"), {}
+    (folder / "new.csv").write_bytes(to_csv_bytes(new.data.to_pandas()))
+    for task, key in CASES:
+        if METHODS[key].missing():
+            continue
+        project = fitted(task, key, table)
+        (folder / f"{task} {key}.gbuq").write_bytes(project_bytes(project))
+        frame = score_project(project, new).frame
+        here[f"{task} {key}"] = hashlib.sha256(to_csv_bytes(frame)).hexdigest()
+    done = subprocess.run(
+        [sys.executable, "-c", _ELSEWHERE, str(folder)], capture_output=True, text=True, timeout=500
+    )
+    assert done.returncode == 0, done.stderr
+    return here, json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(("task", "key"), CASES)
+def test_another_process_gives_the_same_numbers(task, key, digests):
+    if METHODS[key].missing():
+        pytest.skip(METHODS[key].missing())
+    here, elsewhere = digests
+    assert here[f"{task} {key}"] == elsewhere[f"{task} {key}"]
+
+
+@pytest.mark.parametrize(
+    ("task", "key", "more"),
+    [
+        ("regression", "knn", {}),
+        ("regression", "macau_basic", {"scale": "log"}),
+        ("regression", "vst", {"split": "time", "split_column": "day"}),
+        ("classification", "vrf", {"split": "group", "split_column": "group"}),
+    ],
+)
+def test_the_scored_table_comes_back(task, key, more, table):
+    used = {"x": False} if METHODS[key].complete else {}
+    schema = edit_schema(table, infer_schema(table), {}, used, {})
+    scored = score_table(table, TARGETS[task], schema=schema, plan=plan_of(key, **more))
+    content = project_bytes(project_of(scored, table, with_data=True))
+    again = restore_project(open_project(content))
+    pd.testing.assert_frame_equal(again.frame, scored.frame, check_exact=True)
+    assert repr(again.scores) == repr(scored.scores)
+
+
+class StraightLine:
+    """A method of somebody's own, whose class has no ``save``."""
+
+
+@pytest.fixture
+def own_method(monkeypatch):
+    method = Method(
+        key="straight", label="Straight line", about="", paper="", colour="#010203",
+        builders={"regression": Builder(of=f"{__name__}:StraightLine", takes=())},
+        yields=("total",),
+    )  # fmt: skip
+    monkeypatch.setitem(_METHODS, "straight", method)
+
+
+def test_what_cannot_be_kept_is_refused_before_training(own_method, table):
+    with pytest.raises(InvalidParameter, match="Straight line cannot be kept in a project"):
+        fit_project(table, "y", plan=ScorePlan(method="straight"))
+
+
+def test_trees_of_catboost_need_trust(table):
+    pytest.importorskip("catboost")
+    content = project_bytes(fitted("regression", "knn_cb", table))
+    opened = open_project(content)
+    assert opened.models is None
+    assert opened.why_no_models == CATBOOST
+    with pytest.raises(ProjectError, match=r"--trust\)"):
+        restore_project(opened, table)
+
+
+def test_a_missing_package_is_told(table, monkeypatch):
+    pytest.importorskip("ngboost")
+    content = project_bytes(fitted("regression", "ngboost", table))
+    sentence = "NGBoost is not installed: choose another method, or install the package ngboost."
+    monkeypatch.setattr(Method, "missing", lambda self: sentence)
+    assert open_project(content).why_no_models == sentence
+
+    def fail():
+        raise MissingPackage("It needs ngboost.")
+
+    monkeypatch.undo()
+    monkeypatch.setattr("gbuq_core.baselines.boosted_distributions._ngboost", fail)
+    assert open_project(content).why_no_models == "It needs ngboost."
+
+
+def changed(content, header=(), estimator=(), plan=(), version=None):
+    """The project with values of its first model and of its plan changed, all digests right."""
+    about, members = container_of(content)
+    own, arrays = read_archive(members["models/000.npz"])
+    inner, parts = read_archive(arrays["estimator"].tobytes())
+    inner.update(estimator)
+    own.update(header)
+    arrays |= pack("estimator", write_archive(plain(inner), parts))
+    members["models/000.npz"] = write_archive(plain(own), arrays)
+    state, kept = read_archive(members["state.npz"])
+    state["plan"] = {**state["plan"], **dict(plan)}
+    members["state.npz"] = write_archive(plain(state), kept)
+    return write_container(about, members)
+
+
+def container_of(content):
+    about, members = read_container(content)
+    return {key: about[key] for key in ("project", "table_notices", "written_by")}, members
+
+
+def plain(header):
+    return {key: header[key] for key in header if key not in ("format", "version", "arrays")}
+
+
+ODD = {
+    "class": {"estimator": {"kind": "DistanceScore"}},
+    "parameter": {"estimator": {"params": {"scoring": "crps"}}},
+    "columns": {"header": {"columns": ["y"]}},
+    "complete": {"header": {"complete": ["z"]}},
+    "levels": {"header": {"levels": [["kind", ["a", "b"], []]]}},
+    "level twice": {"header": {"levels": [["kind", ["a", "b", "b"], []]]}},
+    "level of a number": {"header": {"levels": [["kind", ["a", "b", 1e300], []]]}},
+    "no levels": {"header": {"levels": None}},
+    "knob": {"plan": {"knobs": [["n_neighbors", 3]]}},
+    "knob out of range": {"plan": {"knobs": [["scoring", "rmse"]]}},
+    "method": {"plan": {"method": "gp"}},
+    "seed": {"plan": {"seed": 1}},
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_model_that_is_not_the_plans_is_refused(name, table):
+    content = project_bytes(fitted("regression", "knn", table))
+    assert open_project(changed(content)).models is not None
+    with pytest.raises(ProjectError, match="damaged"):
+        open_project(changed(content, **ODD[name]))
+
+
+def test_models_that_a_newer_version_alone_knows_are_left_out(table, monkeypatch):
+    project = fitted("regression", "knn", table)
+    monkeypatch.setattr("gbuq_core.projects.container.MINOR", 2)
+    content = project_bytes(replace(project, cohorts={"low": "y < 2"}))
+    later = changed(content, header={"kind": "model of tomorrow"})
+    opened = open_project(later)
+    assert (opened.models, opened.why_no_models) == (None, NEWER)
+    assert opened.cohorts == {"low": "y < 2"}
+    assert open_project(content).models is not None
+    assert np.isfinite(score_project(open_project(content), table).predictions.loc).all()
