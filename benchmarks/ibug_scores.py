@@ -14,6 +14,7 @@ from benchmarks.ibug_data import SCORES, SETS, VALIDATION_SHARE, load_parts
 from benchmarks.ibug_methods import METHODS, Missing, SplitMethods
 from benchmarks.report import Row
 from benchmarks.store import Store
+from benchmarks.tables.comparing import collect, judge
 
 # Five splits of the largest set, or its grids on every split, would take hours.
 MOST_SPLITS = {"protein": 3}
@@ -146,9 +147,7 @@ def scores(
 
 def _verdict_row(store: Store, sets: list[str], score: str, label: str, rivals: list[str]) -> Row:
     found = {
-        name: ibug_tables.judge(
-            ibug_tables.collect(store.results, name, score, list(METHODS)), rivals
-        )
+        name: judge(collect(store.results, name, score, list(METHODS)), rivals, ibug_tables.FOCUS)
         for name in sets
     }
     verdicts = {name: each for name, each in found.items() if each is not None}

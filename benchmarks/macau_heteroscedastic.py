@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.ibug_tables import collect
 from benchmarks.macau_tables import auroc_lines, crps_lines, spread
 from benchmarks.report import Row, table_lines
 from benchmarks.store import Store
+from benchmarks.tables.comparing import collect
 from gbuq_core.experiments.heteroscedastic.fit import fit_heteroscedastic, measure_heteroscedastic
 from gbuq_core.experiments.heteroscedastic.plan import (
     METHODS,

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import spearmanr
 
-from benchmarks.ibug_tables import collect, mean_error
 from benchmarks.macau_scores import make_model
 from benchmarks.macau_tables import PAPER_SYNTH_BRACKETS, PAPER_SYNTH_CRPS
 from benchmarks.report import Row, load_split, table_lines
 from benchmarks.store import Store
+from benchmarks.tables.comparing import collect, mean_error
 from gbuq_core import MacauClassifier, MacauRegressor
 from gbuq_core.experiments.heteroscedastic.data import load_heteroscedastic_data
 from gbuq_core.experiments.novelty.data import load_novelty_data

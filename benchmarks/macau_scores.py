@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.ibug_tables import collect, judge, mean_error, ranks
 from benchmarks.report import Row, load_split, table_lines
 from benchmarks.store import Store
+from benchmarks.tables.comparing import collect, judge, mean_error, ranks
 from gbuq_core import methods
 from gbuq_core.metrics import crps_gaussian, nll_gaussian, rmse
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.ibug_tables import collect
 from benchmarks.report import table_lines
+from benchmarks.tables.comparing import collect
 from gbuq_core.experiments.heteroscedastic.plan import METHODS, SCORES
 from gbuq_core.experiments.heteroscedastic.scores import paper_auroc, paper_crps
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.ibug_tables import MeanError, collect, mean_error
 from benchmarks.report import Row, table_lines
+from benchmarks.tables.comparing import MeanError, collect, mean_error
 
 RIVAL = "SGLB"
 FAMILIES = {

@@ -1,0 +1,14 @@
+"""One file a paper: what its tables are made of, and the numbers that it has published.
+
+`PROTOCOLS` holds a `Protocol` for each, by the name that ``python -m benchmarks.tables --tables``
+takes.
+"""
+
+from collections.abc import Mapping
+
+from benchmarks.protocols import sglb
+from benchmarks.protocols.protocol import EFFORTS, Found, Protocol, Published, Score, Task
+
+__all__ = ["EFFORTS", "PROTOCOLS", "Found", "Protocol", "Published", "Score", "Task"]
+
+PROTOCOLS: Mapping[str, Protocol] = {room.PROTOCOL.key: room.PROTOCOL for room in (sglb,)}

@@ -1,0 +1,122 @@
+"""The sets that protocols share: their splits, and rows of another set that stand for foreign ones.
+
+The folder of ``--data-dir`` has regression sets (`benchmarks.report.load_split`). Sets of classes
+come with scikit-learn: `BUILTIN`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.model_selection import train_test_split
+
+from benchmarks.report import load_split
+
+ROWS = {
+    "boston": 506, "concrete": 1030, "energy": 768, "power": 9568, "protein": 45730, "wine": 1599,
+    "breast_cancer": 569, "wine_cultivars": 178, "digits": 1797,
+}  # fmt: skip
+SPLITS = {"boston": 20, "concrete": 20, "energy": 20, "power": 20, "protein": 5, "wine": 20}
+CLASS_SPLITS = {"breast_cancer": 20, "wine_cultivars": 20, "digits": 20}
+BUILTIN = {"breast_cancer": load_breast_cancer, "wine_cultivars": load_wine, "digits": load_digits}
+# Where foreign rows come from: a set with as many columns. Boston has 13 columns, which no other
+# set of the folder has.
+FOREIGN = {
+    "boston": "breast_cancer", "concrete": "protein", "energy": "protein", "power": "protein",
+    "protein": "boston", "wine": "boston", "breast_cancer": "digits",
+    "wine_cultivars": "breast_cancer", "digits": "breast_cancer",
+}  # fmt: skip
+SMOKE_ROWS = 120
+
+
+class Rows(NamedTuple):
+    """One split: rows to choose settings with, rows to judge them, both together, test rows."""
+
+    X_fit: np.ndarray
+    y_fit: np.ndarray
+    X_val: np.ndarray
+    y_val: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+
+    @property
+    def X_all(self) -> np.ndarray:
+        """All training rows."""
+        return np.concatenate([self.X_fit, self.X_val])
+
+    @property
+    def y_all(self) -> np.ndarray:
+        """Their targets."""
+        return np.concatenate([self.y_fit, self.y_val])
+
+
+def regression_rows(data_dir: Path, name: str, split: int, smoke: bool = False) -> Rows:
+    """A split of a set of the folder; the last fifth of its training rows is for validation.
+
+    The authors' files have the training rows in random order; here they are shuffled with the
+    split's number as the seed.
+    """
+    data = load_split(data_dir, name, split)
+    order = np.random.default_rng(split).permutation(len(data.y_train))
+    test = slice(None)
+    if smoke:
+        order, test = order[:SMOKE_ROWS], slice(SMOKE_ROWS)
+    X, y = data.X_train[order], data.y_train[order]
+    n = int(0.8 * len(y))
+    return Rows(X[:n], y[:n], X[n:], y[n:], data.X_test[test], data.y_test[test])
+
+
+def class_rows(name: str, split: int, smoke: bool = False) -> Rows:
+    """65 % of the rows to fit, 15 % for validation and 20 % to test, each class in proportion."""
+    X, y = BUILTIN[name](return_X_y=True)
+    if smoke:
+        X, _, y, _ = train_test_split(X, y, train_size=SMOKE_ROWS, random_state=0, stratify=y)
+    rest, X_test, y_rest, y_test = train_test_split(
+        X, y, test_size=0.2, random_state=split, stratify=y
+    )
+    X_fit, X_val, y_fit, y_val = train_test_split(
+        rest, y_rest, test_size=0.15 / 0.8, random_state=split, stratify=y_rest
+    )
+    return Rows(X_fit, y_fit, X_val, y_val, X_test, y_test)
+
+
+def foreign_rows(
+    data_dir: Path | None, name: str, X_train: np.ndarray, n: int, seed: int
+) -> np.ndarray:
+    """``n`` rows of another set, with the first columns of it, put on the scales of ``X_train``.
+
+    Parameters
+    ----------
+    data_dir : Path or None
+        None will do where the other set needs no folder.
+    name : str
+        The set that they are foreign to.
+    X_train : (n_samples, n_features)
+    n, seed : int
+        Which rows is drawn with the seed.
+
+    Returns
+    -------
+    (n, n_features)
+        Columns without spread are skipped. Where the other set has too few, its columns come round
+        again with rows that are drawn anew; so do rows where it has too few.
+    """
+    other = FOREIGN[name]
+    if other in BUILTIN:
+        rows = BUILTIN[other]().data
+    else:
+        assert data_dir is not None
+        data = load_split(data_dir, other, 0)
+        rows = np.concatenate([data.X_train, data.X_test])
+    rows = rows[:, rows.std(axis=0) > 0.0]
+    standard = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    rng = np.random.default_rng((seed, 29))
+    found: list[np.ndarray] = []
+    while sum(part.shape[1] for part in found) < X_train.shape[1]:
+        left = X_train.shape[1] - sum(part.shape[1] for part in found)
+        drawn = np.resize(rng.permutation(len(standard)), n)
+        found.append(standard[drawn][:, :left])
+    return np.asarray(X_train.mean(axis=0) + X_train.std(axis=0) * np.hstack(found))

@@ -1,0 +1,350 @@
+"""The runner of the papers' tables: its cells, their order, a kill, time limits, its sentences."""
+
+import doctest
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.protocols import PROTOCOLS, data, protocol
+from benchmarks.protocols.protocol import Published
+from benchmarks.report import load_split
+from benchmarks.tables import __main__ as command
+from benchmarks.tables import cells, machine, running
+from benchmarks.tables.apart import Answer, Request, compute_apart
+from benchmarks.tables.cells import FIELDS, BadResult, Cell, Cells, Result, finite, parse_result
+from benchmarks.tables.report import report_lines, set_beside
+from benchmarks.tables.running import Runner, Wanted, list_cells, needed_by
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = ("--tables", "sglb", "--sets", "wine_cultivars", "--effort", "smoke")
+
+
+def result_of(cell, value=1.0, **settings):
+    return Result(
+        **cell._asdict(), scores={"nll": value}, seconds=2.0, peak_memory=1, seed=cell.split,
+        settings={"effort": "small", **settings}, version="1", machine="a machine",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("module", [cells, machine, protocol, running])
+def test_examples(module):
+    failed, tried = doctest.testmod(module)
+    assert (failed, tried > 0) == (0, True)
+
+
+def test_a_result_has_exactly_its_fields(tmp_path):
+    assert FIELDS == (
+        "table", "set", "split", "method", "scores", "seconds", "peak_memory", "seed", "settings",
+        "version", "machine",
+    )  # fmt: skip
+    cell = Cell("sglb", "boston", 0, "sglb:single")
+    store = Cells(tmp_path / "results")
+    assert store.get(cell) is None
+    store.put(result_of(cell))
+    (path,) = tmp_path.glob("results/*")
+    assert ":" not in path.name
+    content = json.loads(path.read_text())
+    assert tuple(content) == FIELDS
+    assert store.get(cell) == next(iter(store)) == result_of(cell)
+    for bad in ({**content, "more": 1}, {**content, "scores": {"nll": "low"}}, [content]):
+        with pytest.raises(BadResult, match=r"\.$"):
+            parse_result(bad)
+    path.write_text("{")
+    with pytest.raises(BadResult, match=r"it is no JSON\.$"):
+        store.get(cell)
+
+
+def test_a_score_that_is_no_number_is_left_out():
+    assert finite({"a": np.float64(1.0), "b": np.nan, "c": np.inf}) == {"a": 1.0}
+
+
+def test_a_table_is_read_as_it_is_printed():
+    found = protocol.published_numbers(
+        "2", "nll", "sgb sglb", {"power": "2.72(0.12) -", "wine": "-1 5"}, splits=4
+    )
+    assert found["power", "sgb", "nll"] == Published(2.72, 0.06, "2", 0.005)
+    assert ("power", "sglb", "nll") not in found
+    assert found["wine", "sgb", "nll"] == Published(-1.0, None, "2", 0.5)
+    with pytest.raises(ValueError, match="no number"):
+        protocol.published_numbers("2", "nll", "sgb", {"power": "?"})
+
+
+@pytest.mark.parametrize("key", PROTOCOLS)
+def test_every_method_has_a_cost_and_every_set_its_rows(key):
+    found = PROTOCOLS[key]
+    assert set(found.methods) == set(found.seconds)
+    for name in found.sets:
+        assert set(found.methods_on(name)) <= set(found.methods)
+        assert all(found.estimate(name, each, "small") > 0 for each in found.methods_on(name))
+    assert {where[0] for where in found.published} <= set(found.sets)
+
+
+def test_numbers_of_the_first_paper():
+    numbers = PROTOCOLS["sglb"].published
+    assert numbers["energy", "virtual_sglb", "nll"].value == 0.70
+    assert numbers["protein", "virtual_sglb", "auroc_knowledge"].value == pytest.approx(0.94)
+    assert numbers["boston", "sgb:single", "rmse"] == Published(
+        3.06, pytest.approx(0.68 / np.sqrt(20)), "2", pytest.approx(0.005)
+    )
+    assert ("power", "sgb:single", "prr_knowledge") not in numbers
+
+
+@pytest.fixture
+def data_dir(tmp_path, rng):
+    for name, columns in (("power", 3), ("protein", 4)):
+        X = 7.0 + 3.0 * rng.normal(size=(300, columns))
+        table = pd.DataFrame(X).add_prefix("x").assign(target=X[:, 0] + rng.normal(size=300))
+        table.to_csv(tmp_path / f"{name}.csv.gz", index=False)
+        np.savez(tmp_path / f"{name}_splits.npz", test_0=np.arange(30), test_1=np.arange(30, 60))
+    return tmp_path
+
+
+def test_rows_are_held_out_as_said(data_dir):
+    rows = data.regression_rows(data_dir, "power", 0)
+    assert [len(each) for each in (rows.y_fit, rows.y_val, rows.y_test)] == [216, 54, 30]
+    whole = load_split(data_dir, "power", 0)
+    np.testing.assert_array_equal(np.sort(rows.y_all), np.sort(whole.y_train))
+    np.testing.assert_array_equal(rows.y_test, whole.y_test)
+    other = data.regression_rows(data_dir, "power", 0)
+    np.testing.assert_array_equal(rows.X_val, other.X_val)
+    classes = data.class_rows("breast_cancer", 3)
+    shares = [len(each) / 569 for each in (classes.y_fit, classes.y_val, classes.y_test)]
+    assert shares == pytest.approx([0.65, 0.15, 0.2], abs=0.005)  # whole rows
+    assert len(data.class_rows("digits", 0, smoke=True).y_test) == 24
+
+
+def test_foreign_rows_are_the_first_columns_on_other_scales(data_dir):
+    X = np.random.default_rng(1).normal([0.0, 100.0, -5.0], [1.0, 10.0, 0.1], (200, 3))
+    foreign = data.foreign_rows(data_dir, "power", X, 300, 0)
+    # All 300 rows of the other set were drawn, so their moments are those they were scaled to.
+    np.testing.assert_allclose(foreign.mean(axis=0), X.mean(axis=0), atol=1e-10)
+    np.testing.assert_allclose(foreign.std(axis=0), X.std(axis=0))
+    theirs = pd.read_csv(data_dir / "protein.csv.gz").to_numpy()[:, :3]
+    standard = (theirs - theirs.mean(axis=0)) / theirs.std(axis=0)
+    for ours, each in zip(foreign.T, standard.T, strict=True):
+        back = (ours - ours.mean()) / ours.std()
+        np.testing.assert_allclose(np.sort(back), np.sort(each), atol=1e-9)
+
+
+def test_columns_of_foreign_rows_come_round_again():
+    X = np.random.default_rng(1).normal(size=(50, 64))
+    foreign = data.foreign_rows(None, "digits", X, 40, 0)
+    assert foreign.shape == (40, 64)
+    assert np.isfinite(foreign).all()
+    assert not np.allclose(foreign[:, 0], foreign[:, 30])  # other rows of the same column
+
+
+def test_cells_are_listed_and_those_that_tune_come_first():
+    wanted = Wanted(("sglb",), ("protein", "boston"), ("sglb", "sglb:single"), 9, "small")
+    found = list_cells(wanted)
+    assert len(found) == 2 * (9 + 5)  # protein has five splits
+    cell = Cell("sglb", "boston", 2, "sglb")
+    others = [Cell("sglb", "boston", *each) for each in
+              ((2, "sglb:single"), (0, "sglb"), (0, "sglb:single"))]  # fmt: skip
+    assert list(needed_by(cell, "small")) == others
+    assert list(needed_by(cell, "full")) == others[:1]
+
+
+class Computed:
+    """Stands for processes: answers at once, and notes what was asked."""
+
+    def __init__(self, refuse=()):
+        self.asked = []
+        self._refuse = refuse
+
+    def __call__(self, request):
+        self.asked.append(request)
+        if request.cell.method in self._refuse:
+            return Answer(None, f"{request.cell} failed.")
+        return Answer(result_of(request.cell, depth=len(self.asked)))
+
+    def each(self, fn, shared, items):
+        """As a cluster: in any order."""
+        for index in reversed(range(len(items))):
+            yield index, self(items[index])
+
+
+@pytest.mark.parametrize("where", ["processes", "cluster"])
+def test_settings_are_handed_on_and_resuming_computes_the_rest(tmp_path, monkeypatch, where):
+    def run(computed, methods, resume=True):
+        monkeypatch.setattr(running, "compute_apart", computed)
+        said.clear()
+        cluster = computed if where == "cluster" else None
+        computed.n_workers = 2
+        todo = list_cells(Wanted(("sglb",), ("boston",), methods, 2, "small"))
+        runner = Runner(Cells(tmp_path), tmp_path, "small", 60.0, said.append)
+        return runner.run(todo, resume, 2, cluster)
+
+    said = []
+    assert run(Computed(), ("sglb:single",)).computed == 2
+    second = Computed(refuse=("sgb",))
+    outcome = run(second, ("sgb", "sglb:single", "sglb"))
+    assert [each.cell.method for each in second.asked].count("sglb:single") == 0
+    assert outcome.computed == 2
+    assert len(outcome.failures) == 2
+    known = {each.cell: each.known for each in second.asked}
+    first = known[Cell("sglb", "boston", 0, "sglb")]
+    assert first["sglb:single"]["depth"] == 1
+    assert sorted(known[Cell("sglb", "boston", 1, "sglb")]) == ["sglb", "sglb:single"]
+    assert said[0].startswith("4 of 6 cells to compute, 2 are stored. About ")
+    assert "left" in said[1]
+    again = Computed()
+    run(again, ("sglb:single",), resume=False)
+    assert len(again.asked) == 2
+
+
+def test_a_cell_takes_no_longer_than_its_limit():
+    request = Request(Cell("sglb", "wine_cultivars", 0, "vrf"), None, "smoke", {}, 0.01)
+    answer = compute_apart(request)
+    assert answer.result is None
+    assert (
+        answer.refusal == "sglb/wine_cultivars/0/vrf took longer than 0.01 s: raise --time-limit."
+    )
+
+
+def test_a_process_that_fails_says_why():
+    answer = compute_apart(Request(Cell("sglb", "no such set", 0, "vrf"), "/", "smoke", {}, 60.0))
+    assert answer.result is None
+    assert "failed with exit code 1: " in answer.refusal
+    assert "FileNotFoundError" in answer.refusal
+
+
+def start(out, *more):
+    return subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.tables", *SMALL, "--out", str(out), *more],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+def living_cells():
+    """Processes that compute a cell."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if b"benchmarks.tables.apart" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+        except OSError:  # it ended meanwhile
+            continue
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks at processes in /proc")
+def test_nothing_is_lost_by_a_kill(tmp_path):
+    first = start(tmp_path, "--methods", "vrf,forests", "--splits", "2", "--jobs", "1")
+    while not list(tmp_path.glob("*.json")):
+        assert first.poll() is None, first.stdout.read()
+        time.sleep(0.02)
+    before = set(living_cells())
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    first.stdout.close()
+    kept = {path: (path.read_text(), path.stat().st_mtime_ns) for path in tmp_path.glob("*.json")}
+    assert 0 < len(kept) < 4
+    while before & set(living_cells()):  # they end by themselves, or the test never does
+        time.sleep(0.02)
+    second = start(tmp_path, "--methods", "vrf,forests", "--splits", "2", "--resume")
+    said = second.communicate()[0]
+    assert second.returncode == 0, said
+    assert f"{4 - len(kept)} of 4 cells to compute, {len(kept)} " in said
+    for path, (text, written) in kept.items():
+        assert (path.read_text(), path.stat().st_mtime_ns) == (text, written)
+    results = list(Cells(tmp_path))
+    assert {(each.split, each.method) for each in results} == {
+        (split, method) for split in (0, 1) for method in ("vrf", "forests")
+    }
+    assert all(each.seconds > 0 and each.peak_memory > 1e7 for each in results)
+    assert all(each.effort == "smoke" and "core" in each.machine for each in results)
+    assert not list(tmp_path.glob("*.part"))
+
+
+@pytest.mark.slow
+def test_cells_run_on_the_workers_of_a_cluster(tmp_path):
+    pytest.importorskip("distributed")
+    from gbuq_core.cluster import open_cluster
+
+    todo = list_cells(Wanted(("sglb",), ("wine_cultivars",), ("vrf",), 1, "smoke"))
+    with open_cluster(n_workers=1, timeout=120.0) as cluster:
+        runner = Runner(Cells(tmp_path), None, "smoke", 600.0, lambda sentence: None)
+        outcome = runner.run(todo, False, 1, cluster)
+    assert outcome.failures == ()
+    assert [each.cell for each in Cells(tmp_path)] == todo
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["--tables", "six"], "There is no table 'six': choose from "),
+        (["--tables", "sglb", "--sets", "boston,moon"], "There is no set 'moon': choose from "),
+        (["--tables", "sglb", "--methods", "xg"], "There is no method 'xg': choose from "),
+        (["--tables", ","], "--tables names none"),
+        (["--splits", "0"], "--splits must be a whole number from 1 to 20; got '0'."),
+        (["--splits", "²"], "--splits must be a whole number"),
+        (["--jobs", "many"], "--jobs must be a whole number"),
+        (["--time-limit", "-1"], "--time-limit must be a whole number"),
+        (["--effort", "huge"], "There is no effort 'huge': choose from smoke, small, full."),
+        (["--what"], "Unrecognized arguments: --what: see --help."),
+        (["--tables", "sglb", "--sets", "boston"], "sglb/boston is read from a folder: add"),
+        (["--tables", "sglb", "--sets", "boston", "--data-dir", "/nowhere"], "/nowhere has no "),
+        ([*SMALL, "--methods", "vrf", "--scheduler", "here"], "The scheduler's address must"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_get_one_sentence(given, sentence, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["tables", *given])
+    with pytest.raises(SystemExit) as ended:
+        command.main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said.startswith(sentence)
+    assert said.endswith(".\n")
+    assert said.count("\n") == 1
+
+
+def test_results_of_another_effort_are_not_gone_on_with(tmp_path, capsys, monkeypatch):
+    Cells(tmp_path).put(result_of(Cell("sglb", "wine_cultivars", 0, "vrf")))
+    given = [*SMALL, "--methods", "vrf", "--resume", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["tables", *given])
+    with pytest.raises(SystemExit):
+        command.main()
+    assert "of the effort small: name another --out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("mean", "theirs", "higher", "word"),
+    [
+        # Values around the mean have a standard error of 0.1 / sqrt(3).
+        (1.0, Published(1.1, None, "1", 0.0), False, "same"),
+        (1.0, Published(1.2, None, "1", 0.0), False, "better"),
+        (1.0, Published(1.2, None, "1", 0.0), True, "worse"),
+        (1.0, Published(1.2, 0.1, "1", 0.0), False, "same"),  # theirs varies too
+        (1.0, Published(1.2, None, "1", 0.1), False, "same"),  # it may be 1.1, rounded
+        (1.0, Published(0.8, None, "1", 0.0), False, "worse"),
+        (1.0, None, False, ""),
+    ],
+)
+def test_two_standard_errors_are_worse_or_better(mean, theirs, higher, word):
+    found = set_beside([mean - 0.1, mean, mean + 0.1], theirs, higher)
+    assert found.word == word
+    assert set_beside([mean], theirs, higher).word == ""
+
+
+def test_the_report_has_ours_beside_the_papers():
+    three = [result_of(Cell("sglb", "boston", i, "sgb"), 2.0 + 0.1 * i) for i in range(3)]
+    text = "\n".join(report_lines(three))
+    assert "| SGB | 2.100 (0.058) / 2.46 + |" in text
+    assert "1 are better, 0 worse, 0 the same" in text
+    assert "3 cells, 0.1 processor minutes; gbuq 1; a machine." in text
+    assert report_lines([]) == ["Nothing is stored yet."]
+
+
+def test_numbers_of_a_smoke_run_are_compared_with_nothing():
+    three = [result_of(Cell("sglb", "boston", i, "sgb"), 2.0, effort="smoke") for i in range(3)]
+    assert "/ 2.46" not in "\n".join(report_lines(three))
