@@ -28,7 +28,10 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-KINDS = ("catboost cbm", "catboost json", "lightgbm text", "xgboost json", "xgboost ubj")
+KINDS = (
+    "catboost cbm", "catboost json", "lightgbm text", "xgboost json", "xgboost ubj",
+    "xgboost json categories", "xgboost ubj categories",
+)  # fmt: skip
 _CPU_SECONDS, _SECONDS = 20, 60
 _NUMBER = re.compile(rb"\d+(\.\d+)?([eE][-+]?\d+)?")
 _HUGE = (b"99999999999999999999", b"1e308", b"-1", b"4294967295", b"nan", b"1e999", b"2147483647")
@@ -123,17 +126,21 @@ def start_nursery():
     nursery()
 
 
-def make_table():
-    """Rows with gaps, and a target."""
+def make_table(categories=False):
+    """Rows with gaps, and a target; the last column may hold the codes of categories."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(150, 4))
     X[::9, 1] = np.nan
-    return X, np.exp(0.3 * X[:, 0]) + np.nan_to_num(X[:, 1]) ** 2
+    y = np.exp(0.3 * X[:, 0]) + np.nan_to_num(X[:, 1]) ** 2
+    if categories:
+        X[:, 3] = rng.integers(0, 12, len(X))
+        y += X[:, 3] % 3
+    return X, y
 
 
 def valid_file(kind, X, y):
     """A small model of a kind as its library writes it."""
-    library, form = kind.split()
+    library, form, *categories = kind.split()
     if library == "lightgbm":
         import lightgbm
 
@@ -142,7 +149,9 @@ def valid_file(kind, X, y):
     if library == "xgboost":
         import xgboost
 
-        booster = xgboost.train({"max_depth": 3}, xgboost.DMatrix(X, y), 8)
+        types = ["q", "q", "q", "c" if categories else "q"]
+        data = xgboost.DMatrix(X, y, feature_types=types, enable_categorical=True)
+        booster = xgboost.train({"max_depth": 3}, data, 8)
         return bytes(booster.save_raw(form))
     import catboost
 
@@ -230,12 +239,12 @@ def main(arguments=None):
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--out", help="also write the outcomes to this JSON file")
     options = parser.parse_args(arguments)
-    X, y = make_table()
     found, worse = {}, []
     reader = Reader()
     for number, kind in enumerate(KINDS):
         if kind not in options.kinds.split(","):
             continue
+        X, y = make_table(kind.endswith("categories"))
         began, valid = time.perf_counter(), valid_file(kind, X, y)
         assert outcome_of(valid, reader, X, y) == "read and used", kind
         outcomes = Counter()

@@ -42,6 +42,35 @@ def xgboost_model(settings=None, y=TARGET, form="json", n_trees=8):
     return Saved(bytes(booster.save_raw(form)), booster.predict(xgboost.DMatrix(ROWS)))
 
 
+def category_rows(word="red"):
+    """Three columns of which two are categories, as a frame and as codes, and a target of them."""
+    import pandas as pd
+
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(ROWS[:, :1], columns=["a"])
+    kinds = np.array([word, "blue", *map(str, range(18))], object)[rng.integers(0, 20, len(frame))]
+    kinds[::9] = None
+    frame["k"] = pd.Categorical(kinds)
+    frame["n"] = pd.Categorical(rng.choice([3, 5, 9], len(frame)))
+    codes = np.column_stack([frame["a"], frame["k"].cat.codes, frame["n"].cat.codes])
+    codes = np.where(codes == -1, np.nan, codes)
+    return frame, codes, frame["a"] + frame["k"].cat.codes % 7 + frame["n"].cat.codes
+
+
+def xgboost_categories(settings=None, form="json", coded=False, word="red"):
+    """An XGBoost model of `category_rows`; ``coded`` trains on codes, which have no names."""
+    import xgboost
+
+    frame, codes, y = category_rows(word)
+    if coded:
+        data = xgboost.DMatrix(codes, y, feature_types=["q", "c", "c"], enable_categorical=True)
+    else:
+        data = xgboost.DMatrix(frame, y, enable_categorical=True)
+    settings = {"max_depth": 4, "min_child_weight": 0.5, **(settings or {})}
+    booster = xgboost.train(settings, data, 8)
+    return Saved(bytes(booster.save_raw(form)), booster.predict(data))
+
+
 def catboost_model(settings=None, y=TARGET, form="cbm", kind="RawFormulaVal", n_trees=8):
     import catboost
 
@@ -60,11 +89,12 @@ def saved_catboost(model, form="cbm"):
 
 
 def one_of_each():
-    """A regression in each of the five formats."""
+    """A regression in each of the five formats, and one that splits by categories."""
     return {
         "catboost cbm": catboost_model().content,
         "catboost json": catboost_model(form="json").content,
         "lightgbm text": lightgbm_model().content,
         "xgboost json": xgboost_model().content,
         "xgboost ubj": xgboost_model(form="ubj").content,
+        "xgboost categories": xgboost_categories().content,
     }

@@ -200,6 +200,12 @@ def _find_levels(
                 f"The model has {counted(len(known), 'category column')}, but the table has "
                 f"{len(words)} among its features: read the same columns as categories."
             )
+    elif as_levels & set(words):
+        raise InvalidData(
+            "The model's file does not name the categories of the column "
+            f"{shown(min(as_levels & set(words)))}: give the column as the codes that the model "
+            "was trained on, or train on a data frame with XGBoost 3.1 or later."
+        )
     elif words:
         raise InvalidData(
             f"The model reads the column {shown(words[0])} as numbers, but in the table it holds "

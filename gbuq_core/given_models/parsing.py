@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import logit
 
 from gbuq_core.errors import GbuqError, ModelFileError
-from gbuq_core.trees.importers.catboost_json import read_catboost_json
+from gbuq_core.trees.importers.catboost_json import needs_catboost, read_catboost_json
 from gbuq_core.trees.importers.catboost_source import import_catboost
 from gbuq_core.trees.importers.lightgbm_source import import_lightgbm
 from gbuq_core.trees.importers.lightgbm_text import LightGBMText, read_lightgbm_text
@@ -140,11 +140,7 @@ def _cbm_as_json(content: bytes) -> bytes:
         raise ModelFileError("The CatBoost model file is cut off: save the model again.")
     model = _load_catboost(content)
     if model.get_cat_feature_indices() or model.get_text_feature_indices():
-        what = "categories" if model.get_cat_feature_indices() else "text"
-        raise ModelFileError(
-            f"The CatBoost model uses {what}, which is read from no file: pass the fitted model to "
-            "IBUGRegressor or VirtualEnsemble in Python."
-        )
+        raise needs_catboost("categories" if model.get_cat_feature_indices() else "text")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
@@ -197,11 +193,6 @@ def _lightgbm_link(read: LightGBMText) -> tuple[str, str, float]:
 
 
 def _from_xgboost(read: XGBoostModel) -> PlainTrees:
-    if read.has_categories:
-        raise ModelFileError(
-            "The XGBoost file splits by categories, which are read from no file: pass the fitted "
-            "model to IBUGRegressor or VirtualEnsemble in Python."
-        )
     learner = read.clean["learner"]
     booster = learner["gradient_booster"]
     weights = np.asarray(booster.get("weight_drop", np.ones(len(read.leaf_counts))), np.float64)
@@ -226,8 +217,8 @@ def _from_xgboost(read: XGBoostModel) -> PlainTrees:
         output=np.asarray(model["tree_info"][:n_trees], np.int32), base=base, scale=1.0, slope=1.0,
         decay=1.0, link=link, per_iteration=int(begins[0]), averages=False,
         no_stages="dart" if booster["name"] == "dart" else "", single=True, flushes=False,
-        levels_begin=np.zeros(n_splits + 1, np.int64), levels=np.zeros(0, np.int32),
-        categories=(), classes=(),
+        levels_begin=read.levels_begin[: n_splits + 1],
+        levels=read.levels[: read.levels_begin[n_splits]], categories=read.categories, classes=(),
     )  # fmt: skip
 
 

@@ -95,8 +95,8 @@ def read_model(source: Any, name: str = "") -> GivenModel:
     Raises
     ------
     ModelFileError
-        If it cannot be read. Models with categories are read of LightGBM only; pass others as
-        fitted objects to `gbuq_core.IBUGRegressor` or `gbuq_core.VirtualEnsemble`.
+        If it cannot be read. Models of CatBoost with categories are not: pass the fitted objects
+        to `gbuq_core.IBUGRegressor` or `gbuq_core.VirtualEnsemble`.
     InvalidParameter
         If the model ranks, or has several outputs.
 

@@ -1,8 +1,10 @@
 """Arrays that contradict each other are refused, whatever the other process says."""
 
+import json
+
 import numpy as np
 import pytest
-from model_file_parts import ROWS, lightgbm_model
+from model_file_parts import ROWS, category_rows, lightgbm_model, xgboost_categories
 
 from gbuq_core.errors import GbuqError, ModelFileError
 from gbuq_core.given_models import reading
@@ -139,3 +141,48 @@ def test_some_trees_are_parts_of_the_space(plain):
     forest = source.as_forest(2)
     assert forest.n_trees == 2
     np.testing.assert_array_equal(forest.leaf_matrix(ROWS), source.leaf_matrix(ROWS)[:, [0, 2]])
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "told"),
+    [
+        ("categories_nodes", lambda nodes: nodes[:-1], "does not list the categories"),
+        ("categories_nodes", lambda nodes: [n + 1 for n in nodes], "does not list the categories"),
+        ("categories_sizes", lambda sizes: [10**9, *sizes[1:]], "do not add up"),
+        ("categories_sizes", lambda sizes: [0, *sizes[1:]], "do not add up"),
+        ("categories_segments", lambda begin: [n + 1 for n in begin], "do not add up"),
+        ("categories", lambda levels: levels[:-1], "do not add up"),
+        ("categories", lambda levels: [-1, *levels[1:]], "is none"),
+        ("categories", lambda levels: [2**24, *levels[1:]], "is none"),
+        ("categories", lambda levels: None, "wrong kind"),
+        ("split_type", lambda kinds: [2 * kind for kind in kinds], "does not list the categories"),
+    ],
+)
+def test_categories_of_xgboost(key, change, told):
+    document = json.loads(xgboost_categories().content)
+    trees = document["learner"]["gradient_booster"]["model"]["trees"]
+    tree = max(trees, key=lambda tree: len(tree["categories"]))
+    tree[key] = change(tree[key])
+    with pytest.raises(ModelFileError, match=told):
+        parse_model(json.dumps(document).encode())
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        ({"offsets": [0, 9, 3], "values": [97] * 3}, "do not add up"),
+        ({"offsets": [0, 9], "values": [97] * 3}, "do not add up"),
+        ({"offsets": [0, 1]}, "wrong kind"),
+    ],
+)
+def test_names_of_categories_of_xgboost(part, told):
+    document = json.loads(xgboost_categories().content)
+    document["learner"]["gradient_booster"]["model"]["cats"]["enc"][1] = part
+    with pytest.raises(ModelFileError, match=told):
+        parse_model(json.dumps(document).encode())
+
+
+def test_names_that_xgboost_has_cut_off_are_not_used():
+    source = PlainSource(parse_model(xgboost_categories(word="grün").content))
+    assert source.plain.categories == ()
+    assert np.isfinite(source.predict(category_rows("grün")[1])).all()

@@ -19,7 +19,7 @@ def test_mutated_files_end_no_server(tmp_path):
     assert ended.returncode == 0, ended.stdout + ended.stderr[-2000:]
     found = json.loads(out.read_text())
     assert found["worse"] == []
-    assert len(found["outcomes"]) == 5
+    assert len(found["outcomes"]) == 7
     for outcomes in found["outcomes"].values():
         assert sum(outcomes.values()) == 12
         assert any(outcome.startswith("refused") for outcome in outcomes)

@@ -8,8 +8,10 @@ from model_file_parts import (
     ROWS,
     TARGET,
     catboost_model,
+    category_rows,
     lightgbm_model,
     saved_catboost,
+    xgboost_categories,
     xgboost_model,
 )
 
@@ -97,6 +99,27 @@ def test_large_trees_are_walked_down():
 )
 def test_xgboost(settings, y, form):
     assert_same(xgboost_model(settings, y, form), SINGLE)
+
+
+@pytest.mark.parametrize("form", ["json", "ubj"])
+@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"max_cat_to_onehot": 100}, {"max_cat_to_onehot": 1}, {"booster": "dart"}],
+)
+def test_xgboost_categories(settings, coded, form):
+    frame, codes, _ = category_rows()
+    saved = xgboost_categories(settings, form, coded)
+    source = assert_same(saved, SINGLE, codes)
+    assert source.has_categories
+    named = (tuple(map(str, frame["k"].cat.categories)), ("3", "5", "9"))
+    assert source.plain.categories == (() if coded else named)
+    # What is missing goes its split's own way; a new level goes with those that are not listed.
+    odd = np.repeat(codes[1:2], 4, axis=0)
+    odd[:, 1] = np.nan, 19.0, 20.0, 1000.0
+    odd = np.concatenate([odd, codes[1:2] * [1.0, 1.0, np.nan]])
+    theirs = predict_sums(saved.content, odd, 8)
+    np.testing.assert_allclose(source.predict_raw(odd)[0], theirs, rtol=SINGLE, atol=SINGLE)
 
 
 @pytest.mark.parametrize("form", ["cbm", "json"])

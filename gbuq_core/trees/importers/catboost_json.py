@@ -136,6 +136,14 @@ def read_catboost_document(document: Any) -> PlainTrees:
     )  # fmt: skip
 
 
+def needs_catboost(what: str) -> ModelFileError:
+    """The error for a model whose splits only CatBoost's own code understands."""
+    return ModelFileError(
+        f"The CatBoost model splits by {what}, which its file keeps as numbers that only CatBoost "
+        "understands: pass the fitted model to IBUGRegressor or VirtualEnsemble in Python."
+    )
+
+
 def _damaged(why: str) -> ModelFileError:
     return ModelFileError(f"The CatBoost model file is damaged ({why}): save the model again.")
 
@@ -146,10 +154,7 @@ def _read_features(info: Any) -> _Features:
         ("embedding_features", "embeddings"),
     ):  # fmt: skip
         if info.get(kind):
-            raise ModelFileError(
-                f"The CatBoost model uses {what}, which is read from no file: pass the fitted "
-                "model to IBUGRegressor or VirtualEnsemble in Python."
-            )
+            raise needs_catboost(what)
     place, nan_left, names = {}, {}, {}
     for feature in info["float_features"]:
         number, flat = int(feature["feature_index"]), int(feature["flat_feature_index"])

@@ -119,7 +119,8 @@ def read_lightgbm_text(text: str, *, from_file: bool = True) -> LightGBMText:
         feature=numbers["split_feature"].astype(np.int32),
         threshold=numbers["threshold"],
         missing=((decision >> 2) & 3).astype(np.int8),
-        missing_left=(decision & _DEFAULT_LEFT) > 0,
+        # What is missing is in no list of categories.
+        missing_left=(decision & (_DEFAULT_LEFT | _CATEGORICAL)) == _DEFAULT_LEFT,
         strict=False,
     )
     is_linear = any(part["is_linear"] for part in parts)

@@ -257,9 +257,11 @@ class PlainSource(LeafSource):
                 goes_left = _go_left(trees, split, value)
                 of_levels = counts[split] > 0
                 if of_levels.any():
-                    goes_left[of_levels] = _in_levels(
-                        keys, split[of_levels], value[of_levels], width
-                    )
+                    chosen, code = split[of_levels], value[of_levels]
+                    goes_left[of_levels] = np.where(
+                        np.isnan(code), trees.missing_left[chosen],
+                        _in_levels(keys, chosen, code, width),
+                    )  # fmt: skip
                 node[rows] = np.where(goes_left, trees.left[split], trees.right[split])
                 rows = rows[node[rows] >= 0]
             out[:, tree - first] = ~node
@@ -331,7 +333,7 @@ def _go_left(trees: NumericTrees, split: np.ndarray, value: np.ndarray) -> np.nd
 
 
 def _in_levels(keys: np.ndarray, split: np.ndarray, value: np.ndarray, width: int) -> np.ndarray:
-    """Whether a level is among those that go left; what is missing or new is not."""
+    """Whether a level is among those that go left; a new one is not."""
     known = (value >= 0) & (value < width)  # False for NaN
     code = np.where(known, value, 0).astype(np.int64)
     wanted = split * width + code

@@ -148,8 +148,8 @@ def from_xgboost_file(content: bytes, task: str) -> XGBoostSource:
     _check_task(read, task)
     if read.has_categories:
         raise ModelFileError(
-            "The XGBoost file splits by categories, which is not read from files: pass the fitted "
-            "model itself."
+            "The XGBoost file splits by categories, which XGBoost is not given from a file: pass "
+            "the fitted model itself."
         )
     xgboost = import_xgboost()
     try:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,7 @@ _NUMBERS = {b"i": ">i1", b"U": ">u1", b"I": ">i2", b"l": ">i4", b"L": ">i8", b"d
 _CONSTANTS = {b"Z": None, b"T": True, b"F": False}
 _DEEPEST = 64
 _DELETED = 2_147_483_647  # the feature of a node that pruning has taken out
+_MOST_LEVELS = 2**24  # of a category: XGBoost keeps codes as float32
 _FLOAT = r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?"
 
 
@@ -35,7 +37,13 @@ class XGBoostModel:
     clean : dict
         The document without what predictions do not need.
     trees : NumericTrees
-        Thresholds of categorical splits mean nothing.
+        Thresholds of categorical splits mean nothing. XGBoost sends the levels of a split right,
+        and all others left; here it is the other way, as `PlainTrees` has it.
+    levels_begin : (n_splits + 1,) int64
+    levels : (levels_begin[-1],) int32
+        Codes of the levels that go left at each split of categories.
+    categories : tuple of tuple of str
+        The levels of each category column, in the order of their codes, where the file names them.
     leaf_of_node : tuple of (n_nodes,) int32
         The place of each node among its tree's leaves, -1 for the others.
     n_best : int
@@ -44,6 +52,9 @@ class XGBoostModel:
 
     clean: dict[str, Any]
     trees: NumericTrees
+    levels_begin: np.ndarray
+    levels: np.ndarray
+    categories: tuple[tuple[str, ...], ...]
     leaf_of_node: tuple[np.ndarray, ...]
     leaf_counts: np.ndarray
     has_categories: bool
@@ -201,17 +212,21 @@ def _read_document(document: Any) -> XGBoostModel:
     if not all(0 <= int(i) < n_outputs for i in model["tree_info"]):
         raise _damaged("a tree belongs to no output")
     parts = [_read_tree(tree, number, n_features) for number, tree in enumerate(trees)]
+    n_levels = np.concatenate([np.zeros(1, np.int64), *(part.n_levels for part in parts)])
     names = tuple(map(str, learner.get("feature_names", [])))
     if names and len(names) != n_features:
         raise _damaged("it does not name all of its features")
-    numeric, counts = _join([part[0] for part in parts])
+    numeric, counts = _join([part.splits for part in parts])
     check_structure(numeric)
     return XGBoostModel(
-        clean=_clean(document, [part[3] for part in parts], n_features),
+        clean=_clean(document, [part.clean for part in parts], n_features),
         trees=numeric,
-        leaf_of_node=tuple(part[1] for part in parts),
+        levels_begin=np.cumsum(n_levels),
+        levels=np.concatenate([part.levels for part in parts]),
+        categories=_read_categories(model.get("cats", {}), n_features),
+        leaf_of_node=tuple(part.leaf_of_node for part in parts),
         leaf_counts=counts,
-        has_categories=any(part[2] for part in parts),
+        has_categories=bool(n_levels.any()),
         n_features=n_features,
         n_classes=int(parameters["num_class"]),
         n_targets=int(parameters.get("num_target", 1)),
@@ -286,12 +301,48 @@ def _whole(values: Any, key: str) -> str:
     return str(values[key])
 
 
-def _read_tree(
-    tree: Any, number: int, n_features: int
-) -> tuple[NumericTrees, np.ndarray, bool, dict[str, Any]]:
-    """One tree with children as places among splits or ``~`` places among leaves; which node is
-    which leaf; whether it splits by categories; and the checked tree as XGBoost writes it.
+def _read_categories(cats: Any, n_features: int) -> tuple[tuple[str, ...], ...]:
+    """The levels of the category columns; none in files before XGBoost 3.1, or of codes.
+
+    Text is held as all letters in one list, and where each level ends. XGBoost 3.2 counts letters
+    where it means bytes, so names with other letters than those of ASCII are cut off: they are not
+    used.
     """
+    columns = list(cats.get("enc", []))
+    if len(columns) not in (0, n_features):
+        raise _damaged("it does not describe the categories of all features")
+    found = []
+    for column in columns:
+        values = np.asarray(column["values"])
+        if "offsets" not in column and len(values):
+            found.append(tuple(map(str, values.tolist())))
+        elif len(column.get("offsets", [])):
+            ends = np.asarray(column["offsets"], np.int64)
+            if ends[0] != 0 or ends[-1] != len(values) or (np.diff(ends) < 0).any():
+                raise _damaged("the names of its categories do not add up")
+            letters = values.astype(np.uint8).tobytes()
+            if not letters.isascii():
+                return ()
+            text = letters.decode("ascii")
+            found.append(tuple(text[low:high] for low, high in pairwise(ends)))
+    return tuple(found)
+
+
+class _Tree(NamedTuple):
+    """One tree: children are places among its splits, or ``~`` places among its leaves.
+
+    ``n_levels`` (n_splits,) counts the levels of each split, 0 for numbers; ``levels`` are all of
+    them. ``clean`` is the checked tree as XGBoost writes it, with splits of categories as numbers.
+    """
+
+    splits: NumericTrees
+    n_levels: np.ndarray
+    levels: np.ndarray
+    leaf_of_node: np.ndarray
+    clean: dict[str, Any]
+
+
+def _read_tree(tree: Any, number: int, n_features: int) -> _Tree:
     n_nodes = int(tree["tree_param"]["num_nodes"])
 
     def array(key: str, dtype: Any) -> np.ndarray:
@@ -331,14 +382,16 @@ def _read_tree(
         return np.where(is_split[chosen], split_at[chosen], ~leaf_at[chosen]).astype(np.int32)
 
     n_splits = int(is_split.sum())
+    n_levels, levels = _read_levels(tree, number, kind, is_split)
+    of_levels = n_levels > 0
     numeric = NumericTrees(
         begin=np.array([0, n_splits]),
-        left=child(left),
-        right=child(right),
+        left=np.where(of_levels, child(right), child(left)),
+        right=np.where(of_levels, child(left), child(right)),
         feature=feature[is_split].astype(np.int32),
         threshold=threshold[is_split].astype(np.float64),
         missing=np.full(n_splits, NAN_IS_MISSING, np.int8),
-        missing_left=to_left[is_split],
+        missing_left=to_left[is_split] != of_levels,
         strict=True,
     )
     if int(is_leaf.sum()) != n_splits + 1:
@@ -365,7 +418,32 @@ def _read_tree(
         "num_deleted": str(int((~used).sum())), "num_feature": str(n_features),
         "num_nodes": str(n_nodes), "size_leaf_vector": "1",
     }  # fmt: skip
-    return numeric, leaf_at.astype(np.int32), bool(kind[is_split].any()), clean
+    return _Tree(numeric, n_levels, levels, leaf_at.astype(np.int32), clean)
+
+
+def _read_levels(
+    tree: Any, number: int, kind: np.ndarray, is_split: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How many levels each split has, and the levels, split by split."""
+    counts = np.zeros(len(kind), np.int64)
+    nodes, begin, sizes, levels = (
+        np.asarray(tree.get(key, []), np.int64)
+        for key in (
+            "categories_nodes", "categories_segments", "categories_sizes", "categories",
+        )
+    )  # fmt: skip
+    splits = np.flatnonzero(is_split & (kind == 1))
+    known = np.isin(kind[is_split], (0, 1)).all() and np.array_equal(nodes, splits)
+    if not known or not len(nodes) == len(begin) == len(sizes):
+        raise _damaged(f"tree {number} does not list the categories of its splits")
+    ends = np.cumsum(sizes)
+    whole = (sizes >= 1).all() and np.array_equal(begin, ends - sizes)
+    if not whole or len(levels) != (ends[-1] if len(ends) else 0):
+        raise _damaged(f"the categories of tree {number} do not add up")
+    if ((levels < 0) | (levels >= _MOST_LEVELS)).any():
+        raise _damaged(f"a category of tree {number} is none")
+    counts[nodes] = sizes
+    return counts[is_split], levels.astype(np.int32)
 
 
 def _join(trees: list[NumericTrees]) -> tuple[NumericTrees, np.ndarray]:
