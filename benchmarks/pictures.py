@@ -23,6 +23,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "demos"
 
 # The address of each page, by the picture's name.
 ADDRESSES = {
+    "home": "",
     "heart": "heart",
     "spiral": "spiral",
     "neighbours": "neighbours?data=ripples",

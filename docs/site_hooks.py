@@ -16,13 +16,17 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from gbuq_core.glossary import GLOSSARY
+from gbuq_core.methods import METHODS
+from gbuq_core.presentation import markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]
 # Files of the repository that are a file of the site.
 SHOWN = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
+    "CITATION.cff": "citation.txt",
     "LICENSE": "license.txt",
+    "gbuq_core/glossary.py": "glossary.md",
     **{f"demos/{path.name}": f"demos/{path.name}" for path in (ROOT / "demos").glob("*.png")},
 }
 _LINK = re.compile(r"(\]\()(?!\w+:|#)([^)#\s]+)")
@@ -36,14 +40,15 @@ ziamath.config.math.color = "currentColor"
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the files that do not live in ``docs/``."""
     for source, uri in SHOWN.items():
-        files.append(File.generated(config, uri, abs_src_path=str(ROOT / source)))
-    files.append(File.generated(config, "glossary.md", content=glossary_page()))
+        text = {"content": glossary_page()} if uri == "glossary.md" else {}
+        files.append(File.generated(config, uri, **text or {"abs_src_path": str(ROOT / source)}))
     return files
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links to files of the repository lead to the same files of the site."""
+    """Let links to files of the repository lead to the same files of the site; list methods."""
     uri = page.file.src_uri
+    markdown = markdown.replace("<!-- methods -->", methods_table())
     sources = {made: source for source, made in SHOWN.items()}
     folder = posixpath.dirname(sources.get(uri, f"docs/{uri}"))
 
@@ -79,3 +84,12 @@ def glossary_page() -> str:
         unit = f" Unit: {term.unit}." if term.unit else ""
         lines += [f"## {term.label} {{ #{key} }}", "", term.definition + unit, ""]
     return "\n".join(lines)
+
+
+def methods_table() -> str:
+    """The records of all methods as a table."""
+    rows = [("key", "name", "what it is", "tasks", "tells")]
+    for key, method in METHODS.items():
+        tells = ", ".join(method.yields).replace("_", " ")
+        rows.append((f"`{key}`", method.label, method.about, ", ".join(method.tasks), tells))
+    return markdown_table(rows, "l")
