@@ -37,11 +37,8 @@ _NUMBER = re.compile(rb"\d+(\.\d+)?([eE][-+]?\d+)?")
 _HUGE = (b"99999999999999999999", b"1e308", b"-1", b"4294967295", b"nan", b"1e999", b"2147483647")
 
 
-def nursery():
+def nursery(serve):
     """Read files in forked processes: requests on stdin, exit codes and answers on stdout."""
-    from gbuq_core.given_models import reading_process
-
-    reading_process.prepare(str(ROOT))
     import catboost  # noqa: F401
     import lightgbm  # noqa: F401
 
@@ -53,7 +50,7 @@ def nursery():
         n_asked, n_payload = struct.unpack("<QQ", head)
         asked, payload = json.loads(requests.read(n_asked)), requests.read(n_payload)
         with tempfile.TemporaryFile() as out:
-            code = _fork(reading_process.run, asked, payload, out.fileno())
+            code = _fork(serve, asked, payload, out.fileno())
             out.seek(0)
             answer = out.read()
         message = memoryview(struct.pack("<qQ", code, len(answer)) + answer)
@@ -61,13 +58,13 @@ def nursery():
             message = message[os.write(answers, message) :]
 
 
-def _fork(run, asked, payload, out):
+def _fork(serve, asked, payload, out):
     """The exit code of a forked process that answers, negative for a signal."""
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            run(asked, payload, out)
+            serve(asked, payload, out)
             code = 0
         finally:
             os._exit(code)
@@ -96,11 +93,11 @@ class Reader:
         )  # fmt: skip
 
     def ask(self, content, rows=None, n_iterations=0):
-        """As `gbuq_core.given_models.reading.ask_process`."""
+        """As `gbuq_core.given_models.reading.ask_reader`."""
         from gbuq_core.given_models.reading import request_for
 
         asked, payload = request_for(content, rows, n_iterations)
-        line = json.dumps({**asked, "seconds": _CPU_SECONDS}).encode()
+        line = json.dumps(asked).encode()
         self._process.stdin.write(struct.pack("<QQ", len(line), len(payload)) + line + payload)
         self._process.stdin.flush()
         code, size = struct.unpack("<qQ", self._process.stdout.read(16))
@@ -113,17 +110,17 @@ class Reader:
 
 
 def start_nursery():
-    """Load the script that the app starts by its path, without the packages around it."""
+    """Load the readers that the app starts by their paths, without the packages around them."""
     import importlib.util
 
-    path = ROOT / "gbuq_core" / "given_models" / "reading_process.py"
-    spec = importlib.util.spec_from_file_location("reading_process", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.prepare(str(ROOT))
-    sys.modules["gbuq_core.given_models.reading_process"] = module
-    sys.modules["gbuq_core.given_models"].reading_process = module
-    nursery()
+    path = ROOT / "gbuq_core" / "limited_process.py"
+    spec = importlib.util.spec_from_file_location("limited_process", path)
+    process = sys.modules["limited_process"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(process)
+    reader = process.load_reader(str(ROOT / "gbuq_core" / "given_models" / "reading_process.py"))
+    reader.prepare()
+    limits = process.ProcessLimits(2 * 2**30, _CPU_SECONDS, _SECONDS)
+    nursery(lambda asked, payload, out: process.serve(reader, asked, payload, limits, out))
 
 
 def make_table(categories=False):

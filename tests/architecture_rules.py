@@ -26,6 +26,7 @@ FLOORS = [
         "methods",
         "presentation",
         "session_limits",
+        "limited_process",
     },
     {
         "progress",

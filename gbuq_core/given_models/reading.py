@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gbuq_core.errors import GbuqError, InvalidParameter, MissingPackage, ModelFileError
+from gbuq_core.limited_process import ProcessLimits, ask_process
 from gbuq_core.model_files.archive import read_archive
 from gbuq_core.model_files.contents import errors_as_damage, take
 from gbuq_core.model_files.plain_models import read_plain
@@ -22,11 +19,8 @@ from gbuq_core.presentation import format_bytes
 from gbuq_core.trees.importers.plain_source import PlainSource
 
 MAX_MEGABYTES = 100
-_SCRIPT = Path(__file__).with_name("reading_process.py")
-_MOST_MEMORY = 2 * 2**30  # beyond what the libraries take
-_MOST_ANSWER = 2**30
-_MOST_CPU_SECONDS = 60
-_MOST_SECONDS = 120.0
+_READER = Path(__file__).with_name("reading_process.py")
+_LIMITS = ProcessLimits(memory=2 * 2**30, cpu_seconds=60, seconds=120.0)
 _CALLED = {"catboost": "CatBoost", "lightgbm": "LightGBM", "xgboost": "XGBoost"}
 _TOO_MUCH = (
     "The model file needs more memory or time than a model of its size, or ends the program that "
@@ -113,7 +107,7 @@ def read_model(source: Any, name: str = "") -> GivenModel:
     True
     """
     content, given = _read(source)
-    return GivenModel(accept_model(*ask_process(content)), content, name or given)
+    return GivenModel(accept_model(*ask_reader(content)), content, name or given)
 
 
 def library_sums(model: GivenModel, rows: np.ndarray) -> np.ndarray:
@@ -126,24 +120,19 @@ def library_sums(model: GivenModel, rows: np.ndarray) -> np.ndarray:
     MissingPackage
         If the library is not installed.
     """
-    return accept_sums(*ask_process(model.content, rows, model.source.n_iterations), len(rows))
+    return accept_sums(*ask_reader(model.content, rows, model.source.n_iterations), len(rows))
 
 
 def request_for(
     content: bytes, rows: np.ndarray | None = None, n_iterations: int = 0
 ) -> tuple[dict[str, Any], bytes]:
     """What the other process is asked, and what follows."""
-    root = str(Path(__file__).parents[2])
-    asked = {
-        "root": root, "bytes": _MOST_MEMORY, "file_bytes": _MOST_ANSWER,
-        "seconds": _MOST_CPU_SECONDS, "rows": None if rows is None else list(rows.shape),
-        "rounds": int(n_iterations),
-    }  # fmt: skip
+    asked = {"rows": None if rows is None else list(rows.shape), "rounds": int(n_iterations)}
     before = b"" if rows is None else np.ascontiguousarray(rows, np.float64).tobytes()
     return asked, before + content
 
 
-def ask_process(
+def ask_reader(
     content: bytes, rows: np.ndarray | None = None, n_iterations: int = 0
 ) -> tuple[int, bytes]:
     """The other process's exit code and its answer.
@@ -151,23 +140,10 @@ def ask_process(
     Raises
     ------
     ModelFileError
-        If it does not come to an end, or cannot be started.
+        If it cannot be started.
     """
-    asked, payload = request_for(content, rows, n_iterations)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     try:
-        # A file, whose size the system limits, and no pipe, which could be filled for ever.
-        with tempfile.TemporaryFile() as out:
-            ended = subprocess.run(
-                [sys.executable, "-I", str(_SCRIPT)],
-                input=json.dumps(asked).encode() + b"\n" + payload,
-                stdout=out, stderr=subprocess.DEVNULL, timeout=_MOST_SECONDS, env=environment,
-                check=False,
-            )  # fmt: skip
-            out.seek(0)
-            return ended.returncode, out.read(_MOST_ANSWER)
-    except subprocess.TimeoutExpired:
-        raise ModelFileError(_TOO_MUCH) from None
+        return ask_process(_READER, *request_for(content, rows, n_iterations), _LIMITS)
     except OSError as error:
         raise ModelFileError(
             f"The model file could not be read in a process of its own ({error.strerror})."

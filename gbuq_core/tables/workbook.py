@@ -1,7 +1,7 @@
 """Excel workbooks (.xlsx): one sheet to columns of text, numbers, booleans and dates.
 
-The sheet is read by another process (`gbuq_core.tables.workbook_process`), which may not take more
-memory and time than it is given.
+The sheet is read in a process of its own (`gbuq_core.tables.workbook_process`), which may not take
+more memory and time than it is given.
 """
 
 from __future__ import annotations
@@ -9,9 +9,6 @@ from __future__ import annotations
 import importlib.util
 import io
 import json
-import os
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,15 +16,14 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from gbuq_core.errors import TableError
+from gbuq_core.limited_process import ProcessLimits, ask_process, has_met_limits
 from gbuq_core.presentation import counted, listed, shown
 from gbuq_core.tables import limits
 
 MAX_SHEET_CELLS = 5_000_000
-_MOST_MEMORY = 1536 * 2**20  # address space of the other process
-_MOST_CPU_SECONDS = 9
-_MOST_SECONDS = 60  # on the clock, on a machine that others use too
+_LIMITS = ProcessLimits(memory=2**30, cpu_seconds=9, seconds=60.0)
 _NO_SHEET = "\x01"  # a name that no sheet can have
-_SCRIPT = Path(__file__).with_name("workbook_process.py")
+_READER = Path(__file__).with_name("workbook_process.py")
 
 
 class Sheet(NamedTuple):
@@ -142,25 +138,12 @@ def _check_unpacked(data: bytes) -> None:
 
 def _ask(data: bytes, sheet: str, header: str) -> tuple[dict[str, Any], pa.BufferReader]:
     """What the other process says, and the columns that it sends."""
-    if "\0" in sheet:
-        return {"failure": "no sheet", "sheets": []}, pa.BufferReader(b"")
-    most = (MAX_SHEET_CELLS, _MOST_MEMORY, _MOST_CPU_SECONDS)
-    command = [sys.executable, "-I", str(_SCRIPT), sheet, header, *map(str, most)]
-    # Its allocator takes what it needs and reserves nothing.
-    environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1"}
-    try:
-        ended = subprocess.run(
-            command, input=data, capture_output=True, timeout=_MOST_SECONDS, env=environment
-        )
-    except subprocess.TimeoutExpired:
-        raise _too_much() from None
-    line, _, rest = ended.stdout.partition(b"\n")
-    if ended.returncode == 0 and line:
+    asked = {"sheet": sheet, "header": header, "most_cells": MAX_SHEET_CELLS}
+    code, answer = ask_process(_READER, asked, data, _LIMITS)
+    line, _, rest = answer.partition(b"\n")
+    if code == 0 and line:
         return json.loads(line), pa.BufferReader(rest)
-    # Ended by a signal, or for want of memory: else the reader found fault with the file.
-    if ended.returncode < 0 or b"MemoryError" in ended.stderr or b"memory" in ended.stderr:
-        raise _too_much()
-    raise _damaged()
+    raise _too_much() if has_met_limits(code) else _damaged()
 
 
 def _refuse_failure(about: dict[str, Any], sheet: str | None) -> None:

@@ -1,12 +1,7 @@
-"""One sheet of an Excel file to columns, in a process of its own: a script, not imported.
+"""One sheet of an Excel file to columns: a reader of `gbuq_core.limited_process`.
 
 A workbook of a few kilobytes can ask for any amount of memory: by a cell in the last corner of the
-sheet, by one long text in millions of cells, by zeros that compress a thousandfold. The reader
-would end the whole server. Here the system ends this process at the limits that it is given.
-
-Stdin is the file. The arguments are the sheet's name (or nothing), whether the first row is a
-header ("yes", "no" or "auto"), the most cells, bytes of memory and seconds. Stdout is a line of
-JSON, then, if all went well, an Arrow stream with the columns.
+sheet, by one long text in millions of cells, by zeros that compress a thousandfold.
 """
 
 from __future__ import annotations
@@ -14,23 +9,19 @@ from __future__ import annotations
 import datetime
 import io
 import json
-import sys
 from typing import Any
 
 _BATCH = 50_000  # rows
 
 
-def _limit(n_bytes: int, seconds: int) -> None:
-    try:
-        import resource
-    except ImportError:  # Windows; the parent still counts seconds
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (n_bytes, n_bytes))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+def prepare() -> None:
+    """Import the reader."""
+    import pyarrow  # noqa: F401
+    import python_calamine  # noqa: F401
 
 
-def _answer(**parts: Any) -> None:
-    sys.stdout.buffer.write(json.dumps(parts).encode() + b"\n")
+def _about(**parts: Any) -> bytes:
+    return json.dumps(parts).encode() + b"\n"
 
 
 def _as_text(cell: Any) -> str | None:
@@ -70,23 +61,30 @@ def _column(cells: list[Any]) -> Any:
     return pa.array([_as_text(cell) for cell in cells], pa.string())
 
 
-def main(wanted: str, header: str, most_cells: int, n_bytes: int, seconds: int) -> None:
-    """Read, convert and write."""
-    _limit(n_bytes, seconds)
+def answer(asked: dict[str, Any], payload: bytes) -> bytes:
+    """A line of JSON; then, if all went well, an Arrow stream with the columns.
+
+    Parameters
+    ----------
+    asked : dict
+        ``sheet``, its name or nothing; ``header``, whether the first row is one ("yes", "no" or
+        "auto"); ``most_cells``.
+    payload : bytes
+        The file.
+    """
     import pyarrow as pa
     from python_calamine import CalamineWorkbook, SheetTypeEnum
 
-    book = CalamineWorkbook.from_filelike(io.BytesIO(sys.stdin.buffer.read()))
+    wanted, header = asked["sheet"], asked["header"]
+    book = CalamineWorkbook.from_filelike(io.BytesIO(payload))
     names = [about.name for about in book.sheets_metadata if about.typ == SheetTypeEnum.WorkSheet]
     chosen = wanted or (names[0] if names else "")
     if chosen not in names:
-        _answer(failure="no sheet", sheets=names)
-        return
+        return _about(failure="no sheet", sheets=names)
     sheet = book.get_sheet_by_name(chosen)
     n_rows, n_columns = (0, 0) if sheet.end is None else (place + 1 for place in sheet.end)
-    if n_rows * n_columns > most_cells:
-        _answer(failure="cells", sheets=names, rows=n_rows, columns=n_columns)
-        return
+    if n_rows * n_columns > asked["most_cells"]:
+        return _about(failure="cells", sheets=names, rows=n_rows, columns=n_columns)
     rows = [row for row in sheet.iter_rows() if any(cell != "" for cell in row)]
     first = rows[0] if rows else []
     has_header = header == "yes" or (header == "auto" and _is_header(first))
@@ -100,10 +98,9 @@ def main(wanted: str, header: str, most_cells: int, n_bytes: int, seconds: int) 
         arrays.append(_column(columns[k]))
         columns[k] = []
     table = pa.table(arrays, names=[f"f{k}" for k in range(len(arrays))])
-    _answer(sheets=names, sheet=chosen, has_header=has_header, titles=[titles[k] for k in used])
-    with pa.ipc.new_stream(sys.stdout.buffer, table.schema) as stream:
+    written = io.BytesIO()
+    told = {"sheets": names, "sheet": chosen, "has_header": has_header}
+    written.write(_about(**told, titles=[titles[k] for k in used]))
+    with pa.ipc.new_stream(written, table.schema) as stream:
         stream.write_table(table, max_chunksize=_BATCH)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], *(int(argument) for argument in sys.argv[3:6]))
+    return written.getvalue()

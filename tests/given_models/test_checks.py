@@ -124,7 +124,7 @@ def test_sizes_are_looked_at_before_anything_is_read(monkeypatch, tmp_path):
     def never(*_):
         raise AssertionError("a process was started")
 
-    monkeypatch.setattr(reading, "ask_process", never)
+    monkeypatch.setattr(reading, "ask_reader", never)
     monkeypatch.setattr(reading, "MAX_MEGABYTES", 0.001)
     (tmp_path / "large.cbm").write_bytes(b"CBM1" + bytes(2000))
     for source in (b"CBM1" + bytes(2000), tmp_path / "large.cbm"):

@@ -169,10 +169,12 @@ def test_a_lightgbm_file_that_lies_is_refused(what, lie, message, model_files):
         load_leaf_source(lied.encode())
 
 
-def test_a_catboost_file_that_ends_its_reader_is_refused(model_files, monkeypatch):
+def test_a_catboost_file_that_ends_its_reader_is_refused(model_files, monkeypatch, tmp_path):
     from gbuq_core.trees.importers import catboost_source
 
-    monkeypatch.setattr(catboost_source, "_TRIAL", "import os; os.abort()")
+    reader = tmp_path / "reader.py"
+    reader.write_text("import os\n\nprepare = os.getpid\n\ndef answer(*_):\n    os.abort()\n")
+    monkeypatch.setattr(catboost_source, "_TRIAL", reader)
     with pytest.raises(ModelFileError, match="its process ended"):
         load_leaf_source(model_files["catboost"])
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
 
 from gbuq_core.errors import InvalidData, InvalidParameter, MissingPackage, ModelFileError
+from gbuq_core.limited_process import ProcessLimits, ask_process
 from gbuq_core.trees.importers.source import LeafSource, one_line, refuse
 
 _CLASSES = {"Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "MultiLogloss",
@@ -33,27 +33,8 @@ def import_catboost() -> Any:
     return catboost
 
 
-# Walks as many rows through all trees as may meet most of their leaves. An error that CatBoost
-# raises is met again, and told, by the process that asked.
-# Without CatBoost's widgets, whose libraries take longer to import than the rest.
-_TRIAL = """
-import sys
-sys.modules["catboost.widget"] = None
-import catboost
-import numpy as np
-model = catboost.CatBoost()
-try:
-    model.load_model(blob=sys.stdin.buffer.read())
-    n_features = len(model.feature_names_)
-    rows = np.random.default_rng(0).standard_cauchy((512, n_features)).astype(object)
-    rows[:2], rows[2:4] = -1e30, 1e30
-    for column in model.get_cat_feature_indices():
-        rows[:, column] = "0"
-    model.calc_leaf_indexes(rows)
-    model.predict(rows)
-except (catboost.CatBoostError, ArithmeticError, LookupError, TypeError, ValueError):
-    sys.exit(0)
-"""
+_TRIAL = Path(__file__).with_name("catboost_trial.py")
+_TRIAL_SECONDS, _MEMORY_A_BYTE = 60, 8
 
 
 class CatBoostSource(LeafSource):
@@ -178,14 +159,10 @@ def _try_in_a_process(content: bytes) -> None:
 
     A cbm file has no digest, and one whose tree points nowhere ends the process that reads it.
     """
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", _TRIAL], input=content, capture_output=True, timeout=120,
-            check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        raise ModelFileError("CatBoost did not come to an end with the model file.") from None
-    if done.returncode != 0:
+    memory = 2 * 2**30 + _MEMORY_A_BYTE * len(content)
+    limits = ProcessLimits(memory, cpu_seconds=_TRIAL_SECONDS, seconds=2.0 * _TRIAL_SECONDS)
+    code, _ = ask_process(_TRIAL, {}, content, limits)
+    if code != 0:
         raise ModelFileError(
             "CatBoost cannot read the model file (its process ended): save the model again."
         )
