@@ -9,14 +9,12 @@ into it, so `drop_stale_kernels` empties the cache beside the sources, and the p
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,20 +94,14 @@ def do_without_cache_when_full() -> None:
         return
 
     def save_overload(self: Any, signature: Any, data: Any) -> None:
-        with _pass_over_a_full_disk():
+        try:
             before(self, signature, data)
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
 
     save_overload._needs_no_room = True  # type: ignore[attr-defined]
     caching.Cache.save_overload = save_overload  # type: ignore[method-assign]
-
-
-@contextlib.contextmanager
-def _pass_over_a_full_disk() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in _NO_ROOM:
-            raise
 
 
 def _drop_from(stamped: Path, places: list[Path], digest: str) -> bool:

@@ -8,10 +8,12 @@ import pytest
 from seeding_parts import fill_normals
 
 from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_spiral
-from gbuq_core.boosting.numba_engine import StepNumbers, start_member
+from gbuq_core.boosting.numba_engine import MemberState, StepNumbers, start_member
 from gbuq_core.boosting.plan import make_schedule
 from gbuq_core.seeding import LEAF_NOISE, SPLIT_NOISE, stream
 from gbuq_core.trees.binning import Bins, apply_bins, binned_rows, fit_bins, single_cells
+from gbuq_core.trees.forest_kernels import empty_forest
+from gbuq_core.trees.growing_kernels import make_tree_scratch
 
 KINDS = pytest.mark.parametrize("kind", [BoostedEnsembleRegressor, BoostedEnsembleClassifier])
 IS_CATEGORY = np.array([False, False, True, True])
@@ -61,6 +63,24 @@ def member(table, start, depth=2, n_leaf_sums=5, n_trees=3, cells=None):
     cells = single_cells(table.columns) if cells is None else cells
     rows = binned_rows(table.bins, cells.codes)
     return rows, start_member(rows, np.asarray(start, float), n_trees, depth, n_leaf_sums)
+
+
+def member_at(raw):
+    """A member whose raw predictions are ``raw`` (n, n_outputs), without rows to split.
+
+    It has the type of a true one: a type of the tests would get into the cache of the kernels.
+    """
+    n, n_outputs = raw.shape
+    return MemberState(
+        empty_forest(1, 1, n_outputs), raw, np.empty(raw.shape), np.empty(raw.shape),
+        np.zeros((n, n_outputs + 1)), np.empty((2, 5)), np.zeros((2, 2)),
+        make_tree_scratch(n, 1, 1, n_outputs + 1),
+    )  # fmt: skip
+
+
+def written(state):
+    """What a ``gradients`` kernel writes."""
+    return state.gradients, state.curvature, state.channels
 
 
 def langevin_draws(c, seed, member):

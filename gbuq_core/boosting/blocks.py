@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,6 @@ from gbuq_core.boosting.gaussian_kernels import (
     sum_gaussian_leaves,
 )
 from gbuq_core.boosting.noise_kernels import (
-    add_split_noise,
     draw_mask,
     mask_changes,
     score_noise_std,
@@ -52,17 +52,17 @@ from gbuq_core.seeding import (
 )
 from gbuq_core.trees.block_kernels import (
     BLOCK_ROWS,
-    BlockScratch,
-    begin_block,
+    LevelScratch,
     block_edges,
     choose_smaller,
     make_block_scratch,
-    merge_slots,
+    make_level_scratch,
+    merge_and_score,
+    merge_first,
     rows_of_block,
-    score_slots,
     split_block,
 )
-from gbuq_core.trees.growing_kernels import BinnedRows
+from gbuq_core.trees.growing_kernels import BinnedRows, begin_root
 from gbuq_core.trees.scoring_kernels import best_candidate
 
 _CHUNKS_A_THREAD = 2  # of the features, so that a slow one holds nobody up for long
@@ -103,24 +103,27 @@ class Block(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """A member that is trained block by block, and memory that its trees share.
+    """A member that is trained block by block: what its trees are made of, and by whom.
 
-    counted (n_blocks, max_leaves / 4, total_bins, n_channels); histogram (max_leaves / 2,
-    total_bins, n_channels); products, squares (total_bins,); left_is_smaller (max_leaves / 2,)
-    bool; chunks: ranges of features.
+    ``rows`` say what slots mean; ``chunks`` are ranges of features; ``width`` as in
+    `histogram_kernels`. ``state.raw`` follows one tree late: see `_gradients`.
     """
 
     task: Task
     blocks: tuple[Block, ...]
     rows: BinnedRows
     state: Any
-    counted: np.ndarray
-    histogram: np.ndarray
-    products: np.ndarray
-    squares: np.ndarray
-    left_is_smaller: np.ndarray
+    level: LevelScratch
     chunks: tuple[tuple[int, int], ...]
+    numbers: Any
+    seed: int
+    model: int
+    width: Any
     n_jobs: int
+
+    def draws(self, iteration: int, purpose: int) -> np.uint64:
+        """`seeding.stream` as the type that kernels read: Python's own integers are signed."""
+        return np.uint64(stream(self.seed, self.model, iteration, purpose))
 
 
 def needs_blocks(n_cells: int) -> bool:
@@ -152,31 +155,37 @@ def cut_rows(rows: BinnedRows) -> CutRows:
     return CutRows(edges, rows._replace(columns=np.empty((len(rows.n_bins), 0), np.uint8)), parts)
 
 
-def make_blocks(task: Task, cut: CutRows, cells: Any, state: Any, n_jobs: int) -> Blocks:
+def make_blocks(
+    task: Task,
+    cut: CutRows,
+    cells: Any,
+    state: Any,
+    numbers: Any,
+    seed: int,
+    model: int,
+    width: Any,
+    n_jobs: int,
+) -> Blocks:
     """Cut one member's cells and state into blocks; the parts are views of the whole."""
     rows, depth = cut.rows, state.forest.features.shape[1]
-    total_bins, n_channels = len(rows.slot_bin), state.channels.shape[1]
-    counted = np.empty((len(cut.parts), max(1, 2 ** (depth - 2)), total_bins, n_channels))
+    level = make_level_scratch(len(cut.parts), depth, len(rows.slot_bin), state.channels.shape[1])
     blocks = []
     for index, (low, high) in enumerate(itertools.pairwise(cut.edges.tolist())):
         part = slice(low, high)
-        scratch: BlockScratch = make_block_scratch(high - low, depth, counted[index])
         own = state._replace(
             raw=state.raw[part],
             gradients=state.gradients[part],
             curvature=state.curvature[part],
             channels=state.channels[part],
             leaf_sums=np.empty_like(state.leaf_sums),
-            scratch=scratch,
+            scratch=make_block_scratch(high - low, depth, level.counted[index]),
         )
         blocks.append(Block(low, cut.parts[index], _cells_of(task, cells, low, high), own))
     n_chunks = 1 if n_jobs == 1 else _CHUNKS_A_THREAD * n_jobs
     features = np.unique(np.linspace(0, len(rows.n_bins), n_chunks + 1).astype(int)).tolist()
     return Blocks(
-        task, tuple(blocks), rows, state, counted,
-        np.empty((max(1, 2 ** (depth - 1)), total_bins, n_channels)),
-        np.empty(total_bins), np.empty(total_bins), np.zeros(max(1, 2 ** (depth - 1)), np.bool_),
-        tuple(itertools.pairwise(features)), n_jobs,
+        task, tuple(blocks), rows, state, level, tuple(itertools.pairwise(features)), numbers, seed,
+        model, width, n_jobs,
     )  # fmt: skip
 
 
@@ -195,146 +204,89 @@ def _cells_of(task: Task, cells: Any, low: int, high: int) -> Any:
     )
 
 
-def boost_blocks(
-    member: Blocks, numbers: Any, seed: int, model: int, first: int, last: int, width: Any
-) -> None:
+def boost_blocks(member: Blocks, first: int, last: int) -> None:
     """Add trees ``first:last`` to a member, as `boost_gaussian` and `boost_softmax` do."""
     for tree in range(first, last):
-        _add_tree(member, numbers, seed, model, tree, width)
+        _add_tree(member, tree)
 
 
-def gradients_of_blocks(member: Blocks, numbers: Any, scale: float, base: Any) -> tuple[Any, Any]:
-    """The rows' gradients' root mean square and their mean NLL, as a task's ``gradients``."""
-    found = parallel_map(
-        lambda block: _gradients(member.task, block, numbers, scale, base),
-        member.blocks,
-        member.n_jobs,
+def final_loss(member: Blocks) -> float:
+    """The rows' mean NLL after the last tree."""
+    last = partial(_gradients, member, len(member.state.forest.levels), 1.0)
+    return _join_gradients(member.task, parallel_map(last, member.blocks, member.n_jobs))[1]
+
+
+def _add_tree(member: Blocks, tree: int) -> None:
+    task, numbers, blocks, state = member.task, member.numbers, member.blocks, member.state
+    begin, sum_up = partial(_begin_tree, member, tree), partial(_sum_leaves, member)
+    rms, state.trace[0, tree] = _join_gradients(task, parallel_map(begin, blocks, member.n_jobs))
+    n_levels = _grow(member, tree, score_noise_std(numbers, rms, tree))
+    state.forest.levels[tree] = n_levels
+    if n_levels < state.forest.features.shape[1]:  # else `_split` has done it
+        parallel_map(partial(sum_up, n_levels), blocks, member.n_jobs)
+    sums = state.leaf_sums
+    sums[:] = blocks[0].state.leaf_sums
+    for block in blocks[1:]:
+        sums += block.state.leaf_sums
+    state.trace[1, tree] = task.set_leaves(
+        sums, state.forest, numbers, member.draws(tree, LEAF_NOISE), tree, n_levels
     )
-    return _join_gradients(member.task, found)
 
 
-def _gradients(task: Task, block: Block, numbers: Any, scale: float, base: Any) -> Any:
-    state = block.state
-    return task.gradients(
-        block.cells, state.raw, numbers, scale, base, state.gradients, state.curvature,
-        state.channels,
-    )  # fmt: skip
+def _begin_tree(member: Blocks, tree: int, block: Block) -> tuple[float, float]:
+    """What comes before the first split of a tree; what `_gradients` returns."""
+    task, numbers, state, schedule = (
+        member.task,
+        member.numbers,
+        block.state,
+        member.numbers.schedule,
+    )
+    if mask_changes(schedule, tree):
+        places = slice(block.cells.begin[0], block.cells.begin[-1])
+        base = member.draws(schedule.cycle[tree], MASK_ROWS)
+        draw_mask(block.cells.order[places], schedule.share[tree], base, block.cells.mask[places])
+        task.grade(block.cells)
+    found = _gradients(member, tree, schedule.scale[tree], block)
+    # The draws are those that the cells have in the whole.
+    n_before = block.low * state.gradients.shape[1]
+    base = np.uint64(skip(member.draws(tree, SPLIT_NOISE), n_before))
+    task.add_noise(numbers.noise * schedule.noise[tree], base, state, numbers)
+    begin_root(block.rows, state.channels, state.scratch, state.scratch.counted[0], member.width)
+    return found
 
 
-def _join_gradients(task: Task, found: list[Any]) -> tuple[float, float]:
+def _gradients(member: Blocks, tree: int, scale: float, block: Block) -> tuple[float, float]:
+    """A task's ``gradients`` before ``tree``, once the rows have moved by the tree before it.
+
+    Moving them with that tree would be one more time for threads to wait for each other.
+    """
+    task, numbers = member.task, member.numbers
+    if tree > 0:
+        task.move(block.state, numbers, tree - 1)
+    base = member.draws(tree, SAMPLE_ROWS)
+    return task.gradients(block.cells, block.state, numbers, scale, base)
+
+
+def _join_gradients(task: Task, found: list[tuple[float, float]]) -> tuple[float, float]:
     """Each block divides by the number of all rows, so squares and losses add up."""
     rms = math.sqrt(sum(rms * rms for rms, _ in found))
     return rms, sum(loss - task.loss_constant for _, loss in found) + task.loss_constant
 
 
-def _stream(seed: int, model: int, iteration: int, purpose: int) -> np.uint64:
-    """`seeding.stream` as the type that kernels read: Python's own integers are signed there."""
-    return np.uint64(stream(seed, model, iteration, purpose))
+def _sum_leaves(member: Blocks, n_levels: int, block: Block) -> None:
+    member.task.sum_leaves(block.cells, block.state, member.numbers, n_levels)
 
 
-def _add_tree(member: Blocks, numbers: Any, seed: int, model: int, tree: int, width: Any) -> None:
-    task, blocks, n_jobs = member.task, member.blocks, member.n_jobs
-    schedule, forest = numbers.schedule, member.state.forest
-    if mask_changes(schedule, tree):
-        share = schedule.share[tree]
-        mask_base = _stream(seed, model, schedule.cycle[tree], MASK_ROWS)
-
-        def mask(block: Block) -> None:
-            rows = slice(block.cells.begin[0], block.cells.begin[-1])
-            draw_mask(block.cells.order[rows], share, mask_base, block.cells.mask[rows])
-            task.grade(block.cells)
-
-        parallel_map(mask, blocks, n_jobs)
-    sample_base = _stream(seed, model, tree, SAMPLE_ROWS)
-    noise = numbers.noise * schedule.noise[tree]
-    noise_base = _stream(seed, model, tree, SPLIT_NOISE)
-
-    def begin(block: Block) -> Any:
-        found = _gradients(task, block, numbers, schedule.scale[tree], sample_base)
-        _add_noise(task, block, numbers, noise, noise_base)
-        begin_block(block.rows, block.state.channels, block.state.scratch, width)
-        return found
-
-    rms, loss = _join_gradients(task, parallel_map(begin, blocks, n_jobs))
-    member.state.trace[0, tree] = loss
-    n_levels = _grow(
-        member, numbers.l2, score_noise_std(numbers, rms, tree),
-        _stream(seed, model, tree, SCORE_NOISE), tree, width,
-    )  # fmt: skip
-    forest.levels[tree] = n_levels
-
-    def sum_up(block: Block) -> None:
-        _sum_leaves(task, block, numbers, n_levels)
-
-    parallel_map(sum_up, blocks, n_jobs)
-    sums = member.state.leaf_sums
-    sums[:] = blocks[0].state.leaf_sums
-    for block in blocks[1:]:
-        sums += block.state.leaf_sums
-    member.state.trace[1, tree] = task.set_leaves(
-        sums, forest, numbers, _stream(seed, model, tree, LEAF_NOISE), tree, n_levels
-    )
-    parallel_map(lambda block: task.move(block.state, numbers, tree), blocks, n_jobs)
-
-
-def _add_noise(task: Task, block: Block, numbers: Any, noise: float, base: Any) -> None:
-    """Langevin noise of the splits: the draws are those that the cells have in the whole."""
-    state = block.state
-    own = np.uint64(skip(base, block.low * state.gradients.shape[1]))
-    if not numbers.preconditioned:
-        add_split_noise(noise, own, state.channels)
-    elif task.is_gaussian:
-        task.add_noise(noise, own, state.raw, numbers, state.channels)
-    else:
-        task.add_noise(noise, own, state.curvature, state.channels)
-
-
-def _sum_leaves(task: Task, block: Block, numbers: Any, n_levels: int) -> None:
-    if task.is_gaussian:
-        task.sum_leaves(block.cells, block.state, n_levels)
-    else:
-        task.sum_leaves(block.cells, block.state, numbers.newton, n_levels)
-
-
-def _over_features(member: Blocks, fn: Callable[[tuple[int, int]], None], n_values: int) -> None:
-    """Do what reads so many values for each chunk of features, or for all where that is quicker."""
-    if n_values < _WORTH_SHARING:
-        fn((0, len(member.rows.n_bins)))
-    else:
-        parallel_map(fn, member.chunks, member.n_jobs)
-
-
-def _grow(
-    member: Blocks, l2: float, noise_std: float, noise_base: Any, tree: int, width: Any
-) -> int:
+def _grow(member: Blocks, tree: int, noise_std: float) -> int:
     """Choose the splits of one tree and the leaf of every row; the number of levels."""
-    rows, forest, n_jobs = member.rows, member.state.forest, member.n_jobs
+    rows, forest, scratch = member.rows, member.state.forest, member.level
     depth, total_bins = forest.features.shape[1], len(rows.slot_bin)
-    ends = np.append(rows.offset[1:], total_bins).astype(np.int64)
-    n_parents = 0
-
-    def merge_and_score(n_parents: int, n_leaves: int) -> None:
-        def merge(chunk: tuple[int, int]) -> None:
-            low, high = int(rows.offset[chunk[0]]), int(ends[chunk[1] - 1])
-            merge_slots(
-                member.counted, member.histogram, n_parents, member.left_is_smaller, low, high
-            )
-
-        def score(chunk: tuple[int, int]) -> None:
-            score_slots(
-                member.histogram, rows, n_leaves, l2, *chunk, member.products, member.squares,
-                width,
-            )  # fmt: skip
-
-        n_slots = total_bins * max(n_parents, 1)
-        _over_features(member, merge, len(member.blocks) * n_slots)
-        _over_features(member, score, total_bins * n_leaves)
-
+    noise_base = member.draws(tree, SCORE_NOISE)
     for level in range(depth):
         n_leaves = 1 << level
-        merge_and_score(n_parents, n_leaves)
+        _score(member, n_leaves)
         best = best_candidate(
-            member.products, member.squares, rows.is_candidate, noise_std, noise_base,
+            scratch.products, scratch.squares, rows.is_candidate, noise_std, noise_base,
             level * total_bins,
         )  # fmt: skip
         if best < 0:
@@ -342,22 +294,35 @@ def _grow(
         feature, code = int(rows.slot_feature[best]), np.uint8(rows.slot_bin[best])
         forest.features[tree, level] = feature
         forest.bins[tree, level] = code
-        is_last = level + 1 == depth
-        if not is_last:
-            choose_smaller(member.histogram, rows, feature, code, n_leaves, member.left_is_smaller)
-
-        def split(
-            block: Block,
-            level: int = level,
-            feature: int = feature,
-            code: Any = code,
-            is_last: bool = is_last,
-        ) -> None:
-            split_block(
-                block.rows, block.state.channels, block.state.scratch, level, feature, code,
-                member.left_is_smaller, is_last, width,
-            )  # fmt: skip
-
-        parallel_map(split, member.blocks, n_jobs)
-        n_parents = n_leaves
+        if level + 1 < depth:
+            choose_smaller(
+                scratch.histogram, rows, feature, code, n_leaves, scratch.left_is_smaller
+            )
+        parallel_map(partial(_split, member, level, feature, code), member.blocks, member.n_jobs)
     return depth
+
+
+def _score(member: Blocks, n_leaves: int) -> None:
+    """Score all candidates, by chunks of features or in one piece where that is quicker."""
+    rows, scratch = member.rows, member.level
+    merge_first(scratch, rows, n_leaves, member.width)
+    n_values = len(rows.slot_bin) * (len(member.blocks) * max(n_leaves // 2, 1) + n_leaves)
+    if n_values < _WORTH_SHARING:
+        _score_chunk(member, n_leaves, (0, len(rows.n_bins)))
+    else:
+        parallel_map(partial(_score_chunk, member, n_leaves), member.chunks, member.n_jobs)
+
+
+def _score_chunk(member: Blocks, n_leaves: int, chunk: tuple[int, int]) -> None:
+    merge_and_score(member.level, member.rows, n_leaves, member.numbers.l2, *chunk, member.width)
+
+
+def _split(member: Blocks, level: int, feature: int, code: Any, block: Block) -> None:
+    """Split a block's rows; after the last level, sum up over the leaves."""
+    is_last = level + 1 == member.state.forest.features.shape[1]
+    split_block(
+        block.rows, block.state.channels, block.state.scratch, level, feature, code,
+        member.level.left_is_smaller, is_last, member.width,
+    )  # fmt: skip
+    if is_last:
+        _sum_leaves(member, level + 1, block)

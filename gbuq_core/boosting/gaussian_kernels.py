@@ -28,6 +28,7 @@ from numba import njit
 from gbuq_core.boosting.noise_kernels import (
     add_split_noise,
     draw_mask,
+    is_drawn,
     mask_changes,
     score_noise_std,
 )
@@ -37,7 +38,6 @@ from gbuq_core.seeding import (
     SAMPLE_ROWS,
     SCORE_NOISE,
     SPLIT_NOISE,
-    bits_at,
     normal_at,
     stream,
 )
@@ -125,16 +125,18 @@ def grade_gaussian(cells):
 
 
 @njit(nogil=True, cache=True)
-def gaussian_gradients(cells, raw, numbers, scale, base, gradients, curvature, channels):
+def gaussian_gradients(cells, state, numbers, scale, base):
     """Gradient sums of every cell; the root mean square of the rows' gradients, and their mean NLL.
 
     Newton: ``(y - mu, z^2 - 1)`` with Hessian ``(1, 2 z^2)``; otherwise the natural gradient of eq.
     16, ``(y - mu, (z^2 - 1) / 2)``. ``scale`` multiplies the gradients, of which only the graded
-    rows have any; ``base`` numbers the draws of the row sample. Writes ``gradients`` and
-    ``curvature`` (n, 2) of all rows, for the leaves, and to ``channels`` (n, 3) the gradients and
-    the number of the sampled rows, which choose the splits. If preconditioned, the mean's gradient
-    and curvature for the leaves are multiplied by ``1 / s^2``.
+    rows have any; ``base`` numbers the draws of the row sample. Reads ``state.raw``; writes
+    ``gradients`` and ``curvature`` (n, 2) of all rows, for the leaves, and to ``channels`` (n, 3)
+    the gradients and the number of the sampled rows, which choose the splits. If preconditioned,
+    the mean's gradient and curvature for the leaves are multiplied by ``1 / s^2``.
     """
+    raw, channels = state.raw, state.channels
+    gradients, curvature = state.gradients, state.curvature
     factor = 1.0 if numbers.newton else 0.5
     threshold = np.uint64(numbers.subsample * 4294967296.0)
     total, loss = 0.0, 0.0
@@ -168,9 +170,7 @@ def gaussian_gradients(cells, raw, numbers, scale, base, gradients, curvature, c
         if numbers.subsample < 1.0:
             n, n_graded, sum_1, sum_2 = 0.0, 0.0, 0.0, 0.0
             for row in range(cells.begin[cell], cells.begin[cell + 1]):
-                half = bits_at(base, row >> 1) >> np.uint64(32 * (row & 1))
-                kept = np.float64(half & np.uint64(0xFFFFFFFF) < threshold)  # no branch to guess
-                kept *= cells.weight[row]
+                kept = cells.weight[row] * is_drawn(base, row, threshold)
                 n += kept
                 kept *= cells.mask[row]
                 value = kept * cells.deviation[row]
@@ -192,18 +192,22 @@ def gaussian_gradients(cells, raw, numbers, scale, base, gradients, curvature, c
 
 
 @njit(nogil=True, cache=True)
-def add_gaussian_noise(noise, base, raw, numbers, channels):
-    """Add to the gradient sums in ``channels`` (n, 3) the preconditioned noise of their rows.
+def add_gaussian_noise(noise, base, state, numbers):
+    """Add to the gradient sums in ``state.channels`` (n, 3) the Langevin noise of their rows.
 
-    A row's has std ``noise * s`` on ``y - mu`` and ``noise * sqrt(2)`` on ``z^2 - 1``, half that on
-    its half.
+    Preconditioned, a row's has std ``noise * s`` on ``y - mu`` and ``noise * sqrt(2)`` on ``z^2 -
+    1``, half that on its half; else it is CatBoost's.
     """
+    channels = state.channels
+    if not numbers.preconditioned:
+        add_split_noise(noise, base, channels)
+        return
     if noise <= 0.0:
         return
     size = math.sqrt(2.0 if numbers.newton else 0.5)
     for cell in range(channels.shape[0]):
         spread = noise * math.sqrt(channels[cell, 2])
-        std = math.exp(noise_log_std(raw[cell, 1], numbers))
+        std = math.exp(noise_log_std(state.raw[cell, 1], numbers))
         channels[cell, 0] += spread * std * normal_at(base, 2 * cell)
         channels[cell, 1] += spread * size * normal_at(base, 2 * cell + 1)
 
@@ -218,16 +222,16 @@ def gaussian_leaves(cells, state, numbers, base, tree, n_levels):
     Writes ``state.forest.values[tree]`` and moves ``state.raw``; returns the root mean square over
     rows of what the tree adds.
     """
-    sum_gaussian_leaves(cells, state, n_levels)
+    sum_gaussian_leaves(cells, state, numbers, n_levels)
     rms = set_gaussian_leaves(state.leaf_sums, state.forest, numbers, base, tree, n_levels)
     move_gaussian(state, numbers, tree)
     return rms
 
 
 @njit(nogil=True, cache=True)
-def sum_gaussian_leaves(cells, state, n_levels):
-    """Sums over each leaf's rows to ``state.leaf_sums`` (max_leaves, 5): gradients, curvatures,
-    count.
+def sum_gaussian_leaves(cells, state, numbers, n_levels):
+    """Write the sums over each leaf's rows to ``state.leaf_sums`` (max_leaves, 5): gradients,
+    curvatures, count. ``numbers`` are not needed; those of a softmax are.
     """
     sums, leaf_of_row = state.leaf_sums, state.scratch.leaf_of_row
     sums[: 1 << n_levels, :] = 0.0
@@ -288,16 +292,11 @@ def boost_gaussian(rows, cells, state, numbers, seed, member, first, last, width
             share = schedule.share[tree]
             mask_gaussian(cells, share, stream(seed, member, schedule.cycle[tree], MASK_ROWS))
         rms, state.trace[0, tree] = gaussian_gradients(
-            cells, state.raw, numbers, schedule.scale[tree],
-            stream(seed, member, tree, SAMPLE_ROWS),
-            state.gradients, state.curvature, state.channels,
-        )  # fmt: skip
+            cells, state, numbers, schedule.scale[tree], stream(seed, member, tree, SAMPLE_ROWS)
+        )
         noise = numbers.noise * schedule.noise[tree]
         noise_base = stream(seed, member, tree, SPLIT_NOISE)
-        if numbers.preconditioned:
-            add_gaussian_noise(noise, noise_base, state.raw, numbers, state.channels)
-        else:
-            add_split_noise(noise, noise_base, state.channels)
+        add_gaussian_noise(noise, noise_base, state, numbers)
         score_noise = score_noise_std(numbers, rms, tree)
         forest.levels[tree] = grow_tree(
             rows, state.channels, state.scratch, numbers.l2, score_noise,

@@ -50,6 +50,16 @@ def mask_changes(schedule, tree):
 
 
 @njit(nogil=True, cache=True)
+def is_drawn(base, row, threshold):
+    """Whether draw ``row`` of a stream is below ``threshold``, a share times 2^32.
+
+    Two draws share a number of 64 bits.
+    """
+    half = bits_at(base, row >> 1) >> np.uint64(32 * (row & 1))
+    return half & np.uint64(0xFFFFFFFF) < threshold
+
+
+@njit(nogil=True, cache=True)
 def draw_mask(order, share, base, mask):
     """Write to ``mask`` (n_rows,) uint8 whether each row has gradients: Bernoulli(``share``).
 
@@ -58,6 +68,4 @@ def draw_mask(order, share, base, mask):
     """
     threshold = np.uint64(share * 4294967296.0)
     for place in range(order.shape[0]):
-        row = order[place]
-        half = bits_at(base, row >> 1) >> np.uint64(32 * (row & 1))
-        mask[place] = half & np.uint64(0xFFFFFFFF) < threshold
+        mask[place] = is_drawn(base, order[place], threshold)

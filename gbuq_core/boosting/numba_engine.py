@@ -15,7 +15,7 @@ from gbuq_core.boosting.blocks import (
     block_bytes,
     boost_blocks,
     cut_rows,
-    gradients_of_blocks,
+    final_loss,
     make_blocks,
     needs_blocks,
 )
@@ -183,25 +183,26 @@ def train_model(training: TrainingSet, model: int) -> tuple[ObliviousForest, np.
     state = start_member(rows, start, plan.n_trees, plan.depth, training.n_leaf_sums)
     own = with_own_mask(training.sums) if training.masked else training.sums
     width, first, chunk = unrolled_width(len(start)), 0, 1
-    blocks = None if cut is None else make_blocks(task, cut, own, state, n_inner)
+    blocks = (
+        None
+        if cut is None
+        else make_blocks(task, cut, own, state, numbers, seed, model, width, n_inner)
+    )
     while first < plan.n_trees:
         last = min(first + chunk, plan.n_trees)
         began = time.perf_counter()
         if blocks is None:
             task.boost(rows, own, state, numbers, seed, model, first, last, width)
         else:
-            boost_blocks(blocks, numbers, seed, model, first, last, width)
+            boost_blocks(blocks, first, last)
         per_tree = (time.perf_counter() - began) / (last - first)
         chunk = max(1, min(4 * chunk, int(_CHUNK_SECONDS / max(per_tree, 1e-9))))
         advance((last - first) / (plan.n_trees * plan.n_models))
         first = last
     if blocks is None:
-        state.trace[0, -1] = task.gradients(
-            own, state.raw, numbers, 1.0, np.uint64(0),
-            state.gradients, state.curvature, state.channels,
-        )[1]  # fmt: skip
+        state.trace[0, -1] = task.gradients(own, state, numbers, 1.0, np.uint64(0))[1]
     else:
-        state.trace[0, -1] = gradients_of_blocks(blocks, numbers, 1.0, np.uint64(0))[1]
+        state.trace[0, -1] = final_loss(blocks)
     return state.forest, state.trace
 
 

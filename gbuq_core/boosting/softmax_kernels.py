@@ -19,6 +19,7 @@ from numba import njit
 from gbuq_core.boosting.noise_kernels import (
     add_split_noise,
     draw_mask,
+    is_drawn,
     mask_changes,
     score_noise_std,
 )
@@ -28,7 +29,6 @@ from gbuq_core.seeding import (
     SAMPLE_ROWS,
     SCORE_NOISE,
     SPLIT_NOISE,
-    bits_at,
     normal_at,
     stream,
 )
@@ -76,14 +76,17 @@ def grade_classes(cells):
 
 
 @njit(nogil=True, cache=True)
-def softmax_gradients(cells, raw, numbers, scale, base, gradients, curvature, channels):
+def softmax_gradients(cells, state, numbers, scale, base):
     """Gradient sums ``sum(onehot - p)`` of every cell; the rows' gradients' rms and their mean NLL.
 
-    ``scale`` multiplies the gradients, of which only the graded rows have any. Writes
-    ``gradients`` (n, n_classes), the probabilities to ``curvature`` (n, n_classes), both of all
-    rows, for the leaves; and to ``channels`` (n, n_classes + 1) the gradients and the number of the
-    sampled rows, which choose the splits.
+    ``scale`` multiplies the gradients, of which only the graded rows have any; ``base`` numbers the
+    draws of the row sample. Reads ``state.raw``; writes ``gradients`` (n, n_classes), the
+    probabilities to ``curvature`` (n, n_classes), both of all rows, for the leaves; and to
+    ``channels`` (n, n_classes + 1) the gradients and the number of the sampled rows, which choose
+    the splits.
     """
+    raw, channels = state.raw, state.channels
+    gradients, curvature = state.gradients, state.curvature
     n_classes = raw.shape[1]
     threshold = np.uint64(numbers.subsample * 4294967296.0)
     squares, loss = 0.0, 0.0
@@ -112,9 +115,7 @@ def softmax_gradients(cells, raw, numbers, scale, base, gradients, curvature, ch
             for k in range(n_classes):
                 channels[cell, k] = 0.0
             for row in range(cells.begin[cell], cells.begin[cell + 1]):
-                half = bits_at(base, row >> 1) >> np.uint64(32 * (row & 1))
-                kept = np.float64(half & np.uint64(0xFFFFFFFF) < threshold)  # no branch to guess
-                kept *= cells.weight[row]
+                kept = cells.weight[row] * is_drawn(base, row, threshold)
                 n += kept
                 kept *= cells.mask[row]
                 n_graded += kept
@@ -126,20 +127,21 @@ def softmax_gradients(cells, raw, numbers, scale, base, gradients, curvature, ch
 
 
 @njit(nogil=True, cache=True)
-def sum_leaves(state, n_rows, newton):
+def sum_softmax_leaves(cells, state, numbers, n_levels):
     """Sums over each leaf's rows: gradients, the row count, and (Newton) the softmax Hessian.
 
     ``state.leaf_sums`` (max_leaves, n_classes + 1 + n_classes (n_classes + 1) / 2): gradients
     first, then the count, then the lower triangle of ``sum n (diag p - p p^T)`` row by row.
     """
     sums, n_classes = state.leaf_sums, state.raw.shape[1]
+    sums[: 1 << n_levels, :] = 0.0
     for row in range(state.raw.shape[0]):
         leaf = np.uint64(state.scratch.leaf_of_row[row])
-        n = n_rows[row]
+        n = cells.n_rows[row]
         for k in range(n_classes):
             sums[leaf, k] += state.gradients[row, k]
         sums[leaf, n_classes] += n
-        if newton:
+        if numbers.newton:
             slot = n_classes + 1
             for k in range(n_classes):
                 weighted = n * state.curvature[row, k]
@@ -151,12 +153,17 @@ def sum_leaves(state, n_rows, newton):
 
 
 @njit(nogil=True, cache=True)
-def add_softmax_noise(noise, base, probabilities, channels):
-    """Add to the gradient sums in ``channels`` (n, n_classes + 1) the noise of their rows.
+def add_softmax_noise(noise, base, state, numbers):
+    """Add to the gradient sums in ``state.channels`` (n, n_classes + 1) the noise of their rows.
 
-    A row's has covariance ``noise^2 (diag p - p p^T)``: with ``v = sqrt(p) * N(0, 1)`` for each
-    class, ``v - p sum(v)`` has the covariance in brackets.
+    Preconditioned, a row's has covariance ``noise^2 (diag p - p p^T)``: with ``v = sqrt(p) *
+    N(0, 1)`` for each class, ``v - p sum(v)`` has the covariance in brackets. Else it is
+    CatBoost's. The probabilities are in ``state.curvature``.
     """
+    probabilities, channels = state.curvature, state.channels
+    if not numbers.preconditioned:
+        add_split_noise(noise, base, channels)
+        return
     if noise <= 0.0:
         return
     n_classes = probabilities.shape[1]
@@ -212,17 +219,10 @@ def softmax_leaves(cells, state, numbers, base, tree, n_levels):
     rows stay at 0. Moves ``state.raw``; returns the root mean square over rows of what the tree
     adds.
     """
-    sum_softmax_leaves(cells, state, numbers.newton, n_levels)
+    sum_softmax_leaves(cells, state, numbers, n_levels)
     rms = set_softmax_leaves(state.leaf_sums, state.forest, numbers, base, tree, n_levels)
     move_softmax(state, numbers, tree)
     return rms
-
-
-@njit(nogil=True, cache=True)
-def sum_softmax_leaves(cells, state, newton, n_levels):
-    """Write `sum_leaves` of one tree to ``state.leaf_sums``."""
-    state.leaf_sums[: 1 << n_levels, :] = 0.0
-    sum_leaves(state, cells.n_rows, newton)
 
 
 @njit(nogil=True, cache=True)
@@ -290,16 +290,11 @@ def boost_softmax(rows, cells, state, numbers, seed, member, first, last, width)
             share = schedule.share[tree]
             mask_classes(cells, share, stream(seed, member, schedule.cycle[tree], MASK_ROWS))
         rms, state.trace[0, tree] = softmax_gradients(
-            cells, state.raw, numbers, schedule.scale[tree],
-            stream(seed, member, tree, SAMPLE_ROWS),
-            state.gradients, state.curvature, state.channels,
-        )  # fmt: skip
+            cells, state, numbers, schedule.scale[tree], stream(seed, member, tree, SAMPLE_ROWS)
+        )
         noise = numbers.noise * schedule.noise[tree]
         noise_base = stream(seed, member, tree, SPLIT_NOISE)
-        if numbers.preconditioned:
-            add_softmax_noise(noise, noise_base, state.curvature, state.channels)
-        else:
-            add_split_noise(noise, noise_base, state.channels)
+        add_softmax_noise(noise, noise_base, state, numbers)
         score_noise = score_noise_std(numbers, rms, tree)
         forest.levels[tree] = grow_tree(
             rows, state.channels, state.scratch, numbers.l2, score_noise,

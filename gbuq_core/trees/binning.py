@@ -51,6 +51,10 @@ class ColumnCoding(NamedTuple):
     fallback: np.ndarray
 
 
+def _number_coding(label: Any, has_missing: bool) -> ColumnCoding:
+    return ColumnCoding(str(label), "number", (), has_missing, np.empty(0), np.empty(0))
+
+
 class Encoding(NamedTuple):
     """The codings of all input columns, and which matrix columns hold level codes."""
 
@@ -164,7 +168,7 @@ def fit_encoding(
     if numbers is not None and not np.isinf(numbers).any():
         missing_in = np.isnan(numbers).any(axis=0).tolist()
         found = tuple(
-            ColumnCoding(str(label), "number", (), missing, np.empty(0), np.empty(0))
+            _number_coding(label, missing)
             for label, missing in zip(table.columns, missing_in, strict=True)
         )
         return Encoding(found, np.zeros(len(found), bool), named), numbers
@@ -176,8 +180,7 @@ def fit_encoding(
             coding, part = _fit_column(column, str(label), target, task, seed, weight)
         else:
             part = read_numbers(column, str(label))[:, None]
-            missing = bool(np.isnan(part).any())
-            coding = ColumnCoding(str(label), "number", (), missing, np.empty(0), np.empty(0))
+            coding = _number_coding(label, bool(np.isnan(part).any()))
         codings.append(coding)
         parts.append(part)
         coded += [coding.kind == "levels"] * part.shape[1]

@@ -2,10 +2,11 @@
 
 A tree on more than `BLOCK_ROWS` rows is grown phase by phase. Within a phase nobody waits:
 
-    begin_block     each block    its rows' histogram of the root
+    begin_root      each block    its rows' histogram of the root
     split_block     each block    its rows to their sides, histograms of the smaller children
-    merge_slots     each chunk    sums over blocks, in their order; larger children by subtraction
-    score_slots     each chunk    scores of the candidates, all leaves
+    merge_first     one thread    the first feature's part of the next phase, and the leaves' sums
+    merge_and_score each chunk    sums over blocks, in their order; larger children by subtraction;
+                                  scores of the candidates, all leaves
 
 A chunk is a range of features. The blocks depend on the number of rows only, and every sum is in
 the order of the blocks, so results do not depend on the number of threads.
@@ -18,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from gbuq_core.trees.growing_kernels import BinnedRows, mark_right
-from gbuq_core.trees.histogram_kernels import clear_histogram, count_rows, part_rows
+from gbuq_core.trees.growing_kernels import BinnedRows, mark_right, split_leaf
+from gbuq_core.trees.histogram_kernels import clear_histogram, count_rows
 from gbuq_core.trees.scoring_kernels import add_leaf_scores, sum_leaf
 
 BLOCK_ROWS = 65_536
@@ -40,6 +41,37 @@ class BlockScratch(NamedTuple):
     end: np.ndarray
     counted: np.ndarray
     leaf_of_row: np.ndarray
+
+
+class LevelScratch(NamedTuple):
+    """What the blocks' histograms of one level are merged to.
+
+    counted (n_blocks, max_leaves / 4, total_bins, n_channels): of each block, the children that are
+    counted; histogram (max_leaves / 2, total_bins, n_channels): of all rows, the level's leaves,
+    until they are merged their parents; running (max_leaves / 2, 2, n_channels), with the sums over
+    a leaf's rows second; products, squares (total_bins,): the candidates' scores; left_is_smaller
+    (max_leaves / 2,) bool: which child of each leaf is counted.
+    """
+
+    counted: np.ndarray
+    histogram: np.ndarray
+    running: np.ndarray
+    products: np.ndarray
+    squares: np.ndarray
+    left_is_smaller: np.ndarray
+
+
+def make_level_scratch(n_blocks: int, depth: int, total_bins: int, n_channels: int) -> LevelScratch:
+    """Scratch for trees of ``depth`` levels on so many blocks of rows."""
+    n_counted = max(1, 2 ** (depth - 1))  # the last level's leaves are never split
+    return LevelScratch(
+        counted=np.empty((n_blocks, max(1, n_counted // 2), total_bins, n_channels)),
+        histogram=np.empty((n_counted, total_bins, n_channels)),
+        running=np.empty((n_counted, 2, n_channels)),
+        products=np.empty(total_bins),
+        squares=np.empty(total_bins),
+        left_is_smaller=np.zeros(n_counted, np.bool_),
+    )
 
 
 def block_edges(n_rows: int) -> np.ndarray:
@@ -76,24 +108,6 @@ def rows_of_block(rows: BinnedRows, low: int, high: int) -> BinnedRows:
 
 
 @njit(nogil=True, cache=True)
-def begin_block(rows, channels, scratch, width):
-    """Put all rows with a count in one leaf and count them to ``scratch.counted[0]``."""
-    last = channels.shape[1] - 1
-    n_filled = 0
-    for row in range(channels.shape[0]):
-        scratch.leaf_of_row[row] = 0
-        scratch.order[n_filled] = row
-        n_filled += 1 if channels[row, last] > 0.0 else 0
-    scratch.begin[0] = 0
-    scratch.end[0] = n_filled
-    clear_histogram(scratch.counted[0])
-    low, high = scratch.begin[0], scratch.end[0]
-    count_rows(
-        scratch.order, low, high, rows.codes, rows.offset, channels, scratch.counted[0], width
-    )
-
-
-@njit(nogil=True, cache=True)
 def choose_smaller(histogram, rows, feature, code, n_leaves, left_is_smaller):
     """Write to ``left_is_smaller`` (n_leaves,) bool which child of each leaf has fewer rows."""
     last = histogram.shape[2] - 1
@@ -117,12 +131,7 @@ def split_block(rows, channels, scratch, level, feature, code, left_is_smaller, 
     if is_last:
         return
     for leaf in range(1 << level):
-        sibling = leaf + (1 << level)
-        low, high = scratch.begin[leaf], scratch.end[leaf]
-        middle = part_rows(scratch.order, scratch.spare, low, high, column, code, is_equal)
-        scratch.end[leaf] = middle
-        scratch.begin[sibling] = middle
-        scratch.end[sibling] = high
+        low, middle, high = split_leaf(scratch, leaf, level, column, code, is_equal)
         child = scratch.counted[leaf]
         clear_histogram(child)
         low, high = (low, middle) if left_is_smaller[leaf] else (middle, high)
@@ -130,44 +139,54 @@ def split_block(rows, channels, scratch, level, feature, code, left_is_smaller, 
 
 
 @njit(nogil=True, cache=True)
-def merge_slots(counted, histogram, n_leaves, left_is_smaller, first, last):
-    """Histograms of the slots ``first:last`` of ``2 n_leaves`` leaves, of ``n_leaves`` parents.
-
-    ``counted`` (n_blocks, max_leaves / 4, total_bins, n_channels); ``histogram`` (max_leaves / 2,
-    total_bins, n_channels) holds the parents, if there are any, and then the children.
-    """
-    for leaf in range(max(n_leaves, 1)):
-        for slot in range(first, last):
+def _merge_slots(level, n_parents, low, high):
+    """Make the histograms of ``2 n_parents`` leaves of their parents', or the root's of none."""
+    counted, histogram = level.counted, level.histogram
+    for leaf in range(max(n_parents, 1)):
+        left = level.left_is_smaller[leaf]
+        for slot in range(low, high):
             for channel in range(histogram.shape[2]):
                 total = counted[0, leaf, slot, channel]
                 for block in range(1, counted.shape[0]):
                     total += counted[block, leaf, slot, channel]
-                if n_leaves == 0:
+                if n_parents == 0:
                     histogram[0, slot, channel] = total
                     continue
                 rest = histogram[leaf, slot, channel] - total
-                left = left_is_smaller[leaf]
                 histogram[leaf, slot, channel] = total if left else rest
-                histogram[leaf + n_leaves, slot, channel] = rest if left else total
+                histogram[leaf + n_parents, slot, channel] = rest if left else total
 
 
 @njit(nogil=True, cache=True)
-def score_slots(
-    histogram, rows, n_leaves, l2, first_feature, last_feature, products, squares, width
-):
-    """Write `scoring_kernels.add_leaf_scores` of all leaves for a range of features."""
-    low = np.int64(rows.offset[first_feature])
-    high = np.int64(rows.offset[last_feature - 1]) + rows.n_bins[last_feature - 1]
-    for slot in range(low, high):
-        products[slot] = 0.0
-        squares[slot] = 0.0
-    running = np.empty((2, histogram.shape[2]))
+def merge_first(level, rows, n_leaves, width):
+    """Merge the blocks' histograms of the first feature, and write the leaves' sums.
+
+    Every chunk of features needs the sums to score by, so they come before `merge_and_score`.
+    """
+    _merge_slots(level, n_leaves // 2, 0, rows.n_bins[0])
     for leaf in range(n_leaves):
-        sum_leaf(histogram[leaf], rows.offset, rows.n_bins, running, width)
-        if running[1, histogram.shape[2] - 1] > 0.0:
+        sum_leaf(level.histogram[leaf], rows.offset, rows.n_bins, level.running[leaf], width)
+
+
+@njit(nogil=True, cache=True)
+def merge_and_score(level, rows, n_leaves, l2, first, last, width):
+    """Merge the blocks' histograms of the features ``first:last``, and score their candidates.
+
+    Writes `scoring_kernels.add_leaf_scores` of all leaves to ``level.products`` and
+    ``level.squares``. The histogram of feature 0 has been merged by `merge_first`.
+    """
+    low = np.int64(rows.offset[first])
+    high = np.int64(rows.offset[last - 1]) + rows.n_bins[last - 1]
+    _merge_slots(level, n_leaves // 2, max(low, rows.n_bins[0]), high)
+    for slot in range(low, high):
+        level.products[slot] = 0.0
+        level.squares[slot] = 0.0
+    n_channels = level.running.shape[2]
+    running = np.empty((2, n_channels))
+    for leaf in range(n_leaves):
+        if level.running[leaf, 1, n_channels - 1] > 0.0:
+            running[1] = level.running[leaf, 1]
             add_leaf_scores(
-                histogram[leaf], rows.offset[first_feature:last_feature],
-                rows.n_bins[first_feature:last_feature],
-                rows.is_category[first_feature:last_feature], l2, products, squares, running,
-                width,
+                level.histogram[leaf], rows.offset[first:last], rows.n_bins[first:last],
+                rows.is_category[first:last], l2, level.products, level.squares, running, width,
             )  # fmt: skip

@@ -80,22 +80,10 @@ def grow_tree(rows, channels, scratch, l2, noise_std, noise_base, features, bins
     there is nothing to split on). Bit ``level`` of a leaf index tells whether the row went right
     there.
     """
-    order, histogram = scratch.order, scratch.histogram
-    n_rows = channels.shape[0]
+    histogram = scratch.histogram
     total_bins = rows.slot_bin.shape[0]
     depth = features.shape[0]
-    n_filled = 0
-    last = channels.shape[1] - 1
-    for row in range(n_rows):
-        scratch.leaf_of_row[row] = 0
-        order[n_filled] = row
-        n_filled += 1 if channels[row, last] > 0.0 else 0
-    scratch.begin[0] = 0
-    scratch.end[0] = n_filled
-    clear_histogram(histogram[0])
-    # Read from arrays, so that only one `count_rows` is compiled, not one for a literal 0 too.
-    low, high = scratch.begin[0], scratch.end[0]
-    count_rows(order, low, high, rows.codes, rows.offset, channels, histogram[0], width)
+    begin_root(rows, channels, scratch, histogram[0], width)
     for level in range(depth):
         for slot in range(total_bins):
             scratch.products[slot] = 0.0
@@ -126,6 +114,41 @@ def grow_tree(rows, channels, scratch, l2, noise_std, noise_base, features, bins
 
 
 @njit(nogil=True, cache=True)
+def begin_root(rows, channels, scratch, histogram, width):
+    """Put all rows with a count in leaf 0 and count them to ``histogram`` (total_bins,
+    n_channels).
+    """
+    last = channels.shape[1] - 1
+    n_filled = 0
+    for row in range(channels.shape[0]):
+        scratch.leaf_of_row[row] = 0
+        scratch.order[n_filled] = row
+        n_filled += 1 if channels[row, last] > 0.0 else 0
+    scratch.begin[0] = 0
+    scratch.end[0] = n_filled
+    clear_histogram(histogram)
+    # Read from arrays, so that only one `count_rows` is compiled, not one for a literal 0 too.
+    low, high = scratch.begin[0], scratch.end[0]
+    count_rows(scratch.order, low, high, rows.codes, rows.offset, channels, histogram, width)
+
+
+@njit(nogil=True, cache=True)
+def split_leaf(scratch, leaf, level, column, code, is_equal):
+    """Part the rows of ``leaf`` from those of its new sibling ``leaf + 2^level``.
+
+    Returns where the leaf's rows begin in ``scratch.order``, where the sibling's do, and where
+    those end.
+    """
+    sibling = leaf + (1 << level)
+    low, high = scratch.begin[leaf], scratch.end[leaf]
+    middle = part_rows(scratch.order, scratch.spare, low, high, column, code, is_equal)
+    scratch.end[leaf] = middle
+    scratch.begin[sibling] = middle
+    scratch.end[sibling] = high
+    return low, middle, high
+
+
+@njit(nogil=True, cache=True)
 def mark_right(column, code, is_equal, level, leaf_of_row):
     """Set bit ``level`` of the leaf of every row that goes right."""
     bit = np.uint16(1 << level)
@@ -142,15 +165,10 @@ def _split_leaves(rows, channels, scratch, level, column, code, is_equal, width)
     """Part every leaf's rows and make both children's histograms."""
     histogram = scratch.histogram
     for leaf in range(1 << level):
-        sibling = leaf + (1 << level)
-        low, high = scratch.begin[leaf], scratch.end[leaf]
-        middle = part_rows(scratch.order, scratch.spare, low, high, column, code, is_equal)
-        scratch.end[leaf] = middle
-        scratch.begin[sibling] = middle
-        scratch.end[sibling] = high
+        low, middle, high = split_leaf(scratch, leaf, level, column, code, is_equal)
         if middle == high:
             continue
-        child = histogram[sibling]
+        child = histogram[leaf + (1 << level)]
         clear_histogram(child)
         left_is_smaller = middle - low < high - middle
         small_low, small_high = (low, middle) if left_is_smaller else (middle, high)

@@ -111,8 +111,8 @@ def test_masked_gaussian_sums_are_those_of_the_graded_rows(
     values = numbers(n_rows=600.0, newton=newton, subsample=subsample, preconditioned=weighted)
     base = np.uint64(5)
     mask_gaussian(sums, 0.3, stream(1, 2, 3, MASK_ROWS))
-    gradients, curvature, channels = np.empty((n, 2)), np.empty((n, 2)), np.empty((n, 3))
-    rms, loss = gaussian_gradients(sums, raw, values, 4.0, base, gradients, curvature, channels)
+    state = parts.member_at(raw)
+    rms, loss = gaussian_gradients(sums, state, values, 4.0, base)
     graded = naive.kept_rows(int(stream(1, 2, 3, MASK_ROWS)), 600, 0.3)
     sampled = naive.kept_rows(int(base), 600, subsample)  # by place
     expected = [np.zeros((n, 2)), np.zeros((n, 2)), np.zeros((n, 3))]
@@ -128,7 +128,7 @@ def test_masked_gaussian_sums_are_those_of_the_graded_rows(
             expected[2][cell] += sampled[place] * np.array([*gradient, 1.0])
             square += gradient @ gradient
             total += naive.gaussian_nll(y[row], *raw[cell]) + 0.5 * math.log(2 * math.pi)
-    for found, wanted in zip((gradients, curvature, channels), expected, strict=True):
+    for found, wanted in zip(parts.written(state), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=SAME_SUM, atol=SAME_SUM)
     assert rms == pytest.approx(math.sqrt(square / 600), rel=SAME_SUM)
     assert loss == pytest.approx(total / 600, rel=SAME_SUM)
@@ -144,16 +144,16 @@ def test_masked_class_sums_are_those_of_the_graded_rows(repeated, rng, merge, su
     raw = rng.normal(size=(n, 3))
     base = np.uint64(5)
     mask_classes(sums, 0.3, stream(1, 2, 3, MASK_ROWS))
-    gradients, curvature, channels = np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 4))
+    state = parts.member_at(raw)
     values = numbers(n_rows=600.0, subsample=subsample)
-    rms, loss = softmax_gradients(sums, raw, values, 4.0, base, gradients, curvature, channels)
+    rms, loss = softmax_gradients(sums, state, values, 4.0, base)
     graded = naive.kept_rows(int(stream(1, 2, 3, MASK_ROWS)), 600, 0.3)
     sampled = naive.kept_rows(int(base), 600, subsample)
     expected = [np.zeros((n, 3)), np.zeros((n, 4))]
     square, total = 0.0, 0.0
     for cell in range(n):
         p = naive.softmax(raw[cell])
-        np.testing.assert_allclose(curvature[cell], p, rtol=1e-13)
+        np.testing.assert_allclose(state.curvature[cell], p, rtol=1e-13)
         for place in range(cells.begin[cell], cells.begin[cell + 1]):
             row = cells.order[place]
             gradient = 4.0 * graded[row] * (np.eye(3)[codes[row]] - p)
@@ -161,7 +161,7 @@ def test_masked_class_sums_are_those_of_the_graded_rows(repeated, rng, merge, su
             expected[1][cell] += sampled[place] * np.array([*gradient, 1.0])
             square += gradient @ gradient
             total += naive.softmax_nll(codes[row], raw[cell])
-    for found, wanted in zip((gradients, channels), expected, strict=True):
+    for found, wanted in zip((state.gradients, state.channels), expected, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=SAME_SUM, atol=SAME_SUM)
     assert rms == pytest.approx(math.sqrt(square / 600), rel=SAME_SUM)
     assert loss == pytest.approx(total / 600, rel=SAME_SUM)

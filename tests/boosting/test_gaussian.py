@@ -45,10 +45,9 @@ def repeated(rng):
 
 
 def gradients_of(cells, raw, values, kernel=gaussian_gradients):
-    n = len(raw)
-    gradients, curvature, channels = np.empty((n, 2)), np.empty((n, 2)), np.zeros((n, 3))
-    rms, _ = kernel(cells, raw, values, 1.0, STREAM, gradients, curvature, channels)
-    return gradients, curvature, channels, rms
+    state = parts.member_at(raw)
+    rms, _ = kernel(cells, state, values, 1.0, STREAM)
+    return *parts.written(state), rms
 
 
 def two_cells(rng):
@@ -169,10 +168,11 @@ def test_noise_of_the_posterior_on_the_choice_of_splits(rng, kernel, newton):
     gradients, normals = rng.normal(size=(6, 2)), np.empty(12)
     fill_normals(STREAM, normals)
     channels = np.column_stack([gradients, counts])
+    state = parts.member_at(raw)._replace(channels=channels)
     values = numbers(newton=newton, preconditioned=True)
-    kernel(0.0, STREAM, raw, values, channels)
+    kernel(0.0, STREAM, state, values)
     np.testing.assert_array_equal(channels[:, :2], gradients)
-    kernel(0.5, STREAM, raw, values, channels)
+    kernel(0.5, STREAM, state, values)
     loss = naive.Gaussian(raw[:, 0], newton)
     roots = [loss.row_noise([0.0, log_std]) for log_std in np.clip(raw[:, 1], -12.0, 12.0)]
     expected = gradients + [
@@ -200,9 +200,7 @@ def test_leaf_values(table, rng, newton, python):
     y = rng.normal(size=120)
     values = numbers(leaf_noise=0.7, decay=0.9, n_rows=120.0, newton=newton)
     cells = sum_gaussian(single_cells(table.columns), y)
-    gaussian_gradients(
-        cells, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
-    )
+    gaussian_gradients(cells, state, values, 1.0, STREAM)
     leaf = rng.integers(0, 3, 120)  # leaf 3 stays empty
     state.scratch.leaf_of_row[:] = leaf
     kernel = gaussian_leaves.py_func if python else gaussian_leaves
@@ -238,9 +236,7 @@ def test_leaf_values_of_the_posterior(repeated, rng, newton, python):
     kernels = (gaussian_gradients, gaussian_leaves)
     gradients, leaves = [k.py_func for k in kernels] if python else kernels
     sums = sum_gaussian(cells, y)
-    gradients(
-        sums, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
-    )
+    gradients(sums, state, values, 1.0, STREAM)
     leaf = rng.integers(0, 3, n_cells)  # leaf 3 stays empty
     state.scratch.leaf_of_row[:] = leaf
     normals = np.empty(8)
@@ -269,9 +265,7 @@ def test_a_far_too_large_std_comes_down_in_steps(table):
     _, state = parts.member(table, [0.0, 50.0])
     cells = sum_gaussian(single_cells(table.columns), np.zeros(120))
     values = numbers(l2=0.0, n_rows=120.0)
-    gaussian_gradients(
-        cells, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
-    )
+    gaussian_gradients(cells, state, values, 1.0, STREAM)
     state.scratch.leaf_of_row[:] = 0
     gaussian_leaves(cells, state, values, STREAM, 0, 0)
     assert state.forest.values[0, 0, 1] == pytest.approx(-0.3 * LOG_STD_STEP)

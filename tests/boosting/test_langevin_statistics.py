@@ -53,10 +53,7 @@ def means_of_chains(y, log_std, eps, l2, newton, n_trees, seed):
         schedule=make_schedule(n_trees, "sglb", 200, (10.0, 1.0), 0.66, 0.9, False),
     )  # fmt: skip
     for tree in range(n_trees):
-        gaussian_gradients(
-            sums, state.raw, values, 1.0, np.uint64(0),
-            state.gradients, state.curvature, state.channels,
-        )  # fmt: skip
+        gaussian_gradients(sums, state, values, 1.0, np.uint64(0))
         base = np.uint64(stream(seed, 0, tree, LEAF_NOISE))
         gaussian_leaves(sums, state, values, base, tree, 10)
         state.raw[:, 1] = log_std

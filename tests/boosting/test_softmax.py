@@ -19,7 +19,7 @@ from gbuq_core.boosting.softmax_kernels import (
     softmax_gradients,
     softmax_leaves,
     solve_cholesky,
-    sum_leaves,
+    sum_softmax_leaves,
 )
 from gbuq_core.trees.binning import merge_rows, single_cells
 
@@ -53,10 +53,9 @@ def member(table, n_classes, depth=2, n_trees=3, cells=None):
 
 
 def gradients_of(cells, raw, values, kernel=softmax_gradients):
-    n, n_classes = raw.shape
-    arrays = np.empty((n, n_classes)), np.empty((n, n_classes)), np.zeros((n, n_classes + 1))
-    rms, _ = kernel(cells, raw, values, 1.0, STREAM, *arrays)
-    return *arrays, rms
+    state = parts.member_at(raw)
+    rms, _ = kernel(cells, state, values, 1.0, STREAM)
+    return *parts.written(state), rms
 
 
 @PYTHON
@@ -70,13 +69,10 @@ def test_gradients_and_hessian_are_those_of_the_likelihood(table, rng, n_classes
     leaf = rng.integers(0, 3, 120)
     state.scratch.leaf_of_row[:] = leaf
     values = numbers(n_rows=120.0)
-    kernels = (softmax_gradients, sum_leaves)
+    kernels = (softmax_gradients, sum_softmax_leaves)
     gradients, sum_up = [k.py_func for k in kernels] if python else kernels
-    gradients(
-        cells, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
-    )
-    state.leaf_sums[:] = 0.0
-    sum_up(state, cells.n_rows, values.newton)
+    gradients(cells, state, values, 1.0, STREAM)
+    sum_up(cells, state, values, 2)
     triangle = np.tril_indices(n_classes)
 
     def loss(here, step):
@@ -176,9 +172,11 @@ def test_noise_of_the_posterior_on_the_choice_of_splits(rng, n_classes, python):
     fill_normals(STREAM, normals)
     kernel = add_softmax_noise.py_func if python else add_softmax_noise
     channels = np.column_stack([gradients, counts])
-    kernel(0.0, STREAM, p, channels)
+    state = parts.member_at(np.zeros_like(p))._replace(curvature=p, channels=channels)
+    values = numbers(preconditioned=True)
+    kernel(0.0, STREAM, state, values)
     np.testing.assert_array_equal(channels[:, :n_classes], gradients)
-    kernel(0.5, STREAM, p, channels)
+    kernel(0.5, STREAM, state, values)
     np.testing.assert_array_equal(channels[:, n_classes], counts)
     loss = naive.Softmax(np.zeros(1, int), n_classes, True)
     with np.errstate(divide="ignore"):
@@ -207,9 +205,7 @@ def test_leaf_values_of_the_posterior(repeated, rng, n_classes, newton, python):
     kernels = (softmax_gradients, softmax_leaves)
     gradients, leaves = [k.py_func for k in kernels] if python else kernels
     sums = sum_classes(cells, codes, n_classes)
-    gradients(
-        sums, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
-    )
+    gradients(sums, state, values, 1.0, STREAM)
     leaf = rng.integers(0, 3, n_cells)  # leaf 3 stays empty
     state.scratch.leaf_of_row[:] = leaf
     normals = np.empty(4 * n_classes)
@@ -238,9 +234,7 @@ def test_leaf_values(table, rng, n_classes, newton, python):
     _, state = member(table, n_classes)
     state.raw[:] = rng.normal(size=state.raw.shape)
     values = numbers(leaf_noise=0.7, decay=0.9, n_rows=120.0, newton=newton)
-    softmax_gradients(
-        cells, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
-    )
+    softmax_gradients(cells, state, values, 1.0, STREAM)
     leaf = rng.integers(0, 3, 120)  # leaf 3 stays empty
     state.scratch.leaf_of_row[:] = leaf
     normals = np.empty(4 * n_classes)
@@ -280,9 +274,7 @@ def test_newton_steps_without_l2_stay_bounded(table, leaf_noise, preconditioned)
     state.scratch.leaf_of_row[:] = np.arange(120) % 2
     for tree, logit in enumerate((0.0, 40.0)):
         state.raw[:] = [logit, 0.0, 0.0]
-        softmax_gradients(
-            cells, state.raw, values, 1.0, STREAM, state.gradients, state.curvature, state.channels
-        )
+        softmax_gradients(cells, state, values, 1.0, STREAM)
         softmax_leaves(cells, state, values, STREAM, tree, 1)
     undecided, sure = state.forest.values[:2]
     assert np.abs(undecided).max() < 1.0

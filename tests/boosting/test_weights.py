@@ -101,17 +101,16 @@ def test_rows_that_are_drawn_bring_their_weight(rng, n_classes, merge, subsample
     weights = rng.integers(0, 4, (2, 400)) + rng.random((2, 400))
 
     def sums_of(weight):
-        arrays = [np.zeros((len(raw), n)) for n in (n_outputs, n_outputs, n_outputs + 1)]
+        state = parts.member_at(raw)
         if n_classes is None:
             sums = with_own_mask(sum_gaussian(cells, y, weight))
             mask_gaussian(sums, 0.6, np.uint64(7))
-            gaussian_gradients(sums, raw, values, 1.0, np.uint64(9), *arrays)
-        else:
-            sums = with_own_mask(sum_classes(cells, y, n_classes, weight))
-            mask_classes(sums, 0.6, np.uint64(7))
-            softmax_gradients(sums, raw, values, 1.0, np.uint64(9), *arrays)
-            arrays[1] = sums.graded  # the probabilities have no weight
-        return arrays
+            gaussian_gradients(sums, state, values, 1.0, np.uint64(9))
+            return parts.written(state)
+        sums = with_own_mask(sum_classes(cells, y, n_classes, weight))
+        mask_classes(sums, 0.6, np.uint64(7))
+        softmax_gradients(sums, state, values, 1.0, np.uint64(9))
+        return state.gradients, sums.graded, state.channels  # probabilities have no weight
 
     one, other, both = sums_of(weights[0]), sums_of(weights[1]), sums_of(weights.sum(axis=0))
     for first, second, together in zip(one, other, both, strict=True):
