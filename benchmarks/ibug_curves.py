@@ -10,22 +10,12 @@ import time
 from typing import Any
 
 from benchmarks.ibug_data import Parts
-from benchmarks.ibug_methods import fit_ibug
-from benchmarks.ibug_models import retrain
 from gbuq_core import IBUGRegressor
 from gbuq_core.ibug.search import TREE_ORDERS
 from gbuq_core.metrics import nll_gaussian
 
-KEY = "curves"
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0)
 _MOST_TEST_ROWS = 1000  # of the curves; more rows make the means steadier, not other
-
-
-def measure_curves(parts: Parts, settings: dict[str, Any]) -> dict[str, Any]:
-    """Curves and gains of one split, with the CatBoost knobs that were tuned on it."""
-    knobs = {name: int(settings[name]) for name in ("depth", "n_trees")}
-    model = fit_ibug(retrain("catboost", parts, knobs), parts)
-    return {"tau": tau_curves(model, parts), "families": family_gains(model, parts)}
 
 
 def tau_curves(model: IBUGRegressor, parts: Parts) -> list[dict[str, Any]]:

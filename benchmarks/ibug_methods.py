@@ -18,37 +18,44 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.ibug_data import SCORES, Parts
-from benchmarks.ibug_models import TREES, Trained, retrain, tune_model
+from benchmarks.ibug_models import GRIDS, TREES, Trained, retrain, tune_model
 from benchmarks.ibug_pgbm import LEAVES
+from benchmarks.tables.protocol import Missing
 from gbuq_core import BoostedEnsembleRegressor, IBUGRegressor, decompose_regression, methods
 from gbuq_core.baselines import average_distributions
-from gbuq_core.experiments.neighbours.plan import LIBRARIES
 from gbuq_core.ibug import Neighborhood
-from gbuq_core.metrics import crps_gaussian, nll_gaussian, rmse
+from gbuq_core.metrics import (
+    check_score,
+    crps_gaussian,
+    mace,
+    mean_interval_score,
+    nll_gaussian,
+    rmse,
+    sharpness,
+)
 from gbuq_core.metrics.neighbour_tuning import running_std, smallest_positive, tune_neighbors
 from gbuq_core.metrics.scale_calibration import calibrate_scale
 
 SCORINGS = ("crps", "nll")
 _RECORDS = {
-    key: methods.METHODS[key] for key in ("ibug", "virtual_sglb", "knn", "knn_cb", "ngboost")
+    key: methods.METHODS[key]
+    for key in ("ibug", "virtual_sglb", "knn", "knn_cb", "ngboost", "xbart")
 }
-_LABELS = {key: record.label for key, record in _RECORDS.items()}
 SGLB_GRID = ((4, 0.1), (6, 0.1), (8, 0.1), (6, 0.3))  # depth, learning rate
 NGBOOST_TREES, NGBOOST_RATE, NGBOOST_ROWS = 500, 0.04, 4000
+XBART_TREES = (10, 50, 100, 200)  # what the paper tunes BART with
+PGBM_PYTHON = "GBUQ_PGBM_PYTHON"
 _TINIEST = 1e-15
 
 Scales = dict[str, np.ndarray]
-
-
-class Missing(Exception):
-    """A method whose package is not installed; the message says so in one sentence."""
 
 
 class Predicted(NamedTuple):
     """Test rows' means for each score of `SCORES`, and stds for each of `SCORINGS`, (n_test,) each.
 
     settings : what was chosen; fit_seconds, predict_seconds : processor time of tuning and training
-    together, and of predicting the test rows.
+    together, and of predicting the test rows; raw : the stds before their calibration, where a
+    method tells them.
     """
 
     loc: Scales
@@ -56,6 +63,7 @@ class Predicted(NamedTuple):
     settings: dict[str, Any]
     fit_seconds: float
     predict_seconds: float
+    raw: Scales | None = None
 
 
 class ScaleChoice(NamedTuple):
@@ -68,7 +76,11 @@ class ScaleChoice(NamedTuple):
 
     def apply(self, near: np.ndarray) -> np.ndarray:
         """Stds (n_rows,) from the neighbours' targets (n_rows, k or more)."""
-        return self.gamma * np.maximum(running_std(near, [self.k])[:, 0], self.least) + self.delta
+        return self.gamma * self.spread(near) + self.delta
+
+    def spread(self, near: np.ndarray) -> np.ndarray:
+        """The same before calibration."""
+        return np.maximum(running_std(near, [self.k])[:, 0], self.least)
 
 
 def choose_scale(y: np.ndarray, near: Neighborhood, scoring: str) -> ScaleChoice:
@@ -82,13 +94,24 @@ def choose_scale(y: np.ndarray, near: Neighborhood, scoring: str) -> ScaleChoice
 
 
 def score(parts: Parts, predicted: Predicted) -> dict[str, float]:
-    """CRPS, NLL and RMSE on the test rows, of what was tuned for each."""
+    """Scores on the test rows: CRPS, NLL and RMSE of what was tuned for each, others by CRPS."""
     y, loc, scale = parts.y_test, predicted.loc, predicted.scale
-    return {
+    found = {
         "crps": crps_gaussian(y, loc["crps"], scale["crps"]),
         "nll": nll_gaussian(y, loc["nll"], scale["nll"]),
         "rmse": rmse(y, loc["rmse"]),
     }
+    found |= {
+        name: measure(y, loc["crps"], scale["crps"])
+        for name, measure in (
+            ("check", check_score), ("interval", mean_interval_score), ("mace", mace)
+        )
+    }  # fmt: skip
+    found["sharpness"] = sharpness(scale["crps"])
+    if predicted.raw is not None:
+        found["crps_raw"] = crps_gaussian(y, loc["crps"], predicted.raw["crps"])
+        found["nll_raw"] = nll_gaussian(y, loc["nll"], predicted.raw["nll"])
+    return found
 
 
 class SplitMethods:
@@ -116,7 +139,7 @@ class SplitMethods:
             if settings is None:
                 self._models[library] = tune_model(library, self.parts, self.trees)
             else:
-                knobs = {name: v for name, v in settings.items() if name not in SCORINGS}
+                knobs = {name: settings[name] for name in ("n_trees", *GRIDS[library][0])}
                 self._models[library] = retrain(library, self.parts, knobs)
         return self._models[library]
 
@@ -135,19 +158,20 @@ class SplitMethods:
         seconds = trained.seconds + time.process_time() - began
         found = fitted.find_neighborhood(p.X_test, max(each.k for each in chosen.values()))
         scale = {s: each.apply(found.targets) for s, each in chosen.items()}
+        raw = {s: each.spread(found.targets) for s, each in chosen.items()}
         fitted.find_neighborhood(p.X_test[:8])  # compiled by now
         began = time.process_time()
         fitted.predict_distribution(p.X_test)
         predict_seconds = time.process_time() - began
         settings = {**trained.settings, **{s: each._asdict() for s, each in chosen.items()}}
-        return Predicted(same_loc(found.loc), scale, settings, seconds, predict_seconds)
+        return Predicted(same_loc(found.loc), scale, settings, seconds, predict_seconds, raw)
 
     @cached_property
     def sglb(self) -> Predicted:
         """The virtual ensemble of this project, calibrated."""
         p, began = self.parts, time.process_time()
         best: tuple[float, tuple[int, float], int, Any] | None = None
-        known = self.known.get(_LABELS["virtual_sglb"])
+        known = self.known.get("virtual_sglb")
         grid, trees = (SGLB_GRID, self.trees) if known is None else _one_point(known, "knobs")
         for knobs in grid:
             model = _make_sglb(p.seed, knobs, trees[-1]).fit(p.X_fit, p.y_fit)
@@ -165,18 +189,22 @@ class SplitMethods:
         predict_seconds = time.process_time() - began
         settings = {"knobs": knobs, "n_trees": n_trees, **{s: fitted[s][:2] for s in SCORINGS}}
         scales = {s: fitted[s].apply(scale) for s in SCORINGS}
-        return Predicted(same_loc(loc), scales, settings, seconds, predict_seconds)
+        raw = dict.fromkeys(SCORINGS, scale)
+        return Predicted(same_loc(loc), scales, settings, seconds, predict_seconds, raw)
 
     def average(self) -> Predicted:
         """IBUG+CBU: the mean of both, each calibrated before."""
         one, two = self.ibug("catboost"), self.sglb
-        scales = {}
+        assert one.raw is not None
+        assert two.raw is not None
+        scales, raw = {}, {}
         for s in SCORINGS:
             pairs = [(each.loc[s], each.scale[s]) for each in (one, two)]
             loc, scales[s] = average_distributions(*pairs)
+            raw[s] = average_distributions((one.loc[s], one.raw[s]), (two.loc[s], two.raw[s]))[1]
         return Predicted(
             same_loc(loc), scales, {}, one.fit_seconds + two.fit_seconds,
-            one.predict_seconds + two.predict_seconds,
+            one.predict_seconds + two.predict_seconds, raw,
         )  # fmt: skip
 
     def euclidean(self, with_model: bool) -> Predicted:
@@ -201,7 +229,7 @@ class SplitMethods:
     def ngboost(self) -> Predicted:
         """NGBoost, its number of trees chosen by each of the three scores."""
         p, began = self.parts, time.process_time()
-        model = _fit_ngboost(p.X_fit, p.y_fit, NGBOOST_TREES, p.seed)
+        model = _fit_ngboost(p.X_fit, p.y_fit, min(NGBOOST_TREES, self.trees[-1]), p.seed)
         staged = [(d.loc, d.scale) for d in model.staged_pred_dist(p.X_val)]
         of_score = {
             "crps": [crps_gaussian(p.y_val, *d) for d in staged],
@@ -214,17 +242,42 @@ class SplitMethods:
         seconds, began = time.process_time() - began, time.process_time()
         found = {s: model.pred_dist(p.X_test, max_iter=trees[s]) for s in SCORES}
         predict_seconds = (time.process_time() - began) / len(SCORES)
-        scales = {s: fitted[s].apply(found[s].scale) for s in SCORINGS}
+        raw = {s: np.asarray(found[s].scale) for s in SCORINGS}
+        scales = {s: fitted[s].apply(raw[s]) for s in SCORINGS}
         locs = {s: np.asarray(found[s].loc) for s in SCORES}
         settings = {"n_trees": trees, **{s: fitted[s][:2] for s in SCORINGS}}
-        return Predicted(locs, scales, settings, seconds, predict_seconds)
+        return Predicted(locs, scales, settings, seconds, predict_seconds, raw)
+
+    def xbart(self) -> Predicted:
+        """XBART in the place of BART, its number of trees chosen by validation RMSE."""
+        record = _RECORDS["xbart"]
+        if record.missing():
+            raise Missing(record.missing())
+        p, began = self.parts, time.process_time()
+        known, best, chosen = self.known.get("xbart"), np.inf, 0
+        tried = [n for n in XBART_TREES if n <= self.trees[-1]]
+        for n_trees in tried if known is None else (int(known["n_trees"]),):
+            model = record.make(n_trees=n_trees, random_state=p.seed).fit(p.X_fit, p.y_fit)
+            loc, scale = model.predict_distribution(p.X_val)
+            error = rmse(p.y_val, loc)
+            if error < best:
+                best, chosen = error, n_trees
+                fitted = {s: calibrate_scale(p.y_val, loc, scale, s) for s in SCORINGS}
+        model = record.make(n_trees=chosen, random_state=p.seed).fit(p.X_all, p.y_all)
+        seconds, began = time.process_time() - began, time.process_time()
+        loc, scale = model.predict_distribution(p.X_test)
+        predict_seconds = time.process_time() - began
+        settings = {"n_trees": chosen, **{s: fitted[s][:2] for s in SCORINGS}}
+        scales = {s: fitted[s].apply(scale) for s in SCORINGS}
+        raw = dict.fromkeys(SCORINGS, scale)
+        return Predicted(same_loc(loc), scales, settings, seconds, predict_seconds, raw)
 
     def pgbm(self) -> Predicted:
         """PGBM, calibrated, in the interpreter that has it."""
         if self.pgbm_python is None:
-            raise Missing("PGBM is not installed: pass --pgbm-python.")
+            raise Missing(f"PGBM is not installed: set {PGBM_PYTHON} to an interpreter with it.")
         check_pgbm(self.pgbm_python)
-        p, known = self.parts, self.known.get("PGBM")
+        p, known = self.parts, self.known.get("pgbm")
         leaves, trees = (LEAVES, self.trees) if known is None else _one_point(known, "leaves")
         with tempfile.TemporaryDirectory() as folder:
             rows, results = Path(folder, "rows.npz"), Path(folder, "results.npz")
@@ -241,28 +294,26 @@ class SplitMethods:
                 r = {name: found[name] for name in found.files}
         scale = np.maximum(r["val_scale"], _TINIEST)
         fitted = {s: calibrate_scale(p.y_val, r["val_loc"], scale, s) for s in SCORINGS}
-        scales = {s: fitted[s].apply(np.maximum(r["test_scale"], _TINIEST)) for s in SCORINGS}
+        raw = dict.fromkeys(SCORINGS, np.maximum(r["test_scale"], _TINIEST))
+        scales = {s: fitted[s].apply(raw[s]) for s in SCORINGS}
         settings = {"leaves": int(r["leaves"]), "n_trees": int(r["n_trees"])}
         settings |= {s: fitted[s][:2] for s in SCORINGS}
         seconds = float(r["fit_seconds"]), float(r["predict_seconds"])
-        return Predicted(same_loc(r["test_loc"]), scales, settings, *seconds)
+        return Predicted(same_loc(r["test_loc"]), scales, settings, *seconds, raw)
 
 
-# Files of results hold these names. The paper writes IBUG+CBU; PGBM has no record.
-IBUG_ON = {
-    library: f"{_LABELS['ibug']} {LIBRARIES[library].label}"
-    for library in ("catboost", "lightgbm", "xgboost")
-}
+IBUG_ON = {"catboost": "ibug", "lightgbm": "ibug:lightgbm", "xgboost": "ibug:xgboost"}
 METHODS: dict[str, Callable[[SplitMethods], Predicted]] = {
-    IBUG_ON["catboost"]: lambda split: split.ibug("catboost"),
-    _LABELS["virtual_sglb"]: lambda split: split.sglb,
-    "IBUG+CBU": lambda split: split.average(),
-    IBUG_ON["lightgbm"]: lambda split: split.ibug("lightgbm"),
-    IBUG_ON["xgboost"]: lambda split: split.ibug("xgboost"),
-    "PGBM": lambda split: split.pgbm(),
-    _LABELS["knn"]: lambda split: split.euclidean(False),
-    _LABELS["knn_cb"]: lambda split: split.euclidean(True),
-    _LABELS["ngboost"]: lambda split: split.ngboost(),
+    "ibug": lambda split: split.ibug("catboost"),
+    "virtual_sglb": lambda split: split.sglb,
+    "ibug_cbu": lambda split: split.average(),
+    "ibug:lightgbm": lambda split: split.ibug("lightgbm"),
+    "ibug:xgboost": lambda split: split.ibug("xgboost"),
+    "ngboost": lambda split: split.ngboost(),
+    "pgbm": lambda split: split.pgbm(),
+    "knn": lambda split: split.euclidean(False),
+    "knn_cb": lambda split: split.euclidean(True),
+    "xbart": lambda split: split.xbart(),
 }
 
 

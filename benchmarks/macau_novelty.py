@@ -1,34 +1,20 @@
-"""Novelty: the authors' own numbers, rays out of the data, and the protocol of ten features.
+"""Novelty: the authors' own numbers, and rays out of the data.
 
 MACAU (doi 10.5121/csit.2023.131920), sections 3.2 and 4.2.
 """
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import spearmanr
 
-from benchmarks.macau_scores import make_model
-from benchmarks.macau_tables import PAPER_SYNTH_BRACKETS, PAPER_SYNTH_CRPS
-from benchmarks.report import Row, load_split, table_lines
-from benchmarks.store import Store
-from benchmarks.tables.comparing import collect, mean_error
+from benchmarks.report import Row, load_split
 from gbuq_core import MacauClassifier, MacauRegressor
 from gbuq_core.experiments.heteroscedastic.data import load_heteroscedastic_data
 from gbuq_core.experiments.novelty.data import load_novelty_data
-from gbuq_core.experiments.novelty.protocol import (
-    PAPER_AUROC,
-    SCORES,
-    ProtocolSettings,
-    make_linear,
-    run_protocol,
-)
-from gbuq_core.metrics import crps_gaussian
 from gbuq_core.trees.importers import load_leaf_source
 
 PARITY_BAR = 1e-6
@@ -164,80 +150,3 @@ def rays(data_dir: Path | None, n_rays: int = 100) -> list[Row]:
                 {"spearman": found.tolist(), "rising": rising},
             ))  # fmt: skip
     return rows
-
-
-def protocol(out: Path | None, settings: ProtocolSettings | None = None) -> list[Row]:
-    """AUROC of every score in every experiment, and the CRPS of rows of the same law."""
-    settings = ProtocolSettings(n_jobs=1) if settings is None else settings
-    free = ("experiments", "n_jobs")
-    store = Store(out, {k: v for k, v in vars(settings).items() if k not in free})
-    every = [(j, half) for j in range(settings.features) for half in (0, 1)]
-    for i, experiment in enumerate(settings.experiments or every):
-        key = Store.key("protocol", i, "auroc")
-        if key in store.results:
-            continue
-        began = time.process_time()
-        run = run_protocol(replace(settings, experiments=(experiment,)))
-        found = dict(zip(SCORES, run.auroc[:, 0].tolist(), strict=True))
-        store.put(key, {**found, "relevant": bool(run.relevant[0])})
-        cpu = time.process_time() - began
-        print(key, ", ".join(f"{k} {v:.3f}" for k, v in found.items()), f"{cpu:.1f} s", flush=True)
-    return [*_protocol_rows(store.results), *_crps_rows(store, settings)]
-
-
-def _protocol_rows(results: dict[str, dict[str, Any]]) -> list[Row]:
-    matters = np.array(collect(results, "protocol", "relevant", ["auroc"])["auroc"]) > 0
-    table = [["score", "ours", "paper", "relevant features", "irrelevant ones"]]
-    rows = []
-    for score, theirs in zip(SCORES, PAPER_AUROC["linear"], strict=True):
-        values = np.array(collect(results, "protocol", score, ["auroc"])["auroc"])
-        low, high = np.percentile(values, [2.5, 97.5])
-        ours = f"{values.mean():.3f} [{low:.2f}; {high:.2f}]"
-        paper = f"{theirs:g} {PAPER_SYNTH_BRACKETS[score]}"
-        kinds = [f"{values[k].mean():.3f}" if k.any() else "" for k in (matters, ~matters)]
-        table.append([score, ours, paper, *kinds])
-        if score in ("novelty", "conditional_novelty", "inference_novelty", "isolation"):
-            near = abs(values.mean() - theirs) <= 0.05
-            rows.append(
-                Row(f"protocol: AUROC of {score}", ours, f"the paper's {paper} to 0.05", near,
-                    {"auroc": values.tolist()})
-            )  # fmt: skip
-    title = f"Protocol, {len(matters)} experiments: mean AUROC [2.5 %; 97.5 %]"
-    print("\n".join(table_lines(title, table)))
-    return rows
-
-
-def _crps_rows(store: Store, settings: ProtocolSettings, n_seeds: int = 3) -> list[Row]:
-    """CRPS of half of the rows after training on the others, over the truth's own."""
-    forest = {"n_trees": settings.trees, "subsample": settings.subsample}
-    for method in PAPER_SYNTH_CRPS:
-        for seed in range(n_seeds):
-            key = Store.key("synth", seed, method)
-            if key in store.results:
-                continue
-            X, y = make_linear(
-                settings.rows, settings.features, settings.relevant, settings.law, seed
-            )
-            half = len(y) // 2
-            model = make_model(method, seed, forest).fit(X[:half], y[:half])
-            loc, scale = model.predict_distribution(X[half:])
-            floor = 1e-3 * float(y.std())
-            crps = float(crps_gaussian(y[half:], loc, np.maximum(scale, floor)))
-            store.put(key, {"crps": crps, "target_std": float(y.std())})
-    stds = collect(store.results, "synth", "target_std", ["macau_linear"])["macau_linear"]
-    table = [["method", "CRPS", "paper"]]
-    means = {}
-    for method, paper in PAPER_SYNTH_CRPS.items():
-        values = collect(store.results, "synth", "crps", [method])[method]
-        means[method] = float(np.mean(values))
-        table.append([method, str(mean_error(values)), f"{paper:g}"])
-    lines = table_lines("CRPS on the linear target, mean (standard error over seeds)", table)
-    lines.append(
-        f"\nThe noise alone is {10 / np.sqrt(np.pi):.2f}; the target's std "
-        f"{np.mean(stds):.0f}. California housing is not measured: it is a download."
-    )
-    print("\n".join(lines))
-    order = sorted(means, key=means.__getitem__)
-    return [Row("protocol: CRPS from the least", ", ".join(f"{m} {means[m]:.2f}" for m in order),
-                "linear conformal, then MACAU linear",
-                order[:2] == ["conformal_linear", "macau_linear"], means)]  # fmt: skip

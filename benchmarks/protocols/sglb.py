@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.protocols import data
-from benchmarks.protocols.protocol import (
+from benchmarks.tables.protocol import (
     Found,
     Protocol,
     Score,

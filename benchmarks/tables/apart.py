@@ -90,8 +90,8 @@ def _read(content: bytes) -> Answer:
 def compute_here(request: Request) -> Answer:
     """Compute a cell in this process."""
     from benchmarks.protocols import PROTOCOLS, Task
-    from benchmarks.protocols.protocol import Missing
     from benchmarks.tables.machine import describe_machine, peak_memory
+    from benchmarks.tables.protocol import Missing
     from gbuq_core.errors import GbuqError
     from gbuq_core.resources import MOST_THREADS
     from gbuq_core.streaming.parts import package_version

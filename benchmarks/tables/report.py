@@ -11,6 +11,7 @@ from benchmarks.report import table_lines
 from benchmarks.tables.cells import Result
 from benchmarks.tables.comparing import MeanError, mean_error
 
+_DIRECTION = {True: " (higher is better)", False: " (lower is better)", None: ""}
 ERRORS = 2.0  # standard errors that count as better or worse
 
 
@@ -31,7 +32,7 @@ class Beside(NamedTuple):
         return f"{text} / {self.theirs.value:g}{error}{sign}"
 
 
-def set_beside(values: Sequence[float], theirs: Published | None, higher: bool) -> Beside:
+def set_beside(values: Sequence[float], theirs: Published | None, higher: bool | None) -> Beside:
     """Our values of several splits beside a paper's number.
 
     Ours is better or worse where it differs by more than two standard errors of the difference and
@@ -39,7 +40,7 @@ def set_beside(values: Sequence[float], theirs: Published | None, higher: bool) 
     split of ours has none, and then nothing is said.
     """
     ours = mean_error(values)
-    if theirs is None or not math.isfinite(ours.error):
+    if theirs is None or higher is None or not math.isfinite(ours.error):
         return Beside(ours, theirs, "")
     gap = ours.mean - theirs.value
     limit = ERRORS * math.hypot(ours.error, theirs.error or 0.0) + theirs.rounding
@@ -91,8 +92,7 @@ def _protocol_lines(
     for score in protocol.scores:
         table, found = _score_table(protocol, score, names, values, smoke)
         if len(table) > 1:
-            unit = "higher is better" if score.higher else "lower is better"
-            lines += table_lines(f"{score.label} ({unit})", table)
+            lines += table_lines(score.label + _DIRECTION[score.higher], table)
         for word in found:
             counts[word] = counts.get(word, 0) + 1
     judged = counts["better"] + counts["worse"] + counts["same"]

@@ -7,9 +7,10 @@ import pytest
 from sklearn.ensemble import GradientBoostingRegressor
 
 from benchmarks.ibug_data import Parts
-from benchmarks.ibug_methods import Missing, SplitMethods, choose_scale, fit_ibug, virtual_ensemble
+from benchmarks.ibug_methods import SplitMethods, choose_scale, fit_ibug, virtual_ensemble
 from benchmarks.ibug_models import Trained
 from benchmarks.tables.comparing import collect, judge, mean_error, ranks
+from benchmarks.tables.protocol import Missing
 from gbuq_core import BoostedEnsembleRegressor, IBUGRegressor
 from gbuq_core.baselines import AveragingRegressor
 

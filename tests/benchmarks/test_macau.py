@@ -1,18 +1,13 @@
-"""The MACAU benchmark on little data: its twin, its rays, its tables and what it keeps."""
+"""The MACAU benchmark on little data: its twin and its rays."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from benchmarks import macau_heteroscedastic, macau_novelty, macau_scores, macau_speed, macau_tables
+from benchmarks import macau_novelty, macau_speed
 from benchmarks.macau_twin import TwinAnswer
-from benchmarks.store import Store
 from gbuq_core import MacauClassifier, MacauRegressor
-from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
-from gbuq_core.experiments.novelty.protocol import SCORES
 
 
 @pytest.mark.parametrize("estimator", [MacauRegressor, MacauClassifier])
@@ -66,57 +61,3 @@ def test_rays_are_ranked(tail, least, rising):
     found, share = macau_novelty.rank_rays(Far(), macau_novelty.line_rays(), tail)
     assert found.tolist() == pytest.approx([least, least])
     assert share == rising
-
-
-def test_the_protocol_is_summed_up(capsys):
-    results = {
-        f"protocol/{i}/auroc": {
-            **dict.fromkeys(SCORES, 0.5 + 0.1 * i), "novelty": 1.0, "relevant": i == 0,
-        }
-        for i in range(3)
-    }  # fmt: skip
-    rows = {row.what.split()[-1]: row for row in macau_novelty._protocol_rows(results)}
-    assert rows["novelty"].met
-    assert rows["conditional_novelty"].met  # 0.6 beside 0.61
-    assert not rows["isolation"].met
-    # relevant: the first experiment; irrelevant: the mean of 0.6 and 0.7
-    assert "| 0.500 | 0.650 |" in capsys.readouterr().out
-
-
-def test_the_one_dimensional_table_is_kept(tmp_path, capsys):
-    path = tmp_path / "table1.json"
-    settings = HeteroscedasticSettings(
-        rows=300, trees=5, subsample=0.5, test_rows=200, ood_rows=200
-    )
-    store = Store(path, {})
-    for seed in (0, 1):
-        macau_heteroscedastic._fill(store, "1-D", replace(settings, seed=seed), "macau_basic")
-    assert len(capsys.readouterr().out.splitlines()) == 2
-    again = Store(path, {})
-    macau_heteroscedastic._fill(again, "1-D", settings, "macau_basic")
-    assert capsys.readouterr().out == ""  # nothing was measured again
-    crps = macau_tables.crps_lines(again.results)
-    assert len(crps) == 4  # title, head, rule, the only method
-    found = [store.results[f"1-D/{seed}/macau_basic"]["crps"] for seed in (0, 1)]
-    assert f"{np.mean(found):.3f} ({np.std(found, ddof=1):.3f}) | 0.29 |" in crps[-1]
-    assert any("/ 0.2 |" in line for line in macau_tables.auroc_lines(again.results))
-
-
-def test_methods_are_scored_and_ranked_on_a_set(tmp_path, capsys, rng):
-    X = rng.normal(size=(160, 3))
-    table = pd.DataFrame(X, columns=list("abc"))
-    table.assign(target=10.0 * X[:, 0] + rng.normal(size=160)).to_csv(
-        tmp_path / "power.csv.gz", index=False
-    )
-    np.savez(tmp_path / "power_splits.npz", test_0=np.arange(40))
-    found = {
-        f"power/0/{method}": macau_scores.measure(tmp_path, "power", 0, method)
-        for method in ("MACAU linear", "random forest")
-    }
-    # The target is linear with a noise of std 1, whose own CRPS is 0.56.
-    assert 0.4 < found["power/0/MACAU linear"]["crps"] < found["power/0/random forest"]["crps"]
-    lines = macau_scores.table(found, ["power"])
-    assert any(line.startswith("| MACAU linear") and line.endswith("| 1.00 |") for line in lines)
-    row = macau_scores.verdict_row(found, ["power"], "crps")
-    assert row.measured.startswith("1 of 1 sets: power first")
-    assert macau_scores.verdict_row({}, ["power"], "crps").measured == "not measured"

@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from benchmarks.protocols import PROTOCOLS, data, protocol
-from benchmarks.protocols.protocol import Published
+from benchmarks.protocols import PROTOCOLS, data
 from benchmarks.report import load_split
 from benchmarks.tables import __main__ as command
-from benchmarks.tables import cells, machine, running
+from benchmarks.tables import cells, machine, protocol, running
 from benchmarks.tables.apart import Answer, Request, compute_apart
 from benchmarks.tables.cells import FIELDS, BadResult, Cell, Cells, Result, finite, parse_result
+from benchmarks.tables.protocol import Published
 from benchmarks.tables.report import report_lines, set_beside
 from benchmarks.tables.running import Runner, Wanted, list_cells, needed_by
 

@@ -14,11 +14,14 @@ EFFORTS = ("smoke", "small", "full")
 
 
 class Score(NamedTuple):
-    """A score's name in files and for people, and whether higher values are better."""
+    """A score's name in files and for people, and whether higher values are better.
+
+    ``higher`` is None where neither is, as for seconds of another machine.
+    """
 
     key: str
     label: str
-    higher: bool = False
+    higher: bool | None = False
 
 
 class Published(NamedTuple):
@@ -103,6 +106,8 @@ class Protocol:
         How many times longer the full effort takes.
     error_words : str
         What the paper's errors are.
+    without_record : tuple of str
+        Methods of others that no record has.
     """
 
     key: str
@@ -122,10 +127,11 @@ class Protocol:
     tuned_once: tuple[str, ...] = ("smoke", "small")
     full_times: float = 1.0
     error_words: str = ""
+    without_record: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for method in self.methods:
-            if record_key(method) not in METHODS:
+            if record_key(method) not in (*METHODS, *self.without_record):
                 raise ValueError(f"{method} is no record's key: see gbuq_core.methods.")
         names = {score.key for score in self.scores}
         for where in self.published:

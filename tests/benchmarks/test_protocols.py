@@ -1,0 +1,140 @@
+"""Each paper's protocol on a few rows: every cell runs, and known settings change nothing."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.protocols import PROTOCOLS
+from benchmarks.protocols import macau as macau_protocol
+from benchmarks.protocols import soft_trees as soft_trees_protocol
+from benchmarks.tables.protocol import Missing, Published, Task
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sets")
+    rng = np.random.default_rng(0)
+    for name, columns in (("concrete", 8), ("protein", 9)):
+        X = rng.normal(size=(240, columns))
+        y = 10.0 * X[:, 0] + rng.normal(size=240)
+        table = pd.DataFrame(X).add_prefix("x").assign(target=y)
+        table.to_csv(folder / f"{name}.csv.gz", index=False)
+        np.savez(folder / f"{name}_splits.npz", test_0=np.arange(48), test_1=np.arange(48, 96))
+    return folder
+
+
+def compute(data_dir, table, name, method, known=None, split=0):
+    task = Task(data_dir, name, split, method, "smoke", known or {})
+    found = PROTOCOLS[table].run(task)
+    declared = {score.key for score in PROTOCOLS[table].scores}
+    assert found.scores.keys() <= declared
+    return found
+
+
+def cells(table, name, leave_out=()):
+    """One test each; methods that take seconds even so are told apart by pytest's own durations."""
+    methods = PROTOCOLS[table].methods_on(name)
+    return [pytest.param(table, name, m, id=f"{table}-{name}-{m}") for m in methods
+            if m not in leave_out]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "method"),
+    [
+        *cells("sglb", "concrete"),
+        *cells("sglb", "wine_cultivars"),
+        *cells("soft_trees", "concrete"),
+        *cells("soft_trees", "exploration"),
+        *cells("macau", "concrete"),
+        *cells("macau", "linear"),
+        *cells("macau", "one_dimensional"),
+        *cells("macau", "linear_halves"),
+        *cells("ibug", "concrete", leave_out=("xbart", "pgbm", "ibug:tau", "ibug:families")),
+    ],
+)  # fmt: skip
+def test_every_cell_has_scores(data_dir, table, name, method):
+    try:
+        found = compute(data_dir, table, name, method)
+    except Missing as error:
+        pytest.skip(str(error))
+    finite = {key for key, value in found.scores.items() if math.isfinite(value)}
+    first = {"sglb": "rmse", "soft_trees": "rmse", "macau": "crps", "ibug": "crps"}[table]
+    expected = {"exploration": "regret_60", "linear_halves": "auroc_novelty"}.get(name, first)
+    if name == "wine_cultivars":
+        expected = "error"
+    elif method in ("isolation", "distance"):
+        expected = f"auroc_{method}"
+    assert expected in finite
+    assert all(isinstance(key, str) for key in found.settings)
+
+
+@pytest.mark.parametrize(
+    ("table", "method", "others"),
+    [
+        ("sglb", "sglb", ("sglb:single",)),
+        ("sglb", "virtual_sglb", ("sglb:single",)),
+        ("soft_trees", "vst:rank_1", ("vst",)),
+        ("ibug", "ibug_cbu", ("ibug", "virtual_sglb")),
+        ("ibug", "knn_cb", ("ibug",)),
+    ],
+)
+def test_settings_that_are_known_change_nothing(data_dir, table, method, others):
+    known = {
+        other: {"effort": "smoke", **compute(data_dir, table, "concrete", other).settings}
+        for other in others
+    }
+    assert PROTOCOLS[table].uses[method] == others
+    ours = compute(data_dir, table, "concrete", method, known).scores
+    alone = compute(data_dir, table, "concrete", method).scores
+    timed = ("fit_seconds", "predict_ms")
+    assert {k: v for k, v in ours.items() if k not in timed} == pytest.approx(
+        {k: v for k, v in alone.items() if k not in timed}, rel=1e-12, nan_ok=True
+    )
+
+
+def test_pgbm_is_left_out_in_a_sentence(data_dir, monkeypatch):
+    monkeypatch.delenv("GBUQ_PGBM_PYTHON", raising=False)
+    with pytest.raises(Missing, match=r"^PGBM is not installed: .*\.$"):
+        compute(data_dir, "ibug", "concrete", "pgbm")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["ibug:tau", "ibug:families", "xbart"])
+def test_curves_and_peers_of_ibug(data_dir, method):
+    known = {"ibug": {"depth": 5, "n_trees": 50}}
+    scores = compute(data_dir, "ibug", "concrete", method, known).scores
+    expected = {"ibug:tau": "nll_first_0.05", "ibug:families": "gain_matched", "xbart": "crps"}
+    assert math.isfinite(scores[expected[method]])
+
+
+def test_numbers_of_the_papers():
+    ibug, soft, macau = (PROTOCOLS[key].published for key in ("ibug", "soft_trees", "macau"))
+    assert ibug["protein", "ibug_cbu", "crps"] == Published(1.742, 0.009, "1", 0.0005)
+    assert ibug["power", "virtual_sglb", "nll_raw"].value == 5.304
+    assert ibug["concrete", "ibug", "n_neighbors_nll"].value == 5
+    wine = soft["wine", "vst", "log_likelihood"]
+    assert (wine.value, wine.error) == (-3.067, pytest.approx(1.168 / math.sqrt(10)))
+    assert soft["energy", "xgboost", "rmse"].value == 0.05
+    assert soft["exploration", "vst", "regret_20000"].value == 7054.6
+    assert macau["linear", "conformal_linear", "crps"].value == 5.99
+    assert macau["one_dimensional", "macau_linear", "auroc_knowledge"].value == 0.95
+    assert macau["linear_halves", "macau_basic", "auroc_isolation"].value == 0.86
+
+
+def test_a_forest_on_the_line_is_grown_as_its_name_says(data_dir):
+    method = "macau_basic:grown_0.8"
+    assert method in macau_protocol.LABELS
+    task = Task(None, "one_dimensional", 0, method, "small", {})
+    settings = macau_protocol.VARIATIONS[method.partition(":")[2]]
+    found = macau_protocol.run(task._replace(effort="smoke"))
+    assert settings.items() >= {"min_child_samples": 1, "max_leaves": 255}.items()
+    assert found.settings["max_leaves"] == 255
+
+
+def test_a_rank_is_that_of_its_name():
+    model = soft_trees_protocol.make_model("vst:rank_20", {"depth": 3, "beta": 5.0}, 0, "smoke")
+    assert (model.rank, model.leaf, model.n_steps) == (20, "linear", 20)
+    model = soft_trees_protocol.make_model("vsgbm:constant", {"depth": 3, "beta": 5.0}, 0, "smoke")
+    assert (model.rank, model.leaf, model.n_trees) == (5, "constant", 5)
