@@ -10,13 +10,13 @@ import argparse
 import io
 import json
 import os
-import re
 from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Page
 
 from benchmarks.chromium import opened_app
+from benchmarks.scaling import N_TREES, RESULTS, RIVALS
 from tests.browser.conftest import wait_ready
 
 FOLDER = Path(__file__).resolve().parents[1] / "demos"
@@ -33,8 +33,7 @@ ADDRESSES = {
     "your_data": "your_data",
     "two_clocks": "two_clocks",
 }
-RESULTS = Path(__file__).with_name("results") / "scaling.json"
-_LINES = {"ours": "#0b6e99", "CatBoost": "#b45309", "LightGBM x 2": "#6b7280"}
+_COLOURS = ("#0b6e99", "#b45309", "#6b7280")  # of `benchmarks.scaling.RIVALS`
 _LONGEST_MS = 300_000  # the first fit of each kind compiles its kernels
 
 
@@ -61,29 +60,24 @@ def growth_chart(page: Page) -> bytes:
     import plotly.graph_objects as go
 
     drawn = go.Figure()
-    found = [
-        (re.fullmatch(r"(.+): ([\d,]+) x 20, 200 trees, (\d) threads", row["what"]), row["numbers"])
-        for row in json.loads(RESULTS.read_text("utf-8"))
-    ]
-    for who, colour in _LINES.items():
-        for n_threads, dash in (("1", "dot"), ("2", "solid")):
-            points = [
-                (int(match[2].replace(",", "")), numbers["seconds"])
-                for match, numbers in found
-                if match and match[1] == who and match[3] == n_threads
-            ]
+    found = list(json.loads(RESULTS.read_text("utf-8"))["results"].values())
+    for who, colour in zip(RIVALS, _COLOURS, strict=True):
+        for n_threads, dash in ((1, "dot"), (2, "solid")):
+            wanted = {"who": who, "columns": 20, "threads": n_threads}
+            points = sorted(
+                (one["rows"], one["seconds"]) for one in found if wanted.items() <= one.items()
+            )
             if not points:
                 continue  # growth was measured with other numbers of threads
-            name = f"{'gbuq' if who == 'ours' else who}, {n_threads} thread" + "s" * (
-                n_threads > "1"
-            )
+            name = "gbuq" if who == "ours" else who
             drawn.add_scatter(
-                x=[n for n, _ in points], y=[seconds for _, seconds in points], name=name,
+                x=[n for n, _ in points], y=[seconds for _, seconds in points],
+                name=f"{name}, {n_threads} thread" + "s" * (n_threads > 1),
                 mode="lines+markers", line={"color": colour, "dash": dash},
             )  # fmt: skip
     drawn.update_layout(
         template="simple_white", width=760, height=420, font={"size": 15},
-        xaxis={"type": "log", "title": "rows (20 columns, 200 trees)", "dtick": 1},
+        xaxis={"type": "log", "title": f"rows (20 columns, {N_TREES} trees)", "dtick": 1},
         yaxis={"type": "log", "title": "seconds of a fit", "dtick": 1},
         margin={"l": 70, "r": 20, "t": 20, "b": 60},
     )  # fmt: skip

@@ -2,31 +2,35 @@
 
 ``python -m benchmarks.scaling`` compares with CatBoost and LightGBM in the same run, one after the
 other, so that a busy machine slows all of them. Compiling is not in it: each kernel runs once on
-few rows before. `growth` measures each size in a process of its own, for its peak memory.
+few rows before. `growth` and `methods` measure each size in a process of its own, for its peak
+memory. Each measurement is written at once, and a second call goes on with those that lack:
+delete the file, or name another with ``--json``, to measure anew.
 
 - `threads`: one virtual SGLB ensemble on 400,000 x 20, 100 trees, on one and on two threads.
 - `predict`: ten virtual members of 100,000 x 20 on one thread.
 - `growth`: seconds and memory from 10,000 to 4,000,000 rows, 200 trees, and 100 columns.
 - `methods`: IBUG, MACAU and soft trees along rows, trees and columns, one of them at a time.
 
-README's picture is drawn of ``--json benchmarks/results/scaling.json`` by
-``python -m benchmarks.pictures --only scaling``.
+README's picture is drawn of ``benchmarks/results/scaling.json`` by
+``python -m benchmarks.pictures --only scaling``. ``--shrink 1000`` is a quick trial.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import resource
-import subprocess
-import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.report import Row, make_parser, report
+from benchmarks.store import Store
 from gbuq_core import (
     BoostedEnsembleRegressor,
     IBUGRegressor,
@@ -35,8 +39,12 @@ from gbuq_core import (
     VariationalSoftTreeRegressor,
 )
 
+RESULTS = Path(__file__).with_name("results") / "scaling.json"
 N_MEMBERS = 10
 SIZES = ((10_000, 20), (100_000, 20), (1_000_000, 20), (4_000_000, 20), (100_000, 100))
+COMPARED = (100_000, 4_000_000)  # rows whose seconds a row are compared
+N_TREES = 200  # of `growth`
+RIVALS = ("ours", "CatBoost", "LightGBM x 2")
 REPEATS = 3
 
 # The axes of `methods`: what grows, with the other two at their base.
@@ -44,6 +52,42 @@ BASE = {"rows": 10_000, "trees": 100, "columns": 10}
 AXES = {"rows": (1_000, 10_000, 100_000), "trees": (50, 100, 200), "columns": (10, 40, 160)}
 BOOSTED_SOFT_TREES = {50: 2, 100: 4, 200: 8}  # a soft tree costs as much as many hard ones
 N_STEPS = 300  # of the optimiser; its seconds are in proportion to them
+METHODS = {
+    "IBUG": ("rows", "trees", "columns"),
+    "MACAU": ("rows", "trees", "columns"),
+    "VST": ("rows", "columns"),
+    "VSGBM": ("trees",),
+}
+
+
+class Run(NamedTuple):
+    """What was asked for: where results are kept, and by how much rows are fewer than stated."""
+
+    store: Store
+    threads: tuple[int, ...]
+    shrink: int
+
+    def rows(self, n_rows: int) -> int:
+        """So many rows, or fewer for a trial."""
+        return max(500, n_rows // self.shrink)
+
+    def once(self, key: str, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The stored result of this name, or else what is measured now."""
+        if key not in self.store.results:
+            print(key, flush=True)
+            self.store.put(key, measure())
+        return self.store.results[key]
+
+
+def in_fresh_process(measure: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+    """What a function returns in a process of its own, whose peak memory is its own too."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(measure, *arguments).result()
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
 
 
 def make_table(n_rows: int, n_columns: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -105,21 +149,27 @@ def seconds_row(what: str, seconds: float) -> Row:
     return Row(what, f"{seconds:.3g} s", "", None, {"seconds": seconds})
 
 
-def threads() -> list[Row]:
+def threads(run: Run) -> list[Row]:
     """400,000 x 20, 100 trees."""
-    X, y = make_table(400_000, 20)
-    ours(20, 2).fit(X[:70_000], y[:70_000])
-    taken = in_turns(
-        {
-            "ours, 1 thread": lambda: ours(100, 1).fit(X, y),
-            "ours, 2 threads": lambda: ours(100, 2).fit(X, y),
-            "CatBoost, 2 threads": lambda: catboost(100, 2).fit(X, y),
-            "two of LightGBM, 2 threads": lambda: fit_lightgbm(X, y, 100, 2),
-        }
-    )
+    n_rows = run.rows(400_000)
+
+    def measure() -> dict[str, float]:
+        X, y = make_table(n_rows, 20)
+        ours(20, 2).fit(X[:70_000], y[:70_000])
+        return in_turns(
+            {
+                "ours, 1 thread": lambda: ours(100, 1).fit(X, y),
+                "ours, 2 threads": lambda: ours(100, 2).fit(X, y),
+                "CatBoost, 2 threads": lambda: catboost(100, 2).fit(X, y),
+                "two of LightGBM, 2 threads": lambda: fit_lightgbm(X, y, 100, 2),
+            }
+        )
+
+    what = f"{n_rows:,} x 20, 100 trees"
+    taken = run.once(f"threads: {what}", measure)
     two = taken["ours, 2 threads"]
     return [
-        *(seconds_row(f"400,000 x 20, 100 trees: {name}", taken[name]) for name in taken),
+        *(seconds_row(f"{what}: {name}", taken[name]) for name in taken),
         ratio_row("two threads against one", taken["ours, 1 thread"] / two, 1.6, taken),
         ratio_row("ours against CatBoost, 2 threads", taken["CatBoost, 2 threads"] / two, 1.5, {}),
         ratio_row(
@@ -129,25 +179,30 @@ def threads() -> list[Row]:
     ]  # fmt: skip
 
 
-def predict() -> list[Row]:
+def predict(run: Run) -> list[Row]:
     """100,000 x 20, ten virtual members, one thread."""
-    X, y = make_table(100_000, 20)
-    rows = []
-    for n_trees in (200, 1000):
+    n_rows = run.rows(100_000)
+
+    def measure(n_trees: int) -> dict[str, float]:
+        X, y = make_table(n_rows, 20)
         model = ours(n_trees, 1).fit(X[:20_000], y[:20_000])
         peer = catboost(n_trees, 1).fit(X[:20_000], y[:20_000])
         model.predict_uncertainty(X)
-        taken = in_turns(
+        return in_turns(
             {
-                "ours": lambda model=model: model.predict_uncertainty(X),
-                "CatBoost": lambda peer=peer: peer.virtual_ensembles_predict(
+                "ours": lambda: model.predict_uncertainty(X),
+                "CatBoost": lambda: peer.virtual_ensembles_predict(
                     X, prediction_type="TotalUncertainty", virtual_ensembles_count=N_MEMBERS,
                     thread_count=1,
                 ),
             },
             repeats=7,
         )  # fmt: skip
-        what = f"predict 100,000 x 20, {n_trees} trees, one thread"
+
+    rows = []
+    for n_trees in (200, 1000):
+        what = f"predict {n_rows:,} x 20, {n_trees} trees, one thread"
+        taken = run.once(what, partial(measure, n_trees))
         rows += [seconds_row(f"{what}: {name}", taken[name]) for name in taken]
         rows.append(
             ratio_row(f"{what}, against CatBoost", taken["CatBoost"] / taken["ours"], 1.5, taken)
@@ -155,8 +210,8 @@ def predict() -> list[Row]:
     return rows
 
 
-def grow_one(who: str, n_rows: int, n_columns: int, n_threads: int, n_trees: int) -> None:
-    """Print the seconds of one fit and the peak memory that it added, as JSON."""
+def grow_one(who: str, n_rows: int, n_columns: int, n_threads: int) -> dict[str, Any]:
+    """The seconds of one fit and the peak memory that it added."""
     X, y = make_table(n_rows, n_columns)
     small = slice(0, 70_000)
     fits: dict[str, Callable[[int, np.ndarray, np.ndarray], Any]] = {
@@ -165,39 +220,38 @@ def grow_one(who: str, n_rows: int, n_columns: int, n_threads: int, n_trees: int
         "LightGBM x 2": lambda trees, X, y: fit_lightgbm(X, y, trees, n_threads),
     }
     fits[who](20, X[small], y[small])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    began = time.perf_counter()
-    fits[who](n_trees, X, y)
+    before, began = peak_megabytes(), time.perf_counter()
+    fits[who](N_TREES, X, y)
     seconds = time.perf_counter() - began
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"seconds": seconds, "megabytes": (after - before) / 1024.0}))
+    return {
+        "who": who, "rows": n_rows, "columns": n_columns, "threads": n_threads,
+        "seconds": seconds, "megabytes": peak_megabytes() - before,
+    }  # fmt: skip
 
 
-def growth(all_threads: tuple[int, ...] = (1, 2), n_trees: int = 200) -> list[Row]:
+def growth(run: Run) -> list[Row]:
     """Seconds and added peak memory of each size."""
     rows = []
-    for n_threads in all_threads:
-        per_million: dict[tuple[str, int], float] = {}
-        for n_rows, n_columns in SIZES:
-            for who in ("ours", "CatBoost", "LightGBM x 2"):
-                arguments = map(str, (n_rows, n_columns, n_threads, n_trees))
-                command = [sys.executable, "-m", "benchmarks.scaling", "--one", who, *arguments]
-                done = subprocess.run(command, capture_output=True, text=True, check=True)
-                found = json.loads(done.stdout.splitlines()[-1])
+    small, large = map(run.rows, COMPARED)
+    for n_threads in run.threads:
+        seconds: dict[tuple[str, int], float] = {}
+        for n_rows, n_columns in ((run.rows(n), columns) for n, columns in SIZES):
+            for who in RIVALS:
+                what = f"{who}: {n_rows:,} x {n_columns}, {N_TREES} trees, {n_threads} threads"
+                measure = partial(in_fresh_process, grow_one, who, n_rows, n_columns, n_threads)
+                found = run.once(what, measure)
                 if n_columns == SIZES[0][1]:
-                    per_million[who, n_rows] = found["seconds"] / n_rows * 1e6
-                rows.append(Row(
-                    f"{who}: {n_rows:,} x {n_columns}, {n_trees} trees, {n_threads} threads",
-                    f"{found['seconds']:.3g} s, {found['megabytes']:.0f} MB", "", None, found,
-                ))  # fmt: skip
-        for who in ("ours", "CatBoost", "LightGBM x 2"):
-            large, small = per_million[who, 4_000_000], per_million[who, 100_000]
-            ratio, exponent = large / small, 1.0 + math.log(large / small) / math.log(40.0)
-            met = ratio <= 1.3 if who == "ours" else None
+                    seconds[who, n_rows] = found["seconds"]
+                shown = f"{found['seconds']:.3g} s, {found['megabytes']:.0f} MB"
+                rows.append(Row(what, shown, "", None, found))
+        for who in RIVALS:
+            times = seconds[who, large] / seconds[who, small]
+            ratio, exponent = times * small / large, math.log(times) / math.log(large / small)
+            bar, met = ("<= 1.3 x", ratio <= 1.3) if who == "ours" else ("", None)
             rows.append(Row(
-                f"{who}, {n_threads} threads: seconds a million rows, 4,000,000 against 100,000",
-                f"{ratio:.2f} x (exponent {exponent:.2f})", "<= 1.3 x" if who == "ours" else "",
-                met, {"ratio": ratio, "exponent": exponent},
+                f"{who}, {n_threads} threads: seconds a million rows, {large:,} against {small:,}",
+                f"{ratio:.2f} x (exponent {exponent:.2f})", bar, met,
+                {"ratio": ratio, "exponent": exponent},
             ))  # fmt: skip
     return rows
 
@@ -223,59 +277,53 @@ def make_method(who: str, n_trees: int) -> Any:
     return made[who]()
 
 
-def grow_method(who: str, n_rows: int, n_columns: int, n_trees: int) -> None:
-    """Print the seconds of one fit and of 1,000 predictions and the added memory, as JSON."""
+def grow_method(who: str, n_rows: int, n_columns: int, n_trees: int) -> dict[str, Any]:
+    """The seconds of one fit and of 1,000 predictions and the added memory."""
     X, y = make_table(n_rows + 1_000, n_columns)
     train, new = slice(0, n_rows), slice(n_rows, None)
     make_method(who, 50).fit(X[:500], y[:500]).predict_uncertainty(X[:20])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    began = time.perf_counter()
+    before, began = peak_megabytes(), time.perf_counter()
     model = make_method(who, n_trees).fit(X[train], y[train])
     fitted = time.perf_counter()
     model.predict_uncertainty(X[new])
     predicted = time.perf_counter()
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({
+    return {
+        "who": who, "rows": n_rows, "columns": n_columns, "trees": n_trees,
         "seconds": fitted - began, "predict_seconds": predicted - fitted,
-        "megabytes": (after - before) / 1024.0,
-    }))  # fmt: skip
+        "megabytes": peak_megabytes() - before,
+    }  # fmt: skip
 
 
-def methods() -> list[Row]:
+def methods(run: Run) -> list[Row]:
     """IBUG, MACAU and soft trees on two threads: rows, trees and columns one at a time."""
     rows = []
-    for who, axes in (
-        ("IBUG", ("rows", "trees", "columns")),
-        ("MACAU", ("rows", "trees", "columns")),
-        ("VST", ("rows", "columns")),
-        ("VSGBM", ("trees",)),
-    ):
-        for axis in axes:
-            seconds = []
-            for size in AXES[axis]:
-                asked = {**BASE, axis: size}
-                arguments = map(str, (asked["rows"], asked["columns"], asked["trees"]))
-                command = [sys.executable, "-m", "benchmarks.scaling", "--method", who, *arguments]
-                done = subprocess.run(command, capture_output=True, text=True, check=True)
-                found = json.loads(done.stdout.splitlines()[-1])
-                seconds.append(found["seconds"])
-                shown = BOOSTED_SOFT_TREES[size] if who == "VSGBM" else size
-                rows.append(Row(
-                    f"{who}: {shown:,} {axis}",
-                    f"fit {found['seconds']:.3g} s, 1,000 rows {found['predict_seconds']:.3g} s, "
-                    f"{found['megabytes']:.0f} MB", "", None, {**found, "size": shown},
-                ))  # fmt: skip
-            exponent = math.log(seconds[-1] / seconds[-2]) / math.log(
-                AXES[axis][-1] / AXES[axis][-2]
-            )
+    for who, axis in ((who, axis) for who, axes in METHODS.items() for axis in axes):
+        seconds = []
+        for size in AXES[axis]:
+            asked = {**BASE, axis: size}
+            asked["rows"] = run.rows(asked["rows"])
+            shown = {
+                **asked, "trees": BOOSTED_SOFT_TREES[size] if who == "VSGBM" else asked["trees"]
+            }  # fmt: skip
+            what = f"{who}: {shown['rows']:,} x {shown['columns']}"
+            what += "" if who == "VST" else f", {shown['trees']} trees"
+            arguments = (asked["rows"], asked["columns"], asked["trees"])
+            found = run.once(what, partial(in_fresh_process, grow_method, who, *arguments))
+            seconds.append(found["seconds"])
             rows.append(Row(
-                f"{who}: exponent along {axis}, the last two sizes", f"{exponent:.2f}", "", None,
-                {"exponent": exponent},
+                what,
+                f"fit {found['seconds']:.3g} s, 1,000 rows {found['predict_seconds']:.3g} s, "
+                f"{found['megabytes']:.0f} MB", "", None, found,
             ))  # fmt: skip
+        exponent = math.log(seconds[-1] / seconds[-2]) / math.log(AXES[axis][-1] / AXES[axis][-2])
+        rows.append(Row(
+            f"{who}: exponent along {axis}, the last two sizes", f"{exponent:.2f}", "", None,
+            {"exponent": exponent},
+        ))  # fmt: skip
     return rows
 
 
-SECTIONS: dict[str, Callable[[], list[Row]]] = {
+SECTIONS: dict[str, Callable[[Run], list[Row]]] = {
     "threads": threads,
     "predict": predict,
     "growth": growth,
@@ -286,19 +334,15 @@ SECTIONS: dict[str, Callable[[], list[Row]]] = {
 def main() -> None:
     """Run the sections that are asked for."""
     parser = make_parser(__doc__.splitlines()[0], list(SECTIONS))
-    parser.add_argument("--one", nargs=5, help="one fit: who, rows, columns, threads, trees")
-    parser.add_argument("--method", nargs=4, help="one fit: who, rows, columns, trees")
+    parser.set_defaults(json=RESULTS)
     parser.add_argument("--threads", nargs="+", type=int, default=[1, 2], help="of growth")
+    parser.add_argument("--shrink", type=int, default=1, help="divide all rows by it, for a trial")
     options = parser.parse_args()
-    if options.one:
-        grow_one(options.one[0], *map(int, options.one[1:]))
-        return
-    if options.method:
-        grow_method(options.method[0], *map(int, options.method[1:]))
-        return
-    sections = {**SECTIONS, "growth": lambda: growth(tuple(options.threads))}
-    rows = [row for name in options.only for row in sections[name]()]
-    report("Growth with rows, columns and threads", rows, options.json)
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    store = Store(options.json, {"steps": N_STEPS, "shrink": options.shrink})
+    run = Run(store, tuple(options.threads), options.shrink)
+    rows = [row for name in options.only for row in SECTIONS[name](run)]
+    report("Growth with rows, columns and threads", rows, None)
 
 
 if __name__ == "__main__":
