@@ -16,6 +16,7 @@ from gbuq_core.commands.table_options import (
     add_table,
     check_split,
     edited_schema,
+    inputs_of,
     read,
     sort_inputs,
 )
@@ -33,7 +34,6 @@ from gbuq_core.tables import (
     to_csv_bytes,
 )
 from gbuq_core.tables.comparing import MOST_METHODS, compared_methods, write_cell
-from gbuq_core.tables.database import sqlite_path
 
 _DESCRIPTION = """\
 Train up to four methods on TRAIN and print their scores on the same held-out rows, each with its
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
     options.new = None
     sort_inputs(options)
     if out is not None:
-        check_out(out, [options.train, options.sql and sqlite_path(options.url)])
+        check_out(out, inputs_of(options))
     check_split(options)
     keys = [key.strip() for key in options.methods.split(",") if key.strip()]
     plan = ScorePlan(

@@ -10,10 +10,11 @@ import numpy as np
 from gbuq_core.commands.common_options import add_common, say_notes, shows_progress
 from gbuq_core.commands.given_model import add_given, explain_given
 from gbuq_core.commands.json_output import print_json
-from gbuq_core.commands.model_options import add_intervals, add_members, add_model
+from gbuq_core.commands.model_options import add_members, add_model
+from gbuq_core.commands.project_options import add_project, check_inputs
 from gbuq_core.commands.score_words import plan_record
-from gbuq_core.commands.scored_table import Asked, add_unfamiliar, check_fit, score_as_asked
-from gbuq_core.commands.table_options import add_reading, add_table, sort_inputs
+from gbuq_core.commands.scored_table import Asked, add_unfamiliar, check_asked, score_as_asked
+from gbuq_core.commands.table_options import add_reading, add_table
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
@@ -28,6 +29,7 @@ from gbuq_core.reports.row import (
     say_unfamiliarity,
 )
 from gbuq_core.tables import EFFECT_MEANING, ColumnEffect, RowExplanation, explain_row
+from gbuq_core.tables.output import USUAL_LEVEL
 from gbuq_core.validation import check_number
 
 _MOST_COLUMNS = 10  # as on the page
@@ -35,6 +37,9 @@ _DESCRIPTION = """\
 Score a table as gbuq score does, and explain one row: what it is predicted as and how sure that is,
 what the members say, how much each column adds to its uncertainty, where its values lie among the
 training rows, and how unfamiliar it is. With NEW, it is a row of the second file.
+
+With --project, its models score the rows, and nothing is trained: TRAIN is the project's table,
+which is not needed if it is in the project.
 
 With --model, nothing is trained: the training rows in the same leaves are listed, and how much each
 column adds to the row's novelty.
@@ -47,7 +52,7 @@ def add_explain(commands: Any) -> None:
         "explain", help="tell why one row is uncertain", description=_DESCRIPTION
     )
     add = explain.add_argument
-    add_table(add)
+    add_table(add, needs_target=False)
     add("new", metavar="NEW", nargs="?", help="a second file, whose row is explained")
     add("--row", required=True, type=int, metavar="N", help="its number in the file, from 1")
     add("--by", choices=KINDS, default="total", help="which uncertainty orders the columns; "
@@ -55,26 +60,26 @@ def add_explain(commands: Any) -> None:
     add("--unit", choices=["std", "variance"], default="std", help="of the uncertainties of a "
         "regression; effects of columns are variances; default: %(default)s")  # fmt: skip
     add_reading(add)
+    add_project(add, "TRAIN is then its table, which is not needed if it is in the project")
     add_given(add)
     add_model(add)
     add_members(add)
-    add_intervals(add)
     add_unfamiliar(add)
     add_common(add)
-    explain.set_defaults(run=run)
+    explain.set_defaults(run=run, level=USUAL_LEVEL, conformal=False)
 
 
 def run(options: argparse.Namespace) -> None:
     """Score the table and print what is known about the row."""
-    sort_inputs(options)
     check_number("--row", options.row, 1, integer=True)
+    check_inputs(options)
     if options.model is not None:
         explain_given(options)
         return
-    plan = check_fit(options)
+    check_asked(options)
 
     def work(job: Job) -> tuple[Asked, RowExplanation]:
-        asked = score_as_asked(options, plan)
+        asked = score_as_asked(options)
         n_rows = len(asked.scored.frame)
         if options.row > n_rows:
             raise InvalidParameter(

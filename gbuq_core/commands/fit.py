@@ -10,7 +10,7 @@ from typing import Any
 from gbuq_core.commands.cluster_options import add_cluster, workers
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
-from gbuq_core.commands.model_options import add_intervals, add_model, check_method, plan_of
+from gbuq_core.commands.model_options import MEMBER_OPTIONS, add_intervals, add_model, check_method, plan_of
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
 from gbuq_core.commands.score_words import plan_record
 from gbuq_core.commands.table_options import (
@@ -18,6 +18,7 @@ from gbuq_core.commands.table_options import (
     add_table,
     check_split,
     edits_of,
+    inputs_of,
     read,
     sort_inputs,
 )
@@ -27,7 +28,6 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import Job
 from gbuq_core.projects import Project, describe_project, fit_project, project_bytes
 from gbuq_core.tables import Table
-from gbuq_core.tables.database import sqlite_path
 from gbuq_core.tables.intervals import check_level
 
 _DESCRIPTION = """\
@@ -36,8 +36,6 @@ intervals need. gbuq score NEW --project PROJECT then scores other rows without 
 same numbers as gbuq score TRAIN NEW. The project does not hold the rows unless --with-data is
 given. Scores are measured on a fifth of the rows that is held out.
 """
-# Which members count is chosen when rows are looked at, not when a model is trained.
-_OF_MEMBERS = ("truncation_step", "truncation_start", "burn_in", "most_members")
 
 
 def add_fit(commands: Any) -> None:
@@ -54,7 +52,7 @@ def add_fit(commands: Any) -> None:
     add_intervals(add)
     add_cluster(add)
     add_common(add)
-    fit.set_defaults(run=run, new=None, **dict.fromkeys(_OF_MEMBERS))
+    fit.set_defaults(run=run, new=None, **dict.fromkeys(MEMBER_OPTIONS))
 
 
 def run(options: argparse.Namespace) -> None:
@@ -64,7 +62,7 @@ def run(options: argparse.Namespace) -> None:
     if options.sql and options.train:
         raise InvalidParameter("With --sql, fit takes no file: leave TRAIN out.")
     sort_inputs(options)
-    check_out(out, [options.train, options.sql and sqlite_path(options.url)])
+    check_out(out, inputs_of(options))
     check_method(options)
     check_split(options)
     check_level(options.level)

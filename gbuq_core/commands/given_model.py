@@ -13,7 +13,12 @@ from gbuq_core.commands.common_options import shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
 from gbuq_core.commands.score_words import scores_record
-from gbuq_core.commands.table_options import edited_schema, read, reading_of, sort_inputs
+from gbuq_core.commands.table_options import (
+    edited_schema,
+    inputs_of,
+    read,
+    reading_of,
+)
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
@@ -31,7 +36,6 @@ from gbuq_core.tables import (
     to_csv_bytes,
     to_parquet_bytes,
 )
-from gbuq_core.tables.database import sqlite_path
 from gbuq_core.tables.intervals import check_level
 
 # What says how to train or how to hold rows out, with the value that it has unless it is given.
@@ -59,9 +63,7 @@ def add_given(add: Callable[..., Any]) -> None:
 def score_given(options: argparse.Namespace) -> None:
     """Score a table by a given model, write it, and say how good the model is."""
     out = Path(options.out)
-    inputs = [options.train, options.new, options.model]
-    sort_inputs(options)
-    check_out(out, [*inputs, options.sql and sqlite_path(options.url)])
+    check_out(out, inputs_of(options))
     found = watched(partial(judge, options), show=shows_progress(options))
     as_bytes = to_parquet_bytes if out.suffix.lower() == ".parquet" else to_csv_bytes
     write_file(out, as_bytes(found.frame))

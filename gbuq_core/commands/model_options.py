@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gbuq_core.errors import InvalidParameter
@@ -21,10 +21,9 @@ _KNOBS = {
     "depth": "depth",
     "learning_rate": "learning_rate",
 }
-_OF_BOOSTED = (
-    "ensemble", "engine", "truncation_step", "truncation_start", "cycle_length", "burn_in",
-    "most_members", "stopping",
-)  # fmt: skip
+_OF_BOOSTED = ("ensemble", "engine", "cycle_length", "stopping")
+# Which members count is chosen when rows are looked at, not when a model is trained.
+MEMBER_OPTIONS = ("truncation_step", "truncation_start", "burn_in", "most_members")
 
 
 def add_model(add: Callable[..., Any]) -> None:
@@ -117,37 +116,47 @@ def plan_of(options: argparse.Namespace) -> ScorePlan:
     )
 
 
-def _check_listed(options: argparse.Namespace) -> None:
-    """Refuse options that a method which is no boosted ensemble does not have."""
-    method = METHODS[options.method]
-    has = {knob.key for knob in method.knobs}
-    for option in (*_KNOBS, *_OF_BOOSTED):
-        given = getattr(options, option) not in (None, "numba")
-        if given and _KNOBS.get(option) not in has:
-            name = "--" + option.replace("_", "-")
-            raise InvalidParameter(
-                f"{name} does not go with --method {method.key}, which has no such setting: leave "
-                "it out."
-            )
-    if method.missing():
-        raise InvalidParameter(method.missing())
-
-
 def check_method(options: argparse.Namespace) -> None:
     """Refuse options that say nothing about the method, before any work."""
-    if options.method not in BOOSTED:
-        _check_listed(options)
-        return
-    cyclical = options.method in CYCLICAL_METHODS
-    others = ["--ensemble", "--truncation-step", "--truncation-start"]
-    for option in others if cyclical else ["--cycle-length", "--burn-in"]:
-        if getattr(options, option[2:].replace("-", "_")) is not None:
-            reason = "whose members are the cycles of one model" if cyclical else "without cycles"
+    method = METHODS[options.method]
+    check_members(options, method.key)
+    if method.key not in BOOSTED:
+        has = {knob.key for knob in method.knobs}
+        _refuse(options, [name for name, knob in _KNOBS.items() if knob not in has], method.key)
+        _refuse(options, _OF_BOOSTED, method.key)
+        if method.missing():
+            raise InvalidParameter(method.missing())
+    elif method.key not in CYCLICAL_METHODS:
+        _refuse(options, ["cycle_length"], method.key)
+    else:
+        _refuse(options, ["ensemble"], method.key)
+        if options.engine == "catboost":
             raise InvalidParameter(
-                f"{option} does not go with --method {options.method}, {reason}: leave it out."
+                "--engine catboost has no cyclical gradients: leave it out, or use another method "
+                f"than {method.key}."
             )
-    if cyclical and options.engine == "catboost":
-        raise InvalidParameter(
-            "--engine catboost has no cyclical gradients: leave it out, or use another method than "
-            f"{options.method}."
-        )
+
+
+def check_members(options: argparse.Namespace, method: str) -> None:
+    """Refuse options of members that the method does not have."""
+    if method not in BOOSTED:
+        _refuse(options, MEMBER_OPTIONS, method)
+    elif method in CYCLICAL_METHODS:
+        _refuse(options, ["truncation_step", "truncation_start"], method)
+    else:
+        _refuse(options, ["burn_in"], method)
+
+
+def _refuse(options: argparse.Namespace, names: Sequence[str], method: str) -> None:
+    """Refuse options that a method does not have."""
+    reason = "which has no such setting"
+    if method in BOOSTED:
+        reason = "without cycles"
+    if method in CYCLICAL_METHODS:
+        reason = "whose members are the cycles of one model"
+    for option in names:
+        if getattr(options, option) not in (None, "numba"):
+            name = "--" + option.replace("_", "-")
+            raise InvalidParameter(
+                f"{name} does not go with --method {method}, {reason}: leave it out."
+            )

@@ -13,18 +13,13 @@ from gbuq_core.commands.cluster_options import workers
 from gbuq_core.commands.common_options import say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
-from gbuq_core.commands.table_options import reading_of
+from gbuq_core.commands.project_options import check_project, opened
+from gbuq_core.commands.table_options import inputs_of, reading_of
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import Job
-from gbuq_core.projects import Project, open_project, restore_project, score_project
+from gbuq_core.projects import Project, restore_project, score_project
 from gbuq_core.tables import read_table, to_csv_bytes, to_parquet_bytes
-
-# What says how NEW is read and where the result goes; everything else was settled by the fit.
-_APPLY = {
-    *("project", "trust", "out", "config", "json", "quiet"),
-    *("delimiter", "decimal", "encoding", "header", "sheet"),
-}
 
 
 class _Found(NamedTuple):
@@ -41,17 +36,12 @@ def score_by_project(options: argparse.Namespace) -> None:
         raise InvalidParameter(
             "With --project, the models are trained already: give one file at most, to be scored."
         )
-    further = sorted(options.typed - _APPLY)
-    if further:
-        name = "--" + further[0].replace("_", "-")
-        raise InvalidParameter(
-            f"{name} does not go with --project, which has its own settings: leave it out."
-        )
-    check_out(out, [options.project, new])
+    check_project(options, ["out"])
+    check_out(out, inputs_of(options))
     began = time.perf_counter()
 
     def work(job: Job) -> _Found:
-        project = open_project(options.project, trust=options.trust)
+        project = opened(options)
         if new is None:
             again = restore_project(project)
             return _Found(project, again.frame, tuple(again.added.names), again.notices)

@@ -8,31 +8,31 @@ from typing import Any
 
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
-from gbuq_core.commands.model_options import add_intervals, add_members, add_model, cut_of
+from gbuq_core.commands.model_options import add_intervals, add_members, add_model
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
+from gbuq_core.commands.project_options import add_project, check_inputs
 from gbuq_core.commands.score_words import plan_record, scores_record
-from gbuq_core.commands.scored_table import Asked, add_unfamiliar, check_fit, score_as_asked
-from gbuq_core.commands.table_options import (
-    add_reading,
-    add_table,
-    edits_of,
-    reading_of,
-    sort_inputs,
+from gbuq_core.commands.scored_table import (
+    Asked,
+    add_unfamiliar,
+    check_asked,
+    recipe_of,
+    score_as_asked,
 )
+from gbuq_core.commands.table_options import add_reading, add_table, inputs_of
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.table.export import TableRecipe, table_code, table_command
+from gbuq_core.experiments.table.export import table_code, table_command
 from gbuq_core.jobs import Job
 from gbuq_core.presentation import shown
 from gbuq_core.reports.choices import MISSED, Choices
 from gbuq_core.reports.page import table_report
-from gbuq_core.tables.database import sqlite_path
 
 _DESCRIPTION = """\
 Score a table as gbuq score does, and write the report that the page "Your data" offers: one HTML
 file with the result in words, live pictures, scores, the rows to check first, where the model
 fails, and the code that computes the same. It makes no request, and nothing that it shows of a file
-can run.
+can run. With --project, its models score the rows, and nothing is trained.
 """
 _BY = {"errors": "errors", "misses": MISSED, "knowledge": "knowledge"}
 
@@ -43,7 +43,7 @@ def add_report(commands: Any) -> None:
         "report", help="write the report of a table as one HTML file", description=_DESCRIPTION
     )
     add = report.add_argument
-    add_table(add)
+    add_table(add, needs_target=False)
     add("new", metavar="NEW", nargs="?", help="a second file, whose rows are scored")
     add("--out", required=True, metavar="OUT", help="the HTML file to write; - writes it to the "
         "standard output")  # fmt: skip
@@ -54,6 +54,7 @@ def add_report(commands: Any) -> None:
         "%(default)s")  # fmt: skip
     add("--group", metavar="NAME", help="also judge each group of this column")
     add_reading(add)
+    add_project(add, "TRAIN is then its table, which is not needed if it is in the project")
     add_model(add)
     add_members(add)
     add_intervals(add)
@@ -66,20 +67,20 @@ def run(options: argparse.Namespace) -> None:
     """Score the table and write its report."""
     check_json(options)
     out = Path(options.out)
-    sort_inputs(options)
-    check_out(out, [options.train, options.new, options.sql and sqlite_path(options.url)])
-    plan = check_fit(options)
+    check_inputs(options)
+    check_out(out, inputs_of(options))
+    check_asked(options)
 
     def work(job: Job) -> tuple[Asked, bytes]:
-        asked = score_as_asked(options, plan)
+        asked = score_as_asked(options)
         names = [column.name for column in asked.scored.training.schema.columns]
         if options.group is not None and options.group not in names:
             raise InvalidParameter(f"There is no column {shown(options.group)}: check --group.")
         choices = Choices(
             unit=options.unit,
             by=_BY[options.fails_by],
-            within=100.0 * options.level,
-            conformal=options.conformal,
+            within=100.0 * asked.scored.level,
+            conformal=asked.scored.conformal,
             group=options.group,
         )
         return asked, table_report(asked.scored, asked.table, choices, _code(asked, options))
@@ -109,21 +110,5 @@ def run(options: argparse.Namespace) -> None:
 
 def _code(asked: Asked, options: argparse.Namespace) -> str:
     """The Python and the command line that compute the same."""
-    edits = edits_of(asked.table, options)
-    recipe = TableRecipe(
-        source=asked.table.source.name,
-        is_builtin=False,
-        options=reading_of(options),
-        kinds=edits["kinds"],
-        used=edits["used"],
-        missing={name: tuple(words) for name, words in edits["missing_values"].items()},
-        target=options.target,
-        task=options.task,
-        second="" if options.new is None else Path(options.new).name,
-        plan=asked.scored.plan,
-        cut=cut_of(options),
-        query=asked.table.source.query,
-        level=asked.scored.level,
-        conformal=asked.scored.conformal,
-    )
+    recipe = recipe_of(asked, options)
     return f"{table_code(recipe)}\n# The same from a terminal:\n# {table_command(recipe)}\n"

@@ -24,15 +24,15 @@ from gbuq_core.commands.model_options import (
     add_model,
 )
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
+from gbuq_core.commands.project_options import add_project, check_inputs
 from gbuq_core.commands.project_scores import score_by_project
 from gbuq_core.commands.score_stream import check_in_memory, run_stream, streams
 from gbuq_core.commands.score_words import plan_record, scores_line, scores_record
-from gbuq_core.commands.scored_table import add_unfamiliar, check_fit, score_as_asked
+from gbuq_core.commands.scored_table import add_unfamiliar, check_asked, score_as_asked
 from gbuq_core.commands.table_options import (
     add_reading,
     add_table,
-    check_target,
-    sort_inputs,
+    inputs_of,
 )
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
@@ -49,7 +49,6 @@ from gbuq_core.tables import (
     to_parquet_bytes,
     why_no_coverage,
 )
-from gbuq_core.tables.database import sqlite_path
 from gbuq_core.tables.next_rows import MOST_NEXT
 from gbuq_core.validation import check_number
 
@@ -92,10 +91,7 @@ def add_score(commands: Any) -> None:
     add = score.add_argument
     add_table(add, needs_target=False)
     add("new", metavar="NEW", nargs="?", help="a second file to score")
-    add("--project", metavar="FILE", help="score with the models of a project, which gbuq fit or "
-        "the page wrote; a file given is then NEW, and no option of a fit applies")  # fmt: skip
-    add("--trust", action="store_true", help="also read the models of CatBoost in a project: its "
-        "own reader may crash on files that somebody made up")  # fmt: skip
+    add_project(add, "a file given is then NEW, and no option of a fit applies")
     add(
         "--out",
         required=True,
@@ -128,18 +124,15 @@ def add_score(commands: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Score a table, write it, and say how good the model is."""
     check_json(options)
+    check_inputs(options)
     if options.project is not None:
-        if options.model is not None:
-            raise InvalidParameter("--project and --model both give a model: leave one out.")
         check_in_memory(options, "a project's models score in memory")
         score_by_project(options)
         return
-    check_target(options)
     if options.model is not None:
         check_in_memory(options, "a model that is given scores in memory")
         score_given(options)
         return
-    sort_inputs(options)
     if streams(options):
         run_stream(options)
         return
@@ -153,20 +146,20 @@ def run(options: argparse.Namespace) -> None:
 def _score(options: argparse.Namespace) -> tuple[ScoredTable, list[str]]:
     """Read, train, score and write; also what makes the scores better than they will be."""
     out = Path(options.out)
-    check_out(out, [options.train, options.new, options.sql and sqlite_path(options.url)])
+    check_out(out, inputs_of(options))
     to_label = Path(options.next) if options.next else None
     if to_label is not None:
         if to_label.absolute() == out.absolute():
             raise InvalidParameter("--out and --next name the same file: choose another for one.")
-        check_out(to_label, [options.train, options.new, options.sql and sqlite_path(options.url)])
+        check_out(to_label, inputs_of(options))
         check_number("--next-rows", options.next_rows, 1, MOST_NEXT, integer=True)
-    plan = check_fit(options)
+    check_asked(options)
 
     warned: list[str] = []
     asked: list[pd.DataFrame] = []
 
     def work(job: Job) -> ScoredTable:
-        _, scored, said = score_as_asked(options, plan)
+        _, scored, said, _ = score_as_asked(options)
         warned.extend(said)
         if to_label is not None:
             asked.append(next_frame(scored, rank_next(scored, options.next_rows)))

@@ -14,7 +14,13 @@ from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import check_method, cut_of, plan_of
 from gbuq_core.commands.outputs import check_out, is_standard_output
 from gbuq_core.commands.score_words import plan_record, scores_line, scores_record
-from gbuq_core.commands.table_options import check_split, edited_schema, read, reading_of
+from gbuq_core.commands.table_options import (
+    check_split,
+    edited_schema,
+    inputs_of,
+    read,
+    reading_of,
+)
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import Job
@@ -29,7 +35,6 @@ from gbuq_core.streaming import (
     score_in_blocks,
 )
 from gbuq_core.tables import Table
-from gbuq_core.tables.database import sqlite_path
 from gbuq_core.tables.intervals import check_level
 from gbuq_core.tables.limits import MAX_CELLS
 
@@ -83,9 +88,8 @@ def run_stream(options: argparse.Namespace) -> None:
     check_split(options)
     check_level(options.level)
     out = Path(options.out)
-    inputs = [options.train, options.new, options.sql and sqlite_path(options.url)]
     if not out.is_dir():
-        check_out(out, inputs)
+        check_out(out, inputs_of(options))
 
     def run(job: Job) -> StreamedScores:
         table = _training_table(options)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from gbuq_core.commands.model_options import check_method, cut_of, plan_of
-from gbuq_core.commands.table_options import check_split, edited_schema, read, reading_of
+from gbuq_core.commands.model_options import MEMBER_OPTIONS, check_members, check_method, cut_of, plan_of
+from gbuq_core.commands.project_options import check_project, restored
+from gbuq_core.commands.table_options import (
+    check_split,
+    edited_schema,
+    edits_of,
+    read,
+    reading_of,
+)
+from gbuq_core.experiments.table.export import TableRecipe
 from gbuq_core.experiments.table.fit import Cut, cut_table
 from gbuq_core.jobs import stage
+from gbuq_core.projects import Project
 from gbuq_core.tables import (
     ScoredTable,
-    ScorePlan,
     Table,
     add_unfamiliarity,
     measure_unfamiliarity,
@@ -23,13 +32,22 @@ from gbuq_core.tables import (
 )
 from gbuq_core.tables.intervals import check_level
 
+# What means something beside a project, where one row or all of them are looked at.
+_OF_LOOKING = (
+    *MEMBER_OPTIONS, "unfamiliarity", "row", "by", "unit", "fails_by", "group", "out", "sql", "url",
+)  # fmt: skip
+
 
 class Asked(NamedTuple):
-    """The table to learn from, what was scored, and what makes the scores too good."""
+    """The table to learn from, what was scored, and what makes the scores too good.
+
+    ``project`` is what it was restored from, if it was.
+    """
 
     table: Table
     scored: ScoredTable
     warned: tuple[str, ...]
+    project: Project | None = None
 
 
 def add_unfamiliar(add: Callable[..., Any]) -> None:
@@ -38,34 +56,83 @@ def add_unfamiliar(add: Callable[..., Any]) -> None:
         "unfamiliar the rows are, which takes further fits; default: %(default)s")  # fmt: skip
 
 
-def check_fit(options: argparse.Namespace) -> ScorePlan:
-    """The plan of a fit; refuses options that do not go together, before any work."""
+def check_asked(options: argparse.Namespace) -> None:
+    """Refuse options that do not go together, before any work."""
+    if options.project is not None:
+        check_project(options, _OF_LOOKING)
+        return
     check_method(options)
     check_split(options)
     check_level(options.level)
-    return plan_of(options)
+    plan_of(options)
 
 
-def score_as_asked(options: argparse.Namespace, plan: ScorePlan) -> Asked:
-    """Read, train and score; call it in a job, whose progress it reports."""
-    table = read(options)
-    schema = edited_schema(table, options)
-    cut = cut_of(options)
-    new = None
-    warned: tuple[str, ...] = ()
-    if options.new is not None:
-        new = read_table(options.new, options=reading_of(options), to_score=True)
+def score_as_asked(options: argparse.Namespace) -> Asked:
+    """Read, train or open the project, and score; call it in a job, whose progress it reports."""
     measures = options.unfamiliarity == "yes"
     with stage(2.0 if measures else 1.0):
         with stage(1.0, span=1.0):
-            scored = score_table(
-                table, options.target, task=options.task, schema=schema, new=new, plan=plan
-            )
-            scored = scored if cut == Cut() else cut_table(scored, cut)
+            asked = _trained(options) if options.project is None else _restored(options)
             if not options.quiet:
-                warned = tuple(split_warnings(table, scored.training))
-            scored = with_intervals(scored, options.level, options.conformal)
+                warned = tuple(split_warnings(asked.table, asked.scored.training))
+                asked = asked._replace(warned=warned)
         if measures:
+            scored = asked.scored
+            plan = scored.plan
             found = measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)
-            scored = add_unfamiliarity(scored, found)
-    return Asked(table, scored, warned)
+            asked = asked._replace(scored=add_unfamiliarity(scored, found))
+    return asked
+
+
+def _trained(options: argparse.Namespace) -> Asked:
+    table = read(options)
+    new = None
+    if options.new is not None:
+        new = read_table(options.new, options=reading_of(options), to_score=True)
+    scored = score_table(
+        table, options.target, task=options.task, schema=edited_schema(table, options), new=new,
+        plan=plan_of(options),
+    )  # fmt: skip
+    scored = with_intervals(_cut(scored, options), options.level, options.conformal)
+    return Asked(table, scored, ())
+
+
+def _restored(options: argparse.Namespace) -> Asked:
+    project, table, scored = restored(options)
+    check_members(options, scored.plan.method)
+    return Asked(table, _cut(scored, options), (), project)
+
+
+def _cut(scored: ScoredTable, options: argparse.Namespace) -> ScoredTable:
+    cut = cut_of(options)
+    return scored if cut == Cut() else cut_table(scored, cut)
+
+
+def recipe_of(asked: Asked, options: argparse.Namespace) -> TableRecipe:
+    """All that the numbers depend on, for code that computes the same."""
+    table, scored, project = asked.table, asked.scored, asked.project
+    second = "" if scored.protocol != "new_file" else Path(options.new or options.train).name
+    reading = reading_of(options)
+    if project is None:
+        task, edits = options.task, edits_of(table, options)
+    else:
+        task = project.task
+        edits = {name: getattr(project, name) for name in ("kinds", "used", "missing_values")}
+        if not second:  # which may be written in another way
+            reading = table.source.options
+    return TableRecipe(
+        source=table.source.name,
+        is_builtin=table.source.format == "memory",
+        options=reading,
+        kinds=edits["kinds"],
+        used=edits["used"],
+        missing={name: tuple(words) for name, words in edits["missing_values"].items()},
+        target=scored.training.target.name,
+        task=task,
+        second=second,
+        plan=scored.plan,
+        cut=cut_of(options),
+        query=table.source.query,
+        level=scored.level,
+        conformal=scored.conformal,
+    )

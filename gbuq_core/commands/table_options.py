@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from gbuq_core.errors import InvalidParameter
@@ -17,6 +18,7 @@ from gbuq_core.tables import (
     read_query,
     read_table,
 )
+from gbuq_core.tables.database import sqlite_path
 from gbuq_core.tables.scaling import SCALES
 from gbuq_core.tables.splitting import SPLITS
 
@@ -138,6 +140,13 @@ def sort_inputs(options: argparse.Namespace) -> None:
         options.train, options.new = None, options.train
     elif options.train is None:
         raise InvalidParameter("There is no table to learn from: give TRAIN, or --sql and --url.")
+
+
+def inputs_of(options: argparse.Namespace) -> list[str | Path | None]:
+    """Every file that the options name to be read, for what must not be written."""
+    names = ("train", "new", "project", "model", "config")
+    files = [getattr(options, name, None) for name in names]
+    return [*files, sqlite_path(options.url) if options.url else None]
 
 
 def check_target(options: argparse.Namespace) -> None:

@@ -43,9 +43,9 @@ def ran(folder):
 
 
 def test_every_command_runs(ran, folder):
-    assert len(COMMANDS) == 12
+    assert len(COMMANDS) == 14
     assert set(ran.values()) == {0}
-    written = {"scored.csv", "report.html", "rows.gbuq", "later.csv"}
+    written = {"scored.csv", "report.html", "rows.gbuq", "later.csv", "later.html"}
     assert written <= {path.name for path in folder.iterdir()}
     assert len(pd.read_csv(folder / "later.csv")) == 20
 

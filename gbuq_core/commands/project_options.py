@@ -1,0 +1,95 @@
+"""`--project FILE`: the models of a project, in place of one that is trained."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Collection
+from typing import Any
+
+from gbuq_core.commands.table_options import check_target, reading_of, sort_inputs
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.projects import Project, open_project, own_table, restore_project
+from gbuq_core.tables import (
+    BUILTIN_TABLES,
+    ScoredTable,
+    Table,
+    load_builtin,
+    read_query,
+    read_table,
+)
+
+# What says which files are read and how; everything else was settled by the fit.
+_OF_PROJECT = ("project", "trust", "config", "json", "quiet")
+_OF_READING = ("delimiter", "decimal", "encoding", "header", "sheet")
+
+
+def add_project(add: Callable[..., Any], files: str) -> None:
+    """The options of a project; ``files`` says what the files on the line are beside it."""
+    add("--project", metavar="FILE", help="use the models of a project, which gbuq fit or the page "
+        f"wrote, and train none; {files}")  # fmt: skip
+    add("--trust", action="store_true", help="with --project: also read models of CatBoost, whose "
+        "own reader may crash on files that somebody made up")  # fmt: skip
+
+
+def check_project(options: argparse.Namespace, also: Collection[str]) -> None:
+    """Refuse what a project has settled, before any work.
+
+    Parameters
+    ----------
+    options : Namespace
+    also : collection of str
+        The options that mean something beside a project, besides those of reading.
+
+    Raises
+    ------
+    InvalidParameter
+    """
+    further = sorted(options.typed - {*_OF_PROJECT, *_OF_READING, *also})
+    if further:
+        name = "--" + further[0].replace("_", "-")
+        raise InvalidParameter(
+            f"{name} does not go with --project, which has its own settings: leave it out."
+        )
+
+
+def opened(options: argparse.Namespace) -> Project:
+    """The project that is named."""
+    return open_project(options.project, trust=options.trust)
+
+
+def check_inputs(options: argparse.Namespace) -> None:
+    """See to it that there is one model, and without a project one table to learn from."""
+    if options.project is None:
+        check_target(options)
+        sort_inputs(options)
+    elif getattr(options, "model", None) is not None:
+        raise InvalidParameter("--project and --model both give a model: leave one out.")
+
+
+def restored(options: argparse.Namespace) -> tuple[Project, Table, ScoredTable]:
+    """A project, the table that it is about, and the rows that its models score.
+
+    The first file is the project's table, unless that is in the project or asked of a database. A
+    second file is scored where the models were trained for one.
+    """
+    project = opened(options)
+    own, second = options.train, options.new
+    for_second = project.models is not None and project.models.protocol == "new_file"
+    if second is None and for_second and (project.data is not None or options.sql):
+        own, second = None, own
+    table = own_table(project, _named(own, project, options))
+    new = None
+    if second is not None:
+        new = read_table(second, options=reading_of(options), to_score=True)
+    return project, table, restore_project(project, table, new)
+
+
+def _named(file: str | None, project: Project, options: argparse.Namespace) -> Table | None:
+    """The project's table as the line names it, read as it was for the project."""
+    if options.sql:
+        return read_query(options.sql, options.url)
+    if file is not None:
+        return read_table(file, options=project.source.options, to_score=True)
+    if project.data is None and project.source.name in {about.key for about in BUILTIN_TABLES}:
+        return load_builtin(project.source.name).table
+    return None

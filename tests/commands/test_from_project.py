@@ -1,0 +1,148 @@
+"""`gbuq explain` and `gbuq report` with `--project`: the numbers of the fit, without training."""
+
+import json
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.__main__ import main
+from gbuq_core.projects import project_of, save_project
+from gbuq_core.tables import ScorePlan, load_builtin, read_table, score_table
+
+MODEL = ["--trees", "30", "--depth", "3", "--ensemble", "virtual", "--seed", "3"]
+PLAN = ScorePlan(n_trees=30, depth=3, ensemble="virtual", seed=3)
+CUT = ["--truncation-step", "5", "--most-members", "2"]
+
+
+def words_of(*words):
+    return list(map(str, words))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table, new rows, and projects: for other rows, with the table, and for its own rows."""
+    path = tmp_path_factory.mktemp("projects")
+    rng = np.random.default_rng(0)
+    x, group = rng.uniform(-2, 2, 150), rng.choice(["a", "b"], 150)
+    frame = pd.DataFrame({"x": x, "code": rng.integers(0, 3, 150), "group": group})
+    frame = frame.assign(y=x**2 + (group == "a") + rng.normal(0, 0.1, 150)).round(6)
+    frame[:120].to_csv(path / "rows.csv", index=False, sep=";")
+    frame[120:].to_csv(path / "new.csv", index=False)
+    fit = ["fit", path / "rows.csv", "--target", "y", "--drop", "code", "--quiet", *MODEL]
+    assert main(words_of(*fit, "--out", path / "new.gbuq")) == 0
+    assert main(words_of(*fit, "--with-data", "--level", "0.8", "--out", path / "whole.gbuq")) == 0
+    table = read_table(path / "rows.csv")
+    scored = score_table(table, "y", plan=PLAN)
+    save_project(project_of(scored, table), path / "own.gbuq")
+    return path
+
+
+def said(capsys, *words):
+    assert main(words_of(*words)) == 0
+    return capsys.readouterr().out
+
+
+# The files after a project, and the line that trains on the same.
+FILES = {
+    "own rows": (["own.gbuq", "rows.csv"], ["rows.csv"], []),
+    "other rows": (["new.gbuq", "rows.csv", "new.csv"], ["rows.csv", "new.csv"], ["--drop=code"]),
+    "with the table": (["whole.gbuq", "new.csv"], ["rows.csv", "new.csv"], ["--drop=code"]),
+}
+
+
+@pytest.mark.parametrize("case", FILES)
+@pytest.mark.parametrize("more", [["--unfamiliarity=no"], [*CUT, "--by=knowledge"]])
+def test_a_row_is_explained_as_by_the_fit(case, more, folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    (project, *files), beside, edits = FILES[case]
+    row = ["--row", 7, "--json", *more]
+    later = said(capsys, "explain", *files, "--project", project, *row)
+    direct = said(capsys, "explain", *beside, "--target=y", *edits, *MODEL, *row)
+    assert json.loads(later) == json.loads(direct)
+    assert json.loads(later)["uncertainty"]["total"] > 0
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_the_report_is_the_one_of_the_fit(case, folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    (project, *files), beside, edits = FILES[case]
+    level = ["--level=0.8"] if project == "whole.gbuq" else []
+    look = ["--group=group", "--fails-by=misses", "--json"]
+    outs = [tmp_path / name for name in ("later.html", "direct.html")]
+    later = said(capsys, "report", *files, "--project", project, "--out", outs[0], *look)
+    line = [*beside, "--target=y", *edits, *MODEL, *level, *look]
+    direct = said(capsys, "report", *line, "--out", outs[1])
+    found = [json.loads(text) for text in (later, direct)]
+    for one in found:
+        one.pop("out")
+    parts = [out.read_text(encoding="utf-8").split("The same in Python") for out in outs]
+    assert parts[0][0] == parts[1][0]  # the code names more: how the project's table was read
+    assert "python -m gbuq_core score rows.csv" in parts[0][1]
+    for one in found:
+        one.pop("bytes")
+    assert found[0] == found[1]
+
+
+def test_a_built_in_table_and_a_query_need_no_file(tmp_path, capsys):
+    table = load_builtin("wine").table
+    scored = score_table(table, "alcohol", plan=PLAN)
+    save_project(project_of(scored, table), tmp_path / "wine.gbuq")
+    look = ["--project", tmp_path / "wine.gbuq", "--unfamiliarity=no"]
+    told = said(capsys, "explain", *look, "--row", 3, "--json")
+    assert json.loads(told)["prediction"] == scored.frame["prediction"].iloc[2]
+    said(capsys, "report", *look, "--out", tmp_path / "r.html")
+    assert "load_builtin(" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    rows = table.data.to_pandas()
+    with sqlite3.connect(tmp_path / "rows.db") as database:
+        rows.to_sql("wine", database, index=False)
+    database.close()
+    query = ["--sql", "SELECT * FROM wine", "--url", f"sqlite:///{tmp_path / 'rows.db'}"]
+    fit = ["fit", *query, "--target=alcohol", "--out", tmp_path / "query.gbuq", *MODEL]
+    said(capsys, *fit)
+    rows.head(20).to_csv(tmp_path / "new.csv", index=False)
+    look = ["--row=3", "--json", "--unfamiliarity=no"]
+    new = tmp_path / "new.csv"
+    later = said(capsys, "explain", new, *query, "--project", tmp_path / "query.gbuq", *look)
+    direct = said(capsys, "explain", new, *query, "--target=alcohol", *MODEL, *look)
+    assert json.loads(later) == json.loads(direct)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["own.gbuq"], 'does not hold its table: give "rows.csv" with it'),
+        (["own.gbuq", "new.csv"], '"new.csv" is not the table of the project'),
+        (["own.gbuq", "rows.csv", "new.csv"], "to score its own rows only"),
+        (["new.gbuq", "rows.csv"], "give a second file"),
+        (["whole.gbuq"], "give a second file"),
+        (["own.gbuq", "rows.csv", "--row=121"], "There is no row 121: the file has 120 rows."),
+        (["own.gbuq", "rows.csv", "--trees=9"], "--trees does not go with --project"),
+        (["own.gbuq", "rows.csv", "--seed=9"], "--seed does not go with --project"),
+        (["own.gbuq", "rows.csv", "--model", "m.cbm"], "both give a model"),
+        (["own.gbuq", "rows.csv", "--burn-in=3"], "--burn-in does not go with --method sglb"),
+        (["rows.csv"], "not a gbuq project"),
+    ],
+)
+def test_what_a_project_cannot_tell_is_one_sentence(words, sentence, folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    project, *more = words
+    assert main(["explain", "--row=1", *more, "--project", project]) == 2
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)
+    assert sentence in told.err
+
+
+def test_a_row_of_another_methods_project(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    options = ["rows.csv", "--target=y", "--method=vst", "--depth=1"]
+    project = tmp_path / "vst.gbuq"
+    said(capsys, "fit", *options, "--with-data", "--out", project)
+    look = ["--row=7", "--json", "--unfamiliarity=no"]
+    later = said(capsys, "explain", "new.csv", "--project", project, *look)
+    options.insert(1, "new.csv")
+    assert json.loads(later) == json.loads(said(capsys, "explain", *options, *look))
+    words = ["explain", "new.csv", "--project", project, *look, "--most-members=2"]
+    assert main(words_of(*words)) == 2
+    assert "--most-members does not go with --method vst" in capsys.readouterr().err
