@@ -10,7 +10,13 @@ from typing import Any
 from gbuq_core.commands.cluster_options import add_cluster, workers
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
-from gbuq_core.commands.model_options import MEMBER_OPTIONS, add_intervals, add_model, check_method, plan_of
+from gbuq_core.commands.model_options import (
+    MEMBER_OPTIONS,
+    add_intervals,
+    add_model,
+    check_method,
+    plan_of,
+)
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
 from gbuq_core.commands.score_words import plan_record
 from gbuq_core.commands.table_options import (

@@ -7,7 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gbuq_core.commands.model_options import MEMBER_OPTIONS, check_members, check_method, cut_of, plan_of
+from gbuq_core.commands.model_options import (
+    MEMBER_OPTIONS,
+    check_members,
+    check_method,
+    cut_of,
+    plan_of,
+)
 from gbuq_core.commands.project_options import check_project, restored
 from gbuq_core.commands.table_options import (
     check_split,

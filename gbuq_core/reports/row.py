@@ -87,10 +87,15 @@ def say_parts(scored: ScoredTable, row: int) -> str:
 
 
 def say_members(explained: RowExplanation) -> str:
-    """What the members predict for the row: their means and stds, or mean probabilities."""
+    """What the members predict for the row: their means and stds, or mean probabilities.
+
+    Empty for a method without members.
+    """
+    each = explained.member_probabilities
+    if not len(each) and not len(explained.member_loc):
+        return ""
     if not explained.classes:
         return describe_members(explained.member_loc, explained.member_scale)
-    each = explained.member_probabilities
     spans = zip(explained.classes, each.min(axis=0), each.max(axis=0), strict=True)
     told = ", ".join(f"{name} {short(low)} to {short(high)}" for name, low, high in spans)
     return f"{len(each)} members give these probabilities: {told}."

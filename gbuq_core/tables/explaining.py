@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import stage, tick
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.predicting import all_classes
+from gbuq_core.tables.predicting import ListedModel, all_classes, predict_rows
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
 from gbuq_core.validation import check_number
@@ -71,7 +71,8 @@ class RowExplanation(NamedTuple):
     uncertainty : Uncertainty
         Each of shape (1,).
     member_loc, member_scale : ndarray of shape (n_members,)
-        Means and stds of the members, in units of the target; empty for a classification.
+        Means and stds of the members, in units of the target; empty for a classification, and of
+        a method without members.
     member_probabilities : ndarray of shape (n_members, n_classes)
         Empty for a regression.
     classes : tuple of str
@@ -161,7 +162,7 @@ def explain_row(
     n_classes = len(scored.training.target.classes)
     own = scored.scored.X.iloc[[row]]
     members = _members(model.estimator, own, n_classes)
-    uncertainty = _decompose(members, n_classes)
+    uncertainty = _uncertainty(model.estimator, own, n_classes)
     chosen = np.random.default_rng(seed).choice(
         model.rows, min(count, len(model.rows)), replace=False
     )
@@ -249,11 +250,18 @@ def _check_row(scored: ScoredTable, row: int) -> None:
 
 def _members(model: Any, X: pd.DataFrame, n_classes: int) -> NDArray[np.float64]:
     """Members' means and variances, or probabilities: (n_members, n_rows, 2 or n_classes)."""
-    members: NDArray[np.float64] = model.predict_members(X)
+    listed = isinstance(model, ListedModel)
+    members = model.judge(X).members if listed else model.predict_members(X)
+    if members is None:  # of a method that tells the parts of uncertainty without any
+        return np.empty((0, len(X), n_classes or 2))
     return all_classes(members, model, n_classes)
 
 
-def _decompose(members: NDArray[np.float64], n_classes: int) -> Uncertainty:
+def _uncertainty(model: Any, X: pd.DataFrame, n_classes: int) -> Uncertainty:
+    if isinstance(model, ListedModel):
+        unknown = np.full(len(X), np.nan)
+        return predict_rows(model, X, unknown, n_classes, spread=1.0).uncertainty
+    members = _members(model, X, n_classes)
     if n_classes:
         return decompose_classification(members)
     return decompose_regression(members[..., 0], members[..., 1])
@@ -277,7 +285,7 @@ def _effects(
             tick(start / len(groups))
             block = groups[start : start + at_once]
             copies = _copies(own, background, block)
-            found = _decompose(_members(model, copies, n_classes), n_classes)
+            found = _uncertainty(model, copies, n_classes)
             # The mean of differences: exactly 0 for a column that the model does not use.
             gaps = [
                 (now[0] - part.reshape(len(block), n)).mean(axis=1)

@@ -115,3 +115,13 @@ def test_what_cannot_be_told_is_one_sentence(words, sentence, path, tmp_path, ca
     assert (code, said.out, said.err.count("\n")) == (2, "", 1)
     assert sentence in said.err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_method_without_members_is_told(path, tmp_path, capsys):
+    words = [str(path), "--target", "y", "--drop", "class", "--method", "quantile"]
+    more = ["--unfamiliarity", "no"]
+    assert main(["explain", *words, "--row", "7", "--quiet", *more]) == 0
+    assert "members" not in capsys.readouterr().out
+    out = tmp_path / "report.html"
+    assert main(["report", *words, "--out", str(out), "--quiet", *more]) == 0
+    assert "Where does it fail?" in out.read_text(encoding="utf-8")

@@ -226,3 +226,13 @@ def test_categories_chosen_for_numbers_can_be_explained():
     scored = score_table(table, "y", schema=schema, plan=replace(PLAN, n_trees=5))
     effects = {effect.column: effect for effect in explain_row(scored, 6).effects}
     assert (effects["code"].value, effects["code"].is_missing) == ("2", False)
+
+
+def test_a_row_of_a_method_without_members():
+    scored = score_table(as_table(make_frame(80).dropna()), "y", plan=ScorePlan(method="gp"))
+    found = explain_row(scored, 3, n_background=8)
+    assert len(found.member_loc) == 0
+    for kind, part in zip(("total", "data", "knowledge"), found.uncertainty, strict=True):
+        # One row's matrix products sum in another order than those of all rows.
+        np.testing.assert_allclose(part, scored.frame[f"{kind}_uncertainty"][3:4], rtol=1e-9)
+    assert max(abs(effect.total) for effect in found.effects) > 0

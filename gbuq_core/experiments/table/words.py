@@ -73,6 +73,8 @@ def why_no_knowledge(scored: ScoredTable) -> str:
     part, plan = scored.predictions.uncertainty, scored.plan
     if float(part.knowledge.max()) > _ROUNDING * float(part.total.max()):
         return ""
+    if plan.listed:
+        return f"{METHODS[plan.method].label} tells no knowledge uncertainty."
     if _n_members(scored.models[0].estimator) > 1:
         return "All members predict the same for every row, so there is no knowledge uncertainty."
     remedy = "use more members"
