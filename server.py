@@ -1,11 +1,13 @@
 """Run with ``streamlit run server.py`` where others use the app: limits, log, readiness, errors.
 
-It serves `app.py`, and differs from it in five ways: a wrong file of limits ends the start with one
+It serves `app.py`, and differs from it in six ways: a wrong file of limits ends the start with one
 sentence; fits and errors are logged (`pages._ui.journal`); ``/ready`` says whether the kernels are
-loaded; pages go before fits where both want a core; an error that no page expected is shown as a
-sentence with a reference. ``docs/deploy.md`` tells the rest.
+loaded; pages go before fits where both want a core, and threads wait less for each other; memory
+that is freed goes back to the system; an error that no page expected is shown as a sentence with a
+reference. ``docs/deploy.md`` tells the rest.
 """
 
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -15,13 +17,19 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from gbuq_core.jobs import let_pages_go_first
+from gbuq_core.jobs import let_pages_go_first, return_freed_arrays
 from pages._ui.journal import note_error, start_log
 from pages._ui.limiting import limit_sessions
 from pages._ui.notices import show_notice
 from pages._ui.warmup import is_warm, start_warm_up
 
+# A page hands over each of its elements with a system call, and then waits until another thread
+# gives the interpreter back: after 5 ms by default, seventy times a run.
+_SWITCH_SECONDS = 0.0005
+
 start_log()
+return_freed_arrays()
+sys.setswitchinterval(_SWITCH_SECONDS)
 let_pages_go_first()
 if problem := limit_sessions():
     raise SystemExit(problem)

@@ -41,6 +41,7 @@ from gbuq_core.resources import (
     effective_n_jobs,
     held_bytes,
     release_memory,
+    return_freed_arrays,
 )
 from gbuq_core.session_limits import HOUR, LONG_SECONDS, SessionLimits
 from gbuq_core.validation import check_number
@@ -57,6 +58,7 @@ __all__ = [
     "let_pages_go_first",
     "parallel_map",
     "release_memory",
+    "return_freed_arrays",
     "stage",
     "tick",
 ]

@@ -33,6 +33,10 @@ _MEMINFO = Path("/proc/meminfo")
 # that a browser table needs, and the error of the estimate.
 USABLE_SHARE = 0.7
 
+# Of the GNU library's malloc.h, for `return_freed_arrays`.
+_MMAP_THRESHOLD, _ARENA_MAX = -3, -8
+_LARGE_BLOCK, _HEAPS = 256 * 1024, 4  # bytes; what lies below is reused by other small objects
+
 _ASSUMED_MEMORY = 4 * 2**30  # where the system tells nothing
 
 
@@ -205,6 +209,26 @@ def release_memory() -> None:
         sys.modules["pyarrow"].default_memory_pool().release_unused()
     with contextlib.suppress(OSError, AttributeError):  # only the GNU library has it
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def return_freed_arrays() -> bool:
+    """Have large arrays go back to the system as soon as they are freed; whether it is so now.
+
+    The GNU library asks the system for a large block alone, and gives it back when it is freed. But
+    each time it raises what it calls large, up to 32 MB. Arrays below that then lie between what
+    other threads hold for longer, and the process keeps their place. This sets the size once, and
+    has threads share a few heaps. To be called before threads start.
+
+    Examples
+    --------
+    >>> return_freed_arrays() in (True, False)
+    True
+    """
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):  # another system or another library
+        return False
+    return bool(mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK) and mallopt(_ARENA_MAX, _HEAPS))
 
 
 def held_bytes(value: Any) -> int:

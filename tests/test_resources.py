@@ -1,6 +1,9 @@
 """Cores and memory: what the system and the container tell, and the sentence of a refusal."""
 
+import ctypes
 import os
+import subprocess
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -150,3 +153,39 @@ def test_a_view_holds_its_whole_array():
 
 def test_what_lies_outside_python_is_believed():
     assert held_bytes([Foreign(np.zeros(10))]) - held_bytes([]) == pytest.approx(5_000_000, abs=100)
+
+
+_FREED = """
+import ctypes, sys
+import numpy as np
+from gbuq_core.resources import return_freed_arrays
+
+class Told(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in (
+        "arena", "ordblks", "smblks", "hblks", "hblkhd",
+        "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")]
+
+library = ctypes.CDLL(None)
+library.mallinfo2.restype = Told
+if sys.argv[1] == "set":
+    assert return_freed_arrays()
+large = np.ones(3_000_000)
+del large  # from now on the library would call less than its 24 MB small
+before = library.mallinfo2().hblks
+array = np.ones(131_072)
+print(library.mallinfo2().hblks - before)
+"""
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux" or not hasattr(ctypes.CDLL(None), "mallinfo2"),
+    reason="asks the GNU library how it holds memory",
+)
+def test_an_array_of_a_megabyte_is_given_back_alone_when_it_is_freed():
+    blocks = {
+        how: subprocess.run(
+            [sys.executable, "-c", _FREED, how], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        for how in ("set", "left")
+    }
+    assert blocks == {"set": "1", "left": "0"}

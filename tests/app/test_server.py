@@ -45,6 +45,7 @@ def log(monkeypatch):
     """The log of a server, and all that other loggers write."""
     written = io.StringIO()
     factory, shown = logging.getLogRecordFactory(), warnings.showwarning
+    switching = sys.getswitchinterval()
     monkeypatch.setattr(journal.LOG, "handlers", [])
     monkeypatch.setattr("sys.stderr", written)
     others = logging.StreamHandler(written)
@@ -58,6 +59,7 @@ def log(monkeypatch):
     journal.LOG.setLevel(logging.NOTSET)
     journal.LOG.propagate = True
     parallel._PAGES_FIRST.clear()
+    sys.setswitchinterval(switching)
 
 
 def lines_of(log):
@@ -154,6 +156,10 @@ def test_the_server_is_ready_once_its_kernels_are_loaded(server, monkeypatch):
         told.append((answer.status_code, json.loads(answer.body)))
     assert told == [(503, {"ready": False}), (200, {"ready": True})]
     assert [route.path for route in server["app"]._user_routes] == ["/ready"]
+
+
+def test_threads_of_a_server_wait_less_for_each_other(server):
+    assert sys.getswitchinterval() == pytest.approx(0.0005)  # Python keeps whole microseconds
 
 
 def test_an_error_that_no_page_expected_is_shown_with_the_reference_of_the_log(log, monkeypatch):
