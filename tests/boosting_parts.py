@@ -61,7 +61,7 @@ def numbers(**changes):
 def member(table, start, depth=2, n_leaf_sums=5, n_trees=3, cells=None):
     """A member without trees on single cells, or on the given ones."""
     cells = single_cells(table.columns) if cells is None else cells
-    rows = binned_rows(table.bins, cells.codes)
+    rows = binned_rows(table.bins, cells)
     return rows, start_member(rows, np.asarray(start, float), n_trees, depth, n_leaf_sums)
 
 

@@ -146,13 +146,14 @@ class CutRows(NamedTuple):
     parts: tuple[BinnedRows, ...]
 
 
-def cut_rows(rows: BinnedRows) -> CutRows:
+def cut_rows(rows: BinnedRows, n_jobs: int | None) -> CutRows:
     """The rows by blocks; of the whole, the transposed codes are let go."""
     edges = block_edges(rows.codes.shape[0])
-    parts = tuple(
-        rows_of_block(rows, low, high) for low, high in itertools.pairwise(edges.tolist())
+    parts = parallel_map(
+        lambda ends: rows_of_block(rows, *ends), itertools.pairwise(edges.tolist()), n_jobs
     )
-    return CutRows(edges, rows._replace(columns=np.empty((len(rows.n_bins), 0), np.uint8)), parts)
+    layout = rows._replace(columns=np.empty((len(rows.n_bins), 0), np.uint8))
+    return CutRows(edges, layout, tuple(parts))
 
 
 def make_blocks(

@@ -236,7 +236,7 @@ def fit(
     bins = fit_bins(matrix, is_category, plan.max_bins, weight, n_jobs)
     columns = apply_bins(bins, matrix, n_jobs)
     cells = merge_rows(columns, always=weight is not None) or single_cells(columns)
-    rows = binned_rows(bins, cells.codes)
+    rows = binned_rows(bins, cells)
     n_counted = count_weighted(n_rows, weight)
     langevin = langevin_numbers(plan, n_counted)
     numbers = StepNumbers(
@@ -253,7 +253,7 @@ def fit(
         start = np.zeros(n_classes)
         n_leaf_sums = n_classes + 1 + (n_classes * (n_classes + 1) // 2 if plan.newton else 0)
 
-    cut = cut_rows(rows) if needs_blocks(len(cells.codes)) else None
+    cut = cut_rows(rows, n_jobs) if needs_blocks(len(cells.codes)) else None
     training = TrainingSet(
         rows if cut is None else cut.rows, cut, sums, masked, start,
         n_leaf_sums, numbers, plan, n_classes, seed, n_jobs,

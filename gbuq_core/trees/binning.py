@@ -265,12 +265,14 @@ class Bins(NamedTuple):
 
 class Cells(NamedTuple):
     """Rows with the same codes. order (n_rows,) sorts rows by cell; begin (n_cells + 1,) int64
-    tells where a cell's rows begin in that order; codes (n_cells, n_features) uint8.
+    tells where a cell's rows begin in that order; codes (n_cells, n_features) uint8 C, and columns
+    the same transposed, C too.
     """
 
     order: np.ndarray
     begin: np.ndarray
     codes: np.ndarray
+    columns: np.ndarray
 
 
 def choose_borders(
@@ -382,17 +384,19 @@ def merge_rows(columns: np.ndarray, always: bool = False) -> Cells | None:
         return None
     order = np.argsort(cell_of_row, kind="stable")
     begin = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return Cells(order, begin, np.ascontiguousarray(columns[:, order[begin[:-1]]].T))
+    merged = np.ascontiguousarray(columns[:, order[begin[:-1]]])
+    return Cells(order, begin, np.ascontiguousarray(merged.T), merged)
 
 
 def single_cells(columns: np.ndarray) -> Cells:
     """Every row a cell of its own."""
     n_rows = columns.shape[1]
-    return Cells(np.arange(n_rows), np.arange(n_rows + 1), np.ascontiguousarray(columns.T))
+    codes = np.ascontiguousarray(columns.T)
+    return Cells(np.arange(n_rows), np.arange(n_rows + 1), codes, np.ascontiguousarray(columns))
 
 
-def binned_rows(bins: Bins, codes: np.ndarray) -> BinnedRows:
-    """What the growing kernels read: ``codes`` (n, n_features) uint8 and the layout of histograms.
+def binned_rows(bins: Bins, cells: Cells) -> BinnedRows:
+    """What the growing kernels read: the cells' codes and the layout of histograms.
 
     Candidates are the codes that part something: for a number ``code > c`` for every c but the last
     (c = 0, missing against the rest, only where training had missing values), for a category
@@ -407,8 +411,8 @@ def binned_rows(bins: Bins, codes: np.ndarray) -> BinnedRows:
     candidate_number = ~last & ((slot_bin > 0) | bins.has_missing[slot_feature])
     candidate_category = np.where(n_codes[slot_feature] == 2, ~last, n_codes[slot_feature] > 2)
     return BinnedRows(
-        codes=codes,
-        columns=np.ascontiguousarray(codes.T),
+        codes=cells.codes,
+        columns=cells.columns,
         offset=offset,
         n_bins=n_codes,
         is_category=bins.is_category,

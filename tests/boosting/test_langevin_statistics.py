@@ -43,7 +43,7 @@ def means_of_chains(y, log_std, eps, l2, newton, n_trees, seed):
     cells = merge_rows(columns)
     assert len(cells.codes) == 1024
     sums = sum_gaussian(cells, np.tile(y, 1024)[cells.order.argsort()])
-    rows = binned_rows(fit_bins(columns.T.astype(float), np.zeros(2, bool), 128), cells.codes)
+    rows = binned_rows(fit_bins(columns.T.astype(float), np.zeros(2, bool), 128), cells)
     state = start_member(rows, np.array([y.mean(), log_std]), n_trees, 10, 5)
     state.scratch.leaf_of_row[:] = np.arange(1024)
     c = np.sqrt(2.0 / eps)

@@ -192,7 +192,7 @@ def test_continuous_rows_are_not_merged(rng):
 def test_candidates(column, is_category, expected):
     X = np.array(column)[:, None]
     bins = fit_bins(X, np.array([is_category]), 255)
-    rows = binned_rows(bins, apply_bins(bins, X).T)
+    rows = binned_rows(bins, single_cells(apply_bins(bins, X)))
     assert rows.slot_bin[rows.is_candidate].tolist() == expected
     options = naive.candidates(bins.n_codes, bins.is_category, bins.has_missing)
     assert [code for _, code in options] == expected
@@ -201,7 +201,7 @@ def test_candidates(column, is_category, expected):
 def test_slots_follow_the_features(rng):
     X = np.column_stack([rng.normal(size=50), rng.integers(0, 4, 50), np.full(50, 3.0)])
     bins = fit_bins(X, np.array([False, True, False]), 8)
-    rows = binned_rows(bins, np.ascontiguousarray(apply_bins(bins, X).T))
+    rows = binned_rows(bins, single_cells(apply_bins(bins, X)))
     slots = list(zip(rows.slot_feature.tolist(), rows.slot_bin.tolist(), strict=True))
     assert slots == [(f, c) for f, size in enumerate(bins.n_codes) for c in range(size)]
     for feature, offset in enumerate(rows.offset.tolist()):

@@ -11,7 +11,7 @@ from numba.core.errors import TypingError
 from seeding_parts import fill_normals
 
 from gbuq_core.trees import forest_kernels, growing_kernels, histogram_kernels, scoring_kernels
-from gbuq_core.trees.binning import apply_bins, binned_rows, fit_bins
+from gbuq_core.trees.binning import apply_bins, binned_rows, fit_bins, single_cells
 from gbuq_core.trees.forest_kernels import (
     ObliviousForest,
     empty_forest,
@@ -56,14 +56,14 @@ def make_problem(seed, n=40, n_outputs=2, with_empty_cells=False):
     )
     is_category = np.array([False, False, True, True, False])
     bins = fit_bins(X, is_category, 6)
-    codes = np.ascontiguousarray(apply_bins(bins, X).T)
+    cells = single_cells(apply_bins(bins, X))
     gradients = rng.normal(size=(n, n_outputs))
     counts = rng.integers(1, 4, n).astype(float)
     if with_empty_cells:
         empty = rng.random(n) < 0.3
         gradients[empty], counts[empty] = 0.0, 0.0
     options = naive.candidates(bins.n_codes, is_category, bins.has_missing)
-    return Problem(binned_rows(bins, codes), codes, is_category, options, gradients, counts)
+    return Problem(binned_rows(bins, cells), cells.codes, is_category, options, gradients, counts)
 
 
 def grow(problem, depth, l2=3.0, noise_std=0.0, kernel=grow_tree):
@@ -291,8 +291,8 @@ def test_constant_features_give_no_levels():
     X = np.full((6, 2), 3.0)
     is_category = np.array([False, False])
     bins = fit_bins(X, is_category, 8)
-    codes = np.ascontiguousarray(apply_bins(bins, X).T)
-    problem = Problem(binned_rows(bins, codes), codes, is_category, [], np.ones((6, 2)), np.ones(6))
+    rows = binned_rows(bins, single_cells(apply_bins(bins, X)))
+    problem = Problem(rows, rows.codes, is_category, [], np.ones((6, 2)), np.ones(6))
     splits, leaf_of_row, _ = grow(problem, 4)
     assert splits == []
     np.testing.assert_array_equal(leaf_of_row, 0)
