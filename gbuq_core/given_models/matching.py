@@ -13,6 +13,7 @@ from gbuq_core.errors import InvalidData, MissingPackage, ModelFileError
 from gbuq_core.given_models.reading import GivenModel, library_sums
 from gbuq_core.presentation import counted, listed, short, shown
 from gbuq_core.trees.importers.plain_source import PlainSource
+from gbuq_core.trees.importers.source import plain_name
 
 FIRST_ROWS = 200  # whose sums are compared with the library's own
 _TOLERANCE = 1e-5  # of the largest sum: XGBoost adds float32 numbers
@@ -152,8 +153,9 @@ def _find_columns(source: PlainSource, given: list[str]) -> tuple[tuple[str, ...
         return tuple(given), [
             "The model does not name its features, so the columns are taken in the table's order."
         ]
-    by_name = {_plain(name): name for name in given}
-    lacking = [name for name in names if _plain(name) not in by_name]
+    by_name = {**{plain_name(name): name for name in given}, **{name: name for name in given}}
+    own = [name if name in by_name else plain_name(name) for name in names]
+    lacking = [name for name, key in zip(names, own, strict=True) if key not in by_name]
     if lacking:
         several = len(lacking) > 1
         raise InvalidData(
@@ -161,7 +163,7 @@ def _find_columns(source: PlainSource, given: list[str]) -> tuple[tuple[str, ...
             f"table does not have: add {'them' if several else 'it'}, or open the table that the "
             "model was trained on."
         )
-    columns = tuple(by_name[_plain(name)] for name in names)
+    columns = tuple(by_name[key] for key in own)
     notices = []
     extra = [name for name in given if name not in set(columns)]
     if extra:
@@ -169,11 +171,6 @@ def _find_columns(source: PlainSource, given: list[str]) -> tuple[tuple[str, ...
     if list(columns) != [name for name in given if name in set(columns)]:
         notices.append("The columns of the table are put in the model's order.")
     return columns, notices
-
-
-def _plain(name: str) -> str:
-    """A column's name as libraries that dislike spaces keep it."""
-    return " ".join(name.split()).replace(" ", "_")
 
 
 def _find_levels(

@@ -15,7 +15,11 @@ from gbuq_core.errors import GbuqError, ModelFileError
 from gbuq_core.trees.importers.catboost_json import needs_catboost, read_catboost_json
 from gbuq_core.trees.importers.catboost_source import import_catboost
 from gbuq_core.trees.importers.lightgbm_source import import_lightgbm
-from gbuq_core.trees.importers.lightgbm_text import LightGBMText, read_lightgbm_text
+from gbuq_core.trees.importers.lightgbm_text import (
+    LightGBMText,
+    decode_lightgbm,
+    read_lightgbm_text,
+)
 from gbuq_core.trees.importers.plain_source import PlainTrees
 from gbuq_core.trees.importers.source import one_line, refuse
 from gbuq_core.trees.importers.xgboost_source import import_xgboost
@@ -148,12 +152,7 @@ def _cbm_as_json(content: bytes) -> bytes:
 
 
 def _from_lightgbm(content: bytes) -> PlainTrees:
-    try:
-        text = content.decode("utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError:
-        raise ModelFileError(
-            "The LightGBM model file is damaged (it is not text): save the model again."
-        ) from None
+    text = decode_lightgbm(content)
     read = read_lightgbm_text(text)
     task, link, slope = _lightgbm_link(read)
     n_rounds, k = len(read.leaf_counts) // read.n_per_iteration, read.n_per_iteration

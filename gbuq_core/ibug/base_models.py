@@ -15,6 +15,7 @@ from gbuq_core.ibug.inputs import check_rows, check_target
 from gbuq_core.inputs import check_sample_weight, stack_rows, take_rows
 from gbuq_core.jobs import effective_n_jobs, stage
 from gbuq_core.progress import TreeWatcher
+from gbuq_core.trees.importers.lightgbm_calls import shared_threads
 from gbuq_core.trees.importers.ownership import copy_unfitted, is_owned
 
 # The default: CatBoost, the paper's, with as many trees as the validation rows ask for.
@@ -123,6 +124,10 @@ def fit_owned(
             model.set_params(random_state=seed % 2**32)  # as large as scikit-learn takes it
         if categories is not None:
             model.set_params(cat_features=categories)
+        if type(model).__module__.startswith("lightgbm"):
+            with shared_threads(given.get("n_jobs") or n_jobs) as number:
+                model.set_params(n_jobs=number)
+                return BaseFit(model.fit(rows.X, rows.y, **rows.fit_arguments()), None)
         if n_jobs is None:
             return BaseFit(model.fit(rows.X, rows.y, **rows.fit_arguments()), None)
         n_threads = effective_n_jobs(n_jobs)

@@ -23,10 +23,18 @@ from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
 from gbuq_core.tables.evaluating import Scores
 from gbuq_core.tables.files import Table, free_name
 from gbuq_core.tables.intervals import with_intervals
+from gbuq_core.tables.number_columns import flag_rows
 from gbuq_core.tables.output import USUAL_LEVEL, AddedColumns, assemble_output
-from gbuq_core.tables.predicting import BLOCK_ROWS, Predictions, ScorePlan, predicted_values
+from gbuq_core.tables.predicting import (
+    BLOCK_ROWS,
+    Predictions,
+    ScorePlan,
+    nll_of_classes,
+    predicted_values,
+)
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema
 from gbuq_core.tables.scoring import FittedModel, ScoredTable, evaluate_rows
+from gbuq_core.trees.importers.source import plain_name
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_number
 
@@ -34,7 +42,6 @@ _IN_TRAINING = (
     "The model has learnt from these rows, so its errors and uncertainties look smaller than they "
     "are on new rows: score a second file to see those."
 )
-_SMALLEST_PROBABILITY = float(np.finfo(np.float64).eps)  # as gbuq_core.metrics
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,9 +249,9 @@ def _use_columns(table: Table, schema: Schema, model: GivenModel, target: str) -
     names = model.source.feature_names
     if names is None:
         return schema
-    wanted = {name.replace(" ", "_") for name in names}
+    wanted = {plain_name(name) for name in names}
     others = [column for column in schema.columns if column.name != target]
-    used = {column.name: column.name.replace(" ", "_") in wanted for column in others}
+    used = {column.name: plain_name(column.name) in wanted for column in others}
     if not any(used.values()):
         raise InvalidData(
             f"The table has none of the model's columns, such as {listed(list(names)[:3])}: open "
@@ -286,8 +293,7 @@ def _predictions(
     known, n_rows = scored.known, len(scored.y)
     nll = np.full(n_rows, np.nan)
     if training.target.classes:
-        chosen = rows.probabilities[known, scored.y[known].astype(np.int64)]
-        nll[known] = -np.log(np.clip(chosen, _SMALLEST_PROBABILITY, 1.0))
+        nll = nll_of_classes(rows.probabilities, scored.y)
     else:
         variance = rows.uncertainty.total[None, known]
         nll[known] = nll_mixture_values(scored.y[known], rows.loc[None, known], variance)
@@ -302,18 +308,8 @@ def _flags(
     X: pd.DataFrame, of_training: pd.DataFrame, matched: MatchedModel
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], tuple[str, ...]]:
     """Rows with a level that the model does not know, or a gap where training had none."""
-    unseen, missing = np.zeros(len(X), bool), np.zeros(len(X), bool)
-    columns = []
-    for name in matched.columns:
-        gaps = X[name].isna().to_numpy()
-        new_gaps = gaps & (not of_training[name].isna().any())
-        strange = np.zeros(len(X), bool)
-        if name in matched.levels:
-            strange = ~X[name].astype(object).isin(matched.levels[name]).to_numpy() & ~gaps
-        unseen, missing = unseen | strange, missing | new_gaps
-        if strange.any() or new_gaps.any():
-            columns.append(name)
-    return unseen, missing, tuple(columns)
+    complete = {name for name in matched.columns if not of_training[name].isna().any()}
+    return flag_rows(X, matched.columns, matched.levels, complete)
 
 
 def _with_more(

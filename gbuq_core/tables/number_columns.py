@@ -6,6 +6,7 @@ share one. Numbers stay as they are. What was learnt is plain data, which a proj
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -83,19 +84,45 @@ class NumberColumns(NamedTuple):
         self, X: pd.DataFrame
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], tuple[str, ...]]:
         """Which rows hold a level or a missing value that training had not, and in what columns."""
-        unseen, missing = np.zeros(len(X), bool), np.zeros(len(X), bool)
-        columns: list[str] = []
-        for name in self.names:
-            gaps = X[name].isna().to_numpy()
-            strange = np.zeros(len(X), bool)
-            if name in self.levels:
-                known = {*self.levels[name].own, *self.levels[name].rare}
-                strange = ~(X[name].isin(known - {None}).to_numpy() | gaps)
-            gaps = gaps & (name in self.complete)
-            unseen, missing = unseen | strange, missing | gaps
-            if gaps.any() or strange.any():
-                columns.append(str(name))
-        return unseen, missing, tuple(columns)
+        known = {name: {*levels.own, *levels.rare} - {None} for name, levels in self.levels.items()}
+        return flag_rows(X, self.names, known, self.complete)
+
+
+def flag_rows(
+    X: pd.DataFrame,
+    names: Sequence[str],
+    levels: Mapping[str, Collection[Any]],
+    complete: Collection[str],
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], tuple[str, ...]]:
+    """Which rows hold an unseen level, which ones an unseen gap, and in what columns.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_rows, n_columns)
+    names : sequence of str
+        The columns to look at.
+    levels : mapping of str to collection
+        The known levels of those that are categories.
+    complete : collection of str
+        The columns that had no missing value.
+
+    Returns
+    -------
+    unseen_level, new_missing : ndarray of shape (n_rows,), bool
+    columns : tuple of str
+    """
+    unseen, missing = np.zeros(len(X), bool), np.zeros(len(X), bool)
+    columns: list[str] = []
+    for name in names:
+        gaps = X[name].isna().to_numpy()
+        strange = np.zeros(len(X), bool)
+        if name in levels:
+            strange = ~(X[name].astype(object).isin(levels[name]).to_numpy() | gaps)
+        gaps = gaps & (name in complete)
+        unseen, missing = unseen | strange, missing | gaps
+        if gaps.any() or strange.any():
+            columns.append(str(name))
+    return unseen, missing, tuple(columns)
 
 
 def learn_columns(X: pd.DataFrame) -> NumberColumns:

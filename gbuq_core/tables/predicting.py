@@ -655,8 +655,7 @@ def _judge_listed(
     normal, none = np.full(len(y), np.inf), np.empty((len(y), 0))
     if found.probabilities is not None:
         (mean,) = all_classes(found.probabilities[None], model, n_classes)
-        chosen = mean[known, y[known].astype(np.int64)]
-        nll[known] = -np.log(np.clip(chosen, _SMALLEST_PROBABILITY, 1.0))
+        nll = nll_of_classes(mean, y)
         return Predictions(found.loc, mean, found.uncertainty, nll, *flags, normal)
     loc, parts = found.loc, found.uncertainty
     logs = is_on_log_scale(model)
@@ -700,8 +699,7 @@ def judge_members(
     of_log: tuple[NDArray[np.float64], ...] = ()
     if n_classes:
         mean = mean_over_members(members)
-        chosen = mean[known, y[known].astype(np.int64)]
-        nll[known] = -np.log(np.clip(chosen, _SMALLEST_PROBABILITY, 1.0))
+        nll = nll_of_classes(mean, y)
         loc, probabilities = mean.argmax(axis=1).astype(np.float64), mean
         uncertainty = decompose_classification(members)
     else:
@@ -720,6 +718,22 @@ def judge_members(
         loc, probabilities, uncertainty, nll, flags[0], flags[1], flags[2], np.full(len(y), df),
         *of_log,
     )  # fmt: skip
+
+
+def nll_of_classes(
+    probabilities: NDArray[np.float64], y: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Negative log of the probability of each row's class, (n_rows,) nats; NaN where y is NaN.
+
+    Examples
+    --------
+    >>> nll_of_classes(np.array([[0.5, 0.5], [0.2, 0.8]]), np.array([1.0, np.nan])).round(3)
+    array([0.693,   nan])
+    """
+    known, nll = ~np.isnan(y), np.full(len(y), np.nan)
+    chosen = probabilities[known, y[known].astype(np.int64)]
+    nll[known] = -np.log(np.clip(chosen, _SMALLEST_PROBABILITY, 1.0))
+    return nll
 
 
 def _mixture_nll(

@@ -8,7 +8,11 @@ import numpy as np
 
 from gbuq_core.errors import InvalidData, InvalidParameter, MissingPackage, ModelFileError
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster
-from gbuq_core.trees.importers.lightgbm_text import LightGBMText, read_lightgbm_text
+from gbuq_core.trees.importers.lightgbm_text import (
+    LightGBMText,
+    decode_lightgbm,
+    read_lightgbm_text,
+)
 from gbuq_core.trees.importers.replaying import (
     ReplayTable,
     check_structure,
@@ -110,12 +114,7 @@ def from_lightgbm(model: Any, task: str) -> LightGBMSource:
 
 def from_lightgbm_text(content: bytes, task: str) -> LightGBMSource:
     """The source of a model file, checked before LightGBM reads it."""
-    try:
-        text = content.decode("utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError:
-        raise ModelFileError(
-            "The LightGBM model file is damaged (it is not text): save the model again."
-        ) from None
+    text = decode_lightgbm(content)
     checked = read_lightgbm_text(text)
     check_structure(checked.trees)
     _check_task(checked, task)

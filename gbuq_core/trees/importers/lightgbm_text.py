@@ -218,6 +218,20 @@ def _read_categories(text: str) -> list[list[Any]] | None:
     return levels
 
 
+def decode_lightgbm(content: bytes) -> str:
+    """A file's text.
+
+    Raises
+    ------
+    ModelFileError
+        If it is none.
+    """
+    try:
+        return content.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError:
+        raise _damaged("it is not text") from None
+
+
 def _damaged(why: str) -> ModelFileError:
     return ModelFileError(f"The LightGBM model file is damaged ({why}): save the model again.")
 

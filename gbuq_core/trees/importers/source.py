@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -171,8 +172,9 @@ class LeafSource:
         names = self.feature_names
         if names is not None and hasattr(rows, "columns"):
             given = [str(name) for name in rows.columns]
-            if [_plain(name) for name in given] != [_plain(name) for name in names]:
-                odd = next(a for a, b in zip(given, names, strict=True) if _plain(a) != _plain(b))
+            same = [plain_name(a) == plain_name(b) for a, b in zip(given, names, strict=True)]
+            if not all(same):
+                odd = given[same.index(False)]
                 raise InvalidData(
                     f"X has a column {odd!r} where the model was trained on another: pass the same "
                     "columns in the same order."
@@ -230,9 +232,17 @@ class LeafSource:
         raise NotImplementedError
 
 
-def _plain(name: str) -> str:
-    """A column name as libraries that dislike spaces keep it."""
-    return name.replace(" ", "_")
+def plain_name(name: str) -> str:
+    """A column's name in the form in which a model and a table may agree on it.
+
+    Libraries put underscores for spaces, and a table's header is read without double ones.
+
+    Examples
+    --------
+    >>> plain_name("floor  area") == plain_name("floor__area") == plain_name("floor area ")
+    True
+    """
+    return re.sub(r"[\s_]+", "_", name.strip())
 
 
 def refuse(what: str, task: str) -> InvalidParameter:
