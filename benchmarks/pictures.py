@@ -1,5 +1,6 @@
-"""Make README's pictures of the pages: each as it opens in a window of a desktop.
+"""Make the pictures of the pages: each as it opens in a window of a desktop.
 
+README and the guides show them.
 ``python -m benchmarks.pictures`` writes all of them to ``demos/``; ``--only heart,spiral`` some.
 ``scaling`` is a chart of the numbers that `benchmarks.scaling` wrote.
 """

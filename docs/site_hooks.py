@@ -30,6 +30,7 @@ SHOWN = {
     **{f"demos/{path.name}": f"demos/{path.name}" for path in (ROOT / "demos").glob("*.png")},
 }
 _LINK = re.compile(r"(\]\()(?!\w+:|#)([^)#\s]+)")
+_PICTURE = re.compile(r"(?<!\[)!\[[^\]]*\]\(([^)\s]+\.png)\)")
 _FORMULA = re.compile(
     r'<(span|div) class="arithmatex">\s*\\([(\[])(.*?)\\[)\]]\s*</\1>', flags=re.DOTALL
 )
@@ -57,7 +58,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         target = SHOWN.get(target, target.removeprefix("docs/"))
         return found[1] + posixpath.relpath(target, posixpath.dirname(uri) or ".")
 
-    return _LINK.sub(on_the_site, markdown)
+    # A picture opens in full size, which a phone needs.
+    return _PICTURE.sub(r"[\g<0>](\1)", _LINK.sub(on_the_site, markdown))
 
 
 def on_page_content(text: str, page: Page, config: MkDocsConfig, files: Files) -> str:

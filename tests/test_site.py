@@ -2,20 +2,15 @@
 
 import importlib
 import json
-import os
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
-from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from site_parts import ROOT, build_site
 
 from gbuq_core.glossary import GLOSSARY
 
-ROOT = Path(__file__).resolve().parents[1]
-NOWHERE = "http://127.0.0.1:9"  # a proxy that answers to nobody: a build that asks for a page fails
 PACKAGES = ("tables", "projects", "streaming", "cluster", "metrics", "methods", "baselines")
 
 pytestmark = pytest.mark.xdist_group("site")  # one build is enough
@@ -40,19 +35,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    pytest.importorskip("mkdocs")
-    folder = tmp_path_factory.mktemp("site")
-    proxies = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), NOWHERE)
-    built = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
-        cwd=ROOT,
-        env={**os.environ, **proxies},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stderr
-    return folder
+    return build_site(tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="module")
