@@ -112,6 +112,19 @@ def prr_over_tie_orders(errors, uncertainty, prr_without_ties):
     return sum(values) / len(values)
 
 
+def f1_auc(wrong, uncertainty):
+    """F1 of every share of trusted rows, counted row by row. Uncertainties must not tie."""
+    n = len(wrong)
+    order = sorted(range(n), key=lambda i: uncertainty[i])
+    all_right = sum(not each for each in wrong)
+    curve = []
+    for k in range(1, n + 1):
+        right = sum(not wrong[i] for i in order[:k])
+        precision, recall = right / k, right / all_right
+        curve.append(0.0 if right == 0 else 2 * precision * recall / (precision + recall))
+    return sum(0.5 * (a + b) / n for a, b in pairwise(curve))
+
+
 def auroc(is_positive, scores):
     """Every pair of a positive and a negative row; ties count one half."""
     won, pairs = 0.0, 0

@@ -6,11 +6,11 @@ takes.
 
 from collections.abc import Mapping
 
-from benchmarks.protocols import ibug, macau, sglb, soft_trees
+from benchmarks.protocols import cyclical, ibug, macau, ours, sglb, soft_trees
 from benchmarks.tables.protocol import EFFORTS, Found, Protocol, Published, Score, Task
 
 __all__ = ["EFFORTS", "PROTOCOLS", "Found", "Protocol", "Published", "Score", "Task"]
 
 PROTOCOLS: Mapping[str, Protocol] = {
-    room.PROTOCOL.key: room.PROTOCOL for room in (sglb, ibug, soft_trees, macau)
+    room.PROTOCOL.key: room.PROTOCOL for room in (sglb, cyclical, ibug, soft_trees, macau, ours)
 }

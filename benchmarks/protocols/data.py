@@ -30,6 +30,7 @@ FOREIGN = {
     "wine_cultivars": "breast_cancer", "digits": "breast_cancer",
 }  # fmt: skip
 SMOKE_ROWS = 120
+SEED_OF_TEST_ROWS = 1000  # of made-up sets: that of their training rows is below it
 
 
 class Rows(NamedTuple):

@@ -23,7 +23,7 @@ from benchmarks.tables.protocol import (
     published_numbers,
     record_key,
 )
-from gbuq_core.methods import METHODS
+from gbuq_core.methods import METHODS, papers
 from gbuq_core.metrics import auroc, error_rate, nll_classification, nll_mixture, prr, rmse
 
 REGRESSION = tuple(data.SPLITS)
@@ -259,8 +259,7 @@ _FOREST_AUROC = published_numbers("7", "auroc_knowledge", _FORESTS, {
 
 PROTOCOL = Protocol(
     key="sglb",
-    paper="Malinin, Prokhorenkova and Ustimenko, Uncertainty in gradient boosting via ensembles "
-    "(2021), tables 1, 4, 6 and 7",
+    paper=papers.SGLB + ", tables 1, 4, 6 and 7",
     words=(
         "Small: depth 3 to 6 and learning rate 0.01 or 0.1 (full: 0.001 too), chosen once, on "
         "split 0, so that test rows of other splits were among its rows, for every "

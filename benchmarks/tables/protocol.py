@@ -102,6 +102,8 @@ class Protocol:
         From a method to the methods of the same split whose settings save it the tuning.
     tuned_once : tuple of str
         Efforts in which split 0 chooses the settings for all splits.
+    small_splits : mapping
+        Sets that have fewer splits in the small setting.
     full_times : float
         How many times longer the full effort takes.
     error_words : str
@@ -125,6 +127,7 @@ class Protocol:
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     uses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tuned_once: tuple[str, ...] = ("smoke", "small")
+    small_splits: Mapping[str, int] = field(default_factory=dict)
     full_times: float = 1.0
     error_words: str = ""
     without_record: tuple[str, ...] = ()

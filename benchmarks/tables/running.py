@@ -43,6 +43,8 @@ def list_cells(wanted: Wanted) -> list[Cell]:
         for name, most in protocol.sets.items():
             if wanted.sets is not None and name not in wanted.sets:
                 continue
+            if wanted.effort != "full":
+                most = min(most, protocol.small_splits.get(name, most))
             for split in range(min(wanted.splits, most)):
                 cells += [
                     Cell(table, name, split, method)

@@ -1033,6 +1033,51 @@ def prr(errors: ArrayLike, uncertainty: ArrayLike) -> float:
     return 100.0 * (_area_below_random(by_uncertainty) / best)
 
 
+def f1_auc(wrong: ArrayLike, uncertainty: ArrayLike) -> float:
+    """Area under the F1 of trusting a prediction against the share of rows that are trusted.
+
+    Of the k least uncertain rows, precision is the share with the right class, and recall their
+    share of all rows with the right class. F1 is their harmonic mean, and the area is taken by
+    trapezoids over the shares 1/n, 2/n, ..., 1. It rises with fewer errors and with uncertainty
+    that ranks them better. Higher is better.
+
+    Parameters
+    ----------
+    wrong : array-like of shape (n_samples,)
+        1 for a wrong class, 0 for the right one.
+    uncertainty : array-like of shape (n_samples,)
+        Only its order matters; ties count with their mean error (see `rejection_curve`).
+
+    Returns
+    -------
+    float
+        From 0, where no class is right, to below 1.
+
+    Raises
+    ------
+    InvalidData
+        As for `rejection_curve`, or if ``wrong`` exceeds 1.
+
+    References
+    ----------
+    Malinin et al., "Shifts: a dataset of real distributional shift across multiple large-scale
+    tasks" (2021), section 2; Tan, Huertas and Zhao (cyclical SGLB), table 1.
+
+    Examples
+    --------
+    >>> round(f1_auc([0.0, 0.0, 1.0], [0.1, 0.2, 0.9]), 4)
+    0.5778
+    """
+    check_array("wrong", wrong, 1, low=0.0, high=1.0)
+    ranked, _ = _sorted_errors(wrong, uncertainty)
+    n = len(ranked)
+    right = np.cumsum(1.0 - ranked)
+    if right[-1] == 0.0:
+        return 0.0
+    f1 = 2.0 * right / (np.arange(1, n + 1) + right[-1])
+    return float((f1[1:] + f1[:-1]).sum() / (2 * n))
+
+
 def auroc(is_positive: ArrayLike, scores: ArrayLike) -> float:
     """Area under the ROC curve: the chance that a positive row scores above a negative one.
 

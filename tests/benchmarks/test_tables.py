@@ -142,6 +142,15 @@ def test_columns_of_foreign_rows_come_round_again():
     assert not np.allclose(foreign[:, 0], foreign[:, 30])  # other rows of the same column
 
 
+def test_the_small_setting_fits_into_ninety_minutes_of_two_cores():
+    todo = list_cells(Wanted(tuple(PROTOCOLS), None, None, 3, "small"))
+    assert sum(running.estimate_seconds(cell, "small") for cell in todo) / 2 < 90 * 60
+    splits = {cell.split for cell in todo if cell[:2] == ("ibug", "protein")}
+    assert splits == {0}
+    full = list_cells(Wanted(("ibug",), ("protein",), None, 3, "full"))
+    assert {cell.split for cell in full} == {0, 1, 2}
+
+
 def test_cells_are_listed_and_those_that_tune_come_first():
     wanted = Wanted(("sglb",), ("protein", "boston"), ("sglb", "sglb:single"), 9, "small")
     found = list_cells(wanted)

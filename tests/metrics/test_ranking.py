@@ -12,6 +12,7 @@ from hypothesis.extra.numpy import arrays
 from sklearn import metrics as sklearn_metrics
 
 from gbuq_core import metrics
+from gbuq_core.errors import InvalidData
 
 # Two float64 evaluations of one closed form: tens of roundings of 1.1e-16.
 SAME_FORMULA = 1e-12
@@ -124,3 +125,20 @@ def test_auroc_is_scikit_learns_and_the_share_of_won_pairs(n, seed):
 def test_auroc_needs_both_kinds():
     assert math.isnan(metrics.auroc([1, 1], [0.1, 0.2]))
     assert metrics.auroc([0, 0, 1], [0.1, 0.2, 0.3]) == 1.0
+
+
+@given(st.lists(st.booleans(), min_size=2, max_size=40), st.integers(0, 10**6))
+def test_f1_auc_is_that_of_counting(wrong, seed):
+    assume(not all(wrong))
+    uncertainty = np.random.default_rng(seed).permutation(len(wrong)).astype(float)
+    found = metrics.f1_auc(np.array(wrong, float), uncertainty)
+    assert found == pytest.approx(naive.f1_auc(wrong, uncertainty), rel=SAME_FORMULA)
+    best = metrics.f1_auc(np.array(wrong, float), np.array(wrong, float))
+    assert 0.0 <= found < 1.0
+    assert best >= metrics.f1_auc(np.array(wrong, float), -np.array(wrong, float)) - SAME_FORMULA
+
+
+def test_f1_auc_without_a_right_class_is_nothing_and_shares_are_refused():
+    assert metrics.f1_auc([1.0, 1.0], [0.1, 0.2]) == 0.0
+    with pytest.raises(InvalidData):
+        metrics.f1_auc([0.0, 2.0], [0.1, 0.2])
