@@ -25,7 +25,7 @@ from pages._ui.warmup import is_warm, start_warm_up
 
 # A page hands over each of its elements with a system call, and then waits until another thread
 # gives the interpreter back: after 5 ms by default, seventy times a run.
-_SWITCH_SECONDS = 0.0005
+_SWITCH_SECONDS = 0.001
 
 start_log()
 return_freed_arrays()

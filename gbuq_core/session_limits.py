@@ -22,6 +22,11 @@ SECTION = "limits"
 
 HOUR = 3600.0  # seconds
 LONG_SECONDS = 1.0  # a fit that took less does not count: a slider starts many while it is dragged
+# How to get a smaller file of each kind.
+SMALLER_TABLE = "keep fewer rows or columns, or upload it as Parquet, which is smaller"
+SMALLER_MODEL = "train a model with fewer or smaller trees"
+SMALLER_PROJECT = "save the project without its table, and drop the table as a file of its own"
+
 _MEGABYTE = 10**6
 _LARGEST = 10**12
 
@@ -69,14 +74,13 @@ class SessionLimits:
                 "on your own computer."
             )
 
-    def check_upload(self, n_bytes: int) -> None:
-        """Refuse a file that is larger than a session may upload."""
+    def check_upload(self, n_bytes: int, advice: str = SMALLER_TABLE) -> None:
+        """Refuse a file that is larger than a session may upload; ``advice`` ends the sentence."""
         most = self.upload_megabytes
         if most is not None and n_bytes > most * _MEGABYTE:
             raise LimitReached(
                 f"The file has {format_bytes(n_bytes)}, more than the "
-                f"{format_bytes(most * _MEGABYTE)} that this server allows: keep fewer rows or "
-                "columns, or upload it as Parquet, which is smaller."
+                f"{format_bytes(most * _MEGABYTE)} that this server allows: {advice}."
             )
 
     def check_held(self, n_bytes: int) -> None:

@@ -6,7 +6,8 @@ browser. `controls` draws the widgets and `url_state` ties both to the address b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import permutations
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -39,6 +40,27 @@ class Reading(NamedTuple):
 
     value: Any
     problem: str
+
+
+def while_one_of(
+    key: str, wanted: Collection[str], choices: Collection[str], most: int
+) -> tuple[str, tuple[tuple[str, ...], ...]]:
+    """What a knob ``needs`` that is shown while one of several choices is among those taken.
+
+    Parameters
+    ----------
+    key : str
+        The knob that several of ``choices`` are taken with, ``most`` at a time.
+    wanted : collection of str
+        One of them is enough.
+
+    Examples
+    --------
+    >>> while_one_of("methods", ["b"], ["a", "b"], 2)
+    ('methods', (('b',), ('a', 'b'), ('b', 'a')))
+    """
+    taken = (choice for n in range(1, most + 1) for choice in permutations(choices, n))
+    return key, tuple(choice for choice in taken if not set(choice).isdisjoint(wanted))
 
 
 def read_knob(knob: Knob, texts: Sequence[str]) -> Reading:

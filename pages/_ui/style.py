@@ -25,7 +25,7 @@ _CSS = """
   border-radius: 2px; border-left-width: 3px; padding: 0.5rem 0.75rem; gap: 0.1rem;
 }
 [class*="st-key-note-"] { border-left-color: #e69f00; }
-[class*="st-key-error-"] { border-left-color: #d55e00; min-height: 6rem; }
+[class*="st-key-error-"] { border-left-color: #d55e00; }
 /* Tables: figures under each other, rules between lines, nothing between columns. */
 [data-testid="stMarkdownContainer"] table {
   font-variant-numeric: tabular-nums; font-size: 0.92em; border-collapse: collapse;

@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from types import SimpleNamespace
-from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -25,8 +24,8 @@ from pages._ui.gaussians import lede as gaussians_lede
 from pages._ui.gaussians.controls import STATE, query_of, settings_of, view_of
 from pages._ui.gaussians.lede import lede_of
 from pages._ui.gaussians.picture import _html
-from pages._ui.knobs import read_knob
 from tests.app.drawn import unnamed
+from tests.app.linked import values_of_link
 from tests.app.waiting import run_when_done
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
@@ -301,15 +300,9 @@ SETTINGS_AND_VIEWS = [
 
 @pytest.mark.parametrize(("settings", "view"), SETTINGS_AND_VIEWS)
 def test_a_link_restores_settings_and_view(settings, view):
-    texts = parse_qs(query_of(settings, view), keep_blank_values=True)
-    values = {knob.key: knob.default for knob in STATE.knobs}
-    knobs = {knob.key: knob for knob in STATE.knobs}
-    for name, given in texts.items():
-        reading = read_knob(knobs[name], given)
-        assert reading.problem == ""
-        values[name] = reading.value
-    assert settings_of(SimpleNamespace(**values)) == settings
-    assert view_of(SimpleNamespace(**values)) == view
+    values = values_of_link(STATE, query_of(settings, view))
+    assert settings_of(values) == settings
+    assert view_of(values) == view
 
 
 def test_the_page_offers_code_link_data_and_itself():

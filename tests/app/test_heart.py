@@ -6,7 +6,6 @@ import io
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -31,8 +30,8 @@ from pages._ui.heart.controls import (
     write_cells,
 )
 from pages._ui.heart.picture import _html
-from pages._ui.knobs import read_knob
 from tests.app.drawn import unnamed
+from tests.app.linked import values_of_link
 from tests.app.waiting import live_jobs, run_when_done
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
@@ -276,15 +275,9 @@ SETTINGS_AND_VIEWS = [
 
 @pytest.mark.parametrize(("settings", "view"), SETTINGS_AND_VIEWS)
 def test_a_link_restores_settings_and_view(settings, view):
-    texts = parse_qs(query_of(settings, view), keep_blank_values=True)
-    values = {knob.key: knob.default for knob in STATE.knobs}
-    knobs = {knob.key: knob for knob in STATE.knobs}
-    for name, given in texts.items():
-        reading = read_knob(knobs[name], given)
-        assert reading.problem == ""
-        values[name] = reading.value
-    assert settings_of(SimpleNamespace(**values)) == settings
-    assert view_of(SimpleNamespace(**values)) == view
+    values = values_of_link(STATE, query_of(settings, view))
+    assert settings_of(values) == settings
+    assert view_of(values) == view
 
 
 def test_the_page_offers_code_link_data_and_itself():

@@ -3,17 +3,16 @@
 from dataclasses import replace
 from html import escape
 from types import SimpleNamespace
-from urllib.parse import parse_qs
 
 import pytest
 
 from gbuq_core.experiments.neighbours.export import neighbours_code
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.knobs import problem_with
-from pages._ui.knobs import read_knob
 from pages._ui.neighbours.controls import STATE, looks_of, query_of, settings_of
 from pages._ui.neighbours.export import _html
 from pages._ui.neighbours.picture import find
+from tests.app.linked import values_of_link
 from tests.app.neighbours_page import SETTINGS, curves, open_neighbours, words
 
 BAD = {
@@ -59,16 +58,6 @@ def test_bad_parameters_are_said_and_the_defaults_used():
     assert settings_of(values) == NeighboursSettings(point=(7.0,))
 
 
-def values_of(query):
-    texts = parse_qs(query, keep_blank_values=True)
-    return SimpleNamespace(
-        **{
-            knob.key: read_knob(knob, texts[knob.key]).value if knob.key in texts else knob.default
-            for knob in STATE.knobs
-        }
-    )
-
-
 @pytest.mark.parametrize(
     "settings",
     [
@@ -82,7 +71,7 @@ def values_of(query):
     ],
 )  # fmt: skip
 def test_a_link_of_settings_says_them_back(settings):
-    assert settings_of(values_of(query_of(settings))) == settings
+    assert settings_of(values_of_link(STATE, query_of(settings))) == settings
 
 
 def test_every_default_lies_in_its_knobs_range():
@@ -102,7 +91,7 @@ def test_a_link_restores_what_is_looked_at():
     assert at.number_input(key="x").value == 3.25
     assert at.slider(key="scales").value == (60, 90)
     link = next(code.value for code in at.code if "scales=60&scales=90" in code.value)
-    values = values_of(link.split("?")[1])
+    values = values_of_link(STATE, link.split("?")[1])
     assert looks_of(values, "heteroscedastic").point == (3.25,)
     python = neighbours_code(replace(SETTINGS, point=(3.25,))).strip()
     assert python in [code.value for code in at.code]
@@ -111,7 +100,7 @@ def test_a_link_restores_what_is_looked_at():
 @pytest.mark.parametrize("data", ["Growing noise", "Ripples", "Wine: alcohol"])
 def test_the_page_to_take_away_holds_picture_numbers_and_code(data):
     at = open_neighbours(data=data, scales=["50", "100"])
-    values = values_of("rows=200&trees=20&k=15")
+    values = values_of_link(STATE, "rows=200&trees=20&k=15")
     values.data, values.scales = data, (50, 100)
     last = at.session_state["_jobs_last"]["neighbours"]
     found = find(values, SimpleNamespace(result=last.result))

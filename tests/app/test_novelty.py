@@ -3,7 +3,6 @@
 import doctest
 from dataclasses import replace
 from types import SimpleNamespace
-from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
@@ -26,6 +25,7 @@ from pages._ui.novelty.controls import EDITS, STATE, cell_of, query_of, settings
 from pages._ui.novelty.edits import on_maps
 from pages._ui.novelty.export import _html
 from tests.app.drawn import unnamed
+from tests.app.linked import values_of_link
 from tests.app.novelty_page import (
     CORNER,
     ERASED,
@@ -351,16 +351,6 @@ def test_bad_parameters_are_said_and_the_defaults_used():
     assert titles(at) == DEFAULT_TITLES
 
 
-def values_of(query):
-    texts = parse_qs(query, keep_blank_values=True)
-    return SimpleNamespace(
-        **{
-            knob.key: read_knob(knob, texts[knob.key]).value if knob.key in texts else knob.default
-            for knob in STATE.knobs
-        }
-    )
-
-
 @pytest.mark.parametrize(
     "settings",
     [
@@ -374,7 +364,7 @@ def values_of(query):
     ],
 )  # fmt: skip
 def test_a_link_of_settings_says_them_back(settings):
-    values = values_of(query_of(settings))
+    values = values_of_link(STATE, query_of(settings))
     read = settings_of(values, decode_edits(values.edits))
     methods = tuple(sorted(settings.methods))
     settings = replace(settings, columns=settings.columns or read.columns, methods=methods)
@@ -388,7 +378,7 @@ def test_every_default_and_preset_lies_in_its_knobs_range():
     for preset in STATE.presets:
         for key, value in preset.values.items():
             assert not problem_with(knobs[key], value), (preset.name, key)
-    assert cell_of(values_of("")) == (49, 44)
+    assert cell_of(values_of_link(STATE, "")) == (49, 44)
 
 
 def test_the_page_to_take_away_holds_maps_edits_numbers_and_code():
@@ -400,7 +390,7 @@ def test_the_page_to_take_away_holds_maps_edits_numbers_and_code():
     assert kept
     from pages._ui.novelty.picture import find
 
-    values = values_of(link.split("?")[1])
+    values = values_of_link(STATE, link.split("?")[1])
     whole = find(values, found, decode_edits(ERASED))
     page = _html(whole, None).decode()
     assert "MacauClassifier(" in page

@@ -5,7 +5,6 @@ import io
 from dataclasses import replace
 from html import escape
 from types import SimpleNamespace
-from urllib.parse import parse_qs
 
 import pytest
 
@@ -15,9 +14,9 @@ from gbuq_core.experiments.spiral.plan import PAPER, SpiralSettings
 from gbuq_core.experiments.spiral.scores import describe_spiral
 from gbuq_core.figures.spiral.picture import SpiralView
 from gbuq_core.knobs import problem_with
-from pages._ui.knobs import read_knob
 from pages._ui.spiral.controls import STATE, looks_of, query_of, settings_of, view_of
 from pages._ui.spiral.export import _html
+from tests.app.linked import values_of_link
 from tests.app.spiral_page import SETTINGS, notes, open_spiral, settle, titles
 
 BAD = {
@@ -104,16 +103,10 @@ SETTINGS_AND_VIEWS = [
 
 @pytest.mark.parametrize(("settings", "view"), SETTINGS_AND_VIEWS)
 def test_a_link_restores_settings_and_view(settings, view):
-    texts = parse_qs(query_of(settings, view), keep_blank_values=True)
-    values = {knob.key: knob.default for knob in STATE.knobs}
-    knobs = {knob.key: knob for knob in STATE.knobs}
-    for name, given in texts.items():
-        reading = read_knob(knobs[name], given)
-        assert reading.problem == ""
-        values[name] = reading.value
-    assert settings_of(SimpleNamespace(**values)) == settings
-    assert view_of(SimpleNamespace(**values)) == view
-    assert looks_of(SimpleNamespace(**values)).point == (0.0, -190.0)
+    values = values_of_link(STATE, query_of(settings, view))
+    assert settings_of(values) == settings
+    assert view_of(values) == view
+    assert looks_of(values).point == (0.0, -190.0)
 
 
 def test_reset_wins_over_what_a_link_says_of_hidden_knobs():

@@ -4,8 +4,6 @@ import re
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
-from urllib.parse import parse_qs
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -18,10 +16,10 @@ from gbuq_core.experiments.two_clocks.words import why_no_clocks
 from gbuq_core.methods import METHODS, record
 from pages._ui.canvas import CanvasEvent
 from pages._ui.curves import Turned, read_turn
-from pages._ui.knobs import read_knob
 from pages._ui.two_clocks import controls, picture
 from pages._ui.two_clocks.controls import STATE, query_of, read_clocks, settings_of, write_clocks
 from tests.app.drawn import curve_specs, sheets
+from tests.app.linked import values_of_link
 from tests.app.waiting import run_when_done
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
@@ -221,12 +219,7 @@ def test_a_bad_link_says_so_and_shows_a_picture(bad):
     ],
 )
 def test_a_query_restores_its_settings(settings):
-    asked = parse_qs(query_of(settings))
-    values = {}
-    for knob in STATE.knobs:
-        texts = asked.get(knob.key)
-        values[knob.key] = read_knob(knob, texts).value if texts else knob.default
-    assert settings_of(SimpleNamespace(**values)) == settings
+    assert settings_of(values_of_link(STATE, query_of(settings))) == settings
 
 
 @pytest.mark.parametrize("shown", [None, (5, 1000, True), (1000, 5, False)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +12,7 @@ from gbuq_core.figures.gaussians.picture import SCALES, SHOWN, GaussiansView
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.knobs import Knob, narrow
 from gbuq_core.sampling import SAMPLERS, TARGETS
-from pages._ui.knobs import Preset, query_string
+from pages._ui.knobs import Preset, query_string, while_one_of
 from pages._ui.live import COLOURS, live_knobs, map_knob
 from pages._ui.present import Step
 from pages._ui.url_state import PageState
@@ -33,13 +32,7 @@ _CHART_OF = {text: key for key, text in _CHARTS.items()}
 def _with(*samplers: str) -> tuple[str, tuple[Any, ...]]:
     """Shown while one of these samplers races."""
     labels = {SAMPLERS[sampler].label for sampler in samplers}
-    chosen = [
-        choice
-        for n in range(1, len(_BY_LABEL) + 1)
-        for choice in permutations(_BY_LABEL, n)
-        if set(choice) & labels
-    ]
-    return "samplers", tuple(chosen)
+    return while_one_of("samplers", labels, _BY_LABEL, len(_BY_LABEL))
 
 
 def _of(sampler: str, name: str, key: str, **changes: Any) -> Knob:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +16,7 @@ from gbuq_core.figures.heart import SCALES, HeartView
 from gbuq_core.glossary import VIEWS
 from gbuq_core.knobs import Knob, narrow
 from pages._ui.canvas import CanvasEvent
-from pages._ui.knobs import Preset, query_string
+from pages._ui.knobs import Preset, query_string, while_one_of
 from pages._ui.live import COLOURS, FOCUS, live_knobs, map_knob, names_of_kinds
 from pages._ui.present import Step
 from pages._ui.surface import SURFACE
@@ -32,14 +31,8 @@ _LEAF_NOISE = {"automatic": None, "on": True, "off": False}
 
 
 def _with(*labels: str) -> tuple[str, tuple[Any, ...]]:
-    """Shown while one of these methods is chosen: every choice of methods that has one of them."""
-    chosen = [
-        choice
-        for n in range(1, MOST_METHODS + 1)
-        for choice in permutations(_BY_LABEL, n)
-        if set(choice) & set(labels)
-    ]
-    return "methods", tuple(chosen)
+    """Shown while one of these methods is chosen."""
+    return while_one_of("methods", labels, _BY_LABEL, MOST_METHODS)
 
 
 def _of(method: str, name: str, **changes: Any) -> Knob:

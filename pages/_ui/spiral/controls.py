@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import permutations
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from gbuq_core.figures.spiral.picture import EXTENT, POINTS, SCALES, SpiralView
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.knobs import Knob, narrow
 from pages._ui.canvas import CanvasEvent
-from pages._ui.knobs import Preset
+from pages._ui.knobs import Preset, while_one_of
 from pages._ui.live import COLOURS, FOCUS, map_knob, names_of_kinds
 from pages._ui.present import Step
 from pages._ui.surface import SURFACE
@@ -30,14 +29,8 @@ _RATES = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3)
 
 
 def _with(*labels: str) -> tuple[str, tuple[Any, ...]]:
-    """Shown while one of these methods is chosen: every choice of methods that has one of them."""
-    chosen = [
-        choice
-        for n in range(1, MOST_METHODS + 1)
-        for choice in permutations(_BY_LABEL, n)
-        if set(choice) & set(labels)
-    ]
-    return "methods", tuple(chosen)
+    """Shown while one of these methods is chosen."""
+    return while_one_of("methods", labels, _BY_LABEL, MOST_METHODS)
 
 
 def _of(method: str, name: str, **changes: Any) -> Knob:

@@ -11,6 +11,7 @@ from gbuq_core.tables import Schema, Table
 
 PROJECT = "upload_project"  # the uploader, and the place beside the tab's files
 _OPEN, _TABLE = "_data_project", "_data_project_table"
+_REFUSED = "_data_project_error"
 
 
 class OpenProject(NamedTuple):
@@ -50,5 +51,16 @@ def project_table() -> ProjectTable | None:
 
 
 def leave_project_table() -> None:
-    """Another file takes the place of the project's own table."""
+    """Another table is opened: the project's own is left, and what was said of a refused one."""
     st.session_state[_TABLE] = None
+    refuse_project("")
+
+
+def refuse_project(why: str) -> None:
+    """Note why a project is not opened; empty when there is nothing more to say."""
+    st.session_state[_REFUSED] = why
+
+
+def why_refused() -> str:
+    """Why the project that was dropped last is not open; empty if it is, or if there is none."""
+    return str(st.session_state.get(_REFUSED, ""))

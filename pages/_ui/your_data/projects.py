@@ -25,6 +25,7 @@ from gbuq_core.projects import (
     restore_project,
     why_table_not_held,
 )
+from gbuq_core.session_limits import SMALLER_PROJECT
 from gbuq_core.tables import Table, infer_schema
 from pages._ui.jobs_glue import Request
 from pages._ui.knobs import read_knob
@@ -41,13 +42,21 @@ from pages._ui.your_data.opened_project import (
     close_project,
     hold_project,
     open_project_now,
+    refuse_project,
+    why_refused,
 )
-from pages._ui.your_data.source import Opened, choose_options, most_megabytes, widget_key
+from pages._ui.your_data.source import (
+    Opened,
+    admit,
+    choose_options,
+    most_megabytes,
+    widget_key,
+)
 from pages._ui.your_data.state import BUILTIN, TABLE, UPLOADED, preview
 from pages._ui.your_data.training import Trained, Wanted
 
 # Session keys, declared once.
-_ERROR, _TO_RESTORE, _TO_APPLY = "_data_project_error", "_data_project_new", "_data_project_apply"
+_TO_RESTORE, _TO_APPLY = "_data_project_new", "_data_project_apply"
 _WITH_TABLE = "_project_with_table"
 _PASSES = 3  # a knob may be there only once another one is set
 _OPENED = "_data_project_opened"
@@ -128,7 +137,7 @@ def why_not_used(project: Project, wanted: Wanted, opened: Opened, second: Table
 
 def show_project(wanted: Wanted, opened: Opened, second: Table | None) -> None:
     """What came of opening a project, and the button that closes it."""
-    if error := st.session_state.get(_ERROR):
+    if error := why_refused():
         show_notice([error, "Nothing on this page has changed."], "project-error", tone="error")
     found = open_project_now()
     if found is None:
@@ -196,7 +205,7 @@ def _saved(trained: Trained, values: SimpleNamespace, link: str, with_table: boo
 def _open() -> None:
     """Open the project that was dropped: a callback. Until it is read, nothing changes."""
     upload = st.session_state.get(widget_key(PROJECT))
-    st.session_state[_ERROR] = ""
+    refuse_project("")
     if upload is not None:
         _read(upload, apply=True)
 
@@ -204,13 +213,13 @@ def _open() -> None:
 def _read(upload: Any, apply: bool) -> None:
     st.session_state[_OPENED] = True
     try:
-        RUNNER.limits.check_upload(upload.size)
+        admit(upload, SMALLER_PROJECT)
         project = open_project(upload.getvalue())
         RUNNER.limits.check_rows(project.n_rows)
         data = project.data
         table = None if data is None else ProjectTable(data, infer_schema(data))
     except GbuqError as error:
-        st.session_state[_ERROR] = str(error)
+        refuse_project(str(error))
         return
     name = upload.name.encode("utf-8", errors="replace").decode()
     hold_project(OpenProject(name, project), table)

@@ -11,6 +11,7 @@ import streamlit as st
 from gbuq_core.errors import GbuqError, LimitReached, MemoryLimitExceeded
 from gbuq_core.given_models.reading import MAX_MEGABYTES as MAX_MODEL_MEGABYTES
 from gbuq_core.jobs import RUNNER
+from gbuq_core.session_limits import SMALLER_MODEL, SMALLER_TABLE
 from gbuq_core.tables import (
     ReadOptions,
     Schema,
@@ -48,6 +49,7 @@ MAX_MEGABYTES = 250  # as .streamlit/config.toml and the reader
 
 # Session keys, declared once.
 UPLOAD, SECOND, MODEL = "upload", "upload_second", "upload_model"
+_PLACES = (UPLOAD, SECOND, PROJECT, MODEL)
 _DIGESTS, _LAST_OPEN, _FAILED = "_data_digests", "_data_last_open", "_data_failed"
 _ADMITTED = "_data_admitted"  # uploads that were within the limits when they came
 _DELETED = "_data_deleted"  # how often
@@ -147,7 +149,7 @@ def drop_model() -> None:
         st.file_uploader(
             "A model trained on this table: CatBoost, LightGBM or XGBoost",
             key=widget_key(MODEL),
-            max_upload_size=MAX_MODEL_MEGABYTES,
+            max_upload_size=min(MAX_MODEL_MEGABYTES, most_megabytes()),
             on_change=_change_model,
             help="CatBoost as cbm or JSON, LightGBM as text, XGBoost as JSON or UBJ. Pickles are "
             "never opened. The file is read by a process of its own with limits of time and "
@@ -157,9 +159,17 @@ def drop_model() -> None:
 
 
 def open_model() -> tuple[str, Any] | None:
-    """Digest and upload of the model that is open, if there is one."""
+    """Digest and upload of the open model, if any; says so where it is more than allowed."""
     upload = upload_in(MODEL)
-    return None if upload is None else (_digest_of(upload), upload)
+    if upload is None:
+        return None
+    try:
+        admit(upload, SMALLER_MODEL)
+    except LimitReached as error:
+        sentences = [f"Your model was not opened. {error}", "Everything else is as it was."]
+        show_notice(sentences, "model-refused", tone="error")
+        return None
+    return _digest_of(upload), upload
 
 
 def _change_model() -> None:
@@ -218,8 +228,7 @@ def delete_data() -> None:
     """Drop the reader's files and all that was made of them: a button's callback."""
     forget_upload()
     RUNNER.hold_files(session_user(), 0)
-    places = (UPLOAD, SECOND, PROJECT, MODEL)
-    delete_uploads([st.session_state.get(widget_key(place)) for place in places])
+    delete_uploads([st.session_state.get(widget_key(place)) for place in _PLACES])
     close_project()
     leave_project_table()
     times = st.session_state.get(_DELETED, 0) + 1
@@ -404,19 +413,22 @@ def _read_upload(upload: Any, options: ReadOptions, to_score: bool = False) -> _
         name = upload.name.encode("utf-8", errors="replace").decode()
         if name.lower().endswith(".gbuq"):
             return _Read(None, None, 'This is a project: drop it under "Open a project".')
-        _admit(upload)
+        admit(upload)
         return _read_bytes(_digest_of(upload), name, options, to_score, upload)
     except (LimitReached, MemoryLimitExceeded) as error:  # there may be room in a moment
         return _Read(None, None, str(error))
 
 
-def _admit(upload: Any) -> None:
-    """Raise `LimitReached` for a file that is too much for this session; an open one stays open."""
-    files = [upload_in(place) for place in (UPLOAD, SECOND, MODEL)]
+def admit(upload: Any, advice: str = SMALLER_TABLE) -> None:
+    """Raise `LimitReached` for a file that is too much for this session; an open one stays open.
+
+    ``advice`` is how to get a smaller one.
+    """
+    files = [upload_in(place) for place in _PLACES]
     RUNNER.hold_files(session_user(), sum(file.size for file in files if file is not None))
     admitted: set[str] = st.session_state.setdefault(_ADMITTED, set())
     if upload.file_id not in admitted:
-        RUNNER.limits.check_upload(upload.size)
+        RUNNER.limits.check_upload(upload.size, advice)
         RUNNER.check_held(session_user())
         admitted.add(upload.file_id)
 

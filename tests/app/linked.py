@@ -1,0 +1,17 @@
+"""What the query of a link means on a page."""
+
+from types import SimpleNamespace
+from urllib.parse import parse_qs
+
+from pages._ui.knobs import read_knob
+
+
+def values_of_link(state, query):
+    """The values of a page's knobs; no parameter may be unknown or refused."""
+    knobs = {knob.key: knob for knob in state.knobs}
+    values = {key: knob.default for key, knob in knobs.items()}
+    for name, texts in parse_qs(query, keep_blank_values=True).items():
+        reading = read_knob(knobs[name], texts)
+        assert reading.problem == ""
+        values[name] = reading.value
+    return SimpleNamespace(**values)
