@@ -122,8 +122,7 @@ def fit_project(
     ['x', 'prediction', 'lower_90', 'upper_90']
     """
     plan = plan or ScorePlan()
-    edits = (dict(kinds or {}), dict(used or {}), dict(missing_values or {}))
-    schema = edit_schema(table, infer_schema(table), *edits)
+    schema = edit_schema(table, infer_schema(table), kinds, used, missing_values)
     training = prepare_training(table, schema, target, task, plan.split, plan.split_column)
     _check_interval(training, level, conformal)
     if plan.listed:
@@ -135,21 +134,19 @@ def fit_project(
     fits = fit_for_new(training, settled.plan)
     rows, predictions, scores = judge_measured(fits, training, settled.plan)
     held = HeldOut(rows, training.y[rows], predictions, training.target.classes)
-    return Project(
-        source=table.source,
-        n_rows=table.n_rows,
-        schema=schema,
-        target=training.target,
+    return _project(
+        table,
+        training,
+        models=_models("new_file", settled, training, fits, held, scores),
+        with_data=with_data,
         plan=plan,
         task=task,
-        kinds=edits[0],
-        used=edits[1],
-        missing_values=edits[2],
-        cohorts=dict(cohorts or {}),
+        kinds=kinds,
+        used=used,
+        missing_values=missing_values,
+        cohorts=cohorts,
         level=level,
         conformal=conformal,
-        models=_models("new_file", settled, training, fits, held, scores),
-        data=table if with_data else None,
     )
 
 
@@ -206,24 +203,22 @@ def project_of(
         scored.protocol, settled, training, fits_of(scored), held_out(scored), scored.scores
     )
     why = why_not_kept(models, training.target.task)
-    return Project(
-        source=table.source,
-        n_rows=table.n_rows,
-        schema=training.schema,
-        target=training.target,
-        plan=plan or scored.plan,
-        task=task,
-        kinds=dict(kinds or {}),
-        used=dict(used or {}),
-        missing_values=dict(missing_values or {}),
-        cohorts=dict(cohorts or {}),
-        marks=dict(marks or {}),
-        level=level,
-        conformal=conformal,
-        page=dict(page or {}),
+    return _project(
+        table,
+        training,
         models=None if why else models,
         why_no_models=why,
-        data=table if with_data else None,
+        with_data=with_data,
+        plan=plan or scored.plan,
+        task=task,
+        kinds=kinds,
+        used=used,
+        missing_values=missing_values,
+        cohorts=cohorts,
+        marks=marks,
+        page=page,
+        level=level,
+        conformal=conformal,
     )
 
 
@@ -293,24 +288,28 @@ def restore_project(
             else "The models of the project were trained to score its own rows only: train again "
             "to score a second file."
         )
-    plan = models.plan
-    training = prepare_training(
-        table, project.schema, project.target.name, project.target.task, plan.split,
-        plan.split_column,
-    )  # fmt: skip
-    target = training.target._replace(reason=project.target.reason)
-    training = training._replace(target=target)
-    if training.features != models.features or target != project.target:
-        raise ProjectError(
-            "This version of gbuq reads the columns of the table in another way than the one that "
-            "saved the project: train again."
-        )
-    settled = Settled(plan, models.why_ensemble)
+    training = _prepare_again(project, models, table)
+    settled = Settled(models.plan, models.why_ensemble)
     scored = score_again(table, training, models.fits, settled, new)
     _check_scores(scored.scores, models.scores, training.target.task)
     if (project.level, project.conformal) != (scored.level, scored.conformal):
         scored = with_intervals(scored, project.level, project.conformal)
     return scored
+
+
+def _prepare_again(project: Project, models: ProjectModels, table: Table) -> Prepared:
+    """The table as the models were trained on it."""
+    plan, target = models.plan, project.target
+    training = prepare_training(
+        table, project.schema, target.name, target.task, plan.split, plan.split_column
+    )
+    same = training.target._replace(reason=target.reason) == target
+    if training.features != models.features or not same:
+        raise ProjectError(
+            "This version of gbuq reads the columns of the table in another way than the one that "
+            "saved the project: train again."
+        )
+    return training._replace(target=target)
 
 
 def score_project(project: Project, new: Table) -> ScoredRows:
@@ -459,6 +458,20 @@ def _scores_text(models: ProjectModels) -> str:
     }  # fmt: skip
     return ", ".join(f"{labels[name]} {short(models.scores[name])}" for name in models.scores
                      if name in labels)  # fmt: skip
+
+
+def _project(table: Table, training: Prepared, with_data: bool, **settings: Any) -> Project:
+    """A project of a prepared table; mappings among the settings are copied, None is empty."""
+    for name in ("kinds", "used", "missing_values", "cohorts", "marks", "page"):
+        settings[name] = dict(settings.get(name) or {})
+    return Project(
+        source=table.source,
+        n_rows=table.n_rows,
+        schema=training.schema,
+        target=training.target,
+        data=table if with_data else None,
+        **settings,
+    )
 
 
 def _models(

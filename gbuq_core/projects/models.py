@@ -10,7 +10,7 @@ import io
 import math
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,26 +164,71 @@ def _read(
     plan = read_plan(head["plan"], task, names, newer)
     features = tuple(_read_feature(one, names) for one in _listed(head["features"], 100_000))
     require(len({feature.name for feature in features}) == len(features) >= 1, "a feature is odd")
-    numbers = _listed(head["fits"], _MOST_CLOCKS)
-    n_fits = sum(name.startswith("models/") for name in members)
-    require(sorted({*numbers}) == list(range(n_fits)) and n_fits >= 1, "a model is missing")
-    require(all(type(k) is int for k in numbers), "its models are odd")
     if not plan.listed and plan.engine == "catboost" and not trust:
         return CATBOOST
     if plan.listed and (missing := METHODS[plan.method].missing()):
         return missing
-    estimators = [
-        _read_estimator(members[_name(k)], project, features, plan, trust) for k in range(n_fits)
-    ]
-    rows = [_rows(arrays, f"rows_{k}", n_rows) for k in range(n_fits)]
+    every, of_table = _read_every_model(
+        head, arrays, members, _Wanted(project, plan, features, trust)
+    )
+    fits = _read_fits(head, arrays, every, of_table, protocol, n_rows)
+    distances = take(arrays, "distances", np.float64, (None,))
+    rising = not np.isnan(distances).any() and (np.diff(distances) >= 0.0).all()
+    of_held = len(distances) == (int(fits.held.sum()) if task == "regression" else 0)
+    require(rising and of_held, "its calibration is odd")
+    scores = head["scores"]
+    require(isinstance(scores, dict) and set(scores) == set(_SCORES[task]), "its scores are odd")
+    spread, least = _positive(head["spread"]), _positive(head["smallest_std"])
+    return ProjectModels(
+        protocol, plan, text(head["why_ensemble"]), features, fits, spread, least, distances,
+        {name: _score(scores[name]) for name in _SCORES[task]},
+    )  # fmt: skip
+
+
+class _Wanted(NamedTuple):
+    """What a model in a file must go with, and whether CatBoost may read a part of it."""
+
+    project: Project
+    plan: ScorePlan
+    features: tuple[Feature, ...]
+    trust: bool
+
+
+def _read_every_model(
+    head: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    members: Mapping[str, bytes],
+    wanted: _Wanted,
+) -> tuple[list[FittedModel], Any]:
+    """All models, stopped where their clocks say, and the clocks of the table."""
+    project, plan = wanted.project, wanted.plan
+    numbers = _listed(head["fits"], _MOST_CLOCKS)
+    n_fits = sum(name.startswith("models/") for name in members)
+    require(all(type(k) is int for k in numbers), "its models are odd")
+    require(sorted({*numbers}) == list(range(n_fits)) and n_fits >= 1, "a model is missing")
+    estimators = [_read_estimator(members[_name(k)], wanted) for k in range(n_fits)]
+    rows = [_rows(arrays, f"rows_{k}", project.n_rows) for k in range(n_fits)]
     has_clocks = _listed(head["clocks"], _MOST_CLOCKS + 1)
     require(len(has_clocks) == len(numbers) + 1, "its clocks are odd")
     require(not (plan.listed and any(has_clocks)), "its clocks are odd")
-    clocks = [_read_clocks(arrays, k, task, has) for k, has in enumerate(has_clocks)]
+    task = project.target.task
+    of_table, *clocks = (_read_clocks(arrays, k, task, has) for k, has in enumerate(has_clocks))
     every = [
         FittedModel(_stopped(estimators[k], one), rows[k])
-        for k, one in zip(numbers, clocks[1:], strict=True)
+        for k, one in zip(numbers, clocks, strict=True)
     ]
+    return every, of_table
+
+
+def _read_fits(
+    head: Mapping[str, Any],
+    arrays: Mapping[str, Any],
+    every: list[FittedModel],
+    clocks: Any,
+    protocol: str,
+    n_rows: int,
+) -> Fits:
+    """Which rows each of the models judges."""
     n_measured = whole(head["n_measured"], 0, len(every) - 1)
     n_models = len(every) - n_measured
     is_new = protocol == "new_file"
@@ -202,18 +247,7 @@ def _read(
     model_of_row = take(arrays, "model_of_row", np.int64, (0 if is_new else n_rows,))
     inside = (model_of_row >= 0).all() and (model_of_row < n_models).all()
     require(inside and bool(held.any()), "a row has no model")
-    fits = Fits(tuple(every[:n_models]), model_of_row, fold, learnt, measured, clocks[0], held)
-    scores = head["scores"]
-    require(isinstance(scores, dict) and set(scores) == set(_SCORES[task]), "its scores are odd")
-    distances = take(arrays, "distances", np.float64, (None,))
-    rising = not np.isnan(distances).any() and (np.diff(distances) >= 0.0).all()
-    of_held = len(distances) == (int(held.sum()) if task == "regression" else 0)
-    require(rising and of_held, "its calibration is odd")
-    spread, least = _positive(head["spread"]), _positive(head["smallest_std"])
-    return ProjectModels(
-        protocol, plan, text(head["why_ensemble"]), features, fits, spread, least, distances,
-        {name: _score(scores[name]) for name in _SCORES[task]},
-    )  # fmt: skip
+    return Fits(tuple(every[:n_models]), model_of_row, fold, learnt, measured, clocks, held)
 
 
 _OF_ARCHIVE = ("format", "version", "arrays", "kind")
@@ -223,12 +257,11 @@ _HEADER = (
 )
 
 
-def _read_estimator(
-    content: bytes, project: Project, features: tuple[Feature, ...], plan: ScorePlan, trust: bool
-) -> Any:
+def _read_estimator(content: bytes, wanted: _Wanted) -> Any:
     """An estimator that goes with the settings; CatBoost's reader sees none that is not trusted."""
+    project, plan, features, trust = wanted
+    names = [feature.name for feature in features]
     if plan.listed:
-        names = [feature.name for feature in features]
         return read_listed(content, plan, project.target, names, trust)
     header, arrays = read_archive(content)
     with model_errors_as_damage():
@@ -237,7 +270,7 @@ def _read_estimator(
     n_classes = len(project.target.classes)
     require(isinstance(model, _ENSEMBLES[bool(n_classes)]), "a model has another task")
     own = list(getattr(model, "feature_names_in_", []))
-    require(own == [feature.name for feature in features], "a model has other columns")
+    require(own == names, "a model has other columns")
     require(
         len(model.member_trees()) * model.plan_.n_models <= _MOST_MEMBERS, "it has too many members"
     )
