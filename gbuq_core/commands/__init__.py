@@ -1,6 +1,7 @@
 """The command `gbuq`: one file a command, and what the commands share.
 
 parser          reads the line, starts a command, turns errors into exit codes
+combinations    which options mean nothing beside others
 settings_file   options from a TOML file
 model_options   the options of a fit and of its intervals
 common_options  --seed, --jobs, --config, --json, --quiet

@@ -103,7 +103,7 @@ def run(options: argparse.Namespace) -> None:
     )
 
     def run(job: Job) -> tuple[Table, MethodComparison]:
-        table = read(options)
+        table, _ = read(options)
         found = compare_methods(
             table, options.target, keys, task=options.task, schema=edited_schema(table, options),
             plan=plan, reference=options.reference,

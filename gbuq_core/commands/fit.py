@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gbuq_core.commands.cluster_options import add_cluster, workers
+from gbuq_core.commands.combinations import check_task
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import (
@@ -23,10 +24,12 @@ from gbuq_core.commands.table_options import (
     add_reading,
     add_table,
     check_split,
+    edited_schema,
     edits_of,
     inputs_of,
     read,
     sort_inputs,
+    task_of,
 )
 from gbuq_core.commands.text_table import printable
 from gbuq_core.commands.watching import watched
@@ -54,11 +57,11 @@ def add_fit(commands: Any) -> None:
     add("--out", required=True, metavar="PROJECT", help="the file to write, such as rows.gbuq")
     add("--with-data", action="store_true", help="keep the rows of TRAIN in the project")
     add_reading(add)
-    add_model(add)
+    add_model(add, deals_folds=False)
     add_intervals(add)
     add_cluster(add)
     add_common(add)
-    fit.set_defaults(run=run, new=None, **dict.fromkeys(MEMBER_OPTIONS))
+    fit.set_defaults(run=run, new=None, folds=None, **dict.fromkeys(MEMBER_OPTIONS))
 
 
 def run(options: argparse.Namespace) -> None:
@@ -76,7 +79,8 @@ def run(options: argparse.Namespace) -> None:
     began = time.perf_counter()
 
     def work(job: Job) -> tuple[Table, Project, bytes]:
-        table = read(options)
+        table, _ = read(options)
+        check_task(options, task_of(table, edited_schema(table, options), options))
         project = fit_project(
             table,
             options.target,

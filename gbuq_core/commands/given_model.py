@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from gbuq_core.commands.combinations import check_task
 from gbuq_core.commands.common_options import shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
@@ -17,7 +18,7 @@ from gbuq_core.commands.table_options import (
     edited_schema,
     inputs_of,
     read,
-    reading_of,
+    task_of,
 )
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.commands.watching import watched
@@ -28,28 +29,13 @@ from gbuq_core.presentation import counted, percent
 from gbuq_core.tables import (
     GivenExplanation,
     GivenTable,
-    ScorePlan,
     describe_given,
     explain_with_model,
-    read_table,
     score_with_model,
     to_csv_bytes,
     to_parquet_bytes,
 )
 from gbuq_core.tables.intervals import check_level
-
-# What says how to train or how to hold rows out, with the value that it has unless it is given.
-_OF_TRAINING = {
-    "method": ScorePlan().method, "engine": ScorePlan().engine, "split": ScorePlan().split,
-    "scale": ScorePlan().scale, "conformal": False,
-    **dict.fromkeys(
-        (
-            "ensemble", "members", "trees", "folds", "depth", "learning_rate", "stopping",
-            "truncation_step", "truncation_start", "cycle_length", "burn_in", "most_members",
-            "split_column", "next", "scheduler", "cluster",
-        )
-    ),
-}  # fmt: skip
 
 
 def add_given(add: Callable[..., Any]) -> None:
@@ -125,31 +111,21 @@ def explain_given(options: argparse.Namespace) -> None:
 
 def judge(options: argparse.Namespace, job: Job) -> GivenTable:
     """The rows of a table, or of a second file, judged by the model of ``--model``."""
-    _check_options(options)
+    check_level(options.level)
     model = read_model(options.model)
-    table = read(options)
-    new = getattr(options, "new", None)
+    table, new = read(options)
+    schema = edited_schema(table, options)
+    check_task(options, task_of(table, schema, options))
     return score_with_model(
         table,
         options.target,
         model,
         task=options.task,
-        schema=edited_schema(table, options),
-        new=None if new is None else read_table(new, options=reading_of(options), to_score=True),
+        schema=schema,
+        new=new,
         n_neighbors=options.neighbors,
         level=options.level,
     )
-
-
-def _check_options(options: argparse.Namespace) -> None:
-    """Refuse what trains a model, before any work."""
-    for name, usual in _OF_TRAINING.items():
-        if getattr(options, name, usual) != usual:
-            raise InvalidParameter(
-                f"--{name.replace('_', '-')} does not go with --model, whose trees are used as "
-                "they are: leave it out."
-            )
-    check_level(options.level)
 
 
 def _record(found: GivenTable, options: argparse.Namespace) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from gbuq_core.commands.combinations import check_formats
 from gbuq_core.commands.common_options import add_common, say_notes
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.score_words import plan_record
@@ -47,6 +48,8 @@ def run(options: argparse.Namespace) -> None:
     if not path.exists():
         raise InvalidParameter(f"There is no file {shown(path.name)}: check its name.")
     members = _members_of(path)
+    if members & {_OF_PROJECT, _OF_MODEL}:
+        check_formats(options)
     if _OF_PROJECT in members:
         _tell_project(path, options)
     elif _OF_MODEL in members:
@@ -144,6 +147,7 @@ def _model_of(header: dict[str, Any]) -> dict[str, Any]:
 def _tell_table(path: Path, options: argparse.Namespace) -> None:
     """A table by its columns, as they would be used without corrections."""
     table = read_table(path, options=reading_of(options))
+    check_formats(options, table)
     schema = infer_schema(table)
     target = suggest_target(schema)
     task, reason = infer_task(table, schema, target)

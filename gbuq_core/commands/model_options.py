@@ -26,8 +26,8 @@ _OF_BOOSTED = ("ensemble", "engine", "cycle_length", "stopping")
 MEMBER_OPTIONS = ("truncation_step", "truncation_start", "burn_in", "most_members")
 
 
-def add_model(add: Callable[..., Any]) -> None:
-    """Options of the model."""
+def add_model(add: Callable[..., Any], deals_folds: bool = True) -> None:
+    """Options of the model, and of the folds where rows are dealt into some."""
     plan = ScorePlan()
     add("--method", choices=table_methods(), default=plan.method, metavar="METHOD",
         help=f"for a regression: {', '.join(table_methods('regression'))}; for classes: "
@@ -41,8 +41,10 @@ def add_model(add: Callable[..., Any]) -> None:
     add("--trees", type=int, metavar="N", help="a model; default: 300 for independent models of an "
         f"automatic ensemble, {plan.trees} for other boosted ensembles, else the method's "
         "own")  # fmt: skip
-    add("--folds", type=int, metavar="N", help="into how many folds the rows are dealt; default: "
-        f"{plan.n_folds}, or fewer where that makes independent models quick enough")  # fmt: skip
+    if deals_folds:
+        add("--folds", type=int, metavar="N", help="into how many folds the rows are dealt; "
+            f"default: {plan.n_folds}, or fewer where that makes independent models quick "
+            "enough")  # fmt: skip
     add("--depth", type=int, metavar="N",
         help="of a tree; default: 6, or 4 with more than 200 features")  # fmt: skip
     add(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from gbuq_core.commands.app import add_app
+from gbuq_core.commands.combinations import check_combination
 from gbuq_core.commands.compare import add_compare
 from gbuq_core.commands.completion import add_completion
 from gbuq_core.commands.explain import add_explain
@@ -102,6 +103,7 @@ def _parse(parser: Parser, typed: list[str]) -> argparse.Namespace:
     for name, value in found.files.items():
         if getattr(options, name) is None:
             setattr(options, name, value)
+    check_combination(options)
     return options
 
 

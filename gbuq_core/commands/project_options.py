@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Collection
 from typing import Any
 
+from gbuq_core.commands.combinations import READING, check_formats
 from gbuq_core.commands.table_options import check_target, reading_of, sort_inputs
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.projects import Project, open_project, own_table, restore_project
@@ -20,7 +21,6 @@ from gbuq_core.tables import (
 
 # What says which files are read and how; everything else was settled by the fit.
 _OF_PROJECT = ("project", "trust", "config", "json", "quiet")
-_OF_READING = ("delimiter", "decimal", "encoding", "header", "sheet")
 
 
 def add_project(add: Callable[..., Any], files: str) -> None:
@@ -44,7 +44,7 @@ def check_project(options: argparse.Namespace, also: Collection[str]) -> None:
     ------
     InvalidParameter
     """
-    further = sorted(options.typed - {*_OF_PROJECT, *_OF_READING, *also})
+    further = sorted(options.typed - {*_OF_PROJECT, *READING, *also})
     if further:
         name = "--" + further[0].replace("_", "-")
         raise InvalidParameter(
@@ -81,6 +81,7 @@ def restored(options: argparse.Namespace) -> tuple[Project, Table, ScoredTable]:
     new = None
     if second is not None:
         new = read_table(second, options=reading_of(options), to_score=True)
+    check_formats(options, new)
     return project, table, restore_project(project, table, new)
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from gbuq_core.commands.cluster_options import workers
+from gbuq_core.commands.combinations import check_formats
 from gbuq_core.commands.common_options import say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
@@ -46,6 +47,7 @@ def score_by_project(options: argparse.Namespace) -> None:
             again = restore_project(project)
             return _Found(project, again.frame, tuple(again.added.names), again.notices)
         rows = read_table(new, options=reading_of(options), to_score=True)
+        check_formats(options, rows)
         found = score_project(project, rows)
         return _Found(project, found.frame, tuple(found.added.names), found.notices)
 

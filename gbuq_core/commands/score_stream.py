@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gbuq_core.commands.cluster_options import workers
+from gbuq_core.commands.combinations import check_task
 from gbuq_core.commands.common_options import shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import check_method, cut_of, plan_of
@@ -18,8 +19,8 @@ from gbuq_core.commands.table_options import (
     check_split,
     edited_schema,
     inputs_of,
-    read,
     reading_of,
+    task_of,
 )
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
@@ -34,7 +35,7 @@ from gbuq_core.streaming import (
     sample_table,
     score_in_blocks,
 )
-from gbuq_core.tables import Table
+from gbuq_core.tables import Table, read_query, read_table
 from gbuq_core.tables.intervals import check_level
 from gbuq_core.tables.limits import MAX_CELLS
 
@@ -93,9 +94,11 @@ def run_stream(options: argparse.Namespace) -> None:
 
     def run(job: Job) -> StreamedScores:
         table = _training_table(options)
+        schema = edited_schema(table, options)
+        check_task(options, task_of(table, schema, options))
         return score_in_blocks(
             table, open_blocks(options.new, reading_of(options), to_score=True), out,
-            options.target, task=options.task, schema=edited_schema(table, options),
+            options.target, task=options.task, schema=schema,
             plan=plan_of(options), cut=cut_of(options), level=options.level,
             conformal=options.conformal, unfamiliarity=options.unfamiliarity == "yes",
             resume=options.resume,
@@ -121,9 +124,9 @@ def _training_table(options: argparse.Namespace) -> Table:
     if options.sql:
         if options.train_rows:
             raise InvalidParameter("--train-rows goes with a file: put a LIMIT into --sql.")
-        return read(options)
+        return read_query(options.sql, options.url)
     if options.train_rows is None and not is_too_large(options.train):
-        return read(options)
+        return read_table(options.train, options=reading_of(options))
     file = open_blocks(options.train, reading_of(options))
     n_rows = options.train_rows
     if n_rows is None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gbuq_core.commands.combinations import check_task
 from gbuq_core.commands.model_options import (
     MEMBER_OPTIONS,
     check_members,
@@ -21,6 +22,7 @@ from gbuq_core.commands.table_options import (
     edits_of,
     read,
     reading_of,
+    task_of,
 )
 from gbuq_core.experiments.table.export import TableRecipe
 from gbuq_core.experiments.table.fit import Cut, cut_table
@@ -31,7 +33,6 @@ from gbuq_core.tables import (
     Table,
     add_unfamiliarity,
     measure_unfamiliarity,
-    read_table,
     score_table,
     split_warnings,
     with_intervals,
@@ -91,12 +92,11 @@ def score_as_asked(options: argparse.Namespace) -> Asked:
 
 
 def _trained(options: argparse.Namespace) -> Asked:
-    table = read(options)
-    new = None
-    if options.new is not None:
-        new = read_table(options.new, options=reading_of(options), to_score=True)
+    table, new = read(options)
+    schema = edited_schema(table, options)
+    check_task(options, task_of(table, schema, options))
     scored = score_table(
-        table, options.target, task=options.task, schema=edited_schema(table, options), new=new,
+        table, options.target, task=options.task, schema=schema, new=new,
         plan=plan_of(options),
     )  # fmt: skip
     scored = with_intervals(_cut(scored, options), options.level, options.conformal)
@@ -106,6 +106,7 @@ def _trained(options: argparse.Namespace) -> Asked:
 def _restored(options: argparse.Namespace) -> Asked:
     project, table, scored = restored(options)
     check_members(options, scored.plan.method)
+    check_task(options, scored.training.target.task)
     return Asked(table, _cut(scored, options), (), project)
 
 

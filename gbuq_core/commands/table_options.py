@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gbuq_core.commands.combinations import check_formats
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.tables import (
     ReadOptions,
@@ -15,6 +16,7 @@ from gbuq_core.tables import (
     Table,
     edit_schema,
     infer_schema,
+    infer_task,
     read_query,
     read_table,
 )
@@ -83,11 +85,22 @@ def add_format(add: Callable[..., Any]) -> None:
     add("--sheet", metavar="NAME", help="of an Excel file; default: the first one")
 
 
-def read(options: argparse.Namespace) -> Table:
-    """The table to learn from."""
+def read(options: argparse.Namespace) -> tuple[Table, Table | None]:
+    """The table to learn from, and the second file if there is one."""
     if options.sql:
-        return read_query(options.sql, options.url)
-    return read_table(options.train, options=reading_of(options))
+        table = read_query(options.sql, options.url)
+    else:
+        table = read_table(options.train, options=reading_of(options))
+    new = None
+    if options.new is not None:
+        new = read_table(options.new, options=reading_of(options), to_score=True)
+    check_formats(options, table, new)
+    return table, new
+
+
+def task_of(table: Table, schema: Schema, options: argparse.Namespace) -> str:
+    """What is asked for, or else what the target says."""
+    return options.task or infer_task(table, schema, options.target)[0]
 
 
 def reading_of(options: argparse.Namespace) -> ReadOptions:

@@ -249,7 +249,10 @@ def table_command(recipe: TableRecipe) -> str:
 
 
 def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
-    """Names of command-line options with their values, those left out that change nothing."""
+    """Names of command-line options with their values, those left out that change nothing.
+
+    The command line refuses options that mean nothing beside others.
+    """
     reading, cut = recipe.options, recipe.cut
     header = None if reading.header is None else "yes" if reading.header else "no"
     flags: list[tuple[str, object]] = [
@@ -267,10 +270,15 @@ def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
     ]
     plan, default = dict(vars(recipe.plan)), vars(ScorePlan())
     plan["stopping"] = plan["stopping"] or "none"
+    if recipe.plan.one_model:
+        plan["n_members"] = default["n_members"]
+    if recipe.second or recipe.plan.split == "time":
+        plan["n_folds"] = default["n_folds"]
     flags += [(flag, plan[name]) for name, flag in _FLAGS.items() if plan[name] != default[name]]
+    if recipe.plan.ensemble != "independent":
+        step = recipe.plan.truncation_step if cut.step is None else cut.step
+        flags += [("truncation-step", step), ("truncation-start", cut.start)]
     flags += [
-        ("truncation-step", recipe.plan.truncation_step if cut.step is None else cut.step),
-        ("truncation-start", cut.start),
         ("burn-in", cut.burn_in or None),
         ("most-members", cut.members),
         ("level", None if recipe.level == USUAL_LEVEL else recipe.level),

@@ -1,0 +1,138 @@
+"""Options that mean nothing beside others: each is refused before any work, in one sentence."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.tables import Table
+from gbuq_core.tables.predicting import BOOSTED, CYCLICAL_METHODS
+
+READING = ("delimiter", "decimal", "encoding", "header", "sheet")
+# The formats of `gbuq_core.tables.Source` for which they say something.
+_FORMATS = {
+    "delimiter": ("csv",),
+    "decimal": ("csv",),
+    "encoding": ("csv",),
+    "header": ("csv", "excel"),
+    "sheet": ("excel",),
+}
+_OF_NUMBERS = ("level", "unit")  # and --conformal and --scale, which the core refuses
+
+
+class _Rule(NamedTuple):
+    """Options, by the names of their values, when they mean nothing, and what to say then."""
+
+    options: tuple[str, ...]
+    holds: Callable[[Callable[[str], Any]], bool]
+    reason: str
+
+
+_INDEPENDENT = {*BOOSTED} - {*CYCLICAL_METHODS}
+
+
+def _has_one_model(value: Callable[[str], Any]) -> bool:
+    """Whether the members are parts of one model, for sure."""
+    truncated = (value("truncation_step"), value("truncation_start")) != (None, None)
+    by_method = value("method") in CYCLICAL_METHODS
+    return by_method or value("ensemble") == "virtual" or (truncated and not value("ensemble"))
+
+
+def _compared(value: Callable[[str], Any]) -> set[str]:
+    return {key.strip() for key in (value("methods") or "").split(",")}
+
+
+_RULES = (
+    _Rule(("next_rows",), lambda value: not value("next"), "goes with --next only"),
+    _Rule(("trust",), lambda value: value("project") is None, "goes with --project only"),
+    _Rule(("neighbors",), lambda value: value("model") is None, "goes with --model only"),
+    _Rule(
+        (
+            "method", "engine", "split", "split_column", "scale", "conformal", "ensemble",
+            "members", "trees", "folds", "depth", "learning_rate", "stopping", "truncation_step",
+            "truncation_start", "cycle_length", "burn_in", "most_members", "next", "scheduler",
+            "cluster", "workers", "seed", "jobs", "unfamiliarity", "by", "unit",
+        ),
+        lambda value: value("model") is not None,
+        "does not go with --model, whose trees are used as they are",
+    ),
+    _Rule(
+        ("truncation_step", "truncation_start"),
+        lambda value: value("ensemble") == "independent" and value("method") in BOOSTED,
+        "does not go with --ensemble independent, whose members are whole models",
+    ),
+    _Rule(
+        ("members",),
+        lambda value: value("method") in BOOSTED and _has_one_model(value),
+        "does not go with an ensemble of one model, where --most-members says how many count",
+    ),
+    _Rule(
+        ("folds",),
+        lambda value: value("new") is not None,
+        "does not go with a second file, beside which a fifth of the rows is held out",
+    ),
+    _Rule(
+        ("folds",),
+        lambda value: value("split") == "time",
+        "does not go with --split time, where models learn from earlier rows",
+    ),
+    _Rule(
+        READING,
+        lambda value: bool(value("sql")) and value("train") is None,
+        "does not go with --sql alone, which reads no file",
+    ),
+    _Rule(
+        ("trees", "depth", "learning_rate", "stopping", "members"),
+        lambda value: bool(value("methods")) and not _compared(value) & {*BOOSTED},
+        "is for boosted ensembles, and --methods names none",
+    ),
+    _Rule(
+        ("members",),
+        lambda value: bool(value("methods")) and not _compared(value) & _INDEPENDENT,
+        "is for independent models, and --methods names none that has them",
+    ),
+)  # fmt: skip
+
+
+def check_combination(options: argparse.Namespace) -> None:
+    """Refuse options that were typed, or are in a settings file, and mean nothing.
+
+    Raises
+    ------
+    InvalidParameter
+    """
+
+    def value(name: str) -> Any:
+        return getattr(options, name, None)
+
+    for names, holds, reason in _RULES:
+        for name in names:
+            if name in options.typed and holds(value):
+                _refuse(name, reason)
+
+
+def check_formats(options: argparse.Namespace, *tables: Table | None) -> None:
+    """Refuse options of reading that no file has a use for, once the files are read."""
+    formats = {table.source.format for table in tables if table is not None}
+    for name, takes in _FORMATS.items():
+        if name in options.typed and not formats & {*takes}:
+            _refuse(name, f"is for {' and '.join(_NAMES[one] for one in takes)}")
+
+
+_NAMES = {"csv": "text files", "excel": "Excel files"}
+
+
+def check_task(options: argparse.Namespace, task: str) -> None:
+    """Refuse options of a regression for classes, once the target is known."""
+    if task == "classification":
+        for name in _OF_NUMBERS:
+            if name in options.typed:
+                _refuse(name, "is for a regression, and the target holds classes")
+        if getattr(options, "fails_by", None) == "misses":
+            _refuse("fails_by=misses", "is for a regression, and the target holds classes")
+
+
+def _refuse(name: str, reason: str) -> None:
+    raise InvalidParameter(f"--{name.replace('_', '-')} {reason}: leave it out.")

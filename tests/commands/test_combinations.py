@@ -1,0 +1,116 @@
+"""Every option means something where it is accepted: what means nothing is one sentence."""
+
+import sqlite3
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.__main__ import main
+from gbuq_core.commands import combinations
+from gbuq_core.commands.parser import build_parser
+
+GIVEN = "does not go with --model, whose trees"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Tables, a database and a project."""
+    path = tmp_path_factory.mktemp("combinations")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.uniform(-2, 2, 60), "t": range(60)}).round(6)
+    frame["y"] = frame.x**2
+    frame["class"] = np.where(frame.x > 0, "high", "low")
+    frame.to_csv(path / "rows.csv", index=False)
+    frame.to_parquet(path / "rows.parquet")
+    with sqlite3.connect(path / "rows.db") as database:
+        frame.to_sql("points", database, index=False)
+    database.close()
+    fit = ["fit", str(path / "rows.csv"), "--target=y", "--trees=10", "--ensemble=virtual"]
+    assert main([*fit, "--quiet", f"--out={path / 'p.gbuq'}"]) == 0
+    return path
+
+
+ROWS = "score rows.csv --target y --out o.csv"
+NEW = "score rows.csv rows.csv --target y --out o.csv"
+MODEL = "rows.csv --target y --model m.cbm"
+SQL = "score --sql=SELECT --url sqlite:///rows.db --target y --out o.csv"
+# A line that is refused, and the beginning of what is said about its last option.
+LINES = {
+    f"{ROWS} --next-rows 3": "--next-rows goes with --next only",
+    f"{ROWS} --trust": "--trust goes with --project only",
+    f"{ROWS} --neighbors 3": "--neighbors goes with --model only",
+    f"{ROWS} --workers 2": "--workers goes with --scheduler or --cluster only",
+    f"{ROWS} --resume": "--resume needs TRAIN and NEW",
+    f"{ROWS} --ensemble independent --truncation-step 5": "--truncation-step does not go with --e",
+    f"{ROWS} --ensemble independent --truncation-start .2": "--truncation-start does not go with",
+    f"{ROWS} --ensemble virtual --members 3": "--members does not go with an ensemble of one",
+    f"{ROWS} --truncation-step 5 --members 3": "--members does not go with an ensemble of one",
+    f"{ROWS} --method csglb --members 3": "--members does not go with an ensemble of one",
+    f"{ROWS} --method csglb --ensemble virtual": "--ensemble does not go with --method csglb",
+    f"{ROWS} --method csglb --truncation-step 5": "--truncation-step does not go with --method",
+    f"{ROWS} --cycle-length 5": "--cycle-length does not go with --method sglb",
+    f"{ROWS} --burn-in 5": "--burn-in does not go with --method sglb",
+    f"{ROWS} --method knn --most-members 5": "--most-members does not go with --method knn",
+    f"{NEW} --folds 3": "--folds does not go with a second file",
+    f"{ROWS} --split time --split-column t --folds 3": "--folds does not go with --split time",
+    f"{ROWS} --split-column t": "--split-column goes with --split",
+    f"{ROWS} --sheet a": "--sheet is for Excel files",
+    "score rows.parquet --target y --out o.csv --delimiter ,": "--delimiter is for text files",
+    f"{SQL} --encoding utf-8": "--encoding does not go with --sql alone",
+    "score rows.csv --target class --out o.csv --level 0.8": "--level is for a regression",
+    "score rows.csv --target class --out o.csv --conformal": "Conformal intervals need a number",
+    "score rows.csv --target class --out o.csv --scale log": 'The target "class" holds classes',
+    "fit rows.csv --target class --out o --level 0.8": "--level is for a regression",
+    "fit rows.csv --target y --out o --folds 3": "Unrecognized arguments: --folds",
+    "explain rows.csv --target class --row 1 --unit variance": "--unit is for a regression",
+    "explain rows.csv --target y --row 1 --level 0.8": "Unrecognized arguments: --level",
+    "explain rows.csv --project p.gbuq --row 1 --seed 3": "--seed does not go with --project",
+    "report rows.csv --target class --out r.html --unit variance": "--unit is for a regression",
+    "report rows.csv --target class --out r --fails-by misses": "--fails-by=misses is for a regr",
+    "report rows.csv --project p.gbuq --out r.html --level 0.8": "--level does not go with --proj",
+    "compare rows.csv --target y --methods knn --trees 9": "--trees is for boosted ensembles",
+    "compare rows.csv --target y --methods knn --stopping none": "--stopping is for boosted",
+    "compare rows.csv --target y --methods csglb,knn --members 9": "--members is for independent",
+    "info p.gbuq --delimiter ,": "--delimiter is for text files",
+    "info rows.csv --sheet a": "--sheet is for Excel files",
+    **{
+        f"explain {MODEL} --row 1 --{name}": f"--{name.split('=')[0]} {GIVEN}"
+        for name in ("by=data", "unit=std", "seed=3", "jobs=1", "unfamiliarity=no", "trees=9",
+                     "method=sglb", "split=random", "scale=plain", "most-members=2", "burn-in=1")
+    },
+    **{
+        f"score {MODEL} --out o.csv --{name}": f"--{name.split('=')[0]} {GIVEN}"
+        for name in ("seed=3", "conformal", "cluster=local", "folds=3", "engine=numba", "next=n")
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_what_means_nothing_is_one_sentence(line, folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    before = sorted(path.name for path in folder.iterdir())
+    try:
+        code = main(line.split())
+    except SystemExit as stopped:
+        code = stopped.code
+    said = capsys.readouterr()
+    assert (code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert said.err.startswith(LINES[line])
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_rules_name_options_that_exist():
+    (commands,) = (a.choices for a in build_parser("gbuq", "1")._actions if a.dest == "command")
+    known = {action.dest for command in commands.values() for action in command._actions}
+    assert {name for rule in combinations._RULES for name in rule.options} <= known
+    # With --model, every option of score and explain is either refused or used.
+    used = {
+        *("help", "train", "new", "target", "out", "row", "project", "model", "neighbors", "level"),
+        *("task", "category", "drop", "use", "kind", "missing", "sql", "url", "config", "json"),
+        *("quiet", *combinations.READING),
+    }
+    elsewhere = {"trust", "next_rows", "stream", "resume", "train_rows"}  # by a rule of their own
+    (given,) = (set(rule.options) for rule in combinations._RULES if "method" in rule.options)
+    both = {action.dest for name in ("score", "explain") for action in commands[name]._actions}
+    assert both == used | elsewhere | given
