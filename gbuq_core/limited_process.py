@@ -76,7 +76,8 @@ def ask_process(
     OSError
         If no process can be started.
     """
-    request = json.dumps({"limits": limits, "asked": asked}).encode() + b"\n" + payload
+    about = {"limits": limits, "asked": asked, "path": [place for place in sys.path if place]}
+    request = json.dumps(about).encode() + b"\n" + payload
     # A file, whose size the system limits, and no pipe, which could be filled for ever.
     with tempfile.TemporaryFile() as out:
         try:
@@ -150,6 +151,8 @@ def _main(path: str) -> None:
     request = json.loads(line)
     out = os.dup(1)
     os.dup2(2, 1)  # what libraries print is no answer
+    # An isolated process does not look where a user has installed packages for herself.
+    sys.path += [place for place in request["path"] if place not in sys.path]
     reader = load_reader(path)
     reader.prepare()
     serve(reader, request["asked"], payload, ProcessLimits(*request["limits"]), out)

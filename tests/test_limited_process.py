@@ -62,3 +62,12 @@ def test_what_it_imports_first_counts_towards_no_limit(tmp_path):
 def test_the_package_is_not_imported(tmp_path):
     body = "return str(any(name.startswith('gbuq') for name in sys.modules)).encode()"
     assert ask_process(reader(tmp_path, body), {}, b"", LIMITS) == (0, b"False")
+
+
+def test_packages_are_found_where_this_process_finds_them(tmp_path, monkeypatch):
+    folder = tmp_path / "packages"
+    folder.mkdir()
+    (folder / "only_here.py").write_text("WORD = b'found'\n")
+    monkeypatch.syspath_prepend(folder)
+    path = reader(tmp_path, "import only_here\nreturn only_here.WORD")
+    assert ask_process(path, {}, b"", LIMITS) == (0, b"found")
