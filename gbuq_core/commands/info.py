@@ -36,7 +36,7 @@ def add_info(commands: Any) -> None:
     """The command `info`."""
     info = commands.add_parser("info", help="tell what is in a file", description=_DESCRIPTION)
     add = info.add_argument
-    add("file", metavar="FILE", help="a table, a project or a saved model")
+    add("file", metavar="FILE", nargs="?", help="a table, a project or a saved model")
     add_format(add)
     add_common(add, trains=False)
     info.set_defaults(run=run)
@@ -44,6 +44,8 @@ def add_info(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print what the file holds."""
+    if options.file is None:
+        raise InvalidParameter("There is no file to look at: give FILE.")
     path = Path(options.file)
     if not path.exists():
         raise InvalidParameter(f"There is no file {shown(path.name)}: check its name.")
