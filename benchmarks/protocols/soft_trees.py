@@ -266,7 +266,7 @@ PROTOCOL = Protocol(
     run=run,
     seconds={
         "vst:constant": Seconds(0.5, 0.6),
-        "vst": Seconds(0.5, 0.6),
+        "vst": Seconds(0.5, 0.4),
         "vsgbm:constant": Seconds(0.5, 1.2),
         "vsgbm": Seconds(0.5, 1.2),
         "sglb": Seconds(0.5, 0.6),
