@@ -1,10 +1,10 @@
 """`python -m gbuq_core score`: what it writes, and one sentence for each bad input."""
 
 import gzip
-import os
 import runpy
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ import pytest
 
 from gbuq_core.__main__ import main
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ROOT = Path(__file__).resolve().parents[2]
 # Ctrl-C comes while the fit runs: a signal as soon as the job has counted a tree.
 RUN_AND_INTERRUPT = """
 import os, signal, sys, threading, time
