@@ -12,6 +12,10 @@ def threads_of_a_worker(shared, item):
     return effective_n_jobs(None), effective_n_jobs(7), pa.cpu_count()
 
 
+def first_entry(shared, array):
+    return array[0]
+
+
 def refuse(shared, item):
     raise InvalidParameter("one sentence")
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from gbuq_core.cluster.spreading import Cluster
@@ -15,6 +17,7 @@ from gbuq_core.resources import usable_cores
 from gbuq_core.validation import check_number
 
 PATIENCE = 10.0  # seconds until an address counts as one where nobody answers
+_LOOK_SECONDS = 0.1
 _ADDRESS = re.compile(r"(tcp|tls)://[^\s/]+:\d+")
 
 
@@ -84,9 +87,9 @@ def open_cluster(
             )
         else:
             count, address = n_workers or 1, scheduler
-        client = stack.enter_context(_connect(distributed, address, timeout))
-        _wait_for_workers(client, count, timeout)
-        cluster = Cluster(client, check_versions(client))
+        cluster = Cluster(stack.enter_context(_connect(distributed, address, timeout)))
+        _wait_for_workers(cluster, count, timeout)
+        cluster.notices = check_versions(cluster)
         yield cluster
 
 
@@ -109,21 +112,26 @@ def import_distributed() -> Any:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Without the log of Dask, which repeats on the terminal what our sentences say."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
+    names = [name for name in logging.root.manager.loggerDict if name.startswith("distributed")]
+    loggers = [logging.getLogger(name) for name in names]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 @contextmanager
 def _connect(distributed: Any, address: Any, timeout: float) -> Iterator[Any]:
     """A client that answers for itself only."""
     try:
+        if isinstance(address, str):
+            asyncio.run(_greet(distributed, address, timeout))
         client = distributed.Client(address, timeout=timeout, set_as_default=False)
-    except (OSError, TimeoutError) as error:
+    except OSError as error:
         raise ClusterError(
             f"Nobody answers at {address} within {timeout:g} s: check the address, and that "
             "dask scheduler runs there."
@@ -131,21 +139,32 @@ def _connect(distributed: Any, address: Any, timeout: float) -> Iterator[Any]:
     try:
         yield client
     finally:
-        client.close(timeout=timeout)
+        # What the workers did is done: a scheduler that does not answer hides no other error.
+        with suppress(TimeoutError, OSError):
+            client.close(timeout=timeout)
 
 
-def _wait_for_workers(client: Any, count: int, timeout: float) -> None:
-    try:
-        client.wait_for_workers(count, timeout=max(timeout, 1.0))
-    except TimeoutError as error:
-        n_there = len(client.nthreads())
-        raise ClusterError(
-            f"The scheduler has {n_there} of {count} workers after {timeout:g} s: start them with "
-            "dask worker --nthreads 1 and the scheduler's address."
-        ) from error
+async def _greet(distributed: Any, address: str, timeout: float) -> None:
+    """Raise OSError unless a scheduler answers: Dask's client waits for ever for one that stands
+    still, and for another program at that port.
+    """
+    security = distributed.security.Security().get_connection_args("client")
+    async with distributed.rpc(address, timeout=timeout, connection_args=security) as scheduler:
+        await asyncio.wait_for(scheduler.identity(), timeout)
 
 
-def check_versions(client: Any) -> tuple[str, ...]:
+def _wait_for_workers(cluster: Cluster, count: int, timeout: float) -> None:
+    deadline = time.monotonic() + max(timeout, 1.0)
+    while (n_there := cluster.n_workers) < count:
+        if time.monotonic() > deadline:
+            raise ClusterError(
+                f"The scheduler has {n_there} of {count} workers after {timeout:g} s: start them "
+                "with dask worker --nthreads 1 and the scheduler's address."
+            )
+        time.sleep(_LOOK_SECONDS)
+
+
+def check_versions(cluster: Cluster) -> tuple[str, ...]:
     """Refuse workers with other versions; return what else should be known, in sentences.
 
     Raises
@@ -153,11 +172,7 @@ def check_versions(client: Any) -> tuple[str, ...]:
     ClusterError
         It names the first worker that differs and in what.
     """
-    try:
-        answers = client.run(describe_process, on_error="return")
-    except (OSError, TimeoutError) as error:
-        raise ClusterError("The workers do not answer: look at their logs.") from error
-    return compare_versions(describe_process(), answers)
+    return compare_versions(describe_process(), cluster.run(describe_process))
 
 
 def compare_versions(ours: Mapping[str, str], answers: Mapping[str, Any]) -> tuple[str, ...]:
@@ -171,6 +186,8 @@ def compare_versions(ours: Mapping[str, str], answers: Mapping[str, Any]) -> tup
     """
     others = set()
     for address, theirs in answers.items():
+        if isinstance(theirs, OSError):
+            raise ClusterError(f"The worker at {address} does not answer: look at its log.")
         if isinstance(theirs, BaseException):
             raise ClusterError(
                 f"The worker at {address} cannot load gbuq ({theirs}): install the same gbuq there."

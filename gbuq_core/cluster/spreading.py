@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sized
 from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, suppress
 from typing import Any, NamedTuple
@@ -14,26 +15,15 @@ from typing import Any, NamedTuple
 from gbuq_core.cluster.tasks import hold, run_task
 from gbuq_core.errors import ClusterError
 from gbuq_core.parallel import elsewhere
-from gbuq_core.progress import advance, here, stage
+from gbuq_core.progress import Place, advance, here, stage
 from gbuq_core.resources import held_bytes
 
 _LARGE = 1 << 16  # bytes of an item that goes to a worker without the scheduler reading it
 _AT_ONCE = 3  # items in flight for each thread of a worker: one at work, one there, one on its way
 _MOST_LOSSES = 3  # of one item
+_MOST_REFUSALS = 10  # of workers that cannot be reached, one after the other
 _LOOK_SECONDS = 0.5  # how long a job that nobody wants any more may go unnoticed
-_PATIENCE = 60.0  # seconds without any worker
-
-
-class _Flight(NamedTuple):
-    """An item on its way: its place, itself, what was sent of it, to which copy of the shared
-    object, and how often it was lost.
-    """
-
-    place: int
-    item: Any
-    sent: Any
-    copy: int = 0
-    n_lost: int = 0
+_PATIENCE = 60.0  # seconds without any worker, or without an answer of the scheduler
 
 
 class _Copies(NamedTuple):
@@ -45,6 +35,19 @@ class _Copies(NamedTuple):
 
     first: Any
     futures: list[Any]
+
+
+class _Flight(NamedTuple):
+    """An item on its way: its place, itself, what was sent of it, to which copy of which copies of
+    the shared object, and how often it was lost.
+    """
+
+    place: int
+    item: Any
+    sent: Any
+    copies: _Copies
+    copy: int = 0
+    n_lost: int = 0
 
 
 class Cluster:
@@ -64,7 +67,7 @@ class Cluster:
     @property
     def n_workers(self) -> int:
         """How many workers there are now."""
-        return len(self._client.nthreads())
+        return len(self._threads())
 
     def spread(self) -> AbstractContextManager[None]:
         """Inside, fits train their models here, and tables are scored here.
@@ -112,14 +115,14 @@ class Cluster:
         flights: dict[str, tuple[Any, _Flight]] = {}
         copies = self._copy_to_all(shared)
         source = enumerate(items)
-        room = _AT_ONCE * max(1, sum(self._client.nthreads().values()))
+        room = _AT_ONCE * len(copies.futures)
         more = True
 
         def send(flight: _Flight) -> None:
             busy = Counter(other.copy for _, other in flights.values())
-            copy = min(range(len(copies.futures)), key=busy.__getitem__)
-            future = self._client.submit(
-                run_task, fn, copies.futures[copy], flight.sent, pure=False,
+            copy = min(range(len(flight.copies.futures)), key=busy.__getitem__)
+            future = self._submit(
+                run_task, fn, flight.copies.futures[copy], flight.sent,
                 key=f"gbuq-{fn.__name__}-{uuid.uuid4().hex}",
             )  # fmt: skip
             flights[future.key] = future, flight._replace(copy=copy)
@@ -132,7 +135,7 @@ class Cluster:
                     if pair is None:
                         more = False
                         break
-                    send(_Flight(*pair, self._pack(pair[1])))
+                    send(_Flight(*pair, self._pack(pair[1]), copies))
                 if not flights:
                     return
                 future = self._next(arrived)
@@ -144,13 +147,21 @@ class Cluster:
                     yield flight.place, result
                     continue
                 time.sleep(_LOOK_SECONDS)  # until the client knows what else is lost
-                copies = self._copy_to_all(shared)
+                if flight.copies is copies:  # else they were made again since
+                    copies = self._copy_to_all(shared)
                 packed = self._pack(flight.item)
-                send(flight._replace(sent=packed, n_lost=flight.n_lost + 1))
+                send(flight._replace(sent=packed, copies=copies, n_lost=flight.n_lost + 1))
         finally:
             if flights:
                 with suppress(Exception):
                     self._client.cancel([future for future, _ in flights.values()], force=True)
+
+    def run(self, fn: Callable[[], Any]) -> dict[str, Any]:
+        """What a function returns on each worker, by its address, or its error.
+
+        An OSError means that the worker is gone or stands still: Dask gives it five minutes.
+        """
+        return dict(self.ask(lambda client: client.run(fn, on_error="return", asynchronous=True)))
 
     def keep(self, item: Any) -> Any:
         """Send an object to one worker and return what stands for it among the items of `map`."""
@@ -164,21 +175,74 @@ class Cluster:
             try:
                 return arrived.get(timeout=_LOOK_SECONDS)
             except queue.Empty:
-                self._check_alive()
+                self._note_workers(self._threads())
 
-    def _check_alive(self) -> None:
-        """Raise if the scheduler is lost, or nobody has been there to work for a while."""
+    def _threads(self) -> dict[str, int]:
+        """Threads of the workers that are there, by their address."""
+        return dict(self.ask(_threads_of, _PATIENCE))
+
+    def _note_workers(self, threads: Mapping[str, int]) -> None:
+        """Raise if nobody has been there to work for a while."""
+        if threads:
+            self._workers_seen = time.monotonic()
+        elif time.monotonic() - self._workers_seen > _PATIENCE:
+            raise ClusterError(
+                f"No worker has been there for {_PATIENCE:g} s: start workers and run this again."
+            )
+
+    def ask(self, question: Callable[[Any], Awaitable[Any]], seconds: float | None = None) -> Any:
+        """The answer to a question to the scheduler, which may be lost or stop meanwhile.
+
+        Dask itself waits for ever for a process that is there but does not go on.
+
+        Parameters
+        ----------
+        question : callable
+            ``question(client)`` is awaited in Dask's thread.
+        seconds : float, optional
+            To wait for the answer. Without them, as long as the scheduler answers to others.
+
+        Raises
+        ------
+        ClusterError
+            If the scheduler is lost or does not answer, or no worker has been there for a while.
+        Cancelled
+            If nobody wants the result any more.
+        """
         self._check_connected()
-        with suppress(OSError):  # lost a moment ago: seen at the next look
-            if self._client.nthreads():
-                self._workers_seen = time.monotonic()
-        if time.monotonic() - self._workers_seen > _PATIENCE:
-            raise self._nobody()
+        place = here()
 
-    def _nobody(self) -> ClusterError:
-        return ClusterError(
-            f"No worker has been there for {_PATIENCE:g} s: start workers and run this again."
-        )
+        async def look() -> Any:
+            try:
+                return await self._answer(question, place, seconds)
+            except asyncio.CancelledError as error:  # the connection went while it was used
+                raise ConnectionError("The question was given up.") from error
+
+        try:
+            return self._client.sync(look)
+        except (OSError, AttributeError):  # without connection, Dask's client has no scheduler
+            self._check_connected()
+            raise
+
+    async def _answer(
+        self, question: Callable[[Any], Awaitable[Any]], place: Place, seconds: float | None
+    ) -> Any:
+        answer = asyncio.ensure_future(question(self._client))
+        began = time.monotonic()
+        try:
+            while not (await asyncio.wait([answer], timeout=_LOOK_SECONDS))[0]:
+                place.check()
+                self._check_connected()
+                if seconds is None:
+                    self._note_workers(await self._answer(_threads_of, place, _PATIENCE))
+                elif time.monotonic() - began > seconds:
+                    raise ClusterError(
+                        f"The scheduler has not answered for {seconds:g} s: look at its log, then "
+                        "run the same again, with --resume if the rows were streamed."
+                    )
+            return answer.result()
+        finally:
+            answer.cancel()
 
     def _check_connected(self) -> None:
         """A scheduler that comes back has forgotten all that it was given."""
@@ -196,7 +260,7 @@ class Cluster:
 
         cancelled = import_distributed().client.FutureCancelledError
         try:
-            return True, future.result()
+            return True, self.ask(lambda client: client.gather(future, asynchronous=True))
         except KilledWorker as error:
             raise ClusterError(
                 f"Part {flight.place + 1} has ended its workers again and again, probably because "
@@ -217,37 +281,48 @@ class Cluster:
             return item.sent()
         return self._send(item) if held_bytes(item) > _LARGE else item
 
+    def _submit(self, fn: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+        """A future of Dask."""
+        self._check_connected()
+        try:
+            return self._client.submit(fn, *arguments, pure=False, **options)
+        except Exception:  # it may have been closed a moment ago
+            self._check_connected()
+            raise
+
     def _copy_to_all(self, item: Any) -> _Copies:
         """Send an object to one worker, from which the others fetch it."""
         first = self._send(item)
-        threads = self._client.nthreads()
-        return _Copies(
-            first,
-            [
-                self._client.submit(
-                    hold, first, workers=[address], allow_other_workers=True, pure=False
-                )
-                for address, n_threads in threads.items()
-                for _ in range(n_threads)
-            ]
-            or [first],
-        )
+        futures = [
+            self._submit(hold, first, workers=[address], allow_other_workers=True)
+            for address, n_threads in self._threads().items()
+            for _ in range(n_threads)
+        ]
+        return _Copies(first, futures or [first])
 
     def _send(self, item: Any) -> Any:
         """A future that stands for an object which one worker holds."""
-        began = time.monotonic()
-        while True:
+        self._workers_seen = time.monotonic()
+        for _ in range(_MOST_REFUSALS):
             try:
                 # In a list: of a tuple, each entry would become a future of its own.
-                (sent,) = self._client.scatter([item], hash=False)
+                (sent,) = self.ask(
+                    lambda client: client.scatter([item], hash=False, asynchronous=True)
+                )
                 return sent
             # The scheduler may not know yet that a worker is gone.
             except (TimeoutError, OSError, CancelledError) as error:
-                self._check_connected()
-                if time.monotonic() - began > _PATIENCE:
-                    raise self._nobody() from error
+                refused = error
+            self._check_connected()
             here().check()
             time.sleep(_LOOK_SECONDS)
+        raise ClusterError(
+            f"The scheduler cannot reach the workers ({refused}): look at their logs."
+        ) from refused
+
+
+async def _threads_of(client: Any) -> Any:
+    return await client.nthreads(asynchronous=True)
 
 
 class Kept:

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 import pytest
-from cluster_parts import refuse, slow_members, threads_of_a_worker
+from cluster_parts import first_entry, refuse, slow_members, threads_of_a_worker
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from gbuq_core import (
@@ -15,7 +15,7 @@ from gbuq_core import (
     BoostedEnsembleRegressor,
     IBUGRegressor,
 )
-from gbuq_core.cluster import predict_parts, search_parts
+from gbuq_core.cluster import predict_parts, search_parts, spreading
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.parallel import is_elsewhere
 from gbuq_core.tables import ScorePlan, read_table, score_table
@@ -140,6 +140,31 @@ def test_a_worker_lost_while_it_is_sent_something_is_done_without(cluster, proce
     threading.Timer(0.5, lost.kill).start()
     shared = np.zeros(100_000)
     assert cluster.map(threads_of_a_worker, shared, range(8)) == [(1, 1, 1)] * 8
+
+
+def test_a_worker_that_stands_still_for_long_is_no_lack_of_workers(cluster, processes, monkeypatch):
+    monkeypatch.setattr(spreading, "_PATIENCE", 1.0)
+    still = processes.workers[0]
+    still.send_signal(signal.SIGSTOP)
+    threading.Timer(3.0, still.kill).start()
+    kept = [cluster.keep(np.zeros(100_000)) for _ in range(2)]  # one for each worker
+    assert cluster.map(threads_of_a_worker, None, kept) == [(1, 1, 1)] * 2
+
+
+def test_a_loss_of_many_items_has_the_shared_object_sent_once_more(cluster, processes, monkeypatch):
+    sent = []
+
+    def count(self, item):
+        sent.append(item)
+        return copy_to_all(self, item)
+
+    copy_to_all = spreading.Cluster._copy_to_all
+    kept = [cluster.keep(np.full(100_000, i)) for i in range(6)]  # three at each worker
+    assert cluster.map(first_entry, None, kept) == list(range(6))
+    monkeypatch.setattr(spreading.Cluster, "_copy_to_all", count)
+    processes.workers[0].kill()
+    assert cluster.map(first_entry, None, kept) == list(range(6))
+    assert 1 <= len(sent) <= 2
 
 
 def test_a_lost_block_of_training_rows_is_sent_again(cluster, processes, table):

@@ -1,5 +1,6 @@
 """What is said where there is no cluster, or one that does not fit."""
 
+import socket
 import sys
 
 import pytest
@@ -33,11 +34,26 @@ def test_where_nobody_answers_it_is_said_in_time():
         pass
 
 
+def test_another_program_at_the_port_is_not_waited_for():
+    pytest.importorskip("distributed")
+    with socket.socket() as silent:  # it accepts, and says nothing
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            pytest.raises(ClusterError, match=f"^Nobody answers at {address} within 0.5 s:"),
+            open_cluster(address, timeout=0.5),
+        ):
+            pass
+
+
 def test_other_versions_are_refused():
     ours = describe_process()
     assert compare_versions(ours, {"tcp://a:1": dict(ours)}) == ()
     with pytest.raises(ClusterError, match=r"tcp://a:1 has numpy 1\.0, but this process has"):
         compare_versions(ours, {"tcp://a:1": {**ours, "numpy": "1.0"}})
+    with pytest.raises(ClusterError, match="tcp://a:1 does not answer"):
+        compare_versions(ours, {"tcp://a:1": TimeoutError()})
     missing = ModuleNotFoundError("No module named 'gbuq_core'")
     with pytest.raises(ClusterError, match="cannot load gbuq"):
         compare_versions(ours, {"tcp://a:1": missing})

@@ -1,11 +1,14 @@
 """Files that a cluster scores: the same bytes, also after the scheduler was lost."""
 
+import signal
+
 import numpy as np
 import pandas as pd
 import pytest
+from cluster_parts import threads_of_a_worker
 
 from gbuq_core.__main__ import main
-from gbuq_core.cluster import open_cluster
+from gbuq_core.cluster import open_cluster, spreading
 from gbuq_core.errors import ClusterError
 from gbuq_core.streaming import PartFiles, open_blocks, score_in_blocks
 from gbuq_core.tables import ScorePlan, read_table
@@ -73,6 +76,18 @@ def test_a_lost_scheduler_is_survived_by_resuming(processes, folder, tmp_path, m
     found = score_there(resume=True)
     assert 3 <= found.n_kept < found.n_parts == 21
     assert (tmp_path / "there.csv").read_bytes() == (tmp_path / "here.csv").read_bytes()
+
+
+def test_a_scheduler_that_stands_still_is_not_waited_for(cluster, processes, monkeypatch):
+    found = cluster.each(threads_of_a_worker, None, range(20))
+    next(found)
+    monkeypatch.setattr(spreading, "_PATIENCE", 1.0)
+    processes.scheduler.send_signal(signal.SIGSTOP)
+    try:
+        with pytest.raises(ClusterError, match="scheduler has not answered for 1 s"):
+            list(found)
+    finally:
+        processes.scheduler.send_signal(signal.SIGCONT)
 
 
 def test_the_command_writes_the_same_file(cluster, processes, folder, tmp_path):
