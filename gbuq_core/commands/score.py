@@ -27,7 +27,7 @@ from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
 from gbuq_core.commands.project_options import add_project, check_inputs
 from gbuq_core.commands.project_scores import score_by_project
 from gbuq_core.commands.score_stream import check_in_memory, run_stream, streams
-from gbuq_core.commands.score_words import plan_record, scores_line, scores_record
+from gbuq_core.commands.score_words import drift_record, plan_record, scores_line, scores_record
 from gbuq_core.commands.scored_table import add_unfamiliar, check_asked, score_as_asked
 from gbuq_core.commands.table_options import (
     add_reading,
@@ -188,11 +188,18 @@ def _record(
         "plan": plan_record(scored.plan),
         "scores": scores_record(scored.scores),
         "new_scores": scores_record(scored.new_scores),
+        "drift": _drift_record(scored),
         "added_columns": scored.added.names,
         "warnings": list(warned),
         "notices": scored.notices,
         "seconds": scored.seconds,
     }
+
+
+def _drift_record(scored: ScoredTable) -> dict[str, Any] | None:
+    if scored.protocol != "new_file":
+        return None
+    return drift_record(measure_drift(scored, scored.plan.seed))
 
 
 def _report(scored: ScoredTable, warned: Sequence[str], out: str) -> None:

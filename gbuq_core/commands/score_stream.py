@@ -14,7 +14,7 @@ from gbuq_core.commands.common_options import shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import check_method, cut_of, plan_of
 from gbuq_core.commands.outputs import check_out, is_standard_output
-from gbuq_core.commands.score_words import plan_record, scores_line, scores_record
+from gbuq_core.commands.score_words import drift_record, plan_record, scores_line, scores_record
 from gbuq_core.commands.table_options import (
     check_split,
     edited_schema,
@@ -35,7 +35,7 @@ from gbuq_core.streaming import (
     sample_table,
     score_in_blocks,
 )
-from gbuq_core.tables import Table, read_query, read_table
+from gbuq_core.tables import Table, describe_drift, read_query, read_table
 from gbuq_core.tables.intervals import check_level
 from gbuq_core.tables.limits import MAX_CELLS
 
@@ -149,6 +149,7 @@ def _record(scored: StreamedScores, options: argparse.Namespace) -> dict[str, An
         "plan": plan_record(base.plan),
         "scores": scores_record(base.scores),
         "new_scores": _new_scores(scored),
+        "drift": drift_record(scored.drift),
         "added_columns": scored.columns,
         "rows_flagged": scored.n_flagged,
         "share_unfamiliar": scored.share_unfamiliar,
@@ -178,11 +179,11 @@ def _report(scored: StreamedScores, options: argparse.Namespace) -> None:
             f"RMSE {short(scored.error, 4)}")  # fmt: skip
         print(f"On the second file: NLL {short(scored.nll, 4)} nats, {error}; "
               f"{counted(scored.n_known, 'row')}.")  # fmt: skip
+    print(f"Drift: {describe_drift(scored.drift)}")
     if scored.share_unfamiliar == scored.share_unfamiliar:  # measured
         print(
             f"Of the second file, {100 * scored.share_unfamiliar:.0f} % of the rows are unfamiliar "
-            f"(10 % would be by chance), and {counted(scored.n_outside, 'row has', 'rows have')} a "
-            "value that the first file does not reach."
+            "(10 % would be by chance)."
         )
     if scored.n_kept:
         note(f"Note: {counted(scored.n_kept, 'part')} of {scored.n_parts:,} came from the run that "

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from gbuq_core.presentation import short
-from gbuq_core.tables import RegressionScores, ScorePlan, Scores
+from gbuq_core.tables import RegressionScores, ScorePlan, Scores, TableDrift
 
 
 def scores_record(scores: Scores | None) -> dict[str, Any] | None:
@@ -31,6 +31,30 @@ def scores_record(scores: Scores | None) -> dict[str, Any] | None:
             "auroc": scores.auroc,
         }
     return {**found, "prr_percent": scores.prr}
+
+
+def drift_record(drift: TableDrift) -> dict[str, Any]:
+    """How the second file differs from the first; shares are 0 to 1."""
+    measured = drift.unfamiliarity is not None
+    return {
+        "share_outside": drift.outside,
+        "usual_outside": drift.usual_outside,
+        "share_foreign": drift.foreign if measured else None,
+        "usual_foreign": drift.usual_foreign if measured else None,
+        "columns": [
+            {
+                "name": column.name,
+                "psi": column.psi,
+                "chance_up_to": column.chance,
+                "shift": column.size,
+                "share_outside_range": column.outside,
+                "rows_new_category": column.n_new_level,
+                "missing_first": column.missing[0],
+                "missing_second": column.missing[1],
+            }
+            for column in drift.columns
+        ],
+    }
 
 
 def plan_record(plan: ScorePlan) -> dict[str, Any]:

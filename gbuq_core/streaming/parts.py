@@ -36,7 +36,7 @@ from gbuq_core.tables.files import csv_lines, frame_to_arrow
 
 MANIFEST = "_manifest.json"  # readers of data sets skip names that begin with an underscore
 SUFFIXES = (".parquet", ".csv")
-_FORMAT = 1
+_FORMAT = 2  # 1: without the counts of drift
 _TEMPORARY = ".part-"
 _PIECE_BYTES = 2**22
 

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import reduce
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -49,6 +50,7 @@ from gbuq_core.tables import (
     with_intervals,
 )
 from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.drifting import FirstFile, SecondCounts, TableDrift
 from gbuq_core.tables.judging import HeldOut, held_out
 from gbuq_core.tables.output import USUAL_LEVEL, added_columns, join_columns
 from gbuq_core.tables.predicting import Predictions, predict_rows
@@ -61,6 +63,7 @@ from gbuq_core.validation import check_number
 # hold a whole number of those give the same products of matrices as the whole file.
 BLOCK_ROWS = 65_536
 PART_BLOCKS = 4
+_MOST_LEVELS = 1000  # new categories of a column whose rows are counted one by one
 _PROBED = 512  # rows whose predictions tell two models apart
 
 
@@ -87,6 +90,8 @@ class StreamedScores:
         does not reach; NaN and 0 where it is not measured.
     columns : tuple of str
         The added columns.
+    drift : TableDrift
+        As `gbuq_core.tables.measure_drift` tells it of the whole file.
     notices : tuple of str
     directory : Path or None
         Where the parts are; None if they were joined.
@@ -104,6 +109,7 @@ class StreamedScores:
     share_unfamiliar: float
     n_outside: int
     columns: tuple[str, ...]
+    drift: TableDrift
     notices: tuple[str, ...]
     directory: Path | None
     seconds: float
@@ -238,6 +244,7 @@ class BlockScorer:
         self._held: HeldOut | None = held_out(base) if base.conformal else None
         training = base.training
         self._spread = float(np.nanstd(training.y))
+        self._first = FirstFile(training)
 
     @classmethod
     def train(
@@ -297,7 +304,13 @@ class BlockScorer:
         names = [renamed.get(name, name) for name in block.column_names]
         own = dict(zip(names, own_columns(block, self._survey), strict=True))
         frame, _ = join_columns(own, added, self.base.added.renamed)
-        return frame, _sums(rows, predictions, found)
+        scores = None if found is None else found.rows.score
+        drift = self._first.count(rows.X, scores).as_json(_MOST_LEVELS)
+        return frame, {**_sums(rows, predictions, found), "drift": drift}
+
+    def measure_drift(self, counts: SecondCounts) -> TableDrift:
+        """How the file differs from the first one, by what its blocks counted."""
+        return self._first.compare(counts, self._found, self.base.plan.seed)
 
     def probe(self) -> str:
         """A digest of what the model says about rows that it learnt from: it tells models apart."""
@@ -488,7 +501,10 @@ def _sums(
 
 
 def _added_up(sums: list[dict[str, Any]]) -> dict[str, Any]:
-    return {name: math.fsum(each[name] for each in sums) for name in sums[0]}
+    names = [name for name in sums[0] if name != "drift"]
+    found: dict[str, Any] = {name: math.fsum(each[name] for each in sums) for name in names}
+    drift = reduce(SecondCounts.add, (SecondCounts.from_json(each["drift"]) for each in sums))
+    return {**found, "drift": drift.as_json(_MOST_LEVELS)}
 
 
 def _summary(
@@ -520,6 +536,7 @@ def _summary(
         share_unfamiliar=total["unfamiliar"] / survey.n_rows if measured else math.nan,
         n_outside=int(total["outside"]),
         columns=columns,
+        drift=scorer.measure_drift(SecondCounts.from_json(total["drift"])),
         notices=(*_without_flags(scorer.base), *notices, *_flagged(int(total["flagged"]))),
         directory=directory,
         seconds=seconds,

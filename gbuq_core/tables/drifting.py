@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics import binomial_band
 from gbuq_core.presentation import counted, csv_text, digits, listed, percent, short
+from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.unfamiliar import TableUnfamiliarity
 from gbuq_core.unfamiliarity.score import N_FOLDS
@@ -32,6 +33,7 @@ _MOST_LEVELS = 20
 _DRAWS, _LEVEL = 400, 0.95
 _NAMED = 3
 _ROUNDING = 1e-9  # of a mean over folds
+_UNFAMILIARITY_EDGES = np.linspace(0.0, 1.0, N_BINS + 1)
 
 
 class ColumnDrift(NamedTuple):
@@ -194,44 +196,211 @@ def measure_drift(scored: ScoredTable, seed: int = 0) -> TableDrift:
     """
     if scored.protocol != "new_file":
         raise InvalidData("There is no second file that could differ from the first: give one.")
-    training = scored.training
-    first, second = training.X.loc[training.known], scored.scored.X
-    level = 1.0 - (1.0 - _LEVEL) / max(len(training.features), 1)
-    columns, usual = [], 0.0
-    out = np.zeros(len(second), bool)
-    for number, feature in enumerate(training.features):
-        counts = _count(first[feature.name], second[feature.name])
-        out |= counts.out
-        usual += counts.usual
-        rng = np.random.default_rng((seed, number))
-        columns.append(
-            ColumnDrift(
-                feature.name,
-                feature.column,
-                population_stability(counts.first, counts.second),
-                _chance(counts.first, counts.second, level, rng),
-                counts.outside,
-                counts.new_levels,
-                counts.n_new_level,
-                counts.missing,
-                counts.bins,
-                counts.first,
-                counts.second,
-            )
+    first, found = FirstFile(scored.training), scored.unfamiliarity
+    counts = first.count(scored.scored.X, None if found is None else found.rows.score)
+    return first.compare(counts, found, seed)
+
+
+class ColumnCounts(NamedTuple):
+    """What is counted of a column of the second file.
+
+    Attributes
+    ----------
+    bins : ndarray of shape (n_bins,), int64
+        Rows in each bin of the first file; missing values are in none.
+    n_missing, n_outside : int
+        Rows without a value, and with a number outside the first file's range.
+    new_levels : dict of str to int
+        Rows by category that the first file does not have.
+    """
+
+    bins: NDArray[np.int64]
+    n_missing: int
+    n_outside: int
+    new_levels: dict[str, int]
+
+    def add(self, other: ColumnCounts) -> ColumnCounts:
+        """Of both."""
+        levels = dict(self.new_levels)
+        for level, n in other.new_levels.items():
+            levels[level] = levels.get(level, 0) + n
+        return ColumnCounts(
+            self.bins + other.bins,
+            self.n_missing + other.n_missing,
+            self.n_outside + other.n_outside,
+            levels,
         )
-    columns.sort(key=lambda column: -column.psi)
-    found = scored.unfamiliarity
-    foreign, usual_foreign = _foreign(found)
-    return TableDrift(
-        n_first=len(first),
-        n_second=len(second),
-        columns=tuple(columns),
-        outside=float(out.mean()),
-        usual_outside=min(usual, 1.0),
-        foreign=foreign,
-        usual_foreign=usual_foreign,
-        unfamiliarity=None if found is None else _unfamiliarity(found),
-    )
+
+
+class SecondCounts(NamedTuple):
+    """What is counted of the second file: of all of it, or of a block, to be added up.
+
+    Attributes
+    ----------
+    n_rows : int
+    n_out : int
+        Rows that the first file does not cover; see `TableDrift`.
+    n_foreign : int
+        Rows with an unfamiliarity of 1; 0 where it is not measured.
+    columns : tuple of ColumnCounts
+    unfamiliarity : ndarray of shape (N_BINS,), int64
+    """
+
+    n_rows: int
+    n_out: int
+    n_foreign: int
+    columns: tuple[ColumnCounts, ...]
+    unfamiliarity: NDArray[np.int64]
+
+    def add(self, other: SecondCounts) -> SecondCounts:
+        """Of both blocks."""
+        pairs = zip(self.columns, other.columns, strict=True)
+        return SecondCounts(
+            self.n_rows + other.n_rows,
+            self.n_out + other.n_out,
+            self.n_foreign + other.n_foreign,
+            tuple(mine.add(theirs) for mine, theirs in pairs),
+            self.unfamiliarity + other.unfamiliarity,
+        )
+
+    def as_json(self, most_levels: int) -> list[Any]:
+        """The same as plain JSON values, with the most frequent new categories of each column.
+
+        If there are more, their rows are counted under the empty name.
+        """
+        columns = []
+        for column in self.columns:
+            order = sorted(column.new_levels.items(), key=_most_frequent)
+            kept, rest = dict(order[:most_levels]), sum(n for _, n in order[most_levels:])
+            if rest:
+                kept[""] = kept.get("", 0) + rest
+            columns.append([column.bins.tolist(), column.n_missing, column.n_outside, kept])
+        return [self.n_rows, self.n_out, self.n_foreign, columns, self.unfamiliarity.tolist()]
+
+    @classmethod
+    def from_json(cls, values: list[Any]) -> SecondCounts:
+        """What `as_json` has told."""
+        n_rows, n_out, n_foreign, columns, unfamiliarity = values
+        return cls(
+            n_rows,
+            n_out,
+            n_foreign,
+            tuple(ColumnCounts(np.array(bins, np.int64), *rest) for bins, *rest in columns),
+            np.array(unfamiliarity, np.int64),
+        )
+
+
+class FirstFile:
+    r"""The first file as what a second one is compared with: bins, ranges and rows in them.
+
+    A second file may be counted block by block: `measure_drift` gives the same for all of it.
+
+    Parameters
+    ----------
+    training : Prepared
+        Rows without a target are left out.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import infer_schema, prepare_training, read_table
+    >>> table = read_table("x,y\n1,1\n2,2\n3,4\n4,3\n".encode())
+    >>> first = FirstFile(prepare_training(table, infer_schema(table), "y", "regression"))
+    >>> blocks = [first.count(pd.DataFrame({"x": x}), None) for x in ([1.0, 9.0], [2.0])]
+    >>> first.compare(blocks[0].add(blocks[1]), None).columns[0].second.tolist()
+    [1, 1, 1]
+    """
+
+    def __init__(self, training: Prepared) -> None:
+        first = training.X.loc[training.known]
+        self._n_rows = len(first)
+        self._names = [(feature.name, feature.column) for feature in training.features]
+        self._columns = [_bins_of(first[name]) for name, _ in self._names]
+
+    def count(self, second: pd.DataFrame, scores: NDArray[np.float64] | None) -> SecondCounts:
+        """Rows of a second file, or of a block of it, by bin.
+
+        Parameters
+        ----------
+        second : DataFrame
+            The features.
+        scores : ndarray of shape (n_rows,) or None
+            How unfamiliar each row is, if that is measured.
+        """
+        out = np.zeros(len(second), bool)
+        columns = []
+        for (name, _), bins in zip(self._names, self._columns, strict=True):
+            cells = second[name]
+            beyond = _beyond(bins.range, cells)
+            out |= beyond.out
+            codes = bins.code(cells)
+            rows = np.bincount(codes[codes >= 0], minlength=len(bins.names)).astype(np.int64)
+            n_missing = int(cells.isna().sum())
+            columns.append(ColumnCounts(rows, n_missing, beyond.n_outside, beyond.new_levels))
+        n_foreign, unfamiliarity = 0, np.zeros(N_BINS, np.int64)
+        if scores is not None:
+            n_foreign = int(_is_foreign(scores).sum())
+            unfamiliarity = _rows_in(_UNFAMILIARITY_EDGES, scores)
+        return SecondCounts(len(second), int(out.sum()), n_foreign, tuple(columns), unfamiliarity)
+
+    def compare(
+        self, counts: SecondCounts, found: TableUnfamiliarity | None, seed: int = 0
+    ) -> TableDrift:
+        """How the second file differs.
+
+        Parameters
+        ----------
+        counts : SecondCounts
+            Of all of its rows.
+        found : TableUnfamiliarity or None
+            If unfamiliarity was measured; its held-out rows are compared with.
+        seed : int
+            Of the simulation of chance.
+        """
+        level = 1.0 - (1.0 - _LEVEL) / max(len(self._columns), 1)
+        columns, usual = [], 0.0
+        for number, (bins, rows) in enumerate(zip(self._columns, counts.columns, strict=True)):
+            usual += bins.range.usual(rows.n_missing > 0)
+            columns.append(self._column(number, bins, rows, counts.n_rows, level, seed))
+        columns.sort(key=lambda column: -column.psi)
+        foreign, usual_foreign, unfamiliarity = np.nan, np.nan, None
+        if found is not None:
+            foreign, usual_foreign = counts.n_foreign / counts.n_rows, _usual_foreign(found)
+            held = _rows_in(_UNFAMILIARITY_EDGES, found.estimator.held_out_.score)
+            unfamiliarity = _histograms(_UNFAMILIARITY_EDGES, held, counts.unfamiliarity)
+        return TableDrift(
+            n_first=self._n_rows,
+            n_second=counts.n_rows,
+            columns=tuple(columns),
+            outside=counts.n_out / counts.n_rows,
+            usual_outside=min(usual, 1.0),
+            foreign=foreign,
+            usual_foreign=usual_foreign,
+            unfamiliarity=unfamiliarity,
+        )
+
+    def _column(
+        self, number: int, bins: _Bins, rows: ColumnCounts, n_rows: int, level: float, seed: int
+    ) -> ColumnDrift:
+        texts, first, second = bins.filled(rows)
+        rng = np.random.default_rng((seed, number))
+        order = sorted(rows.new_levels.items(), key=_most_frequent)
+        return ColumnDrift(
+            *self._names[number],
+            population_stability(first, second),
+            _chance(first, second, level, rng),
+            rows.n_outside / n_rows,
+            tuple(name for name, _ in order if name),
+            sum(rows.new_levels.values()),
+            (bins.range.n_missing / self._n_rows, rows.n_missing / n_rows),
+            texts,
+            first,
+            second,
+        )
+
+
+def _most_frequent(pair: tuple[str, int]) -> tuple[int, str]:
+    """The order of categories: the most frequent first."""
+    return -pair[1], pair[0]
 
 
 def population_stability(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
@@ -261,9 +430,12 @@ def column_histograms(scored: ScoredTable, name: str) -> Histograms:
     training = scored.training
     first, second = training.X.loc[training.known, name], scored.scored.X[name]
     if isinstance(first.dtype, pd.CategoricalDtype):
-        counts = _count(first, second)
-        shares = [part / max(part.sum(), 1) for part in (counts.first, counts.second)]
-        return Histograms(np.empty(0), counts.bins, shares[0], shares[1])
+        bins = _bins_of(first)
+        codes = bins.code(second)
+        rows = np.bincount(codes[codes >= 0], minlength=len(bins.names))
+        texts, *counts = bins.filled(ColumnCounts(rows, int(second.isna().sum()), 0, {}))
+        shares = [part / max(part.sum(), 1) for part in counts]
+        return Histograms(np.empty(0), texts, shares[0], shares[1])
     pair = [cells.to_numpy(np.float64) for cells in (first, second)]
     pair = [values[~np.isnan(values)] for values in pair]
     ends = [np.quantile(values, [0.005, 0.995]) for values in pair if len(values)]
@@ -274,7 +446,7 @@ def column_histograms(scored: ScoredTable, name: str) -> Histograms:
         edges = np.concatenate([distinct[:1], (distinct[1:] + distinct[:-1]) / 2.0, distinct[-1:]])
     else:
         edges = np.linspace(low, high if high > low else low + 1.0, N_BINS + 1)
-    return _histograms(edges, *pair)
+    return _histograms(edges, *(_rows_in(edges, values) for values in pair))
 
 
 def foreign_share(found: TableUnfamiliarity) -> float:
@@ -282,7 +454,7 @@ def foreign_share(found: TableUnfamiliarity) -> float:
 
     Not of ``times_beyond`` above 1: it is a mean over folds, and one fold alone may raise it.
     """
-    return float(np.mean(found.rows.score > 1.0 - _ROUNDING))
+    return float(np.mean(_is_foreign(found.rows.score)))
 
 
 def why_no_coverage(scored: ScoredTable) -> str:
@@ -296,15 +468,15 @@ def why_no_coverage(scored: ScoredTable) -> str:
     found = scored.unfamiliarity
     sure = found is not None and found.is_foreign
     if found is not None:
-        share, usual = _foreign(found)
+        share, usual = foreign_share(found), _usual_foreign(found)
         what = "are less familiar than every held-out row of the first"
     else:
         training, out, usual = scored.training, np.zeros(len(scored.scored.X), bool), 0.0
         first = training.X.loc[training.known]
         for feature in training.features:
-            here = _out_of_range(first[feature.name], scored.scored.X[feature.name])
-            out |= here.out
-            usual += here.usual
+            cells, range_of_first = scored.scored.X[feature.name], _range_of(first[feature.name])
+            out |= _beyond(range_of_first, cells).out
+            usual += range_of_first.usual(bool(cells.isna().any()))
         share = float(out.mean())
         what = "have a value that the first file does not reach"
     n, score = len(scored.scored.X), "calibration" if scored.training.target.classes else "coverage"
@@ -384,63 +556,128 @@ def drift_csv(drift: TableDrift) -> str:
     return csv_text(head, rows)
 
 
-class _OutOfRange(NamedTuple):
-    """Which rows of the second file the first does not cover, and the most that is usual."""
+class _Range(NamedTuple):
+    """What the first file's values of a column reach, and the most that is usual beyond it.
+
+    Usual for new rows of the same law is at most 2 in n + 1 beyond two ends, and the share of
+    categories that occur once (Good and Turing).
+    """
+
+    n_rows: int
+    n_missing: int
+    low: float
+    high: float
+    levels: frozenset[str] | None
+    usual_beyond: float
+
+    def usual(self, has_gaps: bool) -> float:
+        """The most that is usual, of a second file with missing values or without."""
+        gaps = 1.0 / (self.n_rows + 1) if self.n_missing == 0 and has_gaps else 0.0
+        return gaps + self.usual_beyond
+
+
+def _range_of(first: pd.Series) -> _Range:
+    n, n_missing = len(first), int(first.isna().sum())
+    if isinstance(first.dtype, pd.CategoricalDtype):
+        counts = first.value_counts()
+        levels = frozenset(str(level) for level in counts.index[counts > 0])
+        return _Range(n, n_missing, 0.0, 0.0, levels, float((counts == 1).sum()) / max(n, 1))
+    known = first.to_numpy(np.float64)
+    known = known[~np.isnan(known)]
+    if not len(known):
+        return _Range(n, n_missing, np.inf, -np.inf, None, 0.0)
+    return _Range(n, n_missing, known.min(), known.max(), None, 2.0 / (len(known) + 1))
+
+
+class _Beyond(NamedTuple):
+    """Which rows of the second file the first does not cover, how many numbers, what categories."""
 
     out: NDArray[np.bool_]
-    usual: float
-    outside: float
-    new_levels: tuple[str, ...]
-    n_new_level: int
+    n_outside: int
+    new_levels: dict[str, int]
 
 
-class _Counts(NamedTuple):
-    """Rows by bin, and what lies outside."""
-
-    bins: tuple[str, ...]
-    first: NDArray[np.int64]
-    second: NDArray[np.int64]
-    missing: tuple[float, float]
-    out: NDArray[np.bool_]
-    usual: float
-    outside: float
-    new_levels: tuple[str, ...]
-    n_new_level: int
-
-
-def _count(first: pd.Series, second: pd.Series) -> _Counts:
-    gaps = [cells.isna().to_numpy(bool) for cells in (first, second)]
-    by_bin = _by_level if isinstance(first.dtype, pd.CategoricalDtype) else _by_decile
-    bins, codes = by_bin(first, second)
-    here = _out_of_range(first, second)
-    counts = [np.bincount(code[code >= 0], minlength=len(bins)) for code in codes]
-    if gaps[0].any() or gaps[1].any():
-        bins = [*bins, "missing"]
-        counts = [np.append(c, gap.sum()) for c, gap in zip(counts, gaps, strict=True)]
-    filled = (counts[0] + counts[1]) > 0
-    return _Counts(
-        tuple(name for name, keep in zip(bins, filled, strict=True) if keep),
-        counts[0][filled].astype(np.int64),
-        counts[1][filled].astype(np.int64),
-        (float(gaps[0].mean()), float(gaps[1].mean())),
-        *here,
-    )
+def _beyond(range_of_first: _Range, second: pd.Series) -> _Beyond:
+    gap = second.isna().to_numpy(bool)
+    out = np.zeros(len(second), bool) if range_of_first.n_missing else gap
+    if range_of_first.levels is not None:
+        names = [str(level) for level in second.cat.categories]
+        codes = second.cat.codes.to_numpy()
+        new = np.array([*(name not in range_of_first.levels for name in names), False])
+        held = new[codes]
+        rows = np.bincount(codes[held], minlength=len(names))
+        return _Beyond(out | held, 0, {names[k]: int(rows[k]) for k in np.flatnonzero(rows)})
+    values = second.to_numpy(np.float64)
+    beyond = (values < range_of_first.low) | (values > range_of_first.high)
+    return _Beyond(out | beyond, int(beyond.sum()), {})
 
 
-def _by_decile(first: pd.Series, second: pd.Series) -> tuple[list[str], list[NDArray[np.int64]]]:
-    """Bins that end at deciles; a value that many rows share has one of its own."""
-    pair = [cells.to_numpy(np.float64) for cells in (first, second)]
-    known = pair[0][~np.isnan(pair[0])]
-    edges = _edges(known) if len(known) else np.empty(0)
-    codes = []
-    for values in pair:
-        code = np.searchsorted(edges, values, side="left")
-        codes.append(np.where(np.isnan(values), -1, code))
-    texts = [digits(edge, 4) for edge in edges]
-    if not texts:
-        return ["any number"], codes
-    between = [f"{low} to {high}" for low, high in pairwise(texts)]
-    return [f"up to {texts[0]}", *between, f"above {texts[-1]}"], codes
+class _Bins(NamedTuple):
+    """The bins of a column: the largest number of each but the last, or the place of each category.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_bins,), int64
+        Of the first file.
+    """
+
+    range: _Range
+    names: list[str]
+    edges: NDArray[np.float64]
+    place: dict[str, int]
+    rows: NDArray[np.int64]
+
+    def code(self, cells: pd.Series) -> NDArray[np.int64]:
+        """The bin of each cell; -1 where it is missing."""
+        if self.range.levels is not None:
+            new = len(self.names) - 1
+            by_code = [self.place.get(str(level), new) for level in cells.cat.categories]
+            found: NDArray[np.int64] = np.array([*by_code, -1], np.int64)[cells.cat.codes]
+            return found
+        values = cells.to_numpy(np.float64)
+        return np.where(np.isnan(values), -1, np.searchsorted(self.edges, values, side="left"))
+
+    def filled(
+        self, second: ColumnCounts
+    ) -> tuple[tuple[str, ...], NDArray[np.int64], NDArray[np.int64]]:
+        """The bins in words and the rows of both files, with missing values, without empty bins."""
+        names, counts = self.names, [self.rows, second.bins]
+        n_missing = self.range.n_missing, second.n_missing
+        if any(n_missing):
+            names = [*names, "missing"]
+            counts = [np.append(rows, n) for rows, n in zip(counts, n_missing, strict=True)]
+        keep = (counts[0] + counts[1]) > 0
+        texts = tuple(name for name, kept in zip(names, keep, strict=True) if kept)
+        return texts, counts[0][keep].astype(np.int64), counts[1][keep].astype(np.int64)
+
+
+def _bins_of(first: pd.Series) -> _Bins:
+    """Bins that end at deciles, where a value that many rows share has one of its own; or the most
+    frequent categories, the other ones together, and those that are new.
+    """
+    edges, place = np.empty(0), {}
+    if isinstance(first.dtype, pd.CategoricalDtype):
+        counts = first.value_counts()
+        levels = [str(level) for level in counts.index[counts > 0]]
+        names = [*levels[:_MOST_LEVELS], "other categories", "new categories"]
+        place = {level: min(k, _MOST_LEVELS) for k, level in enumerate(levels)}
+    else:
+        known = first.to_numpy(np.float64)
+        known = known[~np.isnan(known)]
+        edges = _edges(known) if len(known) else edges
+        names = _between([digits(edge, 4) for edge in edges])
+    bins = _Bins(_range_of(first), names, edges, place, np.zeros(len(names), np.int64))
+    codes = bins.code(first)
+    rows = np.bincount(codes[codes >= 0], minlength=len(names)).astype(np.int64)
+    return bins._replace(rows=rows)
+
+
+def _between(edges: list[str]) -> list[str]:
+    """The bins between edges, in words."""
+    if not edges:
+        return ["any number"]
+    between = [f"{low} to {high}" for low, high in pairwise(edges)]
+    return [f"up to {edges[0]}", *between, f"above {edges[-1]}"]
 
 
 def _edges(known: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -453,51 +690,6 @@ def _edges(known: NDArray[np.float64]) -> NDArray[np.float64]:
     before = distinct[heavy[heavy > 0] - 1]
     found = np.unique(np.concatenate([edges, distinct[heavy], before]))
     return found[found < distinct[-1]]
-
-
-def _by_level(first: pd.Series, second: pd.Series) -> tuple[list[str], list[NDArray[np.int64]]]:
-    """The most frequent categories, the other ones together, and those that are new."""
-    counts = first.value_counts()
-    counts = counts[counts > 0]
-    levels = [str(level) for level in counts.index]
-    own = levels[:_MOST_LEVELS]
-    others = frozenset(levels[_MOST_LEVELS:])
-    names = [*own, "other categories", "new categories"]
-    place = {level: k for k, level in enumerate(own)}
-    codes = []
-    for cells in (first, second):
-        by_code = [
-            place.get(str(level), len(own) + (str(level) not in others))
-            for level in cells.cat.categories
-        ]
-        codes.append(np.array([*by_code, -1], np.int64)[cells.cat.codes.to_numpy()])
-    return names, codes
-
-
-def _out_of_range(first: pd.Series, second: pd.Series) -> _OutOfRange:
-    """Rows outside the first file; usual for new rows of the same law is at most 2 in n + 1 beyond
-    two ends, and the share of categories that occur once (Good and Turing).
-    """
-    gap = second.isna().to_numpy(bool)
-    n_gaps = int(first.isna().sum())
-    out = gap if not n_gaps else np.zeros(len(second), bool)
-    usual = 1.0 / (len(first) + 1) if n_gaps == 0 and gap.any() else 0.0
-    if isinstance(first.dtype, pd.CategoricalDtype):
-        counts = first.value_counts()
-        seen = {str(level) for level in counts.index[counts > 0]}
-        new = np.array([*(str(level) not in seen for level in second.cat.categories), False])
-        held = new[second.cat.codes.to_numpy()]
-        levels = second[held].value_counts()
-        names = tuple(str(level) for level in levels.index[levels > 0])
-        usual += float((counts == 1).sum()) / max(len(first), 1)
-        return _OutOfRange(out | held, usual, 0.0, names, int(held.sum()))
-    known, values = (cells.to_numpy(np.float64) for cells in (first, second))
-    known = known[~np.isnan(known)]
-    if not len(known):
-        return _OutOfRange(out | ~gap, usual, float(np.mean(~gap)), (), 0)
-    with np.errstate(invalid="ignore"):
-        beyond = (values < known.min()) | (values > known.max())
-    return _OutOfRange(out | beyond, usual + 2.0 / (len(known) + 1), float(beyond.mean()), (), 0)
 
 
 def _psi(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -529,30 +721,28 @@ def _chance(
     return float(gammaincinv(mean * mean / variance, level) * variance / mean)
 
 
-def _foreign(found: TableUnfamiliarity | None) -> tuple[float, float]:
-    """Share of foreign rows, and the most that is usual for rows like the training rows.
+def _is_foreign(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Rows that are less familiar than every held-out row."""
+    return scores > 1.0 - _ROUNDING
+
+
+def _usual_foreign(found: TableUnfamiliarity) -> float:
+    """The most foreign rows that are usual for rows like the training rows.
 
     A new row is beyond the largest of n held-out values once in n + 1.
     """
-    if found is None:
-        return np.nan, np.nan
-    held = found.estimator.held_out_
-    n_held = max(len(held.score) // N_FOLDS, 1)
-    return foreign_share(found), 1.0 / (n_held + 1)
+    return 1.0 / (max(len(found.estimator.held_out_.score) // N_FOLDS, 1) + 1)
 
 
-def _unfamiliarity(found: TableUnfamiliarity) -> Histograms:
-    edges = np.linspace(0.0, 1.0, N_BINS + 1)
-    return _histograms(edges, found.estimator.held_out_.score, found.rows.score)
+def _rows_in(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Rows between edges; the first and the last bin hold what lies beyond them too."""
+    return np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0].astype(np.int64)
 
 
 def _histograms(
-    edges: NDArray[np.float64], first: NDArray[np.float64], second: NDArray[np.float64]
+    edges: NDArray[np.float64], first: NDArray[np.int64], second: NDArray[np.int64]
 ) -> Histograms:
-    counts = [
-        np.histogram(np.clip(values, edges[0], edges[-1]), edges)[0] for values in (first, second)
-    ]
-    shares = [count / max(count.sum(), 1) for count in counts]
+    shares = [count / max(count.sum(), 1) for count in (first, second)]
     labels = tuple(f"{digits(low)} to {digits(high)}" for low, high in pairwise(edges))
     return Histograms(edges, labels, shares[0], shares[1])
 

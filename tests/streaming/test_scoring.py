@@ -27,12 +27,14 @@ from gbuq_core.tables import (
     ScorePlan,
     add_unfamiliarity,
     infer_schema,
+    measure_drift,
     measure_unfamiliarity,
     prepare_training,
     read_table,
     score_table,
     with_intervals,
 )
+from gbuq_core.tables.drifting import ColumnCounts, SecondCounts
 
 PLAN = ScorePlan(ensemble="virtual", n_trees=20, n_jobs=1)
 
@@ -83,10 +85,15 @@ def test_blocks_of_any_size_get_the_numbers_of_the_whole_file(
     for n_rows in (1, 5):
         monkeypatch.setattr(surveying, "_SURVEY_ROWS", n_rows)
         scorer = BlockScorer(base.base, survey_file(file, training), found)
-        blocks = [scorer.score(block)[0] for block in file.blocks(n_rows)]
+        blocks, facts = zip(*(scorer.score(block) for block in file.blocks(n_rows)), strict=True)
         pd.testing.assert_frame_equal(
             pd.concat(blocks, ignore_index=True), whole.frame, check_exact=True, rtol=0, atol=0
         )
+        counts = SecondCounts.from_json(scoring._added_up(facts)["drift"])
+        # Whole rows are counted, so nothing is rounded.
+        drift = repr(measure_drift(whole))
+        assert repr(scorer.measure_drift(counts)) == drift
+        assert "'w77'" in drift
 
 
 def run(files, out, *more, new="new.csv"):
@@ -119,6 +126,9 @@ def test_the_command_streams_the_same_file(files, whole, small_blocks, tmp_path,
     assert run(files, out, "--stream", "--json") == 0
     assert out.read_bytes() == whole
     record = json.loads(capsys.readouterr().out)
+    assert run(files, tmp_path / "whole.csv", "--json") == 0
+    (tmp_path / "whole.csv").unlink()
+    assert record["drift"] == json.loads(capsys.readouterr().out)["drift"]
     assert (record["rows"], record["parts"], record["parts_kept"]) == (92, 6, 0)
     assert record["new_scores"]["rows"] == 91
     assert any("It is in row 92" in notice for notice in record["notices"])
@@ -127,6 +137,7 @@ def test_the_command_streams_the_same_file(files, whole, small_blocks, tmp_path,
     assert run(files, out, "--stream", new="new.parquet") == 0
     said = capsys.readouterr()
     assert "On the second file: NLL" in said.out
+    assert "Drift: " in said.out
     assert "Wrote 92 rows" in said.out
     joined = pd.read_parquet(out)
     folder = tmp_path / "parts"
@@ -252,3 +263,11 @@ def test_every_stratum_keeps_rows_and_the_sum_is_as_asked(rng):
     assert (drawn <= sizes).all()
     assert 500 <= len(chosen) <= 500 + 2 * len(sizes)
     assert len(set(chosen.tolist())) == len(chosen)
+
+
+def test_rare_new_categories_are_counted_without_their_names():
+    columns = ({"u": 3, "v": 1, "w": 1},)
+    counts = [SecondCounts(5, 5, 0, tuple(ColumnCounts(np.zeros(1, int), 0, 0, each) for each in
+                                          columns), np.zeros(20, int))] * 2  # fmt: skip
+    (column,) = SecondCounts.from_json(counts[0].add(counts[1]).as_json(2)).columns
+    assert column.new_levels == {"u": 6, "v": 2, "": 2}
