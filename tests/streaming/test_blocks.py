@@ -2,6 +2,9 @@
 
 import gzip
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -240,3 +243,40 @@ def test_any_cells_are_read_as_in_the_whole_file(tmp_path, monkeypatch, rows):
     lines = [",".join(f'"{cell}"' for cell in row) for row in rows]
     options = ReadOptions(delimiter=",", header=True, decimal=".")
     check_blocks(HEAD + "\n".join(lines) + "\n", tmp_path, monkeypatch, options)
+
+
+_READ_ALL = """
+import sys
+from gbuq_core.errors import GbuqError
+from gbuq_core.streaming import open_blocks
+for name in sys.argv[1:]:
+    try:
+        read = sum(block.num_rows for block in open_blocks(name, to_score=True).blocks(100))
+    except GbuqError:
+        read = -1
+    print(read)
+"""
+
+
+def test_no_changed_parquet_file_ends_the_process(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=400), "w": rng.choice(["x", "yy"], 400)})
+    frame.to_parquet(tmp_path / "whole.parquet", row_group_size=150)
+    whole = (tmp_path / "whole.parquet").read_bytes()
+    end = len(whole) - 8  # before it the description, with statistics and offsets
+    about = end - int.from_bytes(whole[end : end + 4], "little")
+    names = []
+    for number in range(200):
+        changed = bytearray(whole)
+        for at in rng.integers(about if number % 3 else 4, end, 2):
+            changed[at] = rng.integers(256)
+        names.append(tmp_path / f"{number}.parquet")
+        names[-1].write_bytes(changed)
+    done = subprocess.run(
+        [sys.executable, "-c", _READ_ALL, *map(str, names)], capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = [int(line) for line in done.stdout.split()]
+    assert len(found) == 200
+    assert {-1, 400} <= {*found}
