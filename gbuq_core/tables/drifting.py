@@ -303,11 +303,11 @@ class FirstFile:
     Examples
     --------
     >>> from gbuq_core.tables import infer_schema, prepare_training, read_table
-    >>> table = read_table("x,y\n1,1\n2,2\n3,4\n4,3\n".encode())
+    >>> table = read_table(b"x,y\n" + b"1,1\n2,2\n3,4\n4,3\n" * 3)
     >>> first = FirstFile(prepare_training(table, infer_schema(table), "y", "regression"))
     >>> blocks = [first.count(pd.DataFrame({"x": x}), None) for x in ([1.0, 9.0], [2.0])]
     >>> first.compare(blocks[0].add(blocks[1]), None).columns[0].second.tolist()
-    [1, 1, 1]
+    [1, 1, 0, 1]
     """
 
     def __init__(self, training: Prepared) -> None:
