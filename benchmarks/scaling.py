@@ -11,7 +11,7 @@ delete the file, or name another with ``--json``, to measure anew.
 - `growth`: seconds and memory from 10,000 to 4,000,000 rows, 200 trees, and 100 columns.
 - `methods`: IBUG, MACAU and soft trees along rows, trees and columns, one of them at a time.
 
-README's picture is drawn of ``benchmarks/results/scaling.json`` by
+README's picture is drawn of ``benchmarks/results/speed/scaling.json`` by
 ``python -m benchmarks.pictures --only scaling``. ``--shrink 1000`` is a quick trial.
 """
 
@@ -39,7 +39,7 @@ from gbuq_core import (
     VariationalSoftTreeRegressor,
 )
 
-RESULTS = Path(__file__).with_name("results") / "scaling.json"
+RESULTS = Path(__file__).with_name("results") / "speed" / "scaling.json"  # beside the tables' cells
 N_MEMBERS = 10
 SIZES = ((10_000, 20), (100_000, 20), (1_000_000, 20), (4_000_000, 20), (100_000, 100))
 COMPARED = (100_000, 4_000_000)  # rows whose seconds a row are compared

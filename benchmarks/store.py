@@ -35,6 +35,7 @@ class Store:
         self.results[key] = result
         if self._path is not None:
             content = {"protocol": self._protocol, "results": self.results}
+            self._path.parent.mkdir(parents=True, exist_ok=True)
             part = self._path.with_suffix(".part")
             part.write_text(json.dumps(content, indent=1, default=float) + "\n")
             os.replace(part, self._path)
