@@ -33,6 +33,7 @@ gc.disable()
 ensure_writable_cache()
 
 ROOT = Path(__file__).resolve().parents[1]
+MAIN = sys.modules["__main__"]
 WORKER_BYTES = 3 * 2**30  # a worker with its servers, its Chromium or a hostile file
 
 # The same examples in each run, and no time limit: a first call compiles kernels.
@@ -52,6 +53,11 @@ def pytest_ignore_collect(collection_path):
     """Leave helpers and the scripts that Streamlit runs alone: no doctest is in them."""
     name = collection_path.name
     return True if name.endswith(".py") and not name.startswith("test_") else None
+
+
+def pytest_runtest_setup():
+    """Take the app away from ``__main__``, where Streamlit leaves it: a child would run it."""
+    sys.modules["__main__"] = MAIN
 
 
 def pytest_collection_finish():
