@@ -129,7 +129,7 @@ def test_the_wheel_holds_all_of_the_core_and_nothing_else():
         if path.is_file() and path.suffix not in left_out
     }
     assert packed == ours
-    assert {Path(name).suffix for name in packed} >= {".py", ".js", ".css"}
+    assert {Path(name).suffix for name in packed} >= {".py", ".js", ".css", ".json"}
     assert "gbuq_core/py.typed" in packed
 
 

@@ -2,7 +2,7 @@
 
     python -m benchmarks.tables --data-dir DIR --tables sglb [--sets boston,energy]
         [--methods sgb,sglb] [--splits 3] [--effort small] [--jobs 2] [--scheduler tcp://host:8786]
-        [--time-limit 3600] [--resume] [--out FOLDER] [--report]
+        [--time-limit 3600] [--resume] [--out FOLDER] [--report | --publish]
 
 A cell is one method on one split of one set under one table's protocol. It runs in a process of its
 own with a time limit, and its result is a small JSON file in ``--out`` (`benchmarks/results` by
@@ -13,6 +13,7 @@ stands a variant of it, as in ``sglb:single``.
 
 The efforts: ``small`` has three splits and shortened grids, ``full`` the paper's grids, tuned anew
 on every split, and ``smoke`` a few trees and rows, which shows that everything runs and nothing
-else. ``--report`` prints the tables of what is stored and runs nothing. With ``--scheduler`` the
+else. ``--report`` prints the tables of what is stored and runs nothing, and ``--publish`` writes
+them to the scoreboard of the package. With ``--scheduler`` the
 cells run on the workers of a Dask cluster, which need this folder and the data at the same paths.
 """

@@ -11,6 +11,7 @@ from typing import NoReturn
 from benchmarks.protocols import EFFORTS, PROTOCOLS
 from benchmarks.tables import __doc__ as about
 from benchmarks.tables.cells import BadResult, Cell, Cells
+from benchmarks.tables.publish import publish
 from benchmarks.tables.report import report_lines
 from benchmarks.tables.running import Runner, Wanted, complain, list_cells
 from gbuq_core.errors import GbuqError
@@ -47,6 +48,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--resume", action="store_true", help="keep what is stored")
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the results")
     parser.add_argument("--report", action="store_true", help="print what is stored, run nothing")
+    parser.add_argument(
+        "--publish", action="store_true", help="write the scoreboard of what is stored, run nothing"
+    )
     return parser
 
 
@@ -140,6 +144,9 @@ def run(given: Sequence[str]) -> int:
     arguments = make_parser().parse_args(given)
     wanted = read_wanted(arguments)
     store = Cells(arguments.out)
+    if arguments.publish:
+        print(_published(store))
+        return 0
     cells = list_cells(wanted)
     if not cells:
         raise BadArgument("No set has such a method: look at --help, or leave --methods out.")
@@ -165,6 +172,15 @@ def run(given: Sequence[str]) -> int:
             complain(f"Left out: {sentence}")
     print("\n".join(report_lines([found for found in map(store.get, cells) if found])))
     return 1 if failures else 0
+
+
+def _published(store: Cells) -> str:
+    try:
+        return publish(store)
+    except BadResult:
+        raise
+    except ValueError as error:
+        raise BadArgument(str(error)) from error
 
 
 def _say(sentence: str) -> None:

@@ -8,33 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gbuq_core.experiments.scoreboard.board import Score
+from gbuq_core.experiments.scoreboard.comparing import Published
 from gbuq_core.methods import METHODS
 
 EFFORTS = ("smoke", "small", "full")
-
-
-class Score(NamedTuple):
-    """A score's name in files and for people, and whether higher values are better.
-
-    ``higher`` is None where neither is, as for seconds of another machine.
-    """
-
-    key: str
-    label: str
-    higher: bool | None = False
-
-
-class Published(NamedTuple):
-    """One number of a paper.
-
-    error : its standard error, None where the paper has none; table : where it stands;
-    rounding : half of its last digit.
-    """
-
-    value: float
-    error: float | None
-    table: str
-    rounding: float
 
 
 class Task(NamedTuple):

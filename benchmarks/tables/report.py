@@ -2,51 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
-from benchmarks.protocols import PROTOCOLS, Protocol, Published, Score
+from benchmarks.protocols import PROTOCOLS, Protocol, Score
 from benchmarks.report import table_lines
 from benchmarks.tables.cells import Result
-from benchmarks.tables.comparing import MeanError, mean_error
+from gbuq_core.experiments.scoreboard.comparing import ERRORS, set_beside
 
 _DIRECTION = {True: " (higher is better)", False: " (lower is better)", None: ""}
-ERRORS = 2.0  # standard errors that count as better or worse
-
-
-class Beside(NamedTuple):
-    """Our score on a set beside the paper's; ``word`` is "better", "worse", "same" or ""."""
-
-    ours: MeanError
-    theirs: Published | None
-    word: str
-
-    def __str__(self) -> str:
-        """Ours, the paper's, and a plus or a minus where ours is better or worse."""
-        text = str(self.ours)
-        if self.theirs is None:
-            return text
-        error = "" if self.theirs.error is None else f" ({self.theirs.error:.2g})"
-        sign = {"better": " +", "worse": " -"}.get(self.word, "")
-        return f"{text} / {self.theirs.value:g}{error}{sign}"
-
-
-def set_beside(values: Sequence[float], theirs: Published | None, higher: bool | None) -> Beside:
-    """Our values of several splits beside a paper's number.
-
-    Ours is better or worse where it differs by more than two standard errors of the difference and
-    half of the last digit that the paper prints. A paper without standard errors adds none, and one
-    split of ours has none, and then nothing is said.
-    """
-    ours = mean_error(values)
-    if theirs is None or higher is None or not math.isfinite(ours.error):
-        return Beside(ours, theirs, "")
-    gap = ours.mean - theirs.value
-    limit = ERRORS * math.hypot(ours.error, theirs.error or 0.0) + theirs.rounding
-    if abs(gap) <= limit:
-        return Beside(ours, theirs, "same")
-    return Beside(ours, theirs, "better" if (gap > 0) == higher else "worse")
 
 
 def collect_values(results: Iterable[Result]) -> dict[tuple[str, str, str, str], list[float]]:

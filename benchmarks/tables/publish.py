@@ -1,0 +1,223 @@
+"""``--publish``: committed results, protocols and findings as one file that the package reads.
+
+`gbuq_core.experiments.scoreboard` holds the file, so that pages, the site and the README read the
+same numbers without this folder.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from benchmarks.protocols import EFFORTS, PROTOCOLS, Protocol, cyclical, data, soft_trees
+from benchmarks.tables.cells import Result
+from benchmarks.tables.protocol import record_key
+from benchmarks.tables.running import Wanted, list_cells
+from gbuq_core.experiments.scoreboard.board import BOARD_FILE, FORMAT
+from gbuq_core.methods import METHODS
+
+FINDINGS = Path(__file__).resolve().parents[1] / "FINDINGS.md"
+DIGITS = 6
+SPLITS = 3  # of the small setting
+_CLASSES = (*data.CLASS_SPLITS, cyclical.SPIRAL, cyclical.WEATHER)
+_CELLS = re.compile(r"^Cells:(.*(?:\n(?!\n|#).+)*)", re.MULTILINE)
+
+
+class BadFindings(ValueError):
+    """A section of the findings names cells that no table has; the message is one sentence."""
+
+
+def publish(results: Iterable[Result], to: Path = BOARD_FILE, findings: Path = FINDINGS) -> str:
+    """Write the board; returns a sentence on what it holds.
+
+    Raises
+    ------
+    BadFindings
+    ValueError
+        For results that belong to no table, or of efforts that do not compare.
+    """
+    text = board_text(results, findings.read_text("utf-8") if findings.exists() else "")
+    to.write_text(text, encoding="utf-8")
+    cells = sum(len(table["results"]["set"]) for table in json.loads(text)["tables"])
+    return f"{to.name} has {cells:,} cells and {len(text) / 1000:,.0f} kB."
+
+
+def board_text(results: Iterable[Result], findings: str) -> str:
+    """The board's JSON: the same for the same results, whatever their order."""
+    found = list(results)
+    for result in found:
+        _check(result)
+    content = {
+        "format": FORMAT,
+        "tables": [
+            _table(protocol, [each for each in found if each.table == key])
+            for key, protocol in PROTOCOLS.items()
+        ],
+        "findings": read_findings(findings),
+    }
+    return json.dumps(content, separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _check(result: Result) -> None:
+    protocol = PROTOCOLS.get(result.table)
+    known = {score.key for score in protocol.scores} if protocol else set()
+    if (
+        protocol is None
+        or result.set not in protocol.sets
+        or result.method not in protocol.methods
+        or not known.issuperset(result.scores)
+    ):
+        raise ValueError(f"{result.cell} belongs to no table of today: delete its file.")
+    if result.effort not in EFFORTS or result.effort == "smoke":
+        raise ValueError(
+            f"{result.cell} is of the effort {result.effort!r}, which is no number to publish: "
+            "compute it anew."
+        )
+
+
+def short_number(value: float) -> float:
+    """A number to six significant digits.
+
+    >>> short_number(1 / 3), short_number(123456789.0)
+    (0.333333, 123457000.0)
+    """
+    return float(f"{value:.{DIGITS}g}")
+
+
+def task_of(name: str) -> str:
+    """What is predicted on a set.
+
+    >>> [task_of(name) for name in ("digits", "power", "exploration")]
+    ['classification', 'regression', 'bandit']
+    """
+    if name == soft_trees.EXPLORATION:
+        return "bandit"
+    return "classification" if name in _CLASSES else "regression"
+
+
+def can_run(protocol: Protocol, method: str) -> bool:
+    """Whether a method's package is installed here; of others' methods nobody knows."""
+    key = record_key(method)
+    return key not in protocol.without_record and not METHODS[key].missing()
+
+
+def _table(protocol: Protocol, results: Sequence[Result]) -> dict[str, Any]:
+    efforts = sorted({each.effort for each in results})
+    if len(efforts) > 1:
+        raise ValueError(
+            f"The results of {protocol.key} are of the efforts {' and '.join(efforts)}: keep one."
+        )
+    sets, methods = list(protocol.sets), list(protocol.methods)
+    scores = [score.key for score in protocol.scores]
+    order = {name: i for i, name in enumerate(sets)}
+    rank = {name: i for i, name in enumerate(methods)}
+    found = sorted(results, key=lambda each: (order[each.set], rank[each.method], each.split))
+    has = {score for each in found for score in each.scores}
+    needed = {name for name in sets if name not in protocol.builtin or protocol.files.get(name)}
+    published = protocol.published.items()
+    wanted = Counter(
+        (order[cell.set], rank[cell.method])
+        for cell in list_cells(Wanted((protocol.key,), None, None, SPLITS, "small"))
+        if cell.method in {each.method for each in found} or can_run(protocol, cell.method)
+    )
+    return {
+        "key": protocol.key,
+        "paper": protocol.paper,
+        "words": protocol.words,
+        "error_words": protocol.error_words,
+        "sets": [[name, protocol.rows[name], task_of(name), name in needed] for name in sets],
+        "methods": [
+            [key, label, None if record_key(key) in protocol.without_record else record_key(key)]
+            for key, label in protocol.methods.items()
+        ],
+        "scores": [list(score) for score in protocol.scores],
+        "published": {
+            "set": [order[where[0]] for where, _ in published],
+            "method": [rank[where[1]] for where, _ in published],
+            "score": [scores.index(where[2]) for where, _ in published],
+            "value": [short_number(number.value) for _, number in published],
+            "error": [
+                None if number.error is None else short_number(number.error)
+                for _, number in published
+            ],
+            "table": [number.table for _, number in published],
+            "rounding": [short_number(number.rounding) for _, number in published],
+        },
+        "results": {
+            "set": [order[each.set] for each in found],
+            "split": [each.split for each in found],
+            "method": [rank[each.method] for each in found],
+            "seconds": [short_number(each.seconds) for each in found],
+            "peak_memory": [int(short_number(each.peak_memory)) for each in found],
+            "scores": {
+                key: [
+                    short_number(each.scores[key]) if key in each.scores else None for each in found
+                ]
+                for key in scores
+                if key in has
+            },
+        },
+        "wanted": {
+            "set": [name for name, _ in wanted],
+            "method": [method for _, method in wanted],
+            "splits": list(wanted.values()),
+        },
+        "effort": efforts[0] if efforts else "",
+        "versions": sorted({each.version for each in found}),
+        "machines": sorted({each.machine for each in found}),
+    }
+
+
+def read_findings(text: str) -> list[dict[str, Any]]:
+    r"""The sections of the findings that explain cells, in their order.
+
+    A section begins with ``## `` and its title, and explains what its line ``Cells: `` names:
+    ``table/set/method/score`` with commas between, where ``*`` stands for any.
+
+    Raises
+    ------
+    BadFindings
+
+    Examples
+    --------
+    >>> found = read_findings("# All\n\n## Fewer trees\nWhy.\n\nCells: ibug/*/knn/crps\n")
+    >>> found[0]["title"], found[0]["text"], found[0]["cells"]
+    ('Fewer trees', 'Why.', ['ibug/*/knn/crps'])
+    """
+    found = []
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        title, _, body = section.partition("\n")
+        named = _CELLS.search(body)
+        if named is None:
+            continue
+        cells = [cell.strip(" `\n") for cell in re.split(r",\s*", named[1].strip().rstrip("."))]
+        for cell in cells:
+            _check_cell(cell, title)
+        words = (body[: named.start()] + body[named.end() :]).strip()
+        found.append({"title": title.strip(), "text": words, "cells": cells})
+    return found
+
+
+def _check_cell(cell: str, title: str) -> None:
+    parts = cell.split("/")
+    if len(parts) == 4:
+        table, name, method, score = parts
+        for key, protocol in PROTOCOLS.items():
+            if not fnmatchcase(key, table):
+                continue
+            keys = [each.key for each in protocol.scores]
+            if all(
+                any(fnmatchcase(one, part) for one in known)
+                for known, part in ((protocol.sets, name), (protocol.methods, method),
+                                    (keys, score))
+            ):  # fmt: skip
+                return
+    raise BadFindings(
+        f"The finding {title.strip()!r} names {cell!r}, which no table has: write "
+        "table/set/method/score, with * for any."
+    )

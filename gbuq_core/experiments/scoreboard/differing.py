@@ -1,0 +1,64 @@
+"""Numbers that differ from the paper's by more than two standard errors, and why."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gbuq_core.experiments.scoreboard.board import Board, Finding, Place
+from gbuq_core.experiments.scoreboard.comparing import BETTER, SAME, WORSE, Beside
+
+
+class Difference(NamedTuple):
+    """A number of ours that is better or worse than the paper's, and what explains it."""
+
+    place: Place
+    beside: Beside
+    findings: tuple[Finding, ...]
+
+
+class Agreement(NamedTuple):
+    """How many numbers of a table are the same as the paper's, better and worse."""
+
+    table: str
+    same: int
+    better: int
+    worse: int
+
+    @property
+    def judged(self) -> int:
+        """All numbers that have a paper's beside them."""
+        return self.same + self.better + self.worse
+
+
+def list_differences(board: Board, table: str | None = None) -> tuple[Difference, ...]:
+    """What did not reproduce, worse ones first; then in the board's order.
+
+    Parameters
+    ----------
+    board : Board
+    table : str, optional
+        Of all tables without it.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.scoreboard.board import read_board
+    >>> {found.beside.word for found in list_differences(read_board())} <= {"better", "worse"}
+    True
+    """
+    found = []
+    for each in board.tables if table is None else [board.table(table)]:
+        for name, method, score in each.published:
+            beside = each.beside(name, method, score)
+            if beside is not None and beside.word in (BETTER, WORSE):
+                place = Place(each.key, name, method, score)
+                found.append(Difference(place, beside, board.findings_on(place)))
+    return tuple(sorted(found, key=lambda each: each.beside.word != WORSE))
+
+
+def count_agreement(board: Board) -> tuple[Agreement, ...]:
+    """For each table how its numbers compare with the paper's."""
+    found = []
+    for table in board.tables:
+        words = [getattr(table.beside(*where), "word", "") for where in table.published]
+        found.append(Agreement(table.key, *(words.count(each) for each in (SAME, BETTER, WORSE))))
+    return tuple(found)

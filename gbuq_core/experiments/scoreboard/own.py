@@ -1,0 +1,83 @@
+"""The user's own table as one more set of the board, in memory only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.experiments.scoreboard.board import (
+    Board,
+    BoardMethod,
+    BoardResult,
+    BoardSet,
+)
+from gbuq_core.tables.comparing import MethodComparison
+
+OWN_SET = "your_table"
+# Scores of a comparison, ours, and the factor between their units; by the table that the set joins.
+_SCORES: Mapping[str, Mapping[str, tuple[str, float]]] = {
+    "ours": {
+        "crps": ("crps", 1.0),
+        "nll": ("nll", 1.0),
+        "rmse": ("rmse", 1.0),
+        "coverage": ("coverage_0.9", 1.0),
+        "prr": ("prr_total", 1.0),
+    },
+    "sglb": {"nll": ("nll", 1.0), "error_rate": ("error", 100.0), "prr": ("prr_total", 1.0)},
+}
+
+
+def join_own(board: Board, compared: MethodComparison) -> Board:
+    """A board on which the user's table is a set: of ``ours``, or of ``sglb`` if it has classes.
+
+    Its standard errors are over held-out rows, where those of other sets are over splits, and its
+    seconds are wall time of all folds. A set that joined before is replaced.
+
+    Parameters
+    ----------
+    board : Board
+        It is not changed.
+    compared : MethodComparison
+        Of `gbuq_core.tables.comparing.compare_methods`.
+
+    Raises
+    ------
+    InvalidData
+        If no method of the comparison has scores.
+    """
+    methods = [each for each in compared.methods if each.scores]
+    if not methods:
+        raise InvalidData("No method could score your table, so there is nothing to compare.")
+    regression = any(score.key == "crps" for score in compared.scores)
+    key, task = ("ours", "regression") if regression else ("sglb", "classification")
+    table = board.table(key)
+    own = BoardSet(OWN_SET, compared.n_rows, task, needs_data=False)
+    results = []
+    for method in methods:
+        found = {
+            name: (factor * method.scores[theirs].value, factor * method.scores[theirs].se)
+            for theirs, (name, factor) in _SCORES[key].items()
+            if theirs in method.scores and math.isfinite(method.scores[theirs].value)
+        }
+        scores = {name: value for name, (value, _) in found.items()}
+        errors = {name: error for name, (_, error) in found.items()}
+        results.append(
+            BoardResult(
+                OWN_SET, 0, method.key, MappingProxyType(scores), method.seconds, 0,
+                MappingProxyType(errors),
+            )
+        )  # fmt: skip
+    known = {each.key for each in table.methods}
+    new = [BoardMethod(each.key, each.label, each.key) for each in methods if each.key not in known]
+    joined = replace(
+        table,
+        sets=(*(each for each in table.sets if each.key != OWN_SET), own),
+        methods=(*table.methods, *new),
+        results=(*(each for each in table.results if each.set != OWN_SET), *results),
+    )
+    return replace(
+        board, tables=tuple(joined if each.key == key else each for each in board.tables)
+    )

@@ -1,0 +1,357 @@
+"""The scoreboard's pictures as Vega-Lite: ours beside the paper's, ranks, groups, score and time.
+
+All of them put names on lines of their own, so that a phone has room for them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gbuq_core.figures.theme import METHOD_STYLES, ink
+from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
+from gbuq_core.methods.papers import DARK_GREY
+from gbuq_core.presentation import short
+
+_LINE = 26  # pixels of a method
+_TALL_LINE = 34  # of two dots
+_NAMES = 130  # pixels
+_LETTERS = 28
+_GROUP_GAP = 0.35  # of a rank, between bars of groups
+ERRORS = 2.0  # standard errors that an error bar is long, on each side
+
+
+class Dot(NamedTuple):
+    """A method's number on one set beside the paper's.
+
+    Attributes
+    ----------
+    label : str
+    record : str or None
+        Of the method's record, for its colour.
+    ours, ours_error : float
+        NaN where there is none.
+    theirs, theirs_error : float
+    word : str
+        "better", "worse", "same" or "".
+    """
+
+    label: str
+    record: str | None
+    ours: float
+    ours_error: float
+    theirs: float = math.nan
+    theirs_error: float = math.nan
+    word: str = ""
+
+
+class TimedDot(NamedTuple):
+    """A method's score and its seconds; ``on_front`` draws it into the line of the best ones."""
+
+    label: str
+    record: str | None
+    seconds: float
+    score: float
+    error: float
+    on_front: bool
+
+
+def colour_of(record: str | None) -> str:
+    """The colour of a method by its record; grey for others' methods without one.
+
+    Examples
+    --------
+    >>> colour_of("sglb"), colour_of(None)
+    ('#0072b2', '#8f8f8f')
+    """
+    return METHOD_STYLES[record].colour if record in METHOD_STYLES else DARK_GREY
+
+
+def beside_figure(dots: Sequence[Dot], score: str, dark: bool = False) -> Spec:
+    """A line a method: our mean as a dot, the paper's number as a diamond, both with two errors.
+
+    Parameters
+    ----------
+    dots : sequence of Dot
+        Of one set, in the order of the lines.
+    score : str
+        With its unit.
+    dark : bool
+    """
+    labels = _labels([dot.label for dot in dots])
+    rows: list[Spec] = []
+    for label, dot in zip(labels, dots, strict=True):
+        for whose, value, error, colour in (
+            ("ours", dot.ours, dot.ours_error, colour_of(dot.record)),
+            ("paper", dot.theirs, dot.theirs_error, ink(dark).truth),
+        ):
+            if math.isfinite(value):
+                rows.append(
+                    {
+                        "c0": label,
+                        "c1": value,
+                        "c2": value - ERRORS * _or_zero(error),
+                        "c3": value + ERRORS * _or_zero(error),
+                        "c4": whose,
+                        "c5": colour,
+                        "c6": _with_error(value, error),
+                        "c7": dot.word or "not compared",
+                    }
+                )
+    y = _names(labels)
+    offset = {"field": "c4", "sort": ["ours", "paper"]}
+    x = {"field": "c1", "type": "quantitative", "title": score, "scale": {"zero": False}}
+    colour = {"field": "c5", "type": "nominal", "scale": None}
+    shape = {
+        "field": "c4",
+        "type": "nominal",
+        "title": None,
+        "scale": {"domain": ["ours", "paper"], "range": ["circle", "diamond"]},
+        "legend": {"orient": "top"},
+    }
+    tips = [
+        {"field": "c0", "title": "method"},
+        {"field": "c4", "title": "whose"},
+        {"field": "c6", "title": f"{cut(score, 40)} (standard error)"},
+        {"field": "c7", "title": "ours is"},
+    ]
+    shared = {"y": y, "yOffset": offset, "color": colour}
+    bar = {"x": {**x, "field": "c2"}, "x2": {"field": "c3"}, **shared}
+    return {
+        "height": _TALL_LINE * max(len(labels), 1) + AXIS_HEIGHT,
+        "data": {"values": rows},
+        "layer": [
+            {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": bar},
+            {
+                "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1.0},
+                "encoding": {"x": x, "shape": shape, "tooltip": tips, **shared},
+            },
+        ],
+    }
+
+
+def ranks_figure(
+    methods: Sequence[str],
+    sets: Sequence[str],
+    ranks: np.ndarray,
+    means: np.ndarray,
+    score: str,
+) -> Spec:
+    """A heat map: a line a method, a column a set, its rank written in the cell.
+
+    Parameters
+    ----------
+    methods, sets : sequences of str
+    ranks, means : ndarray of shape (n_methods, n_sets)
+        Rank 1 is the best; means of the score are read by pointing.
+    score : str
+        With its unit.
+    """
+    lines, columns = _labels(methods), distinct(sets)
+    last = float(max(len(methods), 2))
+    rows = [
+        {"c0": line, "c1": column, "c2": float(ranks[i, j]), "c3": float(means[i, j]),
+         "c4": short(float(ranks[i, j]))}
+        for i, line in enumerate(lines)
+        for j, column in enumerate(columns)
+    ]  # fmt: skip
+    x = {
+        "field": "c1", "type": "nominal", "sort": columns, "title": None,
+        "axis": {"orient": "top", "labelAngle": -35, "ticks": False, "domain": False},
+    }  # fmt: skip
+    colour = {
+        "field": "c2", "type": "quantitative", "title": "rank",
+        "scale": {"scheme": "cividis", "domain": [1.0, last], "reverse": True}, "legend": None,
+    }  # fmt: skip
+    # Dark letters on the light end of the colours, which is rank 1.
+    letters = {
+        "condition": {"test": f"datum.c2 <= {(1.0 + last) / 2.0}", "value": "#111111"},
+        "value": "#ffffff",
+    }
+    tips = [
+        {"field": "c0", "title": "method"},
+        {"field": "c1", "title": "set"},
+        {"field": "c2", "type": "quantitative", "title": "rank"},
+        {"field": "c3", "type": "quantitative", "title": cut(score, 40), "format": ".4g"},
+    ]
+    place = {"x": x, "y": _names(lines), "tooltip": tips}
+    return {
+        "height": _LINE * max(len(lines), 1) + AXIS_HEIGHT,
+        "data": {"values": rows},
+        "layer": [
+            {"mark": "rect", "encoding": {**place, "color": colour}},
+            {
+                "mark": {"type": "text", "fontSize": 11},
+                "encoding": {**place, "text": {"field": "c4"}, "color": letters},
+            },
+        ],
+    }
+
+
+def groups_figure(
+    methods: Sequence[str],
+    records: Sequence[str | None],
+    mean_ranks: np.ndarray,
+    groups: Sequence[Sequence[int]],
+    difference: float,
+    dark: bool = False,
+) -> Spec:
+    """A critical-difference diagram on its side: mean ranks, and bars over who is not told apart.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        Best first.
+    records : sequence of str or None
+    mean_ranks : ndarray of shape (n_methods,)
+        Rising.
+    groups : sequences of int
+        Positions of methods that are not told apart.
+    difference : float
+        The critical difference, drawn as an error bar of half of it on each side; NaN draws none.
+    dark : bool
+    """
+    labels = _labels(methods)
+    half = 0.5 * _or_zero(difference)
+    rows = [
+        {"c0": label, "c1": float(mean), "c2": float(mean) - half, "c3": float(mean) + half,
+         "c4": colour_of(record)}
+        for label, mean, record in zip(labels, mean_ranks, records, strict=True)
+    ]  # fmt: skip
+    right = float(np.max(mean_ranks, initial=1.0)) + half
+    bars = [
+        {"c0": labels[group[0]], "c5": labels[group[-1]], "c1": right + _GROUP_GAP * (k + 1),
+         "c6": f"{len(group)} methods that are not told apart"}
+        for k, group in enumerate(groups)
+    ]  # fmt: skip
+    y = _names(labels)
+    x = {
+        "field": "c1", "type": "quantitative", "title": "mean rank (1 is best)",
+        "scale": {"zero": False, "nice": False}, "axis": {"tickMinStep": 1},
+    }  # fmt: skip
+    colour = {"field": "c4", "type": "nominal", "scale": None}
+    tips = [
+        {"field": "c0", "title": "method"},
+        {"field": "c1", "type": "quantitative", "title": "mean rank", "format": ".3g"},
+    ]
+    layers: list[Spec] = [
+        {
+            "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.55},
+            "encoding": {"x": {**x, "field": "c2"}, "x2": {"field": "c3"}, "y": y, "color": colour},
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1.0},
+            "encoding": {"x": x, "y": y, "color": colour, "tooltip": tips},
+        },
+    ]
+    if bars:
+        layers.append(
+            {
+                "data": {"values": bars},
+                "mark": {
+                    "type": "rule", "strokeWidth": 5, "strokeCap": "round",
+                    "color": ink(dark).truth,
+                },
+                "encoding": {
+                    "x": x, "y": y, "y2": {"field": "c5"},
+                    "tooltip": [{"field": "c6", "title": "group"}],
+                },
+            }
+        )  # fmt: skip
+    return {
+        "height": _LINE * max(len(labels), 1) + AXIS_HEIGHT,
+        "data": {"values": rows},
+        "layer": layers,
+    }
+
+
+def front_figure(
+    dots: Sequence[TimedDot], score: str, budget: float | None = None, dark: bool = False
+) -> Spec:
+    """Score against seconds, logarithmic, with the line of those that nobody beats.
+
+    Parameters
+    ----------
+    dots : sequence of TimedDot
+    score : str
+        With its unit.
+    budget : float, optional
+        Seconds, drawn as an upright line.
+    dark : bool
+    """
+    rows = [
+        {"c0": dot.label, "c1": dot.seconds, "c2": dot.score, "c3": colour_of(dot.record),
+         "c4": dot.on_front, "c5": dot.score - ERRORS * _or_zero(dot.error),
+         "c6": dot.score + ERRORS * _or_zero(dot.error), "c7": _with_error(dot.score, dot.error),
+         "c8": cut(dot.label, 20) if dot.on_front else ""}
+        for dot in dots
+    ]  # fmt: skip
+    x = {
+        "field": "c1", "type": "quantitative", "title": "processor seconds of a split (log)",
+        "scale": {"type": "log", "nice": False, "padding": 24},
+        "axis": {"tickCount": 4, "format": "~g"},
+    }  # fmt: skip
+    y = {"field": "c2", "type": "quantitative", "title": score, "scale": {"zero": False}}
+    colour = {"field": "c3", "type": "nominal", "scale": None}
+    tips = [
+        {"field": "c0", "title": "method"},
+        {"field": "c1", "type": "quantitative", "title": "seconds", "format": ".3g"},
+        {"field": "c7", "title": f"{cut(score, 40)} (standard error)"},
+        {"field": "c4", "title": "best for its time"},
+    ]
+    truth = ink(dark).truth
+    layers: list[Spec] = [
+        {
+            "transform": [{"filter": "datum.c4"}],
+            "mark": {"type": "line", "interpolate": "step-after", "color": truth, "opacity": 0.5},
+            "encoding": {"x": x, "y": y},
+        },
+        {
+            "mark": {"type": "rule", "opacity": 0.5},
+            "encoding": {"x": x, "y": {**y, "field": "c5"}, "y2": {"field": "c6"}, "color": colour},
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1.0},
+            "encoding": {"x": x, "y": y, "color": colour, "tooltip": tips},
+        },
+        {
+            "mark": {"type": "text", "dy": -12, "fontSize": 11, "color": truth},
+            "encoding": {"x": x, "y": y, "text": {"field": "c8"}},
+        },
+    ]
+    if budget is not None:
+        layers.append(
+            {
+                "data": {"values": [{"c1": budget}]},
+                "mark": {"type": "rule", "strokeDash": [4, 4], "color": truth},
+                "encoding": {"x": x},
+            }
+        )
+    return {"height": 340, "data": {"values": rows}, "layer": layers}
+
+
+def _labels(names: Sequence[str]) -> list[str]:
+    return distinct([cut(name, _LETTERS) for name in names])
+
+
+def _names(labels: Sequence[str]) -> dict[str, Any]:
+    return {
+        "field": "c0", "type": "nominal", "sort": list(labels), "title": None,
+        "axis": name_axis(_NAMES),
+    }  # fmt: skip
+
+
+def _or_zero(error: float) -> float:
+    return error if math.isfinite(error) else 0.0
+
+
+def _with_error(value: float, error: float) -> str:
+    """A number as tips show it.
+
+    >>> _with_error(0.5, 0.1), _with_error(0.5, math.nan)
+    ('0.5 (0.1)', '0.5')
+    """
+    return f"{short(value, 4)} ({short(error, 2)})" if math.isfinite(error) else short(value, 4)

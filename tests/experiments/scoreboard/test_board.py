@@ -1,0 +1,145 @@
+"""The file of the board: what it holds, that it is what was measured, and damaged ones."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scoreboard_parts import made_up_board
+
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.experiments.scoreboard.board import (
+    BOARD_FILE,
+    BoardResult,
+    Finding,
+    Place,
+    read_board,
+)
+from gbuq_core.experiments.scoreboard.comparing import MeanError
+from gbuq_core.methods import METHODS
+
+CONTENT = json.loads(BOARD_FILE.read_text(encoding="utf-8"))
+
+
+def damage(path, change):
+    content = json.loads(BOARD_FILE.read_text(encoding="utf-8"))
+    change(content)
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_the_file_is_small_and_every_record_is_known():
+    assert BOARD_FILE.stat().st_size < 1_000_000
+    board = read_board()
+    assert [table.key for table in board.tables] == [
+        "sglb", "cyclical", "ibug", "soft_trees", "macau", "ours",
+    ]  # fmt: skip
+    for table in board.tables:
+        assert {method.record for method in table.methods} <= {*METHODS, None}
+        assert table.wanted.keys() <= {(s.key, m.key) for s in table.sets for m in table.methods}
+    assert read_board() is read_board()  # read once
+    assert read_board(BOARD_FILE) == board
+
+
+def test_numbers_are_those_of_the_file():
+    table = read_board().table("sglb")
+    assert table.published["boston", "sgb", "nll"].value == 2.46
+    assert table.find_set("digits").task == "classification"
+    assert not table.find_set("digits").needs_data
+    assert table.find_set("power").needs_data
+    assert read_board().table("ibug").find_method("pgbm").record is None
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c.update(format=2),
+        lambda c: c.pop("tables"),
+        lambda c: c.update(tables={}),
+        lambda c: c["tables"][0].update(key=1),
+        lambda c: c["tables"][0].pop("results"),
+        lambda c: c["tables"][0].update(sets=[["a", 10, "cooking", True]]),
+        lambda c: c["tables"][0].update(sets=[["a", 10]]),
+        lambda c: c["tables"][0]["published"]["set"].append(0),
+        lambda c: c["tables"][0]["published"]["set"].__setitem__(0, 99),
+        lambda c: c["tables"][0]["published"]["set"].__setitem__(0, -1),
+        lambda c: c["tables"][0]["published"]["value"].__setitem__(0, "low"),
+        lambda c: c["tables"][0]["published"]["value"].__setitem__(0, True),
+        lambda c: c["tables"][0]["published"]["value"].__setitem__(0, math.nan),
+        lambda c: c["tables"][0]["results"]["scores"].update(unheard=[]),
+        lambda c: c["tables"][0]["results"]["scores"].update(nll=[1.0] * 5000),
+        lambda c: c["tables"][0]["wanted"]["splits"].append(3),
+        lambda c: c.update(findings=[{"title": "a", "text": "b", "cells": ["sglb/boston"]}]),
+    ],
+)
+def test_a_damaged_file_is_one_clear_error(tmp_path, change):
+    path = damage(tmp_path / "board.json", change)
+    with pytest.raises(InvalidData, match=r"^board\.json holds no scoreboard .*install gbuq.*\.$"):
+        read_board(path)
+
+
+def test_what_is_no_json_or_not_there_is_the_same_error(tmp_path):
+    path = tmp_path / "board.json"
+    with pytest.raises(InvalidData, match="holds no scoreboard"):
+        read_board(path)
+    for content in (b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000):
+        path.write_bytes(content)
+        with pytest.raises(InvalidData, match="holds no scoreboard"):
+            read_board(path)
+
+
+@given(data=st.data())
+def test_a_leaf_that_is_something_else_never_gets_through_as_another_error(tmp_path_factory, data):
+    content = json.loads(json.dumps(CONTENT))
+    here = content
+    while isinstance(here, (dict, list)) and here:
+        keys = sorted(here) if isinstance(here, dict) else range(min(len(here), 40))
+        holder, key = here, data.draw(st.sampled_from(list(keys)))
+        here = holder[key]
+    holder[key] = data.draw(st.sampled_from([None, [], {}, "x", -1, 1e400, True, 10**400]))
+    path = tmp_path_factory.mktemp("board") / "board.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    try:
+        read_board(path)
+    except InvalidData as error:
+        assert "install gbuq again" in str(error)  # noqa: PT017 - most changes do no harm
+
+
+def test_unknown_names_are_refused_in_a_sentence():
+    board = read_board()
+    with pytest.raises(InvalidParameter, match=r"no table 'x': choose from sglb,"):
+        board.table("x")
+    for find in ("find_set", "find_method", "find_score"):
+        with pytest.raises(InvalidParameter, match=r"has no \w+ 'x': choose from "):
+            getattr(board.table("sglb"), find)("x")
+
+
+def test_means_are_over_splits_and_an_own_error_counts_for_a_single_one():
+    table = made_up_board().table("sglb")
+    values = table.values("boston", "sglb", "nll")
+    assert sorted(values) == [0, 1, 2]
+    mean = sum(values.values()) / 3
+    assert table.ours("boston", "sglb", "nll").mean == pytest.approx(mean, rel=1e-12)
+    assert table.ours("boston", "sglb", "unheard") is None
+    assert table.beside("boston", "unheard", "nll") is None
+    assert table.beside("boston", "sglb", "nll").theirs.value == 2.50
+    seconds = [each.seconds for each in table.results_of("boston", "sglb")]
+    assert table.seconds("boston", "sglb") == pytest.approx(sum(seconds) / 3, rel=1e-12)
+    assert table.seconds("boston", "unheard") is None
+    own = BoardResult("boston", 0, "sglb", {"nll": 2.0}, 1.0, 0, {"nll": 0.3})
+    one = replace(table, results=(own,))
+    assert one.ours("boston", "sglb", "nll") == MeanError(2.0, 0.3)
+    bare = replace(table, results=(own._replace(errors={}),))
+    assert math.isnan(bare.ours("boston", "sglb", "nll").error)
+
+
+def test_findings_match_by_parts_with_wildcards():
+    finding = Finding("why", "", (Place("sglb", "*", "sglb*", "nll"),))
+    assert finding.explains(Place("sglb", "wine", "sglb:single", "nll"))
+    assert not finding.explains(Place("sglb", "wine", "sgb", "nll"))
+    assert not finding.explains(Place("ibug", "wine", "sglb", "nll"))
+    board = made_up_board(findings=[("why", "because", ["sglb/*/sglb/nll"])])
+    assert [f.title for f in board.findings_on(Place("sglb", "wine", "sglb", "nll"))] == ["why"]
+    assert board.findings_on(Place("sglb", "wine", "sglb", "rmse")) == ()
