@@ -15,6 +15,8 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from gbuq_core.experiments.scoreboard import writing
+from gbuq_core.experiments.scoreboard.board import read_board
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import markdown_table
@@ -47,9 +49,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Let links to files of the repository lead to the same files of the site; list methods."""
+    """Let links to files of the repository lead to the same files of the site; fill in tables."""
     uri = page.file.src_uri
-    markdown = markdown.replace("<!-- methods -->", methods_table())
+    for marker, write in MARKERS.items():
+        if marker in markdown:
+            markdown = markdown.replace(marker, write())
     sources = {made: source for source, made in SHOWN.items()}
     folder = posixpath.dirname(sources.get(uri, f"docs/{uri}"))
 
@@ -95,3 +99,13 @@ def methods_table() -> str:
         tells = ", ".join(method.yields).replace("_", " ")
         rows.append((f"`{key}`", method.label, method.about, ", ".join(method.tasks), tells))
     return markdown_table(rows, "l")
+
+
+# What stands in a page's text where a table is filled in.
+MARKERS = {
+    "<!-- methods -->": methods_table,
+    "<!-- scoreboard: summary -->": lambda: writing.write_summary(read_board()),
+    "<!-- scoreboard: bars -->": lambda: writing.write_bars(read_board()),
+    "<!-- scoreboard: differences -->": lambda: writing.write_differences(read_board()),
+    "<!-- scoreboard: tables -->": lambda: writing.write_tables(read_board()),
+}

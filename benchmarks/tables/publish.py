@@ -25,7 +25,7 @@ FINDINGS = Path(__file__).resolve().parents[1] / "FINDINGS.md"
 DIGITS = 6
 SPLITS = 3  # of the small setting
 _CLASSES = (*data.CLASS_SPLITS, cyclical.SPIRAL, cyclical.WEATHER)
-_CELLS = re.compile(r"^Cells:(.*(?:\n(?!\n|#).+)*)", re.MULTILINE)
+_CELLS = re.compile(r"^Cells:((?:.*,[ \t]*\n)*.*)", re.MULTILINE)  # goes on after a comma
 
 
 class BadFindings(ValueError):

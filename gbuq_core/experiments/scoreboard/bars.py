@@ -138,7 +138,10 @@ def _independent_above_virtual(board: Board) -> Bar:
 
 
 def _first_or_tied(table: Table, score: str, name: str, method: str, rivals: Sequence[str]) -> Item:
-    """Whether no rival is better by more than two standard errors of the paired difference."""
+    """Whether no rival is better by more than two standard errors of the paired difference.
+
+    A single split has no standard error, and then the lower number is first.
+    """
     wanted = table.find_score(score)
     ours = table.values(name, method, score)
     others = {rival: table.values(name, rival, score) for rival in rivals}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -172,6 +173,18 @@ class Table:
     effort: str = ""
     versions: tuple[str, ...] = ()
     machines: tuple[str, ...] = ()
+
+    @property
+    def short_paper(self) -> str:
+        """The paper's authors and year; the whole of what has no year.
+
+        Examples
+        --------
+        >>> read_board().table("soft_trees").short_paper
+        'Cinquin et al. (2022)'
+        """
+        found = re.match(r".*?\(\d{4}\)", self.paper)
+        return found[0] if found else self.paper
 
     def find_set(self, key: str) -> BoardSet:
         """A set by its key.

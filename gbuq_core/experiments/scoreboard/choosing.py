@@ -17,7 +17,7 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.experiments.scoreboard.board import Board, BoardMethod, BoardSet, Score, Table
 from gbuq_core.experiments.scoreboard.comparing import WORSE, MeanError
 from gbuq_core.experiments.scoreboard.pairing import gain_over, word_of_gain
-from gbuq_core.experiments.scoreboard.ranking import Ranking, rank_methods
+from gbuq_core.experiments.scoreboard.ranking import Ranking, counting_sets, rank_methods
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import counted, short
 from gbuq_core.validation import check_choice
@@ -182,7 +182,8 @@ def _nothing(why: str) -> Choice:
 
 def _nearest(table: Table, score: str, task: str, rows: int) -> tuple[BoardSet, ...]:
     """The sets of a task with a similar number of rows, or the nearest ones."""
-    sets = [each for each in table.sets_with(score) if each.task == task]
+    counting, _ = counting_sets(table, score, table.methods_with(score))
+    sets = [each for each in counting if each.task == task]
     if not sets:
         return ()
     gaps = [abs(math.log(each.rows / max(rows, 1))) for each in sets]

@@ -36,9 +36,21 @@ class Published(NamedTuple):
     table: str
     rounding: float
 
+    @property
+    def decimals(self) -> int:
+        """How many decimals the paper prints.
+
+        Examples
+        --------
+        >>> Published(0.7, None, "4", 0.005).decimals, Published(45.0, None, "1", 0.5).decimals
+        (2, 0)
+        """
+        return max(0, round(-math.log10(2.0 * self.rounding))) if self.rounding > 0.0 else 0
+
     def __str__(self) -> str:
-        """The error stands in parentheses."""
-        return f"{self.value:g}" + ("" if self.error is None else f" ({self.error:.2g})")
+        """As the paper prints it; the error stands in parentheses."""
+        error = "" if self.error is None else f" ({self.error:.2g})"
+        return f"{self.value:.{self.decimals}f}{error}"
 
 
 class Beside(NamedTuple):

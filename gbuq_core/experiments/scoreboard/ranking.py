@@ -150,7 +150,7 @@ def rank_methods(
     candidates = [m for m in asked if m in table.methods_with(score)]
     left_out = [_unranked(m, "it has no result") for m in asked if m not in candidates]
     if sets is None:
-        counting, without = _counting_sets(table, score, candidates)
+        counting, without = counting_sets(table, score, candidates)
         left_out += without
     else:
         counting = [table.find_set(key) for key in sets]
@@ -199,10 +199,18 @@ def _unranked(method: BoardMethod, why: str) -> str:
     return f"{method.label} is not ranked: {why}."
 
 
-def _counting_sets(
+def counting_sets(
     table: Table, score: str, candidates: Sequence[BoardMethod]
 ) -> tuple[list[BoardSet], list[str]]:
-    """The sets that at least half of the methods have, and a sentence for each other."""
+    """The sets on which at least half of the methods have a score, and a sentence for each other.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.scoreboard.board import table_of
+    >>> table = table_of({"a": {"one": [1], "two": [1]}, "b": {"one": [1]}, "c": {"one": [1]}})
+    >>> counting_sets(table, "score", table.methods)[1]
+    ['The set two does not count: 1 of 3 methods have it.']
+    """
     counting, without = [], []
     for one in table.sets_with(score):
         n = sum(bool(table.values(one.key, method.key, score)) for method in candidates)

@@ -1,0 +1,163 @@
+"""The board as Markdown: its tables, what they come to, the figures to reach, what differs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from gbuq_core.experiments.scoreboard.bars import check_bars
+from gbuq_core.experiments.scoreboard.board import Board, Score, Table
+from gbuq_core.experiments.scoreboard.comparing import BETTER, WORSE, Beside, MeanError, Published
+from gbuq_core.experiments.scoreboard.differing import (
+    Difference,
+    count_agreement,
+    list_differences,
+)
+from gbuq_core.presentation import counted, decimal, digits, markdown_table
+
+MINUS = "\u2212"
+_SIGNS = {BETTER: " **+**", WORSE: f" **{MINUS}**"}
+_DIRECTIONS = {True: "higher is better", False: "lower is better", None: ""}
+_FEWEST = 2  # methods of a score that is written
+NOTHING = "Nothing is measured yet."
+
+
+def write_ours(ours: MeanError) -> str:
+    """A mean with its standard error in parentheses.
+
+    Examples
+    --------
+    >>> write_ours(MeanError(2.4567, 0.0312)), write_ours(MeanError(1234.5, math.nan))
+    ('2.457 (0.031)', '1,234')
+    """
+    error = f" ({digits(ours.error, 2)})" if math.isfinite(ours.error) else ""
+    return digits(ours.mean, 4) + error
+
+
+def write_theirs(theirs: Published) -> str:
+    """A paper's number as it is printed.
+
+    Examples
+    --------
+    >>> write_theirs(Published(1.542, 0.02, "1", 0.0005))
+    '1.542 (0.020)'
+    """
+    error = "" if theirs.error is None else f" ({digits(theirs.error, 2)})"
+    return decimal(theirs.value, theirs.decimals) + error
+
+
+def write_beside(beside: Beside) -> str:
+    """Ours, the paper's, and a bold sign where ours is better or worse.
+
+    Examples
+    --------
+    >>> paper = Published(2.5, None, "1", 0.05)
+    >>> write_beside(Beside(MeanError(2.0, 0.1), paper, "better"))
+    '2.000 (0.10) / 2.5 **+**'
+    """
+    if beside.theirs is None:
+        return write_ours(beside.ours)
+    return f"{write_ours(beside.ours)} / {write_theirs(beside.theirs)}{_SIGNS.get(beside.word, '')}"
+
+
+def write_summary(board: Board) -> str:
+    """A line a paper: how many of its numbers came out the same, better and worse.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.scoreboard.board import read_board
+    >>> write_summary(read_board()).splitlines()[0]
+    '| paper | numbers compared | same | better | worse | of those explained |'
+    """
+    rows = [("paper", "numbers compared", "same", "better", "worse", "of those explained")]
+    for found in count_agreement(board):
+        table = board.table(found.table)
+        differing = list_differences(board, found.table)
+        explained = sum(bool(each.findings) for each in differing)
+        counts = (found.judged, found.same, found.better, found.worse)
+        of = f"{explained} of {len(differing)}" if differing else "\u2013"
+        rows.append((table.short_paper, *map(str, counts), of))
+    return markdown_table(rows)
+
+
+def write_bars(board: Board) -> str:
+    """The figures to reach, each with its verdict."""
+    rows = [("what", "bar", "verdict")]
+    rows += [(bar.what, bar.bar, bar.words) for bar in check_bars(board)]
+    return markdown_table(rows, "l")
+
+
+def write_differences(board: Board) -> str:
+    """Numbers that differ from the paper's by more than two standard errors, with the findings.
+
+    Numbers that one finding explains stand below it; those that nothing explains come last.
+    """
+    differing = list_differences(board)
+    if not differing:
+        return "No number differs." if any(t.results for t in board.tables) else NOTHING
+    parts = []
+    for finding in board.findings:
+        here = [each for each in differing if finding in each.findings]
+        if here:
+            parts += [f"### {finding.title}", finding.text, _listed(board, here)]
+    rest = [each for each in differing if not each.findings]
+    if rest:
+        parts += ["### Not explained yet", _listed(board, rest)]
+    return "\n\n".join(parts)
+
+
+def _listed(board: Board, differing: Sequence[Difference]) -> str:
+    rows = [("table", "set", "method", "score", "ours / the paper's")]
+    for each in differing:
+        place, beside = each.place, each.beside
+        table = board.table(place.table)
+        rows.append(
+            (
+                place.table,
+                table.find_set(place.set).label,
+                table.find_method(place.method).label,
+                table.find_score(place.score).label,
+                write_beside(beside),
+            )
+        )
+    return markdown_table(rows, "l")
+
+
+def write_tables(board: Board) -> str:
+    """All tables: for each score a line a method and a column a set.
+
+    A score that a single method has is left out.
+    """
+    return "\n\n".join(part for table in board.tables for part in _table_parts(table))
+
+
+def _table_parts(table: Table) -> list[str]:
+    parts = [f"## {table.paper} {{ #{table.key} }}", f"{table.words} {table.error_words}".strip()]
+    splits: dict[str, set[int]] = {}
+    for result in table.results:
+        splits.setdefault(result.set, set()).add(result.split)
+    if not splits:
+        return [*parts, NOTHING]
+    cells = counted(len(table.results), "cell")
+    minutes = sum(result.seconds for result in table.results) / 60.0
+    parts.append(
+        f"{cells} in {minutes:,.0f} processor minutes, gbuq {', '.join(table.versions)}, "
+        f"{'; '.join(table.machines)}. Splits: "
+        + ", ".join(f"{table.find_set(name).label} {len(found)}" for name, found in splits.items())
+        + "."
+    )
+    for score in table.scores_shown():
+        if len(table.methods_with(score.key)) >= _FEWEST:
+            direction = _DIRECTIONS[score.higher]
+            parts.append(f"### {score.label}" + (f" ({direction})" if direction else ""))
+            parts.append(_score_table(table, score))
+    return parts
+
+
+def _score_table(table: Table, score: Score) -> str:
+    sets = table.sets_with(score.key)
+    rows = [["method", *(one.label for one in sets)]]
+    for method in table.methods_with(score.key):
+        found = [table.beside(one.key, method.key, score.key) for one in sets]
+        rows.append([method.label, *("" if each is None else write_beside(each) for each in found)])
+    return markdown_table(rows)

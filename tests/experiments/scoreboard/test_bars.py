@@ -1,0 +1,196 @@
+"""The figures to reach: met where the numbers say so, and open while they cannot be known."""
+
+from dataclasses import replace
+
+import pytest
+from scoreboard_parts import made_up_board
+
+from gbuq_core.experiments.scoreboard.bars import MET, NOT_MET, OPEN, check_bars
+from gbuq_core.experiments.scoreboard.board import read_board
+
+SETS = ("boston", "concrete", "energy", "power", "protein", "wine")
+SGLB, AUROC, IBUG, SOFT, CALIBRATION, MACAU, DEFAULT, SMALL = range(8)
+FULL = made_up_board()
+
+
+def shift(split):
+    """A spread over splits, so that there are standard errors."""
+    return 0.001 * (split - 1)
+
+
+def board_with(key, score_of):
+    """A board where ``score_of(result)`` gives other scores to the results of one table."""
+    table = FULL.table(key)
+    results = tuple(
+        result._replace(scores={**result.scores, **score_of(result)}) for result in table.results
+    )
+    changed = replace(table, results=results)
+    return replace(FULL, tables=tuple(changed if t.key == key else t for t in FULL.tables))
+
+
+def bar_of(board, which):
+    return check_bars(board)[which]
+
+
+def test_all_of_them_are_open_on_an_empty_board():
+    empty = replace(FULL, tables=tuple(replace(t, results=()) for t in FULL.tables))
+    bars = check_bars(empty)
+    assert len(bars) == 8
+    assert {bar.verdict for bar in bars} == {OPEN}
+    assert {item.good for bar in bars for item in bar.items} == {None}
+
+
+def test_the_published_board_has_a_verdict_for_each():
+    for bar in check_bars(read_board()):
+        assert bar.verdict in (MET, NOT_MET, OPEN)
+        assert bar.good <= bar.possible
+        assert f"{bar.good} of {bar.possible}" in bar.words
+        assert bar.what
+        assert bar.bar
+
+
+@pytest.mark.parametrize(("n_good", "verdict"), [(6, MET), (5, MET), (4, NOT_MET)])
+def test_sglb_counts_sets_on_which_both_scores_are_as_published(n_good, verdict):
+    published = FULL.table("sglb").published
+
+    def score_of(result):
+        if result.method != "sglb" or result.set not in SETS:
+            return {}
+        # One of the two scores is enough to miss a set.
+        bad = SETS.index(result.set) >= n_good
+        return {
+            "nll": published[result.set, "sglb", "nll"].value + shift(result.split) + bad,
+            "rmse": published[result.set, "sglb", "rmse"].value + shift(result.split),
+        }
+
+    bar = bar_of(board_with("sglb", score_of), SGLB)
+    assert (bar.good, bar.possible, bar.verdict) == (n_good, 6, verdict)
+
+
+def test_better_than_published_counts_too():
+    published = FULL.table("sglb").published
+
+    def score_of(result):
+        if result.method != "sglb" or result.set not in SETS:
+            return {}
+        return {
+            score: published[result.set, "sglb", score].value - 1.0 + shift(result.split)
+            for score in ("nll", "rmse")
+        }
+
+    assert bar_of(board_with("sglb", score_of), SGLB).good == 6
+
+
+@pytest.mark.parametrize(("n_good", "verdict"), [(6, MET), (5, MET), (4, NOT_MET)])
+def test_independent_and_virtual_are_compared_set_by_set(n_good, verdict):
+    def score_of(result):
+        above = SETS.index(result.set) < n_good if result.set in SETS else False
+        return {"auroc_knowledge": {"sglb": 0.8, "virtual_sglb": 0.7 if above else 0.9}.get(
+            result.method, 0.5
+        )}  # fmt: skip
+
+    bar = bar_of(board_with("sglb", score_of), AUROC)
+    assert (bar.good, bar.verdict) == (n_good, verdict)
+
+
+@pytest.mark.parametrize(("gap", "good"), [(-0.1, True), (0.0, True), (0.1, False)])
+def test_ibug_cbu_is_first_or_tied_by_paired_differences(gap, good):
+    def score_of(result):
+        base = {"ibug_cbu": 1.0 + gap, "ibug": 1.0}.get(result.method, 2.0)
+        noise = (-1 if result.method == "ibug" else 1) * shift(result.split)
+        return {"crps": base + 10.0 * result.split + noise}  # splits differ far more than methods
+
+    bar = bar_of(board_with("ibug", score_of), IBUG)
+    measured = [item for item in bar.items if item.good is not None]
+    assert {item.good for item in measured} == {good}
+    assert bar.verdict == (MET if good else NOT_MET)
+    if not good:
+        assert "IBUG on CatBoost" in measured[0].detail
+
+
+@pytest.mark.parametrize(("n_good", "verdict"), [(3, MET), (2, NOT_MET)])
+def test_soft_trees_count_by_their_best_form(n_good, verdict):
+    def score_of(result):
+        if result.set not in SETS:
+            return {}
+        best = result.method == "vsgbm" and SETS.index(result.set) < n_good
+        sglb = result.method == "sglb"
+        return {"log_likelihood": -0.5 if best else -1.0 if sglb else -2.0}
+
+    board = board_with("soft_trees", score_of)
+    bar = bar_of(board, SOFT)
+    assert (bar.good, bar.verdict, bar.explained) == (n_good, verdict, ())
+    finding = made_up_board(
+        findings=[("On wine", "why", ["soft_trees/wine/vst/log_likelihood"])]
+    ).findings
+    assert bar_of(replace(board, findings=finding), SOFT).explained == ("On wine",)
+
+
+def test_calibration_must_not_be_worse_on_any_set():
+    def score_of(result):
+        calibrated = ":" in result.method
+        hurt = result.method == "vst:scaled" and result.set == "wine"
+        noise = (1 if calibrated else -1) * shift(result.split)
+        return {"crps": 1.0 - 0.1 * calibrated + 0.5 * hurt + noise}
+
+    bar = bar_of(board_with("ours", score_of), CALIBRATION)
+    by_name = {item.name: item for item in bar.items}
+    label = FULL.table("ours").find_method("vst:scaled").label
+    assert by_name[label].good is False
+    assert by_name[label].detail == "5 of 6 sets, worse on wine"
+    ours = [by_name[m.label] for m in FULL.table("ours").methods if m.key.endswith("two_clocks")]
+    assert [item.detail for item in ours] == ["6 of 6 sets"] * 3
+    assert bar.verdict == NOT_MET
+    # Paper 3's own calibration counts beside it.
+    assert any("paper 3's calibration" in name for name in by_name)
+
+
+@pytest.mark.parametrize(("crps", "verdict"), [(0.9, MET), (1.1, NOT_MET)])
+def test_macau_is_first_among_trees_whatever_a_linear_model_does(crps, verdict):
+    def score_of(result):
+        return {"crps": {"macau_linear": crps, "conformal_linear": 0.1}.get(result.method, 1.0)}
+
+    bar = bar_of(board_with("macau", score_of), MACAU)
+    assert (bar.verdict, bar.possible) == (verdict, 1)
+
+
+def test_the_default_meets_the_best_published_numbers():
+    table = FULL.table("ours")
+    (method,) = {method for _, method, _ in table.published}
+
+    def score_of(result):
+        if result.method != method:
+            return {}
+        return {
+            score: table.published[result.set, method, score].value + shift(result.split)
+            for score in ("crps", "nll")
+            if (result.set, method, score) in table.published
+        }
+
+    assert bar_of(board_with("ours", score_of), DEFAULT).verdict == MET
+
+
+def test_the_small_setting_is_timed_once_all_of_it_is_there():
+    def timed(seconds, left_out=0):
+        tables = []
+        for table in FULL.tables:
+            results = tuple(r._replace(seconds=seconds) for r in table.results)
+            tables.append(replace(table, results=results[left_out:]))
+        return replace(FULL, tables=tuple(tables))
+
+    cells = sum(len(table.results) for table in FULL.tables)
+    assert bar_of(timed(90 * 60 * 2 / cells * 0.99), SMALL).verdict == MET
+    assert bar_of(timed(90 * 60 * 2 / cells * 1.01), SMALL).verdict == NOT_MET
+    assert bar_of(timed(1.0, left_out=1), SMALL).verdict == OPEN
+
+
+def test_open_items_do_not_hide_what_is_decided():
+    def score_of(result):
+        return {"auroc_knowledge": 0.8 if result.method == "sglb" else 0.7}
+
+    board = board_with("sglb", score_of)
+    table = board.table("sglb")
+    kept = replace(table, results=tuple(r for r in table.results if r.set != "wine"))
+    board = replace(board, tables=tuple(kept if t.key == "sglb" else t for t in board.tables))
+    bar = bar_of(board, AUROC)
+    assert (bar.verdict, bar.words) == (MET, "met: 5 of 6, 1 not computed yet")

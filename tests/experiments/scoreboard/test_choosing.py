@@ -1,0 +1,122 @@
+"""The chooser: it follows its rule, whatever the board says, and says so where it cannot."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scoreboard_parts import made_up_board
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.scoreboard.board import read_board
+from gbuq_core.experiments.scoreboard.choosing import (
+    NEAR,
+    PURPOSES,
+    TASKS,
+    choose_method,
+)
+from gbuq_core.methods import METHODS
+
+FULL = made_up_board()
+
+
+def with_scores(board, key, change):
+    """The board with other scores in one table: what ``change`` makes of each result."""
+    table = board.table(key)
+    results = tuple(
+        result._replace(scores={**result.scores, **change(result)}) for result in table.results
+    )
+    changed = replace(table, results=results)
+    return replace(board, tables=tuple(changed if t.key == key else t for t in board.tables))
+
+
+@pytest.mark.parametrize("rows", [50, 1000, 10**6])
+@pytest.mark.parametrize("purpose", PURPOSES)
+@pytest.mark.parametrize("task", TASKS)
+def test_every_answer_is_a_method_that_can_do_it_and_its_lines(task, purpose, rows):
+    found = choose_method(FULL, task, rows, purpose)
+    if found.method is None:
+        assert (task, purpose) == ("classification", "rows")
+        assert found.lines == found.sets == found.cautions == ()
+        return
+    record = METHODS[found.method.record]
+    assert task in record.tasks
+    yields = record.yields if task == "regression" else record.classes_yield
+    assert set(PURPOSES[purpose].needs) <= set(yields)
+    assert found.lines[0].method == found.method
+    assert [line.mean_rank for line in found.lines] == sorted(x.mean_rank for x in found.lines)
+    table = FULL.table(found.table)
+    for line in found.lines:
+        expected = [table.ours(s.key, line.method.key, found.score.key) for s in found.sets]
+        assert list(line.scores) == expected
+    assert found.method.label in found.why
+    assert all(s.task == task for s in found.sets)
+
+
+@given(rows=st.integers(1, 10**7))
+def test_the_sets_that_count_are_the_near_ones(rows):
+    found = choose_method(FULL, "regression", rows, "intervals")
+    sizes = {s.key: s.rows for s in FULL.table(found.table).sets_with("crps")}
+    ratio = {key: max(rows / size, size / rows) for key, size in sizes.items()}
+    near = {key for key in ratio if ratio[key] <= NEAR}
+    nearest = {key for key in ratio if ratio[key] == min(ratio.values())}
+    assert {s.key for s in found.sets} == (near or nearest)
+    assert any("compare methods on your own table" in each for each in found.cautions) == (not near)
+
+
+@pytest.mark.parametrize("winner", ["ibug", "gp", "macau_linear"])
+def test_the_answer_is_computed_from_the_board(winner):
+    board = with_scores(
+        FULL, "ours", lambda result: {"crps": 0.01} if result.method == winner else {}
+    )
+    found = choose_method(board, "regression", 1000, "intervals")
+    assert found.method.key == winner
+    assert found.lines[0].mean_rank == 1.0
+    # A rival that is as good to the last digit is said to be.
+    both = with_scores(
+        board, "ours", lambda result: {"crps": 0.01} if result.method == "knn" else {}
+    )
+    found = choose_method(both, "regression", 1000, "intervals")
+    assert {found.method.key, found.as_good[0].key} == {winner, "knn"}
+
+
+def test_the_quicker_of_two_equal_methods_is_named():
+    board = with_scores(
+        FULL, "ours", lambda r: {"crps": 0.01} if r.method in ("ibug", "knn") else {}
+    )
+    table = board.table("ours")
+    for quick in ("ibug", "knn"):
+        results = tuple(
+            r._replace(seconds=0.001 if r.method == quick else 5.0) for r in table.results
+        )
+        timed = replace(table, results=results)
+        tables = tuple(timed if t.key == "ours" else t for t in board.tables)
+        found = choose_method(replace(board, tables=tables), "regression", 1000, "intervals")
+        assert found.method.key == quick
+
+
+def test_a_board_without_such_cells_says_so():
+    empty = made_up_board(sets=("digits",))
+    found = choose_method(empty, "regression", 1000, "intervals")
+    assert found.method is None
+    assert "no regression cell yet" in found.why
+    found = choose_method(empty, "classification", 1000, "foreign")
+    assert found.method is not None
+    assert "Only 1 set of the board can tell." in found.cautions
+
+
+def test_single_splits_are_a_caution():
+    protein = made_up_board(sets=("protein",))
+    table = protein.table("ours")
+    first = replace(table, results=tuple(r for r in table.results if r.split == 0))
+    board = replace(protein, tables=(first,))
+    found = choose_method(board, "regression", 2000, "intervals")
+    assert "Some numbers come from one split and have no standard error." in found.cautions
+    assert found.as_good == ()
+
+
+def test_other_questions_are_refused():
+    with pytest.raises(InvalidParameter, match="task"):
+        choose_method(read_board(), "cooking", 10, "rows")
+    with pytest.raises(InvalidParameter, match="purpose"):
+        choose_method(read_board(), "regression", 10, "cooking")

@@ -1,0 +1,93 @@
+"""Paired tests over splits: a slow t-test, wins turned round, and cases without spread."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import t as student
+from scoreboard_parts import made_up_board
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.scoreboard.board import table_of
+from gbuq_core.experiments.scoreboard.comparing import MeanError
+from gbuq_core.experiments.scoreboard.pairing import (
+    LOSS,
+    TIE,
+    WIN,
+    gain_over,
+    judge_pair,
+    tally,
+    word_of_gain,
+)
+
+MIRROR = {WIN: LOSS, TIE: TIE, LOSS: WIN}
+values = st.lists(st.integers(-20, 20).map(float), min_size=2, max_size=8)
+
+
+def naive_p(first, second):
+    """The two-sided paired t-test, from its textbook formula."""
+    gaps = [a - b for a, b in zip(first, second, strict=True)]
+    n, mean = len(gaps), sum(gaps) / len(gaps)
+    spread = sum((gap - mean) ** 2 for gap in gaps)
+    if spread == 0.0:
+        return 1.0 if mean == 0.0 else 0.0
+    t = mean / math.sqrt(spread / (n - 1) / n)
+    return 2.0 * student.sf(abs(t), n - 1)
+
+
+def pair_of(first, second, higher=False):
+    table = table_of({"a": {"one": first}, "b": {"one": second}}, higher=higher)
+    return judge_pair(table, "score", "one", "a", "b"), judge_pair(table, "score", "one", "b", "a")
+
+
+@given(first=values, second=values, higher=st.booleans())
+def test_the_test_is_that_of_the_textbook_and_wins_turn_round(first, second, higher):
+    n = min(len(first), len(second))
+    found, turned = pair_of(first, second, higher)
+    # Whole numbers: sums are exact, and the rest is a few roundings.
+    assert found.p_value == pytest.approx(naive_p(first[:n], second[:n]), rel=1e-9, abs=1e-12)
+    assert turned.outcome == MIRROR[found.outcome]
+    assert turned.gain.mean == -found.gain.mean
+    assert found.splits == n
+    if found.outcome == WIN:
+        assert (sum(first[:n]) > sum(second[:n])) == higher
+
+
+def test_equal_numbers_tie_and_a_constant_gap_wins():
+    assert pair_of([1.0, 2.0], [1.0, 2.0])[0].outcome == TIE
+    assert pair_of([1.0, 2.0], [2.0, 3.0])[0].outcome == WIN
+    assert pair_of([1.0, 2.0], [2.0, 3.0], higher=True)[0].outcome == LOSS
+
+
+def test_a_single_split_tells_nothing():
+    assert pair_of([1.0], [2.0, 3.0])[0] is None
+    table = table_of({"a": {"one": [1.0]}, "b": {"two": [1.0]}})
+    assert tally(table, "score", "a") == ()
+    assert gain_over({0: 1.0}, {1: 1.0}, False) is None
+    assert word_of_gain(MeanError(1.0, math.nan)) == ""
+    assert word_of_gain(MeanError(0.0, 0.0)) == "same"
+    assert word_of_gain(MeanError(-1e-9, 0.0)) == "worse"
+
+
+def test_counts_over_sets():
+    low, high, mixed = [1.0, 1.1, 0.9], [2.0, 2.2, 1.9], [1.0, 1.2, 0.85]
+    table = table_of({"a": {"x": low, "y": low, "z": high}, "b": {"x": high, "y": mixed, "z": low}})
+    (found,) = tally(table, "score", "a")
+    assert (found.other, str(found)) == ("b", "1-1-1")
+    (turned,) = tally(table, "score", "b")
+    assert [found.count(each) for each in (WIN, TIE, LOSS)] == [
+        turned.count(each) for each in (LOSS, TIE, WIN)
+    ]
+
+
+def test_the_boards_own_methods_can_be_counted():
+    table = made_up_board().table("ibug")
+    found = tally(table, "crps", "ibug_cbu", ["ngboost", "virtual_sglb", "ibug"])
+    assert [each.other for each in found] == ["ngboost", "virtual_sglb", "ibug"]
+    # Protein has a single split in the small setting.
+    assert all(len(each.pairs) == len(table.sets) - 1 for each in found)
+    with pytest.raises(InvalidParameter, match="No method wins by"):
+        tally(table, "sharpness", "ibug_cbu")
+    with pytest.raises(InvalidParameter, match="no method 'x'"):
+        tally(table, "crps", "x")

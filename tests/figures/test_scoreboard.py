@@ -1,0 +1,105 @@
+"""The scoreboard's pictures: valid Vega-Lite, every number in it, names kept apart."""
+
+import json
+import math
+
+import altair
+import numpy as np
+import pytest
+
+from gbuq_core.figures.scoreboard import (
+    Dot,
+    TimedDot,
+    beside_figure,
+    colour_of,
+    front_figure,
+    groups_figure,
+    ranks_figure,
+)
+from gbuq_core.methods import METHODS
+
+NASTY = "<a href='http://evil.example'>x</a>"
+DOTS = [
+    Dot("SGLB", "sglb", 2.0, 0.1, 2.5, 0.2, "better"),
+    Dot("PGBM", None, math.nan, math.nan, 2.4),
+    Dot(NASTY, "gp", 3.0, math.nan),
+    Dot(NASTY, "gp", 3.1, 0.5, 3.0, math.nan, "same"),
+]
+RANKS = np.array([[1.0, 2.5], [2.0, 1.0], [3.0, 2.5]])
+TIMED = [
+    TimedDot("quick", "knn", 0.1, 3.0, 0.1, True),
+    TimedDot("beaten", None, 1.0, 4.0, math.nan, False),
+    TimedDot("slow", "sglb", 100.0, 1.0, 0.2, True),
+]
+NAMES = ["a", "b", "c"]
+FIGURES = {
+    "beside": lambda dark: beside_figure(DOTS, "CRPS", dark),
+    "ranks": lambda dark: ranks_figure(NAMES, ["one", "two"], RANKS, RANKS / 7, "CRPS"),
+    "groups": lambda dark: groups_figure(
+        NAMES, ["sglb", None, "gp"], RANKS.mean(axis=1), [(0, 1), (1, 2)], 1.2, dark
+    ),
+    "no groups": lambda dark: groups_figure(["a"], ["gp"], np.ones(1), [], math.nan, dark),
+    "front": lambda dark: front_figure(TIMED, "CRPS", 5.0, dark),
+    "empty front": lambda dark: front_figure([], "CRPS"),
+}
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", FIGURES)
+def test_specs_are_vega_lite_and_plain_data(name, dark):
+    spec = FIGURES[name](dark)
+    altair.Chart.from_dict(spec).to_dict()  # checks it against the schema
+    text = json.dumps(spec, allow_nan=False)
+    assert "width" not in spec  # the page's own, from a phone's to a screen's
+    if name in ("beside", "groups", "front"):
+        assert ("#f2f2ee" in text) == dark
+
+
+def test_ours_and_the_papers_numbers_have_two_errors_on_each_side():
+    rows = beside_figure(DOTS, "CRPS")["data"]["values"]
+    ours = [row for row in rows if row["c4"] == "ours"]
+    paper = [row for row in rows if row["c4"] == "paper"]
+    assert [row["c1"] for row in ours] == [2.0, 3.0, 3.1]
+    assert [row["c1"] for row in paper] == [2.5, 2.4, 3.0]
+    assert (ours[0]["c2"], ours[0]["c3"]) == pytest.approx((1.8, 2.2), rel=1e-12)
+    assert (ours[1]["c2"], ours[1]["c3"]) == (3.0, 3.0)  # an unknown error has no bar
+    assert [row["c5"] for row in ours] == [colour_of("sglb"), colour_of("gp"), colour_of("gp")]
+    assert ours[0]["c6"] == "2 (0.1)"
+    assert paper[1]["c7"] == "not compared"
+    labels = [row["c0"] for row in ours]
+    assert len(set(labels)) == 3  # equal names stay apart
+
+
+def test_every_rank_is_written_in_its_cell():
+    rows = ranks_figure(NAMES, ["one", "two"], RANKS, RANKS / 7, "CRPS")["data"]["values"]
+    found = {(row["c0"], row["c1"]): (row["c2"], row["c4"]) for row in rows}
+    assert found["a", "two"] == (2.5, "2.5")
+    assert found["c", "one"] == (3.0, "3")
+    assert len(found) == RANKS.size
+
+
+def test_bars_reach_from_the_first_to_the_last_of_a_group():
+    spec = groups_figure(NAMES, [None] * 3, np.array([1.0, 2.0, 3.0]), [(0, 1), (1, 2)], 1.5)
+    bars = spec["layer"][-1]["data"]["values"]
+    assert [(bar["c0"], bar["c5"]) for bar in bars] == [("a", "b"), ("b", "c")]
+    places = [bar["c1"] for bar in bars]
+    assert min(places) > 3.0 + 0.75  # right of all dots and their errors
+    assert places[0] < places[1]
+    dots = spec["data"]["values"]
+    assert [(row["c2"], row["c3"]) for row in dots] == [(0.25, 1.75), (1.25, 2.75), (2.25, 3.75)]
+
+
+def test_the_line_of_the_best_leaves_out_who_is_beaten():
+    spec = front_figure(TIMED, "CRPS", budget=5.0)
+    assert spec["layer"][0]["transform"] == [{"filter": "datum.c4"}]
+    rows = spec["data"]["values"]
+    assert [row["c0"] for row in rows if row["c4"]] == ["quick", "slow"]
+    assert [row["c8"] for row in rows] == ["quick", "", "slow"]
+    assert spec["layer"][-1]["data"]["values"] == [{"c1": 5.0}]
+    assert len(front_figure(TIMED, "CRPS")["layer"]) == len(spec["layer"]) - 1
+
+
+def test_colours_are_those_of_the_records():
+    for key, record in METHODS.items():
+        assert colour_of(key) == record.colour
+    assert colour_of(None) not in {METHODS[key].colour for key in ("sglb", "ibug", "vst")}
