@@ -67,7 +67,8 @@ def colour_of(record: str | None) -> str:
     >>> colour_of("sglb"), colour_of(None)
     ('#0072b2', '#8f8f8f')
     """
-    return METHOD_STYLES[record].colour if record in METHOD_STYLES else DARK_GREY
+    style = METHOD_STYLES.get(record or "")
+    return DARK_GREY if style is None else style.colour
 
 
 def beside_figure(dots: Sequence[Dot], score: str, dark: bool = False) -> Spec:
@@ -84,7 +85,7 @@ def beside_figure(dots: Sequence[Dot], score: str, dark: bool = False) -> Spec:
     labels = _labels([dot.label for dot in dots])
     rows: list[Spec] = []
     for label, dot in zip(labels, dots, strict=True):
-        for whose, value, error, colour in (
+        for whose, value, error, shade in (
             ("ours", dot.ours, dot.ours_error, colour_of(dot.record)),
             ("paper", dot.theirs, dot.theirs_error, ink(dark).truth),
         ):
@@ -96,7 +97,7 @@ def beside_figure(dots: Sequence[Dot], score: str, dark: bool = False) -> Spec:
                         "c2": value - ERRORS * _or_zero(error),
                         "c3": value + ERRORS * _or_zero(error),
                         "c4": whose,
-                        "c5": colour,
+                        "c5": shade,
                         "c6": _with_error(value, error),
                         "c7": dot.word or "not compared",
                     }
@@ -160,7 +161,7 @@ def ranks_figure(
     ]  # fmt: skip
     x = {
         "field": "c1", "type": "nominal", "sort": columns, "title": None,
-        "axis": {"orient": "top", "labelAngle": -35, "ticks": False, "domain": False},
+        "axis": {"orient": "top", "labelAngle": -50, "ticks": False, "domain": False},
     }  # fmt: skip
     colour = {
         "field": "c2", "type": "quantitative", "title": "rank",
@@ -230,7 +231,7 @@ def groups_figure(
     y = _names(labels)
     x = {
         "field": "c1", "type": "quantitative", "title": "mean rank (1 is best)",
-        "scale": {"zero": False, "nice": False}, "axis": {"tickMinStep": 1},
+        "scale": {"zero": False, "nice": False, "padding": 8}, "axis": {"tickMinStep": 1},
     }  # fmt: skip
     colour = {"field": "c4", "type": "nominal", "scale": None}
     tips = [
@@ -338,8 +339,9 @@ def _labels(names: Sequence[str]) -> list[str]:
 
 
 def _names(labels: Sequence[str]) -> dict[str, Any]:
+    # A domain, since layers with data of their own would sort names anew.
     return {
-        "field": "c0", "type": "nominal", "sort": list(labels), "title": None,
+        "field": "c0", "type": "nominal", "scale": {"domain": list(labels)}, "title": None,
         "axis": name_axis(_NAMES),
     }  # fmt: skip
 

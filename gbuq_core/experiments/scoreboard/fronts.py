@@ -48,7 +48,7 @@ class Front:
     @property
     def words(self) -> str:
         """The front in a sentence, for who cannot see the picture."""
-        listed = ", ".join(
+        listed = "; ".join(
             f"{point.method.label} {short(point.score.mean)} in {seconds_text(point.seconds)}"
             for point in self.best
         )
@@ -120,5 +120,5 @@ def on_front(seconds: np.ndarray, losses: np.ndarray) -> np.ndarray:
     """
     no_more = (seconds[:, None] <= seconds) & (losses[:, None] <= losses)
     less = (seconds[:, None] < seconds) | (losses[:, None] < losses)
-    beaten: np.ndarray = (no_more & less).any(axis=0)
-    return ~beaten
+    beaten = np.any(no_more & less, axis=0)
+    return np.logical_not(beaten)

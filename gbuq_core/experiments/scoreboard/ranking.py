@@ -84,10 +84,10 @@ class Ranking:
         >>> from gbuq_core.experiments.scoreboard.board import table_of
         >>> table = table_of({"a": {"one": [0.1], "two": [0.2]}, "b": {"one": [1], "two": [2]}})
         >>> rank_methods(table, "score").words
-        'Mean ranks by score over 2 sets: a 1, b 2. Too few methods or sets for a test.'
+        'Mean ranks by score over 2 sets: a 1; b 2. Too few methods or sets for a test.'
         """
         means = self.mean_ranks.tolist()
-        listed = ", ".join(
+        listed = "; ".join(
             f"{method.label} {short(mean)}"
             for method, mean in zip(self.methods, means, strict=True)
         )

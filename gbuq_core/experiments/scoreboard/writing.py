@@ -69,7 +69,9 @@ def write_summary(board: Board) -> str:
     >>> write_summary(read_board()).splitlines()[0]
     '| paper | numbers compared | same | better | worse | of those explained |'
     """
-    rows = [("paper", "numbers compared", "same", "better", "worse", "of those explained")]
+    rows: list[tuple[str, ...]] = [
+        ("paper", "numbers compared", "same", "better", "worse", "of those explained")
+    ]
     for found in count_agreement(board):
         table = board.table(found.table)
         differing = list_differences(board, found.table)
