@@ -19,7 +19,6 @@ from benchmarks.tables.cells import Result
 from benchmarks.tables.protocol import record_key
 from benchmarks.tables.running import Wanted, list_cells
 from gbuq_core.experiments.scoreboard.board import BOARD_FILE, FORMAT
-from gbuq_core.methods import METHODS
 
 FINDINGS = Path(__file__).resolve().parents[1] / "FINDINGS.md"
 DIGITS = 6
@@ -100,12 +99,6 @@ def task_of(name: str) -> str:
     return "classification" if name in _CLASSES else "regression"
 
 
-def can_run(protocol: Protocol, method: str) -> bool:
-    """Whether a method's package is installed here; of others' methods nobody knows."""
-    key = record_key(method)
-    return key not in protocol.without_record and not METHODS[key].missing()
-
-
 def _table(protocol: Protocol, results: Sequence[Result]) -> dict[str, Any]:
     efforts = sorted({each.effort for each in results})
     if len(efforts) > 1:
@@ -120,10 +113,12 @@ def _table(protocol: Protocol, results: Sequence[Result]) -> dict[str, Any]:
     has = {score for each in found for score in each.scores}
     needed = {name for name in sets if name not in protocol.builtin or protocol.files.get(name)}
     published = protocol.published.items()
+    # Others' methods may need what is not installed, and are wanted once they have run.
+    here = {each.method for each in found}
     wanted = Counter(
         (order[cell.set], rank[cell.method])
         for cell in list_cells(Wanted((protocol.key,), None, None, SPLITS, "small"))
-        if cell.method in {each.method for each in found} or can_run(protocol, cell.method)
+        if cell.method in here or record_key(cell.method) not in protocol.without_record
     )
     return {
         "key": protocol.key,

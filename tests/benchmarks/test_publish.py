@@ -16,7 +16,6 @@ from benchmarks.tables.publish import (
     FINDINGS,
     BadFindings,
     board_text,
-    can_run,
     publish,
     read_findings,
     short_number,
@@ -131,11 +130,19 @@ def test_sections_of_findings():
     assert (two["title"], two["cells"], two["text"]) == ("Two", ["macau/*/*/crps"], "E")
 
 
-def test_tasks_and_packages():
+def test_tasks():
     assert task_of("spiral") == task_of("shifts_weather") == "classification"
     assert task_of("linear_halves") == "regression"
-    assert can_run(PROTOCOLS["sglb"], "sgb:single")
-    assert not can_run(PROTOCOLS["ibug"], "pgbm")
+
+
+def test_methods_that_nobody_here_can_run_are_not_waited_for(tmp_path):
+    path = tmp_path / "board.json"
+    for results, there in (([], False), ([result_of("ibug", "power", 0, "pgbm", crps=1.0)], True)):
+        publish(results, path, tmp_path / "none.md")
+        wanted = read_board(path).table("ibug").wanted
+        assert (("power", "pgbm") in wanted) == there
+        assert wanted["power", "ibug"] == 3
+        assert wanted["protein", "ibug"] == 1  # of the small setting
 
 
 def test_the_option_writes_the_file_and_runs_nothing(tmp_path, capsys, monkeypatch):
