@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from pathlib import Path
+from statistics import median
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
@@ -249,9 +250,13 @@ class Table:
         return judge(ours, theirs, self.find_score(score).higher)
 
     def seconds(self, set_key: str, method: str) -> float | None:
-        """Mean processor seconds of a split, with tuning; None without results."""
+        """Median processor seconds of a split; None without results.
+
+        The small setting tunes on split 0 only, so that of several splits the median leaves the
+        tuning out.
+        """
         found = self.results_of(set_key, method)
-        return sum(each.seconds for each in found) / len(found) if found else None
+        return median(each.seconds for each in found) if found else None
 
     def sets_with(self, score: str) -> tuple[BoardSet, ...]:
         """The sets on which some method of ours has the score."""

@@ -56,7 +56,7 @@ PURPOSES: Mapping[str, Purpose] = {
 
 
 class Line(NamedTuple):
-    """A ranked method: its mean rank, its mean on each set, and its mean seconds of a split."""
+    """A ranked method, its mean rank and mean on each set; seconds are means of `Table.seconds`."""
 
     method: BoardMethod
     mean_rank: float

@@ -15,7 +15,7 @@ from gbuq_core.presentation import seconds_text, short
 
 
 class Timed(NamedTuple):
-    """A method's mean score, and the processor seconds of a split with its tuning.
+    """A method's mean score, and its median processor seconds of a split (`Table.seconds`).
 
     on_front : whether no other method is at least as good in no more time.
     """
