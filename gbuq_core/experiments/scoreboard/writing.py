@@ -13,12 +13,14 @@ from gbuq_core.experiments.scoreboard.differing import (
     count_agreement,
     list_differences,
 )
+from gbuq_core.experiments.scoreboard.pairing import tally
 from gbuq_core.presentation import counted, decimal, digits, markdown_table
 
 MINUS = "\u2212"
 _SIGNS = {BETTER: " **+**", WORSE: f" **{MINUS}**"}
 _DIRECTIONS = {True: "higher is better", False: "lower is better", None: ""}
 _FEWEST = 2  # methods of a score that is written
+_TALLIED = {"ibug": ("ibug", "ibug_cbu")}  # the rows that paper 3 counts for
 NOTHING = "Nothing is measured yet."
 
 
@@ -153,7 +155,23 @@ def _table_parts(table: Table) -> list[str]:
             direction = _DIRECTIONS[score.higher]
             parts.append(f"### {score.label}" + (f" ({direction})" if direction else ""))
             parts.append(_score_table(table, score))
+            tallies = (_tallies(table, score, each) for each in _TALLIED.get(table.key, ()))
+            parts += filter(None, tallies)
     return parts
+
+
+def _tallies(table: Table, score: Score, method: str) -> str:
+    """Wins, ties and losses of a method against its paper's others; empty if there are none."""
+    rivals = {name for _, name, which in table.published if which == score.key}
+    if score.higher is None or method not in rivals:
+        return ""
+    keys = [each.key for each in table.methods_with(score.key) if each.key in rivals]
+    found = tally(table, score.key, method, keys) if keys else ()
+    if not found:
+        return ""
+    listed = "; ".join(f"{table.find_method(each.other).label} {each}" for each in found)
+    label = table.find_method(method).label
+    return f"{label}, wins-ties-losses over sets by paired t-tests at 5 %: {listed}."
 
 
 def _score_table(table: Table, score: Score) -> str:

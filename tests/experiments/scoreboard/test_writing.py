@@ -10,6 +10,7 @@ from gbuq_core.experiments.scoreboard.bars import check_bars
 from gbuq_core.experiments.scoreboard.board import read_board
 from gbuq_core.experiments.scoreboard.comparing import BETTER
 from gbuq_core.experiments.scoreboard.differing import count_agreement, list_differences
+from gbuq_core.experiments.scoreboard.pairing import tally
 from gbuq_core.experiments.scoreboard.writing import (
     NOTHING,
     write_bars,
@@ -82,3 +83,14 @@ def test_the_published_board_can_be_written():
     board = read_board()
     for write in (write_summary, write_bars, write_differences, write_tables):
         assert write(board).strip()
+
+
+def test_paper_threes_methods_are_counted_as_it_counts():
+    text = write_tables(replace(BOARD, tables=(BOARD.table("ibug"),)))
+    crps = re.split(r"^### ", text, flags=re.MULTILINE)[1]
+    line = next(line for line in crps.splitlines() if line.startswith("IBUG+CBU, wins-ties-losses"))
+    (found,) = tally(BOARD.table("ibug"), "crps", "ibug_cbu", ["ngboost"])
+    assert f": NGBoost {found}; " in line
+    sharpness = next(part for part in text.split("### ") if part.startswith("Sharpness"))
+    assert "wins-ties-losses" not in sharpness  # neither low nor high values win
+    assert "wins-ties-losses" not in write_tables(replace(BOARD, tables=(BOARD.table("sglb"),)))
