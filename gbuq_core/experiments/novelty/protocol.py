@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -152,8 +152,17 @@ def make_linear(
     return X, X @ weights + _NOISE * rng.normal(size=rows)
 
 
-def run_protocol(settings: ProtocolSettings | None = None) -> ProtocolRun:
+def run_protocol(
+    settings: ProtocolSettings | None = None, rows: tuple[Array, Array] | None = None
+) -> ProtocolRun:
     """Run the experiments one after the other; reports progress and can be cancelled.
+
+    Parameters
+    ----------
+    settings : ProtocolSettings, optional
+    rows : (X, y), optional
+        Of shapes (n_samples, n_features) and (n_samples,). They take the place of the rows that
+        the settings describe, and every feature counts as relevant.
 
     Raises
     ------
@@ -167,8 +176,11 @@ def run_protocol(settings: ProtocolSettings | None = None) -> ProtocolRun:
     True
     """
     settings = ProtocolSettings() if settings is None else settings
+    if rows is not None:
+        n_rows, n_features = rows[0].shape
+        settings = replace(settings, rows=n_rows, features=n_features, relevant=n_features)
     chosen = _check(settings)
-    X, y = make_linear(
+    X, y = rows or make_linear(
         settings.rows, settings.features, settings.relevant, settings.law, settings.seed
     )
     found = np.zeros((len(SCORES), len(chosen)))
