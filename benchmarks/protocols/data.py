@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.model_selection import train_test_split
 
@@ -17,9 +18,14 @@ from benchmarks.report import load_split
 
 ROWS = {
     "boston": 506, "concrete": 1030, "energy": 768, "power": 9568, "protein": 45730, "wine": 1599,
-    "breast_cancer": 569, "wine_cultivars": 178, "digits": 1797,
+    "california": 20640, "breast_cancer": 569, "wine_cultivars": 178, "digits": 1797,
 }  # fmt: skip
 SPLITS = {"boston": 20, "concrete": 20, "energy": 20, "power": 20, "protein": 5, "wine": 20}
+# Of all rows: what papers with standardised targets have divided by.
+TARGET_STD = {
+    "boston": 9.188, "concrete": 16.70, "energy": 10.08, "power": 17.07, "protein": 6.118,
+    "wine": 0.8073,
+}  # fmt: skip
 CLASS_SPLITS = {"breast_cancer": 20, "wine_cultivars": 20, "digits": 20}
 BUILTIN = {"breast_cancer": load_breast_cancer, "wine_cultivars": load_wine, "digits": load_digits}
 # Where foreign rows come from: a set with as many columns. Boston has 13 columns, which no other
@@ -52,6 +58,12 @@ class Rows(NamedTuple):
     def y_all(self) -> np.ndarray:
         """Their targets."""
         return np.concatenate([self.y_fit, self.y_val])
+
+
+def whole_rows(data_dir: Path, name: str) -> np.ndarray:
+    """All rows of a set of the folder, (n, n_features + 1) with the target last."""
+    table = pd.read_csv(data_dir / f"{name}.csv.gz")
+    return table.to_numpy(dtype=np.float64)
 
 
 def regression_rows(data_dir: Path, name: str, split: int, smoke: bool = False) -> Rows:

@@ -1,6 +1,6 @@
 """The papers' tables, reproduced: one runner over the method records, one protocol a paper.
 
-    python -m benchmarks.tables --data-dir DIR --tables sglb [--sets boston,energy]
+    python -m benchmarks.tables --data-dir DIR [--download] --tables sglb [--sets boston,energy]
         [--methods sgb,sglb] [--splits 3] [--effort small] [--jobs 2] [--scheduler tcp://host:8786]
         [--time-limit 3600] [--resume] [--out FOLDER] [--report | --publish]
 
@@ -16,4 +16,9 @@ on every split, and ``smoke`` a few trees and rows, which shows that everything 
 else. ``--report`` prints the tables of what is stored and runs nothing, and ``--publish`` writes
 them to the scoreboard of the package. With ``--scheduler`` the
 cells run on the workers of a Dask cluster, which need this folder and the data at the same paths.
+
+Who has no folder of sets gets one with ``--download --data-dir NEW``: OpenML's rows are checked
+against the papers' by SHA-256, the splits are drawn anew from the papers' seed, and California
+housing (``--tables macau``) comes from scikit-learn. Without ``--download`` it runs only if
+``--sets`` names it.
 """

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import NoReturn
 
 from benchmarks.protocols import EFFORTS, PROTOCOLS
+from benchmarks.protocols.data import SPLITS as SPLITS_OF
 from benchmarks.tables import __doc__ as about
-from benchmarks.tables.cells import BadResult, Cell, Cells
+from benchmarks.tables.cells import BadResult, Cell, Cells, NotStored
+from benchmarks.tables.downloading import NotFetched, fetch_missing
 from benchmarks.tables.publish import publish
 from benchmarks.tables.report import report_lines
-from benchmarks.tables.running import Runner, Wanted, complain, list_cells
+from benchmarks.tables.running import SPLITS, Runner, Wanted, complain, list_cells
 from gbuq_core.errors import GbuqError
 from gbuq_core.resources import usable_cores
 
@@ -37,10 +39,15 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("--data-dir", type=Path, help="folder of <name>.csv.gz and <name>_splits")
+    parser.add_argument(
+        "--download", action="store_true", help="fetch sets that the folder does not have"
+    )
     parser.add_argument("--tables", default=",".join(PROTOCOLS), help="of " + ", ".join(PROTOCOLS))
     parser.add_argument("--sets", help="with commas; all of the tables' without it")
     parser.add_argument("--methods", help="with commas; all of the tables' without it")
-    parser.add_argument("--splits", default="3", help="the first so many splits of a set")
+    parser.add_argument(
+        "--splits", help=f"the first so many of a set; {SPLITS} or what a table needs without it"
+    )
     parser.add_argument("--effort", default="small", help="of " + ", ".join(EFFORTS))
     parser.add_argument("--jobs", help="cells at once; one a core without it")
     parser.add_argument("--scheduler", help="of a Dask cluster, tcp://host:8786")
@@ -92,9 +99,21 @@ def read_wanted(arguments: argparse.Namespace) -> Wanted:
         tables,
         _names(arguments.sets, sets, "set"),
         _names(arguments.methods, methods, "method"),
-        _whole(arguments.splits, "--splits", _MOST_SPLITS),
+        None if arguments.splits is None else _whole(arguments.splits, "--splits", _MOST_SPLITS),
         arguments.effort,
+        arguments.download,
     )
+
+
+def sets_read(cells: Sequence[Cell]) -> dict[str, Cell]:
+    """The sets that these cells read from the data folder, each with a cell that does."""
+    found: dict[str, Cell] = {}
+    for cell in cells:
+        protocol = PROTOCOLS[cell.table]
+        read = () if cell.set in protocol.builtin else (cell.set,)
+        for name in (*read, *protocol.files.get(cell.set, ())):
+            found.setdefault(name, cell)
+    return found
 
 
 def check_data(data_dir: Path | None, cells: Sequence[Cell]) -> None:
@@ -104,18 +123,15 @@ def check_data(data_dir: Path | None, cells: Sequence[Cell]) -> None:
     ------
     BadArgument
     """
-    for cell in cells:
-        protocol = PROTOCOLS[cell.table]
-        read = () if cell.set in protocol.builtin else (cell.set,)
-        for name in (*read, *protocol.files.get(cell.set, ())):
-            if data_dir is None:
-                raise BadArgument(f"{cell.table}/{cell.set} is read from a folder: add --data-dir.")
-            for file in (f"{name}.csv.gz", f"{name}_splits.npz"):
-                if not (data_dir / file).is_file():
-                    raise BadArgument(
-                        f"{data_dir} has no {file}: name the folder of the sets, or leave "
-                        f"{cell.set} out with --sets."
-                    )
+    for name, cell in sets_read(cells).items():
+        if data_dir is None:
+            raise BadArgument(f"{cell.table}/{cell.set} is read from a folder: add --data-dir.")
+        for file in (f"{name}.csv.gz", *([f"{name}_splits.npz"] if name in SPLITS_OF else [])):
+            if not (data_dir / file).is_file():
+                raise BadArgument(
+                    f"{data_dir} has no {file}: name the folder of the sets, fetch them with "
+                    f"--download, or leave {cell.set} out with --sets."
+                )
 
 
 def check_stored(store: Cells, cells: Sequence[Cell], effort: str) -> None:
@@ -154,7 +170,12 @@ def run(given: Sequence[str]) -> int:
     if not arguments.report:
         jobs = _whole(arguments.jobs or str(usable_cores()), "--jobs", 1024)
         limit = float(_whole(arguments.time_limit, "--time-limit", 10**6))
+        if arguments.download:
+            if arguments.data_dir is None:
+                raise BadArgument("--download writes into a folder: add --data-dir.")
+            fetch_missing(sets_read(cells), arguments.data_dir, _say)
         check_data(arguments.data_dir, cells)
+        store.make_folder()
         if arguments.resume:
             check_stored(store, cells, wanted.effort)
         for table in wanted.tables:
@@ -191,9 +212,12 @@ def main() -> None:
     """Run the command; exit code 2 and one sentence on stderr for what cannot be."""
     try:
         code = run(sys.argv[1:])
-    except (BadArgument, BadResult, GbuqError) as error:
+    except (BadArgument, BadResult, GbuqError, NotFetched, NotStored) as error:
         complain(str(error))
         code = 2
+    except KeyboardInterrupt:
+        complain("Interrupted. What was computed is stored: go on with --resume.")
+        code = 130
     sys.exit(code)
 
 

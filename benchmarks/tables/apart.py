@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 import warnings
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,6 +38,36 @@ class Request(NamedTuple):
     time_limit: float
 
 
+class Children:
+    """The processes of a run, so that they can all be ended before their time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._ended = False
+
+    def start(self, command: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        """As `subprocess.Popen`. A process that is started after the end is killed at once."""
+        with self._lock:
+            process = subprocess.Popen(command, **options)
+            self._running.add(process)
+            if self._ended:
+                process.kill()
+        return process
+
+    def forget(self, process: subprocess.Popen[bytes]) -> None:
+        """It has ended."""
+        with self._lock:
+            self._running.discard(process)
+
+    def end(self) -> None:
+        """Kill all of them."""
+        with self._lock:
+            self._ended = True
+            for process in self._running:
+                process.kill()
+
+
 class Answer(NamedTuple):
     """The result, or in a sentence why there is none; a method may just not be installed."""
 
@@ -45,19 +76,32 @@ class Answer(NamedTuple):
     missing: bool = False
 
 
-def compute_apart(request: Request) -> Answer:
-    """Compute a cell in a process of its own."""
+def compute_apart(request: Request, children: Children | None = None) -> Answer:
+    """Compute a cell in a process of its own, one of ``children``."""
+    try:
+        return _compute_apart(request, children or Children())
+    except OSError as error:  # no room for its files, or too many processes
+        return Answer(None, f"{request.cell} could not be started: {error.strerror}.")
+
+
+def _compute_apart(request: Request, children: Children) -> Answer:
     command = [sys.executable, "-m", "benchmarks.tables.apart"]
     with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
+        # A session of its own: Ctrl-C is for the runner, which ends its processes itself.
+        process = children.start(
             command, cwd=ROOT, env={**os.environ, **_ONE_THREAD}, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=errors,
+            stdout=subprocess.PIPE, stderr=errors, start_new_session=True,
         )  # fmt: skip
         assert process.stdin is not None
         assert process.stdout is not None
-        late = threading.Timer(request.time_limit, process.kill)
+        overdue = threading.Event()
+
+        def end() -> None:
+            overdue.set()
+            process.kill()
+
+        late = threading.Timer(request.time_limit, end)
         late.start()
-        began = time.monotonic()
         try:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
@@ -68,12 +112,14 @@ def compute_apart(request: Request) -> Answer:
         finally:
             late.cancel()
             process.kill()
-            process.stdin.close()
+            with suppress(BrokenPipeError):  # a request that the process did not live to read
+                process.stdin.close()
             process.stdout.close()
             process.wait()
+            children.forget(process)
         if code == 0:
             return _read(content)
-        if time.monotonic() - began >= request.time_limit:
+        if overdue.is_set():
             limit = f"{request.time_limit:g} s"
             return Answer(None, f"{request.cell} took longer than {limit}: raise --time-limit.")
         errors.seek(0)

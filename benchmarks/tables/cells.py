@@ -28,6 +28,10 @@ class BadResult(ValueError):
     """A file that holds no result; the message is one sentence."""
 
 
+class NotStored(OSError):
+    """A result that could not be written; the message is one sentence."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """What is kept of a cell.
@@ -116,13 +120,40 @@ class Cells:
         """The file of a cell. A colon is no letter of a file's name on every system."""
         return self.folder / ("-".join(map(str, cell)).replace(":", "+") + ".json")
 
+    def make_folder(self) -> None:
+        """Make the folder where there is none.
+
+        Raises
+        ------
+        NotStored
+        """
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise NotStored(f"{self.folder} cannot hold results: {error.strerror}.") from error
+
     def put(self, result: Result) -> None:
-        """Write a result, whole or not at all."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        """Write a result, whole or not at all.
+
+        Raises
+        ------
+        NotStored
+            Say, because the disk is full.
+        """
+        self.make_folder()
         path = self.path_of(result.cell)
         part = path.with_suffix(f".{os.getpid()}.part")
-        part.write_text(json.dumps(asdict(result), indent=1, allow_nan=False) + "\n")
-        os.replace(part, path)
+        try:
+            part.write_text(json.dumps(asdict(result), indent=1, allow_nan=False) + "\n")
+            os.replace(part, path)
+        except OSError as error:
+            raise NotStored(
+                f"The result of {result.cell} cannot be written to {self.folder}: "
+                f"{error.strerror}. The results before it are stored: make room, and go on with "
+                "--resume."
+            ) from error
+        finally:
+            part.unlink(missing_ok=True)
 
     def get(self, cell: Cell) -> Result | None:
         """The result of a cell, if it is there.

@@ -82,6 +82,12 @@ class Protocol:
         Efforts in which split 0 chooses the settings for all splits.
     small_splits : mapping
         Sets that have fewer splits in the small setting.
+    times : mapping
+        Sets whose cells take so many times longer than their rows say.
+    downloads : tuple of str
+        Sets that only run where they are named, or where ``--download`` fetches them.
+    least_splits : mapping
+        From (set, method) to the splits that it has at least where no number is asked for.
     full_times : float
         How many times longer the full effort takes.
     error_words : str
@@ -106,6 +112,9 @@ class Protocol:
     uses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tuned_once: tuple[str, ...] = ("smoke", "small")
     small_splits: Mapping[str, int] = field(default_factory=dict)
+    times: Mapping[str, float] = field(default_factory=dict)
+    downloads: tuple[str, ...] = ()
+    least_splits: Mapping[tuple[str, str], int] = field(default_factory=dict)
     full_times: float = 1.0
     error_words: str = ""
     without_record: tuple[str, ...] = ()
@@ -124,6 +133,7 @@ class Protocol:
         """Roughly the processor seconds of a cell."""
         cost = self.seconds[method]
         small = cost.base + cost.per_1000_rows * self.rows[name] / 1000.0
+        small *= self.times.get(name, 1.0)
         return {"smoke": min(small, 5.0), "small": small, "full": small * self.full_times}[effort]
 
 

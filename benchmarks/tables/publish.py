@@ -22,7 +22,6 @@ from gbuq_core.experiments.scoreboard.board import BOARD_FILE, FORMAT
 
 FINDINGS = Path(__file__).resolve().parents[1] / "FINDINGS.md"
 DIGITS = 6
-SPLITS = 3  # of the small setting
 _CLASSES = (*data.CLASS_SPLITS, cyclical.SPIRAL, cyclical.WEATHER)
 _CELLS = re.compile(r"^Cells:((?:.*,[ \t]*\n)*.*)", re.MULTILINE)  # goes on after a comma
 
@@ -117,7 +116,7 @@ def _table(protocol: Protocol, results: Sequence[Result]) -> dict[str, Any]:
     here = {each.method for each in found}
     wanted = Counter(
         (order[cell.set], rank[cell.method])
-        for cell in list_cells(Wanted((protocol.key,), None, None, SPLITS, "small"))
+        for cell in list_cells(Wanted((protocol.key,), None, None, None, "small"))
         if cell.method in here or record_key(cell.method) not in protocol.without_record
     )
     return {

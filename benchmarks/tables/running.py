@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.protocols import PROTOCOLS
-from benchmarks.tables.apart import Answer, Request, compute_apart
+from benchmarks.protocols import PROTOCOLS, Protocol
+from benchmarks.tables.apart import Answer, Children, Request, compute_apart
 from benchmarks.tables.cells import Cell, Cells
 
 Say = Callable[[str], None]
 # What importing the libraries takes, before a cell begins.
-START_SECONDS = 2.5
+START_SECONDS = 2.0
+SPLITS = 3  # of a set, where neither a number is asked for nor its protocol says more
 
 
 class Wanted(NamedTuple):
-    """What a run shall compute, of which tables, sets, methods and splits; None is all."""
+    """What a run shall compute, of which tables, sets and methods; None is all.
+
+    splits : the first so many of each set; None is `SPLITS` or what the protocol needs at least.
+    downloads : with those sets that are downloads, though ``sets`` names none.
+    """
 
     tables: tuple[str, ...]
     sets: tuple[str, ...] | None
     methods: tuple[str, ...] | None
-    splits: int
+    splits: int | None
     effort: str
+    downloads: bool = False
 
 
 class Outcome(NamedTuple):
@@ -43,15 +50,22 @@ def list_cells(wanted: Wanted) -> list[Cell]:
         for name, most in protocol.sets.items():
             if wanted.sets is not None and name not in wanted.sets:
                 continue
+            if wanted.sets is None and name in protocol.downloads and not wanted.downloads:
+                continue
             if wanted.effort != "full":
                 most = min(most, protocol.small_splits.get(name, most))
-            for split in range(min(wanted.splits, most)):
+            for split in range(most):
                 cells += [
                     Cell(table, name, split, method)
                     for method in protocol.methods_on(name)
-                    if wanted.methods is None or method in wanted.methods
+                    if (wanted.methods is None or method in wanted.methods)
+                    and split < (wanted.splits or _splits_of(protocol, name, method))
                 ]
     return cells
+
+
+def _splits_of(protocol: Protocol, name: str, method: str) -> int:
+    return max(SPLITS, protocol.least_splits.get((name, method), 0))
 
 
 def needed_by(cell: Cell, effort: str) -> tuple[Cell, ...]:
@@ -114,25 +128,31 @@ class Runner:
             f"{spell_minutes(left / at_once)} ({left / 60:.0f} processor minutes, {at_once} at "
             "once)."
         )
+        answers = self._local(todo, jobs) if cluster is None else self._spread(todo, cluster)
+        with closing(answers):  # which ends the processes, whatever happens here
+            return self._collect(answers, len(todo), left, at_once)
+
+    def _collect(
+        self, answers: Iterable[tuple[Cell, Answer]], n_todo: int, left: float, at_once: int
+    ) -> Outcome:
         failures, missing = [], []
         spent, guessed = 0.0, 0.0
-        answers = self._local(todo, jobs) if cluster is None else self._spread(todo, cluster)
         for count, (cell, answer) in enumerate(answers, start=1):
             guess = estimate_seconds(cell, self._effort)
             left -= guess
             if answer.result is None:
                 (missing if answer.missing else failures).append(answer.refusal)
-                self._say(f"[{count}/{len(todo)}] {cell}: left out. {answer.refusal}")
+                self._say(f"[{count}/{n_todo}] {cell}: left out. {answer.refusal}")
                 continue
             spent, guessed = spent + answer.result.seconds, guessed + guess
             # Ten guessed minutes, as if they had come true, keep the first cells from ruling.
             rest = left * (spent + 600.0) / (guessed + 600.0) / at_once
             shown = ", ".join(f"{k} {v:.3g}" for k, v in list(answer.result.scores.items())[:3])
             self._say(
-                f"[{count}/{len(todo)}] {cell}: {shown} ({answer.result.seconds:.1f} s); "
+                f"[{count}/{n_todo}] {cell}: {shown} ({answer.result.seconds:.1f} s); "
                 f"{spell_minutes(rest)} left"
             )
-        computed = len(todo) - len(failures) - len(missing)
+        computed = n_todo - len(failures) - len(missing)
         return Outcome(computed, tuple(failures), tuple(sorted(set(missing))))
 
     def _request(self, cell: Cell) -> Request:
@@ -156,22 +176,29 @@ class Runner:
             if not unfinished.intersection(needed_by(cell, self._effort)) - {cell}
         ]
 
-    def _local(self, todo: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, Answer]]:
+    def _local(self, todo: Sequence[Cell], jobs: int) -> Generator[tuple[Cell, Answer]]:
         waiting, unfinished = list(todo), set(todo)
         flying: dict[Future[Answer], Cell] = {}
+        children = Children()
         with ThreadPoolExecutor(jobs) as pool:
-            while waiting or flying:
-                for cell in self._ready(waiting, unfinished)[: jobs - len(flying)]:
-                    flying[pool.submit(compute_apart, self._request(cell))] = cell
-                    waiting.remove(cell)
-                done, _ = wait(flying, return_when=FIRST_COMPLETED)
-                for future in done:
-                    cell, answer = flying.pop(future), future.result()
-                    self._keep(cell, answer)
-                    unfinished.discard(cell)
-                    yield cell, answer
+            try:
+                while waiting or flying:
+                    for cell in self._ready(waiting, unfinished)[: jobs - len(flying)]:
+                        flying[pool.submit(compute_apart, self._request(cell), children)] = cell
+                        waiting.remove(cell)
+                    done, _ = wait(flying, return_when=FIRST_COMPLETED)
+                    for future in done:
+                        cell, answer = flying[future], future.result()
+                        self._keep(cell, answer)
+                        del flying[future]
+                        unfinished.discard(cell)
+                        yield cell, answer
+            finally:  # at a Ctrl-C, say, or a full disk, cells are under way
+                children.end()
+                for future, cell in flying.items():
+                    self._keep(cell, future.result())  # what had ended just before
 
-    def _spread(self, todo: Sequence[Cell], cluster: Any) -> Iterator[tuple[Cell, Answer]]:
+    def _spread(self, todo: Sequence[Cell], cluster: Any) -> Generator[tuple[Cell, Answer]]:
         waiting, unfinished = list(todo), set(todo)
         while waiting:
             ready = self._ready(waiting, unfinished)

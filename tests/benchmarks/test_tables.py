@@ -1,6 +1,7 @@
 """The runner of the papers' tables: its cells, their order, a kill, time limits, its sentences."""
 
 import doctest
+import errno
 import json
 import os
 import signal
@@ -16,8 +17,8 @@ import pytest
 from benchmarks.protocols import PROTOCOLS, data
 from benchmarks.report import load_split
 from benchmarks.tables import __main__ as command
-from benchmarks.tables import cells, machine, protocol, running
-from benchmarks.tables.apart import Answer, Request, compute_apart
+from benchmarks.tables import apart, cells, machine, protocol, running
+from benchmarks.tables.apart import Answer, Children, Request, compute_apart
 from benchmarks.tables.cells import FIELDS, BadResult, Cell, Cells, Result, finite, parse_result
 from benchmarks.tables.protocol import Published
 from benchmarks.tables.report import report_lines
@@ -144,12 +145,23 @@ def test_columns_of_foreign_rows_come_round_again():
 
 
 def test_the_small_setting_fits_into_ninety_minutes_of_two_cores():
-    todo = list_cells(Wanted(tuple(PROTOCOLS), None, None, 3, "small"))
+    todo = list_cells(Wanted(tuple(PROTOCOLS), None, None, None, "small"))
     assert sum(running.estimate_seconds(cell, "small") for cell in todo) / 2 < 90 * 60
     splits = {cell.split for cell in todo if cell[:2] == ("ibug", "protein")}
     assert splits == {0}
     full = list_cells(Wanted(("ibug",), ("protein",), None, 3, "full"))
     assert {cell.split for cell in full} == {0, 1, 2}
+
+
+def test_what_papers_have_without_standard_errors_gets_more_splits():
+    def count(*given):
+        return len(list_cells(Wanted(*given, "small")))
+
+    assert count(("soft_trees",), ("exploration",), ("vst",), None) == 20
+    assert count(("soft_trees",), ("exploration",), ("vst",), 4) == 4
+    assert count(("sglb",), ("boston",), ("sglb", "vrf"), None) == 10 + 3
+    assert count(("sglb",), ("protein",), ("sglb", "vrf"), None) == 5 + 3
+    assert count(("sglb",), ("digits",), ("sglb",), None) == 3
 
 
 def test_cells_are_listed_and_those_that_tune_come_first():
@@ -170,7 +182,7 @@ class Computed:
         self.asked = []
         self._refuse = refuse
 
-    def __call__(self, request):
+    def __call__(self, request, children=None):
         self.asked.append(request)
         if request.cell.method in self._refuse:
             return Answer(None, f"{request.cell} failed.")
@@ -277,16 +289,74 @@ def test_nothing_is_lost_by_a_kill(tmp_path):
 
 
 @pytest.mark.slow
-def test_cells_run_on_the_workers_of_a_cluster(tmp_path):
-    pytest.importorskip("distributed")
-    from gbuq_core.cluster import open_cluster
+def test_an_interrupted_run_ends_its_cells_in_one_sentence(tmp_path):
+    run = start(tmp_path, "--methods", "vrf,forests", "--splits", "9", "--jobs", "1")
+    while not list(tmp_path.glob("*.json")):
+        assert run.poll() is None, run.stdout.read()
+        time.sleep(0.02)
+    os.kill(run.pid, signal.SIGINT)  # of the runner alone: Ctrl-C does not reach its cells either
+    said = run.communicate()[0]
+    assert run.returncode == 130
+    assert said.splitlines()[-1] == (
+        "Interrupted. What was computed is stored: go on with --resume."
+    )
+    assert "Traceback" not in said
+    assert 0 < len(list(Cells(tmp_path))) < 18
+    assert not list(tmp_path.glob("*.part"))
 
-    todo = list_cells(Wanted(("sglb",), ("wine_cultivars",), ("vrf",), 1, "smoke"))
-    with open_cluster(n_workers=1, timeout=120.0) as cluster:
-        runner = Runner(Cells(tmp_path), None, "smoke", 600.0, lambda sentence: None)
-        outcome = runner.run(todo, False, 1, cluster)
-    assert outcome.failures == ()
-    assert [each.cell for each in Cells(tmp_path)] == todo
+
+def test_a_full_disk_ends_a_run_in_one_sentence(tmp_path, capsys, monkeypatch):
+    def write_text(path, text):
+        written.append(path)
+        if len(written) > 2:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return written_by_system(path, text)
+
+    written, written_by_system = [], Path.write_text
+    monkeypatch.setattr(Path, "write_text", write_text)
+    monkeypatch.setattr(running, "compute_apart", Computed())
+    given = [*SMALL, "--methods", "vrf", "--splits", "4", "--jobs", "1", "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["tables", *given])
+    with pytest.raises(SystemExit) as ended:
+        command.main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == (
+        f"The result of sglb/wine_cultivars/2/vrf cannot be written to {tmp_path}: No space left "
+        "on device. The results before it are stored: make room, and go on with --resume.\n"
+    )
+    assert [each.split for each in Cells(tmp_path)] == [0, 1]
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_folder_that_cannot_be_is_told_before_anything_runs(tmp_path, capsys, monkeypatch):
+    computed = Computed()
+    monkeypatch.setattr(running, "compute_apart", computed)
+    (tmp_path / "file").touch()
+    given = [*SMALL, "--methods", "vrf", "--out", str(tmp_path / "file")]
+    monkeypatch.setattr(sys, "argv", ["tables", *given])
+    with pytest.raises(SystemExit) as ended:
+        command.main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == f"{tmp_path / 'file'} cannot hold results: File exists.\n"
+    assert computed.asked == []
+
+
+def test_a_process_that_cannot_start_is_a_failure_of_its_cell(monkeypatch):
+    def no_file():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(apart.tempfile, "TemporaryFile", no_file)
+    answer = compute_apart(Request(Cell("sglb", "wine_cultivars", 0, "vrf"), None, "smoke", {}, 9))
+    assert answer.refusal == (
+        "sglb/wine_cultivars/0/vrf could not be started: No space left on device."
+    )
+
+
+def test_a_process_after_the_end_is_killed(tmp_path):
+    children = Children()
+    children.end()
+    request = Request(Cell("sglb", "wine_cultivars", 0, "vrf"), None, "smoke", {}, 60.0)
+    assert "failed with exit code -9" in compute_apart(request, children).refusal
 
 
 @pytest.mark.parametrize(
