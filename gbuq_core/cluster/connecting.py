@@ -4,20 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import re
+import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from types import ModuleType
 from typing import Any
 
 from gbuq_core.cluster.spreading import Cluster
 from gbuq_core.cluster.tasks import describe_process
 from gbuq_core.errors import ClusterError, InvalidParameter, MissingPackage
+from gbuq_core.presentation import counted
 from gbuq_core.resources import usable_cores
 from gbuq_core.validation import check_number
 
 PATIENCE = 10.0  # seconds until an address counts as one where nobody answers
 _LOOK_SECONDS = 0.1
+_STARTS = 2  # of local workers: a busy machine may end one that has only begun
+_STARTING = threading.Lock()  # what is changed meanwhile belongs to the process
 _ADDRESS = re.compile(r"(tcp|tls)://[^\s/]+:\d+")
 
 
@@ -32,7 +39,8 @@ def open_cluster(
     scheduler : str, optional
         The address that ``dask scheduler`` prints: ``"tcp://host:8786"``. Start its workers with
         ``dask worker --nthreads 1``. Without it, processes of this machine are the workers; a
-        script must then begin its work under ``if __name__ == "__main__":``.
+        script must then begin its work under ``if __name__ == "__main__":``, because a worker that
+        ends is replaced by a process that imports the script.
     n_workers : int, optional
         How many processes to start here; one a core by default. With ``scheduler``, how many
         workers to wait for; one by default.
@@ -48,7 +56,8 @@ def open_cluster(
     MissingPackage
         If Dask is not installed.
     ClusterError
-        If nobody answers, no worker comes, or a worker has other versions than this process.
+        If nobody answers, no worker starts or comes, or a worker has other versions than this
+        process.
 
     Examples
     --------
@@ -75,16 +84,7 @@ def open_cluster(
         stack.enter_context(_quiet())
         if scheduler is None:
             count = n_workers or usable_cores()
-            address: Any = stack.enter_context(
-                distributed.LocalCluster(
-                    n_workers=count,
-                    threads_per_worker=1,
-                    processes=True,
-                    host="127.0.0.1",
-                    dashboard_address=None,
-                    silence_logs=logging.CRITICAL,
-                )
-            )
+            address: Any = stack.enter_context(_local_workers(distributed, count))
         else:
             count, address = n_workers or 1, scheduler
         cluster = Cluster(stack.enter_context(_connect(distributed, address, timeout)))
@@ -107,6 +107,71 @@ def import_distributed() -> Any:
             "A cluster needs Dask, which is not installed: pip install 'gbuq[cluster]'."
         ) from error
     return distributed
+
+
+@contextmanager
+def _local_workers(distributed: Any, count: int) -> Iterator[Any]:
+    """A scheduler in this process, and processes of this machine as its workers."""
+    # What Dask sets for the workers it leaves here: one thread for libraries not yet loaded.
+    before = dict(os.environ)
+    changed: list[str] = []
+    try:
+        with _STARTING, _without_main():
+            try:
+                cluster = _start_local(distributed, count)
+            finally:
+                changed = [name for name, now in os.environ.items() if before.get(name) != now]
+                _put_back(changed, before)
+        with cluster:
+            yield cluster
+    finally:
+        _put_back(changed, before)  # once more: a worker may have been replaced
+
+
+def _start_local(distributed: Any, count: int) -> AbstractContextManager[Any]:
+    for _ in range(_STARTS):
+        try:
+            found: AbstractContextManager[Any] = distributed.LocalCluster(
+                n_workers=count,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            )
+            return found
+        except (RuntimeError, OSError) as error:
+            failed = error
+    first: BaseException = failed
+    while first.__cause__ is not None:
+        first = first.__cause__
+    raise ClusterError(
+        f"Dask could not start {counted(count, 'worker process', 'worker processes')} on this "
+        f"machine ({str(first).rstrip('.')}): close programs that take its memory, or do without a "
+        "cluster."
+    ) from failed
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the main module: a new process would run it first, and end without a word if its file
+    is gone (a script of Streamlit or a test) or does not run there. Workers need nothing of it.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+def _put_back(names: list[str], before: Mapping[str, str]) -> None:
+    """Give variables of the environment the values that they had."""
+    for name in names:
+        if name in before:
+            os.environ[name] = before[name]
+        else:
+            os.environ.pop(name, None)
 
 
 @contextmanager

@@ -1,11 +1,14 @@
 """What is said where there is no cluster, or one that does not fit."""
 
+import os
 import socket
 import sys
+from contextlib import AbstractContextManager
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from gbuq_core.cluster import open_cluster
+from gbuq_core.cluster import connecting, open_cluster
 from gbuq_core.cluster.connecting import compare_versions
 from gbuq_core.cluster.tasks import describe_process
 from gbuq_core.errors import ClusterError, InvalidParameter, MissingPackage
@@ -63,3 +66,75 @@ def test_other_processors_are_told():
     ours = describe_process()
     (notice,) = compare_versions(ours, {"tcp://a:1": {**ours, "processor": "cell"}})
     assert notice.startswith("Some workers have other processors (cell)")
+
+
+class LocalWorkers(AbstractContextManager):
+    """A fake of Dask's workers on this machine, whose first starts fail."""
+
+    def __init__(self, failures):
+        self.failures, self.n_starts, self.seen = list(failures), 0, []
+
+    def __call__(self, **options):
+        self.n_starts += 1
+        self.options = options
+        main = sys.modules["__main__"]
+        self.seen.append((getattr(main, "__file__", None), main.__spec__))
+        os.environ.update(OMP_NUM_THREADS="1", PYTHONHASHSEED="6640")
+        if self.failures:
+            raise self.failures.pop(0)
+        return self
+
+    def __exit__(self, *error):
+        os.environ["PYTHONHASHSEED"] = "6640"  # a worker was replaced meanwhile
+
+
+NANNY = RuntimeError("Nanny failed to start.")
+NANNY.__cause__ = RuntimeError("Nanny failed to start worker process")
+
+
+def start(failures, n_workers=3):
+    workers = LocalWorkers(failures)
+    with connecting._local_workers(SimpleNamespace(LocalCluster=workers), n_workers) as cluster:
+        assert cluster is workers
+        assert "PYTHONHASHSEED" not in os.environ
+    return workers
+
+
+@pytest.fixture
+def environment(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+
+
+def test_a_start_that_fails_once_is_tried_again(environment):
+    main = sys.modules["__main__"]
+    workers = start([NANNY])
+    assert (workers.n_starts, workers.options["n_workers"]) == (2, 3)
+    assert workers.seen == [(None, None)] * 2  # a new process has no main module to run
+    assert sys.modules["__main__"] is main
+    assert (os.environ["OMP_NUM_THREADS"], os.environ.get("PYTHONHASHSEED")) == ("5", None)
+
+
+@pytest.mark.parametrize("error", [NANNY, OSError("Too many open files")])
+def test_a_start_that_fails_again_is_one_sentence(error, environment):
+    main = sys.modules["__main__"]
+    with pytest.raises(ClusterError) as caught:
+        start([error, error], n_workers=1)
+    assert str(caught.value) == (
+        f"Dask could not start 1 worker process on this machine ({error.__cause__ or error}): "
+        "close programs that take its memory, or do without a cluster."
+    )
+    assert sys.modules["__main__"] is main
+    assert (os.environ["OMP_NUM_THREADS"], os.environ.get("PYTHONHASHSEED")) == ("5", None)
+
+
+def test_workers_start_where_the_main_script_is_gone(tmp_path, monkeypatch, environment):
+    pytest.importorskip("distributed")
+    main = ModuleType("__main__")
+    main.__file__ = str(tmp_path / "gone.py")  # such as a test of Streamlit's leaves behind
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    before = dict(os.environ)
+    with open_cluster(n_workers=1, timeout=60.0) as cluster:
+        assert cluster.n_workers == 1
+        assert dict(os.environ) == before
+    assert sys.modules["__main__"] is main
