@@ -43,7 +43,8 @@ _DESCRIPTION = """\
 Train on TRAIN and write a project: the models, the columns with your corrections, and what the
 intervals need. gbuq score NEW --project PROJECT then scores other rows without training, with the
 same numbers as gbuq score TRAIN NEW. The project does not hold the rows unless --with-data is
-given. Scores are measured on a fifth of the rows that is held out.
+given; with them, it can also tell how unfamiliar new rows are. Scores are measured on a fifth of
+the rows that is held out.
 """
 
 

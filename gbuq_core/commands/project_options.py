@@ -26,7 +26,7 @@ _OF_PROJECT = ("project", "trust", "config", "json", "quiet")
 def add_project(add: Callable[..., Any], files: str) -> None:
     """The options of a project; ``files`` says what the files on the line are beside it."""
     add("--project", metavar="FILE", help="use the models of a project, which gbuq fit or the page "
-        f"wrote, and train none; {files}")  # fmt: skip
+        f"wrote, instead of training; {files}")  # fmt: skip
     add("--trust", action="store_true", help="with --project: also read models of CatBoost, whose "
         "own reader may crash on files that somebody made up")  # fmt: skip
 
@@ -85,8 +85,39 @@ def restored(options: argparse.Namespace) -> tuple[Project, Table, ScoredTable]:
     return project, table, restore_project(project, table, new)
 
 
+def tables_to_score(
+    project: Project, options: argparse.Namespace
+) -> tuple[Table | None, Table | None]:
+    """The project's table if it is there, and the rows to score; without them, the table's own.
+
+    A single file holds the rows to score. If it is the project's table, and the models are for the
+    rows of that table, these are meant.
+    """
+    own, second = options.train, options.new
+    if second is None:
+        own, second = None, own
+    elif options.sql:
+        raise InvalidParameter(
+            "With --project and --sql, the project's table comes from the database: give one file "
+            "at most, to be scored."
+        )
+    new = None
+    if second is not None:
+        new = read_table(second, options=reading_of(options), to_score=True)
+        check_formats(options, new)
+    for_own = project.models is not None and project.models.protocol != "new_file"
+    if new is not None and own is None and for_own and new.source.digest == project.source.digest:
+        own, new = second, None
+    table = _named(own, project, options)
+    if table is not None or project.data is not None:
+        table = own_table(project, table)
+    return table, new
+
+
 def _named(file: str | None, project: Project, options: argparse.Namespace) -> Table | None:
     """The project's table as the line names it, read as it was for the project."""
+    if bool(options.sql) != bool(options.url):
+        raise InvalidParameter("--sql and --url go together: give both or none.")
     if options.sql:
         return read_query(options.sql, options.url)
     if file is not None:

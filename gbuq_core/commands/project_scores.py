@@ -1,8 +1,9 @@
-"""`gbuq score --project`: rows scored by the models of a project, without training."""
+"""`gbuq score --project`: rows scored by the models of a project."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,17 +11,29 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from gbuq_core.commands.cluster_options import workers
-from gbuq_core.commands.combinations import check_formats
 from gbuq_core.commands.common_options import say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
-from gbuq_core.commands.project_options import check_project, opened
-from gbuq_core.commands.table_options import inputs_of, reading_of
+from gbuq_core.commands.project_options import check_project, opened, tables_to_score
+from gbuq_core.commands.table_options import inputs_of
 from gbuq_core.commands.watching import watched
-from gbuq_core.errors import InvalidParameter
-from gbuq_core.jobs import Job
-from gbuq_core.projects import Project, restore_project, score_project
-from gbuq_core.tables import read_table, to_csv_bytes, to_parquet_bytes
+from gbuq_core.jobs import stage
+from gbuq_core.projects import Project, restore_project, score_project, train_for_new
+from gbuq_core.tables import (
+    ScoredTable,
+    add_unfamiliarity,
+    foreign_notice,
+    measure_unfamiliarity,
+    to_csv_bytes,
+    to_parquet_bytes,
+)
+
+_TRAINED = "A model for other rows was trained on its table."
+_OWN_ROWS = "The models of the project score the rows of its own table only."
+_NOT_MEASURED = (
+    "How unfamiliar the rows are was not measured, because the project does not hold its table: "
+    "name the table before NEW, or fit with --with-data."
+)
 
 
 class _Found(NamedTuple):
@@ -28,40 +41,65 @@ class _Found(NamedTuple):
     frame: pd.DataFrame
     added: tuple[str, ...]
     notices: tuple[str, ...]
+    warning: str = ""
 
 
 def score_by_project(options: argparse.Namespace) -> None:
     """Score the rows of NEW, or those that the project holds, and write them."""
-    out, new = Path(options.out), options.train
-    if options.new is not None:
-        raise InvalidParameter(
-            "With --project, the models are trained already: give one file at most, to be scored."
-        )
-    check_project(options, ["out"])
+    out = Path(options.out)
+    check_project(options, ["out", "unfamiliarity", "sql", "url"])
     check_out(out, inputs_of(options))
     began = time.perf_counter()
-
-    def work(job: Job) -> _Found:
-        project = opened(options)
-        if new is None:
-            again = restore_project(project)
-            return _Found(project, again.frame, tuple(again.added.names), again.notices)
-        rows = read_table(new, options=reading_of(options), to_score=True)
-        check_formats(options, rows)
-        found = score_project(project, rows)
-        return _Found(project, found.frame, tuple(found.added.names), found.notices)
-
     with workers(options) as there:
-        found: _Found = watched(work, shows_progress(options), there)
+        found: _Found = watched(lambda job: _score(options), shows_progress(options), there)
     as_bytes = to_parquet_bytes if out.suffix.lower() == ".parquet" else to_csv_bytes
     write_file(out, as_bytes(found.frame))
     seconds = time.perf_counter() - began
     if options.json:
         print_json(_record(found, options, seconds))
         return
+    if options.quiet:
+        return
+    if found.warning:
+        print(f"Warning: {found.warning}", file=sys.stderr)
     say_notes(found.notices, options)
-    if not options.quiet and not is_standard_output(out):
+    if not is_standard_output(out):
         print(f"Wrote {len(found.frame):,} rows to {options.out} in {seconds:.1f} s.")
+
+
+def _score(options: argparse.Namespace) -> _Found:
+    """Open, train where there is no model for such rows, score, and measure unfamiliarity."""
+    project = opened(options)
+    table, new = tables_to_score(project, options)
+    measures = options.unfamiliarity == "yes"
+    notices: tuple[str, ...] = ()
+    with stage(2.0 if measures else 1.0):
+        with stage(1.0, span=1.0):
+            if new is not None and table is not None and not _scores_others(project):
+                notices = (f"{project.why_no_models or _OWN_ROWS} {_TRAINED}",)
+                project = train_for_new(project, table)
+            if new is not None and (table is None or not measures):
+                rows = score_project(project, new)
+                if measures:
+                    notices = (*notices, _NOT_MEASURED)
+                notices = (*rows.notices, *notices)
+                return _Found(project, rows.frame, tuple(rows.added.names), notices)
+            scored = restore_project(project, table, new)
+        if not measures:
+            return _restored(project, scored, notices)
+        plan = scored.plan
+        found = measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)
+        measured = add_unfamiliarity(scored, found)
+        return _restored(project, measured, notices)._replace(warning=foreign_notice(found))
+
+
+def _scores_others(project: Project) -> bool:
+    return project.models is not None and project.models.protocol == "new_file"
+
+
+def _restored(project: Project, scored: ScoredTable, notices: tuple[str, ...]) -> _Found:
+    names = tuple(scored.added.names)
+    return _Found(project, scored.frame, names, (*scored.notices, *notices))
 
 
 def _record(found: _Found, options: argparse.Namespace, seconds: float) -> dict[str, Any]:

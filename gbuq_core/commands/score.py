@@ -65,8 +65,10 @@ scored: up to 20,000 rows by five models, each row by the one that did not learn
 fold). Above 20,000 rows, one model learns from four fifths, and those rows are marked in_training.
 With --split group or time, groups stay together, or models learn from earlier rows only.
 
-With --project, the models of a project score the rows of NEW, without training: intervals are the
-project's, and unfamiliarity is not measured.
+With --project, the models of a project score the rows of NEW, with the project's intervals. How
+unfamiliar the rows are is measured if the project holds its table, or if TRAIN names that table
+before NEW. A project that the page saved without a second file has models for the rows of its own
+table: with NEW, a model for other rows is trained first.
 
 With --model, nothing is trained: the file's own trees are used, and TRAIN is the table that they
 were trained on. The columns ibug_std, nearest_rows (the training rows in the same leaves) and
@@ -91,7 +93,7 @@ def add_score(commands: Any) -> None:
     add = score.add_argument
     add_table(add, needs_target=False)
     add("new", metavar="NEW", nargs="?", help="a second file to score")
-    add_project(add, "a file given is then NEW, and no option of a fit applies")
+    add_project(add, "a single file is then NEW, and no option of a fit applies")
     add(
         "--out",
         required=True,

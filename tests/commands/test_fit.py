@@ -36,13 +36,14 @@ def score(*words):
     return main(["score", *map(str, words)])
 
 
-def test_one_seed_gives_the_same_numbers_everywhere(folder):
+def test_one_seed_gives_the_same_numbers_everywhere(folder, capsys):
     direct, later = folder / "direct.csv", folder / "later.csv"
     rows, new = folder / "rows.csv", folder / "new.csv"
     words = ["--target", "y", "--category", "code", *MODEL, "--unfamiliarity", "no", "--quiet"]
     assert score(rows, new, "--out", direct, *words) == 0
     assert score(new, "--project", folder / "rows.gbuq", "--out", later, "--quiet") == 0
     assert direct.read_bytes() == later.read_bytes()
+    assert capsys.readouterr() == ("", "")
     plan = ScorePlan(n_trees=30, depth=3, ensemble="virtual", seed=3)
     project = fit_project(read_table(rows), "y", kinds={"code": "category"}, plan=plan)
     found = score_project(project, read_table(new, to_score=True)).frame
@@ -74,7 +75,7 @@ def test_what_was_fitted_is_told(folder, capsys):
         (["--trees", "5"], "--trees does not go with --project"),
         (["--target=y"], "--target does not go with --project"),
         (["--jobs", "1"], "--jobs does not go with --project"),
-        (["more.csv"], "give one file at most"),
+        (["more.csv"], "There is no file more.csv"),
         (["--delimiter", "x"], "delimiter must be one of"),
     ],
 )

@@ -1,4 +1,4 @@
-"""`gbuq explain` and `gbuq report` with `--project`: the numbers of the fit, without training."""
+"""`gbuq score`, `explain` and `report` with `--project`: the numbers of the fit."""
 
 import json
 import sqlite3
@@ -62,6 +62,65 @@ def test_a_row_is_explained_as_by_the_fit(case, more, folder, capsys, monkeypatc
     direct = said(capsys, "explain", *beside, "--target=y", *edits, *MODEL, *row)
     assert json.loads(later) == json.loads(direct)
     assert json.loads(later)["uncertainty"]["total"] > 0
+
+
+UNFAMILIAR = ["unfamiliarity", "times_beyond", "novelty", "outside_columns"]
+NOT_MEASURED = "How unfamiliar the rows are was not measured"
+
+
+@pytest.mark.parametrize("case", FILES)
+def test_the_rows_are_scored_as_by_the_fit(case, folder, tmp_path, capsys, monkeypatch):
+    """With their unfamiliarity, which needs the table."""
+    monkeypatch.chdir(folder)
+    (project, *files), beside, edits = FILES[case]
+    level = ["--level=0.8"] if project == "whole.gbuq" else []
+    outs = [tmp_path / name for name in ("later.csv", "direct.csv")]
+    line = [*beside, "--target=y", *edits, *MODEL, *level, "--quiet"]
+    said(capsys, "score", *line, "--out", outs[1])
+    assert main(words_of("score", *files, "--project", project, "--out", outs[0])) == 0
+    assert NOT_MEASURED not in capsys.readouterr().err
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+    assert {*UNFAMILIAR} <= {*pd.read_csv(outs[0])}
+    told = said(capsys, "score", *files, "--project", project, "--out", outs[0], "--json",
+                "--unfamiliarity=no")  # fmt: skip
+    without = pd.read_csv(outs[0])
+    assert not {*UNFAMILIAR} & {*without, *json.loads(told)["added_columns"]}
+    pd.testing.assert_frame_equal(without, pd.read_csv(outs[1]).drop(columns=UNFAMILIAR))
+
+
+def test_what_cannot_be_measured_is_told(folder, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    line = ["score", "new.csv", "--project", "new.gbuq", "--out", tmp_path / "out.csv"]
+    assert main(words_of(*line)) == 0
+    noted = [word for word in capsys.readouterr().err.splitlines() if NOT_MEASURED in word]
+    assert noted == [
+        f"Note: {NOT_MEASURED}, because the project does not hold its table: name the table "
+        "before NEW, or fit with --with-data."
+    ]
+    assert "unfamiliarity" not in pd.read_csv(tmp_path / "out.csv")
+    told = json.loads(said(capsys, *line, "--json"))
+    assert NOT_MEASURED in told["notices"][-1]
+    for quiet in ("--quiet", "--unfamiliarity=no"):
+        assert main(words_of(*line, quiet)) == 0
+        assert NOT_MEASURED not in capsys.readouterr().err
+
+
+def test_a_project_for_its_own_rows_trains_for_others_and_says_so(
+    folder, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(folder)
+    outs = [tmp_path / name for name in ("later.csv", "direct.csv")]
+    look = ["--unfamiliarity=no", "--out"]
+    line = ["score", "rows.csv", "new.csv", "--project", "own.gbuq", *look, outs[0]]
+    assert main(words_of(*line)) == 0
+    assert (
+        "Note: The models of the project score the rows of its own table only. A model for other "
+        "rows was trained on its table.\n" in capsys.readouterr().err
+    )
+    said(capsys, "score", "rows.csv", "new.csv", "--target=y", *MODEL, *look, outs[1])
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+    assert main(words_of("score", "new.csv", "--project", "own.gbuq", *look, outs[0])) == 2
+    assert "not its table to train one" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("case", FILES)
