@@ -20,8 +20,9 @@ from leaf_models import (
     make_data,
     xgboost_model,
 )
+from model_file_parts import category_rows, xgboost_categories
 
-from gbuq_core.errors import InvalidParameter, ModelFileError
+from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
 from gbuq_core.trees.importers import leaf_source, load_leaf_source
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -110,6 +111,38 @@ def test_a_lightgbm_file_keeps_its_categories(data, tmp_path):
     loaded = load_leaf_source(tmp_path / "m.txt")
     np.testing.assert_array_equal(loaded.leaf_matrix(frame), library_leaves(model, frame))
     np.testing.assert_array_equal(loaded.predict(frame), model.predict(frame))
+
+
+@pytest.mark.parametrize("coded", [False, True])
+def test_an_xgboost_file_keeps_its_categories(coded):
+    frame, codes, _ = category_rows()
+    saved = xgboost_categories(coded=coded)
+    booster = xgboost.Booster(model_file=bytearray(saved.content))
+    loaded = load_leaf_source(saved.content)
+    # XGBoost adds up float32 numbers.
+    np.testing.assert_allclose(loaded.predict(codes), saved.predicted, rtol=2e-6)
+    assert_same_parts(loaded.leaf_matrix(codes), leaf_source(booster).leaf_matrix(codes))
+    numbers = pd.DataFrame(codes, columns=frame.columns if loaded.feature_names else None)
+    np.testing.assert_array_equal(loaded.predict(numbers), loaded.predict(codes))
+    if coded:
+        with pytest.raises(InvalidData, match="does not name its categories: pass the codes"):
+            loaded.predict(frame)
+        return
+    np.testing.assert_array_equal(loaded.predict(frame), loaded.predict(codes))
+    # The levels of another table: in another order, and one that the model does not know.
+    levels = frame["k"].cat.categories[::-1]
+    other = frame.assign(k=frame["k"].cat.set_categories(["new", *levels]))
+    np.testing.assert_array_equal(loaded.predict(other), loaded.predict(codes))
+    other.loc[:4, "k"] = "new"
+    missing = codes.copy()
+    missing[:5, 1] = np.nan
+    np.testing.assert_array_equal(loaded.predict(other), loaded.predict(missing))
+    with pytest.raises(
+        InvalidData, match="X has 1 category column, but the model was trained on 2"
+    ):
+        loaded.predict(frame.assign(n=1.0))
+    with pytest.raises(InvalidParameter, match="is no classifier"):
+        load_leaf_source(saved.content, task="classification")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
+from gbuq_core.presentation import counted
 from gbuq_core.progress import advance
 from gbuq_core.trees.importers.replaying import (
     NAN_IS_MISSING,
@@ -227,7 +228,7 @@ class PlainSource(LeafSource):
 
     def _leaves(self, rows: Any, first: int, last: int) -> np.ndarray:
         plain = self.plain
-        X = _numbers_of(rows)
+        X = _numbers_of(self._coded(rows))
         if plain.single:
             with np.errstate(over="ignore"):
                 X = X.astype(np.float32).astype(np.float64)
@@ -236,6 +237,32 @@ class PlainSource(LeafSource):
         if self._table is not None:
             return replay_leaves(self._table, X, first, last)
         return self._walk(X, first, last)
+
+    def _coded(self, rows: Any) -> Any:
+        """Category columns as codes of the model's own levels, NaN for levels that it lacks."""
+        if not self.has_categories or not hasattr(rows, "iloc"):
+            return rows
+        places = [k for k, dtype in enumerate(rows.dtypes) if str(dtype) == "category"]
+        levels = self.plain.categories
+        if not places:
+            return rows
+        if not levels:
+            raise InvalidData(
+                "The model's file does not name its categories: pass the codes that it was trained "
+                "on, as numbers."
+            )
+        if len(places) != len(levels):
+            raise InvalidData(
+                f"X has {counted(len(places), 'category column')}, but the model was trained on "
+                f"{len(levels)}: pass the same columns."
+            )
+        rows = rows.copy(deep=False)
+        for place, own in zip(places, levels, strict=True):
+            codes = {level: float(code) for code, level in enumerate(own)}
+            column = rows.iloc[:, place].cat
+            found = [codes.get(str(level), np.nan) for level in column.categories]
+            rows.isetitem(place, np.append(found, np.nan)[column.codes])  # -1 is missing: the last
+        return rows
 
     def _walk(self, X: np.ndarray, first: int, last: int) -> np.ndarray:
         """Leaves by walking down, for very large trees and for splits of categories."""

@@ -1,6 +1,7 @@
 """Leaves of XGBoost models (2 or later): by our replay where splits are numeric, else by XGBoost.
 
-The package is optional: nothing but these models needs it.
+Of a file that splits by categories, by plain arrays. The package is optional: nothing but these
+models needs it.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from gbuq_core.errors import InvalidData, InvalidParameter, MissingPackage, ModelFileError
+from gbuq_core.trees.importers.plain_source import PlainSource
 from gbuq_core.trees.importers.replaying import ReplayTable, make_table, replay_leaves
 from gbuq_core.trees.importers.source import LeafSource, one_line, refuse, refuse_dart
+from gbuq_core.trees.importers.xgboost_plain import plain_xgboost
 from gbuq_core.trees.importers.xgboost_tree_file import XGBoostModel, read_xgboost
 
 _CLASSES = ("binary:", "multi:")
@@ -139,18 +142,16 @@ def from_xgboost(model: Any, task: str) -> XGBoostSource:
     )
 
 
-def from_xgboost_file(content: bytes, task: str) -> XGBoostSource:
+def from_xgboost_file(content: bytes, task: str) -> LeafSource:
     """The source of a JSON or UBJ file, checked before XGBoost reads it.
 
-    It predicts up to the best round, as an estimator that loads the file.
+    It predicts up to the best round, as an estimator that loads the file. Splits by categories are
+    followed here: XGBoost is given files without them only.
     """
     read = read_xgboost(content)
     _check_task(read, task)
     if read.has_categories:
-        raise ModelFileError(
-            "The XGBoost file splits by categories, which XGBoost is not given from a file: pass "
-            "the fitted model itself."
-        )
+        return PlainSource(plain_xgboost(read))
     xgboost = import_xgboost()
     try:
         booster = xgboost.Booster(model_file=bytearray(json.dumps(read.clean).encode()))

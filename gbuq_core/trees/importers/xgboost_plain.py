@@ -1,0 +1,75 @@
+"""An XGBoost model file as plain arrays: for strangers' files, and for splits by categories."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import logit
+
+from gbuq_core.errors import ModelFileError
+from gbuq_core.trees.importers.plain_source import PlainTrees
+from gbuq_core.trees.importers.source import refuse
+from gbuq_core.trees.importers.xgboost_tree_file import XGBoostModel
+
+_IDENTITY = {
+    "reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:pseudohubererror",
+    "reg:quantileerror", "reg:expectileerror", "reg:squaredlogerror",
+}  # fmt: skip
+_EXP = {"count:poisson", "reg:gamma", "reg:tweedie", "survival:aft"}
+
+
+def plain_xgboost(read: XGBoostModel) -> PlainTrees:
+    """The trees of a checked model, up to its best round.
+
+    Raises
+    ------
+    ModelFileError
+        If its rounds have different numbers of trees.
+    InvalidParameter
+        If its sums are no predictions of one target.
+    """
+    learner = read.clean["learner"]
+    booster = learner["gradient_booster"]
+    weights = np.asarray(booster.get("weight_drop", np.ones(len(read.leaf_counts))), np.float64)
+    model = booster.get("gbtree", booster)["model"]
+    begins = np.diff(np.asarray(model["iteration_indptr"]))
+    if len(set(begins.tolist())) > 1:
+        raise ModelFileError("The XGBoost model has rounds of different sizes: train it again.")
+    task, link, base = _link(read, str(learner["learner_model_param"]["base_score"]))
+    n_trees = read.n_best * int(begins[0])
+    values = []
+    for tree, of_node, weight in zip(model["trees"], read.leaf_of_node, weights, strict=True):
+        values.append(np.asarray(tree["split_conditions"], np.float64)[of_node >= 0] * weight)
+    n_splits = int(read.trees.begin[n_trees])
+    parts = {
+        key: getattr(read.trees, key)[:n_splits]
+        for key in ("left", "right", "feature", "threshold", "missing", "missing_left")
+    }
+    return PlainTrees(
+        kind="xgboost", task=task, n_features=read.n_features, names=read.feature_names,
+        trees=read.trees._replace(begin=read.trees.begin[: n_trees + 1], **parts),
+        leaf_values=np.concatenate(values[:n_trees])[:, None],
+        output=np.asarray(model["tree_info"][:n_trees], np.int32), base=base, scale=1.0, slope=1.0,
+        decay=1.0, link=link, per_iteration=int(begins[0]), averages=False,
+        no_stages="dart" if booster["name"] == "dart" else "", single=True, flushes=False,
+        levels_begin=read.levels_begin[: n_splits + 1],
+        levels=read.levels[: read.levels_begin[n_splits]], categories=read.categories, classes=(),
+    )  # fmt: skip
+
+
+def _link(read: XGBoostModel, score: str) -> tuple[str, str, np.ndarray]:
+    """The task, how sums become predictions, and what the sums start from."""
+    name, n_outputs = read.objective, max(read.n_classes, read.n_targets, 1)
+    given = np.array(score.strip("[]").split(","), np.float64)
+    base = np.repeat(given, n_outputs) if len(given) == 1 else given
+    if name in ("multi:softprob", "multi:softmax"):
+        return "classification", "softmax", base
+    if n_outputs > 1:
+        raise refuse(f"has {n_outputs} outputs", "regression")
+    if name in ("binary:logistic", "reg:logistic", "binary:logitraw"):
+        task = "regression" if name == "reg:logistic" else "classification"
+        return task, "sigmoid", base if name == "binary:logitraw" else logit(base)
+    if name in _EXP:
+        return "regression", "exp", np.log(base)
+    if name not in _IDENTITY:
+        raise refuse(f"was trained with {name[:40]}", "regression")
+    return "regression", "identity", base
