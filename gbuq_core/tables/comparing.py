@@ -542,7 +542,7 @@ def run_methods(
 
 
 def compare_runs(
-    runs: Sequence[MethodRun], reference: str | None = None, seed: int = 0
+    runs: Sequence[MethodRun], reference: str | None = None, seed: int | None = None
 ) -> MethodComparison:
     """Scores of runs of the same rows, and paired differences with their 95 % intervals.
 
@@ -552,8 +552,8 @@ def compare_runs(
         Of one table and one protocol.
     reference : str, optional
         The method that the others are compared with; by default the best in each score.
-    seed : int
-        Of the rows that the bootstrap of the PRR draws.
+    seed : int, optional
+        Of the rows that the bootstrap of the PRR draws; that of the first run by default.
 
     Raises
     ------
@@ -568,7 +568,7 @@ def compare_runs(
     if any(not np.array_equal(run.rows, done[0].rows) for run in done):
         raise InvalidParameter("The methods were not judged on the same rows.")
     about = CLASS_SCORES if "wrong" in done[0].values else REGRESSION_SCORES
-    drawn = _Drawn(done, seed)
+    drawn = _Drawn(done, done[0].plan.seed if seed is None else seed)
     scores = {run.key: {s.key: _estimate(run, s.key, drawn) for s in about} for run in done}
     best, against = {}, {}
     for score in about:
@@ -666,8 +666,7 @@ def compare_methods(
     if missing:
         found = run_methods(missing, prepared, plan, protocol)
         known |= {run.key: run for run in found}
-    seed = 0 if plan is None else plan.seed
-    return compare_runs([known[key] for key in keys], reference, seed)
+    return compare_runs([known[key] for key in keys], reference)
 
 
 def _check_reference(reference: str | None, keys: Sequence[str]) -> None:
