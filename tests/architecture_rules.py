@@ -27,6 +27,7 @@ FLOORS = [
         "presentation",
         "session_limits",
         "limited_process",
+        "file_bytes",
     },
     {
         "progress",

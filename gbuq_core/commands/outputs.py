@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from gbuq_core.errors import InvalidParameter, TableError
+from gbuq_core.file_bytes import write_whole
 from gbuq_core.presentation import shown
 
 _STANDARD_OUTPUT = ("-", "/dev/stdout")
@@ -66,23 +66,14 @@ def _is_same_file(out: Path, name: str | Path) -> bool:
 def write_file(out: Path, data: bytes) -> None:
     """Write a whole file or none; to the standard output as it is."""
     if is_standard_output(out):
+        if sys.stdout is None:
+            raise TableError("The standard output is closed: name a file for --out.")
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
     try:
-        # Not named after OUT, whose name may be as long as names can be.
-        with tempfile.NamedTemporaryFile(dir=out.parent, prefix=".gbuq-", delete=False) as new:
-            new.write(data)
-        os.chmod(new.name, 0o666 & ~_umask())
-        os.replace(new.name, out)
+        write_whole(data, out)
     except OSError as error:
         raise TableError(
             f"{out} cannot be written ({error.strerror}): choose another output."
         ) from None
-
-
-def _umask() -> int:
-    """The permissions that new files must not have; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

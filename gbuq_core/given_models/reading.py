@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.errors import GbuqError, InvalidParameter, MissingPackage, ModelFileError
+from gbuq_core.errors import GbuqError, MissingPackage, ModelFileError
+from gbuq_core.file_bytes import FileKind, read_limited
 from gbuq_core.limited_process import ProcessLimits, ask_process
 from gbuq_core.model_files.archive import read_archive
 from gbuq_core.model_files.contents import errors_as_damage, take
 from gbuq_core.model_files.plain_models import read_plain
-from gbuq_core.presentation import format_bytes
 from gbuq_core.trees.importers.plain_source import PlainSource
 
 MAX_MEGABYTES = 100
@@ -190,42 +189,9 @@ def _refusal(sentence: str) -> GbuqError:
 
 
 def _read(source: Any) -> tuple[bytes, str]:
-    most = MAX_MEGABYTES * 10**6
-    if isinstance(source, bytes | bytearray | memoryview):
-        content, name = bytes(source), "model"
-    elif hasattr(source, "read"):
-        content, name = source.read(most + 1), str(getattr(source, "name", "model"))
-        if not isinstance(content, bytes):
-            raise ModelFileError("The model file is open as text: open it in binary mode ('rb').")
-    elif isinstance(source, str | os.PathLike):
-        content, name = _read_path(Path(source), most)
-    else:
-        raise InvalidParameter(
-            f"A model file is a path, bytes or a binary file; got {type(source).__name__}."
-        )
-    if len(content) > most:
-        raise ModelFileError(
-            f"The model file is larger than {MAX_MEGABYTES} MB: pass the fitted model to "
-            "IBUGRegressor or VirtualEnsemble in Python."
-        )
+    advice = "pass the fitted model to IBUGRegressor or VirtualEnsemble in Python"
+    kind = FileKind("model file", ModelFileError, int(MAX_MEGABYTES * 10**6), advice)
+    content, name = read_limited(source, kind)
     if not content:
         raise ModelFileError("The model file is empty: save the model again.")
-    return content, Path(name).name
-
-
-def _read_path(path: Path, most: int) -> tuple[bytes, str]:
-    try:
-        if not path.is_file():
-            raise ModelFileError(f"There is no model file {path.name!r}: check the path.")
-        size = path.stat().st_size
-        if size > most:
-            raise ModelFileError(
-                f"The model file has {format_bytes(size)}, more than the limit of {MAX_MEGABYTES} "
-                "MB: pass the fitted model to IBUGRegressor or VirtualEnsemble in Python."
-            )
-        return path.read_bytes(), path.name
-    except (OSError, ValueError) as error:
-        if isinstance(error, GbuqError):
-            raise
-        reason = getattr(error, "strerror", None) or "it is no file"
-        raise ModelFileError(f"The model file {path.name!r} cannot be read ({reason}).") from error
+    return content, name or "model"

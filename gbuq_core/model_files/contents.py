@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,12 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from gbuq_core.errors import GbuqError, InvalidParameter, MissingPackage, ModelFileError
+from gbuq_core.errors import InvalidParameter, MissingPackage, ModelFileError
+from gbuq_core.file_bytes import FileKind, read_limited
 from gbuq_core.inputs import MAX_CLASSES, TargetScale
-from gbuq_core.jobs import check_memory
 from gbuq_core.model_files.archive import damaged
 
 MAX_FILE_BYTES = 4 * 2**30
+_COPIES = 3
 PLAIN_TYPES = (bool, int, float, str)
 _LABEL_DTYPES = re.compile(r"\|b1|[<|>][iuf][1248]|\|O|[<>]U[0-9]{1,5}")
 
@@ -32,34 +32,8 @@ def read_bytes(source: Any) -> bytes:
     ModelFileError
         If it cannot be read or is too large.
     """
-    if isinstance(source, bytes | bytearray | memoryview):
-        return bytes(source)
-    if hasattr(source, "read"):
-        content = source.read(MAX_FILE_BYTES + 1)
-        if not isinstance(content, bytes):
-            raise ModelFileError("The model file is open as text: open it in binary mode ('rb').")
-        _refuse_size(len(content))
-        return content
-    if not isinstance(source, str | os.PathLike):
-        raise InvalidParameter(f"a model is loaded from a path, bytes or a file; got {source!r}.")
-    try:
-        size = os.path.getsize(source)
-        _refuse_size(size)
-        check_memory(3 * size, "this model file")
-        return Path(os.fspath(source)).read_bytes()
-    except GbuqError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no such file"
-        raise ModelFileError(f"The model file cannot be read ({reason}): check the path.") from None
-
-
-def _refuse_size(n_bytes: int) -> None:
-    if n_bytes > MAX_FILE_BYTES:
-        raise ModelFileError(
-            f"The model file is larger than {MAX_FILE_BYTES // 2**30} GiB, the largest size that "
-            "gbuq reads: pass another file."
-        )
+    kind = FileKind("model file", ModelFileError, MAX_FILE_BYTES, "pass another file", _COPIES)
+    return read_limited(source, kind)[0]
 
 
 def write_bytes(content: bytes, target: Any) -> None:

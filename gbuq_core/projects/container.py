@@ -16,16 +16,15 @@ import os
 import re
 import stat
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gbuq_core.errors import GbuqError, InvalidParameter, ProjectError
-from gbuq_core.jobs import check_memory
+from gbuq_core.errors import GbuqError, ProjectError
+from gbuq_core.file_bytes import FileKind, read_limited, write_whole
 
 FORMAT = "gbuq project"
 MAJOR, MINOR = 1, 1
@@ -41,6 +40,7 @@ _END = struct.Struct("<4s4H2LH")  # the end of the directory: counts, size, offs
 _LOCAL_HEADER_BYTES = 30
 _UNIX, _PLAIN_FILE = 3, 0o600
 _COPIES = 3
+_ADVICE = "save it without the data"
 
 
 def write_container(settings: Mapping[str, Any], members: Mapping[str, bytes]) -> bytes:
@@ -105,36 +105,8 @@ def read_bytes(source: Any) -> bytes:
     ProjectError
         If it cannot be read, or is too large.
     """
-    if isinstance(source, bytes | bytearray | memoryview):
-        if len(source) > MAX_PROJECT_BYTES:
-            raise _too_large()
-        return bytes(source)
-    if hasattr(source, "read"):
-        content = source.read(MAX_PROJECT_BYTES + 1)
-        if not isinstance(content, bytes):
-            raise ProjectError("The project is open as text: open it in binary mode (rb).")
-        if len(content) > MAX_PROJECT_BYTES:
-            raise _too_large()
-        return content
-    if not isinstance(source, str | os.PathLike):
-        raise InvalidParameter(f"A project is opened from a path, bytes or a file; got {source!r}.")
-    try:
-        about = os.stat(source)
-        if not stat.S_ISREG(about.st_mode):
-            raise ProjectError("The project is not a regular file: give the path of a .gbuq file.")
-        if about.st_size > MAX_PROJECT_BYTES:
-            raise _too_large()
-        check_memory(_COPIES * about.st_size, "this project")
-        with open(source, "rb") as file:
-            content = file.read(MAX_PROJECT_BYTES + 1)
-    except GbuqError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "no such file"
-        raise ProjectError(f"The project cannot be read ({reason}): check the path.") from None
-    if len(content) > MAX_PROJECT_BYTES:
-        raise _too_large()
-    return content
+    kind = FileKind("project", ProjectError, MAX_PROJECT_BYTES, _ADVICE, _COPIES)
+    return read_limited(source, kind)[0]
 
 
 def write_bytes(content: bytes, target: Any) -> None:
@@ -151,18 +123,9 @@ def write_bytes(content: bytes, target: Any) -> None:
     path = Path(target)
     if path.exists() and not path.is_file():
         raise ProjectError(f"{path} is not a regular file: choose another path for the project.")
-    new = ""
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".gbuq-", delete=False) as file:
-            new = file.name
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(new, 0o666 & ~_umask())
-        os.replace(new, path)
+        write_whole(content, path)
     except OSError as error:
-        with suppress(OSError):
-            os.unlink(new)
         raise ProjectError(
             f"{path} cannot be written ({error.strerror}): choose another path for the project."
         ) from None
@@ -202,8 +165,8 @@ def errors_as_damage() -> Iterator[None]:
 
 def _too_large() -> ProjectError:
     return ProjectError(
-        f"The project is larger than {MAX_PROJECT_BYTES // 2**30} GiB, the most that gbuq reads "
-        "and writes: save it without the data."
+        f"The project is larger than {MAX_PROJECT_BYTES // 2**30} GiB, the most that gbuq writes: "
+        f"{_ADVICE}."
     )
 
 

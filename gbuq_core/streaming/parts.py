@@ -18,7 +18,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -31,6 +30,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from gbuq_core.errors import TableError
+from gbuq_core.file_bytes import replacing
 from gbuq_core.presentation import counted, csv_text, listed, shown
 from gbuq_core.tables.files import csv_lines, frame_to_arrow
 
@@ -411,23 +411,12 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
     >>> path.read_text()
     'all of it'
     """
-    temporary = None
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=_TEMPORARY, delete=False) as file:
-            temporary = file.name
-            yield file  # type: ignore[misc]
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-        temporary = None
+        with replacing(path, _TEMPORARY) as file:
+            yield file
         _bring_names_to_disk(path.parent)
     except OSError as error:
         raise _cannot_write(path, error) from None
-    finally:
-        if temporary is not None:
-            with suppress(OSError):
-                os.unlink(temporary)
 
 
 def digest_file(path: str | os.PathLike[str]) -> str:
@@ -477,10 +466,3 @@ def _bring_names_to_disk(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _umask() -> int:
-    """The permissions that new files must not have; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

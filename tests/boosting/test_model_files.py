@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from saving_parts import fitted, saved
 
+from gbuq_core import file_bytes
 from gbuq_core.boosting import load_ensemble
 from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded, ModelFileError
 from gbuq_core.model_files import archive, contents
@@ -52,10 +53,11 @@ def test_foreign_files_are_refused(content):
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    for source in (tmp_path / "none.npz", tmp_path, "a\0b"):
-        assert refusal(source).startswith("The model file cannot be read (")
+    for source in (tmp_path / "none.npz", "a\0b"):
+        assert refusal(source).startswith("There is no model file ")
+    assert "is not a regular file: give the path of a model file." in refusal(tmp_path)
     assert refusal(io.StringIO("text")).startswith("The model file is open as text")
-    with pytest.raises(InvalidParameter, match=r"^a model is loaded from [^\n]*\.$"):
+    with pytest.raises(InvalidParameter, match=r"^A model file is a path, bytes [^\n]*\.$"):
         load_ensemble(7)
 
 
@@ -72,7 +74,7 @@ def test_files_too_large_are_refused_before_they_are_read(tmp_path, monkeypatch)
         asked.append((n_bytes, what))
         raise MemoryLimitExceeded("too large.")
 
-    monkeypatch.setattr(contents, "check_memory", check_memory)
+    monkeypatch.setattr(file_bytes, "check_memory", check_memory)
     with pytest.raises(MemoryLimitExceeded):
         load_ensemble(path)
     assert asked == [(15_000, "this model file")]

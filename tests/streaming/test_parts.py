@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import replace
 
 import pandas as pd
@@ -115,7 +116,7 @@ def test_a_full_disk_loses_no_part(tmp_path, monkeypatch, suffix):
     run = replace(RUN, n_parts=2, suffix=suffix)
     files = PartFiles(tmp_path / "parts", run)
     files.write(0, [piece(0)])
-    real = parts.tempfile.NamedTemporaryFile
+    real = tempfile.NamedTemporaryFile
 
     class Temporary:
         def __init__(self, **options):
@@ -128,7 +129,7 @@ def test_a_full_disk_loses_no_part(tmp_path, monkeypatch, suffix):
             return self.context.__exit__(*error)
 
     with monkeypatch.context() as full:
-        full.setattr(parts.tempfile, "NamedTemporaryFile", Temporary)
+        full.setattr(tempfile, "NamedTemporaryFile", Temporary)
         with pytest.raises(TableError, match=r"disk is full.*--resume"):
             files.write(1, [piece(1)])
     assert sorted(path.name for path in files.directory.iterdir()) == [
@@ -141,7 +142,7 @@ def test_a_full_disk_loses_no_part(tmp_path, monkeypatch, suffix):
     out = tmp_path / f"out{suffix}"
     out.write_bytes(b"what was there")
     with monkeypatch.context() as full:
-        full.setattr(parts.tempfile, "NamedTemporaryFile", Temporary)
+        full.setattr(tempfile, "NamedTemporaryFile", Temporary)
         with pytest.raises(TableError, match="disk is full"):
             again.join(out)
     assert out.read_bytes() == b"what was there"

@@ -171,11 +171,11 @@ def test_json_of_another_library_is_not_called_damaged(data, tmp_path):
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(ModelFileError, match="cannot be read"):
+    with pytest.raises(ModelFileError, match="There is no model file"):
         load_leaf_source(tmp_path / "nothing.txt")
-    with pytest.raises(ModelFileError, match="cannot be read"):
+    with pytest.raises(ModelFileError, match="is not a regular file"):
         load_leaf_source(tmp_path)
-    with pytest.raises(InvalidParameter, match="a path or bytes"):
+    with pytest.raises(InvalidParameter, match="a path, bytes or a binary file"):
         load_leaf_source(3)
 
 

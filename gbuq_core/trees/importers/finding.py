@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.frozen import FrozenEstimator
 
 from gbuq_core.errors import InvalidParameter, ModelFileError
+from gbuq_core.file_bytes import FileKind, read_limited
 from gbuq_core.trees.importers.source import TASKS, LeafSource
 from gbuq_core.validation import check_choice
 
@@ -93,7 +94,7 @@ def load_leaf_source(source: Any, kind: str | None = None, task: str = "regressi
 
     Parameters
     ----------
-    source : path or bytes
+    source : path, bytes or binary file
         A LightGBM text file, an XGBoost JSON or UBJ file, or a CatBoost cbm file.
     kind : str, optional
         "lightgbm", "xgboost" or "catboost"; by default the file's first bytes tell.
@@ -132,20 +133,8 @@ def load_leaf_source(source: Any, kind: str | None = None, task: str = "regressi
 
 
 def _read(source: Any) -> bytes:
-    if isinstance(source, bytes | bytearray | memoryview):
-        return bytes(source)
-    if not isinstance(source, str | Path):
-        raise InvalidParameter(f"A model file is a path or bytes; got {type(source).__name__}.")
-    path = Path(source)
-    try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise ModelFileError(
-                "The model file is larger than 2 GB: pass the fitted model itself."
-            )
-        return path.read_bytes()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "it is no file"
-        raise ModelFileError(f"The model file {path.name!r} cannot be read ({reason}).") from error
+    kind = FileKind("model file", ModelFileError, _MOST_BYTES, "pass the fitted model itself")
+    return read_limited(source, kind)[0]
 
 
 def _guess(content: bytes) -> str:

@@ -1,0 +1,175 @@
+"""Files as bytes: read up to a limit, and written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.presentation import format_bytes, shown
+from gbuq_core.resources import check_memory
+
+
+class FileKind(NamedTuple):
+    """What a file should be, for the sentence about one that cannot be read.
+
+    Attributes
+    ----------
+    what : str
+        Such as "model file".
+    error : type of GbuqError
+    most : int
+        Bytes.
+    advice : str
+        What to do about a larger one: "pass another file".
+    copies : int
+        How many times its size is held in memory while it is read; 0 leaves that unchecked.
+    """
+
+    what: str
+    error: type[GbuqError]
+    most: int
+    advice: str
+    copies: int = 0
+
+
+def read_limited(source: Any, kind: FileKind) -> tuple[bytes, str]:
+    """The content of a regular file, and its name.
+
+    A device or a pipe has no size that could be looked at first, and may have no end: neither is
+    opened.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file
+    kind : FileKind
+
+    Returns
+    -------
+    content : bytes
+    name : str
+        Without its folder; empty for bytes.
+
+    Raises
+    ------
+    kind.error
+        If it is not there, cannot be read, or is too large.
+    InvalidParameter
+        If it is something else.
+    MemoryLimitExceeded
+        If it does not fit into the free memory.
+
+    Examples
+    --------
+    >>> from gbuq_core.errors import ModelFileError
+    >>> read_limited(b"abcd", FileKind("model file", ModelFileError, 3, "pass another file"))
+    Traceback (most recent call last):
+        ...
+    gbuq_core.errors.ModelFileError: The model file is larger than 3 bytes, the largest size that
+    is read: pass another file.
+    """
+    if isinstance(source, bytes | bytearray | memoryview):
+        _check_size(memoryview(source).nbytes, kind)
+        return bytes(source), ""
+    if hasattr(source, "read"):
+        content = source.read(kind.most + 1)
+        if not isinstance(content, bytes):
+            raise kind.error(f"The {kind.what} is open as text: open it in binary mode ('rb').")
+        _check_size(len(content), kind)
+        return content, Path(str(getattr(source, "name", ""))).name
+    if not isinstance(source, str | os.PathLike):
+        raise InvalidParameter(
+            f"A {kind.what} is a path, bytes or a binary file; got {type(source).__name__}."
+        )
+    return _read_path(source, kind), Path(os.fspath(source)).name
+
+
+def _read_path(source: str | os.PathLike[str], kind: FileKind) -> bytes:
+    name = shown(Path(os.fspath(source)).name)
+    try:
+        about = os.stat(source)
+        if not stat.S_ISREG(about.st_mode):
+            raise kind.error(f"{name} is not a regular file: give the path of a {kind.what}.")
+        _check_size(about.st_size, kind)
+        if kind.copies:
+            check_memory(kind.copies * about.st_size, f"this {kind.what}")
+        with open(source, "rb") as file:
+            content = file.read(kind.most + 1)
+    except FileNotFoundError:
+        raise kind.error(f"There is no {kind.what} {name}: check the path.") from None
+    except OSError as error:
+        raise kind.error(
+            f"The {kind.what} {name} cannot be read ({error.strerror}): check the path and its "
+            "permissions."
+        ) from None
+    except GbuqError:
+        raise
+    except ValueError:  # characters that no path can have
+        raise kind.error(f"There is no {kind.what} {name}: check the path.") from None
+    _check_size(len(content), kind)  # it may have grown
+    return content
+
+
+def _check_size(n_bytes: int, kind: FileKind) -> None:
+    if n_bytes > kind.most:
+        raise kind.error(
+            f"The {kind.what} is larger than {_size(kind.most)}, the largest size that is read: "
+            f"{kind.advice}."
+        )
+
+
+def _size(n_bytes: int) -> str:
+    """As limits are written: in binary units where they are round in them."""
+    if n_bytes % 2**30 == 0:
+        return f"{n_bytes // 2**30} GiB"
+    return f"{n_bytes:,} bytes" if n_bytes < 10_000 else format_bytes(n_bytes)
+
+
+@contextmanager
+def replacing(path: Path, prefix: str = ".gbuq-") -> Iterator[BinaryIO]:
+    """A file to write into, which takes the place of what has its name once the block ends.
+
+    Parameters
+    ----------
+    path : Path
+    prefix : str
+        How its name begins until then; it is in the same folder.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; nothing is left of it then.
+    """
+    new = None
+    try:
+        # Not named after the path, whose name may be as long as names can be.
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=prefix, delete=False) as file:
+            new = file.name
+            yield file  # type: ignore[misc]
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(new, 0o666 & ~_umask())
+        os.replace(new, path)
+        new = None
+    finally:
+        if new is not None:
+            with suppress(OSError):  # the disk may be gone
+                os.unlink(new)
+
+
+def write_whole(content: bytes, path: Path) -> None:
+    """Write a whole file or none, see `replacing`."""
+    with replacing(path) as file:
+        file.write(content)
+
+
+def _umask() -> int:
+    """The permissions that new files must not have; it can only be read by setting it."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
