@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn
+from contextlib import suppress
+from typing import Any, NoReturn, TextIO
 
 from gbuq_core.commands.app import add_app
 from gbuq_core.commands.combinations import check_combination
@@ -28,8 +30,10 @@ NOBODY_READS = 141  # the program that a pipe leads to has ended
 
 _EXIT_CODES = (
     "exit codes: 0 done, 2 bad input (one sentence on the standard error tells what to change), "
-    "130 interrupted"
+    "130 interrupted, 141 the program that reads the output has ended"
 )
+_STOPPED = "Stopped; nothing was written."
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 # Each adds a command, in the order of the help.
 _COMMANDS: tuple[Callable[[Any], None], ...] = (
     add_app,
@@ -45,30 +49,64 @@ _COMMANDS: tuple[Callable[[Any], None], ...] = (
 
 
 def run_command(arguments: Sequence[str] | None, prog: str, version: str) -> int:
-    """Run a command and return its exit code: 0, 2 for bad input, 130 when interrupted."""
+    """Run a command and return its exit code: 0, 2 for bad input, 130 when interrupted, 141 when
+    nobody reads what it prints.
+    """
     parser = build_parser(prog, version)
     typed = list(sys.argv[1:] if arguments is None else arguments)
     # Warnings of libraries are about our code, not about the user's file.
     warnings.simplefilter("ignore")
     try:
-        options = _parse(parser, typed)
-        code = options.run(options)
-        sys.stdout.flush()
+        try:
+            options = _parse(parser, typed)
+            code = options.run(options)
+        except SystemExit:  # of --help
+            _flush()
+            raise
+        _flush()
     except GbuqError as error:
-        print(error, file=sys.stderr)
+        _tell(str(error))
         return BAD_INPUT
-    except (KeyboardInterrupt, Cancelled):
-        print("Stopped; nothing was written.", file=sys.stderr)
+    except (KeyboardInterrupt, Cancelled) as stopped:
+        _tell(_STOPPED if isinstance(stopped, Cancelled) else str(stopped) or _STOPPED)
         return INTERRUPTED
     except BrokenPipeError:
-        # Python would complain when it closes the standard output.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up(sys.stdout, sys.stderr)
         return NOBODY_READS
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            raise
+        _give_up(sys.stdout)
+        _tell(f"The output cannot be written ({error.strerror}): choose another place for it.")
+        return BAD_INPUT
     return int(code or 0)
+
+
+def _flush() -> None:
+    if sys.stdout is not None:  # it may be closed
+        sys.stdout.flush()
+
+
+def _tell(sentence: str) -> None:
+    with suppress(OSError):  # then the exit code tells
+        print(sentence, file=sys.stderr)
+
+
+def _give_up(*streams: TextIO | None) -> None:
+    """Let Python, when it ends, have nothing to complain about that cannot be written."""
+    for stream in streams:
+        if stream is not None:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class Parser(argparse.ArgumentParser):
     """A parser whose complaints are one sentence, like all others."""
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help; argparse itself says nothing where that cannot be written."""
+        out = sys.stdout if file is None else file
+        if out is not None:
+            out.write(self.format_help())
 
     def error(self, message: str) -> NoReturn:
         """Print a complaint and leave."""

@@ -110,9 +110,11 @@ def run_stream(options: argparse.Namespace) -> None:
             scored: StreamedScores = watched(run, shows_progress(options), there)
     except KeyboardInterrupt:
         directory = places_of(out)[0]
-        if directory.is_dir():
-            print(f"The finished parts are in {directory}: go on with --resume.", file=sys.stderr)
-        raise
+        if not directory.is_dir():
+            raise
+        raise KeyboardInterrupt(
+            f"Stopped; the finished parts are in {directory}: go on with --resume."
+        ) from None
     if options.json:
         print_json(_record(scored, options))
     elif not options.quiet:

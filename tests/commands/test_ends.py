@@ -1,0 +1,226 @@
+"""How commands end: nobody reads, Ctrl-C, and outputs that cannot be written."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.__main__ import main
+from gbuq_core.commands.parser import run_command
+
+ROOT = Path(__file__).resolve().parents[2]
+FAST = ["--trees=20", "--depth=3", "--ensemble=virtual", "--unfamiliarity=no"]
+TRAINED = ["rows.csv", "--target=y"]
+LONG = "--trees=100000"
+# Forked, because one process after the other would load the same packages again.
+FORKED = """
+import json, os, signal, sys, threading, time
+from gbuq_core import jobs
+from gbuq_core.__main__ import main
+
+def interrupt():
+    while not any(job.done for job in seen):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+
+seen = []
+begin = jobs.Job.__init__
+jobs.Job.__init__ = lambda job, *rest: (begin(job, *rest), seen.append(job))[0]
+signal.signal(signal.SIGINT, signal.default_int_handler)
+found = []
+for out, interrupted, words in json.loads(sys.argv[1]):
+    said, told = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(said)
+        if out.startswith("nobody"):
+            nobody, target = os.pipe()
+            os.close(nobody)
+        else:
+            target = os.open(out, os.O_WRONLY)
+        os.dup2(target, 1)
+        os.dup2(target if out == "nobody at all" else told, 2)
+        os.close(told)
+        if interrupted:
+            threading.Thread(target=interrupt, daemon=True).start()
+        sys.exit(main(words))
+    os.close(told)
+    with open(said) as words_said:
+        text = words_said.read()
+    found.append((os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), text))
+print(json.dumps(found))
+"""
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ends")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.uniform(-2, 2, 60), "group": rng.choice(["a", "b"], 60)})
+    frame.assign(y=frame.x**2 + (frame.group == "a")).round(6).to_csv(
+        path / "rows.csv", index=False
+    )
+    return path
+
+
+def ends(cases, folder, unbuffered=False):
+    """Exit codes and what the standard error got, of commands (output, interrupted, words)."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, json.dumps(cases)], cwd=folder, capture_output=True,
+        text=True, check=False, timeout=300, env={
+            **os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1" if unbuffered else "",
+        },
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    names = [" ".join(words) for _, _, words in cases]
+    return dict(zip(names, json.loads(done.stdout), strict=True))
+
+
+PRINTING = [
+    ["--help"],
+    ["score", "--help"],
+    ["methods"],
+    ["methods", "--json"],
+    ["completion", "bash"],
+    ["info", "rows.csv"],
+    ["explain", *TRAINED, *FAST, "--row=7"],
+    ["compare", *TRAINED, "--methods=knn"],
+    ["score", *TRAINED, *FAST, "--out=-"],
+    ["score", *TRAINED, *FAST, "--out=scored.csv", "--json"],
+    ["report", *TRAINED, *FAST, "--out=-"],
+    ["fit", *TRAINED, *FAST[:-1], "--out=-"],
+]
+
+
+@forks
+@pytest.mark.parametrize("who", ["nobody", "nobody at all"])
+def test_a_reader_that_has_gone_costs_no_word(who, folder):
+    """``2>&1`` sends the words about the work to the same reader."""
+    cases = [(who, False, words) for words in PRINTING]
+    found = ends(cases, folder, unbuffered=who == "nobody at all")
+    for name, (code, said) in found.items():
+        assert code == 141, (name, said)
+        assert "Traceback" not in said, name
+        assert "Exception ignored" not in said, name
+
+
+@forks
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_output_is_one_sentence(folder):
+    found = ends([("/dev/full", False, words) for words in PRINTING], folder)
+    for name, (code, said) in found.items():
+        last = said.splitlines()[-1]
+        assert code == 2, (name, said)
+        assert last == (
+            "The output cannot be written (No space left on device): choose another place for it."
+        ), name
+        assert "Traceback" not in said, name
+        assert "Exception ignored" not in said, name
+
+
+@forks
+def test_control_c_stops_every_command_that_trains(folder):
+    (folder / "kept").mkdir()
+    lines = [
+        ["score", *TRAINED, LONG, "--out=kept/out.csv"],
+        ["fit", *TRAINED, LONG, "--out=kept/out.gbuq"],
+        ["explain", *TRAINED, LONG, "--row=7"],
+        ["report", *TRAINED, LONG, "--out=kept/out.html"],
+        ["compare", *TRAINED, LONG, "--methods=sgb", "--out=kept/out.csv"],
+    ]
+    found = ends([(os.devnull, True, words) for words in lines], folder)
+    assert found == {name: [130, "Stopped; nothing was written.\n"] for name in found}
+    assert list((folder / "kept").iterdir()) == []
+
+
+def test_control_c_before_any_training(folder, monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("gbuq_core.commands.info.read_table", interrupted)
+    monkeypatch.setattr("gbuq_core.commands.table_options.read_table", interrupted)
+    path = str(folder / "rows.csv")
+    for words in (["info", path], ["explain", path, "--target=y", "--row=1"]):
+        assert main(words) == 130
+        assert capsys.readouterr() == ("", "Stopped; nothing was written.\n")
+
+
+WRITING = [
+    ["score", "--out"],
+    ["fit", "--out"],
+    ["report", "--out"],
+    ["compare", "--methods=knn", "--out"],
+]
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_a_disk_that_is_full_leaves_nothing(command, folder, tmp_path, monkeypatch, capsys):
+    make = tempfile.NamedTemporaryFile
+
+    class OnAFullDisk:
+        def __init__(self, **options):
+            self.file = make(**options)
+            self.name = self.file.name
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            self.file.close()
+
+        def write(self, content):
+            self.file.write(content[: len(content) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", OnAFullDisk)
+    name, *more = command
+    fast = [] if name == "compare" else FAST[:-1]
+    quiet = ["--unfamiliarity=no"] if name in ("score", "report") else []
+    line = [name, str(folder / "rows.csv"), "--target=y", *fast, *quiet, *more]
+    assert main([*line, str(tmp_path / "out")]) == 2
+    said = capsys.readouterr()
+    assert said.err.splitlines()[-1] == (
+        f"{tmp_path / 'out'} cannot be written (No space left on device): choose another output."
+    )
+    assert "Wrote" not in said.out
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", WRITING)
+def test_a_folder_that_cannot_be_written_is_told_first(
+    command, folder, tmp_path, monkeypatch, capsys
+):
+    """The superuser may write anywhere, so the system's answer is made up."""
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
+    monkeypatch.setattr("gbuq_core.commands.table_options.read_table", None)  # nothing is read
+    name, *more = command
+    line = [name, str(folder / "rows.csv"), "--target=y", *more, str(tmp_path / "out")]
+    assert main(line) == 2
+    said = capsys.readouterr()
+    sentence = f"{tmp_path / 'out'} cannot be written: check its permissions.\n"
+    assert (said.out, said.err) == ("", sentence)
+
+
+def test_an_output_that_is_closed(folder, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert main(["methods"]) == 0
+    line = ["score", str(folder / "rows.csv"), "--target=y", *FAST, "--out=-", "--quiet"]
+    assert main(line) == 2
+    assert capsys.readouterr().err == "The standard output is closed: name a file for --out.\n"
+
+
+def test_other_errors_of_the_system_are_not_hidden(monkeypatch):
+    def broken(options):
+        raise PermissionError(errno.EACCES, "no")
+
+    monkeypatch.setattr("gbuq_core.commands.methods.run", broken)
+    with pytest.raises(PermissionError):
+        run_command(["methods"], "gbuq", "1")
