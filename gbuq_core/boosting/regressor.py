@@ -376,10 +376,15 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
 
     def _parameters(self, raw: np.ndarray) -> np.ndarray:
         scale = self.target_scale_
-        log_std = np.minimum(raw[..., 1], _LARGEST_LOG_STD)
-        mean = scale.centre + scale.spread * raw[..., 0]
-        std = np.minimum(scale.spread * np.exp(log_std), _LARGEST_STD)
-        return np.stack([mean, std * std], axis=-1)
+        std = np.minimum(raw[..., 1], _LARGEST_LOG_STD)
+        np.exp(std, out=std)  # in place: this takes a third of a prediction's time
+        std *= scale.spread
+        np.minimum(std, _LARGEST_STD, out=std)
+        parameters = np.empty_like(raw)
+        np.multiply(raw[..., 0], scale.spread, out=parameters[..., 0])
+        parameters[..., 0] += scale.centre
+        np.multiply(std, std, out=parameters[..., 1])
+        return parameters
 
     def _in_unit(self, parameters: np.ndarray) -> np.ndarray:
         if self.target_ is None:
