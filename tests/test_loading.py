@@ -142,7 +142,7 @@ def test_a_path(tmp_path, data, files):
     path.write_bytes(files[make_soft_mean])
     expected = load(files[make_soft_mean]).predict(data[0])
     np.testing.assert_array_equal(load(path).predict(data[0]), expected)
-    with pytest.raises(ModelFileError, match=r"^The model file cannot be read [^\n]*\.$"):
+    with pytest.raises(ModelFileError, match=r"^There is no model file [^\n]*\.$"):
         load(tmp_path / "other.npz")
 
 

@@ -171,5 +171,5 @@ def test_only_regular_files_are_written_and_read(table, tmp_path):
         save_project(project, tmp_path / "nowhere" / "mine.gbuq")
     with pytest.raises(ProjectError, match="not a regular file"):
         open_project(tmp_path)
-    with pytest.raises(ProjectError, match="No such file"):
+    with pytest.raises(ProjectError, match="There is no project"):
         open_project(tmp_path / "none.gbuq")
