@@ -130,21 +130,24 @@ def measure_unfamiliarity(
     estimator.fit(training.X.iloc[known], y, groups)
     is_second = scored is not training
     n_rows = len(scored.X)
-    outside = np.zeros(n_rows, np.int64)
+    outside = np.zeros(scored.X.shape, bool)
     others = np.arange(n_rows) if is_second else np.flatnonzero(~training.known)
     parts = [] if is_second else [(known, estimator.held_out_)]
     if len(others):
         X = scored.X.iloc[others]
         parts.append((others, estimator.judge(X)))
-        outside[others] = estimator.count_outside(X)
+        outside[others] = estimator.find_outside(X)
+    n_outside = outside.sum(axis=1)  # a training row lies inside, but of the rows of other folds
+    if not is_second:
+        outside[known] = estimator.find_outside_held_out()
     order = np.argsort(np.concatenate([rows for rows, _ in parts]))
     rows = Unfamiliarity.join([judged for _, judged in parts]).take(order)
     reasons = _reasons(estimator, training, scored, rows, is_second)
     return TableUnfamiliarity(
         estimator=estimator,
         rows=rows,
-        n_outside=outside,
-        outside_columns=_outside_columns(estimator, training, scored, known, others, is_second),
+        n_outside=n_outside,
+        outside_columns=_name_columns(outside, training),
         reasons=reasons,
         is_second=is_second,
         seconds=time.perf_counter() - began,
@@ -164,15 +167,12 @@ def judge_more_rows(
         The first file, and the other rows. No sentence says why a row is unfamiliar.
     """
     began = time.perf_counter()
-    everything = np.arange(len(scored.X))
-    names = _outside_columns(
-        found.estimator, training, scored, everything, everything, is_second=True
-    )
+    outside = found.estimator.find_outside(scored.X)
     return replace(
         found,
         rows=found.estimator.judge(scored.X),
-        n_outside=found.estimator.count_outside(scored.X),
-        outside_columns=names,
+        n_outside=outside.sum(axis=1),
+        outside_columns=_name_columns(outside, training),
         reasons=(None,) * len(scored.X),
         seconds=time.perf_counter() - began,
     )
@@ -387,24 +387,17 @@ def _columns_of(training: Prepared) -> dict[str, str]:
     return {feature.name: feature.column for feature in training.features}
 
 
-def _outside_columns(
-    estimator: UnfamiliarityScore,
-    training: Prepared,
-    scored: Prepared,
-    known: NDArray[np.int64],
-    others: NDArray[np.int64],
-    is_second: bool,
-) -> tuple[tuple[str, ...], ...]:
-    """The table's columns in which each row is outside what it was compared with."""
-    names: list[tuple[str, ...]] = [()] * len(scored.X)
+def _name_columns(outside: NDArray[np.bool_], training: Prepared) -> tuple[tuple[str, ...], ...]:
+    """The table's columns in which each row (n_rows, n_features) is outside."""
     column_of = _columns_of(training)
-    parts = [] if is_second else [(known, estimator.find_outside_held_out())]
-    if len(others):
-        parts.append((others, estimator.find_outside(scored.X.iloc[others])))
-    for rows, outside in parts:
-        for place in np.flatnonzero(outside.any(axis=1)):
-            found = scored.X.columns[outside[place]]
-            names[rows[place]] = tuple(dict.fromkeys(column_of.get(n, str(n)) for n in found))
+    columns = [column_of.get(name, str(name)) for name in training.X.columns]
+    known: dict[bytes, tuple[str, ...]] = {}  # few combinations of columns, many rows
+    names: list[tuple[str, ...]] = [()] * len(outside)
+    for row in np.flatnonzero(outside.any(axis=1)).tolist():
+        key = outside[row].tobytes()
+        if key not in known:
+            known[key] = tuple(dict.fromkeys(columns[k] for k in np.flatnonzero(outside[row])))
+        names[row] = known[key]
     return tuple(names)
 
 
