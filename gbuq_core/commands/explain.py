@@ -22,6 +22,8 @@ from gbuq_core.jobs import Job
 from gbuq_core.presentation import counted, percent, short
 from gbuq_core.reports.pictures import KINDS, Shown, in_unit
 from gbuq_core.reports.row import (
+    MOST_COLUMNS,
+    by_size,
     describe_row,
     feature_value,
     say_members,
@@ -32,7 +34,6 @@ from gbuq_core.tables import EFFECT_MEANING, ColumnEffect, RowExplanation, expla
 from gbuq_core.tables.output import USUAL_LEVEL
 from gbuq_core.validation import check_number
 
-_MOST_COLUMNS = 10  # as on the page
 _DESCRIPTION = """\
 Score a table as gbuq score does, and explain one row: what it is predicted as and how sure that is,
 what the members say, how much each column adds to its uncertainty, where its values lie among the
@@ -96,10 +97,6 @@ def run(options: argparse.Namespace) -> None:
     _tell(asked, explained, shown, options)
 
 
-def _ordered(explained: RowExplanation, by: str) -> list[ColumnEffect]:
-    return sorted(explained.effects, key=lambda effect: -abs(getattr(effect, by)))
-
-
 def _words(asked: Asked, explained: RowExplanation, shown: Shown) -> list[str]:
     """The row in sentences."""
     scored, row = asked.scored, explained.row
@@ -114,7 +111,7 @@ def _tell(
     """Sentences, and the columns that matter most."""
     print(f"Row {explained.row + 1:,}")
     print("\n".join(_words(asked, explained, shown)))
-    effects = _ordered(explained, options.by)
+    effects = by_size(explained.effects, options.by)
     unit = "nats" if explained.classes else "variance"
     head = ("Column", "Value", "Place", *(f"{kind.capitalize()} ({unit})" for kind in KINDS))
     lines = [
@@ -124,11 +121,11 @@ def _tell(
             _place(effect),
             *(short(getattr(effect, kind), sign="+") for kind in KINDS),
         )
-        for effect in effects[:_MOST_COLUMNS]
+        for effect in effects[:MOST_COLUMNS]
     ]
     print_columns([head, *lines])
-    if len(effects) > _MOST_COLUMNS:
-        print(f"{_MOST_COLUMNS} of {len(effects):,} columns are listed; --json has all.")
+    if len(effects) > MOST_COLUMNS:
+        print(f"{MOST_COLUMNS} of {len(effects):,} columns are listed; --json has all.")
     if not options.quiet:
         print(EFFECT_MEANING)
 
@@ -167,7 +164,7 @@ def _record(
             "probabilities": explained.member_probabilities,
         },
         "classes": explained.classes,
-        "effects": _ordered(explained, options.by),
+        "effects": by_size(explained.effects, options.by),
         "unfamiliarity": None if found is None else float(found.rows.score[row]),
         "words": _words(asked, explained, shown),
         "plan": plan_record(scored.plan),

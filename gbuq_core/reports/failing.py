@@ -15,7 +15,7 @@ MEASURES = {"errors": "error", MISSED: "misses", "knowledge": "knowledge"}
 
 
 def fails_sections(scored: ScoredTable, values: Choices, unit: str) -> list[Section]:
-    """The same for the report."""
+    """Groups of rows, the worst first, or why there are none."""
     heading, missing = "Where does it fail?", why_no_coverage(scored)
     if missing and values.by == MISSED:
         return [Section(heading=heading, text=missing)]

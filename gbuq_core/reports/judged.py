@@ -17,7 +17,7 @@ from gbuq_core.figures.table.judged import (
     groups_curves,
     pit_figure,
 )
-from gbuq_core.metrics import ask_by_threshold, asking_curve, pit_histogram
+from gbuq_core.metrics import GroupCoverage, ask_by_threshold, asking_curve, pit_histogram
 from gbuq_core.presentation import digits, percent
 from gbuq_core.reports.choices import Choices
 from gbuq_core.reports.pictures import KINDS, style_of
@@ -60,15 +60,16 @@ class Order(NamedTuple):
 
 
 def good_sections(scored: ScoredTable, values: Choices, table: Table) -> list[Section]:
-    """The same for the report: PIT, groups, classes and the cost of asking."""
+    """PIT or classes, groups, and the cost of asking, as far as they can be told."""
     held = held_out(scored)
     sections = []
-    if held.classes:
+    cost = None
+    if can_ask(held):
         order = order_of(values, scored, held)
+        cost = costs_of(order.kind, price_of(values, held), held, order.by)
+    if held.classes:
         lines = [("Class", "Rows", "Recall", "Asked", "Precision", "PR-AUC (by chance)")]
-        asked = None
-        if len(held.y) >= 2 and held.errors.any():
-            asked = costs_of(order.kind, price_of(values, held), held, order.by).is_asked
+        asked = None if cost is None else cost.is_asked
         lines += [
             (score.name, f"{score.n_rows:,}", recall_cell(score), share_cell(score.recall_asked),
              share_cell(score.precision), pr_cell(score, len(held.y)))
@@ -86,9 +87,7 @@ def good_sections(scored: ScoredTable, values: Choices, table: Table) -> list[Se
             )
         )
     sections += _group_sections(scored, values, table, held)
-    if len(held.y) >= 2 and held.errors.any():
-        order = order_of(values, scored, held)
-        cost = costs_of(order.kind, price_of(values, held), held, order.by)
+    if cost is not None:
         sections.append(
             Section(
                 heading="What does it save to ask a person?", curves=cost.figure, caption=cost.words
@@ -102,17 +101,12 @@ def _group_sections(
 ) -> list[Section]:
     """The chosen column's groups, as a picture and a table."""
     columns = {column.name for column in scored.training.schema.columns}
-    column = getattr(values, "group", None)
+    column = getattr(values, "group", None)  # a table of one column has no such knob
     if table.n_rows != len(scored.training.X) or column not in columns:
         return []
     if column == scored.training.target.name or why_no_coverage(scored):
         return []
-    level = 0.0 if held.classes else values.within / 100.0
-    inside = None
-    if values.conformal and not held.classes:
-        inside = held_out_inside(scored, level, True, held)
-    groups = group_column(table, scored.training.schema.column(column), held.rows)
-    found = coverage_by_group(held, groups, level, inside)
+    found = groups_of(scored, table, column, values.within, values.conformal, held)
     lines = [("Group", "Rows", "Should be", "Is", "Band")]
     for name, n_rows, promised, observed, low, high, _ in zip(*found, strict=True):
         band = f"{percent(low, 0).removesuffix(' %')} to {percent(high, 0)}"
@@ -127,6 +121,22 @@ def _group_sections(
             table=lines,
         )
     ]
+
+
+def groups_of(
+    scored: ScoredTable,
+    table: Table,
+    column: str,
+    within: float,
+    conformal: bool,
+    held: HeldOut,
+) -> GroupCoverage:
+    """How often intervals of ``within`` percent, or predicted classes, hold in each group."""
+    level = 0.0 if held.classes else within / 100.0
+    by_distance = conformal and not held.classes
+    inside = held_out_inside(scored, level, True, held) if by_distance else None
+    groups = group_column(table, scored.training.schema.column(column), held.rows)
+    return coverage_by_group(held, groups, level, inside)
 
 
 def title_of(held: HeldOut) -> str:
@@ -174,6 +184,11 @@ def pr_cell(score: ClassScore, n_rows: int) -> str:
     if not score.n_rows:
         return ""
     return f"{digits(score.average_precision)} ({digits(score.n_rows / n_rows)})"
+
+
+def can_ask(held: HeldOut) -> bool:
+    """Whether any held-out row is wrong, and another one could say whom to ask about."""
+    return len(held.y) >= 2 and bool(held.errors.any())
 
 
 def costs_of(kind: str, price: float, held: HeldOut, order: NDArray[np.float64]) -> Cost:

@@ -56,6 +56,7 @@ def result_page(scored: ScoredTable, unit: str, code: str, more: Sequence[Sectio
     if scored.new_scores is not None:
         second = score_cells(scored.new_scores, kinds)
         head += [(f"Second file: {name}", value) for name, value in second]
+    n_listed = min(_LISTED_ROWS, len(shown.total))
     sections = [
         Section(heading="In words", text=describe_table(scored)),
         Section(
@@ -71,7 +72,7 @@ def result_page(scored: ScoredTable, unit: str, code: str, more: Sequence[Sectio
         else Section(heading="Calibration" if target.classes else "Coverage",
                      curves=promises, caption=promises.alt),
         *([Section(heading="Trees in use", curves=clocks, caption=clocks.alt)] if clocks else []),
-        Section(heading=f"The {_LISTED_ROWS} rows with the largest total uncertainty",
+        Section(heading=f"The {n_listed} rows with the largest total uncertainty",
                 text=f"Uncertainties: {shown.unit}.", table=_worst_rows(scored, shown)),
         *more,
         Section(heading="How the file was read", text=scored.notices),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from gbuq_core.figures.table.features import FeatureValue
@@ -18,6 +20,8 @@ from gbuq_core.tables import (
     unfamiliarity_parts,
 )
 from gbuq_core.tables.unfamiliar import UNFAMILIAR
+
+MOST_COLUMNS = 10  # whose effects are told
 
 
 def describe_row(
@@ -66,6 +70,11 @@ def feature_value(effect: ColumnEffect) -> FeatureValue:
     return FeatureValue(effect.column, effect.value, effect.percentile, share, note)
 
 
+def by_size(effects: Iterable[ColumnEffect], kind: str) -> list[ColumnEffect]:
+    """The columns by how much they change an uncertainty of the row, the largest first."""
+    return sorted(effects, key=lambda effect: -abs(getattr(effect, kind)))
+
+
 def say_unfamiliarity(scored: ScoredTable, row: int) -> str:
     """How unfamiliar a row is, with what says so where it is; empty where nothing was measured."""
     found = scored.unfamiliarity
@@ -73,16 +82,19 @@ def say_unfamiliarity(scored: ScoredTable, row: int) -> str:
         return ""
     score = float(found.rows.score[row])
     told = f"Unfamiliarity {score:.2f}"
-    if score <= UNFAMILIAR:
-        return told
-    reason = reason_of(scored, row)
-    return f"{told}: {'' if reason is None else say_reason(reason)}"
+    reason = reason_of(scored, row) if score > UNFAMILIAR else None
+    return told if reason is None else f"{told}: {say_reason(reason)}"
+
+
+def parts_of(scored: ScoredTable, row: int) -> tuple[PartRank, ...]:
+    """What every measure of unfamiliarity says about a row; empty where nothing was measured."""
+    found = unfamiliarity_parts(scored, row)
+    return tuple(PartRank(one.part, one.rank, one.column) for one in found)
 
 
 def say_parts(scored: ScoredTable, row: int) -> str:
-    """What every measure of unfamiliarity says about a row; empty where nothing was measured."""
-    found = unfamiliarity_parts(scored, row)
-    parts = tuple(PartRank(one.part, one.rank, one.column) for one in found)
+    """The same in words."""
+    parts = parts_of(scored, row)
     return f"How unfamiliar it is, by measure: {describe_parts(parts)}." if parts else ""
 
 

@@ -37,6 +37,11 @@ def second_sections(scored: ScoredTable) -> list[Section]:
         for column in found.columns[:_REPORTED]
     ]
     words = [describe_drift(found), *filter(None, [why_no_coverage(scored)]), MEANING]
+    if len(found.columns) > _REPORTED:
+        words.append(
+            f"The {_REPORTED} columns that have shifted the most are listed, of "
+            f"{len(found.columns):,}."
+        )
     heading = "Does the second file look like the first?"
     sections = [Section(heading=heading, text=words, table=lines)]
     if found.unfamiliarity is not None:

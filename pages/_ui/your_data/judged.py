@@ -27,7 +27,9 @@ from gbuq_core.reports.judged import (
     Cost,
     Order,
     axis_of,
+    can_ask,
     costs_of,
+    groups_of,
     order_of,
     pit_of,
     pr_cell,
@@ -43,10 +45,7 @@ from gbuq_core.tables import (
     ScoredTable,
     Table,
     class_scores,
-    coverage_by_group,
-    group_column,
     held_out,
-    held_out_inside,
     pit_values,
     split_warnings,
     why_no_coverage,
@@ -135,9 +134,7 @@ def _draw_groups(
         return
     if values.group not in {column.name for column in scored.training.schema.columns}:
         return  # of the table that is being scored
-    level = 0.0 if held.classes else values.within / 100.0
-    conformal = values.conformal and not held.classes
-    found = _groups(digest, values.group, level, conformal, held, scored, table)
+    found = _groups(digest, values.group, values.within, values.conformal, held, scored, table)
     words = describe_groups(found, bool(held.classes))
     st.vega_lite_chart(
         groups_figure(found, style_of(scored), axis_of(held), is_dark()),
@@ -159,7 +156,7 @@ def _draw_cost(
     with told:
         draw_knob(knobs["wrong" if held.classes else "miss"])
         draw_knob(knobs["doubt"])
-        if len(held.y) < 2 or not held.errors.any():
+        if not can_ask(held):
             st.text("No held-out row is wrong, so there is nothing to ask about.", width="stretch")
             return
         order = order_of(values, scored, held)
@@ -182,7 +179,7 @@ def _draw_classes(digest: str, held: HeldOut, order: Order, values: SimpleNamesp
     )
     scores = _classes(digest, held)
     asked = {}
-    if len(held.y) >= 2 and held.errors.any():
+    if can_ask(held):
         found = _cost(digest, order.kind, price_of(values, held), held, order.by)
         asked = {score.name: score.recall_asked for score in class_scores(held, found.is_asked)}
     st.dataframe(
@@ -239,15 +236,13 @@ def _pit(digest: str, _held: HeldOut, _scored: ScoredTable) -> Curves:
 def _groups(
     digest: str,
     column: str,
-    level: float,
+    within: float,
     conformal: bool,
     _held: HeldOut,
     _scored: ScoredTable,
     _table: Table,
 ) -> GroupCoverage:
-    groups = group_column(_table, _scored.training.schema.column(column), _held.rows)
-    inside = held_out_inside(_scored, level, True, _held) if conformal else None
-    return coverage_by_group(_held, groups, level, inside)
+    return groups_of(_scored, _table, column, within, conformal, _held)
 
 
 @st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")

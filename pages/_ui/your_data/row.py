@@ -24,7 +24,7 @@ from gbuq_core.figures.table.members import (
 from gbuq_core.figures.table.unfamiliar import describe_parts, parts_figure
 from gbuq_core.presentation import short
 from gbuq_core.reports.pictures import KINDS, Shown, style_of
-from gbuq_core.reports.row import describe_row, feature_value
+from gbuq_core.reports.row import MOST_COLUMNS, by_size, describe_row, feature_value
 from gbuq_core.tables import (
     EFFECT_MEANING,
     ColumnEffect,
@@ -43,7 +43,6 @@ from pages._ui.your_data.grow import draw_growing
 from pages._ui.your_data.sections import CHANGE, DECIDE, EDIT, MEMBERS, choose_lens
 from pages._ui.your_data.unfamiliar import describe_unfamiliarity, parts_of
 
-MOST_FEATURES = 10
 PARTS_MEANING = (
     "How many of the ordinary rows each measure puts below this row, from 0 to 1. The column is "
     "named where it alone adds more than half. K of five independent models and affinity name none."
@@ -81,7 +80,7 @@ def draw_row(
         draw_change(page, values, scored, shown, row, kind, digest)
     elif values.lens == EDIT:
         every = dict.fromkeys(feature.column for feature in scored.training.features)
-        known = [effect.column for effect in _by_size(explained, kind)] if explained else []
+        known = [effect.column for effect in by_size(explained.effects, kind)] if explained else []
         draw_edit(scored, shown, row, digest, known or list(every))
     elif explained is None:
         show_waiting(None if isinstance(found, RowExplanation) else found, scored)
@@ -89,15 +88,11 @@ def draw_row(
         _draw_why(scored, explained, row, kind, digest)
 
 
-def _by_size(explained: RowExplanation, kind: str) -> list[ColumnEffect]:
-    return sorted(explained.effects, key=lambda effect: -abs(getattr(effect, kind)))
-
-
 def _draw_why(
     scored: ScoredTable, explained: RowExplanation, row: int, kind: str, digest: str
 ) -> None:
     """Members, effects, what is unfamiliar, and where the values lie."""
-    effects = _by_size(explained, kind)[:MOST_FEATURES]
+    effects = by_size(explained.effects, kind)[:MOST_COLUMNS]
     members, causes, places = st.columns([0.3, 0.31, 0.39], gap="medium")
     with members:
         st.markdown("**What the members say**")
@@ -120,9 +115,9 @@ def _draw_why(
             key="row-places",
             alt="; ".join(f"{v.name}: {v.value} {v.note}".strip() for v in cells),
         )
-    if len(explained.effects) > MOST_FEATURES:
+    if len(explained.effects) > MOST_COLUMNS:
         st.caption(
-            f"{MOST_FEATURES} of {len(explained.effects):,} columns are shown: those that "
+            f"{MOST_COLUMNS} of {len(explained.effects):,} columns are shown: those that "
             f"matter most to this row's {kind} uncertainty."
         )
 

@@ -8,16 +8,14 @@ import streamlit as st
 
 from gbuq_core.figures.table.unfamiliar import PartRank
 from gbuq_core.jobs import Job
+from gbuq_core.reports import row as row_in_words
 from gbuq_core.tables import (
     ScoredTable,
     TableUnfamiliarity,
     add_unfamiliarity,
     measure_unfamiliarity,
-    reason_of,
-    say_reason,
-    unfamiliarity_parts,
 )
-from gbuq_core.tables.unfamiliar import UNFAMILIAR, estimate_unfamiliarity
+from gbuq_core.tables.unfamiliar import estimate_unfamiliarity
 from pages._ui.jobs_glue import Answer
 from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
 from pages._ui.your_data.training import Trained, View, own_key
@@ -63,14 +61,7 @@ def show_measuring(waiting: Waiting | None) -> None:
 
 def describe_unfamiliarity(scored: ScoredTable, row: int, digest: str) -> str:
     """How unfamiliar a row is, with what says so where it is; empty where nothing was measured."""
-    found = scored.unfamiliarity
-    if found is None:
-        return ""
-    score = float(found.rows.score[row])
-    told = f"Unfamiliarity {score:.2f}"
-    if score <= UNFAMILIAR:
-        return told
-    return f"{told}: {_reason(digest, row, scored)}"
+    return "" if scored.unfamiliarity is None else _say(digest, row, scored)
 
 
 def parts_of(scored: ScoredTable, row: int, digest: str) -> tuple[PartRank, ...]:
@@ -80,8 +71,7 @@ def parts_of(scored: ScoredTable, row: int, digest: str) -> tuple[PartRank, ...]
 
 @st.cache_resource(max_entries=64, show_spinner=False, scope="session")
 def _parts(digest: str, row: int, _scored: ScoredTable) -> tuple[PartRank, ...]:
-    found = unfamiliarity_parts(_scored, row)
-    return tuple(PartRank(one.part, one.rank, one.column) for one in found)
+    return row_in_words.parts_of(_scored, row)
 
 
 def _measure(scored: ScoredTable) -> TableUnfamiliarity:
@@ -94,6 +84,5 @@ def _add(digest: str, _scored: ScoredTable, _found: TableUnfamiliarity) -> Score
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, scope="session")
-def _reason(digest: str, row: int, _scored: ScoredTable) -> str:
-    reason = reason_of(_scored, row)
-    return "" if reason is None else say_reason(reason)
+def _say(digest: str, row: int, _scored: ScoredTable) -> str:
+    return row_in_words.say_unfamiliarity(_scored, row)
