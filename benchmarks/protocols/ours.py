@@ -202,10 +202,12 @@ def best_published(name: str, score: str) -> Published | None:
 
     Paper 4's are of a standardised target; `data.TARGET_STD` turns them into the target's unit.
     """
-    tables = (sglb.PROTOCOL.published, sglb.OF_OTHERS, ibug.PROTOCOL.published)
+    tables = (
+        (1, sglb.PROTOCOL.published), (1, sglb.OF_OTHERS), (3, ibug.PROTOCOL.published),
+    )  # fmt: skip
     found = [
-        number
-        for table in tables
+        number._replace(table=f"{number.table} of paper {paper}")
+        for paper, table in tables
         for (where, _, which), number in table.items()
         if (where, which) == (name, score)
     ]
@@ -213,9 +215,11 @@ def best_published(name: str, score: str) -> Published | None:
     for (where, _, which), number in soft_trees.PROTOCOL.published.items():
         if where == name and (score, which) == ("rmse", "rmse"):
             value, error, table, rounding = number
-            found.append(Published(std * value, std * (error or 0.0), table, std * rounding))
+            error = None if error is None else std * error
+            found.append(Published(std * value, error, f"{table} of paper 4", std * rounding))
         elif where == name and (score, which) == ("nll", "log_likelihood"):
-            found.append(number._replace(value=math.log(std) - number.value))
+            table = f"{number.table} of paper 4"
+            found.append(number._replace(value=math.log(std) - number.value, table=table))
     return min(found, key=lambda number: number.value) if found else None
 
 

@@ -100,4 +100,7 @@ def test_california_has_the_papers_numbers():
     numbers = PROTOCOLS["macau"].published
     assert numbers["california", "macau_linear", "crps"].value == 0.4
     assert numbers["california_halves", "macau_basic", "auroc_knowledge"].value == 0.49
+    assert numbers["california_halves", "gnll", "auroc_total"].value == 0.37
+    assert numbers["california_halves", "catboost", "auroc_knowledge"].value == 0.51
+    assert numbers["linear_halves", "catboost", "auroc_knowledge"].value == 0.5
     assert data.ROWS["california"] == 20640
