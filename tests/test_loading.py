@@ -50,6 +50,11 @@ def make_macau(X, y):
     return MacauRegressor(n_trees=8, max_leaves=6, random_state=0).fit(numbers_of(X), y)
 
 
+def make_macau_all(X, y):
+    model = MacauRegressor(n_trees=8, max_leaves=6, leaf_features="all", random_state=0)
+    return model.fit(numbers_of(X), y)
+
+
 def make_macau_basic(X, y):
     """In the leaves of a forest of half of the rows, so that some leaves are empty."""
     rows = numbers_of(X)
@@ -72,7 +77,8 @@ def make_macau_three(X, y):
 
 
 SOFT_MAKERS = [make_soft_regressor, make_soft_mean, make_soft_classifier, make_soft_sum]
-MAKERS = [*SOFT_MAKERS, make_macau, make_macau_basic, make_macau_two, make_macau_three]
+MACAU_MAKERS = [make_macau, make_macau_all, make_macau_basic, make_macau_two, make_macau_three]
+MAKERS = [*SOFT_MAKERS, *MACAU_MAKERS]
 EVERY = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 
 

@@ -128,6 +128,23 @@ def _fill_paths(paths: LeafPaths, n_features: int) -> tuple[np.ndarray, np.ndarr
     return begin, filled.astype(np.int32)
 
 
+def with_all_features(table: LeafTable, n_features: int) -> LeafTable:
+    """The same leaves, with all features in place of those on their paths.
+
+    Examples
+    --------
+    >>> two, one_each = np.array([0, 2, 4]), np.array([0, 1, 2])
+    >>> table = LeafTable(np.array([0, 2]), two, np.zeros(4), one_each, np.zeros(2), -1)
+    >>> with_all_features(table, 3).path.tolist()
+    [0, 1, 2, 0, 1, 2]
+    """
+    check_memory(4 * table.n_leaves * n_features, "the features of these leaves")
+    begin = np.arange(table.n_leaves + 1, dtype=np.int64) * n_features
+    return table._replace(
+        path_begin=begin, path=np.tile(np.arange(n_features, dtype=np.int32), table.n_leaves)
+    )
+
+
 def number_leaves(table: LeafTable, leaf_matrix: np.ndarray) -> np.ndarray:
     """Numbers in the table of new rows' leaves (n, n_trees): (n, n_trees) int64.
 

@@ -24,10 +24,12 @@ from gbuq_core.macau.ard_kernels import (
     predict_linear_training,
 )
 from gbuq_core.macau.base import LeafModels, Located, Members
-from gbuq_core.macau.leaves import LeafTable
+from gbuq_core.macau.leaves import LeafTable, with_all_features
 from gbuq_core.resources import check_memory
 from gbuq_core.uncertainty import Uncertainty
+from gbuq_core.validation import check_choice
 
+LEAF_FEATURES = ("path", "all")
 _FARTHEST = 1e100  # in interquartile ranges; squares times a precision are float64 still
 
 # What ARD's fixed numbers (a stop at moves of 1e-3, pruning of weights below 1e-2) are to be small
@@ -64,6 +66,11 @@ class MacauRegressor(RegressorMixin, LeafModels):
     standardize_target : bool
         Fit the leaf models to ``128 (y - mean) / std``, so results do not depend on the unit of y.
         False fits them to y itself, as the authors do.
+    leaf_features : {"path", "all"}
+        What a linear leaf model sees: the features asked about on the way to the leaf, as in the
+        paper, or all of them. "all" suits a target that is linear in many features, which no path
+        holds together; it needs leaves of more rows than features. Conditional novelty is about the
+        path either way, and basic leaves see no features.
     n_jobs : int or None
         Threads. None means what joblib's ``parallel_config`` says, else all cores. Results do not
         depend on it.
@@ -127,10 +134,12 @@ class MacauRegressor(RegressorMixin, LeafModels):
         min_child_samples: int = 20,
         subsample: float = 0.8,
         standardize_target: bool = True,
+        leaf_features: str = "path",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.standardize_target = standardize_target
+        self.leaf_features = leaf_features
         super().__init__(
             leaf_model, base_model, combine, tail, n_trees, max_leaves, min_child_samples,
             subsample, n_jobs, random_state,
@@ -162,6 +171,7 @@ class MacauRegressor(RegressorMixin, LeafModels):
         """
         began = time.perf_counter()
         matrix, raw, knobs = self._begin(X, y, sample_weight)
+        check_choice("leaf_features", self.leaf_features, LEAF_FEATURES)
         if not isinstance(self.standardize_target, bool | np.bool_):
             raise InvalidParameter(
                 f"standardize_target must be True or False; got {self.standardize_target!r}."
@@ -181,6 +191,9 @@ class MacauRegressor(RegressorMixin, LeafModels):
 
     def _fit_leaf_models(self, X: np.ndarray, target: np.ndarray) -> None:
         table = self._table
+        if self.leaf_features == "all" and self.leaf_model == "linear":
+            table = with_all_features(table, X.shape[1])
+        self._model_table: LeafTable = table
         lengths = np.diff(table.path_begin) if self.leaf_model == "linear" else np.zeros(0, int)
         sigma_begin = np.concatenate([[0], np.cumsum(lengths**2)]).astype(np.int64)
         check_memory(8 * int(sigma_begin[-1]), "the linear models of these leaves")
@@ -205,15 +218,16 @@ class MacauRegressor(RegressorMixin, LeafModels):
 
     def _write_members(self, rows: Located, means: np.ndarray, variances: np.ndarray) -> None:
         if self.leaf_model == "linear":
+            table = self._model_table
             predict_linear_rows(
-                rows.X, rows.numbers, self._table, self._scaling, self._model, means, variances
+                rows.X, rows.numbers, table, self._scaling, self._model, means, variances
             )
         else:
             means[:] = self._model.level[rows.numbers]
             variances[:] = self._model.noise[rows.numbers]
 
     def _training_values(self, X: np.ndarray) -> np.ndarray:
-        table, model = self._table, self._model
+        table, model = self._model_table, self._model
         if self.leaf_model == "basic":
             return np.repeat(model.level, np.diff(table.begin))
         means = np.empty(len(table.rows))

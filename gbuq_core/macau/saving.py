@@ -16,11 +16,11 @@ from gbuq_core.macau.ard_kernels import LinearLeaves
 from gbuq_core.macau.base import COMBINATIONS, LEAF_MODELS, LeafModels
 from gbuq_core.macau.class_leaves import ClassLeaves, LogisticLeaves
 from gbuq_core.macau.classifier import INFERENCES, MacauClassifier
-from gbuq_core.macau.leaves import LeafScaling, LeafTable
+from gbuq_core.macau.leaves import LeafScaling, LeafTable, with_all_features
 from gbuq_core.macau.levels import MOST_LEVELS, LevelColumns
 from gbuq_core.macau.novelty import TAILS, LeafQuantiles, NoveltyModel
 from gbuq_core.macau.novelty_kernels import MAX_QUANTILES
-from gbuq_core.macau.regressor import MacauRegressor
+from gbuq_core.macau.regressor import LEAF_FEATURES, MacauRegressor
 from gbuq_core.model_files.archive import write_archive
 from gbuq_core.model_files.contents import (
     describe_classes,
@@ -133,7 +133,12 @@ def build_macau(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
         model._leaves = [_read_class(arrays, c, n_models, table, linear) for c in range(n_models)]
     else:
         model.target_scale_ = read_target_scale(header)
-        model._model = _read_linear(arrays, table, model.leaf_model == "linear")
+        require(model.leaf_features in LEAF_FEATURES, "a parameter is impossible")
+        linear = model.leaf_model == "linear"
+        model._model_table = table
+        if linear and model.leaf_features == "all":
+            model._model_table = with_all_features(table, source.n_features)
+        model._model = _read_linear(arrays, model._model_table, linear)
         model._quantiles = _read_quantiles(arrays, "quantiles", table)
     model._table = table
     model._end(0.0)

@@ -110,6 +110,30 @@ def test_linear_leaves_extrapolate_and_then_disagree(table):
     assert linear.predict_uncertainty(far).knowledge[0] > np.quantile(inside, 0.99)
 
 
+def test_leaf_models_of_all_features_find_a_linear_target(rng):
+    X = rng.normal(size=(600, 8))
+    y = X @ np.arange(1.0, 9.0) + rng.normal(size=600)  # each path has a few of eight features
+    few, every = (
+        MacauRegressor(**SMALL, max_leaves=6, leaf_features=which).fit(X[:400], y[:400])
+        for which in ("path", "all")
+    )
+    errors = [np.sqrt(np.mean((model.predict(X[400:]) - y[400:]) ** 2)) for model in (few, every)]
+    assert errors[1] < 1.3 < 2.6 < errors[0]  # the noise has a std of 1
+    # Novelty is of the leaves' rows and paths, which are the same.
+    expected, found = few.score_novelty(X[400:]), every.score_novelty(X[400:])
+    np.testing.assert_array_equal(found.conditional_novelty, expected.conditional_novelty)
+    np.testing.assert_array_equal(found.novelty, expected.novelty)
+    assert (found.inference_novelty != expected.inference_novelty).any()
+
+
+def test_leaf_models_of_all_features_are_those_of_paths_that_hold_them_all(table):
+    X, y = table[0][:, :1], table[1]
+    few, every = (
+        MacauRegressor(**SMALL, leaf_features=which).fit(X, y) for which in ("path", "all")
+    )
+    np.testing.assert_array_equal(everything(every, X), everything(few, X))
+
+
 def test_threads_blocks_tables_and_types_change_nothing(table, monkeypatch):
     X, y = table
     expected = everything(MacauRegressor(**SMALL).fit(X, y), X)
@@ -344,6 +368,7 @@ def test_rows_and_targets_that_make_no_sense_are_refused(table):
         ("leaf_model", "quadratic"), ("combine", "sum"), ("tail", "long"), ("n_trees", 0),
         ("max_leaves", 1), ("min_child_samples", 0), ("subsample", 1.0), ("subsample", 0.0),
         ("n_jobs", 0), ("random_state", "x"), ("standardize_target", "yes"),
+        ("leaf_features", "some"),
     ],
 )  # fmt: skip
 def test_impossible_knobs_are_refused(table, name, value):

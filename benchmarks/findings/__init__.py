@@ -1,0 +1,1 @@
+"""Experiments behind benchmarks/FINDINGS.md, one module a question."""

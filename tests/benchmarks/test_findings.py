@@ -1,0 +1,66 @@
+"""The experiments behind FINDINGS.md, and that its lines name cells and modules that exist."""
+
+import importlib.util
+import re
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from scoringrules import crps_ensemble, crps_normal
+
+from benchmarks.findings import macau_linear, signs
+from benchmarks.protocols import PROTOCOLS
+from benchmarks.tables.cells import Result
+from benchmarks.tables.publish import FINDINGS as FILE
+from benchmarks.tables.publish import read_findings
+
+FINDINGS = FILE.read_text()
+
+
+def test_every_section_names_its_cells_and_its_verdict():
+    assert read_findings(FINDINGS)  # each cell is one of a table's
+    sections = re.split(r"^## ", FINDINGS, flags=re.MULTILINE)[1:]
+    for section in sections:
+        assert section.count("\nCells: ") == 1, section[:60]
+        assert section.count("**Verdict:") == 1, section[:60]
+
+
+def test_every_command_is_a_module():
+    names = set(re.findall(r"python -m ([\w.]+)", FINDINGS))
+    assert names
+    for name in names:
+        assert importlib.util.find_spec(name) is not None, name
+
+
+def result(split, score):
+    return Result(
+        table="macau", set="linear", split=split, method="forest", scores={"crps": score},
+        seconds=1.0, peak_memory=1, seed=split, settings={"effort": "small"}, version="0",
+        machine="a machine",
+    )  # fmt: skip
+
+
+def test_signs_count_standard_errors():
+    theirs = PROTOCOLS["macau"].published["linear", "forest", "crps"]
+    found = signs.find_signs([result(0, theirs.value + 9.0), result(1, theirs.value + 11.0)])
+    assert [sign.word for sign in found] == ["worse"]
+    # Two values 2 apart have a standard error of 1; half of the last digit is no difference.
+    assert found[0].errors == pytest.approx(10.0 - theirs.rounding)
+    assert signs.find_signs([result(0, theirs.value - 1.0), result(1, theirs.value + 1.0)]) == []
+
+
+def test_crps_of_the_authors_code_is_that_of_its_quantiles():
+    rng = np.random.default_rng(0)
+    y, loc, scale = rng.normal(size=(3, 40))
+    scale = np.abs(scale) + 0.1
+    found = macau_linear.authors_crps(y, loc, scale)
+    quantiles = loc[:, None] + scale[:, None] * norm.ppf(np.linspace(0.025, 0.975, 100))
+    assert found == pytest.approx(crps_ensemble(y, quantiles).mean(), rel=1e-12)
+    # Without the outer 5 % it is that of a narrower law, but no other score.
+    assert found == pytest.approx(crps_normal(y, loc, scale).mean(), rel=0.05)
+
+
+def test_paths_hold_some_of_what_matters():
+    shares = macau_linear.path_shares(macau_linear.uniform_rows(0), 0)
+    assert shares.sum() == pytest.approx(1.0)
+    assert shares[5] < 0.5
