@@ -7,6 +7,12 @@ import numpy as np
 
 from gbuq_core.experiments.scoreboard.board import BoardResult, Finding, Place, read_board
 
+# Scores that a set of the other task has not.
+_TASK_OF = {
+    **dict.fromkeys(("crps", "rmse", "coverage_0.9"), "regression"),
+    **dict.fromkeys(("error", "ece"), "classification"),
+}
+
 
 def made_up_board(seed=0, sets=None, findings=()):
     """The board's tables with a result in each wanted cell: near the paper's number, if any.
@@ -36,7 +42,10 @@ def made_up_board(seed=0, sets=None, findings=()):
 
 def _result(table, name, method, split, seed):
     scores = {}
+    task = table.find_set(name).task
     for score in table.scores:
+        if _TASK_OF.get(score.key, task) != task:
+            continue
         key = zlib.crc32(f"{seed}/{table.key}/{name}/{method}/{score.key}".encode())
         rng = np.random.default_rng(key)
         known = table.published.get((name, method, score.key))

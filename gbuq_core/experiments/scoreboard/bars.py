@@ -216,7 +216,7 @@ def _calibration_never_worse(board: Board) -> Bar:
                     ours.values(one.key, plain, "crps"),
                 )
                 for one in ours.sets
-                if (one.key, method.key) in ours.wanted
+                if one.task == "regression" and (one.key, method.key) in ours.wanted
             }
             items.append(_calibrated(method.label, pairs))
     judged = {method for _, method, score in ibug.published if score == "crps_raw"}

@@ -17,21 +17,20 @@ from gbuq_core.experiments.scoreboard.board import (
 from gbuq_core.tables.comparing import MethodComparison
 
 OWN_SET = "your_table"
-# Scores of a comparison, ours, and the factor between their units; by the table that the set joins.
-_SCORES: Mapping[str, Mapping[str, tuple[str, float]]] = {
-    "ours": {
-        "crps": ("crps", 1.0),
-        "nll": ("nll", 1.0),
-        "rmse": ("rmse", 1.0),
-        "coverage": ("coverage_0.9", 1.0),
-        "prr": ("prr_total", 1.0),
-    },
-    "sglb": {"nll": ("nll", 1.0), "error_rate": ("error", 100.0), "prr": ("prr_total", 1.0)},
+_TABLE = "ours"  # of every method, nobody tuned
+# From scores of a comparison to ours, with the factor between their units.
+_SCORES: Mapping[str, tuple[str, float]] = {
+    "crps": ("crps", 1.0),
+    "nll": ("nll", 1.0),
+    "rmse": ("rmse", 1.0),
+    "coverage": ("coverage_0.9", 1.0),
+    "error_rate": ("error", 100.0),
+    "prr": ("prr_total", 1.0),
 }
 
 
 def join_own(board: Board, compared: MethodComparison) -> Board:
-    """A board on which the user's table is a set: of ``ours``, or of ``sglb`` if it has classes.
+    """A board on which the user's table is one more set of the table ``ours``.
 
     Its standard errors are over held-out rows, where those of other sets are over splits, and its
     seconds are wall time of all folds. A set that joined before is replaced.
@@ -52,14 +51,14 @@ def join_own(board: Board, compared: MethodComparison) -> Board:
     if not methods:
         raise InvalidData("No method could score your table, so there is nothing to compare.")
     regression = any(score.key == "crps" for score in compared.scores)
-    key, task = ("ours", "regression") if regression else ("sglb", "classification")
-    table = board.table(key)
+    task = "regression" if regression else "classification"
+    table = board.table(_TABLE)
     own = BoardSet(OWN_SET, compared.n_rows, task, needs_data=False)
     results = []
     for method in methods:
         found = {
             name: (factor * method.scores[theirs].value, factor * method.scores[theirs].se)
-            for theirs, (name, factor) in _SCORES[key].items()
+            for theirs, (name, factor) in _SCORES.items()
             if theirs in method.scores and math.isfinite(method.scores[theirs].value)
         }
         scores = {name: value for name, (value, _) in found.items()}
@@ -79,5 +78,5 @@ def join_own(board: Board, compared: MethodComparison) -> Board:
         results=(*(each for each in table.results if each.set != OWN_SET), *results),
     )
     return replace(
-        board, tables=tuple(joined if each.key == key else each for each in board.tables)
+        board, tables=tuple(joined if each.key == _TABLE else each for each in board.tables)
     )

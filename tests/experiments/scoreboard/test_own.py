@@ -63,14 +63,13 @@ def test_a_regression_joins_the_table_of_all_methods():
     assert OWN_SET not in [s.key for s in rank_methods(table, "crps").sets]
 
 
-def test_classes_join_the_first_papers_table_in_its_units():
-    own = join_own(BOARD, compared(CLASS_SCORES, sglb=0.25, csglb=0.5))
-    table = own.table("sglb")
+def test_classes_join_it_in_its_own_units():
+    own = join_own(BOARD, compared(CLASS_SCORES, sglb=0.25, isolation=0.5))
+    table = own.table("ours")
     assert table.find_set(OWN_SET).task == "classification"
     at = [score.key for score in CLASS_SCORES].index("error_rate")
     assert table.ours(OWN_SET, "sglb", "error") == MeanError(100.0 * (0.25 + at), 10.0)
-    assert table.find_method("csglb").label == "CSGLB"  # the paper has no such method
-    assert own.table("ours") is BOARD.table("ours")
+    assert table.find_method("isolation").label == "ISOLATION"  # the table had no such method
 
 
 def test_joining_again_replaces_and_a_missing_number_is_left_out():
