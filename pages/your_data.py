@@ -4,12 +4,13 @@ import streamlit as st
 
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.notices import show_notice
-from pages._ui.url_state import open_page
+from pages._ui.url_state import open_page, preview
 from pages._ui.your_data.choices import draw_choices
 from pages._ui.your_data.columns import apply_edits, current_edits, show_columns
 from pages._ui.your_data.explain import ROW_SLOTS
 from pages._ui.your_data.explore import explore
 from pages._ui.your_data.given import draw_given
+from pages._ui.your_data.methods import keep_scores
 from pages._ui.your_data.projects import (
     drop_project,
     follow_project,
@@ -30,7 +31,7 @@ from pages._ui.your_data.source import (
     open_table,
 )
 from pages._ui.your_data.splitting import advise, possible_splits
-from pages._ui.your_data.state import TABLE, awaits_file, page_state, preview
+from pages._ui.your_data.state import TABLE, awaits_file, page_state
 from pages._ui.your_data.told import warn_of_second
 from pages._ui.your_data.training import (
     called_as_now,
@@ -111,6 +112,8 @@ if view is not None:
     show_if_stale(answer)
     with st.container(key="results"):
         explore(page, values, answer, view)
+    if answer.fresh:
+        keep_scores(answer.result, view)
 notices = (*opened.table.notices, *schema.notices)
 show_columns(opened, schema, view.scored.notices if view and answer.fresh else notices)
 show_words()

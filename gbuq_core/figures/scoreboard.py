@@ -16,11 +16,22 @@ from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
 from gbuq_core.methods.papers import DARK_GREY
 from gbuq_core.presentation import short
 
-_LINE = 26  # pixels of a method
+_LINE, _LOW_LINE = 26, 19  # pixels of a method, and where there are many
+_MANY = 20
 _TALL_LINE = 34  # of two dots
 _NAMES = 130  # pixels
 _LETTERS = 28
 _GROUP_GAP = 0.35  # of a rank, between bars of groups
+# Stripes across a cell that has no number; grey, for light and dark.
+_STRIPES = 8
+_HATCH: Spec = {
+    "gradient": "linear", "x1": 0, "y1": 0, "x2": 1, "y2": 1,
+    "stops": [
+        {"offset": (k + end) / _STRIPES, "color": "#8f8f8f66" if k % 2 else "#8f8f8f1a"}
+        for k in range(_STRIPES)
+        for end in (0, 1)
+    ],
+}  # fmt: skip
 ERRORS = 2.0  # standard errors that an error bar is long, on each side
 
 
@@ -59,6 +70,38 @@ class TimedDot(NamedTuple):
     on_front: bool
 
 
+PICKED = "picked"  # the name of the charts' selection
+
+
+def clickable(spec: Spec, cells: Sequence[str | None]) -> Spec:
+    """The figure with a click that picks a cell (selection `PICKED`, field ``cell``).
+
+    Parameters
+    ----------
+    spec : dict
+        Of ranks, of numbers beside the paper's, or of a front.
+    cells : sequence of str or None
+        What each line of the figure's data is called; None picks nothing.
+    """
+    rows = [{**row, "cell": cell} for row, cell in zip(spec["data"]["values"], cells, strict=True)]
+    layers = [dict(layer) for layer in spec["layer"]]
+    target = next(layer for layer in layers if _is_target(layer["mark"]))
+    target["name"] = "target"
+    target["mark"] = {**target["mark"], "cursor": "pointer"}
+    select = {"type": "point", "fields": ["cell"], "on": "click"}
+    return {
+        **spec,
+        "data": {"values": rows},
+        "params": [{"name": PICKED, "select": select, "views": ["target"]}],
+        "layer": layers,
+    }
+
+
+def _is_target(mark: Any) -> bool:
+    """Dots, and the clear cells above a heat map."""
+    return isinstance(mark, dict) and (mark["type"] == "point" or mark.get("opacity") == 0.0)
+
+
 def colour_of(record: str | None) -> str:
     """The colour of a method by its record; grey for others' methods without one.
 
@@ -82,12 +125,12 @@ def beside_figure(dots: Sequence[Dot], score: str, dark: bool = False) -> Spec:
         With its unit.
     dark : bool
     """
-    labels = _labels([dot.label for dot in dots])
+    labels, truth = _labels([dot.label for dot in dots]), ink(dark).truth
     rows: list[Spec] = []
     for label, dot in zip(labels, dots, strict=True):
         for whose, value, error, shade in (
             ("ours", dot.ours, dot.ours_error, colour_of(dot.record)),
-            ("paper", dot.theirs, dot.theirs_error, ink(dark).truth),
+            ("paper", dot.theirs, dot.theirs_error, truth),
         ):
             if math.isfinite(value):
                 rows.append(
@@ -111,7 +154,7 @@ def beside_figure(dots: Sequence[Dot], score: str, dark: bool = False) -> Spec:
         "type": "nominal",
         "title": None,
         "scale": {"domain": ["ours", "paper"], "range": ["circle", "diamond"]},
-        "legend": {"orient": "top"},
+        "legend": {"orient": "top", "symbolFillColor": truth, "symbolStrokeColor": truth},
     }
     tips = [
         {"field": "c0", "title": "method"},
@@ -147,20 +190,23 @@ def ranks_figure(
     ----------
     methods, sets : sequences of str
     ranks, means : ndarray of shape (n_methods, n_sets)
-        Rank 1 is the best; means of the score are read by pointing.
+        Rank 1 is the best; a cell without a rank (NaN) is hatched. Means of the score are read by
+        pointing; NaN where nothing is computed.
     score : str
         With its unit.
     """
     lines, columns = _labels(methods), distinct(sets)
-    last = float(max(len(methods), 2))
+    last = max(2.0, float(np.max(ranks, initial=1.0, where=np.isfinite(ranks))))
     rows = [
-        {"c0": line, "c1": column, "c2": float(ranks[i, j]), "c3": float(means[i, j]),
-         "c4": short(float(ranks[i, j]))}
+        {"c0": line, "c1": column, "c2": _or_none(ranks[i, j]), "c3": _or_none(means[i, j]),
+         "c4": short(float(ranks[i, j])) if math.isfinite(ranks[i, j]) else "",
+         "c5": _state(float(ranks[i, j]), float(means[i, j]))}
         for i, line in enumerate(lines)
         for j, column in enumerate(columns)
     ]  # fmt: skip
     x = {
         "field": "c1", "type": "nominal", "sort": columns, "title": None,
+        "scale": {"domain": columns},
         "axis": {"orient": "top", "labelAngle": -50, "ticks": False, "domain": False},
     }  # fmt: skip
     colour = {
@@ -175,21 +221,51 @@ def ranks_figure(
     tips = [
         {"field": "c0", "title": "method"},
         {"field": "c1", "title": "set"},
-        {"field": "c2", "type": "quantitative", "title": "rank"},
+        {"field": "c5", "title": "rank"},
         {"field": "c3", "type": "quantitative", "title": cut(score, 40), "format": ".4g"},
     ]
-    place = {"x": x, "y": _names(lines), "tooltip": tips}
+    place = {"x": x, "y": _names(lines)}
     return {
-        "height": _LINE * max(len(lines), 1) + AXIS_HEIGHT,
+        "height": _height(len(lines)),
         "data": {"values": rows},
         "layer": [
-            {"mark": "rect", "encoding": {**place, "color": colour}},
             {
+                "transform": [{"filter": "!isValid(datum.c2)"}],
+                "mark": {"type": "rect", "color": _HATCH},
+                "encoding": place,
+            },
+            {
+                "transform": [{"filter": "isValid(datum.c2)"}],
+                "mark": "rect",
+                "encoding": {**place, "color": colour},
+            },
+            {
+                "transform": [{"filter": "isValid(datum.c2)"}],
                 "mark": {"type": "text", "fontSize": 11},
                 "encoding": {**place, "text": {"field": "c4"}, "color": letters},
             },
+            {"mark": {"type": "rect", "opacity": 0.0}, "encoding": {**place, "tooltip": tips}},
         ],
     }
+
+
+def _height(n_lines: int) -> int:
+    return (_LINE if n_lines < _MANY else _LOW_LINE) * max(n_lines, 1) + AXIS_HEIGHT
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _state(rank: float, mean: float) -> str:
+    """What a cell of the heat map is called.
+
+    >>> _state(2.0, 0.1), _state(math.nan, 0.1), _state(math.nan, math.nan)
+    ('2', 'not ranked', 'not computed yet')
+    """
+    if math.isfinite(rank):
+        return short(rank)
+    return "not ranked" if math.isfinite(mean) else "not computed yet"
 
 
 def groups_figure(
@@ -263,7 +339,7 @@ def groups_figure(
             }
         )  # fmt: skip
     return {
-        "height": _LINE * max(len(labels), 1) + AXIS_HEIGHT,
+        "height": _height(len(labels)),
         "data": {"values": rows},
         "layer": layers,
     }

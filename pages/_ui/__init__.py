@@ -27,5 +27,6 @@
     claims         a paper's statements with their verdicts
     lesson_link    leads from a page to its lesson
     departures     where the program departs from a paper
+    own_scores     what a session has scored on its own table
     export         the row under a picture: code, link, downloads
 """

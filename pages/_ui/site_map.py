@@ -106,6 +106,15 @@ YOUR_DATA = Entry(
     "Drop in a CSV. For which of its rows should you not trust the prediction, and why?",
 )
 
+SCOREBOARD = Entry(
+    "pages/scoreboard.py",
+    "scoreboard",
+    "Scoreboard",
+    "Learn",
+    "Which method should you use, and do the papers' tables hold? Our numbers beside theirs, and "
+    "what each takes.",
+)
+
 LESSONS = Entry(
     "pages/lessons.py",
     "lessons",
@@ -126,6 +135,7 @@ PAGES: tuple[Entry, ...] = (
     NOVELTY,
     TWO_CLOCKS,
     YOUR_DATA,
+    SCOREBOARD,
     LESSONS,
 )
 
@@ -133,7 +143,7 @@ PAGES: tuple[Entry, ...] = (
 def sections() -> dict[str, list[Entry]]:
     """The pages as the navigation groups them, in order.
 
-    A section of a single page is no menu but a plain link, one click instead of two.
+    A section of one or two pages is no menu: its pages are plain links, one click instead of two.
 
     >>> list(sections())[0], sections()[""][0].title
     ('', 'Home')
@@ -141,5 +151,5 @@ def sections() -> dict[str, list[Entry]]:
     sizes = Counter(entry.section for entry in PAGES)
     grouped: dict[str, list[Entry]] = {}
     for entry in PAGES:
-        grouped.setdefault(entry.section if sizes[entry.section] > 1 else "", []).append(entry)
+        grouped.setdefault(entry.section if sizes[entry.section] > 2 else "", []).append(entry)
     return grouped

@@ -97,7 +97,8 @@ class PageState(NamedTuple):
     where they differ from the defaults, which a link means by what it leaves out. Such a page
     writes the first of these knobs into every address that would be bare. ``picture`` are the
     keys of the elements that present mode shows (without any, all of the page), and ``story`` is
-    what its arrow keys step through.
+    what its arrow keys step through. ``follow`` names knobs whose choices another knob decides: a
+    value that no longer fits is told of when a link brought it, not when the reader moved that one.
     """
 
     key: str
@@ -107,6 +108,7 @@ class PageState(NamedTuple):
     opening: Mapping[str, Any] = MappingProxyType({})
     picture: tuple[str, ...] = ()
     story: tuple[present.Step, ...] = ()
+    follow: tuple[str, ...] = ()
 
 
 class LinkNotices(NamedTuple):
@@ -216,6 +218,22 @@ def _draw_sidebar(page: PageState, before: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
+def preview(knob: Knob, page: str = "") -> Any:
+    """The value that a knob will have, before the page's controls are drawn.
+
+    One control may decide what the others offer. ``page`` is the key of the page whose presets and
+    steps change the knob.
+    """
+    asked = st.session_state.get(_PENDING + page, {})
+    if knob.key in asked:
+        return asked[knob.key]
+    if knob.key in st.session_state and not went_back():
+        return st.session_state[knob.key]
+    texts = st.query_params.get_all(knob.key)
+    reading = read_knob(knob, texts) if texts else None
+    return knob.default if reading is None or reading.problem else reading.value
+
+
 def read_again(page: PageState, values: SimpleNamespace) -> SimpleNamespace:
     """The values in a fragment that draws the controls of group "page" or "picture" by itself.
 
@@ -236,13 +254,18 @@ def change(page: PageState, **values: Any) -> NoReturn:
     ValueError
         For a name that is no knob of the page or a value that the knob cannot have.
     """
+    change_next(page, **values)
+    st.rerun()
+    raise AssertionError("st.rerun returned")
+
+
+def change_next(page: PageState, **values: Any) -> None:
+    """Set knobs in the run that follows: in a button's callback. Raises as `change` does."""
     knobs = {knob.key: knob for knob in page.knobs}
     for key, value in values.items():
         if key not in knobs or problem_with(knobs[key], value):
             raise ValueError(f"{key} of page {page.key} cannot be {value!r}")
     st.session_state[_PENDING + page.key] = values
-    st.rerun()
-    raise AssertionError("st.rerun returned")
 
 
 def run_page(page: PageState, values: SimpleNamespace) -> NoReturn:
@@ -309,7 +332,12 @@ def _refuse_bad_parameters(page: PageState) -> None:
     problems: dict[str, str] = {}
     unknown: list[str] = []
     respelled = False
+    # Their widgets take what fits, and write it into the address.
+    known = st.session_state[_RESTORED + page.key] if not went_back() else frozenset()
+    following = known & {*page.follow}
     for name in list(st.query_params):
+        if name in following:
+            continue
         if name in knobs:
             reading = read_knob(knobs[name], st.query_params.get_all(name))
             if reading.problem:

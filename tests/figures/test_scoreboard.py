@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from gbuq_core.figures.scoreboard import (
+    PICKED,
     Dot,
     TimedDot,
     beside_figure,
+    clickable,
     colour_of,
     front_figure,
     groups_figure,
@@ -32,9 +34,12 @@ TIMED = [
     TimedDot("slow", "sglb", 100.0, 1.0, 0.2, True),
 ]
 NAMES = ["a", "b", "c"]
+PARTLY = np.where(RANKS == 3.0, np.nan, RANKS)
 FIGURES = {
     "beside": lambda dark: beside_figure(DOTS, "CRPS", dark),
     "ranks": lambda dark: ranks_figure(NAMES, ["one", "two"], RANKS, RANKS / 7, "CRPS"),
+    "hatched": lambda dark: ranks_figure(NAMES, ["one", "two"], PARTLY, RANKS, "CRPS"),
+    "clicked": lambda dark: clickable(front_figure(TIMED, "CRPS", 5.0, dark), NAMES),
     "groups": lambda dark: groups_figure(
         NAMES, ["sglb", None, "gp"], RANKS.mean(axis=1), [(0, 1), (1, 2)], 1.2, dark
     ),
@@ -76,6 +81,30 @@ def test_every_rank_is_written_in_its_cell():
     assert found["a", "two"] == (2.5, "2.5")
     assert found["c", "one"] == (3.0, "3")
     assert len(found) == RANKS.size
+
+
+def test_a_cell_without_a_rank_is_hatched_and_says_why():
+    means = np.where(RANKS == 3.0, np.nan, RANKS)
+    for known, said in ((RANKS, "not ranked"), (means, "not computed yet")):
+        spec = ranks_figure(NAMES, ["one", "two"], PARTLY, known, "CRPS")
+        (row,) = (row for row in spec["data"]["values"] if row["c2"] is None)
+        assert (row["c0"], row["c1"], row["c4"], row["c5"]) == ("c", "one", "", said)
+        hatched = spec["layer"][0]
+        assert hatched["transform"] == [{"filter": "!isValid(datum.c2)"}]
+        assert len(hatched["mark"]["color"]["stops"]) > 4
+
+
+@pytest.mark.parametrize("name", ["beside", "ranks", "front"])
+def test_a_click_picks_one_cell_from_one_layer(name):
+    bare = FIGURES[name](False)
+    cells = [f"cell {number}" for number in range(len(bare["data"]["values"]))]
+    spec = clickable(bare, cells)
+    assert [row["cell"] for row in spec["data"]["values"]] == cells
+    (param,) = spec["params"]
+    assert (param["name"], param["select"]["fields"]) == (PICKED, ["cell"])
+    # Vega refuses a selection that stands in two layers.
+    assert [layer.get("name") for layer in spec["layer"]].count(*param["views"]) == 1
+    assert "cell" not in bare["data"]["values"][0]
 
 
 def test_bars_reach_from_the_first_to_the_last_of_a_group():

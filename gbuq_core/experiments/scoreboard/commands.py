@@ -23,13 +23,21 @@ _IBUG = Explained("neighbours", "methods/ibug.md")
 _SOFT_TREES = Explained("soft_trees", "methods/soft_trees.md")
 _MACAU = Explained("heteroscedastic", "methods/macau.md")
 _CLOCKS = Explained("two_clocks", "methods/calibration.md")
-_BASELINE = Explained("", "methods/baselines.md")
+_BASELINES = "methods/baselines.md"
+_BASELINE = Explained("", _BASELINES)
+_COMPARED = (
+    *("forest", "quantile", "conformal_forest", "conformal_linear", "cqr", "gnll", "ngboost"),
+    *("catboost", "isolation", "distance"),
+)
 _EXPLAINED = {
     **dict.fromkeys(("sgb", "sglb", "virtual_sglb"), _SGLB),
     **dict.fromkeys(("csglb", "cbsglb"), _CYCLICAL),
     **dict.fromkeys(("ibug", "ibug_cbu", "knn", "knn_cb"), _IBUG),
     **dict.fromkeys(("vst", "vsgbm", "xbart"), _SOFT_TREES),
     **dict.fromkeys(("macau", "macau_linear", "macau_basic"), _MACAU),
+    **dict.fromkeys(("vrf", "virtual_catboost"), Explained(_SGLB.page, _BASELINES)),
+    "gp": Explained(_SOFT_TREES.page, _BASELINES),
+    **dict.fromkeys(_COMPARED, Explained(_MACAU.page, _BASELINES)),
 }
 _CALIBRATED = ("two_clocks", "scaled")
 

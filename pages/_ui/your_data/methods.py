@@ -43,6 +43,7 @@ from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
 from pages._ui.export import Download
 from pages._ui.jobs_glue import Answer
+from pages._ui.own_scores import OwnTable, keep_runs, name_of_run
 from pages._ui.url_state import PageState
 from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
 from pages._ui.your_data.sections import METHODS as METHODS_SECTION
@@ -106,6 +107,7 @@ def draw_methods(page: PageState, values: SimpleNamespace, answer: Answer, view:
         runs = _runs_of(keys, setting, view)
     if runs:
         _draw_comparison(_comparison(_name(runs, setting, view), tuple(runs.values())))
+        keep_scores(answer.result, view)
     _draw_reasons(reasons)
 
 
@@ -138,6 +140,26 @@ def compared_runs(trained: Trained) -> dict[str, MethodRun]:
         if key != own and setting.task in METHODS[key].tasks
     }
     return {key: run for key, run in runs.items() if run is not None and not run.error}
+
+
+def keep_scores(trained: Trained, view: View) -> None:
+    """Keep what was scored on this table for the Scoreboard, as long as the session lasts."""
+    setting, scored = _setting(trained), view.scored
+    own = method_of_plan(scored.plan, setting.task)
+    runs = compared_runs(trained)
+    if own is not None:
+        runs = {own: _trained_run(view.digest, own, scored), **runs}
+    n_rows, n_columns = scored.training.X.shape
+    about = OwnTable(
+        trained.opened.table.source.name,
+        scored.training.target.name,
+        setting.task,
+        n_rows,
+        n_columns,
+        {name_of_run(key, run): run for key, run in runs.items()},
+    )
+    plan = scored.plan
+    keep_runs((setting.name, plan.split, plan.split_column, plan.seed), about)
 
 
 def methods_sections(runs: dict[str, MethodRun], scored: ScoredTable) -> list[Section]:

@@ -30,7 +30,7 @@ from gbuq_core.tables import Table, infer_schema
 from pages._ui.jobs_glue import Request
 from pages._ui.knobs import read_knob
 from pages._ui.notices import show_notice
-from pages._ui.url_state import PageState, change
+from pages._ui.url_state import PageState, change, preview
 from pages._ui.your_data.cohorts import kept_cohorts
 from pages._ui.your_data.columns import Edits, restore_edits
 from pages._ui.your_data.keeping import forget_upload, keep_upload, restored
@@ -52,7 +52,7 @@ from pages._ui.your_data.source import (
     most_megabytes,
     widget_key,
 )
-from pages._ui.your_data.state import BUILTIN, TABLE, UPLOADED, preview
+from pages._ui.your_data.state import BUILTIN, TABLE, UPLOADED
 from pages._ui.your_data.training import Trained, Wanted
 
 # Session keys, declared once.

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import streamlit as st
 
 from gbuq_core.tables import ScaleAdvice, Schema, advise_scale, split_columns
+from pages._ui.url_state import preview
 from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.source import Opened
-from pages._ui.your_data.state import AUTOMATIC, BY_TIME, SPLIT, TASK, preview, target_knob
+from pages._ui.your_data.state import AUTOMATIC, BY_TIME, SPLIT, TASK, target_knob
 
 
 def possible_splits(opened: Opened, schema: Schema, targets: Sequence[str]) -> tuple[str, ...]:

@@ -14,9 +14,9 @@ from gbuq_core.tables import BUILTIN_TABLES
 from gbuq_core.tables.cohorts import COHORTS_PATTERN, MOST_CHARACTERS
 from gbuq_core.tables.comparing import MOST_METHODS, compared_methods
 from gbuq_core.tables.predicting import CYCLES
-from pages._ui.knobs import Preset, read_knob
+from pages._ui.knobs import Preset
 from pages._ui.present import Step
-from pages._ui.url_state import PageState
+from pages._ui.url_state import PageState, preview
 from pages._ui.your_data.sections import GOOD, LENS, SECTION
 
 PAGE = "your-data"
@@ -495,15 +495,3 @@ def _fitting(knob: Knob) -> Any:
     """The same, or the default where the choices are others now and the value is not among them."""
     value = preview(knob)
     return knob.default if problem_with(knob, value) else value
-
-
-def preview(knob: Knob) -> Any:
-    """The value that a knob will have, before the page's controls are drawn.
-
-    Which table is open decides what the other controls are.
-    """
-    if knob.key in st.session_state:
-        return st.session_state[knob.key]
-    texts = st.query_params.get_all(knob.key)
-    reading = read_knob(knob, texts) if texts else None
-    return knob.default if reading is None or reading.problem else reading.value

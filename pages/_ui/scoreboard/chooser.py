@@ -1,0 +1,99 @@
+"""Three questions that lead to a method, with the lines of the board that say so."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import streamlit as st
+
+from gbuq_core.experiments.scoreboard.board import Board, BoardMethod
+from gbuq_core.experiments.scoreboard.choosing import RULE, Choice, choose_method
+from gbuq_core.experiments.scoreboard.commands import explain_method
+from gbuq_core.methods import METHODS
+from gbuq_core.presentation import digits, markdown_table, seconds_text
+from pages._ui.controls import draw_knob
+from pages._ui.scoreboard.controls import (
+    PURPOSE_KEYS,
+    QUESTIONS,
+    RANKS,
+    TASKS,
+    label_of,
+    names_in_a_row,
+    page_state,
+)
+from pages._ui.site_map import HOME, PAGES, TWO_CLOCKS, Entry
+from pages._ui.url_state import change_next
+
+_MOST_LINES = 4
+
+
+def draw_chooser(board: Board, values: SimpleNamespace) -> None:
+    """Draw the questions, then the method with its reason and the best lines."""
+    st.subheader("Which method for your table?", anchor=False)
+    with st.container(key="board-questions"):
+        for knob in QUESTIONS:
+            draw_knob(knob)
+    found = choose_method(board, TASKS[values.task], int(values.rows), PURPOSE_KEYS[values.purpose])
+    with st.container(key="board-answer", gap="small"):
+        _draw_answer(board, found)
+
+
+def _draw_answer(board: Board, found: Choice) -> None:
+    if found.method is None:
+        st.text(found.why, width="stretch")
+        return
+    st.markdown(f"#### {found.method.label}")
+    st.text(found.why, width="stretch")
+    if found.as_good:
+        names = names_in_a_row([method.label for method in found.as_good], _MOST_LINES)
+        st.text(f"As good on all of them within two standard errors: {names}.", width="stretch")
+    with st.container(key="table-board-lines"):
+        st.markdown(markdown_table(choice_rows(found)))
+    if found.cautions:
+        st.caption(found.cautions[0])
+    with st.container(horizontal=True, vertical_alignment="center", key="board-lead"):
+        st.button(
+            "Show these numbers", key="_board_show", help=RULE, on_click=_show, args=(board, found)
+        )
+        draw_page_link(found.method, f"How it works: {page_of(found.method).title}")
+
+
+def choice_rows(found: Choice) -> list[tuple[str, ...]]:
+    """The best lines as a table: mean rank, the score on up to two sets, seconds of a split."""
+    sets = found.sets[:2]
+    head = ("Method", "Mean rank", *(one.label for one in sets), "Seconds")
+    lines = [
+        (
+            line.method.label,
+            digits(line.mean_rank),
+            *(digits(score.mean) for score in line.scores[: len(sets)]),
+            seconds_text(line.seconds).removesuffix(" s"),
+        )
+        for line in found.lines[:_MOST_LINES]
+    ]
+    return [head, *lines]
+
+
+def _show(board: Board, found: Choice) -> None:
+    """Open the table and the metric that decided, with all ranks: a button's callback."""
+    assert found.score is not None
+    paper = label_of(board, found.table)
+    page, opened = page_state(board, paper)
+    metric = next(label for label, one in opened.scores.items() if one.key == found.score.key)
+    change_next(page, paper=paper, metric=metric, view=RANKS, methods=())
+
+
+def page_of(method: BoardMethod) -> Entry:
+    """The page that explains a method; Home, which lists all methods, where none does."""
+    address = explain_method(method).page
+    return next((entry for entry in PAGES if entry.url_path == address), HOME)
+
+
+def draw_page_link(method: BoardMethod, label: str) -> None:
+    """Lead to the page that explains a method. ``label`` is not a user's text."""
+    entry = page_of(method)
+    known = METHODS.get(method.record or "")
+    query = {"model": known.label} if entry == TWO_CLOCKS and known is not None else None
+    st.page_link(
+        entry.path, label=label, help=f"Explained on the page {entry.title}", query_params=query
+    )

@@ -1,0 +1,120 @@
+"""Does it hold: the figures to reach, and what did not reproduce with its reasons."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from gbuq_core.experiments.scoreboard.bars import MET, NOT_MET, Bar
+from gbuq_core.experiments.scoreboard.board import Board, Table
+from gbuq_core.experiments.scoreboard.differing import Agreement, Difference, list_differences
+from gbuq_core.presentation import counted, markdown_table
+from pages._ui.scoreboard.cells import with_error
+
+_MARKS = {MET: ("\u25cf", "holds"), NOT_MET: ("\u25cb", "does-not-hold")}
+_OPEN = ("\u25d0", "partly")
+_MOST_HEIGHT = 420  # pixels
+BARS, DIFFERENCES = "figures-to-reach", "what-did-not-reproduce"
+
+
+def draw_verdicts(bars: Sequence[Bar], agreement: Agreement | None) -> None:
+    """Chips at the picture: how many figures are met, and how the open paper's numbers compare."""
+    met = sum(bar.verdict == MET for bar in bars)
+    mark, look = _MARKS[MET] if met == len(bars) else _OPEN
+    chips = [_chip(BARS, mark, look, f"{met} of {len(bars)} figures to reach are met")]
+    if agreement is not None and agreement.judged:
+        mark, look = _MARKS[MET] if not agreement.worse else _OPEN
+        said = (
+            f"{agreement.same + agreement.better} of {agreement.judged} numbers are the paper's or "
+            f"better, {agreement.worse} worse"
+        )
+        chips.append(_chip(DIFFERENCES, mark, look, said))
+    st.html(f'<div class="gbuq-chips">{"".join(chips)}</div>')
+
+
+def _chip(anchor: str, mark: str, look: str, text: str) -> str:
+    return (
+        f'<a class="gbuq-chip gbuq-{look}" href="#{anchor}" target="_self">'
+        f'<span aria-hidden="true">{mark}</span> {escape(text)}</a>'
+    )
+
+
+def draw_bars(bars: Sequence[Bar]) -> None:
+    """The figures to reach with their verdicts, and what each counts."""
+    st.header("Figures to reach", anchor=BARS)
+    with st.container(key="table-board-bars"):
+        st.markdown(markdown_table(bar_rows(bars), "l"))
+    st.caption("Computed from the stored numbers each time the page is drawn.")
+    with st.expander("What each figure counts"):
+        for bar in bars:
+            st.markdown(f"**{bar.what}**: {bar.words}")
+            for item in bar.items:
+                mark = "?" if item.good is None else "yes" if item.good else "no"
+                st.text(f"{mark}  {item.name.replace('_', ' ')}: {item.detail}", width="stretch")
+            for title in bar.explained:
+                st.text(f"See below: {title}", width="stretch")
+
+
+def bar_rows(bars: Sequence[Bar]) -> list[tuple[str, ...]]:
+    """What is measured, the bar, and the verdict with its count; headings first."""
+    rows = [(bar.what, bar.bar, f"{_MARKS.get(bar.verdict, _OPEN)[0]} {bar.words}") for bar in bars]
+    return [("What", "Bar", "Verdict"), *rows]
+
+
+def draw_differences(board: Board, table: Table) -> None:
+    """The numbers of the open table that differ from the paper's, with what was found."""
+    st.header("What did not reproduce", anchor=DIFFERENCES)
+    found = list_differences(board, table.key)
+    if not found:
+        st.text(
+            "No number that is computed differs from a published one by more than two standard "
+            "errors.", width="stretch",
+        )  # fmt: skip
+        return
+    worse = sum(each.beside.word == "worse" for each in found)
+    st.caption(
+        f"{counted(len(found), 'number')} of this table differ from the published ones by more "
+        f"than two standard errors: {worse} are worse, {len(found) - worse} better. A number that "
+        "is much better needs a reason, too."
+    )
+    text = st.column_config.TextColumn
+    st.dataframe(
+        pd.DataFrame(_columns_of(table, found)),
+        hide_index=True,
+        column_config={
+            "c0": text("Set", pinned=True), "c1": text("Method", pinned=True), "c2": text("Metric"),
+            "c3": text("Ours"), "c4": text("Paper"), "c5": text("Ours is"), "c6": text("Reason"),
+        },
+        height=min(_MOST_HEIGHT, 35 * (len(found) + 1) + 3),
+        key=f"board-differences-{table.key}",
+        alt=f"{worse} numbers are worse than the paper's, {len(found) - worse} better.",
+    )  # fmt: skip
+    seen = {finding.title: finding.text for each in found for finding in each.findings}
+    for title, words in seen.items():
+        with st.expander(title):
+            st.markdown(words)
+
+
+def _columns_of(table: Table, found: Sequence[Difference]) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {f"c{number}": [] for number in range(7)}
+    for each in found:
+        place, theirs = each.place, each.beside.theirs
+        assert theirs is not None
+        error = math.nan if theirs.error is None else theirs.error
+        cells = (
+            table.find_set(place.set).label,
+            table.find_method(place.method).label,
+            table.find_score(place.score).label,
+            with_error(*each.beside.ours),
+            f"{with_error(theirs.value, error)} (table {theirs.table})",
+            each.beside.word,
+            "; ".join(finding.title for finding in each.findings) or "not found yet",
+        )
+        for number, cell in enumerate(cells):
+            columns[f"c{number}"].append(cell)
+    return columns

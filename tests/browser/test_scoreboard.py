@@ -1,0 +1,66 @@
+"""Scoreboard in Chromium: chooser and picture in the first screen, filters in the address, runs."""
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import expect
+
+from tests.browser.conftest import DESKTOP, assert_no_exception, screens, screenshot, wait_ready
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+QUICK = "paper=5+MACAU&view=Beside+the+paper"  # the paper's numbers are there on any board
+CELL = f"{QUICK}&cell=linear+%2F+Random+forest"
+OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+PICTURE = ".st-key-scoreboard-picture"
+
+
+def open_page(page, url, query=QUICK):
+    page.goto(f"{url}/scoreboard?{query}")
+    page.locator(f"{PICTURE} canvas, {PICTURE} svg.marks").first.wait_for()
+    wait_ready(page)
+
+
+def test_chooser_and_picture_stand_in_the_first_screen_and_nothing_overflows(page, serve):
+    open_page(page, serve(APP))
+    for window, scheme in screens(page):
+        assert not page.evaluate(OVERFLOW)
+        if window == DESKTOP:
+            for part in (".st-key-board-answer", f"{PICTURE} [data-testid=stVegaLiteChart]"):
+                box = page.locator(part).first.bounding_box()
+                assert box["y"] + min(box["height"], 300) < window[1]
+        screenshot(page, f"scoreboard-{window[0]}-{scheme}")
+    assert_no_exception(page)
+
+
+def test_controls_by_keyboard_and_a_link_that_restores_them(page, new_page, serve):
+    url = serve(APP)
+    open_page(page, url)
+    wanted = page.get_by_role("radio", name="a class", exact=True)
+    wanted.focus()
+    page.keyboard.press("Space")
+    page.wait_for_url(re.compile(r"task=a(\+|%20)class"))
+    wait_ready(page)
+    page.get_by_role("radio", name="finding foreign rows").focus()
+    page.keyboard.press("Space")
+    page.wait_for_url(re.compile(r"purpose=finding"))
+    wait_ready(page)
+    answer = page.locator(".st-key-board-answer").inner_text()
+    other = new_page(private=True)
+    open_page(other, url, page.url.split("?")[1])
+    assert other.locator(".st-key-board-answer").inner_text() == answer
+    assert_no_exception(page)
+
+
+def test_a_cell_runs_in_a_process_that_cancel_ends(page, serve):
+    open_page(page, serve(APP), CELL)
+    page.get_by_role("button", name="Run this cell now").click()
+    page.locator("[data-testid=stProgress]").wait_for()
+    page.get_by_role("button", name="Cancel").click()
+    run = page.get_by_role("button", name="Run this cell now")
+    run.wait_for()
+    wait_ready(page)
+    run.click()
+    page.locator(".st-key-table-board-fresh").wait_for()
+    wait_ready(page)
+    expect(page.locator(".st-key-table-board-fresh")).to_contain_text("CRPS")
+    assert_no_exception(page)
