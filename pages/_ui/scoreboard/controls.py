@@ -203,9 +203,7 @@ def shown_of(opened: Opened, values: SimpleNamespace) -> Shown:
     if values.set != ALL_SETS:
         sets = [opened.sets[values.set].key]
     methods = [
-        one.key
-        for one in table.methods
-        if one.key in of_methods or (done_methods and one.key not in done_methods)
+        one.key for one in table.methods if one.key in of_methods or one.key not in done_methods
     ]
     if values.methods:
         methods = [opened.methods[label].key for label in values.methods]
