@@ -180,6 +180,7 @@ PROTOCOL = Protocol(
         **{method: Seconds(2.0, 1.0) for method in LABELS if method not in MEMBERS},
     },
     methods_on=methods_on,
+    times={SPIRAL: 0.35},  # nine columns
     builtin=(SPIRAL, *CLASSES),
     tuned_once=(),
 )  # fmt: skip

@@ -240,9 +240,9 @@ PROTOCOL = Protocol(
         "number that papers 1, 3 and 4 have for any method on the set, from all rows; paper 4's "
         "are put back into the target's unit with its std, and its rows are split otherwise. "
         "Foreign rows have the first columns of another set. quantile-forest is judged as a normal "
-        "law with the std of its quantiles. Treeffuser 0.2.0 and XGBoostLSS 0.6.1 need older "
-        "versions of NumPy and pandas than this project, and PGBM an older Python: none of them "
-        "installs beside it, and PGBM stands in the table ibug, with an interpreter of its own."
+        "law with the std of its quantiles. Treeffuser 0.2.0, XGBoostLSS 0.6.1 and PGBM 2.3.0 "
+        "need older versions of NumPy, pandas or scikit-learn than this project, so they do not "
+        "install beside it. PGBM stands in the table ibug, with an interpreter of its own."
     ),
     error_words="The papers' errors are as in their own tables.",
     sets={**data.SPLITS, **data.CLASS_SPLITS},
