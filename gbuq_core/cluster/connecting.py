@@ -137,6 +137,8 @@ def _start_local(distributed: Any, count: int) -> AbstractContextManager[Any]:
                 processes=True,
                 host="127.0.0.1",
                 dashboard_address=None,
+                # Its HTTP server starts all the same: at a port of its own, or it would warn.
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
                 silence_logs=logging.CRITICAL,
             )
             return found

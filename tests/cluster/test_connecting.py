@@ -3,6 +3,7 @@
 import os
 import socket
 import sys
+import warnings
 from contextlib import AbstractContextManager
 from types import ModuleType, SimpleNamespace
 
@@ -134,7 +135,10 @@ def test_workers_start_where_the_main_script_is_gone(tmp_path, monkeypatch, envi
     main.__file__ = str(tmp_path / "gone.py")  # such as a test of Streamlit's leaves behind
     monkeypatch.setitem(sys.modules, "__main__", main)
     before = dict(os.environ)
-    with open_cluster(n_workers=1, timeout=60.0) as cluster:
+    with warnings.catch_warnings(), open_cluster(n_workers=1, timeout=60.0) as cluster:
+        warnings.simplefilter("error", UserWarning)  # about a port that is taken
+        with open_cluster(n_workers=1, timeout=60.0) as other:
+            assert other.n_workers == 1
         assert cluster.n_workers == 1
         assert dict(os.environ) == before
     assert sys.modules["__main__"] is main
