@@ -29,9 +29,9 @@ FORESTS: dict[str, dict[str, Any]] = {
     "subsample 0.8": {"subsample": 0.8},
 }
 SIDES = {
-    "left": {"left_from": -10.0, "right_to": 10.001},
+    "left": {"left_from": -10.0, "right_to": 10.5},
     "both": {"left_from": -10.0, "right_to": 20.0},
-    "right": {"left_from": -0.001, "right_to": 20.0},
+    "right": {"left_from": -0.5, "right_to": 20.0},
 }
 
 
