@@ -333,8 +333,7 @@ def _refuse_bad_parameters(page: PageState) -> None:
     unknown: list[str] = []
     respelled = False
     # Their widgets take what fits, and write it into the address.
-    known = st.session_state[_RESTORED + page.key] if not went_back() else frozenset()
-    following = known & {*page.follow}
+    following = st.session_state[_RESTORED + page.key] & {*page.follow}
     for name in list(st.query_params):
         if name in following:
             continue
