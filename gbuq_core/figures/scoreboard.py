@@ -23,15 +23,7 @@ _NAMES = 130  # pixels
 _LETTERS = 28
 _GROUP_GAP = 0.35  # of a rank, between bars of groups
 # Stripes across a cell that has no number; grey, for light and dark.
-_STRIPES = 8
-_HATCH: Spec = {
-    "gradient": "linear", "x1": 0, "y1": 0, "x2": 1, "y2": 1,
-    "stops": [
-        {"offset": (k + end) / _STRIPES, "color": "#8f8f8f66" if k % 2 else "#8f8f8f1a"}
-        for k in range(_STRIPES)
-        for end in (0, 1)
-    ],
-}  # fmt: skip
+_HATCH, _HATCH_COLOUR = "\u2571" * 6, "#8f8f8f"
 ERRORS = 2.0  # standard errors that an error bar is long, on each side
 
 
@@ -200,7 +192,8 @@ def ranks_figure(
     rows = [
         {"c0": line, "c1": column, "c2": _or_none(ranks[i, j]), "c3": _or_none(means[i, j]),
          "c4": short(float(ranks[i, j])) if math.isfinite(ranks[i, j]) else "",
-         "c5": _state(float(ranks[i, j]), float(means[i, j]))}
+         "c5": _state(float(ranks[i, j]), float(means[i, j])),
+         "c6": "" if math.isfinite(ranks[i, j]) else _HATCH}
         for i, line in enumerate(lines)
         for j, column in enumerate(columns)
     ]  # fmt: skip
@@ -230,9 +223,8 @@ def ranks_figure(
         "data": {"values": rows},
         "layer": [
             {
-                "transform": [{"filter": "!isValid(datum.c2)"}],
-                "mark": {"type": "rect", "color": _HATCH},
-                "encoding": place,
+                "mark": {"type": "text", "fontSize": 13, "color": _HATCH_COLOUR},
+                "encoding": {**place, "text": {"field": "c6"}},
             },
             {
                 "transform": [{"filter": "isValid(datum.c2)"}],
