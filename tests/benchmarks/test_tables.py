@@ -240,6 +240,15 @@ def test_a_process_that_fails_says_why():
 
 
 def start(out, *more):
+    # A shell that starts the tests in the background has them and their children ignore Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return _start(out, *more)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _start(out, *more):
     return subprocess.Popen(
         [sys.executable, "-m", "benchmarks.tables", *SMALL, "--out", str(out), *more],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

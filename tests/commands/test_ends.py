@@ -98,13 +98,15 @@ PRINTING = [
     ["report", *TRAINED, *FAST, "--out=-"],
     ["fit", *TRAINED, *FAST[:-1], "--out=-"],
 ]
+SOME = [PRINTING[0], PRINTING[2], PRINTING[6], PRINTING[8]]
 
 
 @forks
 @pytest.mark.parametrize("who", ["nobody", "nobody at all"])
 def test_a_reader_that_has_gone_costs_no_word(who, folder):
     """``2>&1`` sends the words about the work to the same reader."""
-    cases = [(who, False, words) for words in PRINTING]
+    lines = PRINTING if who == "nobody" else SOME  # one way to say it, whatever is printed
+    cases = [(who, False, words) for words in lines]
     found = ends(cases, folder, unbuffered=who == "nobody at all")
     for name, (code, said) in found.items():
         assert code == 141, (name, said)
@@ -115,7 +117,7 @@ def test_a_reader_that_has_gone_costs_no_word(who, folder):
 @forks
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_output_is_one_sentence(folder):
-    found = ends([("/dev/full", False, words) for words in PRINTING], folder)
+    found = ends([("/dev/full", False, words) for words in SOME], folder)
     for name, (code, said) in found.items():
         last = said.splitlines()[-1]
         assert code == 2, (name, said)
