@@ -18,11 +18,16 @@ from benchmarks.protocols import EFFORTS, PROTOCOLS, Protocol, cyclical, data, s
 from benchmarks.tables.cells import Result
 from benchmarks.tables.protocol import record_key
 from benchmarks.tables.running import Wanted, list_cells
-from gbuq_core.experiments.scoreboard.board import BOARD_FILE, FORMAT
+from gbuq_core.experiments.scoreboard.board import BOARD_FILE, FORMAT, Board, read_board
+from gbuq_core.experiments.scoreboard.writing import write_summary
 
 FINDINGS = Path(__file__).resolve().parents[1] / "FINDINGS.md"
+README = FINDINGS.parents[1] / "README.md"
 DIGITS = 6
 _CLASSES = (*data.CLASS_SPLITS, cyclical.SPIRAL, cyclical.WEATHER)
+_SUMMARY = re.compile(
+    r"(?<=<!-- scoreboard -->\n\n).*?(?=\n\n<!-- end of scoreboard -->)", re.DOTALL
+)
 _CELLS = re.compile(r"^Cells:((?:.*,[ \t]*\n)*.*)", re.MULTILINE)  # goes on after a comma
 
 
@@ -33,6 +38,8 @@ class BadFindings(ValueError):
 def publish(results: Iterable[Result], to: Path = BOARD_FILE, findings: Path = FINDINGS) -> str:
     """Write the board; returns a sentence on what it holds.
 
+    README sums up the board of the package.
+
     Raises
     ------
     BadFindings
@@ -41,6 +48,8 @@ def publish(results: Iterable[Result], to: Path = BOARD_FILE, findings: Path = F
     """
     text = board_text(results, findings.read_text("utf-8") if findings.exists() else "")
     to.write_text(text, encoding="utf-8")
+    if to == BOARD_FILE:
+        README.write_text(sum_up(README.read_text("utf-8"), read_board(to)), encoding="utf-8")
     cells = sum(len(table["results"]["set"]) for table in json.loads(text)["tables"])
     return f"{to.name} has {cells:,} cells and {len(text) / 1000:,.0f} kB."
 
@@ -59,6 +68,19 @@ def board_text(results: Iterable[Result], findings: str) -> str:
         "findings": read_findings(findings),
     }
     return json.dumps(content, separators=(",", ":"), ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def sum_up(text: str, board: Board) -> str:
+    r"""A page with the board's summary between its marks.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.scoreboard.board import read_board
+    >>> page = "<!-- scoreboard -->\n\nold\n\n<!-- end of scoreboard -->"
+    >>> sum_up(page, read_board()).splitlines()[2][:9]
+    '| paper |'
+    """
+    return _SUMMARY.sub(lambda _: write_summary(board), text)
 
 
 def _check(result: Result) -> None:

@@ -14,11 +14,13 @@ from benchmarks.tables import publish as publishing
 from benchmarks.tables.cells import Cell, Cells, Result
 from benchmarks.tables.publish import (
     FINDINGS,
+    README,
     BadFindings,
     board_text,
     publish,
     read_findings,
     short_number,
+    sum_up,
     task_of,
 )
 from gbuq_core.experiments.scoreboard.board import BOARD_FILE, TASKS, read_board
@@ -177,3 +179,6 @@ def test_the_published_board_is_what_the_committed_results_say():
     assert BOARD_FILE.read_text(encoding="utf-8") == board_text(found, findings), (
         "run python -m benchmarks.tables --publish"
     )
+    readme = README.read_text(encoding="utf-8")
+    assert "| paper |" in readme
+    assert sum_up(readme, read_board()) == readme
