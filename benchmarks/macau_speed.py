@@ -69,7 +69,7 @@ def speed(data_dir: Path | None, n_jobs: int | None = None, repeats: int = 5) ->
         print("speed of concrete: left out, it needs --data-dir")
     else:
         data = load_split(data_dir, "concrete", 0)
-        regressor = MacauRegressor(n_jobs=n_jobs, random_state=0)
+        regressor = MacauRegressor(leaf_features="path", n_jobs=n_jobs, random_state=0)
         rows += with_twin(
             "concrete", regressor, data.X_train, data.y_train, data.X_test, repeats,
             CONCRETE_BARS, AUTHORS,
@@ -170,7 +170,7 @@ def large(
     y = 3.0 * np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + X[:, 3] + 0.5 * rng.normal(size=rows)
     new = rng.normal(size=(scored, 8))
     warm_up()
-    model = MacauRegressor(n_jobs=n_jobs, random_state=0)
+    model = MacauRegressor(leaf_features="path", n_jobs=n_jobs, random_state=0)
     fit = timed(lambda: model.fit(X, y), repeats)
     ask = timed(lambda: score(model, new), repeats)
     megabytes = model.memory_bytes_ / 1e6

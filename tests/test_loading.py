@@ -50,6 +50,19 @@ def make_macau(X, y):
     return MacauRegressor(n_trees=8, max_leaves=6, random_state=0).fit(numbers_of(X), y)
 
 
+def make_macau_path(X, y):
+    model = MacauRegressor(n_trees=8, max_leaves=6, leaf_features="path", random_state=0)
+    return model.fit(numbers_of(X), y)
+
+
+def make_macau_mixed(X, y):
+    """Leaves with rows for all features, and leaves without."""
+    knobs = {"n_trees": 8, "max_leaves": 30, "min_child_samples": 2, "random_state": 0}
+    model = MacauRegressor(**knobs).fit(numbers_of(X), y)
+    assert 0 < model.sees_all_.sum() < model.n_leaves_
+    return model
+
+
 def make_macau_all(X, y):
     model = MacauRegressor(n_trees=8, max_leaves=6, leaf_features="all", random_state=0)
     return model.fit(numbers_of(X), y)
@@ -77,7 +90,10 @@ def make_macau_three(X, y):
 
 
 SOFT_MAKERS = [make_soft_regressor, make_soft_mean, make_soft_classifier, make_soft_sum]
-MACAU_MAKERS = [make_macau, make_macau_all, make_macau_basic, make_macau_two, make_macau_three]
+MACAU_MAKERS = [
+    make_macau, make_macau_path, make_macau_mixed, make_macau_all, make_macau_basic,
+    make_macau_two, make_macau_three,
+]  # fmt: skip
 MAKERS = [*SOFT_MAKERS, *MACAU_MAKERS]
 EVERY = pytest.mark.parametrize("make", MAKERS, ids=lambda make: make.__name__)
 
@@ -257,6 +273,22 @@ def test_indices_that_lead_outside_are_refused(files, name):
     header, arrays = archive.read_archive(files[make_macau])
     LIES[name](arrays)
     refused(archive.write_archive(header, arrays))
+
+
+def test_leaves_that_see_other_features_than_they_were_fitted_on_are_refused(files):
+    header, arrays = archive.read_archive(files[make_macau_mixed])
+    for odd in (~arrays["sees_all"], np.ones_like(arrays["sees_all"])):
+        refused(archive.write_archive(header, {**arrays, "sees_all": odd}))
+
+
+def test_files_from_before_leaf_features_see_paths(files, data):
+    header, arrays = archive.read_archive(files[make_macau_path])
+    expected = load(files[make_macau_path])
+    del header["params"]["leaf_features"]
+    again = load(archive.write_archive(header, arrays))
+    assert again.leaf_features == "path"
+    for name, value in answers(expected, data[2]).items():
+        np.testing.assert_array_equal(answers(again, data[2])[name], value, err_msg=name)
 
 
 def test_forests_without_a_file_format_are_told(data):

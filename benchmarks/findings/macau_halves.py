@@ -57,7 +57,8 @@ def measure(X: np.ndarray, y: np.ndarray, seed: int, features: tuple[int, ...]) 
         for half in (0, 1):
             train, known, foreign = split_rows(X, feature, half, seed)
             judged = X[np.r_[known, foreign]]
-            model = MacauRegressor(n_jobs=1, random_state=seed).fit(X[train], y[train])
+            model = MacauRegressor(leaf_features="path", n_jobs=1, random_state=seed)
+            model.fit(X[train], y[train])
             isolation = IsolationForestScore(100, random_state=seed).fit(X[train])
             novelty = model.score_novelty(judged)
             is_foreign = np.repeat([0.0, 1.0], [len(known), len(foreign)])

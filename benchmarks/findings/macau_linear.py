@@ -40,7 +40,7 @@ VARIANTS = (
             {"combine": "std"}),
     Variant("the same, and the target in its own unit", "macau_linear",
             {"combine": "std", "standardize_target": False}),
-    Variant("MACAU, linear, all features in every leaf", "macau_linear", {"leaf_features": "all"}),
+    Variant("MACAU, linear, our default (all features)", "macau_linear:auto"),
     Variant("NGBoost", "ngboost"),
     Variant("NGBoost, rate 0.01", "ngboost", {"learning_rate": 0.01}),
     Variant("CatBoost", "catboost"),

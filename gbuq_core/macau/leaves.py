@@ -13,6 +13,11 @@ from gbuq_core.resources import check_memory
 from gbuq_core.trees.importers.paths import LeafPaths
 from gbuq_core.trees.importers.source import LeafSource
 
+# Of a leaf whose linear model sees all features without being told to. Its time for each row rises
+# with the square of the features.
+ROWS_PER_FEATURE = 2.0
+MOST_FEATURES = 50
+
 
 class LeafTable(NamedTuple):
     """The leaves of all trees one after the other.
@@ -121,28 +126,50 @@ def _fill_paths(paths: LeafPaths, n_features: int) -> tuple[np.ndarray, np.ndarr
     counts = np.diff(paths.begin)
     if (counts > 0).all():
         return paths.begin, paths.features
-    sizes = np.where(counts > 0, counts, n_features)
-    begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    filled = np.arange(begin[-1]) - np.repeat(begin[:-1], sizes)  # 0, 1, ... in every leaf
-    filled[np.repeat(counts > 0, sizes)] = paths.features
-    return begin, filled.astype(np.int32)
+    return _with_all(paths.begin, paths.features, counts == 0, n_features)
 
 
-def with_all_features(table: LeafTable, n_features: int) -> LeafTable:
-    """The same leaves, with all features in place of those on their paths.
+def _with_all(
+    begin: np.ndarray, features: np.ndarray, chosen: np.ndarray, n_features: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Paths with all features for the ``chosen`` leaves (n_leaves,) bool."""
+    counts = np.diff(begin)
+    sizes = np.where(chosen, n_features, counts)
+    check_memory(20.0 * float(sizes.sum()), "the features of these leaves")
+    new_begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    filled = np.arange(new_begin[-1]) - np.repeat(new_begin[:-1], sizes)  # 0, 1, ... in every leaf
+    filled[np.repeat(~chosen, sizes)] = features[np.repeat(~chosen, counts)]
+    return new_begin, filled.astype(np.int32)
+
+
+def with_all_features(table: LeafTable, chosen: np.ndarray, n_features: int) -> LeafTable:
+    """The same leaves; the ``chosen`` ones (n_leaves,) bool have all features for their paths.
 
     Examples
     --------
     >>> two, one_each = np.array([0, 2, 4]), np.array([0, 1, 2])
-    >>> table = LeafTable(np.array([0, 2]), two, np.zeros(4), one_each, np.zeros(2), -1)
-    >>> with_all_features(table, 3).path.tolist()
-    [0, 1, 2, 0, 1, 2]
+    >>> table = LeafTable(np.array([0, 2]), two, np.zeros(4), one_each, np.array([2, 1]), -1)
+    >>> with_all_features(table, np.array([True, False]), 3).path.tolist()
+    [0, 1, 2, 1]
     """
-    check_memory(4 * table.n_leaves * n_features, "the features of these leaves")
-    begin = np.arange(table.n_leaves + 1, dtype=np.int64) * n_features
-    return table._replace(
-        path_begin=begin, path=np.tile(np.arange(n_features, dtype=np.int32), table.n_leaves)
-    )
+    begin, path = _with_all(table.path_begin, table.path, chosen, n_features)
+    return table._replace(path_begin=begin, path=path)
+
+
+def has_rows_for_all(table: LeafTable, n_features: int) -> np.ndarray:
+    """Which leaves have rows enough for a linear model of all features, (n_leaves,) bool.
+
+    Examples
+    --------
+    >>> begin = np.array([0, 5, 12])  # leaves of 5 and of 7 rows
+    >>> table = LeafTable(np.array([0, 2]), begin, np.zeros(12), begin, np.zeros(12), -1)
+    >>> has_rows_for_all(table, 3).tolist()
+    [False, True]
+    """
+    if n_features > MOST_FEATURES:
+        return np.zeros(table.n_leaves, bool)
+    enough: np.ndarray = np.diff(table.begin) >= ROWS_PER_FEATURE * n_features
+    return enough
 
 
 def number_leaves(table: LeafTable, leaf_matrix: np.ndarray) -> np.ndarray:

@@ -24,12 +24,12 @@ from gbuq_core.macau.ard_kernels import (
     predict_linear_training,
 )
 from gbuq_core.macau.base import LeafModels, Located, Members
-from gbuq_core.macau.leaves import LeafTable, with_all_features
+from gbuq_core.macau.leaves import LeafTable, has_rows_for_all, with_all_features
 from gbuq_core.resources import check_memory
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_choice
 
-LEAF_FEATURES = ("path", "all")
+LEAF_FEATURES = ("auto", "path", "all")
 _FARTHEST = 1e100  # in interquartile ranges; squares times a precision are float64 still
 
 # What ARD's fixed numbers (a stop at moves of 1e-3, pruning of weights below 1e-2) are to be small
@@ -41,10 +41,10 @@ class MacauRegressor(RegressorMixin, LeafModels):
     """Random forest with a model in every leaf: data, knowledge and total uncertainty, and novelty.
 
     In each leaf of each tree, a Bayesian linear regression with automatic relevance determination
-    (ARD) is fitted to all training rows that end there, on the features asked about on the way.
-    Its predictive variance is the data uncertainty of the tree, and the spread of the trees'
-    predictions the knowledge uncertainty. Rows far from the training rows of their leaves are
-    novel; since linear models extrapolate, the trees also disagree about them.
+    (ARD) is fitted to all training rows that end there, on all features or on those asked about on
+    the way. Its predictive variance is the data uncertainty of the tree, and the spread of the
+    trees' predictions the knowledge uncertainty. Rows far from the training rows of their leaves
+    are novel; since linear models extrapolate, the trees also disagree about them.
 
     Parameters
     ----------
@@ -66,11 +66,13 @@ class MacauRegressor(RegressorMixin, LeafModels):
     standardize_target : bool
         Fit the leaf models to ``128 (y - mean) / std``, so results do not depend on the unit of y.
         False fits them to y itself, as the authors do.
-    leaf_features : {"path", "all"}
-        What a linear leaf model sees: the features asked about on the way to the leaf, as in the
-        paper, or all of them. "all" suits a target that is linear in many features, which no path
-        holds together; it needs leaves of more rows than features. Conditional novelty is about the
-        path either way, and basic leaves see no features.
+    leaf_features : {"auto", "path", "all"}
+        What a linear leaf model sees. "path": the features asked about on the way to the leaf, as
+        in the paper. "all": all of them, which suits a target that is linear in many features,
+        since no path holds these together. "auto": all features in a leaf with at least two rows
+        for each of them, and the path in the others; with more than 50 features (levels of text
+        and categories count as features), the path in all leaves. `sees_all_` tells which leaves
+        these are. Conditional novelty is about the path always, and basic leaves see no features.
     n_jobs : int or None
         Threads. None means what joblib's ``parallel_config`` says, else all cores. Results do not
         depend on it.
@@ -82,6 +84,9 @@ class MacauRegressor(RegressorMixin, LeafModels):
         The forest and how to read its leaves.
     n_leaves_ : int
         Leaves of all trees.
+    sees_all_ : ndarray (n_leaves_,) of bool
+        Which leaves' linear models were given all features, tree after tree; the others have those
+        of their paths.
     target_scale_ : TargetScale
         The mean of y, and its std over 128; 0 and 1 where it was not standardised.
     n_features_in_, feature_names_in_, fit_seconds_, memory_bytes_ : as usual.
@@ -134,7 +139,7 @@ class MacauRegressor(RegressorMixin, LeafModels):
         min_child_samples: int = 20,
         subsample: float = 0.8,
         standardize_target: bool = True,
-        leaf_features: str = "path",
+        leaf_features: str = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -191,8 +196,10 @@ class MacauRegressor(RegressorMixin, LeafModels):
 
     def _fit_leaf_models(self, X: np.ndarray, target: np.ndarray) -> None:
         table = self._table
-        if self.leaf_features == "all" and self.leaf_model == "linear":
-            table = with_all_features(table, X.shape[1])
+        chosen = self._choose_leaves(X.shape[1])
+        self.sees_all_: np.ndarray = chosen[: self.n_leaves_]
+        if chosen.any():
+            table = with_all_features(table, chosen, X.shape[1])
         self._model_table: LeafTable = table
         lengths = np.diff(table.path_begin) if self.leaf_model == "linear" else np.zeros(0, int)
         sigma_begin = np.concatenate([[0], np.cumsum(lengths**2)]).astype(np.int64)
@@ -215,6 +222,14 @@ class MacauRegressor(RegressorMixin, LeafModels):
         else:
             _fit_basic(target, table.begin, table.rows, model)
         self._model = model
+
+    def _choose_leaves(self, n_features: int) -> np.ndarray:
+        """The leaves whose linear models see all features, path or not, (n_leaves,) bool."""
+        table = self._table
+        if self.leaf_model == "linear" and self.leaf_features == "auto":
+            return has_rows_for_all(table, n_features)
+        every = self.leaf_model == "linear" and self.leaf_features == "all"
+        return np.full(table.n_leaves, every)
 
     def _write_members(self, rows: Located, means: np.ndarray, variances: np.ndarray) -> None:
         if self.leaf_model == "linear":

@@ -89,6 +89,8 @@ def save_macau(model: LeafModels, target: Any) -> None:
         arrays |= {"level": linear.level, "noise": linear.noise, "weight": linear.weight}
         arrays |= {"offset": linear.offset, "sigma": linear.sigma}
         arrays["quantiles"] = model._quantiles.quantiles
+        if model.leaf_features == "auto":
+            arrays["sees_all"] = model.sees_all_
     write_bytes(write_archive(header, arrays), target)
 
 
@@ -101,7 +103,10 @@ def build_macau(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
         If it holds what no fit makes; kernels check nothing, so every index is checked here.
     """
     kind = KINDS[header["kind"]]
-    model = kind(**read_parameters(header, set(kind().get_params()) - {"base_model"}))
+    params = read_parameters(header, set(kind().get_params()) - {"base_model"})
+    if kind is MacauRegressor:
+        params.setdefault("leaf_features", "path")  # older files know nothing else
+    model = kind(**params)
     known = model.leaf_model in LEAF_MODELS and model.combine in COMBINATIONS
     require(known and model.tail in TAILS, "a parameter is impossible")
     read_fit(model, header)
@@ -135,9 +140,11 @@ def build_macau(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> 
         model.target_scale_ = read_target_scale(header)
         require(model.leaf_features in LEAF_FEATURES, "a parameter is impossible")
         linear = model.leaf_model == "linear"
+        chosen = _read_chosen(arrays, model, table)
+        model.sees_all_ = chosen[: model.n_leaves_]
         model._model_table = table
-        if linear and model.leaf_features == "all":
-            model._model_table = with_all_features(table, source.n_features)
+        if chosen.any():
+            model._model_table = with_all_features(table, chosen, source.n_features)
         model._model = _read_linear(arrays, model._model_table, linear)
         model._quantiles = _read_quantiles(arrays, "quantiles", table)
     model._table = table
@@ -235,6 +242,21 @@ def _read_quantiles(arrays: Mapping[str, np.ndarray], name: str, table: LeafTabl
     quantiles = _numbers(arrays, name, int(begin[-1]))
     _require_rising(quantiles, begin)
     return LeafQuantiles(begin, quantiles)
+
+
+def _read_chosen(
+    arrays: Mapping[str, np.ndarray], model: MacauRegressor, table: LeafTable
+) -> np.ndarray:
+    """The leaves whose linear models see all features, (n_leaves,) bool.
+
+    They are read, and not chosen anew by the rule, which another version may have changed.
+    """
+    linear = model.leaf_model == "linear"
+    chosen = np.full(table.n_leaves, linear and model.leaf_features == "all")
+    if model.leaf_features == "auto":
+        chosen[: model.n_leaves_] = take(arrays, "sees_all", np.bool_, (model.n_leaves_,))
+        require(linear or not chosen.any(), "a leaf is odd")
+    return chosen
 
 
 def _read_linear(

@@ -4,11 +4,13 @@ import importlib.util
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 from scoringrules import crps_ensemble, crps_normal
+from sklearn.linear_model import LinearRegression
 
-from benchmarks.findings import macau_linear, signs
+from benchmarks.findings import macau_features, macau_linear, signs
 from benchmarks.protocols import PROTOCOLS
 from benchmarks.tables.cells import Result
 from benchmarks.tables.publish import FINDINGS as FILE
@@ -64,3 +66,24 @@ def test_paths_hold_some_of_what_matters():
     shares = macau_linear.path_shares(macau_linear.uniform_rows(0), 0)
     assert shares.sum() == pytest.approx(1.0)
     assert shares[5] < 0.5
+
+
+def test_macaus_leaves_are_measured_with_each_choice_of_features(capsys):
+    macau_features.main(
+        ["--sets", "sum_3_2000", "--splits", "1", "--trees", "1", "--auto", "1", "4"]
+    )
+    printed = capsys.readouterr().out
+    shares = printed.splitlines()[-1].split("|")[2:-1]
+    path, one, four, every = (float(share) for share in shares)
+    assert path == 0.0 <= four < one <= every == 1.0
+    assert "auto, 4 rows" in printed
+
+
+def test_wide_rows_are_a_sum_over_levels_and_numbers():
+    rows = macau_features.WIDE["sum_3_2000"].make(0)
+    assert rows.X_train.shape == (2000, 6)
+    assert len(rows.y_test) == 1000
+    by_level = pd.get_dummies(pd.concat([rows.X_train, rows.X_test]))
+    fit = LinearRegression().fit(by_level[:2000], rows.y_train)
+    # The noise has a std of 1, and 33 weights of 2,000 rows add little to it.
+    assert np.std(rows.y_test - fit.predict(by_level[2000:])) == pytest.approx(1.0, abs=0.06)

@@ -10,13 +10,16 @@ from benchmarks.macau_twin import TwinAnswer
 from gbuq_core import MacauClassifier, MacauRegressor
 
 
-@pytest.mark.parametrize("estimator", [MacauRegressor, MacauClassifier])
-def test_the_twin_is_held_to_ours(estimator, rng):
+@pytest.mark.parametrize(
+    ("estimator", "knobs"), [(MacauRegressor, {"leaf_features": "path"}), (MacauClassifier, {})]
+)
+def test_the_twin_is_held_to_ours(estimator, knobs, rng):
     X = rng.normal(size=(120, 3))
     y = X[:, 0] * 10.0 + X[:, 1] + 2.0 * rng.normal(size=120)
     if estimator is MacauClassifier:
         y = (y > 0).astype(int)
-    model = estimator(n_trees=3, max_leaves=4, min_child_samples=15, random_state=0, n_jobs=1)
+    shape = {"n_trees": 3, "max_leaves": 4, "min_child_samples": 15}
+    model = estimator(**knobs, **shape, random_state=0, n_jobs=1)
     # A bar of 0 s is never met, and one of 1000 s always.
     fit, scored = macau_speed.with_twin("small", model, X, y, X[:9] + 0.1, 1, (0.0, 1e3), n_trees=2)
     assert (fit.met, scored.met) == (False, True)
@@ -26,7 +29,9 @@ def test_the_twin_is_held_to_ours(estimator, rng):
 
 def test_a_twin_that_differs_is_an_error(rng):
     X = rng.normal(size=(60, 2))
-    model = MacauRegressor(n_trees=2, max_leaves=2, random_state=0, n_jobs=1).fit(X, 9 * X[:, 0])
+    model = MacauRegressor(
+        n_trees=2, max_leaves=2, leaf_features="path", random_state=0, n_jobs=1
+    ).fit(X, 9 * X[:, 0])
     scale = model.target_scale_
     members = (model.predict_members(X) - [scale.centre, 0.0]) / [scale.spread, scale.spread**2]
     mean, variance = np.moveaxis(members.transpose(1, 0, 2), 2, 0)

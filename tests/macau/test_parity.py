@@ -41,7 +41,7 @@ def check(data, leaf_model, mine):
 def test_concrete(leaf_model, reference_dir):
     data = np.load(reference_dir / "macau_concrete.npz")
     source = load_leaf_source(reference_dir / "macau_concrete.lgb.txt")
-    knobs = {"combine": "std", "tail": "clip", "standardize_target": False}
+    knobs = {"combine": "std", "tail": "clip", "standardize_target": False, "leaf_features": "path"}
     model = MacauRegressor(leaf_model, source, n_jobs=1, **knobs)
     model.fit(data["X_fit"], data["y_fit"])
     check(data, leaf_model, answers(model, data["X_test"]))

@@ -21,6 +21,7 @@ from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter, MemoryLim
 from gbuq_core.jobs import JobRunner
 from gbuq_core.macau import regressor
 from gbuq_core.macau.leaves import make_leaf_table, number_leaves
+from gbuq_core.macau.regressor import LEAF_FEATURES
 from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.paths import leaf_paths
 
@@ -124,6 +125,69 @@ def test_leaf_models_of_all_features_find_a_linear_target(rng):
     np.testing.assert_array_equal(found.conditional_novelty, expected.conditional_novelty)
     np.testing.assert_array_equal(found.novelty, expected.novelty)
     assert (found.inference_novelty != expected.inference_novelty).any()
+
+
+def fits_of(X, y, weight=None, **knobs):
+    """The same forest with each choice of features."""
+    return {
+        which: MacauRegressor(**{**SMALL, **knobs}, leaf_features=which).fit(X, y, weight)
+        for which in LEAF_FEATURES
+    }
+
+
+@pytest.mark.parametrize(("n_features", "max_leaves"), [(3, 20), (6, 12), (9, 8), (25, 4)])
+def test_a_leaf_sees_all_features_where_it_has_two_rows_for_each(rng, n_features, max_leaves):
+    X = rng.normal(size=(300, n_features))
+    y = X @ np.arange(n_features) + rng.normal(size=300)
+    models = fits_of(X, y, max_leaves=max_leaves, min_child_samples=5)
+    leaves = models["auto"].forest_.leaf_matrix(X)
+    new = rng.normal(size=(40, n_features))
+    of_new = models["auto"].forest_.leaf_matrix(new)
+    chosen = []
+    members = {which: model.predict_members(new) for which, model in models.items()}
+    for tree, n_leaves in enumerate(models["auto"].forest_.leaf_counts):
+        for leaf in range(n_leaves):
+            enough = (leaves[:, tree] == leaf).sum() >= 2 * n_features
+            chosen.append(enough)
+            there = of_new[:, tree] == leaf
+            alike = members["all" if enough else "path"][tree, there]
+            np.testing.assert_array_equal(members["auto"][tree, there], alike)
+    np.testing.assert_array_equal(models["auto"].sees_all_, chosen)
+    assert 0 < np.sum(chosen) < len(chosen)  # both kinds are there
+    assert models["all"].sees_all_.all()
+    assert not models["path"].sees_all_.any()
+
+
+def test_many_features_and_basic_leaves_keep_to_the_path(table, monkeypatch):
+    X, y = table
+    assert fits_of(X, y)["auto"].sees_all_.any()
+    assert not any(model.sees_all_.any() for model in fits_of(X, y, leaf_model="basic").values())
+    monkeypatch.setattr("gbuq_core.macau.leaves.MOST_FEATURES", X.shape[1] - 1)
+    models = fits_of(X, y)
+    assert not models["auto"].sees_all_.any()
+    np.testing.assert_array_equal(everything(models["auto"], X), everything(models["path"], X))
+    assert models["all"].sees_all_.all()
+
+
+def test_levels_count_as_features_and_repeated_rows_as_rows(rng):
+    numbers = rng.normal(size=200)
+    levels = pd.Categorical([f"level {k}" for k in rng.integers(0, 8, 200)])
+    X, y = pd.DataFrame({"number": numbers, "text": levels}), numbers + levels.codes
+    model = fits_of(X, y)["auto"]
+    leaves = model.forest_.leaf_matrix(model._read(X))
+    counts = model.forest_.leaf_counts
+    sizes = np.concatenate(
+        [np.bincount(leaves[:, tree], minlength=counts[tree]) for tree in range(6)]
+    )
+    np.testing.assert_array_equal(model.sees_all_, sizes >= 2 * 9)
+    as_numbers = model._read(X)
+    once, thrice = (
+        fits_of(as_numbers, y, np.full(200, weight), base_model=model.forest_)["auto"]
+        for weight in (1, 3)
+    )
+    np.testing.assert_array_equal(once.sees_all_, sizes >= 2 * 9)
+    np.testing.assert_array_equal(thrice.sees_all_, 3 * sizes >= 2 * 9)
+    assert thrice.sees_all_.sum() > once.sees_all_.sum()
 
 
 def test_leaf_models_of_all_features_are_those_of_paths_that_hold_them_all(table):

@@ -24,6 +24,8 @@ def heteroscedastic_knobs(plan: HeteroscedasticPlan) -> dict[str, Any]:
     values = {argument: getattr(plan, name) for name, argument in ARGUMENTS.items()}
     knobs |= {name: value for name, value in values.items() if value is not None}
     knobs |= {name: record.knob(name).default for name in builder.at_most}
+    if builder.fixed.get("leaf_model") == "linear":
+        knobs["leaf_features"] = "path"  # as in the paper
     if "n_jobs" in builder.takes:
         knobs["n_jobs"] = 1  # so few rows that threads would wait for each other
     if "random_state" in builder.takes:

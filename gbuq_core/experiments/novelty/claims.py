@@ -27,6 +27,7 @@ from gbuq_core.experiments.novelty.fit import (
 from gbuq_core.experiments.novelty.plan import (
     NoveltySettings,
     estimate_novelty_seconds,
+    novelty_knobs,
     plan_novelty,
 )
 from gbuq_core.experiments.novelty.scores import MapScore, crossings, score_maps, support_of
@@ -305,8 +306,10 @@ def _claims_of_leaf_models(fit: NoveltyFit, maps: NoveltyMaps, support: Mask) ->
 
 def refit_leaves(fit: NoveltyFit, leaf_model: str) -> MacauClassifier | MacauRegressor:
     """The same forest with another kind of model in its leaves."""
+    known = novelty_knobs(replace(fit.plan, leaf_model=leaf_model), fit.data.task)
+    of_leaves = {name: known[name] for name in ("leaf_model", "leaf_features") if name in known}
     model = type(fit.model)(
-        leaf_model=leaf_model, base_model=fit.model.forest_, n_jobs=1, random_state=fit.plan.seed
+        **of_leaves, base_model=fit.model.forest_, n_jobs=1, random_state=fit.plan.seed
     )
     return model.fit(fit.rows.X, fit.rows.y)
 

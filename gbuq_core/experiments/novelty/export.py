@@ -68,7 +68,7 @@ def novelty_code(settings: NoveltySettings) -> str:
     ]
     if plan.third:
         lines.append(f"grid = np.column_stack([grid, np.full(len(grid), {settings.third_at!r})])")
-    knobs = [f"    {key}={value!r}," for key, value in novelty_knobs(plan).items()]
+    knobs = [f"    {key}={value!r}," for key, value in novelty_knobs(plan, task).items()]
     point = settings.point if settings.point is not None else (0.0, 0.0)
     place = [float(value) for value in point] + ([settings.third_at] if plan.third else [])
     seed, k = plan.seed, settings.neighbours

@@ -291,9 +291,11 @@ def check_view(settings: NoveltySettings) -> str:
     return ""
 
 
-def novelty_knobs(plan: NoveltyPlan) -> dict[str, Any]:
+def novelty_knobs(plan: NoveltyPlan, task: str) -> dict[str, Any]:
     """Arguments of MACAU's class, with one thread: these rows are too few for two."""
+    of_paper = task == "regression" and plan.leaf_model == "linear"
     return {
+        **({"leaf_features": "path"} if of_paper else {}),
         "leaf_model": plan.leaf_model,
         "n_trees": plan.trees,
         "max_leaves": plan.leaves,
@@ -319,7 +321,7 @@ def novelty_model(plan: NoveltyPlan, task: str) -> MacauClassifier | MacauRegres
     """
     check_plan(plan)
     model: MacauClassifier | MacauRegressor = (
-        forest_of(plan).builder(task).make(**novelty_knobs(plan))
+        forest_of(plan).builder(task).make(**novelty_knobs(plan, task))
     )
     return model
 

@@ -250,6 +250,7 @@ def _run_one(
     judged = X[np.concatenate([known, foreign])]
     model = MacauRegressor(
         settings.leaf_model,
+        leaf_features="path",
         n_trees=settings.trees,
         max_leaves=settings.max_leaves,
         min_child_samples=settings.min_child_samples,

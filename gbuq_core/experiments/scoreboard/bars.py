@@ -16,6 +16,7 @@ _REGRESSION = ("boston", "concrete", "energy", "power", "protein", "wine")
 _SOFT = ("vst", "vst:constant", "vsgbm", "vsgbm:constant")
 _CALIBRATED = ("two_clocks", "scaled")
 _NO_TREES = ("conformal_linear",)
+_OUR_MACAU, _PAPERS_MACAU = "macau_linear:auto", "macau_linear"
 
 
 class Item(NamedTuple):
@@ -42,7 +43,7 @@ class Bar(NamedTuple):
         How many items must be good, of how many.
     items : tuple of Item
     explained : tuple of str
-        Titles of findings that explain what is not met.
+        Titles of findings that explain what is not met, or is not met in the paper's form.
     """
 
     what: str
@@ -256,22 +257,32 @@ def _calibrated(label: str, pairs: dict[str, tuple[dict[int, float], dict[int, f
 
 
 def _macau_first(board: Board) -> Bar:
-    table = board.table("macau")
-    item = Item("linear", *_not_computed("macau_linear"))
-    ours = table.ours("linear", "macau_linear", "crps")
+    """Our default counts; the paper's form is told beside it. Forms of MACAU are no rivals."""
+    table, name, score = board.table("macau"), "linear", "crps"
+    ours = table.ours(name, _OUR_MACAU, score)
+    papers = table.ours(name, _PAPERS_MACAU, score)
     rivals = {
         method.label: found
         for method in table.methods
-        if method.key not in ("macau_linear", *_NO_TREES)
-        and (found := table.ours("linear", method.key, "crps")) is not None
-    }
+        if not method.key.startswith("macau") and method.key not in _NO_TREES
+        and (found := table.ours(name, method.key, score)) is not None
+    }  # fmt: skip
+    item, explained = Item(name, *_not_computed(_OUR_MACAU)), []
     if ours is not None and rivals:
-        second = min(rivals, key=lambda label: rivals[label].mean)
-        said = f"{ours}; the next one is {second} with {rivals[second]}"
-        item = Item("linear", ours.mean < rivals[second].mean, said)
+        best = min(rivals, key=lambda label: rivals[label].mean)
+        said = f"our default {ours}; the best rival is {best} with {rivals[best]}"
+        if papers is None:
+            said += f"; the paper's form is {OPEN}"
+        else:
+            first = papers.mean < rivals[best].mean
+            said += f"; the paper's form {papers} is {'first too' if first else 'not first'}"
+            if not first:
+                place = Place(table.key, name, _PAPERS_MACAU, score)
+                explained = [finding.title for finding in board.findings_on(place)]
+        item = Item(name, ours.mean < rivals[best].mean, said)
     return _bar(
-        "MACAU (linear): first among tree methods in CRPS on the synthetic linear set",
-        "yes", 1, [item],
+        "MACAU (linear), our default: first among tree methods in CRPS on the synthetic linear set",
+        "yes", 1, [item], explained,
     )  # fmt: skip
 
 

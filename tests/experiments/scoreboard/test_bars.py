@@ -6,7 +6,7 @@ import pytest
 from scoreboard_parts import made_up_board
 
 from gbuq_core.experiments.scoreboard.bars import MET, NOT_MET, OPEN, check_bars
-from gbuq_core.experiments.scoreboard.board import read_board
+from gbuq_core.experiments.scoreboard.board import Finding, Place, read_board
 
 SETS = ("boston", "concrete", "energy", "power", "protein", "wine")
 SGLB, AUROC, IBUG, SOFT, CALIBRATION, MACAU, DEFAULT, SMALL = range(8)
@@ -145,13 +145,35 @@ def test_calibration_must_not_be_worse_on_any_set():
     assert any("paper 3's calibration" in name for name in by_name)
 
 
-@pytest.mark.parametrize(("crps", "verdict"), [(0.9, MET), (1.1, NOT_MET)])
-def test_macau_is_first_among_trees_whatever_a_linear_model_does(crps, verdict):
-    def score_of(result):
-        return {"crps": {"macau_linear": crps, "conformal_linear": 0.1}.get(result.method, 1.0)}
-
-    bar = bar_of(board_with("macau", score_of), MACAU)
+@pytest.mark.parametrize(
+    ("default", "paper", "verdict", "told"),
+    [
+        (0.8, 0.9, MET, "is first too"),  # forms of MACAU are no rivals of each other
+        (0.9, 0.8, MET, "is first too"),
+        (0.9, 1.1, MET, "is not first"),
+        (1.1, 0.9, NOT_MET, "is first too"),
+        (1.1, 1.2, NOT_MET, "is not first"),
+    ],
+)
+def test_macaus_default_is_first_among_trees_whatever_a_linear_model_does(
+    default, paper, verdict, told
+):
+    of = {"macau_linear:auto": default, "macau_linear": paper, "conformal_linear": 0.1}
+    board = board_with("macau", lambda result: {"crps": of.get(result.method, 1.0)})
+    why = Finding("Why it is not", "", (Place("macau", "linear", "macau_linear", "crps"),))
+    bar = bar_of(replace(board, findings=(why,)), MACAU)
     assert (bar.verdict, bar.possible) == (verdict, 1)
+    assert told in bar.items[0].detail
+    assert bar.explained == (("Why it is not",) if told == "is not first" else ())
+
+
+def test_macaus_bar_is_open_without_the_default():
+    table = FULL.table("macau")
+    kept = replace(
+        table, results=tuple(r for r in table.results if r.method != "macau_linear:auto")
+    )
+    board = replace(FULL, tables=tuple(kept if t.key == "macau" else t for t in FULL.tables))
+    assert bar_of(board, MACAU).verdict == OPEN
 
 
 def test_the_default_meets_the_best_published_numbers():
