@@ -9,6 +9,7 @@ from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError, Projec
 from gbuq_core.file_bytes import FileKind, read_limited, replacing, write_whole
 from gbuq_core.given_models import read_model
 from gbuq_core.loading import load
+from gbuq_core.model_files.contents import write_bytes
 from gbuq_core.projects import open_project
 from gbuq_core.trees.importers import load_leaf_source
 
@@ -100,3 +101,25 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     if os.name == "posix":
         assert path.stat().st_mode & 0o777 == 0o600
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need no rights on POSIX only")
+def test_a_model_file_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypatch):
+    path, link = tmp_path / "model.gbuq", tmp_path / "link.gbuq"
+    write_bytes(b"first", path)
+    link.symlink_to(path)
+    write_bytes(b"second", link)
+    assert link.is_symlink()
+    assert path.read_bytes() == b"second"
+
+    def full(_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_bytes(b"third", path)
+    assert path.read_bytes() == b"second"
+    assert sorted(tmp_path.iterdir()) == [link, path]
+    monkeypatch.undo()
+    with pytest.raises(IsADirectoryError):
+        write_bytes(b"", tmp_path)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from gbuq_core.errors import InvalidParameter, MissingPackage, ModelFileError
-from gbuq_core.file_bytes import FileKind, read_limited
+from gbuq_core.file_bytes import FileKind, read_limited, write_whole
 from gbuq_core.inputs import MAX_CLASSES, TargetScale
 from gbuq_core.model_files.archive import damaged
 
@@ -37,11 +37,15 @@ def read_bytes(source: Any) -> bytes:
 
 
 def write_bytes(content: bytes, target: Any) -> None:
-    """Write to a binary file, or to a path, which is overwritten."""
+    """Write to a binary file, or to a path: the whole file, or what was there stays."""
     if hasattr(target, "write"):
         target.write(content)
+        return
+    path = Path(target).resolve()  # a link stays one
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)  # a pipe; for a folder, the system's own error
     else:
-        Path(target).write_bytes(content)
+        write_whole(content, path)
 
 
 @contextmanager
