@@ -301,8 +301,8 @@ PROTOCOL = Protocol(
     }
     | dict.fromkeys(_QUICK, Seconds(0.3, 0.1))
     | {
-        "vst": Seconds(0.7, 0.4), "vsgbm": Seconds(2.0, 4.0), "xbart": Seconds(0.8, 0.2),
-        "sgb": Seconds(2.0, 0.2), "sglb": Seconds(2.0, 0.2), "gp": Seconds(0.0, 20.0),
+        "vst": Seconds(0.7, 0.4), "vsgbm": Seconds(0.5, 2.5), "xbart": Seconds(0.8, 0.2),
+        "sgb": Seconds(2.0, 0.2), "sglb": Seconds(2.0, 0.2), "gp": Seconds(0.0, 6.0),
         "vst:scaled": Seconds(3.0, 3.0),
         "ngboost:scaled": Seconds(3.0, 1.0), "ngboost": Seconds(2.0, 0.5),
         "macau_linear:scaled": Seconds(0.5, 0.5), AVERAGE: Seconds(3.0, 1.5),

@@ -80,8 +80,6 @@ class Protocol:
         From a method to the methods of the same split whose settings save it the tuning.
     tuned_once : tuple of str
         Efforts in which split 0 chooses the settings for all splits.
-    small_splits : mapping
-        Sets that have fewer splits in the small setting.
     times : mapping
         Sets whose cells take so many times longer than their rows say.
     downloads : tuple of str
@@ -111,7 +109,6 @@ class Protocol:
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     uses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tuned_once: tuple[str, ...] = ("smoke", "small")
-    small_splits: Mapping[str, int] = field(default_factory=dict)
     times: Mapping[str, float] = field(default_factory=dict)
     downloads: tuple[str, ...] = ()
     least_splits: Mapping[tuple[str, str], int] = field(default_factory=dict)

@@ -52,8 +52,6 @@ def list_cells(wanted: Wanted) -> list[Cell]:
                 continue
             if wanted.sets is None and name in protocol.downloads and not wanted.downloads:
                 continue
-            if wanted.effort != "full":
-                most = min(most, protocol.small_splits.get(name, most))
             for split in range(most):
                 cells += [
                     Cell(table, name, split, method)

@@ -144,7 +144,6 @@ def test_methods_that_nobody_here_can_run_are_not_waited_for(tmp_path):
         wanted = read_board(path).table("ibug").wanted
         assert (("power", "pgbm") in wanted) == there
         assert wanted["power", "ibug"] == 3
-        assert wanted["protein", "ibug"] == 1  # of the small setting
 
 
 def test_the_option_writes_the_file_and_runs_nothing(tmp_path, capsys, monkeypatch):
