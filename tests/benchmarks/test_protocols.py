@@ -132,6 +132,7 @@ def test_numbers_of_the_papers():
     ibug, soft, macau = (PROTOCOLS[key].published for key in ("ibug", "soft_trees", "macau"))
     assert ibug["protein", "ibug_cbu", "crps"] == Published(1.742, 0.009, "1", 0.0005)
     assert ibug["power", "virtual_sglb", "nll_raw"].value == 5.304
+    assert ibug["energy", "ibug", "nll"] == Published(1.644, 0.514, "8", 0.0005)
     assert ibug["concrete", "ibug", "n_neighbors_nll"].value == 5
     wine = soft["wine", "vst", "log_likelihood"]
     assert (wine.value, wine.error) == (-3.067, pytest.approx(1.168 / math.sqrt(10)))
