@@ -17,8 +17,8 @@ from pages._ui.scoreboard.verdicts import draw_bars, draw_differences, draw_verd
 from pages._ui.url_state import link_to, open_page
 
 LEDE = (
-    "Every number of the papers' tables that this project computes stands beside the published "
-    "one. Answer three questions to find a method. Does a paper's table hold here?"
+    "Three questions lead to a method. Each of our numbers stands beside the paper's, with its "
+    "standard error, seconds and command."
 )
 
 st.title("Which method should I use, and does the paper's table hold?")

@@ -20,8 +20,9 @@ _LINE, _LOW_LINE = 26, 19  # pixels of a method, and where there are many
 _MANY = 20
 _TALL_LINE = 34  # of two dots
 _NAMES = 130  # pixels
-_LETTERS = 28
-_GROUP_GAP = 0.35  # of a rank, between bars of groups
+LETTERS = 28  # of a method's name
+_GROUP_GAP, _GROUP_SHARE = 0.35, 0.016  # between bars of groups: a rank, the axis; the larger
+_APART_X, _APART_Y = 0.3, 0.08  # of the axes, between two names
 # Stripes across a cell that has no number; grey, for light and dark.
 _HATCH, _HATCH_COLOUR = "\u2571" * 6, "#8f8f8f"
 ERRORS = 2.0  # standard errors that an error bar is long, on each side
@@ -291,15 +292,17 @@ def groups_figure(
         for label, mean, record in zip(labels, mean_ranks, records, strict=True)
     ]  # fmt: skip
     right = float(np.max(mean_ranks, initial=1.0)) + half
+    gap = group_gap(right)
     bars = [
-        {"c0": labels[group[0]], "c5": labels[group[-1]], "c1": right + _GROUP_GAP * (k + 1),
+        {"c0": labels[group[0]], "c5": labels[group[-1]], "c1": right + gap * (k + 1),
          "c6": f"{len(group)} methods that are not told apart"}
         for k, group in enumerate(groups)
     ]  # fmt: skip
     y = _names(labels)
     x = {
         "field": "c1", "type": "quantitative", "title": "mean rank (1 is best)",
-        "scale": {"zero": False, "nice": False, "padding": 8}, "axis": {"tickMinStep": 1},
+        "scale": {"domain": [0.0, right + gap * (len(groups) + 1)], "nice": False},
+        "axis": {"tickMinStep": 1},
     }  # fmt: skip
     colour = {"field": "c4", "type": "nominal", "scale": None}
     tips = [
@@ -308,7 +311,7 @@ def groups_figure(
     ]
     layers: list[Spec] = [
         {
-            "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.55},
+            "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.55, "clip": True},
             "encoding": {"x": {**x, "field": "c2"}, "x2": {"field": "c3"}, "y": y, "color": colour},
         },
         {
@@ -321,7 +324,7 @@ def groups_figure(
             {
                 "data": {"values": bars},
                 "mark": {
-                    "type": "rule", "strokeWidth": 5, "strokeCap": "round",
+                    "type": "rule", "strokeWidth": 4, "strokeCap": "round",
                     "color": ink(dark).truth,
                 },
                 "encoding": {
@@ -355,8 +358,8 @@ def front_figure(
         {"c0": dot.label, "c1": dot.seconds, "c2": dot.score, "c3": colour_of(dot.record),
          "c4": dot.on_front, "c5": dot.score - ERRORS * _or_zero(dot.error),
          "c6": dot.score + ERRORS * _or_zero(dot.error), "c7": _with_error(dot.score, dot.error),
-         "c8": cut(dot.label, 20) if dot.on_front else ""}
-        for dot in dots
+         "c8": cut(dot.label, 20) if named else ""}
+        for dot, named in zip(dots, _names_apart(dots), strict=True)
     ]  # fmt: skip
     x = {
         "field": "c1", "type": "quantitative", "title": "processor seconds of a split (log)",
@@ -402,8 +405,34 @@ def front_figure(
     return {"height": 340, "data": {"values": rows}, "layer": layers}
 
 
+def group_gap(right: float) -> float:
+    """How far apart the bars of groups stand, in ranks, right of all dots."""
+    return max(_GROUP_GAP, _GROUP_SHARE * right)
+
+
+def _names_apart(dots: Sequence[TimedDot]) -> list[bool]:
+    """Which dots are named: the best ones for their time, the best of all first, with room between.
+
+    >>> dots = [TimedDot(name, None, seconds, score, 0.0, True) for name, seconds, score in (
+    ...     ("quick", 1.0, 2.0), ("hardly slower", 1.1, 1.99), ("best", 10.0, 1.0))]
+    >>> _names_apart(dots)
+    [False, True, True]
+    """
+    x = [math.log10(max(dot.seconds, 1e-3)) for dot in dots]
+    y = [dot.score for dot in dots]
+    wide, high = (max(each) - min(each) or 1.0 if each else 1.0 for each in (x, y))
+    named: list[int] = []
+    for i in reversed(range(len(dots))):
+        near = any(
+            abs(x[i] - x[k]) < _APART_X * wide and abs(y[i] - y[k]) < _APART_Y * high for k in named
+        )
+        if dots[i].on_front and not near:
+            named.append(i)
+    return [i in named for i in range(len(dots))]
+
+
 def _labels(names: Sequence[str]) -> list[str]:
-    return distinct([cut(name, _LETTERS) for name in names])
+    return distinct([cut(name, LETTERS) for name in names])
 
 
 def _names(labels: Sequence[str]) -> dict[str, Any]:

@@ -106,6 +106,10 @@ _CSS = """
   }
   [data-testid="stHorizontalBlock"] > [data-testid="stColumn"] { min-width: 100%; }
 }
+/* The scoreboard's answer stands beside its questions where they have room, else below them. */
+.st-key-board-chooser > [data-testid="stLayoutWrapper"] {
+  flex: 1 1 18rem; min-width: min(18rem, 100%);
+}
 /* What watches sliders takes no place. */
 [class*="st-key-live-sliders-"] { position: absolute; }
 /* Results of other settings, or of another table, look like it. */

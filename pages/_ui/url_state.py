@@ -503,8 +503,13 @@ def _apply_pending(page: PageState) -> bool:
         st.rerun()
     pending = st.session_state.pop(_PENDING + page.key, {})
     knobs = (*page.knobs, present.present_knob(page.story))
-    put_together([(knob, pending[knob.key]) for knob in knobs if knob.key in pending])
+    put_together([(k, _fitting(page, k, pending[k.key])) for k in knobs if k.key in pending])
     return bool(pending)
+
+
+def _fitting(page: PageState, knob: Knob, value: Any) -> Any:
+    """The value, but the default where a preset was drawn for the choices of another value."""
+    return knob.default if knob.key in page.follow and problem_with(knob, value) else value
 
 
 def _checked(page: PageState, values: dict[str, Any]) -> dict[str, Any]:

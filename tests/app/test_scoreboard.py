@@ -17,9 +17,10 @@ from gbuq_core.experiments.scoreboard.bars import check_bars
 from gbuq_core.experiments.scoreboard.choosing import choose_method
 from gbuq_core.experiments.scoreboard.commands import command_of
 from gbuq_core.experiments.scoreboard.differing import list_differences
-from gbuq_core.experiments.scoreboard.export import scoreboard_code
+from gbuq_core.experiments.scoreboard.export import BoardRecipe, scoreboard_code
 from gbuq_core.experiments.scoreboard.fresh import FreshCell
 from gbuq_core.experiments.scoreboard.fronts import find_front
+from gbuq_core.experiments.scoreboard.own import OWN_SET
 from gbuq_core.figures.scoreboard import PICKED
 from gbuq_core.jobs import RUNNER
 from gbuq_core.session_limits import SessionLimits
@@ -31,6 +32,7 @@ from pages._ui.scoreboard.controls import (
     RANKS,
     TASKS,
     TIME,
+    _first_metric,
     names_in_a_row,
     page_state,
     tables_by_label,
@@ -147,6 +149,38 @@ def test_an_empty_board_says_that_nothing_is_computed_and_how_to(monkeypatch):
     assert "not computed yet" in alts(at)[0]
 
 
+def test_the_page_opens_on_what_has_results(monkeypatch):
+    whole = made_up_board()
+    tables = tuple(
+        one if one.key == "soft_trees" else replace(one, results=()) for one in whole.tables
+    )
+    show(monkeypatch, replace(whole, tables=tables))
+    at = open_page()
+    assert at.selectbox(key="paper").value == "4 Soft trees"
+    assert charts(at)
+    at.button(key="_preset:scoreboard:Every method").click().run()
+    assert not at.exception
+    assert at.selectbox(key="paper").value == "Every method"
+    assert at.selectbox(key="metric").value.startswith("CRPS")
+
+
+def test_the_own_table_does_not_decide_what_opens():
+    board = made_up_board(sets=("power",))
+    tables = {one.key: one for one in board.tables}
+    own = tables["ours"].results[0]._replace(set=OWN_SET)
+    tables["ours"] = replace(tables["ours"], results=(own,))
+    _, opened = page_state(replace(board, tables=tuple(tables.values())))
+    assert opened.label == "1 SGLB"
+
+
+def test_a_metric_with_numbers_opens_where_crps_has_none():
+    table = made_up_board().table("ours")
+    known = {score.key: score for score in table.scores}
+    only = [each._replace(scores={"rmse": 1.0, "coverage_0.9": 0.9}) for each in table.results[:3]]
+    assert _first_metric(replace(table, results=tuple(only))) == known["rmse"].label
+    assert _first_metric(table) == known["crps"].label
+
+
 def test_a_board_of_some_sets_hatches_what_has_no_rank(monkeypatch):
     whole = made_up_board()
     ours = whole.table("ours")
@@ -173,7 +207,7 @@ def test_filters_name_sets_metrics_and_methods_and_the_table_follows(board):
     ours = [table.ours("power", key, "nll").mean for key in ("ngboost", "ibug_cbu")]
     assert lines(at)["c2"].tolist() == pytest.approx(ours, rel=1e-12)
     assert lines(at)["c4"].tolist() == [2.752, 2.514]
-    code = scoreboard_code("ibug", "nll", ["ngboost", "ibug_cbu"], ["power"])
+    code = scoreboard_code(BoardRecipe("ibug", "nll", ("ngboost", "ibug_cbu"), ("power",)))
     assert code.strip() in [block.value for block in at.code]
 
 
@@ -298,7 +332,8 @@ def test_what_did_not_reproduce_has_its_reason(board):
     assert len(frame) == len(found)
     assert set(frame["c6"]) == {"Other rows"}
     worse = sum(each.beside.word == "worse" for each in found)
-    assert any(f"{worse} are worse" in caption.value for caption in at.caption)
+    (said,) = (caption.value for caption in at.caption if f"{worse} are worse" in caption.value)
+    assert "With 3 splits, as some have, chance alone calls up to 18 % of equal" in said
     assert "numbers are the paper's or better" in chips(at)
 
 
@@ -317,6 +352,11 @@ def test_downloads_hold_the_numbers_and_the_page(board, monkeypatch):
     page = offered["scoreboard.html"]().decode()
     assert "Figures to reach" in page
     assert "IBUG on XGBoost" in page
+    assert page.count('class="figure"') == 1
+    for view, kind in ((APART, "curves"), (BESIDE, "curves"), (TIME, "curves"), (RANKS, "sheet")):
+        at.segmented_control(key="view").set_value(view).run()
+        page = offered["scoreboard.html"]().decode()
+        assert page.count(f'class="figure" data-kind="{kind}"') == 1
 
 
 @pytest.fixture

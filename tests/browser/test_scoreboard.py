@@ -12,6 +12,7 @@ QUICK = "paper=5+MACAU&view=Beside+the+paper"  # the paper's numbers are there o
 CELL = f"{QUICK}&cell=linear+%2F+Random+forest"
 OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 PICTURE = ".st-key-scoreboard-picture"
+PROJECTOR = (960, 600)
 
 
 def open_page(page, url, query=QUICK):
@@ -29,6 +30,17 @@ def test_chooser_and_picture_stand_in_the_first_screen_and_nothing_overflows(pag
                 box = page.locator(part).first.bounding_box()
                 assert box["y"] + min(box["height"], 300) < window[1]
         screenshot(page, f"scoreboard-{window[0]}-{scheme}")
+    page.set_viewport_size({"width": PROJECTOR[0], "height": PROJECTOR[1]})
+    page.wait_for_function(
+        """(height) => {
+          const [asked, answer] = ['questions', 'answer'].map((name) =>
+            document.querySelector(`.st-key-board-${name}`).getBoundingClientRect());
+          return answer.top < height / 3 && answer.left > asked.right;
+        }""",
+        arg=PROJECTOR[1],
+    )
+    assert not page.evaluate(OVERFLOW)
+    screenshot(page, "scoreboard-projector")
     assert_no_exception(page)
 
 
@@ -48,6 +60,20 @@ def test_controls_by_keyboard_and_a_link_that_restores_them(page, new_page, serv
     other = new_page(private=True)
     open_page(other, url, page.url.split("?")[1])
     assert other.locator(".st-key-board-answer").inner_text() == answer
+    assert_no_exception(page)
+
+
+def test_a_preset_after_back_leaves_no_cell_of_another_paper(page, serve):
+    open_page(page, serve(APP), "paper=3+IBUG&view=Beside+the+paper")
+    for name, paper in (("Paper 5", "5 MACAU"), ("Paper 4", "4 Soft trees")):
+        page.get_by_role("button", name=name, exact=True).click()
+        page.wait_for_url(re.compile("paper=" + paper.replace(" ", r"(\+|%20)")))
+        wait_ready(page)
+        assert "cell=" not in page.url
+        page.go_back()
+        page.wait_for_url(re.compile(r"paper=3(\+|%20)IBUG"))
+        wait_ready(page)
+        assert "cell=" not in page.url
     assert_no_exception(page)
 
 

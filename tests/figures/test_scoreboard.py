@@ -18,6 +18,13 @@ from gbuq_core.figures.scoreboard import (
     groups_figure,
     ranks_figure,
 )
+from gbuq_core.figures.scoreboard_saved import (
+    beside_curves,
+    front_curves,
+    groups_curves,
+    ranks_sheet,
+)
+from gbuq_core.figures.standalone import standalone_html
 from gbuq_core.methods import METHODS
 
 NASTY = "<a href='http://evil.example'>x</a>"
@@ -113,7 +120,7 @@ def test_bars_reach_from_the_first_to_the_last_of_a_group():
     assert [(bar["c0"], bar["c5"]) for bar in bars] == [("a", "b"), ("b", "c")]
     places = [bar["c1"] for bar in bars]
     assert min(places) > 3.0 + 0.75  # right of all dots and their errors
-    assert places[0] < places[1]
+    assert places[0] < places[1] < spec["layer"][0]["encoding"]["x"]["scale"]["domain"][1]
     dots = spec["data"]["values"]
     assert [(row["c2"], row["c3"]) for row in dots] == [(0.25, 1.75), (1.25, 2.75), (2.25, 3.75)]
 
@@ -132,3 +139,38 @@ def test_colours_are_those_of_the_records():
     for key, record in METHODS.items():
         assert colour_of(key) == record.colour
     assert colour_of(None) not in {METHODS[key].colour for key in ("sglb", "ibug", "vst")}
+
+
+SAVED = {
+    "beside": lambda: beside_curves(DOTS, "CRPS", "words"),
+    "ranks": lambda: ranks_sheet(NAMES, ["one", "two"], PARTLY, "CRPS", "words"),
+    "groups": lambda: groups_curves(
+        NAMES, ["sglb", None, "gp"], RANKS.mean(axis=1), [(0, 1), (1, 2)], 1.2, "words"
+    ),
+    "no groups": lambda: groups_curves(["a"], ["gp"], np.ones(1), [], math.nan, "words"),
+    "front": lambda: front_curves(TIMED, "CRPS", "words", 5.0),
+}
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_a_saved_page_has_each_picture(name):
+    assert 'class="figure"' in standalone_html([SAVED[name]()], "Scoreboard")
+
+
+def test_a_saved_picture_has_the_dots_and_errors_of_the_pages():
+    spec = SAVED["beside"]().spec
+    rows = beside_figure(DOTS, "CRPS")["data"]["values"]
+    assert sorted(spec["read"]["x"]) == sorted(row["c1"] for row in rows)
+    assert len(spec["panels"][0]["ticks"]["labels"]) == len(DOTS)
+    bars = [layer for layer in spec["panels"][0]["layers"] if layer["kind"] == "line"]
+    assert [1.8, 2.2] in [layer["x"] for layer in bars]
+    assert len(bars) == sum(row["c2"] < row["c3"] for row in rows)
+    front = SAVED["front"]().spec
+    best = front["panels"][0]["layers"][0]
+    # Each holds until the next one has had its time; who is beaten is left out.
+    assert best["y"] == [3.0, 3.0, 1.0, 1.0]
+    assert best["x"][:3] == [-1.0, 2.0, 2.0]
+    places = SAVED["groups"]().spec["panels"][0]
+    joined = [layer["y"] for layer in places["layers"][-2:]]
+    assert joined == [[3.0, 2.0], [2.0, 1.0]]
+    assert places["ticks"] == {"ticks": [3.0, 2.0, 1.0], "labels": NAMES}

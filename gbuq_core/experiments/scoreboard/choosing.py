@@ -211,8 +211,8 @@ def _chosen(table: Table, ranking: Ranking, rows: int, wanted: Purpose) -> Choic
     )
     sets = ", ".join(each.label for each in ranking.sets)
     why = (
-        f"{best.method.label} has the lowest mean rank by {ranking.score.label}: "
-        f"{short(best.mean_rank)} of {counted(len(lines), 'method')} on {sets}."
+        f"{best.method.label} has the lowest mean rank by {ranking.score.label.partition(',')[0]} "
+        f"among {counted(len(lines), 'method')} on {sets}: {short(best.mean_rank)}."
     )
     return Choice(
         method=best.method,

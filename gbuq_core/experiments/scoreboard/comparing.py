@@ -81,6 +81,22 @@ def mean_error(values: Sequence[float]) -> MeanError:
     return MeanError(float(found.mean()), float(found.std(ddof=1) / np.sqrt(len(found))))
 
 
+def share_by_chance(splits: int) -> float:
+    """How often a mean over splits is off by more than two of its own standard errors.
+
+    The values are normal, and what they are compared with has no error: a t statistic with one
+    degree of freedom less than splits is beyond two.
+
+    Examples
+    --------
+    >>> round(share_by_chance(3), 3), round(share_by_chance(20), 3)
+    (0.184, 0.06)
+    """
+    from scipy.stats import t
+
+    return float(2.0 * t.sf(ERRORS, splits - 1))
+
+
 def judge(ours: MeanError, theirs: Published | None, higher: bool | None) -> Beside:
     """Our mean beside a paper's number, and which of the two is better.
 

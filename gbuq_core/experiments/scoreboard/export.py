@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 
-def scoreboard_code(
-    table: str, score: str, methods: Sequence[str] | None = None, sets: Sequence[str] | None = None
-) -> str:
+class BoardRecipe(NamedTuple):
+    """Which numbers of the board: keys of a table and a score, of methods and of sets.
+
+    Without methods or sets, all that have the score.
+    """
+
+    table: str
+    score: str
+    methods: tuple[str, ...] | None = None
+    sets: tuple[str, ...] | None = None
+
+
+def scoreboard_code(recipe: BoardRecipe) -> str:
     """Code for the ranks and the numbers beside the paper's, without the app.
 
     Parameters
     ----------
-    table, score : str
-        Keys.
-    methods, sets : sequences of str, optional
-        Keys; all that have the score without them.
+    recipe : BoardRecipe
 
     Examples
     --------
-    >>> print(scoreboard_code("macau", "crps", ["macau_linear", "forest"], ["linear"]))
+    >>> recipe = BoardRecipe("macau", "crps", ("macau_linear", "forest"), ("linear",))
+    >>> print(scoreboard_code(recipe))
     from gbuq_core.experiments.scoreboard.board import read_board
     from gbuq_core.experiments.scoreboard.ranking import rank_methods
     <BLANKLINE>
@@ -32,6 +41,7 @@ def scoreboard_code(
     print(rank_methods(table, "crps", methods, sets).words)
     <BLANKLINE>
     """
+    table, score, methods, sets = recipe
     those_methods = f'[method.key for method in table.methods_with("{score}")]'
     those_sets = f'[each.key for each in table.sets_with("{score}")]'
     if methods is not None:

@@ -48,6 +48,12 @@ function edgeOf(colour, theme, dark) {
   return found;
 }
 
+// Of named ticks those that lie in the stretch that is looked at.
+function ticksWithin({ ticks, labels }, lo, hi) {
+  const shown = ticks.map((tick) => tick >= lo && tick <= hi);
+  return { ticks: ticks.filter((_, k) => shown[k]), labels: labels.filter((_, k) => shown[k]) };
+}
+
 const EDGE_CONTRAST = 3.1; // at least 3 : 1 after rounding
 const EDGES = new Map();
 
@@ -225,6 +231,7 @@ class CurvesView {
 
   ticksOf(panel, height) {
     const [lo, hi] = this.window?.y ?? panel.range;
+    if (panel.ticks) return { lo, hi, ...ticksWithin(panel.ticks, lo, hi) };
     return { lo, hi, ...linearTicks(lo, hi, Math.max(4, height / 45)) };
   }
 
@@ -335,7 +342,9 @@ class CurvesView {
   xAxis() {
     const { spec, svg, theme } = this;
     const count = Math.max(4, (this.right - this.left) / 110);
-    const { ticks, labels } = spec.x.ticks ?? linearTicks(this.shownX[0], this.shownX[1], count);
+    const [lo, hi] = this.shownX;
+    const given = spec.x.ticks && ticksWithin(spec.x.ticks, lo, hi);
+    const { ticks, labels } = given ?? linearTicks(lo, hi, count);
     ticks.forEach((tick, k) => {
       // Below its tick, but whole: a number at the picture's edge moves inwards.
       const last = this.origin + this.width - textWidth(labels[k], theme, 12) / 2;

@@ -136,6 +136,8 @@ def draw_lines(opened: Opened, lines: Sequence[Line], open_cell: str) -> None:
             "c8": [line.seconds for line in lines],
         }
     )
+    # Columns of a paper without any number would take the place of what is there.
+    order = [k for k in frame if k not in ("c4", "c5") or any(frame["c4"].notna())]
     wanted = [labels.index(open_cell)] if open_cell in labels else []
     state = st.session_state.get(key)
     if state is None or list(state["selection"]["rows"]) != wanted:
@@ -147,7 +149,8 @@ def draw_lines(opened: Opened, lines: Sequence[Line], open_cell: str) -> None:
             st.session_state["cell"] = labels[rows[0]]
 
     st.dataframe(
-        frame, hide_index=True, column_config=config, key=key, on_select=open_selected,
+        frame, hide_index=True, column_config=config, column_order=order, key=key,
+        on_select=open_selected,
         selection_mode="single-row", placeholder="\u2013",
         height=min(_MOST_HEIGHT, 35 * (len(lines) + 1) + 3),
         alt=f"{counted(len(lines), 'number')} of ours and of the paper.",

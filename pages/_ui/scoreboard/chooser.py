@@ -30,12 +30,13 @@ _MOST_LINES = 4
 def draw_chooser(board: Board, values: SimpleNamespace) -> None:
     """Draw the questions, then the method with its reason and the best lines."""
     st.subheader("Which method for your table?", anchor=False)
-    with st.container(key="board-questions"):
-        for knob in QUESTIONS:
-            draw_knob(knob)
     found = choose_method(board, TASKS[values.task], int(values.rows), PURPOSE_KEYS[values.purpose])
-    with st.container(key="board-answer", gap="small"):
-        _draw_answer(board, found)
+    with st.container(horizontal=True, gap="medium", key="board-chooser"):
+        with st.container(key="board-questions"):
+            for knob in QUESTIONS:
+                draw_knob(knob)
+        with st.container(key="board-answer", gap="small"):
+            _draw_answer(board, found)
 
 
 def _draw_answer(board: Board, found: Choice) -> None:

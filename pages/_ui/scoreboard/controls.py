@@ -13,11 +13,14 @@ from gbuq_core.experiments.scoreboard.board import (
     Place,
     Score,
     Table,
+    read_board,
 )
 from gbuq_core.experiments.scoreboard.choosing import PURPOSES
+from gbuq_core.experiments.scoreboard.export import BoardRecipe
+from gbuq_core.experiments.scoreboard.own import OWN_SET
 from gbuq_core.figures.vega import distinct
 from gbuq_core.knobs import Knob
-from pages._ui.knobs import Preset
+from pages._ui.knobs import Preset, query_string
 from pages._ui.present import Step
 from pages._ui.url_state import PageState, preview
 
@@ -28,7 +31,7 @@ ALL_SETS = "all sets"
 PICTURE = "scoreboard-picture"
 CELL = "one-cell"  # the anchor of the open cell
 _OF_THE_PAPER = ("set", "metric", "methods", "cell")
-_FIRST_TABLE, _FIRST_SCORE = "ours", "crps"
+_EVERY, _FIRST_SCORE = "ours", "crps"
 # What the chooser of papers calls a table; one that is not here has its key.
 _TABLES: Mapping[str, str] = MappingProxyType(
     {
@@ -58,10 +61,25 @@ BUDGET = Knob(
 )  # fmt: skip
 
 _STORY = (
-    Step("Every method with its defaults. Which ones rank first, and on which sets?"),
-    Step("Which of these methods differ by more than chance?", {"view": APART}),
-    Step("What does more training time buy?", {"view": TIME}),
+    ("Every method with its defaults. Which ones rank first, and on which sets?", RANKS),
+    ("Which of these methods differ by more than chance?", APART),
+    ("What does more training time buy?", TIME),
 )
+
+
+def query_of(settings: BoardRecipe, view: str) -> str:
+    """The part of a link after the question mark that opens a table by a metric in a picture.
+
+    >>> query_of(BoardRecipe("ibug", "nll"), APART)
+    'paper=3+IBUG&metric=NLL%2C+nats&view=Who+differs'
+    """
+    board = read_board()
+    page, opened = page_state(board, label_of(board, settings.table))
+    metric = next(label for label, one in opened.scores.items() if one.key == settings.score)
+    values = {knob.key: knob.default for knob in page.knobs}
+    return query_string(
+        page.knobs, {**values, "paper": opened.label, "metric": metric, "view": view}
+    )
 
 
 class Opened(NamedTuple):
@@ -78,7 +96,7 @@ class Opened(NamedTuple):
 def page_state(board: Board, paper: str | None = None) -> tuple[PageState, Opened]:
     """The knobs for the paper that will be open, or for a named one, and what they mean."""
     tables = tables_by_label(board)
-    first = label_of(board, _FIRST_TABLE)
+    first = _first_label(tables)
     chooser = Knob(
         "paper", "Paper", "choice", first, choices=tuple(tables), group="data",
         help="A paper's sets and methods by its own protocol; or every method of the project on "
@@ -88,13 +106,12 @@ def page_state(board: Board, paper: str | None = None) -> tuple[PageState, Opene
     wanted = wanted if wanted in tables else first
     opened = open_table(wanted, tables[wanted])
     scores, cells = tuple(opened.scores), tuple(opened.cells)
-    crps = next((label for label, one in opened.scores.items() if one.key == _FIRST_SCORE), "")
     knobs = (
         chooser,
         Knob("set", "Set", "choice", ALL_SETS, choices=(ALL_SETS, *opened.sets), group="data",
              plain=True),
-        Knob("metric", "Metric", "choice", crps or scores[0], choices=scores, group="data",
-             plain=True),
+        Knob("metric", "Metric", "choice", _first_metric(opened.table), choices=scores,
+             group="data", plain=True),
         Knob(
             "methods", "Methods", "choices", (), choices=tuple(opened.methods), group="method",
             help="Without a choice, all of them.",
@@ -104,8 +121,11 @@ def page_state(board: Board, paper: str | None = None) -> tuple[PageState, Opene
         *QUESTIONS,
         Knob("cell", "Cell", "choice", cells[0], choices=cells, group="page", plain=True),
     )  # fmt: skip
+    # Named in full, since another table may be open, whose metrics have another default.
+    every = label_of(board, _EVERY)
+    whole = {"paper": every, "metric": _first_metric(tables[every])}
     presets = (
-        Preset("Every method", help="All methods with their defaults, ranked by CRPS."),
+        Preset("Every method", whole, help="All methods with their defaults, ranked by CRPS."),
         *(
             Preset(
                 f"Paper {label[0]}",
@@ -118,8 +138,9 @@ def page_state(board: Board, paper: str | None = None) -> tuple[PageState, Opene
     )
     asked = tuple(knob.key for knob in QUESTIONS)
     presets = tuple(preset._replace(keeps=asked) for preset in presets)
+    story = tuple(Step(text, {**whole, "view": view}) for text, view in _STORY)
     return PageState(
-        PAGE, knobs, presets, picture=(PICTURE,), story=_STORY, follow=_OF_THE_PAPER
+        PAGE, knobs, presets, picture=(PICTURE,), story=story, follow=_OF_THE_PAPER
     ), opened
 
 
@@ -158,6 +179,22 @@ def open_table(label: str, table: Table) -> Opened:
 
 def _by_label(things: Any) -> dict[str, Any]:
     return dict(zip(distinct([one.label for one in things]), things, strict=True))
+
+
+def _first_label(tables: Mapping[str, Table]) -> str:
+    """The first table that has results; the user's own ones do not count."""
+    done = (k for k, one in tables.items() if any(each.set != OWN_SET for each in one.results))
+    return next(done, next(iter(tables)))
+
+
+def _first_metric(table: Table) -> str:
+    """CRPS if the table has it, else the first metric with a number and a best value."""
+    scores = _by_label(table.scores_shown() or table.scores)
+    order = sorted(scores, key=lambda label: scores[label].key != _FIRST_SCORE)
+    known = {score for each in table.results for score in each.scores}
+    known = known or {score for _, _, score in table.published} or {_FIRST_SCORE}
+    ranked = (k for k in order if scores[k].key in known and scores[k].higher is not None)
+    return next(ranked, order[0])
 
 
 def _main_metric(table: Table) -> str:

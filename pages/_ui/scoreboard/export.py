@@ -10,14 +10,15 @@ import streamlit as st
 
 from gbuq_core.experiments.scoreboard.bars import Bar
 from gbuq_core.experiments.scoreboard.board import Table
-from gbuq_core.experiments.scoreboard.export import scoreboard_code
+from gbuq_core.experiments.scoreboard.export import BoardRecipe, scoreboard_code
 from gbuq_core.experiments.scoreboard.own import OWN_SET
+from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.presentation import digits
 from pages._ui.export import Download, show_exports
 from pages._ui.scoreboard.cells import Line, lines_csv, with_error
 from pages._ui.scoreboard.controls import ALL_SETS, Opened, Shown
-from pages._ui.scoreboard.picture import Picture
+from pages._ui.scoreboard.picture import Panel, Picture
 from pages._ui.scoreboard.verdicts import bar_rows
 
 _LEAD = (
@@ -40,8 +41,8 @@ def export_scoreboard(
     sets = None if values.set == ALL_SETS else shown.sets
     named = shown.methods if values.methods or shown.slow else None
     if OWN_SET in shown.sets:  # no file has it
-        sets = [one for one in shown.sets if one != OWN_SET]
-    code = scoreboard_code(table.key, score.key, named, sets)
+        sets = tuple(one for one in shown.sets if one != OWN_SET)
+    code = scoreboard_code(BoardRecipe(table.key, score.key, named, sets))
     downloads = [
         Download("Numbers (CSV)", "scoreboard.csv", "text/csv",
                  partial(lines_csv, lines, table, score.label)),
@@ -72,12 +73,20 @@ def _html(
 ) -> bytes:  # fmt: skip
     table = opened.table
     sections = [
-        Section(heading=f"{table.paper}: {shown.score.label}", text=found.words),
+        Section(heading=f"{table.paper}: {shown.score.label}", text=found.caption or found.refusal),
+        *(_picture_of(panel) for panel in found.panels),
         Section(table=number_rows(lines), caption=table.words),
         Section(heading="Figures to reach", table=bar_rows(bars)),
         Section(heading="Python", code=code),
     ]
     return standalone_html(sections, "Scoreboard", _LEAD).encode()
+
+
+def _picture_of(panel: Panel) -> Section:
+    drawn = panel.saved()
+    if isinstance(drawn, Curves):
+        return Section(heading=panel.title, curves=drawn, caption=panel.words)
+    return Section(heading=panel.title, sheet=drawn, caption=panel.words)
 
 
 def explain_scoreboard(table: Table) -> None:

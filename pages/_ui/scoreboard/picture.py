@@ -16,6 +16,8 @@ from gbuq_core.experiments.scoreboard.board import Table
 from gbuq_core.experiments.scoreboard.fronts import Front, find_front
 from gbuq_core.experiments.scoreboard.ranking import Ranking, rank_methods
 from gbuq_core.experiments.scoreboard.words import describe_groups
+from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.scoreboard import (
     PICKED,
     Dot,
@@ -25,6 +27,12 @@ from gbuq_core.figures.scoreboard import (
     front_figure,
     groups_figure,
     ranks_figure,
+)
+from gbuq_core.figures.scoreboard_saved import (
+    beside_curves,
+    front_curves,
+    groups_curves,
+    ranks_sheet,
 )
 from gbuq_core.figures.vega import Spec
 from gbuq_core.presentation import counted, seconds_text, short
@@ -55,11 +63,12 @@ _NOT_YET = (
 
 
 class Panel(NamedTuple):
-    """One chart with its heading, and the same in words."""
+    """One chart with its heading, the same in words, and what draws it for a saved page."""
 
     title: str
     spec: Spec
     words: str
+    saved: Callable[[], PanelSheet | Curves]
 
 
 class Picture(NamedTuple):
@@ -138,21 +147,17 @@ def _ranks(opened: Opened, shown: Shown, values: SimpleNamespace) -> Picture:
         [ranking.means, *([_means(opened.table, one, sets, shown.score.key)] for one in rest)]
     )
     labels = [opened.table.find_method(key).label for key in rest]
-    spec = ranks_figure(
-        [*(method.label for method in ranking.methods), *labels],
-        [one.label for one in ranking.sets],
-        ranks,
-        means,
-        shown.score.label,
-    )
+    lines = [*(method.label for method in ranking.methods), *labels]
+    columns = [one.label for one in ranking.sets]
+    spec = ranks_figure(lines, columns, ranks, means, shown.score.label)
     methods = [*(method.key for method in ranking.methods), *rest]
     spec = clickable(spec, [cell_label(opened, one, key) for key in methods for one in sets])
     told = [f"Rank 1 is the best {shown.score.label}. Point at a cell for its mean."]
     if rest:
         told.append("Hatched: not ranked, because the method is not computed on every set.")
-    return Picture(
-        (Panel("", spec, _ranks_words(ranking)),), " ".join([*told, *_slow(shown, values)])
-    )
+    words = " ".join([ranking.words, *ranking.left_out])
+    saved = partial(ranks_sheet, lines, columns, ranks, shown.score.label, words)
+    return Picture((Panel("", spec, words, saved),), " ".join([*told, *_slow(shown, values)]))
 
 
 def _means(table: Table, method: str, sets: Sequence[str], score: str) -> list[float]:
@@ -160,29 +165,24 @@ def _means(table: Table, method: str, sets: Sequence[str], score: str) -> list[f
     return [math.nan if each is None else each.mean for each in found]
 
 
-def _ranks_words(ranking: Ranking) -> str:
-    return " ".join([ranking.words, *ranking.left_out])
-
-
 def _apart(opened: Opened, shown: Shown, values: SimpleNamespace) -> Picture:
     ranking = _ranking(opened.table, shown)
     at = {method.key: place for place, method in enumerate(ranking.methods)}
-    spec = groups_figure(
+    what = (
         [method.label for method in ranking.methods],
         [method.record for method in ranking.methods],
         ranking.mean_ranks,
         [[at[key] for key in group] for group in ranking.groups],
         ranking.critical_difference,
-        is_dark(),
     )
+    words = " ".join([describe_groups(ranking), *ranking.left_out])
+    panel = Panel("", groups_figure(*what, is_dark()), words, partial(groups_curves, *what, words))
     told = [
         "The dot is a method's mean rank. A thick bar on the right joins methods that are not told "
         "apart: their mean ranks differ by less than Nemenyi's critical difference at 5 %.",
         *_left_out(ranking, shown, values),
     ]
-    return Picture(
-        (Panel("", spec, " ".join([describe_groups(ranking), *ranking.left_out])),), " ".join(told)
-    )
+    return Picture((panel,), " ".join(told))
 
 
 def _ranking(table: Table, shown: Shown) -> Ranking:
@@ -229,7 +229,8 @@ def _beside(opened: Opened, shown: Shown, values: SimpleNamespace) -> Picture:
             label = table.find_set(key).label
             words = _beside_words(label, dots, score.label)
             spec = clickable(beside_figure(dots, score.label, is_dark()), cells)
-            panels.append(Panel(label, spec, words))
+            saved = partial(beside_curves, dots, score.label, words)
+            panels.append(Panel(label, spec, words, saved))
     if not panels:
         return Picture((), "", _NOT_YET)
     missing = _missing(table, shown)
@@ -314,7 +315,8 @@ def _front_panel(opened: Opened, front: Front, budget: float) -> Panel:
         title, words = f"{label}: {said}", f"{words} Of all methods, {said}."
     spec = front_figure(dots, front.score.label, budget or None, is_dark())
     cells = [cell_label(opened, front.set, point.method.key) for point in front.points]
-    return Panel(title, clickable(spec, cells), words)
+    saved = partial(front_curves, dots, front.score.label, words, budget or None)
+    return Panel(title, clickable(spec, cells), words, saved)
 
 
 _MAKE: Mapping[str, Callable[[Opened, Shown, SimpleNamespace], Picture]] = {

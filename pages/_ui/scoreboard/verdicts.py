@@ -12,6 +12,7 @@ import streamlit as st
 
 from gbuq_core.experiments.scoreboard.bars import MET, NOT_MET, Bar
 from gbuq_core.experiments.scoreboard.board import Board, Table
+from gbuq_core.experiments.scoreboard.comparing import share_by_chance
 from gbuq_core.experiments.scoreboard.differing import Agreement, Difference, list_differences
 from gbuq_core.presentation import counted, markdown_table
 from pages._ui.scoreboard.cells import with_error
@@ -80,7 +81,7 @@ def draw_differences(board: Board, table: Table) -> None:
     st.caption(
         f"{counted(len(found), 'number')} of this table differ from the published ones by more "
         f"than two standard errors: {worse} are worse, {len(found) - worse} better. A number that "
-        "is much better needs a reason, too."
+        f"is much better needs a reason, too. {_by_chance(table)}"
     )
     text = st.column_config.TextColumn
     st.dataframe(
@@ -98,6 +99,18 @@ def draw_differences(board: Board, table: Table) -> None:
     for title, words in seen.items():
         with st.expander(title):
             st.markdown(words)
+
+
+def _by_chance(table: Table) -> str:
+    """What few splits let differ without a reason."""
+    splits = {len(table.results_of(*cell)) for cell in {where[:2] for where in table.published}}
+    fewest = min(splits - {0, 1}, default=0)
+    if not fewest:
+        return ""
+    return (
+        f"With {fewest} splits, as some have, chance alone calls up to "
+        f"{100.0 * share_by_chance(fewest):.0f} % of equal numbers different."
+    )
 
 
 def _columns_of(table: Table, found: Sequence[Difference]) -> dict[str, list[Any]]:

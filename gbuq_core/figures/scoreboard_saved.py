@@ -1,0 +1,266 @@
+"""The scoreboard's pictures for a page that is downloaded: with the project's own renderers.
+
+A saved page has no Vega. Each function here has a namesake in `figures.scoreboard`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from gbuq_core.figures.canvas.panels import Panel, PanelSheet
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.curves.parts import Part, entry, line, readable_dots, rounded
+from gbuq_core.figures.scoreboard import ERRORS, LETTERS, Dot, TimedDot, colour_of, group_gap
+from gbuq_core.figures.vega import cut, distinct
+
+_LINE, _TALL_LINE, _AROUND = 24, 34, 60  # pixels of a method, of two dots, of axis and margins
+_HEIGHT = 340
+_DOT, _WIDTH = 9.0, 2.0
+_ASIDE = 0.18  # of a line: ours stands above it, the paper's number below
+_ROOM = 0.04  # of an axis, on each side
+_HINT = "Point at a dot, or use the arrow keys, to read it."
+_HATCHED = "not ranked"
+
+
+def ranks_sheet(
+    methods: Sequence[str], sets: Sequence[str], ranks: np.ndarray, score: str, alt: str
+) -> PanelSheet:
+    """A heat map of ranks; a cell without one (NaN) is hatched.
+
+    Parameters
+    ----------
+    methods, sets : sequences of str
+    ranks : ndarray of shape (n_methods, n_sets)
+    score : str
+        With its unit.
+    alt : str
+
+    Examples
+    --------
+    >>> sheet = ranks_sheet(["a", "b"], ["one"], np.array([[1.0], [2.0]]), "CRPS", "a first.")
+    >>> [panel.title for panel in sheet.panels], sheet.y_labels
+    (['Rank (1 is best)'], ['a', 'b'])
+    """
+    last = max(2.0, float(np.max(ranks, initial=1.0, where=np.isfinite(ranks))))
+    return PanelSheet(
+        panels=[
+            Panel(
+                title="Rank (1 is best)",
+                subtitle=f"by {score}",
+                values=ranks,
+                limits=(1.0, last),
+                blank_hatched=True,
+            )
+        ],
+        columns=1,
+        x_labels=distinct(sets),
+        y_labels=_labels(methods),
+        aspect=max(0.4, 1.6 * len(sets) / max(len(methods), 1)),
+        panel_height=_LINE * len(methods) + _AROUND,
+        hatch_label=_HATCHED,
+        alt=alt,
+        name="scoreboard-ranks",
+    )
+
+
+def beside_curves(dots: Sequence[Dot], score: str, alt: str) -> Curves:
+    """A line a method: our mean above it, the paper's number below, both with two errors.
+
+    Parameters
+    ----------
+    dots : sequence of Dot
+        Of one set, in the order of the lines.
+    score : str
+        With its unit.
+    alt : str
+    """
+    labels = _labels([dot.label for dot in dots])
+    rows: list[_Row] = []
+    for number, (label, dot) in enumerate(zip(labels, dots, strict=True)):
+        for whose, value, error, colour, aside in (
+            ("ours", dot.ours, dot.ours_error, colour_of(dot.record), _ASIDE),
+            ("paper", dot.theirs, dot.theirs_error, "text", -_ASIDE),
+        ):
+            if math.isfinite(value):
+                half = ERRORS * error if math.isfinite(error) else 0.0
+                rows.append((f"{label} ({whose})", value, half, _y(labels, number) + aside, colour))
+    ours = next((row[4] for row in rows if row[4] != "text"), "text")
+    legend = [
+        {"name": name, "kind": "dots", "colour": colour, "opacity": 1.0, "size": _DOT}
+        for name, colour in (("ours, in the method's colour", ours), ("the paper's", "text"))
+    ]
+    return _named_rows(labels, rows, score, alt, "scoreboard-beside", _TALL_LINE, legend)
+
+
+def groups_curves(
+    methods: Sequence[str],
+    records: Sequence[str | None],
+    mean_ranks: np.ndarray,
+    groups: Sequence[Sequence[int]],
+    difference: float,
+    alt: str,
+) -> Curves:
+    """Mean ranks with half of the critical difference on each side, and bars over groups.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        Best first.
+    records : sequence of str or None
+    mean_ranks : ndarray of shape (n_methods,)
+    groups : sequences of int
+        Positions of methods that are not told apart.
+    difference : float
+        NaN draws no error bars.
+    alt : str
+    """
+    labels = _labels(methods)
+    half = 0.5 * difference if math.isfinite(difference) else 0.0
+    rows = [
+        (label, float(mean), half, _y(labels, number), colour_of(record))
+        for number, (label, record, mean) in enumerate(
+            zip(labels, records, mean_ranks, strict=True)
+        )
+    ]
+    right = float(np.max(mean_ranks, initial=1.0)) + half
+    bars = []
+    for number, group in enumerate(groups, start=1):
+        x = right + group_gap(right) * number
+        bars.append(line([x, x], [_y(labels, at) for at in (group[0], group[-1])], "text", 4.0))
+    legend = [entry("not told apart", bars[0])] if bars else []
+    return _named_rows(
+        labels, rows, "mean rank (1 is best)", alt, "scoreboard-groups", _LINE, legend, bars
+    )
+
+
+def front_curves(
+    dots: Sequence[TimedDot], score: str, alt: str, budget: float | None = None
+) -> Curves:
+    """Score against seconds, logarithmic, with the line of those that nobody beats.
+
+    Parameters
+    ----------
+    dots : sequence of TimedDot
+        Quickest first.
+    score : str
+        With its unit.
+    alt : str
+    budget : float, optional
+        Seconds, drawn as an upright line.
+    """
+    x = np.log10([max(dot.seconds, 1e-3) for dot in dots])
+    y = np.array([dot.score for dot in dots])
+    half = np.array([ERRORS * dot.error if math.isfinite(dot.error) else 0.0 for dot in dots])
+    y_range = _room(np.concatenate([y - half, y + half]))
+    x_range = _room(x if budget is None else np.append(x, math.log10(budget)))
+    on_front = [i for i, dot in enumerate(dots) if dot.on_front]
+    # Each holds until the next one, which is better, has had its time.
+    corners = np.repeat(np.array(on_front, dtype=np.int64), 2)
+    best = line([*x[corners][1:], x_range[1]], y[corners], "text", 1.4)
+    layers: list[Part] = [{**best, "opacity": 0.6}]
+    legend = [entry("best for its time", best)]
+    if budget is not None:
+        limit = line([math.log10(budget)] * 2, y_range, "text", 1.2, "4 4")
+        layers.append(limit)
+        legend.append(entry("at equal time", limit))
+    for i, dot in enumerate(dots):
+        layers += _dot_with_error(i, x[i], y[i], half[i], colour_of(dot.record), upright=True)
+    ticks = list(range(math.ceil(x_range[0]), math.floor(x_range[1]) + 1))
+    spec = {
+        "name": "scoreboard-time",
+        "alt": alt,
+        "height": _HEIGHT,
+        "hint": _HINT,
+        "x": {
+            "range": x_range,
+            "label": "processor seconds of a split (log)",
+            "ticks": {"ticks": ticks, "labels": [f"{10.0**tick:g}" for tick in ticks]},
+        },
+        "panels": [{"share": 1.0, "range": y_range, "label": score, "layers": layers}],
+        "legend": legend,
+        "read": {
+            "x": rounded(x), "y": rounded(y), "names": [dot.label for dot in dots], "label": "",
+            "values": [
+                {"name": score, "at": rounded(y)},
+                {"name": "seconds", "at": rounded([dot.seconds for dot in dots])},
+            ],
+        },
+    }  # fmt: skip
+    return Curves(spec)
+
+
+_Row = tuple[str, float, float, float, str]  # name, value, half a bar, y, colour
+
+
+def _named_rows(
+    labels: Sequence[str], rows: Sequence[_Row], score: str, alt: str, name: str, line_height: int,
+    legend: Sequence[Part], over: Sequence[Part] = (),
+) -> Curves:  # fmt: skip
+    """Dots with error bars, each on the line of its name, and layers over them."""
+    layers: list[Part] = []
+    for i, (_, value, half, y, colour) in enumerate(rows):
+        layers += _dot_with_error(i, value, y, half, colour)
+    reach = [value + sign * half for _, value, half, _, _ in rows for sign in (-1.0, 1.0)]
+    reach += [x for bar in over for x in bar["x"]]
+    places = [_y(labels, number) for number in range(len(labels))]
+    panel = {
+        "share": 1.0,
+        "range": [0.4, len(labels) + 0.6],
+        "ticks": {"ticks": places, "labels": list(labels)},
+        "label": "",
+        "layers": [*layers, *over],
+    }
+    values = rounded([row[1] for row in rows])
+    read = {
+        "x": values,
+        "y": [row[3] for row in rows],
+        "names": [row[0] for row in rows],
+        "label": "",
+        "values": [{"name": score, "at": values}],
+    }
+    spec = {
+        "name": name,
+        "alt": alt,
+        "height": line_height * len(labels) + _AROUND,
+        "hint": _HINT,
+        "x": {"range": _room(reach), "label": score},
+        "panels": [panel],
+        "legend": list(legend),
+        "read": read,
+    }
+    return Curves(spec)
+
+
+def _dot_with_error(
+    place: int, x: float, y: float, half: float, colour: str, upright: bool = False
+) -> list[Part]:
+    dot = readable_dots([place], colour, 1.0, _DOT)
+    if not half:
+        return [dot]
+    ends = ([x, x], [y - half, y + half]) if upright else ([x - half, x + half], [y, y])
+    return [{**line(*ends, colour, _WIDTH), "opacity": 0.6}, dot]
+
+
+def _y(labels: Sequence[str], number: int) -> float:
+    """The first method is on top."""
+    return float(len(labels) - number)
+
+
+def _labels(names: Sequence[str]) -> list[str]:
+    return distinct([cut(name, LETTERS) for name in names])
+
+
+def _room(values: Sequence[float] | np.ndarray) -> list[float]:
+    """An axis around values.
+
+    >>> _room([1.0, 2.0]), _room([])
+    ([0.96, 2.04], [0.0, 1.0])
+    """
+    if not len(values):
+        return [0.0, 1.0]
+    low, high = float(np.min(values)), float(np.max(values))
+    room = _ROOM * (high - low) or 0.5
+    return [low - room, high + room]
