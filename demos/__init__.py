@@ -18,6 +18,7 @@ NAMES = (
     "novelty",
     "two_clocks",
     "your_data",
+    "scoreboard",
 )
 
 
@@ -25,6 +26,6 @@ def load_lessons():
     """Return every lesson, in order.
 
     >>> [lesson.name for lesson in load_lessons()][-2:]
-    ['two_clocks', 'your_data']
+    ['your_data', 'scoreboard']
     """
     return tuple(import_module(f"demos.{name}").LESSON for name in NAMES)

@@ -140,6 +140,15 @@ PAGES: tuple[Entry, ...] = (
 )
 
 
+def has_lesson(entry: Entry) -> bool:
+    """Whether a page has a lesson: the experiments, Your data and the Scoreboard.
+
+    >>> has_lesson(HEART), has_lesson(HOME)
+    (True, False)
+    """
+    return entry.section == HEART.section or entry in (YOUR_DATA, SCOREBOARD)
+
+
 def sections() -> dict[str, list[Entry]]:
     """The pages as the navigation groups them, in order.
 

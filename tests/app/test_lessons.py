@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 from demos import load_lessons
 from demos.teaching import TEACHING
 from gbuq_core.experiments.heart.export import heart_code
+from gbuq_core.experiments.scoreboard.board import read_board
 from gbuq_core.figures.canvas.encoding import decode_sheet
 from pages._ui.gaussians import controls as gaussians_controls
 from pages._ui.heart import controls as heart_controls
@@ -21,6 +22,7 @@ from pages._ui.knobs import read_knob
 from pages._ui.lessons.links import OPENERS
 from pages._ui.neighbours import controls as neighbours_controls
 from pages._ui.novelty import controls as novelty_controls
+from pages._ui.scoreboard import controls as scoreboard_controls
 from pages._ui.soft_trees import controls as soft_trees_controls
 from pages._ui.spiral import controls as spiral_controls
 from pages._ui.two_clocks import controls as two_clocks_controls
@@ -39,6 +41,7 @@ CONTROLS = {
     "novelty": novelty_controls,
     "two_clocks": two_clocks_controls,
     "your_data": your_data_controls,
+    "scoreboard": scoreboard_controls,
 }
 
 
@@ -211,7 +214,13 @@ def test_each_step_links_to_its_own_settings(lesson):
     controls = CONTROLS[lesson.page]
     for step in lesson.steps:
         query = OPENERS[lesson.page].query(step.preset)
-        of_page = controls.KNOBS if lesson.name == "your_data" else controls.STATE.knobs
+        if lesson.name == "scoreboard":  # the paper decides what the other knobs offer
+            board = read_board()
+            table = controls.label_of(board, step.preset.settings.table)
+            state, opened = controls.page_state(board, table)
+            of_page = state.knobs
+        else:
+            of_page = controls.KNOBS if lesson.name == "your_data" else controls.STATE.knobs
         values = {knob.key: knob.default for knob in of_page}
         knobs = {knob.key: knob for knob in of_page}
         for name, texts in parse_qs(query, keep_blank_values=True).items():
@@ -222,6 +231,12 @@ def test_each_step_links_to_its_own_settings(lesson):
             opened = replace(controls.settings_of(namespace, edits), columns=None)
             assert (opened, problem) == (step.preset.settings, "")
             assert controls.cell_of(namespace) == step.preset.cell
+            continue
+        if lesson.name == "scoreboard":
+            found = controls.place_of(opened, namespace)
+            assert namespace.paper == opened.label
+            assert (found.table, found.score) == step.preset.settings[:2]
+            assert namespace.view == step.preset.view
             continue
         if lesson.name == "your_data":  # its settings are a recipe, whose plan says how to train
             recipe = step.preset.settings

@@ -143,8 +143,9 @@ def test_each_step_is_computed_with_numbers_and_a_picture(given, step):
     # Training or a race can be played; of neighbours only what grows with trees or with k, of soft
     # trees some ranks and trees, of growing noise some levels, trees and methods;
     # of novelty before and after; two clocks has all numbers of trees in one map, and a table of
-    # one's own has charts only.
-    few = ("neighbours", "soft_trees", "heteroscedastic", "novelty", "two_clocks", "your_data")
+    # one's own and the scoreboard have charts only.
+    few = ("neighbours", "soft_trees", "heteroscedastic", "novelty", "two_clocks", "your_data",
+           "scoreboard")  # fmt: skip
     # Players step evenly through the logarithm of the trees: some twenty frames for 300 trees.
     assert header["frames"] >= 20 or given.name in few
     assert header["alt"]

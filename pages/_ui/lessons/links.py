@@ -1,7 +1,7 @@
 """What ties lessons to their pages: names in the chooser and in links, a preset's address, code.
 
-Pages are not listed here: a page that `site_map` has among the experiments, and Your data, has its
-knobs in ``pages/_ui/<name>/controls.py`` (``query_of``), and its code in
+Pages are not listed here: one that `site_map.has_lesson` names has its knobs in
+``pages/_ui/<name>/controls.py`` (``query_of``), and its code in
 ``gbuq_core/experiments/<name>/export.py`` (``<name>_code``). The experiment of Your data is called
 table.
 """
@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from demos.lesson import Lesson
-from pages._ui.site_map import PAGES, YOUR_DATA, Entry
+from pages._ui.site_map import PAGES, Entry, has_lesson
 
 _EXPERIMENTS: Mapping[str, str] = MappingProxyType({"your_data": "table"})  # with another name
 
@@ -39,11 +39,7 @@ class PresetOpener(NamedTuple):
 
 
 OPENERS: Mapping[str, PresetOpener] = MappingProxyType(
-    {
-        entry.url_path: PresetOpener(entry)
-        for entry in PAGES
-        if entry.section == "Experiments" or entry == YOUR_DATA
-    }
+    {entry.url_path: PresetOpener(entry) for entry in PAGES if has_lesson(entry)}
 )
 
 
@@ -53,6 +49,6 @@ def lessons_by_name(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
     >>> from demos import load_lessons
     >>> list(lessons_by_name(load_lessons()))
     ['Heart', '25 Gaussians', 'Spiral', 'Neighbours', 'Soft trees', 'Heteroscedastic',
-     'Novelty maps', 'Two clocks', 'Your data']
+     'Novelty maps', 'Two clocks', 'Your data', 'Scoreboard']
     """
     return {OPENERS[lesson.page].entry.title: lesson for lesson in lessons}
