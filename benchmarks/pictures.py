@@ -33,6 +33,7 @@ ADDRESSES = {
     "novelty": "novelty",
     "your_data": "your_data",
     "two_clocks": "two_clocks",
+    "scoreboard": "scoreboard",
 }
 _COLOURS = ("#0b6e99", "#b45309", "#6b7280")  # of `benchmarks.scaling.RIVALS`
 _LONGEST_MS = 300_000  # the first fit of each kind compiles its kernels

@@ -10,11 +10,13 @@ from scipy.stats import norm
 from scoringrules import crps_ensemble, crps_normal
 from sklearn.linear_model import LinearRegression
 
-from benchmarks.findings import macau_features, macau_linear, signs
-from benchmarks.protocols import PROTOCOLS
+from benchmarks.findings import default_settings, macau_features, macau_linear, signs
+from benchmarks.protocols import PROTOCOLS, ours
+from benchmarks.report import load_split
 from benchmarks.tables.cells import Result
 from benchmarks.tables.publish import FINDINGS as FILE
 from benchmarks.tables.publish import read_findings
+from gbuq_core.metrics import rmse
 
 FINDINGS = FILE.read_text()
 
@@ -87,3 +89,18 @@ def test_wide_rows_are_a_sum_over_levels_and_numbers():
     fit = LinearRegression().fit(by_level[:2000], rows.y_train)
     # The noise has a std of 1, and 33 weights of 2,000 rows add little to it.
     assert np.std(rows.y_test - fit.predict(by_level[2000:])) == pytest.approx(1.0, abs=0.06)
+
+
+def test_the_default_with_one_thing_changed(data_dir):
+    def measure(**changed):
+        return default_settings.measure(data_dir, "boston", 0, {"n_trees": 20, **changed})
+
+    few = {"n_members": 2}
+    two, none = (measure(**few, stopping=rule) for rule in ("two_clocks", None))
+    assert none[3] == 20 >= two[3]
+    rows = load_split(data_dir, "boston", 0)
+    model = ours.make_model(ours.DEFAULT, 0).set_params(n_trees=20, **few)
+    law = model.fit(rows.X_train, rows.y_train).predict_distribution(rows.X_test)
+    assert two[:3] == (
+        law.crps(rows.y_test).mean(), -law.logpdf(rows.y_test).mean(), rmse(rows.y_test, law.loc)
+    )  # fmt: skip
