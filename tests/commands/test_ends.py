@@ -22,7 +22,8 @@ LONG = "--trees=100000"
 # Forked, because one process after the other would load the same packages again.
 FORKED = """
 import json, os, signal, sys, threading, time
-from gbuq_core import jobs
+from gbuq_core import jobs, projects, tables
+from gbuq_core.commands import compare, completion, explain, fit, info, methods, report, score
 from gbuq_core.__main__ import main
 
 def interrupt():
@@ -72,15 +73,17 @@ def folder(tmp_path_factory):
 
 
 def ends(cases, folder, unbuffered=False):
-    """Exit codes and what the standard error got, of commands (output, interrupted, words)."""
+    """Of commands (output, interrupted, words): where they wrote and what they were called, and
+    their exit codes and what the standard error got.
+    """
     done = subprocess.run(
         [sys.executable, "-c", FORKED, json.dumps(cases)], cwd=folder, capture_output=True,
-        text=True, check=False, timeout=300, env={
+        text=True, check=False, timeout=500, env={
             **os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1" if unbuffered else "",
         },
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    names = [" ".join(words) for _, _, words in cases]
+    names = [(out, " ".join(words)) for out, _, words in cases]
     return dict(zip(names, json.loads(done.stdout), strict=True))
 
 
@@ -101,13 +104,33 @@ PRINTING = [
 SOME = [PRINTING[0], PRINTING[2], PRINTING[6], PRINTING[8]]
 
 
-@forks
-@pytest.mark.parametrize("who", ["nobody", "nobody at all"])
-def test_a_reader_that_has_gone_costs_no_word(who, folder):
-    """``2>&1`` sends the words about the work to the same reader."""
-    lines = PRINTING if who == "nobody" else SOME  # one way to say it, whatever is printed
-    cases = [(who, False, words) for words in lines]
-    found = ends(cases, folder, unbuffered=who == "nobody at all")
+STOPPED = [
+    ["score", *TRAINED, LONG, "--out=kept/out.csv"],
+    ["fit", *TRAINED, LONG, "--out=kept/out.gbuq"],
+    ["explain", *TRAINED, LONG, "--row=7"],
+    ["report", *TRAINED, LONG, "--out=kept/out.html"],
+    ["compare", *TRAINED, LONG, "--methods=sgb", "--out=kept/out.csv"],
+]
+
+
+@pytest.fixture(scope="module")
+def ended(folder):
+    """Commands that nobody reads, that cannot print and that are interrupted: one start for all."""
+    (folder / "kept").mkdir()
+    full = SOME if Path("/dev/full").exists() else []
+    cases = [("nobody", False, words) for words in PRINTING]
+    cases += [("/dev/full", False, words) for words in full]
+    cases += [(os.devnull, True, words) for words in STOPPED]
+    return ends(cases, folder)
+
+
+def of_output(found, wanted):
+    return {name: end for (out, name), end in found.items() if out == wanted}
+
+
+def assert_they_end_quietly(found):
+    """Nothing but the exit code of a program whose reader has gone."""
+    assert found
     for name, (code, said) in found.items():
         assert code == 141, (name, said)
         assert "Traceback" not in said, name
@@ -115,9 +138,23 @@ def test_a_reader_that_has_gone_costs_no_word(who, folder):
 
 
 @forks
+def test_a_reader_that_has_gone_costs_no_word(ended):
+    found = of_output(ended, "nobody")
+    assert len(found) == len(PRINTING)
+    assert_they_end_quietly(found)
+
+
+@forks
+def test_a_reader_of_the_words_about_the_work_may_go_too(folder):
+    """``2>&1`` sends them to the same reader."""
+    assert_they_end_quietly(ends([("nobody at all", False, words) for words in SOME], folder, True))
+
+
+@forks
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_a_full_output_is_one_sentence(folder):
-    found = ends([("/dev/full", False, words) for words in SOME], folder)
+def test_a_full_output_is_one_sentence(ended):
+    found = of_output(ended, "/dev/full")
+    assert len(found) == len(SOME)
     for name, (code, said) in found.items():
         last = said.splitlines()[-1]
         assert code == 2, (name, said)
@@ -129,16 +166,9 @@ def test_a_full_output_is_one_sentence(folder):
 
 
 @forks
-def test_control_c_stops_every_command_that_trains(folder):
-    (folder / "kept").mkdir()
-    lines = [
-        ["score", *TRAINED, LONG, "--out=kept/out.csv"],
-        ["fit", *TRAINED, LONG, "--out=kept/out.gbuq"],
-        ["explain", *TRAINED, LONG, "--row=7"],
-        ["report", *TRAINED, LONG, "--out=kept/out.html"],
-        ["compare", *TRAINED, LONG, "--methods=sgb", "--out=kept/out.csv"],
-    ]
-    found = ends([(os.devnull, True, words) for words in lines], folder)
+def test_control_c_stops_every_command_that_trains(ended, folder):
+    found = of_output(ended, os.devnull)
+    assert len(found) == len(STOPPED)
     assert found == {name: [130, "Stopped; nothing was written.\n"] for name in found}
     assert list((folder / "kept").iterdir()) == []
 
