@@ -17,7 +17,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_array
 
 from gbuq_core.calibration.clocks import Clocks, Stages, tree_grid
-from gbuq_core.distribution import LogDistribution
+from gbuq_core.distribution import Distribution, LogDistribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.trees.importers.ownership import is_owned
 
@@ -33,13 +33,15 @@ WITH_STAGES = (
 class Parts(NamedTuple):
     """Mean (units of y), and variances of data and knowledge (squared units), (n_rows,) each.
 
-    With a ``shift`` they are those of ``log(y + shift)``.
+    With a ``shift`` they are those of ``log(y + shift)``. ``law`` is the model's own one there, or
+    None where the other parts are all of it: a normal.
     """
 
     loc: FloatArray
     data: FloatArray
     knowledge: FloatArray
     shift: float | None = None
+    law: Distribution | None = None
 
 
 class Reader:
@@ -71,16 +73,21 @@ class Reader:
         """
         law = model.predict_distribution(X)
         on_logs = logs and isinstance(law, LogDistribution)
-        loc, scale = (np.asarray(part, np.float64) for part in (law.inner if on_logs else law))
+        read = law.inner if on_logs else law
+        loc, scale = (np.asarray(part, np.float64) for part in read)
         total = scale * scale
+        # Users' estimators may answer by a plain pair.
+        own = isinstance(read, Distribution) and not isinstance(read, NormalDistribution)
+        shape = read if own else None
         if on_logs:
-            return Parts(loc, total, np.zeros_like(total), law.shift)
+            return Parts(loc, total, np.zeros_like(total), law.shift, shape)
         if hasattr(model, "predict_uncertainty"):
             found = model.predict_uncertainty(X)
             # Not so where uncertainties are stds, or the scale is an average of its own.
             if np.allclose(found.data + found.knowledge, total, rtol=1e-6, atol=0.0):
-                return Parts(loc, np.asarray(found.data), np.asarray(found.knowledge))
-        return Parts(loc, total, np.zeros_like(total))
+                data, knowledge = np.asarray(found.data), np.asarray(found.knowledge)
+                return Parts(loc, data, knowledge, law=shape)
+        return Parts(loc, total, np.zeros_like(total), law=shape)
 
     def n_trees(self, model: Any) -> int:
         """Trees of a fitted model."""

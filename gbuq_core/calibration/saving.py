@@ -19,6 +19,7 @@ from gbuq_core.calibration.boosters import reader_of
 from gbuq_core.calibration.clocks import TAILS, Clocks
 from gbuq_core.calibration.laws import CoverageMap
 from gbuq_core.calibration.regressor import METHODS, CalibratedRegressor
+from gbuq_core.calibration.widths import SHAPES
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.model_files.archive import damaged, write_archive
 from gbuq_core.model_files.contents import (
@@ -37,7 +38,9 @@ from gbuq_core.trees.importers.catboost_source import import_catboost
 from gbuq_core.trees.importers.ownership import copy_unfitted
 
 KINDS: dict[str, Any] = {"CalibratedRegressor": CalibratedRegressor}
-_PARAMETERS = {"method", "tails", "cv", "random_state", "n_jobs"}
+_PARAMETERS = {"method", "tails", "cv", "random_state", "n_jobs", "shape", "floor"}
+# Files that are older than these know one factor only, and are fitted again that way.
+_OLDER = {"shape": "moments", "floor": False}
 _CURVES = ("rmse", "nll", "nll_uncorrected")
 
 
@@ -65,6 +68,8 @@ def save_calibrated(wrapper: CalibratedRegressor, target: Any) -> None:
         "frozen": isinstance(wrapper.estimator, FrozenEstimator),
         "factor": wrapper.factor_,
         "df": wrapper.df_,
+        "floor": wrapper.floor_,
+        "shape": wrapper.shape_,
         "smallest": wrapper._smallest,
         "n_calibration": wrapper.n_calibration_,
     }
@@ -99,8 +104,10 @@ def build_calibrated(
         If it holds what no fit makes.
     """
     model = _read_model(header, unpack(arrays, "model"), read)
-    wrapper = CalibratedRegressor(model, **read_parameters(header, _PARAMETERS))
+    options = read_parameters(header, _PARAMETERS)
+    wrapper = CalibratedRegressor(model, **{**_OLDER, **options})
     known = wrapper.method in METHODS and wrapper.tails in TAILS
+    known = known and wrapper.shape in SHAPES and type(wrapper.floor) is bool
     require(known, "a parameter is impossible")
     read_columns(wrapper, header)
     wrapper.seed_ = whole(header["seed"], low=0)
@@ -160,10 +167,11 @@ def _read_choice(
     factor, df, smallest = header["factor"], header["df"], header["smallest"]
     require(_is_size(factor) and factor > 0.0, "its factor is impossible")
     require(_is_size(smallest), "its smallest variance is impossible")
-    if wrapper.method == "conformal":
-        require(df is None, "its tails are impossible")
-    else:
+    wrapper.floor_, wrapper.shape_ = _read_floor_and_shape(wrapper, header)
+    if wrapper.shape_ == "moments":
         require(type(df) is float and df > 2.0, "its tails are impossible")
+    else:
+        require(df is None, "its tails are impossible")
     n_rows = whole(header["n_calibration"])
     wrapper.factor_, wrapper.df_, wrapper._smallest = factor, df, smallest
     wrapper.n_calibration_, wrapper.clocks_ = n_rows, None
@@ -192,6 +200,21 @@ def _read_choice(
         rises = (np.diff(nominal) > 0.0).all() and (np.diff(coverage) >= 0.0).all()
         require(ends and rises, "its map of coverage is impossible")
         wrapper._map = CoverageMap(nominal, coverage, df)
+
+
+def _read_floor_and_shape(
+    wrapper: CalibratedRegressor, header: Mapping[str, Any]
+) -> tuple[float, str | None]:
+    """Both, or in an older file neither."""
+    usual = None if wrapper.method == "conformal" else "moments"
+    if "floor" not in header and "shape" not in header:
+        return 0.0, usual
+    floor, shape = header["floor"], header["shape"]
+    allowed = wrapper.floor and wrapper.method in ("scale", "isotonic")
+    require(_is_size(floor) and (allowed or floor == 0.0), "its floor is impossible")
+    own = shape == "own" and wrapper.method == "scale" and wrapper.shape != "moments"
+    require(own or shape == usual, "its shape is impossible")
+    return floor, shape
 
 
 def _read_clocks(arrays: Mapping[str, np.ndarray]) -> Clocks:

@@ -230,8 +230,14 @@ def test_a_search_chooses_by_them():
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_calibration_takes_the_mean_and_the_std_only(name, fitted):
-    wrapped = CalibratedRegressor(fitted[name], tails="normal").fit(NEW, Y_NEW)
+def test_calibration_takes_the_mean_and_the_std_or_the_shape_too(name, fitted):
+    stretched = CalibratedRegressor(fitted[name], shape="own").fit(NEW, Y_NEW)
+    assert stretched.shape_ == "own"
+    law, own = (model.predict_distribution(NEW) for model in (stretched, fitted[name]))
+    ratio = law.scale / own.scale
+    for end, known in zip(law.interval(0.8), own.interval(0.8), strict=True):
+        np.testing.assert_allclose(end - own.loc, ratio * (known - own.loc), atol=1e-12)
+    wrapped = CalibratedRegressor(fitted[name], tails="normal", shape="moments").fit(NEW, Y_NEW)
     law = wrapped.predict_distribution(NEW)
     assert type(law) is NormalDistribution
     np.testing.assert_array_equal(law.loc, fitted[name].predict(NEW))

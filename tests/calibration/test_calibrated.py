@@ -131,7 +131,9 @@ def test_knowledge_is_never_scaled(method):
     model = CalibratedRegressor(base, method, random_state=0).fit(X, y)
     total, data, knowledge = model.predict_uncertainty(X)
     np.testing.assert_array_equal(knowledge, 0.05)
-    np.testing.assert_allclose(data, model.factor_**2 * base.predict_uncertainty(X).data)
+    scaled = model.factor_**2 * base.predict_uncertainty(X).data
+    np.testing.assert_allclose(data, scaled + model.floor_**2)
+    assert model.floor_ == 0.0  # the stds are right but for a factor
     np.testing.assert_array_equal(total, data + knowledge)
     assert 1.5 < model.factor_ < 3.5
     if method != "isotonic":  # whose law has a std of its own
@@ -390,7 +392,7 @@ def test_it_follows_the_conventions():
     model = CalibratedRegressor(base, "isotonic", cv=3, random_state=0)
     assert model.get_params()["estimator__n_trees"] == 40
     assert list(inspect.signature(CalibratedRegressor).parameters) == [
-        "estimator", "method", "tails", "cv", "random_state", "n_jobs",
+        "estimator", "method", "tails", "cv", "random_state", "n_jobs", "shape", "floor",
     ]  # fmt: skip
     copy = clone(model).set_params(estimator__n_trees=30)
     assert copy.estimator.n_trees == 30

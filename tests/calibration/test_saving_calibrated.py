@@ -74,6 +74,10 @@ MAKERS = {
         VariationalSoftTreeRegressor(depth=1, n_steps=30, random_state=0), "scale"
     ),
     "macau": make_macau,
+    "own shape": lambda: wrapped(
+        VariationalSoftTreeRegressor(depth=1, n_steps=30, random_state=0), "scale", shape="own"
+    ),
+    "one factor": lambda: wrapped(boosted(), "scale", shape="moments", floor=False),
 }
 EVERY = pytest.mark.parametrize("name", MAKERS)
 
@@ -105,7 +109,8 @@ def test_models_come_back_bit_for_bit(name, models, files):
     expected, found = answers(model), answers(again)
     for part, value in expected.items():
         np.testing.assert_array_equal(found[part], value, err_msg=part)
-    for known in ("prefit_", "factor_", "df_", "n_calibration_", "seed_", "method", "tails"):
+    fitted = ("prefit_", "factor_", "floor_", "shape_", "df_", "n_calibration_", "seed_")
+    for known in (*fitted, "method", "tails", "shape", "floor"):
         assert getattr(again, known) == getattr(model, known), known
     assert type(again.estimator) is type(model.estimator)
     assert (again.estimator is again.estimator_) == (model.estimator is model.estimator_)
@@ -164,14 +169,56 @@ def test_every_part_of_the_header_is_checked(name, files):
             else:
                 said = "."
                 assert key in ("seed", "prefit", "frozen", "feature_names", "smallest", "params",
-                               "model_params", "df")  # fmt: skip
+                               "model_params", "df", "shape")  # fmt: skip
                 if key != "feature_names":
                     answers(again)
             assert said[-1] == "."
             assert "\n" not in said
-    for params in ({"method": "odd"}, {"tails": "odd"}, {"estimator": 1}, {"other": 1}):
+    for params in (
+        {"method": "odd"}, {"tails": "odd"}, {"shape": "odd"}, {"shape": []}, {"floor": "no"},
+        {"floor": None}, {"estimator": 1}, {"other": 1},
+    ):  # fmt: skip
         changed = {**header, "params": {**header["params"], **params}}
         refused(archive.write_archive(changed, arrays))
+
+
+@EVERY
+def test_files_that_are_older_than_the_floor_are_read(name, models, files):
+    header, arrays = archive.read_archive(files[name])
+    older = {key: value for key, value in header.items() if key not in ("floor", "shape")}
+    options = {k: v for k, v in header["params"].items() if k not in ("floor", "shape")}
+    content = archive.write_archive({**older, "params": options}, arrays)
+    if name == "own shape":  # which they cannot hold
+        refused(content)
+        return
+    again = load(content)
+    assert (again.floor_, again.shape, again.floor) == (0.0, "moments", False)
+    assert again.shape_ == models[name].shape_
+    if models[name].floor_ == 0.0:
+        for part, value in answers(models[name]).items():
+            np.testing.assert_array_equal(answers(again)[part], value, err_msg=part)
+
+
+@pytest.mark.parametrize(
+    ("name", "odd"),
+    [
+        ("boosted scale", {"floor": -0.1}),
+        ("boosted scale", {"floor": float("inf")}),
+        ("boosted scale", {"shape": "own"}),  # it has the tails of a Student t
+        ("boosted scale", {"shape": None, "df": None}),
+        ("one factor", {"floor": 0.1}),
+        ("one factor", {"shape": "own", "df": None}),
+        ("boosted conformal", {"floor": 0.1}),
+        ("boosted conformal", {"shape": "moments", "df": 3.0}),
+        ("boosted clocks", {"floor": 0.1}),
+        ("boosted isotonic", {"shape": "own", "df": None}),
+        ("own shape", {"df": 3.0}),
+        ("own shape", {"shape": "moments"}),
+    ],
+)
+def test_floors_and_shapes_that_no_fit_makes_are_refused(name, odd, files):
+    header, arrays = archive.read_archive(files[name])
+    refused(archive.write_archive({**header, **odd}, arrays))
 
 
 def test_clocks_beyond_the_trees_are_refused(files):

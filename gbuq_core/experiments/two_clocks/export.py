@@ -46,7 +46,9 @@ def show(name, law):
 """
 _SHOW_WRAPPED = """
 for method, name in (("scale", "one factor"), ("two_clocks", "two clocks")):
-    wrapped = CalibratedRegressor(model(), method=method, tails=tails, random_state=seed)
+    wrapped = CalibratedRegressor(
+        model(), method=method, tails=tails, random_state=seed, shape="moments", floor=False
+    )
     wrapped.fit(X, y)
     if wrapped.clocks_ is not None:
         clocks = wrapped.clocks_
@@ -80,7 +82,9 @@ show("all trees", NormalDistribution(found.loc, found.scale))
 
 _SHOW_SCALED = """
 show("as it is", model().fit(X, y).predict_distribution(X_scored))
-wrapped = CalibratedRegressor(model(), method="scale", tails=tails, random_state=seed)
+wrapped = CalibratedRegressor(
+    model(), method="scale", tails=tails, random_state=seed, shape="moments", floor=False
+)
 wrapped.fit(X, y)
 print("factor:", wrapped.factor_)
 show("one factor", wrapped.predict_distribution(X_scored))

@@ -60,6 +60,8 @@ from gbuq_core.methods import METHODS, find_methods, record
 from gbuq_core.presentation import short
 
 SMALL = TwoClocksSettings(data="growing noise", rows=200, trees=200, members=3)
+# The page shows one factor and the moments, in its exported code too.
+ONE_FACTOR = {"random_state": 0, "shape": "moments", "floor": False}
 STOPPINGS = {"all": None, "early": "early", "clocks": "two_clocks"}
 
 
@@ -137,7 +139,7 @@ def test_another_librarys_model_stops_where_the_wrapper_stops_it(model, tails):
     rows, plan = look.fit.rows, look.fit.plan
     unfitted = unfitted_of(plan)
     for way, method in (("factor", "scale"), ("clocks", "two_clocks")):
-        wrapped = CalibratedRegressor(unfitted, method=method, tails=tails, random_state=0)
+        wrapped = CalibratedRegressor(unfitted, method=method, tails=tails, **ONE_FACTOR)
         law = wrapped.fit(rows.X, rows.y).predict_distribution(rows.X_scored)
         score, mine = look.scores[list(WAYS).index(way)], look.clocks[way]
         assert (mine.factor, mine.df) == pytest.approx((wrapped.factor_, wrapped.df_))
@@ -167,7 +169,7 @@ def test_a_model_without_clocks_is_scaled_as_the_wrapper_scales_it(model, tails)
     look = look_of(replace(SMALL, rows=100, model=model, tails=tails))
     rows, plan = look.fit.rows, look.fit.plan
     made = METHODS[model].make(**arguments_of(plan))
-    wrapped = CalibratedRegressor(made, method="scale", tails=tails, random_state=0)
+    wrapped = CalibratedRegressor(made, method="scale", tails=tails, **ONE_FACTOR)
     scaled = wrapped.fit(rows.X, rows.y).predict_distribution(rows.X_scored)
     own = wrapped.estimator_.predict_distribution(rows.X_scored)
     assert list(look.labels.values()) == ["As it is", "One factor"]
