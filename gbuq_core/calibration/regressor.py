@@ -396,7 +396,8 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
             self.__dict__.pop(name, None)
         self.clocks_: Clocks | None = None
         self.df_: Any = None
-        self.floor_, self.shape_ = 0.0, None
+        self.floor_ = 0.0
+        self.shape_: str | None = None
 
     def _calibrate_fitted(
         self, model: Any, rows: Any, target: FloatArray, weights: FloatArray | None
@@ -495,7 +496,7 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         self._set_factor(width.factor, width.df, len(y))
         self.floor_, self.shape_ = width.floor, "own" if width.df is None else "moments"
         if self.method == "isotonic":
-            self._map = fit_coverage_map(self._standardised(found, y), width.df, weight)
+            self._map = fit_coverage_map(self._standardised(found, y), self.df_, weight)
 
     def _choose(self, stages: Stages) -> None:
         clocks = choose_clocks(stages, self.tails)

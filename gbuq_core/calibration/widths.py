@@ -19,6 +19,7 @@ from scipy.optimize import minimize_scalar
 from gbuq_core.calibration.boosters import Parts
 from gbuq_core.calibration.clocks import (
     MOST_LOG_FACTOR,
+    Clocks,
     Stages,
     choose_clocks,
     smallest_variance,
@@ -35,6 +36,7 @@ SHAPES = ("auto", "moments", "own")
 # Stds that are tried as floors, as shares of the root mean squared error. With the heaviest tails
 # that are tried, the std of the errors is a little above their root mean square.
 FLOORS = (0.0, *np.geomspace(0.02, 1.4, 13).tolist())
+_FINER = tuple(((FLOORS[2] / FLOORS[1]) ** (np.array([-3, -2, -1, 1, 2, 3]) / 4.0)).tolist())
 _FLOORS_OF_OWN = FLOORS[:1] + FLOORS[3::2]  # an own law may take long to score
 # A floor is one more number to choose, and 0 is its bound. By chance alone it raises the log
 # likelihood by more than 2 nats in 2.3 % of tables (half of a chi-squared with one degree).
@@ -80,8 +82,9 @@ def choose_width(rows: Stages, tails: str, with_floor: bool = True) -> Width:
     Returns
     -------
     Width
-        With the floor that is best of `FLOORS`, if it raises the log likelihood of all rows by more
-        than 2 nats above what it is without one, which a right scale does in 2.3 % of tables.
+        With the floor that is best of `FLOORS` and then of a finer grid, if it raises the log
+        likelihood of all rows by more than 2 nats above what it is without one. Where the scale is
+        right, 2.3 % of tables do.
 
     Examples
     --------
@@ -101,11 +104,10 @@ def choose_width(rows: Stages, tails: str, with_floor: bool = True) -> Width:
     floor, best = 0.0, plain
     if with_floor:
         unit = math.sqrt(weighted_mean(squared, rows.weight))
-        for share in FLOORS[1:]:
-            beside = rows.knowledge + (share * unit) ** 2
-            found = choose_clocks(replace(rows, knowledge=beside), tails)
-            if found.nll[0] < best.nll[0]:
-                floor, best = share * unit, found
+        coarse = [share * unit for share in FLOORS[1:]]
+        floor, best = _best_floor(rows, tails, coarse, (floor, best))
+        finer = [floor * step for step in _FINER if floor > 0.0]
+        floor, best = _best_floor(rows, tails, finer, (floor, best))
         if _total(rows.y, rows.weight) * (plain.nll[0] - best.nll[0]) <= LEAST_GAIN:
             floor, best = 0.0, plain
     data = np.maximum(rows.data[0], smallest_variance(squared, rows.weight))
@@ -118,6 +120,17 @@ def choose_width(rows: Stages, tails: str, with_floor: bool = True) -> Width:
         nll=weighted_mean(student_nll(squared, variance, best.df), rows.weight),
         crps=weighted_mean(law.crps(rows.y), rows.weight),
     )
+
+
+def _best_floor(
+    rows: Stages, tails: str, floors: Sequence[float], best: tuple[float, Clocks]
+) -> tuple[float, Clocks]:
+    """The best of these floors, each with its own factor and tails, and of the best so far."""
+    for floor in floors:
+        found = choose_clocks(replace(rows, knowledge=rows.knowledge + floor**2), tails)
+        if found.nll[0] < best[1].nll[0]:
+            best = floor, found
+    return best
 
 
 def choose_own_width(

@@ -77,10 +77,12 @@ def test_the_choice_is_that_of_a_slow_search(seed, tails):
         assert found.floor == 0.0
         assert found.nll == pytest.approx(scores[0], abs=small)
     elif total * (scores[0] - scores.min()) > LEAST_GAIN + total * small:
-        assert found.nll == pytest.approx(scores.min(), abs=small)
-        place = np.argmin(np.abs(np.array(FLOORS) * unit - found.floor))
-        assert found.floor == pytest.approx(FLOORS[place] * unit)
-        assert scores[place] <= scores.min() + small
+        assert found.nll <= scores.min() + small  # there is a finer grid around the best floor
+        best = int(np.argmin(scores))
+        near = np.array(FLOORS)[[max(best - 1, 1), min(best + 1, len(FLOORS) - 1)]] * unit
+        assert near[0] * (1.0 - 1e-9) <= found.floor <= near[1] * (1.0 + 1e-9)
+        there, _ = slow_width(rows, degrees, [found.floor / unit])
+        assert found.nll == pytest.approx(there[0], abs=small)
     assert found.df in degrees
 
 
@@ -88,9 +90,9 @@ def test_noise_that_the_estimator_does_not_see_is_found(rng):
     data = rng.gamma(1.0, 1.0, 6000)
     y = np.sqrt(4.0 * data + 9.0) * rng.normal(size=6000)
     found = choose_width(stages_of(data, y), "student")
-    # Floors are tried in steps of 39 %.
-    assert found.floor == pytest.approx(3.0, rel=0.2)
-    assert found.factor == pytest.approx(2.0, rel=0.3)
+    # Floors are tried in steps of 9 %, and 6,000 rows share out the variance to a tenth.
+    assert found.floor == pytest.approx(3.0, rel=0.15)
+    assert found.factor == pytest.approx(2.0, rel=0.15)
     assert found.df >= 20.0
     alone = choose_width(stages_of(data, y), "student", with_floor=False)
     assert alone.floor == 0.0
@@ -98,14 +100,14 @@ def test_noise_that_the_estimator_does_not_see_is_found(rng):
 
 
 def test_right_stds_have_no_floor():
-    """By chance one in forty tables has; of 60 five or more would be one in a hundred."""
+    """Of 200 tables 4.6 have one by chance: more than 12 would be one in a thousand."""
     some = 0
-    for seed in range(60):
+    for seed in range(200):
         rng = np.random.default_rng(seed)
         data = rng.gamma(2.0, 1.0, 200)
         rows = stages_of(data, np.sqrt(data + 0.2) * rng.normal(size=200), 0.2)
         some += choose_width(rows, "normal").floor > 0.0
-    assert some <= 4
+    assert some <= 12
 
 
 @given(seed=st.integers(0, 10_000), n_rows=st.sampled_from([10, 60, 200]))
