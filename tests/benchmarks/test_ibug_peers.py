@@ -33,15 +33,13 @@ def test_ngboost_with_crps_creeps_in_the_targets_own_unit():
     assert found["crps", "wide"][1] > 2e3 * found["crps", "own"][1]
 
 
-def test_short_chains_and_calibrated_laws_of_bart(monkeypatch):
+def test_short_chains_of_bart_add_the_noise_to_the_std_only():
     pytest.importorskip("stochtree")
-    monkeypatch.setattr(ibug_bart, "TREES", 10)
-    monkeypatch.setattr(ibug_bart, "CHAINS", 2)
     parts = made_up_parts()
-    (drawn,), noise = ibug_bart.draw_bart(parts.X_all, parts.y_all, [parts.X_test], 0, burn_in=50)
-    assert drawn.shape == (2 * ibug_bart.DRAWS // 10, len(parts.y_test))
+    drawn, noise = ibug_bart.draw_bart(parts, 10)
+    assert drawn.shape == (ibug_bart.DRAWS, len(parts.y_test))
     assert np.corrcoef(drawn.mean(axis=0), parts.y_test)[0, 1] > 0.9
     assert 0.0 < noise < parts.y_all.var()  # in squared units of y
-    found = ibug_bart.bart(parts, 50)
-    assert found["functions only"][0] == found["with noise"][0]  # the noise moves no mean
-    assert ibug_bart.xbart(parts)[0] < parts.y_test.std()
+    error, alone, noisy = ibug_bart.measure(parts, 10)
+    assert error == pytest.approx(np.sqrt(np.square(drawn.mean(axis=0) - parts.y_test).mean()))
+    assert alone != noisy
