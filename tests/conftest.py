@@ -128,6 +128,16 @@ def catboost_models_are_tried_once():
         yield
 
 
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The site of the documentation, which takes a quarter of a minute: one build for all tests."""
+    from site_parts import shared_site
+
+    apart = "PYTEST_XDIST_WORKER" not in os.environ
+    base = tmp_path_factory.getbasetemp()
+    return shared_site(base if apart else base.parent)
+
+
 def _directory_or_skip(variable, default):
     given = os.environ.get(variable)
     directory = Path(given) if given else default

@@ -3,10 +3,12 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 NOWHERE = "http://127.0.0.1:9"  # a proxy that answers to nobody: a build that asks for a page fails
+PATIENCE = 180.0  # seconds that a worker waits for the site that another one builds
 
 
 def build_site(folder):
@@ -22,3 +24,21 @@ def build_site(folder):
     )
     assert built.returncode == 0, built.stderr
     return folder
+
+
+def shared_site(directory):
+    """The site in a ``directory`` that workers share, built by the first of them that asks."""
+    site, ended = directory / "site", directory / "site-ended"
+    try:
+        (directory / "site-begun").touch(exist_ok=False)
+    except FileExistsError:  # another worker's
+        deadline = time.monotonic() + PATIENCE
+        while not ended.exists():
+            assert time.monotonic() < deadline, "another worker has not built the site in time"
+            time.sleep(0.1)
+        # A build that failed there fails here too, with its words.
+        return site if site.exists() else build_site(directory / "site-again")
+    try:
+        return build_site(directory / "site-building").rename(site)
+    finally:
+        ended.touch()

@@ -7,13 +7,11 @@ from html.parser import HTMLParser
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from site_parts import ROOT, build_site
+from site_parts import ROOT
 
 from gbuq_core.glossary import GLOSSARY
 
 PACKAGES = ("tables", "projects", "streaming", "cluster", "metrics", "methods", "baselines")
-
-pytestmark = pytest.mark.xdist_group("site")  # one build is enough
 
 
 class Page(HTMLParser):
@@ -31,11 +29,6 @@ class Page(HTMLParser):
             self.loads.append(said["src"])
         if said.get("href"):
             (self.links if tag == "a" else self.loads).append(said["href"])
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    return build_site(tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="module")

@@ -2,11 +2,11 @@
 
 import functools
 import http.server
+import json
 import threading
 from pathlib import Path
 
 import pytest
-from site_parts import build_site
 
 from tests.browser.conftest import DESKTOP, PHONE, screenshot
 
@@ -16,11 +16,6 @@ _FITS = "(width) => document.documentElement.scrollWidth <= width"
 class _Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *args):
         pass
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    return build_site(tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="module")
@@ -38,22 +33,41 @@ def paths(site):
 
 @pytest.mark.slow
 def test_every_page_fits_a_desk_and_a_phone_and_asks_no_other_server(page, site, address):
+    """Both widths on each page; of the schemes, which one script sets on all pages, one by turns.
+
+    A page begins in the window in which the page before ended, as a change of size takes longer
+    than the page.
+    """
     asked = []
     page.on("request", lambda request: asked.append(request.url))
+    # Each page would fetch and read a megabyte of words that nobody looks for in it.
+    index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
+    no_words = {**index, "docs": []}
+    page.route("**/search_index.json", lambda route: route.fulfill(json=no_words))
     shown = [path for path in paths(site) if path != "404.html"]
     assert len(shown) > 30
-    for path in shown:
+    windows, schemes = [DESKTOP, PHONE], [("light", "default"), ("dark", "slate")]
+    for number, path in enumerate(shown):
+        scheme, named = schemes[number // 2 % 2]
+        page.emulate_media(color_scheme=scheme)
         page.goto(f"{address}/{path}")
-        for (width, height), scheme in ((DESKTOP, "light"), (PHONE, "dark")):
+        page.locator(f"body[data-md-color-scheme={named}]").wait_for()
+        for width, height in windows:
             page.set_viewport_size({"width": width, "height": height})
-            page.emulate_media(color_scheme=scheme)
             # The drawer of a phone moves out of the window after the change of size.
             page.wait_for_function(_FITS, arg=width, timeout=30_000)
-            named = {"light": "default", "dark": "slate"}[scheme]
-            page.locator(f"body[data-md-color-scheme={named}]").wait_for()
             screenshot(page, f"docs-{path.replace('/', '-')}-{width}")
+        windows.reverse()
+    assert any(url.endswith("search_index.json") for url in asked)
     strangers = {url for url in asked if not url.startswith((address, "data:", "blob:"))}
     assert strangers == set()
+
+
+def test_an_open_page_takes_the_other_scheme(page, address):
+    page.goto(f"{address}/methods/sglb.html")
+    for scheme, named in (("light", "default"), ("dark", "slate"), ("light", "default")):
+        page.emulate_media(color_scheme=scheme)
+        page.locator(f"body[data-md-color-scheme={named}]").wait_for()
 
 
 def test_formulas_have_the_colour_and_the_size_of_the_text(page, address):
