@@ -4,7 +4,6 @@ import gc
 import hashlib
 import os
 import sys
-from functools import cache
 from pathlib import Path
 
 # Threads of OpenMP (LightGBM, XGBoost, scikit-learn) and of OpenBLAS would otherwise burn a core
@@ -34,6 +33,7 @@ ensure_writable_cache()
 
 ROOT = Path(__file__).resolve().parents[1]
 MAIN = sys.modules["__main__"]
+LARGE_ANSWER = 2**22  # bytes
 WORKER_BYTES = 3 * 2**30  # a worker with its servers, its Chromium or a hostile file
 
 # The same examples in each run, and no time limit: a first call compiles kernels.
@@ -109,22 +109,27 @@ def workers_share_the_compiler(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="session", autouse=True)
-def catboost_models_are_tried_once():
-    """Reading one tries it in a process of its own, which takes a second: once for equal bytes."""
+def strangers_files_are_read_once():
+    """A file that is read in a process of its own costs seconds: equal questions start one."""
+    from gbuq_core.given_models import reading
+    from gbuq_core.limited_process import ask_process
+    from gbuq_core.tables import workbook
     from gbuq_core.trees.importers import catboost_source
 
-    each_time = catboost_source._try_in_a_process
+    answers = {}
 
-    @cache  # of trials that went well
-    def once(content, trial):
-        each_time(content)
+    def once(reader, asked, payload, limits):
+        question = repr((reader, asked, hashlib.sha256(payload).digest(), limits))
+        if question in answers:
+            return answers[question]
+        code, answer = ask_process(reader, asked, payload, limits)
+        if code == 0 and len(answer) < LARGE_ANSWER:
+            answers[question] = code, answer
+        return code, answer
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            catboost_source,
-            "_try_in_a_process",
-            lambda content: once(content, catboost_source._TRIAL),
-        )
+        for module in (reading, workbook, catboost_source):
+            patch.setattr(module, "ask_process", once)
         yield
 
 
