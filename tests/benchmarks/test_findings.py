@@ -10,12 +10,13 @@ from scipy.stats import norm
 from scoringrules import crps_ensemble, crps_normal
 from sklearn.linear_model import LinearRegression
 
-from benchmarks.findings import default_settings, macau_features, macau_linear, signs
+from benchmarks.findings import default_settings, macau_doubt, macau_features, macau_linear, signs
 from benchmarks.protocols import PROTOCOLS, ours
 from benchmarks.report import load_split
 from benchmarks.tables.cells import Result
 from benchmarks.tables.publish import FINDINGS as FILE
 from benchmarks.tables.publish import read_findings
+from gbuq_core.experiments.novelty.protocol import make_linear
 from gbuq_core.metrics import rmse
 
 FINDINGS = FILE.read_text()
@@ -104,3 +105,17 @@ def test_the_default_with_one_thing_changed(data_dir):
     assert two[:3] == (
         law.crps(rows.y_test).mean(), -law.logpdf(rows.y_test).mean(), rmse(rows.y_test, law.loc)
     )  # fmt: skip
+
+
+def test_one_model_of_both_halves_has_an_auroc_of_one_half_on_average(capsys):
+    X, y = make_linear(400, 4, 2, "uniform", 0)
+    both = macau_doubt.of_both("macau_linear", X, y, 0, range(4), 3)
+    halves = macau_doubt.of_halves("macau_linear", X, y, 0, range(4), 3)
+    for part in ("knowledge", "data", "total"):
+        assert np.mean(both[part]) == pytest.approx(0.5, abs=1e-12)  # a and 1 - a
+        assert len(both[part]) == len(halves[part]) == 8
+        assert np.ptp(both[part]) > 0.0
+    macau_doubt.main(["--methods", "forest", "--rows", "400", "--trees", "2", "--features", "1"])
+    printed = capsys.readouterr().out
+    assert "| forest | total |" in printed
+    assert "0.50 [0.50; 0.50] |" in printed
