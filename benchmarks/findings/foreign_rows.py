@@ -1,41 +1,61 @@
-"""How much AUROC of foreign rows depends on which set the foreign rows come from.
+"""How much AUROC of foreign rows depends on where the foreign rows come from.
 
-One SGLB ensemble a set with the settings of the stored results, and foreign rows of every other set
-in turn, made as the tables make them.
+One model a set and split, with the settings of the stored results or given ones. Foreign rows are
+those of every other set in turn, made as the tables make them; those of the table's source with
+each column shuffled by itself, so that its values stay and only what goes together changes; and
+independent normal columns.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
 
 from benchmarks.protocols import data
+from benchmarks.protocols.sglb import LABELS, make_boosted
 from benchmarks.report import table_lines
 from benchmarks.tables.__main__ import RESULTS
 from benchmarks.tables.cells import Cell, Cells
-from gbuq_core.methods import METHODS
+from benchmarks.tables.protocol import Task
 from gbuq_core.metrics import auroc
+
+SHUFFLED, NORMAL = "the table's, each column shuffled", "independent normal columns"
+METHODS = tuple(LABELS)[:5]
+
+
+def sources(
+    data_dir: Path, name: str, X_train: np.ndarray, n: int, seed: int
+) -> Iterator[tuple[str, np.ndarray]]:
+    """Names of sources, and ``n`` foreign rows of each on the scales of ``X_train``."""
+    rng = np.random.default_rng((seed, 31))
+    table = data.foreign_rows(data_dir, name, X_train, n, seed)
+    yield f"{data.FOREIGN[name]} (the table's)", table
+    yield SHUFFLED, rng.permuted(table, axis=0)
+    normal = rng.standard_normal((n, X_train.shape[1]))
+    yield NORMAL, X_train.mean(axis=0) + X_train.std(axis=0) * normal
+    for other in (*data.SPLITS, *data.BUILTIN):
+        if other not in (name, data.FOREIGN[name]):
+            with mock.patch.dict(data.FOREIGN, {name: other}):
+                yield other, data.foreign_rows(data_dir, name, X_train, n, seed)
 
 
 def areas(
-    data_dir: Path, name: str, split: int, settings: dict[str, object]
+    data_dir: Path, name: str, method: str, split: int, settings: dict[str, Any]
 ) -> dict[str, tuple[float, float]]:
-    """AUROC of total and of knowledge uncertainty by the set that foreign rows come from."""
+    """AUROC of total and of knowledge uncertainty by the source of the foreign rows."""
     rows = data.regression_rows(data_dir, name, split)
-    model = METHODS["sglb"].make(n_jobs=1, random_state=split, n_members=10, **settings)
-    model.set_params(max_bins=255, standardize_target=False).fit(rows.X_all, rows.y_all)
+    model = make_boosted(Task(data_dir, name, split, method, "small", {}), settings, False, 10)
+    model.fit(rows.X_all, rows.y_all)
     ordinary, n = model.predict_uncertainty(rows.X_test), len(rows.y_test)
     found = {}
-    for other in (*data.SPLITS, *data.BUILTIN):
-        if other == name:
-            continue
-        with mock.patch.dict(data.FOREIGN, {name: other}):
-            foreign = data.foreign_rows(data_dir, name, rows.X_all, n, split)
+    for source, foreign in sources(data_dir, name, rows.X_all, n, split):
         doubt = model.predict_uncertainty(foreign)
-        found[other] = tuple(
+        found[source] = tuple(
             float(
                 auroc(np.arange(2 * n) >= n, np.r_[getattr(ordinary, part), getattr(doubt, part)])
             )
@@ -44,26 +64,40 @@ def areas(
     return found
 
 
+def known_settings(store: Cells, name: str, method: str, split: int) -> dict[str, Any]:
+    """What the stored cell has chosen."""
+    stored = store.get(Cell("sglb", name, split, method))
+    if stored is None:
+        raise SystemExit(f"No result is stored for {method} on {name}: give --depth and --rate.")
+    return {key: stored.settings[key] for key in ("depth", "learning_rate", "n_trees")}
+
+
 def main() -> None:
     """Print a table of sets by sources."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--sets", nargs="+", default=["boston", "concrete", "energy", "wine"])
-    parser.add_argument("--split", type=int, default=0)
+    parser.add_argument("--methods", nargs="+", default=["sglb"], choices=METHODS)
+    parser.add_argument("--splits", type=int, nargs="+", default=[0])
+    parser.add_argument("--depth", type=int, help="with --rate: instead of the stored settings")
+    parser.add_argument("--rate", type=float)
     parser.add_argument("--out", type=Path, default=RESULTS, help="folder of the stored results")
     given = parser.parse_args()
     store = Cells(given.out)
-    table = [["set", "foreign rows of", "total", "knowledge"]]
+    table = [["set", "method", "foreign rows of", "total", "knowledge"]]
     for name in given.sets:
-        stored = store.get(Cell("sglb", name, 0, "sglb"))
-        known = stored.settings if stored else {}
-        settings = {
-            key: known.get(key, value)
-            for key, value in (("depth", 6), ("learning_rate", 0.1), ("n_trees", 1000))
-        }
-        for other, found in areas(given.data_dir, name, given.split, settings).items():
-            mark = " (the table's)" if other == data.FOREIGN[name] else ""
-            table.append([name, other + mark, *(f"{value:.3f}" for value in found)])
+        for method in given.methods:
+            found = []
+            for split in given.splits:
+                settings = (
+                    known_settings(store, name, method, split)
+                    if given.rate is None
+                    else {"depth": given.depth, "learning_rate": given.rate, "n_trees": 1000}
+                )
+                found.append(areas(given.data_dir, name, method, split, settings))
+            for source in found[0]:
+                means = np.mean([each[source] for each in found], axis=0)
+                table.append([name, method, source, *(f"{value:.3f}" for value in means)])
     print("\n".join(table_lines("AUROC by the source of foreign rows", table)))
 
 

@@ -80,6 +80,8 @@ class Protocol:
         From a method to the methods of the same split whose settings save it the tuning.
     tuned_once : tuple of str
         Efforts in which split 0 chooses the settings for all splits.
+    tuned_on_each : tuple of str
+        Sets whose splits choose their settings all the same, each for itself.
     times : mapping
         Sets whose cells take so many times longer than their rows say.
     downloads : tuple of str
@@ -109,6 +111,7 @@ class Protocol:
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     uses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     tuned_once: tuple[str, ...] = ("smoke", "small")
+    tuned_on_each: tuple[str, ...] = ()
     times: Mapping[str, float] = field(default_factory=dict)
     downloads: tuple[str, ...] = ()
     least_splits: Mapping[tuple[str, str], int] = field(default_factory=dict)

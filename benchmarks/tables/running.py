@@ -70,7 +70,8 @@ def needed_by(cell: Cell, effort: str) -> tuple[Cell, ...]:
     """The cells whose settings save this one its tuning: those come first where they are wanted."""
     protocol = PROTOCOLS[cell.table]
     needed = [cell._replace(method=method) for method in protocol.uses.get(cell.method, ())]
-    if cell.split and effort in protocol.tuned_once:
+    once = effort in protocol.tuned_once and cell.set not in protocol.tuned_on_each
+    if cell.split and once:
         needed += [each._replace(split=0) for each in (cell, *needed)]
     return tuple(needed)
 

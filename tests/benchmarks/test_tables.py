@@ -173,6 +173,9 @@ def test_cells_are_listed_and_those_that_tune_come_first():
               ((2, "sglb:single"), (0, "sglb"), (0, "sglb:single"))]  # fmt: skip
     assert list(needed_by(cell, "small")) == others
     assert list(needed_by(cell, "full")) == others[:1]
+    # As paper 1 does it, where the choice turns from split to split.
+    power = [each._replace(set="power") for each in (cell, others[0])]
+    assert list(needed_by(power[0], "small")) == power[1:]
 
 
 class Computed:
