@@ -1,11 +1,14 @@
 """A real scheduler and real workers on the loopback, each a process that a test may kill."""
 
 import importlib.util
+import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,49 @@ from gbuq_core.cluster import open_cluster
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 60.0  # for anything to start on a busy machine
+# Forked, because each process would import Dask again, which takes most of its start.
+FORKED = """
+import json, os, signal, sys
+from distributed.cli import dask_scheduler, dask_worker
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the system forgets those that have ended
+for line in sys.stdin:
+    command, options = json.loads(line)
+    child = os.fork()
+    if not child:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(2, 1)
+        sys.argv = ["dask", *options]
+        {"scheduler": dask_scheduler, "worker": dask_worker}[command].main()
+        sys.exit()
+    print(child, flush=True)
+"""
+
+
+class Forked:
+    """A process that another one has forked: what of `subprocess.Popen` these tests use."""
+
+    def __init__(self, pid):
+        self.pid = pid
+
+    def poll(self):
+        """None while it runs."""
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return -1
+        return None
+
+    def send_signal(self, number):
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self):
+        wait_until(lambda: self.poll() is not None)
 
 
 class Processes:
@@ -26,15 +72,18 @@ class Processes:
             self.port = free.getsockname()[1]
         self.address = f"tcp://127.0.0.1:{self.port}"
         self.workers = []
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
+        with open(folder / "log.txt", "ab") as log:
+            self.parent = subprocess.Popen(
+                [sys.executable, "-c", FORKED], cwd=folder, env=environment, text=True,
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log,
+            )  # fmt: skip
         self.start_scheduler()
 
     def start(self, command, *options):
-        environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
-        log = open(self.folder / "log.txt", "ab")  # noqa: SIM115 (the process writes to it)
-        return subprocess.Popen(
-            [sys.executable, "-m", f"distributed.cli.dask_{command}", *options],
-            cwd=self.folder, stdout=log, stderr=log, env=environment,
-        )  # fmt: skip
+        self.parent.stdin.write(json.dumps([command, options]) + "\n")
+        self.parent.stdin.flush()
+        return Forked(int(self.parent.stdout.readline()))
 
     def start_scheduler(self):
         self.scheduler = self.start(
@@ -60,6 +109,7 @@ class Processes:
         for process in (*self.workers, self.scheduler):
             process.kill()
             process.wait()
+        self.parent.communicate()
 
 
 @pytest.fixture(scope="package")
