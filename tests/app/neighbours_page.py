@@ -1,29 +1,18 @@
 """The Neighbours page as its tests see it: opening it small, waiting for fits, reading figures."""
 
-import threading
-from pathlib import Path
-
-from streamlit.testing.v1 import AppTest
-
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from tests.app.drawn import curve_specs, sheets
+from tests.app.opening import open_link, wait_for_warm_up
 from tests.app.waiting import run_when_done
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {"rows": "200", "trees": "20", "k": "15"}
 SETTINGS = NeighboursSettings(rows=200, trees=20, k=15, point=(7.0,))
 
 
 def open_neighbours(small=True, **query):
-    at = AppTest.from_file(APP, default_timeout=60).run()
-    for thread in threading.enumerate():
-        if thread.name == "gbuq-warm-up":  # it fits, too
-            thread.join(60)
-    at.query_params.clear()  # the page before wrote its own
-    at.switch_page("pages/neighbours.py")
-    for name, text in {**(SMALL if small else {}), **query}.items():
-        at.query_params[name] = text
-    return settle(at.run())
+    at = open_link("neighbours", {**(SMALL if small else {}), **query})
+    wait_for_warm_up()
+    return settle(at)
 
 
 def settle(at):

@@ -1,17 +1,12 @@
 """The Novelty maps page as its tests see it: opening it small, reading maps, editing by lasso."""
 
-import threading
-from pathlib import Path
-
-from streamlit.testing.v1 import AppTest
-
 from gbuq_core.experiments.novelty.edits import edit_of
 from gbuq_core.experiments.novelty.links import encode_edits
 from tests.app.drawn import sheets
 from tests.app.neighbours_page import move, settle, sheet, table, words
+from tests.app.opening import open_link, wait_for_warm_up
 from tests.app.waiting import live_jobs
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {"rows": "200", "trees": "10"}
 # The upper left part of the moons, and a corner where there are no rows.
 LEFT = [(row, column) for row in range(28, 40) for column in range(14, 26)]
@@ -32,15 +27,9 @@ __all__ = [
 
 
 def open_novelty(small=True, **query):
-    at = AppTest.from_file(APP, default_timeout=90).run()
-    for thread in threading.enumerate():
-        if thread.name == "gbuq-warm-up":  # it fits, too
-            thread.join(90)
-    at.query_params.clear()  # the page before wrote its own
-    at.switch_page("pages/novelty.py")
-    for name, text in {**(SMALL if small else {}), **query}.items():
-        at.query_params[name] = text
-    return settle(at.run())
+    at = open_link("novelty", {**(SMALL if small else {}), **query}, timeout=90)
+    wait_for_warm_up()
+    return settle(at)
 
 
 def titles(at, name="novelty"):

@@ -1,15 +1,11 @@
 """The Spiral page as its tests see it: opening it small, waiting for fits, reading its figures."""
 
-from pathlib import Path
-
-from streamlit.testing.v1 import AppTest
-
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.figures.canvas.encoding import decode_sheet
 from pages._ui.spiral.controls import BRIEF
+from tests.app.opening import open_link
 from tests.app.waiting import run_when_done
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {
     "rows": "100", "members": "3", "trees": "50", "chain_trees": "100", "cycle": "20",
     "step": "10", "depth": "4",
@@ -22,12 +18,7 @@ ALL = {"methods": ["SGLB", "virtual SGLB", "cSGLB", "cbSGLB"]}
 
 
 def open_spiral(small=True, **query):
-    at = AppTest.from_file(APP, default_timeout=60).run()
-    at.query_params.clear()  # the page before wrote its own
-    at.switch_page("pages/spiral.py")
-    for name, text in {**(SMALL if small else {}), **query}.items():
-        at.query_params[name] = text
-    return settle(at.run())
+    return settle(open_link("spiral", {**(SMALL if small else {}), **query}))
 
 
 def settle(at):

@@ -5,12 +5,10 @@ import doctest
 import io
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.gaussians.export import gaussians_code, gaussians_csv
 from gbuq_core.experiments.gaussians.fit import count_runs, run_gaussians
@@ -26,20 +24,15 @@ from pages._ui.gaussians.lede import lede_of
 from pages._ui.gaussians.picture import _html
 from tests.app.drawn import unnamed
 from tests.app.linked import values_of_link
+from tests.app.opening import open_link
 from tests.app.waiting import run_when_done
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {"steps": "2000"}
 SETTINGS = GaussiansSettings(steps=2000)
 
 
 def open_gaussians(**query):
-    at = AppTest.from_file(APP, default_timeout=60).run()
-    at.query_params.clear()  # the page before wrote its own
-    at.switch_page("pages/gaussians.py")
-    for name, text in {**SMALL, **query}.items():
-        at.query_params[name] = text
-    return settle(at.run())
+    return settle(open_link("gaussians", {**SMALL, **query}))
 
 
 def settle(at):

@@ -4,12 +4,10 @@ import csv
 import doctest
 import io
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.heart.export import heart_code, heart_csv
 from gbuq_core.experiments.heart.fit import count_fits, run_heart
@@ -32,20 +30,15 @@ from pages._ui.heart.controls import (
 from pages._ui.heart.picture import _html
 from tests.app.drawn import unnamed
 from tests.app.linked import values_of_link
+from tests.app.opening import open_link
 from tests.app.waiting import live_jobs, run_when_done
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {"rows": "30", "trees": "100", "members": "4", "step": "10"}
 SETTINGS = HeartSettings(rows=30, trees=100, members=4, step=10)
 
 
 def open_heart(small=True, **query):
-    at = AppTest.from_file(APP, default_timeout=60).run()
-    at.query_params.clear()  # the page before wrote its own
-    at.switch_page("pages/heart.py")
-    for name, text in {**(SMALL if small else {}), **query}.items():
-        at.query_params[name] = text
-    return settle(at.run())
+    return settle(open_link("heart", {**(SMALL if small else {}), **query}))
 
 
 def turn(at, key, value):

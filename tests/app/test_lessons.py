@@ -2,13 +2,11 @@
 
 import time
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import pytest
 from lesson_parts import computed
-from streamlit.testing.v1 import AppTest
 
 from demos import load_lessons
 from demos.teaching import TEACHING
@@ -28,8 +26,8 @@ from pages._ui.spiral import controls as spiral_controls
 from pages._ui.two_clocks import controls as two_clocks_controls
 from pages._ui.your_data import controls as your_data_controls
 from pages._ui.your_data.training import cut_of, plan_of
+from tests.app.opening import open_link
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
 HEART = load_lessons()[0]
 CONTROLS = {
     "heart": heart_controls,
@@ -46,12 +44,7 @@ CONTROLS = {
 
 
 def open_lessons(**query):
-    at = AppTest.from_file(APP, default_timeout=60).run()
-    at.query_params.clear()  # the page before wrote its own
-    at.switch_page("pages/lessons.py")
-    for name, text in query.items():
-        at.query_params[name] = text
-    return settle(at.run())
+    return settle(open_link("lessons", query))
 
 
 def settle(at):

@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.neighbours.data import DATASETS, load_neighbours_data
 from gbuq_core.experiments.neighbours.fit import count_fits
@@ -20,7 +19,6 @@ from pages._ui.neighbours import words as neighbours_words
 from pages._ui.neighbours.controls import FEATURES, PLACES, rounded_place
 from tests.app.drawn import unnamed
 from tests.app.neighbours_page import (
-    APP,
     SETTINGS,
     SMALL,
     curves,
@@ -32,6 +30,7 @@ from tests.app.neighbours_page import (
     table,
     words,
 )
+from tests.app.opening import open_link
 from tests.app.waiting import live_jobs
 
 
@@ -283,13 +282,8 @@ def test_a_running_fit_leaves_the_picture_and_can_be_cancelled():
 
 
 def test_a_first_fit_that_is_cancelled_leaves_a_sentence():
-    at = AppTest.from_file(APP, default_timeout=60).run()
-    at.query_params.clear()  # the page before wrote its own
-    at.switch_page("pages/neighbours.py")
     slow = {**SMALL, "library": "SGLB (one model)", "rows": "10000", "trees": "2000"}
-    for name, text in slow.items():
-        at.query_params[name] = text
-    at.run()
+    at = open_link("neighbours", slow)
     assert "The picture appears when the first fit is done." in words(at)
     at.button(key="_jobs_cancel").click().run()
     assert not at.exception

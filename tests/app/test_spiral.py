@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.spiral.fit import SIDE, count_fits, run_spiral
 from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
@@ -23,9 +22,9 @@ from pages._ui.spiral import quality as spiral_quality
 from pages._ui.spiral.controls import STATE, choose, looks_of, settings_of, view_of
 from pages._ui.spiral.export import _html
 from tests.app.drawn import unnamed
+from tests.app.opening import open_link
 from tests.app.spiral_page import (
     ALL,
-    APP,
     SETTINGS,
     SMALL,
     move,
@@ -283,13 +282,7 @@ def test_scores_of_the_settings_before_stay_while_a_fit_is_on_its_way():
 def test_a_slow_method_shows_progress_beside_the_quick_one_and_can_be_cancelled():
     # Minutes of CatBoost on any machine, stopped at once.
     slow = {"rows": "3000", "trees": "2000", "members": "30", "depth": "8"}
-    at = AppTest.from_file(APP, default_timeout=60).run()
-    at.query_params.clear()  # the page before wrote its own
-    at.switch_page("pages/spiral.py")
-    query = {**SMALL, **slow, "methods": ["cSGLB", "CatBoost"]}
-    for name, text in query.items():
-        at.query_params[name] = text
-    at.run()
+    at = open_link("spiral", {**SMALL, **slow, "methods": ["cSGLB", "CatBoost"]})
     for _ in range(600):
         if at.get("bidi_component") and "cSGLB: knowledge" in titles(at):
             break

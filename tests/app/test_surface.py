@@ -5,21 +5,16 @@ from base64 import b64decode
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from pages._ui import surface
 from tests.app import novelty_page, spiral_page
+from tests.app.opening import open_link
 
 HEART = {"rows": "30", "trees": "100", "members": "4", "step": "10"}
 
 
 def open_heart(**query):
-    at = AppTest.from_file(spiral_page.APP, default_timeout=60).run()
-    at.query_params.clear()  # the page before wrote its own
-    at.switch_page("pages/heart.py")
-    for name, text in {**HEART, **query}.items():
-        at.query_params[name] = text
-    return spiral_page.settle(at.run())
+    return spiral_page.settle(open_link("heart", {**HEART, **query}))
 
 
 PAGES = {

@@ -3,10 +3,8 @@
 import re
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.two_clocks.export import two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import count_fits
@@ -20,9 +18,9 @@ from pages._ui.two_clocks import controls, picture
 from pages._ui.two_clocks.controls import STATE, query_of, read_clocks, settings_of, write_clocks
 from tests.app.drawn import curve_specs, sheets
 from tests.app.linked import values_of_link
+from tests.app.opening import open_link
 from tests.app.waiting import run_when_done
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
 SMALL = {"data": "wave", "rows": "100", "trees": "100", "members": "2"}
 SETTINGS = TwoClocksSettings(data="wave", rows=100, trees=100, members=2)
 
@@ -34,12 +32,7 @@ def _two_seeds(monkeypatch):
 
 
 def open_page(small=True, wanted=4, **query):
-    at = AppTest.from_file(APP, default_timeout=60).run()
-    at.query_params.clear()  # the page before wrote its own
-    at.switch_page("pages/two_clocks.py")
-    for name, text in {**(SMALL if small else {}), **query}.items():
-        at.query_params[name] = text
-    return settle(at.run(), wanted)
+    return settle(open_link("two_clocks", {**(SMALL if small else {}), **query}), wanted)
 
 
 def settle(at, wanted=4):

@@ -16,8 +16,8 @@ from pages._ui.site_map import PAGES
 from pages._ui.your_data import training
 from pages._ui.your_data.source import MAX_MEGABYTES, MAX_MODEL_MEGABYTES
 from pages._ui.your_data.state import FIND, PAGE, TABLE, page_state
+from tests.app.opening import APP
 from tests.app.your_data_page import (
-    APP,
     FILE,
     NASTY,
     csv_of,

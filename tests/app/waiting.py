@@ -14,10 +14,11 @@ def live_jobs():
 def run_when_done(at, drawn=lambda at: True, working=live_jobs):
     """Run a page again once nothing works, until that asks for no more and it is ``drawn``.
 
-    While a fit works the page is left alone: each run would take time from the fit.
+    While a fit works the page is left alone: each run would take time from the fit. A page that was
+    whole when it was opened need not run again.
     """
     deadline = time.monotonic() + PATIENCE
-    settled = False
+    settled = vars(at).pop("is_whole", False) and drawn(at) and not working()
     while not settled and time.monotonic() < deadline:
         while working() and time.monotonic() < deadline:
             time.sleep(0.02)

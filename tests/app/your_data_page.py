@@ -1,15 +1,13 @@
 """The page "Your data" in a test: open it, drop a file on it, read what it says."""
 
 import time
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from streamlit.testing.v1 import AppTest
 
 from gbuq_core.jobs import RUNNER
+from tests.app.opening import open_link
 
-APP = str(Path(__file__).resolve().parents[2] / "app.py")
 FILE = "pages/your_data.py"
 NASTY = (
     "<img src=x onerror=alert(1)>",
@@ -24,18 +22,15 @@ def open_at_once(**query):
     """The page as it is, whatever is being worked out; by truncations of one model: it is quick."""
     if "method" not in query:
         query = {"ensemble": "virtual", **query}
-    at = AppTest.from_file(APP, default_timeout=60).run()
-    at.query_params.clear()  # the page before wrote its own
-    at.switch_page(FILE)
-    for name, text in query.items():
-        at.query_params[name] = text
-    return at.run()
+    return open_link("your_data", query)
 
 
 def open_page(file=None, **query):
     """The page, settled, with a file dropped on it if one is given."""
     at = open_at_once(**query)
-    return settle(at) if file is None else drop(at, file)
+    if file is not None:
+        return drop(at, file)
+    return at if at.is_whole else settle(at)
 
 
 def drop(at, data, name="table.csv", key="upload"):
