@@ -10,6 +10,7 @@ from tests.browser.figure import unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 ROW_MAP = ".st-key-row-map .gbuq-curves"
+QUICK = "?ensemble=virtual&trees=50"  # where the page is the subject, and not what is trained
 NASTY = (
     "<img src=x onerror=alert(1)>",
     "$\\alpha$",
@@ -49,7 +50,7 @@ def test_nothing_in_a_file_comes_alive(new_page, serve):
         "request",
         lambda request: foreign.append(request.url) if "evil.example" in request.url else None,
     )
-    open_page(page, serve(APP))
+    open_page(page, serve(APP), QUICK)
     page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(
         {"name": f"{NASTY[0][:8]}.csv", "mimeType": "text/csv", "buffer": nasty_file()}
     )
@@ -234,7 +235,7 @@ def test_an_order_and_a_row_leave_the_pictures_in_place_and_the_link_follows(pag
 
 def test_a_reload_keeps_the_table_until_it_is_deleted(new_page, serve):
     page = new_page()
-    open_page(page, serve(APP))
+    open_page(page, serve(APP), QUICK)
     rows = "".join(f"{k % 9},{2.5 * (k % 9)}\n" for k in range(70))
     page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(
         {"name": "mine.csv", "mimeType": "text/csv", "buffer": f"x,y\n{rows}".encode()}
