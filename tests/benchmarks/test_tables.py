@@ -273,7 +273,7 @@ def living_cells():
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks at processes in /proc")
 def test_nothing_is_lost_by_a_kill(tmp_path):
-    first = start(tmp_path, "--methods", "vrf,forests", "--splits", "2", "--jobs", "1")
+    first = start(tmp_path, "--methods", "vrf,forests", "--splits", "1", "--jobs", "1")
     while not list(tmp_path.glob("*.json")):
         assert first.poll() is None, first.stdout.read()
         time.sleep(0.02)
@@ -282,19 +282,17 @@ def test_nothing_is_lost_by_a_kill(tmp_path):
     first.wait()
     first.stdout.close()
     kept = {path: (path.read_text(), path.stat().st_mtime_ns) for path in tmp_path.glob("*.json")}
-    assert 0 < len(kept) < 4
+    assert len(kept) == 1
     while before & set(living_cells()):  # they end by themselves, or the test never does
         time.sleep(0.02)
-    second = start(tmp_path, "--methods", "vrf,forests", "--splits", "2", "--resume")
+    second = start(tmp_path, "--methods", "vrf,forests", "--splits", "1", "--resume")
     said = second.communicate()[0]
     assert second.returncode == 0, said
-    assert f"{4 - len(kept)} of 4 cells to compute, {len(kept)} " in said
+    assert "1 of 2 cells to compute, 1 " in said
     for path, (text, written) in kept.items():
         assert (path.read_text(), path.stat().st_mtime_ns) == (text, written)
     results = list(Cells(tmp_path))
-    assert {(each.split, each.method) for each in results} == {
-        (split, method) for split in (0, 1) for method in ("vrf", "forests")
-    }
+    assert {(each.split, each.method) for each in results} == {(0, "vrf"), (0, "forests")}
     assert all(each.seconds > 0 and each.peak_memory > 1e7 for each in results)
     assert all(each.effort == "smoke" and "core" in each.machine for each in results)
     assert not list(tmp_path.glob("*.part"))
