@@ -2,13 +2,13 @@
 
 Nobody is tuned by hand: a method has the settings of its class. ``two_clocks`` stands for the
 default ``fit`` of boosted models, which chooses the numbers of trees for the mean and for the scale
-on unseen rows, ``scaled`` for one factor of the std from unseen rows (`CalibratedRegressor`), and
-a library's name for IBUG on its model. Sets of classes have the methods that predict classes; a
-model of classes with ``two_clocks`` chooses the number of trees and the sharpness of its
-probabilities on unseen rows. ``average`` pools three of these in equal shares. The default that
-was named in advance is `DEFAULT`: its published numbers here are the best ones of the papers on the
-set. Where a set has more rows than others are given, these stand beside ``sglb:all_rows``, the same
-with all of them, as the papers' numbers are.
+on unseen rows, ``scaled`` for a factor and a floor of the std from unseen rows
+(`CalibratedRegressor`), and a library's name for IBUG on its model. Sets of classes have methods
+that predict classes; a model of classes with ``two_clocks`` chooses the number of trees and the
+sharpness of its probabilities on unseen rows. ``average`` pools three of these in equal shares. The
+default that was named in advance is `DEFAULT`: its published numbers here are the best ones of the
+papers on the set. Where a set has more rows than others are given, these stand beside
+``sglb:all_rows``, the same with all of them, as the papers' numbers are.
 """
 
 from __future__ import annotations
