@@ -69,10 +69,10 @@ def write_summary(board: Board) -> str:
     --------
     >>> from gbuq_core.experiments.scoreboard.board import read_board
     >>> write_summary(read_board()).splitlines()[0]
-    '| paper | numbers compared | same | better | worse | of those explained |'
+    '| paper | numbers compared | same | better | worse | of those with a finding |'
     """
     rows: list[tuple[str, ...]] = [
-        ("paper", "numbers compared", "same", "better", "worse", "of those explained")
+        ("paper", "numbers compared", "same", "better", "worse", "of those with a finding")
     ]
     for found in count_agreement(board):
         table = board.table(found.table)
