@@ -85,8 +85,7 @@ def test_the_boards_own_methods_can_be_counted():
     table = made_up_board().table("ibug")
     found = tally(table, "crps", "ibug_cbu", ["ngboost", "virtual_sglb", "ibug"])
     assert [each.other for each in found] == ["ngboost", "virtual_sglb", "ibug"]
-    # Protein has a single split in the small setting.
-    assert all(len(each.pairs) == len(table.sets) - 1 for each in found)
+    assert all(len(each.pairs) == len(table.sets) for each in found)
     with pytest.raises(InvalidParameter, match="No method wins by"):
         tally(table, "sharpness", "ibug_cbu")
     with pytest.raises(InvalidParameter, match="no method 'x'"):
