@@ -8,11 +8,17 @@ from tests.browser.conftest import assert_no_exception, wait_ready
 APP = Path(__file__).resolve().parents[1] / "app" / "apps" / "two_pages.py"
 
 
-def test_a_preset_is_one_step_back_and_forward(page, serve):
+def open_first(page, serve):
+    """The first page, once what keeps the steps of the history listens; how many there are."""
     page.goto(f"{serve(APP)}/?rows=30")
     page.get_by_text("link [").wait_for()
     wait_ready(page)
-    steps = page.evaluate("history.length")
+    page.wait_for_function("window.gbuqLeaving")
+    return page.evaluate("history.length")
+
+
+def test_a_preset_is_one_step_back_and_forward(page, serve):
+    steps = open_first(page, serve)
     page.get_by_role("button", name="Paper settings").first.click()
     # The link that the page writes says when all widgets have their values.
     page.get_by_text(re.compile(r"link \[.*trees=1000&step=80\]")).wait_for()
@@ -30,10 +36,7 @@ def test_a_preset_is_one_step_back_and_forward(page, serve):
 
 
 def test_back_leads_to_the_page_before_as_it_was_left(page, serve):
-    page.goto(f"{serve(APP)}/?rows=30")
-    page.get_by_text("link [").wait_for()
-    wait_ready(page)
-    steps = page.evaluate("history.length")
+    steps = open_first(page, serve)
     page.get_by_role("link", name="Right").click()
     page.get_by_role("heading", name="Right").wait_for()
     page.wait_for_url(re.compile("/right$"))
@@ -64,10 +67,7 @@ def test_back_leads_to_the_page_before_as_it_was_left(page, serve):
 
 
 def test_an_address_that_is_written_out_is_no_step_of_its_own(page, serve):
-    page.goto(f"{serve(APP)}/?rows=30")
-    page.get_by_text("link [").wait_for()
-    wait_ready(page)
-    steps = page.evaluate("history.length")
+    steps = open_first(page, serve)
     opened = page.get_by_text("values [('size', 10)]")
     for at_first in (True, False):
         page.get_by_role("link", name="Opened").click()
