@@ -22,7 +22,10 @@ from gbuq_core.tables.schema import Schema
 from gbuq_core.tables.splitting import warn_of_dates
 
 _MOST_ROWS = 100_000
-_NEAR = 0.999  # rank correlation, AUROC or share of rows from which a column gives the target away
+_NEAR = 0.999  # correlation, AUROC or share of rows from which a column gives the target away
+_FEWEST_KNOWN = 20  # rows with a value, before those alone show anything
+_FEWEST_ASIDE = 5  # rows of a class, or with or without a value
+_ERRORS_LEFT = 0.1  # of those of always guessing the usual class, at most
 _FEWEST_COPIES = 0.005  # of the rows
 _MORE_THAN_CHANCE = 10.0
 _ID_NAME = re.compile(
@@ -83,8 +86,10 @@ def split_warnings(table: Table, prepared: Prepared) -> list[str]:
     - Dates among the features of a table that is not split by time.
     - Copies: rows that are equal in all features and the target, at least 0.5 % of all and ten
       times as many as after each column was shuffled by itself.
-    - Leaks: a column that orders the rows as the target does (rank correlation or AUROC of at least
-      0.999), or whose categories give the class in 99.9 % of the rows of another half.
+    - Leaks, over the rows where the column has a value: a number that orders the rows as the target
+      does (rank correlation or AUROC of at least 0.999); categories that give the class in 99.9 %
+      of the rows of another half, or averages that have a correlation of 0.999 with the target
+      there; and cells that are missing or not by the target.
     - Duplicate columns: two columns that part or order the rows in the same way.
 
     Parameters
@@ -175,19 +180,19 @@ def _leaks(
     for name in X.columns:
         values = X[name][known]
         if isinstance(values.dtype, pd.CategoricalDtype):
-            share = _told_by_category(_codes(values), target) if is_class else 0.0
-            said = f"gives the class in {percent(share, 1)} of the rows"
+            missing = values.isna().to_numpy()
+            said = _said_by_category(_codes(values), target, is_class)
         else:
             numbers = values.to_numpy(np.float64)
-            if is_class:
-                share = _told_by_number(numbers, target)
-                said = "parts the classes almost without error"
-            else:
-                share = _rank_correlation(numbers, target)
-                said = "orders the rows almost as the target does"
-                if share >= 1.0 - 1e-12:
-                    said = "orders the rows exactly as the target does"
-        if share >= _NEAR:
+            missing = np.isnan(numbers)
+            said = ""
+            if not missing.any():
+                said = _said_by_number(numbers, target, is_class)
+            elif _are_enough(target[~missing], is_class):
+                said = _said_by_number(numbers[~missing], target[~missing], is_class)
+                said += f" in the {(~missing).sum():,} rows where it has a value" if said else ""
+        said = said or _said_by_missing(missing, target, is_class)
+        if said:
             found.append(
                 f"The column {shown(names[str(name)])} {said}: leave it out unless it is known "
                 "before the target is."
@@ -195,16 +200,93 @@ def _leaks(
     return list(dict.fromkeys(found))
 
 
-def _told_by_category(codes: NDArray[np.int64], classes: NDArray[np.float64]) -> float:
-    """Share of right classes if the usual class of each category is learnt on the other half."""
-    half = np.random.default_rng(0).permutation(len(codes)) % 2
-    right = 0
-    for part in range(2):
-        learnt = pd.crosstab(codes[half != part], classes[half != part])
-        usual = learnt.idxmax(axis=1)
-        guessed = pd.Series(codes[half == part]).map(usual).to_numpy(np.float64)
-        right += int((guessed == classes[half == part]).sum())
-    return right / len(codes)
+def _are_enough(target: NDArray[np.float64], is_class: bool) -> bool:
+    """Whether some of the rows, and those of each class among them, show more than chance."""
+    if len(target) < _FEWEST_KNOWN:
+        return False
+    return not is_class or bool(np.unique(target, return_counts=True)[1].min() >= _FEWEST_ASIDE)
+
+
+def _said_by_category(codes: NDArray[np.int64], target: NDArray[np.float64], is_class: bool) -> str:
+    """How categories give the target away; empty if they do not."""
+    if not is_class:
+        if _told_by_average(codes, target) < _NEAR:
+            return ""
+        return "gives the target almost without error"
+    right, usual = _told_by_category(codes, target)
+    if right < _NEAR or 1.0 - right > _ERRORS_LEFT * (1.0 - usual):
+        return ""
+    return f"gives the class in {percent(right, 1)} of the rows"
+
+
+def _said_by_number(
+    values: NDArray[np.float64], target: NDArray[np.float64], is_class: bool
+) -> str:
+    """How numbers give the target of their rows away; empty if they do not."""
+    if is_class:
+        near = _told_by_number(values, target) >= _NEAR
+        return "parts the classes almost without error" if near else ""
+    share = _rank_correlation(values, target)
+    if share >= 1.0 - 1e-12:
+        return "orders the rows exactly as the target does"
+    return "orders the rows almost as the target does" if share >= _NEAR else ""
+
+
+def _said_by_missing(
+    missing: NDArray[np.bool_], target: NDArray[np.float64], is_class: bool
+) -> str:
+    """How missing cells give the target away; empty if they do not."""
+    if min(missing.sum(), (~missing).sum()) < _FEWEST_ASIDE:
+        return ""
+    if is_class:
+        right, usual = _told_by_category(missing.astype(np.int64), target)
+        if 1.0 - right > _ERRORS_LEFT * (1.0 - usual):
+            return ""
+        return f"is missing or not by the class in {percent(right, 1)} of the rows"
+    above = auroc(missing, target)
+    apart = max(above, 1.0 - above)
+    if apart < _NEAR:
+        return ""
+    only = "only" if apart == 1.0 else "almost only"
+    return f"is missing {only} where the target is {'high' if above > 0.5 else 'low'}"
+
+
+def _told_by_category(
+    codes: NDArray[np.int64], classes: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Shares of right classes: the usual one of each category, and of all, on another half."""
+    right = usual = 0
+    for learnt, judged in _both_halves(len(codes)):
+        counts = pd.crosstab(codes[learnt], classes[learnt])
+        guessed = pd.Series(codes[judged]).map(counts.idxmax(axis=1)).to_numpy(np.float64)
+        right += int((guessed == classes[judged]).sum())
+        usual += int((classes[judged] == counts.sum().idxmax()).sum())
+    return right / len(codes), usual / len(codes)
+
+
+def _told_by_average(codes: NDArray[np.int64], target: NDArray[np.float64]) -> float:
+    """Correlation of a target with the averages of its categories on another half.
+
+    Over the rows whose category is in the other half: 0 if these are less than half of all.
+    """
+    averages = np.full(len(codes), np.nan)
+    for learnt, judged in _both_halves(len(codes)):
+        mean = pd.Series(target[learnt]).groupby(codes[learnt]).mean()
+        averages[judged] = pd.Series(codes[judged]).map(mean).to_numpy(np.float64)
+    seen = ~np.isnan(averages)
+    if seen.sum() < max(_FEWEST_KNOWN, 0.5 * len(codes)):
+        return 0.0
+    variance = target[seen].var()
+    if variance == 0.0:
+        return 0.0
+    explained = 1.0 - ((target[seen] - averages[seen]) ** 2).mean() / variance
+    return float(np.sqrt(max(explained, 0.0)))
+
+
+def _both_halves(n_rows: int) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
+    """Which rows are learnt from and judged, each random half by the other one."""
+    first = np.random.default_rng(0).permutation(n_rows) % 2 == 0
+    return [(first, ~first), (~first, first)]
 
 
 def _told_by_number(values: NDArray[np.float64], classes: NDArray[np.float64]) -> float:
@@ -212,10 +294,11 @@ def _told_by_number(values: NDArray[np.float64], classes: NDArray[np.float64]) -
 
     A number that only sets one of three classes apart is no leak.
     """
-    if np.isnan(values).any():
+    codes = np.unique(classes)
+    if len(codes) < 2:
         return 0.0
     worst = 1.0
-    for code in np.unique(classes):
+    for code in codes:
         mine = classes == code
         distance = -np.abs(values - np.median(values[mine]))
         found = auroc(mine, values)
@@ -226,7 +309,7 @@ def _told_by_number(values: NDArray[np.float64], classes: NDArray[np.float64]) -
 
 
 def _rank_correlation(values: NDArray[np.float64], target: NDArray[np.float64]) -> float:
-    if np.isnan(values).any() or values.min() == values.max():
+    if values.min() == values.max() or target.min() == target.max():
         return 0.0
     first, second = (pd.Series(part).rank().to_numpy(np.float64) for part in (values, target))
     return float(abs(np.corrcoef(first, second)[0, 1]))

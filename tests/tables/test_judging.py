@@ -157,6 +157,73 @@ def test_leaks():
     assert 'The column "dose" parts the classes' in found
 
 
+def leaking(kind):
+    """A table with one leak of a kind, and what is said of it."""
+    base = noisy()
+    plain = {"x": base["x"], "z": base["z"]}
+    y, label = base["y"], np.where(base["y"] > 0.5, "dead", "alive")
+    first_missing = np.where(np.arange(200) == 0, np.nan, 1.0)
+    coded = np.where(label == "dead", 1.0, np.nan)
+    grade = np.round(3.0 * y)
+    return {
+        "one price missing": (
+            base | {"price": 1.19 * y * first_missing},
+            '"price" orders the rows exactly as the target does in the 199 rows where it has',
+        ),
+        "one score missing": (
+            {**plain, "score": y * first_missing, "y": label},
+            '"score" parts the classes almost without error in the 199 rows where it has a value',
+        ),
+        "filled for the dead": (
+            {**plain, "date": coded, "y": label},
+            '"date" is missing or not by the class in 100.0 % of the rows',
+        ),
+        "filled for most of the dead": (
+            {**plain, "code": np.where(np.arange(200) % 50 == 0, np.nan, coded), "y": label},
+            '"code" is missing or not by the class in 98.5 % of the rows',
+        ),
+        "no word for the dead": (
+            {**plain, "ward": np.where(label == "dead", "", base["z"] > 0), "y": label},
+            '"ward" gives the class in 100.0 % of the rows',
+        ),
+        "missing where low": (
+            base | {"paid": np.where(y > -0.5, base["z"], np.nan)},
+            '"paid" is missing only where the target is low',
+        ),
+        "grade in words": (
+            {**plain, "grade": [f"{value:g} pts" for value in grade], "y": grade / 10},
+            '"grade" gives the target almost without error',
+        ),
+    }[kind]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["one price missing", "one score missing", "filled for the dead", "filled for most of the dead",
+     "no word for the dead", "missing where low", "grade in words"],
+)  # fmt: skip
+def test_leaks_through_gaps_and_words(kind):
+    columns, said = leaking(kind)
+    (found,) = warned(**columns)
+    assert found.startswith(f"The column {said}")
+    assert found.endswith(": leave it out unless it is known before the target is.")
+
+
+def test_gaps_and_words_that_tell_little_are_no_leaks():
+    rng = np.random.default_rng(3)
+    base = noisy(2000)
+    gaps = np.where(rng.random(2000) < 0.3, np.nan, base["z"])
+    often_low = np.where(rng.random(2000) < 1 / (1 + np.exp(3 * base["y"])), np.nan, base["z"])
+    # Five known cells are in the target's order by chance in 1 of 60 columns.
+    few = np.where(np.arange(2000) % 400 == 100, np.arange(2000), np.nan)
+    town = rng.choice(list("abcdefgh"), 2000)
+    assert warned(**base, gaps=gaps, often_low=often_low, town=town) == []
+    rising = {"x": base["x"], "few": few, "y": np.arange(2000.0)}
+    assert warned(**rising) == []
+    # One row in 2,000: any word "gives the class" of the others.
+    assert warned(x=base["x"], town=town, gaps=gaps, y=(np.arange(2000) > 1997).astype(int)) == []
+
+
 def test_a_column_that_tells_one_of_three_classes_is_no_leak():
     rng = np.random.default_rng(1)
     label = rng.integers(0, 3, 300)
