@@ -18,7 +18,9 @@ FLOORS = [
         "errors",
         "validation",
         "seeding",
+        "lazy",
         "numba_cache",
+        "numba_start",
         "compiling",
         "resources",
         "glossary",
@@ -58,7 +60,15 @@ DRAWS_RESULTS = "gbuq_core.figures.plots"
 FIGURES_MAY_USE = FLOORS[0] | {"uncertainty", "synthetic", "metrics", "figures"}
 # Rooms that write what they draw: reports of a table hold figures.
 HOLD_FIGURES = {"reports"}
-HIDDEN_FROM_PAGES = {"trees", "seeding", "numba_cache", "progress", "parallel", "resources"}
+HIDDEN_FROM_PAGES = {
+    "trees",
+    "seeding",
+    "numba_cache",
+    "numba_start",
+    "progress",
+    "parallel",
+    "resources",
+}
 
 SLOW_LIBRARIES = ("catboost", "lightgbm", "xgboost", "sklearn.ensemble", "plotly.express")
 # What `pip install .` leaves out: the extras. gbuq_core uses them late, if at all.

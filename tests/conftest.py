@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from gbuq_core.numba_cache import ensure_writable_cache
 from gbuq_core.resources import available_memory_bytes, usable_cores
 
 # Compiled modules are kept beside the sources, as the kernels are: each of the many processes that
@@ -27,9 +26,6 @@ sys.dont_write_bytecode = False
 # Nearly all that importing and collecting make stays, and looking through it for garbage again and
 # again would take a quarter of that time.
 gc.disable()
-
-# Before any test module imports a kernel.
-ensure_writable_cache()
 
 ROOT = Path(__file__).resolve().parents[1]
 MAIN = sys.modules["__main__"]

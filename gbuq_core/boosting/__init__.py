@@ -5,17 +5,6 @@ cycles, "Cyclical gradient MCMC" (section 4). Kernels see cells of identical bin
 predictions; everything around them is NumPy.
 """
 
-from gbuq_core.boosting.classifier import BoostedEnsembleClassifier
-from gbuq_core.boosting.regressor import BoostedEnsembleRegressor
-from gbuq_core.boosting.saving import load_ensemble
-from gbuq_core.boosting.smallest_change import SmallestChange, find_smallest_change
-from gbuq_core.boosting.virtual import VirtualEnsemble
+from gbuq_core.lazy import lazy_names
 
-__all__ = [
-    "BoostedEnsembleClassifier",
-    "BoostedEnsembleRegressor",
-    "SmallestChange",
-    "VirtualEnsemble",
-    "find_smallest_change",
-    "load_ensemble",
-]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -5,24 +5,6 @@ No paper's method: Malinin et al. and Tan et al. train to the end (`stopping=Non
 docs/departures.md for what that costs.
 """
 
-from gbuq_core.calibration.clocks import (
-    ClassClocks,
-    ClassStages,
-    Clocks,
-    Stages,
-    choose_class_clocks,
-    choose_clocks,
-    early_clocks,
-)
-from gbuq_core.calibration.regressor import CalibratedRegressor
+from gbuq_core.lazy import lazy_names
 
-__all__ = [
-    "CalibratedRegressor",
-    "ClassClocks",
-    "ClassStages",
-    "Clocks",
-    "Stages",
-    "choose_class_clocks",
-    "choose_clocks",
-    "early_clocks",
-]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

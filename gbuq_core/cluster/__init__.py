@@ -8,9 +8,6 @@ and the parts, bit for bit where the processors are equal.
 Only this room imports Dask (extra ``cluster``), and only commands import this room.
 """
 
-from gbuq_core.cluster.connecting import open_cluster
-from gbuq_core.cluster.neighbours import search_parts
-from gbuq_core.cluster.rows import predict_parts
-from gbuq_core.cluster.spreading import Cluster
+from gbuq_core.lazy import lazy_names
 
-__all__ = ["Cluster", "open_cluster", "predict_parts", "search_parts"]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -7,6 +7,6 @@ in 3-D by plotly, and `colour` holds the colour maps and the colour of each meth
 file of an experiment says what its page draws.
 """
 
-from gbuq_core.figures.notebook import show
+from gbuq_core.lazy import lazy_names
 
-__all__ = ["show"]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

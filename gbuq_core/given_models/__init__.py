@@ -5,15 +5,6 @@ held against the table that it was trained on (`match_table`); then IBUG (Brophy
 truncations (Malinin et al., 2021) and MACAU's novelty (Merilinna, 2023) read its trees.
 """
 
-from gbuq_core.given_models.judging import GivenJudge, GivenRows
-from gbuq_core.given_models.matching import MatchedModel, match_table
-from gbuq_core.given_models.reading import GivenModel, read_model
+from gbuq_core.lazy import lazy_names
 
-__all__ = [
-    "GivenJudge",
-    "GivenModel",
-    "GivenRows",
-    "MatchedModel",
-    "match_table",
-    "read_model",
-]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -4,28 +4,6 @@ Follows Merilinna, "Advanced uncertainty quantification and novelty detection fo
 models" (2023), doi 10.5121/csit.2023.131920, section 3.
 """
 
-from gbuq_core.distribution import Distribution
-from gbuq_core.macau.classifier import MacauClassifier
-from gbuq_core.macau.leaves import (
-    LeafScaling,
-    LeafTable,
-    fit_scaling,
-    make_leaf_table,
-    number_leaves,
-)
-from gbuq_core.macau.novelty import LeafEllipses, Novelty, NoveltyDetail
-from gbuq_core.macau.regressor import MacauRegressor
+from gbuq_core.lazy import lazy_names
 
-__all__ = [
-    "Distribution",
-    "LeafEllipses",
-    "LeafScaling",
-    "LeafTable",
-    "MacauClassifier",
-    "MacauRegressor",
-    "Novelty",
-    "NoveltyDetail",
-    "fit_scaling",
-    "make_leaf_table",
-    "number_leaves",
-]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -4,35 +4,6 @@ Follows "Variational Boosted Soft Trees" (Cinquin, Rukat, Schmidt, Wistuba and B
 sections 4.1 and 4.2 and supplement 1.1; the softmax leaves are ours.
 """
 
-from gbuq_core.soft_trees.boosting_machine import VariationalSoftGBMRegressor
-from gbuq_core.soft_trees.classifier import VariationalSoftTreeClassifier
-from gbuq_core.soft_trees.gaussian import LowRankGaussian
-from gbuq_core.soft_trees.layout import TreeShape
-from gbuq_core.soft_trees.regressor import VariationalSoftTreeRegressor
-from gbuq_core.soft_trees.results import (
-    ClassTreePicture,
-    ElboPath,
-    FittedTree,
-    Snapshots,
-    SoftTreeEstimate,
-    TreePicture,
-    TunedSoftTree,
-)
-from gbuq_core.soft_trees.tuning import DEFAULT_GRID, tune_soft_tree
+from gbuq_core.lazy import lazy_names
 
-__all__ = [
-    "DEFAULT_GRID",
-    "ClassTreePicture",
-    "ElboPath",
-    "FittedTree",
-    "LowRankGaussian",
-    "Snapshots",
-    "SoftTreeEstimate",
-    "TreePicture",
-    "TreeShape",
-    "TunedSoftTree",
-    "VariationalSoftGBMRegressor",
-    "VariationalSoftTreeClassifier",
-    "VariationalSoftTreeRegressor",
-    "tune_soft_tree",
-]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -5,7 +5,6 @@ Novelty of the fifth paper (Merilinna 2023), affinity of the fourth (Brophy and 
 range; the way to join their ranks is Wilson's (2019).
 """
 
-from gbuq_core.unfamiliarity.parts import PARTS
-from gbuq_core.unfamiliarity.score import Reason, Unfamiliarity, UnfamiliarityScore
+from gbuq_core.lazy import lazy_names
 
-__all__ = ["PARTS", "Reason", "Unfamiliarity", "UnfamiliarityScore"]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

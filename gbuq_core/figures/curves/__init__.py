@@ -5,14 +5,6 @@ mounts it anew each time, with a blank frame in between; this takes a few and st
 The numbers and tick marks of its axes come from the canvas renderer's own parts.
 """
 
-from gbuq_core.figures.curves.packing import pack_curves, unpack_curves
-from gbuq_core.figures.curves.page import PLAYED_PARTS, Curves, curves_source, curves_styles
+from gbuq_core.lazy import lazy_names
 
-__all__ = [
-    "PLAYED_PARTS",
-    "Curves",
-    "curves_source",
-    "curves_styles",
-    "pack_curves",
-    "unpack_curves",
-]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

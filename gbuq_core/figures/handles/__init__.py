@@ -8,23 +8,6 @@ one is let go. ``sliders.js`` draws nothing: it watches the page's own sliders w
 dragged.
 """
 
-from gbuq_core.figures.handles.knobs import (
-    KNOB_PARTS,
-    LiveKnob,
-    knobs_styles,
-    live_knob,
-    read_live_knobs,
-)
-from gbuq_core.figures.handles.page import HANDLE_PARTS, Handle, handles_styles, slider_source
+from gbuq_core.lazy import lazy_names
 
-__all__ = [
-    "HANDLE_PARTS",
-    "KNOB_PARTS",
-    "Handle",
-    "LiveKnob",
-    "handles_styles",
-    "knobs_styles",
-    "live_knob",
-    "read_live_knobs",
-    "slider_source",
-]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -4,7 +4,6 @@ What IBUG (Brophy and Lowd, 2022, algorithm 1) needs of a model: in which leaf a
 tree. Nothing here is ever unpickled; each library is imported when a model of it comes along.
 """
 
-from gbuq_core.trees.importers.finding import leaf_source, load_leaf_source
-from gbuq_core.trees.importers.source import LeafSource
+from gbuq_core.lazy import lazy_names
 
-__all__ = ["LeafSource", "leaf_source", "load_leaf_source"]
+__getattr__, __dir__, __all__ = lazy_names(__name__)

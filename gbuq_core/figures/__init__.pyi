@@ -1,0 +1,3 @@
+from gbuq_core.figures.notebook import show
+
+__all__ = ["show"]

@@ -1,0 +1,12 @@
+from gbuq_core.given_models.judging import GivenJudge, GivenRows
+from gbuq_core.given_models.matching import MatchedModel, match_table
+from gbuq_core.given_models.reading import GivenModel, read_model
+
+__all__ = [
+    "GivenJudge",
+    "GivenModel",
+    "GivenRows",
+    "MatchedModel",
+    "match_table",
+    "read_model",
+]
