@@ -201,6 +201,7 @@ def _read_source(stored: Any, newer: bool) -> Source:
         summary=text(stored["summary"]),
         sheets=tuple(_list(stored["sheets"], 10_000, text)),
         query=text(stored["query"]),
+        index_columns=tuple(_list(stored["index_columns"], 10_000, text)),
     )
 
 

@@ -14,7 +14,13 @@ from gbuq_core.presentation import columns_named, counted, shown
 from gbuq_core.streaming.parts import digest_file
 from gbuq_core.tables import limits
 from gbuq_core.tables.files import ReadOptions, Source, unique_names
-from gbuq_core.tables.parquet_file import decoded, flat_columns, plain_cells, text_bytes
+from gbuq_core.tables.parquet_file import (
+    decoded,
+    flat_columns,
+    index_columns,
+    plain_cells,
+    text_bytes,
+)
 
 # Of a column's pages; without it, the whole column of a row group would be read at once.
 _BUFFER_BYTES = 2**18
@@ -35,6 +41,7 @@ class ParquetBlocks:
         self._path = path.absolute()  # other processes read it too
         with self._file() as file:
             names, self._leaves, self._text, dropped = flat_columns(file.schema_arrow)
+            index = tuple(name for name in index_columns(file.schema_arrow) if name in names)
             self.n_rows: int | None = int(file.metadata.num_rows)
         limits.check_columns(len(names))
         self.names, self.notices = unique_names(names)
@@ -46,8 +53,9 @@ class ParquetBlocks:
         self._said: set[str] = set()
         summary = f"Read as Parquet with {counted(len(names), 'column')}."
         self.source = Source(
-            path.name, "parquet", path.stat().st_size, digest_file(path), ReadOptions(), summary
-        )
+            path.name, "parquet", path.stat().st_size, digest_file(path), ReadOptions(), summary,
+            index_columns=index,
+        )  # fmt: skip
 
     def blocks(self, n_rows: int, start: int = 0) -> Iterator[pa.Table]:
         """Blocks of ``n_rows`` rows from row ``start`` on; the last one may be shorter."""

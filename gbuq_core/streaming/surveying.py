@@ -24,6 +24,7 @@ from gbuq_core.presentation import columns_named, counted, listed, shown
 from gbuq_core.streaming.blocks import BlockFile
 from gbuq_core.tables.cleaning import Prepared, feature_values
 from gbuq_core.tables.columns import (
+    CODES,
     Column,
     as_categories,
     as_dates,
@@ -31,6 +32,7 @@ from gbuq_core.tables.columns import (
     as_text,
     find_date_style,
     finite_values,
+    plain_column,
     read_numbers,
     single_chunk,
     trim,
@@ -80,7 +82,7 @@ class _Shown:
         self.missing |= text.null_count > 0
         if self.codes:
             return
-        self.codes = bool(pc.any(pc.match_substring_regex(text, r"^[+-]?0[\dxX]")).as_py())
+        self.codes = bool(pc.any(pc.match_substring_regex(text, CODES)).as_py())
         self.whole = self.whole and _casts(text, pa.int64())
         self.numbers = self.numbers and (self.whole or _casts(text, pa.float64()))
         if not self.whole:
@@ -303,7 +305,7 @@ def _all_numbers(text: Any) -> bool:
     labels = text.unique().drop_null()
     if not len(labels):
         return True
-    if pc.any(pc.match_substring_regex(labels, r"^[+-]?0\d")).as_py():
+    if pc.any(pc.match_substring_regex(labels, CODES)).as_py():
         return False
     return pc.max(pc.utf8_length(labels)).as_py() <= 15 and _casts(labels, pa.float64())
 
@@ -468,12 +470,12 @@ def _categories(array: Any, facts: _Facts) -> Any:
 def _written(array: Any, facts: _Facts) -> pd.Series:
     kind = facts.shown.kind
     if not types.is_string(array.type):
-        series = pd.Series(array.to_pandas())
-        if not facts.has_missing or not (
-            types.is_integer(array.type) or types.is_boolean(array.type)
-        ):
-            return series
-        return series.astype("boolean" if types.is_boolean(array.type) else np.float64)
+        series = plain_column(array)
+        if facts.has_missing and types.is_boolean(array.type):
+            return series.astype("boolean")
+        if facts.has_missing and types.is_integer(array.type):
+            return series.astype("UInt64" if array.type == pa.uint64() else "Int64")
+        return series
     if kind == "text":
         return pd.Series(array.to_pandas(), dtype="str")
     if kind == "empty":

@@ -99,18 +99,32 @@ def trim(column: Any, also_missing: tuple[str, ...] = ()) -> Any:
     return pc.if_else(pc.is_in(trimmed, value_set=markers), pa.scalar(None, pa.string()), trimmed)
 
 
-def has_leading_zeros(text: Any) -> bool:
-    """Whether cells such as 00123 show that these are codes: a number would lose its zeros.
+# What would lose letters as a number: 00123, 0x1F, and 3E8 without a point or a sign.
+CODES = r"^[+-]?(?:0[\dxX]|\d+[eE]\d)"
 
-    One cell in twenty is enough (postcodes), a single slip among many is not.
+
+def are_codes(text: Any) -> bool:
+    """Whether cells such as 00123 or 3E8 show that these are codes, not numbers.
+
+    Leading zeros in one cell in twenty are enough (postcodes), a single slip among many is not.
+    Whole digits on both sides of a capital E are codes where half of the cells are such: programs
+    write numbers as 3e8, 3E+08 or 3.0E8.
 
     Examples
     --------
-    >>> has_leading_zeros(pa.array(["01067", "89073"])), has_leading_zeros(pa.array(["0", "0.5"]))
+    >>> are_codes(pa.array(["01067", "89073"])), are_codes(pa.array(["0", "0.5"]))
+    (True, False)
+    >>> are_codes(pa.array(["3E8", "6E2", "7E1"])), are_codes(pa.array(["3E8", "250", "1.5"]))
     (True, False)
     """
-    codes = pc.sum(pc.match_substring_regex(text, r"^0\d+$")).as_py() or 0
-    return bool(codes >= max(1, 0.05 * (len(text) - text.null_count)))
+    n_known = len(text) - text.null_count
+
+    def count(pattern: str) -> int:
+        return pc.sum(pc.match_substring_regex(text, pattern)).as_py() or 0
+
+    return bool(
+        count(r"^0\d+$") >= max(1, 0.05 * n_known) or count(r"^\d+E\d+$") >= max(1, 0.5 * n_known)
+    )
 
 
 def may_hold_numbers(text: Any) -> bool:
@@ -368,7 +382,7 @@ CHOSEN_KINDS = ("numeric", "category", "date", "identifier", "text")
 Categories = pd.Categorical
 
 # Whole numbers that a float may not hold exactly: 2**53 has 16 digits.
-_LONG_WHOLE = r"^[+-]?\d{16,}$"
+LONG_WHOLE = r"^[+-]?\d{16,}$"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -488,9 +502,9 @@ def as_categories(array: Any, missing_values: tuple[str, ...] = ()) -> Categorie
 
 
 def _may_be_numbers(labels: Any) -> bool:
-    """Whether no label would lose digits as a number: no leading zeros, at most 15 letters."""
-    zeros = pc.any(pc.match_substring_regex(labels, r"^[+-]?0\d")).as_py()
-    return not zeros and pc.max(pc.utf8_length(labels)).as_py() <= 15
+    """Whether no label would lose letters as a number: no code, at most 15 letters."""
+    codes = pc.any(pc.match_substring_regex(labels, CODES)).as_py()
+    return not codes and pc.max(pc.utf8_length(labels)).as_py() <= 15
 
 
 def single_chunk(table: Any, column: int | str) -> Any:
@@ -507,30 +521,37 @@ def finite_values(numbers: Numbers) -> NDArray[np.float64]:
 def plain_column(array: Any) -> pd.Series:
     """A column as it is shown and exported: numbers where all cells are plain ones, else as read.
 
-    Codes with leading zeros, whole numbers of more than 64 bits, units, decimal commas and words
-    keep the letters of the file.
+    Codes (`CODES`), whole numbers of more than 64 bits, units, decimal commas and words keep the
+    letters of the file.
     """
+    if types.is_integer(array.type) and array.null_count:
+        return _whole_column(array)
     if not types.is_string(array.type):
         return pd.Series(array.to_pandas())
     text = trim(array)
     if text.null_count == len(text):
         return pd.Series(np.full(len(text), np.nan))
-    # Codes with leading zeros, and hexadecimal ones, which a cast to whole numbers would read.
-    if pc.any(pc.match_substring_regex(text, r"^[+-]?0[\dxX]")).as_py():
+    if pc.any(pc.match_substring_regex(text, CODES)).as_py():
         return pd.Series(array.to_pandas(), dtype="str")
     known = text.is_valid().to_numpy(zero_copy_only=False)
     for kind in (pa.int64(), pa.float64()):
         try:
             numbers = pc.cast(text, kind)
         except pa.ArrowInvalid:
-            if pc.any(pc.match_substring_regex(text, _LONG_WHOLE)).as_py():
+            if pc.any(pc.match_substring_regex(text, LONG_WHOLE)).as_py():
                 break  # as floats they would lose digits
             continue
         if types.is_floating(kind) or known.all():
             return pd.Series(numbers.to_numpy(zero_copy_only=False))
-        whole = pc.fill_null(numbers, 0).to_numpy()
-        return pd.Series(pd.arrays.IntegerArray(whole.copy(), ~known))
+        return _whole_column(numbers)
     return pd.Series(array.to_pandas(), dtype="str")
+
+
+def _whole_column(numbers: Any) -> pd.Series:
+    """Whole numbers, some of them missing, with all their digits."""
+    missing = numbers.is_null().to_numpy(zero_copy_only=False)
+    whole = pc.fill_null(numbers, 0).to_numpy()
+    return pd.Series(pd.arrays.IntegerArray(whole.copy(), missing.copy()))
 
 
 def _float_or_nan(text: str) -> float:

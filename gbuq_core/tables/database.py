@@ -236,16 +236,28 @@ def _column(cells: Sequence[Any]) -> Any:
     with contextlib.suppress(pa.ArrowException, OverflowError):
         if kinds == {int}:
             return pa.array(cells, pa.int64())
-    if kinds <= {int, float, Decimal}:
+    if kinds <= {int, float, Decimal} and not (float not in kinds and _has_long_whole(cells)):
         return pa.array([None if cell is None else float(cell) for cell in cells], pa.float64())
     if kinds <= {datetime.datetime, datetime.date}:
         return pa.array([_moment(cell) for cell in cells], pa.timestamp("us"))
-    written = [None if cell is None else str(cell) for cell in cells]
+    written = [
+        None if cell is None else f"{cell:f}" if isinstance(cell, Decimal) else str(cell)
+        for cell in cells
+    ]
     plain = [
         None if text is None else text.encode("utf-8", errors="replace").decode()
         for text in written
     ]
     return pa.array(plain, pa.string())
+
+
+def _has_long_whole(cells: Sequence[int | Decimal | None]) -> bool:
+    """Whether a whole number among cells has more digits than a double holds."""
+    known = [Decimal(cell) for cell in cells if cell is not None]
+    return any(
+        cell.is_finite() and cell == cell.to_integral_value() and abs(cell) > 2**53
+        for cell in known
+    )
 
 
 def _moment(cell: datetime.date | None) -> datetime.datetime | None:

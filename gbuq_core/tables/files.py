@@ -108,7 +108,8 @@ class Source(NamedTuple):
     ``format`` is "csv", "excel", "parquet", "sql" or "memory"; ``digest`` (SHA-256 of the bytes,
     hexadecimal) identifies the content in cache keys; ``options`` are those in effect, none of them
     (but the sheet) None for a text file. ``sheets`` are the names of an Excel file's sheets,
-    ``query`` is what a database was asked.
+    ``query`` is what a database was asked; ``index_columns`` are the columns of a Parquet file that
+    were the index of a pandas table.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Source(NamedTuple):
     summary: str
     sheets: tuple[str, ...] = ()
     query: str = ""
+    index_columns: tuple[str, ...] = ()
 
 
 class Table(NamedTuple):
@@ -210,9 +212,10 @@ def read_table(
     plain = unpack(data)
     del data
     sheets: tuple[str, ...] = ()
+    index_columns: tuple[str, ...] = ()
     check_memory(_BYTES_PER_FILE_BYTE * len(plain), "reading this file")
     if plain.startswith(b"PAR1"):
-        columns, notices = parquet_file.read_parquet(plain)
+        columns, notices, index_columns = parquet_file.read_parquet(plain)
         what, summary = "parquet", f"Read as Parquet with {counted(len(columns), 'column')}."
     elif workbook.is_workbook(plain):
         sheet = workbook.read_workbook(plain, options.sheet, options.header, to_score)
@@ -230,7 +233,9 @@ def read_table(
         options = ReadOptions(read.delimiter, text.encoding, read.decimal, read.has_header)
         del text
     named = (name or found_name).encode("utf-8", errors="replace").decode()
-    origin = Source(named, what, n_bytes, digest, options, summary, sheets)
+    origin = Source(
+        named, what, n_bytes, digest, options, summary, sheets, index_columns=index_columns
+    )
     return assemble(columns, origin, notices, to_score)
 
 

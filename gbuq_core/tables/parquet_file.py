@@ -7,6 +7,7 @@ is written out.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pyarrow as pa
@@ -28,12 +29,13 @@ _MOST_ABOUT = 2**24
 _FIRST_SECOND, _END_SECOND = -62_135_596_800, 253_402_300_800
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400
+_DIGITS = 18  # that any int64 may have
 
 _WHAT = "reading this file"
 
 
-def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str]]:
-    """Names with columns of text, float, integer, boolean or timestamp, and notices.
+def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str], tuple[str, ...]]:
+    """Names with columns of text, float, integer, boolean or timestamp, notices, and the index.
 
     Raises
     ------
@@ -43,7 +45,7 @@ def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str]]:
         If it would unpack to more than the free memory.
     """
     try:
-        names, read, dropped = _read_flat(data)
+        names, read, dropped, index = _read_flat(data)
     except (pa.ArrowException, OSError, ValueError, RecursionError) as error:
         if type(error).__module__.startswith("gbuq_core"):
             raise
@@ -72,11 +74,26 @@ def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str]]:
         if left_out:
             holds = "holds" if len(left_out) == 1 else "hold"
             notices.append(f"{columns_named(left_out)} {holds} {why} and cannot be used.")
-    return columns, notices
+    index = tuple(name.strip() for name, _ in columns if name in index)
+    return columns, notices, index
 
 
-def _read_flat(data: bytes) -> tuple[list[str], list[Any], list[str]]:
-    """Names and columns of single cells, text written out, and the names of other columns."""
+def index_columns(schema: pa.Schema) -> tuple[str, ...]:
+    """The columns that were the index of a pandas table, as the file itself says.
+
+    A plain index of row numbers is no column.
+    """
+    try:
+        about = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+        named = about.get("index_columns", [])
+    except (ValueError, AttributeError, RecursionError):
+        return ()
+    names = {name for name in named if isinstance(name, str)} if isinstance(named, list) else set()
+    return tuple(name for name in schema.names if name in names)
+
+
+def _read_flat(data: bytes) -> tuple[list[str], list[Any], list[str], tuple[str, ...]]:
+    """Names and columns of single cells, text written out, other columns' names, and the index."""
     _check_description(data)
     schema = parquet.ParquetFile(pa.BufferReader(data)).schema_arrow
     names, leaves, text, dropped = flat_columns(schema)
@@ -98,7 +115,7 @@ def _read_flat(data: bytes) -> tuple[list[str], list[Any], list[str]]:
     kinds = [decoded_kind(schema.field(k).type) for k in range(len(schema))]
     kinds = [kind for kind, field in zip(kinds, schema, strict=True) if is_cell(field.type)]
     columns = [pa.chunked_array(p, kind) for p, kind in zip(pieces, kinds, strict=True)]
-    return names, columns, dropped
+    return names, columns, dropped, index_columns(schema)
 
 
 def flat_columns(schema: pa.Schema) -> tuple[list[str], list[int], list[int], list[str]]:
@@ -191,13 +208,18 @@ def decoded_kind(kind: Any) -> Any:
 
 
 def plain_cells(column: Any) -> tuple[Any, int]:
-    """A column as string, int64, double, bool or timestamp, and its dates beyond the calendar."""
+    """A column as text, numbers, bool or timestamp, and its dates beyond the calendar.
+
+    Numbers are int64, uint64 or double. Whole decimals that no int64 may hold are text.
+    """
     kind = column.type
-    if types.is_boolean(kind) or types.is_string(kind):
+    if types.is_boolean(kind) or types.is_string(kind) or kind == pa.uint64():
         return column, 0
-    if types.is_integer(kind) and kind != pa.uint64():
+    if types.is_decimal(kind) and kind.scale == 0:
+        return column.cast(pa.int64() if kind.precision <= _DIGITS else pa.string()), 0
+    if types.is_integer(kind):
         return column.cast(pa.int64()), 0
-    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+    if types.is_floating(kind) or types.is_decimal(kind):
         return column.cast(pa.float64(), safe=False), 0
     if types.is_timestamp(kind):
         near, n_far = _in_calendar(column, column.cast(pa.int64()), _PER_SECOND[kind.unit])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,13 +18,14 @@ from gbuq_core.presentation import columns_named, counted, listed, shown
 from gbuq_core.tables.columns import (
     CHOSEN_KINDS,
     FEATURE_KINDS,
+    LONG_WHOLE,
     Column,
     Numbers,
+    are_codes,
     as_dates,
     as_numbers,
     as_text,
     find_date_style,
-    has_leading_zeros,
     may_hold_numbers,
     read_numbers,
     single_chunk,
@@ -42,6 +44,8 @@ _ID_NAME = re.compile(
     r"|[a-z]I[dD]$|^column 1$"
 )
 _PROSE_WORDS = 4.0  # words in the average cell of free text
+_INDEX = "The file says that it was the index of a pandas table."
+_LARGEST_EXACT = 2.0**53  # a double holds all whole numbers up to it
 
 
 class Clues(NamedTuple):
@@ -89,7 +93,7 @@ def infer_column(name: str, array: Any, clues: Clues) -> Column:
     if not types.is_string(array.type) or _may_be_numbers(text, clues.decimal):
         numbers, decimal = best_numbers(array, text, clues.decimal)
         if numbers.unreadable.sum() <= (1.0 - _ENOUGH) * n_known:
-            base = replace(base, n_distinct=_n_distinct_numbers(numbers))
+            base = replace(base, n_distinct=_n_distinct_numbers(text, numbers))
             found = _infer_from_numbers(base, text, numbers, decimal, clues)
             if found is not None:
                 return found
@@ -176,8 +180,10 @@ def _infer_from_numbers(
     """A numeric column, an identifier, or None for codes and for dates without separators."""
     known = numbers.values[~np.isnan(numbers.values)]
     whole = bool((known == np.round(known)).all())
-    if not len(known) or (whole and has_leading_zeros(text)):
+    if not len(known) or (whole and are_codes(text)):
         return None
+    if whole and base.n_distinct > len(np.unique(known)):
+        return None  # numbers with so many digits that a model could not tell them apart
     like_days = whole and known.min() >= 19000101 and known.max() <= 20991231
     if like_days and find_date_style(distinct_sample(text), clues.day_first)[0] == "yyyymmdd":
         return None
@@ -262,8 +268,13 @@ def _n_distinct(text: Any) -> int:
     return len(pc.unique(text)) - (text.null_count > 0)
 
 
-def _n_distinct_numbers(numbers: Numbers) -> int:
-    return len(np.unique(numbers.values[~np.isnan(numbers.values)]))
+def _n_distinct_numbers(text: Any, numbers: Numbers) -> int:
+    """Distinct numbers; as they are written where doubles may not hold all their digits."""
+    known = numbers.values[~np.isnan(numbers.values)]
+    large = bool((np.abs(known) >= _LARGEST_EXACT).any())
+    if large and pc.any(pc.match_substring_regex(text, LONG_WHOLE)).as_py():
+        return _n_distinct(text)
+    return len(np.unique(known))
 
 
 def distinct_sample(text: Any) -> list[str]:
@@ -298,9 +309,17 @@ def column_notices(columns: Sequence[Column]) -> list[str]:
     """
 
     def names(*kinds: str) -> list[str]:
-        return [column.name for column in columns if column.kind in kinds and not column.used]
+        return [c.name for c in columns if c.kind in kinds and not c.used and c.reason != _INDEX]
 
     notices = []
+    index = [column.name for column in columns if column.reason == _INDEX and not column.used]
+    if index:
+        was = "was" if len(index) == 1 else "were"
+        notices.append(
+            f"{columns_named(index)} {was} the index of a pandas table and {was} left out: choose "
+            f"{'it' if was == 'was' else 'them'} under Columns (--use) if the model should use "
+            f"{'it' if was == 'was' else 'them'}."
+        )
     for found, singular, plural in (
         (names("identifier"), "identifies rows and is not used", "identify rows and are not used"),
         (names("text"), "holds free text and is not used", "hold free text and are not used"),
@@ -407,6 +426,9 @@ def infer_schema(table: Table) -> Schema:
         return infer_column(names[position], array, _clues(table, position))
 
     columns = parallel_map(infer, range(len(names)))
+    for position, name in enumerate(names):
+        if name in table.source.index_columns:
+            columns[position] = replace(columns[position], used=False, reason=_INDEX)
     if not any(column.used for column in columns):
         columns = [_rescued(table, column) for column in columns]
     return Schema(tuple(columns), table.n_rows, tuple(column_notices(columns)))
@@ -476,7 +498,7 @@ def suggest_target(schema: Schema) -> str:
     'y'
     """
     kinds = [kind for kind in FEATURE_KINDS if kind != "date"]
-    possible = [column.name for column in schema.columns if column.kind in kinds]
+    possible = [c.name for c in schema.columns if c.kind in kinds and c.reason != _INDEX]
     if not possible:
         return schema.columns[-1].name
     by_name = {name.lower(): name for name in reversed(possible)}
@@ -504,17 +526,17 @@ def _taken_in(table: Table, column: Column) -> Column:
         )
     array = single_chunk(table.data, column.name)
     clues = _clues(table, 1)
-    try:
-        return column_as(column.name, array, "numeric", column.missing_values, clues)
-    except InvalidData:
-        return column_as(column.name, array, "category", column.missing_values, clues)
+    if not are_codes(as_text(array)):
+        with contextlib.suppress(InvalidData):
+            return column_as(column.name, array, "numeric", column.missing_values, clues)
+    return column_as(column.name, array, "category", column.missing_values, clues)
 
 
 def _rescued(table: Table, column: Column) -> Column:
     """Where nothing would be left, whole numbers that look like identifiers are features."""
-    if column.kind != "identifier" or not _may_be_numbers(
-        as_text(single_chunk(table.data, column.name)), table.decimal
-    ):
+    text = as_text(single_chunk(table.data, column.name))
+    holds_numbers = _may_be_numbers(text, table.decimal) and not are_codes(text)
+    if column.kind != "identifier" or not holds_numbers:
         return column
     taken = _taken_in(table, column)
     if taken.kind != "numeric":

@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import sqlite3
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -61,6 +62,13 @@ def test_columns_whose_rows_change_their_kind_are_joined(url, monkeypatch):
     assert table.data["blank"].null_count == 3
     table = read_query("SELECT 1 AS a, 2 AS b UNION ALL SELECT 2.5, 3", url)
     assert table.data["a"].to_pylist() == [1.0, 2.5]
+
+
+def test_long_whole_numbers_keep_their_digits():
+    cells = [2**64 - 1, None, 5]
+    assert database._column(cells).to_pylist() == [str(2**64 - 1), None, "5"]
+    assert database._column([Decimal(10**20 + 1), 7]).to_pylist() == [str(10**20 + 1), "7"]
+    assert database._column([Decimal("1.5"), Decimal("NaN"), 3]).type == "double"
 
 
 def test_the_content_makes_the_digest(url):

@@ -4,12 +4,23 @@ import io
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 from gbuq_core.errors import MemoryLimitExceeded, TableError
-from gbuq_core.tables import read_table, to_csv_bytes
+from gbuq_core.tables import (
+    ScorePlan,
+    edit_schema,
+    infer_schema,
+    prepare_new,
+    prepare_training,
+    read_table,
+    score_table,
+    to_csv_bytes,
+    to_parquet_bytes,
+)
 from gbuq_core.tables.columns import plain_column, single_chunk
 from gbuq_core.tables.parquet_pages import unpacked_bytes
 
@@ -112,6 +123,80 @@ def test_text_that_is_none_is_left_out_with_a_notice():
     table = read_table(as_parquet(bad=bad, x=[1, 2], y=[3, 4]))
     assert table.names == ["x", "y"]
     assert table.notices == ('The column "bad" holds damaged values and cannot be used.',)
+
+
+IDS = {  # whole numbers that no double holds, and a missing one
+    "int64 with gaps": ([1600000004950127306, None, -(2**53) - 1], pa.int64()),
+    "uint64": ([2**63 + 1, 2**63 + 3, 2**64 - 1], pa.uint64()),
+    "uint64 with gaps": ([2**63 + 1, None, 2**64 - 1], pa.uint64()),
+    "long decimal": ([10**20 + 1, None, 5], pa.decimal128(38, 0)),
+    "short decimal": ([10**17 + 1, None, 5], pa.decimal128(18, 0)),
+}
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_whole_numbers_leave_as_they_came(name):
+    values, kind = IDS[name]
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    data = as_parquet(key=pa.array(values * 20, kind), x=x, y=x + rng.normal(size=60))
+    plan = ScorePlan(n_trees=5, ensemble="virtual")
+    frame = score_table(read_table(data), "y", plan=plan).frame
+    cells = pd.read_csv(io.BytesIO(to_csv_bytes(frame)), dtype=str, keep_default_na=False)["key"]
+    assert cells.tolist() == ["" if v is None else str(v) for v in values] * 20
+    found = parquet.read_table(io.BytesIO(to_parquet_bytes(frame)))["key"].to_pylist()
+    assert [None if v is None else int(v) for v in found] == values * 20
+
+
+@pytest.mark.parametrize("start", [2**63, 2**60])
+def test_long_numbers_are_counted_as_they_are_written(start):
+    keys = pa.array(range(start, start + 150), pa.uint64())
+    groups = pa.array([start + k % 3 for k in range(150)], pa.uint64())
+    table = read_table(as_parquet(key=keys, group=groups, y=np.arange(150.0) % 7))
+    key, group, _ = infer_schema(table).columns
+    assert (key.kind, key.n_distinct, key.used) == ("identifier", 150, False)
+    assert (group.kind, group.n_distinct, group.used) == ("category", 3, True)
+
+
+def indexed(n=60, seed=0):
+    """A table of pandas whose index orders the target, and which is not in its order."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"x": rng.normal(size=n)})
+    frame["y"] = np.arange(n) + rng.normal(size=n)
+    return frame.sample(frac=1.0, random_state=seed)
+
+
+def pandas_parquet(frame):
+    sink = io.BytesIO()
+    frame.to_parquet(sink)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("name", [None, "visit"])
+def test_the_index_of_pandas_is_no_feature(name):
+    frame = indexed().rename_axis(name)
+    table = read_table(pandas_parquet(frame))
+    index = name or "__index_level_0__"
+    assert table.names == ["x", "y", index]  # it stays in the output
+    schema = infer_schema(table)
+    training = prepare_training(table, schema, "y")
+    assert list(training.X) == ["x"]
+    (said,) = [notice for notice in training.notices if index in notice]
+    assert said.startswith(f'The column "{index}" was the index of a pandas table')
+    with_index, without = (
+        read_table(pandas_parquet(new), to_score=True)
+        for new in (frame, frame.reset_index(drop=True))
+    )
+    assert prepare_new(with_index, training).X.equals(prepare_new(without, training).X)
+    chosen = prepare_training(table, edit_schema(table, schema, used={index: True}), "y")
+    assert list(chosen.X) == ["x", index]
+    assert not [notice for notice in chosen.notices if index in notice]
+
+
+def test_an_index_of_row_numbers_is_no_column():
+    table = read_table(pandas_parquet(indexed().reset_index(drop=True)))
+    assert table.names == ["x", "y"]
+    assert table.source.index_columns == ()
 
 
 def varint(value, width=0):

@@ -13,15 +13,19 @@ from gbuq_core.tables import (
     KINDS,
     edit_schema,
     infer_schema,
+    prepare_training,
     read_table,
     suggest_target,
 )
 from gbuq_core.tables.columns import (
     MISSING_MARKERS,
+    as_categories,
     date_part,
     find_date_style,
+    plain_column,
     read_dates,
     read_numbers,
+    single_chunk,
     suspected_missing,
     trim,
     used_parts,
@@ -301,6 +305,40 @@ def test_a_mistyped_name_is_answered_with_near_ones():
     schema = infer_schema(table_of(price=COUNT, size=COUNT))
     with pytest.raises(InvalidData, match='did you mean "price"'):
         schema.column("prize")
+
+
+SEATS = ["3E8", "6E2", "2E7", "7E1"] * 10
+
+
+def test_codes_that_look_like_exponents_stay_codes():
+    table = table_of(seat=SEATS, x=COUNT, y=COUNT)
+    for schema in (
+        infer_schema(table),
+        edit_schema(table, infer_schema(table), {"seat": "category"}),
+    ):
+        assert schema.column("seat").kind == "category"
+    array = single_chunk(table.data, "seat")
+    assert list(as_categories(array).categories) == ["3E8", "6E2", "2E7", "7E1"]
+    assert plain_column(array).tolist() == SEATS
+
+
+def test_a_few_exponents_among_numbers_are_numbers_until_the_user_says_otherwise():
+    values = ["3E8", "250", "1.5", "-4"] * 10
+    table = table_of(v=values, x=COUNT, y=COUNT)
+    assert infer_schema(table).column("v").kind == "numeric"
+    chosen = edit_schema(table, infer_schema(table), {"v": "category"})
+    X = prepare_training(table, chosen, "y").X
+    assert list(X["v"].cat.categories) == ["3E8", "250", "1.5", "-4"]
+    assert plain_column(single_chunk(table.data, "v")).tolist() == values
+    for written in ("3e+08", "3.0E8", "3e-8", "3e8"):
+        assert column_of([written, "1e+05", "2.5"] * 10).kind == "numeric"
+
+
+def test_codes_like_exponents_are_taken_in_as_codes():
+    keys = [f"{k}E{k % 7}" for k in range(N)]
+    assert column_of(keys).kind == "identifier"
+    table = table_of(v=keys, x=COUNT, y=COUNT)
+    assert edit_schema(table, infer_schema(table), used={"v": True}).column("v").kind == "category"
 
 
 def test_the_target_is_suggested_by_name_or_place():
