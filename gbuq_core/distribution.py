@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import ndtr, ndtri
 
+from gbuq_core.array_checks import check_array, check_same_length
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import draw_seed
 from gbuq_core.metrics.scores import (
@@ -31,7 +32,7 @@ from gbuq_core.metrics.scores import (
 )
 from gbuq_core.resources import check_memory
 from gbuq_core.uncertainty import mean_over_members, split_variance, variance_over_members
-from gbuq_core.validation import check_array, check_number, check_same_length
+from gbuq_core.validation import check_number
 
 if TYPE_CHECKING:
     from gbuq_core.figures.canvas.panels import PanelSheet

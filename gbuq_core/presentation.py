@@ -14,8 +14,6 @@ from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import SupportsFloat
 
-import numpy as np
-
 NONE = "\u2013"  # stands where there is no number
 _PLAIN_UP_TO = 1e9  # from here on numbers have an exponent
 _PLAIN_FROM = 1e-4  # and below here
@@ -214,7 +212,7 @@ def _cell(value: object, places: int) -> str:
         return ""
     if isinstance(value, str):
         return harmless(value)
-    if isinstance(value, bool | np.bool_):
+    if isinstance(value, bool) or getattr(getattr(value, "dtype", None), "kind", "") == "b":
         return str(bool(value))
     if hasattr(value, "__index__"):
         return str(int(value))

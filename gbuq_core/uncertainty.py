@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gbuq_core.array_checks import check_array
 from gbuq_core.errors import InvalidData
-from gbuq_core.validation import check_array
 
 if TYPE_CHECKING:
     from gbuq_core.figures.canvas.panels import PanelSheet

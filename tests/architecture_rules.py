@@ -17,6 +17,7 @@ FLOORS = [
     {
         "errors",
         "validation",
+        "array_checks",
         "seeding",
         "lazy",
         "numba_cache",

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from gbuq_core.array_checks import check_array, check_same_length
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
-from gbuq_core.validation import check_array, check_choice, check_number, check_same_length
+from gbuq_core.validation import check_choice, check_number
 
 
 def sentence(excinfo):

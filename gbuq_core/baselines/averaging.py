@@ -17,6 +17,7 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.array_checks import FloatArray, check_array, check_same_length
 from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
 from gbuq_core.baselines.savable import Savable
 from gbuq_core.distribution import NormalDistribution
@@ -25,7 +26,7 @@ from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import stage
 from gbuq_core.metrics.scale_calibration import SCORINGS, ScaleCalibration, calibrate_scale
 from gbuq_core.trees.importers.ownership import is_owned
-from gbuq_core.validation import FloatArray, check_array, check_choice, check_same_length
+from gbuq_core.validation import check_choice
 
 _TINIEST_SCALE = 1e-15  # what a std of 0 is raised to, so that it has a density
 

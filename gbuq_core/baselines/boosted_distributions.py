@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.interval_regressor import IntervalRegressor, Parts, missing_package
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import effective_n_jobs, tick
-from gbuq_core.validation import FloatArray, check_number
+from gbuq_core.validation import check_number
 
 _LARGEST_RATE = 0.3
 

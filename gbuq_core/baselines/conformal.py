@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
 
+from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.interval_regressor import Intervals, LightGBMForest, Parts, missing_package
 from gbuq_core.baselines.quantiles import QuantileDistribution, quantile_scale
 from gbuq_core.distribution import Distribution
@@ -26,7 +27,7 @@ from gbuq_core.metrics.conformal import (
     conformal_rank,
 )
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster
-from gbuq_core.validation import FloatArray, check_choice, check_number
+from gbuq_core.validation import check_choice, check_number
 
 MODELS = ("forest", "linear")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.interval_regressor import LightGBMForest, Parts
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster
-from gbuq_core.validation import FloatArray
 
 _SMALLEST_SQUARE = 1e-12  # of a residual, in stds of y: its log is finite
 _RIDGE = 1e-6  # a share of one row's weight: columns that repeat others have one solution

@@ -16,11 +16,12 @@ from scipy.optimize import minimize
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController
 
+from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.sampled_functions import Moments, SampledFunctionsRegressor
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import advance, check_memory, stage
-from gbuq_core.validation import FloatArray, check_number
+from gbuq_core.validation import check_number
 
 MAX_GP_ROWS = 5000  # time grows with the cube
 _JITTER = 1e-8

@@ -14,6 +14,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.held_out import check_new_rows, check_rows
 from gbuq_core.baselines.savable import Savable
 from gbuq_core.distribution import Distribution, NormalDistribution
@@ -29,7 +30,6 @@ from gbuq_core.jobs import effective_n_jobs, stage
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster
 from gbuq_core.trees.lightgbm_forest import check_forest, grow_forest, tree_values
 from gbuq_core.uncertainty import Uncertainty, mean_over_members, variance_over_members
-from gbuq_core.validation import FloatArray
 
 LARGEST_INPUT = 1e38  # of single precision, in which some of the libraries keep rows
 

@@ -13,12 +13,13 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import RobustScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.held_out import check_new_rows
 from gbuq_core.baselines.interval_regressor import read_matrix, short_seed
 from gbuq_core.baselines.savable import Savable
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import effective_n_jobs, tick
-from gbuq_core.validation import FloatArray, check_number
+from gbuq_core.validation import check_number
 
 
 class NoveltyScore(Savable, BaseEstimator, ABC):

@@ -15,6 +15,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.array_checks import FloatArray, check_flag
 from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
 from gbuq_core.baselines.savable import Savable
 from gbuq_core.distribution import Distribution, NormalDistribution
@@ -29,7 +30,7 @@ from gbuq_core.metrics.neighbour_tuning import (
 )
 from gbuq_core.metrics.scale_calibration import SCORINGS, calibrate_scale
 from gbuq_core.trees.importers.ownership import is_owned
-from gbuq_core.validation import FloatArray, check_choice, check_flag, check_number
+from gbuq_core.validation import check_choice, check_number
 
 IMPORTANT = (5, 10, 20)  # the paper's numbers of features
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from gbuq_core.array_checks import FloatArray, check_array, check_same_length
 from gbuq_core.baselines.interval_regressor import Intervals, LightGBMForest, Parts
 from gbuq_core.distribution import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster
-from gbuq_core.validation import FloatArray, check_array, check_same_length
 
 QUANTILES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)  # ends of 50, 80 and 95 % and the median
 _ROOT_2_PI, _ROOT_2, _ROOT_PI = math.sqrt(2.0 * math.pi), math.sqrt(2.0), math.sqrt(math.pi)

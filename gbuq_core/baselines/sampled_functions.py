@@ -10,13 +10,13 @@ import pandas as pd
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.held_out import check_new_rows, check_rows
 from gbuq_core.baselines.savable import Savable
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import TargetScale, check_numeric_target, fit_target_scale, read_numbers
 from gbuq_core.uncertainty import Uncertainty
-from gbuq_core.validation import FloatArray
 
 _BLOCK_VALUES = 4_000_000  # numbers of one block of rows in memory, 32 MB
 

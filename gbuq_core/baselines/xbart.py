@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.sampled_functions import (
     Moments,
     SampledFunctionsRegressor,
@@ -20,7 +21,7 @@ from gbuq_core.distribution import Distribution, MixtureDistribution
 from gbuq_core.errors import InvalidData, MissingPackage
 from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import check_memory, tick
-from gbuq_core.validation import FloatArray, check_number
+from gbuq_core.validation import check_number
 
 _TIES_APART = 1e-6  # in stds of the column
 

@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.array_checks import check_same_length
 from gbuq_core.boosting import numba_engine
 from gbuq_core.boosting.plan import (
     BoostingPlan,
@@ -42,7 +43,7 @@ from gbuq_core.inputs import (
 )
 from gbuq_core.jobs import check_memory, parallel_map, stage
 from gbuq_core.trees.binning import apply_encoding, fit_encoding
-from gbuq_core.validation import check_number, check_same_length
+from gbuq_core.validation import check_number
 
 _BLOCK_ROWS = 4096  # whose members stay in the cache while their uncertainty is computed
 MAX_COLUMNS = 32_767  # the trees keep their features as int16

@@ -18,10 +18,11 @@ from scipy import stats
 from scipy.integrate import quad
 from sklearn.isotonic import IsotonicRegression
 
+from gbuq_core.array_checks import check_array, check_same_length
 from gbuq_core.distribution import Distribution, Interval, NormalDistribution
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics.conformal import check_calibration_rows
-from gbuq_core.validation import check_array, check_number, check_same_length
+from gbuq_core.validation import check_number
 
 FloatArray = NDArray[np.float64]
 

@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from gbuq_core.array_checks import check_array, check_flag
 from gbuq_core.calibration.boosters import Parts, reader_of, unwrap
 from gbuq_core.calibration.clocks import (
     MOST_LOG_FACTOR,
@@ -48,7 +49,7 @@ from gbuq_core.inputs import (
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.trees.importers.ownership import copy_unfitted, is_owned
 from gbuq_core.uncertainty import Uncertainty
-from gbuq_core.validation import check_array, check_choice, check_flag
+from gbuq_core.validation import check_choice
 
 FloatArray = NDArray[np.float64]
 

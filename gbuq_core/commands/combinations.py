@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from gbuq_core import tables
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.tables import Table
-from gbuq_core.tables.predicting import BOOSTED, CYCLICAL_METHODS
+from gbuq_core.tables.plan import BOOSTED, CYCLICAL_METHODS
 
 READING = ("delimiter", "decimal", "encoding", "header", "sheet")
 # The formats of `gbuq_core.tables.Source` for which they say something.
@@ -113,7 +113,7 @@ def check_combination(options: argparse.Namespace) -> None:
                 _refuse(name, reason)
 
 
-def check_formats(options: argparse.Namespace, *tables: Table | None) -> None:
+def check_formats(options: argparse.Namespace, *tables: tables.Table | None) -> None:
     """Refuse options of reading that no file has a use for, once the files are read."""
     formats = {table.source.format for table in tables if table is not None}
     for name, takes in _FORMATS.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 from gbuq_core.commands.outputs import is_standard_output
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.tables import ScorePlan
+from gbuq_core.tables.plan import ScorePlan
 
 
 def add_common(add: Callable[..., Any], *, trains: bool = True) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gbuq_core import tables
 from gbuq_core.commands.cluster_options import add_cluster, workers
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
@@ -23,17 +24,11 @@ from gbuq_core.commands.table_options import (
 from gbuq_core.commands.text_table import print_columns
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.jobs import Job
 from gbuq_core.presentation import short
-from gbuq_core.tables import (
-    MethodComparison,
-    ScorePlan,
-    Table,
-    compare_methods,
-    describe_comparison,
-    to_csv_bytes,
-)
-from gbuq_core.tables.comparing import MOST_METHODS, compared_methods, write_cell
+from gbuq_core.tables.plan import MOST_METHODS, ScorePlan, compared_methods
+
+if TYPE_CHECKING:
+    from gbuq_core.jobs import Job
 
 _DESCRIPTION = """\
 Train up to four methods on TRAIN and print their scores on the same held-out rows, each with its
@@ -102,9 +97,9 @@ def run(options: argparse.Namespace) -> None:
         scale=options.scale,
     )
 
-    def run(job: Job) -> tuple[Table, MethodComparison]:
+    def run(job: Job) -> tuple[tables.Table, tables.MethodComparison]:
         table, _ = read(options)
-        found = compare_methods(
+        found = tables.compare_methods(
             table, options.target, keys, task=options.task, schema=edited_schema(table, options),
             plan=plan, reference=options.reference,
         )  # fmt: skip
@@ -114,14 +109,14 @@ def run(options: argparse.Namespace) -> None:
         table, found = watched(run, shows_progress(options), there)
     say_notes(table.notices, options)
     if found.scores and out is not None:
-        write_file(out, to_csv_bytes(found.frame()))
+        write_file(out, tables.to_csv_bytes(found.frame()))
     if options.json:
         print_json(_record(found))
     else:
         _print_comparison(found)
 
 
-def _record(found: MethodComparison) -> dict[str, Any]:
+def _record(found: tables.MethodComparison) -> dict[str, Any]:
     """The comparison for a program to read."""
     scores = [{"key": score.key, "label": score.label, "unit": score.unit or "share"}
               for score in found.scores]  # fmt: skip
@@ -142,12 +137,14 @@ def _record(found: MethodComparison) -> dict[str, Any]:
         "methods": methods,
         "best": found.best,
         "reference": found.reference,
-        "words": describe_comparison(found),
+        "words": tables.describe_comparison(found),
     }
 
 
-def _print_comparison(found: MethodComparison) -> None:
+def _print_comparison(found: tables.MethodComparison) -> None:
     """The table of scores and what they say to stdout; methods that failed to stderr."""
+    from gbuq_core.tables.comparing import write_cell
+
     heads = [f"{s.label}{f' ({s.unit})' if s.unit else ''}" for s in found.scores]
     lines = [["Method", *heads, "Seconds"]]
     for method in found.methods:
@@ -160,4 +157,4 @@ def _print_comparison(found: MethodComparison) -> None:
         print_columns(lines)
         print(f"{found.n_rows:,} held-out rows, the same for all; \u00b1 is one standard error "
               "over rows, brackets hold 95 % bands.")  # fmt: skip
-    print("\n".join(describe_comparison(found)))
+    print("\n".join(tables.describe_comparison(found)))

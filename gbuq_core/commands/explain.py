@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from gbuq_core import reports, tables
 from gbuq_core.commands.common_options import add_common, say_notes, shows_progress
 from gbuq_core.commands.given_model import add_given, explain_given
 from gbuq_core.commands.json_output import print_json
@@ -18,21 +18,13 @@ from gbuq_core.commands.table_options import add_reading, add_table
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.jobs import Job
+from gbuq_core.methods import PARTS
 from gbuq_core.presentation import counted, percent, short
-from gbuq_core.reports.pictures import KINDS, Shown, in_unit
-from gbuq_core.reports.row import (
-    MOST_COLUMNS,
-    by_size,
-    describe_row,
-    feature_value,
-    say_members,
-    say_parts,
-    say_unfamiliarity,
-)
-from gbuq_core.tables import EFFECT_MEANING, ColumnEffect, RowExplanation, explain_row
-from gbuq_core.tables.output import USUAL_LEVEL
+from gbuq_core.tables.plan import USUAL_LEVEL
 from gbuq_core.validation import check_number
+
+if TYPE_CHECKING:
+    from gbuq_core.jobs import Job
 
 _DESCRIPTION = """\
 Score a table as gbuq score does, and explain one row: what it is predicted as and how sure that is,
@@ -56,7 +48,7 @@ def add_explain(commands: Any) -> None:
     add_table(add, needs_target=False)
     add("new", metavar="NEW", nargs="?", help="a second file, whose row is explained")
     add("--row", required=True, type=int, metavar="N", help="its number in the file, from 1")
-    add("--by", choices=KINDS, default="total", help="which uncertainty orders the columns; "
+    add("--by", choices=PARTS, default="total", help="which uncertainty orders the columns; "
         "default: %(default)s")  # fmt: skip
     add("--unit", choices=["std", "variance"], default="std", help="of the uncertainties of a "
         "regression; effects of columns are variances; default: %(default)s")  # fmt: skip
@@ -79,17 +71,17 @@ def run(options: argparse.Namespace) -> None:
         return
     check_asked(options)
 
-    def work(job: Job) -> tuple[Asked, RowExplanation]:
+    def work(job: Job) -> tuple[Asked, tables.RowExplanation]:
         asked = score_as_asked(options)
         n_rows = len(asked.scored.frame)
         if options.row > n_rows:
             raise InvalidParameter(
                 f"There is no row {options.row:,}: the file has {counted(n_rows, 'row')}."
             )
-        return asked, explain_row(asked.scored, options.row - 1)
+        return asked, tables.explain_row(asked.scored, options.row - 1)
 
     asked, explained = watched(work, show=shows_progress(options))
-    shown = in_unit(asked.scored, options.unit)
+    shown = reports.in_unit(asked.scored, options.unit)
     if options.json:
         print_json(_record(asked, explained, shown, options))
         return
@@ -97,56 +89,64 @@ def run(options: argparse.Namespace) -> None:
     _tell(asked, explained, shown, options)
 
 
-def _words(asked: Asked, explained: RowExplanation, shown: Shown) -> list[str]:
+def _words(asked: Asked, explained: tables.RowExplanation, shown: reports.Shown) -> list[str]:
     """The row in sentences."""
     scored, row = asked.scored, explained.row
-    told = describe_row(scored, shown, explained, row, say_unfamiliarity(scored, row))
-    found = [told, say_members(explained), say_parts(scored, row)]
+    told = reports.describe_row(
+        scored, shown, explained, row, reports.say_unfamiliarity(scored, row)
+    )
+    found = [told, reports.say_members(explained), reports.say_parts(scored, row)]
     return [printable(sentence) for sentence in found if sentence]
 
 
 def _tell(
-    asked: Asked, explained: RowExplanation, shown: Shown, options: argparse.Namespace
+    asked: Asked,
+    explained: tables.RowExplanation,
+    shown: reports.Shown,
+    options: argparse.Namespace,
 ) -> None:
     """Sentences, and the columns that matter most."""
     print(f"Row {explained.row + 1:,}")
     print("\n".join(_words(asked, explained, shown)))
-    effects = by_size(explained.effects, options.by)
+    effects = reports.by_size(explained.effects, options.by)
     unit = "nats" if explained.classes else "variance"
-    head = ("Column", "Value", "Place", *(f"{kind.capitalize()} ({unit})" for kind in KINDS))
+    head = ("Column", "Value", "Place", *(f"{kind.capitalize()} ({unit})" for kind in PARTS))
     lines = [
         (
             printable(effect.column),
             printable(effect.value),
             _place(effect),
-            *(short(getattr(effect, kind), sign="+") for kind in KINDS),
+            *(short(getattr(effect, kind), sign="+") for kind in PARTS),
         )
-        for effect in effects[:MOST_COLUMNS]
+        for effect in effects[: reports.MOST_COLUMNS]
     ]
     print_columns([head, *lines])
-    if len(effects) > MOST_COLUMNS:
-        print(f"{MOST_COLUMNS} of {len(effects):,} columns are listed; --json has all.")
+    if len(effects) > reports.MOST_COLUMNS:
+        print(f"{reports.MOST_COLUMNS} of {len(effects):,} columns are listed; --json has all.")
     if not options.quiet:
-        print(EFFECT_MEANING)
+        print(tables.EFFECT_MEANING)
 
 
-def _place(effect: ColumnEffect) -> str:
+def _place(effect: tables.ColumnEffect) -> str:
     """Where a value lies among the training rows."""
-    note = feature_value(effect).note
+    note = reports.feature_value(effect).note
     if note:
         return note
-    if np.isfinite(effect.percentile):
+    if math.isfinite(effect.percentile):
         return f"above {percent(effect.percentile / 100.0, 0)} of the training rows"
     return f"as in {percent(effect.share / 100.0, 0)} of the training rows"
 
 
 def _record(
-    asked: Asked, explained: RowExplanation, shown: Shown, options: argparse.Namespace
+    asked: Asked,
+    explained: tables.RowExplanation,
+    shown: reports.Shown,
+    options: argparse.Namespace,
 ) -> dict[str, Any]:
     """What is known about the row, for a program to read."""
     scored, row = asked.scored, explained.row
     target, truth = scored.training.target, scored.scored.y[row]
-    known: Any = None if np.isnan(truth) else float(truth)
+    known: Any = None if math.isnan(truth) else float(truth)
     if target.classes and known is not None:
         known = target.classes[int(known)]
     found = scored.unfamiliarity
@@ -156,7 +156,7 @@ def _record(
         "task": target.task,
         "prediction": scored.frame["prediction"].iloc[row],
         "true_value": known,
-        "uncertainty": {kind: float(getattr(explained.uncertainty, kind)[0]) for kind in KINDS},
+        "uncertainty": {kind: float(getattr(explained.uncertainty, kind)[0]) for kind in PARTS},
         "unit": "nats" if target.classes else "variance",
         "members": {
             "mean": explained.member_loc,
@@ -164,7 +164,7 @@ def _record(
             "probabilities": explained.member_probabilities,
         },
         "classes": explained.classes,
-        "effects": by_size(explained.effects, options.by),
+        "effects": reports.by_size(explained.effects, options.by),
         "unfamiliarity": None if found is None else float(found.rows.score[row]),
         "words": _words(asked, explained, shown),
         "plan": plan_record(scored.plan),

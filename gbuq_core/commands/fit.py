@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gbuq_core import projects, tables
 from gbuq_core.commands.cluster_options import add_cluster, workers
 from gbuq_core.commands.combinations import check_task
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
@@ -34,10 +35,10 @@ from gbuq_core.commands.table_options import (
 from gbuq_core.commands.text_table import printable
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.jobs import Job
-from gbuq_core.projects import Project, describe_project, fit_project, project_bytes
-from gbuq_core.tables import Table
-from gbuq_core.tables.intervals import check_level
+from gbuq_core.tables.plan import check_level
+
+if TYPE_CHECKING:
+    from gbuq_core.jobs import Job
 
 _DESCRIPTION = """\
 Train on TRAIN and write a project: the models, the columns with your corrections, and what the
@@ -79,10 +80,10 @@ def run(options: argparse.Namespace) -> None:
     plan = plan_of(options)
     began = time.perf_counter()
 
-    def work(job: Job) -> tuple[Table, Project, bytes]:
+    def work(job: Job) -> tuple[tables.Table, projects.Project, bytes]:
         table, _ = read(options)
         check_task(options, task_of(table, edited_schema(table, options), options))
-        project = fit_project(
+        project = projects.fit_project(
             table,
             options.target,
             task=options.task,
@@ -92,7 +93,7 @@ def run(options: argparse.Namespace) -> None:
             conformal=options.conformal,
             with_data=options.with_data,
         )
-        return table, project, project_bytes(project)
+        return table, project, projects.project_bytes(project)
 
     with workers(options) as there:
         table, project, content = watched(work, shows_progress(options), there)
@@ -102,11 +103,11 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print_json(_record(project, options.out, len(content), seconds))
     elif not options.quiet and not is_standard_output(out):
-        print("\n".join(map(printable, describe_project(project))))
+        print("\n".join(map(printable, projects.describe_project(project))))
         print(f"Wrote {options.out} in {seconds:.1f} s.")
 
 
-def _record(project: Project, out: str, n_bytes: int, seconds: float) -> dict[str, Any]:
+def _record(project: projects.Project, out: str, n_bytes: int, seconds: float) -> dict[str, Any]:
     """What was done, for a program to read."""
     assert project.models is not None
     return {

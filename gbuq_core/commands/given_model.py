@@ -7,8 +7,9 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gbuq_core import given_models, tables
 from gbuq_core.commands.combinations import check_task
 from gbuq_core.commands.common_options import shows_progress
 from gbuq_core.commands.json_output import print_json
@@ -23,19 +24,11 @@ from gbuq_core.commands.table_options import (
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.given_models import read_model
-from gbuq_core.jobs import Job
 from gbuq_core.presentation import counted, percent
-from gbuq_core.tables import (
-    GivenExplanation,
-    GivenTable,
-    describe_given,
-    explain_with_model,
-    score_with_model,
-    to_csv_bytes,
-    to_parquet_bytes,
-)
-from gbuq_core.tables.intervals import check_level
+from gbuq_core.tables.plan import check_level
+
+if TYPE_CHECKING:
+    from gbuq_core.jobs import Job
 
 
 def add_given(add: Callable[..., Any]) -> None:
@@ -51,7 +44,7 @@ def score_given(options: argparse.Namespace) -> None:
     out = Path(options.out)
     check_out(out, inputs_of(options))
     found = watched(partial(judge, options), show=shows_progress(options))
-    as_bytes = to_parquet_bytes if out.suffix.lower() == ".parquet" else to_csv_bytes
+    as_bytes = tables.to_parquet_bytes if out.suffix.lower() == ".parquet" else tables.to_csv_bytes
     write_file(out, as_bytes(found.frame))
     if options.json:
         print_json(_record(found, options))
@@ -62,13 +55,13 @@ def score_given(options: argparse.Namespace) -> None:
 def explain_given(options: argparse.Namespace) -> None:
     """Tell where a given model's prediction for one row comes from."""
 
-    def work(job: Job) -> tuple[GivenTable, GivenExplanation]:
+    def work(job: Job) -> tuple[tables.GivenTable, tables.GivenExplanation]:
         found = judge(options, job)
         if options.row > len(found.frame):
             raise InvalidParameter(
                 f"There is no row {options.row:,}: the file has {counted(len(found.frame), 'row')}."
             )
-        return found, explain_with_model(found, options.row - 1)
+        return found, tables.explain_with_model(found, options.row - 1)
 
     found, explained = watched(work, show=shows_progress(options))
     if options.json:
@@ -109,14 +102,14 @@ def explain_given(options: argparse.Namespace) -> None:
         )
 
 
-def judge(options: argparse.Namespace, job: Job) -> GivenTable:
+def judge(options: argparse.Namespace, job: Job) -> tables.GivenTable:
     """The rows of a table, or of a second file, judged by the model of ``--model``."""
     check_level(options.level)
-    model = read_model(options.model)
+    model = given_models.read_model(options.model)
     table, new = read(options)
     schema = edited_schema(table, options)
     check_task(options, task_of(table, schema, options))
-    return score_with_model(
+    return tables.score_with_model(
         table,
         options.target,
         model,
@@ -128,7 +121,7 @@ def judge(options: argparse.Namespace, job: Job) -> GivenTable:
     )
 
 
-def _record(found: GivenTable, options: argparse.Namespace) -> dict[str, Any]:
+def _record(found: tables.GivenTable, options: argparse.Namespace) -> dict[str, Any]:
     """What was done, for a program to read."""
     scored, source = found.scored, found.matched.source
     return {
@@ -149,7 +142,7 @@ def _record(found: GivenTable, options: argparse.Namespace) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _report(found: GivenTable, options: argparse.Namespace) -> None:
+def _report(found: tables.GivenTable, options: argparse.Namespace) -> None:
     """Warnings and notices to stderr, scores to stdout unless the rows went there."""
     to_rows = is_standard_output(Path(options.out))
     say = partial(print, file=sys.stderr if to_rows else sys.stdout)
@@ -159,5 +152,5 @@ def _report(found: GivenTable, options: argparse.Namespace) -> None:
         print(f"Note: {sentence}", file=sys.stderr)
     say(found.matched.model.summary)
     if found.scored.new_scores is not None or options.new is None:
-        say(describe_given(found))
+        say(tables.describe_given(found))
     say(f"Wrote {len(found.frame):,} rows to {options.out} in {found.scored.seconds:.1f} s.")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import zipfile
 from pathlib import Path
 from typing import Any
 
+from gbuq_core import projects, tables
 from gbuq_core.commands.combinations import check_formats
 from gbuq_core.commands.common_options import add_common, say_notes
 from gbuq_core.commands.json_output import print_json
@@ -14,11 +14,7 @@ from gbuq_core.commands.score_words import plan_record
 from gbuq_core.commands.table_options import add_format, reading_of
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.errors import InvalidParameter, ModelFileError
-from gbuq_core.model_files.archive import read_archive
-from gbuq_core.model_files.contents import errors_as_damage, read_bytes, read_classes
 from gbuq_core.presentation import counted, format_bytes, shown
-from gbuq_core.projects import describe_project, open_project
-from gbuq_core.tables import Column, infer_schema, infer_task, read_table, suggest_target
 
 # The members that tell our archives from a workbook.
 _OF_MODEL, _OF_PROJECT = "header.json", "project.json"
@@ -62,6 +58,8 @@ def run(options: argparse.Namespace) -> None:
 
 def _members_of(path: Path) -> set[str]:
     """The names in an archive; none of another file."""
+    import zipfile
+
     try:
         if not path.is_file() or not zipfile.is_zipfile(path):
             return set()
@@ -73,7 +71,7 @@ def _members_of(path: Path) -> set[str]:
 
 def _tell_project(path: Path, options: argparse.Namespace) -> None:
     """A project in its own sentences."""
-    project = open_project(path)
+    project = projects.open_project(path)
     if options.json:
         models = project.models
         print_json(
@@ -94,15 +92,18 @@ def _tell_project(path: Path, options: argparse.Namespace) -> None:
                 "cohorts": project.cohorts,
                 "holds_rows": project.data is not None,
                 "written_by": project.written_by,
-                "words": describe_project(project),
+                "words": projects.describe_project(project),
             }
         )
         return
-    print("\n".join(map(printable, describe_project(project))))
+    print("\n".join(map(printable, projects.describe_project(project))))
 
 
 def _tell_model(path: Path, options: argparse.Namespace) -> None:
     """A saved model by its header; what it holds is checked but not made."""
+    from gbuq_core.model_files.archive import read_archive
+    from gbuq_core.model_files.contents import errors_as_damage, read_bytes
+
     content = read_bytes(path)
     header, arrays = read_archive(content)
     with errors_as_damage():
@@ -131,6 +132,8 @@ def _some(names: list[Any]) -> str:
 
 def _model_of(header: dict[str, Any]) -> dict[str, Any]:
     """What a model's header says, the same names for every kind."""
+    from gbuq_core.model_files.contents import read_classes
+
     kind = str(header["kind"])
     names = [str(name) for name in header.get("feature_names") or []]
     n_features = header.get("n_features", len(names) or None)
@@ -148,11 +151,11 @@ def _model_of(header: dict[str, Any]) -> dict[str, Any]:
 
 def _tell_table(path: Path, options: argparse.Namespace) -> None:
     """A table by its columns, as they would be used without corrections."""
-    table = read_table(path, options=reading_of(options))
+    table = tables.read_table(path, options=reading_of(options))
     check_formats(options, table)
-    schema = infer_schema(table)
-    target = suggest_target(schema)
-    task, reason = infer_task(table, schema, target)
+    schema = tables.infer_schema(table)
+    target = tables.suggest_target(schema)
+    task, reason = tables.infer_task(table, schema, target)
     if options.json:
         print_json(
             {
@@ -183,7 +186,7 @@ def _tell_table(path: Path, options: argparse.Namespace) -> None:
     say_notes(table.notices, options)
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: tables.Column) -> dict[str, Any]:
     return {
         "name": column.name,
         "kind": column.kind,

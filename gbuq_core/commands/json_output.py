@@ -7,8 +7,6 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 
 def print_json(result: Mapping[str, Any]) -> None:
     """Print one JSON object to the standard output."""
@@ -20,6 +18,7 @@ def json_text(result: Mapping[str, Any]) -> str:
 
     Examples
     --------
+    >>> import numpy as np
     >>> print(json_text({"rmse": np.float64(0.5), "nll": np.nan, "rows": np.arange(2)}))
     {
       "rmse": 0.5,
@@ -38,12 +37,10 @@ def _plain(value: Any) -> Any:
         return {str(name): _plain(one) for name, one in value.items()}
     if hasattr(value, "_asdict"):
         return _plain(value._asdict())
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "tolist"):  # an array, or a number of NumPy
         return _plain(value.tolist())
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if isinstance(value, bool | int | str) or value is None else str(value)

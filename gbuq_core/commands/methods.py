@@ -9,7 +9,7 @@ from gbuq_core.commands.common_options import add_common
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.text_table import print_columns
 from gbuq_core.methods import METHODS, TASKS, Method
-from gbuq_core.tables.predicting import table_methods
+from gbuq_core.tables.plan import table_methods
 
 _DESCRIPTION = """\
 List the methods: the key that --method and --methods take, the tasks, the parts of uncertainty and

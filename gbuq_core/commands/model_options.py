@@ -7,11 +7,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.table.fit import Cut
+from gbuq_core.experiments import table
 from gbuq_core.methods import METHODS
-from gbuq_core.tables import ScorePlan
-from gbuq_core.tables.output import USUAL_LEVEL
-from gbuq_core.tables.predicting import BOOSTED, CYCLICAL_METHODS, ENSEMBLES, table_methods
+from gbuq_core.tables.plan import (
+    BOOSTED,
+    CYCLICAL_METHODS,
+    ENSEMBLES,
+    USUAL_LEVEL,
+    ScorePlan,
+    table_methods,
+)
 
 # Options that other methods than boosted ensembles may have, by the argument of their class, and
 # those that they never have.
@@ -81,9 +86,9 @@ def add_intervals(add: Callable[..., Any]) -> None:
         "-inf and inf where there are too few rows; for a regression")  # fmt: skip
 
 
-def cut_of(options: argparse.Namespace) -> Cut:
+def cut_of(options: argparse.Namespace) -> table.Cut:
     """Which members count."""
-    return Cut(
+    return table.Cut(
         options.truncation_step, options.truncation_start, options.most_members, options.burn_in
     )
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gbuq_core.errors import InvalidParameter, TableError
-from gbuq_core.file_bytes import write_whole
 from gbuq_core.presentation import shown
 
 _STANDARD_OUTPUT = ("-", "/dev/stdout")
@@ -71,6 +70,8 @@ def write_file(out: Path, data: bytes) -> None:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
         return
+    from gbuq_core.file_bytes import write_whole
+
     try:
         write_whole(data, out)
     except OSError as error:

@@ -6,18 +6,10 @@ import argparse
 from collections.abc import Callable, Collection
 from typing import Any
 
+from gbuq_core import projects, tables
 from gbuq_core.commands.combinations import READING, check_formats
 from gbuq_core.commands.table_options import check_target, reading_of, sort_inputs
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.projects import Project, open_project, own_table, restore_project
-from gbuq_core.tables import (
-    BUILTIN_TABLES,
-    ScoredTable,
-    Table,
-    load_builtin,
-    read_query,
-    read_table,
-)
 
 # What says which files are read and how; everything else was settled by the fit.
 _OF_PROJECT = ("project", "trust", "config", "json", "quiet")
@@ -52,9 +44,9 @@ def check_project(options: argparse.Namespace, also: Collection[str]) -> None:
         )
 
 
-def opened(options: argparse.Namespace) -> Project:
+def opened(options: argparse.Namespace) -> projects.Project:
     """The project that is named."""
-    return open_project(options.project, trust=options.trust)
+    return projects.open_project(options.project, trust=options.trust)
 
 
 def check_inputs(options: argparse.Namespace) -> None:
@@ -66,7 +58,9 @@ def check_inputs(options: argparse.Namespace) -> None:
         raise InvalidParameter("--project and --model both give a model: leave one out.")
 
 
-def restored(options: argparse.Namespace) -> tuple[Project, Table, ScoredTable]:
+def restored(
+    options: argparse.Namespace,
+) -> tuple[projects.Project, tables.Table, tables.ScoredTable]:
     """A project, the table that it is about, and the rows that its models score.
 
     The first file is the project's table, unless that is in the project or asked of a database. A
@@ -77,17 +71,17 @@ def restored(options: argparse.Namespace) -> tuple[Project, Table, ScoredTable]:
     for_second = project.models is not None and project.models.protocol == "new_file"
     if second is None and for_second and (project.data is not None or options.sql):
         own, second = None, own
-    table = own_table(project, _named(own, project, options))
+    table = projects.own_table(project, _named(own, project, options))
     new = None
     if second is not None:
-        new = read_table(second, options=reading_of(options), to_score=True)
+        new = tables.read_table(second, options=reading_of(options), to_score=True)
     check_formats(options, new)
-    return project, table, restore_project(project, table, new)
+    return project, table, projects.restore_project(project, table, new)
 
 
 def tables_to_score(
-    project: Project, options: argparse.Namespace
-) -> tuple[Table | None, Table | None]:
+    project: projects.Project, options: argparse.Namespace
+) -> tuple[tables.Table | None, tables.Table | None]:
     """The project's table if it is there, and the rows to score; without them, the table's own.
 
     A single file holds the rows to score. If it is the project's table, and the models are for the
@@ -103,25 +97,29 @@ def tables_to_score(
         )
     new = None
     if second is not None:
-        new = read_table(second, options=reading_of(options), to_score=True)
+        new = tables.read_table(second, options=reading_of(options), to_score=True)
         check_formats(options, new)
     for_own = project.models is not None and project.models.protocol != "new_file"
     if new is not None and own is None and for_own and new.source.digest == project.source.digest:
         own, new = second, None
     table = _named(own, project, options)
     if table is not None or project.data is not None:
-        table = own_table(project, table)
+        table = projects.own_table(project, table)
     return table, new
 
 
-def _named(file: str | None, project: Project, options: argparse.Namespace) -> Table | None:
+def _named(
+    file: str | None, project: projects.Project, options: argparse.Namespace
+) -> tables.Table | None:
     """The project's table as the line names it, read as it was for the project."""
     if bool(options.sql) != bool(options.url):
         raise InvalidParameter("--sql and --url go together: give both or none.")
     if options.sql:
-        return read_query(options.sql, options.url)
+        return tables.read_query(options.sql, options.url)
     if file is not None:
-        return read_table(file, options=project.source.options, to_score=True)
-    if project.data is None and project.source.name in {about.key for about in BUILTIN_TABLES}:
-        return load_builtin(project.source.name).table
+        return tables.read_table(file, options=project.source.options, to_score=True)
+    if project.data is None and project.source.name in {
+        about.key for about in tables.BUILTIN_TABLES
+    }:
+        return tables.load_builtin(project.source.name).table
     return None

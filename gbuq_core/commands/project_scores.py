@@ -6,10 +6,9 @@ import argparse
 import sys
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas as pd
-
+from gbuq_core import projects, tables
 from gbuq_core.commands.cluster_options import workers
 from gbuq_core.commands.common_options import say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
@@ -17,16 +16,9 @@ from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
 from gbuq_core.commands.project_options import check_project, opened, tables_to_score
 from gbuq_core.commands.table_options import inputs_of
 from gbuq_core.commands.watching import watched
-from gbuq_core.jobs import stage
-from gbuq_core.projects import Project, restore_project, score_project, train_for_new
-from gbuq_core.tables import (
-    ScoredTable,
-    add_unfamiliarity,
-    foreign_notice,
-    measure_unfamiliarity,
-    to_csv_bytes,
-    to_parquet_bytes,
-)
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _TRAINED = "A model for other rows was trained on its table."
 _OWN_ROWS = "The models of the project score the rows of its own table only."
@@ -37,7 +29,7 @@ _NOT_MEASURED = (
 
 
 class _Found(NamedTuple):
-    project: Project
+    project: projects.Project
     frame: pd.DataFrame
     added: tuple[str, ...]
     notices: tuple[str, ...]
@@ -52,7 +44,7 @@ def score_by_project(options: argparse.Namespace) -> None:
     began = time.perf_counter()
     with workers(options) as there:
         found: _Found = watched(lambda job: _score(options), shows_progress(options), there)
-    as_bytes = to_parquet_bytes if out.suffix.lower() == ".parquet" else to_csv_bytes
+    as_bytes = tables.to_parquet_bytes if out.suffix.lower() == ".parquet" else tables.to_csv_bytes
     write_file(out, as_bytes(found.frame))
     seconds = time.perf_counter() - began
     if options.json:
@@ -69,6 +61,8 @@ def score_by_project(options: argparse.Namespace) -> None:
 
 def _score(options: argparse.Namespace) -> _Found:
     """Open, train where there is no model for such rows, score, and measure unfamiliarity."""
+    from gbuq_core.jobs import stage
+
     project = opened(options)
     table, new = tables_to_score(project, options)
     measures = options.unfamiliarity == "yes"
@@ -77,27 +71,29 @@ def _score(options: argparse.Namespace) -> _Found:
         with stage(1.0, span=1.0):
             if new is not None and table is not None and not _scores_others(project):
                 notices = (f"{project.why_no_models or _OWN_ROWS} {_TRAINED}",)
-                project = train_for_new(project, table)
+                project = projects.train_for_new(project, table)
             if new is not None and (table is None or not measures):
-                rows = score_project(project, new)
+                rows = projects.score_project(project, new)
                 if measures:
                     notices = (*notices, _NOT_MEASURED)
                 notices = (*rows.notices, *notices)
                 return _Found(project, rows.frame, tuple(rows.added.names), notices)
-            scored = restore_project(project, table, new)
+            scored = projects.restore_project(project, table, new)
         if not measures:
             return _restored(project, scored, notices)
         plan = scored.plan
-        found = measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)
-        measured = add_unfamiliarity(scored, found)
-        return _restored(project, measured, notices)._replace(warning=foreign_notice(found))
+        found = tables.measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)
+        measured = tables.add_unfamiliarity(scored, found)
+        return _restored(project, measured, notices)._replace(warning=tables.foreign_notice(found))
 
 
-def _scores_others(project: Project) -> bool:
+def _scores_others(project: projects.Project) -> bool:
     return project.models is not None and project.models.protocol == "new_file"
 
 
-def _restored(project: Project, scored: ScoredTable, notices: tuple[str, ...]) -> _Found:
+def _restored(
+    project: projects.Project, scored: tables.ScoredTable, notices: tuple[str, ...]
+) -> _Found:
     names = tuple(scored.added.names)
     return _Found(project, scored.frame, names, (*scored.notices, *notices))
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gbuq_core import reports
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import add_intervals, add_members, add_model
@@ -22,11 +23,12 @@ from gbuq_core.commands.scored_table import (
 from gbuq_core.commands.table_options import add_reading, add_table, inputs_of
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.table.export import table_code, table_command
-from gbuq_core.jobs import Job
+from gbuq_core.experiments import table
 from gbuq_core.presentation import shown
 from gbuq_core.reports.choices import MISSED, Choices
-from gbuq_core.reports.page import table_report
+
+if TYPE_CHECKING:
+    from gbuq_core.jobs import Job
 
 _DESCRIPTION = """\
 Score a table as gbuq score does, and write the report that the page "Your data" offers: one HTML
@@ -83,7 +85,9 @@ def run(options: argparse.Namespace) -> None:
             conformal=asked.scored.conformal,
             group=options.group,
         )
-        return asked, table_report(asked.scored, asked.table, choices, _code(asked, options))
+        return asked, reports.table_report(
+            asked.scored, asked.table, choices, _code(asked, options)
+        )
 
     asked, content = watched(work, show=shows_progress(options))
     write_file(out, content)
@@ -111,4 +115,5 @@ def run(options: argparse.Namespace) -> None:
 def _code(asked: Asked, options: argparse.Namespace) -> str:
     """The Python and the command line that compute the same."""
     recipe = recipe_of(asked, options)
-    return f"{table_code(recipe)}\n# The same from a terminal:\n# {table_command(recipe)}\n"
+    code, command = table.table_code(recipe), table.table_command(recipe)
+    return f"{code}\n# The same from a terminal:\n# {command}\n"

@@ -10,10 +10,9 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
+from gbuq_core import tables
 from gbuq_core.commands.cluster_options import add_cluster, workers
 from gbuq_core.commands.common_options import add_common, check_json, shows_progress
 from gbuq_core.commands.given_model import add_given, score_given
@@ -36,21 +35,13 @@ from gbuq_core.commands.table_options import (
 )
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.jobs import Job
-from gbuq_core.tables import (
-    RegressionScores,
-    ScoredTable,
-    describe_drift,
-    foreign_notice,
-    measure_drift,
-    next_frame,
-    rank_next,
-    to_csv_bytes,
-    to_parquet_bytes,
-    why_no_coverage,
-)
-from gbuq_core.tables.next_rows import MOST_NEXT
+from gbuq_core.tables.plan import MOST_NEXT
 from gbuq_core.validation import check_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from gbuq_core.jobs import Job
 
 _DESCRIPTION = """\
 Train a model on TRAIN and write the rows with new columns: prediction with the ends of an interval
@@ -145,7 +136,7 @@ def run(options: argparse.Namespace) -> None:
         _report(scored, warned, options.out)
 
 
-def _score(options: argparse.Namespace) -> tuple[ScoredTable, list[str]]:
+def _score(options: argparse.Namespace) -> tuple[tables.ScoredTable, list[str]]:
     """Read, train, score and write; also what makes the scores better than they will be."""
     out = Path(options.out)
     check_out(out, inputs_of(options))
@@ -160,25 +151,29 @@ def _score(options: argparse.Namespace) -> tuple[ScoredTable, list[str]]:
     warned: list[str] = []
     asked: list[pd.DataFrame] = []
 
-    def work(job: Job) -> ScoredTable:
+    def work(job: Job) -> tables.ScoredTable:
         _, scored, said, _ = score_as_asked(options)
         warned.extend(said)
         if to_label is not None:
-            asked.append(next_frame(scored, rank_next(scored, options.next_rows)))
+            asked.append(tables.next_frame(scored, tables.rank_next(scored, options.next_rows)))
         return scored
 
     with workers(options) as there:
-        scored: ScoredTable = watched(work, shows_progress(options), there)
-    as_bytes = to_parquet_bytes if out.suffix.lower() == ".parquet" else to_csv_bytes
+        scored: tables.ScoredTable = watched(work, shows_progress(options), there)
+    as_bytes = tables.to_parquet_bytes if out.suffix.lower() == ".parquet" else tables.to_csv_bytes
     write_file(out, as_bytes(scored.frame))
     if to_label is not None:
-        as_bytes = to_parquet_bytes if to_label.suffix.lower() == ".parquet" else to_csv_bytes
+        as_bytes = (
+            tables.to_parquet_bytes
+            if to_label.suffix.lower() == ".parquet"
+            else tables.to_csv_bytes
+        )
         write_file(to_label, as_bytes(asked[0]))
     return scored, warned
 
 
 def _record(
-    scored: ScoredTable, warned: Sequence[str], options: argparse.Namespace
+    scored: tables.ScoredTable, warned: Sequence[str], options: argparse.Namespace
 ) -> dict[str, Any]:
     """What was done, for a program to read."""
     return {
@@ -198,16 +193,16 @@ def _record(
     }
 
 
-def _drift_record(scored: ScoredTable) -> dict[str, Any] | None:
+def _drift_record(scored: tables.ScoredTable) -> dict[str, Any] | None:
     if scored.protocol != "new_file":
         return None
-    return drift_record(measure_drift(scored, scored.plan.seed))
+    return drift_record(tables.measure_drift(scored, scored.plan.seed))
 
 
-def _report(scored: ScoredTable, warned: Sequence[str], out: str) -> None:
+def _report(scored: tables.ScoredTable, warned: Sequence[str], out: str) -> None:
     """Warnings and notices to stderr, scores to stdout unless the rows went there."""
     say = partial(print, file=sys.stderr if is_standard_output(Path(out)) else sys.stdout)
-    warning = "" if scored.unfamiliarity is None else foreign_notice(scored.unfamiliarity)
+    warning = "" if scored.unfamiliarity is None else tables.foreign_notice(scored.unfamiliarity)
     if warning:
         print(f"Warning: {warning}", file=sys.stderr)
     for sentence in warned:
@@ -218,12 +213,12 @@ def _report(scored: ScoredTable, warned: Sequence[str], out: str) -> None:
         print(f"Note: {notice}", file=sys.stderr)
     target = scored.training.target
     say(f"{target.task.capitalize()} of {target.name}. {target.reason}")
-    missing = why_no_coverage(scored)
+    missing = tables.why_no_coverage(scored)
     say(f"On rows held out: {scores_line(scored.scores, quotes_coverage=not missing)}")
-    if missing and isinstance(scored.scores, RegressionScores):
+    if missing and isinstance(scored.scores, tables.RegressionScores):
         say(missing)
     if scored.new_scores is not None:
         say(f"On the second file: {scores_line(scored.new_scores)}")
     if scored.protocol == "new_file":
-        say(f"Drift: {describe_drift(measure_drift(scored, scored.plan.seed))}")
+        say(f"Drift: {tables.describe_drift(tables.measure_drift(scored, scored.plan.seed))}")
     say(f"Wrote {len(scored.frame):,} rows to {out} in {scored.seconds:.1f} s.")

@@ -6,8 +6,9 @@ import argparse
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gbuq_core import streaming, tables
 from gbuq_core.commands.cluster_options import workers
 from gbuq_core.commands.combinations import check_task
 from gbuq_core.commands.common_options import shows_progress
@@ -24,20 +25,11 @@ from gbuq_core.commands.table_options import (
 )
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.jobs import Job
 from gbuq_core.presentation import counted, short
-from gbuq_core.streaming import (
-    StreamedScores,
-    count_rows,
-    is_too_large,
-    open_blocks,
-    places_of,
-    sample_table,
-    score_in_blocks,
-)
-from gbuq_core.tables import Table, describe_drift, read_query, read_table
-from gbuq_core.tables.intervals import check_level
-from gbuq_core.tables.limits import MAX_CELLS
+from gbuq_core.tables.plan import check_level
+
+if TYPE_CHECKING:
+    from gbuq_core.jobs import Job
 
 # Options that decide the numbers, besides those of the plan and the columns' cells.
 _SETTINGS = (
@@ -58,7 +50,7 @@ def streams(options: argparse.Namespace) -> bool:
         check_in_memory(options, "the rows of TRAIN are scored out of fold, in memory")
         return False
     files = [name for name in (options.train, options.new) if name is not None]
-    if not _asked(options) and not any(is_too_large(name) for name in files):
+    if not _asked(options) and not any(streaming.is_too_large(name) for name in files):
         return False
     if options.next:
         raise InvalidParameter("--next does not go with streaming: leave it out.")
@@ -92,12 +84,12 @@ def run_stream(options: argparse.Namespace) -> None:
     if not out.is_dir():
         check_out(out, inputs_of(options))
 
-    def run(job: Job) -> StreamedScores:
+    def run(job: Job) -> streaming.StreamedScores:
         table = _training_table(options)
         schema = edited_schema(table, options)
         check_task(options, task_of(table, schema, options))
-        return score_in_blocks(
-            table, open_blocks(options.new, reading_of(options), to_score=True), out,
+        return streaming.score_in_blocks(
+            table, streaming.open_blocks(options.new, reading_of(options), to_score=True), out,
             options.target, task=options.task, schema=schema,
             plan=plan_of(options), cut=cut_of(options), level=options.level,
             conformal=options.conformal, unfamiliarity=options.unfamiliarity == "yes",
@@ -107,9 +99,9 @@ def run_stream(options: argparse.Namespace) -> None:
 
     try:
         with workers(options) as there:
-            scored: StreamedScores = watched(run, shows_progress(options), there)
+            scored: streaming.StreamedScores = watched(run, shows_progress(options), there)
     except KeyboardInterrupt:
-        directory = places_of(out)[0]
+        directory = streaming.places_of(out)[0]
         if not directory.is_dir():
             raise
         raise KeyboardInterrupt(
@@ -121,22 +113,24 @@ def run_stream(options: argparse.Namespace) -> None:
         _report(scored, options)
 
 
-def _training_table(options: argparse.Namespace) -> Table:
+def _training_table(options: argparse.Namespace) -> tables.Table:
     """TRAIN, all of it or a sample."""
+    from gbuq_core.tables.limits import MAX_CELLS
+
     if options.sql:
         if options.train_rows:
             raise InvalidParameter("--train-rows goes with a file: put a LIMIT into --sql.")
-        return read_query(options.sql, options.url)
-    if options.train_rows is None and not is_too_large(options.train):
-        return read_table(options.train, options=reading_of(options))
-    file = open_blocks(options.train, reading_of(options))
+        return tables.read_query(options.sql, options.url)
+    if options.train_rows is None and not streaming.is_too_large(options.train):
+        return tables.read_table(options.train, options=reading_of(options))
+    file = streaming.open_blocks(options.train, reading_of(options))
     n_rows = options.train_rows
     if n_rows is None:
-        n_rows = min(count_rows(file), MAX_CELLS // len(file.names))
-    return sample_table(file, options.target, n_rows, options.seed)
+        n_rows = min(streaming.count_rows(file), MAX_CELLS // len(file.names))
+    return streaming.sample_table(file, options.target, n_rows, options.seed)
 
 
-def _record(scored: StreamedScores, options: argparse.Namespace) -> dict[str, Any]:
+def _record(scored: streaming.StreamedScores, options: argparse.Namespace) -> dict[str, Any]:
     """What was done, for a program to read."""
     base = scored.base
     return {
@@ -161,14 +155,14 @@ def _record(scored: StreamedScores, options: argparse.Namespace) -> dict[str, An
     }
 
 
-def _new_scores(scored: StreamedScores) -> dict[str, float] | None:
+def _new_scores(scored: streaming.StreamedScores) -> dict[str, float] | None:
     if not scored.n_known:
         return None
     name = "error_rate" if scored.base.training.target.classes else "rmse"
     return {"rows": scored.n_known, "nll": scored.nll, name: scored.error}
 
 
-def _report(scored: StreamedScores, options: argparse.Namespace) -> None:
+def _report(scored: streaming.StreamedScores, options: argparse.Namespace) -> None:
     """Notices to stderr, scores to stdout."""
     note = partial(print, file=sys.stderr)
     base, target = scored.base, scored.base.training.target
@@ -181,7 +175,7 @@ def _report(scored: StreamedScores, options: argparse.Namespace) -> None:
             f"RMSE {short(scored.error, 4)}")  # fmt: skip
         print(f"On the second file: NLL {short(scored.nll, 4)} nats, {error}; "
               f"{counted(scored.n_known, 'row')}.")  # fmt: skip
-    print(f"Drift: {describe_drift(scored.drift)}")
+    print(f"Drift: {tables.describe_drift(scored.drift)}")
     if scored.share_unfamiliar == scored.share_unfamiliar:  # measured
         print(
             f"Of the second file, {100 * scored.share_unfamiliar:.0f} % of the rows are unfamiliar "

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
+from gbuq_core import tables
 from gbuq_core.presentation import short
-from gbuq_core.tables import RegressionScores, ScorePlan, Scores, TableDrift
+from gbuq_core.tables.plan import ScorePlan
 
 
-def scores_record(scores: Scores | None) -> dict[str, Any] | None:
+def scores_record(scores: tables.Scores | None) -> dict[str, Any] | None:
     """The numbers of some scores, without the curves behind them; shares are 0 to 1."""
     if scores is None:
         return None
     found: dict[str, Any] = {"rows": scores.n_rows, "nll": scores.nll}
-    if isinstance(scores, RegressionScores):
+    if isinstance(scores, tables.RegressionScores):
         levels = zip(scores.coverage.levels, scores.coverage.observed, strict=True)
         found |= {
             "nll_normal": scores.nll_normal,
@@ -33,7 +34,7 @@ def scores_record(scores: Scores | None) -> dict[str, Any] | None:
     return {**found, "prr_percent": scores.prr}
 
 
-def drift_record(drift: TableDrift) -> dict[str, Any]:
+def drift_record(drift: tables.TableDrift) -> dict[str, Any]:
     """How the second file differs from the first; shares are 0 to 1."""
     measured = drift.unfamiliarity is not None
     return {
@@ -62,9 +63,9 @@ def plan_record(plan: ScorePlan) -> dict[str, Any]:
     return {field.name: getattr(plan, field.name) for field in fields(plan)}
 
 
-def scores_line(scores: Scores, quotes_coverage: bool = True) -> str:
+def scores_line(scores: tables.Scores, quotes_coverage: bool = True) -> str:
     """The scores of some rows on one line."""
-    if isinstance(scores, RegressionScores):
+    if isinstance(scores, tables.RegressionScores):
         pairs = zip(scores.coverage.levels, scores.coverage.observed, strict=True)
         covered = ", ".join(f"{level:.0%}: {share:.0%}" for level, share in pairs)
         parts = [

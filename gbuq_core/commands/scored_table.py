@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gbuq_core import projects, tables
 from gbuq_core.commands.combinations import check_task
 from gbuq_core.commands.model_options import (
     MEMBER_OPTIONS,
@@ -24,20 +25,8 @@ from gbuq_core.commands.table_options import (
     reading_of,
     task_of,
 )
-from gbuq_core.experiments.table.export import TableRecipe
-from gbuq_core.experiments.table.fit import Cut, cut_table
-from gbuq_core.jobs import stage
-from gbuq_core.projects import Project
-from gbuq_core.tables import (
-    ScoredTable,
-    Table,
-    add_unfamiliarity,
-    measure_unfamiliarity,
-    score_table,
-    split_warnings,
-    with_intervals,
-)
-from gbuq_core.tables.intervals import check_level
+from gbuq_core.experiments import table as experiment
+from gbuq_core.tables.plan import check_level
 
 # What means something beside a project, where one row or all of them are looked at.
 _OF_LOOKING = (
@@ -51,10 +40,10 @@ class Asked(NamedTuple):
     ``project`` is what it was restored from, if it was.
     """
 
-    table: Table
-    scored: ScoredTable
+    table: tables.Table
+    scored: tables.ScoredTable
     warned: tuple[str, ...]
-    project: Project | None = None
+    project: projects.Project | None = None
 
 
 def add_unfamiliar(add: Callable[..., Any]) -> None:
@@ -76,18 +65,22 @@ def check_asked(options: argparse.Namespace) -> None:
 
 def score_as_asked(options: argparse.Namespace) -> Asked:
     """Read, train or open the project, and score; call it in a job, whose progress it reports."""
+    from gbuq_core.jobs import stage
+
     measures = options.unfamiliarity == "yes"
     with stage(2.0 if measures else 1.0):
         with stage(1.0, span=1.0):
             asked = _trained(options) if options.project is None else _restored(options)
             if not options.quiet:
-                warned = tuple(split_warnings(asked.table, asked.scored.training))
+                warned = tuple(tables.split_warnings(asked.table, asked.scored.training))
                 asked = asked._replace(warned=warned)
         if measures:
             scored = asked.scored
             plan = scored.plan
-            found = measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)
-            asked = asked._replace(scored=add_unfamiliarity(scored, found))
+            found = tables.measure_unfamiliarity(
+                scored.training, scored.scored, plan.seed, plan.n_jobs
+            )
+            asked = asked._replace(scored=tables.add_unfamiliarity(scored, found))
     return asked
 
 
@@ -95,11 +88,11 @@ def _trained(options: argparse.Namespace) -> Asked:
     table, new = read(options)
     schema = edited_schema(table, options)
     check_task(options, task_of(table, schema, options))
-    scored = score_table(
+    scored = tables.score_table(
         table, options.target, task=options.task, schema=schema, new=new,
         plan=plan_of(options),
     )  # fmt: skip
-    scored = with_intervals(_cut(scored, options), options.level, options.conformal)
+    scored = tables.with_intervals(_cut(scored, options), options.level, options.conformal)
     return Asked(table, scored, ())
 
 
@@ -110,12 +103,12 @@ def _restored(options: argparse.Namespace) -> Asked:
     return Asked(table, _cut(scored, options), (), project)
 
 
-def _cut(scored: ScoredTable, options: argparse.Namespace) -> ScoredTable:
+def _cut(scored: tables.ScoredTable, options: argparse.Namespace) -> tables.ScoredTable:
     cut = cut_of(options)
-    return scored if cut == Cut() else cut_table(scored, cut)
+    return scored if cut == experiment.Cut() else experiment.cut_table(scored, cut)
 
 
-def recipe_of(asked: Asked, options: argparse.Namespace) -> TableRecipe:
+def recipe_of(asked: Asked, options: argparse.Namespace) -> experiment.TableRecipe:
     """All that the numbers depend on, for code that computes the same."""
     table, scored, project = asked.table, asked.scored, asked.project
     second = "" if scored.protocol != "new_file" else Path(options.new or options.train).name
@@ -127,7 +120,7 @@ def recipe_of(asked: Asked, options: argparse.Namespace) -> TableRecipe:
         edits = {name: getattr(project, name) for name in ("kinds", "used", "missing_values")}
         if not second:  # which may be written in another way
             reading = table.source.options
-    return TableRecipe(
+    return experiment.TableRecipe(
         source=table.source.name,
         is_builtin=table.source.format == "memory",
         options=reading,

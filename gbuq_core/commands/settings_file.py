@@ -19,7 +19,6 @@ those that were typed, so that they are checked as typed ones are.
 from __future__ import annotations
 
 import argparse
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -146,6 +145,8 @@ def _table_of(path: Path, command: str, known: set[str]) -> Mapping[str, Any]:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    import tomllib
+
     try:
         if not path.is_file():
             raise InvalidParameter(f"There is no settings file {_file(path)}: check --config.")

@@ -7,22 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gbuq_core import tables
 from gbuq_core.commands.combinations import check_formats
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.tables import (
-    ReadOptions,
-    Schema,
-    ScorePlan,
-    Table,
-    edit_schema,
-    infer_schema,
-    infer_task,
-    read_query,
-    read_table,
-)
-from gbuq_core.tables.database import sqlite_path
-from gbuq_core.tables.scaling import SCALES
-from gbuq_core.tables.splitting import SPLITS
+from gbuq_core.tables.plan import SCALES, SPLITS, ScorePlan
 
 _DELIMITERS = {"\\t": "\t", "tab": "\t", "space": " "}
 
@@ -85,37 +73,37 @@ def add_format(add: Callable[..., Any]) -> None:
     add("--sheet", metavar="NAME", help="of an Excel file; default: the first one")
 
 
-def read(options: argparse.Namespace) -> tuple[Table, Table | None]:
+def read(options: argparse.Namespace) -> tuple[tables.Table, tables.Table | None]:
     """The table to learn from, and the second file if there is one."""
     if options.sql:
-        table = read_query(options.sql, options.url)
+        table = tables.read_query(options.sql, options.url)
     else:
-        table = read_table(options.train, options=reading_of(options))
+        table = tables.read_table(options.train, options=reading_of(options))
     new = None
     if options.new is not None:
-        new = read_table(options.new, options=reading_of(options), to_score=True)
+        new = tables.read_table(options.new, options=reading_of(options), to_score=True)
     check_formats(options, table, new)
     return table, new
 
 
-def task_of(table: Table, schema: Schema, options: argparse.Namespace) -> str:
+def task_of(table: tables.Table, schema: tables.Schema, options: argparse.Namespace) -> str:
     """What is asked for, or else what the target says."""
-    return options.task or infer_task(table, schema, options.target)[0]
+    return options.task or tables.infer_task(table, schema, options.target)[0]
 
 
-def reading_of(options: argparse.Namespace) -> ReadOptions:
+def reading_of(options: argparse.Namespace) -> tables.ReadOptions:
     """How files are read."""
     delimiter = _DELIMITERS.get(options.delimiter, options.delimiter)
     header = None if options.header is None else options.header == "yes"
-    return ReadOptions(delimiter, options.encoding, options.decimal, header, options.sheet)
+    return tables.ReadOptions(delimiter, options.encoding, options.decimal, header, options.sheet)
 
 
-def edited_schema(table: Table, options: argparse.Namespace) -> Schema:
+def edited_schema(table: tables.Table, options: argparse.Namespace) -> tables.Schema:
     """What was concluded about the columns, with the user's corrections."""
-    return edit_schema(table, infer_schema(table), **edits_of(table, options))
+    return tables.edit_schema(table, tables.infer_schema(table), **edits_of(table, options))
 
 
-def edits_of(table: Table, options: argparse.Namespace) -> dict[str, Any]:
+def edits_of(table: tables.Table, options: argparse.Namespace) -> dict[str, Any]:
     """The user's corrections, as `gbuq_core.tables.edit_schema` takes them."""
     missing = dict(_given(table, text, "--missing") for text in options.missing)
     return {
@@ -131,7 +119,7 @@ def edits_of(table: Table, options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _given(table: Table, text: str, option: str) -> tuple[str, str]:
+def _given(table: tables.Table, text: str, option: str) -> tuple[str, str]:
     """NAME=VALUE taken apart; the names of columns may hold equals signs themselves."""
     names = [name for name in table.names if text.startswith(f"{name}=")]
     if not names:
@@ -157,6 +145,8 @@ def sort_inputs(options: argparse.Namespace) -> None:
 
 def inputs_of(options: argparse.Namespace) -> list[str | Path | None]:
     """Every file that the options name to be read, for what must not be written."""
+    from gbuq_core.tables.database import sqlite_path
+
     names = ("train", "new", "project", "model", "config")
     files = [getattr(options, name, None) for name in names]
     return [*files, sqlite_path(options.url) if options.url else None]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gbuq_core.jobs import Job, JobRunner
+if TYPE_CHECKING:
+    from gbuq_core.jobs import Job
 
 _LOOK_SECONDS = 0.2  # between two looks at the progress
 
@@ -21,6 +22,7 @@ def watched(
 
     The job runs inside ``there()``: see `gbuq_core.commands.cluster_options.workers`.
     """
+    from gbuq_core.jobs import JobRunner
 
     def run_there(job: Job) -> Any:
         with there():

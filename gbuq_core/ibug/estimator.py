@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.array_checks import check_flag
 from gbuq_core.distribution import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.affinity import LeafDensity, Neighbours, leaf_density
@@ -79,7 +80,7 @@ from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.importances import source_importances
 from gbuq_core.trees.importers.ownership import copy_unfitted, is_owned
 from gbuq_core.uncertainty import Uncertainty
-from gbuq_core.validation import check_choice, check_flag, check_number
+from gbuq_core.validation import check_choice, check_number
 
 
 class IBUGRegressor(RegressorMixin, BaseEstimator):

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp, ndtr
 
+from gbuq_core.array_checks import check_array
 from gbuq_core.errors import InvalidData
 from gbuq_core.ibug.family_fits import (
     EULER_GAMMA,
@@ -38,7 +39,7 @@ from gbuq_core.ibug.search import Neighborhood, Setting, scale_of
 from gbuq_core.inputs import weighted_mean
 from gbuq_core.jobs import advance, parallel_map
 from gbuq_core.resources import check_memory
-from gbuq_core.validation import check_array, check_choice, check_number
+from gbuq_core.validation import check_choice, check_number
 
 _SQRT_6_OVER_PI = float(np.sqrt(6.0) / np.pi)
 _LOG_SQRT_2_PI = 0.5 * float(np.log(2.0 * np.pi))

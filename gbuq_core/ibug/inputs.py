@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
+from gbuq_core.array_checks import check_array, check_flag
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.ibug.families import FAMILIES, FITS
 from gbuq_core.ibug.search import TREE_ORDERS
@@ -22,7 +23,7 @@ from gbuq_core.inputs import LARGEST_TARGET, check_two_axes, refuse_dates
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.metrics.neighbour_tuning import TINIEST_SCALE
 from gbuq_core.metrics.scale_calibration import SCORINGS
-from gbuq_core.validation import check_array, check_choice, check_flag, check_number
+from gbuq_core.validation import check_choice, check_number
 
 _LEAST_SPREAD = 1e3 * TINIEST_SCALE  # of y: three digits of its std are more than nothing
 

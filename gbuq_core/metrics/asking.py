@@ -15,9 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gbuq_core.array_checks import FloatArray, check_array, check_same_length
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics.scores import rejection_curve
-from gbuq_core.validation import FloatArray, check_array, check_number, check_same_length
+from gbuq_core.validation import check_number
 
 _RESAMPLES, _FEWEST_RESAMPLES = 1000, 200
 _MOST_DRAWS = 20_000_000  # of rows, over all resamples

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from gbuq_core.array_checks import FloatArray, check_array, check_gaussian
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.metrics.scores import Coverage, binomial_band
-from gbuq_core.validation import FloatArray, check_array, check_gaussian
 
 CONFORMAL_LEVELS = (0.5, 0.8, 0.95)
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gbuq_core.array_checks import FloatArray, check_array
 from gbuq_core.errors import InvalidData
-from gbuq_core.validation import FloatArray, check_array
 
 
 class EnsembleSize(NamedTuple):

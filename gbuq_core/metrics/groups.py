@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gbuq_core.array_checks import FloatArray, check_array
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics.scores import binomial_band, wilson_band
-from gbuq_core.validation import FloatArray, check_array, check_number
+from gbuq_core.validation import check_number
 
 
 class GroupCoverage(NamedTuple):

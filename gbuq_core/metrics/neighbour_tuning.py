@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gbuq_core.array_checks import FloatArray, check_array, check_same_length
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics.scale_calibration import scoring_function
-from gbuq_core.validation import FloatArray, check_array, check_choice, check_same_length
+from gbuq_core.validation import check_choice
 
 # Appendix B.2.
 CANDIDATES = (3, 5, 7, 9, 11, 15, 31, 61, 91, 121, 151, 201, 301, 401, 501, 601, 701)

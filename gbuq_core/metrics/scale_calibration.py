@@ -12,13 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gbuq_core.array_checks import FloatArray, check_gaussian
 from gbuq_core.metrics.scores import (
     crps_gaussian,
     crps_gaussian_values,
     nll_gaussian,
     nll_gaussian_values,
 )
-from gbuq_core.validation import FloatArray, check_choice, check_gaussian
+from gbuq_core.validation import check_choice
 
 SCORINGS = ("nll", "crps")
 _POWERS = 10.0 ** np.arange(-8, 4)

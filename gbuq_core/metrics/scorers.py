@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from gbuq_core.array_checks import check_array
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.validation import check_array, check_choice, check_number
+from gbuq_core.validation import check_choice, check_number
 
 SCORERS = ("neg_crps", "neg_nll", "coverage")
 _LEVEL = 0.9

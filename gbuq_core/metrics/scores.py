@@ -22,17 +22,17 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import betaincinv, betaln, erf, logsumexp, ndtr, ndtri
 
-from gbuq_core.errors import InvalidData
-from gbuq_core.uncertainty import check_probabilities
-from gbuq_core.validation import (
+from gbuq_core.array_checks import (
     FloatArray,
     check_array,
     check_gaussian,
     check_mixture,
-    check_number,
     check_same_length,
     class_codes,
 )
+from gbuq_core.errors import InvalidData
+from gbuq_core.uncertainty import check_probabilities
+from gbuq_core.validation import check_number
 
 
 def rmse(y: ArrayLike, loc: ArrayLike) -> float:

@@ -37,14 +37,14 @@ from gbuq_core.tables import (
 )
 from gbuq_core.tables.evaluating import Scores
 from gbuq_core.tables.intervals import (
-    check_level,
     conformal_distances,
     new_intervals,
     smallest_std,
     why_not_conformal,
 )
 from gbuq_core.tables.output import added_columns, assemble_output, join_columns
-from gbuq_core.tables.predicting import check_table_method, predict_rows
+from gbuq_core.tables.plan import check_level, check_table_method
+from gbuq_core.tables.predicting import predict_rows
 from gbuq_core.tables.scoring import Fits, fit_for_new, fits_of, judge_measured, score_again
 
 _BYTES_PER_FIT, _BYTES_PER_MODEL = 10_000, 4_000  # besides its trees and rows

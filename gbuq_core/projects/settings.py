@@ -24,9 +24,8 @@ from gbuq_core.tables import (
 )
 from gbuq_core.tables.cohorts import LONGEST_CONDITION, MOST_COHORTS, name_problem
 from gbuq_core.tables.limits import MAX_COLUMNS
-from gbuq_core.tables.predicting import ENSEMBLES, STOPPINGS, table_methods
+from gbuq_core.tables.plan import ENSEMBLES, SCALES, STOPPINGS, table_methods
 from gbuq_core.tables.reviewing import LONGEST_NOTE, MOST_MARKS
-from gbuq_core.tables.scaling import SCALES
 from gbuq_core.tables.separated_text import DELIMITERS
 
 Found = TypeVar("Found")

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import fft
 
+from gbuq_core.array_checks import check_array
 from gbuq_core.errors import InvalidData
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance
 from gbuq_core.sampling.chains import VISIT_SAMPLES, Chains, count_steps, count_visits
 from gbuq_core.sampling.targets import Target, find_target
-from gbuq_core.validation import check_array, check_number
+from gbuq_core.validation import check_number
 
 FloatArray = NDArray[np.float64]
 

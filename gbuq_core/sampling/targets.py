@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp, ndtr, ndtri
 
+from gbuq_core.array_checks import check_array
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.sampling.langevin_kernels import (
     BANANA,
@@ -27,7 +28,7 @@ from gbuq_core.sampling.langevin_kernels import (
     TargetArrays,
     label_modes,
 )
-from gbuq_core.validation import check_array, check_choice, check_number
+from gbuq_core.validation import check_choice, check_number
 
 FloatArray = NDArray[np.float64]
 # The share of a normal, and of a round Gaussian in the plane, within `MODE_STDS` std.

@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.array_checks import check_same_length
 from gbuq_core.distribution import Distribution, MixtureDistribution
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import (
@@ -36,7 +37,7 @@ from gbuq_core.soft_trees.results import (
     TreePicture,
 )
 from gbuq_core.uncertainty import Uncertainty, decompose_regression, mean_over_members
-from gbuq_core.validation import check_choice, check_number, check_same_length
+from gbuq_core.validation import check_choice, check_number
 
 MAX_DRAWS = 10_000
 MAX_RANK = 10_000  # memory ends sooner

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from gbuq_core.array_checks import check_array
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import advance, parallel_map, stage
 from gbuq_core.soft_trees.block_kernels import CLASSES, MEAN, MIXTURE
@@ -29,7 +30,7 @@ from gbuq_core.soft_trees.training_kernels import (
     run_mean_steps,
     run_mixture_steps,
 )
-from gbuq_core.validation import check_array, check_number
+from gbuq_core.validation import check_number
 
 Floats = NDArray[np.float64]
 

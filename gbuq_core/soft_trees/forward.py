@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gbuq_core.array_checks import check_array, check_same_length
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.soft_trees.block_kernels import MIN_RAW, allocate_scratch
 from gbuq_core.soft_trees.class_kernels import class_gradient, write_class_log_densities
@@ -22,7 +23,7 @@ from gbuq_core.soft_trees.tree_kernels import (
     write_mixture_moments,
     write_probabilities,
 )
-from gbuq_core.validation import check_array, check_number, check_same_length
+from gbuq_core.validation import check_number
 
 Floats = NDArray[np.float64]
 

@@ -52,7 +52,8 @@ from gbuq_core.tables import (
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.drifting import FirstFile, SecondCounts, TableDrift
 from gbuq_core.tables.judging import HeldOut, held_out
-from gbuq_core.tables.output import USUAL_LEVEL, added_columns, join_columns
+from gbuq_core.tables.output import added_columns, join_columns
+from gbuq_core.tables.plan import USUAL_LEVEL
 from gbuq_core.tables.predicting import Predictions, predict_rows
 from gbuq_core.tables.schema import Schema
 from gbuq_core.tables.scoring import flag_notices, score_prepared

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from gbuq_core.array_checks import check_array
 from gbuq_core.errors import InvalidData
-from gbuq_core.validation import check_array
 
 Floats = NDArray[np.float64]
 Extent = tuple[tuple[float, float], tuple[float, float]]

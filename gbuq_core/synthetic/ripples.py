@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gbuq_core.array_checks import check_array
 from gbuq_core.errors import InvalidData
 from gbuq_core.synthetic.draws import MAX_ROWS, generator_of, normals_from
-from gbuq_core.validation import check_array, check_number
+from gbuq_core.validation import check_number
 
 Floats = NDArray[np.float64]
 

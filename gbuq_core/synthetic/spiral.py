@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
+from gbuq_core.array_checks import check_array
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.synthetic.draws import MAX_ROWS, generator_of, normals_from
-from gbuq_core.validation import check_array, check_number
+from gbuq_core.validation import check_number
 
 
 class SpiralData(NamedTuple):

@@ -116,9 +116,10 @@ from gbuq_core.tables.judging import (
 from gbuq_core.tables.more_rows import estimate_curve, learning_curve
 from gbuq_core.tables.next_rows import NextRows, next_frame, rank_next
 from gbuq_core.tables.output import ADDED_NAMES, AddedColumns, interval_names
-from gbuq_core.tables.predicting import Predictions, ScorePlan, law_of
+from gbuq_core.tables.plan import SCALES, SPLITS, ScorePlan
+from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.reviewing import Mark, add_marks, read_marks, write_marks
-from gbuq_core.tables.scaling import SCALES, ScaleAdvice, advise_scale, describe_scale
+from gbuq_core.tables.scaling import ScaleAdvice, advise_scale, describe_scale
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
 from gbuq_core.tables.scoring import (
     FittedModel,
@@ -126,7 +127,7 @@ from gbuq_core.tables.scoring import (
     score_table,
 )
 from gbuq_core.tables.separated_text import MAX_FILE_BYTES
-from gbuq_core.tables.splitting import SPLITS, describe_split
+from gbuq_core.tables.splitting import describe_split
 from gbuq_core.tables.suspecting import split_columns, split_warnings
 from gbuq_core.tables.unfamiliar import (
     Evidence,

@@ -39,7 +39,8 @@ from gbuq_core.calibration.clocks import (
 from gbuq_core.jobs import parallel_map
 from gbuq_core.presentation import short
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.predicting import MEMBERS, ScorePlan, is_on_log_scale
+from gbuq_core.tables.plan import MEMBERS, ScorePlan
+from gbuq_core.tables.predicting import is_on_log_scale
 from gbuq_core.tables.splitting import assign_groups
 
 TAILS = "student"

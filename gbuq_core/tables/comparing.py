@@ -40,19 +40,19 @@ from gbuq_core.tables.estimating import (
 )
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.judging import held_out
-from gbuq_core.tables.predicting import (
+from gbuq_core.tables.plan import (
+    MOST_METHODS,
     N_FOLDS,
-    Predictions,
     ScorePlan,
+    compared_methods,
     counted_trees,
     is_boosted,
-    law_of,
     tells_total,
 )
+from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.schema import Schema, infer_schema
 from gbuq_core.tables.scoring import ScoredTable, run_protocol
 
-MOST_METHODS = 4
 LEVEL = 0.9  # of the intervals whose coverage is measured
 MOST_SECONDS = 600.0  # of a method that is offered
 _Z = 1.959963984540054  # of a two-sided interval of 95 %
@@ -245,17 +245,6 @@ class MethodComparison:
                     }
                 )
         return pd.DataFrame(lines)
-
-
-def compared_methods() -> tuple[Method, ...]:
-    """All methods of the library that may be asked for, in the order that pages list them.
-
-    Examples
-    --------
-    >>> [method.key for method in compared_methods()][:4]
-    ['sgb', 'sglb', 'virtual_sglb', 'csglb']
-    """
-    return tuple(method for method in METHODS.values() if not method.forms)
 
 
 def plan_of_method(key: str, task: str, plan: ScorePlan | None = None) -> ScorePlan:

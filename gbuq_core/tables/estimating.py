@@ -14,14 +14,8 @@ from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.presentation import counted, number_word, seconds_text
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.clocks import MOST_CHOOSING
-from gbuq_core.tables.predicting import (
-    BLOCK_ROWS,
-    ENSEMBLES,
-    N_FOLDS,
-    ScorePlan,
-    make_estimator,
-    stops_early,
-)
+from gbuq_core.tables.plan import ENSEMBLES, N_FOLDS, ScorePlan
+from gbuq_core.tables.predicting import BLOCK_ROWS, make_estimator, stops_early
 from gbuq_core.tables.splitting import CHAIN, LAST_FIFTH
 from gbuq_core.validation import check_number
 

@@ -24,14 +24,9 @@ from gbuq_core.tables.evaluating import Scores
 from gbuq_core.tables.files import Table, free_name
 from gbuq_core.tables.intervals import with_intervals
 from gbuq_core.tables.number_columns import flag_rows
-from gbuq_core.tables.output import USUAL_LEVEL, AddedColumns, assemble_output
-from gbuq_core.tables.predicting import (
-    BLOCK_ROWS,
-    Predictions,
-    ScorePlan,
-    nll_of_classes,
-    predicted_values,
-)
+from gbuq_core.tables.output import AddedColumns, assemble_output
+from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan
+from gbuq_core.tables.predicting import BLOCK_ROWS, Predictions, nll_of_classes, predicted_values
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema
 from gbuq_core.tables.scoring import FittedModel, ScoredTable, evaluate_rows
 from gbuq_core.trees.importers.source import plain_name

@@ -35,7 +35,8 @@ from gbuq_core.metrics.conformal import conformal_rank
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.evaluating import COVERAGE_LEVELS
 from gbuq_core.tables.judging import HeldOut, held_out, pit_values
-from gbuq_core.tables.output import USUAL_LEVEL, added_columns, join_columns
+from gbuq_core.tables.output import added_columns, join_columns
+from gbuq_core.tables.plan import USUAL_LEVEL, check_level
 from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.scoring import ScoredTable
 
@@ -291,20 +292,6 @@ def _check(scored: ScoredTable, level: float) -> None:
     if scored.training.target.classes:
         raise InvalidParameter(why_not_conformal(scored.training.target.classes))
     check_level(level)
-
-
-def check_level(level: float) -> None:
-    """Refuse a level that is not above 0 and below 1.
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence.
-    """
-    if not 0.0 < level < 1.0:
-        raise InvalidParameter(
-            f"The level of intervals must lie between 0 and 1, such as 0.9; got {level!r}."
-        )
 
 
 def _centre_and_std(

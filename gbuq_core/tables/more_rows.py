@@ -20,14 +20,8 @@ from gbuq_core.jobs import check_memory, effective_n_jobs, parallel_map, stage
 from gbuq_core.metrics.learning import ALL_ROWS, LearningCurve, by_name, group_means
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.estimating import ScoreEstimate, estimate_scoring, one_thread_a_fit
-from gbuq_core.tables.predicting import (
-    N_FOLDS,
-    Predictions,
-    ScorePlan,
-    assign_folds,
-    make_estimator,
-    stops_early,
-)
+from gbuq_core.tables.plan import N_FOLDS, ScorePlan
+from gbuq_core.tables.predicting import Predictions, assign_folds, make_estimator, stops_early
 from gbuq_core.tables.scoring import ScoredTable, judge_rows_left_out
 from gbuq_core.tables.splitting import assign_groups, check_left
 from gbuq_core.validation import check_number

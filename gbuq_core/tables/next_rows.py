@@ -27,12 +27,12 @@ from gbuq_core.ibug.affinity import count_affinities, pack_leaves
 from gbuq_core.jobs import check_memory, stage, tick
 from gbuq_core.presentation import percent
 from gbuq_core.tables.files import free_name
-from gbuq_core.tables.predicting import ScorePlan, fit_rows
+from gbuq_core.tables.plan import MOST_NEXT, ScorePlan
+from gbuq_core.tables.predicting import fit_rows
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.unfamiliar import measure_unfamiliarity, reasons_of, say_reason
 from gbuq_core.validation import check_number
 
-MOST_NEXT = 1000
 _MOST_TREES = 200
 _NOTHING_LEFT = 1e-9  # of the largest weight
 _OWN_TREES = 100

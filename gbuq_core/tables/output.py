@@ -18,12 +18,12 @@ from gbuq_core.presentation import columns_named, listed
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.columns import plain_column, single_chunk
 from gbuq_core.tables.files import Table, free_name
+from gbuq_core.tables.plan import USUAL_LEVEL
 from gbuq_core.tables.predicting import Predictions, law_of, predicted_values, row_errors
 
 if TYPE_CHECKING:
     from gbuq_core.tables.unfamiliar import TableUnfamiliarity
 
-USUAL_LEVEL = 0.9
 _KINDS = ("total", "data", "knowledge")
 _END = re.compile(r"(lower|upper)_\d+(\.\d+)?")
 

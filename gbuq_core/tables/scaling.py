@@ -17,11 +17,11 @@ from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.presentation import short, shown
 from gbuq_core.tables.cleaning import Target, read_target
 from gbuq_core.tables.files import Table
+from gbuq_core.tables.plan import SCALES
 from gbuq_core.tables.schema import Schema
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_choice
 
-SCALES = ("plain", "log")
 SKEWED = 1.0  # skewness; an exponential law has 2
 
 

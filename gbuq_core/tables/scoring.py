@@ -58,14 +58,11 @@ from gbuq_core.tables.estimating import (
 )
 from gbuq_core.tables.evaluating import Scores, evaluate
 from gbuq_core.tables.files import Table
-from gbuq_core.tables.output import USUAL_LEVEL, AddedColumns, assemble_output
+from gbuq_core.tables.output import AddedColumns, assemble_output
+from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan, bins_for, check_table_method, depth_for
 from gbuq_core.tables.predicting import (
     Predictions,
-    ScorePlan,
     assign_folds,
-    bins_for,
-    check_table_method,
-    depth_for,
     fit_rows,
     held_out_fifth,
     predict_rows,

@@ -26,10 +26,10 @@ from gbuq_core.tables.columns import (
     single_chunk,
 )
 from gbuq_core.tables.files import Table
+from gbuq_core.tables.plan import SPLITS
 from gbuq_core.tables.schema import Schema, best_numbers, distinct_sample
 from gbuq_core.validation import check_choice
 
-SPLITS = ("random", "group", "time")
 # Where the blocks of time begin, as shares of the rows. The first block is only learnt from, the
 # second one chooses the number of trees for the third, and all from the third on are judged.
 CHAIN = (1 / 12, 1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6)

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GroupKFold
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.array_checks import check_same_length
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import (
     check_fit_data,
@@ -51,7 +52,7 @@ from gbuq_core.unfamiliarity.rows import (
     learn_space,
     read_rows,
 )
-from gbuq_core.validation import check_choice, check_number, check_same_length
+from gbuq_core.validation import check_choice, check_number
 
 if TYPE_CHECKING:
     from gbuq_core.figures.canvas.panels import PanelSheet

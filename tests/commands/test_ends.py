@@ -22,9 +22,12 @@ LONG = "--trees=100000"
 # Forked, because one process after the other would load the same packages again.
 FORKED = """
 import json, os, signal, sys, threading, time
-from gbuq_core import jobs, projects, tables
-from gbuq_core.commands import compare, completion, explain, fit, info, methods, report, score
+from gbuq_core import jobs, projects, reports, tables
 from gbuq_core.__main__ import main
+
+for package in (projects, reports, tables):
+    for name in package.__all__:
+        getattr(package, name)
 
 def interrupt():
     while not any(job.done for job in seen):
@@ -177,8 +180,7 @@ def test_control_c_before_any_training(folder, monkeypatch, capsys):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("gbuq_core.commands.info.read_table", interrupted)
-    monkeypatch.setattr("gbuq_core.commands.table_options.read_table", interrupted)
+    monkeypatch.setattr("gbuq_core.tables.read_table", interrupted)
     path = str(folder / "rows.csv")
     for words in (["info", path], ["explain", path, "--target=y", "--row=1"]):
         assert main(words) == 130
@@ -232,7 +234,7 @@ def test_a_folder_that_cannot_be_written_is_told_first(
 ):
     """The superuser may write anywhere, so the system's answer is made up."""
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path)
-    monkeypatch.setattr("gbuq_core.commands.table_options.read_table", None)  # nothing is read
+    monkeypatch.setattr("gbuq_core.tables.read_table", None)  # nothing is read
     name, *more = command
     line = [name, str(folder / "rows.csv"), "--target=y", *more, str(tmp_path / "out")]
     assert main(line) == 2

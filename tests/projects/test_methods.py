@@ -26,7 +26,7 @@ from gbuq_core.projects import (
 from gbuq_core.projects.container import read_container, write_container
 from gbuq_core.projects.models import CATBOOST, NEWER
 from gbuq_core.tables import ScorePlan, edit_schema, infer_schema, score_table, to_csv_bytes
-from gbuq_core.tables.predicting import BOOSTED, table_methods
+from gbuq_core.tables.plan import BOOSTED, table_methods
 from tests.project_parts import small_table
 
 SMALL = {

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from gbuq_core.experiments.table.fit import Cut
 from gbuq_core.tables.files import ReadOptions
-from gbuq_core.tables.output import USUAL_LEVEL
-from gbuq_core.tables.predicting import ScorePlan
+from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan
 
 # The command line's names of a plan's settings.
 _FLAGS: Mapping[str, str] = MappingProxyType(

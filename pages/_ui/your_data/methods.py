@@ -32,13 +32,8 @@ from gbuq_core.tables import (
     to_csv_bytes,
     why_not_compared,
 )
-from gbuq_core.tables.comparing import (
-    compared_methods,
-    method_of_plan,
-    plan_of_method,
-    run_of_scored,
-    write_cell,
-)
+from gbuq_core.tables.comparing import method_of_plan, plan_of_method, run_of_scored, write_cell
+from gbuq_core.tables.plan import compared_methods
 from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
 from pages._ui.export import Download

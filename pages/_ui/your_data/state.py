@@ -12,8 +12,7 @@ import streamlit as st
 from gbuq_core.knobs import Knob, problem_with
 from gbuq_core.tables import BUILTIN_TABLES
 from gbuq_core.tables.cohorts import COHORTS_PATTERN, MOST_CHARACTERS
-from gbuq_core.tables.comparing import MOST_METHODS, compared_methods
-from gbuq_core.tables.predicting import CYCLES
+from gbuq_core.tables.plan import CYCLES, MOST_METHODS, compared_methods
 from pages._ui.knobs import Preset
 from pages._ui.present import Step
 from pages._ui.url_state import PageState, preview

@@ -1,0 +1,24 @@
+from gbuq_core.reports.page import table_report
+from gbuq_core.reports.pictures import Shown, in_unit
+from gbuq_core.reports.row import (
+    MOST_COLUMNS,
+    by_size,
+    describe_row,
+    feature_value,
+    say_members,
+    say_parts,
+    say_unfamiliarity,
+)
+
+__all__ = [
+    "MOST_COLUMNS",
+    "Shown",
+    "by_size",
+    "describe_row",
+    "feature_value",
+    "in_unit",
+    "say_members",
+    "say_parts",
+    "say_unfamiliarity",
+    "table_report",
+]
