@@ -369,6 +369,26 @@ def errors_are_not_swallowed(module):
     return [f"line {h.lineno}" for h in handlers if h.type is None or swallows(h)]
 
 
+def small_tolerances_say_why(module):
+    """A tolerance below 1e-7 has a name of tests/tolerances.py or a comment at most 3 lines off."""
+    if module.top != "tests":
+        return []
+    given = [(word.arg, word.value) for word in nodes(module, ast.keyword)]
+    for pairs in nodes(module, ast.Dict):
+        keys = [getattr(key, "value", None) for key in pairs.keys]
+        given += zip(keys, pairs.values, strict=True)
+    lines = module.text.splitlines()
+    return [
+        f"line {number.lineno}"
+        for name, number in given
+        if name in ("rtol", "atol", "rel", "abs")
+        and isinstance(number, ast.Constant)
+        and isinstance(number.value, float)
+        and 0.0 < number.value < 1e-7
+        and not any("#" in line for line in lines[max(number.lineno - 4, 0) : number.lineno + 1])
+    ]
+
+
 def nothing_is_left_to_do(module):
     return re.findall(r"\bTOD[O]\b|\bFIXM[E]\b", module.text)
 

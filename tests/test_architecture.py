@@ -109,6 +109,10 @@ RULES = {
         ("pages/home.py", "try:\n    a\nexcept Exception:\n    pass"),
         ("pages/home.py", "try:\n    a\nexcept:\n    raise"),
     ],
+    rules.small_tolerances_say_why: [
+        ("tests/trees/test_binning.py", "assert a == pytest.approx(b, rel=1e-9)"),
+        ("tests/trees/test_binning.py", 'EXACT = {"rtol": 1e-12, "atol": 0.0}'),
+    ],
     rules.nothing_is_left_to_do: [("app.py", "# " + "todo later".upper())],
     rules.files_are_short: [
         ("app.py", "\n" * 61),

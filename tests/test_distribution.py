@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
+from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM, ZERO
 
 import gbuq_core
 from gbuq_core.distribution import (
@@ -63,7 +64,7 @@ def test_the_cdf_undoes_the_quantiles(kind, seed, q):
     assert ends.shape == (N, len(q))
     for column, level in zip(ends.T, q, strict=True):
         # A quantile rounds to eps |x|, which the density turns into a probability.
-        np.testing.assert_allclose(d.cdf(column), level, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(d.cdf(column), level, rtol=CANCELLED, atol=NEAR_ZERO)
 
 
 @SMOOTH
@@ -81,8 +82,8 @@ def test_quantiles_rise_and_end_at_the_bounds(kind):
 def test_an_interval_holds_its_level(kind, level):
     d = make(kind)
     lower, upper = d.interval(level)
-    np.testing.assert_allclose(d.cdf(upper) - d.cdf(lower), level, atol=1e-10)
-    np.testing.assert_allclose(d.cdf(upper), 0.5 + level / 2, atol=1e-10)
+    np.testing.assert_allclose(d.cdf(upper) - d.cdf(lower), level, atol=NEAR_ZERO)
+    np.testing.assert_allclose(d.cdf(upper), 0.5 + level / 2, atol=NEAR_ZERO)
 
 
 @SMOOTH
@@ -142,21 +143,23 @@ def test_scores_are_scoringrules(monkeypatch):
 
     y = np.random.default_rng(1).normal(0.0, 4.0, N)
     normal, t, mixture, weighted = (make(kind) for kind in KINDS[:4])
-    np.testing.assert_allclose(normal.crps(y), scoringrules.crps_normal(y, *normal), rtol=1e-10)
+    np.testing.assert_allclose(normal.crps(y), scoringrules.crps_normal(y, *normal), rtol=SAME_SUM)
     width = t.scale * np.sqrt((t.df - 2) / t.df)
-    np.testing.assert_allclose(t.crps(y), scoringrules.crps_t(y, t.df, t.loc, width), rtol=1e-9)
-    np.testing.assert_allclose(-t.logpdf(y), -stats.t.logpdf(y, t.df, t.loc, width), rtol=1e-12)
+    np.testing.assert_allclose(
+        t.crps(y), scoringrules.crps_t(y, t.df, t.loc, width), rtol=CANCELLED
+    )
+    np.testing.assert_allclose(-t.logpdf(y), -stats.t.logpdf(y, t.df, t.loc, width), rtol=SAME_SUM)
     for d in (mixture, weighted):
         theirs = scoringrules.crps_mixnorm(
             y, d.means.T, np.sqrt(d.variances).T, None if d.weights is None else d.weights[None]
         )
-        np.testing.assert_allclose(d.crps(y), theirs, rtol=1e-9)
+        np.testing.assert_allclose(d.crps(y), theirs, rtol=CANCELLED)
     log = make("log-normal")
     theirs = scoringrules.crps_lognormal(np.abs(y) + 0.5, log.inner.loc, log.inner.scale)
-    np.testing.assert_allclose(log.crps(np.abs(y)), theirs, rtol=1e-8)
+    np.testing.assert_allclose(log.crps(np.abs(y)), theirs, rtol=CANCELLED)
     draws = np.random.default_rng(2).normal(size=(50, N))
     theirs = scoringrules.crps_ensemble(y, draws.T, estimator="nrg")
-    np.testing.assert_allclose(EmpiricalDistribution(draws).crps(y), theirs, rtol=1e-10)
+    np.testing.assert_allclose(EmpiricalDistribution(draws).crps(y), theirs, rtol=SAME_SUM)
 
 
 @SMOOTH
@@ -212,7 +215,7 @@ def test_a_student_of_many_degrees_of_freedom_is_the_normal(seed, df):
     normal = make("normal", seed)
     t = StudentDistribution(*normal, df)
     y = normal.sample(1, random_state=0)[0]
-    near = 10.0 / df + 1e-9
+    near = 10.0 / df + NEAR_ZERO
     for name in ("logpdf", "cdf", "crps"):
         np.testing.assert_allclose(getattr(t, name)(y), getattr(normal, name)(y), rtol=20 * near)
     np.testing.assert_allclose(t.quantile(LEVELS[1:-1]), normal.quantile(LEVELS[1:-1]), atol=near)
@@ -235,8 +238,10 @@ def test_a_mixture_of_equal_members_is_their_normal():
     mixture = MixtureDistribution(np.tile(normal.loc, (3, 1)), np.tile(normal.variance(), (3, 1)))
     y = normal.sample(1, random_state=0)[0]
     for name in ("logpdf", "cdf", "crps"):
-        np.testing.assert_allclose(getattr(mixture, name)(y), getattr(normal, name)(y), rtol=1e-9)
-    np.testing.assert_allclose(mixture.quantile(LEVELS), normal.quantile(LEVELS), rtol=1e-9)
+        np.testing.assert_allclose(
+            getattr(mixture, name)(y), getattr(normal, name)(y), rtol=CANCELLED
+        )
+    np.testing.assert_allclose(mixture.quantile(LEVELS), normal.quantile(LEVELS), rtol=CANCELLED)
 
 
 @given(seed=st.integers(0, 2**31), gap=st.floats(0.0, 1e6), narrow=st.floats(1e-6, 1.0))
@@ -249,7 +254,7 @@ def test_quantiles_of_members_far_apart_and_of_any_width(seed, gap, narrow):
     q = np.array([0.001, 0.05, 0.5, 0.95, 0.999])
     for column, level in zip(d.quantile(q).T, q, strict=True):
         eps = 8e-16 * np.abs(column) / narrow  # a quantile's own rounding, as a probability
-        assert (np.abs(d.cdf(column) - level) <= 1e-10 + eps).all()
+        assert (np.abs(d.cdf(column) - level) <= NEAR_ZERO + eps).all()
 
 
 def test_certain_members_are_steps():
@@ -257,7 +262,7 @@ def test_certain_members_are_steps():
     np.testing.assert_array_equal(d.cdf([0.0]), [0.5])
     np.testing.assert_array_equal(d.cdf([-1e-9]), [0.0])
     np.testing.assert_allclose(
-        d.quantile([0.0, 0.25, 0.75, 1.0]), [[0.0, 0.0, 1.0, 1.0]], atol=1e-12
+        d.quantile([0.0, 0.25, 0.75, 1.0]), [[0.0, 0.0, 1.0, 1.0]], atol=ZERO
     )
     np.testing.assert_allclose(d.crps([0.0]), [0.25])
     sure = NormalDistribution([2.0], [0.0])
@@ -352,4 +357,4 @@ def test_a_mixture_scores_its_rows_in_blocks(kind, monkeypatch):
         (d.crps(y), d.logpdf(y), d.quantile([0.1, 0.9])), whole, strict=True
     ):
         # Sums over members may add in another order: rounding.
-        np.testing.assert_allclose(block, expected, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(block, expected, rtol=SAME_SUM, atol=ZERO)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 from sklearn.ensemble import HistGradientBoostingRegressor
+from tolerances import CANCELLED, SAME_SUM
 
 from gbuq_core import (
     BoostedEnsembleRegressor,
@@ -82,22 +83,23 @@ def test_it_is_a_distribution(name):
     assert loc.shape == scale.shape == (9,)
     assert (scale > 0.0).all()
     lower, upper = d.interval(0.8)
-    np.testing.assert_allclose(d.cdf(upper) - d.cdf(lower), 0.8, atol=1e-8)
+    np.testing.assert_allclose(d.cdf(upper) - d.cdf(lower), 0.8, atol=1e-7)
     assert (d.crps(Y_NEW) > 0.0).all()
     assert np.isfinite(d.logpdf(Y_NEW)).all()
     again = pickle.loads(pickle.dumps(d))  # noqa: S301 (our own)
     np.testing.assert_array_equal(d.quantile([0.1, 0.7]), again.quantile([0.1, 0.7]))
     np.testing.assert_array_equal(d.sample(4, random_state=1), again.sample(4, random_state=1))
     if hasattr(model, "predict_uncertainty"):
-        np.testing.assert_allclose(scale**2, model.predict_uncertainty(NEW).total, rtol=1e-12)
+        np.testing.assert_allclose(scale**2, model.predict_uncertainty(NEW).total, rtol=SAME_SUM)
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_row_is_judged_alone_as_among_others(name):
     model = ESTIMATORS[name][0].fit(X, Y)
     together, alone = model.predict_distribution(NEW), model.predict_distribution(NEW[3:4])
-    # The process multiplies matrices, whose sums BLAS orders by their size.
-    allowed = 1e-12 if name == "process" else 0.0
+    # The process multiplies matrices, whose sums BLAS orders by their size, and its variance is
+    # what a solve leaves of the prior's. All others do the same steps for one row as for nine.
+    allowed = CANCELLED if name == "process" else 0.0
     np.testing.assert_allclose(alone.loc[0], together.loc[3], rtol=allowed)
     np.testing.assert_allclose(alone.scale[0], together.scale[3], rtol=allowed)
 
@@ -114,7 +116,7 @@ def test_a_mixture_keeps_the_pair_bit_for_bit(name, rows):
     at = np.full(len(rows), 1.5)
     by_draw = -0.5 * ((at - means) ** 2 / variances + np.log(2 * np.pi * variances))
     expected = logsumexp(by_draw, axis=0) - np.log(len(means))
-    np.testing.assert_allclose(d.logpdf(at), expected, rtol=1e-12)
+    np.testing.assert_allclose(d.logpdf(at), expected, rtol=SAME_SUM)
     if name == "vsgbm":
         np.testing.assert_allclose(d.logpdf(at), model.log_densities(rows, at), rtol=1e-6)
 
@@ -130,16 +132,16 @@ def test_ibug_returns_its_fitted_family(family, fit):
         np.testing.assert_array_equal(mine, theirs)
     q = [0.05, 0.5, 0.95]
     ends = d.quantile(q)
-    np.testing.assert_allclose(ends, model.predict_quantiles(NEW, q), rtol=1e-12)
+    np.testing.assert_allclose(ends, model.predict_quantiles(NEW, q), rtol=SAME_SUM)
     for column, level in zip(ends.T, q, strict=True):
-        np.testing.assert_allclose(d.cdf(column), level, atol=1e-8)
+        np.testing.assert_allclose(d.cdf(column), level, atol=1e-7)
     if type(d) is NormalDistribution:
         return
     mean, std = moments(d.posterior)
     np.testing.assert_array_equal(d.mean(), mean)
     np.testing.assert_array_equal(d.variance(), std**2)
     density = model.predict_density(NEW, Y_NEW[:, None])[:, 0]
-    np.testing.assert_allclose(np.exp(d.logpdf(Y_NEW)), density, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(d.logpdf(Y_NEW)), density, rtol=SAME_SUM)
     # CRPS against 20,000 draws: E|Y - y| - E|Y - Y'| / 2.
     usable = np.isfinite(std) & (std < 100)
     draws = d.sample(20_000, random_state=0)

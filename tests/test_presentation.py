@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tolerances import SAME_SUM
 
 from gbuq_core.presentation import (
     Tally,
@@ -94,7 +95,7 @@ def test_shares_durations_and_sizes():
 def test_words_and_table_round_a_share_alike(share):
     in_words = float(percent(share).rstrip(" %"))
     # One rounding of a product; a differing digit is 1e-3.
-    assert in_words == pytest.approx(100 * float(digits(share)), rel=1e-12)
+    assert in_words == pytest.approx(100 * float(digits(share)), rel=SAME_SUM)
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

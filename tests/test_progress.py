@@ -1,6 +1,7 @@
 """Counting progress: stages inside stages, several threads, and a count that never goes back."""
 
 import pytest
+from tolerances import SAME_SUM
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import Job, JobRunner, advance, current_job, parallel_map, stage, tick
@@ -57,7 +58,7 @@ def test_advances_of_several_threads_add_up():
             parallel_map(lambda _: [advance() for _ in range(50)], range(8), n_jobs=4)
 
     # 400 additions of 1/400 in float64.
-    assert run(members) == pytest.approx(1.0, rel=1e-12)
+    assert run(members) == pytest.approx(1.0, rel=SAME_SUM)
 
 
 def test_a_stage_is_worth_its_span():
@@ -73,7 +74,7 @@ def test_a_stage_is_worth_its_span():
         marks.append(job.done)
 
     run(folds)
-    assert marks == pytest.approx([0.1, 0.3, 0.5, 0.7, 0.9], rel=1e-12)
+    assert marks == pytest.approx([0.1, 0.3, 0.5, 0.7, 0.9], rel=SAME_SUM)
 
 
 def test_a_stage_without_span_takes_what_is_left():
@@ -96,7 +97,7 @@ def test_a_stage_that_fails_does_not_count_as_done():
         with pytest.raises(KeyError):
             broken()
 
-    assert run(caught) == pytest.approx(0.2, rel=1e-12)
+    assert run(caught) == pytest.approx(0.2, rel=SAME_SUM)
 
 
 @pytest.mark.parametrize("total", [0, -1, float("nan"), "many"])

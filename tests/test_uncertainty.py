@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import entropy as scipy_entropy
+from tolerances import SAME_SUM, ZERO
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.uncertainty import (
@@ -68,7 +69,7 @@ def test_regression_matches_the_definition_and_adds_up(members):
     # The mean of values near 1e6 is exact to 1e-10, and enters squared against a spread of 1e6.
     scale = np.abs(means).max() + 1.0
     for found, wanted in zip(u, naive.decompose_regression(means, variances), strict=True):
-        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-13 * scale)
+        np.testing.assert_allclose(found, wanted, rtol=SAME_SUM, atol=1e-13 * scale)
     assert (u.knowledge >= 0).all()
     assert (np.abs(u.total - (u.data + u.knowledge)) <= IDENTITY * u.total).all()
 
@@ -89,7 +90,7 @@ def test_a_large_common_mean_costs_no_digits():
     near = decompose_regression(spread, np.ones((3, 1)))
     far = decompose_regression(spread + 2.0**30, np.ones((3, 1)))
     # The mean is rounded to 2^-22, which moves the variance by its square, 6e-14.
-    np.testing.assert_allclose(far.knowledge, near.knowledge, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(far.knowledge, near.knowledge, rtol=0, atol=ZERO)
 
 
 @pytest.mark.parametrize("step", [1e-3, 1e-5, 1e-7])

@@ -9,6 +9,7 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
+from tolerances import CANCELLED, ZERO
 
 from gbuq_core.jobs import RUNNER
 from gbuq_core.tables import score_table, separated_text
@@ -59,7 +60,7 @@ def test_the_first_screen_is_a_scored_table(diabetes):
     assert (np.diff(frame["total"]) <= 0).all()
     # stds: variances add up, to the accuracy of float64 sums
     np.testing.assert_allclose(
-        frame["total"] ** 2, frame["data"] ** 2 + frame["knowledge"] ** 2, rtol=1e-9
+        frame["total"] ** 2, frame["data"] ** 2 + frame["knowledge"] ** 2, rtol=CANCELLED
     )
     assert says(diabetes, "was judged by a model that did not learn from it")
 
@@ -93,7 +94,7 @@ def test_nothing_of_the_view_trains(diabetes):
     assert trained() == before
     frame = rows_of(at)
     assert (np.diff(frame["knowledge"]) <= 0).all()
-    np.testing.assert_allclose(frame["total"], frame["data"] + frame["knowledge"], rtol=1e-9)
+    np.testing.assert_allclose(frame["total"], frame["data"] + frame["knowledge"], rtol=CANCELLED)
 
 
 def test_a_step_without_members_is_a_sentence_and_keeps_the_picture():
@@ -378,7 +379,7 @@ def test_cyclical_boosting_has_a_burn_in_that_trains_nothing():
     assert any("**1**" in m.value for m in at.markdown)
     assert (rows_of(at).sort_values("row")["total"].to_numpy() != before).any()
     # one member knows no other: all its uncertainty is noise
-    np.testing.assert_allclose(rows_of(at)["knowledge"], 0.0, atol=1e-12)
+    np.testing.assert_allclose(rows_of(at)["knowledge"], 0.0, atol=ZERO)
     code = next(c.value for c in at.code if "score_table" in c.value)
     assert "burn_in=9" in code
     at.radio(key="method").set_value("SGB").run()

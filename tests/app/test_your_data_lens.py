@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tolerances import SAME_SUM
 
 from gbuq_core.figures.curves import unpack_curves
 from gbuq_core.tables import ScorePlan, column_curve, read_table, score_edited, score_table
@@ -133,6 +134,6 @@ def test_a_typed_value_is_put_on_the_curve_where_it_belongs():
         assert found.values == whole.values
         assert found.texts == whole.texts
         for one, other in zip(found[4:7], whole[4:7], strict=True):
-            np.testing.assert_allclose(one, other, rtol=1e-12)
-        np.testing.assert_allclose(found.uncertainty, whole.uncertainty, rtol=1e-12)
+            np.testing.assert_allclose(one, other, rtol=SAME_SUM)
+        np.testing.assert_allclose(found.uncertainty, whole.uncertainty, rtol=SAME_SUM)
         assert found.probabilities.shape == whole.probabilities.shape

@@ -10,6 +10,7 @@ from mapie.regression import SplitConformalRegressor
 from scipy.stats import binom, norm
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
+from tolerances import CANCELLED, NEAR_ZERO
 
 from gbuq_core.baselines import ConformalizedQuantileRegressor, ConformalRegressor
 from gbuq_core.baselines.conformal import _Column
@@ -152,7 +153,7 @@ def test_one_width_is_too_wide_here_and_too_narrow_there(curve, fresh):
     model = clone(MODELS[0]).fit(curve.X, curve.y)
     _, lower, upper = model.predict_intervals(fresh.X)
     widths = upper - lower
-    np.testing.assert_allclose(widths, np.broadcast_to(widths[:, :1], widths.shape), rtol=1e-9)
+    np.testing.assert_allclose(widths, np.broadcast_to(widths[:, :1], widths.shape), rtol=CANCELLED)
     x, inside = fresh.X[:, 0], (lower[1] <= fresh.y) & (fresh.y <= upper[1])
     # Noise 0.1 x beside a half width near 0.8: all of the first rows, well below 80 % of the last.
     assert inside[x < 3].mean() > 0.97
@@ -175,9 +176,9 @@ def test_the_forest_and_the_line_are_those_of_the_library(curve):
     model = clone(MODELS[1]).fit(curve.X, curve.y)
     _, lower, upper = model.predict_intervals(curve.grid)
     # The target is standardised inside: rounding.
-    np.testing.assert_allclose(model.predict(curve.grid), loc, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(lower, ends[:, 0].T, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(upper, ends[:, 1].T, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(model.predict(curve.grid), loc, rtol=CANCELLED, atol=NEAR_ZERO)
+    np.testing.assert_allclose(lower, ends[:, 0].T, rtol=CANCELLED, atol=NEAR_ZERO)
+    np.testing.assert_allclose(upper, ends[:, 1].T, rtol=CANCELLED, atol=NEAR_ZERO)
     residuals = curve.y[held.tuned] - line.predict(curve.X[held.tuned])
     loc, scale = model.predict_distribution(curve.grid)
     np.testing.assert_allclose(scale, np.sqrt(np.mean(residuals**2)))
@@ -196,7 +197,7 @@ def test_moved_quantiles_are_those_of_the_library(curve):
     ends = theirs.predict_interval(model._predicted(rows), symmetric_correction=True)[1][:, :, 0]
     _, lower, upper = model.predict_intervals(rows)
     expected = centre + spread * np.sort(ends, axis=1)
-    np.testing.assert_allclose(np.stack([lower[0], upper[0]], axis=1), expected, rtol=1e-9)
+    np.testing.assert_allclose(np.stack([lower[0], upper[0]], axis=1), expected, rtol=CANCELLED)
 
 
 def test_the_log_of_the_process_is_left_alone(curve):

@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tolerances import NEAR_ZERO, SAME_SUM
 
 from gbuq_core.baselines import ForestEnsembleClassifier, ForestEnsembleRegressor
 from gbuq_core.baselines.bootstrap_trees import draw_tree_seeds, merge_for_regression
@@ -18,9 +19,6 @@ from gbuq_core.metrics import auroc
 from gbuq_core.synthetic import make_heart
 
 SMALL = {"n_groups": 3, "trees_per_group": 4, "random_state": 0}
-
-# Means of the same targets, summed in another order.
-ROUNDING = 1e-12
 
 
 @pytest.fixture(scope="module")
@@ -52,8 +50,8 @@ def test_one_forest_in_groups_is_scikit_learns_forest(table):
     ours = ForestEnsembleRegressor(**SMALL).fit(X, y)
     theirs = RandomForestRegressor(12, max_depth=10, random_state=0).fit(X, y)
     expected = member_means(theirs, X.astype(np.float32), 3)
-    np.testing.assert_allclose(ours.predict_members(X), expected, rtol=ROUNDING)
-    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=ROUNDING)
+    np.testing.assert_allclose(ours.predict_members(X), expected, rtol=SAME_SUM)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=SAME_SUM)
 
 
 def test_independent_forests_are_scikit_learns_each_with_its_seed(table):
@@ -61,7 +59,7 @@ def test_independent_forests_are_scikit_learns_each_with_its_seed(table):
     ours = ForestEnsembleRegressor(**SMALL, independent=True).fit(X, y)
     for member, seed in zip(ours.predict_members(X), ours.member_seeds_, strict=True):
         theirs = RandomForestRegressor(4, max_depth=10, random_state=seed).fit(X, y)
-        np.testing.assert_allclose(member, theirs.predict(X), rtol=ROUNDING)
+        np.testing.assert_allclose(member, theirs.predict(X), rtol=SAME_SUM)
 
 
 def test_merged_rows_grow_scikit_learns_trees(heart):
@@ -75,7 +73,7 @@ def test_merged_rows_grow_scikit_learns_trees(heart):
     filled = heart.in_support.ravel()
     mine = ours.predict_members(heart.grid)
     wanted = member_means(theirs, heart.grid.astype(np.float32), 2)
-    np.testing.assert_allclose(mine[:, filled], wanted[:, filled], rtol=ROUNDING)
+    np.testing.assert_allclose(mine[:, filled], wanted[:, filled], rtol=SAME_SUM)
     nodes = [tree.tree_.node_count for group in ours.groups_ for tree in group]
     same = [n == t.tree_.node_count for n, t in zip(nodes, theirs.estimators_, strict=True)]
     assert np.mean(same) == 1.0
@@ -86,7 +84,7 @@ def test_merging_keeps_moments_and_counts(heart):
     assert len(rows.X) == 128
     assert len(rows.y) == len(heart.y)
     sorted_y = heart.y[np.argsort(rows.sorted_place)]
-    np.testing.assert_allclose(rows.y + np.repeat(rows.cell_mean, 30), sorted_y, rtol=ROUNDING)
+    np.testing.assert_allclose(rows.y + np.repeat(rows.cell_mean, 30), sorted_y, rtol=SAME_SUM)
 
 
 @pytest.mark.parametrize("merged", [True, False])
@@ -96,7 +94,7 @@ def test_classes_are_scikit_learns_forest(merged, table):
     labels = np.array(["a", "b", "c"])[rng.integers(0, 3, size=len(X))]
     ours = ForestEnsembleClassifier(**SMALL).fit(X, labels)
     theirs = RandomForestClassifier(12, max_depth=10, random_state=0).fit(X, labels)
-    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=ROUNDING)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=SAME_SUM)
     assert (ours.predict(X) == theirs.predict(X)).all()
     if merged:
         assert ours.groups_[0][0].tree_.n_node_samples[0] <= 27  # 9 cells x 3 classes
@@ -122,9 +120,9 @@ def test_class_uncertainty_adds_up(table):
     forest = ForestEnsembleClassifier(**SMALL).fit(X, y > 0)
     members = forest.predict_members(X)
     assert members.shape == (3, 300, 2)
-    np.testing.assert_allclose(members.sum(axis=2), 1.0, rtol=ROUNDING)
+    np.testing.assert_allclose(members.sum(axis=2), 1.0, rtol=SAME_SUM)
     u = forest.predict_uncertainty(X)
-    np.testing.assert_allclose(u.total, u.data + u.knowledge, rtol=ROUNDING)
+    np.testing.assert_allclose(u.total, u.data + u.knowledge, rtol=SAME_SUM)
     np.testing.assert_array_equal(forest.predict_knowledge(X), u.knowledge)
     assert u.knowledge.max() > 0
 
@@ -234,7 +232,7 @@ def test_a_fit_reports_progress_and_stops_when_nobody_wants_it(heart):
         lambda job: ForestEnsembleRegressor(2, 3, random_state=0).fit(heart.X, heart.y),
     )
     assert done.result(timeout=30).n_trees_ == 6
-    assert done.fraction == pytest.approx(1.0, abs=1e-9)
+    assert done.fraction == pytest.approx(1.0, abs=NEAR_ZERO)
 
 
 def test_memory_is_estimated_before_the_fit(heart, monkeypatch):

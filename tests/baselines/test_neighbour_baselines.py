@@ -16,6 +16,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM
 
 from gbuq_core import BoostedEnsembleRegressor
 from gbuq_core.baselines import (
@@ -91,9 +92,9 @@ def test_knn_predicts_with_all_rows(table):
         return targets[knn.kneighbors(scaler.transform(new), return_distance=False)]
 
     loc, scale = model.predict_distribution(new)
-    np.testing.assert_allclose(loc, nearest(model.n_mean_neighbors_).mean(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(loc, nearest(model.n_mean_neighbors_).mean(axis=1), rtol=SAME_SUM)
     std = np.maximum(nearest(model.n_neighbors_).std(axis=1), model.min_scale_)
-    np.testing.assert_allclose(scale, model.gamma_ * std + model.delta_, rtol=1e-9)
+    np.testing.assert_allclose(scale, model.gamma_ * std + model.delta_, rtol=CANCELLED)
 
 
 # kNN-CB
@@ -198,8 +199,8 @@ def test_averages_are_means_within_their_parts(pairs, data):
     loc, scale = average_distributions(*(([a], [b]) for a, b in pairs), weights=weights)
     for mean, values in ((loc, [a for a, _ in pairs]), (scale, [b for _, b in pairs])):
         # Five terms of a thousand.
-        assert mean[0] == pytest.approx(np.average(values, weights=weights), abs=1e-11)
-        assert min(values) - 1e-11 <= mean[0] <= max(values) + 1e-11
+        assert mean[0] == pytest.approx(np.average(values, weights=weights), abs=NEAR_ZERO)
+        assert min(values) - NEAR_ZERO <= mean[0] <= max(values) + NEAR_ZERO
 
 
 @pytest.mark.parametrize(

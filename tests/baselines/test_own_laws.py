@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from sklearn.model_selection import GridSearchCV, cross_val_score
+from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core import CalibratedRegressor, scorer
 from gbuq_core.baselines import (
@@ -51,7 +52,7 @@ def test_the_pair_is_the_mean_and_the_total_uncertainty(name, fitted):
     law = model.predict_distribution(NEW)
     assert type(law) is KINDS.get(name, QuantileDistribution)
     np.testing.assert_array_equal(law.loc, model.predict(NEW))
-    np.testing.assert_allclose(law.scale**2, model.predict_uncertainty(NEW).total, rtol=1e-12)
+    np.testing.assert_allclose(law.scale**2, model.predict_uncertainty(NEW).total, rtol=SAME_SUM)
     again = pickle.loads(pickle.dumps(law))  # noqa: S301 (our own)
     for mine, theirs in zip(law, again, strict=True):
         np.testing.assert_array_equal(mine, theirs)
@@ -81,8 +82,8 @@ def test_quantiles_are_the_forests_own(fitted):
     levels, lower, upper = model.predict_intervals(NEW)
     for level, low, high in zip(levels, lower, upper, strict=True):
         found = law.interval(level)
-        np.testing.assert_allclose(found.lower, low, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(found.upper, high, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(found.lower, low, rtol=SAME_SUM, atol=ZERO)
+        np.testing.assert_allclose(found.upper, high, rtol=SAME_SUM, atol=ZERO)
     # Skewed noise: the upper half of the intervals is wider.
     low, middle, high = law.quantile([0.1, 0.5, 0.9]).T
     assert (high - middle).mean() > 1.3 * (middle - low).mean()
@@ -96,8 +97,8 @@ def test_intervals_are_the_moved_ones(fitted):
     assert crossed.mean() < 0.5
     for level, low, high in zip(levels, lower, upper, strict=True):
         found = law.interval(level)
-        np.testing.assert_allclose(found.lower[~crossed], low[~crossed], rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(found.upper[~crossed], high[~crossed], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(found.lower[~crossed], low[~crossed], rtol=CANCELLED, atol=ZERO)
+        np.testing.assert_allclose(found.upper[~crossed], high[~crossed], rtol=CANCELLED, atol=ZERO)
 
 
 def test_xbart_is_the_mixture_over_its_sweeps(fitted):
@@ -108,11 +109,11 @@ def test_xbart_is_the_mixture_over_its_sweeps(fitted):
     np.testing.assert_array_equal(law.variances, members[..., 1])
     plain = MixtureDistribution(members[..., 0], members[..., 1])
     # The estimator adds the variances on its inner scale: rounding.
-    np.testing.assert_allclose(law.loc, plain.loc, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(law.scale, plain.scale, rtol=1e-12)
+    np.testing.assert_allclose(law.loc, plain.loc, rtol=SAME_SUM, atol=ZERO)
+    np.testing.assert_allclose(law.scale, plain.scale, rtol=SAME_SUM)
     density = np.exp(-0.5 * (Y_NEW - law.means) ** 2 / law.variances)
     density /= np.sqrt(2 * np.pi * law.variances)
-    np.testing.assert_allclose(np.exp(law.logpdf(Y_NEW)), density.mean(axis=0), rtol=1e-10)
+    np.testing.assert_allclose(np.exp(law.logpdf(Y_NEW)), density.mean(axis=0), rtol=SAME_SUM)
 
 
 def test_xbart_reads_rows_in_blocks_and_refuses_too_many(fitted, monkeypatch):
@@ -122,7 +123,7 @@ def test_xbart_reads_rows_in_blocks_and_refuses_too_many(fitted, monkeypatch):
     blocks = model.predict_distribution(NEW)
     np.testing.assert_array_equal(blocks.means, whole.means)
     # A block's mean may add in another order: rounding.
-    np.testing.assert_allclose(blocks.scale, whole.scale, rtol=1e-12)
+    np.testing.assert_allclose(blocks.scale, whole.scale, rtol=SAME_SUM)
     monkeypatch.setattr("gbuq_core.resources.available_memory_bytes", lambda: 10_000)
     with pytest.raises(MemoryLimitExceeded, match="laws of all draws"):
         model.predict_distribution(NEW)
@@ -135,7 +136,7 @@ def test_quantiles_and_cdf_undo_each_other(seed):
     ends = law.quantile(levels)
     assert (np.diff(ends, axis=1) > 0).all()
     for column, level in zip(ends.T, levels, strict=True):
-        np.testing.assert_allclose(law.cdf(column), level, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(law.cdf(column), level, rtol=CANCELLED, atol=ZERO)
     np.testing.assert_array_equal(law.quantile(law.levels), law.values.T)
     low, high = law.quantile([0.0, 1.0]).T
     assert np.isneginf(low).all()
@@ -181,11 +182,11 @@ def test_quantiles_of_a_normal_give_the_normal():
     levels = np.array([0.025, 0.1, 0.25, 0.5, 0.9])
     law = QuantileDistribution(levels, normal.quantile(levels).T, *normal)
     y = np.array([1.7, -4.0])
-    np.testing.assert_allclose(law.crps(y), normal.crps(y), rtol=1e-10)
-    np.testing.assert_allclose(law.logpdf(y), normal.logpdf(y), rtol=1e-10)
-    np.testing.assert_allclose(law.mean(), normal.loc, rtol=1e-12)
-    np.testing.assert_allclose(law.variance(), normal.variance(), rtol=1e-12)
-    np.testing.assert_allclose(law.quantile([0.7]), normal.quantile([0.7]), rtol=1e-12)
+    np.testing.assert_allclose(law.crps(y), normal.crps(y), rtol=SAME_SUM)
+    np.testing.assert_allclose(law.logpdf(y), normal.logpdf(y), rtol=SAME_SUM)
+    np.testing.assert_allclose(law.mean(), normal.loc, rtol=SAME_SUM)
+    np.testing.assert_allclose(law.variance(), normal.variance(), rtol=SAME_SUM)
+    np.testing.assert_allclose(law.quantile([0.7]), normal.quantile([0.7]), rtol=SAME_SUM)
 
 
 def test_a_law_without_spread_is_a_value():
@@ -236,7 +237,7 @@ def test_calibration_takes_the_mean_and_the_std_or_the_shape_too(name, fitted):
     law, own = (model.predict_distribution(NEW) for model in (stretched, fitted[name]))
     ratio = law.scale / own.scale
     for end, known in zip(law.interval(0.8), own.interval(0.8), strict=True):
-        np.testing.assert_allclose(end - own.loc, ratio * (known - own.loc), atol=1e-12)
+        np.testing.assert_allclose(end - own.loc, ratio * (known - own.loc), atol=ZERO)
     wrapped = CalibratedRegressor(fitted[name], tails="normal", shape="moments").fit(NEW, Y_NEW)
     law = wrapped.predict_distribution(NEW)
     assert type(law) is NormalDistribution

@@ -8,6 +8,7 @@ from urllib.error import URLError
 import numpy as np
 import pandas as pd
 import pytest
+from tolerances import ZERO
 
 from benchmarks.protocols import PROTOCOLS, data
 from benchmarks.report import load_split
@@ -48,7 +49,7 @@ def test_a_set_is_fetched_once_with_its_splits(tmp_path, energy):
     found = load_split(tmp_path, "energy", 19)
     assert len(found.y_test) == 77
     test = draw_splits(768, 20)["test_19"]
-    np.testing.assert_allclose(np.sort(found.y_test), np.sort(energy.rows[test, -1]), atol=1e-12)
+    np.testing.assert_allclose(np.sort(found.y_test), np.sort(energy.rows[test, -1]), atol=ZERO)
 
 
 def test_splits_are_those_of_the_papers():

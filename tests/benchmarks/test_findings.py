@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import norm
 from scoringrules import crps_ensemble, crps_normal
 from sklearn.linear_model import LinearRegression
+from tolerances import SAME_SUM, ZERO
 
 from benchmarks.findings import default_settings, macau_doubt, macau_features, macau_linear, signs
 from benchmarks.protocols import PROTOCOLS, ours
@@ -60,7 +61,7 @@ def test_crps_of_the_authors_code_is_that_of_its_quantiles():
     scale = np.abs(scale) + 0.1
     found = macau_linear.authors_crps(y, loc, scale)
     quantiles = loc[:, None] + scale[:, None] * norm.ppf(np.linspace(0.025, 0.975, 100))
-    assert found == pytest.approx(crps_ensemble(y, quantiles).mean(), rel=1e-12)
+    assert found == pytest.approx(crps_ensemble(y, quantiles).mean(), rel=SAME_SUM)
     # Without the outer 5 % it is that of a narrower law, but no other score.
     assert found == pytest.approx(crps_normal(y, loc, scale).mean(), rel=0.05)
 
@@ -112,7 +113,7 @@ def test_one_model_of_both_halves_has_an_auroc_of_one_half_on_average(capsys):
     both = macau_doubt.of_both("macau_linear", X, y, 0, range(4), 3)
     halves = macau_doubt.of_halves("macau_linear", X, y, 0, range(4), 3)
     for part in ("knowledge", "data", "total"):
-        assert np.mean(both[part]) == pytest.approx(0.5, abs=1e-12)  # a and 1 - a
+        assert np.mean(both[part]) == pytest.approx(0.5, abs=ZERO)  # a and 1 - a
         assert len(both[part]) == len(halves[part]) == 8
         assert np.ptp(both[part]) > 0.0
     macau_doubt.main(["--methods", "forest", "--rows", "400", "--trees", "2", "--features", "1"])

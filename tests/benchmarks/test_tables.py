@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tolerances import NEAR_ZERO
 
 from benchmarks.protocols import PROTOCOLS, data
 from benchmarks.report import load_split
@@ -127,13 +128,13 @@ def test_foreign_rows_are_the_first_columns_on_other_scales(data_dir):
     X = np.random.default_rng(1).normal([0.0, 100.0, -5.0], [1.0, 10.0, 0.1], (200, 3))
     foreign = data.foreign_rows(data_dir, "power", X, 300, 0)
     # All 300 rows of the other set were drawn, so their moments are those they were scaled to.
-    np.testing.assert_allclose(foreign.mean(axis=0), X.mean(axis=0), atol=1e-10)
+    np.testing.assert_allclose(foreign.mean(axis=0), X.mean(axis=0), atol=NEAR_ZERO)
     np.testing.assert_allclose(foreign.std(axis=0), X.std(axis=0))
     theirs = pd.read_csv(data_dir / "protein.csv.gz").to_numpy()[:, :3]
     standard = (theirs - theirs.mean(axis=0)) / theirs.std(axis=0)
     for ours, each in zip(foreign.T, standard.T, strict=True):
         back = (ours - ours.mean()) / ours.std()
-        np.testing.assert_allclose(np.sort(back), np.sort(each), atol=1e-9)
+        np.testing.assert_allclose(np.sort(back), np.sort(each), atol=NEAR_ZERO)
 
 
 def test_columns_of_foreign_rows_come_round_again():

@@ -10,6 +10,7 @@ import pytest
 from boosting_parts import KINDS, fitted, numbers
 from hypothesis import given
 from hypothesis import strategies as st
+from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM, ZERO
 
 from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_spiral
 from gbuq_core.boosting import load_ensemble
@@ -21,8 +22,6 @@ from gbuq_core.boosting.softmax_kernels import boost_softmax, mask_classes, soft
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.seeding import MASK_ROWS, stream
 from gbuq_core.trees.binning import merge_rows, single_cells
-
-SAME_SUM = 1e-10  # sums of up to a few hundred terms in another order, through a few trees
 
 
 def slow_scale(t, cycle, alpha_max, alpha_min):
@@ -39,7 +38,7 @@ def slow_scale(t, cycle, alpha_max, alpha_min):
 def test_schedule_is_that_of_the_paper(n_trees, cycle, alpha, fraction):
     made = make_schedule(n_trees, "cbsglb", cycle, alpha, 0.66, fraction, True)
     expected = [slow_scale(t, cycle, *alpha) for t in range(n_trees)]
-    np.testing.assert_allclose(made.scale, expected, rtol=1e-13)  # the same cosine, vectorised
+    np.testing.assert_allclose(made.scale, expected, rtol=SAME_SUM)  # the same cosine, vectorised
     assert made.scale.min() >= alpha[1]
     assert made.scale.max() <= alpha[0]
     for t in range(n_trees):
@@ -153,7 +152,7 @@ def test_masked_class_sums_are_those_of_the_graded_rows(repeated, rng, merge, su
     square, total = 0.0, 0.0
     for cell in range(n):
         p = naive.softmax(raw[cell])
-        np.testing.assert_allclose(state.curvature[cell], p, rtol=1e-13)
+        np.testing.assert_allclose(state.curvature[cell], p, rtol=SAME_SUM)
         for place in range(cells.begin[cell], cells.begin[cell + 1]):
             row = cells.order[place]
             gradient = 4.0 * graded[row] * (np.eye(3)[codes[row]] - p)
@@ -189,7 +188,9 @@ def test_merged_rows_stay_exact_under_masks(repeated, rng, boost, preconditioned
     merged, apart = forests
     np.testing.assert_array_equal(merged.features, apart.features)
     np.testing.assert_array_equal(merged.bins, apart.bins)
-    np.testing.assert_allclose(merged.values, apart.values, rtol=1e-8, atol=1e-9)  # eight trees
+    np.testing.assert_allclose(
+        merged.values, apart.values, rtol=CANCELLED, atol=NEAR_ZERO
+    )  # eight trees
 
 
 @KINDS
@@ -208,7 +209,7 @@ def test_members_are_the_ends_of_cycles(kind, method):
     assert np.isfinite(model.predict_uncertainty(X, burn_in_cycles=1).knowledge).all()
     # A member is the model as it was then: a fit that stops there gives the same.
     short, _ = fitted(kind, method, n_trees=30)
-    np.testing.assert_allclose(short.predict_members(X)[-1], members[1], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(short.predict_members(X)[-1], members[1], rtol=CANCELLED, atol=ZERO)
 
 
 @KINDS

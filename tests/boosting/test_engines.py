@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from tolerances import SAME_SUM
 
 from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor
 from gbuq_core.boosting import catboost_engine
@@ -30,8 +31,6 @@ SMALL = {
 }
 TASKS = ["regression", "two classes", "three classes"]
 
-# Sums of at most some dozen leaf values in another order.
-ROUNDING = 1e-12
 # CatBoost's own virtual ensembles divide by powers of a float32.
 SINGLE = 1e-6
 
@@ -82,7 +81,7 @@ def test_members_and_uncertainty(task, kind, engine, data):
     assert np.isfinite(members).all()
     uncertainty = model.predict_uncertainty(data.X)
     np.testing.assert_allclose(
-        uncertainty.total, uncertainty.data + uncertainty.knowledge, rtol=ROUNDING
+        uncertainty.total, uncertainty.data + uncertainty.knowledge, rtol=SAME_SUM
     )
     assert uncertainty.data.min() > 0.0
     assert uncertainty.knowledge.max() > 0.0
@@ -91,9 +90,9 @@ def test_members_and_uncertainty(task, kind, engine, data):
         # 40 trees must explain most of a target whose noise is a fifth of its spread.
         assert model.score(data.X, y) > 0.7
         scale = model.predict_distribution(data.X)[1]
-        np.testing.assert_allclose(scale**2, uncertainty.total, rtol=ROUNDING)
+        np.testing.assert_allclose(scale**2, uncertainty.total, rtol=SAME_SUM)
     else:
-        np.testing.assert_allclose(members.sum(axis=2), 1.0, rtol=ROUNDING)
+        np.testing.assert_allclose(members.sum(axis=2), 1.0, rtol=SAME_SUM)
         assert list(model.classes_) == sorted(set(y))
         # One class in two or three would be right by chance.
         assert model.score(data.X, y) > 0.8
@@ -160,7 +159,7 @@ def test_a_model_cut_at_t_trees_is_a_model_of_t_trees(task, engine, data):
     long = fitted(task, engine, data, n_members=1)
     short = fitted(task, engine, data, n_members=1, n_trees=12)
     stage = long.staged_members(data.X, every=12).members[0]
-    np.testing.assert_allclose(stage, short.predict_members(data.X), rtol=1e-11)  # 28 divisions
+    np.testing.assert_allclose(stage, short.predict_members(data.X), rtol=SAME_SUM)  # 28 divisions
 
 
 def test_the_unit_of_the_target_does_not_matter(engine, data):
@@ -168,7 +167,7 @@ def test_the_unit_of_the_target_does_not_matter(engine, data):
     y = 1024.0 * data.targets["regression"]  # a power of two: no float is rounded differently
     scaled = ensemble("regression", engine).fit(data.X, y)
     expected = model.predict_members(data.X) * [1024.0, 1024.0**2]
-    np.testing.assert_allclose(scaled.predict_members(data.X), expected, rtol=ROUNDING)
+    np.testing.assert_allclose(scaled.predict_members(data.X), expected, rtol=SAME_SUM)
 
 
 def test_what_training_had_not_is_flagged_and_predicted(engine, data):
@@ -210,7 +209,7 @@ def test_progress_is_counted_to_the_end(engine, data):
         done.append(job.done)
 
     JobRunner().want("ann", engine, fit, total=1.0).result(HANG)
-    assert done[0] == pytest.approx(1.0, rel=ROUNDING)
+    assert done[0] == pytest.approx(1.0, rel=SAME_SUM)
 
 
 def test_a_fit_that_nobody_wants_ends_long_before_its_last_tree(engine, data):
@@ -252,7 +251,7 @@ def test_members_are_those_of_catboosts_own_virtual_ensembles(data):
         else:
             powers = np.exp(own)
             expected = powers / powers.sum(axis=2, keepdims=True)
-        np.testing.assert_allclose(model.predict_members(data.X), expected, rtol=1e-11)
+        np.testing.assert_allclose(model.predict_members(data.X), expected, rtol=SAME_SUM)
 
 
 @pytest.mark.parametrize("n_trees", [40, 37])

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tolerances import NEAR_ZERO, SAME_SUM, ZERO
 
 from gbuq_core.boosting import (
     BoostedEnsembleClassifier,
@@ -199,13 +200,13 @@ def test_results_of_the_regressor_fit_together(frame):
     members = model.predict_members(X)
     assert members.shape == (3, 150, 2)
     found = model.predict_uncertainty(X)
-    np.testing.assert_allclose(found.total, found.data + found.knowledge, rtol=1e-12)
-    np.testing.assert_allclose(found.data, members[..., 1].mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(found.knowledge, members[..., 0].var(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.total, found.data + found.knowledge, rtol=SAME_SUM)
+    np.testing.assert_allclose(found.data, members[..., 1].mean(axis=0), rtol=SAME_SUM)
+    np.testing.assert_allclose(found.knowledge, members[..., 0].var(axis=0), rtol=SAME_SUM)
     loc, scale = model.predict_distribution(X)
     np.testing.assert_array_equal(loc, model.predict(X))
-    np.testing.assert_allclose(scale**2, found.total, rtol=1e-12)
-    np.testing.assert_allclose(loc, members[..., 0].mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(scale**2, found.total, rtol=SAME_SUM)
+    np.testing.assert_allclose(loc, members[..., 0].mean(axis=0), rtol=SAME_SUM)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -215,12 +216,12 @@ def test_results_of_the_classifier_fit_together(rng, n_classes):
     model = BoostedEnsembleClassifier(**SMALL).fit(X, y)
     members = model.predict_members(X)
     assert members.shape == (3, 150, n_classes)
-    np.testing.assert_allclose(members.sum(axis=2), 1.0, rtol=1e-14)
+    np.testing.assert_allclose(members.sum(axis=2), 1.0, rtol=SAME_SUM)
     found = model.predict_uncertainty(X)
-    np.testing.assert_allclose(found.total, found.data + found.knowledge, rtol=1e-12)
+    np.testing.assert_allclose(found.total, found.data + found.knowledge, rtol=SAME_SUM)
     assert (found.knowledge >= 0.0).all()
-    assert found.total.max() <= np.log(n_classes) + 1e-12
-    np.testing.assert_allclose(model.predict_proba(X), members.mean(axis=0), rtol=1e-14)
+    assert found.total.max() <= np.log(n_classes) + ZERO
+    np.testing.assert_allclose(model.predict_proba(X), members.mean(axis=0), rtol=SAME_SUM)
 
 
 def test_leaf_indices_lead_to_the_predictions(frame):
@@ -234,7 +235,7 @@ def test_leaf_indices_lead_to_the_predictions(frame):
         raw = model.models_.start + values.sum(axis=1)
         expected = model.target_scale_.centre + model.target_scale_.spread * raw[:, 0]
         # Thirty numbers in another order.
-        np.testing.assert_allclose(model.predict_members(X)[member, :, 0], expected, rtol=1e-11)
+        np.testing.assert_allclose(model.predict_members(X)[member, :, 0], expected, rtol=SAME_SUM)
 
 
 def test_what_a_fit_tells(frame):
@@ -281,7 +282,7 @@ def test_progress_reaches_the_end_and_stops_on_request(frame, kind):
     done = runner.want("user", "short", lambda job: kind(**SMALL).fit(X, target))
     assert isinstance(done.result(60), kind)
     # Rounding of ninety shares of 1 / 90.
-    assert done.fraction == pytest.approx(1.0, abs=1e-9)
+    assert done.fraction == pytest.approx(1.0, abs=NEAR_ZERO)
     begun = threading.Event()
 
     def long(job):

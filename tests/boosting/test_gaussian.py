@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from boosting_parts import numbers
 from seeding_parts import fill_normals
+from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM, ZERO
 
 from gbuq_core.boosting import BoostedEnsembleRegressor, gaussian_kernels, numba_engine
 from gbuq_core.boosting.gaussian_kernels import (
@@ -27,9 +28,6 @@ from gbuq_core.boosting.plan import make_plan
 from gbuq_core.trees.binning import merge_rows, single_cells
 
 STREAM = np.uint64(99)
-
-# Sums of up to a few hundred terms in another order, through a few trees.
-SAME_SUM = 1e-10
 
 
 @pytest.fixture
@@ -127,7 +125,7 @@ def test_sub_sample_sums_are_those_of_the_drawn_rows(repeated, rng, merge, newto
         cell = cell_of_place[place]
         gradient, _ = naive.gaussian_step(y[cells.order[place]], *raw[cell], newton)
         expected[cell] += [*gradient, 1.0]
-    np.testing.assert_allclose(channels, expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(channels, expected, rtol=CANCELLED, atol=NEAR_ZERO)
     # Leaf values and the strength of the score noise are those of all rows.
     everything = gradients_of(sum_gaussian(cells, y), raw, values._replace(subsample=1.0))
     np.testing.assert_array_equal(gradients, everything[0])
@@ -152,7 +150,7 @@ def test_noise_on_the_choice_of_splits(rng):
         channels = np.column_stack([gradients, counts])
         kernel(0.5, STREAM, channels)
         expected = gradients + 0.5 * np.sqrt(counts)[:, None] * normals.reshape(4, 2)
-        np.testing.assert_allclose(channels[:, :2], expected, rtol=1e-15)
+        np.testing.assert_allclose(channels[:, :2], expected, rtol=SAME_SUM)
         np.testing.assert_array_equal(channels[:, 2], counts)
 
 
@@ -179,7 +177,7 @@ def test_noise_of_the_posterior_on_the_choice_of_splits(rng, kernel, newton):
         0.5 * np.sqrt(n) * root @ z
         for n, root, z in zip(counts, roots, normals.reshape(6, 2), strict=True)
     ]
-    np.testing.assert_allclose(channels[:, :2], expected, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(channels[:, :2], expected, rtol=SAME_SUM, atol=ZERO)
     np.testing.assert_array_equal(channels[:, 2], counts)
 
 
@@ -218,7 +216,7 @@ def test_leaf_values(table, rng, newton, python):
             np.testing.assert_allclose(found, 0.3 * total / weight, rtol=SAME_SUM)
         np.testing.assert_array_equal(state.forest.values[tree, 3], 0.0)
         expected = before * (0.9 if tree else 1.0) + state.forest.values[tree, leaf]
-        np.testing.assert_allclose(state.raw, expected, rtol=1e-14)
+        np.testing.assert_allclose(state.raw, expected, rtol=SAME_SUM)
 
 
 @pytest.mark.parametrize("newton", [True, False])
@@ -294,14 +292,14 @@ def test_below_the_floor_only_larger_residuals_count():
     cells.every.mean[1] = 10.0 * np.exp(-12)  # z = 10
     raw = np.array([[0.0, -12.5], [0.0, -12.5]])
     gradients, _, _, _ = gradients_of(cells, raw, numbers(n_rows=2.0))
-    np.testing.assert_allclose(gradients[:, 1], [0.0, 99.0], rtol=1e-12)
+    np.testing.assert_allclose(gradients[:, 1], [0.0, 99.0], rtol=SAME_SUM)
 
 
 def test_start_and_sums(rng):
     y = rng.normal(size=50)
-    np.testing.assert_allclose(gaussian_start(y), [y.mean(), np.log(y.std())], rtol=1e-14)
+    np.testing.assert_allclose(gaussian_start(y), [y.mean(), np.log(y.std())], rtol=SAME_SUM)
     assert gaussian_start(np.full(3, 0.1))[1] == log_std_floor(np.full(3, 0.1)) == LOG_STD_FLOOR
-    assert log_std_floor(y) == pytest.approx(np.log(y.std()) + LOG_STD_FLOOR, rel=1e-14)
+    assert log_std_floor(y) == pytest.approx(np.log(y.std()) + LOG_STD_FLOOR, rel=SAME_SUM)
     cells = merge_rows(np.array([[1, 0, 0, 1, 0] * 10], np.uint8))
     sums = sum_gaussian(cells, y)
     for cell, (low, high) in enumerate(zip(cells.begin[:-1], cells.begin[1:], strict=True)):
@@ -310,8 +308,8 @@ def test_start_and_sums(rng):
         assert sums.every.n_rows[cell] == len(rows)
         expected = [rows.mean(), *(np.sum(deviation**k) for k in (2, 3, 4))]
         found = [part[cell] for part in sums.every[1:]]
-        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(sums.deviation[low:high], deviation, atol=1e-14)
+        np.testing.assert_allclose(found, expected, rtol=SAME_SUM, atol=ZERO)
+        np.testing.assert_allclose(sums.deviation[low:high], deviation, atol=ZERO)
 
 
 def fit_plain(table, y, leaf_estimation, n_trees=5, depth=3):
@@ -401,4 +399,4 @@ def test_python_and_compiled_boosting_agree(table, rng, monkeypatch, preconditio
     boost_gaussian.py_func(rows, sum_gaussian(cells, y), state, *args)
     forests.append(state.forest)
     for one, other in zip(*forests, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-13)
+        np.testing.assert_allclose(one, other, rtol=SAME_SUM)

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from saving_parts import SMALL, saved
+from tolerances import CANCELLED, SAME_SUM
 
 from gbuq_core import BoostedEnsembleRegressor, decompose_regression
 from gbuq_core.boosting import load_ensemble
@@ -39,8 +40,8 @@ def test_members_are_moments_of_y(prices):
     of_logs = BoostedEnsembleRegressor(**SMALL).fit(X, np.log(y)).predict_members(X)
     law = lognorm(np.sqrt(of_logs[..., 1]), scale=np.exp(of_logs[..., 0]))
     members = model.predict_members(X)
-    np.testing.assert_allclose(members[..., 0], law.mean(), rtol=1e-10)
-    np.testing.assert_allclose(members[..., 1], law.var(), rtol=1e-9)
+    np.testing.assert_allclose(members[..., 0], law.mean(), rtol=SAME_SUM)
+    np.testing.assert_allclose(members[..., 1], law.var(), rtol=CANCELLED)
     found = model.predict_uncertainty(X)
     expected = decompose_regression(members[..., 0], members[..., 1])
     for part, same in zip(found, expected, strict=True):
@@ -89,13 +90,13 @@ def test_losses_and_traces_are_those_of_y(prices):
     losses = model.validation_losses(X, y, every=5)
     of_logs = BoostedEnsembleRegressor(**SMALL).fit(X, np.log(y))
     inner = of_logs.validation_losses(X, np.log(y), every=5)
-    np.testing.assert_allclose(losses.loss, inner.loss + np.log(y).mean(), rtol=1e-10)
+    np.testing.assert_allclose(losses.loss, inner.loss + np.log(y).mean(), rtol=SAME_SUM)
     traces = [np.array([trace.train_loss for trace in m.traces_]) for m in (model, of_logs)]
-    np.testing.assert_allclose(traces[0], traces[1] + np.log(y).mean(), rtol=1e-10)
+    np.testing.assert_allclose(traces[0], traces[1] + np.log(y).mean(), rtol=SAME_SUM)
     one = BoostedEnsembleRegressor(**{**SMALL, "n_members": 1}, target="log").fit(X, y)
     by_law = -one.predict_distribution(X).logpdf(y).mean()
-    assert one.validation_losses(X, y).loss[0, -1] == pytest.approx(by_law, rel=1e-10)
-    assert one.traces_[0].train_loss[-1] == pytest.approx(by_law, rel=1e-9)
+    assert one.validation_losses(X, y).loss[0, -1] == pytest.approx(by_law, rel=SAME_SUM)
+    assert one.traces_[0].train_loss[-1] == pytest.approx(by_law, rel=CANCELLED)
 
 
 @pytest.mark.parametrize("knobs", [{}, {"stopping": "two_clocks"}, {"engine": "catboost"}])

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tolerances import CANCELLED, NEAR_ZERO, ZERO
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor, numba_engine
 from gbuq_core.errors import InvalidParameter
@@ -55,7 +56,7 @@ def test_without_standardising_it_does(rng):
             for a in (1.0, 100.0)
         )
         # Linear in the noise, so the same draws give the same deviations, up to rounding.
-        np.testing.assert_allclose(large - large[0], factor * (small - small[0]), atol=1e-10)
+        np.testing.assert_allclose(large - large[0], factor * (small - small[0]), atol=NEAR_ZERO)
 
 
 @pytest.mark.parametrize("kind", [BoostedEnsembleRegressor, BoostedEnsembleClassifier])
@@ -71,7 +72,7 @@ def test_the_order_of_rows_does_not_matter(data, repeated, rng, kind, merge):
     again = kind(**knobs).fit(X[order], target[order])
     # Sums over rows in another order, through forty trees.
     np.testing.assert_allclose(
-        again.predict_members(X), model.predict_members(X), rtol=1e-9, atol=1e-12
+        again.predict_members(X), model.predict_members(X), rtol=CANCELLED, atol=ZERO
     )
 
 

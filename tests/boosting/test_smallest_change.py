@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM
 
 from gbuq_core import (
     BoostedEnsembleClassifier,
@@ -20,8 +21,6 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.trees.binning import apply_bins
 
 SMALL = {"n_trees": 30, "depth": 3, "max_bins": 12, "random_state": 0}
-# The search adds the same numbers up in another order.
-ROUNDING = 1e-9
 
 
 def make_table(n=300, seed=0):
@@ -106,9 +105,9 @@ def test_it_is_the_smallest_of_all_changes(arguments, kind):
             assert (found is None) == np.isinf(least)
             if found is not None:
                 # The naive twin stands on the border or just behind it.
-                assert found.size == pytest.approx(least, abs=1e-9)
+                assert found.size == pytest.approx(least, abs=NEAR_ZERO)
                 after = getattr(found.uncertainty_after, kind)[0]
-                assert after <= most * (1 + ROUNDING)
+                assert after <= most * (1 + SAME_SUM)
                 assert getattr(model.predict_uncertainty(found.row), kind)[0] == after
 
 
@@ -121,7 +120,7 @@ def test_classes_and_their_temperature():
     row = X.iloc[[int(np.argmax(doubt))]]
     found = find_smallest_change(model, row, most, scales=np.ones(4))
     assert found.size == pytest.approx(min(naive_costs(model, row, most, "total", np.ones(4))))
-    assert model.predict_uncertainty(found.row).total[0] <= most * (1 + ROUNDING)
+    assert model.predict_uncertainty(found.row).total[0] <= most * (1 + SAME_SUM)
 
 
 def test_columns_that_are_fixed_keep_their_values():
@@ -210,7 +209,7 @@ def test_a_grid_holds_what_single_rows_would_get(fitted, first, codes_a, codes_b
         codes = own.copy()
         codes[first], codes[second] = a[0, i], b[0, j]
         expected = naive_raw(models, codes, points)
-        np.testing.assert_allclose(out[:, i, j], expected, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(out[:, i, j], expected, rtol=CANCELLED, atol=NEAR_ZERO)
 
 
 @pytest.fixture(scope="module")

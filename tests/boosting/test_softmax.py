@@ -7,6 +7,7 @@ import pytest
 from boosting_parts import numbers
 from scipy.special import softmax
 from seeding_parts import fill_normals
+from tolerances import SAME_SUM, ZERO
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, numba_engine, softmax_kernels
 from gbuq_core.boosting.numba_engine import sum_classes, unrolled_width
@@ -24,9 +25,6 @@ from gbuq_core.boosting.softmax_kernels import (
 from gbuq_core.trees.binning import merge_rows, single_cells
 
 STREAM = np.uint64(99)
-
-# Sums of up to a few hundred terms in another order, through a few trees.
-SAME_SUM = 1e-10
 
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])  # four have no unrolled kernel
 PYTHON = pytest.mark.parametrize("python", [False, True], ids=["compiled", "python"])
@@ -109,8 +107,8 @@ def test_merged_sums_equal_row_sums(repeated, rng, n_classes):
         sums = np.zeros_like(together)
         np.add.at(sums, cell_of_row, apart)
         np.testing.assert_allclose(together, sums, rtol=SAME_SUM, atol=SAME_SUM)
-    np.testing.assert_allclose(merged[1][cell_of_row], rows[1], rtol=1e-14)
-    np.testing.assert_allclose(merged[1], softmax(raw, axis=1), rtol=1e-13)
+    np.testing.assert_allclose(merged[1][cell_of_row], rows[1], rtol=SAME_SUM)
+    np.testing.assert_allclose(merged[1], softmax(raw, axis=1), rtol=SAME_SUM)
     assert merged[3] == pytest.approx(rows[3], rel=SAME_SUM)
     assert rows[3] == pytest.approx(np.sqrt((rows[0] ** 2).sum() / 600), rel=SAME_SUM)
 
@@ -141,7 +139,7 @@ def test_huge_logits_do_not_overflow(table):
     raw = np.tile([1000.0, -1000.0, 999.0], (120, 1))
     cells = sum_classes(single_cells(table.columns), np.zeros(120, int), 3)
     probabilities = gradients_of(cells, raw, numbers(n_rows=120.0))[1]
-    np.testing.assert_allclose(probabilities[0], softmax(raw[0]), rtol=1e-14)
+    np.testing.assert_allclose(probabilities[0], softmax(raw[0]), rtol=SAME_SUM)
 
 
 @PYTHON
@@ -155,10 +153,10 @@ def test_cholesky_solves(rng, python):
         expected = np.linalg.solve(matrix, right)
         lower = np.tril(matrix)
         factorise(lower)
-        np.testing.assert_allclose(np.tril(lower) @ np.tril(lower).T, matrix, rtol=1e-12)
+        np.testing.assert_allclose(np.tril(lower) @ np.tril(lower).T, matrix, rtol=SAME_SUM)
         solve(lower, right)
         # Conditions of a few hundred at most here, times 1e-16.
-        np.testing.assert_allclose(right, expected, rtol=1e-11)
+        np.testing.assert_allclose(right, expected, rtol=SAME_SUM)
 
 
 @PYTHON
@@ -183,10 +181,10 @@ def test_noise_of_the_posterior_on_the_choice_of_splits(rng, n_classes, python):
         roots = [loss.row_noise(row) for row in np.maximum(np.log(p), -1e3)]
     for cell, root in enumerate(roots):
         expected = np.diag(p[cell]) - np.outer(p[cell], p[cell])
-        np.testing.assert_allclose(root @ root.T, expected, atol=1e-14)
+        np.testing.assert_allclose(root @ root.T, expected, atol=ZERO)
         z = normals.reshape(4, n_classes)[cell]
         found = channels[cell, :n_classes] - gradients[cell]
-        np.testing.assert_allclose(found, 0.5 * np.sqrt(counts[cell]) * root @ z, atol=1e-14)
+        np.testing.assert_allclose(found, 0.5 * np.sqrt(counts[cell]) * root @ z, atol=ZERO)
 
 
 @PYTHON
@@ -220,7 +218,7 @@ def test_leaf_values_of_the_posterior(repeated, rng, n_classes, newton, python):
         rows = np.flatnonzero(leaf[cell_of_row] == here)
         expected = 0.3 * twin.leaf_step(rows, raw, 3.0, 0.7 * normals[here])
         found = state.forest.values[0, here]
-        np.testing.assert_allclose(found, expected, rtol=SAME_SUM, atol=1e-12)
+        np.testing.assert_allclose(found, expected, rtol=SAME_SUM, atol=ZERO)
     np.testing.assert_array_equal(state.forest.values[0, 3], 0.0)
 
 
@@ -256,10 +254,10 @@ def test_leaf_values(table, rng, n_classes, newton, python):
             found, expected = state.forest.values[tree, here], np.linalg.solve(hessian, right)
             if newton:  # a common step of all logits is left out: no probability sees it
                 expected -= expected.mean()
-            np.testing.assert_allclose(found, 0.3 * expected, rtol=SAME_SUM, atol=1e-12)
+            np.testing.assert_allclose(found, 0.3 * expected, rtol=SAME_SUM, atol=ZERO)
         np.testing.assert_array_equal(state.forest.values[tree, 3], 0.0)
         expected = before * (0.9 if tree else 1.0) + state.forest.values[tree, leaf]
-        np.testing.assert_allclose(state.raw, expected, rtol=1e-13)
+        np.testing.assert_allclose(state.raw, expected, rtol=SAME_SUM)
 
 
 @pytest.mark.parametrize("preconditioned", [False, True])
@@ -298,7 +296,7 @@ def test_a_model_without_l2_gives_probabilities(rng, method):
     logits = model._raw_members(X, None, None, None)
     # Logits of 1e12, as without care, have lost four of the sixteen digits of a probability.
     assert np.abs(logits).max() < 1e5
-    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=SAME_SUM)
 
 
 def test_class_sums(rng):
@@ -408,4 +406,4 @@ def test_python_and_compiled_boosting_agree(table, rng, monkeypatch, preconditio
     monkeypatch.setattr(softmax_kernels, "stream", lambda *key: np.uint64(stream(*key)))
     boost_softmax.py_func(states[1][0], sum_classes(cells, codes, 3), states[1][1], *args)
     for one, other in zip(states[0][1].forest, states[1][1].forest, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-12)
+        np.testing.assert_allclose(one, other, rtol=SAME_SUM)

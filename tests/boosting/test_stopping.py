@@ -8,6 +8,7 @@ from saving_parts import saved
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
+from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core import make_heteroscedastic
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor, load_ensemble
@@ -112,16 +113,16 @@ def test_members_are_truncated_as_defined(name, a, b, data):
     variances = model.staged_members(data.X, at=[b]).members[0, ..., 1]
     members = stopped.predict_members(data.X)
     # CatBoost adds up the trees of a stage in another order.
-    rounding = 1e-13 if name == "catboost" else 0.0
+    rounding = SAME_SUM if name == "catboost" else 0.0
     np.testing.assert_allclose(members[..., 0], means.reshape(-1, len(data.X)), rtol=rounding)
     expected = np.broadcast_to(1.5**2 * variances, members[..., 1].shape)
-    np.testing.assert_allclose(members[..., 1], expected, rtol=1e-13)
+    np.testing.assert_allclose(members[..., 1], expected, rtol=SAME_SUM)
     uncertainty = stopped.predict_uncertainty(data.X)
     np.testing.assert_array_equal(
         uncertainty, decompose_regression(members[..., 0], members[..., 1])
     )
     np.testing.assert_allclose(
-        uncertainty.knowledge, means.reshape(-1, len(data.X)).var(axis=0), rtol=1e-9, atol=1e-15
+        uncertainty.knowledge, means.reshape(-1, len(data.X)).var(axis=0), rtol=CANCELLED, atol=ZERO
     )
     law = stopped.predict_distribution(data.X)
     np.testing.assert_array_equal(law.loc, stopped.predict(data.X))
@@ -322,7 +323,7 @@ def test_classes_stop_at_one_number_of_trees_with_one_temperature(name, data):
     logits = np.log(staged.reshape(-1, *staged.shape[2:])) / clocks.temperature
     softened = np.exp(logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True))
     members = model.predict_members(data.X)
-    np.testing.assert_allclose(members, softened, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(members, softened, rtol=CANCELLED, atol=ZERO)
     np.testing.assert_array_equal(
         model.predict_uncertainty(data.X), decompose_classification(members)
     )

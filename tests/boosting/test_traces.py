@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from boosting_parts import KINDS, fitted
+from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM
 
 from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_heart
 from gbuq_core.boosting import load_ensemble
@@ -23,7 +24,7 @@ def test_traces_tell_the_loss_of_the_training_rows(kind, method):
     for trace, losses in zip(model.traces_, check.loss, strict=True):
         assert trace.n_trees.tolist() == check.n_trees.tolist() == list(range(1, 61))
         # Predictions of cells are summed in another order, with divisions by the shrinkage.
-        np.testing.assert_allclose(trace.train_loss, losses, rtol=1e-8)
+        np.testing.assert_allclose(trace.train_loss, losses, rtol=CANCELLED)
         expected = gradient_scale(60, method, 15, 10.0, 1.0)
         np.testing.assert_array_equal(trace.scale, expected)
         assert (trace.leaf_norm > 0).all()
@@ -40,10 +41,10 @@ def test_leaf_norm_is_the_size_of_a_tree():
     for tree in (0, 20, 59):
         added = values[tree][leaves[:, tree]]
         norm = np.sqrt((added**2).sum(axis=1).mean())
-        assert model.traces_[0].leaf_norm[tree] == pytest.approx(norm, rel=1e-10)
+        assert model.traces_[0].leaf_norm[tree] == pytest.approx(norm, rel=SAME_SUM)
     centred = added - added.mean(axis=1, keepdims=True)  # logits are known up to a constant
     again = moved[58] - moved[58].mean(axis=1, keepdims=True)
-    np.testing.assert_allclose(again, centred, atol=1e-9)
+    np.testing.assert_allclose(again, centred, atol=NEAR_ZERO)
 
 
 def test_traces_are_in_the_unit_of_y():
@@ -59,7 +60,7 @@ def test_traces_are_in_the_unit_of_y():
     one = BoostedEnsembleRegressor(**knobs).fit(heart.X, heart.y)
     ten = BoostedEnsembleRegressor(**knobs).fit(heart.X, 10.0 * heart.y)
     np.testing.assert_allclose(
-        ten.traces_[0].train_loss, one.traces_[0].train_loss + math.log(10.0), rtol=1e-9
+        ten.traces_[0].train_loss, one.traces_[0].train_loss + math.log(10.0), rtol=CANCELLED
     )
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tolerances import SAME_SUM
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor, numba_engine
 from gbuq_core.boosting.plan import truncation_points
@@ -88,8 +89,8 @@ def test_truncation_divides_by_the_shrinkage_that_came_later(data):
     for t, member in zip(points, members, strict=True):
         raw = (start + np.sum(trees[:t], axis=0)) / decay ** (T - t)
         # Sixty numbers of about 100 are added and divided in another order.
-        np.testing.assert_allclose(member[:, 0], raw[:, 0], rtol=1e-12)
-        np.testing.assert_allclose(member[:, 1], np.exp(2 * raw[:, 1]), rtol=1e-11)
+        np.testing.assert_allclose(member[:, 0], raw[:, 0], rtol=SAME_SUM)
+        np.testing.assert_allclose(member[:, 1], np.exp(2 * raw[:, 1]), rtol=SAME_SUM)
 
 
 def test_shrinkage_reaches_the_start(data):
@@ -105,7 +106,7 @@ def test_shrinkage_reaches_the_start(data):
     ).fit(np.zeros((200, 1)), y)
     # Where a tree's step makes up for the shrinkage: N / (N + l2) (ybar - mu) = mu / (2 N).
     expected = y.mean() * 200 / (200 + 0.5 + 3.0 / 400)
-    np.testing.assert_allclose(model.predict([[0.0]])[0], expected, rtol=1e-10)
+    np.testing.assert_allclose(model.predict([[0.0]])[0], expected, rtol=SAME_SUM)
 
 
 @pytest.mark.parametrize("kind", [BoostedEnsembleRegressor, BoostedEnsembleClassifier])

@@ -17,6 +17,7 @@ from sklearn.ensemble import (
 )
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import Ridge
+from tolerances import SAME_SUM, ZERO
 
 from gbuq_core import (
     BoostedEnsembleRegressor,
@@ -113,7 +114,7 @@ def test_catboost_reads_the_rows_once(data, monkeypatch):
     members = VirtualEnsemble(model, step=10, start=0.0).predict_members(table)
     assert len(made) == 1
     # CatBoost adds the trees of all stages at once: rounding.
-    np.testing.assert_allclose(members[..., 0], expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(members[..., 0], expected, rtol=SAME_SUM, atol=ZERO)
 
 
 def test_a_catboost_file_and_its_model_agree(data, tmp_path):
@@ -244,7 +245,7 @@ def test_the_distribution_has_the_total_uncertainty(data):
     loc, scale = ensemble.predict_distribution(X)
     total = decompose_regression(members[..., 0], members[..., 1]).total
     np.testing.assert_array_equal(loc, ensemble.predict(X))
-    np.testing.assert_allclose(scale**2, total, rtol=1e-12)
+    np.testing.assert_allclose(scale**2, total, rtol=SAME_SUM)
 
 
 def test_ten_members_by_default(data):
@@ -274,7 +275,7 @@ def test_a_softmax_booster_gives_probabilities(data):
         {"objective": "multi:softmax", "num_class": 3}, xgboost.DMatrix(X, codes), T
     )
     ensemble = VirtualEnsemble(booster)
-    np.testing.assert_allclose(ensemble.predict_members(X).sum(axis=2), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(ensemble.predict_members(X).sum(axis=2), 1.0, rtol=SAME_SUM)
     assert ensemble.classes_.tolist() == [0, 1, 2]
 
 

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from saving_parts import SMALL, saved
 from sklearn.preprocessing import TargetEncoder
+from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM, ZERO
 
 from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_heart
 from gbuq_core.boosting import load_ensemble
@@ -56,7 +57,7 @@ def test_whole_weights_equal_repeated_rows(table, kind, knobs):
     np.testing.assert_array_equal(weighted.leaf_indices(X), repeated.leaf_indices(X))
     # Sums over a cell's rows are exact, products of weights and squared deviations nearly.
     np.testing.assert_allclose(
-        weighted.predict_members(X), repeated.predict_members(X), rtol=1e-9, atol=1e-12
+        weighted.predict_members(X), repeated.predict_members(X), rtol=CANCELLED, atol=ZERO
     )
 
 
@@ -114,10 +115,12 @@ def test_rows_that_are_drawn_bring_their_weight(rng, n_classes, merge, subsample
 
     one, other, both = sums_of(weights[0]), sums_of(weights[1]), sums_of(weights.sum(axis=0))
     for first, second, together in zip(one, other, both, strict=True):
-        np.testing.assert_allclose(first + second, together, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(sums_of(3 * weights[0])[2], 3 * one[2], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(first + second, together, rtol=CANCELLED, atol=NEAR_ZERO)
+    np.testing.assert_allclose(
+        sums_of(3 * weights[0])[2], 3 * one[2], rtol=CANCELLED, atol=NEAR_ZERO
+    )
     counted = one[2][:, -1].sum() / weights[0].sum()
-    assert counted == pytest.approx(subsample, abs=0.1 if subsample < 1.0 else 1e-12)
+    assert counted == pytest.approx(subsample, abs=0.1 if subsample < 1.0 else ZERO)
 
 
 @pytest.mark.parametrize("n_classes", [None, 2, 3])
@@ -132,7 +135,7 @@ def test_continuous_rows_get_the_noise_of_the_rows_they_stand_for(rng, n_classes
     weighted = kind(**knobs).fit(X, y, sample_weight=weight)
     repeated = kind(**knobs).fit(X.repeat(weight, axis=0), y.repeat(weight))
     np.testing.assert_allclose(
-        weighted.predict_members(X), repeated.predict_members(X), rtol=1e-9, atol=1e-12
+        weighted.predict_members(X), repeated.predict_members(X), rtol=CANCELLED, atol=ZERO
     )
 
 
@@ -162,8 +165,8 @@ def test_level_means_are_those_of_repeated_rows(rng):
         found, matrix = fit_encoding(column, y, n_classes, ["shop"], 0, weight.astype(float))
         expected = fit_encoding(repeated, y.repeat(weight), n_classes, ["shop"], 0)[0]
         one, other = found.columns[0], expected.columns[0]
-        np.testing.assert_allclose(one.means, other.means, rtol=1e-10)
-        np.testing.assert_allclose(one.fallback, other.fallback, rtol=1e-12)
+        np.testing.assert_allclose(one.means, other.means, rtol=SAME_SUM)
+        np.testing.assert_allclose(one.fallback, other.fallback, rtol=SAME_SUM)
         # Weights that are all 2 change no mean of a level; the folds are the same.
         double = fit_encoding(column, y, n_classes, ["shop"], 0, np.full(500, 2.0))[1]
         plain = fit_encoding(column, y, n_classes, ["shop"], 0)[1]
@@ -197,8 +200,8 @@ def test_clocks_count_weighted_rows(rng):
         found, expected = choose_clocks(one, tails), choose_clocks(other, tails)
         assert (found.mean_trees, found.scale_trees) == (expected.mean_trees, expected.scale_trees)
         assert found.factor == pytest.approx(expected.factor, rel=1e-6)
-        np.testing.assert_allclose(found.nll, expected.nll, rtol=1e-9)
-        np.testing.assert_allclose(found.rmse, expected.rmse, rtol=1e-12)
+        np.testing.assert_allclose(found.nll, expected.nll, rtol=CANCELLED)
+        np.testing.assert_allclose(found.rmse, expected.rmse, rtol=SAME_SUM)
     logits = rng.normal(size=(2, 80, 3))
     log_p = logits - np.logaddexp.reduce(logits, axis=-1, keepdims=True)
     codes = rng.integers(0, 3, 80)
@@ -210,7 +213,7 @@ def test_clocks_count_weighted_rows(rng):
         ClassStages(log_probabilities=(log_p[:, rows],), codes=codes[rows], **shared)
     )
     assert found.temperature == pytest.approx(expected.temperature, rel=1e-6)
-    np.testing.assert_allclose(found.log_loss, expected.log_loss, rtol=1e-9)
+    np.testing.assert_allclose(found.log_loss, expected.log_loss, rtol=CANCELLED)
 
 
 @BOTH
@@ -242,12 +245,12 @@ def test_class_weights_are_weights_of_rows(table):
     rare = (y == "yes").mean()
     expected = plain.fit(X, y, sample_weight=np.where(y == "yes", 0.5 / rare, 0.5 / (1 - rare)))
     found = balanced.fit(X, y)
-    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(found.predict_proba(X), expected.predict_proba(X), rtol=CANCELLED)
     assert found.total_weight_ == pytest.approx(len(y))
     # Balanced counts weighted rows too.
     one = balanced.fit(X, y, sample_weight=weight).predict_proba(X)
     other = balanced.fit(X.repeat(weight, axis=0), y.repeat(weight)).predict_proba(X)
-    np.testing.assert_allclose(one, other, rtol=1e-9)
+    np.testing.assert_allclose(one, other, rtol=CANCELLED)
 
 
 @pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 2.5}])

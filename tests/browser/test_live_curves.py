@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
+from tolerances import NEAR_ZERO
 
 from gbuq_core.experiments.heteroscedastic import fit as noise_fit
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings, plan_heteroscedastic
@@ -380,7 +381,7 @@ def test_a_point_flows_through_soft_trees_as_python_has_it(page, monkeypatch):
     data = fits[0].data
     for (place, whose, tree, draw), (x, output) in zip(cases, found, strict=True):
         wanted_x = data.x[0] + (data.x[-1] - data.x[0]) * place / 400
-        np.testing.assert_allclose(x, wanted_x, atol=1e-9)
+        np.testing.assert_allclose(x, wanted_x, atol=NEAR_ZERO)
         number = None if draw == 0 else draw - 1
         picture = fits[whose].model.tree_picture(np.array([[wanted_x]]), number, tree)
         # Gates and leaves travel as float32.

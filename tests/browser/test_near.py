@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tolerances import NEAR_ZERO
 
 from gbuq_core.experiments.neighbours.fit import (
     fit_neighbours,
@@ -130,7 +131,7 @@ def test_the_browsers_neighbours_scales_and_densities_are_pythons(page, fit):
                 view.setting.min_scale,
             )  # fmt: skip
             wanted = np.exp(log_density(posterior, y))[0]
-            np.testing.assert_allclose(density, wanted, rtol=2e-3, atol=1e-9)
+            np.testing.assert_allclose(density, wanted, rtol=2e-3, atol=NEAR_ZERO)
 
 
 # [{ knob: place }] -> the maps that follow, as the browser has them then.

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM
 
 from gbuq_core.calibration import (
     ClassStages,
@@ -104,7 +105,7 @@ def test_the_likelihood_is_scipys(z, variance, df):
     squared = np.array([z * z * variance])
     found = student_nll(squared, np.array([variance]), df)
     expected = slow_nll(squared, np.array([variance]), df)
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found, expected, rtol=CANCELLED, atol=NEAR_ZERO)
 
 
 @pytest.mark.parametrize("factor", [0.2, 1.0, 3.0])
@@ -228,7 +229,7 @@ class TestClasses:
         stages = ClassStages(n_trees=np.array([7]), log_probabilities=(found,), codes=codes)
         clocks = choose_class_clocks(stages)
         assert clocks.temperature == pytest.approx(temperature, rel=0.1)
-        assert clocks.log_loss[0] <= clocks.log_loss_uncorrected[0] + 1e-9
+        assert clocks.log_loss[0] <= clocks.log_loss_uncorrected[0] + NEAR_ZERO
 
     def test_the_best_stage_by_a_slow_search(self, rng):
         good, codes = self.logits(rng, 3.0, n=300)
@@ -238,7 +239,7 @@ class TestClasses:
         own = [
             -np.log(np.exp(log_p).mean(axis=0)[np.arange(300), codes]) for log_p in (noisy, good)
         ]
-        np.testing.assert_allclose(clocks.log_loss_uncorrected, np.mean(own, axis=1), rtol=1e-10)
+        np.testing.assert_allclose(clocks.log_loss_uncorrected, np.mean(own, axis=1), rtol=SAME_SUM)
         best = int(np.argmin(np.mean(own, axis=1)))
         assert clocks.n_trees_used == stages.n_trees[best]
         log_p = (noisy, good)[best]

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.base import BaseEstimator, RegressorMixin
+from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM, ZERO
 
 from gbuq_core import CalibratedRegressor
 from gbuq_core.calibration import Stages, choose_clocks
@@ -80,7 +81,7 @@ def test_the_choice_is_that_of_a_slow_search(seed, tails):
         assert found.nll <= scores.min() + small  # there is a finer grid around the best floor
         best = int(np.argmin(scores))
         near = np.array(FLOORS)[[max(best - 1, 1), min(best + 1, len(FLOORS) - 1)]] * unit
-        assert near[0] * (1.0 - 1e-9) <= found.floor <= near[1] * (1.0 + 1e-9)
+        assert near[0] * (1.0 - NEAR_ZERO) <= found.floor <= near[1] * (1.0 + NEAR_ZERO)
         there, _ = slow_width(rows, degrees, [found.floor / unit])
         assert found.nll == pytest.approx(there[0], abs=small)
     assert found.df in degrees
@@ -119,7 +120,7 @@ def test_rows_that_choose_never_score_worse(seed, n_rows):
     found = choose_width(rows, "student")
     # The search for a factor stops within half a percent of the best.
     assert found.nll <= as_it_is + 5e-5
-    assert found.nll <= one_factor + 1e-12
+    assert found.nll <= one_factor + ZERO
 
 
 @given(seed=st.integers(0, 10_000), power=st.integers(-12, 12))
@@ -142,7 +143,7 @@ def test_without_a_floor_it_is_one_factor(seed):
     for tails in ("student", "normal"):
         found, clocks = choose_width(rows, tails, with_floor=False), choose_clocks(rows, tails)
         assert (found.factor, found.df, found.floor) == (clocks.factor, clocks.df, 0.0)
-        assert found.nll == pytest.approx(clocks.nll[0], abs=1e-12)
+        assert found.nll == pytest.approx(clocks.nll[0], abs=ZERO)
 
 
 SHARES, CENTRES, STDS = np.array([0.85, 0.15]), np.array([-0.4, 34.0 / 15.0]), (0.3, 0.6)
@@ -284,7 +285,7 @@ def test_whole_weights_equal_repeated_rows():
         other.fit(X.repeat(weight, axis=0), y.repeat(weight))
         # The search stops within a percent, on the same path for the same sums.
         assert one.factor_ == pytest.approx(other.factor_, rel=1e-6)
-        assert one.floor_ == pytest.approx(other.floor_, rel=1e-9)
+        assert one.floor_ == pytest.approx(other.floor_, rel=CANCELLED)
 
 
 class Unaware(Skewed):
@@ -356,7 +357,7 @@ class TestStretched:
         wide = NormalDistribution(inner.loc, 3.0 * inner.scale)
         law, y = StretchedDistribution(inner, wide.scale), rng.normal(size=4)
         for name in ("logpdf", "cdf", "crps"):
-            np.testing.assert_allclose(getattr(law, name)(y), getattr(wide, name)(y), rtol=1e-12)
+            np.testing.assert_allclose(getattr(law, name)(y), getattr(wide, name)(y), rtol=SAME_SUM)
         np.testing.assert_allclose(law.quantile([0.0, 0.1, 1.0]), wide.quantile([0.0, 0.1, 1.0]))
         np.testing.assert_allclose(law.sample(3, 0), wide.sample(3, 0))
         np.testing.assert_allclose(law.variance(), wide.variance())
@@ -365,14 +366,14 @@ class TestStretched:
         levels = np.array([0.02, 0.3, 0.5, 0.9, 0.99])
         for law in self.laws(rng):
             for column, level in zip(law.quantile(levels).T, levels, strict=True):
-                np.testing.assert_allclose(law.cdf(column), level, rtol=1e-9)
+                np.testing.assert_allclose(law.cdf(column), level, rtol=CANCELLED)
 
     def test_the_density_is_the_slope_of_the_cdf(self, rng):
         for law in self.laws(rng):
             for away in (-1.1, 0.3, 2.0):
                 y, step = law.loc + away * law.width, 1e-6
                 slope = (law.cdf(y + step) - law.cdf(y - step)) / (2 * step)
-                np.testing.assert_allclose(np.exp(law.logpdf(y)), slope, rtol=1e-4, atol=1e-9)
+                np.testing.assert_allclose(np.exp(law.logpdf(y)), slope, rtol=1e-4, atol=NEAR_ZERO)
 
     def test_moments_and_crps_are_those_of_draws(self, rng):
         for law in self.laws(rng):

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM
 
 from gbuq_core.__main__ import main
 
@@ -65,7 +66,7 @@ def test_it_writes_the_input_and_the_uncertainties(train, tmp_path, capsys):
     assert len(found) == 120
     assert sorted(found.fold.unique()) == [1, 2, 3, 4, 5]
     np.testing.assert_allclose(
-        found.total_uncertainty, found.data_uncertainty + found.knowledge_uncertainty, rtol=1e-12
+        found.total_uncertainty, found.data_uncertainty + found.knowledge_uncertainty, rtol=SAME_SUM
     )
     pd.testing.assert_frame_equal(found[["x", "group", "y"]], frame_of(), check_dtype=False)
     said = capsys.readouterr()
@@ -82,7 +83,7 @@ def test_intervals_have_a_level_and_may_be_conformal(train, tmp_path, capsys):
     assert list(found.columns[3:6]) == ["prediction", "lower_80", "upper_80"]
     half = (found.upper_80 - found.prediction) / found.total_uncertainty_std
     factors = half.groupby(found.fold).agg(lambda part: part.max() - part.min())
-    assert (factors < 1e-9).all()
+    assert (factors < NEAR_ZERO).all()
     assert score(train, *more, "--level", "90") == 2
     assert "between 0 and 1, such as 0.9" in capsys.readouterr().err
 
@@ -155,7 +156,7 @@ def test_options_reach_the_fit(tmp_path):
                "--members", "2", "--method", "sgb", "--seed", "3"]  # fmt: skip
     assert score(path, "--target", "y", "--out", out, *FAST, *options, "--quiet") == 0
     found = pd.read_csv(out)
-    assert (found.total_uncertainty <= np.log(7) + 1e-9).all()
+    assert (found.total_uncertainty <= np.log(7) + NEAR_ZERO).all()
     assert found.error.isin([0.0, 1.0]).all()
 
 
@@ -492,7 +493,9 @@ def test_a_forest_scores_classes_with_levels_and_gaps_that_it_has_not_seen(tmp_p
     assert found.unseen_level.tolist() == [True, False, False, False]
     assert found.new_missing.tolist() == [False, True, False, False]
     np.testing.assert_allclose(
-        found.total_uncertainty, found.data_uncertainty + found.knowledge_uncertainty, rtol=1e-9
+        found.total_uncertainty,
+        found.data_uncertainty + found.knowledge_uncertainty,
+        rtol=CANCELLED,
     )
 
 

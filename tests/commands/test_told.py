@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from tolerances import SAME_SUM
 
 from gbuq_core.__main__ import main
 from gbuq_core.tables import ScorePlan, explain_row, read_table, score_table
@@ -64,7 +65,9 @@ def test_a_row_of_classes_is_explained_with_its_unfamiliarity(path, capsys):
     assert (found["task"], found["unit"]) == ("classification", "nats")
     assert found["prediction"] in ("high", "low")
     assert found["true_value"] in found["classes"]
-    np.testing.assert_allclose(np.sum(found["members"]["probabilities"], axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(
+        np.sum(found["members"]["probabilities"], axis=1), 1.0, rtol=SAME_SUM
+    )
     assert 0.0 <= found["unfamiliarity"] <= 1.0
     assert any(sentence.startswith("How unfamiliar it is") for sentence in found["words"])
     assert any("give these probabilities: high" in sentence for sentence in found["words"])

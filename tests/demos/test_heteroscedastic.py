@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 from lesson_parts import computed
+from tolerances import NEAR_ZERO, SAME_SUM, ZERO
 
 from demos.heteroscedastic import answers, parts
 from demos.heteroscedastic.parts import held_by_place, parts_of, run_of, told_by_distance
@@ -131,7 +132,7 @@ def test_the_intervals_that_are_played_are_those_of_the_levels():
 def test_parts_add_up_to_the_total_and_plain_leaves_say_more_noise():
     run = run_of(PARTS.settings)
     for view, name in zip(run.views, ("linear", "basic"), strict=True):
-        np.testing.assert_allclose(view.total, view.data + view.knowledge, rtol=1e-12)
+        np.testing.assert_allclose(view.total, view.data + view.knowledge, rtol=SAME_SUM)
         strip = strip_of("Data and knowledge", f"Parts of MACAU ({name})")
         np.testing.assert_array_equal(line_of(strip, "data"), np.sqrt(view.data)[::2])
     basic, linear = sorted(score_all(run), key=lambda s: -s.noise_ratio)
@@ -150,8 +151,8 @@ def test_the_trees_that_are_played_are_the_forests():
     fit = run_of(PARTS.settings).fits[1]
     members = fit.model.predict_members(np.asarray(strip.x)[:, None])[:PLAYED, :, 0]
     # Steps of a tree are drawn from the nearest places of the grid: few of them are cut.
-    assert (np.abs(tree - members) < 1e-9).mean() > 0.9
-    np.testing.assert_allclose(line_of(strip, "mean of the trees"), tree.mean(axis=0), atol=1e-12)
+    assert (np.abs(tree - members) < NEAR_ZERO).mean() > 0.9
+    np.testing.assert_allclose(line_of(strip, "mean of the trees"), tree.mean(axis=0), atol=ZERO)
 
 
 def test_lines_notice_the_end_and_constants_do_not():
@@ -175,7 +176,7 @@ def test_one_feature_leaves_two_novelties_the_same():
     same = [strip_of(title, name) for name in ("Novelty", "Conditional novelty")]
     for label in ("MACAU (linear)", "MACAU (basic)"):
         np.testing.assert_allclose(*(line_of(strip, label) for strip in same))
-    assert line_of(strip_of(title, "Inference novelty"), "MACAU (basic)").max() < 1e-9
+    assert line_of(strip_of(title, "Inference novelty"), "MACAU (basic)").max() < NEAR_ZERO
     answer = shown(title).more[-1]
     assert "but not by inference novelty (0.50, 0 %). Isolation forest detects" in answer
 
@@ -200,7 +201,7 @@ def test_one_width_holds_its_level_on_average_only():
     test = run.measures[at].test
     count = np.bincount(parts_of(test.X[:, 0], 3))
     overall = held_by_place(run, at, 0.8, 1, factor)[0]
-    assert (thirds * count).sum() / count.sum() == pytest.approx(overall, abs=1e-12)
+    assert (thirds * count).sum() / count.sum() == pytest.approx(overall, abs=ZERO)
     assert (
         "Conformal forest " + ", ".join(f"{100 * t:.0f}" for t in thirds)
         in (shown("Right on average").more[-1])

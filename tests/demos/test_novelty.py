@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from lesson_parts import computed
+from tolerances import NEAR_ZERO
 
 from demos.novelty import parts, steps, words
 from demos.novelty.parts import run_of, scores_of, share_of_steps, went
@@ -94,7 +95,9 @@ def test_a_feature_nobody_uses_moves_novelty_and_not_conditional_novelty():
     # The chart's value at 3 is the mean of the page's map over the cells where rows can lie.
     cells = run.fit.data.in_support
     for line, key in ((own, "novelty"), (conditional, "conditional")):
-        assert line[7] == pytest.approx(ranks_of(run.maps, key, "rows")[cells].mean(), abs=1e-9)
+        assert line[7] == pytest.approx(
+            ranks_of(run.maps, key, "rows")[cells].mean(), abs=NEAR_ZERO
+        )
     assert own[7] - own[4] > 40
     assert abs(conditional[7] - conditional[4]) < 10
     assert f"from {own[4]:.0f} to {own[7]:.0f}, so they are new." in now.more[-1]

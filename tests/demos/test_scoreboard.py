@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tolerances import SAME_SUM, ZERO
 
 from demos.scoreboard import simulate
 from demos.scoreboard.simulate import (
@@ -48,7 +49,7 @@ def test_pairs_do_not_care_how_much_splits_differ_and_means_do():
     assert found.unpaired[0] > found.paired[0] > 0.9
     assert found.unpaired[-1] < 0.05
     gaps = found.worse - found.better
-    assert np.allclose(gaps, gaps[0], atol=1e-12)
+    assert np.allclose(gaps, gaps[0], atol=ZERO)
     assert found.better.shape == (len(SPREADS), THREE)
 
 
@@ -57,7 +58,7 @@ def test_the_better_rank_can_have_the_larger_mean():
     assert (found.ranks[:, 0] < found.ranks[:, 1]).all()
     assert np.ptp(found.ranks[1:, 0]) == 0.0
     assert found.mean[0] < 1.0 < found.mean[-1]
-    assert found.mean[-1] == pytest.approx(1.0 + (LOSSES[-1] - 5 * 0.01) / N_SETS, rel=1e-12)
+    assert found.mean[-1] == pytest.approx(1.0 + (LOSSES[-1] - 5 * 0.01) / N_SETS, rel=SAME_SUM)
 
 
 def test_nemenyi_allows_for_what_lots_give():

@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 from lesson_parts import computed, fits_made_once
+from tolerances import ZERO
 
 from demos.soft_trees import parts
 from demos.soft_trees.parts import SEEDS
@@ -80,7 +81,7 @@ def test_functions_fan_out_and_noise_is_overrated_where_no_row_decides():
     functions = tails.views[0].functions
     # The chart has x of its own, between those of the grid: curves are straight there.
     expected = np.array([np.interp(sheet.strips[0].x, tails.data.x, f) for f in functions[:30]])
-    np.testing.assert_allclose(played, expected, atol=1e-12)
+    np.testing.assert_allclose(played, expected, atol=ZERO)
 
 
 def test_rank_five_parts_more_on_the_tails_and_predicts_no_better():
@@ -110,7 +111,7 @@ def test_mean_field_has_no_correlations_and_the_others_have():
     values = np.asarray(sheet.panels[0].values)
     assert frames_of(sheet) == len(values) == len(RANKS)
     # Rounding of a variance over a product of two roots.
-    np.testing.assert_allclose(values[0], np.eye(values.shape[1]), atol=1e-12)
+    np.testing.assert_allclose(values[0], np.eye(values.shape[1]), atol=ZERO)
     assert all(np.abs(frame - np.eye(len(frame))).max() > 0.5 for frame in values[1:])
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tolerances import SAME_SUM
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.claims import chips_of, times_text
@@ -57,7 +58,7 @@ def test_impossible_arguments_are_refused(arguments):
 def test_the_parts_of_the_uncertainty_add_up(few):
     total, data, knowledge = few.uncertainty
     # Two roundings of float64.
-    np.testing.assert_allclose(total, data + knowledge, rtol=1e-12)
+    np.testing.assert_allclose(total, data + knowledge, rtol=SAME_SUM)
 
 
 def test_knowledge_uncertainty_melts_where_rows_are_added_and_stays_where_they_are_not(few, many):

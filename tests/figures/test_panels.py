@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tolerances import NEAR_ZERO
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.figures.canvas.encoding import (
@@ -121,7 +122,7 @@ def test_log_steps_are_equal_ratios(total, top, stack):
         ratio = np.log(stack[positive].max() / stack[positive].min())
         # Half a step on the log scale, and rounding in log and power.
         off = np.abs(np.log(restored[positive] / stack[positive]))
-        assert off.max() <= 0.5 * ratio / top * (1 + 1e-9) + 1e-9
+        assert off.max() <= 0.5 * ratio / top * (1 + NEAR_ZERO) + NEAR_ZERO
 
 
 @given(STACKS, st.booleans())

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from tolerances import NEAR_ZERO, SAME_SUM
 
 from gbuq_core.distribution import LogDistribution, NormalDistribution, StudentDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
@@ -73,8 +74,8 @@ def test_scattered_rows_are_averaged_in_cells():
     edges = np.linspace(*cells.x_extent, 15)
     low, high = (np.broadcast_to(ends, (14, 14)) for ends in (edges[:-1], edges[1:]))
     known = np.isfinite(mean)
-    assert (mean[known] >= low[known] - 1e-9).all()
-    assert (mean[known] <= high[known] + 1e-9).all()
+    assert (mean[known] >= low[known] - NEAR_ZERO).all()
+    assert (mean[known] <= high[known] + NEAR_ZERO).all()
     total = np.nansum(mean * np.bincount(cells.cell, minlength=196).reshape(14, 14))
     np.testing.assert_allclose(total, rows[:, 0].sum())
 
@@ -269,7 +270,7 @@ def test_chains_fill_the_target_they_come_from():
     cell = (12.0 / 60) ** 2
     points = chains.samples[:, chains.kept].reshape(-1, 2)
     inside = (np.abs(points) < 6.0).all(axis=1).mean()
-    np.testing.assert_allclose(found[-1].sum() * cell, inside, rtol=1e-12)
+    np.testing.assert_allclose(found[-1].sum() * cell, inside, rtol=SAME_SUM)
     np.testing.assert_allclose(target.sum() * cell, 1.0, atol=1e-3)
     drawn(chains.plot(n_frames=1, log=True))
     assert chains.plot(n_frames=1).frame_values is None

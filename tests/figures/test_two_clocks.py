@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tolerances import NEAR_ZERO
 
 from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
 from gbuq_core.experiments.two_clocks.plan import DATA, TwoClocksSettings, plan_two_clocks
@@ -38,7 +39,7 @@ def test_the_band_is_sent_once_for_every_pair_of_clocks(data):
     for name in ("loc", "data", "knowledge"):
         field = {"loc": stages.mean}.get(name, getattr(stages, name, None))
         # Five digits travel.
-        np.testing.assert_allclose(np.reshape(dials[name], shape), field, rtol=1e-4, atol=1e-9)
+        np.testing.assert_allclose(np.reshape(dials[name], shape), field, rtol=1e-4, atol=NEAR_ZERO)
     n = len(dials["trees"])
     np.testing.assert_allclose(
         np.reshape(dials["nll"]["scaled"], (n, n)), look.maps.nll_scaled, rtol=1e-4

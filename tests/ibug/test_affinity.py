@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_ibug import naive_affinities, naive_density, naive_nearest
+from tolerances import SAME_SUM
 
 from gbuq_core.errors import InvalidData, InvalidParameter, MemoryLimitExceeded
 from gbuq_core.ibug import affinity
@@ -202,10 +203,10 @@ def test_leaf_density_equals_the_twin(rng):
     train = pack_leaves(leaves)
     # Means of shares: rounding of some sums of 80 terms.
     np.testing.assert_allclose(
-        leaf_density(train).visited, naive_density(leaves, leaves), rtol=1e-12
+        leaf_density(train).visited, naive_density(leaves, leaves), rtol=SAME_SUM
     )
     asked = leaf_density(train, query)
-    np.testing.assert_allclose(asked.visited, naive_density(leaves, query), rtol=1e-12)
+    np.testing.assert_allclose(asked.visited, naive_density(leaves, query), rtol=SAME_SUM)
     np.testing.assert_array_equal(asked.n_leaves, [len(np.unique(column)) for column in leaves.T])
     np.testing.assert_allclose(asked.largest[3], 1 / 80)
 
@@ -289,7 +290,7 @@ def test_neighbours_are_the_authors(name, reference_dir):
     scale = np.maximum(scale, 1e-15)  # the authors' smallest
     # Their scales are float32.
     np.testing.assert_allclose(scale, theirs["scale"][clear], rtol=1e-5)
-    np.testing.assert_allclose(source.predict(theirs["X_test"]), theirs["loc"], rtol=1e-12)
+    np.testing.assert_allclose(source.predict(theirs["X_test"]), theirs["loc"], rtol=SAME_SUM)
 
 
 def test_neighbours_of_a_model_share_its_leaves(rng):

@@ -12,6 +12,7 @@ from sklearn.ensemble import (
 )
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tolerances import CANCELLED, SAME_SUM
 
 from gbuq_core import BoostedEnsembleRegressor
 from gbuq_core.errors import Cancelled, InvalidData
@@ -79,7 +80,7 @@ def test_neighbours_and_scales_are_those_of_the_slow_twin(table, fitted_gbm, new
     loc, scale = model.predict_distribution(new[0])
     np.testing.assert_array_equal(loc, fitted_gbm.predict(new[0]))
     # A difference of squares against numpy's two passes.
-    np.testing.assert_allclose(scale, y[:160][indices].std(axis=1), rtol=1e-10)
+    np.testing.assert_allclose(scale, y[:160][indices].std(axis=1), rtol=SAME_SUM)
     assert (model.gamma_, model.delta_, model.tuning_) == (1.0, 0.0, None)
 
 
@@ -93,13 +94,13 @@ def test_tuning_and_calibration_use_the_validation_rows(table, model, fitted_gbm
         if k <= 160
     }
     assert model.n_neighbors_ == min(scores, key=scores.get)
-    np.testing.assert_allclose(model.tuning_.nll, list(scores.values()), rtol=1e-9)
+    np.testing.assert_allclose(model.tuning_.nll, list(scores.values()), rtol=CANCELLED)
     std = y[:160][order[:, : model.n_neighbors_]].std(axis=1)
-    assert model.min_scale_ == pytest.approx(smallest_positive(std), rel=1e-9)
+    assert model.min_scale_ == pytest.approx(smallest_positive(std), rel=CANCELLED)
     calibrated = nll_gaussian(y_val, loc, model.gamma_ * std + model.delta_)
     assert calibrated <= min(scores.values())
     mine = model.predict_distribution(model.validation_)
-    assert nll_gaussian(y_val, *mine) == pytest.approx(calibrated, rel=1e-9)
+    assert nll_gaussian(y_val, *mine) == pytest.approx(calibrated, rel=CANCELLED)
 
 
 def test_the_fitted_model_is_used_as_it_is(model, fitted_gbm):
@@ -250,8 +251,8 @@ def test_the_normal_posterior_is_loc_and_scale(model, new):
     np.testing.assert_array_equal(fitted.loc, loc)
     np.testing.assert_array_equal(fitted.scale, scale)
     median, upper = model.predict_quantiles(new[0], [0.5, 0.8413447460685429]).T
-    np.testing.assert_allclose(median, loc, rtol=1e-12)
-    np.testing.assert_allclose(upper, loc + scale, rtol=1e-12)  # one std above the mean
+    np.testing.assert_allclose(median, loc, rtol=SAME_SUM)
+    np.testing.assert_allclose(upper, loc + scale, rtol=SAME_SUM)  # one std above the mean
     grid = np.linspace(0, 10, 7)
     own = model.predict_density(new[0], np.tile(grid, (50, 1)))
     np.testing.assert_array_equal(own, model.predict_density(new[0], grid))
@@ -304,7 +305,7 @@ def test_class_shares_count_the_neighbours_labels(model, new):
     assert classes.tolist() == ["high", "low"]
     near = model.neighbor_targets(new[0], 11) > 6.5
     np.testing.assert_array_equal(shares[:, 0], near.mean(axis=1))
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-15)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=SAME_SUM)
     with refused(InvalidData, "labels must name a class for each of the 160 training rows"):
         model.neighbor_class_shares(new[0], labels[:3])
 
@@ -314,7 +315,7 @@ def test_the_scale_path_shows_the_std_of_each_k(model, new):
     assert path.n_neighbors.tolist() == [k for k in CANDIDATES if k <= 160]
     for k, std in zip(path.n_neighbors, path.scale.T, strict=True):
         expected = model.neighbor_targets(new[0], int(k)).std(axis=1)
-        np.testing.assert_allclose(std, expected, rtol=1e-9)
+        np.testing.assert_allclose(std, expected, rtol=CANCELLED)
     some = model.scale_path(model.find_neighborhood(new[0], 40), [2, 40])
     assert some.scale.shape == (50, 2)
 

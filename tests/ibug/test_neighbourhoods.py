@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
+from tolerances import SAME_SUM
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug import IBUGRegressor
@@ -91,7 +92,7 @@ def test_leaf_density_is_the_share_of_training_rows_that_share_a_leaf(table):
         theirs = mine if rows is None else gbm.apply(rows)
         shared = (theirs[:, None] == mine[None]).mean(axis=(0, 1))
         # The mean of the same shares, added up in another order.
-        np.testing.assert_allclose(model.leaf_density(rows).visited, shared, rtol=1e-12)
+        np.testing.assert_allclose(model.leaf_density(rows).visited, shared, rtol=SAME_SUM)
     assert model.leaf_density().n_leaves.tolist() == [len(np.unique(tree)) for tree in mine.T]
     with pytest.raises(InvalidData, match="X contains NaN"):
         model.leaf_density(np.full((2, 3), np.nan))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 from scipy.special import ndtr
+from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug import family_fits
@@ -68,8 +69,8 @@ def test_matched_families_have_the_models_mean_and_the_calibrated_std(family):
     loc, scale = np.linspace(3.0, 9.0, 5), np.geomspace(0.2, 6.0, 5)
     mean, std = moments(fit_posterior(family, loc, scale, targets))
     # Closed forms and a Newton iteration to 1e-12, through scipy's own formulas.
-    np.testing.assert_allclose(mean, loc, rtol=1e-9)
-    np.testing.assert_allclose(std, scale, rtol=1e-8)
+    np.testing.assert_allclose(mean, loc, rtol=CANCELLED)
+    np.testing.assert_allclose(std, scale, rtol=CANCELLED)
 
 
 def test_a_kernel_density_is_scipys():
@@ -82,7 +83,9 @@ def test_a_kernel_density_is_scipys():
             "kde", posterior.loc[:1], posterior.scale[row : row + 1], None, targets[[row]]
         )
         # The same sum of k exponentials, once as a log-sum-exp.
-        np.testing.assert_allclose(log_density(one, grid[None])[0], theirs.logpdf(grid), rtol=1e-9)
+        np.testing.assert_allclose(
+            log_density(one, grid[None])[0], theirs.logpdf(grid), rtol=CANCELLED
+        )
 
 
 # Shapes
@@ -168,7 +171,7 @@ def test_the_likelihood_of_a_skew_normal_is_scipys_up_to_a_constant():
         mine = _skew_normal_likelihood(z, np.full(37, skewness))
         # log ndtr in place of log_ndtr: rounding of 1e-16 beside a cdf of one; -1e3 in the tail.
         constant = np.log(2.0) - 0.5 * np.log(2.0 * np.pi)
-        np.testing.assert_allclose(mine + constant, theirs, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(mine + constant, theirs, rtol=SAME_SUM, atol=ZERO)
 
 
 def test_a_skew_normal_takes_eleven_passes_of_the_normal_cdf(monkeypatch):
@@ -267,7 +270,7 @@ def test_one_value_a_row_and_a_grid_agree(family):
     y = np.linspace(1.0, 9.0, 5)
     for function in (log_density, cdf):
         grid = function(posterior, np.broadcast_to(y, (5, 5)))
-        np.testing.assert_allclose(function(posterior, y), np.diag(grid), rtol=1e-12)
+        np.testing.assert_allclose(function(posterior, y), np.diag(grid), rtol=SAME_SUM)
 
 
 @pytest.mark.parametrize("family", PARAMETRIC)
@@ -297,7 +300,7 @@ def test_equal_neighbours_have_the_least_scale(family, fit):
     targets = np.vstack([np.full(9, 4.0), np.r_[np.full(8, 4.0), 4.0 + 1e-9]])
     posterior = fit_posterior(family, np.full(2, 4.0), np.full(2, 0.5), targets, 0.5, fit)
     mean, std = moments(posterior)
-    np.testing.assert_allclose(mean, 4.0, rtol=1e-9)
+    np.testing.assert_allclose(mean, 4.0, rtol=CANCELLED)
     # A KDE has Scott's share of it as bandwidth; the others have it as std.
     expected = 0.5 * 9**-0.2 if family == "kde" else 0.5
     np.testing.assert_allclose(std, expected, rtol=1e-6)
@@ -317,7 +320,7 @@ def test_positive_families_use_the_neighbours_mean_where_the_model_is_not_positi
     for family in ("log-normal", "weibull"):
         posterior = fit_posterior(family, np.array([-1.0, 5.0]), np.ones(2), targets)
         expected = [targets[0].mean(), 5.0]
-        np.testing.assert_allclose(moments(posterior)[0], expected, rtol=1e-9)
+        np.testing.assert_allclose(moments(posterior)[0], expected, rtol=CANCELLED)
         assert log_density(posterior, np.array([-0.5, 0.0]))[0] == -np.inf
 
 

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
+from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM, ZERO
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.macau import MacauClassifier
@@ -83,8 +84,8 @@ def test_the_rest_is_where_lbfgs_stops(reference_dir):
     X, y, new = kept["X_fit"], kept["y_fit"], kept["X_test"][:4]
     # Stopped as early as the authors, the twin is their code to rounding.
     p, s = twins(model, X, y, new, np.arange(30), 1e-4)
-    np.testing.assert_allclose(p.mean(axis=1), theirs["prediction"][:4], rtol=0, atol=1e-9)
-    np.testing.assert_allclose(s.mean(axis=1), theirs["aleatoric_std"][:4], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(p.mean(axis=1), theirs["prediction"][:4], rtol=0, atol=NEAR_ZERO)
+    np.testing.assert_allclose(s.mean(axis=1), theirs["aleatoric_std"][:4], rtol=0, atol=NEAR_ZERO)
     # And where it goes on it is ours; lbfgs gives up at gradients of about 1e-8.
     p, s = twins(model, X, y, new, np.arange(4), 1e-12)
     mean, variance = np.moveaxis(model.predict_members(new)[:4, :, 1], 2, 0)
@@ -127,11 +128,15 @@ def test_probabilities_and_variances_are_those_of_the_leaves(rng):
     # lbfgs gives up at gradients of about 1e-8.
     np.testing.assert_allclose(members[:, :, 1, 0], p.T, rtol=0, atol=1e-6)
     np.testing.assert_allclose(np.sqrt(members[:, :, 1, 1]), s.T, rtol=0, atol=1e-6)
-    np.testing.assert_allclose(members[..., 0].sum(axis=2), 1.0, rtol=1e-12)
-    np.testing.assert_allclose(model.predict_proba(new), members[..., 0].mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(members[..., 0].sum(axis=2), 1.0, rtol=SAME_SUM)
+    np.testing.assert_allclose(
+        model.predict_proba(new), members[..., 0].mean(axis=0), rtol=SAME_SUM
+    )
     total, data, knowledge = model.predict_uncertainty(new)
-    np.testing.assert_allclose(data, members[:, :, 0, 1].mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(knowledge, members[:, :, 0, 0].var(axis=0), rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(data, members[:, :, 0, 1].mean(axis=0), rtol=SAME_SUM)
+    np.testing.assert_allclose(
+        knowledge, members[:, :, 0, 0].var(axis=0), rtol=CANCELLED, atol=ZERO
+    )
     np.testing.assert_array_equal(total, data + knowledge)
 
 
@@ -143,20 +148,20 @@ def test_three_classes_have_a_tree_each(leaf_model, rng):
     assert model.forest_.n_trees == 15
     p, members = model.predict_proba(X), model.predict_members(X)
     assert members.shape == (5, 240, 3, 2)
-    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=SAME_SUM)
     means = members[..., 0].mean(axis=0)
-    np.testing.assert_allclose(p, means / means.sum(axis=1, keepdims=True), rtol=1e-12)
+    np.testing.assert_allclose(p, means / means.sum(axis=1, keepdims=True), rtol=SAME_SUM)
     # Bayes' rule errs for about 23 % of these rows.
     assert (model.predict(X) == names[codes]).mean() > 0.7
     _, data, knowledge = model.predict_uncertainty(X)
-    np.testing.assert_allclose(data, 0.5 * members[..., 1].mean(axis=0).sum(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(data, 0.5 * members[..., 1].mean(axis=0).sum(axis=1), rtol=SAME_SUM)
     np.testing.assert_allclose(
-        knowledge, 0.5 * members[..., 0].var(axis=0).sum(axis=1), rtol=1e-9, atol=1e-15
+        knowledge, 0.5 * members[..., 0].var(axis=0).sum(axis=1), rtol=CANCELLED, atol=ZERO
     )
     if leaf_model == "basic":  # a leaf of tree 1 of a round has the share of class 1
         leaf = model.forest_.leaf_matrix(X[:1])[0, 4] + model._table.first[4]
         share = (codes[naive.rows_of(model._table, leaf)] == 1).mean()
-        assert members[1, 0, 1, 0] == pytest.approx(share, rel=1e-12)
+        assert members[1, 0, 1, 0] == pytest.approx(share, rel=SAME_SUM)
 
 
 def test_scikit_learns_forests_have_all_classes_in_every_tree(rng):
@@ -166,7 +171,9 @@ def test_scikit_learns_forests_have_all_classes_in_every_tree(rng):
     members = model.predict_members(X[:20])
     assert members.shape == (6, 20, 3, 2)
     # Without bootstrap, its leaves hold these very shares: the forest's own mean.
-    np.testing.assert_allclose(model.predict_proba(X[:20]), forest.predict_proba(X[:20]), rtol=1e-9)
+    np.testing.assert_allclose(
+        model.predict_proba(X[:20]), forest.predict_proba(X[:20]), rtol=CANCELLED
+    )
     assert np.isfinite(model.score_novelty(X[:20])).all()
 
 
@@ -198,7 +205,7 @@ def test_three_classes_score_the_novelty_of_the_likeliest(rng):
     model = small().fit(X, codes)
     found, alone = model.score_novelty(X[:30]), [model.score_novelty(X[i : i + 1]) for i in (0, 7)]
     for i, one in zip((0, 7), alone, strict=True):
-        np.testing.assert_allclose(np.ravel(one), np.array(found)[:, i], rtol=1e-10)
+        np.testing.assert_allclose(np.ravel(one), np.array(found)[:, i], rtol=SAME_SUM)
     far = model.score_novelty([[30.0, -30.0, 0.0]])
     assert far.novelty[0] > found.novelty.max()
 
@@ -207,7 +214,7 @@ def test_novelty_tools_work_for_classes(rng):
     X, codes = blobs(rng)
     model = small().fit(X, codes)
     shares = model.explain_novelty(X[:5], normalize=True)
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=SAME_SUM)
     assert model.inspect_novelty(X[:5]).z.shape == (5, 15)
     assert model.leaf_ellipses(X[:1], (0, 1)).covariance.shape == (15, 2, 2)
 

@@ -15,6 +15,7 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tolerances import NEAR_ZERO, SAME_SUM
 
 from gbuq_core import MacauRegressor
 from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter, MemoryLimitExceeded
@@ -77,16 +78,16 @@ def test_uncertainty_is_the_law_of_total_variance_over_the_trees(table, leaf_mod
     assert means.shape == (6, 9)
     total, data, knowledge = model.predict_uncertainty(X[:9])
     # Sums of six numbers in another order.
-    np.testing.assert_allclose(model.predict(X[:9]), means.mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(data, variances.mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(knowledge, means.var(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(model.predict(X[:9]), means.mean(axis=0), rtol=SAME_SUM)
+    np.testing.assert_allclose(data, variances.mean(axis=0), rtol=SAME_SUM)
+    np.testing.assert_allclose(knowledge, means.var(axis=0), rtol=SAME_SUM)
     np.testing.assert_array_equal(total, data + knowledge)
     loc, scale = model.predict_distribution(X[:9])
     np.testing.assert_array_equal(loc, model.predict(X[:9]))
     np.testing.assert_array_equal(scale, np.sqrt(total))
     stds = model.set_params(combine="std").predict_uncertainty(X[:9])
-    np.testing.assert_allclose(stds.data, np.sqrt(variances).mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(stds.knowledge, means.std(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(stds.data, np.sqrt(variances).mean(axis=0), rtol=SAME_SUM)
+    np.testing.assert_allclose(stds.knowledge, means.std(axis=0), rtol=SAME_SUM)
     np.testing.assert_array_equal(stds.total, stds.data + stds.knowledge)
 
 
@@ -98,7 +99,7 @@ def test_basic_leaves_hold_mean_and_variance_of_all_their_rows(table):
     for tree in range(6):
         for row in range(5):
             mine = y[leaves[:, tree] == leaves[row, tree]]
-            np.testing.assert_allclose(members[tree, row], [mine.mean(), mine.var()], rtol=1e-12)
+            np.testing.assert_allclose(members[tree, row], [mine.mean(), mine.var()], rtol=SAME_SUM)
 
 
 def test_linear_leaves_extrapolate_and_then_disagree(table):
@@ -220,7 +221,7 @@ def test_the_order_of_the_rows_and_of_the_features_does_not_matter(table, rng):
     order = rng.permutation(len(X))
     other = MacauRegressor(base_model=forest, random_state=0).fit(X[order], y[order])
     # Sums over a leaf in another order; ARD leaves of 1e-9 of the spread in parity.
-    np.testing.assert_allclose(everything(other, X), expected, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(everything(other, X), expected, rtol=1e-7, atol=NEAR_ZERO)
 
 
 @pytest.mark.parametrize("kind", [RandomForestRegressor, ExtraTreesRegressor])
@@ -277,7 +278,7 @@ def test_rows_of_leaves_that_no_training_row_reached_get_the_model_of_all_rows(t
     leaf_table = make_leaf_table(source.leaf_matrix(X[kept]), source, leaf_paths(source))
     assert number_leaves(leaf_table, source.leaf_matrix(X[:1]))[0, 0] == leaf_table.fallback
     mean, variance = model.predict_members(X[:1])[0, 0]
-    np.testing.assert_allclose([mean, variance], [y[kept].mean(), y[kept].var()], rtol=1e-12)
+    np.testing.assert_allclose([mean, variance], [y[kept].mean(), y[kept].var()], rtol=SAME_SUM)
     linear = MacauRegressor(base_model=forest).fit(X[kept], y[kept])
     assert np.isfinite(everything(linear, X)).all()
 
@@ -297,7 +298,7 @@ def test_missing_constant_and_collinear_features(table, rng):
 def test_tables_too_small_to_split_are_one_leaf(rng, rows):
     X = rng.normal(size=(rows, 2))
     model = MacauRegressor("basic", n_trees=3, random_state=0, n_jobs=1).fit(X, X[:, 0])
-    np.testing.assert_allclose(model.predict(X), X[:, 0].mean(), rtol=1e-12)
+    np.testing.assert_allclose(model.predict(X), X[:, 0].mean(), rtol=SAME_SUM)
     linear = MacauRegressor(n_trees=3, random_state=0, n_jobs=1).fit(X, X[:, 0])
     assert np.isfinite(everything(linear, X)).all()
 
@@ -320,7 +321,7 @@ def test_trees_without_a_split_share_one_model(rng, monkeypatch):
     np.testing.assert_allclose(
         model.score_novelty(X).inference_novelty,
         alone.score_novelty(X).inference_novelty,
-        rtol=1e-12,  # a mean of five equal numbers rounds
+        rtol=SAME_SUM,  # a mean of five equal numbers rounds
     )
 
 
@@ -347,7 +348,7 @@ def test_the_unit_of_the_target_is_only_a_unit(table, unit, shift):
     for mine, other in zip(here.score_novelty(X), there.score_novelty(X), strict=True):
         np.testing.assert_allclose(other, mine, **close)
     members = there.predict_members(X[:9])
-    np.testing.assert_allclose(members[..., 0].mean(axis=0), there.predict(X[:9]), rtol=1e-12)
+    np.testing.assert_allclose(members[..., 0].mean(axis=0), there.predict(X[:9]), rtol=SAME_SUM)
     raw = MacauRegressor(**SMALL, standardize_target=False).fit(X, 2.0**-20 * y)
     assert (raw._model.weight == 0.0).all()  # the trap: priors prune what looks that small
     assert (there._model.weight != 0.0).any()
@@ -454,7 +455,7 @@ def test_progress_reaches_the_end_and_stops_on_request(table):
     done = runner.want("user", "short", lambda job: MacauRegressor(**SMALL).fit(*table))
     assert isinstance(done.result(60), MacauRegressor)
     # Rounding of a dozen shares.
-    assert done.fraction == pytest.approx(1.0, abs=1e-9)
+    assert done.fraction == pytest.approx(1.0, abs=NEAR_ZERO)
     begun = threading.Event()
 
     def long(job):

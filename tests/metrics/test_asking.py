@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
+from tolerances import SAME_SUM, ZERO
 
 from gbuq_core import metrics
 from gbuq_core.errors import InvalidData, InvalidParameter
@@ -59,7 +60,7 @@ def test_the_curve_begins_with_nobody_and_ends_with_everybody():
     assert curve.cost[0] == pytest.approx(3.0 * errors.mean())
     assert curve.cost[-1] == pytest.approx(2.0)
     # Sorting by the errors themselves is never dearer.
-    assert np.all(curve.best <= curve.cost + 1e-12)
+    assert np.all(curve.best <= curve.cost + ZERO)
     limit = metrics.best_threshold(errors, doubt, 3.0, 2.0)
     at_limit = naive.cost_of_asking(errors, doubt, limit, 3.0, 2.0)
     assert curve.cost.min() == pytest.approx(at_limit)
@@ -141,7 +142,7 @@ def test_average_precision_is_scikit_learns(seed, n):
     if not positive.any():
         assert math.isnan(found)
     else:
-        assert found == pytest.approx(average_precision_score(positive, doubt), rel=1e-12)
+        assert found == pytest.approx(average_precision_score(positive, doubt), rel=SAME_SUM)
 
 
 @given(seeds, st.integers(1, 60), st.integers(1, 5))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tolerances import NEAR_ZERO, SAME_SUM, ZERO
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics import effective_ensemble_size
@@ -39,7 +40,7 @@ def test_it_is_the_mean_over_all_pairs_of_the_correlation_matrix():
     members = np.random.default_rng(2).random((5, 30, 3)) + np.linspace(0, 2, 30)[:, None]
     matrix = np.corrcoef(members.reshape(5, -1))
     expected = matrix[np.triu_indices(5, 1)].mean()
-    assert effective_ensemble_size(members).correlation == pytest.approx(expected, rel=1e-12)
+    assert effective_ensemble_size(members).correlation == pytest.approx(expected, rel=SAME_SUM)
 
 
 def test_classes_are_one_long_vector():
@@ -61,7 +62,7 @@ def test_the_reference_leaves_the_correlation_of_errors():
 def test_copies_count_once_and_opposites_cancel():
     row = np.random.default_rng(0).random(50)
     # Rounding of the correlations of equal vectors.
-    assert effective_ensemble_size([row, row, row, row]).effective == pytest.approx(1, abs=1e-12)
+    assert effective_ensemble_size([row, row, row, row]).effective == pytest.approx(1, abs=ZERO)
     opposed = effective_ensemble_size([row, -row])
     assert opposed.correlation == pytest.approx(-1)
     assert opposed.effective == math.inf
@@ -98,9 +99,9 @@ def test_units_and_order_do_not_matter(n_members, n_points, seed, factor):
     members = rng.standard_normal((n_members, n_points))
     size = effective_ensemble_size(members)
     again = effective_ensemble_size(factor * members[::-1, ::-1] + 1.0)
-    assert -1 / (n_members - 1) - 1e-12 <= size.correlation <= 1 + 1e-12
+    assert -1 / (n_members - 1) - ZERO <= size.correlation <= 1 + ZERO
     # Rounding of sums over at most 12 points, after a shift of the order of the values.
-    assert again.correlation == pytest.approx(size.correlation, abs=1e-9)
+    assert again.correlation == pytest.approx(size.correlation, abs=NEAR_ZERO)
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import binomtest, norm
 from sklearn import metrics as sklearn_metrics
+from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM, ZERO
 
 from gbuq_core import metrics
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.uncertainty import decompose_regression
-
-# Two float64 evaluations of one closed form: tens of roundings of 1.1e-16.
-SAME_FORMULA = 1e-12
 
 values = partial(st.floats, allow_nan=False, allow_infinity=False, allow_subnormal=False)
 
@@ -85,7 +83,7 @@ def class_rows():
 def test_scores_of_normals_are_uncertainty_toolboxs(ours, theirs, uct, gaussians):
     y, loc, scale = gaussians
     score = getattr(uct, theirs)
-    assert ours(y, loc, scale) == pytest.approx(score(loc, scale, y), rel=SAME_FORMULA)
+    assert ours(y, loc, scale) == pytest.approx(score(loc, scale, y), rel=SAME_SUM)
 
 
 @pytest.mark.parity
@@ -94,20 +92,20 @@ def test_scores_are_scoringrules(scoringrules, gaussians, members):
     np.testing.assert_allclose(
         metrics.crps_gaussian_values(y, loc, scale),
         scoringrules.crps_normal(y, loc, scale),
-        rtol=1e-10,  # CRPS is a difference: near its minimum three digits are lost
+        rtol=SAME_SUM,  # CRPS is a difference: near its minimum three digits are lost
     )
     assert metrics.nll_gaussian(y, loc, scale) == pytest.approx(
-        scoringrules.logs_normal(y, loc, scale).mean(), rel=SAME_FORMULA
+        scoringrules.logs_normal(y, loc, scale).mean(), rel=SAME_SUM
     )
     draws = np.random.default_rng(1).normal(loc, scale, size=(25, 50))
     assert metrics.crps_ensemble(y, draws) == pytest.approx(
-        scoringrules.crps_ensemble(y, draws.T, estimator="nrg").mean(), rel=1e-10
+        scoringrules.crps_ensemble(y, draws.T, estimator="nrg").mean(), rel=SAME_SUM
     )
     y, means, variances = members
     mixture = scoringrules.logs_mixnorm(y, means.T, np.sqrt(variances).T)
-    assert metrics.nll_mixture(y, means, variances) == pytest.approx(mixture.mean(), rel=1e-10)
+    assert metrics.nll_mixture(y, means, variances) == pytest.approx(mixture.mean(), rel=SAME_SUM)
     assert metrics.interval_score(y, y - 1, y - 0.5, 0.8) == pytest.approx(
-        scoringrules.interval_score(y, y - 1, y - 0.5, 0.2).mean(), rel=SAME_FORMULA
+        scoringrules.interval_score(y, y - 1, y - 0.5, 0.2).mean(), rel=SAME_SUM
     )
 
 
@@ -130,12 +128,12 @@ def test_crps_is_the_integral_that_defines_it(members):
 def test_a_scale_of_zero_is_the_absolute_error():
     assert metrics.crps_gaussian([1.0, 4.0], [1.0, 1.0], 0.0) == 1.5
     points = metrics.crps_mixture([0.0], [[-1.0], [3.0]], [[0.0], [0.0]])
-    assert points == pytest.approx(metrics.crps_ensemble([0.0], [[-1.0], [3.0]]), rel=SAME_FORMULA)
+    assert points == pytest.approx(metrics.crps_ensemble([0.0], [[-1.0], [3.0]]), rel=SAME_SUM)
 
 
 def test_mixture_nll_is_the_log_of_the_mean_density(members):
     found = metrics.nll_mixture(*members)
-    assert found == pytest.approx(naive.nll_mixture(*members), rel=SAME_FORMULA)
+    assert found == pytest.approx(naive.nll_mixture(*members), rel=SAME_SUM)
 
 
 def test_mixture_nll_survives_where_densities_underflow():
@@ -149,9 +147,9 @@ def test_members_that_agree_make_one_normal(gaussians):
     means, variances = np.tile(loc, (5, 1)), np.tile(scale**2, (5, 1))
     total = decompose_regression(means, variances).total
     one = metrics.nll_gaussian(y, loc, np.sqrt(total))
-    assert metrics.nll_mixture(y, means, variances) == pytest.approx(one, rel=SAME_FORMULA)
+    assert metrics.nll_mixture(y, means, variances) == pytest.approx(one, rel=SAME_SUM)
     assert metrics.crps_mixture(y, means, variances) == pytest.approx(
-        metrics.crps_gaussian(y, loc, scale), rel=1e-10
+        metrics.crps_gaussian(y, loc, scale), rel=SAME_SUM
     )
 
 
@@ -168,7 +166,7 @@ def test_crps_is_positive_and_scales_with_the_unit(y, loc, scale, factor):
     assert (per_row <= np.abs(y - loc) + scale).all()
     scaled = metrics.crps_gaussian_values(factor * y, factor * loc, factor * scale)
     # y - loc loses at most an ulp of 1e3 in either unit.
-    np.testing.assert_allclose(scaled, factor * per_row, rtol=1e-9, atol=1e-12 * factor)
+    np.testing.assert_allclose(scaled, factor * per_row, rtol=CANCELLED, atol=ZERO * factor)
 
 
 @given(st.integers(1, 6), st.integers(0, 10**6))
@@ -180,17 +178,17 @@ def test_mixture_scores_have_no_member_order_and_beat_the_average_member(n_membe
     for score in (metrics.nll_mixture, metrics.crps_mixture):
         found = score(y, means, variances)
         shuffled = score(y, means[order], variances[order])
-        assert shuffled == pytest.approx(found, rel=1e-9, abs=1e-12)
+        assert shuffled == pytest.approx(found, rel=CANCELLED, abs=ZERO)
         # Jensen: both scores are convex in the forecast.
         alone = [score(y, means[[m]], variances[[m]]) for m in range(n_members)]
-        assert found <= np.mean(alone) + 1e-12
+        assert found <= np.mean(alone) + ZERO
 
 
 def test_pinball_is_scikit_learns(gaussians):
     y, loc, _ = gaussians
     for level in (0.1, 0.5, 0.9):
         theirs = sklearn_metrics.mean_pinball_loss(y, loc, alpha=level)
-        assert metrics.pinball_score(y, loc, level) == pytest.approx(theirs, rel=SAME_FORMULA)
+        assert metrics.pinball_score(y, loc, level) == pytest.approx(theirs, rel=SAME_SUM)
 
 
 # Points and classes
@@ -199,7 +197,7 @@ def test_pinball_is_scikit_learns(gaussians):
 def test_point_errors_are_scikit_learns(gaussians, class_rows):
     y, loc, _ = gaussians
     theirs = sklearn_metrics.root_mean_squared_error(y, loc)
-    assert metrics.rmse(y, loc) == pytest.approx(theirs, rel=SAME_FORMULA)
+    assert metrics.rmse(y, loc) == pytest.approx(theirs, rel=SAME_SUM)
     codes, p = class_rows
     accuracy = sklearn_metrics.accuracy_score(codes, p.argmax(axis=1))
     assert metrics.error_rate(codes, p.argmax(axis=1)) == pytest.approx(1 - accuracy)
@@ -208,7 +206,7 @@ def test_point_errors_are_scikit_learns(gaussians, class_rows):
 def test_class_nll_is_scikit_learns_and_takes_labels(class_rows):
     codes, p = class_rows
     theirs = sklearn_metrics.log_loss(codes, p, labels=[0, 1, 2])
-    assert metrics.nll_classification(codes, p) == pytest.approx(theirs, rel=SAME_FORMULA)
+    assert metrics.nll_classification(codes, p) == pytest.approx(theirs, rel=SAME_SUM)
     names = np.array(["low", "mid", "high"])  # not in alphabetical order
     named = metrics.nll_classification(names[codes], p, classes=names)
     assert named == metrics.nll_classification(codes, p)
@@ -223,7 +221,7 @@ def test_binomial_band_is_scipys(n, data):
     low, high = metrics.binomial_band(k, n, confidence=0.9)
     theirs = binomtest(k, n).proportion_ci(0.9, method="exact")
     # scipy.stats solves for the limits where we take the beta quantile.
-    assert (low, high) == pytest.approx((theirs.low, theirs.high), abs=1e-10)
+    assert (low, high) == pytest.approx((theirs.low, theirs.high), abs=NEAR_ZERO)
     assert low <= k / n <= high
 
 
@@ -261,7 +259,7 @@ def test_band_covers_the_truth_as_often_as_it_says():
 def test_pit_is_the_predicted_probability_of_less(members):
     y, means, variances = members
     expected = [norm.cdf(y[i], means[:, i], np.sqrt(variances[:, i])).mean() for i in range(30)]
-    np.testing.assert_allclose(metrics.pit_mixture(y, means, variances), expected, rtol=1e-12)
+    np.testing.assert_allclose(metrics.pit_mixture(y, means, variances), expected, rtol=SAME_SUM)
     one = metrics.pit_mixture(y, means[:1], variances[:1])
     np.testing.assert_array_equal(one, metrics.pit_gaussian(y, means[0], np.sqrt(variances[0])))
 
@@ -269,7 +267,7 @@ def test_pit_is_the_predicted_probability_of_less(members):
 def test_pit_histogram_shares_sum_to_one_and_bands_hold_them():
     pit = np.random.default_rng(2).random(500) ** 2
     found = metrics.pit_histogram(pit, n_bins=5)
-    assert found.share.sum() == pytest.approx(1.0, abs=1e-15)
+    assert found.share.sum() == pytest.approx(1.0, abs=ZERO)
     assert found.share[0] == np.mean(pit < 0.2)
     assert found.low[0] > 0.2  # sqrt(0.2) = 0.45 of the values fall here: clearly not uniform
     assert ((found.low <= found.share) & (found.share <= found.high)).all()
@@ -277,7 +275,7 @@ def test_pit_histogram_shares_sum_to_one_and_bands_hold_them():
 
 def test_sharpness_is_uncertainty_toolboxs(uct, gaussians):
     scale = gaussians[2]
-    assert metrics.sharpness(scale) == pytest.approx(uct.sharpness(scale), rel=SAME_FORMULA)
+    assert metrics.sharpness(scale) == pytest.approx(uct.sharpness(scale), rel=SAME_SUM)
 
 
 def test_reliability_bins_rows_by_confidence(class_rows):
@@ -289,13 +287,13 @@ def test_reliability_bins_rows_by_confidence(class_rows):
         rows = (low <= sure) & ((sure < high) | (high == 1.0))
         assert found.n_rows[b] == rows.sum()
         if rows.any():
-            assert found.confidence[b] == pytest.approx(sure[rows].mean(), rel=SAME_FORMULA)
+            assert found.confidence[b] == pytest.approx(sure[rows].mean(), rel=SAME_SUM)
             assert found.accuracy[b] == right[rows].mean()
             gaps += rows.sum() * abs(sure[rows].mean() - right[rows].mean())
         else:
             assert np.isnan([found.confidence[b], found.accuracy[b], found.low[b]]).all()
     expected = gaps / len(y)
-    assert metrics.calibration_error(y, p, n_bins=4) == pytest.approx(expected, rel=SAME_FORMULA)
+    assert metrics.calibration_error(y, p, n_bins=4) == pytest.approx(expected, rel=SAME_SUM)
 
 
 # What they refuse

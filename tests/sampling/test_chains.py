@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from tolerances import NEAR_ZERO, SAME_SUM, ZERO
 
 from gbuq_core.errors import Cancelled, GbuqError, MemoryLimitExceeded
 from gbuq_core.progress import Place, Progress, at
@@ -61,7 +62,7 @@ def test_each_step_equals_the_twin(sampler, target):
                 target, schedule, 0.7, seed, first_chain + chain, step, before[chain]
             )
             # A few roundings of numbers up to the step's own length, which is up to 30.
-            np.testing.assert_allclose(state[chain], expected, rtol=1e-11, atol=1e-11)
+            np.testing.assert_allclose(state[chain], expected, rtol=SAME_SUM, atol=NEAR_ZERO)
         np.testing.assert_array_equal(out[:, 0], state.astype(np.float32))
 
 
@@ -117,7 +118,7 @@ def test_without_gradient_the_law_of_the_noise_is_known(sampler):
     )
     moved = (chains.samples[:, -1] - chains.starts).ravel()
     injected = SAMPLERS[sampler].defaults["noise_scale"] ** 2 * 2.0 * chains.step_sizes
-    np.testing.assert_allclose(chains.noises**2, injected, rtol=1e-12)
+    np.testing.assert_allclose(chains.noises**2, injected, rtol=SAME_SUM)
     variance = np.sum(injected + (0.6 * chains.step_sizes * chains.scales) ** 2)
     # 6,000 independent normals; 4.5 standard errors of their mean and of their variance. The
     # gradient is below 1e-12.
@@ -170,16 +171,16 @@ def test_tiny_steps_recover_mean_and_covariance():
 def test_schedules_follow_the_paper():
     n, cycles, t = 3000, 30, np.arange(3000)
     sgld = make_schedule("sgld", n)
-    np.testing.assert_allclose(sgld.step_sizes, 0.05 * (t + 1.0) ** -0.55, rtol=1e-14)
+    np.testing.assert_allclose(sgld.step_sizes, 0.05 * (t + 1.0) ** -0.55, rtol=SAME_SUM)
     nsgld = make_schedule("nsgld", n)
-    np.testing.assert_allclose(nsgld.noises, 5.0 * np.sqrt(2 * 0.02), rtol=1e-14)
+    np.testing.assert_allclose(nsgld.noises, 5.0 * np.sqrt(2 * 0.02), rtol=SAME_SUM)
     position = np.mod(t, n / cycles) / (n / cycles)
     wave = np.cos(np.pi * position) + 1
     clr = make_schedule("clr", n)
-    np.testing.assert_allclose(clr.step_sizes, 0.09 / 2 * wave, rtol=1e-13)
+    np.testing.assert_allclose(clr.step_sizes, 0.09 / 2 * wave, rtol=SAME_SUM)
     np.testing.assert_array_equal(clr.kept, position >= 0.25)
     cg = make_schedule("cg", n)
-    np.testing.assert_allclose(cg.scales, np.maximum(5 * wave, 1), rtol=1e-13)
+    np.testing.assert_allclose(cg.scales, np.maximum(5 * wave, 1), rtol=SAME_SUM)
     assert np.all(cg.step_sizes == 0.01)
     assert np.all(clr.scales == 1)
     np.testing.assert_array_equal(cg.cycle, t // 100)
@@ -274,7 +275,7 @@ def test_what_chains_say_of_themselves(sampler, name):
         assert chains.modes_visited[chain] == (counts >= 50).sum()
         assert chains.share_in_modes[chain] == pytest.approx(counts.sum() / kept.shape[1])
         total = chains.occupancy[chain].sum()
-        assert total == pytest.approx(1.0 if counts.any() else 0.0, abs=1e-12)
+        assert total == pytest.approx(1.0 if counts.any() else 0.0, abs=ZERO)
         apart = np.abs(chains.occupancy[chain] - target.weights).sum() / 2
         assert chains.occupancy_error[chain] == pytest.approx(apart if counts.any() else 1.0)
     assert np.all(chains.stopped_at == -1)

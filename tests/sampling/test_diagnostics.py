@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM, ZERO
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.progress import Place, Progress, at
@@ -84,15 +85,15 @@ def test_autocorrelation_equals_the_twin(values):
     elif np.ptp(values) > 1e-3 * np.abs(values).max():
         # Products of up to 1e6 times the spread's square are rounded in the sums: 1e6 * 60 eps.
         np.testing.assert_allclose(rho, naive.autocorrelation(values), atol=1e-8)
-    assert np.all(np.abs(rho) <= 1.0 + 1e-9)
+    assert np.all(np.abs(rho) <= 1.0 + NEAR_ZERO)
 
 
 def test_lags_and_axes(rng):
     values = rng.standard_normal((3, 2, 500)).cumsum(axis=-1)
     full = autocorrelation(values)
     assert full.shape == (3, 2, 500)
-    np.testing.assert_allclose(autocorrelation(values, 40), full[..., :41], atol=1e-12)
-    np.testing.assert_allclose(autocorrelation(values[1, 0]), full[1, 0], atol=1e-12)
+    np.testing.assert_allclose(autocorrelation(values, 40), full[..., :41], atol=ZERO)
+    np.testing.assert_allclose(autocorrelation(values[1, 0]), full[1, 0], atol=ZERO)
     # Neither unit nor offset matters; 1e3 of offset cost three digits.
     np.testing.assert_allclose(autocorrelation(3e-5 * values + 1.0), full, atol=1e-6)
 
@@ -196,11 +197,13 @@ def test_divergence_equals_the_twin(rng):
             naive.grid_kl(part[kept].tolist(), cells, target.extent, UNIFORM_SHARE)
             for part in samples
         ]
-        np.testing.assert_allclose(grid_kl(chains, n_cells=20), expected, rtol=1e-10)
+        np.testing.assert_allclose(grid_kl(chains, n_cells=20), expected, rtol=SAME_SUM)
         both = naive.grid_kl(
             samples[:, kept].reshape(-1, 2).tolist(), cells, target.extent, UNIFORM_SHARE
         )
-        np.testing.assert_allclose(grid_kl(chains, n_cells=20, together=True), [both], rtol=1e-10)
+        np.testing.assert_allclose(
+            grid_kl(chains, n_cells=20, together=True), [both], rtol=SAME_SUM
+        )
 
 
 def test_cells_of_points_count_as_a_histogram_does_and_have_its_divergence(rng):
@@ -219,7 +222,7 @@ def test_cells_of_points_count_as_a_histogram_does_and_have_its_divergence(rng):
     found = cell_divergence(np.concatenate([counts, nothing]), target)
     cells = cell_probabilities(target, 7)
     twins = [naive.grid_kl(part.tolist(), cells, target.extent, UNIFORM_SHARE) for part in points]
-    np.testing.assert_allclose(found[:2], twins, rtol=1e-10)  # 50 terms, as above
+    np.testing.assert_allclose(found[:2], twins, rtol=SAME_SUM)  # 50 terms, as above
     assert np.isnan(found[2])
 
 
@@ -252,7 +255,7 @@ def test_a_sampler_in_one_of_25_modes_misses_their_logarithm(rng):
 def test_divergence_is_never_negative_and_bounded(seed, spread, n_cells, name):
     points = np.random.default_rng(seed).normal(0, spread, (1, 40, 2))
     divergence = grid_kl(chains_from(points, name), n_cells=n_cells)[0]
-    assert -1e-12 <= divergence <= np.log((n_cells**2 + 1) / UNIFORM_SHARE)
+    assert -ZERO <= divergence <= np.log((n_cells**2 + 1) / UNIFORM_SHARE)
 
 
 # Visits.
@@ -302,20 +305,20 @@ def test_a_report_is_the_sum_of_its_parts():
     chains = sample_mixture("cg", 4000, 3, random_state=0)
     report = diagnose(chains)
     np.testing.assert_array_equal(report.modes_visited, chains.modes_visited)
-    np.testing.assert_allclose(report.grid_kl, grid_kl(chains), rtol=1e-12)
-    assert report.all_grid_kl == pytest.approx(grid_kl(chains, together=True)[0], rel=1e-12)
+    np.testing.assert_allclose(report.grid_kl, grid_kl(chains), rtol=SAME_SUM)
+    assert report.all_grid_kl == pytest.approx(grid_kl(chains, together=True)[0], rel=SAME_SUM)
     np.testing.assert_array_equal(report.mode_changes, mode_changes(chains))
     values = chains.samples[:, chains.kept].astype(np.float64)
-    np.testing.assert_allclose(report.mean, values.mean(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(report.mean, values.mean(axis=1), rtol=SAME_SUM)
     for chain in range(3):
-        np.testing.assert_allclose(report.covariance[chain], np.cov(values[chain].T), rtol=1e-12)
+        np.testing.assert_allclose(report.covariance[chain], np.cov(values[chain].T), rtol=SAME_SUM)
         size = min(effective_sample_size(values[chain, :, axis]) for axis in range(2))
-        assert report.sample_size[chain] == pytest.approx(size, rel=1e-9)
+        assert report.sample_size[chain] == pytest.approx(size, rel=CANCELLED)
     together = visit_counts(chains).sum(axis=0)
     assert report.all_modes_visited == (together >= 50).sum()
     assert report.all_modes_visited >= chains.modes_visited.max()
     apart = np.abs(together / together.sum() - TARGETS["gaussians25"].weights).sum() / 2
-    assert report.all_occupancy_error == pytest.approx(apart, rel=1e-12)
+    assert report.all_occupancy_error == pytest.approx(apart, rel=SAME_SUM)
 
 
 def test_chains_without_samples_have_no_numbers():

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tolerances import NEAR_ZERO, SAME_SUM, ZERO
 
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.sampling import TARGETS, banana, gaussian_mixture, ring, sample_mixture
@@ -43,7 +44,7 @@ def test_log_density_is_the_log_of_the_density(target, rng):
     assert there.sum() > 100
     # Terms of up to some hundreds are rounded on both sides; the ring's tip holds 1e-33 of it.
     np.testing.assert_allclose(
-        target.log_density(points)[there], np.log(plain[there]), rtol=1e-11, atol=1e-11
+        target.log_density(points)[there], np.log(plain[there]), rtol=SAME_SUM, atol=NEAR_ZERO
     )
 
 
@@ -100,7 +101,7 @@ def test_modes_have_the_mass_they_say(target):
     # along the border, which is 0.27 per unit of x where the banana is thickest.
     np.testing.assert_allclose(shares.sum(), target.share_in_modes, atol=6e-3)
     np.testing.assert_allclose(shares / shares.sum(), target.weights, atol=6e-3)
-    assert target.weights.sum() == pytest.approx(1.0, abs=1e-12)
+    assert target.weights.sum() == pytest.approx(1.0, abs=ZERO)
     assert np.array_equal(target.mode_of(target.modes), np.arange(len(target.modes)))
 
 
@@ -131,7 +132,7 @@ def test_targets_are_symmetric_where_they_should_be(rng):
         target = TARGETS[name]
         flipped = points * [-1, 1]
         np.testing.assert_allclose(
-            target.log_density(points), target.log_density(flipped), rtol=1e-12, atol=1e-12
+            target.log_density(points), target.log_density(flipped), rtol=SAME_SUM, atol=ZERO
         )
 
 

@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM, ZERO
 
 from gbuq_core import jobs
 from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter, MemoryLimitExceeded
@@ -112,14 +113,14 @@ def test_results_of_the_regressor_fit_together(curve):
     grid = tails.grid[::20]
     members = model.predict_members(grid)
     assert members.shape == (100, len(grid), 2)
-    np.testing.assert_allclose(members[..., 0], model.sample_functions(grid), rtol=1e-12)
+    np.testing.assert_allclose(members[..., 0], model.sample_functions(grid), rtol=SAME_SUM)
     found = model.predict_uncertainty(grid)
-    np.testing.assert_allclose(found.total, found.data + found.knowledge, rtol=1e-12)
-    np.testing.assert_allclose(found.data, members[..., 1].mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(found.knowledge, members[..., 0].var(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.total, found.data + found.knowledge, rtol=SAME_SUM)
+    np.testing.assert_allclose(found.data, members[..., 1].mean(axis=0), rtol=SAME_SUM)
+    np.testing.assert_allclose(found.knowledge, members[..., 0].var(axis=0), rtol=SAME_SUM)
     loc, scale = model.predict_distribution(grid)
-    np.testing.assert_allclose(loc, model.predict(grid), rtol=1e-12)
-    np.testing.assert_allclose(scale**2, found.total, rtol=1e-12)
+    np.testing.assert_allclose(loc, model.predict(grid), rtol=SAME_SUM)
+    np.testing.assert_allclose(scale**2, found.total, rtol=SAME_SUM)
 
 
 def test_draws_change_without_a_refit(curve):
@@ -147,7 +148,7 @@ def test_the_density_is_the_draws_mean_density(curve):
     assert (density * y).sum() * step == pytest.approx(loc[0], abs=1e-6)
     assert (density * (y - loc[0]) ** 2).sum() * step == pytest.approx(scale[0] ** 2, rel=1e-4)
     rows = model.log_densities(tails.X, tails.y)
-    assert model.log_score(tails.X, tails.y) == pytest.approx(rows.mean(), rel=1e-12)
+    assert model.log_score(tails.X, tails.y) == pytest.approx(rows.mean(), rel=SAME_SUM)
     assert model.validation_elbo(tails.X, tails.y) < rows.mean()  # Jensen, and the KL
 
 
@@ -160,7 +161,7 @@ def test_units_of_y_change_nothing_else(curve):
         other.sample_functions(0.25 * grid), 1024.0 * model.sample_functions(grid)
     )
     gain = other.log_score(0.25 * tails.X, 1024.0 * tails.y) - model.log_score(tails.X, tails.y)
-    assert gain == pytest.approx(-np.log(1024.0), rel=1e-12)
+    assert gain == pytest.approx(-np.log(1024.0), rel=SAME_SUM)
 
 
 def test_the_picture_of_a_draw_is_the_drawn_function(curve):
@@ -169,16 +170,16 @@ def test_the_picture_of_a_draw_is_the_drawn_function(curve):
     picture = model.tree_picture(grid, draw=3)
     assert picture.gates.shape == (7, len(grid))
     assert picture.leaf_means.shape == picture.leaf_stds.shape == (8, len(grid))
-    np.testing.assert_allclose(picture.reach.sum(axis=0), 1.0, rtol=1e-12)
-    np.testing.assert_allclose(picture.output, model.sample_functions(grid, 4)[3], rtol=1e-9)
+    np.testing.assert_allclose(picture.reach.sum(axis=0), 1.0, rtol=SAME_SUM)
+    np.testing.assert_allclose(picture.output, model.sample_functions(grid, 4)[3], rtol=CANCELLED)
     # Node 0 parts the leaves: the right half of them has its probability.
-    np.testing.assert_allclose(picture.reach[4:].sum(axis=0), picture.gates[0], rtol=1e-9)
+    np.testing.assert_allclose(picture.reach[4:].sum(axis=0), picture.gates[0], rtol=CANCELLED)
     between = picture.reach * (picture.leaf_stds**2 + (picture.leaf_means - picture.output) ** 2)
     np.testing.assert_allclose(
-        between.sum(axis=0), model.predict_members(grid, 4)[3, :, 1], rtol=1e-9
+        between.sum(axis=0), model.predict_members(grid, 4)[3, :, 1], rtol=CANCELLED
     )  # the variance of eq. 6
     lines = model.leaf_lines(np.array([[0.0], [1.0], [2.0]]), draw=3)
-    np.testing.assert_allclose(lines[:, 2] - lines[:, 1], lines[:, 1] - lines[:, 0], rtol=1e-9)
+    np.testing.assert_allclose(lines[:, 2] - lines[:, 1], lines[:, 1] - lines[:, 0], rtol=CANCELLED)
 
 
 def test_training_can_be_watched(curve):
@@ -200,14 +201,14 @@ def test_results_of_the_classifier_fit_together(frame, fitted):
     model, labels = fitted[VariationalSoftTreeClassifier], target_for(KINDS[1], y)
     members = model.predict_members(X)
     assert members.shape == (10, 120, 2)
-    np.testing.assert_allclose(members.sum(axis=2), 1.0, rtol=1e-12)
-    np.testing.assert_allclose(model.predict_proba(X), members.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(members.sum(axis=2), 1.0, rtol=SAME_SUM)
+    np.testing.assert_allclose(model.predict_proba(X), members.mean(axis=0), rtol=SAME_SUM)
     found = model.predict_uncertainty(X)
-    np.testing.assert_allclose(found.total, found.data + found.knowledge, rtol=1e-12)
+    np.testing.assert_allclose(found.total, found.data + found.knowledge, rtol=SAME_SUM)
     chosen = model.predict_proba(X)[np.arange(120), (labels == "yes").astype(int)]
-    assert model.log_score(X, labels) == pytest.approx(np.log(chosen).mean(), rel=1e-9)
+    assert model.log_score(X, labels) == pytest.approx(np.log(chosen).mean(), rel=CANCELLED)
     picture = model.tree_picture(X, draw=2)
-    np.testing.assert_allclose(picture.output, members[2], rtol=1e-9)
+    np.testing.assert_allclose(picture.output, members[2], rtol=CANCELLED)
     assert picture.leaf_probabilities.shape == (2, 120, 2)
     with refused(InvalidData, "y holds the class 'maybe'"):
         model.log_score(X, np.where(y > 0, "yes", "maybe"))
@@ -226,8 +227,8 @@ def test_numbers_are_standardised_gaps_marked_and_constants_left_out():
     X = pd.DataFrame({"a": [1.0, np.nan, 3.0, 8.0], "b": [5.0] * 4, "c": [np.nan] * 4})
     encoding, matrix = fit_inputs(X)
     assert encoding.names == ("a", "a missing")
-    np.testing.assert_allclose(matrix.mean(axis=0), 0.0, atol=1e-15)
-    np.testing.assert_allclose(matrix.std(axis=0), 1.0, rtol=1e-15)
+    np.testing.assert_allclose(matrix.mean(axis=0), 0.0, atol=ZERO)
+    np.testing.assert_allclose(matrix.std(axis=0), 1.0, rtol=SAME_SUM)
     filled = [1.0, 3.0, 3.0, 8.0]  # by the median of 1, 3, 8
     np.testing.assert_allclose(matrix[:, 0], (filled - np.mean(filled)) / np.std(filled))
     new, flags = apply_inputs(encoding, pd.DataFrame({"a": [1e300], "b": [np.nan], "c": [1.0]}))
@@ -242,10 +243,10 @@ def test_categories_have_a_column_each_and_unknown_ones_none():
     assert encoding.names == ("colour = blue", "colour = red", "colour missing")
     raw = matrix * encoding.spread + encoding.centre
     expected = [[0, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
-    np.testing.assert_allclose(raw, expected, atol=1e-15)
+    np.testing.assert_allclose(raw, expected, atol=ZERO)
     new, flags = apply_inputs(encoding, pd.DataFrame({"colour": ["green", "red"]}))
     np.testing.assert_allclose(new * encoding.spread + encoding.centre, [[0, 0, 0], [0, 1, 0]],
-                               atol=1e-15)  # fmt: skip
+                               atol=ZERO)  # fmt: skip
     assert flags.unseen_level.tolist() == [True, False]
 
 
@@ -298,7 +299,7 @@ def test_rows_are_predicted_in_blocks_alike(curve, monkeypatch):
     tails, model = curve
     whole = model.predict_members(tails.grid, 20)
     monkeypatch.setattr(base, "_BLOCK_CELLS", 500)
-    np.testing.assert_allclose(model.predict_members(tails.grid, 20), whole, rtol=1e-12)
+    np.testing.assert_allclose(model.predict_members(tails.grid, 20), whole, rtol=SAME_SUM)
 
 
 def test_tuning_takes_the_best_of_the_grid():
@@ -336,7 +337,7 @@ def test_progress_reaches_the_end_and_stops_on_request(frame, kind):
     done = runner.want("user", "short", lambda job: kind(**SMALL).fit(X, target))
     assert isinstance(done.result(60), kind)
     # Rounding of sixty shares.
-    assert done.fraction == pytest.approx(1.0, abs=1e-9)
+    assert done.fraction == pytest.approx(1.0, abs=NEAR_ZERO)
     begun = threading.Event()
 
     def long(job):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.soft_trees import VariationalSoftGBMRegressor, boosting_machine
@@ -29,9 +30,9 @@ def test_stages_add_up_to_the_functions(gap, model):
     grid = gap.grid[::30]
     staged = model.staged_functions(grid)
     assert staged.shape == (3, 40, len(grid))
-    np.testing.assert_allclose(staged[-1], model.sample_functions(grid), rtol=1e-12)
+    np.testing.assert_allclose(staged[-1], model.sample_functions(grid), rtol=SAME_SUM)
     pictures = [model.tree_picture(grid, draw=7, tree=t).output for t in range(3)]
-    np.testing.assert_allclose(np.cumsum(pictures, axis=0), staged[:, 7], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(np.cumsum(pictures, axis=0), staged[:, 7], rtol=CANCELLED, atol=ZERO)
     with pytest.raises(InvalidParameter, match="tree must be a whole number"):
         model.tree_picture(grid, tree=3)
 
@@ -50,7 +51,7 @@ def test_each_tree_is_fitted_to_what_draws_of_all_earlier_ones_leave(gap, model,
         again.posterior_[2].mean, model.posterior_[2].mean
     )  # same seed, same result
     whole = inner(gap, model)
-    np.testing.assert_allclose(given[0][1], whole, rtol=1e-12)
+    np.testing.assert_allclose(given[0][1], whole, rtol=SAME_SUM)
     taken = [whole - target for _, target in given]
     # One tree's draw, then those of two: none is its posterior mean, and the first tree is drawn
     # anew for the third.
@@ -66,7 +67,7 @@ def test_each_tree_is_fitted_to_what_draws_of_all_earlier_ones_leave(gap, model,
             draw_moments(tree.shape, tree.beta, theta, matrix).means[0]
             for tree, theta in zip(again.trees_, draws, strict=False)
         )
-        np.testing.assert_allclose(taken[number], expected, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(taken[number], expected, rtol=CANCELLED, atol=ZERO)
     first = again.trees_[0]
     at_mean = draw_moments(first.shape, first.beta, first.posterior.mean[None], matrix).means[0]
     assert np.abs(taken[1] - at_mean).max() > 1e-3
@@ -86,7 +87,7 @@ def test_the_noise_is_inverse_gamma_given_the_residuals(gap, model):
     np.testing.assert_array_equal(model.noise_variances(10), model.noise_variances(20)[:10])
     members = model.predict_members(gap.grid[:5], 10)
     expected = np.broadcast_to(model.noise_variances(10)[:, None], (10, 5))
-    np.testing.assert_allclose(members[..., 1], expected, rtol=1e-12)
+    np.testing.assert_allclose(members[..., 1], expected, rtol=SAME_SUM)
 
 
 def test_the_prior_of_the_noise_counts(gap, model):
@@ -120,7 +121,7 @@ def test_the_density_is_a_mixture_of_normals_over_the_draws(gap, model):
     means, variances = members[..., 0], members[..., 1]
     density = np.exp(-0.5 * (gap.y[:20] - means) ** 2 / variances) / np.sqrt(2 * np.pi * variances)
     np.testing.assert_allclose(
-        model.log_densities(gap.X[:20], gap.y[:20]), np.log(density.mean(axis=0)), rtol=1e-9
+        model.log_densities(gap.X[:20], gap.y[:20]), np.log(density.mean(axis=0)), rtol=CANCELLED
     )
 
 

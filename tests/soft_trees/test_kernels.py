@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tolerances import CANCELLED, SAME_SUM
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.soft_trees import block_kernels as blocks
@@ -129,8 +130,8 @@ def test_likelihood_of_many_rows_is_the_sum_over_rows(rng):
     other = log_likelihood(shape, 2.0, theta, X[order], y[order])
     logs = draw_log_densities(shape, 2.0, theta[None], X, y)[0]
     # Sums of 261 terms in another order: 261 eps of the largest partial sum.
-    assert whole.value == pytest.approx(other.value, rel=1e-13)
-    assert whole.value == pytest.approx(logs.sum(), rel=1e-13)
+    assert whole.value == pytest.approx(other.value, rel=SAME_SUM)
+    assert whole.value == pytest.approx(logs.sum(), rel=SAME_SUM)
     scale = np.abs(whole.gradient).max()
     np.testing.assert_allclose(whole.gradient, other.gradient, rtol=0, atol=1e-12 * scale)
 
@@ -148,7 +149,7 @@ def test_huge_parameters_give_finite_numbers(output, depth, size, rng):
     assert np.isfinite(found.noise_gradient)
     assert found.value == pytest.approx(
         sum(naive.log_density(shape, 5.0, theta, X[i], y[i], 1e-6) for i in range(30)),
-        rel=1e-9,  # differences of numbers of order size^2 lose some digits in both
+        rel=CANCELLED,  # differences of numbers of order size^2 lose some digits in both
     )
 
 
@@ -160,7 +161,7 @@ def test_tiny_stds_and_outliers(rng):
         found = log_likelihood(shape, 1.0, theta, X, y)
         assert np.isfinite(found.gradient).all()
         twin = sum(naive.log_density(shape, 1.0, theta, X[i], y[i], 1.0) for i in range(3))
-        assert found.value == pytest.approx(twin, rel=1e-12)
+        assert found.value == pytest.approx(twin, rel=SAME_SUM)
     # Below MIN_RAW the std does not depend on the raw one any more.
     assert (found.gradient[shape.slices.scale_biases] == 0.0).all()
 
@@ -170,7 +171,7 @@ def test_an_almost_impossible_leaf_wins_if_the_likely_one_cannot_explain():
     shape = TreeShape(1, 1, "constant")
     theta = np.array([0.0, -900.0, 0.0, 100.0, inverse_softplus(1e-3), inverse_softplus(1e-3)])
     log = draw_log_densities(shape, 1.0, theta[None], [[0.0]], [100.0])[0, 0]
-    assert log == pytest.approx(-900.0 + naive.log_normal(0.0, 0.0, 1e-3), rel=1e-14)
+    assert log == pytest.approx(-900.0 + naive.log_normal(0.0, 0.0, 1e-3), rel=SAME_SUM)
     gradient = log_likelihood(shape, 1.0, theta, [[0.0]], [100.0]).gradient
     assert gradient[shape.slices.node_biases] == pytest.approx([1.0])  # 1 - P(right)
 
@@ -182,14 +183,14 @@ def test_exponential_and_logarithm_to_the_last_digits():
     for first in range(0, len(x), 8000):  # 64 leaves of 128 rows have room
         part = slice(first, first + 8000)
         blocks.exp_into(x[part], out[part], len(x[part]), bits)
-    # NumPy's own is within 1 ulp = 2.2e-16 of the truth as well.
-    assert np.abs(out / np.exp(x) - 1.0).max() < 7e-16
+    # The C library's own is within 1 ulp = 2.2e-16 of the truth on every processor; ours adds two.
+    assert np.abs(out / [math.exp(value) for value in x] - 1.0).max() < 7e-16
     far = np.array([-1e300, -709.0])
     blocks.exp_into(far, far_out := np.empty(2), 2, bits)
-    assert far_out == pytest.approx(np.exp([-708.0, -708.0]), rel=1e-15, abs=0.0)
+    assert far_out == pytest.approx(np.exp([-708.0, -708.0]), rel=SAME_SUM, abs=0.0)
     t = np.concatenate([np.geomspace(1e-300, 1.0, 20_000), np.linspace(0.4, 0.43, 1000)])
     logs = np.array([blocks.log1p_unit(value) for value in t])
-    assert np.abs(logs / np.log1p(t) - 1.0).max() < 7e-16
+    assert np.abs(logs / [math.log1p(value) for value in t] - 1.0).max() < 7e-16
     assert blocks.log1p_unit(0.0) == 0.0
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 from scipy.spatial.distance import cdist
+from tolerances import ZERO
 
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.synthetic import (
@@ -74,15 +75,15 @@ def test_curve_rows_have_the_mean_and_variance_of_their_place(curve):
     smooth = (x <= 0) | (x >= step) if make is make_step else np.ones(len(x), dtype=bool)
     assert np.abs(between - data.row_mean)[smooth].max() <= STEEPEST[make] * step / 2
     np.testing.assert_allclose(
-        np.interp(x, grid, np.sqrt(data.variance)), np.sqrt(data.row_variance), atol=1e-12
+        np.interp(x, grid, np.sqrt(data.variance)), np.sqrt(data.row_variance), atol=ZERO
     )
 
 
 def test_curve_means_follow_their_formulas(curve):
     make, data = curve
     if make in FORMULAS:
-        np.testing.assert_allclose(data.mean, FORMULAS[make](data.grid[:, 0]), atol=1e-14)
-        np.testing.assert_allclose(data.row_mean, FORMULAS[make](data.X[:, 0]), atol=1e-14)
+        np.testing.assert_allclose(data.mean, FORMULAS[make](data.grid[:, 0]), atol=ZERO)
+        np.testing.assert_allclose(data.row_mean, FORMULAS[make](data.X[:, 0]), atol=ZERO)
 
 
 def test_curve_rows_fill_their_support_evenly_and_nothing_else(curve):
@@ -90,7 +91,7 @@ def test_curve_rows_fill_their_support_evenly_and_nothing_else(curve):
     x, grid = data.X[:, 0], data.grid[:, 0]
     inside = np.zeros(len(grid), dtype=bool)
     for low, high in PLACES[make]:
-        inside |= (grid >= low - 1e-12) & (grid <= high + 1e-12)
+        inside |= (grid >= low - ZERO) & (grid <= high + ZERO)
     np.testing.assert_array_equal(data.in_support, inside)
     assert (grid[0], grid[-1]) == pytest.approx(SHOWN[make])
     assert sum(((x >= low) & (x <= high)).sum() for low, high in PLACES[make]) == ROWS
@@ -106,7 +107,7 @@ def test_noise_has_the_std_asked_for():
     for make in (make_tails, make_gap, make_step, make_daubechies):
         np.testing.assert_allclose(make(noise=0.3).variance, 0.09)
     data = make_heteroscedastic(noise_slope=0.2)
-    np.testing.assert_allclose(np.sqrt(data.variance), 0.2 * np.abs(data.grid[:, 0]), atol=1e-15)
+    np.testing.assert_allclose(np.sqrt(data.variance), 0.2 * np.abs(data.grid[:, 0]), atol=ZERO)
 
 
 def test_the_best_crps_of_the_heteroscedastic_set_is_the_one_of_the_paper():
@@ -162,7 +163,7 @@ def test_ripples_maps_are_the_truth_at_the_middles_of_their_cells():
     assert data.grid.shape == (3600, 2)
     across, up = np.meshgrid(*data.axes)
     np.testing.assert_array_equal(data.grid, np.column_stack([across.ravel(), up.ravel()]))
-    np.testing.assert_allclose(data.mean, np.cos(4 * np.hypot(across + 1, up + 1)), atol=1e-13)
+    np.testing.assert_allclose(data.mean, np.cos(4 * np.hypot(across + 1, up + 1)), atol=ZERO)
     truth = ripples_truth(data.grid, 0.4)
     np.testing.assert_array_equal(truth.variance.reshape(60, 60), data.variance)
     std = np.sqrt(data.variance)
@@ -243,4 +244,4 @@ def test_points_that_are_no_pairs_are_refused(truth, points):
 
 def test_moons_posterior_is_defined_far_away():
     far = moons_posterior([[1e5, 0.0], [-1e5, 0.0], [0.5, 0.25]])
-    np.testing.assert_allclose(far, [1.0, 0.0, 0.5], atol=1e-12)  # the last by symmetry
+    np.testing.assert_allclose(far, [1.0, 0.0, 0.5], atol=ZERO)  # the last by symmetry

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.special import ndtr
+from tolerances import SAME_SUM, ZERO
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.synthetic import (
@@ -93,7 +94,7 @@ def test_maps_are_those_of_the_grid(make):
     np.testing.assert_allclose(data.variance, data.mean * (1 - data.mean))
     either = np.log(0.5 * np.exp(log_density(data.grid, 0.5)).sum(axis=1))
     there = np.isfinite(either)
-    np.testing.assert_allclose(data.log_density.ravel()[there], either[there], rtol=1e-10)
+    np.testing.assert_allclose(data.log_density.ravel()[there], either[there], rtol=SAME_SUM)
     assert np.isfinite(data.log_density).all()
 
 
@@ -104,7 +105,7 @@ def test_more_rows_and_noise_leave_the_draws_alone(make):
     np.testing.assert_array_equal(many.y[:50], few.y)
     assert (np.bincount(few.y) == 25).all()
     narrow, wide, wider = (make(50, noise, random_state=7).X for noise in (0.1, 0.2, 0.3))
-    np.testing.assert_allclose(wide - narrow, wider - wide, atol=1e-12)
+    np.testing.assert_allclose(wide - narrow, wider - wide, atol=ZERO)
 
 
 def test_rings_are_normal_across_where_the_curvature_does_not_matter():

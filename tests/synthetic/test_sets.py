@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tolerances import NEAR_ZERO, ZERO
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.synthetic import make_heart, make_spiral, make_wave
@@ -83,7 +84,7 @@ def test_heart_noise_only_scales_deviations():
     cell = tuple(quiet.X.astype(int).T)
     # Four times the variance; y - mean cancels two digits of values near one.
     np.testing.assert_allclose(
-        loud.y - loud.mean[cell], 2 * (quiet.y - quiet.mean[cell]), atol=1e-14
+        loud.y - loud.mean[cell], 2 * (quiet.y - quiet.mean[cell]), atol=ZERO
     )
     silent = make_heart(2, noise=0, random_state=9)
     np.testing.assert_array_equal(silent.y, silent.mean[tuple(silent.X.astype(int).T)])
@@ -148,8 +149,8 @@ def test_spiral_without_noise_lies_on_its_arms():
     t = np.sqrt(radius)  # the radius of an arm is t squared
     offset = 2 * np.pi * spiral.y / 3
     # atol: products of numbers up to (6 pi)^2 = 355 in double precision
-    np.testing.assert_allclose(x, -np.cos(t + offset) * t**2, atol=1e-10)
-    np.testing.assert_allclose(y, np.sin(t + offset) * t**2, atol=1e-10)
+    np.testing.assert_allclose(x, -np.cos(t + offset) * t**2, atol=NEAR_ZERO)
+    np.testing.assert_allclose(y, np.sin(t + offset) * t**2, atol=NEAR_ZERO)
     np.testing.assert_array_equal(np.bincount(spiral.y), 200)
 
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from tolerances import NEAR_ZERO, ZERO
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.synthetic import (
@@ -89,7 +90,7 @@ def test_classes_are_rotations_of_each_other():
     first = spiral_log_density(point)[0]
     turned = spiral_log_density(point @ rotation.T)[0]
     # Rounding of the exponents, which are below 1e3.
-    np.testing.assert_allclose(turned, np.roll(first, 1), atol=1e-9)
+    np.testing.assert_allclose(turned, np.roll(first, 1), atol=NEAR_ZERO)
 
 
 def test_class_probabilities_are_defined_where_the_density_underflows():
@@ -119,7 +120,7 @@ def test_true_probabilities_are_calibrated():
 
 def test_the_origin_is_where_all_arms_meet():
     proba = spiral_posterior([[0.0, 0.0]])
-    np.testing.assert_allclose(proba, 1 / 3, atol=1e-12)
+    np.testing.assert_allclose(proba, 1 / 3, atol=ZERO)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tolerances import CANCELLED, NEAR_ZERO
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.tables import (
@@ -67,8 +68,8 @@ def test_the_change_holds_in_the_model_that_scored_the_row(scored):
     for column, value in zip(found.columns, found.after, strict=True):
         changed[column] = float(value) if column == "x" else value
     assert model.predict_uncertainty(changed).total[0] == found.uncertainty_after.total[0]
-    assert found.uncertainty_after.total[0] <= most * (1 + 1e-9)  # sums in another order
-    assert found.uncertainty_before.total[0] == pytest.approx(total[row], rel=1e-9)
+    assert found.uncertainty_after.total[0] <= most * (1 + NEAR_ZERO)  # sums in another order
+    assert found.uncertainty_before.total[0] == pytest.approx(total[row], rel=CANCELLED)
     assert found.prediction_after == pytest.approx(model.predict(changed)[0])
     assert dict(zip(found.columns, found.after, strict=True))["group"] == "a"
 

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from tolerances import NEAR_ZERO
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.table.fit import Cut, cut_table
@@ -53,7 +54,7 @@ def test_intervals_of_the_law_are_those_of_the_law(folds):
     law = law_of(folds.predictions)
     np.testing.assert_array_equal(lower, law.interval(0.8).lower)
     at = law.cdf(upper) - law.cdf(lower)
-    np.testing.assert_allclose(at, 0.8, atol=1e-9)
+    np.testing.assert_allclose(at, 0.8, atol=NEAR_ZERO)
 
 
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.991, 0.999])

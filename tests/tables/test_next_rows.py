@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tolerances import ZERO
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.tables import (
@@ -60,7 +61,7 @@ def test_the_greedy_rule_is_that_of_its_naive_twin(seed, n, n_trees):
     # Where a determinant is 0 but for rounding, one of them may stop a step before the other.
     sure = int(np.sum(left > 1e-6))
     assert chosen.tolist()[:sure] == slow[:sure]
-    assert (left <= 1.0 + 1e-12).all()
+    assert (left <= 1.0 + ZERO).all()
 
 
 def test_copies_are_picked_once(pool):

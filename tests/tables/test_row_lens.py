@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tolerances import SAME_SUM
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.table.fit import Cut, cut_table
@@ -27,7 +28,7 @@ PLAN = ScorePlan(ensemble="virtual", n_trees=40, depth=3)
 
 def nearly(value):
     """Means over members of one row and of many are sums in another order."""
-    return pytest.approx(value, rel=1e-12)
+    return pytest.approx(value, rel=SAME_SUM)
 
 
 def make_frame(n=120):
@@ -166,7 +167,7 @@ def test_the_members_are_stages_of_the_row(scored):
         at = np.isin(stages.n_trees, stages.member_trees)
         np.testing.assert_array_equal(stages.loc[0, at], members[:, 0])
         last = stages.n_trees == stages.scale_trees
-        np.testing.assert_allclose(stages.scale[0, last] ** 2, members[0, 1], rtol=1e-12)
+        np.testing.assert_allclose(stages.scale[0, last] ** 2, members[0, 1], rtol=SAME_SUM)
 
 
 def test_the_means_of_a_target_on_a_log_scale_are_the_members_too():
@@ -305,7 +306,7 @@ def test_a_curve_is_the_row_edited_value_by_value(scored, column):
 
 def test_curves_of_classes_have_probabilities():
     curve = column_curve(classified(), 7, "x", n_values=5)
-    np.testing.assert_allclose(curve.probabilities.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(curve.probabilities.sum(axis=1), 1.0, rtol=SAME_SUM)
     np.testing.assert_array_equal(curve.loc, curve.probabilities.argmax(axis=1))
     assert np.isnan(curve.lower).all()
     assert np.isnan(curve.unfamiliarity).all()

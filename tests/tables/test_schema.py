@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tolerances import NEAR_ZERO, SAME_SUM
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.tables import (
@@ -239,7 +240,9 @@ def test_parts_of_dates():
     expected = {"days": [18687.5, 18688.770833333], "month": [3, 3], "weekday": [0, 1],
                 "hour": [12, 18.5]}  # fmt: skip
     for part, values in expected.items():
-        np.testing.assert_allclose(date_part(dates, part), [*values, np.nan], rtol=1e-12, atol=1e-9)
+        np.testing.assert_allclose(
+            date_part(dates, part), [*values, np.nan], rtol=SAME_SUM, atol=NEAR_ZERO
+        )
 
 
 def test_high_cardinality_is_announced(rng):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core.distribution import student
 from gbuq_core.errors import Cancelled
@@ -71,7 +72,7 @@ def test_columns_of_the_output(kind, request):
         assert (scored.frame[["p_high", "p_low", "p_mid"]].sum(axis=1).round(9) == 1.0).all()
     frame = scored.frame
     np.testing.assert_allclose(
-        frame.total_uncertainty, frame.data_uncertainty + frame.knowledge_uncertainty, rtol=1e-12
+        frame.total_uncertainty, frame.data_uncertainty + frame.knowledge_uncertainty, rtol=SAME_SUM
     )
     assert (frame[ADDED[1:]] >= 0).all().all()
     assert scored.protocol == "out_of_fold"
@@ -115,7 +116,7 @@ def test_each_row_is_scored_by_the_model_that_did_not_see_it(regression):
         assert len(mine) + len(model.rows) == 300
         members = model.estimator.predict_members(X.iloc[mine])
         np.testing.assert_allclose(
-            regression.frame.prediction.iloc[mine], members[..., 0].mean(axis=0), rtol=1e-12
+            regression.frame.prediction.iloc[mine], members[..., 0].mean(axis=0), rtol=SAME_SUM
         )
         # A law whose moments match the members' is not their mixture: rebuilt from members.
         df = model.estimator.clocks_.df
@@ -124,7 +125,7 @@ def test_each_row_is_scored_by_the_model_that_did_not_see_it(regression):
         ]
         densities = np.mean([np.exp(law.logpdf(y[mine])) for law in laws], axis=0)
         np.testing.assert_allclose(
-            regression.predictions.nll[mine], -np.log(densities), rtol=1e-9, atol=1e-12
+            regression.predictions.nll[mine], -np.log(densities), rtol=CANCELLED, atol=ZERO
         )
 
 
@@ -135,7 +136,7 @@ def test_without_clocks_the_members_are_normals():
     np.testing.assert_allclose(
         scored.predictions.nll[mine].mean(),
         nll_mixture(scored.training.y[mine], members[..., 0], members[..., 1]),
-        rtol=1e-12,
+        rtol=SAME_SUM,
     )
     assert scored.clocks is None
     assert np.isinf(scored.predictions.df).all()
@@ -144,7 +145,7 @@ def test_without_clocks_the_members_are_normals():
 def test_scores_of_a_regression(regression):
     frame, scores = regression.frame, regression.scores
     error = frame.y - frame.prediction
-    np.testing.assert_allclose(frame.error, error.abs(), rtol=1e-12)
+    np.testing.assert_allclose(frame.error, error.abs(), rtol=SAME_SUM)
     assert scores.rmse == pytest.approx(np.sqrt((error**2).mean()))
     assert scores.baseline_rmse == pytest.approx(frame.y.std(ddof=0))
     assert scores.rmse < 0.5 * scores.baseline_rmse
@@ -177,7 +178,7 @@ def test_scores_of_a_classification(classification):
     assert scores.nll == pytest.approx(expected)
     assert scores.prr.total == pytest.approx(prr(wrong, frame.total_uncertainty))
     assert scores.auroc.total > 0.5
-    assert (frame.total_uncertainty <= np.log(3) + 1e-12).all()
+    assert (frame.total_uncertainty <= np.log(3) + ZERO).all()
 
 
 def test_folds_have_the_same_shares_of_classes(classification):
@@ -267,7 +268,7 @@ def test_a_class_with_a_single_row_does_not_break_the_folds():
     frame.loc[17, "y"] = "unique"
     scored = score_table(as_table(frame), "y", plan=FAST)
     assert scored.predictions.probabilities.shape == (100, 4)
-    np.testing.assert_allclose(scored.predictions.probabilities.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(scored.predictions.probabilities.sum(axis=1), 1.0, rtol=SAME_SUM)
     unique = scored.training.target.classes.index("unique")
     # The model that scores the row never met its class.
     assert scored.predictions.probabilities[17, unique] == 0.0
@@ -303,7 +304,7 @@ def test_a_second_scoring_of_an_output_renames_its_columns(regression):
     scored = score_table(table, "y", schema=schema, plan=FAST)
     assert "prediction (input)" in scored.frame.columns
     np.testing.assert_allclose(
-        scored.frame["prediction (input)"].astype(float), regression.frame.prediction, rtol=1e-12
+        scored.frame["prediction (input)"].astype(float), regression.frame.prediction, rtol=SAME_SUM
     )
     assert ("fold", "fold (input)") in scored.added.renamed
     assert any("would clash" in notice for notice in scored.notices)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba.core.errors import TypingError
 from seeding_parts import fill_normals
+from tolerances import SAME_SUM, ZERO
 
 from gbuq_core.trees import forest_kernels, growing_kernels, histogram_kernels, scoring_kernels
 from gbuq_core.trees.binning import apply_bins, binned_rows, fit_bins, single_cells
@@ -19,9 +20,6 @@ from gbuq_core.trees.forest_kernels import (
     leaf_scratch,
 )
 from gbuq_core.trees.growing_kernels import grow_tree, make_tree_scratch
-
-# Scores are sums of a few dozen terms in two orders and a quotient: some hundred roundings.
-SAME_SUM = 1e-11
 
 STREAM = np.uint64(12345)
 
@@ -98,7 +96,7 @@ def test_histograms_count_rows(n_outputs):
             width,
         )  # fmt: skip
     expected = histogram_of(problem, chosen)
-    np.testing.assert_allclose(by_lanes, expected, rtol=SAME_SUM, atol=1e-14)
+    np.testing.assert_allclose(by_lanes, expected, rtol=SAME_SUM, atol=ZERO)
     np.testing.assert_array_equal(by_lanes, by_loop)  # each lane is a sum of its own
 
 
@@ -193,7 +191,7 @@ def test_python_scores_equal_compiled_ones():
         kernel_scores(problem, leaf, 3.0),
         strict=True,
     ):
-        np.testing.assert_allclose(found, expected, rtol=1e-14)
+        np.testing.assert_allclose(found, expected, rtol=SAME_SUM)
 
 
 def test_score_noise_is_numbered_by_slot(rng):
@@ -336,7 +334,7 @@ def test_predictions_equal_the_twin(forest, n, width):
     for found, t in zip(out, checkpoints, strict=True):
         expected = naive.predict(problem.codes, problem.is_category, forest, start, decay, t)
         # The same sums in the same order, up to fused multiply-adds.
-        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=ZERO)
 
 
 def test_python_predictions_equal_compiled_ones(forest):
@@ -351,7 +349,7 @@ def test_python_predictions_equal_compiled_ones(forest):
             problem.rows.columns, problem.is_category, forest, np.zeros(2), 0.9, np.array([3, 7]),
             0, 40, leaf_scratch(9), (0, 0), out,
         )  # fmt: skip
-    np.testing.assert_allclose(outs[0], outs[1], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(outs[0], outs[1], rtol=0, atol=ZERO)
 
 
 @pytest.mark.parametrize("python", [False, True], ids=["compiled", "python"])

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from tolerances import CANCELLED, SAME_SUM
 
 from gbuq_core.unfamiliarity.ranks import (
     make_reference,
@@ -23,11 +24,11 @@ VALUES = st.integers(-3, 6).map(float)  # few of them: many are equal
 def test_ranks_are_those_of_the_twin(reference, values):
     made = make_reference(reference)
     ranks = part_ranks(made.sorted, values)
-    np.testing.assert_allclose(ranks, naive.part_ranks(reference, values), rtol=1e-12)
+    np.testing.assert_allclose(ranks, naive.part_ranks(reference, values), rtol=SAME_SUM)
     found = rank_rows(made, ranks)
-    np.testing.assert_allclose(found, naive.new_scores(reference, values), rtol=1e-12)
+    np.testing.assert_allclose(found, naive.new_scores(reference, values), rtol=SAME_SUM)
     own = rank_reference(reference)
-    np.testing.assert_allclose(own, naive.reference_scores(reference), rtol=1e-12)
+    np.testing.assert_allclose(own, naive.reference_scores(reference), rtol=SAME_SUM)
 
 
 @given(arrays(float, st.tuples(st.integers(1, 5), st.integers(1, 60)),
@@ -36,12 +37,12 @@ def test_scores_of_reference_rows_average_a_half(values):
     scores = rank_reference(values)
     assert scores.min() > 0.0
     assert scores.max() < 1.0
-    np.testing.assert_allclose(scores.mean(), 0.5, rtol=1e-9)
+    np.testing.assert_allclose(scores.mean(), 0.5, rtol=CANCELLED)
 
 
 def test_distinct_rows_are_spread_evenly(rng):
     scores = rank_reference(rng.normal(size=(4, 200)))
-    np.testing.assert_allclose(np.sort(scores), (np.arange(200) + 0.5) / 200, rtol=1e-12)
+    np.testing.assert_allclose(np.sort(scores), (np.arange(200) + 0.5) / 200, rtol=SAME_SUM)
 
 
 def test_beyond_all_is_one(rng):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tolerances import NEAR_ZERO, SAME_SUM
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.gaussians.cycle import cycle_bounds, energy_map, record_cycle
@@ -52,10 +53,10 @@ def test_the_last_frame_is_what_the_chains_say(pair):
     assert run.n_kept[-1] == SMALL.chains * chains.kept.sum()
     assert run.modes_visited[-1] == chains.modes_visited.mean()
     # All chains keep the same number of samples, so the mean of shares is the share; rounding.
-    assert run.share_in_modes[-1] == pytest.approx(chains.share_in_modes.mean(), rel=1e-12)
+    assert run.share_in_modes[-1] == pytest.approx(chains.share_in_modes.mean(), rel=SAME_SUM)
     # One code for both; a sum of 3,601 terms along another axis.
-    assert run.divergence[-1] == pytest.approx(grid_kl(chains, together=True)[0], rel=1e-12)
-    assert run.occupancy_error[-1] == pytest.approx(run.report.all_occupancy_error, rel=1e-12)
+    assert run.divergence[-1] == pytest.approx(grid_kl(chains, together=True)[0], rel=SAME_SUM)
+    assert run.occupancy_error[-1] == pytest.approx(run.report.all_occupancy_error, rel=SAME_SUM)
 
 
 @pytest.mark.parametrize("frame", [3, 31, 59])
@@ -236,8 +237,8 @@ def test_chains_that_run_off_are_told():
     assert np.isfinite(far.samples[0, far.stopped_at[0]]).all()
     assert wild.n_kept[-1] == far.stopped_at.sum() < 100
     inside = far.share_in_modes @ far.stopped_at
-    assert wild.share_in_modes[-1] == pytest.approx(inside / far.stopped_at.sum(), rel=1e-12)
-    assert wild.divergence[-1] == pytest.approx(grid_kl(far, together=True)[0], rel=1e-12)
+    assert wild.share_in_modes[-1] == pytest.approx(inside / far.stopped_at.sum(), rel=SAME_SUM)
+    assert wild.divergence[-1] == pytest.approx(grid_kl(far, together=True)[0], rel=SAME_SUM)
     assert np.isfinite(wild.path).all()
     assert np.isfinite(wild.density).all()
     plan = plan_sampler(SMALL, "sgld")
@@ -302,8 +303,10 @@ def test_a_recorded_cycle_is_a_stretch_of_the_race(sampler, cycle):
     # A step is the pull of the exact gradient and the kick that is left.
     moved = trace.points[1:] - trace.points[:-1]
     pull = -trace.sizes[1:, None] * target.gradient(trace.points[:-1])
-    np.testing.assert_allclose(trace.pulls[1:], np.hypot(*pull.T), rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(trace.kicks[1:], np.hypot(*(moved - pull).T), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(trace.pulls[1:], np.hypot(*pull.T), rtol=1e-6, atol=NEAR_ZERO)
+    np.testing.assert_allclose(
+        trace.kicks[1:], np.hypot(*(moved - pull).T), rtol=1e-6, atol=NEAR_ZERO
+    )
 
 
 def test_a_long_cycle_is_thinned_and_one_that_ran_off_ends():

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tolerances import NEAR_ZERO, SAME_SUM, ZERO
 
 from gbuq_core import BoostedEnsembleRegressor, make_heart
 from gbuq_core.baselines import ForestEnsembleRegressor
@@ -25,7 +26,7 @@ from gbuq_core.experiments.heart.plan import (
 
 SMALL = HeartSettings(rows=20, members=3, trees=60, step=10, seed=1)
 # Both sides compute the same kernels on the same numbers; only sums may be ordered differently.
-EXACT = {"rtol": 1e-12, "atol": 1e-15}
+EXACT = {"rtol": SAME_SUM, "atol": ZERO}
 
 
 def fit_of(method, settings=SMALL):
@@ -143,7 +144,7 @@ def test_catboosts_own_maps_are_those_of_its_engine(method):
         model.predict_uncertainty(fit.data.grid),
         strict=True,
     ):
-        np.testing.assert_allclose(part[-1].ravel(), expected, rtol=1e-6, atol=1e-10)
+        np.testing.assert_allclose(part[-1].ravel(), expected, rtol=1e-6, atol=NEAR_ZERO)
 
 
 def test_there_are_at_most_a_hundred_stages():

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tolerances import CANCELLED, NINE_DIGITS, ZERO
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.claims import times_text
@@ -183,7 +184,7 @@ def test_the_table_holds_every_cell_and_value():
     assert float(middle["sglb_knowledge"]) == 0.04
     assert middle["vrf_total"] == middle["vrf_data"] == ""
     # Nine digits are written.
-    assert float(rows[0]["true_mean"]) == pytest.approx(run.data.mean[0, 0], rel=1e-8)
+    assert float(rows[0]["true_mean"]) == pytest.approx(run.data.mean[0, 0], rel=NINE_DIGITS)
 
 
 CODE_CASES = [
@@ -206,7 +207,7 @@ def check_copied(maps_of, settings):
         shown = np.stack([part[-1].ravel() for part in (maps.total, maps.data, maps.knowledge)])
         copied = np.stack(maps_of[METHODS[maps.method].label])
         # The same kernels on the same numbers, summed in another order.
-        np.testing.assert_allclose(copied, shown, rtol=1e-9, atol=1e-14)
+        np.testing.assert_allclose(copied, shown, rtol=CANCELLED, atol=ZERO)
 
 
 @pytest.mark.parametrize("settings", CODE_CASES, ids=lambda s: "-".join(s.methods) or "nothing")

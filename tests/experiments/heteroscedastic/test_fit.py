@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.special import ndtri
+from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heteroscedastic.data import (
@@ -153,7 +154,7 @@ def test_the_truth_on_the_grid_is_that_of_the_rows():
     on_grid = np.interp(test.X[:, 0], data.x, data.true_mean)
     np.testing.assert_allclose(on_grid, test.mean, atol=0.05**2 / 8.0)
     stds = np.interp(test.X[:, 0], data.x, np.sqrt(data.true_variance))
-    np.testing.assert_allclose(stds, test.std, atol=1e-12)  # a straight line
+    np.testing.assert_allclose(stds, test.std, atol=ZERO)  # a straight line
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -166,7 +167,7 @@ def test_a_view_has_the_parts_that_its_method_has(fits, method):
         assert np.isfinite(curve.values).all()
         assert curve.values.shape == view.x.shape
     # total is the sum of its parts, to rounding
-    np.testing.assert_allclose(view.total, view.data + view.knowledge, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(view.total, view.data + view.knowledge, rtol=CANCELLED, atol=ZERO)
     for part in PARTS:
         assert bool(getattr(view, part).any()) == (part in kind.parts)
     if not kind.parts:
@@ -175,8 +176,8 @@ def test_a_view_has_the_parts_that_its_method_has(fits, method):
         return
     assert np.all(view.lower <= view.upper)
     if "data" in kind.parts:
-        assert np.all(view.lower <= view.inner_lower + 1e-12)
-        assert np.all(view.inner_upper <= view.upper + 1e-12)
+        assert np.all(view.lower <= view.inner_lower + ZERO)
+        assert np.all(view.inner_upper <= view.upper + ZERO)
 
 
 def test_the_score_of_inference_novelty_has_no_sign(fits):
@@ -196,13 +197,13 @@ def test_the_conformal_step_covers_the_calibration_rows(fits, method, level):
     factor = heteroscedastic_factor(fit, wrapped, level)
     at, y = fit.calibration, fit.data.calibration_y
     half = factor * ndtri(0.5 + level / 2.0) * np.sqrt(at.total)
-    inside = np.abs(y - at.loc) <= half * (1.0 + 1e-12)
+    inside = np.abs(y - at.loc) <= half * (1.0 + ZERO)
     # the ceil(1001 level)-th smallest score is the factor: so many rows, and no two scores tie
     assert inside.sum() == int(np.ceil(1001 * level - 1e-9))
     plain, view = view_heteroscedastic(fit, SMALL), view_heteroscedastic(fit, wrapped)
     assert view.factor == factor
-    np.testing.assert_allclose(view.scale, factor * plain.scale, rtol=1e-12)
-    np.testing.assert_allclose(view.upper - view.loc, view.loc - view.lower, rtol=1e-9)
+    np.testing.assert_allclose(view.scale, factor * plain.scale, rtol=SAME_SUM)
+    np.testing.assert_allclose(view.upper - view.loc, view.loc - view.lower, rtol=CANCELLED)
 
 
 @pytest.mark.parametrize("method", ["quantile", "cqr", "conformal_forest"])
@@ -211,8 +212,8 @@ def test_methods_with_intervals_show_their_own(fits, method):
     view = view_heteroscedastic(fit, replace(SMALL, level=0.8))
     found = fit.model.predict_intervals(view.x[:, None])
     at = int(np.argmin(np.abs(found.levels - 0.8)))
-    np.testing.assert_allclose(view.lower, found.lower[at], rtol=1e-12)
-    np.testing.assert_allclose(view.upper, found.upper[at], rtol=1e-12)
+    np.testing.assert_allclose(view.lower, found.lower[at], rtol=SAME_SUM)
+    np.testing.assert_allclose(view.upper, found.upper[at], rtol=SAME_SUM)
 
 
 def test_macau_is_what_its_estimator_says(fits):
@@ -220,13 +221,13 @@ def test_macau_is_what_its_estimator_says(fits):
     view = view_heteroscedastic(fit, SMALL)
     X = view.x[:, None]
     # the same sums in another order
-    np.testing.assert_allclose(view.loc, fit.model.predict(X), rtol=1e-9)
+    np.testing.assert_allclose(view.loc, fit.model.predict(X), rtol=CANCELLED)
     expected = fit.model.predict_uncertainty(X)
     for part in PARTS:
-        np.testing.assert_allclose(getattr(view, part), getattr(expected, part), rtol=1e-9)
+        np.testing.assert_allclose(getattr(view, part), getattr(expected, part), rtol=CANCELLED)
     novelty = fit.model.score_novelty(X)
-    np.testing.assert_allclose(view.curve("novelty").values, novelty.novelty, rtol=1e-9)
-    np.testing.assert_allclose(view.curve("novelty").spread, novelty.novelty_std, rtol=1e-9)
+    np.testing.assert_allclose(view.curve("novelty").values, novelty.novelty, rtol=CANCELLED)
+    np.testing.assert_allclose(view.curve("novelty").spread, novelty.novelty_std, rtol=CANCELLED)
 
 
 def test_the_authors_tail_ends_at_their_bound_and_leaves_the_model_alone(fits):
@@ -253,14 +254,16 @@ def test_both_forms_of_macau_share_their_forest(fits):
         view_heteroscedastic(fits[f"macau_{kind}"], SMALL) for kind in ("linear", "basic")
     )
     np.testing.assert_allclose(
-        linear.curve("novelty").values, basic.curve("novelty").values, rtol=1e-12
+        linear.curve("novelty").values, basic.curve("novelty").values, rtol=SAME_SUM
     )
 
 
 def test_a_measure_predicts_the_rows_it_names(fits):
     fit, plan = fits["gnll"], plan_measure(SMALL)
     measure = measure_heteroscedastic(fit, plan)
-    np.testing.assert_allclose(measure.of_test.loc, fit.model.predict(measure.test.X), rtol=1e-12)
+    np.testing.assert_allclose(
+        measure.of_test.loc, fit.model.predict(measure.test.X), rtol=SAME_SUM
+    )
     assert measure.of_foreign.total.shape == (SMALL.ood_rows,)
     assert measure.seconds > 0.0
 

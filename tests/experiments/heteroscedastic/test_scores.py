@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.stats import norm
+from tolerances import NEAR_ZERO, NINE_DIGITS
 
 from gbuq_core.experiments.heteroscedastic.claims import (
     check_claims,
@@ -221,7 +222,7 @@ def test_rays_tell_lines_from_steps_and_flat_curves():
     x = np.arange(-10.0, 20.05, 0.05)
     left, right = follow_rays(x, np.where(x < 0.0, -2.0 * x, 3.0))
     assert (left.side, right.side) == ("left", "right")
-    assert abs(left.slope - 2.0) < 1e-9  # rounding of a fitted line
+    assert abs(left.slope - 2.0) < NEAR_ZERO  # rounding of a fitted line
     assert left.linear > 0.999
     assert (right.spearman, right.slope, right.linear) == (0.0, 0.0, 0.0)
     assert follow_rays(x, np.exp(np.abs(x) / 3.0))[0].linear < 0.9
@@ -252,8 +253,8 @@ def test_the_code_computes_the_same(run, capsys, method, conformal):
     )
     if expected:
         view = view_heteroscedastic(run.fits[at], settings)
-        np.testing.assert_allclose(names["lower"], view.lower, rtol=1e-6, atol=1e-9)
-        np.testing.assert_allclose(names["upper"], view.upper, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(names["lower"], view.lower, rtol=1e-6, atol=NEAR_ZERO)
+        np.testing.assert_allclose(names["upper"], view.upper, rtol=1e-6, atol=NEAR_ZERO)
 
 
 def test_code_and_words_name_the_authors_tail(run):
@@ -278,9 +279,11 @@ def test_tables_hold_what_the_page_shows(run):
     curves = list(csv.DictReader(io.StringIO(curves_csv(run))))
     assert len(curves) == len(SMALL.methods) * len(run.views[0].x)
     first = curves[300]
-    assert float(first["total"]) == pytest.approx(run.views[0].total[300], rel=1e-8)  # nine digits
+    assert float(first["total"]) == pytest.approx(
+        run.views[0].total[300], rel=NINE_DIGITS
+    )  # nine digits
     assert float(first["novelty"]) == pytest.approx(
-        run.views[0].curve("novelty").values[300], rel=1e-8
+        run.views[0].curve("novelty").values[300], rel=NINE_DIGITS
     )
     last = curves[-1]
     assert (last["method"], last["data"], last["novelty"]) == ("Random forest", "", "")

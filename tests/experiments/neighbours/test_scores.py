@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tolerances import NINE_DIGITS, SAME_SUM
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.claims import VERDICTS
@@ -73,7 +74,7 @@ def test_all_methods_are_scored_on_the_same_rows(run, baselines):
     assert by_key["ibug"].width == pytest.approx((high - low).mean(), rel=1e-6)  # 8 digits above
     averaged = 0.5 * (view.scale + baselines["cbu"].scale)
     expected = crps_gaussian_values(y, 0.5 * (view.loc + baselines["cbu"].loc), averaged).mean()
-    assert by_key["ibug_cbu"].crps == pytest.approx(expected, rel=1e-12)  # another order of sums
+    assert by_key["ibug_cbu"].crps == pytest.approx(expected, rel=SAME_SUM)  # another order of sums
 
 
 def test_a_baseline_that_was_not_fitted_is_left_out(run):
@@ -177,7 +178,9 @@ def test_kernels_are_scored_by_their_own_mean(run):
     view = replace(run.view, settings=replace(SETTINGS, baselines=()))
     normal, kernels = score_neighbours(run.fit, run.search, view, {}, "kde")
     own = run.search.near_test.targets[:, : view.k].mean(axis=1)
-    assert kernels.rmse == pytest.approx(rmse(run.fit.data.y_test, own), rel=1e-12)  # sums' order
+    assert kernels.rmse == pytest.approx(
+        rmse(run.fit.data.y_test, own), rel=SAME_SUM
+    )  # sums' order
     assert kernels.rmse != normal.rmse
     assert np.isnan([kernels.scale_error_inside, kernels.mean_scale_outside]).all()
 
@@ -254,7 +257,9 @@ def test_the_code_without_a_place_looks_where_the_picture_does(run):
 def test_tables_to_take_away(run, wine):
     rows = list(csv.DictReader(io.StringIO(neighbours_csv(wine.fit, wine.view))))
     assert len(rows) == len(wine.view.loc)
-    assert float(rows[3]["scale"]) == pytest.approx(wine.view.scale[3], rel=1e-8)  # nine digits
+    assert float(rows[3]["scale"]) == pytest.approx(
+        wine.view.scale[3], rel=NINE_DIGITS
+    )  # nine digits
     near = list(csv.DictReader(io.StringIO(neighbours_rows_csv(wine.fit, wine.look))))
     assert [int(row["training_row"]) - 1 for row in near] == wine.look.indices.tolist()
     assert near[0]["cultivar"].startswith("cultivar ")

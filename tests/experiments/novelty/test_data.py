@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from tolerances import NEAR_ZERO
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.novelty.data import (
@@ -29,7 +30,7 @@ def test_the_map_reaches_well_out_of_the_rows_and_holds_their_density(key):
     area = np.prod([axis[1] - axis[0] for axis in data.axes])
     # Cells are about as wide as the noise: the middle rule is good to a percent or two.
     assert np.exp(data.log_density).sum() * area == pytest.approx(1.0, abs=0.03)
-    np.testing.assert_allclose(data.true_proba.sum(axis=1), 1.0, atol=1e-9)
+    np.testing.assert_allclose(data.true_proba.sum(axis=1), 1.0, atol=NEAR_ZERO)
     # 99 % by definition; cells are coarse, so that their middles may be out where the row is in.
     assert data.in_support[data.cell].mean() > 0.93
     assert data.in_support.mean() < 0.5
@@ -51,7 +52,7 @@ def test_cells_of_rows_are_those_of_the_grid():
     data = load_novelty_data("spiral", seed=3)
     np.testing.assert_array_equal(cell_numbers(data.extent, data.grid), np.arange(N_CELLS))
     steps = np.array([axis[1] - axis[0] for axis in data.axes])
-    assert (np.abs(data.X - data.grid[data.cell]) <= steps / 2 + 1e-9).all()
+    assert (np.abs(data.X - data.grid[data.cell]) <= steps / 2 + NEAR_ZERO).all()
     outside = np.array([[700.0, 0.0], [0.0, -600.1], [600.0, 0.0]])
     assert (cell_numbers(data.extent, outside) == -1).all()
     assert data.axes[0][0] < data.axes[0][-1]

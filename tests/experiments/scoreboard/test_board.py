@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scoreboard_parts import made_up_board
+from tolerances import SAME_SUM
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.experiments.scoreboard.board import (
@@ -121,7 +122,7 @@ def test_means_are_over_splits_and_an_own_error_counts_for_a_single_one():
     values = table.values("boston", "sglb", "nll")
     assert sorted(values) == list(range(table.wanted["boston", "sglb"]))
     mean = sum(values.values()) / len(values)
-    assert table.ours("boston", "sglb", "nll").mean == pytest.approx(mean, rel=1e-12)
+    assert table.ours("boston", "sglb", "nll").mean == pytest.approx(mean, rel=SAME_SUM)
     assert table.ours("boston", "sglb", "unheard") is None
     assert table.beside("boston", "unheard", "nll") is None
     assert table.beside("boston", "sglb", "nll").theirs.value == 2.50

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t as student
 from scoreboard_parts import made_up_board
+from tolerances import CANCELLED, ZERO
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.scoreboard.board import table_of
@@ -46,7 +47,7 @@ def test_the_test_is_that_of_the_textbook_and_wins_turn_round(first, second, hig
     n = min(len(first), len(second))
     found, turned = pair_of(first, second, higher)
     # Whole numbers: sums are exact, and the rest is a few roundings.
-    assert found.p_value == pytest.approx(naive_p(first[:n], second[:n]), rel=1e-9, abs=1e-12)
+    assert found.p_value == pytest.approx(naive_p(first[:n], second[:n]), rel=CANCELLED, abs=ZERO)
     assert turned.outcome == MIRROR[found.outcome]
     assert turned.gain.mean == -found.gain.mean
     assert found.splits == n

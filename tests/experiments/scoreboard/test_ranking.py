@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import friedmanchisquare
 from scoreboard_parts import made_up_board
+from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.experiments.scoreboard.board import table_of
@@ -74,7 +75,7 @@ def test_the_order_of_methods_and_sets_changes_nothing(means, seed):
     moved = rank_columns(means[np.ix_(rows, columns)], False)
     np.testing.assert_array_equal(moved, ranks[np.ix_(rows, columns)])
     # Sums in another order differ by roundings of numbers up to some hundreds.
-    np.testing.assert_allclose(friedman(moved), friedman(ranks), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(friedman(moved), friedman(ranks), rtol=CANCELLED, atol=ZERO)
 
 
 @pytest.mark.parity
@@ -130,7 +131,7 @@ def test_critical_differences_are_those_of_the_table_in_print():
 def test_friedman_is_scipys_on_the_numbers_themselves():
     means = np.random.default_rng(1).normal(size=(4, 9))
     expected = friedmanchisquare(*means)
-    assert friedman(rank_columns(means, False)) == pytest.approx(tuple(expected), rel=1e-12)
+    assert friedman(rank_columns(means, False)) == pytest.approx(tuple(expected), rel=SAME_SUM)
     for ranks in (np.ones((2, 5)), np.ones((4, 1)), np.full((3, 5), 2.0)):
         assert all(map(math.isnan, friedman(ranks)))
 
@@ -212,7 +213,7 @@ def test_the_boards_own_tables_can_be_ranked(key, score):
     k, n = found.ranks.shape
     assert (k, n) == (len(found.methods), len(found.sets))
     assert (np.diff(found.mean_ranks) >= 0).all()
-    assert found.mean_ranks.sum() == pytest.approx(k * (k + 1) / 2, rel=1e-12)
+    assert found.mean_ranks.sum() == pytest.approx(k * (k + 1) / 2, rel=SAME_SUM)
     assert {method for group in found.groups for method in group} <= {m.key for m in found.methods}
     assert found.words.startswith("Mean ranks by ")
     assert f"{n} sets" in found.words

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tolerances import ZERO
 
 from gbuq_core.errors import Cancelled, InvalidParameter
 from gbuq_core.experiments.soft_trees import bandit
@@ -57,7 +58,7 @@ def test_bumps_are_disjoint_and_of_unit_height(n_arms):
     # At the middle a bump lacks 2 / (1 + e^(alpha beta)) of 1, with alpha beta of at least 10.5.
     assert means.max(axis=0).min() > 0.9999
     assert np.sort(means, axis=1)[:, -2].max() < 0.2  # where two meet, both are small
-    assert means.min() > -1e-12
+    assert means.min() > -ZERO
     # Each is 2 alpha wide: its integral; a sum over a lattice is exact to its spacing.
     np.testing.assert_allclose(means.sum(axis=0) * 0.001, 2 * plan.alpha, atol=0.002)
 
@@ -89,7 +90,7 @@ def test_regret_is_the_best_mean_minus_the_pulled_ones(runs):
             means = mean_rewards(run.contexts[seed], 3, 0.25, 40.0)
             for step in (0, 150, 299):
                 lost = means[step].max() - means[step, run.arms[seed, step]]
-                assert run.regret[seed, step] == pytest.approx(lost, abs=1e-12)
+                assert run.regret[seed, step] == pytest.approx(lost, abs=ZERO)
         assert (run.regret >= 0).all()
         np.testing.assert_allclose(run.cumulative[:, -1], run.regret.sum(axis=1))
         np.testing.assert_allclose(run.mean, run.cumulative.mean(axis=0))
@@ -170,7 +171,7 @@ def test_draws_are_functions_of_the_model_one_a_context(policy):
     functions = bandit._functions(model._model, x[:1, None])[:, 0]
     assert set(drawn) <= set(functions)
     # The mean of 4,000 draws with replacement: five standard errors.
-    assert abs(drawn.mean() - functions.mean()) <= 5 * functions.std() / np.sqrt(4000) + 1e-12
+    assert abs(drawn.mean() - functions.mean()) <= 5 * functions.std() / np.sqrt(4000) + ZERO
     assert len(np.unique(functions)) > 5
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.soft_trees.fit import (
@@ -122,12 +123,12 @@ def test_views_have_functions_that_vary_as_their_knowledge_says(run):
         n_draws = 6 if fit.method == "sglb" else 25
         assert view.functions.shape == (n_draws, n_grid)
         # total is a sum of the other two: equal to rounding
-        np.testing.assert_allclose(view.total, view.data + view.knowledge, rtol=1e-9)
+        np.testing.assert_allclose(view.total, view.data + view.knowledge, rtol=CANCELLED)
         if fit.method == "gp":
             continue
-        np.testing.assert_allclose(view.loc, view.functions.mean(axis=0), rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(view.loc, view.functions.mean(axis=0), rtol=CANCELLED, atol=ZERO)
         np.testing.assert_allclose(
-            view.knowledge, view.functions.var(axis=0), rtol=1e-9, atol=1e-12
+            view.knowledge, view.functions.var(axis=0), rtol=CANCELLED, atol=ZERO
         )
 
 
@@ -152,7 +153,7 @@ def test_another_seed_draws_other_functions_of_the_same_fit(fits, method):
 def test_more_draws_keep_the_earlier_ones(fits, method):
     few = view_soft_trees(fits[method], replace(SMALL, draws=5)).functions
     np.testing.assert_allclose(
-        few, view_soft_trees(fits[method], SMALL).functions[:5], rtol=1e-12, atol=1e-12
+        few, view_soft_trees(fits[method], SMALL).functions[:5], rtol=SAME_SUM, atol=ZERO
     )  # sums of the same numbers; blocks of rows may order them differently
 
 
@@ -170,8 +171,8 @@ def test_predictions_elsewhere_agree_with_the_view(fits):
         functions, moments, _ = predict_soft_trees(
             fits[method], SMALL, fits[method].data.grid[::50]
         )
-        np.testing.assert_allclose(functions, view.functions[:, ::50], rtol=1e-9, atol=1e-12)
-        np.testing.assert_allclose(moments.total, view.total[::50], rtol=1e-9)
+        np.testing.assert_allclose(functions, view.functions[:, ::50], rtol=CANCELLED, atol=ZERO)
+        np.testing.assert_allclose(moments.total, view.total[::50], rtol=CANCELLED)
 
 
 @pytest.mark.parametrize("method", SOFT_METHODS)
@@ -181,13 +182,13 @@ def test_the_tree_of_a_draw_is_the_function_of_that_draw(fits, method):
     for tree in range(len(fit.frames)):
         view = tree_view(fit, replace(SMALL, draw=4, tree=tree))
         assert view.gates.shape == (3, len(fit.data.x))
-        np.testing.assert_allclose(view.reach.sum(axis=0), 1.0, rtol=1e-12)
+        np.testing.assert_allclose(view.reach.sum(axis=0), 1.0, rtol=SAME_SUM)
         np.testing.assert_allclose(
-            view.output, (view.reach * view.leaf_means).sum(axis=0), rtol=1e-12
+            view.output, (view.reach * view.leaf_means).sum(axis=0), rtol=SAME_SUM
         )
         total = total + view.output
     np.testing.assert_allclose(
-        total, view_soft_trees(fit, SMALL).functions[4], rtol=1e-9, atol=1e-12
+        total, view_soft_trees(fit, SMALL).functions[4], rtol=CANCELLED, atol=ZERO
     )  # the same numbers, summed in another order
 
 
@@ -221,10 +222,12 @@ def test_stages_add_up_to_the_functions(fits):
     stages = stages_view(fits["vsgbm"], SMALL)
     view = view_soft_trees(fits["vsgbm"], SMALL)
     assert stages.functions.shape == (2, 25, len(view.x))
-    np.testing.assert_allclose(stages.functions[-1], view.functions, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(stages.functions[-1], view.functions, rtol=CANCELLED, atol=ZERO)
     fit = fits["vsgbm"]
     loc = predict_soft_trees(fit, SMALL, fit.data.X)[1].loc
-    assert stages.rmse[1] == pytest.approx(np.sqrt(np.square(loc - fit.data.y).mean()), rel=1e-9)
+    assert stages.rmse[1] == pytest.approx(
+        np.sqrt(np.square(loc - fit.data.y).mean()), rel=CANCELLED
+    )
     with pytest.raises(InvalidParameter, match="VST is not built tree by tree"):
         stages_view(fits["vst"], SMALL)
 
@@ -234,7 +237,7 @@ def test_the_covariance_is_that_of_the_drawn_parameters(fits):
     assert view.n_parameters == len(view.labels) == view.groups[-1][2] == 22
     assert view.rank == 5
     drawn = fits["vst"].model.draw_parameters(4000, 1)[0]
-    np.testing.assert_allclose(np.diag(view.correlation), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(np.diag(view.correlation), 1.0, rtol=SAME_SUM)
     # a correlation of 4,000 draws is within 5 / sqrt(4000) of the true one
     assert np.abs(np.corrcoef(drawn.T) - view.correlation).max() < 0.08
     first, second, value = view.strongest

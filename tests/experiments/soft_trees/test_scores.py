@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tolerances import CANCELLED, NEAR_ZERO, NINE_DIGITS, SAME_SUM, ZERO
 
 from gbuq_core.errors import Cancelled, InvalidParameter
 from gbuq_core.experiments.claims import VERDICTS
@@ -199,12 +200,12 @@ def test_tables_hold_the_numbers(runs):
     view = run.views[0]
     rows = list(csv.DictReader(io.StringIO(soft_trees_curves_csv(run))))
     assert len(rows) == len(METHODS) * len(view.x)
-    assert float(rows[7]["knowledge"]) == pytest.approx(view.knowledge[7], rel=1e-8)
+    assert float(rows[7]["knowledge"]) == pytest.approx(view.knowledge[7], rel=NINE_DIGITS)
     assert list(csv.reader(io.StringIO(soft_trees_curves_csv(runs["own"]))))[1][6] == ""  # no truth
     drawn = np.loadtxt(io.StringIO(soft_trees_functions_csv(view)), delimiter=",", skiprows=1)
-    np.testing.assert_allclose(drawn[:, 1:].T, view.functions, rtol=1e-8)
+    np.testing.assert_allclose(drawn[:, 1:].T, view.functions, rtol=NINE_DIGITS)
     placed = np.loadtxt(io.StringIO(soft_trees_rows_csv(run.data)), delimiter=",", skiprows=1)
-    np.testing.assert_allclose(placed[:, 1], run.data.y, rtol=1e-8)
+    np.testing.assert_allclose(placed[:, 1], run.data.y, rtol=NINE_DIGITS)
     lines = soft_trees_parameters_csv(run.fits[1]).splitlines()
     assert len(lines) == 1 + 2 * covariance_view(run.fits[1]).n_parameters
 
@@ -214,18 +215,21 @@ def test_the_code_draws_the_same_functions(runs, data):
     run = runs[data]
     settings = replace(run.settings, draw_seed=9, draw=3, methods=("vst", "gp", "sglb"))
     exec(soft_trees_code(settings), names := {})
-    np.testing.assert_allclose(names["X"], run.data.X, rtol=1e-12)
-    np.testing.assert_allclose(names["grid"], run.data.grid, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(names["X"], run.data.X, rtol=SAME_SUM)
+    np.testing.assert_allclose(names["grid"], run.data.grid, rtol=SAME_SUM, atol=ZERO)
     # the grids differ in the last digit, and fits are the same
     np.testing.assert_allclose(
-        names["functions"], view_soft_trees(run.fits[2], settings).functions, rtol=1e-9
+        names["functions"], view_soft_trees(run.fits[2], settings).functions, rtol=CANCELLED
     )
     np.testing.assert_allclose(
-        names["picture"].output, tree_view(run.fits[0], settings).output, rtol=1e-9, atol=1e-9
+        names["picture"].output,
+        tree_view(run.fits[0], settings).output,
+        rtol=CANCELLED,
+        atol=NEAR_ZERO,
     )
     vst = names["vst"].sample_functions(names["grid"], n_draws=40, seed=9)
     np.testing.assert_allclose(
-        vst, view_soft_trees(run.fits[0], settings).functions, rtol=1e-9, atol=1e-9
+        vst, view_soft_trees(run.fits[0], settings).functions, rtol=CANCELLED, atol=NEAR_ZERO
     )
     assert names["gp"].seed_ == 9
 
@@ -238,7 +242,7 @@ def test_the_code_takes_as_few_kept_functions_as_the_picture(runs):
         view = view_soft_trees(fit, few)
         exec(soft_trees_code(few), names := {})
         for name in ("functions", "data", "knowledge"):
-            np.testing.assert_allclose(names[name], getattr(view, name), rtol=1e-9, atol=1e-15)
+            np.testing.assert_allclose(names[name], getattr(view, name), rtol=CANCELLED, atol=ZERO)
 
 
 def test_the_code_names_only_what_it_uses():
@@ -285,7 +289,7 @@ def test_the_papers_order_of_policies_stands_beside_ours():
     assert check_bandit_claim(runs[:1]) is None
     lines = bandit_csv([run]).splitlines()
     assert len(lines) == 1 + 2 * 200
-    assert float(lines[200].split(",")[-1]) == pytest.approx(run.cumulative[0, -1], rel=1e-8)
+    assert float(lines[200].split(",")[-1]) == pytest.approx(run.cumulative[0, -1], rel=NINE_DIGITS)
 
 
 def test_rank_rows_are_held_out_and_foreign():

@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from tolerances import CANCELLED, ZERO
 
 from gbuq_core import BoostedEnsembleClassifier, make_spiral
 from gbuq_core.baselines import ForestEnsembleClassifier
@@ -263,7 +264,7 @@ def test_the_truth_is_that_of_the_generator():
     np.testing.assert_allclose(np.exp(truth.log_density), truth.density)
     # The grid's cells of 15 by 15 hold nearly all rows: a Riemann sum, coarse near the middle.
     assert truth.density.sum() * 15.0**2 == pytest.approx(1, abs=0.03)
-    assert truth.data_uncertainty.max() <= np.log(3) + 1e-12
+    assert truth.data_uncertainty.max() <= np.log(3) + ZERO
     rows = make_spiral(1000, random_state=8).X[:, :2]
     cell = np.floor((rows + 600) / 15).astype(int)
     inside = truth.in_support[cell[:, 1], cell[:, 0]]
@@ -334,9 +335,9 @@ def test_a_point_and_a_line_are_told_what_the_map_shows(fit_of, method):
     np.testing.assert_array_equal(at.member_trees, maps.member_trees)
     if METHODS[method].virtual:
         on_path = np.searchsorted(at.path_trees, at.member_trees)
-        np.testing.assert_allclose(at.path_proba[on_path], at.member_proba, atol=1e-12)
+        np.testing.assert_allclose(at.path_proba[on_path], at.member_proba, atol=ZERO)
     else:
-        np.testing.assert_allclose(at.path_proba[-1], at.member_proba.mean(axis=0), atol=1e-12)
+        np.testing.assert_allclose(at.path_proba[-1], at.member_proba.mean(axis=0), atol=ZERO)
     assert at.path_trees[-1] == fit.n_trees[-1]
     np.testing.assert_allclose(at.truth_proba, spiral_posterior(GRID)[80 * row + 20])
 
@@ -355,7 +356,9 @@ def test_the_truth_along_a_line_is_that_of_its_cells():
     truth = spiral_truth(0.4)
     line = ray_truth(0.4, (AXIS[40], AXIS[2]), (AXIS[40], AXIS[60]), n=59)
     for name in ("density", "data_uncertainty", "in_support"):
-        np.testing.assert_allclose(getattr(line, name), getattr(truth, name)[2:61, 40], rtol=1e-9)
+        np.testing.assert_allclose(
+            getattr(line, name), getattr(truth, name)[2:61, 40], rtol=CANCELLED
+        )
     np.testing.assert_allclose(line.proba.T, truth.proba[:, 2:61, 40])
     assert 0 < line.in_support.sum() < 59
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tolerances import CANCELLED, NINE_DIGITS, ZERO
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.ranking import rank_correlation
@@ -49,9 +50,9 @@ def test_burn_in_effect_is_that_of_the_maps(method):
     for first in effect.cycles:
         maps = map_spiral(fit, replace(SMALL, burn_in=int(first)))
         # Two ways to subtract entropies of float64 sums.
-        assert effect.knowledge[first] == pytest.approx(maps.knowledge[-1].mean(), rel=1e-9)
+        assert effect.knowledge[first] == pytest.approx(maps.knowledge[-1].mean(), rel=CANCELLED)
         score = score_spiral(maps, spiral_truth(SMALL.noise))
-        assert effect.knowledge_inside[first] == pytest.approx(score.ku_mean_inside, rel=1e-9)
+        assert effect.knowledge_inside[first] == pytest.approx(score.ku_mean_inside, rel=CANCELLED)
         assert effect.auroc_far[first] == pytest.approx(score.auroc_far, abs=1e-6)
     assert count_fits() == before
     # The first cycle's member has seen a quarter of the trees: it disagrees most.
@@ -71,7 +72,7 @@ def test_walking_off_ends_on_constant_ground(method):
     off = walk_off(fit, SMALL)
     shares = np.array([off.share_constant, off.share_rising, off.share_falling])
     assert ((shares >= 0) & (shares <= 1)).all()
-    assert shares.sum() <= 1 + 1e-12
+    assert shares.sum() <= 1 + ZERO
     assert 1 <= off.n_levels <= 24
     # Far out only the direction matters, except along the few lines on which x - 2y or the like
     # stays small.
@@ -135,7 +136,7 @@ def test_small_ensembles_are_the_first_models_and_the_reference_the_last(quality
     assert largest.members.shape[1] == 30
     first = decompose_classification(largest.members[-1, :5]).knowledge
     last = decompose_classification(largest.members[-1, 10:]).knowledge
-    assert points[1].knowledge == pytest.approx(first.mean(), rel=1e-9)
+    assert points[1].knowledge == pytest.approx(first.mean(), rel=CANCELLED)
     # Ties among cells beyond the data may break either way in the last digit.
     assert points[1].rank_correlation == pytest.approx(rank_correlation(first, last), abs=1e-3)
     assert math.isnan(points[3].rank_correlation)
@@ -164,9 +165,9 @@ def test_the_table_holds_every_cell_and_number():
     for maps in run.methods:
         for part in ("total", "data", "knowledge"):
             shown = getattr(maps, part)[-1, 7, 31]
-            assert float(cell[f"{maps.method}_{part}"]) == pytest.approx(shown, rel=1e-8)
+            assert float(cell[f"{maps.method}_{part}"]) == pytest.approx(shown, rel=NINE_DIGITS)
         found = [float(cell[f"{maps.method}_class_{i}"]) for i in (1, 2, 3)]
-        np.testing.assert_allclose(found, maps.proba[:, 7, 31], rtol=1e-8)
+        np.testing.assert_allclose(found, maps.proba[:, 7, 31], rtol=NINE_DIGITS)
     alone = run_spiral(replace(SMALL, methods=("csglb",), shown=1))
     first = next(csv.DictReader(io.StringIO(spiral_csv(alone))))
     assert first["csglb_knowledge"] == ""

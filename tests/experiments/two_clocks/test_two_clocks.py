@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from sklearn.base import clone as clone_of
+from tolerances import CANCELLED, NINE_DIGITS, SAME_SUM
 
 from gbuq_core import BoostedEnsembleRegressor, CalibratedRegressor, progress
 from gbuq_core.calibration.clocks import student_nll
@@ -92,8 +93,8 @@ def test_each_way_is_the_estimators_own(way, tails):
     law = model.predict_distribution(rows.X_scored)
     score = look.scores[list(WAYS).index(way)]
     # The same sums in another order.
-    assert score.nll == pytest.approx(-law.logpdf(rows.y_scored).mean(), rel=1e-9)
-    assert score.crps == pytest.approx(law.crps(rows.y_scored).mean(), rel=1e-9)
+    assert score.nll == pytest.approx(-law.logpdf(rows.y_scored).mean(), rel=CANCELLED)
+    assert score.crps == pytest.approx(law.crps(rows.y_scored).mean(), rel=CANCELLED)
     if model.clocks_ is not None:
         mine, theirs = look.clocks[way], model.clocks_
         assert (mine.mean_trees, mine.scale_trees) == (theirs.mean_trees, theirs.scale_trees)
@@ -123,8 +124,8 @@ def test_each_ensemble_is_the_estimators_own(model, kind):
         random_state=0,
     ).fit(rows.X, rows.y)
     law = own.predict_distribution(rows.X_scored)
-    assert score.nll == pytest.approx(-law.logpdf(rows.y_scored).mean(), rel=1e-9)
-    assert score.crps == pytest.approx(law.crps(rows.y_scored).mean(), rel=1e-9)
+    assert score.nll == pytest.approx(-law.logpdf(rows.y_scored).mean(), rel=CANCELLED)
+    assert score.crps == pytest.approx(law.crps(rows.y_scored).mean(), rel=CANCELLED)
 
 
 @pytest.mark.filterwarnings("ignore:The best number of trees")
@@ -143,7 +144,7 @@ def test_another_librarys_model_stops_where_the_wrapper_stops_it(model, tails):
         law = wrapped.fit(rows.X, rows.y).predict_distribution(rows.X_scored)
         score, mine = look.scores[list(WAYS).index(way)], look.clocks[way]
         assert (mine.factor, mine.df) == pytest.approx((wrapped.factor_, wrapped.df_))
-        assert score.nll == pytest.approx(-law.logpdf(rows.y_scored).mean(), rel=1e-9)
+        assert score.nll == pytest.approx(-law.logpdf(rows.y_scored).mean(), rel=CANCELLED)
         if method == "two_clocks":
             theirs = wrapped.clocks_
             assert (mine.mean_trees, mine.scale_trees) == (theirs.mean_trees, theirs.scale_trees)
@@ -174,8 +175,8 @@ def test_a_model_without_clocks_is_scaled_as_the_wrapper_scales_it(model, tails)
     own = wrapped.estimator_.predict_distribution(rows.X_scored)
     assert list(look.labels.values()) == ["As it is", "One factor"]
     for score, law in zip(look.scores, (own, scaled), strict=False):
-        assert score.nll == pytest.approx(-law.logpdf(rows.y_scored).mean(), rel=1e-9)
-        assert score.crps == pytest.approx(law.crps(rows.y_scored).mean(), rel=1e-9)
+        assert score.nll == pytest.approx(-law.logpdf(rows.y_scored).mean(), rel=CANCELLED)
+        assert score.crps == pytest.approx(law.crps(rows.y_scored).mean(), rel=CANCELLED)
     assert look.scores[0].rmse == pytest.approx(look.scores[1].rmse)  # one prediction
     found = look.clocks["factor"]
     assert (found.factor, found.df) == pytest.approx((wrapped.factor_, wrapped.df_))
@@ -206,7 +207,9 @@ def test_logarithms_of_products_are_the_likelihood(rng, n_rows, df):
     data, factors = rng.exponential(1e6, (3, n_rows)), np.array([0.1, 1.0, 9.0])
     found = scores._MeanNLL(squared, knowledge, data, df)(factors)
     variance = factors[:, None] ** 2 * data + knowledge
-    np.testing.assert_allclose(found, student_nll(squared, variance, df).mean(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(
+        found, student_nll(squared, variance, df).mean(axis=1), rtol=SAME_SUM
+    )
 
 
 @pytest.mark.parametrize("model", SINGLE)
@@ -281,9 +284,9 @@ def test_the_marks_scores_are_those_of_the_maps():
 
 def test_the_diagonal_of_the_map_is_the_curve_over_trees():
     look = look_of()
-    np.testing.assert_allclose(np.diag(look.maps.nll_plain), look.curves.nll, rtol=1e-9)
+    np.testing.assert_allclose(np.diag(look.maps.nll_plain), look.curves.nll, rtol=CANCELLED)
     np.testing.assert_allclose(np.diag(look.maps.coverage_plain), look.curves.coverage, atol=2e-3)
-    np.testing.assert_allclose(look.maps.rmse, look.curves.rmse, rtol=1e-12)
+    np.testing.assert_allclose(look.maps.rmse, look.curves.rmse, rtol=SAME_SUM)
 
 
 @pytest.mark.parametrize(("a", "b"), [(0, 0), (10, 30), (-1, -1), (-1, 5)])
@@ -422,7 +425,7 @@ def test_the_copied_code_runs_and_prints_the_pages_scores(data, capsys):
         score = look.scores[list(WAYS).index(way)]
         for value in (score.nll, score.crps):
             assert any(
-                float(text) == pytest.approx(value, rel=1e-9)
+                float(text) == pytest.approx(value, rel=CANCELLED)
                 for text in printed.replace("\n", " ").split()
                 if text.replace(".", "").replace("-", "").isdigit()
             )
@@ -450,18 +453,18 @@ def test_the_copied_code_of_every_model_prints_the_pages_scores(model, data, cap
             numbers = [
                 float(text) for text in printed if text.replace(".", "").lstrip("-").isdigit()
             ]
-            assert any(number == pytest.approx(value, rel=1e-9) for number in numbers)
+            assert any(number == pytest.approx(value, rel=CANCELLED) for number in numbers)
 
 
 def test_tables_have_a_line_a_way_and_a_pair():
     look = look_of()
     lines = list(csv.DictReader(io.StringIO(scores_csv(look))))
     assert [line["way"] for line in lines] == [*WAYS.values(), "The truth"]
-    assert float(lines[3]["nll"]) == pytest.approx(look.scores[3].nll, rel=1e-8)
+    assert float(lines[3]["nll"]) == pytest.approx(look.scores[3].nll, rel=NINE_DIGITS)
     pairs = list(csv.DictReader(io.StringIO(maps_csv(look))))
     assert len(pairs) == len(look.maps.n_trees) ** 2
     at = next(p for p in pairs if (p["mean_trees"], p["scale_trees"]) == ("200", "5"))
-    assert float(at["nll"]) == pytest.approx(look.maps.nll_plain[0, -1], rel=1e-8)
+    assert float(at["nll"]) == pytest.approx(look.maps.nll_plain[0, -1], rel=NINE_DIGITS)
 
 
 def test_the_words_name_every_way_with_its_clocks():

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tolerances import ZERO
 
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
 from gbuq_core.figures.canvas.panels import PanelSheet
@@ -33,7 +34,7 @@ def test_rows_stand_at_their_own_x_and_functions_are_read_between_places():
     np.testing.assert_array_equal(x[held], ROWS)
     np.testing.assert_array_equal(lines["row"][held], 2 * ROWS)
     for name, slope in (("function 1", 1), ("function 2", 3), ("mean", 2), ("truth", -1)):
-        np.testing.assert_allclose(lines[name], slope * x, atol=1e-12)  # straight lines
+        np.testing.assert_allclose(lines[name], slope * x, atol=ZERO)  # straight lines
     assert strip.lines[-1].name == "mean"  # over all others
     assert tuple(strip.shaded) == ()
 
