@@ -22,6 +22,8 @@ FLOORS = [
         "lazy",
         "numba_cache",
         "numba_start",
+        "kernel_steps",
+        "compiled_marks",
         "compiling",
         "resources",
         "glossary",
@@ -34,6 +36,7 @@ FLOORS = [
     },
     {
         "progress",
+        "compilers",
         "parallel",
         "jobs",
         "uncertainty",

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from gbuq_core.compilers import COMPILERS
+from gbuq_core.kernel_steps import STEPS
 from gbuq_core.resources import available_memory_bytes, usable_cores
 
 # Compiled modules are kept beside the sources, as the kernels are: each of the many processes that
@@ -30,6 +32,7 @@ gc.disable()
 ROOT = Path(__file__).resolve().parents[1]
 MAIN = sys.modules["__main__"]
 LARGE_ANSWER = 2**22  # bytes
+COMPILING_SECONDS = 900
 WORKER_BYTES = 3 * 2**30  # a worker with its servers, its Chromium or a hostile file
 
 # The same examples in each run, and no time limit: a first call compiles kernels.
@@ -86,22 +89,28 @@ def require_or_fail():
     return require
 
 
+def compile_all_kernels():
+    """Compile what is not in the cache, in processes beside each other."""
+    COMPILERS.begin(STEPS, asked=True)
+    assert COMPILERS.wait(COMPILING_SECONDS), "the kernels are still being compiled"
+
+
+def pytest_sessionstart(session):
+    """Before workers start: they would otherwise wait for each other in the middle of tests.
+
+    Tests of single files get the kernels that they need when they fit something.
+    """
+    config = session.config
+    folders = all(Path(given.split("::")[0]).is_dir() for given in config.args)
+    has_workers = getattr(config.option, "numprocesses", None)
+    if has_workers and folders and not hasattr(config, "workerinput"):
+        compile_all_kernels()
+
+
 @pytest.fixture(scope="session")
 def compiled_kernels():
-    """The kernels are in memory and in the cache: no page has to wait a minute for them."""
-    from kernel_parts import compile_kernels
-
-    compile_kernels()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def workers_share_the_compiler(request, tmp_path_factory):
-    """Workers compile the kernels together before their first tests, if some tests want all."""
-    used = {name for item in request.session.items for name in getattr(item, "fixturenames", ())}
-    if "PYTEST_XDIST_WORKER" in os.environ and used & {"compiled_kernels", "serve"}:
-        from kernel_parts import compile_together
-
-        compile_together(tmp_path_factory.getbasetemp().parent)  # all workers'
+    """The kernels are in the cache: no page has to wait a minute for them."""
+    compile_all_kernels()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -26,6 +26,7 @@ from gbuq_core.boosting.gaussian_kernels import (
 )
 from gbuq_core.boosting.plan import BoostingPlan, Schedule, langevin_numbers, plan_schedule
 from gbuq_core.boosting.softmax_kernels import ClassCells
+from gbuq_core.compilers import need_kernels
 from gbuq_core.inputs import exact_std, weighted_mean
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
 from gbuq_core.model_files.contents import require, take
@@ -53,6 +54,9 @@ from gbuq_core.trees.growing_kernels import BinnedRows, TreeScratch, make_tree_s
 _CHUNK_SECONDS = 0.02  # between two looks at whether anybody still wants the result
 # Number of outputs for which a kernel with unrolled loops is compiled; others share a general one.
 _UNROLLED_OUTPUTS = (2, 3)
+# The compile steps of a fit by its number of classes, and of predictions by that of outputs.
+_FITTING = {None: "gaussian_boosting", 2: "two_classes", 3: "three_classes"}
+_PREDICTING = {2: "predicting", 3: "predicting_three"}
 
 
 class StepNumbers(NamedTuple):
@@ -233,6 +237,7 @@ def fit(
     n_rows, n_outputs = len(matrix), n_classes or 2
     n_bytes = estimate_bytes(plan, n_rows, matrix.shape[1], n_outputs, n_jobs)
     check_memory(n_bytes, "this fit")
+    need_kernels("predicting", _FITTING.get(n_classes, "softmax"))
     bins = fit_bins(matrix, is_category, plan.max_bins, weight, n_jobs)
     columns = apply_bins(bins, matrix, n_jobs)
     cells = merge_rows(columns, always=weight is not None) or single_cells(columns)
@@ -355,6 +360,7 @@ def raw_predictions(
     shape = (n_models, len(checkpoints), len(matrix), len(models.start))
     # Raw outputs, the parameters made of them, and two such arrays while those are made.
     check_memory(4 * 8 * int(np.prod(shape)), "these predictions")
+    need_kernels(_PREDICTING.get(len(models.start), "predicting"))
     columns = apply_bins(models.bins, matrix, n_jobs)
     out = np.empty(shape)
     walk = _walker(models, checkpoints)

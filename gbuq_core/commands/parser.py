@@ -22,6 +22,7 @@ from gbuq_core.commands.methods import add_methods
 from gbuq_core.commands.report import add_report
 from gbuq_core.commands.score import add_score
 from gbuq_core.commands.settings_file import read_settings, typed_options
+from gbuq_core.commands.warm import add_warm
 from gbuq_core.errors import Cancelled, GbuqError
 
 BAD_INPUT = 2
@@ -44,6 +45,7 @@ _COMMANDS: tuple[Callable[[Any], None], ...] = (
     add_compare,
     add_report,
     add_methods,
+    add_warm,
     add_completion,
 )
 

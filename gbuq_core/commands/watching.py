@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 _LOOK_SECONDS = 0.2  # between two looks at the progress
 
 
+def say_progress(words: str) -> None:
+    """Write over the line of progress."""
+    print(f"\r{words:<60}\r{words}", end="", file=sys.stderr, flush=True)
+
+
 def watched(
     run: Callable[[Job], Any],
     show: bool,
@@ -22,6 +27,7 @@ def watched(
 
     The job runs inside ``there()``: see `gbuq_core.commands.cluster_options.workers`.
     """
+    from gbuq_core.compilers import compiling_words
     from gbuq_core.jobs import JobRunner
 
     def run_there(job: Job) -> Any:
@@ -32,12 +38,13 @@ def watched(
     try:
         while not job.wait(_LOOK_SECONDS):
             if show:
-                print(f"\rTraining and scoring: {job.fraction:4.0%}", end="", file=sys.stderr)
+                words = compiling_words() or f"Training and scoring: {job.fraction:4.0%}"
+                say_progress(words)
     except KeyboardInterrupt:
         job.stop()
         job.wait(10)
         raise
     finally:
         if show:
-            print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
+            say_progress("")
     return job.result()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gbuq_core.compilers import need_kernels
 from gbuq_core.errors import InvalidData
 from gbuq_core.ibug.affinity_kernels import (
     BLOCK,
@@ -178,6 +179,7 @@ def pack_leaves(leaves: Any, n_rows: int | None = None) -> TrainLeaves:
     array([[0, 0, 1],
            [0, 1, 1]], dtype=uint8)
     """
+    need_kernels("neighbours")
     chunks: Iterable[Any]
     if isinstance(leaves, np.ndarray):
         chunks, n_rows = [leaves], len(leaves)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.compilers import need_kernels
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import encode_classes
 from gbuq_core.macau import novelty
@@ -132,6 +133,7 @@ class MacauClassifier(ClassifierMixin, LeafModels):
         check_choice("inference", self.inference, INFERENCES)
         matrix, labels, knobs = self._begin(X, y, sample_weight)
         self.classes_, codes = encode_classes(labels)
+        need_kernels("macau_classes")
         self._fit_leaves(matrix, codes, labels, len(self.classes_), knobs)
         self._end(began)
         return self

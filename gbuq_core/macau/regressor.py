@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from gbuq_core.compilers import need_kernels
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import (
@@ -190,6 +191,7 @@ class MacauRegressor(RegressorMixin, LeafModels):
             scale = scale._replace(spread=float(np.abs(target).max()) or 1.0)
         self.target_scale_: TargetScale = scale
         inner = (target - scale.centre) / scale.spread
+        need_kernels("macau")
         self._fit_leaves(matrix, inner, target, 0, knobs)
         self._end(began)
         return self

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from gbuq_core.macau.classifier import MacauClassifier
 from gbuq_core.macau.regressor import MacauRegressor
 
 
 def warm_up() -> None:
     """Fit a tiny forest and predict with it, so that no user waits.
 
-    Some seconds the first time ever, well under one with a warm cache. Logistic leaves of classes
-    have kernels of their own, compiled when somebody first asks for them.
+    Well under a second with a warm cache. Logistic leaves of classes have a step of their own.
 
     Examples
     --------
@@ -21,3 +21,10 @@ def warm_up() -> None:
     model = MacauRegressor(n_trees=2, min_child_samples=4, random_state=0, n_jobs=1)
     model.fit(x, x[:, 0] ** 2).score_novelty(x)
     model.explain_novelty(x)
+
+
+def compile_classes() -> None:
+    """Logistic leaves."""
+    x = np.linspace(-1.0, 1.0, 16)[:, None]
+    classifier = MacauClassifier(n_trees=2, min_child_samples=4, random_state=0, n_jobs=1)
+    classifier.fit(x, x[:, 0] > 0.0).score_novelty(x)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gbuq_core.compilers import need_kernels
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance, stage
@@ -231,6 +232,7 @@ def sample_mixture(
         alpha_min=alpha_min,
         exploration_fraction=exploration_fraction,
     )
+    need_kernels("chains")
     starts = np.empty((chains, 2))
     draw_starts(seed, 0, extent, starts)
     samples, labels = _run(density, schedule, noise, seed, starts, n_jobs)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from gbuq_core.array_checks import check_array
+from gbuq_core.compilers import need_kernels
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import advance, parallel_map, stage
 from gbuq_core.soft_trees.block_kernels import CLASSES, MEAN, MIXTURE
@@ -34,6 +35,7 @@ from gbuq_core.validation import check_number
 
 Floats = NDArray[np.float64]
 
+_STEPS = {"mixture": "mixtures", "mean": "means", "classes": "soft_classes"}
 _RUNS = {MIXTURE: run_mixture_steps, MEAN: run_mean_steps, CLASSES: run_class_steps}
 
 # The rank up to which V trains at the learning rate of all else.
@@ -431,6 +433,7 @@ def fit_tree(
     -------
     FittedTree
     """
+    need_kernels(_STEPS[shape.output])
     heat = knobs.n_steps if knobs.n_restarts == 1 else max(1, round(_HEAT * knobs.n_steps))
 
     def run_heat(restart: int) -> Climb:

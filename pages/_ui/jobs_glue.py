@@ -43,6 +43,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from gbuq_core.compilers import compiling_words
 from gbuq_core.errors import GbuqError, LimitReached
 from gbuq_core.jobs import RUNNER, Job
 from gbuq_core.presentation import counted, seconds_text
@@ -236,11 +237,10 @@ def show_progress(answers: Sequence[Answer], place: str = "") -> None:
     """
     running = [answer for answer in answers if answer.state == "running"]
     if running:
-        if not is_warm():
-            st.text(
-                "The server has just started and is preparing its kernels. The first fit waits for "
-                "this: a few seconds, or half a minute the first time on a machine."
-            )
+        if words := compiling_words():
+            st.text(f"{words}. What this page needs goes first.")
+        elif not is_warm():
+            st.text("The server has just started and is loading its kernels: some seconds.")
         _poll(running, place)
     cancelled = [answer for answer in answers if answer.state == "cancelled"]
     if cancelled:

@@ -1,8 +1,8 @@
 """What is done once when the server starts, in a thread of its own.
 
-Kernels are loaded on tiny arrays, so that nobody's first slider waits for them; what somebody has
-asked for goes first. Then what is alive is frozen: Python's collector need not walk through every
-library again after each run.
+Kernels are compiled in other processes if need be, and loaded on tiny arrays, so that nobody's
+first slider waits for them; what somebody has asked for goes first. Then what is alive is frozen:
+Python's collector need not walk through every library again after each run.
 """
 
 from __future__ import annotations
@@ -11,23 +11,26 @@ import gc
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import streamlit as st
 
 from gbuq_core.boosting.warmup import warm_up as warm_up_boosting
+from gbuq_core.compilers import COMPILERS
 from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings, method_missing
 from gbuq_core.experiments.neighbours.look import run_neighbours
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings, library_missing
 from gbuq_core.jobs import RUNNER
+from gbuq_core.kernel_steps import STEPS
 from gbuq_core.macau.warmup import warm_up as warm_up_macau
 from gbuq_core.sampling.warmup import warm_up as warm_up_sampling
 from gbuq_core.soft_trees.warmup import warm_up as warm_up_soft_trees
 
 _FIRST_PAGE_SECONDS = 3.0  # that a page without fits delays the warm-up
 _PATIENCE_SECONDS = 60.0  # where somebody always fits something
+_COMPILING_SECONDS = 600.0
 _LOOK_SECONDS = 0.05
 
 _DONE = threading.Event()
@@ -59,16 +62,25 @@ def _heteroscedastic() -> None:
     run_heteroscedastic(replace(small, methods=methods))
 
 
-# Each compiles or loads the kernels of some pages; those of the first pages come first.
+# What is compiled for each group of pages, and what then loads it; those of the first pages first.
+FIRST_KERNELS = ("gaussian_boosting", "predicting", "two_classes", "three_classes", "chains")
 FIRST_STEPS = (warm_up_boosting, warm_up_sampling)
 LATER_STEPS = (_neighbours, warm_up_soft_trees, warm_up_macau, _heteroscedastic)
 
 
 def _warm_up() -> None:
     _wait_for_a_page()
+    _compile(FIRST_KERNELS)
     _take(FIRST_STEPS)
     _DONE.set()
+    _compile(STEPS)
     _take(LATER_STEPS)
+
+
+def _compile(names: Iterable[str]) -> None:
+    """Let other processes do it; what somebody asks for meanwhile goes first."""
+    COMPILERS.begin(names)
+    COMPILERS.wait(_COMPILING_SECONDS)
 
 
 def _take(steps: tuple[Callable[[], None], ...]) -> None:
@@ -90,7 +102,7 @@ def _wait_for_a_page() -> None:
 
 
 def _let_pages_go_first() -> None:
-    """One kernel is compiled at a time: somebody's fit must not wait for those of other pages."""
+    """Somebody's fit must not share the processor with what is for other pages."""
     deadline = time.monotonic() + _PATIENCE_SECONDS
     while RUNNER.busy and time.monotonic() < deadline:
         time.sleep(_LOOK_SECONDS)

@@ -18,6 +18,8 @@ def runner(monkeypatch):
     monkeypatch.setattr(warmup, "_FIRST_PAGE_SECONDS", 0.0)
     monkeypatch.setattr(warmup, "_DONE", threading.Event())
     monkeypatch.setattr(warmup, "LATER_STEPS", ())
+    monkeypatch.setattr(warmup, "FIRST_KERNELS", ())
+    monkeypatch.setattr(warmup, "STEPS", ())
     return runner
 
 
