@@ -11,10 +11,12 @@ from gbuq_core import tables
 from gbuq_core.commands.cluster_options import add_cluster, workers
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
+from gbuq_core.commands.model_options import check_knobs
 from gbuq_core.commands.outputs import check_out, write_file
 from gbuq_core.commands.table_options import (
     add_reading,
     add_table,
+    check_files,
     check_split,
     edited_schema,
     inputs_of,
@@ -25,7 +27,7 @@ from gbuq_core.commands.text_table import print_columns
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.presentation import short
-from gbuq_core.tables.plan import MOST_METHODS, ScorePlan, compared_methods
+from gbuq_core.tables.plan import MOST_METHODS, ScorePlan, check_methods, compared_methods
 
 if TYPE_CHECKING:
     from gbuq_core.jobs import Job
@@ -83,7 +85,10 @@ def run(options: argparse.Namespace) -> None:
     if out is not None:
         check_out(out, inputs_of(options))
     check_split(options)
+    check_files(options)
+    check_knobs(options, "sglb")
     keys = [key.strip() for key in options.methods.split(",") if key.strip()]
+    check_methods(keys)
     plan = ScorePlan(
         n_trees=options.trees,
         n_members=options.members,

@@ -24,6 +24,7 @@ from gbuq_core.commands.score_words import plan_record
 from gbuq_core.commands.table_options import (
     add_reading,
     add_table,
+    check_files,
     check_split,
     edited_schema,
     edits_of,
@@ -76,6 +77,7 @@ def run(options: argparse.Namespace) -> None:
     check_out(out, inputs_of(options))
     check_method(options)
     check_split(options)
+    check_files(options)
     check_level(options.level)
     plan = plan_of(options)
     began = time.perf_counter()

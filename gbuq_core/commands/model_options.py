@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments import table
+from gbuq_core.knobs import check_knob
 from gbuq_core.methods import METHODS
 from gbuq_core.tables.plan import (
     BOOSTED,
     CYCLICAL_METHODS,
     ENSEMBLES,
+    MOST_FOLDS,
     USUAL_LEVEL,
     ScorePlan,
     table_methods,
 )
+from gbuq_core.validation import check_number
 
 # Options that other methods than boosted ensembles may have, by the argument of their class, and
 # those that they never have.
@@ -25,8 +29,9 @@ _KNOBS = {
     "trees": "n_trees",
     "depth": "depth",
     "learning_rate": "learning_rate",
+    "cycle_length": "cycle_length",
 }
-_OF_BOOSTED = ("ensemble", "engine", "cycle_length", "stopping")
+_OF_BOOSTED = ("ensemble", "engine", "stopping")
 # Which members count is chosen when rows are looked at, not when a model is trained.
 MEMBER_OPTIONS = ("truncation_step", "truncation_start", "burn_in", "most_members")
 
@@ -127,6 +132,7 @@ def check_method(options: argparse.Namespace) -> None:
     """Refuse options that say nothing about the method, before any work."""
     method = METHODS[options.method]
     check_members(options, method.key)
+    check_knobs(options, method.key)
     if method.key not in BOOSTED:
         has = {knob.key for knob in method.knobs}
         _refuse(options, [name for name, knob in _KNOBS.items() if knob not in has], method.key)
@@ -142,6 +148,18 @@ def check_method(options: argparse.Namespace) -> None:
                 "--engine catboost has no cyclical gradients: leave it out, or use another method "
                 f"than {method.key}."
             )
+
+
+def check_knobs(options: argparse.Namespace, method: str) -> None:
+    """Refuse values that a method's record rules out, before any work."""
+    knobs = {knob.key: knob for knob in METHODS[method].knobs}
+    for option, name in _KNOBS.items():
+        value = getattr(options, option, None)
+        if value is not None and name in knobs:
+            check_knob(replace(knobs[name], key="--" + option.replace("_", "-")), value)
+    check_number("--seed", options.seed, 0, 2**31 - 1, integer=True)
+    if getattr(options, "folds", None) is not None:
+        check_number("--folds", options.folds, 2, MOST_FOLDS, integer=True)
 
 
 def check_members(options: argparse.Namespace, method: str) -> None:

@@ -18,7 +18,9 @@ from gbuq_core.commands.completion import add_completion
 from gbuq_core.commands.explain import add_explain
 from gbuq_core.commands.fit import add_fit
 from gbuq_core.commands.info import add_info
+from gbuq_core.commands.interrupting import INTERRUPTED, STOPPED
 from gbuq_core.commands.methods import add_methods
+from gbuq_core.commands.misspelt import check_words, parsers_of
 from gbuq_core.commands.report import add_report
 from gbuq_core.commands.score import add_score
 from gbuq_core.commands.settings_file import read_settings, typed_options
@@ -26,14 +28,12 @@ from gbuq_core.commands.warm import add_warm
 from gbuq_core.errors import Cancelled, GbuqError
 
 BAD_INPUT = 2
-INTERRUPTED = 130
 NOBODY_READS = 141  # the program that a pipe leads to has ended
 
 _EXIT_CODES = (
     "exit codes: 0 done, 2 bad input (one sentence on the standard error tells what to change), "
     "130 interrupted, 141 the program that reads the output has ended"
 )
-_STOPPED = "Stopped; nothing was written."
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 # Each adds a command, in the order of the help.
 _COMMANDS: tuple[Callable[[Any], None], ...] = (
@@ -70,7 +70,7 @@ def run_command(arguments: Sequence[str] | None, prog: str, version: str) -> int
         _tell(str(error))
         return BAD_INPUT
     except (KeyboardInterrupt, Cancelled) as stopped:
-        _tell(_STOPPED if isinstance(stopped, Cancelled) else str(stopped) or _STOPPED)
+        _tell(STOPPED if isinstance(stopped, Cancelled) else str(stopped) or STOPPED)
         return INTERRUPTED
     except BrokenPipeError:
         _give_up(sys.stdout, sys.stderr)
@@ -132,7 +132,8 @@ def build_parser(prog: str, version: str) -> Parser:
 
 def _parse(parser: Parser, typed: list[str]) -> argparse.Namespace:
     """What the line and the settings file that it may name say."""
-    commands = _parsers_of(parser)
+    check_words(parser, typed)
+    commands = parsers_of(parser)
     if not typed or typed[0] not in commands:
         return parser.parse_args(typed)
     command, *rest = typed
@@ -145,12 +146,3 @@ def _parse(parser: Parser, typed: list[str]) -> argparse.Namespace:
             setattr(options, name, value)
     check_combination(options)
     return options
-
-
-def _parsers_of(parser: Parser) -> dict[str, Parser]:
-    """The parser of each command."""
-    found: dict[str, Parser] = {}
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            found.update(action.choices)
-    return found

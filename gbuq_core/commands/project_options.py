@@ -8,7 +8,7 @@ from typing import Any
 
 from gbuq_core import projects, tables
 from gbuq_core.commands.combinations import READING, check_formats
-from gbuq_core.commands.table_options import check_target, reading_of, sort_inputs
+from gbuq_core.commands.table_options import check_files, check_target, reading_of, sort_inputs
 from gbuq_core.errors import InvalidParameter
 
 # What says which files are read and how; everything else was settled by the fit.
@@ -56,6 +56,7 @@ def check_inputs(options: argparse.Namespace) -> None:
         sort_inputs(options)
     elif getattr(options, "model", None) is not None:
         raise InvalidParameter("--project and --model both give a model: leave one out.")
+    check_files(options)
 
 
 def restored(

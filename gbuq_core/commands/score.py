@@ -126,6 +126,7 @@ def run(options: argparse.Namespace) -> None:
         check_in_memory(options, "a model that is given scores in memory")
         score_given(options)
         return
+    check_asked(options)
     if streams(options):
         run_stream(options)
         return
@@ -146,7 +147,6 @@ def _score(options: argparse.Namespace) -> tuple[tables.ScoredTable, list[str]]:
             raise InvalidParameter("--out and --next name the same file: choose another for one.")
         check_out(to_label, inputs_of(options))
         check_number("--next-rows", options.next_rows, 1, MOST_NEXT, integer=True)
-    check_asked(options)
 
     warned: list[str] = []
     asked: list[pd.DataFrame] = []

@@ -13,11 +13,10 @@ from gbuq_core.commands.cluster_options import workers
 from gbuq_core.commands.combinations import check_task
 from gbuq_core.commands.common_options import shows_progress
 from gbuq_core.commands.json_output import print_json
-from gbuq_core.commands.model_options import check_method, cut_of, plan_of
+from gbuq_core.commands.model_options import cut_of, plan_of
 from gbuq_core.commands.outputs import check_out, is_standard_output
 from gbuq_core.commands.score_words import drift_record, plan_record, scores_line, scores_record
 from gbuq_core.commands.table_options import (
-    check_split,
     edited_schema,
     inputs_of,
     reading_of,
@@ -26,7 +25,6 @@ from gbuq_core.commands.table_options import (
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.presentation import counted, short
-from gbuq_core.tables.plan import check_level
 
 if TYPE_CHECKING:
     from gbuq_core.jobs import Job
@@ -77,9 +75,6 @@ def _asked(options: argparse.Namespace) -> list[str]:
 
 def run_stream(options: argparse.Namespace) -> None:
     """Score NEW block by block, and say how good the model is."""
-    check_method(options)
-    check_split(options)
-    check_level(options.level)
     out = Path(options.out)
     if not out.is_dir():
         check_out(out, inputs_of(options))

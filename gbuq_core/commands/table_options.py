@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,11 @@ from typing import Any
 from gbuq_core import tables
 from gbuq_core.commands.combinations import check_formats
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.presentation import shown
 from gbuq_core.tables.plan import SCALES, SPLITS, ScorePlan
 
+# The files that are read, by the option that names them.
+_FILES = {"train": "file", "new": "file", "project": "project", "model": "model file"}
 _DELIMITERS = {"\\t": "\t", "tab": "\t", "space": " "}
 
 
@@ -145,11 +149,21 @@ def sort_inputs(options: argparse.Namespace) -> None:
 
 def inputs_of(options: argparse.Namespace) -> list[str | Path | None]:
     """Every file that the options name to be read, for what must not be written."""
-    from gbuq_core.tables.database import sqlite_path
-
     names = ("train", "new", "project", "model", "config")
-    files = [getattr(options, name, None) for name in names]
-    return [*files, sqlite_path(options.url) if options.url else None]
+    files: list[str | Path | None] = [getattr(options, name, None) for name in names]
+    if options.url:
+        from gbuq_core.tables.database import sqlite_path
+
+        files.append(sqlite_path(options.url))
+    return files
+
+
+def check_files(options: argparse.Namespace) -> None:
+    """Refuse files that are not there, before any work."""
+    for name, what in _FILES.items():
+        path = getattr(options, name, None)
+        if path is not None and not os.path.exists(path):
+            raise InvalidParameter(f"There is no {what} {shown(Path(path).name)}: check the path.")
 
 
 def check_target(options: argparse.Namespace) -> None:

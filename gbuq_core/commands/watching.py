@@ -7,6 +7,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from gbuq_core.commands.interrupting import raise_again
+
 if TYPE_CHECKING:
     from gbuq_core.jobs import Job
 
@@ -27,6 +29,8 @@ def watched(
 
     The job runs inside ``there()``: see `gbuq_core.commands.cluster_options.workers`.
     """
+    # Loaded here rather than by the job: Ctrl-C ends the program at once in the meantime.
+    import gbuq_core.tables.scoring  # noqa: F401
     from gbuq_core.compilers import compiling_words
     from gbuq_core.jobs import JobRunner
 
@@ -35,6 +39,7 @@ def watched(
             return run(job)
 
     job = JobRunner().want("command line", "table", run_there)
+    raise_again()
     try:
         while not job.wait(_LOOK_SECONDS):
             if show:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from gbuq_core.errors import Cancelled, GbuqError, InvalidParameter
 from gbuq_core.jobs import available_memory_bytes, check_memory, stage
-from gbuq_core.methods import METHODS, Method
+from gbuq_core.methods import METHODS
 from gbuq_core.metrics import prr, wilson_band
 from gbuq_core.presentation import digits, format_bytes, percent, seconds_text, short
 from gbuq_core.tables.cleaning import Prepared, prepare_training
@@ -41,13 +41,14 @@ from gbuq_core.tables.estimating import (
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.judging import held_out
 from gbuq_core.tables.plan import (
-    MOST_METHODS,
     N_FOLDS,
     ScorePlan,
+    check_methods,
     compared_methods,
     counted_trees,
     is_boosted,
     tells_total,
+    why_unfit,
 )
 from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.schema import Schema, infer_schema
@@ -355,7 +356,7 @@ def why_not_compared(
     n_known = int(prepared.known.sum())
     reasons = {}
     for method in compared_methods():
-        reason = _unfit(method, prepared.target.task) or method.why_not(n_known, gaps)
+        reason = why_unfit(method, prepared.target.task) or method.why_not(n_known, gaps)
         if not reason:
             cost = estimate_method(method.key, prepared, plan)
             if cost.seconds > most_seconds:
@@ -367,49 +368,6 @@ def why_not_compared(
                 )
         reasons[method.key] = reason
     return reasons
-
-
-def _unfit(method: Method, task: str) -> str:
-    """Why a method does not fit a task, whatever the table."""
-    if not method.predicts:
-        return f"{method.label} cannot predict a target: it tells how new a row is."
-    if task not in method.builders:
-        does = "numbers" if "regression" in method.builders else "classes"
-        return f"{method.label} can predict {does} only."
-    if not tells_total(method.key, task):
-        return f"{method.label} cannot give the likelihood of a number: it predicts no noise."
-    return ""
-
-
-def check_methods(keys: Sequence[str], task: str) -> tuple[str, ...]:
-    """The keys, if they name one to four methods that can do the task.
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence.
-
-    Examples
-    --------
-    >>> check_methods(["ibug", "sglb"], "regression")
-    ('ibug', 'sglb')
-    """
-    known = [method.key for method in compared_methods()]
-    for key in keys:
-        if key not in known:
-            raise InvalidParameter(
-                f"There is no method {key!r} to compare: choose among {', '.join(known)}."
-            )
-        unfit = _unfit(METHODS[key], task)
-        if unfit:
-            raise InvalidParameter(unfit)
-    if not 1 <= len(keys) <= MOST_METHODS:
-        raise InvalidParameter(
-            f"One to {MOST_METHODS} methods can be compared; got {len(keys)}: leave some out."
-        )
-    if len(set(keys)) < len(keys):
-        raise InvalidParameter("A method is named twice: name each one once.")
-    return tuple(keys)
 
 
 def run_of_scored(key: str, scored: ScoredTable) -> MethodRun:

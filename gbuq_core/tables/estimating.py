@@ -14,7 +14,7 @@ from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.presentation import counted, number_word, seconds_text
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.clocks import MOST_CHOOSING
-from gbuq_core.tables.plan import ENSEMBLES, N_FOLDS, ScorePlan
+from gbuq_core.tables.plan import ENSEMBLES, MOST_FOLDS, N_FOLDS, ScorePlan
 from gbuq_core.tables.predicting import BLOCK_ROWS, make_estimator, stops_early
 from gbuq_core.tables.splitting import CHAIN, LAST_FIFTH
 from gbuq_core.validation import check_number
@@ -115,7 +115,7 @@ def settle_plan(plan: ScorePlan, prepared: Prepared, n_new: int = 0) -> Settled:
         raise InvalidParameter(
             f"ensemble must be automatic, independent or virtual; got {plan.ensemble!r}."
         )
-    check_number("n_folds", plan.n_folds, 2, 20, integer=True)
+    check_number("n_folds", plan.n_folds, 2, MOST_FOLDS, integer=True)
     if not plan.is_open:
         return Settled(plan, "")
     virtual = replace(plan, ensemble="virtual", n_members=None)

@@ -6,7 +6,7 @@ the records of methods and nothing of NumPy, scikit-learn or numba.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ AUTOMATIC, ENSEMBLES = "automatic", ("automatic", "independent", "virtual")
 STOPPINGS = ("two_clocks", None)
 SPLITS = ("random", "group", "time")
 SCALES = ("plain", "log")
-N_FOLDS = 5
+N_FOLDS, MOST_FOLDS = 5, 20
 CYCLES, MEMBERS, TREES = 10, 10, 500  # unless a plan says otherwise
 MOST_BINS = 128
 USUAL_LEVEL = 0.9
@@ -252,3 +252,46 @@ def check_level(level: float) -> None:
         raise InvalidParameter(
             f"The level of intervals must lie between 0 and 1, such as 0.9; got {level!r}."
         )
+
+
+def why_unfit(method: Method, task: str) -> str:
+    """Why a method does not fit a task, whatever the table."""
+    if not method.predicts:
+        return f"{method.label} cannot predict a target: it tells how new a row is."
+    if task not in method.builders:
+        does = "numbers" if "regression" in method.builders else "classes"
+        return f"{method.label} can predict {does} only."
+    if not tells_total(method.key, task):
+        return f"{method.label} cannot give the likelihood of a number: it predicts no noise."
+    return ""
+
+
+def check_methods(keys: Sequence[str], task: str | None = None) -> tuple[str, ...]:
+    """The keys, if they name one to four methods that can do the task, if there is one yet.
+
+    Raises
+    ------
+    InvalidParameter
+        One sentence.
+
+    Examples
+    --------
+    >>> check_methods(["ibug", "sglb"], "regression")
+    ('ibug', 'sglb')
+    """
+    known = [method.key for method in compared_methods()]
+    for key in keys:
+        if key not in known:
+            raise InvalidParameter(
+                f"There is no method {key!r} to compare: choose among {', '.join(known)}."
+            )
+        unfit = "" if task is None else why_unfit(METHODS[key], task)
+        if unfit:
+            raise InvalidParameter(unfit)
+    if not 1 <= len(keys) <= MOST_METHODS:
+        raise InvalidParameter(
+            f"One to {MOST_METHODS} methods can be compared; got {len(keys)}: leave some out."
+        )
+    if len(set(keys)) < len(keys):
+        raise InvalidParameter("A method is named twice: name each one once.")
+    return tuple(keys)

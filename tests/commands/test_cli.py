@@ -312,7 +312,7 @@ def test_a_thousand_columns(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--trees", "0"], "n_trees must be a whole number"),
+        (["--trees", "0"], "--trees must be a whole number"),
         (["--trees", "many"], "invalid int value"),
         (["--depth", "99"], "depth must be"),
         (["--learning-rate", "-1"], "learning_rate must be"),
@@ -505,7 +505,7 @@ def test_a_forest_scores_classes_with_levels_and_gaps_that_it_has_not_seen(tmp_p
         (["--method", "gp", "--trees", "5"], "--trees does not go with --method gp"),
         (["--method", "gnll", "--ensemble", "virtual"], "--ensemble does not go with"),
         (["--method", "gnll", "--engine", "catboost"], "--engine does not go with"),
-        (["--method", "gnll", "--trees", "0"], "n_trees must be a whole number"),
+        (["--method", "gnll", "--trees", "0"], "--trees must be a whole number"),
         (["--method", "vrf"], "cannot score a table for regression"),
     ],
 )

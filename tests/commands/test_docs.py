@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from gbuq_core.__main__ import main
-from gbuq_core.commands.parser import BAD_INPUT, INTERRUPTED, NOBODY_READS, build_parser
+from gbuq_core.commands.interrupting import INTERRUPTED
+from gbuq_core.commands.parser import BAD_INPUT, NOBODY_READS, build_parser
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = (ROOT / "docs" / "command_line.md").read_text(encoding="utf-8")

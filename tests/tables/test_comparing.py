@@ -28,8 +28,8 @@ from gbuq_core.tables import (
     score_table,
     why_not_compared,
 )
-from gbuq_core.tables.comparing import check_methods, run_method
-from gbuq_core.tables.plan import compared_methods, tells_total
+from gbuq_core.tables.comparing import run_method
+from gbuq_core.tables.plan import check_methods, compared_methods, tells_total
 from gbuq_core.tables.predicting import ListedModel, assign_folds, held_out_fifth
 
 FAST = ScorePlan(ensemble="virtual", n_trees=30, depth=2, n_members=2, n_jobs=1)
