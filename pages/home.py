@@ -7,6 +7,7 @@ import streamlit as st
 
 from gbuq_core.experiments.wave.claims import STUDY, check_claims, wave_seeds
 from gbuq_core.experiments.wave.fit import WaveConfig, WaveRun, run_wave
+from gbuq_core.synthetic.wave import RARE_END, describe_rare
 from pages._ui.claims import draw_chips, draw_claims
 from pages._ui.controls import draw_knob
 from pages._ui.home.controls import EXPERIMENT, FOLLOWED, RARE, STATE, config_of
@@ -27,12 +28,18 @@ LEDE = (
 _BEFORE = "with the rows before"
 WHAT_TO_LOOK_AT = (
     "**What to look at.** Add rows. The strong rim is knowledge uncertainty. Does it shrink where "
-    "rows are added, and stay between {low:g} and {high:g}, where none are? The pale band is data "
-    "uncertainty. Does it settle at the true noise, which is largest around 1.4?\n\n"
-    "Two places are hard. Between {low:g} and {high:g} each position has one row, and one row does "
-    "not show how large the noise is. Right of 6 there are no rows, and trees repeat their last "
-    "value. The table compares knowledge uncertainty with the actual error in each region."
+    "the new rows fall? {rare} Does the rim stay there? The pale band is data uncertainty. Does it "
+    "settle at the true noise, which is largest around 1.4?\n\n"
+    "Two places are hard. One row at a position does not show how large the noise is. Right of "
+    "{end:g} there are no rows, and trees repeat their last value. The table compares knowledge "
+    "uncertainty with the actual error in each region."
 )
+
+
+def reading_of(config: WaveConfig) -> str:
+    """What to look at, in Markdown."""
+    rare = describe_rare(config.rare_from, config.rare_width)
+    return WHAT_TO_LOOK_AT.format(rare=rare, end=RARE_END)
 
 
 def compute(config: WaveConfig, job: object) -> WaveRun:
@@ -92,8 +99,7 @@ def experiment() -> None:
                 with st.container(width=_RARE_SLIDER_WIDTH):
                     draw_knob(knob)
     with reading, st.container(key="reading"):
-        low, high = config_of(values).rare
-        st.markdown(WHAT_TO_LOOK_AT.format(low=low, high=high))
+        st.markdown(reading_of(config_of(values)))
         if answer.result is not None:
             score_wave(answer.result)
     if answer.result is not None:

@@ -90,10 +90,8 @@ def make_wave(
     >>> moved.grid[moved.is_rare, 0][[0, -1]].tolist()
     [1.1, 2.4]
     """
-    left = round(10.0 * check_number("rare_from", rare_from, 0.0, MOST_RARE_FROM))
-    width = check_number("rare_width", rare_width, LEAST_RARE_WIDTH, MOST_RARE_WIDTH)
     is_rare = np.zeros(_WAVE_X.size + _WAVE_BEYOND.size, dtype=bool)
-    is_rare[left + 1 : min(left + round(10.0 * width), _WAVE_X.size - 1)] = True
+    is_rare[_rare_places(rare_from, rare_width)] = True
     rows = check_number("n", n, max(20, int(is_rare.sum())), MAX_ROWS, integer=True)
     factor = check_number("noise", noise, 0.0)
     # Two uniforms a row, position and noise, so that more rows leave the first ones alone.
@@ -115,3 +113,26 @@ def make_wave(
         in_support=in_support,
         is_rare=is_rare,
     )
+
+
+def describe_rare(rare_from: float = RARE_FROM, rare_width: float = RARE_WIDTH) -> str:
+    """How many rows `make_wave` draws where rows are rare, whatever the size of the set.
+
+    Examples
+    --------
+    >>> describe_rare()
+    'Between 3 and 4.5 there are 14 rows, one at each step of 0.1, however many there are in all.'
+    """
+    places = _rare_places(rare_from, rare_width)
+    low, high = _WAVE_X[places.start - 1], _WAVE_X[places.stop]
+    return (
+        f"Between {low:g} and {high:g} there are {places.stop - places.start} rows, one at each "
+        "step of 0.1, however many there are in all."
+    )
+
+
+def _rare_places(rare_from: float, rare_width: float) -> slice:
+    """The positions with one row: those inside the stretch, without its ends."""
+    left = round(10.0 * check_number("rare_from", rare_from, 0.0, MOST_RARE_FROM))
+    width = check_number("rare_width", rare_width, LEAST_RARE_WIDTH, MOST_RARE_WIDTH)
+    return slice(left + 1, min(left + round(10.0 * width), _WAVE_X.size - 1))

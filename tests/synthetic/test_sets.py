@@ -6,6 +6,7 @@ from tolerances import NEAR_ZERO, ZERO
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.synthetic import make_heart, make_spiral, make_wave
+from gbuq_core.synthetic.wave import describe_rare
 
 HEART = [
     "111111111",
@@ -121,6 +122,17 @@ def test_wave_is_rare_where_it_says_and_ends_where_it_says(n):
     counts = np.bincount(np.rint(wave.X[:, 0] * 10).astype(int), minlength=len(wave.grid))
     np.testing.assert_array_equal(counts[wave.is_rare], 1)
     np.testing.assert_array_equal(counts[~wave.in_support], 0)
+
+
+@pytest.mark.parametrize("width", [0.5, 1.5, 3.0])
+def test_the_wave_says_how_many_rows_its_rare_stretch_has_wherever_it_lies(width):
+    for begin in np.arange(56) / 10.0:
+        wave = make_wave(300, random_state=0, rare_from=begin, rare_width=width)
+        end = min(begin + width, 6.0)
+        x = wave.X[:, 0]
+        n_rows = int(((x > begin + 1e-9) & (x < end - 1e-9)).sum())
+        told = describe_rare(begin, width)
+        assert told.startswith(f"Between {begin:g} and {end:g} there are {n_rows} rows, one at")
 
 
 def test_rare_rows_of_the_wave_can_lie_elsewhere_and_the_usual_place_is_as_before():
