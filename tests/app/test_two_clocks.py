@@ -3,13 +3,22 @@
 import re
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
+from scipy.special import ndtri
 
+from gbuq_core.experiments.two_clocks.claims import LEAST_SHARE, MOST_SHARE, check_seed
 from gbuq_core.experiments.two_clocks.export import two_clocks_code
-from gbuq_core.experiments.two_clocks.fit import count_fits
-from gbuq_core.experiments.two_clocks.plan import MODELS, TwoClocksSettings
-from gbuq_core.experiments.two_clocks.scores import score_seeds
+from gbuq_core.experiments.two_clocks.fit import (
+    clocks_of_ways,
+    count_fits,
+    fit_two_clocks,
+    law_of,
+)
+from gbuq_core.experiments.two_clocks.plan import MODELS, TwoClocksSettings, plan_two_clocks
+from gbuq_core.experiments.two_clocks.scores import look_two_clocks, score_seeds
 from gbuq_core.experiments.two_clocks.words import why_no_clocks
 from gbuq_core.methods import METHODS, record
 from pages._ui.canvas import CanvasEvent
@@ -69,6 +78,45 @@ def test_the_page_shows_the_band_the_maps_curves_scores_and_verdicts():
     assert all("gbuq-dots" in place and "of 2 seeds" in place for place in places)
     for key in re.findall(r'href="#(claim-[^"]+)"', chips):
         assert sum(f'id="{key}"' in place for place in places) == 1
+
+
+def test_the_picture_that_the_page_opens_with_shows_what_its_verdicts_say():
+    """Share of the drawn dots in the band, and the band beside the true one, over ten seeds."""
+    values = {knob.key: STATE.opening.get(knob.key, knob.default) for knob in STATE.knobs}
+    plan = plan_two_clocks(settings_of(SimpleNamespace(**values)))
+    seen = np.array([seen_and_stated(replace(plan, seed=seed)) for seed in range(10)])
+    agrees = (seen[:, 0] == seen[:, 1]) & (seen[:, 2] == seen[:, 3])
+    assert agrees.sum() >= 9
+    # And what they say is what the page is about.
+    assert seen.all(axis=1).sum() >= 9
+
+
+def seen_and_stated(plan):
+    """Too narrow with all trees, right with two clocks: each to the eye and by the verdict."""
+    fit = fit_two_clocks(plan)
+    clocks, scene = clocks_of_ways(fit.choosing, "student"), fit.rows.scene
+    claims = {claim.key: claim for claim in check_seed(look_two_clocks(fit, "student").scores)}
+    inside, width = {}, {}
+    for way in ("all", "clocks"):
+        lower, upper = law_of(fit.scene, clocks[way]).interval(0.9)
+        x, y = scene.x_rows[:400], scene.y_rows[:400]  # as many dots are drawn
+        ends = (np.interp(x, scene.x, end) for end in (lower, upper))
+        inside[way] = np.mean((next(ends) <= y) & (y <= next(ends)))
+        among = (scene.x > 0.0) & (scene.x < 10.0)  # the rows
+        true = 2.0 * ndtri(0.95) * scene.std[among]
+        width[way] = np.median((upper - lower)[among] / true)
+    return (
+        inside["all"] < LEAST_SHARE and width["all"] < 0.75,
+        claims["narrow"].verdict == "holds",
+        # 400 dots: the share has a standard error of 1.5 %.
+        LEAST_SHARE - 0.015 <= inside["clocks"] <= MOST_SHARE and 0.8 < width["clocks"] < 1.3,
+        claims["true"].verdict == "holds",
+    )
+
+
+def test_an_address_without_data_or_rows_means_what_it_did():
+    at = open_link("two_clocks", {"trees": "100", "members": "2"})
+    assert (widget(at, "data").value, widget(at, "rows").value) == ("five features", 500)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import streamlit as st
 
@@ -107,8 +107,8 @@ STATE = PageState(
     ),
     presets=(
         Preset(
-            "One feature", {"data": "growing noise", "rows": 200},
-            "Growing noise, 200 rows. Does the mean stop early here, too? How far apart are the "
+            "Five features", {},
+            "Five features, 500 rows. Does the mean stop early here, too? How far apart are the "
             "clocks?",
         ),
         Preset(
@@ -116,12 +116,14 @@ STATE = PageState(
             "Ten models of depth 6 with the papers' weight of the mean. They use all trees.",
         ),
     ),
+    # One feature, whose unseen rows are the dots: they and the verdicts say the same.
+    opening=MappingProxyType({"data": "growing noise", "rows": 200}),
     picture=("two-clocks-band-figure",),
     story=(
         Step("One clock stops the mean, another the std. Do the bands hold what they say?"),
-        Step("Growing noise, one feature. Where do both clocks stop?", {"data": "growing noise"}),
-        Step("The same with 100 rows. Which clock stops first?",
-             {"data": "growing noise", "rows": 100}),
+        Step("The same with 100 rows. Which clock stops first?", {"rows": 100}),
+        Step("Five features, 500 rows. Where do both clocks stop?",
+             {"data": "five features", "rows": 500}),
     ),
 )  # fmt: skip
 
