@@ -12,6 +12,12 @@ from gbuq_core.tables import Cohort, Failures, ScoredTable, find_failures, why_n
 from gbuq_core.tables.intervals import name_interval
 
 MEASURES = {"errors": "error", MISSED: "misses", "knowledge": "knowledge"}
+# What a group has, or is, more and less of than the other rows.
+_MORE_OR_LESS = {
+    "error": ("worse", "better"),
+    "misses": ("more misses", "fewer misses"),
+    "knowledge": ("more uncertain", "less uncertain"),
+}
 
 
 def fails_sections(scored: ScoredTable, values: Choices, unit: str) -> list[Section]:
@@ -45,7 +51,30 @@ def describe_cohort(cohort: Cohort, found: Failures, unit: str, interval: str) -
     """One group in words. Plain text that holds the user's words."""
     numbers = _numbers(cohort, found, unit, interval)
     told = f"{cohort.text}: {percent(cohort.share, 0)} of the rows, {numbers}."
-    return told if cohort.stands_out else f"{told} Not told apart from the other rows."
+    than = "from" if is_like_others(cohort) else "than"
+    return f"{told} {compare_cohort(cohort, found.measure).capitalize()} {than} the other rows."
+
+
+def is_like_others(cohort: Cohort) -> bool:
+    """Whether chance explains its difference from the other rows."""
+    return not (cohort.is_worse or cohort.is_better)
+
+
+def compare_cohort(cohort: Cohort, measure: str) -> str:
+    """How a group differs from the other rows, in a word or two.
+
+    Examples
+    --------
+    >>> bad = Cohort((), 20, 0.2, 3.0, 0.3, (0.1, 0.5), 1.0, 2.0, 0.5)
+    >>> compare_cohort(bad, "error"), compare_cohort(bad._replace(gap=-2.0), "misses")
+    ('clearly worse', 'clearly fewer misses')
+    >>> compare_cohort(bad._replace(gap=0.1), "error")
+    'not told apart'
+    """
+    if is_like_others(cohort):
+        return "not told apart"
+    more, less = _MORE_OR_LESS[measure]
+    return f"clearly {more if cohort.is_worse else less}"
 
 
 def _numbers(cohort: Cohort, found: Failures, unit: str, interval: str) -> str:

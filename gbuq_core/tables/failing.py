@@ -61,7 +61,8 @@ class Cohort(NamedTuple):
     knowledge : float
         Mean knowledge uncertainty: a variance of the target, or nats.
     gap, gap_error : float
-        Mean of what was looked at, minus that of the other rows, and its standard error.
+        Mean of what was looked at (of errors of a regression, of their squares), minus that of the
+        other rows, and its standard error.
     """
 
     conditions: tuple[Condition, ...]
@@ -80,15 +81,22 @@ class Cohort(NamedTuple):
         return ", ".join(condition.text for condition in self.conditions)
 
     @property
-    def stands_out(self) -> bool:
+    def is_worse(self) -> bool:
         """Whether the gap is above 0 beyond chance: by 1.96 standard errors."""
         return self.gap > _Z * self.gap_error
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the gap is below 0 beyond chance."""
+        return self.gap < -_Z * self.gap_error
 
 
 class Failures(NamedTuple):
     """The groups from the worst to the best, and the numbers of all judging rows together.
 
-    ``everything`` is the cohort without conditions; ``n_looking`` rows chose the groups.
+    They are in the order of the number that was asked for: `Cohort.error`, ``misses`` or
+    ``knowledge``, which is ``measure``. ``everything`` is the cohort without conditions;
+    ``n_looking`` rows chose the groups.
     """
 
     measure: str
@@ -143,7 +151,8 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
             f"takes {FEWEST_ROWS}."
         )
     every = _Numbers.of(scored, held)
-    looked_at = every.measure(measure)
+    looked_at: NDArray[np.float64] = getattr(every, measure)
+    counted_as = np.square(looked_at) if measure == "error" and every.is_regression else looked_at
     looking, judging = np.split(np.random.default_rng(seed).permutation(n_rows), [n_rows // 2])
     X = scored.training.X.iloc[held.rows]
     questions = _questions(X.iloc[looking], feature_groups(scored.training))
@@ -157,12 +166,12 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
         )
         tree.fit(questions.values, looked_at[looking])
         for conditions in _leaves(tree.tree_, questions):
-            cohort = _judge(X, conditions, judging, every, looked_at)
+            cohort = _judge(X, conditions, judging, every, counted_as)
             if cohort is not None:
                 cohorts.append(cohort)
-    everything = _judge(X, (), judging, every, looked_at)
+    everything = _judge(X, (), judging, every, counted_as)
     assert everything is not None  # there are at least 50 judging rows
-    cohorts.sort(key=lambda cohort: -cohort.gap)
+    cohorts.sort(key=lambda cohort: -getattr(cohort, measure))
     found = tuple(cohorts) if len(cohorts) > 1 else ()
     return Failures(measure, found, everything, len(looking))
 
@@ -201,10 +210,6 @@ class _Numbers(NamedTuple):
     def of(scored: ScoredTable, held: HeldOut) -> _Numbers:
         knowledge = np.asarray(held.predictions.uncertainty.knowledge)
         return _Numbers(held.errors, own_misses(scored, held), knowledge, not held.classes)
-
-    def measure(self, name: str) -> NDArray[np.float64]:
-        values: NDArray[np.float64] = getattr(self, name)
-        return values
 
 
 class _Questions(NamedTuple):
@@ -316,7 +321,7 @@ def _judge(
     conditions: tuple[Condition, ...],
     judging: NDArray[np.int64],
     every: _Numbers,
-    looked_at: NDArray[np.float64],
+    counted_as: NDArray[np.float64],
 ) -> Cohort | None:
     inside = _holds(X, conditions)[judging]
     mine, others = judging[inside], judging[~inside]
@@ -332,8 +337,8 @@ def _judge(
         band = (float(low), float(high))
     gap, gap_error = 0.0, math.inf
     if len(others) > 1:
-        gap = float(looked_at[mine].mean() - looked_at[others].mean())
-        parts = (looked_at[rows].var(ddof=1) / len(rows) for rows in (mine, others))
+        gap = float(counted_as[mine].mean() - counted_as[others].mean())
+        parts = (counted_as[rows].var(ddof=1) / len(rows) for rows in (mine, others))
         gap_error = math.sqrt(sum(parts))
     mean = float(error.mean())
     return Cohort(

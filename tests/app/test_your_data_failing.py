@@ -6,11 +6,17 @@ import numpy as np
 import pandas as pd
 
 from pages._ui.your_data.cohorts import kept_cohorts
-from tests.app.your_data_page import csv_of, open_page, open_section, rows_of, says, texts
+from tests.app.your_data_page import csv_of, open_page, open_section, rows_of, says
 
 
 def groups_of(at):
-    return [text for text in texts(at) if " of the rows, " in text]
+    """The table of groups, or None."""
+    tables = [each.value for each in at.dataframe if each.value.columns[0] == "Group"]
+    return tables[0] if tables else None
+
+
+def cohorts_of(at):
+    return next(each.value for each in at.dataframe if each.value.columns[0] == "Cohort")
 
 
 def frame(n=400):
@@ -25,13 +31,18 @@ def test_the_worst_group_comes_first_and_its_rows_can_be_listed():
     at = open_page(csv_of(**frame()), section="Where it fails", table="your file")
     assert not at.exception
     found = groups_of(at)
-    assert found
-    assert found[0].startswith("shop = south")
-    assert "Not told apart" not in found[0]
+    assert found["Group"].iloc[-1] == "all of these rows"
+    assert found["RMSE"].iloc[:-1].is_monotonic_decreasing
+    first, best, every = (found.iloc[place] for place in (0, -2, -1))
+    assert first["Group"].startswith("shop = south")
+    assert first["Against the others"] == "clearly worse"
+    assert best["Group"].startswith("shop = north")
+    assert best["Against the others"] == "clearly better"
+    assert first["RMSE"] > every["RMSE"] > best["RMSE"]
     assert says(at, "others judge them")
-    at.button(key="_failing_0").click().run()
+    at.button(key="_failing_list").click().run()
     assert not at.exception
-    assert at.text_input(key="find").value == found[0].partition(":")[0]
+    assert at.text_input(key="find").value == first["Group"]
     table = pd.DataFrame(frame())
     n_south = int((table["shop"] == "south").sum())
     assert 0 < len(rows_of(at)) <= n_south
@@ -39,13 +50,21 @@ def test_the_worst_group_comes_first_and_its_rows_can_be_listed():
 
 def test_it_is_worked_out_only_when_asked_and_by_what_is_asked():
     at = open_page(within="80")
-    assert not groups_of(at)
+    assert groups_of(at) is None
     assert not any(radio.key == "by" for radio in at.radio)
     open_section(at, "Where it fails")
-    assert groups_of(at)
-    assert all("outside the 80 % interval" in text for text in groups_of(at))
-    at.radio(key="by").set_value("knowledge").run()
-    assert all("knowledge uncertainty" in text for text in groups_of(at))
+    for by, bar in (
+        ("errors", "RMSE"),
+        ("missed intervals", "Outside the 80 % interval (%)"),
+        ("knowledge", "K, std"),
+    ):
+        at.radio(key="by").set_value(by).run()
+        found = groups_of(at)
+        assert list(found)[2] == bar
+        numbers = found[bar].tolist()[:-1]
+        assert len(numbers) > 1
+        assert numbers == sorted(numbers, reverse=True)
+        assert "Outside the 80 % interval (%)" in found
 
 
 def test_what_cannot_be_said_is_a_sentence():
@@ -71,7 +90,7 @@ def test_groups_are_kept_under_names_compared_listed_and_removed():
     at.session_state["section"] = "Where it fails"
     at.run()
     assert not at.exception
-    told = at.dataframe[0].value.set_index("Cohort")
+    told = cohorts_of(at).set_index("Cohort")
     assert list(told.index) == ["loud south", "high", "all held-out rows"]
     assert told["RMSE"]["loud south"].endswith("(higher)")
     assert told["RMSE"]["high"].endswith("(not told apart)")
@@ -79,7 +98,7 @@ def test_groups_are_kept_under_names_compared_listed_and_removed():
     assert told["Rows"]["high"].startswith(f"{n_high} (")
     at.selectbox(key="_cohort").set_value("high").run()
     at.button(key="_cohort_remove").click().run()
-    assert list(at.dataframe[0].value["Cohort"]) == ["loud south", "all held-out rows"]
+    assert list(cohorts_of(at)["Cohort"]) == ["loud south", "all held-out rows"]
     at.button(key="_cohort_list").click().run()
     assert at.text_input(key="find").value.startswith("shop = south")
     # A link from before holds what is kept, and one that is no list of cohorts says so.
@@ -89,7 +108,7 @@ def test_groups_are_kept_under_names_compared_listed_and_removed():
 def test_links_hold_cohorts_and_bad_ones_are_one_sentence():
     at = open_page(section="Where it fails", cohorts="old=age (years) > 50|tall=height > 2")
     assert says(at, 'tall: There is no column "height"')
-    assert list(at.dataframe[0].value["Cohort"]) == ["old", "all held-out rows"]
+    assert list(cohorts_of(at)["Cohort"]) == ["old", "all held-out rows"]
     at = open_page(section="Where it fails", cohorts="old")
     assert says(at, "cohorts must be names and conditions such as old=age > 60")
     assert says(at, "No cohort is kept.")
