@@ -10,7 +10,7 @@ import csv
 import math
 import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import SupportsFloat
 
@@ -95,6 +95,24 @@ def short(value: SupportsFloat | None, places: int = 3, sign: str = "") -> str:
     """
     number, exponent, power = digits(value, places, sign).partition("e")
     return (number.rstrip("0").rstrip(".") if "." in number else number) + exponent + power
+
+
+def written_apart(
+    values: Sequence[float], places: int = 3, write: Callable[[float, int], str] = digits
+) -> list[str]:
+    """Numbers with so many significant digits, or as many as tell different ones apart.
+
+    Examples
+    --------
+    >>> written_apart([20100.2, 20100.4]), written_apart([0.5, 0.5])
+    (['20,100.2', '20,100.4'], ['0.500', '0.500'])
+    """
+    n_distinct = len(set(values))
+    for more in range(places, _MOST_DECIMALS):
+        texts = [write(value, more) for value in values]
+        if len(set(texts)) == n_distinct:
+            return texts
+    return [write(value, _MOST_DECIMALS) for value in values]
 
 
 def number_between(low: float, high: float, ends: bool = False) -> float:

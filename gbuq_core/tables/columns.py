@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -323,6 +324,41 @@ def read_dates(text: Any, style_name: str) -> Dates:
     values = np.append(parsed, np.datetime64("NaT", "us"))[codes]
     missing = text.is_null().to_numpy(zero_copy_only=False)
     return Dates(values, np.isnat(values) & ~missing)
+
+
+def as_date(days: float) -> np.datetime64:
+    """The moment that is so many days after 1 January 1970."""
+    return np.datetime64(round(days * 86_400e6), "us")
+
+
+def date_text(value: np.datetime64) -> str:
+    """A date as 2024-02-29, with its time where it has one.
+
+    Examples
+    --------
+    >>> date_text(np.datetime64("2024-02-29T00:00")), date_text(np.datetime64("2024-02-29T13:30"))
+    ('2024-02-29', '2024-02-29 13:30')
+    """
+    for unit in ("D", "m", "s"):
+        if value == value.astype(f"datetime64[{unit}]"):
+            break
+    return str(value.astype(f"datetime64[{unit}]")).replace("T", " ")
+
+
+def dates_apart(days: Iterable[float]) -> list[str]:
+    """Days since 1 January 1970 as dates, with times only where days do not tell them apart.
+
+    Examples
+    --------
+    >>> dates_apart([19782.25, 19790.5]), dates_apart([19782.25, 19782.5])
+    (['2024-02-29', '2024-03-08'], ['2024-02-29 06:00', '2024-02-29 12:00'])
+    """
+    moments = [as_date(day) for day in days]
+    for unit in ("D", "m", "s", "us"):
+        cut = [moment.astype(f"datetime64[{unit}]") for moment in moments]
+        if len(set(cut)) == len(set(moments)):
+            break
+    return [str(moment).replace("T", " ") for moment in cut]
 
 
 def _parse(texts: pd.Series, style: DateStyle) -> pd.Series:

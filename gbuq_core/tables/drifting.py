@@ -7,7 +7,9 @@ rows is drawn by simulation, so that small files raise no alarm.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,8 +19,9 @@ from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics import binomial_band
-from gbuq_core.presentation import counted, csv_text, digits, listed, percent, short
-from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.presentation import counted, csv_text, listed, percent, short, written_apart
+from gbuq_core.tables.cleaning import Feature, Prepared
+from gbuq_core.tables.columns import DATE_PARTS, dates_apart
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.unfamiliar import TableUnfamiliarity
 from gbuq_core.unfamiliarity.score import N_FOLDS
@@ -103,12 +106,15 @@ class Histograms(NamedTuple):
         The bins in words.
     first, second : ndarray of shape (n_bins,)
         Shares of the rows of each file that have a value.
+    dates : tuple of str
+        The edges as dates, where they are days since 1 January 1970; else empty.
     """
 
     edges: NDArray[np.float64]
     labels: tuple[str, ...]
     first: NDArray[np.float64]
     second: NDArray[np.float64]
+    dates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -314,7 +320,9 @@ class FirstFile:
         first = training.X.loc[training.known]
         self._n_rows = len(first)
         self._names = [(feature.name, feature.column) for feature in training.features]
-        self._columns = [_bins_of(first[name]) for name, _ in self._names]
+        self._columns = [
+            _bins_of(first[feature.name], _writer_of(feature)) for feature in training.features
+        ]
 
     def count(self, second: pd.DataFrame, scores: NDArray[np.float64] | None) -> SecondCounts:
         """Rows of a second file, or of a block of it, by bin.
@@ -429,8 +437,9 @@ def column_histograms(scored: ScoredTable, name: str) -> Histograms:
     """
     training = scored.training
     first, second = training.X.loc[training.known, name], scored.scored.X[name]
+    write = _writer_of(next(each for each in training.features if each.name == name))
     if isinstance(first.dtype, pd.CategoricalDtype):
-        bins = _bins_of(first)
+        bins = _bins_of(first, write)
         codes = bins.code(second)
         rows = np.bincount(codes[codes >= 0], minlength=len(bins.names))
         texts, *counts = bins.filled(ColumnCounts(rows, int(second.isna().sum()), 0, {}))
@@ -446,7 +455,8 @@ def column_histograms(scored: ScoredTable, name: str) -> Histograms:
         edges = np.concatenate([distinct[:1], (distinct[1:] + distinct[:-1]) / 2.0, distinct[-1:]])
     else:
         edges = np.linspace(low, high if high > low else low + 1.0, N_BINS + 1)
-    return _histograms(edges, *(_rows_in(edges, values) for values in pair))
+    found = _histograms(edges, *(_rows_in(edges, values) for values in pair), write)
+    return found._replace(dates=tuple(write(edges.tolist()))) if write is dates_apart else found
 
 
 def foreign_share(found: TableUnfamiliarity) -> float:
@@ -651,7 +661,15 @@ class _Bins(NamedTuple):
         return texts, counts[0][keep].astype(np.int64), counts[1][keep].astype(np.int64)
 
 
-def _bins_of(first: pd.Series) -> _Bins:
+_Writer = Callable[[Sequence[float]], list[str]]
+
+
+def _writer_of(feature: Feature) -> _Writer:
+    """How the values of a feature are written: the days of a date as dates."""
+    return dates_apart if feature.part == DATE_PARTS[0] else partial(written_apart, places=4)
+
+
+def _bins_of(first: pd.Series, write: _Writer) -> _Bins:
     """Bins that end at deciles, where a value that many rows share has one of its own; or the most
     frequent categories, the other ones together, and those that are new.
     """
@@ -665,7 +683,7 @@ def _bins_of(first: pd.Series) -> _Bins:
         known = first.to_numpy(np.float64)
         known = known[~np.isnan(known)]
         edges = _edges(known) if len(known) else edges
-        names = _between([digits(edge, 4) for edge in edges])
+        names = _between(write(edges.tolist()))
     bins = _Bins(_range_of(first), names, edges, place, np.zeros(len(names), np.int64))
     codes = bins.code(first)
     rows = np.bincount(codes[codes >= 0], minlength=len(names)).astype(np.int64)
@@ -740,10 +758,13 @@ def _rows_in(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray
 
 
 def _histograms(
-    edges: NDArray[np.float64], first: NDArray[np.int64], second: NDArray[np.int64]
+    edges: NDArray[np.float64],
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    write: _Writer = written_apart,
 ) -> Histograms:
     shares = [count / max(count.sum(), 1) for count in (first, second)]
-    labels = tuple(f"{digits(low)} to {digits(high)}" for low, high in pairwise(edges))
+    labels = tuple(f"{low} to {high}" for low, high in pairwise(write(edges.tolist())))
     return Histograms(edges, labels, shares[0], shares[1])
 
 

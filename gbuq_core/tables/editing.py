@@ -24,8 +24,10 @@ from gbuq_core.tables.columns import (
     MISSING_MARKERS,
     Column,
     as_categories,
+    as_date,
     as_text,
     date_part,
+    date_text,
     find_date_style,
     read_dates,
 )
@@ -270,7 +272,7 @@ def column_values(
         steps = np.round(steps) if whole or kind == "date" else _rounded(steps)
         steps = np.clip(steps, known[0], known[-1])
     if kind == "date":
-        return sorted({*(_as_date(day) for day in steps.tolist()), *extra})
+        return sorted({*(as_date(day) for day in steps.tolist()), *extra})
     return sorted({*steps.tolist(), *extra})
 
 
@@ -315,7 +317,7 @@ def prepared_cell(prepared: Prepared, row: int, column: str) -> Any:
     kind = prepared.schema.column(column).kind
     if kind == "category":
         return str(value)
-    return _as_date(float(value)) if kind == "date" else float(value)
+    return as_date(float(value)) if kind == "date" else float(value)
 
 
 def cell_text(value: Any) -> str:
@@ -329,10 +331,7 @@ def cell_text(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, np.datetime64):
-        for unit in ("D", "m", "s"):
-            if value == value.astype(f"datetime64[{unit}]"):
-                break
-        return str(value.astype(f"datetime64[{unit}]")).replace("T", " ")
+        return date_text(value)
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
@@ -379,11 +378,6 @@ def _read_date(column: Column, value: Value) -> Any:
             "write it as 2024-02-29."
         )
     return moment.to_datetime64().astype("datetime64[us]")
-
-
-def _as_date(days: float) -> Any:
-    """The moment that is so many days after 1 January 1970."""
-    return np.datetime64(round(days * 86_400e6), "us")
 
 
 def _features(scored: ScoredTable, cells: Mapping[str, Any]) -> dict[str, Any]:
@@ -469,7 +463,7 @@ def _note(scored: ScoredTable, row: int, column: str, cell: Any) -> str:
         return "The training rows have no value here."
     below = number < low
     end = low if below else high
-    limit = cell_text(_as_date(end)) if isinstance(cell, np.datetime64) else short(end, _FIGURES)
+    limit = cell_text(as_date(end)) if isinstance(cell, np.datetime64) else short(end, _FIGURES)
     if below:
         return f"Below all training values: they begin at {limit}."
     return f"Above all training values: they end at {limit}."

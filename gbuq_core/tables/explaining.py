@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import stage, tick
 from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.columns import date_text
 from gbuq_core.tables.predicting import ListedModel, all_classes, predict_rows
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
@@ -334,4 +335,6 @@ def _cell(scored: ScoredTable, column: str, row: int, own: pd.Series) -> tuple[s
     is_missing = bool(pd.isna(own.iloc[0]))
     name = dict(scored.added.renamed).get(column, column)
     value = scored.frame[name].iloc[row]
+    if isinstance(value, pd.Timestamp) and not pd.isna(value):
+        return date_text(value.to_datetime64()), is_missing
     return ("" if pd.isna(value) else str(value)), is_missing

@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from gbuq_core.errors import InvalidData
+from gbuq_core.tables.columns import date_part, find_date_style, read_dates
 
 _CLAUSE = re.compile(
     r'\s*(?P<name>"[^"]*"|[^<>=!]+?)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>"[^"]*"|.*?)\s*'
@@ -56,6 +58,9 @@ def find_rows(text: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]
     --------
     >>> cells = pd.DataFrame({"city": ["Ulm", "Bonn"], "age": [61, 35]})
     >>> find_rows("age > 60 and city = ulm", cells, {}).tolist()
+    [True, False]
+    >>> days = pd.DataFrame({"day": ["29.02.2024", "31.12.2023"]})
+    >>> find_rows("day >= 2024-01-01", days, {}).tolist()
     [True, False]
     """
     keep = np.ones(len(cells), bool)
@@ -108,11 +113,15 @@ def _one_clause(clause: str, cells: pd.DataFrame, measures: Mapping[str, np.ndar
         return equal if sign == "=" else ~equal
     try:
         limit = float(value)
+        numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
     except ValueError:
-        raise InvalidData(
-            f"{name} {sign} needs a number on the right, not {value or 'nothing'}."
-        ) from None
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+        days = _days(values, value)
+        if days is None:
+            raise InvalidData(
+                f"{name} {sign} needs a number on the right, or a date in a column of dates, not "
+                f"{value or 'nothing'}."
+            ) from None
+        numbers, limit = days
     with np.errstate(invalid="ignore"):
         match sign:
             case "<":
@@ -137,6 +146,17 @@ def _column(name: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]) 
             return pd.Series(measures[name.lower()])
         raise InvalidData(f'There is no column "{name[:60]}": write the name as in the table.')
     return cells[by_lower[name.lower()]]
+
+
+def _days(values: pd.Series, value: str) -> tuple[np.ndarray, float] | None:
+    """Days since 1970 of a column of dates and of a date, as the column or as 2024-02-29."""
+    text = pa.array(values.astype("str").where(values.notna()), pa.string(), from_pandas=True)
+    column = find_date_style(text.unique().drop_null().to_pylist(), day_first=False)[0]
+    for style in (column, find_date_style([value], day_first=False)[0]):
+        if column and style and not np.isnat(limit := read_dates(pa.array([value]), style).values):
+            dates = read_dates(text, column).values
+            return date_part(dates, "days"), float(date_part(limit, "days")[0])
+    return None
 
 
 def _equal(values: pd.Series, value: str) -> np.ndarray:

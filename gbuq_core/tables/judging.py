@@ -6,6 +6,8 @@ how well each class is found. Everything is measured on rows that their model di
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,12 +21,14 @@ from gbuq_core.metrics import (
     group_coverage,
     wilson_band,
 )
-from gbuq_core.presentation import counted, short
+from gbuq_core.presentation import counted, short, written_apart
 from gbuq_core.tables.columns import (
     Column,
     as_categories,
     as_dates,
     as_numbers,
+    date_part,
+    dates_apart,
     finite_values,
     single_chunk,
 )
@@ -175,34 +179,28 @@ def group_column(table: Table, column: Column, rows: NDArray[np.int64]) -> Group
     array = single_chunk(table.data, column.name)
     if column.kind == "numeric":
         numbers = as_numbers(array, column.decimal, column.missing_values)
-        return _binned(finite_values(numbers)[rows], lambda value: short(value, 4))
+        return _binned(finite_values(numbers)[rows], partial(written_apart, places=4, write=short))
     if column.kind == "date":
         dates = as_dates(array, column.date_style, column.missing_values).values[rows]
-        seconds = dates.astype("datetime64[s]").astype(np.float64)
-        seconds[np.isnat(dates)] = np.nan
-        return _binned(seconds, lambda value: str(np.datetime64(int(value), "s"))[:10])
+        return _binned(date_part(dates, "days"), dates_apart)
     return _by_category(as_categories(array, column.missing_values)[rows])
 
 
-def _binned(values: NDArray[np.float64], write: object) -> Groups:
-    assert callable(write)
+def _binned(values: NDArray[np.float64], write: Callable[[Sequence[float]], list[str]]) -> Groups:
     codes = np.full(len(values), -1, np.int64)
     known = np.flatnonzero(~np.isnan(values))
     distinct = np.unique(values[known])
     if len(distinct) <= _FEW_NUMBERS:
         codes[known] = np.searchsorted(distinct, values[known])
-        names = [write(value) for value in distinct]
+        names = write(distinct.tolist())
     else:
         inner = np.quantile(values[known], np.arange(1, _BINS) / _BINS, method="inverted_cdf")
         place = np.searchsorted(np.unique(inner), values[known], side="left")
         filled, codes[known] = np.unique(place, return_inverse=True)
-        ends = [values[known][place == bin_] for bin_ in filled]
-        names = [
-            write(found.min())
-            if found.min() == found.max()
-            else f"{write(found.min())} to {write(found.max())}"
-            for found in ends
-        ]
+        held = [values[known][place == bin_] for bin_ in filled]
+        ends = write([float(end) for found in held for end in (found.min(), found.max())])
+        pairs = zip(ends[::2], ends[1::2], strict=True)
+        names = [low if low == high else f"{low} to {high}" for low, high in pairs]
     return _with_missing(codes, names)
 
 

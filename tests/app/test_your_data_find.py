@@ -53,6 +53,23 @@ def test_conditions(text, rows):
     assert np.flatnonzero(find_rows(text, CELLS, MEASURES)).tolist() == rows
 
 
+DAYS = ["2024-02-29", "2023-12-31", None, "2024-03-01"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "text", "rows"),
+    [
+        (DAYS, "day > 2024-02-29", [3]),
+        (["29/02/2024", "31/12/2023", None, "01/03/2024"], "day <= 29/02/2024", [0, 1]),
+        (["29.02.2024", "31.12.2023", None, "01.03.2024"], "day >= 2024-02-29", [0, 3]),
+        (pd.to_datetime(DAYS), "day < 2024-02-29 12:00", [0, 1]),
+    ],
+    ids=["ISO", "as the column", "ISO for another style", "typed"],
+)
+def test_dates_are_compared_as_dates(cells, text, rows):
+    assert np.flatnonzero(find_rows(text, pd.DataFrame({"day": cells}), {})).tolist() == rows
+
+
 @pytest.mark.parametrize(
     ("text", "part"),
     [("size > 3", 'no column "size"'), ("age > old", "needs a number"), ("KU > 1", "no column")],

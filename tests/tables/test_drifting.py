@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from tolerances import CANCELLED, SAME_SUM
 from gbuq_core.__main__ import main
 from gbuq_core.errors import InvalidData
 from gbuq_core.experiments.table.words import describe_table
+from gbuq_core.figures.table.drift import TwoFiles, two_files_figure
 from gbuq_core.tables import (
     ScorePlan,
     add_unfamiliarity,
@@ -60,6 +62,38 @@ def measured(scored):
 def shifted():
     second = make_frame(90, 1, shift=200.0, shops="ABD", gaps=0.2)
     return measured(score(make_frame(200), second))
+
+
+def dated(n, begins, seed=0):
+    """A day, and a number that only its fifth digit tells apart."""
+    rng = np.random.default_rng(seed)
+    days = pd.Timestamp(begins) + pd.to_timedelta(rng.permutation(n), unit="D")
+    frame = pd.DataFrame({"day": days.strftime("%d.%m.%Y"), "code": 20100.0 + rng.random(n)})
+    frame["strength"] = (frame["code"] - 20100.0 + rng.normal(size=n)).round(3)
+    return frame.round(4)
+
+
+def test_the_bins_of_a_date_are_dates_and_no_bin_ends_where_it_begins():
+    scored = score(dated(200, "2024-12-15"), dated(90, "2025-03-01", 1))
+    day = measure_drift(scored).find("day: days")
+    one_day = r"20\d\d-\d\d-\d\d"
+    assert all(
+        re.fullmatch(rf"up to {one_day}|{one_day} to {one_day}|above {one_day}", name)
+        for name in day.bins
+    )
+    found = column_histograms(scored, "day: days")
+    assert found.dates[0].startswith("2024-12-1")  # the edges are the quantiles of .5 and 99.5 %
+    assert found.labels[0] == f"{found.dates[0]} to {found.dates[1]}"
+    spec = two_files_figure(TwoFiles(*found), "drift", "value", "").spec
+    assert spec["x"]["ticks"]["labels"][0] == found.dates[0]
+    assert len(spec["x"]["ticks"]["labels"]) == 4
+    assert spec["read"]["names"] == list(found.labels)
+    months = column_histograms(scored, "day: month")
+    assert months.dates == ()
+    codes = column_histograms(scored, "code")
+    assert "ticks" not in two_files_figure(TwoFiles(*codes), "drift", "value", "").spec["x"]
+    for names in (codes.labels, measure_drift(scored).find("code").bins[1:-1]):
+        assert not any(low == high for low, high in (name.split(" to ") for name in names))
 
 
 def test_the_index_by_hand():

@@ -1,9 +1,12 @@
 """One row: its members, its place among the training rows, and what its doubt hangs on."""
 
+import io
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tolerances import CANCELLED, SAME_SUM, ZERO
 
@@ -41,6 +44,16 @@ def make_frame(n=240):
 
 def as_table(frame):
     return read_table(frame.to_csv(index=False).encode())
+
+
+def test_the_date_of_a_typed_file_is_told_as_a_date():
+    frame = make_frame(60).assign(day=pd.date_range("2024-02-29", periods=60))
+    target = io.BytesIO()
+    pq.write_table(pa.Table.from_pandas(frame, preserve_index=False), target)
+    plan = replace(PLAN, n_trees=10, ensemble="virtual", n_members=None)
+    told = score_table(read_table(target.getvalue(), "t.parquet"), "y", plan=plan)
+    effects = {effect.column: effect.value for effect in explain_row(told, 0).effects}
+    assert effects["day"] == "2024-02-29"
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from gbuq_core.tables import (
     ScorePlan,
     class_scores,
     coverage_by_group,
+    edit_schema,
     estimating,
     group_column,
     held_out,
@@ -115,6 +116,25 @@ def test_frequent_categories_stand_alone_and_dates_are_days():
     days = group_column(table, schema.column("day"), rows)
     assert days.names[0].startswith("2024-01-01 to 2024-01-")
     assert len(days.names) == 5
+
+
+@pytest.mark.parametrize(
+    ("cells", "first"),
+    [
+        # Four significant digits would be "20,240,000 to 20,240,000".
+        (20_240_101.0 + np.arange(50), "20,240,101 to 20,240,110"),
+        (
+            (pd.Timestamp("2024-02-29 08:00") + pd.to_timedelta(np.arange(50), unit="min")),
+            "2024-02-29 08:00 to 2024-02-29 08:09",
+        ),
+    ],
+    ids=["numbers that are close", "minutes of one day"],
+)
+def test_the_ends_of_a_group_are_told_apart(cells, first):
+    table = table_of(x=cells, y=np.arange(50.0))
+    kinds = {"x": "numeric" if isinstance(cells, np.ndarray) else "date"}
+    column = edit_schema(table, infer_schema(table), kinds=kinds).column("x")
+    assert group_column(table, column, np.arange(50)).names[0] == first
 
 
 def test_clean_tables_are_not_warned_of():

@@ -16,6 +16,7 @@ from gbuq_core.presentation import percent
 _FIRST, _SECOND, _QUIET = "#0072b2", "#d55e00", "#7f7f7f"
 _ROW_HEIGHT, _PAIR_HEIGHT, _LEGEND_HEIGHT = 26, 36, 40
 MOST_COLUMNS = 20
+_FEW_DATES = 4  # below the axis: more have no room on a phone
 PICKED = "picked"  # the name of the chart's selection
 
 
@@ -33,12 +34,16 @@ class Shift(NamedTuple):
 
 
 class TwoFiles(NamedTuple):
-    """Shares of the rows of two files by bin; ``edges`` (n_bins + 1,), empty for categories."""
+    """Shares of the rows of two files by bin; ``edges`` (n_bins + 1,), empty for categories.
+
+    ``dates`` are the edges in words where they are days.
+    """
 
     edges: np.ndarray
     labels: tuple[str, ...]
     first: np.ndarray
     second: np.ndarray
+    dates: tuple[str, ...] = ()
 
 
 def shifts_figure(shifts: Sequence[Shift], marks: tuple[float, float], dark: bool = False) -> Spec:
@@ -138,13 +143,20 @@ def two_files_figure(files: TwoFiles, name: str, label: str, alt: str, height: i
     bars: Part = band(corners, np.zeros(len(corners)), first, _FIRST, 0.35)
     steps = line(corners, second, _SECOND, 2.0)
     middle = (edges[1:] + edges[:-1]) / 2.0
+    axis: dict[str, Any] = {"range": [float(edges[0]), float(edges[-1])], "label": label}
+    if files.dates:
+        places = np.unique(np.linspace(0, len(edges) - 1, _FEW_DATES).round().astype(int))
+        axis["ticks"] = {
+            "ticks": rounded(edges[places]),
+            "labels": [files.dates[place] for place in places],
+        }
     return Curves(
         {
             "name": name,
             "alt": alt,
             "height": height,
             "hint": "Point at the picture, or use its arrow keys, to read values.",
-            "x": {"range": [float(edges[0]), float(edges[-1])], "label": label},
+            "x": axis,
             "panels": [
                 {
                     "share": 1.0,
@@ -156,7 +168,8 @@ def two_files_figure(files: TwoFiles, name: str, label: str, alt: str, height: i
             "legend": [entry("first file", bars), entry("second file", steps)],
             "read": {
                 "x": rounded(middle),
-                "label": "and near it:",
+                "names": list(files.labels),
+                "label": "",
                 "values": [
                     {"name": who, "at": rounded(100.0 * part)}
                     for who, part in (

@@ -204,7 +204,12 @@ def curve_figure(curve: EditorCurve, name: str) -> dict[str, Any]:
         "x": axis,
         "panels": panels,
         "legend": legend,
-        "read": {"x": rounded(curve.x), "label": "at", "values": readings},
+        "read": {
+            "x": rounded(curve.x),
+            "names": [text or "missing" for text in curve.texts],
+            "label": "at",
+            "values": readings,
+        },
     }
 
 
