@@ -30,7 +30,7 @@ from pages._ui.your_data.source import (
     open_second,
     open_table,
 )
-from pages._ui.your_data.splitting import advise, possible_splits
+from pages._ui.your_data.splitting import advise, needed_columns, possible_splits
 from pages._ui.your_data.state import TABLE, awaits_file, page_state
 from pages._ui.your_data.told import warn_of_second
 from pages._ui.your_data.training import (
@@ -69,11 +69,12 @@ meet_project(opened)
 edits = current_edits(opened)
 schema = apply_edits(opened, edits)
 targets = [column.name for column in schema.columns if column.kind != "empty"]
-second = open_second(opened)
 waits = awaits_file(choice, opened.is_upload)
-judged_table = second[1] or opened.table
 splits, advice = possible_splits(opened, schema, targets), advise(opened, schema, edits, targets)
-shown = ((), (), "") if waits else (targets, splits, advice.refusal)
+needed = needed_columns(opened, schema, targets, splits)
+second = open_second(opened, schema, edits, needed)
+judged_table = second[1] or opened.table
+shown = ((), (), "", ()) if waits else (targets, splits, advice.refusal, needed)
 page = page_state(shown[0], opened.suggested, judged_table.n_rows, waits, *shown[1:])
 follow_project(page, opened)
 values = open_page(page, in_sidebar=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -454,19 +455,17 @@ def prepare_training(
     read = read_target(table, schema, target, task)
     together = read_split(table, schema, split, split_column, target)
     apart: list[str] = []
-    groups = ""
+    groups = None
     if together is not None:
         apart = together.notices()
         column = schema.column(together.column)
-        if together.by == "group" and column.used and not column.chosen:
-            groups = column.name
+        groups = column.name if together.by == "group" else None
+        if groups and column.used and not column.chosen:
             apart.append(
                 f"The column {shown(groups)} names the groups of the split and is left out of the "
                 "features."
             )
-    used = [
-        column for column in schema.columns if column.used and column.name not in (target, groups)
-    ]
+    used = used_columns(schema, target, groups)
     if not used:
         raise InvalidData(
             f"No column is left to predict {shown(target)} from: use more columns or choose "
@@ -489,6 +488,43 @@ def prepare_training(
     return Prepared(X, read.values, read.target, tuple(features), schema, tuple(notices), together)
 
 
+def used_columns(schema: Schema, target: str, groups: str | None = None) -> list[Column]:
+    """The columns that a model of the target learns from, in the order of the table.
+
+    ``groups`` names the column whose groups stay together, which is left out unless the user has
+    chosen to use it.
+    """
+    return [
+        column
+        for column in schema.columns
+        if column.used and column.name != target and (column.name != groups or column.chosen)
+    ]
+
+
+def columns_like(
+    table: Table, schema: Schema, needed: Sequence[str]
+) -> dict[str, tuple[Column, list[str]]]:
+    """`column_like` of each column of a second file that the model of the first one needs.
+
+    Raises
+    ------
+    InvalidData
+        If columns are missing or hold something else than in the first file.
+    """
+    names = set(table.names)
+    lacking = [name for name in needed if name not in names]
+    if lacking:
+        it = "it" if len(lacking) == 1 else "them"
+        raise InvalidData(
+            f"{columns_named(lacking)} of the first file {'is' if it == 'it' else 'are'} missing "
+            f"in the second: add {it} there or leave {it} out of the first."
+        )
+    return {
+        name: column_like(single_chunk(table.data, name), schema.column(name), table.decimal)
+        for name in needed
+    }
+
+
 def prepare_new(table: Table, training: Prepared) -> Prepared:
     """Features, and the target where it is given, of a second file.
 
@@ -499,15 +535,8 @@ def prepare_new(table: Table, training: Prepared) -> Prepared:
     InvalidData
         If columns are missing or hold something else than in the first file.
     """
-    names = set(table.names)
     needed = list(dict.fromkeys(feature.column for feature in training.features))
-    lacking = [name for name in needed if name not in names]
-    if lacking:
-        it = "it" if len(lacking) == 1 else "them"
-        raise InvalidData(
-            f"{columns_named(lacking)} of the first file {'is' if it == 'it' else 'are'} missing "
-            f"in the second: add {it} there or leave {it} out of the first."
-        )
+    read = columns_like(table, training.schema, needed)
     notices = []
     known = {column.name for column in training.schema.columns}
     extra = [name for name in table.names if name not in known]
@@ -518,17 +547,16 @@ def prepare_new(table: Table, training: Prepared) -> Prepared:
         )
     parts: dict[str, Any] = {}
     for name in needed:
-        array = single_chunk(table.data, name)
-        column, remarks = column_like(array, training.schema.column(name), table.decimal)
+        column, remarks = read[name]
         notices += remarks
         wanted = tuple(f.part for f in training.features if f.column == name)
-        found = feature_values(array, column, wanted)
+        found = feature_values(single_chunk(table.data, name), column, wanted)
         for feature in training.features:
             if feature.column == name:
                 parts[feature.name] = found[feature.part]
     X = pd.DataFrame({f.name: parts[f.name] for f in training.features}, copy=False)
     y, target = np.full(table.n_rows, np.nan), training.target
-    if target.name in names:
+    if target.name in table.names:
         read = read_new_target(table, target, training.schema.column(target.name))
         y = read.values
         notices += read.notices

@@ -25,6 +25,7 @@ from tests.app.your_data_page import (
     drop,
     numbers,
     open_page,
+    open_section,
     rows_of,
     says,
     settle,
@@ -335,9 +336,48 @@ def test_a_second_file_is_judged_and_its_columns_may_be_in_another_order():
     assert len(rows_of(at)) == 30
     assert "error" not in rows_of(at).columns
     assert says(at, "30 rows of the second file")
-    drop(at, second[["z", "extra"]].to_csv(index=False).encode(), "bad.csv", key="upload_second")
+
+
+@pytest.mark.parametrize(
+    ("second", "why", "button"),
+    [
+        (csv_of(z=[0.5, 0.25]), "missing in the second", "remove-second"),
+        (csv_of(x=["a", "b"], z=[0.5, 0.25]), "but something else", "remove-refused-second"),
+    ],
+    ids=["a column short", "words for numbers"],
+)
+def test_a_second_file_unlike_the_first_is_refused_alone_and_can_be_removed(second, why, button):
+    at = open_page(numbers())
+    before = rows_of(at)
+    drop(at, second, "bad.csv", key="upload_second")
+    assert says(at, why)
+    # Nothing of the first file is greyed, and it answers: a note "stale" dims the results.
+    assert not says(at, "These results belong to")
+    pd.testing.assert_frame_equal(rows_of(at)[before.columns], before)
+    open_section(at, "Second file")
+    assert says(at, "No second file is scored")
+    at.button(key=button).click().run()
+    assert not at.exception
+    assert not says(at, why)
+    assert not [each for each in at.button if each.label == "Remove the second file"]
+    # The uploader is empty and takes another one.
+    drop(at, numbers(n=30), "new.csv", key="upload_second-1")
+    assert not says(at, "No second file is scored")
+    at.button(key="remove-second").click().run()
+    settle(at)
+    assert says(at, "No second file is scored")
+
+
+def test_a_second_file_needs_only_what_the_model_of_the_target_uses():
+    at = open_page(numbers())
+    at.selectbox(key="target").set_value("x").run()
+    settle(at)
+    drop(at, csv_of(y=[0.5, 0.25], z=[0.5, 0.25]), "new.csv", key="upload_second")
+    assert len(rows_of(at)) == 2
+    at.selectbox(key="target").set_value("y").run()
+    settle(at)
     assert says(at, "missing in the second")
-    assert len(rows_of(at)) == 30
+    assert len(rows_of(at)) == 60
 
 
 def test_the_link_restores_the_settings():

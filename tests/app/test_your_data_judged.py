@@ -1,6 +1,8 @@
 """Your data: is it any good? Drawn when asked for, at its place in the address."""
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 from tests.app.drawn import curve_specs
@@ -72,7 +74,34 @@ def test_classes_have_a_table_and_a_price_of_their_own():
 
 def test_the_target_groups_nothing():
     at = open_page(section="Is it any good?", group="disease progression")
-    assert says(at, "The target cannot group the rows")
+    assert says(at, "group must be one of")  # the target cannot group the rows
+    assert at.selectbox(key="group").value != "disease progression"
+
+
+def test_rows_are_grouped_by_what_the_model_learns_from_alone():
+    rng = np.random.default_rng(0)
+    at = open_page(
+        csv_of(
+            patient=[f"p-{k:04d}" for k in rng.permutation(120)],  # identifies rows
+            note=["the same"] * 120,
+            day=pd.date_range("2024-03-01", periods=120).strftime("%Y-%m-%d"),
+            x=np.arange(120.0),
+            y=np.arange(120.0) + rng.normal(size=120),
+        ),
+        section="Is it any good?",
+        group="day",
+    )
+    box = at.selectbox(key="group")
+    assert box.options == ["day", "x"]
+    charts = [chart.proto for chart in at.get("vega_lite_chart")]
+    (chart,) = (chart for chart in charts if "rows inside their interval" in chart.spec)
+    names = list(pa.ipc.open_stream(chart.data.data).read_pandas()["c0"])
+    assert names[1].startswith("2024-03-01 to 2024-03-2")  # after all rows together
+    at.selectbox(key="target").set_value("x").run()
+    settle(at)
+    assert at.selectbox(key="group").options == ["day", "y"]
+    assert at.selectbox(key="group").value == "day"
+    assert not at.exception
     assert not at.exception
 
 

@@ -129,10 +129,7 @@ def _draw_groups(
 ) -> None:
     st.markdown(f"**{title_of(held)} in every group?**", help=GROUP_MEANING)
     draw_knob(knobs["group"])
-    if values.group == scored.training.target.name:
-        st.text("The target cannot group the rows: choose another column.", width="stretch")
-        return
-    if values.group not in {column.name for column in scored.training.schema.columns}:
+    if values.group not in {feature.column for feature in scored.training.features}:
         return  # of the table that is being scored
     found = _groups(digest, values.group, values.within, values.conformal, held, scored, table)
     words = describe_groups(found, bool(held.classes))

@@ -218,13 +218,19 @@ def forget_upload(place: str | None = None) -> None:
         _files().delete(token, place)
 
 
+def remove_uploads(uploads: Sequence[Any]) -> None:
+    """Drop uploaded files from Streamlit's own memory."""
+    context = get_script_run_ctx()
+    for upload in uploads:
+        if context is not None and upload is not None:
+            context.uploaded_file_mgr.remove_file(context.session_id, upload.file_id)
+
+
 def delete_uploads(uploads: Sequence[Any]) -> None:
-    """Drop uploaded files from Streamlit's own memory, and all that this session's caches hold."""
+    """The same, and all that this session's caches hold."""
+    remove_uploads(uploads)
     context = get_script_run_ctx()
     if context is not None:
-        for upload in uploads:
-            if upload is not None:
-                context.uploaded_file_mgr.remove_file(context.session_id, upload.file_id)
         clear_session_cache(context.session_id)
     give_back_memory()
 

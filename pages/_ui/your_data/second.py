@@ -77,8 +77,8 @@ def draw_second(page: PageState, values: SimpleNamespace, answer: Answer, view: 
     st.markdown("**Does the second file look like the first?**", help=MEANING)
     if scored.protocol != "new_file":
         st.text(
-            'No second file is open. Drop one at "Score a second file" to see how it differs from '
-            "the first.",
+            'No second file is scored. Drop one at "Score a second file" to see how it differs '
+            "from the first.",
             width="stretch",
         )
         return

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
 
-from gbuq_core.errors import GbuqError, LimitReached, MemoryLimitExceeded
+from gbuq_core.errors import GbuqError, InvalidData, LimitReached, MemoryLimitExceeded
 from gbuq_core.given_models.reading import MAX_MEGABYTES as MAX_MODEL_MEGABYTES
 from gbuq_core.jobs import RUNNER
 from gbuq_core.session_limits import SMALLER_MODEL, SMALLER_TABLE
@@ -24,6 +24,7 @@ from gbuq_core.tables import (
     sheet_names,
     suggest_target,
 )
+from gbuq_core.tables.cleaning import columns_like
 from pages._ui.jobs_glue import session_user
 from pages._ui.notices import show_notice
 from pages._ui.your_data.keeping import (
@@ -35,6 +36,7 @@ from pages._ui.your_data.keeping import (
     has_answered,
     keep_tab,
     keep_upload,
+    remove_uploads,
     restored,
 )
 from pages._ui.your_data.opened_project import (
@@ -52,7 +54,7 @@ UPLOAD, SECOND, MODEL = "upload", "upload_second", "upload_model"
 _PLACES = (UPLOAD, SECOND, PROJECT, MODEL)
 _DIGESTS, _LAST_OPEN, _FAILED = "_data_digests", "_data_last_open", "_data_failed"
 _ADMITTED = "_data_admitted"  # uploads that were within the limits when they came
-_DELETED = "_data_deleted"  # how often
+_DELETED = "_data_deleted"  # how often, by place
 _QUERY, _QUERY_ERROR, _FROM_DATABASE = "_data_query", "_data_query_error", "_data_from_database"
 # What is made of a table: of its files, results, edits of columns and ways to read.
 _OF_DATA = ("_data", "_jobs", "_kept", "_columns:", "_read:")
@@ -141,6 +143,19 @@ def drop_second() -> None:
             help="It needs the columns of the first file, in any order. Other columns are ignored.",
         )
     keep_upload(SECOND, st.session_state.get(widget_key(SECOND)))
+    if upload_in(SECOND) is not None:
+        _draw_remove_second("remove-second")
+
+
+def _draw_remove_second(key: str) -> None:
+    st.button("Remove the second file", key=key, type="tertiary", on_click=_remove_second)
+
+
+def _remove_second() -> None:
+    """Take the second file away: a button's callback. All that is about the first stays."""
+    forget_upload(SECOND)
+    remove_uploads([st.session_state.get(widget_key(SECOND))])
+    _empty_uploaders(SECOND)
 
 
 def drop_model() -> None:
@@ -231,17 +246,23 @@ def delete_data() -> None:
     delete_uploads([st.session_state.get(widget_key(place)) for place in _PLACES])
     close_project()
     leave_project_table()
-    times = st.session_state.get(_DELETED, 0) + 1
+    _empty_uploaders(*_PLACES)
     for key in list(st.session_state):
-        if str(key).startswith(_OF_DATA) and key not in TAB_KEYS:
+        if str(key).startswith(_OF_DATA) and key not in (*TAB_KEYS, _DELETED):
             del st.session_state[key]
-    st.session_state.update({_DELETED: times, TABLE.key: TABLE.default, FIND.key: FIND.default})
+    st.session_state.update({TABLE.key: TABLE.default, FIND.key: FIND.default})
 
 
 def widget_key(place: str) -> str:
     """The key of an uploader; a new one after its file was deleted, since it cannot be emptied."""
-    times = st.session_state.get(_DELETED, 0)
+    times = st.session_state.get(_DELETED, {}).get(place, 0)
     return f"{place}-{times}" if times else place
+
+
+def _empty_uploaders(*places: str) -> None:
+    deleted = st.session_state.get(_DELETED, {})
+    more = {place: deleted.get(place, 0) + 1 for place in places}
+    st.session_state[_DELETED] = {**deleted, **more}
 
 
 def open_table(choice: str) -> Opened | None:
@@ -290,19 +311,42 @@ def open_table(choice: str) -> Opened | None:
     return _remember(Opened(key, read.table, read.schema, suggested, "", True, chosen))
 
 
-def open_second(opened: Opened) -> tuple[str, Table | None]:
-    """Key and table of the second file, if there is one; a sentence where it cannot be read.
+def open_second(
+    opened: Opened, schema: Schema, edits: Hashable, needed: tuple[str, ...]
+) -> tuple[str, Table | None]:
+    """Key and table of the second file, if there is one that can be scored.
 
-    What the reader chose about the first file's text holds for the second.
+    Where it cannot be read, or is no table like the first, a sentence says so beside a button that
+    removes it, and the page is that of the first file alone.
+
+    Parameters
+    ----------
+    opened, schema
+        The first file, whose reading holds for the second too, and its columns as they are used.
+    edits
+        What tells this schema from others of the same file.
+    needed : tuple of str
+        The columns that the second file must have.
     """
     upload = upload_in(SECOND)
     if upload is None:
         return "", None
-    read = _read_upload(upload, opened.options, to_score=True)
-    if read.table is None:
-        show_notice(f"The second file cannot be scored. {read.error}", "second", tone="error")
+    read, refusal = _read_upload(upload, opened.options, to_score=True), ""
+    key = ""
+    if read.table is not None:
+        key = f"{read.table.source.digest}:{tuple(read.table.source.options)}"
+        refusal = _why_unlike(key, opened.key, edits, needed, schema, read.table)
+    if read.table is None or refusal:
+        with st.container(key="refused-second"):
+            sentences = [
+                f"The second file cannot be scored. {read.error or refusal}",
+                f"You see {_shown_name(opened)} alone. Drop another second file, or remove this "
+                "one.",
+            ]
+            show_notice(sentences, "second", tone="error")
+            _draw_remove_second("remove-refused-second")
         return "", None
-    return f"{read.table.source.digest}:{tuple(read.table.source.options)}", read.table
+    return key, read.table
 
 
 def show_reading(opened: Opened) -> None:
@@ -447,6 +491,23 @@ def _read_bytes(
         raise
     except GbuqError as error:
         return _Read(None, None, str(error))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False, scope="session")
+def _why_unlike(
+    digest: str,
+    first: str,
+    edits: Hashable,
+    needed: tuple[str, ...],
+    _schema: Schema,
+    _second: Table,
+) -> str:
+    """Why a model of the first file cannot score the second; empty if it can."""
+    try:
+        columns_like(_second, _schema, needed)
+    except InvalidData as error:
+        return str(error)
+    return ""
 
 
 @st.cache_resource(max_entries=6, show_spinner=False, scope="session")

@@ -7,10 +7,19 @@ from collections.abc import Sequence
 import streamlit as st
 
 from gbuq_core.tables import ScaleAdvice, Schema, advise_scale, split_columns
+from gbuq_core.tables.cleaning import used_columns
 from pages._ui.url_state import preview
 from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.source import Opened
-from pages._ui.your_data.state import AUTOMATIC, BY_TIME, SPLIT, TASK, target_knob
+from pages._ui.your_data.state import (
+    AUTOMATIC,
+    BY_GROUP,
+    BY_TIME,
+    SPLIT,
+    TASK,
+    split_column_knob,
+    target_knob,
+)
 
 
 def possible_splits(opened: Opened, schema: Schema, targets: Sequence[str]) -> tuple[str, ...]:
@@ -21,6 +30,14 @@ def possible_splits(opened: Opened, schema: Schema, targets: Sequence[str]) -> t
     target = _target(opened, targets)
     by = "time" if preview(SPLIT) == BY_TIME else "group"
     return split_columns(schema, by, target) or (target,)
+
+
+def needed_columns(
+    opened: Opened, schema: Schema, targets: Sequence[str], splits: Sequence[str]
+) -> tuple[str, ...]:
+    """The columns that the model will learn from, which a second file must have."""
+    groups = preview(split_column_knob(targets, splits)) if preview(SPLIT) == BY_GROUP else None
+    return tuple(column.name for column in used_columns(schema, _target(opened, targets), groups))
 
 
 def advise(opened: Opened, schema: Schema, edits: Edits, targets: Sequence[str]) -> ScaleAdvice:

@@ -366,6 +366,20 @@ def target_knob(targets: Sequence[str], suggested: str) -> Knob:
     )
 
 
+def split_column_knob(targets: Sequence[str], splits: Sequence[str]) -> Knob:
+    """The choice of the column that the rows are split by; the first of ``splits`` by default."""
+    return Knob(
+        "by_column",
+        "Split by the column",
+        "choice",
+        splits[0],
+        choices=tuple(name for name in targets if name in splits),
+        group="page",
+        needs=("split", (BY_GROUP, BY_TIME)),
+        plain=True,
+    )
+
+
 def page_state(
     targets: Sequence[str],
     suggested: str,
@@ -373,6 +387,7 @@ def page_state(
     waits: bool = False,
     splits: Sequence[str] = (),
     no_log: str = "",
+    groups: Sequence[str] = (),
 ) -> PageState:
     """The page's knobs for a table with these possible targets and ``n_rows`` rows.
 
@@ -386,6 +401,8 @@ def page_state(
         Columns that the rows can be split by in the way that is chosen, the default one first.
     no_log : str
         Why the target has no log scale; empty if it has one.
+    groups : sequence of str
+        Columns that rows can be grouped by: those that the model learns from.
     n_rows : int
         Of the table that is judged.
     waits : bool
@@ -414,31 +431,24 @@ def page_state(
                 group="page",
                 plain=True,
             ),
+        )
+        target = (target_knob(targets, suggested),)
+    grouping: tuple[Knob, ...] = ()
+    if groups:
+        grouping = (
             Knob(
                 "group",
                 "Group rows by",
                 "choice",
-                next((name for name in targets if name != suggested), targets[0]),
-                choices=tuple(targets),
+                groups[0],
+                choices=tuple(groups),
                 group="page",
                 plain=True,
             ),
         )
-        target = (target_knob(targets, suggested),)
     splitting = (SPLIT,)
     if splits:
-        splitting += (
-            Knob(
-                "by_column",
-                "Split by the column",
-                "choice",
-                splits[0],
-                choices=tuple(name for name in targets if name in splits),
-                group="page",
-                needs=("split", (BY_GROUP, BY_TIME)),
-                plain=True,
-            ),
-        )
+        splitting += (split_column_knob(targets, splits),)
     scale = replace(SCALE, choices=(PLAIN_SCALE,), refusal=no_log) if no_log else SCALE
     data = (TABLE, *target, TASK, *splitting, scale)
     table = (
@@ -470,12 +480,12 @@ def page_state(
         MISS,
     )
     others = [_as_needed(knob) for knob in (*TRAINING, *AFTERWARDS)]
-    knobs = (*data, *METHOD, *others, *table, *fixed)
+    knobs = (*data, *METHOD, *others, *table, *fixed, *grouping)
     # A preset sets the method; it leaves the data and the open section as they are.
     kept = {knob.key: _fitting(knob) for knob in (*data, SECTION)}
     presets = tuple(preset._replace(values={**preset.values, **kept}) for preset in PRESETS)
     later = () if targets else _OF_COLUMNS
-    return PageState(PAGE, knobs, presets, later, picture=PICTURE, story=STORY)
+    return PageState(PAGE, knobs, presets, later, picture=PICTURE, story=STORY, follow=("group",))
 
 
 def is_independent(values: SimpleNamespace) -> bool:
