@@ -77,6 +77,15 @@ def rng(request):
 
 
 @pytest.fixture(scope="session")
+def scoringrules():
+    """The library without numba, whose kernels take five seconds to compile at each import."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "numba", None)
+        import scoringrules
+    return scoringrules
+
+
+@pytest.fixture(scope="session")
 def require_or_fail():
     """``require_or_fail(there, reason)``: skip without a tool, or fail where CI must have it."""
 

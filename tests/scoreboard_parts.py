@@ -2,6 +2,7 @@
 
 import zlib
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -21,16 +22,11 @@ def made_up_board(seed=0, sets=None, findings=()):
     """
     board = read_board()
     tables = []
-    for table in board.tables:
-        results = []
-        for (name, method), splits in table.wanted.items():
-            if sets is not None and name not in sets:
-                continue
-            for split in range(splits):
-                results.append(_result(table, name, method, split, seed))
+    for table, every in zip(board.tables, _all_results(seed), strict=True):
+        results = tuple(result for result in every if sets is None or result.set in sets)
         versions = ("1",) if results else ()
         tables.append(
-            replace(table, results=tuple(results), effort="small", versions=versions,
+            replace(table, results=results, effort="small", versions=versions,
                     machines=("a machine",))
         )  # fmt: skip
     found = tuple(
@@ -40,17 +36,33 @@ def made_up_board(seed=0, sets=None, findings=()):
     return replace(board, tables=tuple(tables), findings=found)
 
 
-def _result(table, name, method, split, seed):
-    scores = {}
+@cache
+def _all_results(seed):
+    """Of each table of the board, the results of all cells: modules of tests begin with a board."""
+    return [
+        [
+            result
+            for (name, method), splits in table.wanted.items()
+            for result in _results(table, name, method, splits, seed)
+        ]
+        for table in read_board().tables
+    ]
+
+
+def _results(table, name, method, splits, seed):
     task = table.find_set(name).task
-    for score in table.scores:
-        if _TASK_OF.get(score.key, task) != task:
-            continue
-        key = zlib.crc32(f"{seed}/{table.key}/{name}/{method}/{score.key}".encode())
-        rng = np.random.default_rng(key)
-        known = table.published.get((name, method, score.key))
+    scores = [score.key for score in table.scores if _TASK_OF.get(score.key, task) == task]
+    columns = []
+    for score in scores:
+        rng = np.random.default_rng(
+            zlib.crc32(f"{seed}/{table.key}/{name}/{method}/{score}".encode())
+        )
+        known = table.published.get((name, method, score))
         middle = known.value if known else rng.uniform(0.5, 1.0)
         middle *= rng.choice([0.9, 1.0, 1.1])
-        scores[score.key] = float(middle * (1.0 + 0.01 * rng.normal(size=split + 1)[-1]))
+        columns.append((middle * (1.0 + 0.01 * rng.normal(size=splits))).tolist())
     seconds = float(zlib.crc32(method.encode()) % 1000) / 50.0 + 0.1
-    return BoardResult(name, split, method, scores, seconds, 10**8)
+    return [
+        BoardResult(name, split, method, dict(zip(scores, values, strict=True)), seconds, 10**8)
+        for split, values in enumerate(zip(*columns, strict=True))
+    ]

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import sys
 from itertools import pairwise
 
 import numpy as np
@@ -137,10 +136,7 @@ def test_the_quadrature_is_the_closed_form(kind):
         np.testing.assert_allclose(crps_by_quantiles(d, y, 6.0), d.crps(y), rtol=1e-5)
 
 
-def test_scores_are_scoringrules(monkeypatch):
-    monkeypatch.setitem(sys.modules, "numba", None)  # its kernels take five seconds to compile
-    import scoringrules
-
+def test_scores_are_scoringrules(scoringrules):
     y = np.random.default_rng(1).normal(0.0, 4.0, N)
     normal, t, mixture, weighted = (make(kind) for kind in KINDS[:4])
     np.testing.assert_allclose(normal.crps(y), scoringrules.crps_normal(y, *normal), rtol=SAME_SUM)

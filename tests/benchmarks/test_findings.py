@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
-from scoringrules import crps_ensemble, crps_normal
 from sklearn.linear_model import LinearRegression
 from tolerances import SAME_SUM, ZERO
 
@@ -55,15 +54,15 @@ def test_signs_count_standard_errors():
     assert signs.find_signs([result(0, theirs.value - 1.0), result(1, theirs.value + 1.0)]) == []
 
 
-def test_crps_of_the_authors_code_is_that_of_its_quantiles():
+def test_crps_of_the_authors_code_is_that_of_its_quantiles(scoringrules):
     rng = np.random.default_rng(0)
     y, loc, scale = rng.normal(size=(3, 40))
     scale = np.abs(scale) + 0.1
     found = macau_linear.authors_crps(y, loc, scale)
     quantiles = loc[:, None] + scale[:, None] * norm.ppf(np.linspace(0.025, 0.975, 100))
-    assert found == pytest.approx(crps_ensemble(y, quantiles).mean(), rel=SAME_SUM)
+    assert found == pytest.approx(scoringrules.crps_ensemble(y, quantiles).mean(), rel=SAME_SUM)
     # Without the outer 5 % it is that of a narrower law, but no other score.
-    assert found == pytest.approx(crps_normal(y, loc, scale).mean(), rel=0.05)
+    assert found == pytest.approx(scoringrules.crps_normal(y, loc, scale).mean(), rel=0.05)
 
 
 def test_paths_hold_some_of_what_matters():

@@ -3,7 +3,6 @@
 import json
 import math
 
-import altair
 import numpy as np
 import pytest
 from tolerances import SAME_SUM
@@ -60,6 +59,8 @@ FIGURES = {
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("name", FIGURES)
 def test_specs_are_vega_lite_and_plain_data(name, dark):
+    import altair  # takes seconds, which no other test needs
+
     spec = FIGURES[name](dark)
     altair.Chart.from_dict(spec).to_dict()  # checks it against the schema
     text = json.dumps(spec, allow_nan=False)

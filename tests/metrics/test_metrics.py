@@ -1,7 +1,6 @@
 """Scores and calibration against other libraries, their definitions, and their invariants."""
 
 import math
-import sys
 from functools import partial
 
 import naive_metrics as naive
@@ -27,15 +26,6 @@ def uct():
     import uncertainty_toolbox
 
     return uncertainty_toolbox
-
-
-@pytest.fixture
-def scoringrules(monkeypatch):
-    """The library without numba, whose kernels take five seconds to compile at each import."""
-    monkeypatch.setitem(sys.modules, "numba", None)
-    import scoringrules
-
-    return scoringrules
 
 
 @pytest.fixture
