@@ -32,7 +32,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from gbuq_core.errors import Cancelled, MemoryLimitExceeded
-from gbuq_core.parallel import POOL, let_pages_go_first, parallel_map, step_back
+from gbuq_core.parallel import POOL, PROGRAM_ENDS, let_pages_go_first, parallel_map, step_back
 from gbuq_core.progress import Place, Progress, advance, at, here, stage, tick
 from gbuq_core.resources import (
     INHERITED_N_JOBS,
@@ -147,8 +147,8 @@ class Job:
         self._progress.reach(done)
 
     def check(self) -> None:
-        """Raise `Cancelled` if nobody wants the result any more."""
-        if self._stopped.is_set():
+        """Raise `Cancelled` if nobody wants the result any more, or the program ends."""
+        if self._stopped.is_set() or PROGRAM_ENDS.is_set():
             raise Cancelled
 
     def stop(self) -> None:
@@ -474,15 +474,10 @@ class JobRunner:
         return any(not job.background for job in self._live.values())
 
     def _give_way(self, job: Job) -> None:
-        """Rest while other jobs run or wait, unless this one is stopped.
-
-        The program ends without waiting for a result that nobody waits for.
-        """
+        """Rest while other jobs run or wait, unless this one is stopped."""
         with self._ended:
             while self._waited_for() and not job.stopped:
                 self._ended.wait(_LOOK_SECONDS)
-        if not threading.main_thread().is_alive():
-            raise Cancelled
 
     def _run(
         self, job: Job, fn: Callable[[Job], Any], when_ended: Callable[[Job], None] | None

@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
@@ -62,6 +62,12 @@ def _begin() -> None:
 POOL = ThreadPoolExecutor(
     max(16, 4 * usable_cores()), thread_name_prefix="gbuq", initializer=_begin
 )
+
+
+# Set when the main thread has nothing left to do but to wait for the pool's threads. Python's own
+# atexit comes after that wait, and so would a look at the main thread.
+PROGRAM_ENDS = threading.Event()
+threading._register_atexit(PROGRAM_ENDS.set)  # type: ignore[attr-defined]
 
 
 class Batch:
@@ -143,7 +149,7 @@ def parallel_map(
 
     with at(place._replace(checks=(*place.checks, batch.check))):
         # A context can be entered by one thread at a time: each helper has its own copy.
-        helpers = [POOL.submit(contextvars.copy_context().run, help_out) for _ in range(n_helpers)]
+        helpers = list(_hire(n_helpers, help_out))
         try:
             batch.work()
             # No item is left to take, so a helper that is still in the queue is not needed.
@@ -154,6 +160,15 @@ def parallel_map(
     if batch.error is not None:
         raise batch.error
     return batch.results
+
+
+def _hire(n_helpers: int, work: Callable[[], None]) -> Iterator[Future[None]]:
+    """Threads of the pool that help; none once the program ends, or where no thread can start."""
+    for _ in range(n_helpers):
+        try:
+            yield POOL.submit(contextvars.copy_context().run, work)
+        except RuntimeError:  # the caller does the work alone
+            return
 
 
 class OtherProcesses(Protocol):

@@ -1,9 +1,11 @@
 """Spreading work over the pool: order, errors, nesting, and no deadlock when it is full."""
 
 import os
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -223,3 +225,32 @@ def test_on_a_server_the_pool_lets_pages_go_first(monkeypatch):
     parallel.let_pages_go_first()
     assert steps_in_the_pool() == max(mine, 10)
     assert steps() == mine
+
+
+# Fits that would never end: in a thread of the user's, which goes on alone, and in a job.
+AT_THE_END = """
+import threading
+from gbuq_core.jobs import JobRunner
+from gbuq_core.parallel import parallel_map
+
+def fit(*_):
+    while True:
+        parallel_map(lambda _: begun.set(), range(4), n_jobs=3)
+
+begun = threading.Event()
+{start}
+begun.wait(60)
+"""
+
+
+@pytest.mark.parametrize(
+    "start",
+    ["threading.Thread(target=fit, daemon=True).start()", "JobRunner().want('ann', 'fit', fit)"],
+)
+def test_a_program_ends_without_a_word_while_fits_run(start):
+    process = subprocess.run(
+        [sys.executable, "-c", AT_THE_END.format(start=start)],
+        cwd=Path(__file__).resolve().parents[1], capture_output=True, text=True, timeout=100,
+        check=False,
+    )  # fmt: skip
+    assert (process.returncode, process.stdout, process.stderr) == (0, "", "")
