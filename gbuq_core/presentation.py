@@ -310,6 +310,17 @@ def listed(values: Iterable[object], limit: int = 5) -> str:
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
+def enumerated(words: Sequence[str]) -> str:
+    """Words in a sentence, with "and" before the last one.
+
+    Examples
+    --------
+    >>> enumerated(["4"]), enumerated(["4", "7", "9"])
+    ('4', '4, 7 and 9')
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
 def counted(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun.
 

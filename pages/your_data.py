@@ -75,7 +75,8 @@ needed = needed_columns(opened, schema, targets, splits)
 second = open_second(opened, schema, edits, needed)
 judged_table = second[1] or opened.table
 shown = ((), (), "", ()) if waits else (targets, splits, advice.refusal, needed)
-page = page_state(shown[0], opened.suggested, judged_table.n_rows, waits, *shown[1:])
+last_row = int(judged_table.row_numbers[-1])
+page = page_state(shown[0], opened.suggested, last_row, waits, *shown[1:])
 follow_project(page, opened)
 values = open_page(page, in_sidebar=True)
 if waits:

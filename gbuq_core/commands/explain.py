@@ -17,9 +17,8 @@ from gbuq_core.commands.scored_table import Asked, add_unfamiliar, check_asked, 
 from gbuq_core.commands.table_options import add_reading, add_table
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.commands.watching import watched
-from gbuq_core.errors import InvalidParameter
 from gbuq_core.methods import PARTS
-from gbuq_core.presentation import counted, percent, short
+from gbuq_core.presentation import percent, short
 from gbuq_core.tables.plan import USUAL_LEVEL
 from gbuq_core.validation import check_number
 
@@ -47,7 +46,8 @@ def add_explain(commands: Any) -> None:
     add = explain.add_argument
     add_table(add, needs_target=False)
     add("new", metavar="NEW", nargs="?", help="a second file, whose row is explained")
-    add("--row", required=True, type=int, metavar="N", help="its number in the file, from 1")
+    add("--row", required=True, type=int, metavar="N", help="its number in the file: 1 is the "
+        "first row below the header, and blank and skipped rows count")  # fmt: skip
     add("--by", choices=PARTS, default="total", help="which uncertainty orders the columns; "
         "default: %(default)s")  # fmt: skip
     add("--unit", choices=["std", "variance"], default="std", help="of the uncertainties of a "
@@ -73,12 +73,8 @@ def run(options: argparse.Namespace) -> None:
 
     def work(job: Job) -> tuple[Asked, tables.RowExplanation]:
         asked = score_as_asked(options)
-        n_rows = len(asked.scored.frame)
-        if options.row > n_rows:
-            raise InvalidParameter(
-                f"There is no row {options.row:,}: the file has {counted(n_rows, 'row')}."
-            )
-        return asked, tables.explain_row(asked.scored, options.row - 1)
+        row = asked.scored.scored.find_row(options.row)
+        return asked, tables.explain_row(asked.scored, row)
 
     asked, explained = watched(work, show=shows_progress(options))
     shown = reports.in_unit(asked.scored, options.unit)
@@ -106,7 +102,7 @@ def _tell(
     options: argparse.Namespace,
 ) -> None:
     """Sentences, and the columns that matter most."""
-    print(f"Row {explained.row + 1:,}")
+    print(f"Row {options.row:,}")
     print("\n".join(_words(asked, explained, shown)))
     effects = reports.by_size(explained.effects, options.by)
     unit = "nats" if explained.classes else "variance"
@@ -151,7 +147,7 @@ def _record(
         known = target.classes[int(known)]
     found = scored.unfamiliarity
     return {
-        "row": row + 1,
+        "row": options.row,
         "target": target.name,
         "task": target.task,
         "prediction": scored.frame["prediction"].iloc[row],

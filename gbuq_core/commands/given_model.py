@@ -23,8 +23,7 @@ from gbuq_core.commands.table_options import (
 )
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.commands.watching import watched
-from gbuq_core.errors import InvalidParameter
-from gbuq_core.presentation import counted, percent
+from gbuq_core.presentation import percent
 from gbuq_core.tables.plan import check_level
 
 if TYPE_CHECKING:
@@ -57,20 +56,22 @@ def explain_given(options: argparse.Namespace) -> None:
 
     def work(job: Job) -> tuple[tables.GivenTable, tables.GivenExplanation]:
         found = judge(options, job)
-        if options.row > len(found.frame):
-            raise InvalidParameter(
-                f"There is no row {options.row:,}: the file has {counted(len(found.frame), 'row')}."
-            )
-        return found, tables.explain_with_model(found, options.row - 1)
+        row = found.scored.scored.find_row(options.row)
+        return found, tables.explain_with_model(found, row)
 
     found, explained = watched(work, show=shows_progress(options))
+    numbers = found.scored.training.row_numbers
     if options.json:
         print_json(
             {
                 "row": options.row,
                 "prediction": found.frame["prediction"].iloc[explained.row],
                 "neighbours": [
-                    {"row": near.row + 1, "target": near.target, "cells": dict(near.cells)}
+                    {
+                        "row": int(numbers[near.row]),
+                        "target": near.target,
+                        "cells": dict(near.cells),
+                    }
                     for near in explained.neighbours
                 ],
                 "novelty_shares": dict(explained.novelty_shares),
@@ -89,7 +90,7 @@ def explain_given(options: argparse.Namespace) -> None:
         target = found.scored.training.target.name
         head = ("Training row", target, *names)
         lines = [
-            (f"{near.row + 1:,}", near.target, *(cell for _, cell in near.cells))
+            (f"{numbers[near.row]:,}", near.target, *(cell for _, cell in near.cells))
             for near in explained.neighbours
         ]
         print_columns([tuple(map(printable, line)) for line in (head, *lines)])

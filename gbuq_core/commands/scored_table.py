@@ -35,7 +35,7 @@ _OF_LOOKING = (
 
 
 class Asked(NamedTuple):
-    """The table to learn from, what was scored, and what makes the scores too good.
+    """The table to learn from, what was scored, and what makes the scores odd.
 
     ``project`` is what it was restored from, if it was.
     """
@@ -72,8 +72,9 @@ def score_as_asked(options: argparse.Namespace) -> Asked:
         with stage(1.0, span=1.0):
             asked = _trained(options) if options.project is None else _restored(options)
             if not options.quiet:
-                warned = tuple(tables.split_warnings(asked.table, asked.scored.training))
-                asked = asked._replace(warned=warned)
+                heavy = tables.heavy_rows(asked.scored)
+                flattered = tables.split_warnings(asked.table, asked.scored.training)
+                asked = asked._replace(warned=(*heavy, *flattered))
         if measures:
             scored = asked.scored
             plan = scored.plan

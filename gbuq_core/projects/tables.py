@@ -89,6 +89,8 @@ def write_table(table: Table) -> bytes:
         plain = column.cast(pa.int64()) if kind in _MOMENTS else column
         cells = pc.fill_null(plain, False if kind == "bool" else 0).to_numpy(zero_copy_only=False)
         arrays[f"cells_{position}"] = cells.astype(_stored_as(kind))
+    if len(table.row_numbers) and table.row_numbers[-1] != table.n_rows:
+        arrays["row_numbers"] = table.row_numbers
     content = write_archive({"kind": _KIND, "types": kinds}, arrays)
     return len(content).to_bytes(_LENGTH, "little") + zlib.compress(content, _LEVEL)
 
@@ -106,8 +108,8 @@ def read_table(content: bytes, project: Project, notices: tuple[str, ...]) -> Ta
     names = [column.name for column in project.schema.columns]
     try:
         limits.check_cells(project.n_rows, len(names))
-        columns = _read_columns(_unpack(content), names, project.n_rows)
-        table = assemble(columns, project.source, list(notices), to_score=True)
+        columns, row_numbers = _read_columns(_unpack(content), names, project.n_rows)
+        table = assemble(columns, project.source, list(notices), True, row_numbers)
     except (ModelFileError, TableError, pa.ArrowException) as error:
         raise damaged("its table cannot be read") from error
     require(table.names == names, "its table is another one")
@@ -126,7 +128,10 @@ def _unpack(content: bytes) -> bytes:
     return plain
 
 
-def _read_columns(plain: bytes, names: list[str], n_rows: int) -> list[tuple[str, Any]]:
+def _read_columns(
+    plain: bytes, names: list[str], n_rows: int
+) -> tuple[list[tuple[str, Any]], NDArray[np.int64] | None]:
+    """The columns, and the numbers of the rows in their file where some rows are not there."""
     header, arrays = read_archive(plain)
     types = header.get("types")
     same = header.get("kind") == _KIND and isinstance(types, list) and len(types) == len(names)
@@ -146,17 +151,22 @@ def _read_columns(plain: bytes, names: list[str], n_rows: int) -> list[tuple[str
         else:
             cells = take(arrays, f"cells_{position}", _stored_as(kind), (n_rows,))
             missing = None if known is None else ~known
+            if kind == "uint64":
+                cells = cells.view(np.uint64)  # the same bits
             own = pa.int64() if kind in _MOMENTS else _TYPES[kind]
             column = pa.array(cells, mask=missing).cast(own).cast(_TYPES[kind])
         columns.append((name, column))
-    return columns
+    if "row_numbers" not in arrays:
+        return columns, None
+    row_numbers = take(arrays, "row_numbers", np.int64, (n_rows,))
+    rising = n_rows > 0 and row_numbers[0] > 0 and bool((np.diff(row_numbers) > 0).all())
+    require(rising, "its table has rows without a place")
+    return columns, row_numbers
 
 
 def _stored_as(kind: str) -> Any:
     if kind == "bool":
         return np.bool_
-    if kind == "uint64":
-        return np.uint64
     return np.float64 if kind in ("float", "double") else np.int64
 
 

@@ -115,5 +115,5 @@ def _worst_rows(scored: ScoredTable, shown: Shown) -> list[tuple[str, ...]]:
             prediction = short(scored.predictions.loc[row], 4)
         parts = [digits(getattr(shown, kind)[row]) for kind in KINDS]
         error = "" if np.isnan(errors[row]) else short(errors[row])
-        lines.append((f"{row + 1}", prediction, *parts, error))
+        lines.append((f"{scored.scored.row_numbers[row]}", prediction, *parts, error))
     return lines

@@ -78,7 +78,7 @@ def row_map_of(
     errors = row_errors(scored.scored, scored.predictions)
     is_class = bool(scored.training.target.classes)
     return RowMap(
-        number=positions + 1,
+        number=scored.scored.row_numbers[positions],
         data=shown.data[positions],
         knowledge=knowledge[positions],
         error=errors[positions],

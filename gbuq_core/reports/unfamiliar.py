@@ -20,7 +20,8 @@ def unfamiliar_sections(scored: ScoredTable) -> list[Section]:
         why = "" if reason is None else say_reason(reason)
         score, times = found.rows.score[row], found.rows.times_beyond[row]
         outside = ", ".join(found.outside_columns[row])
-        lines.append((f"{row + 1}", f"{score:.3f}", short(float(times)), outside, why))
+        number = f"{scored.scored.row_numbers[row]}"
+        lines.append((number, f"{score:.3f}", short(float(times)), outside, why))
     words = (
         f"{percent(found.share_above, 0)} of the rows have an unfamiliarity above 0.9; 10 % would "
         "by chance."

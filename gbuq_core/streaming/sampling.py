@@ -91,7 +91,7 @@ def sample_table(file: BlockFile, target: str, n_rows: int, seed: int = 0) -> Ta
             f"The model learns from {len(chosen):,} of {n_all:,} rows; {how} has the share that it "
             "has in the file."
         )
-    return Table(data, file.source, tuple(notices))
+    return Table(data, file.source, tuple(notices), np.zeros(0, np.int64))
 
 
 def draw_rows(strata: NDArray[np.int32], n_rows: int, seed: int) -> NDArray[np.int64]:

@@ -263,7 +263,7 @@ class BlockScorer:
     ) -> BlockScorer:
         """The model of all rows of a table, and what it takes to judge other rows."""
         block = next(new.blocks(block_rows))
-        first = Table(block, new.source, ())
+        first = Table(block, new.source, (), np.zeros(0, np.int64))
         prepared = prepare_block(block, survey, training)
         with stage(2.0 if unfamiliarity else 1.0):
             with stage(1.0, span=1.0):

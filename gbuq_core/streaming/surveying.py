@@ -219,7 +219,7 @@ def prepare_block(block: pa.Table, survey: Survey, training: Prepared) -> Prepar
             position = {label: code for code, label in enumerate(target.classes)}
             codes = [position.get(label, np.nan) for label in categories.categories]
             y = np.array([*codes, np.nan], dtype=np.float64)[categories.codes]
-    return training._replace(X=X, y=y, notices=(), split=None)
+    return training._replace(X=X, y=y, notices=(), split=None, row_numbers=np.zeros(0, np.int64))
 
 
 def own_columns(block: pa.Table, survey: Survey) -> list[pd.Series]:

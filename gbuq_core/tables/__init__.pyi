@@ -110,6 +110,7 @@ from gbuq_core.tables.judging import (
     class_scores,
     coverage_by_group,
     group_column,
+    heavy_rows,
     held_out,
     pit_values,
 )
@@ -247,6 +248,7 @@ __all__ = [
     "foreign_notice",
     "group_column",
     "grow_row",
+    "heavy_rows",
     "held_out",
     "held_out_inside",
     "held_out_unfamiliarity",

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from pyarrow import types
 
-from gbuq_core.errors import InvalidData
+from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import check_memory
 from gbuq_core.presentation import columns_named, counted, listed, shown
 from gbuq_core.tables.columns import (
@@ -402,6 +402,8 @@ class Prepared(NamedTuple):
         What had to be decided, including the schema's notices.
     split : RowSplit or None
         How the rows of a table to learn from belong together; None for a random split.
+    row_numbers : ndarray of shape (n_rows,), int64
+        The number of each row in its file; see `gbuq_core.tables.Table`.
     """
 
     X: pd.DataFrame
@@ -411,6 +413,26 @@ class Prepared(NamedTuple):
     schema: Schema
     notices: tuple[str, ...]
     split: RowSplit | None = None
+    row_numbers: NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def find_row(self, number: int) -> int:
+        """The position of the row with this number in the file.
+
+        Raises
+        ------
+        InvalidParameter
+            If there is none.
+        """
+        last = int(self.row_numbers[-1])
+        if number > last:
+            raise InvalidParameter(f"There is no row {number:,}: the file has {last:,} rows.")
+        position = int(np.searchsorted(self.row_numbers, number))
+        if self.row_numbers[position] != number:
+            raise InvalidParameter(
+                f"Row {number:,} of the file is blank, or has too many or too few cells, and is no "
+                "row of the table: choose another."
+            )
+        return position
 
     @property
     def categorical(self) -> list[str]:
@@ -485,7 +507,10 @@ def prepare_training(
     notices = [*column_notices(others), *read.notices, *apart]
     notices += warn_of_dates([column.name for column in used if column.kind == "date"], split)
     X = pd.DataFrame(parts, copy=False)
-    return Prepared(X, read.values, read.target, tuple(features), schema, tuple(notices), together)
+    return Prepared(
+        X, read.values, read.target, tuple(features), schema, tuple(notices), together,
+        table.row_numbers,
+    )  # fmt: skip
 
 
 def used_columns(schema: Schema, target: str, groups: str | None = None) -> list[Column]:
@@ -560,4 +585,6 @@ def prepare_new(table: Table, training: Prepared) -> Prepared:
         read = read_new_target(table, target, training.schema.column(target.name))
         y = read.values
         notices += read.notices
-    return training._replace(X=X, y=y, notices=tuple(notices), split=None)
+    return training._replace(
+        X=X, y=y, notices=tuple(notices), split=None, row_numbers=table.row_numbers
+    )

@@ -12,9 +12,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyarrow import parquet, types
 
 from gbuq_core.errors import TableError
@@ -133,11 +135,16 @@ class Table(NamedTuple):
     source : Source
     notices : tuple of str
         What had to be decided while reading, one plain sentence each.
+    row_numbers : ndarray of shape (n_rows,), int64
+        The number of each row in its file, where a person finds it: 1 is the first row below the
+        header (the first of all where there is none), and blank and skipped rows count. Empty where
+        it is not known, of a sample.
     """
 
     data: pa.Table
     source: Source
     notices: tuple[str, ...]
+    row_numbers: NDArray[np.int64]
 
     @property
     def n_rows(self) -> int:
@@ -213,6 +220,7 @@ def read_table(
     del data
     sheets: tuple[str, ...] = ()
     index_columns: tuple[str, ...] = ()
+    row_numbers: Sequence[int] | NDArray[np.int64] | None = None
     check_memory(_BYTES_PER_FILE_BYTE * len(plain), "reading this file")
     if plain.startswith(b"PAR1"):
         columns, notices, index_columns = parquet_file.read_parquet(plain)
@@ -220,6 +228,7 @@ def read_table(
     elif workbook.is_workbook(plain):
         sheet = workbook.read_workbook(plain, options.sheet, options.header, to_score)
         columns, notices, sheets = sheet.columns, sheet.notices, sheet.names
+        row_numbers = sheet.row_numbers
         what, summary = "excel", sheet.summary
         options = ReadOptions(header=sheet.has_header, sheet=sheet.name)
     else:
@@ -229,6 +238,7 @@ def read_table(
             text.utf8, options.delimiter, options.header, options.decimal, to_score
         )
         columns, notices = read.columns, [*text.notices, *read.notices]
+        row_numbers = read.row_numbers
         what, summary = "csv", read.summary
         options = ReadOptions(read.delimiter, text.encoding, read.decimal, read.has_header)
         del text
@@ -236,7 +246,7 @@ def read_table(
     origin = Source(
         named, what, n_bytes, digest, options, summary, sheets, index_columns=index_columns
     )
-    return assemble(columns, origin, notices, to_score)
+    return assemble(columns, origin, notices, to_score, row_numbers)
 
 
 def table_from_columns(columns: dict[str, Any], name: str) -> Table:
@@ -293,9 +303,16 @@ def _bytes_of(
 
 
 def assemble(
-    columns: list[tuple[str, Any]], source: Source, notices: list[str], to_score: bool
+    columns: list[tuple[str, Any]],
+    source: Source,
+    notices: list[str],
+    to_score: bool,
+    row_numbers: Sequence[int] | NDArray[np.int64] | None = None,
 ) -> Table:
-    """Name the columns and refuse what is too small to be a table."""
+    """Name the columns and refuse what is too small to be a table.
+
+    ``row_numbers`` are those of `Table`, or None where all rows are there.
+    """
     limits.check_columns(len(columns))
     names, renamed = unique_names([cell for cell, _ in columns])
     for position, (cell, array) in enumerate(columns):  # so that only one is there twice
@@ -311,7 +328,9 @@ def assemble(
         raise TableError("The file has a header but no rows: add rows below the header.")
     if data.num_rows == 1 and not to_score:
         raise TableError("The file has a single row, and a model cannot learn from one: add rows.")
-    return Table(data, source, (*notices, *renamed))
+    if row_numbers is None:
+        row_numbers = np.arange(1, data.num_rows + 1)
+    return Table(data, source, (*notices, *renamed), np.asarray(row_numbers, np.int64))
 
 
 _NEEDS_QUOTES = '[,"\\r\\n]'

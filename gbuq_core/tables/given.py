@@ -193,7 +193,7 @@ def score_with_model(
     )  # fmt: skip
     if level != USUAL_LEVEL and not target_is.classes:
         told = with_intervals(told, level)
-    frame, added = _with_more(told.frame, told.added, rows, target_is.name)
+    frame, added = _with_more(told.frame, told.added, rows, training)
     return GivenTable(
         scored=replace(told, frame=frame, added=added),
         matched=matched,
@@ -308,13 +308,15 @@ def _flags(
 
 
 def _with_more(
-    frame: pd.DataFrame, added: AddedColumns, rows: GivenRows, target: str
+    frame: pd.DataFrame, added: AddedColumns, rows: GivenRows, training: Prepared
 ) -> tuple[pd.DataFrame, AddedColumns]:
     """The table with IBUG's and MACAU's columns too, under names that are free."""
     more: dict[str, tuple[Any, str]] = {}
     if rows.scale is not None and rows.neighbours is not None:
-        more["ibug_std"] = (rows.scale, f"std, units of {target}")
-        nearest = ["; ".join(str(place + 1) for place in row) for row in rows.neighbours.tolist()]
+        more["ibug_std"] = (rows.scale, f"std, units of {training.target.name}")
+        nearest = [
+            "; ".join(map(str, row.tolist())) for row in training.row_numbers[rows.neighbours]
+        ]
         more["nearest_rows"] = (pd.array(nearest, dtype="str"), "rows of the training table")
     for name in ("novelty", "conditional_novelty", "inference_novelty"):
         values = getattr(rows, name)
@@ -357,7 +359,8 @@ def _sentences(
     parts = Uncertainty(*(part[row] for part in rows.uncertainty))
     predicted = predicted_values(found.scored.predictions, target)
     value = str(predicted.iloc[row]) if target.classes else short(rows.loc[row], 4)
-    told = [f"The model predicts {value} for row {row + 1:,}."]
+    number = found.scored.scored.row_numbers[row]
+    told = [f"The model predicts {value} for row {number:,}."]
     if target.classes:
         told.append(f"Data uncertainty is {digits(parts.data)} nats and knowledge uncertainty "
                     f"{digits(parts.knowledge)} nats.")  # fmt: skip
@@ -365,7 +368,7 @@ def _sentences(
         told.append(f"The std is {digits(np.sqrt(parts.data))} from data and "
                     f"{digits(np.sqrt(parts.knowledge))} from knowledge.")  # fmt: skip
     if neighbours and rows.scale is not None:
-        who = ", ".join(f"{n.row + 1:,} ({n.target})" for n in neighbours)
+        who = ", ".join(f"{training.row_numbers[n.row]:,} ({n.target})" for n in neighbours)
         told.append(
             f"It falls into the same leaves as the training rows {who}; among its "
             f"{found.judge.n_neighbors_} neighbours the target has a std of "

@@ -21,7 +21,7 @@ from gbuq_core.metrics import (
     group_coverage,
     wilson_band,
 )
-from gbuq_core.presentation import counted, short, written_apart
+from gbuq_core.presentation import counted, enumerated, percent, short, shown, written_apart
 from gbuq_core.tables.columns import (
     Column,
     as_categories,
@@ -40,6 +40,9 @@ from gbuq_core.validation import check_number
 MOST_GROUPS = 8
 _BINS = 5
 _FEW_NUMBERS = 6  # as many distinct ones are groups of their own
+_MOST_HEAVY = 3  # rows that are named if most of the squared error is theirs
+_HEAVY = 0.1  # of the squared error, at least, where there are two or three
+_FOR_EACH_HEAVY = 20  # rows, at least
 
 
 class HeldOut(NamedTuple):
@@ -142,6 +145,76 @@ def held_out(scored: ScoredTable) -> HeldOut:
         return HeldOut(rows, training.y[rows], found, classes)
     rows = np.flatnonzero(scored.held)
     return HeldOut(rows, training.y[rows], scored.predictions.take(rows), classes)
+
+
+def heavy_rows(scored: ScoredTable) -> list[str]:
+    r"""Name up to three rows that have most of the squared error: a total, a typing error.
+
+    They are learnt from and judged as all others are. The rows are those that give the scores, and
+    those of a second file with targets.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+
+    Returns
+    -------
+    list of str
+        A sentence for each file with such rows. It may hold the user's words.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
+    >>> rows = "\n".join(f"{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
+    >>> table = read_table(f"x,y\n{rows}\n420,186\n".encode())
+    >>> heavy_rows(score_table(table, "y", plan=ScorePlan(n_trees=20)))
+    ['Row 61 has 100 % of the squared error of the 61 rows held out: its "y" is 186, predicted...']
+    """
+    if scored.training.target.classes:
+        return []
+    held = held_out(scored)
+    found = _heavy(scored, held, scored.training.row_numbers, "rows held out")
+    if scored.protocol == "new_file":
+        rows = np.flatnonzero(scored.scored.known)
+        new = HeldOut(rows, scored.scored.y[rows], scored.predictions.take(rows), ())
+        numbers = scored.scored.row_numbers
+        found += [f"Second file: {one[0].lower()}{one[1:]}" for one in _heavy(
+            scored, new, numbers, "rows with a target"
+        )]  # fmt: skip
+    return found
+
+
+def _heavy(
+    scored: ScoredTable, judged: HeldOut, numbers: NDArray[np.int64], which: str
+) -> list[str]:
+    """A sentence about the rows with most of the squared error, if they are few."""
+    squares = judged.errors**2
+    order = np.argsort(-squares, kind="stable")[:_MOST_HEAVY]
+    shares = squares[order] / max(squares.sum(), np.finfo(float).tiny)
+    n_heavy = max(1, int((shares >= _HEAVY).sum()))
+    share = shares[:n_heavy].sum()
+    if share <= 0.5 or len(squares) < n_heavy * _FOR_EACH_HEAVY:
+        return []
+    heavy = np.sort(order[:n_heavy])
+    target = scored.training.target.name
+    one = n_heavy == 1
+    if len(numbers):
+        rows = enumerated([f"{number:,}" for number in numbers[judged.rows[heavy]]])
+        who = f"Row {rows} has" if one else f"Rows {rows} have"
+    else:  # of a sample of a large file
+        who = counted(n_heavy, "row has", "rows have")
+    values = [f"{value:,.15g}" for value in judged.y[heavy]]
+    predicted = [short(value, 4) for value in judged.predictions.loc[heavy]]
+    marker = shown(f"{target}={judged.y[heavy[0]]:.15g}")
+    return [
+        f"{who} {percent(share, 0)} of the squared error of the {len(squares):,} "
+        f"{which}: {'its' if one else 'their'} {shown(target)} {'is' if one else 'are'} "
+        f"{enumerated(values)}, predicted as {enumerated(predicted)}. "
+        f"{'It is' if one else 'They are'} learnt from and judged like all others. To leave "
+        f"{'a total or a typing error' if one else 'totals or typing errors'} out, delete "
+        f"{'the row' if one else 'the rows'} from the file, or enter "
+        f"{'its target' if one else 'their targets'} under Missing if (--missing {marker})."
+    ]
 
 
 def pit_values(held: HeldOut) -> NDArray[np.float64]:

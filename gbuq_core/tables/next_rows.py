@@ -213,9 +213,9 @@ def choose_unlike(
 def next_frame(scored: ScoredTable, found: NextRows) -> pd.DataFrame:
     """A table to hand to whoever labels: `gbuq_core.tables.to_csv_bytes` writes it.
 
-    ``row`` is the number in the file, from 1. Then come ``rank``, the columns of the file, an empty
-    one for the target if the file has none, and ``knowledge_uncertainty``, ``unfamiliarity`` and
-    ``reason``.
+    ``row`` is the number in the file (`gbuq_core.tables.Table`). Then come ``rank``, the columns of
+    the file, an empty one for the target if the file has none, and ``knowledge_uncertainty``,
+    ``unfamiliarity`` and ``reason``.
     """
     renamed = {new: old for old, new in scored.added.renamed}
     own = [name for name in scored.frame.columns if name not in scored.added.names]
@@ -223,7 +223,7 @@ def next_frame(scored: ScoredTable, found: NextRows) -> pd.DataFrame:
     cells = scored.frame[own].iloc[found.rows].reset_index(drop=True)
     target = scored.training.target.name
     columns: dict[str, Any] = {
-        free_name("row", taken): found.rows + 1,
+        free_name("row", taken): scored.scored.row_numbers[found.rows],
         free_name("rank", taken): np.arange(1, len(found.rows) + 1),
     }
     columns |= {name: cells[name] for name in own}

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from gbuq_core.errors import TableError
-from gbuq_core.presentation import counted
+from gbuq_core.presentation import counted, enumerated
 from gbuq_core.tables import limits
 from gbuq_core.tables.columns import MISSING_MARKERS
 
@@ -410,10 +411,14 @@ MOST_RAGGED = 0.1
 _BLOCK_BYTES = (2**23, 2**25)
 # More ragged rows than these are not counted to the end.
 _RAGGED_COUNTED = 10_000
+_LISTED_LINES = 20
 
 
 class SeparatedText(NamedTuple):
-    """Cells of the header with their columns of text, how they were read, and notices."""
+    """Cells of the header with their columns of text, how they were read, and notices.
+
+    ``row_numbers`` are as in `gbuq_core.tables.files.Table`.
+    """
 
     columns: list[tuple[str, Any]]
     delimiter: str
@@ -421,14 +426,30 @@ class SeparatedText(NamedTuple):
     has_header: bool
     summary: str
     notices: list[str]
+    row_numbers: NDArray[np.int64]
 
 
 class _Parsed(NamedTuple):
-    """All rows of the right length, how many others there are, and the first two of those."""
+    """All rows of the right length, the others, and whether quotation marks quote."""
 
     data: Any
-    n_ragged: int
     ragged: list[Any]
+    quotes: bool
+
+
+class _Places(NamedTuple):
+    """Where the rows that are not blank stand, the ragged ones among them.
+
+    Attributes
+    ----------
+    line : ndarray of int64
+        The line of the text on which each one begins, from 1.
+    row : ndarray of int64
+        Its number among all rows, blank ones too, from 1. Lines of one cell are one row.
+    """
+
+    line: NDArray[np.int64]
+    row: NDArray[np.int64]
 
 
 def read_separated(
@@ -458,11 +479,19 @@ def read_separated(
     _check_size(text, dialect)
     notices = list(dialect.notices)
     parsed = _parse_quoted(text, dialect, notices)
+    places = _find_places(text, parsed, dialect)
+    if declared is not None:
+        places = places._replace(line=places.line + 1)
+    is_row = np.ones(len(places.row), bool)
+    is_row[[row.number - 1 for row in parsed.ragged]] = False
+    if dialect.header is not None:
+        is_row[0] = False
+        places = places._replace(row=places.row - places.row[0])
     if dialect.header_is_row:
         parsed = parsed._replace(data=parsed.data.slice(1))
     elif dialect.header is not None:
-        parsed = parsed._replace(n_ragged=parsed.n_ragged - 1, ragged=parsed.ragged[1:])
-    notices += _judge_ragged(parsed, text, dialect)
+        parsed = parsed._replace(ragged=parsed.ragged[1:])
+    notices += _judge_ragged(parsed, places, dialect)
     header = dialect.header or tuple(f"column {i + 1}" for i in range(dialect.n_columns))
     columns = list(zip(header, parsed.data.columns, strict=True))
     for name, column in columns:
@@ -474,6 +503,7 @@ def read_separated(
         dialect.header is not None,
         describe(dialect),
         notices,
+        places.row[is_row],
     )
 
 
@@ -523,9 +553,7 @@ def _parse_quoted(text: bytes, dialect: Dialect, notices: list[str]) -> _Parsed:
         if isinstance(plain, TableError):
             raise quoted
     elif (
-        isinstance(plain, TableError)
-        or plain.n_ragged
-        or plain.data.num_rows <= quoted.data.num_rows
+        isinstance(plain, TableError) or plain.ragged or plain.data.num_rows <= quoted.data.num_rows
     ):
         notices.append("A quotation mark is never closed: check the cells that contain one.")
         return quoted
@@ -545,18 +573,13 @@ def _parse(text: bytes, dialect: Dialect, quote_char: str | bool = '"') -> _Pars
     names = [f"f{i}" for i in range(dialect.n_columns)]
     most_ragged = max(_RAGGED_COUNTED, MOST_RAGGED * _n_lines(text))
     ragged: list[Any] = []
-    n_ragged = 0
 
     def set_aside(row: Any) -> str:
-        nonlocal n_ragged
-        n_ragged += 1
-        if len(ragged) < 2:
-            ragged.append(row)
-        return "skip" if n_ragged <= most_ragged else "error"
+        ragged.append(row)
+        return "skip" if len(ragged) <= most_ragged else "error"
 
     for block_bytes in _BLOCK_BYTES:
         ragged.clear()
-        n_ragged = 0
         try:
             data = arrow_csv.read_csv(
                 pa.BufferReader(text),
@@ -578,59 +601,85 @@ def _parse(text: bytes, dialect: Dialect, quote_char: str | bool = '"') -> _Pars
                 ),
             )
         except pa.ArrowInvalid as error:
-            if n_ragged > most_ragged:
-                rows = f"More than {n_ragged - 1:,} rows"
-                raise _too_ragged(rows, ragged[0], text, dialect) from None
+            if len(ragged) > most_ragged:
+                rows = f"More than {len(ragged) - 1:,} rows"
+                places = _scan_places(text, quote_char is not False)
+                raise _too_ragged(rows, ragged[0], places, dialect) from None
             last_error = error
         else:
-            return _Parsed(data, n_ragged, ragged)
+            return _Parsed(data, ragged, quote_char is not False)
     raise TableError(
         "The file cannot be split into rows: check its quotation marks and line ends."
     ) from last_error
 
 
-def _judge_ragged(parsed: _Parsed, text: bytes, dialect: Dialect) -> list[str]:
+def _find_places(text: bytes, parsed: _Parsed, dialect: Dialect) -> _Places:
+    """Where the rows that were read stand, in their order, and those that were set aside."""
+    n_rows = parsed.data.num_rows + len(parsed.ragged)
+    in_order = np.arange(1, n_rows + 1)
+    n_lines = _n_lines(text) - text.endswith((b"\n", b"\r"))
+    if n_lines == n_rows or dialect.n_columns == 1:  # where blank lines are rows
+        return _Places(in_order, in_order)
+    # Marks inside of cells without quotation marks around them are letters, whatever their number.
+    for quotes in (parsed.quotes, False):
+        places = _scan_places(text, quotes)
+        if len(places.row) == n_rows:
+            return places
+    return _Places(in_order, in_order)
+
+
+def _scan_places(text: bytes, quotes: bool) -> _Places:
+    """Where rows stand by line ends and quotation marks alone."""
+    letters = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(letters == ord("\n"))
+    if b"\r" in text:
+        returns = np.flatnonzero(letters == ord("\r"))
+        alone = np.append(letters, 0)[returns + 1] != ord("\n")
+        ends = np.sort(np.concatenate([ends, returns[alone]]))
+    starts = np.append(0, ends + 1)
+    ends = np.append(ends, len(letters))
+    starts, ends = starts[starts < len(letters)], ends[starts < len(letters)]
+    n_letters = ends - starts - ((ends > starts) & (letters[ends - 1] == ord("\r")))
+    begins = np.ones(len(starts), bool)
+    if quotes:
+        marks = np.flatnonzero(letters == ord('"'))
+        begins = np.searchsorted(marks, starts) % 2 == 0
+    filled = begins & (n_letters > 0)
+    return _Places(np.flatnonzero(filled) + 1, np.cumsum(begins)[filled])
+
+
+def _judge_ragged(parsed: _Parsed, places: _Places, dialect: Dialect) -> list[str]:
     """A notice about skipped rows, or a refusal if they are many."""
-    n_ragged, n_rows = parsed.n_ragged, parsed.data.num_rows
+    n_ragged, n_rows = len(parsed.ragged), parsed.data.num_rows
     if not n_ragged:
         return []
     first = parsed.ragged[0]
     if n_ragged > 1 and n_ragged > MOST_RAGGED * (n_rows + n_ragged):
         rows = f"{n_ragged:,} of {n_rows + n_ragged:,} rows"
-        raise _too_ragged(rows, first, text, dialect)
-    rows = counted(n_ragged, "row has", "rows have")
-    return [f"{rows} too many or too few cells and {'is' if n_ragged == 1 else 'are'} skipped; "
-            f"{_where(first, text)}."]  # fmt: skip
+        raise _too_ragged(rows, first, places, dialect)
+    lines = [f"{_line_of(row, places):,}" for row in parsed.ragged[:_LISTED_LINES]]
+    if n_ragged > len(lines):
+        lines.append(f"{n_ragged - len(lines):,} more")
+    cells = f"{counted(first.actual_columns, 'cell')} instead of {first.expected_columns:,}"
+    if n_ragged == 1:
+        return [f"1 row has too many or too few cells and is skipped: line {lines[0]} has {cells}."]
+    return [
+        f"{n_ragged:,} rows have too many or too few cells and are skipped: lines "
+        f"{enumerated(lines)}; the first has {cells}."
+    ]
 
 
-def _too_ragged(rows: str, first: Any, text: bytes, dialect: Dialect) -> TableError:
+def _too_ragged(rows: str, first: Any, places: _Places, dialect: Dialect) -> TableError:
     mark = DELIMITER_NAMES.get(dialect.delimiter, repr(dialect.delimiter))
     return TableError(
-        f"{rows} have too many or too few cells when the file is split at each {mark} "
-        f"({_where(first, text)}): check the delimiter and the quotation marks."
+        f"{rows} have too many or too few cells when the file is split at each {mark} (the first, "
+        f"on line {_line_of(first, places):,}, has {counted(first.actual_columns, 'cell')} instead "
+        f"of {first.expected_columns:,}): check the delimiter and the quotation marks."
     )
 
 
-def _where(row: Any, text: bytes) -> str:
-    return (
-        f"the first, on line {_line_of(text, row.text):,}, has "
-        f"{counted(row.actual_columns, 'cell')} instead of {row.expected_columns:,}"
-    )
-
-
-def _line_of(text: bytes, row: str) -> int:
-    """The line, from 1, where a row stands: equal lines are equally ragged, so the first counts."""
-    needle = row.encode("utf-8", errors="surrogatepass").rstrip(b"\r\n")
-    position = 0
-    while True:
-        position = text.find(needle, position)
-        if position < 0:
-            return 1
-        end = position + len(needle)
-        begins = position == 0 or text[position - 1 : position] in (b"\n", b"\r")
-        if begins and text[end : end + 1] in (b"", b"\n", b"\r"):
-            return _n_lines(text[:position])
-        position += 1
+def _line_of(row: Any, places: _Places) -> int:
+    return int(places.line[row.number - 1])
 
 
 def without_declaration(text: bytes) -> tuple[bytes, str | None]:

@@ -27,7 +27,10 @@ _READER = Path(__file__).with_name("workbook_process.py")
 
 
 class Sheet(NamedTuple):
-    """Titles with their columns, the name of the sheet and those of all, and how it was read."""
+    """Titles with their columns, the name of the sheet and those of all, and how it was read.
+
+    ``row_numbers`` are as in `gbuq_core.tables.files.Table`.
+    """
 
     columns: list[tuple[str, Any]]
     name: str
@@ -35,6 +38,7 @@ class Sheet(NamedTuple):
     has_header: bool
     summary: str
     notices: list[str]
+    row_numbers: list[int]
 
 
 def is_workbook(data: bytes) -> bool:
@@ -119,7 +123,9 @@ def read_workbook(
         f"{counted(len(titles), 'column')} and {kind}."
     )
     columns = list(zip(titles, table.columns, strict=True))
-    return Sheet(columns, about["sheet"], names, about["has_header"], summary, notices)
+    return Sheet(
+        columns, about["sheet"], names, about["has_header"], summary, notices, about["row_numbers"]
+    )
 
 
 def _check_unpacked(data: bytes) -> None:

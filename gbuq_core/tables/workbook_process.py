@@ -85,10 +85,16 @@ def answer(asked: dict[str, Any], payload: bytes) -> bytes:
     n_rows, n_columns = (0, 0) if sheet.end is None else (place + 1 for place in sheet.end)
     if n_rows * n_columns > asked["most_cells"]:
         return _about(failure="cells", sheets=names, rows=n_rows, columns=n_columns)
-    rows = [row for row in sheet.iter_rows() if any(cell != "" for cell in row)]
+    rows, numbers = [], []  # those that are not blank, and their numbers in the sheet
+    for number, row in enumerate(sheet.iter_rows(), start=1):
+        if any(cell != "" for cell in row):
+            rows.append(row)
+            numbers.append(number)
     first = rows[0] if rows else []
     has_header = header == "yes" or (header == "auto" and _is_header(first))
     body = rows[1:] if has_header else rows
+    if has_header:
+        numbers = [number - numbers[0] for number in numbers[1:]]
     columns = [list(column) for column in zip(*body, strict=True)] or [[] for _ in first]
     del rows, body
     titles = [_as_text(cell) or "" for cell in first] if has_header else [""] * len(first)
@@ -99,7 +105,7 @@ def answer(asked: dict[str, Any], payload: bytes) -> bytes:
         columns[k] = []
     table = pa.table(arrays, names=[f"f{k}" for k in range(len(arrays))])
     written = io.BytesIO()
-    told = {"sheets": names, "sheet": chosen, "has_header": has_header}
+    told = {"sheets": names, "sheet": chosen, "has_header": has_header, "row_numbers": numbers}
     written.write(_about(**told, titles=[titles[k] for k in used]))
     with pa.ipc.new_stream(written, table.schema) as stream:
         stream.write_table(table, max_chunksize=_BATCH)

@@ -9,6 +9,7 @@ import pytest
 from tolerances import SAME_SUM
 
 from gbuq_core.__main__ import main
+from gbuq_core.errors import InvalidParameter
 from gbuq_core.tables import ScorePlan, explain_row, read_table, score_table
 
 MODEL = ["--trees", "30", "--depth", "3", "--ensemble", "virtual", "--seed", "3"]
@@ -56,6 +57,54 @@ def test_a_row_is_explained_with_the_numbers_of_python(path, scored, capsys):
     assert lines[3].startswith("Column  Value ")
     assert lines[3].endswith("Data (variance)  Knowledge (variance)")
     assert {line.split()[0] for line in lines[4:]} == {"x", "group", "class"}
+
+
+@pytest.fixture(scope="module")
+def with_gaps(path, tmp_path_factory):
+    """The rows with two lines that are skipped and a blank one, as CSV."""
+    lines = path.read_text().splitlines()
+    for place, line in ((4, "broken"), (9, ""), (12, "too,many,cells,in,here")):
+        lines.insert(place, line)
+    found = tmp_path_factory.mktemp("gaps") / "gaps.csv"
+    found.write_text("\n".join(lines))
+    return found
+
+
+def test_row_numbers_lead_to_the_row_in_the_file(with_gaps, tmp_path, capsys):
+    lines = with_gaps.read_text().splitlines()  # the header is line 0
+    plan = ScorePlan(n_trees=30, depth=3, ensemble="virtual", seed=3)
+    scored = score_table(read_table(with_gaps), "y", plan=plan)
+    for number in (5, 123):
+        words = ["explain", str(with_gaps), "--target", "y", "--row", str(number), *QUICK]
+        assert main([*words, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["row"] == number
+        assert found["true_value"] == float(lines[number].split(",")[2])
+        lines_said = [notice for notice in found["notices"] if "skipped" in notice]
+        assert "lines 5 and 13; " in lines_said[0]
+    for number in (4, 9, 12):
+        with pytest.raises(InvalidParameter, match=f"Row {number} of the file is blank, or has"):
+            scored.scored.find_row(number)
+    out = tmp_path / "report.html"
+    assert main(["report", str(with_gaps), "--target", "y", "--out", str(out), *QUICK]) == 0
+    numbers = scored.scored.row_numbers
+    most = int(numbers[np.argmax(scored.predictions.uncertainty.total)])
+    assert most > 3  # above which numbers are not places
+    text = out.read_text()
+    assert f"<td>{most}</td>" in text
+
+
+def test_a_row_with_most_of_the_squared_error_is_told_of(path, tmp_path, capsys):
+    totals = tmp_path / "totals.csv"
+    totals.write_text(f"{path.read_text()}120,Total,9000,high\n")
+    out = ["--out", str(tmp_path / "scored.csv")]
+    assert main(["score", str(totals), "--target", "y", *out, *QUICK]) == 0
+    said = capsys.readouterr()
+    assert (
+        'Warning: Row 121 has 100 % of the squared error of the 121 rows held out: its "y" is'
+        in (said.err)
+    )
+    assert len(pd.read_csv(tmp_path / "scored.csv")) == 121
 
 
 def test_a_row_of_classes_is_explained_with_its_unfamiliarity(path, capsys):

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from gbuq_core.errors import ProjectError
@@ -23,6 +24,7 @@ from gbuq_core.tables import (
     ScorePlan,
     edit_schema,
     infer_schema,
+    read_table,
     score_table,
     to_csv_bytes,
     with_intervals,
@@ -53,6 +55,18 @@ def new():
 
 def saved(scored, table, **more):
     return project_of(scored, table, cohorts=COHORTS, marks=MARKS, page=PAGE, **more)
+
+
+def test_rows_keep_their_numbers_and_long_numbers_their_digits():
+    text = "key,x,y\n" + "".join(f"{2**60 + k},{k % 7},{k % 7 + k % 3}\n\n" for k in range(40))
+    plain = read_table(text.encode())
+    keys = pa.chunked_array([pa.array(range(2**63, 2**63 + 40), pa.uint64())])
+    table = plain._replace(data=plain.data.set_column(0, "key", keys))
+    scored = score_table(table, "y", plan=quick(n_trees=20))
+    project = open_project(project_bytes(project_of(scored, table, with_data=True)))
+    again = restore_project(project)
+    assert again.scored.row_numbers.tolist() == list(range(1, 80, 2))
+    assert again.frame["key"].tolist() == list(range(2**63, 2**63 + 40))
 
 
 @pytest.mark.parametrize("name", PLANS)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tolerances import SAME_SUM
 
+from gbuq_core.experiments.table.words import describe_table
 from gbuq_core.tables import (
     ScorePlan,
     class_scores,
@@ -16,6 +17,7 @@ from gbuq_core.tables import (
     edit_schema,
     estimating,
     group_column,
+    heavy_rows,
     held_out,
     infer_schema,
     load_builtin,
@@ -149,6 +151,51 @@ def test_few_categories_repeat_by_themselves():
     rng = np.random.default_rng(0)
     columns = {name: rng.choice(["a", "b"], 300) for name in "pqr"}
     assert warned(**columns, y=rng.integers(0, 3, 300)) == []
+
+
+def shops(*extra):
+    """Sixty shops and further rows of name, area and turnover."""
+    rng = np.random.default_rng(0)
+    area = rng.integers(40, 160, 60)
+    lines = [f"shop {k},{a},{1.5 * a + rng.normal():.2f}" for k, a in enumerate(area)]
+    return read_table("\n".join(["name,area,y", *lines, *extra]).encode())
+
+
+def test_a_row_with_most_of_the_squared_error_is_named_and_stays():
+    (said,) = heavy_rows(scored := score_table(shops("", "Total,6000,9000.5"), "y", plan=PLAN))
+    assert len(scored.frame) == 61
+    assert scored.held[60]
+    prediction = scored.predictions.loc[60]
+    assert said.startswith("Row 62 has 100 % of the squared error of the 61 rows held out: its ")
+    assert f'"y" is 9,000.5, predicted as {prediction:.4g}.' in said
+    assert said.endswith('or enter its target under Missing if (--missing "y=9000.5").')
+    assert describe_table(scored)[0] == said
+    # As told: the marker leaves it out.
+    table = shops("", "Total,6000,9000.5")
+    schema = edit_schema(table, infer_schema(table), missing_values={"y": (9000.5,)})
+    again = score_table(table, "y", schema=schema, plan=PLAN)
+    assert heavy_rows(again) == []
+    assert again.scores.rmse < 0.05 * scored.scores.rmse
+
+
+def test_a_few_subtotals_are_named_together():
+    subtotals = [f"{city},2000,{3000 + k}" for k, city in enumerate(("Ulm", "Bonn"))]
+    (said,) = heavy_rows(score_table(shops(*subtotals), "y", plan=PLAN))
+    assert said.startswith("Rows 61 and 62 have ")
+    assert "of the squared error of the 62 rows held out: their" in said
+
+
+def test_the_row_of_a_second_file_is_named_with_its_own_number():
+    new = shops("broken", "Total,6000,9000")
+    said = heavy_rows(score_table(shops(), "y", new=new, plan=PLAN))
+    assert [sentence[:42] for sentence in said] == ["Second file: row 62 has 100 % of the squar"]
+
+
+def test_ordinary_errors_and_classes_have_no_heavy_rows():
+    assert heavy_rows(score_table(shops(), "y", plan=PLAN)) == []
+    wine = load_builtin("wine")
+    scored = score_table(wine.table, wine.about.target, schema=wine.schema, plan=PLAN)
+    assert heavy_rows(scored) == []
 
 
 def test_repeated_ids():

@@ -168,8 +168,57 @@ def test_few_ragged_rows_are_skipped_and_the_first_is_named(bad):
     table = read_table("\n".join(lines).encode())
     assert table.n_rows == 30
     n_cells = bad.count(",") + 1
-    assert f"on line 21, has {n_cells} cell" in table.notices[0]
-    assert table.notices[0].startswith("1 row has too many or too few cells and is skipped")
+    assert table.notices[0].startswith(
+        f"1 row has too many or too few cells and is skipped: line 21 has {n_cells} cell"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("a,b\n1,2\n3,4\n", [1, 2]),
+        ("a,b\n1,2\n\n3,4\n\n\n", [1, 3]),
+        ("\n\na,b\n1,2\nbroken\n\n3,4\n5,6", [1, 4, 5]),
+        ("a,b\r\n1,2\r\n\r\n3,4\r\n", [1, 3]),
+        ("a,b\r1,2\r\r3,4\r", [1, 3]),
+        ('a,b\n"1\n\none",2\n\n3,4\n', [1, 3]),  # a cell of three lines is in one row
+        ('a,b\n5" x,2\n\n5" y,4\n1,2\n', [1, 3, 4]),  # marks that quote nothing
+        ("sep=;\na;b\n1;2\n\n3;4\n", [1, 3]),
+        ("1,2\n\n3,4\n", [1, 3]),  # without a header
+        ("a b\n1  2\n\n3  4\n", [1, 3]),
+    ],
+)
+def test_rows_have_the_numbers_that_a_person_counts(text, numbers):
+    assert read_table(text.encode()).row_numbers.tolist() == numbers
+
+
+@given(st.lists(st.sampled_from(["row", "quoted", "blank"]), min_size=2, max_size=40), st.data())
+def test_any_row_is_found_under_its_number(kinds, data):
+    end = data.draw(st.sampled_from(["\n", "\r\n"]))
+    written = {"row": "{},x", "quoted": '{},"two' + end + '""lines"""', "blank": ""}
+    numbers = [number for number, kind in enumerate(kinds, start=1) if kind != "blank"]
+    if len(numbers) < 2:
+        return
+    lines = [written[kind].format(number) for number, kind in enumerate(kinds, start=1)]
+    table = read_table(end.join(["n,word", *lines]).encode())
+    assert table.row_numbers.tolist() == numbers == [int(n) for n in table.data["n"].to_pylist()]
+
+
+def test_skipped_lines_are_listed():
+    lines = ["n,word", *(f"{k},x" for k in range(400))]
+    for place in (250, 8, 6):
+        lines.insert(place, "broken")
+    lines.insert(3, '0,"two\nlines"')
+    table = read_table("\n".join(lines).encode())
+    assert table.notices == (
+        "3 rows have too many or too few cells and are skipped: lines 9, 12 and 255; the first has "
+        "1 cell instead of 2.",
+    )
+    for place in range(20, 60):
+        lines.insert(place, "broken")
+    said = read_table("\n".join(lines).encode()).notices[0]
+    assert "lines 9, 12, 22, 23, " in said
+    assert ", 39 and 23 more; " in said
 
 
 def test_many_ragged_rows_are_refused():

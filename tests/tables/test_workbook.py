@@ -51,6 +51,18 @@ def test_cells_keep_their_kinds():
     assert infer_schema(table).column("day").kind == "date"
 
 
+@pytest.mark.parametrize(
+    ("rows", "numbers"),
+    [
+        ([["a", "b"], [1, 2], [], [3, 4], [], [], [5, 6]], [1, 3, 6]),
+        ([[], [], ["a", "b"], [1, 2], [], [3, 4]], [1, 3]),
+        ([[], [1, 2], [], [3, 4]], [2, 4]),  # without a header
+    ],
+)
+def test_blank_rows_count(rows, numbers):
+    assert read_table(saved(S=rows)).row_numbers.tolist() == numbers
+
+
 def test_the_first_sheet_or_the_one_chosen():
     data = saved(first=[["a", "b"], [1, 2], [3, 4]], second=[["c", "d"], [5, 6], [7, 8]])
     assert read_table(data).names == ["a", "b"]

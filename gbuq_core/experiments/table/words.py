@@ -9,9 +9,10 @@ import numpy as np
 from gbuq_core.experiments.table.evidence import find_evidence
 from gbuq_core.experiments.table.fit import Cut, CutModel
 from gbuq_core.methods import METHODS
-from gbuq_core.presentation import number_word, short
+from gbuq_core.presentation import enumerated, number_word, short
 from gbuq_core.tables.drifting import why_no_coverage
 from gbuq_core.tables.evaluating import RegressionScores, Scores
+from gbuq_core.tables.judging import heavy_rows
 from gbuq_core.tables.scaling import describe_scale
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.splitting import describe_split
@@ -37,6 +38,7 @@ def describe_table(scored: ScoredTable) -> list[str]:
         sentences.append(_least_familiar(scored, evidence["unfamiliarity"]))
         if found.is_foreign:  # before anything else
             sentences.insert(0, foreign_notice(found))
+    sentences[:0] = heavy_rows(scored)
     if known is not None and evidence["total"].excludes_chance:
         curve = known.rejection.total
         start = float(curve.remaining[0])
@@ -142,7 +144,7 @@ def _rows_to_check(scored: ScoredTable, evidence: dict[str, Evidence]) -> str:
     missing = why_no_knowledge(scored)
     said, silent = [], []
     if not missing:
-        rows = _listed(np.argsort(-part.knowledge, kind="stable"))
+        rows = _listed(scored, np.argsort(-part.knowledge, kind="stable"))
         if evidence["knowledge"].excludes_chance:
             said.append(
                 f"The {name_members(scored)} disagree most about rows {rows} (knowledge "
@@ -151,7 +153,7 @@ def _rows_to_check(scored: ScoredTable, evidence: dict[str, Evidence]) -> str:
         else:
             silent.append(("knowledge uncertainty", evidence["knowledge"]))
     if evidence["data"].excludes_chance:
-        rows = _listed(np.argsort(-part.data, kind="stable"))
+        rows = _listed(scored, np.argsort(-part.data, kind="stable"))
         said.append(
             f"Rows {rows} are the noisiest: similar rows have very different values, and more "
             "data will not help."
@@ -167,7 +169,7 @@ def _least_familiar(scored: ScoredTable, evidence: Evidence) -> str:
     found = scored.unfamiliarity
     assert found is not None
     order = found.rows.order()
-    rows, told = _listed(order), ""
+    rows, told = _listed(scored, order), ""
     reason = found.reasons[int(order[0])]
     if reason is not None:
         told = f" Row {order[0] + 1}: {say_reason(reason)}."
@@ -240,6 +242,5 @@ def name_members(scored: ScoredTable) -> str:
     return "one model" if n_members == 1 else f"{number_word(n_members)} independent models"
 
 
-def _listed(order: np.ndarray) -> str:
-    names = [f"{row + 1:d}" for row in order[:_NAMED_ROWS]]
-    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+def _listed(scored: ScoredTable, order: np.ndarray) -> str:
+    return enumerated([f"{number:d}" for number in scored.scored.row_numbers[order[:_NAMED_ROWS]]])

@@ -67,8 +67,9 @@ def draw_deciding(scored: ScoredTable, row: int, digest: str) -> None:
 def describe_deciding(scored: ScoredTable, found: DecidingRows) -> str:
     """How near they are and what their targets are; plain text that holds the user's words."""
     first, targets = found.rows[0], [near.target for near in found.rows]
+    number = scored.training.row_numbers[first.row]
     words = (
-        f"The nearest training row, {first.row + 1:,}, shares a leaf in {first.affinity:,} of "
+        f"The nearest training row, {number:,}, shares a leaf in {first.affinity:,} of "
         f"{found.n_trees:,} trees."
     )
     if scored.training.target.classes:
@@ -84,9 +85,10 @@ def deciding_table(
     """The cells, shaded where they differ, and the columns; the reader's names are labels only."""
     shown = range(min(len(found.columns), _MOST_COLUMNS))
     own_file = scored.scored is not scored.training
-    this = f"{row + 1:,} (second file)" if own_file else f"{row + 1:,} (this row)"
+    number = f"{scored.scored.row_numbers[row]:,}"
+    this = f"{number} (second file)" if own_file else f"{number} (this row)"
     cells: dict[str, list[str]] = {
-        "row": [this, *(f"{near.row + 1:,}" for near in found.rows)],
+        "row": [this, *(f"{scored.training.row_numbers[near.row]:,}" for near in found.rows)],
         "share": ["", *(f"{100 * near.share:.0f} %" for near in found.rows)],
         "target": [_own_target(scored, row), *(_told(near.target) for near in found.rows)],
     }

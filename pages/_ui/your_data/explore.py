@@ -52,7 +52,9 @@ def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: V
     at, controls = st.container(), st.container()
     with controls:
         listed = choose_rows(scored, shown, marks, values.find, values.rank, values.least)
-    row = values.row - 1 if 0 < values.row <= len(scored.frame) else int((*listed.positions, 0)[0])
+    row = int((*listed.positions, 0)[0])
+    if values.row in scored.scored.row_numbers:
+        row = scored.scored.find_row(values.row)
     with picture:  # before all else, so that it is the first to be seen
         asked = bool(values.find) and len(listed.positions) > 0
         draw_row_map(scored, shown, row, listed.positions if asked else None)

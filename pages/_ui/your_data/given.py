@@ -140,14 +140,15 @@ def _draw(found: GivenTable, unit: str, digest: str) -> None:
 def _draw_row(found: GivenTable, row: int) -> None:
     """The open row: where its prediction comes from."""
     explained = explain_with_model(found, row)
-    st.markdown(f"**Row {row + 1:,} by your model**")
+    numbers = found.scored.training.row_numbers
+    st.markdown(f"**Row {found.scored.scored.row_numbers[row]:,} by your model**")
     for sentence in explained.sentences:
         st.text(sentence, width="stretch")
     if not explained.neighbours:
         return
     columns = [name for name, _ in explained.neighbours[0].cells][:_MOST_COLUMNS]
     cells: dict[str, list[str]] = {
-        "c0": [str(near.row + 1) for near in explained.neighbours],
+        "c0": [str(numbers[near.row]) for near in explained.neighbours],
         "c1": [near.target for near in explained.neighbours],
     }
     config: dict[str, Any] = {

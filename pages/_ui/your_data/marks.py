@@ -59,7 +59,8 @@ def draw_mark(trained: Trained, row: int) -> None:
             st.session_state[name] = value
     with st.container(horizontal=True, vertical_alignment="bottom", key="review"):
         args = (table, row, switch, note)
-        st.toggle(f"Row {row + 1:,} is reviewed", key=switch, on_change=_put, args=args)
+        number = trained.scored.scored.row_numbers[row]
+        st.toggle(f"Row {number:,} is reviewed", key=switch, on_change=_put, args=args)
         st.text_input(
             "Note on this row",
             key=note,

@@ -268,7 +268,7 @@ def _draw_next(
         pd.DataFrame(
             {
                 "c0": range(1, len(first.rows) + 1),
-                "c1": first.rows + 1,
+                "c1": scored.scored.row_numbers[first.rows],
                 "c2": [digits(value) for value in first.knowledge],
                 "c3": [f"{value:.2f}" for value in first.unfamiliarity],
                 "c4": [percent(value, 0) for value in first.left],
@@ -278,7 +278,7 @@ def _draw_next(
         hide_index=True,
         column_config={
             "c0": st.column_config.NumberColumn("Rank", format="%d"),
-            "c1": st.column_config.NumberColumn("Row", format="%d", help="In the file, from 1."),
+            "c1": st.column_config.NumberColumn("Row", format="%d", help="Its number in the file."),
             "c2": st.column_config.TextColumn(f"Knowledge ({unit})"),
             "c3": st.column_config.TextColumn("Unfamiliarity"),
             "c4": st.column_config.TextColumn(

@@ -180,5 +180,5 @@ def show_words() -> None:
 
 
 def _open_row(number: int) -> None:
-    """Open the row whose dot was clicked, by its number from 1."""
+    """Open the row whose dot was clicked, by its number in the file."""
     st.session_state["row"] = float(number)

@@ -66,7 +66,7 @@ def draw_row(
     explained = found if isinstance(found, RowExplanation) else None
     heading, choice = st.columns([0.8, 0.2], vertical_alignment="bottom")
     with heading:
-        st.subheader(f"Row {row + 1:,}")
+        st.subheader(f"Row {scored.scored.row_numbers[row]:,}")
         told = describe_unfamiliarity(scored, row, digest)
         st.text(describe_row(scored, shown, explained, row, told), width="stretch")
     with choice:

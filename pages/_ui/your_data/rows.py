@@ -116,7 +116,7 @@ def draw_list(
         height=_HEIGHT,
         hide_index=True,
         column_order=_order(frame.columns),
-        on_select=_open_selected(key, positions),
+        on_select=_open_selected(key, scored.scored.row_numbers[positions]),
         selection_mode="single-row",
         column_config=config,
         alt=f"{len(positions):,} rows of the table with their uncertainties.",
@@ -179,7 +179,7 @@ def _frame(
     """The cells to send. Columns have neutral names; the reader's are labels only."""
     rows = scored.frame.iloc[positions]
     number = st.column_config.NumberColumn
-    cells: dict[str, Any] = {"row": positions + 1}
+    cells: dict[str, Any] = {"row": scored.scored.row_numbers[positions]}
     config: dict[str, Any] = {"row": number("Row", format="%d", width=60, pinned=True)}
     for kind in KINDS:
         cells[kind] = getattr(shown, kind)[positions].astype(np.float64)
@@ -253,13 +253,13 @@ def _mark(key: str, positions: np.ndarray, row: int) -> None:
         st.session_state[key] = {"selection": {"rows": wanted, "columns": [], "cells": []}}
 
 
-def _open_selected(key: str, positions: np.ndarray) -> Any:
+def _open_selected(key: str, numbers: np.ndarray) -> Any:
     """A callback that opens the selected row, if it is one of those sent."""
 
     def open_row() -> None:
         rows = st.session_state[key]["selection"]["rows"]
-        if rows and 0 <= rows[0] < len(positions):
-            st.session_state["row"] = float(positions[rows[0]] + 1)
+        if rows and 0 <= rows[0] < len(numbers):
+            st.session_state["row"] = float(numbers[rows[0]])
 
     return open_row
 

@@ -383,13 +383,13 @@ def split_column_knob(targets: Sequence[str], splits: Sequence[str]) -> Knob:
 def page_state(
     targets: Sequence[str],
     suggested: str,
-    n_rows: int,
+    last_row: int,
     waits: bool = False,
     splits: Sequence[str] = (),
     no_log: str = "",
     groups: Sequence[str] = (),
 ) -> PageState:
-    """The page's knobs for a table with these possible targets and ``n_rows`` rows.
+    """The page's knobs for a table with these possible targets and these rows.
 
     Parameters
     ----------
@@ -403,8 +403,8 @@ def page_state(
         Why the target has no log scale; empty if it has one.
     groups : sequence of str
         Columns that rows can be grouped by: those that the model learns from.
-    n_rows : int
-        Of the table that is judged.
+    last_row : int
+        The number of the last row in the file that is judged.
     waits : bool
         Whether these are not yet the rows that a link is about: any number may be theirs.
     """
@@ -464,10 +464,11 @@ def page_state(
             "integer",
             0,
             0,
-            _ANY_ROW if waits else max(n_rows, 1),
+            _ANY_ROW if waits else max(last_row, 1),
             group="page",
             box=True,
-            help="Its number in the file, from 1. With 0, the open row is the first of the list.",
+            help="Its number in the file: 1 is the first row below the header, and blank and "
+            "skipped rows count. With 0, the open row is the first of the list.",
         ),
         LENS,
         LEVEL,
