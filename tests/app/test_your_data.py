@@ -313,6 +313,16 @@ def test_rows_are_found_by_value_and_a_bad_condition_is_told():
     assert not at.exception
 
 
+def test_the_numbers_of_rows_are_those_of_the_file():
+    lines = ["x,y", *(f"{k % 9},{k % 9 + 0.1 * (k % 4):g}" for k in range(1, 61))]
+    lines[3], lines[5] = "", "broken"
+    at = open_page("\n".join(lines).encode(), row="57")
+    assert any(element.value == "Row 57" for element in at.subheader)
+    assert says(at, f"true value {lines[57].split(',')[1]}.")
+    assert sorted(rows_of(at)["row"]) == [k for k in range(1, 61) if k not in (3, 5)]
+    assert any("is skipped: line 6 has 1 cell" in text for text in texts(at))
+
+
 def test_a_row_is_opened_by_its_number():
     at = settle(open_page(row="7"))  # also how unfamiliar the rows are
     assert any(element.value == "Row 7" for element in at.subheader)
