@@ -25,6 +25,10 @@ class ModelFileError(GbuqError):
     """A saved model is damaged, foreign, or of a version this code does not read."""
 
 
+class UnknownLoss(ModelFileError):
+    """A model file that does not say by which loss its model was trained."""
+
+
 class UntrustedModel(ModelFileError):
     """A model file that is only read from those whom the reader trusts."""
 

@@ -34,6 +34,8 @@ def add_given(add: Callable[..., Any]) -> None:
     """The options of a given model."""
     add("--model", metavar="FILE", help="use this model instead of training one: CatBoost (cbm or "
         "JSON), LightGBM (text) or XGBoost (JSON or UBJ), trained on TRAIN")  # fmt: skip
+    add("--loss", metavar="NAME", help="with --model: by which loss a CatBoost model was trained, "
+        "where its file does not say it, such as RMSE, Poisson or Logloss")  # fmt: skip
     add("--neighbors", type=int, metavar="K", help="with --model: how many training rows give "
         "IBUG's scale; chosen by default")  # fmt: skip
 
@@ -106,7 +108,7 @@ def explain_given(options: argparse.Namespace) -> None:
 def judge(options: argparse.Namespace, job: Job) -> tables.GivenTable:
     """The rows of a table, or of a second file, judged by the model of ``--model``."""
     check_level(options.level)
-    model = given_models.read_model(options.model)
+    model = given_models.read_model(options.model, loss=options.loss)
     table, new = read(options)
     schema = edited_schema(table, options)
     check_task(options, task_of(table, schema, options))

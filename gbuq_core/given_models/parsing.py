@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gbuq_core.errors import GbuqError, ModelFileError
+from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError
 from gbuq_core.trees.importers.catboost_json import needs_catboost, read_catboost_json
 from gbuq_core.trees.importers.catboost_source import import_catboost
 from gbuq_core.trees.importers.lightgbm_source import import_lightgbm
@@ -32,22 +32,33 @@ _IDENTITY = {"", "regression", "regression_l1", "huber", "fair", "quantile", "ma
 _EXP = {"poisson", "gamma", "tweedie"}
 
 
-def parse_model(content: bytes) -> PlainTrees:
+def parse_model(content: bytes, loss: str = "") -> PlainTrees:
     """The trees of a model file of CatBoost (cbm, JSON), LightGBM (text) or XGBoost (JSON, UBJ).
+
+    Parameters
+    ----------
+    content : bytes
+    loss : str
+        One of CatBoost's `LOSSES`, for a file that does not name its own; else empty.
 
     Raises
     ------
+    UnknownLoss
+        If the file does not name its loss, and ``loss`` is empty.
     GbuqError
         With one sentence, if it is damaged, foreign, or needs what is read from no file.
     """
     kind = find_kind(content)
+    if loss and kind in ("lightgbm", "xgboost"):
+        raise InvalidParameter(
+            "A loss is named for files of CatBoost only, since those of LightGBM and XGBoost name "
+            "their own: leave it out."
+        )
     if kind == "lightgbm":
         return _from_lightgbm(content)
     if kind == "xgboost":
         return plain_xgboost(read_xgboost(content))
-    if kind == "catboost json":
-        return read_catboost_json(content)
-    return read_catboost_json(_cbm_as_json(content))
+    return read_catboost_json(content if kind == "catboost json" else _cbm_as_json(content), loss)
 
 
 def find_kind(content: bytes) -> str:
@@ -100,7 +111,7 @@ def predict_sums(content: bytes, rows: np.ndarray, n_iterations: int) -> np.ndar
     kind = find_kind(content)
     if kind == "lightgbm":
         lightgbm = import_lightgbm()
-        booster = lightgbm.Booster(model_str=content.decode("utf-8"))
+        booster = lightgbm.Booster(model_str=decode_lightgbm(content))
         booster.pandas_categorical = None  # rows hold the levels' codes already
         found = booster.predict(rows, raw_score=True)
     elif kind == "xgboost":
@@ -159,9 +170,10 @@ def _from_lightgbm(content: bytes) -> PlainTrees:
         names=() if names == made_up else names, trees=read.trees,
         leaf_values=read.leaf_values[:, None],
         output=np.tile(np.arange(k, dtype=np.int32), n_rounds),
-        base=np.zeros(k), scale=1.0, slope=slope, decay=1.0, link=link, per_iteration=k,
-        averages=read.averages, no_stages="dart" if "\n[boosting: dart]" in text else "",
-        single=False, flushes=True, levels_begin=read.levels_begin, levels=read.levels,
+        base=np.zeros(k), scale=1.0, slope=slope, decays=np.ones(n_rounds), link=link,
+        per_iteration=k, averages=read.averages,
+        no_stages="dart" if "\n[boosting: dart]" in text else "", single=False, flushes=True,
+        levels_begin=read.levels_begin, levels=read.levels,
         categories=tuple(tuple(map(str, column)) for column in levels), classes=(),
     )  # fmt: skip
 

@@ -9,13 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.errors import GbuqError, MissingPackage, ModelFileError
+from gbuq_core.errors import GbuqError, MissingPackage, ModelFileError, UnknownLoss
 from gbuq_core.file_bytes import FileKind, read_limited
 from gbuq_core.limited_process import ProcessLimits, ask_process
 from gbuq_core.model_files.archive import read_archive
 from gbuq_core.model_files.contents import errors_as_damage, take
 from gbuq_core.model_files.plain_models import read_plain
+from gbuq_core.trees.importers.catboost_json import LOSSES
 from gbuq_core.trees.importers.plain_source import PlainSource
+from gbuq_core.validation import check_choice
 
 MAX_MEGABYTES = 100
 _READER = Path(__file__).with_name("reading_process.py")
@@ -67,7 +69,7 @@ class GivenModel(NamedTuple):
         )
 
 
-def read_model(source: Any, name: str = "") -> GivenModel:
+def read_model(source: Any, name: str = "", *, loss: str | None = None) -> GivenModel:
     """Read a model file of CatBoost (cbm, JSON), LightGBM (text) or XGBoost (JSON, UBJ).
 
     The file is read by a process of its own with limits of time and memory, which answers with
@@ -80,6 +82,9 @@ def read_model(source: Any, name: str = "") -> GivenModel:
         At most 100 MB.
     name : str, optional
         What it is called; by default the name of the path.
+    loss : str, optional
+        By which loss a CatBoost model was trained, such as "RMSE", "Poisson" or "Logloss". Only for
+        a file that does not say it, as what ``sum_models`` makes of models with different losses.
 
     Returns
     -------
@@ -87,11 +92,13 @@ def read_model(source: Any, name: str = "") -> GivenModel:
 
     Raises
     ------
+    UnknownLoss
+        If the file does not say by which loss the model was trained, and neither does ``loss``.
     ModelFileError
         If it cannot be read. Models of CatBoost with categories are not: pass the fitted objects
         to `gbuq_core.IBUGRegressor` or `gbuq_core.VirtualEnsemble`.
     InvalidParameter
-        If the model ranks, or has several outputs.
+        If the model ranks, or has several outputs; or if the file names another loss.
 
     Examples
     --------
@@ -105,8 +112,10 @@ def read_model(source: Any, name: str = "") -> GivenModel:
     >>> bool(np.allclose(model.source.predict(X), booster.predict(X)))
     True
     """
+    if loss is not None:
+        check_choice("loss", loss, LOSSES)
     content, given = _read(source)
-    return GivenModel(accept_model(*ask_reader(content)), content, name or given)
+    return GivenModel(accept_model(*ask_reader(content, loss=loss or "")), content, name or given)
 
 
 def library_sums(model: GivenModel, rows: np.ndarray) -> np.ndarray:
@@ -123,16 +132,17 @@ def library_sums(model: GivenModel, rows: np.ndarray) -> np.ndarray:
 
 
 def request_for(
-    content: bytes, rows: np.ndarray | None = None, n_iterations: int = 0
+    content: bytes, rows: np.ndarray | None = None, n_iterations: int = 0, loss: str = ""
 ) -> tuple[dict[str, Any], bytes]:
     """What the other process is asked, and what follows."""
-    asked = {"rows": None if rows is None else list(rows.shape), "rounds": int(n_iterations)}
+    shape = None if rows is None else list(rows.shape)
+    asked = {"rows": shape, "rounds": int(n_iterations), "loss": loss}
     before = b"" if rows is None else np.ascontiguousarray(rows, np.float64).tobytes()
     return asked, before + content
 
 
 def ask_reader(
-    content: bytes, rows: np.ndarray | None = None, n_iterations: int = 0
+    content: bytes, rows: np.ndarray | None = None, n_iterations: int = 0, loss: str = ""
 ) -> tuple[int, bytes]:
     """The other process's exit code and its answer.
 
@@ -142,7 +152,7 @@ def ask_reader(
         If it cannot be started.
     """
     try:
-        return ask_process(_READER, *request_for(content, rows, n_iterations), _LIMITS)
+        return ask_process(_READER, *request_for(content, rows, n_iterations, loss), _LIMITS)
     except OSError as error:
         raise ModelFileError(
             f"The model file could not be read in a process of its own ({error.strerror})."
@@ -176,13 +186,15 @@ def _open_answer(returncode: int, answer: bytes) -> tuple[dict[str, Any], dict[s
     except GbuqError:
         raise ModelFileError(_TOO_MUCH) from None
     if "refused" in header:
-        raise _refusal(str(header["refused"]))
+        raise _refusal(str(header["refused"]), header.get("needs_loss") is True)
     return header, arrays
 
 
-def _refusal(sentence: str) -> GbuqError:
+def _refusal(sentence: str, needs_loss: bool) -> GbuqError:
     """What the other process says, as one plain line."""
     line = re.sub(r"[^\x20-\x7e\u00a0-\uffff]+", " ", sentence).strip()[:400]
+    if needs_loss and line:
+        return UnknownLoss(line)
     if "install" in line and "package" in line:
         return MissingPackage(line)
     return ModelFileError(line or _TOO_MUCH)

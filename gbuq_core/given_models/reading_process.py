@@ -39,23 +39,25 @@ def answer(asked: dict[str, Any], payload: bytes) -> bytes:
     ----------
     asked : dict
         ``rows``, the shape of rows to predict, or None for the model itself; ``rounds``, how many
-        boosting rounds count.
+        boosting rounds count; ``loss``, of a file that does not name its own, or nothing.
     payload : bytes
         The rows as float64, then the model file.
     """
     import numpy as np
 
+    from gbuq_core.errors import UnknownLoss
     from gbuq_core.given_models.parsing import describe_refusal, parse_model, predict_sums
     from gbuq_core.model_files.archive import write_archive
     from gbuq_core.trees.importers.plain_source import describe_plain
 
     try:
         if asked["rows"] is None:
-            return write_archive(*describe_plain(parse_model(payload)))
+            return write_archive(*describe_plain(parse_model(payload, asked["loss"])))
         n_rows, n_features = asked["rows"]
         size = 8 * n_rows * n_features
         rows = np.frombuffer(payload[:size], np.float64).reshape(n_rows, n_features)
         sums = predict_sums(payload[size:], rows, asked["rounds"])
         return write_archive({}, {"sums": sums})
     except Exception as error:
-        return write_archive({"refused": describe_refusal(error)}, {})
+        needs_loss = isinstance(error, UnknownLoss)
+        return write_archive({"refused": describe_refusal(error), "needs_loss": needs_loss}, {})

@@ -40,6 +40,7 @@ LINES = {
     f"{ROWS} --next-rows 3": "--next-rows goes with --next only",
     f"{ROWS} --trust": "--trust goes with --project only",
     f"{ROWS} --neighbors 3": "--neighbors goes with --model only",
+    f"{ROWS} --loss RMSE": "--loss goes with --model only",
     f"{ROWS} --workers 2": "--workers goes with --scheduler or --cluster only",
     f"{ROWS} --resume": "--resume needs TRAIN and NEW",
     f"{ROWS} --ensemble independent --truncation-step 5": "--truncation-step does not go with --e",
@@ -106,7 +107,8 @@ def test_rules_name_options_that_exist():
     assert {name for rule in combinations._RULES for name in rule.options} <= known
     # With --model, every option of score and explain is either refused or used.
     used = {
-        *("help", "train", "new", "target", "out", "row", "project", "model", "neighbors", "level"),
+        *("help", "train", "new", "target", "out", "row", "project", "model", "neighbors", "loss"),
+        *("level",),
         *("task", "category", "drop", "use", "kind", "missing", "sql", "url", "config", "json"),
         *("quiet", *combinations.READING),
     }

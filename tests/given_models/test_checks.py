@@ -4,7 +4,14 @@ import json
 
 import numpy as np
 import pytest
-from model_file_parts import ROWS, category_rows, lightgbm_model, xgboost_categories
+from model_file_parts import (
+    CLASSES,
+    ROWS,
+    category_rows,
+    lightgbm_model,
+    xgboost_categories,
+    xgboost_model,
+)
 
 from gbuq_core.errors import GbuqError, ModelFileError
 from gbuq_core.given_models import reading
@@ -58,8 +65,9 @@ def test_splits(plain, part, value, told):
         lambda p: {"base": np.zeros(0)},
         lambda p: {"scale": np.inf},
         lambda p: {"slope": 0.0},
-        lambda p: {"decay": 2.0},
-        lambda p: {"decay": 1e-200},
+        lambda p: {"decays": p.decays * 2.0},
+        lambda p: {"decays": p.decays * 1e-200},
+        lambda p: {"decays": p.decays[:-1]},
         lambda p: {"link": "softmax"},
         lambda p: {"link": "none"},
         lambda p: {"per_iteration": 2},
@@ -141,6 +149,27 @@ def test_some_trees_are_parts_of_the_space(plain):
     forest = source.as_forest(2)
     assert forest.n_trees == 2
     np.testing.assert_array_equal(forest.leaf_matrix(ROWS), source.leaf_matrix(ROWS)[:, [0, 2]])
+
+
+def test_rounds_stay_whole_where_trees_are_thinned():
+    classes = {"objective": "multiclass", "num_class": 3}
+    source = PlainSource(parse_model(lightgbm_model(classes, CLASSES).content))
+    forest = source.as_forest(10)  # of 24
+    places = [0, 1, 2, 12, 13, 14, 21, 22, 23]
+    np.testing.assert_array_equal(forest.leaf_matrix(ROWS), source.leaf_matrix(ROWS)[:, places])
+    assert forest.plain.output.tolist() == [0, 1, 2] * 3
+    assert source.as_forest(2).n_trees == 3
+
+
+def test_a_round_of_many_trees_is_a_forest():
+    forest = {"num_parallel_tree": 6, "subsample": 0.5}
+    for n_rounds, is_forest in ((1, True), (2, False)):
+        source = PlainSource(parse_model(xgboost_model(forest, n_trees=n_rounds).content))
+        assert source.is_forest == is_forest
+    source = PlainSource(parse_model(xgboost_model(forest, n_trees=1).content))
+    assert source.as_forest(4).n_trees == 4
+    with pytest.raises(GbuqError, match="random forest"):
+        source.refuse_stages()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Trees that were read from files sum up to what their own library predicts."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,6 +9,7 @@ from model_file_parts import (
     CLASSES,
     ROWS,
     TARGET,
+    Saved,
     catboost_model,
     category_rows,
     lightgbm_model,
@@ -17,11 +20,12 @@ from model_file_parts import (
 from tolerances import SAME_SUM
 
 from gbuq_core import VirtualEnsemble
-from gbuq_core.errors import GbuqError
+from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError, UnknownLoss
 from gbuq_core.given_models.parsing import parse_model, predict_sums
 from gbuq_core.model_files.archive import read_archive, write_archive
 from gbuq_core.model_files.plain_models import read_plain
-from gbuq_core.trees.importers.plain_source import describe_plain
+from gbuq_core.trees.importers import leaf_source, load_leaf_source
+from gbuq_core.trees.importers.plain_source import PlainSource, describe_plain
 
 pytestmark = pytest.mark.parity
 SINGLE = 2e-6  # XGBoost adds up float32 numbers
@@ -148,6 +152,108 @@ def test_truncations_of_a_file_are_those_of_the_model():
     ours = VirtualEnsemble(read(saved_catboost(model)), step=2).predict_members(ROWS)
     theirs = VirtualEnsemble(model, step=2).predict_members(ROWS)
     np.testing.assert_allclose(ours, theirs, rtol=SAME_SUM)
+
+
+def langevin(n_trees, mode, rate):
+    import catboost
+
+    return catboost.CatBoost(
+        {
+            "iterations": n_trees, "depth": 3, "learning_rate": 0.2, "random_seed": 1,
+            "langevin": True, "diffusion_temperature": 100, "model_shrink_mode": mode,
+            "model_shrink_rate": rate, "verbose": False, "allow_writing_files": False,
+        }
+    ).fit(ROWS, TARGET)  # fmt: skip
+
+
+@pytest.mark.parametrize(("mode", "rate"), [("Constant", 0.05), ("Decreasing", 0.3)])
+def test_earlier_states_of_a_shrunk_model_are_models_of_fewer_trees(mode, rate):
+    whole, stages = langevin(12, mode, rate), np.array([1, 5, 11, 12])
+    shorter = [langevin(n_trees, mode, rate).predict(ROWS) for n_trees in stages]
+    for source in (read(saved_catboost(whole)), leaf_source(whole)):
+        np.testing.assert_allclose(source.staged(ROWS, stages)[..., 0], shorter, rtol=SAME_SUM)
+
+
+def trained(loss, y):
+    import catboost
+
+    quiet = {"iterations": 4, "depth": 3, "verbose": False, "allow_writing_files": False}
+    return catboost.CatBoost({"loss_function": loss, **quiet}).fit(ROWS, y)
+
+
+@pytest.mark.parametrize(
+    ("loss", "y", "kind"),
+    [
+        ("RMSE", TARGET, "RawFormulaVal"),
+        ("Poisson", TARGET, "Exponent"),
+        ("Logloss", CLASSES > 0, "Probability"),
+    ],
+)
+def test_a_sum_of_models_keeps_its_loss_and_has_no_truncations(loss, y, kind):
+    import catboost
+
+    both = catboost.sum_models([trained(loss, y), trained(loss, y)], weights=[0.5, 0.25])
+    theirs = both.predict(ROWS, prediction_type=kind)
+    source = assert_same(Saved(saved_catboost(both), theirs), SAME_SUM)
+    for sources in (source, leaf_source(both, source.task)):
+        with pytest.raises(InvalidParameter, match="truncations would cut between them"):
+            VirtualEnsemble(sources)
+
+
+def test_the_loss_is_asked_for_where_the_file_has_none():
+    import catboost
+
+    mixed = catboost.sum_models([trained("Poisson", TARGET), trained("RMSE", TARGET)])
+    content = saved_catboost(mixed)
+    with pytest.raises(UnknownLoss, match="name the loss"):
+        parse_model(content)
+    with pytest.raises(UnknownLoss, match="sum_models"):
+        leaf_source(mixed)
+    sums = mixed.predict(ROWS)
+    for loss, expected in (("RMSE", sums), ("Poisson", np.exp(sums))):
+        np.testing.assert_allclose(PlainSource(parse_model(content, loss)).predict(ROWS), expected)
+    for file, loss, told in (
+        (content, "MultiClass", "has 1 output, which MultiClass has not"),
+        (saved_catboost(trained("Poisson", TARGET)), "RMSE", "was trained with Poisson, not"),
+        (lightgbm_model().content, "RMSE", "for files of CatBoost only"),
+    ):
+        with pytest.raises(InvalidParameter, match=told):
+            parse_model(file, loss)
+
+
+@pytest.mark.parametrize(
+    ("objective", "y", "settings"),
+    [("multi:softmax", CLASSES, {"num_class": 3}), ("binary:logitraw", CLASSES > 0, {})],
+)
+def test_xgboost_that_predicts_no_probabilities_has_them(objective, y, settings):
+    import xgboost
+
+    saved = xgboost_model({"objective": objective, **settings}, y)
+    booster = xgboost.Booster(model_file=bytearray(saved.content))
+    margins = booster.predict(xgboost.DMatrix(ROWS), output_margin=True).astype(float)
+    if margins.ndim == 1:
+        margins = np.column_stack([np.zeros(len(margins)), margins])
+    expected = np.exp(margins) / np.exp(margins).sum(axis=1, keepdims=True)
+    file = load_leaf_source(saved.content, task="classification")
+    for source in (file, leaf_source(booster, "classification"), read(saved.content)):
+        np.testing.assert_allclose(source.predict_proba(ROWS), expected, rtol=SINGLE, atol=SINGLE)
+
+
+def test_xgboost_2_writes_nan_where_it_splits_by_categories():
+    saved = xgboost_categories()
+    document = json.loads(saved.content)
+    for tree in document["learner"]["gradient_booster"]["model"]["trees"]:
+        for node in tree["categories_nodes"]:
+            tree["split_conditions"][node] = float("nan")
+    # XGBoost 2 has no names of categories either.
+    document["learner"]["gradient_booster"]["model"].pop("cats")
+    document["version"] = [2, 1, 4]
+    content = json.dumps(document).encode()
+    assert b"NaN" in content
+    assert_same(saved._replace(content=content), SINGLE, category_rows()[1])
+    tree["split_conditions"][-1] = float("nan")  # a leaf's
+    with pytest.raises(ModelFileError, match="not a finite number"):
+        parse_model(json.dumps(document).encode())
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ statistics that need its own code.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.errors import GbuqError, ModelFileError
+from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError, UnknownLoss
+from gbuq_core.presentation import counted
 from gbuq_core.trees.importers.plain_source import MOST_FEATURES, MOST_SPLITS, PlainTrees
 from gbuq_core.trees.importers.replaying import NAN_IS_MISSING, NumericTrees
 from gbuq_core.trees.importers.source import refuse
@@ -25,6 +27,8 @@ _CLASS_LINKS = {
     "Logloss": "sigmoid", "CrossEntropy": "sigmoid", "MultiClass": "softmax",
     "MultiClassOneVsAll": "sigmoids",
 }  # fmt: skip
+# That may be named for a file that does not name its own; others differ in nothing that is read.
+LOSSES = ("RMSE", "MAE", "Quantile", "Poisson", "Tweedie", "RMSEWithUncertainty", *_CLASS_LINKS)
 _DEEPEST = 16  # CatBoost's own limit for symmetric trees
 
 
@@ -79,17 +83,21 @@ class _Splits:
         )
 
 
-def read_catboost_json(content: bytes) -> PlainTrees:
+def read_catboost_json(content: bytes, loss: str = "") -> PlainTrees:
     """Read a model that CatBoost has saved with ``format="json"``.
+
+    ``loss`` is one of `LOSSES`, for a file that does not name its own.
 
     Raises
     ------
+    UnknownLoss
+        If the file does not name its loss, and ``loss`` is empty.
     GbuqError
         With one sentence, if it is no such model, contradicts itself, or splits by something else
         than numbers.
     """
     try:
-        return read_catboost_document(json.loads(content.decode("utf-8")))
+        return read_catboost_document(json.loads(content.decode("utf-8")), loss)
     except GbuqError:
         raise
     except (
@@ -98,12 +106,12 @@ def read_catboost_json(content: bytes) -> PlainTrees:
         raise _damaged("a part is missing or of the wrong kind") from error
 
 
-def read_catboost_document(document: Any) -> PlainTrees:
+def read_catboost_document(document: Any, loss: str = "") -> PlainTrees:
     """The same of a document that is parsed already."""
     features = _read_features(document["features_info"])
     info = document.get("model_info", {})
     parameters = info.get("params", {})
-    loss = str(parameters.get("loss_function", {}).get("type", "RMSE"))
+    loss = _find_loss(info, loss)
     scale, bias = document["scale_and_bias"]
     base = np.atleast_1d(np.asarray(bias, np.float64))
     found = _Splits()
@@ -122,18 +130,32 @@ def read_catboost_document(document: Any) -> PlainTrees:
     if len(base) == 1 and width > 1:
         base = np.repeat(base, width)
     task, link = _link(loss, width)
-    boosting = parameters.get("boosting_options", {})
-    shrinks = [boosting.get(name) or 0.0 for name in ("model_shrink_rate", "learning_rate")]
-    rate, step = (float(np.float32(value)) for value in shrinks)
     n_trees, trees = len(found.sizes), found.trees()
+    decays = shrink_factors(parameters.get("boosting_options", {}), n_trees)
     return PlainTrees(
         kind="catboost", task=task, n_features=features.n_features, names=features.names,
         trees=trees, leaf_values=np.concatenate(found.values), output=np.zeros(n_trees, np.int32),
-        base=base, scale=float(scale), slope=1.0, decay=1.0 - rate * step, link=link,
-        per_iteration=1, averages=False, no_stages="", single=True, flushes=False,
+        base=base, scale=float(scale), slope=1.0, decays=decays, link=link,
+        per_iteration=1, averages=False, no_stages="" if parameters else "sum", single=True,
+        flushes=False,
         levels_begin=np.zeros(found.n_splits + 1, np.int64), levels=np.zeros(0, np.int32),
         categories=(), classes=_classes(info, task),
     )  # fmt: skip
+
+
+def shrink_factors(parameters: Mapping[str, Any], n_trees: int) -> np.ndarray:
+    """The factors (n_trees,) by which CatBoost has shrunk the model before each tree.
+
+    With ``model_shrink_mode`` "Constant" it is ``1 - rate * learning_rate``, and with "Decreasing"
+    ``1 - rate / i`` before tree i, counted from 0. CatBoost holds both numbers in float32.
+    """
+    rate, step = (
+        float(np.float32(parameters.get(name) or 0.0))
+        for name in ("model_shrink_rate", "learning_rate")
+    )
+    if parameters.get("model_shrink_mode") != "Decreasing":
+        return np.full(n_trees, 1.0 - rate * step)
+    return np.append(1.0, 1.0 - rate / np.arange(1, n_trees))
 
 
 def needs_catboost(what: str) -> ModelFileError:
@@ -237,8 +259,33 @@ def _add_nested(tree: Any, features: _Features, found: _Splits) -> None:
     found.add(left, right, feature, border, nan_left, np.stack(values))
 
 
+def _find_loss(info: Any, given: str) -> str:
+    """The loss by which the model was trained, by the file or else by the reader.
+
+    `sum_models` keeps it as text, and leaves it out where its models have different ones.
+    """
+    known = info.get("params", {}).get("loss_function") or info.get("loss_function")
+    known = json.loads(known) if isinstance(known, str) else known
+    own = str(known["type"]) if known else ""
+    if own and given not in ("", own):
+        raise InvalidParameter(
+            f"The file says that the model was trained with {own[:40]}, not with {given}: leave "
+            "out the loss."
+        )
+    if own or given:
+        return own or given
+    raise UnknownLoss(
+        "The CatBoost model file does not say by which loss it was trained (sum_models leaves it "
+        "out where its models have different ones), so its sums have no known unit: name the loss "
+        "(--loss on the command line, loss= in Python)."
+    )
+
+
 def _link(loss: str, width: int) -> tuple[str, str]:
     """The task, and how sums become predictions."""
+    n_needed = {"RMSEWithUncertainty": 2, "Logloss": 1, "CrossEntropy": 1}.get(loss, width)
+    if width != n_needed or (width == 1 and loss in ("MultiClass", "MultiClassOneVsAll")):
+        raise refuse(f"has {counted(width, 'output')}, which {loss} has not", "regression")
     if loss in _CLASS_LINKS:
         return "classification", _CLASS_LINKS[loss]
     if (loss.startswith("Multi") and width > 1) or loss in _NO_UNITS:

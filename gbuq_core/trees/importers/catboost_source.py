@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,16 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from gbuq_core.errors import InvalidData, InvalidParameter, MissingPackage, ModelFileError
+from gbuq_core.errors import (
+    InvalidData,
+    InvalidParameter,
+    MissingPackage,
+    ModelFileError,
+    UnknownLoss,
+)
 from gbuq_core.limited_process import ProcessLimits, ask_process
-from gbuq_core.trees.importers.source import LeafSource, one_line, refuse
+from gbuq_core.trees.importers.catboost_json import shrink_factors
+from gbuq_core.trees.importers.source import LeafSource, one_line, refuse, refuse_sum
 
 _CLASSES = {"Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "MultiLogloss",
             "MultiCrossEntropy"}  # fmt: skip
@@ -72,7 +80,9 @@ class CatBoostSource(LeafSource):
         return values[:, 0] if self._loss == "RMSEWithUncertainty" else values
 
     def refuse_stages(self) -> None:
-        """Refuse classes that are not one choice; others have their earlier states."""
+        """Refuse classes that are not one choice, and a sum of models."""
+        if "params" not in self.model.get_metadata():
+            raise refuse_sum()
         if self._loss in _NOT_ONE_CHOICE:
             raise InvalidParameter(
                 f"The probabilities of CatBoost's {self._loss} do not sum to one over the classes: "
@@ -81,29 +91,22 @@ class CatBoostSource(LeafSource):
 
     def _staged(self, rows: Any, iterations: np.ndarray) -> np.ndarray:
         """Partial sums of trees, each divided by the shrinkage that came later (eq. 15)."""
-        decay, total, first, stages = self._decay(), 0.0, 0, []
+        # What came after the last tree of a stage: the product of no factors is 1.
+        factors = np.append(shrink_factors(_parameters(self.model), self.n_iterations), 1.0)
+        later, total, first, stages = np.cumprod(factors[::-1])[::-1], 0.0, 0, []
         pool = self._pool(rows)
         for last in iterations.tolist():
             total = total + self._ask(
                 "predict", pool, prediction_type="RawFormulaVal", ntree_start=first, ntree_end=last
             )
             first = last
-            stages.append(total / decay ** (self.n_iterations - last))
+            stages.append(total / later[last])
         raw = np.stack(stages)
         if self.task == "classification":
             return expit(raw) if raw.ndim == 2 else softmax(raw, axis=2)
         if self._loss == "RMSEWithUncertainty":
             return np.stack([raw[..., 0], np.exp(2.0 * raw[..., 1])], axis=2)
         return np.exp(raw) if self._loss in _LOG_LINK else raw
-
-    def _decay(self) -> float:
-        """The factor by which the model was shrunk before each tree, in CatBoost's float32."""
-        known = _parameters(self.model)
-        rate, step = (
-            float(np.float32(known.get(name) or 0.0))
-            for name in ("model_shrink_rate", "learning_rate")
-        )
-        return 1.0 - rate * step
 
     def _ask(self, what: str, rows: Any, **options: Any) -> Any:
         return np.asarray(_answer(getattr(self.model, what), rows, **options))
@@ -144,7 +147,7 @@ def from_catboost_file(content: bytes, task: str) -> CatBoostSource:
     try:
         model.load_model(blob=content)
         return CatBoostSource(model, task)
-    except InvalidParameter:
+    except (InvalidParameter, UnknownLoss):
         raise
     except (
         catboost.CatBoostError, ArithmeticError, LookupError, MemoryError, TypeError, ValueError,
@@ -178,8 +181,24 @@ def _answer(ask: Any, rows: Any, **options: Any) -> Any:
 
 
 def _loss(model: Any) -> str:
-    """The name of the loss, without its parameters; "" where CatBoost does not tell."""
-    return str(_parameters(model).get("loss_function", "")).split(":")[0]
+    """The name of the loss, without its parameters.
+
+    Raises
+    ------
+    UnknownLoss
+        If CatBoost does not tell, as of a sum of models with different ones.
+    """
+    known = _parameters(model).get("loss_function", "")
+    summed = model.get_metadata().get("loss_function")  # what `sum_models` keeps
+    if not known and summed:
+        known = json.loads(summed)["type"]
+    if not known:
+        raise UnknownLoss(
+            "The CatBoost model does not say by which loss it was trained, as what sum_models "
+            "makes of models with different ones: save it, and pass gbuq_core.read_model(path, "
+            'loss="RMSE").source with its loss.'
+        )
+    return str(known).split(":")[0]
 
 
 def _parameters(model: Any) -> dict[str, Any]:

@@ -25,12 +25,12 @@ from gbuq_core.trees.importers.replaying import (
     make_table,
     replay_leaves,
 )
-from gbuq_core.trees.importers.source import TASKS, LeafSource, refuse_dart
+from gbuq_core.trees.importers.source import TASKS, LeafSource, refuse_dart, refuse_sum
 
 # How the sum of the leaves becomes the prediction.
 LINKS = ("identity", "exp", "square", "sigmoid", "softmax", "sigmoids", "gaussian")
 _OF_CLASSES = ("sigmoid", "softmax", "sigmoids")
-NO_STAGES = ("", "dart", "forest")
+NO_STAGES = ("", "dart", "forest", "sum")
 KINDS = ("catboost", "lightgbm", "xgboost")
 
 MOST_FEATURES = 100_000
@@ -46,11 +46,12 @@ PLAIN_ARRAYS: dict[str, tuple[Any, int]] = {
     "begin": (np.int64, 1), "left": (np.int32, 1), "right": (np.int32, 1),
     "feature": (np.int32, 1), "threshold": (np.float64, 1), "missing": (np.int32, 1),
     "missing_left": (np.bool_, 1), "leaf_values": (np.float64, 2), "output": (np.int32, 1),
-    "base": (np.float64, 1), "levels_begin": (np.int64, 1), "levels": (np.int32, 1),
+    "base": (np.float64, 1), "decays": (np.float64, 1), "levels_begin": (np.int64, 1),
+    "levels": (np.int32, 1),
 }  # fmt: skip
 PLAIN_TEXTS = ("kind", "task", "link", "no_stages")
 PLAIN_FLAGS = ("averages", "single", "flushes")
-PLAIN_NUMBERS = ("scale", "slope", "decay")
+PLAIN_NUMBERS = ("scale", "slope")
 
 
 class PlainTrees(NamedTuple):
@@ -71,9 +72,10 @@ class PlainTrees(NamedTuple):
         The first output that each tree adds to.
     base : (n_outputs,) float64
         Added to the sums.
-    scale, slope, decay : float
-        What sums are multiplied by; the factor within a sigmoid; the factor by which the model was
-        shrunk before each round.
+    scale, slope : float
+        What sums are multiplied by; the factor within a sigmoid.
+    decays : (n_iterations,) float64
+        The factors by which the model was shrunk before each round.
     link : str
         One of `LINKS`.
     per_iteration : int
@@ -105,7 +107,7 @@ class PlainTrees(NamedTuple):
     base: np.ndarray
     scale: float
     slope: float
-    decay: float
+    decays: np.ndarray
     link: str
     per_iteration: int
     averages: bool
@@ -135,8 +137,10 @@ class PlainSource(LeafSource):
         self.leaf_counts = np.diff(plain.trees.begin) + 1
         self.n_iterations = self.n_trees // plain.per_iteration
         self.n_classes = max(2, len(plain.base))
-        self.is_forest = plain.averages
+        self.is_forest = plain.averages or plain.no_stages == "forest"
         self.has_categories = len(plain.levels) > 0
+        by_levels = plain.trees.feature[np.diff(plain.levels_begin) > 0]
+        self.category_features = tuple(np.unique(by_levels).tolist())  # their places
         counts = np.bincount(plain.trees.feature, minlength=plain.n_features).astype(np.float64)
         self.importances = counts / max(1.0, counts.sum())
         self._first_leaf = np.concatenate([[0], np.cumsum(self.leaf_counts)])
@@ -166,21 +170,32 @@ class PlainSource(LeafSource):
             self._add(leaves, ends * plain.per_iteration, sums[:, low : low + size])
         if plain.averages:
             sums /= self.n_iterations
-        shrunk = plain.decay ** (self.n_iterations - ends)
+        # What came after the last round of a stage: the product of no factors is 1.
+        later = np.cumprod(np.append(plain.decays, 1.0)[::-1])[::-1]
+        shrunk = later[ends]
         raw: np.ndarray = (plain.scale * sums + plain.base) / shrunk[:, None, None]
         return raw
 
+    def predict_outputs(self, X: Any) -> np.ndarray:
+        """All that the model predicts, (n, n_outputs): its classes, or a mean and a variance."""
+        return self._link(self.predict_raw(X))[0]
+
     def as_forest(self, most_trees: int) -> PlainSource:
-        """Some of the trees, evenly spaced, as parts of the space whose leaves get own models.
+        """Trees of some rounds, evenly spaced, as parts of the space whose leaves get own models.
 
         MACAU reads a random forest; of a boosted model it can use where its trees cut as well.
 
         Parameters
         ----------
         most_trees : int
+            Rounds stay whole, so that each class keeps as many trees; where one round has more
+            trees, it is taken. A forest of one round is thinned itself.
         """
-        chosen = np.unique(np.linspace(0, self.n_trees - 1, min(most_trees, self.n_trees)).round())
-        trees = chosen.astype(np.int64)
+        each = 1 if self.plain.no_stages == "forest" else self.plain.per_iteration
+        n_rounds = self.n_trees // each
+        n_chosen = min(max(1, most_trees // each), n_rounds)
+        rounds = np.unique(np.linspace(0, n_rounds - 1, n_chosen).round().astype(np.int64))
+        trees = (each * rounds[:, None] + np.arange(each)).ravel()
         begin = self.plain.trees.begin
         splits = np.concatenate([np.arange(begin[t], begin[t + 1]) for t in trees]).astype(np.int64)
         leaves = np.concatenate(
@@ -205,6 +220,7 @@ class PlainSource(LeafSource):
                 output=self.plain.output[trees],
                 levels_begin=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
                 levels=np.concatenate(keep) if keep else np.zeros(0, np.int32),
+                decays=np.ones(len(trees)),
                 per_iteration=1,
             )
         )
@@ -212,14 +228,16 @@ class PlainSource(LeafSource):
         return forest
 
     def refuse_stages(self) -> None:
-        """Refuse a forest, and DART, which changes the trees that it has."""
+        """Refuse a forest, DART, which changes the trees that it has, and a sum of models."""
         if self.plain.no_stages == "dart":
             raise refuse_dart()
-        if self.plain.averages or self.plain.no_stages == "forest":
+        if self.is_forest:
             raise InvalidParameter(
                 "The trees of a random forest do not correct each other, so it has no earlier "
                 "states to look at: pass a boosted model."
             )
+        if self.plain.no_stages == "sum":
+            raise refuse_sum()
         if self.plain.link == "sigmoids":
             raise InvalidParameter(
                 "The model's probabilities do not sum to one over the classes: train one that "
@@ -295,7 +313,7 @@ class PlainSource(LeafSource):
         return out
 
     def _predict(self, rows: Any) -> np.ndarray:
-        found = self._link(self.predict_raw(rows))[0]
+        found = self.predict_outputs(rows)
         if self.task == "regression":
             return found[:, 0]  # a gaussian's second output is its variance
         return found
@@ -409,11 +427,12 @@ def check_plain(plain: PlainTrees) -> None:
     _check_levels(plain, n_splits)
     _require(1 <= plain.per_iteration <= n_trees, "its rounds do not add up")
     _require(n_trees % plain.per_iteration == 0, "its last round of trees is not complete")
-    numbers = (plain.scale, plain.slope, plain.decay)
+    numbers = (plain.scale, plain.slope)
     _require(np.isfinite(numbers).all() and max(map(abs, numbers)) <= _LARGEST, "its scale is odd")
-    _require(plain.slope > 0.0 and 0.0 < plain.decay <= 1.0, "its scale is odd")
-    decayed = plain.decay ** (n_trees // plain.per_iteration)
-    _require(decayed > 1.0 / _LARGEST, "its scale is odd")
+    decays = plain.decays
+    _require(len(decays) == n_trees // plain.per_iteration, "its scale is odd")
+    _require(plain.slope > 0.0 and ((decays > 0.0) & (decays <= 1.0)).all(), "its scale is odd")
+    _require(np.log(decays).sum() > -np.log(_LARGEST), "its scale is odd")
     _require(plain.no_stages in NO_STAGES, "its kind is unknown")
 
 

@@ -259,6 +259,15 @@ def refuse_dart() -> InvalidParameter:
     )
 
 
+def refuse_sum() -> InvalidParameter:
+    """The error for trees of which nobody knows whether one training made them."""
+    return InvalidParameter(
+        "The model tells nothing of one training, as what CatBoost's sum_models makes, so its "
+        "trees may belong to several models, and truncations would cut between them: pass one of "
+        "these models."
+    )
+
+
 def one_line(error: BaseException, limit: int = 200) -> str:
     """The first line of a library's message, without its final point.
 

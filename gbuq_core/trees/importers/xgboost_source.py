@@ -20,6 +20,7 @@ from gbuq_core.trees.importers.xgboost_plain import plain_xgboost
 from gbuq_core.trees.importers.xgboost_tree_file import XGBoostModel, read_xgboost
 
 _CLASSES = ("binary:", "multi:")
+_NO_PROBABILITIES = ("multi:softmax", "binary:logitraw")  # which predict classes, and sums
 _NO_UNITS = ("rank:", "survival:cox")
 
 
@@ -81,7 +82,9 @@ class XGBoostSource(LeafSource):
         return leaves
 
     def _predict(self, rows: Any) -> Any:
-        return self._ask(rows)
+        if self._objective not in _NO_PROBABILITIES:
+            return self._ask(rows)
+        return _chances(self._ask(rows, output_margin=True).astype(np.float64))
 
     def refuse_stages(self) -> None:
         """Refuse DART, which changes the trees that it has, and classes without probabilities."""
@@ -100,7 +103,7 @@ class XGBoostSource(LeafSource):
         ).astype(np.float64)
         if not is_class:
             return raw
-        return expit(raw) if raw.ndim == 2 else softmax(raw, axis=2)
+        return _chances(raw, is_staged=True)
 
     def _ask(self, rows: Any, last: int | None = None, **options: Any) -> np.ndarray:
         xgboost = import_xgboost()
@@ -117,6 +120,13 @@ class XGBoostSource(LeafSource):
             )
         except (xgboost.core.XGBoostError, ValueError, TypeError) as error:
             raise InvalidData(f"XGBoost does not take these rows ({one_line(error)}).") from error
+
+
+def _chances(margins: np.ndarray, is_staged: bool = False) -> np.ndarray:
+    """Probabilities of sums: of the second of two classes, or of all classes on the last axis."""
+    found: np.ndarray
+    found = expit(margins) if margins.ndim == 1 + is_staged else softmax(margins, axis=-1)
+    return found
 
 
 def from_xgboost(model: Any, task: str) -> XGBoostSource:

@@ -367,6 +367,8 @@ def _read_tree(tree: Any, number: int, n_features: int) -> _Tree:
         raise _damaged(f"a node of tree {number} has another parent than its own")
     if (feature[is_split] < 0).any() or (feature[is_split] >= n_features).any():
         raise _damaged(f"tree {number} asks for a feature that there is not")
+    # XGBoost 2 writes NaN where it splits by categories; no threshold is asked for there.
+    threshold = np.where(is_split & (kind == 1), np.float32(0.0), threshold)
     if not np.isfinite(threshold[~is_split]).all() or np.isnan(threshold).any():
         raise _damaged(f"a value of tree {number} is not a finite number")
     # Pruned nodes stay in the file; nothing points to them.

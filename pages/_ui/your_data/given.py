@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import streamlit as st
 
-from gbuq_core.errors import GbuqError
+from gbuq_core.errors import GbuqError, UnknownLoss
 from gbuq_core.given_models import read_model
 from gbuq_core.jobs import Job
 from gbuq_core.presentation import percent
@@ -23,6 +23,7 @@ from gbuq_core.tables import (
     to_csv_bytes,
 )
 from gbuq_core.tables.finding import list_rows
+from gbuq_core.trees.importers.catboost_json import LOSSES
 from pages._ui.notices import show_notice
 from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
 from pages._ui.your_data.results import KINDS, draw_row_map
@@ -32,6 +33,7 @@ from pages._ui.your_data.training import Wanted, own_key
 
 _SECONDS = 8.0  # that reading a model and judging a table usually take
 _MOST_COLUMNS = 6  # of a neighbour
+_WITHOUT_LOSS = "_given_without_loss"  # digests of model files that do not name their loss
 _RANKS = {"novelty": "Novelty", "total": "Total", "data": "Data", "knowledge": "Knowledge"}
 _JUDGING = Task(
     "given",
@@ -42,9 +44,10 @@ _JUDGING = Task(
 
 
 class _Refused(NamedTuple):
-    """A model that is not used, and why in one sentence."""
+    """A model that is not used, why in one sentence, and whether its loss is to be chosen."""
 
     why: str
+    needs_loss: bool
 
 
 def draw_given(
@@ -69,11 +72,16 @@ def draw_given(
         Of uncertainties.
     """
     digest, upload = given
-    asked = (digest, wanted.table, wanted.edits, wanted.target, wanted.task, wanted.second)
-    work = partial(_judge, upload, wanted, opened, schema, second)
+    without_loss: set[str] = st.session_state.setdefault(_WITHOUT_LOSS, set())
     with st.container(key="given-model"):
         st.subheader("Your model")
-        found = ask_job(_JUDGING, own_key(("your data", "given", *asked)), work)
+        loss = _choose_loss(digest) if digest in without_loss else None
+        asked = (digest, wanted.table, wanted.edits, wanted.target, wanted.task, wanted.second)
+        work = partial(_judge, upload, wanted, opened, schema, second, loss)
+        found = ask_job(_JUDGING, own_key(("your data", "given", *asked, loss)), work)
+        if isinstance(found, _Refused) and found.needs_loss and digest not in without_loss:
+            without_loss.add(digest)
+            st.rerun()
         if isinstance(found, _Refused):
             kept = "Your table is still open, and the results below do not depend on this file."
             show_notice([found.why, kept], "given", tone="error")
@@ -83,16 +91,36 @@ def draw_given(
             show_waiting_for_task(_JUDGING, found, _SECONDS)
 
 
+def _choose_loss(digest: str) -> str | None:
+    """By which loss the model was trained, of a file that does not say it."""
+    return st.selectbox(
+        "Loss of your model",
+        LOSSES,
+        index=None,
+        placeholder="Choose the loss",
+        key="_given_loss" + digest,
+        width=320,
+        help="The file does not say by which loss the model was trained. The loss tells how the "
+        "sums of its trees become predictions.",
+    )
+
+
 def _judge(
-    upload: Any, wanted: Wanted, opened: Opened, schema: Schema, second: Table | None, job: Job
+    upload: Any,
+    wanted: Wanted,
+    opened: Opened,
+    schema: Schema,
+    second: Table | None,
+    loss: str | None,
+    job: Job,
 ) -> GivenTable | _Refused:
     try:
-        model = read_model(bytes(upload.getvalue()), upload.name)
+        model = read_model(bytes(upload.getvalue()), upload.name, loss=loss)
         return score_with_model(
             opened.table, wanted.target, model, task=wanted.task, schema=schema, new=second
         )
     except GbuqError as error:
-        return _Refused(str(error))
+        return _Refused(str(error), isinstance(error, UnknownLoss))
 
 
 @st.fragment
@@ -118,10 +146,11 @@ def _draw(found: GivenTable, unit: str, digest: str) -> None:
     measures = dict(measures_of(scored, shown))
     if found.rows.novelty is not None:
         measures["novelty"] = found.rows.novelty
-    ranks = [name for name in _RANKS if name in measures]
+    ranks = [name for name in _RANKS if name in measures and not np.isnan(measures[name]).all()]
+    usual = KINDS[0] if KINDS[0] in ranks else "data"
     with st.container(horizontal=True, vertical_alignment="bottom", key="given-controls"):
         rank = st.selectbox(
-            "Highest first", ranks, index=ranks.index(KINDS[0]), key="_given_rank", width=220,
+            "Highest first", ranks, index=ranks.index(usual), key="_given_rank", width=220,
             format_func=_RANKS.__getitem__,
         )  # fmt: skip
         st.download_button(
