@@ -54,6 +54,13 @@ def pytest_ignore_collect(collection_path):
     return True if name.endswith(".py") and not name.startswith("test_") else None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look through the package for doctests, but not through files of tests, which have none."""
+    collectors = yield
+    return [collector for collector in collectors if type(collector) is pytest.Module]
+
+
 def pytest_runtest_setup():
     """Take the app away from ``__main__``, where Streamlit leaves it: a child would run it."""
     sys.modules["__main__"] = MAIN
