@@ -11,7 +11,11 @@ from gbuq_core.baselines.gaussian_process import GaussianProcessBaseline
 from gbuq_core.baselines.interval_regressor import ForestVarianceRegressor
 from gbuq_core.baselines.isolation import DistanceScore, IsolationForestScore
 from gbuq_core.baselines.neighbours import EuclideanNeighborsRegressor
-from gbuq_core.baselines.quantiles import QuantileDistribution, QuantileForestRegressor
+from gbuq_core.baselines.quantiles import (
+    QuantileDistribution,
+    QuantileForestRegressor,
+    RoundedDistribution,
+)
 from gbuq_core.baselines.xbart import XBARTRegressor
 
 __all__ = [
@@ -31,6 +35,7 @@ __all__ = [
     "NGBoostRegressor",
     "QuantileDistribution",
     "QuantileForestRegressor",
+    "RoundedDistribution",
     "XBARTRegressor",
     "average_distributions",
 ]

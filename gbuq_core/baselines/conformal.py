@@ -16,7 +16,12 @@ from sklearn.linear_model import LinearRegression
 
 from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.interval_regressor import Intervals, LightGBMForest, Parts, missing_package
-from gbuq_core.baselines.quantiles import QuantileDistribution, quantile_scale
+from gbuq_core.baselines.quantiles import (
+    QuantileDistribution,
+    move_to_nearest,
+    quantile_scale,
+    values_of_target,
+)
 from gbuq_core.distribution import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import hold_out
@@ -30,6 +35,7 @@ from gbuq_core.trees.importers.lightgbm_calls import predict_booster
 from gbuq_core.validation import check_choice, check_number
 
 MODELS = ("forest", "linear")
+_SAME = 1e-6  # stds: forests are of single precision, and an end may be a value that many rows have
 
 
 class _ConformalRegressor(LightGBMForest):
@@ -41,8 +47,12 @@ class _ConformalRegressor(LightGBMForest):
     def predict_intervals(self, X: Any) -> Intervals:
         """The library's interval of each level, in units of y."""
         ends = self._ends(self._predicted(self._read_new_rows(X)))
+        return Intervals(self.levels_, *self._in_units(ends))
+
+    def _in_units(self, ends: FloatArray) -> FloatArray:
+        """Ends in units of y."""
         centre, spread = self.target_scale_
-        return Intervals(self.levels_, *(centre + spread * ends))
+        return centre + spread * ends
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -202,6 +212,8 @@ class ConformalizedQuantileRegressor(_ConformalRegressor):
     ----------
     levels_ : ndarray of shape (n_levels,)
         Ascending.
+    target_values_ : ndarray of shape (n_values,)
+        As of `QuantileForestRegressor`: an end that differs from one by rounding is this value.
     shifts_ : ndarray of shape (n_levels,)
         How far both ends of each level are moved outwards, in units of y.
     n_calibration_ : int
@@ -250,6 +262,15 @@ class ConformalizedQuantileRegressor(_ConformalRegressor):
         if len(self.quantiles_) != 2 * len(tails) + 1:
             raise InvalidParameter(f"levels must all differ; got {self.levels!r}.")
 
+    def _keep_target(self, y: FloatArray) -> None:
+        self.target_values_ = values_of_target(y)
+
+    def _in_units(self, ends: FloatArray) -> FloatArray:
+        moved = super()._in_units(ends)
+        nearest = move_to_nearest(self.target_values_, moved)
+        same = np.abs(nearest - moved) <= _SAME * self.target_scale_.spread
+        return np.where(same, nearest, moved)
+
     def _fit_model(self, X: FloatArray, y: FloatArray) -> None:
         self.mean_booster_, self.boosters_ = self._grow_quantiles(X, y, self.quantiles_)
 
@@ -288,9 +309,8 @@ class ConformalizedQuantileRegressor(_ConformalRegressor):
         """
         matrix = self._read_new_rows(X)
         ends = self._sorted_ends(matrix)
-        centre, spread = self.target_scale_
         pair = self._pair(self._parts_of(matrix, ends))
-        return QuantileDistribution(self._end_levels, centre + spread * ends, *pair)
+        return QuantileDistribution(self._end_levels, self._in_units(ends), *pair)
 
     @property
     def _end_levels(self) -> FloatArray:

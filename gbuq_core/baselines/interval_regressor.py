@@ -90,6 +90,7 @@ class IntervalRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
         rows, target = check_training_rows(self, X, y)
         matrix = self._numbers(rows)
         self.target_scale_ = fit_target_scale(target, self._standardizes)
+        self._keep_target(target)
         self._fit(matrix, (target - self.target_scale_.centre) / self.target_scale_.spread)
         self.fit_seconds_ = time.perf_counter() - began
         return self
@@ -123,6 +124,9 @@ class IntervalRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
     @abstractmethod
     def _check_parameters(self) -> None:
         """Refuse impossible parameters."""
+
+    def _keep_target(self, y: FloatArray) -> None:
+        """Keep what predictions need of the target (n,) in its own units."""
 
     @abstractmethod
     def _fit(self, X: FloatArray, y: FloatArray) -> None:

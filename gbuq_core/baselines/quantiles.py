@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,8 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster
 
 QUANTILES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)  # ends of 50, 80 and 95 % and the median
+_MOST_VALUES = 1001  # that a law keeps of the target's: its scores cost this many cdfs a row
+_BLOCK = 500_000  # numbers of a temporary (rows x values)
 _ROOT_2_PI, _ROOT_2, _ROOT_PI = math.sqrt(2.0 * math.pi), math.sqrt(2.0), math.sqrt(math.pi)
 
 
@@ -176,6 +178,137 @@ class QuantileDistribution(Distribution):
         return squared.sum(axis=0)
 
 
+@dataclass(frozen=True, eq=False)
+class RoundedDistribution(Distribution):
+    """A law whose draws are moved to the nearest of some values: the values that y has.
+
+    So it never leaves the range of these values, and a value that many rows have keeps a
+    probability of its own. Both ends of an interval are values, and count as inside.
+
+    Parameters
+    ----------
+    inner : Distribution
+    values : array-like of shape (n_values,)
+        Ascending, in units of y.
+
+    Raises
+    ------
+    InvalidData
+        If the values are not finite or do not ascend.
+
+    Notes
+    -----
+    `logpdf` is the density of ``inner``, and ``loc`` and ``scale`` are its own. Everything else,
+    `mean` and `variance` among it, is exact for the values.
+
+    Examples
+    --------
+    >>> from gbuq_core.distribution import NormalDistribution
+    >>> count = RoundedDistribution(NormalDistribution([0.8], [1.0]), [0.0, 1.0, 2.0, 3.0])
+    >>> count.interval(0.9), count.cdf([0.0]).round(2)
+    (Interval(lower=array([0.]), upper=array([2.])), array([0.38]))
+    """
+
+    inner: Distribution
+    values: FloatArray
+    loc: FloatArray = field(init=False, repr=False)
+    scale: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        values = check_array("values", self.values, 1)
+        if (np.diff(values) <= 0.0).any():
+            raise InvalidData("values must ascend.")
+        given = {"values": values, "loc": self.inner.loc, "scale": self.inner.scale}
+        for name, array in given.items():
+            view = array.view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
+
+    def mean(self) -> FloatArray:  # noqa: D102 (of the base)
+        return self.values[-1] - self._over_gaps(lambda below, low, high: (high - low) * below)
+
+    def variance(self) -> FloatArray:  # noqa: D102 (of the base)
+        mean = self.mean()[:, None]
+
+        def squared(below: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+            under = np.square(np.minimum(low - mean, 0.0)) - np.square(np.minimum(high - mean, 0.0))
+            over = np.square(np.maximum(high - mean, 0.0)) - np.square(np.maximum(low - mean, 0.0))
+            return under * below + over * (1.0 - below)
+
+        return self._over_gaps(squared)
+
+    @property
+    def _borders(self) -> FloatArray:
+        return borders_between(self.values)
+
+    def _quantiles(self, levels: FloatArray) -> FloatArray:
+        return move_to_nearest(self.values, self.inner._quantiles(levels))
+
+    def _log_density(self, y: FloatArray) -> FloatArray:
+        return self.inner._log_density(y)
+
+    def _cdf(self, points: FloatArray) -> FloatArray:
+        place = np.searchsorted(self.values, points, side="right")
+        if len(self.values) == 1:
+            return (place > 0).astype(np.float64)
+        within = self.inner._cdf(self._borders[np.clip(place, 1, len(self.values) - 1) - 1])
+        return np.where(place == 0, 0.0, np.where(place == len(self.values), 1.0, within))
+
+    def _crps(self, y: FloatArray) -> FloatArray:
+        """The squared distance between the cdf, which is level in a gap, and the step at y."""
+
+        def squared(below: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+            at = np.clip(y[:, None], low, high)
+            return (at - low) * np.square(below) + (high - at) * np.square(1.0 - below)
+
+        beyond = np.maximum(np.maximum(self.values[0] - y, y - self.values[-1]), 0.0)
+        return self._over_gaps(squared) + beyond
+
+    def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
+        return move_to_nearest(self.values, self.inner._sample(count, random))
+
+    def _over_gaps(
+        self, part: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+    ) -> FloatArray:
+        """Sums (n,) of ``part(cdf, low, high)`` over the gaps between values, some at a time."""
+        total = np.zeros(len(self.loc))
+        borders, step = self._borders, max(1, _BLOCK // max(1, len(total)))
+        for start in range(0, len(borders), step):
+            here = borders[start : start + step]
+            below = self.inner._cdf(np.broadcast_to(here, (len(total), len(here))))
+            low, high = self.values[start:][: len(here)], self.values[start + 1 :][: len(here)]
+            total += part(below, low, high).sum(axis=1)
+        return total
+
+
+def values_of_target(y: FloatArray) -> FloatArray:
+    """Distinct values of a target (n,), ascending: of 1,001 evenly spaced ranks at most.
+
+    Examples
+    --------
+    >>> values_of_target(np.array([3.0, 0.0, 0.0, 1.5]))
+    array([0. , 1.5, 3. ])
+    """
+    ranks = np.linspace(0, len(y) - 1, min(len(y), _MOST_VALUES)).round().astype(np.intp)
+    return np.unique(np.sort(y)[ranks])
+
+
+def borders_between(values: FloatArray) -> FloatArray:
+    """Halfway between each of ascending values and the next, (n_values - 1,)."""
+    return values[:-1] + 0.5 * np.diff(values)
+
+
+def move_to_nearest(values: FloatArray, points: FloatArray) -> FloatArray:
+    """The nearest of ascending values, the lower one halfway, in the points' shape.
+
+    Examples
+    --------
+    >>> move_to_nearest(np.array([0.0, 1.0, 5.0]), np.array([-9.0, 1e-8, 2.9, 3.1, np.inf]))
+    array([0., 0., 1., 5., 5.])
+    """
+    return values[np.searchsorted(borders_between(values), points)]
+
+
 def _squared_to(z: FloatArray) -> FloatArray:
     """The integral of Phi squared from -inf to z; z may be -inf."""
     finite = np.where(np.isfinite(z), z, 0.0)
@@ -192,7 +325,9 @@ class QuantileForestRegressor(LightGBMForest):
     median's forest, which only uses whether a row lies above or below. Quantiles are paired from
     the outside in: first and last, second and last but one. Each pair gives the std of a normal;
     ``scale`` is their median, so one poor tail does not decide. It counts as data uncertainty.
-    `predict_distribution` gives the law through the quantiles themselves.
+    `predict_distribution` gives the law through the quantiles themselves. A quantile is a mean over
+    trees, and is moved to the nearest value that y had in training: where many rows have one value,
+    an interval can end at it, and holds it.
 
     Parameters
     ----------
@@ -207,6 +342,9 @@ class QuantileForestRegressor(LightGBMForest):
         One a quantile, on the standardised target.
     mean_booster_ : lightgbm.Booster
     quantiles_ : ndarray of shape (n_quantiles,)
+    target_values_ : ndarray of shape (n_values,)
+        The values of y that quantiles are moved to, ascending: those of 1,001 evenly spaced ranks
+        at most, the lowest and the highest among them.
     fit_seconds_ : float
 
     Notes
@@ -244,12 +382,13 @@ class QuantileForestRegressor(LightGBMForest):
         self.quantiles = quantiles
 
     def predict_distribution(self, X: Any) -> Distribution:
-        """A `QuantileDistribution` through the quantiles that were fitted."""
+        """A `RoundedDistribution` of the law through the quantiles that were fitted."""
         matrix = self._read_new_rows(X)
         inner = self._inner_quantiles(matrix)
         centre, spread = self.target_scale_
         pair = self._pair(self._parts_of(matrix, inner))
-        return QuantileDistribution(self.quantiles_, centre + spread * inner, *pair)
+        law = QuantileDistribution(self.quantiles_, centre + spread * inner, *pair)
+        return RoundedDistribution(law, self.target_values_)
 
     def predict_quantiles(self, X: Any, quantiles: Sequence[float] | None = None) -> FloatArray:
         """Quantiles of y, (n_quantiles, n_samples), ascending in each row.
@@ -262,7 +401,8 @@ class QuantileForestRegressor(LightGBMForest):
         matrix = self._read_new_rows(X)
         chosen = slice(None) if quantiles is None else self._positions(quantiles)
         centre, spread = self.target_scale_
-        return centre + spread * self._inner_quantiles(matrix)[chosen]
+        predicted = centre + spread * self._inner_quantiles(matrix)[chosen]
+        return move_to_nearest(self.target_values_, predicted)
 
     def predict_intervals(self, X: Any) -> Intervals:
         """Central intervals of every level whose two ends were fitted."""
@@ -280,6 +420,9 @@ class QuantileForestRegressor(LightGBMForest):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self.quantiles_ = check_quantiles(self.quantiles)
+
+    def _keep_target(self, y: FloatArray) -> None:
+        self.target_values_ = values_of_target(y)
 
     def _fit(self, X: FloatArray, y: FloatArray) -> None:
         self.mean_booster_, self.boosters_ = self._grow_quantiles(X, y, self.quantiles_)

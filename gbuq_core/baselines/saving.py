@@ -162,14 +162,19 @@ def _fill_gaussian_nll(model: Any, header: Mapping[str, Any], arrays: Arrays, re
 
 
 def _store_quantiles(model: Any) -> Stored:
-    arrays = {"quantiles": model.quantiles_} | _pack_forest(model.mean_booster_, "mean")
+    arrays = {"quantiles": model.quantiles_, "target_values": model.target_values_}
+    arrays |= _pack_forest(model.mean_booster_, "mean")
     for place, booster in enumerate(model.boosters_):
         arrays |= _pack_forest(booster, f"forest_{place}")
-    return {}, arrays
+    return {"n_target_values": len(model.target_values_)}, arrays
 
 
 def _fill_quantiles(model: Any, header: Mapping[str, Any], arrays: Arrays, read: Reader) -> None:
     model.quantiles_ = check_quantiles(_finite(arrays, "quantiles", None))
+    n_values = whole(header["n_target_values"], low=1)
+    model.target_values_ = _finite(arrays, "target_values", n_values)
+    ascend = (np.diff(model.target_values_) > 0.0).all()
+    require(ascend, "its values of the target do not ascend")
     model.mean_booster_ = _read_forest(model, arrays, "mean")
     count = len(model.quantiles_)
     require(f"forest_{count}" not in arrays, "it has more forests than quantiles")
@@ -177,9 +182,9 @@ def _fill_quantiles(model: Any, header: Mapping[str, Any], arrays: Arrays, read:
 
 
 def _store_moved_quantiles(model: Any) -> Stored:
-    _, arrays = _store_quantiles(model)
+    header, arrays = _store_quantiles(model)
     arrays |= {"levels": model.levels_, "shifts": model._inner_shifts}
-    return {"n_calibration": int(model.n_calibration_)}, arrays
+    return header | {"n_calibration": int(model.n_calibration_)}, arrays
 
 
 def _fill_moved_quantiles(

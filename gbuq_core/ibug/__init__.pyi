@@ -4,7 +4,6 @@ from gbuq_core.ibug.class_view import ClassNeighbors, ClassShares, class_neighbo
 from gbuq_core.ibug.estimator import IBUGRegressor
 from gbuq_core.ibug.families import (
     FAMILIES,
-    FamilyScores,
     Posterior,
     cdf,
     check_family,
@@ -15,6 +14,7 @@ from gbuq_core.ibug.families import (
     sample,
 )
 from gbuq_core.ibug.family_distribution import FamilyDistribution
+from gbuq_core.ibug.family_scores import FamilyScores
 from gbuq_core.ibug.search import Neighborhood, ScalePath, Setting
 
 __all__ = [

@@ -26,7 +26,6 @@ from gbuq_core.ibug.categories import Coding, encode_rows, find_coding, text_pos
 from gbuq_core.ibug.class_view import ClassShares, count_classes
 from gbuq_core.ibug.families import (
     FITS,
-    FamilyScores,
     Posterior,
     check_family,
     check_posterior_memory,
@@ -34,10 +33,9 @@ from gbuq_core.ibug.families import (
     join_posteriors,
     log_density,
     quantile,
-    score_rows,
-    with_targets,
 )
 from gbuq_core.ibug.family_distribution import distribute
+from gbuq_core.ibug.family_scores import FamilyScores, score_rows, with_targets
 from gbuq_core.ibug.inputs import (
     check_counts,
     check_grid,
@@ -103,18 +101,20 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         prediction from other trees keeps this k unless it is given "tune" too. The calibration
         always belongs to the trees in use (see `setting_for`).
     scoring : {"nll", "crps"}
-        The score that tuning and calibration minimise.
+        The score that tuning, calibration and the choice of a family minimise.
     calibrate : bool
         Whether to fit gamma or delta to validation rows. A fitted model without validation rows
         is left uncalibrated.
     posterior : str
         Family of the predicted distributions: "normal", "skew-normal", "log-normal", "laplace",
-        "student-t", "logistic", "gumbel", "weibull", "kde", or "tune" for the one of lowest NLL on
-        validation rows.
+        "student-t", "logistic", "gumbel", "weibull", "kde", or "tune" for the one of the lowest
+        score on validation rows: an NLL, which counts equal targets as known to the smallest gap
+        between two of them, or a CRPS of at most 500 rows.
     posterior_fit : {"matched", "likelihood"}
         "matched": every family has mean ``loc`` and std ``scale``; only the shape of skew-normal
         and Student t comes from the neighbours. "likelihood": all parameters are fitted to the
-        neighbours by maximum likelihood, without the model's prediction and the calibration. A KDE
+        neighbours by maximum likelihood, without the model's prediction and the calibration, or by
+        their mean and std where at least half of them have one value. A KDE
         uses the neighbours' targets either way, so ``loc`` and the calibration do not move it. See
         `gbuq_core.ibug.families.fit_posterior`.
     n_trees_sampled : int or None
@@ -725,8 +725,9 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         if self.posterior == "tune":
             seen = self._need_validation("posterior='tune'")
             near = seen.neighborhood(choice, self.n_neighbors_, self.n_trees_, self._rows.fit_id)
-            parts, fit = [(near, setting, seen.y)], self.posterior_fit
-            self.posterior_ = score_rows(parts, self._rows.y, fit, self.n_jobs, seen.weight).best
+            parts, fit, how = [(near, setting, seen.y)], self.posterior_fit, self.scoring
+            found = score_rows(parts, self._rows.y, fit, self.n_jobs, seen.weight, how)
+            self.posterior_ = found.best
 
     def _check_family(self, y: FloatArray) -> None:
         if self.posterior != "tune":

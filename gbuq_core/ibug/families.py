@@ -7,7 +7,7 @@ negative log-likelihood on validation rows, and fitted to each row's neighbours.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from gbuq_core.ibug.family_fits import (
     Parameters,
     best_inverse_df,
     best_skewness,
+    half_are_equal,
     likeliest_gumbel,
     likeliest_laplace,
     likeliest_log_normal,
@@ -36,14 +37,14 @@ from gbuq_core.ibug.family_fits import (
     weibull,
 )
 from gbuq_core.ibug.search import Neighborhood, Setting, scale_of
-from gbuq_core.inputs import weighted_mean
-from gbuq_core.jobs import advance, parallel_map
+from gbuq_core.jobs import parallel_map
 from gbuq_core.resources import check_memory
 from gbuq_core.validation import check_choice, check_number
 
 _SQRT_6_OVER_PI = float(np.sqrt(6.0) / np.pi)
 _LOG_SQRT_2_PI = 0.5 * float(np.log(2.0 * np.pi))
 _CELLS = 100_000  # neighbours at a time: about 10 MB of temporaries in the costliest fit
+_TOLD_APART = 1e-10  # a smaller difference of two probabilities is mostly their rounding
 _BLOCK = 2_000_000  # numbers of a temporary (rows x points, x neighbours of a KDE): 16 MB
 
 
@@ -241,8 +242,10 @@ def fit_posterior(
     fit : {"matched", "likelihood"}
         "matched" keeps mean and std at ``loc`` and ``scale`` and takes only the shape from the
         neighbours. "likelihood" fits everything to the neighbours by maximum likelihood; it ignores
-        the model's prediction and the calibration. A KDE is centred on the neighbours in both
-        cases. If the prediction is not above 0, log-normal and Weibull use the neighbours' mean.
+        the model's prediction and the calibration. If at least half of a row's neighbours have one
+        value, the likelihood would shrink a Student t onto it: the row's family then has the mean
+        and the std of its neighbours. A KDE is centred on the neighbours in both cases. If the
+        prediction is not above 0, log-normal and Weibull use the neighbours' mean.
     places : ndarray of shape (n_samples, k), optional
         How many neighbours each target counts as; they add up to one whole number in every row.
 
@@ -279,21 +282,17 @@ def fit_posterior(
         return Posterior(family, np.zeros(len(targets)), bandwidth, None, targets, places)
     if fit == "matched":
         return Posterior(family, *chosen.match(loc, scale, targets, places))
-    if not narrow.any():
-        found = chosen.maximise(targets, places)
-    else:
-        found = chosen.match(mean, np.maximum(std, min_scale), targets, places)
-        if not narrow.all():
-            wide = None if places is None else places[~narrow]
-            likeliest = chosen.maximise(targets[~narrow], wide)
-            for fresh, kept in zip(likeliest, found, strict=True):
-                if fresh is not None and kept is not None:
-                    kept[~narrow] = fresh
-    if chosen.positive:
-        return Posterior(family, *found)
-    # Most targets equal and a few apart: a Laplace or a Student t may shrink onto those.
-    width = np.maximum(found.scale, 0.01 * min_scale)
-    return Posterior(family, found.loc, width, found.shape)
+    by_moments = narrow | half_are_equal(targets, places)
+    if not by_moments.any():
+        return Posterior(family, *chosen.maximise(targets, places))
+    found = chosen.match(mean, np.maximum(std, min_scale), targets, places)
+    if not by_moments.all():
+        others = None if places is None else places[~by_moments]
+        likeliest = chosen.maximise(targets[~by_moments], others)
+        for fresh, kept in zip(likeliest, found, strict=True):
+            if fresh is not None and kept is not None:
+                kept[~by_moments] = fresh
+    return Posterior(family, *found)
 
 
 def log_density(posterior: Posterior, y: ArrayLike) -> FloatArray:
@@ -308,6 +307,39 @@ def log_density(posterior: Posterior, y: ArrayLike) -> FloatArray:
     if posterior.centres is not None:
         return _over_kernels(posterior, y, _log_kernel_mean)
     return _of_scipy(posterior, "logpdf", y)
+
+
+def log_likelihood(posterior: Posterior, y: FloatArray, resolution: float) -> FloatArray:
+    """Log of the mean density over ``y - resolution / 2`` to ``y + resolution / 2``, (n_samples,).
+
+    What was recorded to a resolution lies anywhere in this interval. A density at the one point
+    would reward a family without bound for shrinking onto a value that many rows have.
+
+    Examples
+    --------
+    >>> narrow = Posterior("normal", np.zeros(1), np.array([1e-9]))
+    >>> log_likelihood(narrow, np.zeros(1), 1.0), log_density(narrow, np.zeros(1)).round(1)
+    (array([0.]), array([19.8]))
+    """
+    at_point = log_density(posterior, y)
+    if resolution == 0.0:
+        return at_point
+    ends = np.stack([y - 0.5 * resolution, y + 0.5 * resolution], axis=1)
+    inside = np.diff(cdf(posterior, ends), axis=1)[:, 0]
+    told = inside > _TOLD_APART
+    return np.where(told, np.log(np.where(told, inside, 1.0) / resolution), at_point)
+
+
+def resolution_of(y: FloatArray) -> float:
+    """The smallest gap between two values of a target that has equal ones; 0 if all differ.
+
+    Examples
+    --------
+    >>> resolution_of(np.array([2.0, 0.5, 2.0])), resolution_of(np.array([2.0, 0.5]))
+    (1.5, 0.0)
+    """
+    values = np.unique(y)
+    return float(np.diff(values).min()) if 1 < len(values) < len(y) else 0.0
 
 
 def cdf(posterior: Posterior, y: ArrayLike) -> FloatArray:
@@ -442,39 +474,6 @@ def _kernel_quantile(posterior: Posterior, levels: NDArray[np.float64]) -> Float
     return 0.5 * (low + high)
 
 
-class FamilyScores(NamedTuple):
-    """Mean NLL of every posterior family on some rows, in nats.
-
-    Attributes
-    ----------
-    families : tuple of str
-    nll : ndarray of shape (n_families,)
-        inf if an observed target has density 0 under a family, NaN if the family cannot be used.
-    refusals : tuple of str
-        Why a family cannot be used on these targets; empty where it can.
-    best : str
-        The family of lowest NLL.
-    """
-
-    families: tuple[str, ...]
-    nll: FloatArray
-    refusals: tuple[str, ...]
-    best: str
-
-
-ScoredPart = tuple[Neighborhood, Setting, FloatArray]
-
-
-def with_targets(
-    parts: Iterable[Neighborhood], setting: Setting, y: FloatArray
-) -> Iterator[ScoredPart]:
-    """Some rows' neighbours after the other, with the setting and these rows' own targets."""
-    first = 0
-    for found in parts:
-        yield found, setting, y[first : first + len(found.loc)]
-        first += len(found.loc)
-
-
 def row_blocks(n_rows: int, n_neighbors: int) -> list[slice]:
     """Rows cut into blocks for the fits: the same whatever the number of threads.
 
@@ -508,6 +507,12 @@ def check_posterior_memory(family: str, n_rows: int, n_neighbors: int) -> None:
     check_memory(8 * n_rows * held, "these posteriors")
 
 
+def take_rows(posterior: Posterior, rows: NDArray[np.bool_]) -> Posterior:
+    """The posterior of some rows."""
+    kept = [None if part is None else part[rows] for part in posterior[1:]]
+    return Posterior(posterior.family, *kept)  # type: ignore[arg-type]
+
+
 def join_posteriors(parts: list[Posterior]) -> Posterior:
     """The rows of all parts, which are of one family."""
     if len(parts) == 1:
@@ -527,60 +532,3 @@ def _widen(part: Posterior, n_columns: int) -> Posterior:
     more = n_columns - part.centres.shape[1]
     centres = np.concatenate([part.centres, part.centres[:, :1].repeat(more, axis=1)], axis=1)
     return part._replace(centres=centres, places=np.pad(part.places, ((0, 0), (0, more))))
-
-
-def score_rows(
-    parts: Iterable[ScoredPart],
-    y_train: FloatArray,
-    posterior_fit: str,
-    n_jobs: int | None,
-    weight: FloatArray | None = None,
-) -> FamilyScores:
-    """Mean NLL of every family on rows with known targets, some rows at a time.
-
-    Parameters
-    ----------
-    parts : iterable of (Neighborhood, Setting, ndarray)
-        Neighbours, what makes a scale of them, and the targets (n_samples,).
-    y_train : ndarray of shape (n_train,)
-        Some families need all of these above 0.
-    posterior_fit : {"matched", "likelihood"}
-    n_jobs : int or None
-    weight : ndarray of shape (n_samples,), optional
-        How many rows each row counts as in the means.
-    """
-    names, refusals = tuple(FAMILIES), [""] * len(FAMILIES)
-    for i, name in enumerate(names):
-        try:
-            check_family(name, y_train)
-        except InvalidData as error:
-            refusals[i] = str(error)
-    usable = [name for name, refusal in zip(names, refusals, strict=True) if not refusal]
-    costs: dict[str, list[FloatArray]] = {name: [] for name in usable}
-    for near, setting, y in parts:
-        targets, places = near.nearest(setting.n_neighbors)
-        scale = scale_of(targets, setting, places)
-
-        def cost(
-            item: tuple[str, slice],
-            given: tuple[FloatArray, ...] = (near.loc, scale, targets, y),
-            least: float = setting.min_scale,
-            taken: Places = places,
-        ) -> FloatArray:
-            name, rows = item
-            loc, std, close, here = (part[rows] for part in given)
-            mine = None if taken is None else taken[rows]
-            fitted = fit_posterior(name, loc, std, close, least, posterior_fit, mine)
-            advance(0.0)  # does anybody still want it?
-            return -log_density(fitted, here)
-
-        items = [(name, rows) for rows in row_blocks(*targets.shape) for name in usable]
-        for (name, _), values in zip(items, parallel_map(cost, items, n_jobs), strict=True):
-            costs[name].append(values)
-    nll = np.array(
-        [
-            weighted_mean(np.concatenate(costs[name]), weight) if name in costs else np.nan
-            for name in names
-        ]
-    )
-    return FamilyScores(names, nll, tuple(refusals), names[int(np.nanargmin(nll))])

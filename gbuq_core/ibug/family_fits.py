@@ -171,22 +171,46 @@ def weibull(mean: FloatArray, std: FloatArray) -> Parameters:
     return Parameters(np.zeros_like(mean), mean * np.exp(-gammaln(1.0 + u)), 1.0 / u)
 
 
+def half_are_equal(targets: FloatArray, places: FloatArray | None = None) -> NDArray[np.bool_]:
+    """Rows in which at least half of the targets (n, k), and two at least, have one value, (n,).
+
+    There a Student t of few degrees of freedom is the likelier the narrower it is. The value is
+    one of the two in the middle.
+
+    Examples
+    --------
+    >>> half_are_equal(np.array([[0.0, 5.0, 0.0, 2.0], [0.0, 5.0, 1.0, 2.0]]))
+    array([ True, False])
+    """
+    taken = np.ones(targets.shape) if places is None else places
+    count = np.zeros(len(targets))
+    for middle in _middle(targets, places):
+        of_middle = np.where(targets == middle[:, None], taken, 0.0).sum(axis=1)
+        count = np.maximum(count, of_middle)
+    equal: NDArray[np.bool_] = (count >= 0.5 * taken.sum(axis=1)) & (count >= 2.0)
+    return equal
+
+
 def likeliest_laplace(targets: FloatArray, places: FloatArray | None = None) -> Parameters:
     """Maximum likelihood: the median and the mean distance from it."""
-    centre = np.median(targets, axis=1) if places is None else _median(targets, places)
+    low, high = _middle(targets, places)
+    centre = 0.5 * (low + high)
     return Parameters(centre, mean_over(np.abs(targets - centre[:, None]), places))
 
 
-def _median(targets: FloatArray, places: FloatArray) -> FloatArray:
-    """The middle of each row's k places, or halfway between the two targets around it, (n,)."""
+def _middle(targets: FloatArray, places: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    """The middle of each row's k places twice, or the two targets around it, (n,) each."""
+    if places is None:
+        k = targets.shape[1]
+        ranked = np.partition(targets, ((k - 1) // 2, k // 2), axis=1)
+        return ranked[:, (k - 1) // 2], ranked[:, k // 2]
     order = np.argsort(targets, axis=1)
     ranked = np.take_along_axis(targets, order, axis=1)
     below = np.cumsum(np.take_along_axis(places, order, axis=1), axis=1)
     half = 0.5 * below[:, -1:]
     low = np.take_along_axis(ranked, (below < half).sum(axis=1)[:, None], axis=1)
     high = np.take_along_axis(ranked, (below <= half).sum(axis=1)[:, None], axis=1)
-    middle: FloatArray = 0.5 * (low + high)[:, 0]
-    return middle
+    return low[:, 0], high[:, 0]
 
 
 def likeliest_logistic(targets: FloatArray, places: FloatArray | None = None) -> Parameters:

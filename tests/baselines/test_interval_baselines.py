@@ -170,7 +170,8 @@ def test_quantiles_are_lightgbms_and_do_not_cross(fitted, curve):
     )
     assert (np.diff(raw, axis=0) < 0).any()  # they do cross on their own
     expected = curve.y.mean() + curve.y.std() * np.sort(raw, axis=0)
-    np.testing.assert_allclose(model.predict_quantiles(curve.grid), expected, rtol=CANCELLED)
+    nearest = np.abs(curve.y - expected[..., None]).argmin(axis=-1)
+    np.testing.assert_array_equal(model.predict_quantiles(curve.grid), curve.y[nearest])
     np.testing.assert_array_equal(
         model.predict_quantiles(curve.grid, [0.1, 0.9]), model.predict_quantiles(curve.grid)[[1, 5]]
     )

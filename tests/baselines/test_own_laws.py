@@ -14,7 +14,12 @@ from gbuq_core.baselines import (
     QuantileForestRegressor,
     XBARTRegressor,
 )
-from gbuq_core.baselines.quantiles import QuantileDistribution, quantile_scale
+from gbuq_core.baselines.quantiles import (
+    QuantileDistribution,
+    RoundedDistribution,
+    quantile_scale,
+    values_of_target,
+)
 from gbuq_core.distribution import MixtureDistribution, NormalDistribution
 from gbuq_core.errors import InvalidData, MemoryLimitExceeded
 from gbuq_core.metrics.scorers import SCORERS
@@ -28,7 +33,7 @@ MODELS = {
     "cqr": ConformalizedQuantileRegressor(n_trees=15, random_state=0),
     "xbart": XBARTRegressor(n_trees=5, n_draws=30, random_state=0),
 }
-KINDS = {"xbart": MixtureDistribution}
+KINDS = {"xbart": MixtureDistribution, "quantile": RoundedDistribution}
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +146,55 @@ def test_quantiles_and_cdf_undo_each_other(seed):
     low, high = law.quantile([0.0, 1.0]).T
     assert np.isneginf(low).all()
     assert np.isposinf(high).all()
+
+
+@pytest.mark.parametrize("values", [[0.0, 1.0, 2.0, 5.0], [-1.5, 0.25], [0.7]])
+def test_a_rounded_law_has_the_masses_of_its_values(values):
+    inner, values = make_law(2, tied=True), np.array(values)
+    law, n = RoundedDistribution(inner, values), len(inner.loc)
+    halves = 0.5 * (values[:-1] + values[1:])
+    below = np.stack([inner.cdf(np.full(n, half)) for half in halves] + [np.ones(n)])
+    masses = np.diff(below, axis=0, prepend=0.0)
+    for place, value in enumerate(values):
+        np.testing.assert_allclose(law.cdf(np.full(n, value)), below[place], atol=1e-15)
+        before = np.full(n, np.nextafter(value, -np.inf))
+        np.testing.assert_allclose(law.cdf(before), below[place] - masses[place], atol=1e-15)
+    mean = values @ masses
+    # Sums in another order: rounding.
+    np.testing.assert_allclose(law.mean(), mean, rtol=1e-12, atol=1e-14)
+    expected = (masses * np.square(values[:, None] - mean)).sum(axis=0)
+    np.testing.assert_allclose(law.variance(), expected, rtol=1e-12, atol=1e-14)
+    pairs = np.einsum("in,jn,ij->n", masses, masses, np.abs(values[:, None] - values))
+    for y in (values[0] - 2.0, values[0], values.mean() + 0.01, values[-1] + 0.5):
+        to_y = (masses * np.abs(values[:, None] - y)).sum(axis=0)
+        found = law.crps(np.full(n, y))
+        np.testing.assert_allclose(found, to_y - 0.5 * pairs, rtol=1e-12, atol=1e-14)
+    levels = np.array([0.0, 0.03, 0.4, 0.5, 0.9, 1.0])
+    for level, found in zip(levels, law.quantile(levels).T, strict=True):
+        least = values[(below < level - 1e-15).sum(axis=0).clip(max=len(values) - 1)]
+        np.testing.assert_array_equal(found, least)
+    drawn = law.sample(20_000, random_state=0)
+    for value, mass in zip(values, masses, strict=True):
+        assert np.abs((drawn == value).mean(axis=0) - mass).max() < 0.02  # five standard errors
+    np.testing.assert_array_equal(law.logpdf(inner.values[1]), inner.logpdf(inner.values[1]))
+
+
+def test_many_values_are_summed_some_at_a_time(monkeypatch):
+    law = RoundedDistribution(make_law(4), np.linspace(-3.0, 3.0, 41))
+    whole = law.crps(law.loc), law.mean(), law.variance()
+    monkeypatch.setattr("gbuq_core.baselines.quantiles._BLOCK", 35)
+    blocks = law.crps(law.loc), law.mean(), law.variance()
+    np.testing.assert_allclose(blocks, whole, rtol=1e-12)  # another order of adding
+
+
+def test_a_law_keeps_the_values_that_many_rows_have():
+    y = np.r_[np.zeros(40), np.linspace(1.0, 2.0, 5000), 17.0]
+    values = values_of_target(y)
+    assert len(values) <= 1001
+    assert np.isin(values, y).all()
+    assert (values[0], values[-1]) == (0.0, 17.0)
+    with pytest.raises(InvalidData, match="values must ascend"):
+        RoundedDistribution(NormalDistribution([0.0], [1.0]), [1.0, 1.0])
 
 
 @pytest.mark.parametrize("tied", [False, True])

@@ -20,8 +20,10 @@ from gbuq_core.ibug.families import (
     check_family,
     fit_posterior,
     log_density,
+    log_likelihood,
     moments,
     quantile,
+    resolution_of,
     sample,
 )
 from gbuq_core.ibug.family_fits import (
@@ -31,6 +33,7 @@ from gbuq_core.ibug.family_fits import (
     _student_t_likelihood,
     best_inverse_df,
     best_skewness,
+    half_are_equal,
     skew_normal,
     spread_of,
     standardise,
@@ -357,3 +360,53 @@ def test_fits_move_with_the_unit_of_y(family, fit, shift, factor):
     after = log_density(fitted(family, moved, fit), there)
     # The same arithmetic on other numbers: rounding of a shift of 50 on a scale of 0.01.
     np.testing.assert_allclose(after + np.log(factor), before, rtol=1e-5, atol=1e-5)
+
+
+# Ties
+
+
+@pytest.mark.parametrize("family", PARAMETRIC)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_of_one_value_keep_the_spread_of_their_neighbours(family, weighted):
+    """A Student t of one degree of freedom would shrink onto a value that half of them have."""
+    spread = gamma_targets(3, 21, seed=5)
+    targets = np.where(np.arange(21) < [[0], [11], [21 - 1]], 2.0, spread)
+    places = np.ones(targets.shape) if weighted else None
+    posterior = fit_posterior(
+        family, *spread_of(targets), targets, 1e-6, "likelihood", places=places
+    )
+    mean, std = spread_of(targets)
+    np.testing.assert_array_equal(half_are_equal(targets, places), [False, True, True])
+    np.testing.assert_allclose(moments(posterior)[0][1:], mean[1:], rtol=1e-9)  # closed forms
+    np.testing.assert_allclose(moments(posterior)[1][1:], std[1:], rtol=1e-8)
+    alone = fitted(family, targets[:1], "likelihood")
+    np.testing.assert_allclose(posterior.scale[0], alone.scale[0], rtol=1e-12)
+
+
+def test_a_weight_counts_as_so_many_equal_neighbours():
+    targets, places = np.array([[1.0, 2.0, 3.0, 9.0]]), np.array([[1.0, 3.0, 1.0, 1.0]])
+    assert half_are_equal(targets, places).all()
+    assert not half_are_equal(targets).any()
+    assert not half_are_equal(np.array([[1.0, 2.0]])).any()  # half of two, and no tie
+
+
+@EVERY
+def test_a_likelihood_is_that_of_an_interval(family):
+    posterior = fitted(family, gamma_targets(4, 41, seed=6), "likelihood")
+    y = np.array([4.0, 5.0, 6.0, 7.0])
+    share = cdf(posterior, y + 0.5) - cdf(posterior, y - 0.5)
+    found = log_likelihood(posterior, y, 1.0)
+    np.testing.assert_allclose(found, np.log(share), rtol=1e-12)
+    # Of a small interval it is the density's; beyond what floats tell apart it is the density.
+    dense = log_density(posterior, y)
+    np.testing.assert_allclose(log_likelihood(posterior, y, 1e-4), dense, rtol=1e-6)
+    np.testing.assert_array_equal(log_likelihood(posterior, y, 0.0), dense)
+    np.testing.assert_array_equal(log_likelihood(posterior, y, 1e-12), dense)
+
+
+@pytest.mark.parametrize(
+    ("y", "gap"),
+    [([0.0, 0.0, 2.0, 2.5], 0.5), ([0.0, 2.0, 2.5], 0.0), ([3.0, 3.0], 0.0)],
+)
+def test_the_resolution_is_the_smallest_gap_where_rows_are_equal(y, gap):
+    assert resolution_of(np.array(y)) == gap
