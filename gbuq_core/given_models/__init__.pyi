@@ -1,8 +1,10 @@
 from gbuq_core.given_models.judging import GivenJudge, GivenRows
 from gbuq_core.given_models.matching import MatchedModel, match_table
 from gbuq_core.given_models.reading import GivenModel, read_model
+from gbuq_core.trees.importers.catboost_json import LOSSES
 
 __all__ = [
+    "LOSSES",
     "GivenJudge",
     "GivenModel",
     "GivenRows",

@@ -23,6 +23,11 @@ from gbuq_core.validation import check_number
 NEAREST = 5  # neighbours that are named
 _TUNING_ROWS = 1000
 _NOVELTY_TREES = 100
+_FEWEST_ROUNDS = 3  # of which the second half has two truncations
+_ONE_VS_ALL = (
+    "The model judges each class against all others, so its probabilities do not sum to one. They "
+    "are divided by their sum, which keeps the order of a row's classes."
+)
 _SMALLEST_STD = 1e-6  # of the target's: an equal neighbour must not make a row certain
 
 
@@ -39,6 +44,7 @@ class GivenRows:
     uncertainty : Uncertainty
         Variances of the target, or nats. The truncations tell knowledge; data is the model's own
         variance where it predicts one, else the variance of the target among the neighbours.
+        Where there is no ensemble, knowledge is not known, and neither is total: both are NaN.
     scale : ndarray of shape (n,), or None
         IBUG's std, in units of the target; None for classes.
     neighbours : ndarray of shape (n, at most 5) int, or None
@@ -117,7 +123,7 @@ class GivenJudge:
             raise InvalidData("y holds NaN: pass the rows that have a target.")
         notices: list[str] = []
         with stage(3.0):
-            self._virtual = self._make_virtual(notices)
+            self._virtual, why_none = self._make_virtual()
             self._ibug: Any = None
             self.n_neighbors_: int | None = None
             if source.task == "regression":
@@ -132,7 +138,12 @@ class GivenJudge:
                 notices.append("IBUG's scale needs a number as the target, so it is left out.")
             with stage(1.0, span=2.0):
                 self._macau = self._fit_macau(rows, target, notices)
-        self.notices = tuple(notices)
+        # The trees of a forest are an ensemble whose members MACAU's leaf models predict.
+        is_ensemble = source.is_forest and source.task == "regression" and source.n_trees > 1
+        self._asks_macau = self._macau is not None and is_ensemble
+        if source.plain.link == "sigmoids":
+            notices.insert(0, _ONE_VS_ALL)
+        self.notices = (self._knowledge_notice(why_none), *notices)
 
     def judge(self, X: pd.DataFrame) -> GivenRows:
         """What the model's trees say about rows with the columns of the training rows."""
@@ -149,10 +160,12 @@ class GivenJudge:
             novelty = self._macau.score_novelty(rows)
         if source.task == "classification":
             order = list(self.matched.order)
-            chances = source.predict_proba(rows)[:, order]
+            chances = self._probabilities(rows)[:, order]
             members = None if members is None else members[:, :, order]
             loc = chances.argmax(axis=1).astype(np.float64)
             parts = decompose_classification(chances[None] if members is None else members)
+            if members is None:
+                parts = _without_knowledge(parts.data)
         else:
             assert scale is not None
             loc, chances = source.predict(rows), np.empty((len(rows), 0))
@@ -181,36 +194,66 @@ class GivenJudge:
     def _of_regression(
         self, rows: NDArray[np.float64], members: Any, scale: NDArray[np.float64]
     ) -> Uncertainty:
-        data, knowledge = scale**2, np.zeros(len(rows))
+        source, data = self.matched.source, scale**2
+        if source.plain.link == "gaussian":
+            own = source.predict_outputs(rows)[None] if members is None else members
+            data = own[..., 1].mean(axis=0)
         if members is not None:
             knowledge = members[..., 0].var(axis=0)
-            if not np.isnan(members[..., 1]).any():
-                data = members[..., 1].mean(axis=0)
-        elif self._macau is not None and self.matched.source.plain.averages:
+        elif self._asks_macau:
             knowledge = self._macau.predict_uncertainty(rows).knowledge
+        else:
+            return _without_knowledge(data)
         return Uncertainty(data + knowledge, data, knowledge)
 
-    def _make_virtual(self, notices: list[str]) -> VirtualEnsemble | None:
+    def _probabilities(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The model's own, of one choice among the classes."""
+        chances = self.matched.source.predict_proba(rows)
+        if self.matched.source.plain.link != "sigmoids":
+            return chances
+        floored = np.maximum(chances, np.finfo(np.float64).tiny)
+        return floored / floored.sum(axis=1, keepdims=True)
+
+    def _make_virtual(self) -> tuple[VirtualEnsemble | None, str]:
+        """The truncations, or why there are none."""
         source = self.matched.source
         try:
-            virtual = VirtualEnsemble(source)
+            source.refuse_stages()
         except InvalidParameter as error:
-            if source.plain.averages and source.task == "regression":
-                notices.append(
-                    "Knowledge uncertainty is the variance of what MACAU's models in the leaves of "
-                    "each tree predict, because a random forest has no truncations."
-                )
-            else:
-                notices.append(f"There is no virtual ensemble. {error}")
-            return None
-        n_members = len(virtual.member_trees())
-        told = f"Knowledge uncertainty is how much {n_members} truncations of the model disagree"
+            return None, str(error)
+        if source.n_iterations < _FEWEST_ROUNDS:
+            rounds = counted(source.n_iterations, "boosting round")
+            return None, (
+                f"The model has {rounds}, and truncations that can disagree need at least "
+                f"{_FEWEST_ROUNDS}."
+            )
+        return VirtualEnsemble(source), ""
+
+    def _knowledge_notice(self, why_none: str) -> str:
+        """Where knowledge uncertainty comes from, or that it is empty and why."""
+        source = self.matched.source
+        is_number = source.task == "regression"
+        data = ""
         if source.plain.link == "gaussian":
-            told += ", and data uncertainty is the variance that the model predicts"
-        elif source.task == "regression":
-            told += ", and data uncertainty is the square of IBUG's scale"
-        notices.append(f"{told}.")
-        return virtual
+            data = ", and data uncertainty is the variance that the model predicts"
+        elif is_number:
+            data = ", and data uncertainty is the square of IBUG's scale"
+        if self._virtual is not None:
+            n_members = len(self._virtual.member_trees())
+            return (
+                f"Knowledge uncertainty is how much {n_members} truncations of the model "
+                f"disagree{data}."
+            )
+        if self._asks_macau:
+            return (
+                "Knowledge uncertainty is the variance of what MACAU's models in the leaves of "
+                f"each tree predict, because a random forest has no truncations{data}."
+            )
+        width = ", and intervals are as wide as data uncertainty alone makes them"
+        return (
+            "There is no ensemble whose members could disagree, so the columns of knowledge and "
+            f"total uncertainty are empty{width if is_number else ''}. {why_none}"
+        )
 
     def _fit_ibug(
         self, rows: NDArray[np.float64], y: NDArray[np.float64], n_neighbors: int | None
@@ -241,7 +284,7 @@ class GivenJudge:
             return None
         is_class = source.task == "classification"
         kind = MacauClassifier if is_class else MacauRegressor
-        self._infers = bool(source.plain.averages) and not is_class
+        self._infers = source.is_forest and not is_class
         leaf_model = "linear" if self._infers else "basic"
         forest = source.as_forest(_NOVELTY_TREES)
         model = kind(leaf_model=leaf_model, base_model=forest, random_state=0)
@@ -255,6 +298,12 @@ class GivenJudge:
             f"{counted(forest.n_trees, 'tree')} of the model."
         )
         return model
+
+
+def _without_knowledge(data: NDArray[np.float64]) -> Uncertainty:
+    """What is left where no ensemble tells knowledge: NaN is not known."""
+    unknown = np.full_like(data, np.nan)
+    return Uncertainty(total=unknown, data=data, knowledge=unknown.copy())
 
 
 def _choose_k(

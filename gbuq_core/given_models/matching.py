@@ -153,9 +153,8 @@ def _find_columns(source: PlainSource, given: list[str]) -> tuple[tuple[str, ...
         return tuple(given), [
             "The model does not name its features, so the columns are taken in the table's order."
         ]
-    by_name = {**{plain_name(name): name for name in given}, **{name: name for name in given}}
-    own = [name if name in by_name else plain_name(name) for name in names]
-    lacking = [name for name, key in zip(names, own, strict=True) if key not in by_name]
+    picked = pick_columns(source, given)
+    lacking = [name for name in names if name not in picked]
     if lacking:
         several = len(lacking) > 1
         raise InvalidData(
@@ -163,7 +162,7 @@ def _find_columns(source: PlainSource, given: list[str]) -> tuple[tuple[str, ...
             f"table does not have: add {'them' if several else 'it'}, or open the table that the "
             "model was trained on."
         )
-    columns = tuple(by_name[key] for key in own)
+    columns = tuple(picked[name] for name in names)
     notices = []
     extra = [name for name in given if name not in set(columns)]
     if extra:
@@ -171,6 +170,38 @@ def _find_columns(source: PlainSource, given: list[str]) -> tuple[tuple[str, ...
     if list(columns) != [name for name in given if name in set(columns)]:
         notices.append("The columns of the table are put in the model's order.")
     return columns, notices
+
+
+def pick_columns(source: PlainSource, given: Sequence[str]) -> dict[str, str]:
+    """The table's column of each of the model's names that the table has.
+
+    A column of exactly that name comes before one that differs in blanks and underscores only.
+    LightGBM writes underscores for blanks, so its names tell one from the other in no table that
+    has both.
+
+    Raises
+    ------
+    InvalidData
+        If several columns may be the one that the model reads.
+    """
+    names = dict.fromkeys(source.feature_names or ())
+    exact = {*given} if source.kind != "lightgbm" else set()
+    by_plain: dict[str, list[str]] = {}
+    for column in given:
+        by_plain.setdefault(plain_name(column), []).append(column)
+    picked = {}
+    for name in names:
+        same = [name] if name in exact else by_plain.get(plain_name(name), [])
+        rivals = [column for column in same if column == name or column not in names]
+        if len(rivals) > 1:
+            raise InvalidData(
+                f"The model reads a column {shown(name)}, which may be any of the table's columns "
+                f"{listed(rivals)}, since libraries write underscores for blanks: leave out those "
+                "that it was not trained on (--drop)."
+            )
+        if rivals:
+            picked[name] = rivals[0]
+    return picked
 
 
 def _find_levels(
@@ -182,9 +213,7 @@ def _find_levels(
         and not pd.api.types.is_bool_dtype(X[name].dtype)
     ]  # fmt: skip
     known = source.plain.categories
-    plain = source.plain
-    split_by = plain.trees.feature[np.diff(plain.levels_begin) > 0]
-    as_levels = {columns[place] for place in np.unique(split_by).tolist()}
+    as_levels = {columns[place] for place in source.category_features}
     if known:
         numeric = sorted(as_levels - set(words))
         if numeric:

@@ -51,6 +51,8 @@ def suspected_missing(values: NDArray[np.float64]) -> tuple[float, ...]:
     )
 
 
+# False and true, as pandas, R and JSON write them.
+_TRUTH_WORDS = (("False", "True"), ("FALSE", "TRUE"), ("false", "true"))
 _MARKERS = pa.array(sorted(MISSING_MARKERS))
 _SIGNS = "[%\u20ac$\u00a3\u00a5]?"
 _BLANK = "['\u2019 \u00a0\u202f]"  # between groups of three digits, besides point or comma
@@ -133,11 +135,27 @@ def may_hold_numbers(text: Any) -> bool:
     return bool(pc.any(pc.match_substring_regex(text, _MAYBE_NUMBER)).as_py())
 
 
+def holds_truths(text: Any) -> bool:
+    """Whether all text is a word for true or false, written in one way: 1 and 0 as numbers.
+
+    Examples
+    --------
+    >>> holds_truths(pa.array(["True", None, "False"])), holds_truths(pa.array(["True", "no"]))
+    (True, False)
+    """
+    distinct = pc.unique(text.drop_null())
+    if len(distinct) not in (1, 2):
+        return False
+    found = {*distinct.to_pylist()}
+    return any(found <= {*pair} for pair in _TRUTH_WORDS)
+
+
 def read_numbers(text: Any, decimal: str) -> Numbers:
     """The numbers in trimmed text (`trim`) with the given decimal mark.
 
     Understands signs, exponents, infinities, groups of three digits (``1,234.5``, ``1.234,5``,
-    ``1 234``, ``1'234``), a percent or currency sign before or after.
+    ``1 234``, ``1'234``), a percent or currency sign before or after. A column of nothing but True
+    and False is 1 and 0.
 
     Examples
     --------
@@ -157,6 +175,10 @@ def read_numbers(text: Any, decimal: str) -> Numbers:
             found = values.to_numpy(zero_copy_only=False).copy()
             return Numbers(found, np.zeros(len(found), bool), decimal == ".")
     if not may_hold_numbers(text):
+        if holds_truths(text):
+            found = pc.equal(pc.utf8_lower(text), "true").cast(pa.float64())
+            values = found.to_numpy(zero_copy_only=False)
+            return Numbers(values, np.zeros(len(values), bool), False)
         return Numbers(np.full(len(text), np.nan), ~missing, decimal == ".")
     coded = text.dictionary_encode()
     distinct = pd.Series(coded.dictionary.to_pandas(), dtype="str")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,7 +161,7 @@ def _regression(
         baseline_rmse=rmse(y, np.full(len(y), y_train.mean())),
         crps=float(law.crps(y).mean()),
         coverage=pit_coverage(law.cdf(y), COVERAGE_LEVELS),
-        prr=ByKind(*(prr(squared, part) for part in uncertainty)),
+        prr=_by_kind(prr, squared, uncertainty),
         rejection=_curves(squared, uncertainty),
     )
 
@@ -182,11 +183,29 @@ def _classification(
         baseline_error_rate=error_rate(y, np.full(len(y), usual)),
         calibration_error=calibration_error(codes, probabilities),
         reliability=reliability(codes, probabilities),
-        prr=ByKind(*(prr(wrong, part) for part in uncertainty)),
-        auroc=ByKind(*(auroc(wrong, part) for part in uncertainty)),
+        prr=_by_kind(prr, wrong, uncertainty),
+        auroc=_by_kind(auroc, wrong, uncertainty),
         rejection=_curves(wrong, uncertainty),
     )
 
 
 def _curves(errors: NDArray[np.float64], uncertainty: Uncertainty) -> RejectionCurves:
-    return RejectionCurves(*(rejection_curve(errors, part, _CURVE_POINTS) for part in uncertainty))
+    return RejectionCurves(*(_curve(errors, part) for part in uncertainty))
+
+
+def _curve(errors: NDArray[np.float64], part: NDArray[np.float64]) -> RejectionCurve:
+    """The curve of a part; what remains is NaN where the part is not known."""
+    if not np.isnan(part).any():
+        return rejection_curve(errors, part, _CURVE_POINTS)
+    bare = rejection_curve(errors, np.zeros(len(part)), _CURVE_POINTS)
+    unknown = np.full_like(bare.remaining, np.nan)
+    return bare._replace(remaining=unknown, retained=unknown.copy())
+
+
+def _by_kind(
+    score: Callable[[Any, Any], float], errors: NDArray[np.float64], uncertainty: Uncertainty
+) -> ByKind:
+    """A score of each part; NaN where the part is not known."""
+    return ByKind(
+        *(np.nan if np.isnan(part).any() else score(errors, part) for part in uncertainty)
+    )

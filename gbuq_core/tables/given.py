@@ -7,6 +7,7 @@ is far from them. With a second file, the rows of that are judged. See `gbuq_cor
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,17 +17,25 @@ from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.given_models import GivenJudge, GivenModel, GivenRows, MatchedModel, match_table
+from gbuq_core.given_models.matching import pick_columns
 from gbuq_core.jobs import stage, tick
 from gbuq_core.metrics import nll_mixture_values
-from gbuq_core.presentation import counted, digits, listed, short
+from gbuq_core.presentation import counted, digits, listed, short, shown
 from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
+from gbuq_core.tables.columns import as_text, holds_truths, single_chunk
 from gbuq_core.tables.evaluating import Scores
 from gbuq_core.tables.files import Table, free_name
 from gbuq_core.tables.intervals import with_intervals
 from gbuq_core.tables.number_columns import flag_rows
 from gbuq_core.tables.output import AddedColumns, assemble_output
 from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan
-from gbuq_core.tables.predicting import BLOCK_ROWS, Predictions, nll_of_classes, predicted_values
+from gbuq_core.tables.predicting import (
+    BLOCK_ROWS,
+    Predictions,
+    law_variance,
+    nll_of_classes,
+    predicted_values,
+)
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema
 from gbuq_core.tables.scoring import FittedModel, ScoredTable, evaluate_rows
 from gbuq_core.trees.importers.source import plain_name
@@ -159,7 +168,7 @@ def score_with_model(
     ['ibug_std', 'nearest_rows', 'novelty', 'conditional_novelty']
     """
     began = time.perf_counter()
-    schema = _use_columns(table, schema or infer_schema(table), model, target)
+    schema, truths = _use_columns(table, schema or infer_schema(table), model, target)
     training = prepare_training(table, schema, target, task or model.source.task)
     target_is = training.target
     matched = match_table(model, training.X, training.y, target_is.classes)
@@ -179,7 +188,13 @@ def score_with_model(
         scores = evaluate_rows(training, training, predictions, training.known)
     elif scored.known.any():
         scores = evaluate_rows(scored, training, predictions, scored.known)
-    notices = [*matched.notices, *judge.notices, *renamed, *([_IN_TRAINING] if new is None else [])]
+    notices = [
+        *matched.notices,
+        *truths,
+        *judge.notices,
+        *renamed,
+        *([_IN_TRAINING] if new is None else []),
+    ]
     if new is not None:
         notices += scored.notices
     plan = ScorePlan(method="sglb" if rows.members is not None else "macau", ensemble="virtual")
@@ -238,21 +253,54 @@ def explain_with_model(found: GivenTable, row: int) -> GivenExplanation:
     )
 
 
-def _use_columns(table: Table, schema: Schema, model: GivenModel, target: str) -> Schema:
-    """The schema with what the model reads by name in use, and nothing else."""
+def _use_columns(
+    table: Table, schema: Schema, model: GivenModel, target: str
+) -> tuple[Schema, list[str]]:
+    """The schema with what the model reads by name in use, and nothing else; and what is told."""
     schema.column(target)  # refuses a target that there is not
     names = model.source.feature_names
     if names is None:
-        return schema
-    wanted = {plain_name(name) for name in names}
+        used_columns = [column.name for column in schema.columns if column.used]
+        in_order = [name for name in used_columns if name != target]
+        return _truths_as_numbers(table, schema, model, in_order)
     others = [column for column in schema.columns if column.name != target]
-    used = {column.name: plain_name(column.name) in wanted for column in others}
-    if not any(used.values()):
+    dropped = {column.name for column in others if column.chosen and not column.used}
+    kept = {plain_name(column.name) for column in others if column.name not in dropped}
+    # A column that the reader has left out comes back where no other one has its name.
+    given = [c.name for c in others if c.name not in dropped or plain_name(c.name) not in kept]
+    picked = pick_columns(model.source, given)
+    used = {column.name: column.name in picked.values() for column in others}
+    if not picked:
         raise InvalidData(
             f"The table has none of the model's columns, such as {listed(list(names)[:3])}: open "
             "the table that the model was trained on."
         )
-    return edit_schema(table, schema, used=used)
+    schema = edit_schema(table, schema, used=used)
+    return _truths_as_numbers(table, schema, model, [picked.get(name, "") for name in names])
+
+
+def _truths_as_numbers(
+    table: Table, schema: Schema, model: GivenModel, read: Sequence[str]
+) -> tuple[Schema, list[str]]:
+    """The schema with True and False as 1 and 0 where the model reads numbers; and what is told.
+
+    ``read`` are the table's columns in the order of the model's features. A file of LightGBM or
+    XGBoost says how many of them are categories, not which ones where no tree splits by them.
+    """
+    kinds = {column.name: column.kind for column in schema.columns}
+    words = {name for name in read if kinds.get(name) == "category"}
+    if len(words) == len(model.source.plain.categories):
+        return schema, []
+    words -= {read[place] for place in model.source.category_features if place < len(read)}
+    found = [
+        name
+        for name in read
+        if name in words and holds_truths(as_text(single_chunk(table.data, name)))
+    ]
+    told = [
+        f"True and False of the column {shown(name)} are 1 and 0 to the model." for name in found
+    ]
+    return edit_schema(table, schema, kinds=dict.fromkeys(found, "numeric")), told
 
 
 def _judge(judge: GivenJudge, X: pd.DataFrame, known: NDArray[np.int64]) -> GivenRows:
@@ -290,7 +338,7 @@ def _predictions(
     if training.target.classes:
         nll = nll_of_classes(rows.probabilities, scored.y)
     else:
-        variance = rows.uncertainty.total[None, known]
+        variance = law_variance(rows.uncertainty)[None, known]
         nll[known] = nll_mixture_values(scored.y[known], rows.loc[None, known], variance)
     unseen, missing, where = _flags(scored.X, training.X, matched)
     return Predictions(
@@ -361,12 +409,15 @@ def _sentences(
     value = str(predicted.iloc[row]) if target.classes else short(rows.loc[row], 4)
     number = found.scored.scored.row_numbers[row]
     told = [f"The model predicts {value} for row {number:,}."]
+    knows = not np.isnan(parts.knowledge)
     if target.classes:
+        knowledge = f"{digits(parts.knowledge)} nats" if knows else "is not known"
         told.append(f"Data uncertainty is {digits(parts.data)} nats and knowledge uncertainty "
-                    f"{digits(parts.knowledge)} nats.")  # fmt: skip
+                    f"{knowledge}.")  # fmt: skip
     else:
-        told.append(f"The std is {digits(np.sqrt(parts.data))} from data and "
-                    f"{digits(np.sqrt(parts.knowledge))} from knowledge.")  # fmt: skip
+        knowledge = f"and {digits(np.sqrt(parts.knowledge))} from knowledge"
+        told.append(f"The std is {digits(np.sqrt(parts.data))} from data "
+                    f"{knowledge if knows else '(that from knowledge is not known)'}.")  # fmt: skip
     if neighbours and rows.scale is not None:
         who = ", ".join(f"{training.row_numbers[n.row]:,} ({n.target})" for n in neighbours)
         told.append(

@@ -285,15 +285,28 @@ class Predictions(NamedTuple):
         )
 
 
+def law_variance(parts: Uncertainty) -> NDArray[np.float64]:
+    """The variance of each row's law: total uncertainty, or data alone where that is not known.
+
+    Examples
+    --------
+    >>> data, unknown = np.array([4.0]), np.array([np.nan])
+    >>> law_variance(Uncertainty(unknown, data, unknown)).tolist()
+    [4.0]
+    """
+    return np.where(np.isnan(parts.total), parts.data, parts.total)
+
+
 def law_of(predictions: Predictions, rows: NDArray[Any] | slice | None = None) -> Distribution:
     r"""The predicted law of the target of a regression's rows: everything that needs one asks here.
 
     On the plain scale it is a Student t (a normal where ``df`` is infinite) around ``loc`` whose
-    variance is the total uncertainty. Of models that learnt the logarithm of the target it is the
-    exponential of such a law: a `LogDistribution`, whose intervals are positive and not symmetric.
-    Quantiles, intervals, cdf, density and CRPS are in units of the target either way. Use these,
-    and ``predictions.loc`` for the prediction: the mean and std of a `LogDistribution` differ a
-    little from the members' mean and total uncertainty.
+    variance is the total uncertainty, or data uncertainty where knowledge is not known. Of models
+    that learnt the logarithm of the target it is the exponential of such a law: a
+    `LogDistribution`, whose intervals are positive and not symmetric. Quantiles, intervals, cdf,
+    density and CRPS are in units of the target either way. Use these, and ``predictions.loc`` for
+    the prediction: the mean and std of a `LogDistribution` differ a little from the members' mean
+    and total uncertainty.
 
     Parameters
     ----------
@@ -318,7 +331,7 @@ def law_of(predictions: Predictions, rows: NDArray[Any] | slice | None = None) -
     """
     part = predictions if rows is None else predictions.take(rows)
     if part.log_loc is None or part.log_scale is None:
-        return student(part.loc, np.sqrt(part.uncertainty.total), part.df)
+        return student(part.loc, np.sqrt(law_variance(part.uncertainty)), part.df)
     return LogDistribution(student(part.log_loc, part.log_scale, part.df))
 
 

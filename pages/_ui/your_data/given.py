@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from gbuq_core.errors import GbuqError, UnknownLoss
-from gbuq_core.given_models import read_model
+from gbuq_core.given_models import LOSSES, read_model
 from gbuq_core.jobs import Job
 from gbuq_core.presentation import percent
 from gbuq_core.reports.pictures import in_unit
@@ -23,7 +23,6 @@ from gbuq_core.tables import (
     to_csv_bytes,
 )
 from gbuq_core.tables.finding import list_rows
-from gbuq_core.trees.importers.catboost_json import LOSSES
 from pages._ui.notices import show_notice
 from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
 from pages._ui.your_data.results import KINDS, draw_row_map

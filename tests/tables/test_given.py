@@ -1,0 +1,158 @@
+"""A table judged by a model that exists already: which columns it reads, and what is not known."""
+
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+from tolerances import SAME_SUM
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.given_models import GivenModel, matching
+from gbuq_core.given_models.parsing import parse_model, predict_sums
+from gbuq_core.tables import edit_schema, infer_schema, read_table, score_with_model, to_csv_bytes
+from gbuq_core.trees.importers.plain_source import PlainSource
+
+RNG = np.random.default_rng(0)
+X = pd.DataFrame({"a": RNG.normal(size=150).round(3), "b": RNG.normal(size=150).round(3)})
+Y = (2 * X["a"] + np.sin(3 * X["b"]) + 0.1 * RNG.normal(size=150)).round(3)
+CLASSES = pd.cut(Y, 3, labels=False)
+SMALL = {"verbose": -1, "num_leaves": 5, "min_data_in_leaf": 5, "num_threads": 1}
+
+
+@pytest.fixture(autouse=True)
+def _sums_in_this_process(monkeypatch):
+    """The library's own sums, without another process."""
+    monkeypatch.setattr(
+        matching,
+        "library_sums",
+        lambda m, rows: predict_sums(m.content, rows, m.source.n_iterations),
+    )
+
+
+def opened(content):
+    return GivenModel(PlainSource(parse_model(content)), content, "model")
+
+
+def boosted(frame, y=Y, n_trees=12, **settings):
+    data = lightgbm.Dataset(frame, y)
+    return lightgbm.train({**SMALL, **settings}, data, n_trees)
+
+
+def scored(frame, model, y=Y, **options):
+    table = read_table(frame.assign(y=np.asarray(y)).to_csv(index=False).encode())
+    content = model if isinstance(model, bytes) else model.model_to_string().encode()
+    return score_with_model(table, "y", opened(content), **options)
+
+
+def one_forest(n_trees):
+    xgboost = pytest.importorskip("xgboost")
+    forest = xgboost.XGBRFRegressor(n_estimators=n_trees, max_depth=3, n_jobs=1).fit(X, Y)
+    return bytes(forest.get_booster().save_raw("json"))
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        (lambda: boosted(X, boosting="dart"), "trained by DART"),
+        (lambda: boosted(X, n_trees=1), "has 1 boosting round, and truncations"),
+        (lambda: one_forest(1), "has 1 boosting round, and truncations"),
+    ],
+)
+def test_knowledge_is_empty_where_nothing_can_disagree(make, told):
+    found = scored(X, make())
+    for kind in ("knowledge", "total"):
+        for name in (f"{kind}_uncertainty", f"{kind}_uncertainty_std"):
+            assert found.frame[name].isna().all()
+    assert (found.frame["data_uncertainty"] > 0).all()
+    width = found.frame["upper_90"] - found.frame["lower_90"]
+    np.testing.assert_allclose(width, 2 * 1.6448536 * found.frame["ibug_std"], rtol=1e-6)
+    (why,) = [one for one in found.notices if "knowledge and total uncertainty are empty" in one]
+    assert told in why
+    assert np.isnan(found.scored.scores.prr.knowledge)
+    assert np.isfinite(found.scored.scores.prr.data)
+    assert b"nan" not in to_csv_bytes(found.frame)
+
+
+def test_a_forest_of_one_round_has_the_knowledge_of_a_forest():
+    found = scored(X, one_forest(12))
+    assert "random forest: 12 trees" in found.matched.model.summary
+    assert (found.frame["knowledge_uncertainty"] > 0).all()
+    assert any("MACAU's models in the leaves" in told for told in found.notices)
+
+
+def test_the_entropy_of_one_classifier_is_not_called_knowledge():
+    found = scored(X, boosted(X, Y > 0, boosting="dart", objective="binary"), Y > 0)
+    assert found.frame["knowledge_uncertainty"].isna().all()
+    assert (found.frame["data_uncertainty"] > 0).all()
+    assert np.isnan(found.scored.scores.auroc.knowledge)
+
+
+@pytest.mark.parametrize("words", [("False", "True"), ("FALSE", "TRUE"), ("false", "true")])
+@pytest.mark.parametrize("is_chosen", [False, True])
+def test_true_and_false_are_one_and_zero_to_a_model_of_numbers(words, is_chosen):
+    rows = X.assign(new=RNG.random(150) > 0.4)
+    booster = boosted(rows, Y + 2 * rows["new"])
+    written = rows.assign(new=np.array(words)[rows["new"].astype(int)], y=Y + 2 * rows["new"])
+    table = read_table(written.to_csv(index=False).encode())
+    schema = infer_schema(table)
+    assert schema.column("new").kind == "category"
+    if is_chosen:
+        schema = edit_schema(table, schema, kinds={"new": "numeric"})
+    model = opened(booster.model_to_string().encode())
+    second = read_table(written.iloc[:20].to_csv(index=False).encode(), to_score=True)
+    for new, n_rows in ((None, 150), (second, 20)):
+        found = score_with_model(table, "y", model, schema=schema, new=new)
+        expected = booster.predict(rows)[:n_rows]
+        np.testing.assert_allclose(found.frame["prediction"], expected, rtol=SAME_SUM)
+    told = 'True and False of the column "new" are 1 and 0 to the model.'
+    assert (told in found.notices) != is_chosen
+
+
+def test_true_and_false_beside_words_are_still_told_apart():
+    kinds = pd.Categorical(RNG.choice(["x", "y", "z"], 150))
+    rows = X.assign(new=RNG.random(150) > 0.4, kind=kinds)
+    booster = boosted(rows, Y + rows["new"] + kinds.codes)
+    found = scored(rows, booster, Y + rows["new"] + kinds.codes)
+    np.testing.assert_allclose(found.frame["prediction"], booster.predict(rows), rtol=SAME_SUM)
+
+
+def test_a_name_that_the_library_has_rewritten_is_told_from_another_column():
+    rows = X.rename(columns={"a": "floor area"})
+    booster = boosted(rows)
+    both = rows.assign(floor_area=X["a"].to_numpy()[::-1])
+    with pytest.raises(InvalidData, match='"floor area" and "floor_area"'):
+        scored(both, booster)
+    table = read_table(both.assign(y=Y).to_csv(index=False).encode())
+    schema = edit_schema(table, infer_schema(table), used={"floor_area": False})
+    model = opened(booster.model_to_string().encode())
+    found = score_with_model(table, "y", model, schema=schema)
+    np.testing.assert_allclose(found.frame["prediction"], booster.predict(rows), rtol=SAME_SUM)
+    assert found.matched.columns == ("floor area", "b")
+
+
+def test_the_exact_name_comes_first_where_the_library_keeps_names():
+    xgboost = pytest.importorskip("xgboost")
+    rows = X.rename(columns={"a": "floor area"})
+    booster = xgboost.train({"max_depth": 3}, xgboost.DMatrix(rows, Y), 12)
+    both = rows.assign(floor_area=X["a"].to_numpy()[::-1])
+    found = scored(both, bytes(booster.save_raw("json")))
+    assert found.matched.columns == ("floor area", "b")
+    theirs = booster.predict(xgboost.DMatrix(rows))
+    np.testing.assert_allclose(found.frame["prediction"], theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_one_against_all_gives_probabilities_that_sum_to_one():
+    booster = boosted(X, CLASSES, objective="multiclassova", num_class=3)
+    found = scored(X, booster, CLASSES, task="classification")
+    own = booster.predict(X)
+    p = found.frame[["p_0", "p_1", "p_2"]].to_numpy()
+    np.testing.assert_allclose(p, own / own.sum(axis=1, keepdims=True), rtol=SAME_SUM)
+    assert any("divided by their sum" in told for told in found.notices)
+    assert found.frame["knowledge_uncertainty"].isna().all()
+
+
+def test_many_rounds_of_several_classes_have_novelty():
+    booster = boosted(X, CLASSES, 40, objective="multiclass", num_class=3, num_leaves=3)
+    found = scored(X, booster, CLASSES, task="classification")
+    assert np.isfinite(found.frame["novelty"]).all()
+    assert any("in 99 trees of the model" in told for told in found.notices)
