@@ -43,6 +43,7 @@ _SURVEY_ROWS = 65_536
 _SAMPLED = 3000  # cells that show how dates are written, as for a whole column
 _MOST_UNREADABLE = 0.5
 _EXAMPLES = 3
+_AS_COUNTED = "(blank and skipped rows are not counted)"  # which blocks do not know
 _NO_NUMBER = "x"  # a cell with which a column is no column of plain numbers
 
 
@@ -385,8 +386,8 @@ def _judge(facts: _Facts) -> list[str]:
     notices = []
     if bad.n:
         said = unreadable_sentence(replace(column, n_unreadable=bad.n, unreadable=bad.examples))
-        where = f"The first is in row {bad.row:,}." if bad.n > 1 else f"It is in row {bad.row:,}."
-        notices.append(f"Second file: {said} {where}")
+        where = "The first is" if bad.n > 1 else "It is"
+        notices.append(f"Second file: {said} {where} in row {bad.row:,} {_AS_COUNTED}.")
     if facts.n_infinite:
         notices.append(
             f"Second file: {counted(facts.n_infinite, 'infinite value')} of the column "
@@ -401,7 +402,7 @@ def _target_notices(facts: _Facts, name: str) -> list[str]:
     if facts.bad.n:
         notices.append(
             f"{counted(facts.bad.n, 'row')} with text in {where} count as missing; the first is "
-            f"row {facts.bad.row:,}."
+            f"row {facts.bad.row:,} {_AS_COUNTED}."
         )
     if facts.n_infinite:
         notices.append(

@@ -195,7 +195,7 @@ def test_a_bad_cell_late_in_the_file_is_named_with_its_row(tmp_path, monkeypatch
     rows = "".join(f"{i / 7!r},a,2021-01-02,1,{i}\n" for i in range(30))
     bad = "oops,b,2021-01-03,2,none at all\n"
     survey = check_blocks(HEAD + rows + bad, tmp_path, monkeypatch)
-    assert any('("oops")' in said and "It is in row 31." in said for said in survey.notices)
+    assert any('("oops")' in said and "It is in row 31 (blank" in said for said in survey.notices)
     assert any("row 31" in said and 'the target "y"' in said for said in survey.notices)
 
 
