@@ -35,7 +35,7 @@ _OF_LOOKING = (
 
 
 class Asked(NamedTuple):
-    """The table to learn from, what was scored, and what makes the scores odd.
+    """The table to learn from, what was scored, and what to be warned of.
 
     ``project`` is what it was restored from, if it was.
     """
