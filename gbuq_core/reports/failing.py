@@ -41,10 +41,13 @@ def describe_failures(found: Failures, unit: str, interval: str) -> str:
     ``interval`` names the intervals whose misses are told; without a name, none are.
     """
     every = found.everything
-    rows = f"{found.n_looking:,} rows looked for groups and {every.n_rows:,} others judge them"
+    rows = (
+        f"Groups are looked for in {found.n_looking:,} held-out rows, and judged by "
+        f"{every.n_rows:,} others"
+    )
     if not found.cohorts:
         return f"{rows}. No group was found: there is no column to tell rows apart by."
-    return f"{rows}. All of these: {_numbers(every, found, unit, interval)}."
+    return f"{rows}. All of the others: {_numbers(every, found, unit, interval)}."
 
 
 def describe_cohort(cohort: Cohort, found: Failures, unit: str, interval: str) -> str:

@@ -561,7 +561,7 @@ def prepare_new(table: Table, training: Prepared) -> Prepared:
         If columns are missing or hold something else than in the first file.
     """
     needed = list(dict.fromkeys(feature.column for feature in training.features))
-    read = columns_like(table, training.schema, needed)
+    columns = columns_like(table, training.schema, needed)
     notices = []
     known = {column.name for column in training.schema.columns}
     extra = [name for name in table.names if name not in known]
@@ -572,7 +572,7 @@ def prepare_new(table: Table, training: Prepared) -> Prepared:
         )
     parts: dict[str, Any] = {}
     for name in needed:
-        column, remarks = read[name]
+        column, remarks = columns[name]
         notices += remarks
         wanted = tuple(f.part for f in training.features if f.column == name)
         found = feature_values(single_chunk(table.data, name), column, wanted)

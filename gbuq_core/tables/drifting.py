@@ -455,7 +455,8 @@ def column_histograms(scored: ScoredTable, name: str) -> Histograms:
         edges = np.concatenate([distinct[:1], (distinct[1:] + distinct[:-1]) / 2.0, distinct[-1:]])
     else:
         edges = np.linspace(low, high if high > low else low + 1.0, N_BINS + 1)
-    found = _histograms(edges, *(_rows_in(edges, values) for values in pair), write)
+    both = [_rows_in(edges, values) for values in pair]
+    found = _histograms(edges, both[0], both[1], write)
     return found._replace(dates=tuple(write(edges.tolist()))) if write is dates_apart else found
 
 

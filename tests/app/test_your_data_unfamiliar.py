@@ -85,7 +85,7 @@ def test_a_foreign_second_file_is_told_before_anything_else(monkeypatch):
     assert not at.exception
     assert sum("first file is not shown" in text for text in texts(at)) == 1
     groups = next(frame.value for frame in at.dataframe if "Group" in frame.value.columns)
-    assert list(groups) == ["Group", "Against the others", "RMSE", "Rows", "K, std"]
+    assert list(groups) == ["RMSE", "Group", "Against the others", "Rows", "K, std"]
     assert not says(at, "outside the 90 % interval")
     kept = next(frame.value for frame in at.dataframe if "Cohort" in frame.value.columns)
     assert "RMSE" in kept.columns

@@ -33,7 +33,6 @@ MEANING = (
     "chance shows no large error."
 )
 _CHOSEN = "_failing_group"
-_BAR = 2  # the place of the column with bars
 _MOST_DECIMALS = 6
 _CACHED = 32
 
@@ -65,15 +64,15 @@ def draw_failing(
 def _draw_groups(found: Failures, scored: ScoredTable, unit: str, interval: str) -> None:
     """A line a group with a bar for what was asked, and what can be done with one of them."""
     frame = groups_frame(found, unit, interval)
-    bar = frame.columns[_BAR]
+    bar = frame.columns[0]  # first, where a phone shows it
     st.dataframe(
         frame,
         hide_index=True,
         column_config={
-            "Group": st.column_config.TextColumn("Group", width=440),
+            "Group": st.column_config.TextColumn("Group", width=390),
             "Rows": st.column_config.TextColumn("Rows", width=70),
             bar: st.column_config.ProgressColumn(
-                bar, min_value=0.0, max_value=float(frame[bar].max()) or 1.0, width=130,
+                bar, min_value=0.0, max_value=float(frame[bar].max()) or 1.0, width=120,
                 format=_bar_format(frame[bar]),
             ),
         },
@@ -113,11 +112,11 @@ def groups_frame(found: Failures, unit: str, interval: str) -> pd.DataFrame:
     columns["knowledge"] = ("K, std" if is_std else "K", knowledge, digits)
     head, numbers, _ = columns.pop(found.measure)
     cells: dict[str, object] = {
-        "Group": [*(cohort.text for cohort in found.cohorts), "all of these rows"],
+        head: numbers,
+        "Group": [*(cohort.text for cohort in found.cohorts), "all of them"],
         "Against the others": [
             *(compare_cohort(cohort, found.measure) for cohort in found.cohorts), ""
         ],
-        head: numbers,
         "Rows": [f"{cohort.n_rows:,} ({percent(cohort.share, 0)})" for cohort in cohorts],
     }  # fmt: skip
     for name, values, write in columns.values():
