@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> None:
             table,
             options.target,
             task=options.task,
-            **edits_of(table, options),
+            **edits_of(table.names, options),
             plan=plan,
             level=options.level,
             conformal=options.conformal,
@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> None:
     with workers(options) as there:
         table, project, content = watched(work, shows_progress(options), there)
     write_file(out, content)
-    say_notes(table.notices, options)
+    say_notes((*table.notices, *project.schema.notices), options)
     seconds = time.perf_counter() - began
     if options.json:
         print_json(_record(project, options.out, len(content), seconds))

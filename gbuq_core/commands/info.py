@@ -168,7 +168,7 @@ def _tell_table(path: Path, options: argparse.Namespace) -> None:
                 "columns": [_column(column) for column in schema.columns],
                 "suggested_target": target,
                 "task": task,
-                "notices": table.notices,
+                "notices": (*table.notices, *schema.notices),
             }
         )
         return
@@ -183,7 +183,7 @@ def _tell_table(path: Path, options: argparse.Namespace) -> None:
     ]  # fmt: skip
     print_columns([head, *lines])
     print(f"A likely target is {shown(target)} ({task}). {printable(reason)}")
-    say_notes(table.notices, options)
+    say_notes((*table.notices, *schema.notices), options)
 
 
 def _column(column: tables.Column) -> dict[str, Any]:

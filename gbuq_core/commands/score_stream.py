@@ -18,6 +18,7 @@ from gbuq_core.commands.outputs import check_out, is_standard_output
 from gbuq_core.commands.score_words import drift_record, plan_record, scores_line, scores_record
 from gbuq_core.commands.table_options import (
     edited_schema,
+    edits_of,
     inputs_of,
     reading_of,
     task_of,
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 
 # Options that decide the numbers, besides those of the plan and the columns' cells.
 _SETTINGS = (
-    "target", "task", "category", "drop", "use", "kind", "missing", "delimiter", "decimal",
-    "encoding", "header", "train_rows", "sql",
+    "target", "task", "category", "drop", "use", "kind", "missing", "keep_words", "delimiter",
+    "decimal", "encoding", "header", "train_rows", "sql",
 )  # fmt: skip
 
 
@@ -122,7 +123,11 @@ def _training_table(options: argparse.Namespace) -> tables.Table:
     n_rows = options.train_rows
     if n_rows is None:
         n_rows = min(streaming.count_rows(file), MAX_CELLS // len(file.names))
-    return streaming.sample_table(file, options.target, n_rows, options.seed)
+    edits = edits_of(file.names, options)
+    return streaming.sample_table(
+        file, options.target, n_rows, options.seed,
+        edits["missing_values"].get(options.target, ()), options.target in edits["keep_words"],
+    )  # fmt: skip
 
 
 def _record(scored: streaming.StreamedScores, options: argparse.Namespace) -> dict[str, Any]:

@@ -115,10 +115,11 @@ def recipe_of(asked: Asked, options: argparse.Namespace) -> experiment.TableReci
     second = "" if scored.protocol != "new_file" else Path(options.new or options.train).name
     reading = reading_of(options)
     if project is None:
-        task, edits = options.task, edits_of(table, options)
+        task, edits = options.task, edits_of(table.names, options)
     else:
         task = project.task
-        edits = {name: getattr(project, name) for name in ("kinds", "used", "missing_values")}
+        names = ("kinds", "used", "missing_values", "keep_words")
+        edits = {name: getattr(project, name) for name in names}
         if not second:  # which may be written in another way
             reading = table.source.options
     return experiment.TableRecipe(
@@ -127,7 +128,8 @@ def recipe_of(asked: Asked, options: argparse.Namespace) -> experiment.TableReci
         options=reading,
         kinds=edits["kinds"],
         used=edits["used"],
-        missing={name: tuple(words) for name, words in edits["missing_values"].items()},
+        missing=edits["missing_values"],
+        keep_words=edits["keep_words"],
         target=scored.training.target.name,
         task=task,
         second=second,

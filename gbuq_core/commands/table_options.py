@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,10 @@ def add_reading(add: Callable[..., Any]) -> None:
     add("--kind", action="append", default=[], metavar="NAME=KIND", help="read a column as "
         "numeric, category, date, identifier or text")  # fmt: skip
     add("--missing", action="append", default=[], metavar="NAME=VALUES",
-        help="values that mean missing in a column, with commas between them")  # fmt: skip
+        help="values that mean missing in a column, with commas between them; -999 is also "
+        "-999.0")  # fmt: skip
+    add("--keep-words", action="append", default=[], metavar="NAME",
+        help="words such as NA and null are values in this column, not missing")  # fmt: skip
     add_format(add)
     add(
         "--sql",
@@ -104,28 +107,29 @@ def reading_of(options: argparse.Namespace) -> tables.ReadOptions:
 
 def edited_schema(table: tables.Table, options: argparse.Namespace) -> tables.Schema:
     """What was concluded about the columns, with the user's corrections."""
-    return tables.edit_schema(table, tables.infer_schema(table), **edits_of(table, options))
+    return tables.edit_schema(table, tables.infer_schema(table), **edits_of(table.names, options))
 
 
-def edits_of(table: tables.Table, options: argparse.Namespace) -> dict[str, Any]:
-    """The user's corrections, as `gbuq_core.tables.edit_schema` takes them."""
-    missing = dict(_given(table, text, "--missing") for text in options.missing)
+def edits_of(names: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
+    """The user's corrections, as `gbuq_core.tables.edit_schema` takes them; names of columns."""
+    missing = dict(_given(names, text, "--missing") for text in options.missing)
     return {
         "kinds": {
             **dict.fromkeys(options.category, "category"),
-            **dict(_given(table, text, "--kind") for text in options.kind),
+            **dict(_given(names, text, "--kind") for text in options.kind),
         },
         "used": {**dict.fromkeys(options.drop, False), **dict.fromkeys(options.use, True)},
         "missing_values": {
-            name: [value.strip() for value in values.split(",") if value.strip()]
+            name: tuple(value.strip() for value in values.split(",") if value.strip())
             for name, values in missing.items()
         },
+        "keep_words": tuple(options.keep_words),
     }
 
 
-def _given(table: tables.Table, text: str, option: str) -> tuple[str, str]:
+def _given(columns: Sequence[str], text: str, option: str) -> tuple[str, str]:
     """NAME=VALUE taken apart; the names of columns may hold equals signs themselves."""
-    names = [name for name in table.names if text.startswith(f"{name}=")]
+    names = [name for name in columns if text.startswith(f"{name}=")]
     if not names:
         raise InvalidParameter(f"{option} must begin with the name of a column and =; got {text}.")
     name = max(names, key=len)

@@ -27,7 +27,7 @@ from gbuq_core.errors import GbuqError, ProjectError
 from gbuq_core.file_bytes import FileKind, read_limited, write_whole
 
 FORMAT = "gbuq project"
-MAJOR, MINOR = 1, 1
+MAJOR, MINOR = 1, 2
 MAX_PROJECT_BYTES = 2**30
 MAX_MODELS = 200
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -77,6 +77,7 @@ def fit_project(
     kinds: Mapping[str, str] | None = None,
     used: Mapping[str, bool] | None = None,
     missing_values: Mapping[str, tuple[str, ...]] | None = None,
+    keep_words: Collection[str] = (),
     plan: ScorePlan | None = None,
     cohorts: Mapping[str, str] | None = None,
     level: float = 0.9,
@@ -94,6 +95,7 @@ def fit_project(
     target : str
     task : {"regression", "classification"}, optional
     kinds, used, missing_values : mapping, optional
+    keep_words : collection of str
         As `gbuq_core.tables.edit_schema` takes them.
     plan : ScorePlan, optional
     cohorts : mapping of str to str, optional
@@ -122,7 +124,7 @@ def fit_project(
     ['x', 'prediction', 'lower_90', 'upper_90']
     """
     plan = plan or ScorePlan()
-    schema = edit_schema(table, infer_schema(table), kinds, used, missing_values)
+    schema = edit_schema(table, infer_schema(table), kinds, used, missing_values, keep_words)
     training = prepare_training(table, schema, target, task, plan.split, plan.split_column)
     _check_interval(training, level, conformal)
     if plan.listed:
@@ -144,6 +146,7 @@ def fit_project(
         kinds=kinds,
         used=used,
         missing_values=missing_values,
+        keep_words=tuple(keep_words),
         cohorts=cohorts,
         level=level,
         conformal=conformal,
@@ -159,6 +162,7 @@ def project_of(
     kinds: Mapping[str, str] | None = None,
     used: Mapping[str, bool] | None = None,
     missing_values: Mapping[str, tuple[str, ...]] | None = None,
+    keep_words: Collection[str] = (),
     cohorts: Mapping[str, str] | None = None,
     marks: Mapping[int, Mark] | None = None,
     level: float | None = None,
@@ -176,7 +180,7 @@ def project_of(
         The first file.
     plan : ScorePlan, optional
         As it was asked for; that of the scored table by default.
-    task, kinds, used, missing_values, cohorts, marks, page
+    task, kinds, used, missing_values, keep_words, cohorts, marks, page
         As in `Project`.
     level, conformal : float, bool, optional
         Of the intervals; those of the scored table by default.
@@ -214,6 +218,7 @@ def project_of(
         kinds=kinds,
         used=used,
         missing_values=missing_values,
+        keep_words=tuple(keep_words),
         cohorts=cohorts,
         marks=marks,
         page=page,
@@ -375,6 +380,7 @@ def train_for_new(project: Project, table: Table | None = None) -> Project:
         kinds=project.kinds,
         used=project.used,
         missing_values=project.missing_values,
+        keep_words=project.keep_words,
         plan=project.plan,
         level=project.level,
         conformal=project.conformal,
@@ -427,7 +433,7 @@ def describe_project(project: Project) -> tuple[str, ...]:
         f"It predicts {shown(project.target.name)} ({project.target.task}).",
         f"The table is {'' if project.data else 'not '}in the project.",
     ]
-    corrected = {*project.kinds, *project.used, *project.missing_values}
+    corrected = {*project.kinds, *project.used, *project.missing_values, *project.keep_words}
     for n, one, many in (
         (len(corrected), "column is corrected", "columns are corrected"),
         (len(project.cohorts), "cohort is kept", "cohorts are kept"),

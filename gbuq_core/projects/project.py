@@ -74,6 +74,7 @@ class Project:
     task : str or None
         The task as it was asked for; None if it was inferred.
     kinds, used, missing_values : mapping
+    keep_words : tuple of str
         The user's corrections of columns by name, as `edit_schema` takes them.
     cohorts : mapping of str to str
         Conditions of named groups of rows, by name.
@@ -103,6 +104,7 @@ class Project:
     kinds: Mapping[str, str] = field(default_factory=dict)
     used: Mapping[str, bool] = field(default_factory=dict)
     missing_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    keep_words: tuple[str, ...] = ()
     cohorts: Mapping[str, str] = field(default_factory=dict)
     marks: Mapping[int, Mark] = field(default_factory=dict)
     level: float = 0.9
@@ -114,8 +116,12 @@ class Project:
     written_by: str = ""
 
     def is_about(self, table: Table) -> bool:
-        """Whether a table is the project's: the same bytes, read in the same way."""
-        mine, other = self.source, table.source
-        return (mine.digest, mine.options, self.n_rows) == (
-            other.digest, other.options, table.n_rows,
-        )  # fmt: skip
+        """Whether a table is the project's: the same bytes, in the same cells.
+
+        The decimal mark makes no other cells: the schema says how their numbers are written.
+        """
+        mine, other = (
+            source.options._replace(decimal=None) for source in (self.source, table.source)
+        )
+        same = self.source.digest == table.source.digest and mine == other
+        return same and self.n_rows == table.n_rows

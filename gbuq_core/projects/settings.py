@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, asdict, fields
+from dataclasses import MISSING, asdict, fields, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -23,6 +23,7 @@ from gbuq_core.tables import (
     Target,
 )
 from gbuq_core.tables.cohorts import LONGEST_CONDITION, MOST_COHORTS, name_problem
+from gbuq_core.tables.columns import KEPT_WORD, REMARKS
 from gbuq_core.tables.limits import MAX_COLUMNS
 from gbuq_core.tables.plan import ENSEMBLES, SCALES, STOPPINGS, table_methods
 from gbuq_core.tables.reviewing import LONGEST_NOTE, MOST_MARKS
@@ -37,6 +38,7 @@ _HEX = frozenset("0123456789abcdef")
 _ENGINES = ("numba", "catboost")
 _MOST_KNOBS, _MOST_PAGE_SETTINGS = 100, 200
 _MOST_TREES = 100_000
+_KEEPS_NONE = 2  # the first minor version in which None is a value in columns of words
 _PLAN_NUMBERS = {
     "n_members": (1, 1000), "n_trees": (1, _MOST_TREES), "depth": (1, 30),
     "truncation_step": (1, _MOST_TREES), "cycle_length": (1, _MOST_TREES), "max_bins": (2, 255),
@@ -59,6 +61,7 @@ def write_settings(project: Project) -> dict[str, Any]:
         "kinds": dict(project.kinds),
         "used": dict(project.used),
         "missing_values": {name: list(marks) for name, marks in project.missing_values.items()},
+        "keep_words": list(project.keep_words),
         "cohorts": list(map(list, project.cohorts.items())),  # their order is the reader's
         "marks": [[row, *mark] for row, mark in sorted(project.marks.items())],
         "level": project.level,
@@ -77,10 +80,12 @@ def read_settings(stored: Mapping[str, Any], version: Sequence[int], written_by:
         If something is missing or impossible.
     """
     newer = version[1] > MINOR
-    stored = known_part(stored, dict.fromkeys(_SETTINGS, ...), newer)
+    stored = known_part(stored, dict.fromkeys(_SETTINGS, ...) | {"keep_words": []}, newer)
     source = _read_source(stored["source"], newer)
     n_rows = whole(stored["n_rows"], 1, MAX_ROWS)
     columns = tuple(_list(stored["columns"], MAX_COLUMNS, partial(_read_column, newer)))
+    if version[1] < _KEEPS_NONE:
+        columns = tuple(map(_without_none, columns))
     names = [column.name for column in columns]
     require(columns and len(set(names)) == len(names), "its columns are odd")
     schema = Schema(columns, n_rows, tuple(_list(stored["notices"], 10_000, text)))
@@ -106,6 +111,7 @@ def read_settings(stored: Mapping[str, Any], version: Sequence[int], written_by:
         missing_values=_by_column(
             stored["missing_values"], names, lambda marks: tuple(_list(marks, 1000, text))
         ),
+        keep_words=tuple(_list(stored["keep_words"], MAX_COLUMNS, lambda one: choice(one, names))),
         cohorts=_read_cohorts(stored["cohorts"]),
         marks=dict(marks),
         level=level,
@@ -201,13 +207,15 @@ def _read_source(stored: Any, newer: bool) -> Source:
         sheets=tuple(_list(stored["sheets"], 10_000, text)),
         query=text(stored["query"]),
         index_columns=tuple(_list(stored["index_columns"], 10_000, text)),
+        decimal=choice(stored["decimal"], (".", ",")),
+        decimal_shown=flag(stored["decimal_shown"]),
     )
 
 
 _ODD = "what it says about the table is odd"
 _TEXTS = ("name", "reason", "decimal", "date_style")
 _COUNTS = ("n_missing", "n_distinct", "n_unreadable", "n_infinite")
-_FLAGS = ("used", "ambiguous_dates", "chosen")
+_FLAGS = ("used", "ambiguous_dates", "chosen", "keep_words")
 _LISTS = ("examples", "unreadable", "missing_values")
 
 
@@ -219,8 +227,21 @@ def _read_column(newer: bool, stored: Any) -> Column:
     found |= {name: flag(stored[name]) for name in _FLAGS}
     found |= {name: tuple(_list(stored[name], 1000, text)) for name in _LISTS}
     found["suspects"] = tuple(_list(stored["suspects"], 1000, number))
+    found["remarks"] = tuple(_list(stored["remarks"], 100, _read_remark))
     require(found["decimal"] in (".", ","), "a column is odd")
     return Column(**found)
+
+
+def _without_none(column: Column) -> Column:
+    """A column as it was read when None was never a value."""
+    if KEPT_WORD not in column.missing.texts:
+        column = replace(column, missing_values=(*column.missing_values, KEPT_WORD))
+    return column
+
+
+def _read_remark(stored: Any) -> tuple[str, str]:
+    require(isinstance(stored, list) and len(stored) == 2, "a column is odd")
+    return choice(stored[0], REMARKS), text(stored[1])
 
 
 def _read_target(stored: Any) -> Target:

@@ -15,8 +15,9 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import tick
 from gbuq_core.presentation import listed, shown
 from gbuq_core.streaming.blocks import BlockFile
-from gbuq_core.tables.columns import as_numbers, as_text, single_chunk
+from gbuq_core.tables.columns import Column, as_numbers, as_text, single_chunk
 from gbuq_core.tables.files import Table
+from gbuq_core.tables.schema import Clues, infer_column
 
 _BLOCK_ROWS = 65_536
 _MOST_LABELS = 200  # with more distinct values, a target is dealt by its size
@@ -26,7 +27,14 @@ _FEWEST_ROWS = 10
 _FEWEST_OF_CLASS = 2  # one to learn from and one to check
 
 
-def sample_table(file: BlockFile, target: str, n_rows: int, seed: int = 0) -> Table:
+def sample_table(
+    file: BlockFile,
+    target: str,
+    n_rows: int,
+    seed: int = 0,
+    missing_values: tuple[str, ...] = (),
+    keep_words: bool = False,
+) -> Table:
     r"""So many rows of a file as a table to learn from, or all of them if there are no more.
 
     Parameters
@@ -36,6 +44,8 @@ def sample_table(file: BlockFile, target: str, n_rows: int, seed: int = 0) -> Ta
     target : str
     n_rows : int
     seed : int
+    missing_values, keep_words
+        What is a missing target; as in `gbuq_core.tables.edit_schema`.
 
     Returns
     -------
@@ -69,7 +79,7 @@ def sample_table(file: BlockFile, target: str, n_rows: int, seed: int = 0) -> Ta
         raise InvalidData(
             f"The table has no column {shown(target)}: the columns are {listed(file.names)}."
         )
-    strata, n_all, by_class = _strata(file, target)
+    strata, n_all, by_class = _strata(file, target, missing_values, keep_words)
     chosen = draw_rows(strata, n_rows, seed)
     taken, start = [], 0
     for block in file.blocks(_BLOCK_ROWS):
@@ -130,17 +140,23 @@ def draw_rows(strata: NDArray[np.int32], n_rows: int, seed: int) -> NDArray[np.i
     return np.sort(np.concatenate(parts))
 
 
-def _strata(file: BlockFile, target: str) -> tuple[NDArray[np.int32], int, bool]:
+def _strata(
+    file: BlockFile, target: str, missing_values: tuple[str, ...], keep_words: bool
+) -> tuple[NDArray[np.int32], int, bool]:
     """The stratum of each row, how many rows there are, and whether strata are classes."""
     codes: list[NDArray[np.int32]] = []
     numbers: list[NDArray[np.float64]] = []
     known: dict[str, int] = {}
-    mark = file.source.options.decimal or "."
+    column: Column | None = None
     for block in file.blocks(_BLOCK_ROWS):
         tick(0.0)
         array = single_chunk(block, target)
         is_text = types.is_string(array.type)
-        text = as_text(array) if is_text or len(known) <= _MOST_LABELS else array
+        if column is None:  # the first block shows how the target is written
+            clues = Clues(file.source.mark)
+            column = infer_column(target, array, clues, missing_values, keep_words)
+        missing = column.missing
+        text = as_text(array, missing) if is_text or len(known) <= _MOST_LABELS else array
         if len(known) <= _MOST_LABELS:
             coded = text.dictionary_encode()
             for label in coded.dictionary.to_pylist():
@@ -148,7 +164,7 @@ def _strata(file: BlockFile, target: str) -> tuple[NDArray[np.int32], int, bool]
             code_of = [known[label] for label in coded.dictionary.to_pylist()]
             places = coded.indices.fill_null(len(code_of)).to_numpy(zero_copy_only=False)
             codes.append(np.array([*code_of, -1], np.int32)[places])
-        numbers.append(as_numbers(text if is_text else array, mark).values)
+        numbers.append(as_numbers(array, column.decimal, missing).values)
     n_all = sum(map(len, numbers))
     if len(known) <= _MOST_LABELS:
         return np.concatenate(codes) if codes else np.empty(0, np.int32), n_all, True

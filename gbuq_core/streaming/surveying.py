@@ -37,6 +37,15 @@ from gbuq_core.tables.columns import (
     single_chunk,
     trim,
 )
+from gbuq_core.tables.decimal_marks import (
+    OTHER,
+    FileMark,
+    count_against,
+    count_marked,
+    is_contradicted,
+    like_sentence,
+    sentence_of_other,
+)
 from gbuq_core.tables.schema import unreadable_sentence
 
 _SURVEY_ROWS = 65_536
@@ -45,6 +54,9 @@ _MOST_UNREADABLE = 0.5
 _EXAMPLES = 3
 _AS_COUNTED = "(blank and skipped rows are not counted)"  # which blocks do not know
 _NO_NUMBER = "x"  # a cell with which a column is no column of plain numbers
+
+
+_POINT = FileMark()
 
 
 class _Bad(NamedTuple):
@@ -108,12 +120,14 @@ class _Facts:
     column: Column | None = None  # of the training table, if it is a feature or the target
     reads: str = ""  # "numeric", "category" or "date" where it is one of those
     is_timestamp: bool = False
-    seen_text: bool = False
     shown: _Shown = field(default_factory=_Shown)
     n_known: int = 0
     has_missing: bool = False
     n_infinite: int = 0
     mark: str = "."
+    of_file: FileMark = _POINT
+    n_against: int = 0  # unreadable cells that are numbers with the other mark
+    said: str = ""  # about the mark
     plain: bool = True  # all cells can be cast to numbers with that mark
     bad: _Bad = field(default_factory=_Bad)
     all_numbers: bool = True  # all categories
@@ -156,10 +170,14 @@ def survey_file(file: BlockFile, training: Prepared) -> Survey:
     """
     needed = list(dict.fromkeys(feature.column for feature in training.features))
     notices = _check_names(file.names, needed, training)
-    facts = {name: _Facts(mark=file.source.options.decimal or ".") for name in file.names}
+    of_file = file.source.mark
+    facts = {name: _Facts(mark=of_file.decimal, of_file=of_file) for name in file.names}
     target = training.target
     for name in (*needed, *([target.name] if target.name in facts else [])):
-        facts[name].column = column = training.schema.column(name)
+        column = training.schema.column(name)
+        if of_file.basis == "given":
+            column = replace(column, decimal=of_file.decimal)
+        facts[name].column, facts[name].mark = column, column.decimal
         facts[name].reads = column.kind
     if target.name in facts:
         facts[target.name].reads = "category" if target.classes else "numeric"
@@ -256,18 +274,17 @@ def _look(facts: _Facts, array: Any, start: int) -> None:
     """Take in one block of a column."""
     facts.has_missing |= array.null_count > 0
     if types.is_string(array.type):
-        facts.seen_text = True
         facts.shown.add(array)
     facts.is_timestamp = types.is_timestamp(array.type)
     column = facts.column
     if column is None:
         return
     if facts.reads == "numeric" and (types.is_floating(array.type) or types.is_integer(array.type)):
-        values = as_numbers(array, facts.mark).values  # all of them can be read
+        values = as_numbers(array, facts.mark, column.missing).values  # all can be read
         facts.n_known += int((~np.isnan(values)).sum())
         facts.n_infinite += int(np.isinf(values).sum())
         return
-    text = as_text(array, column.missing_values)
+    text = as_text(array, column.missing)
     facts.n_known += len(text) - text.null_count
     if facts.reads == "numeric":
         _look_numbers(facts, array, text, start)
@@ -280,8 +297,15 @@ def _look_numbers(facts: _Facts, array: Any, text: Any, start: int) -> None:
     found = read_numbers(text, facts.mark) if is_text else as_numbers(array, facts.mark)
     facts.bad = facts.bad.join(found.unreadable, text, start)
     facts.n_infinite += int(np.isinf(found.values).sum())
-    if is_text and facts.plain:
+    if not is_text:
+        return
+    if facts.plain:
         facts.plain = _is_plain(text, facts.mark)
+    if facts.of_file.basis != "given":
+        assert facts.column is not None
+        facts.n_against += count_against(text, found.unreadable, facts.mark)
+        if not start:  # the first block is enough to see that it is written in another way
+            facts.said = like_sentence(facts.column.name, text, facts.mark, facts.of_file)
 
 
 def _is_plain(text: Any, mark: str) -> bool:
@@ -312,26 +336,33 @@ def _all_numbers(text: Any) -> bool:
 
 
 def _choose_marks(file: BlockFile, facts: dict[str, _Facts]) -> None:
-    """The other decimal mark where it reads more of a column."""
-    doubtful = {
-        name: replace(each, mark="," if each.mark == "." else ".", bad=_Bad(), n_infinite=0,
-                      plain=True)
-        for name, each in facts.items() if each.bad.n
-    }  # fmt: skip
+    """Another decimal mark than in training where most cells of a column have it."""
+    doubtful = {}
+    for name, each in facts.items():
+        if each.n_against and each.column is not None:
+            mark = OTHER[each.mark]
+            doubtful[name] = replace(
+                each, column=replace(each.column, decimal=mark), mark=mark, bad=_Bad(),
+                n_infinite=0, plain=True,
+            )  # fmt: skip
     if not doubtful:
         return
+    n_marked = dict.fromkeys(doubtful, 0)
 
     def look(block: pa.Table, start: int) -> None:
         for name, other in doubtful.items():
             array = single_chunk(block, name)
-            if other.seen_text and other.column is not None:
-                text = as_text(array, other.column.missing_values)
-                _look_numbers(other, array, text, start)
+            assert other.column is not None
+            text = as_text(array, other.column.missing)
+            n_marked[name] += count_marked(text)
+            _look_numbers(other, array, text, start)
 
     _each(file, look)
     for name, other in doubtful.items():
-        if other.seen_text and other.bad.n < facts[name].bad.n:
-            facts[name] = other
+        if is_contradicted(facts[name].n_against, n_marked[name]):
+            assert other.column is not None
+            said = sentence_of_other(other.column.name, facts[name].mark)
+            facts[name] = replace(other, said=said)
 
 
 def _choose_styles(file: BlockFile, facts: dict[str, _Facts]) -> None:
@@ -348,7 +379,7 @@ def _choose_styles(file: BlockFile, facts: dict[str, _Facts]) -> None:
     def sample(block: pa.Table, start: int) -> None:
         for name, each in dates.items():
             assert each.column is not None
-            known = as_text(single_chunk(block, name), each.column.missing_values).drop_null()
+            known = as_text(single_chunk(block, name), each.column.missing).drop_null()
             step = max(1, each.n_known // _SAMPLED)
             first = -passed[name] % step
             each.sample += known.take(np.arange(first, len(known), step)).to_pylist()
@@ -357,8 +388,8 @@ def _choose_styles(file: BlockFile, facts: dict[str, _Facts]) -> None:
     def count(block: pa.Table, start: int) -> None:
         for name, each in dates.items():
             assert each.column is not None
-            text = as_text(single_chunk(block, name), each.column.missing_values)
-            unreadable = as_dates(text, each.style).unreadable
+            text = as_text(single_chunk(block, name), each.column.missing)
+            unreadable = as_dates(text, each.style, each.column.missing).unreadable
             unreadable &= text.is_valid().to_numpy(zero_copy_only=False)
             each.bad = each.bad.join(unreadable, text, start)
 
@@ -383,7 +414,7 @@ def _judge(facts: _Facts) -> list[str]:
             f"The column {shown(column.name)} holds {kind} in the first file but something else in "
             f"the second ({listed(bad.examples)}): give both files the same columns."
         )
-    notices = []
+    notices = [f"Second file: {facts.said}"] if facts.said else []
     if bad.n:
         said = unreadable_sentence(replace(column, n_unreadable=bad.n, unreadable=bad.examples))
         where = "The first is" if bad.n > 1 else "It is"
@@ -398,7 +429,7 @@ def _judge(facts: _Facts) -> list[str]:
 
 def _target_notices(facts: _Facts, name: str) -> list[str]:
     where = f"the target {shown(name)} of the second file"
-    notices = []
+    notices = [f"Second file: {facts.said}"] if facts.said else []
     if facts.bad.n:
         notices.append(
             f"{counted(facts.bad.n, 'row')} with text in {where} count as missing; the first is "
@@ -421,7 +452,7 @@ class _Classes:
     def add(self, facts: _Facts, array: Any) -> None:
         """With a further block."""
         assert facts.column is not None
-        missing = facts.column.missing_values
+        missing = facts.column.missing
         if not self._as_written:
             text = as_text(array, missing)
             self._as_written = bool(pc.any(pc.is_in(text, value_set=self._classes)).as_py())
@@ -446,10 +477,10 @@ def _read(array: Any, facts: _Facts, parts: list[str]) -> dict[str, Any]:
 
 
 def _numbers(array: Any, facts: _Facts) -> Any:
-    if not types.is_string(array.type):
-        return finite_values(as_numbers(array, facts.mark))
     assert facts.column is not None
-    text = as_text(array, facts.column.missing_values)
+    if not types.is_string(array.type):
+        return finite_values(as_numbers(array, facts.mark, facts.column.missing))
+    text = as_text(array, facts.column.missing)
     if facts.plain:
         return finite_values(read_numbers(text, facts.mark))
     # Some other block holds a cell that is no plain number: read this one in the same way.
@@ -459,13 +490,13 @@ def _numbers(array: Any, facts: _Facts) -> Any:
 
 def _categories(array: Any, facts: _Facts) -> Any:
     assert facts.column is not None
-    missing = facts.column.missing_values
+    missing = facts.column.missing
     if facts.all_numbers:
         return as_categories(array, missing)
     # Some other block holds a word: 1 and 1.0 are two categories here too.
     text = as_text(array, missing)
     more = pa.concat_arrays([text, pa.array([_NO_NUMBER])])
-    return as_categories(more)[:-1].remove_unused_categories()
+    return as_categories(more, missing)[:-1].remove_unused_categories()
 
 
 def _written(array: Any, facts: _Facts) -> pd.Series:

@@ -76,11 +76,12 @@ class TextBlocks:
         self.n_rows: int | None = None  # once all have been read
         self._quote_char = self._find_quotes()
         found = ReadOptions(
-            dialect.delimiter, self._encoding.name, dialect.decimal, dialect.header is not None
+            dialect.delimiter, self._encoding.name, options.decimal, dialect.header is not None
         )
         self.source = Source(
-            path.name, "csv", path.stat().st_size, self._digest(), found, describe(dialect)
-        )
+            path.name, "csv", path.stat().st_size, self._digest(), found, describe(dialect),
+            decimal=dialect.mark.decimal, decimal_shown=dialect.mark.basis != "assumed",
+        )  # fmt: skip
 
     def blocks(self, n_rows: int, start: int = 0) -> Iterator[pa.Table]:
         """Blocks of ``n_rows`` rows from row ``start`` on; the last one may be shorter."""

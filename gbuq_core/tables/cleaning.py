@@ -27,12 +27,13 @@ from gbuq_core.tables.columns import (
     single_chunk,
     used_parts,
 )
+from gbuq_core.tables.decimal_marks import FileMark, choose_mark_like
 from gbuq_core.tables.files import Table, free_name
 from gbuq_core.tables.schema import (
     Schema,
-    best_numbers,
     column_notices,
     distinct_sample,
+    reading_notices,
     unreadable_sentence,
 )
 from gbuq_core.tables.splitting import RowSplit, read_split, warn_of_dates
@@ -64,25 +65,32 @@ def feature_values(
         The parts of a date; by default those that vary.
     """
     if column.kind == "category":
-        return {"": as_categories(array, column.missing_values)}
+        return {"": as_categories(array, column.missing)}
     if column.kind == "numeric":
-        text = _text_of(array, column)
-        return {"": finite_values(best_numbers(array, text, column.decimal)[0])}
+        return {"": finite_values(as_numbers(array, column.decimal, column.missing))}
     if column.kind == "date":
-        dates = as_dates(array, column.date_style, column.missing_values).values
+        dates = as_dates(array, column.date_style, column.missing).values
         return {part: date_part(dates, part) for part in parts or used_parts(dates)}
     raise InvalidData(
         f"The column {shown(column.name)} does not hold numbers, categories or dates: leave it out."
     )
 
 
-def column_like(array: Any, column: Column, decimal: str) -> tuple[Column, list[str]]:
+def column_like(array: Any, column: Column, of_file: FileMark) -> tuple[Column, list[str]]:
     """The description of a second file's column, read as what the first file's column is.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+    column : Column
+        Of the first file.
+    of_file : FileMark
+        Of the second.
 
     Returns
     -------
     column : Column
-        With the second file's own decimal mark or way to write dates.
+        With the first file's decimal mark or way to write dates, if it fits the second.
     notices : list of str
 
     Raises
@@ -90,15 +98,16 @@ def column_like(array: Any, column: Column, decimal: str) -> tuple[Column, list[
     InvalidData
         If most of its cells cannot be read so.
     """
-    text = _text_of(array, column)
+    text = as_text(array, column.missing)
     n_known = len(text) - text.null_count
+    notices: list[str] = []
     if column.kind == "numeric":
-        numbers, mark = best_numbers(array, text, decimal)
+        column, notices = _with_mark(array, text, column, of_file)
+        numbers = as_numbers(array, column.decimal, column.missing)
         unreadable, n_infinite = numbers.unreadable, int(np.isinf(numbers.values).sum())
-        column = replace(column, decimal=mark)
     elif column.kind == "date":
         column = replace(column, date_style=_style_like(array, text, column))
-        unreadable, n_infinite = as_dates(array, column.date_style).unreadable, 0
+        unreadable, n_infinite = as_dates(array, column.date_style, column.missing).unreadable, 0
         unreadable &= text.is_valid().to_numpy(zero_copy_only=False)
     else:
         return column, []
@@ -110,7 +119,6 @@ def column_like(array: Any, column: Column, decimal: str) -> tuple[Column, list[
             f"The column {shown(column.name)} holds {kind} in the first file but something else in "
             f"the second ({listed(examples)}): give both files the same columns."
         )
-    notices = []
     if n_bad:
         notices.append("Second file: " + unreadable_sentence(
             replace(column, n_unreadable=n_bad, unreadable=examples)
@@ -123,8 +131,15 @@ def column_like(array: Any, column: Column, decimal: str) -> tuple[Column, list[
     return column, notices
 
 
-def _text_of(array: Any, column: Column) -> Any:
-    return as_text(array, column.missing_values)
+def _with_mark(
+    array: Any, text: Any, column: Column, of_file: FileMark
+) -> tuple[Column, list[str]]:
+    """A second file's column with its decimal mark, and what is to be said about that."""
+    if not types.is_string(array.type):
+        return column, []
+    mark = choose_mark_like(column.name, text, column.decimal, of_file)
+    said = [f"Second file: {mark.doubt}"] if mark.doubt else []
+    return replace(column, decimal=mark.decimal), said
 
 
 def _style_like(array: Any, text: Any, column: Column) -> str:
@@ -201,7 +216,7 @@ def infer_task(table: Table, schema: Schema, name: str) -> tuple[str, str]:
     if column.kind == "date":
         return "regression", "The target holds dates."
     array = single_chunk(table.data, name)
-    numbers = finite_values(as_numbers(array, column.decimal, column.missing_values))
+    numbers = finite_values(as_numbers(array, column.decimal, column.missing))
     distinct = np.unique(numbers[~np.isnan(numbers)])
     if not len(distinct):
         return "classification", "The target holds words."
@@ -281,12 +296,13 @@ def read_new_target(table: Table, target: Target, column: Column) -> TargetValue
     """The target of a second file in the classes or units of the first; NaN for unseen classes."""
     array = single_chunk(table.data, target.name)
     if target.task == "regression":
-        text = as_text(array, column.missing_values)
-        numbers = best_numbers(array, text, table.decimal)[0]
+        text = as_text(array, column.missing)
+        column, said = _with_mark(array, text, column, table.source.mark)
+        numbers = as_numbers(array, column.decimal, column.missing)
         where = f"the target {shown(target.name)} of the second file"
         found = _left_out_numbers(numbers, where)
-        return TargetValues(finite_values(numbers), target, tuple(found))
-    categories = as_categories(array, column.missing_values)
+        return TargetValues(finite_values(numbers), target, (*said, *found))
+    categories = as_categories(array, column.missing)
     position = {label: code for code, label in enumerate(target.classes)}
     known = np.array([position.get(label, np.nan) for label in categories.categories])
     codes = np.append(known, np.nan)[categories.codes]
@@ -304,7 +320,7 @@ def read_new_target(table: Table, target: Target, column: Column) -> TargetValue
 
 
 def _numbers(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str], list[str]]:
-    numbers = as_numbers(array, column.decimal, column.missing_values)
+    numbers = as_numbers(array, column.decimal, column.missing)
     values, name = finite_values(numbers), shown(column.name)
     n_known = int((~np.isnan(numbers.values) | numbers.unreadable).sum())
     n_bad = int(numbers.unreadable.sum())
@@ -340,7 +356,7 @@ def _left_out_numbers(numbers: Numbers, where: str) -> list[str]:
 
 
 def _classes(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str], list[str]]:
-    categories = as_categories(array, column.missing_values)
+    categories = as_categories(array, column.missing)
     name = shown(column.name)
     labels = sorted(categories.categories, key=_class_order)
     if len(labels) > MAX_CLASSES:
@@ -504,7 +520,8 @@ def prepare_training(
             parts[name] = values
             features.append(Feature(name, column.name, part))
     others = [column for column in schema.columns if column.name != target]
-    notices = [*column_notices(others), *read.notices, *apart]
+    of_target = reading_notices([schema.column(target)])
+    notices = [*of_target, *column_notices(others), *read.notices, *apart]
     notices += warn_of_dates([column.name for column in used if column.kind == "date"], split)
     X = pd.DataFrame(parts, copy=False)
     return Prepared(
@@ -545,7 +562,7 @@ def columns_like(
             f"in the second: add {it} there or leave {it} out of the first."
         )
     return {
-        name: column_like(single_chunk(table.data, name), schema.column(name), table.decimal)
+        name: column_like(single_chunk(table.data, name), schema.column(name), table.source.mark)
         for name in needed
     }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,7 +54,37 @@ def suspected_missing(values: NDArray[np.float64]) -> tuple[float, ...]:
 
 # False and true, as pandas, R and JSON write them.
 _TRUTH_WORDS = (("False", "True"), ("FALSE", "TRUE"), ("false", "true"))
-_MARKERS = pa.array(sorted(MISSING_MARKERS))
+# Those that may be a name or an answer: Namibia, a surname, no risk at all.
+MARKER_WORDS = frozenset(word for word in MISSING_MARKERS if re.fullmatch("[A-Za-z/]+", word))
+KEPT_WORD = "None"  # a level like any other in a column of words
+_KINDS_OF_WORDS = ("category", "text", "constant")
+
+
+class Missing(NamedTuple):
+    """Which cells of a column are missing: texts, and numbers however they are written."""
+
+    texts: frozenset[str] = MISSING_MARKERS
+    numbers: tuple[float, ...] = ()
+    decimal: str = "."
+
+
+USUALLY_MISSING = Missing()
+
+
+@lru_cache(maxsize=4096)
+def _missing(words: bool, keeps: bool, also: tuple[str, ...], decimal: str) -> Missing:
+    """What is missing in a column of words or of others, which may keep words such as NA."""
+    kept = MARKER_WORDS if keeps else {KEPT_WORD} if words else frozenset()
+    texts = (MISSING_MARKERS - kept) | {*also}
+    numbers = read_numbers(pa.array(also, pa.string()), decimal).values
+    return Missing(texts, tuple(numbers[np.isfinite(numbers)].tolist()), decimal)
+
+
+@lru_cache(maxsize=4096)
+def _value_set(texts: frozenset[str]) -> Any:
+    return pa.array(sorted(texts), pa.string())
+
+
 _SIGNS = "[%\u20ac$\u00a3\u00a5]?"
 _BLANK = "['\u2019 \u00a0\u202f]"  # between groups of three digits, besides point or comma
 _MAYBE_NUMBER = "[0-9∞]|^[+-]?\\s*(?i:inf)"
@@ -63,12 +94,17 @@ _INFINITE = "(?i)^[+-]?\\s*(inf|infinity|\u221e)$"
 def _disguised_pattern(mark: str, group: str) -> str:
     """A number with a decimal mark, maybe groups of three, a sign and a unit before or after."""
     plain = rf"(\d+[{mark}]?\d*|[{mark}]\d+)"
-    grouped = rf"\d{{1,3}}(({_BLANK}|[{group}])\d{{3}})+([{mark}]\d*)?"
+    grouped = rf"[1-9]\d{{0,2}}(({_BLANK}|[{group}])\d{{3}})+([{mark}]\d*)?"
     before = rf"([+-]?\s*{_SIGNS}|{_SIGNS}\s*[+-])\s*"
-    return rf"^{before}({grouped}|{plain})([eE][+-]?\d+)?\s*{_SIGNS}$"
+    return rf"^{before}({grouped}|{plain}([eE][+-]?\d+)?)\s*{_SIGNS}$"
 
 
 _DISGUISED = {".": _disguised_pattern(".", ","), ",": _disguised_pattern(",", ".")}
+
+
+def number_pattern(decimal: str) -> str:
+    """The regular expression of all finite numbers with a decimal mark."""
+    return _DISGUISED[decimal]
 
 
 class Numbers(NamedTuple):
@@ -89,8 +125,8 @@ class Numbers(NamedTuple):
     plain: bool
 
 
-def trim(column: Any, also_missing: tuple[str, ...] = ()) -> Any:
-    """Text without blanks around it, with nulls for missing markers and for ``also_missing``.
+def trim(column: Any, missing: Missing = USUALLY_MISSING) -> Any:
+    """Text without blanks around it, with nulls for missing cells.
 
     Examples
     --------
@@ -98,8 +134,11 @@ def trim(column: Any, also_missing: tuple[str, ...] = ()) -> Any:
     ['5', None, 'x']
     """
     trimmed = pc.utf8_trim_whitespace(column)
-    markers = _MARKERS if not also_missing else pa.array(sorted(MISSING_MARKERS | {*also_missing}))
-    return pc.if_else(pc.is_in(trimmed, value_set=markers), pa.scalar(None, pa.string()), trimmed)
+    gone = pc.is_in(trimmed, value_set=_value_set(missing.texts))
+    if missing.numbers:
+        values = read_numbers(trimmed, missing.decimal).values
+        gone = pc.or_(gone, pa.array(np.isin(values, missing.numbers)))
+    return pc.if_else(gone, pa.scalar(None, pa.string()), trimmed)
 
 
 # What would lose letters as a number: 00123, 0x1F, and 3E8 without a point or a sign.
@@ -173,7 +212,7 @@ def read_numbers(text: Any, decimal: str) -> Numbers:
             pass  # not all of them are plain numbers: read them one by one below
         else:
             found = values.to_numpy(zero_copy_only=False).copy()
-            return Numbers(found, np.zeros(len(found), bool), decimal == ".")
+            return Numbers(found, np.isnan(found) & ~missing, decimal == ".")
     if not may_hold_numbers(text):
         if holds_truths(text):
             found = pc.equal(pc.utf8_lower(text), "true").cast(pa.float64())
@@ -437,6 +476,9 @@ KINDS = ("numeric", "category", "date", "identifier", "text", "constant", "empty
 FEATURE_KINDS = ("numeric", "category", "date")
 CHOSEN_KINDS = ("numeric", "category", "date", "identifier", "text")
 
+# The sorts of what is said about the cells of a column, in the order of the sentences.
+REMARKS = ("marks", "kept", "words", "numbers", "unmatched")
+
 Categories = pd.Categorical
 
 # Whole numbers that a float may not hold exactly: 2**53 has 16 digits.
@@ -469,12 +511,16 @@ class Column:
         Codes such as -999 that may stand for missing values; a suggestion only.
     missing_values : tuple of str
         What counts as missing here besides the usual markers, by the user's choice.
+    keep_words : bool
+        Whether words such as NA are values here, by the user's choice.
     decimal, date_style : str
         How its numbers or dates are written.
     ambiguous_dates : bool
         Whether day and month could be read either way.
     chosen : bool
         Whether the user said that it is a feature, or that it is none.
+    remarks : tuple of (str, str)
+        What else had to be decided about its cells: a sort, one of `REMARKS`, and a sentence.
     """
 
     name: str
@@ -489,13 +535,21 @@ class Column:
     n_infinite: int = 0
     suspects: tuple[float, ...] = ()
     missing_values: tuple[str, ...] = ()
+    keep_words: bool = False
     decimal: str = "."
     date_style: str = ""
     ambiguous_dates: bool = False
     chosen: bool = False
+    remarks: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def missing(self) -> Missing:
+        """Which of its cells are missing."""
+        words = self.kind in _KINDS_OF_WORDS
+        return _missing(words, self.keep_words, self.missing_values, self.decimal)
 
 
-def as_text(array: Any, missing_values: tuple[str, ...] = ()) -> Any:
+def as_text(array: Any, missing: Missing = USUALLY_MISSING) -> Any:
     """Any column as trimmed text with nulls for missing cells.
 
     Whole floats are written without a fraction, so that 1 and 1.0 are one category.
@@ -512,47 +566,49 @@ def as_text(array: Any, missing_values: tuple[str, ...] = ()) -> Any:
         text = pc.if_else(array, pa.scalar("True"), pa.scalar("False"))
     else:
         text = array.cast(pa.string())
-    return trim(text, missing_values)
+    return trim(text, missing)
 
 
-def as_numbers(array: Any, decimal: str, missing_values: tuple[str, ...] = ()) -> Numbers:
+def as_numbers(array: Any, decimal: str, missing: Missing = USUALLY_MISSING) -> Numbers:
     """Any column as numbers; dates are unreadable."""
     kind = array.type
     if types.is_integer(kind) or types.is_floating(kind):
         values = array.to_numpy(zero_copy_only=False).astype(np.float64)
-        for marker in missing_values:
-            values[values == _float_or_nan(marker)] = np.nan
+        if missing.numbers:
+            values[np.isin(values, missing.numbers)] = np.nan
         return Numbers(values, np.zeros(len(values), bool), True)
     if types.is_timestamp(kind):
         return Numbers(np.full(len(array), np.nan), array.is_valid().to_numpy(False), False)
     if types.is_boolean(kind):
         array = array.cast(pa.int8()).cast(pa.string())
-    return read_numbers(trim(array, missing_values), decimal)
+    return read_numbers(trim(array, missing), decimal)
 
 
-def as_dates(array: Any, style: str, missing_values: tuple[str, ...] = ()) -> Dates:
+def as_dates(array: Any, style: str, missing: Missing = USUALLY_MISSING) -> Dates:
     """Any column as dates; a style is only needed for text."""
     if types.is_timestamp(array.type):
         values = array.to_numpy(zero_copy_only=False).astype("datetime64[us]")
         return Dates(values, np.zeros(len(values), bool))
     if not style:
         return Dates(np.full(len(array), np.datetime64("NaT", "us")), np.ones(len(array), bool))
-    return read_dates(as_text(array, missing_values), style)
+    return read_dates(as_text(array, missing), style)
 
 
-def as_categories(array: Any, missing_values: tuple[str, ...] = ()) -> Categories:
+def as_categories(array: Any, missing: Missing = USUALLY_MISSING) -> Categories:
     """Any column as categories in the order of their first rows; missing cells have none.
 
     Where all categories are numbers, 1 and 1.0 are one, whatever the file.
     """
-    coded = as_text(array, missing_values).dictionary_encode()
+    coded = as_text(array, missing).dictionary_encode()
     codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
     labels = coded.dictionary
     if len(labels) and _may_be_numbers(labels):
         try:
-            labels = as_text(pc.cast(labels, pa.float64()))
+            numbers = as_text(pc.cast(labels, pa.float64()))
         except pa.ArrowInvalid:
-            labels = coded.dictionary  # words: they stand as they are
+            pass  # words: they stand as they are
+        else:  # nan is a word too
+            labels = labels if numbers.null_count else numbers
     merged = labels.dictionary_encode()
     code_of = np.append(merged.indices.to_numpy(zero_copy_only=False), -1)
     categories = pd.Index(merged.dictionary.to_pandas(), dtype="str")
@@ -610,10 +666,3 @@ def _whole_column(numbers: Any) -> pd.Series:
     missing = numbers.is_null().to_numpy(zero_copy_only=False)
     whole = pc.fill_null(numbers, 0).to_numpy()
     return pd.Series(pd.arrays.IntegerArray(whole.copy(), missing.copy()))
-
-
-def _float_or_nan(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return float("nan")

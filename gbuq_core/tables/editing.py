@@ -21,19 +21,19 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.presentation import short, shown
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.columns import (
-    MISSING_MARKERS,
     Column,
     as_categories,
     as_date,
+    as_numbers,
     as_text,
     date_part,
     date_text,
     find_date_style,
     read_dates,
+    trim,
 )
 from gbuq_core.tables.explaining import feature_groups
 from gbuq_core.tables.predicting import Predictions, law_of, predict_rows
-from gbuq_core.tables.schema import best_numbers
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.unfamiliar import explain_version, judge_versions
 from gbuq_core.uncertainty import Uncertainty
@@ -290,13 +290,13 @@ def read_cell(scored: ScoredTable, column: str, value: Value) -> Any:
             f"{shown(column)} cannot be edited: it is not one of the columns that the model uses."
         )
     about = scored.training.schema.column(column)
-    if _is_missing(value, about.missing_values):
+    if _is_missing(value, about):
         return None
     if about.kind == "numeric":
         return _read_number(about, value)
     if about.kind == "date":
         return _read_date(about, value)
-    found = as_categories(pa.array([value]), about.missing_values)
+    found = as_categories(pa.array([value]), about.missing)
     return None if found.codes[0] < 0 else str(found.categories[0])
 
 
@@ -335,10 +335,10 @@ def cell_text(value: Any) -> str:
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-def _is_missing(value: Value, markers: tuple[str, ...]) -> bool:
+def _is_missing(value: Value, column: Column) -> bool:
     if isinstance(value, str):
-        return value.strip() in MISSING_MARKERS or value.strip() in markers
-    return value is None or bool(pd.isna(value))
+        return trim(pa.array([value]), column.missing).null_count > 0
+    return value is None or bool(pd.isna(value)) or value in column.missing.numbers
 
 
 def _read_number(column: Column, value: Value) -> float:
@@ -350,7 +350,7 @@ def _read_number(column: Column, value: Value) -> float:
             number = float(value.strip()) if "_" not in value else math.nan
         except ValueError:
             array = pa.array([value])
-            number = float(best_numbers(array, as_text(array), column.decimal)[0].values[0])
+            number = float(as_numbers(array, column.decimal, column.missing).values[0])
     if math.isinf(number):
         raise InvalidParameter(f"{shown(column.name)} must be a finite number.")
     if math.isnan(number):
@@ -363,7 +363,7 @@ def _read_number(column: Column, value: Value) -> float:
 def _read_date(column: Column, value: Value) -> Any:
     moment: Any = None
     if isinstance(value, str):
-        text = as_text(pa.array([value]), column.missing_values)
+        text = as_text(pa.array([value]), column.missing)
         day_first = column.date_style.startswith("day")
         for style in (column.date_style, find_date_style(text.to_pylist(), day_first)[0]):
             if style and not np.isnat(read_dates(text, style).values[0]):

@@ -23,6 +23,7 @@ from gbuq_core.errors import TableError
 from gbuq_core.jobs import check_memory
 from gbuq_core.presentation import LIVE_CELL, PLAIN_NUMBER, counted, csv_text, listed, shown
 from gbuq_core.tables import limits, parquet_file, separated_text, workbook
+from gbuq_core.tables.decimal_marks import FileMark
 from gbuq_core.tables.separated_text import DELIMITERS, MAX_FILE_BYTES, check_size, to_utf8, unpack
 from gbuq_core.validation import check_choice
 
@@ -91,6 +92,7 @@ class ReadOptions(NamedTuple):
     encoding : str or None
         As Python names it: "utf-8", "utf-16", "cp1252", "latin-1".
     decimal : {".", ","} or None
+        The decimal mark of all columns; each column shows its own if None.
     header : bool or None
         Whether the first row names the columns.
     sheet : str or None
@@ -109,9 +111,10 @@ class Source(NamedTuple):
 
     ``format`` is "csv", "excel", "parquet", "sql" or "memory"; ``digest`` (SHA-256 of the bytes,
     hexadecimal) identifies the content in cache keys; ``options`` are those in effect, none of them
-    (but the sheet) None for a text file. ``sheets`` are the names of an Excel file's sheets,
-    ``query`` is what a database was asked; ``index_columns`` are the columns of a Parquet file that
-    were the index of a pandas table.
+    (but the sheet, and a decimal mark that was not given) None for a text file. ``sheets`` are the
+    names of an Excel file's sheets, ``query`` is what a database was asked; ``index_columns`` are
+    the columns of a Parquet file that were the index of a pandas table. ``decimal`` is the mark
+    that most numbers have, and ``decimal_shown`` whether any cell shows it.
     """
 
     name: str
@@ -123,6 +126,15 @@ class Source(NamedTuple):
     sheets: tuple[str, ...] = ()
     query: str = ""
     index_columns: tuple[str, ...] = ()
+    decimal: str = "."
+    decimal_shown: bool = True
+
+    @property
+    def mark(self) -> FileMark:
+        """The decimal mark of the file, and how it is known."""
+        if self.options.decimal is not None:
+            return FileMark(self.options.decimal, "given")
+        return FileMark(self.decimal, "shown" if self.decimal_shown else "assumed")
 
 
 class Table(NamedTuple):
@@ -155,11 +167,6 @@ class Table(NamedTuple):
     def names(self) -> list[str]:
         """Column names."""
         return list(self.data.column_names)
-
-    @property
-    def decimal(self) -> str:
-        """The decimal mark of a text file."""
-        return self.source.options.decimal or "."
 
 
 def read_table(
@@ -221,6 +228,7 @@ def read_table(
     sheets: tuple[str, ...] = ()
     index_columns: tuple[str, ...] = ()
     row_numbers: Sequence[int] | NDArray[np.int64] | None = None
+    mark = FileMark()
     check_memory(_BYTES_PER_FILE_BYTE * len(plain), "reading this file")
     if plain.startswith(b"PAR1"):
         columns, notices, index_columns = parquet_file.read_parquet(plain)
@@ -240,12 +248,14 @@ def read_table(
         columns, notices = read.columns, [*text.notices, *read.notices]
         row_numbers = read.row_numbers
         what, summary = "csv", read.summary
-        options = ReadOptions(read.delimiter, text.encoding, read.decimal, read.has_header)
+        options = ReadOptions(read.delimiter, text.encoding, options.decimal, read.has_header)
+        mark = read.mark
         del text
     named = (name or found_name).encode("utf-8", errors="replace").decode()
     origin = Source(
-        named, what, n_bytes, digest, options, summary, sheets, index_columns=index_columns
-    )
+        named, what, n_bytes, digest, options, summary, sheets, index_columns=index_columns,
+        decimal=mark.decimal, decimal_shown=mark.basis != "assumed",
+    )  # fmt: skip
     return assemble(columns, origin, notices, to_score, row_numbers)
 
 

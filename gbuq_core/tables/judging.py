@@ -251,12 +251,12 @@ def group_column(table: Table, column: Column, rows: NDArray[np.int64]) -> Group
     """
     array = single_chunk(table.data, column.name)
     if column.kind == "numeric":
-        numbers = as_numbers(array, column.decimal, column.missing_values)
+        numbers = as_numbers(array, column.decimal, column.missing)
         return _binned(finite_values(numbers)[rows], partial(written_apart, places=4, write=short))
     if column.kind == "date":
-        dates = as_dates(array, column.date_style, column.missing_values).values[rows]
+        dates = as_dates(array, column.date_style, column.missing).values[rows]
         return _binned(date_part(dates, "days"), dates_apart)
-    return _by_category(as_categories(array, column.missing_values)[rows])
+    return _by_category(as_categories(array, column.missing)[rows])
 
 
 def _binned(values: NDArray[np.float64], write: Callable[[Sequence[float]], list[str]]) -> Groups:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,8 +18,12 @@ from gbuq_core.presentation import columns_named, counted, listed, shown
 from gbuq_core.tables.columns import (
     CHOSEN_KINDS,
     FEATURE_KINDS,
+    KEPT_WORD,
     LONG_WHOLE,
+    MARKER_WORDS,
+    REMARKS,
     Column,
+    Missing,
     Numbers,
     are_codes,
     as_dates,
@@ -31,6 +35,7 @@ from gbuq_core.tables.columns import (
     single_chunk,
     suspected_missing,
 )
+from gbuq_core.tables.decimal_marks import NAMES, OTHER, FileMark, choose_mark, spread
 from gbuq_core.tables.files import Table
 from gbuq_core.validation import check_choice
 
@@ -38,7 +43,10 @@ _ENOUGH = 0.95  # of the cells must be numbers or dates
 _N_EXAMPLES = 3
 _FEWEST_TO_JUDGE = 10  # rows, before distinct values show an identifier
 _FEWEST_TO_SAMPLE = 1000  # cells, before those alone show that a column holds no numbers
+_SAMPLED = 3000  # cells of such a sample
 _SURELY_WORDS = 0.5  # of the cells of such a sample
+_FEW_OTHERS = 3  # words among numbers, which may mean missing
+_CHOSEN = "Chosen by you."
 _ID_NAME = re.compile(
     r"(?i:(?:^|[^a-z])(?:id|uuid|guid|index|idx|key|rownames?|row_?id|row|unnamed: ?\d+)$)"
     r"|[a-z]I[dD]$|^column 1$"
@@ -51,12 +59,18 @@ _LARGEST_EXACT = 2.0**53  # a double holds all whole numbers up to it
 class Clues(NamedTuple):
     """What is known besides the cells of a column: the file's habits and the column's place."""
 
-    decimal: str = "."
+    mark: FileMark = FileMark()
     day_first: bool = False
     is_first_of_many: bool = False
 
 
-def infer_column(name: str, array: Any, clues: Clues) -> Column:
+def infer_column(
+    name: str,
+    array: Any,
+    clues: Clues,
+    missing_values: tuple[str, ...] = (),
+    keep_words: bool = False,
+) -> Column:
     """Describe a column from its cells and, for identifiers, its name.
 
     Examples
@@ -65,16 +79,7 @@ def infer_column(name: str, array: Any, clues: Clues) -> Column:
     >>> infer_column("size", pa.array(["1.5", "NA", "2"]), Clues()).kind
     'numeric'
     """
-    text = as_text(array)
-    base = Column(
-        name=name,
-        kind="empty",
-        n_missing=text.null_count,
-        n_distinct=0,
-        examples=_examples(text),
-        reason="",
-        used=False,
-    )
+    base, text = _begin(name, array, clues, missing_values, keep_words)
     n_known = len(text) - text.null_count
     if n_known == 0:
         return replace(base, reason="All of its cells are missing.")
@@ -90,21 +95,37 @@ def infer_column(name: str, array: Any, clues: Clues) -> Column:
         return replace(
             base, kind="category", used=True, n_distinct=2, reason="Its values are true or false."
         )
-    if not types.is_string(array.type) or _may_be_numbers(text, clues.decimal):
-        numbers, decimal = best_numbers(array, text, clues.decimal)
+    if not types.is_string(array.type) or _may_be_numbers(text, clues.mark):
+        numbers, base = _best_numbers(base, array, text, clues.mark)
         if numbers.unreadable.sum() <= (1.0 - _ENOUGH) * n_known:
             base = replace(base, n_distinct=_n_distinct_numbers(text, numbers))
-            found = _infer_from_numbers(base, text, numbers, decimal, clues)
+            found = _infer_from_numbers(base, text, numbers, clues)
             if found is not None:
                 return found
-    base = replace(base, n_distinct=_n_distinct(text))
+        elif sentence := _among_words(base, text, numbers, clues.mark):
+            base = replace(base, remarks=(*base.remarks, ("numbers", sentence)))
+        # Its decimal mark is no matter any more.
+        remarks = tuple(remark for remark in base.remarks if remark[0] != "marks")
+        base = replace(base, remarks=remarks)
     style, ambiguous = find_date_style(distinct_sample(text), clues.day_first)
     if style:
+        base = replace(base, n_distinct=_n_distinct(text))
         return _as_date(base, array, style, ambiguous)
-    return _infer_from_words(base, text, n_known)
+    words, text = _with_words(replace(base, kind="category"), array, text)
+    found = _infer_from_words(words, text, len(text) - text.null_count)
+    if found.kind == "identifier":  # of nobody, where it says None
+        found = replace(found, n_missing=base.n_missing, remarks=base.remarks)
+    return found
 
 
-def column_as(name: str, array: Any, kind: str, missing: tuple[str, ...], clues: Clues) -> Column:
+def column_as(
+    name: str,
+    array: Any,
+    kind: str,
+    clues: Clues,
+    missing_values: tuple[str, ...] = (),
+    keep_words: bool = False,
+) -> Column:
     """Describe a column as the kind that the user chose for it.
 
     Raises
@@ -112,27 +133,21 @@ def column_as(name: str, array: Any, kind: str, missing: tuple[str, ...], clues:
     InvalidData
         If none of its cells can be read as that kind.
     """
-    text = as_text(array, missing)
-    base = Column(
-        name=name,
-        kind=kind,
-        n_missing=text.null_count,
-        n_distinct=_n_distinct(text),
-        examples=_examples(text),
-        reason="Chosen by you.",
-        used=kind in FEATURE_KINDS,
-        missing_values=missing,
-    )
+    base, text = _begin(name, array, clues, missing_values, keep_words)
+    base = replace(base, kind=kind, reason=_CHOSEN, used=kind in FEATURE_KINDS)
+    if kind not in ("numeric", "date"):
+        base, text = _with_words(base, array, text)
+    base = replace(base, n_distinct=_n_distinct(text))
     if text.null_count == len(text):
         return replace(base, kind="empty", used=False, reason="All of its cells are missing.")
     if kind == "numeric":
-        numbers, decimal = best_numbers(array, text, clues.decimal)
+        numbers, base = _best_numbers(base, array, text, clues.mark)
         if not np.isfinite(numbers.values).any():
             raise InvalidData(
                 f"The values of the column {shown(name)} cannot be read as numbers "
                 f"({listed(base.examples)}): choose category or leave it out."
             )
-        return _as_numeric(base, text, numbers, decimal)
+        return _as_numeric(base, text, numbers)
     if kind == "date":
         style, ambiguous = find_date_style(distinct_sample(text), clues.day_first)
         if not style and not types.is_timestamp(array.type):
@@ -144,39 +159,130 @@ def column_as(name: str, array: Any, kind: str, missing: tuple[str, ...], clues:
     return base
 
 
-def best_numbers(array: Any, text: Any, decimal: str) -> tuple[Numbers, str]:
-    """Numbers with the file's decimal mark, or with the other one if that reads more of them.
+def _begin(
+    name: str, array: Any, clues: Clues, missing_values: tuple[str, ...], keep_words: bool
+) -> tuple[Column, Any]:
+    """A description without a kind yet, and the text of the cells."""
+    base = Column(
+        name=name,
+        kind="empty",
+        n_missing=0,
+        n_distinct=0,
+        examples=(),
+        reason="",
+        used=False,
+        missing_values=missing_values,
+        keep_words=keep_words,
+        decimal=clues.mark.decimal,
+    )
+    if base.missing.numbers and types.is_string(array.type):  # which the column's mark tells
+        plain = as_text(array, Missing(base.missing.texts))
+        base = replace(base, decimal=choose_mark(name, plain, clues.mark).decimal)
+    text = as_text(array, base.missing)
+    unmatched = _unmatched(base, array)
+    if unmatched:
+        base = replace(base, remarks=(("unmatched", unmatched),))
+    return replace(base, n_missing=text.null_count, examples=_examples(text)), text
+
+
+def _unmatched(base: Column, array: Any) -> str:
+    """What to say of values that should be missing but are in no cell; empty if there are none."""
+    nowhere = []
+    for value in base.missing_values:
+        own = replace(base, missing_values=(value,)).missing
+        without = as_text(array, Missing(frozenset()))
+        if as_text(array, Missing(frozenset([value]), own.numbers, own.decimal)).null_count == (
+            without.null_count
+        ):
+            nowhere.append(value)
+    if not nowhere:
+        return ""
+    return (
+        f"No cell of the column {shown(base.name)} is {listed(nowhere)}, so nothing is missing "
+        "for it: check Missing if (--missing)."
+    )
+
+
+def _with_words(base: Column, array: Any, text: Any) -> tuple[Column, Any]:
+    """A column of words, where None is one, and what its markers of missing cells are."""
+    gone = as_text(array.filter(pc.is_null(text)), Missing(frozenset()))
+    counts = {each["values"]: each["counts"] for each in pc.value_counts(gone).to_pylist()}
+    kept = 0 if KEPT_WORD in base.missing.texts else counts.pop(KEPT_WORD, 0)
+    words = {
+        word: n for word, n in counts.items()
+        if word in MARKER_WORDS and word not in base.missing_values
+    }  # fmt: skip
+    remarks = [*base.remarks]
+    where = f"of the column {shown(base.name)}"
+    if kept:
+        text = as_text(array, base.missing)
+        cells = counted(kept, "cell")
+        remarks.append((
+            "kept", f"{cells} {where} {'is' if kept == 1 else 'are'} {KEPT_WORD}, which is kept as "
+            "a value like the others. If it means missing, enter it under Missing if (--missing)."
+        ))  # fmt: skip
+    if words:
+        n = sum(words.values())
+        remarks.append((
+            "words", f"{counted(n, 'cell')} {where} ({listed(list(words))}) "
+            f"count{'s' if n == 1 else ''} as missing. If that is a value, tick Keep words "
+            "(--keep-words)."
+        ))  # fmt: skip
+    found = replace(base, n_missing=text.null_count, examples=_examples(text))
+    return replace(found, n_distinct=_n_distinct(text), remarks=tuple(remarks)), text
+
+
+def _among_words(base: Column, text: Any, numbers: Numbers, mark: FileMark) -> str:
+    """What to say of a column of words that may be one of numbers; empty for others."""
+    others = pc.unique(text.filter(numbers.unreadable)).to_pylist()
+    known = len(text) - text.null_count
+    where = f"the column {shown(base.name)}"
+    other = OTHER[mark.decimal]
+    if mark.basis == "given":
+        n_other = known - int(read_numbers(text, other).unreadable.sum())
+        if n_other >= _ENOUGH * known:
+            return (
+                f"The cells of {where} are numbers with a decimal {NAMES[other]}, but the mark "
+                f"that was given is a {NAMES[mark.decimal]}, so they are read as words."
+            )
+    n_bad = int(numbers.unreadable.sum())
+    if len(others) > _FEW_OTHERS or n_bad > _SURELY_WORDS * known:
+        return ""
+    return (
+        f"{known - n_bad:,} of {known:,} cells of {where} are numbers, but {listed(others)} "
+        f"{'is' if len(others) == 1 else 'are'} not, so it is read as words. If that means "
+        "missing, enter it under Missing if (--missing)."
+    )
+
+
+def _best_numbers(base: Column, array: Any, text: Any, of_file: FileMark) -> tuple[Numbers, Column]:
+    """The numbers of a column, and its description with the decimal mark that they have.
 
     ``text`` is the trimmed text of ``array``, which may hold numbers already.
     """
     if not types.is_string(array.type):
-        return as_numbers(array, decimal), decimal
-    numbers = read_numbers(text, decimal)
-    if numbers.unreadable.any():
-        other = "," if decimal == "." else "."
-        again = read_numbers(text, other)
-        if again.unreadable.sum() < numbers.unreadable.sum():
-            return again, other
-    return numbers, decimal
+        return as_numbers(array, of_file.decimal, base.missing), base
+    mark = choose_mark(base.name, text, of_file)
+    remarks = base.remarks if not mark.doubt else (*base.remarks, ("marks", mark.doubt))
+    base = replace(base, decimal=mark.decimal, remarks=remarks)
+    return read_numbers(text, mark.decimal), base
 
 
-def _may_be_numbers(text: Any, decimal: str) -> bool:
+def _may_be_numbers(text: Any, of_file: FileMark) -> bool:
     """Whether half of a few thousand cells are numbers; with fewer cells, whether any may be.
 
     To try all cells of a large column as numbers in vain takes longer than all else.
     """
     if not may_hold_numbers(text):
         return False
-    cells = _spread(text)
+    cells = spread(text, _SAMPLED)
     if len(cells) < _FEWEST_TO_SAMPLE:
         return True
-    numbers, _ = best_numbers(cells, cells, decimal)
+    numbers = read_numbers(cells, choose_mark("", cells, of_file).decimal)
     return bool(numbers.unreadable.sum() <= _SURELY_WORDS * len(cells))
 
 
-def _infer_from_numbers(
-    base: Column, text: Any, numbers: Numbers, decimal: str, clues: Clues
-) -> Column | None:
+def _infer_from_numbers(base: Column, text: Any, numbers: Numbers, clues: Clues) -> Column | None:
     """A numeric column, an identifier, or None for codes and for dates without separators."""
     known = numbers.values[~np.isnan(numbers.values)]
     whole = bool((known == np.round(known)).all())
@@ -198,10 +304,10 @@ def _infer_from_numbers(
                 kind="identifier",
                 reason="Its name and its many distinct whole numbers point to an identifier.",
             )
-    return _as_numeric(base, text, numbers, decimal)
+    return _as_numeric(base, text, numbers)
 
 
-def _as_numeric(base: Column, text: Any, numbers: Numbers, decimal: str) -> Column:
+def _as_numeric(base: Column, text: Any, numbers: Numbers) -> Column:
     n_bad = int(numbers.unreadable.sum())
     n_infinite = int(np.isinf(numbers.values).sum())
     n_known = len(text) - text.null_count
@@ -218,13 +324,12 @@ def _as_numeric(base: Column, text: Any, numbers: Numbers, decimal: str) -> Colu
         unreadable=_examples(text.filter(numbers.unreadable)) if n_bad else (),
         n_infinite=n_infinite,
         suspects=suspected_missing(numbers.values),
-        decimal=decimal,
     )
 
 
 def _as_date(base: Column, array: Any, style: str, ambiguous: bool) -> Column:
-    dates = as_dates(array, style, base.missing_values)
-    text = as_text(array, base.missing_values)
+    dates = as_dates(array, style, base.missing)
+    text = as_text(array, base.missing)
     n_bad = int(dates.unreadable.sum())
     written = (
         f"Its values are dates written as {style}."
@@ -279,15 +384,8 @@ def _n_distinct_numbers(text: Any, numbers: Numbers) -> int:
 
 def distinct_sample(text: Any) -> list[str]:
     """Distinct values from all over the column."""
-    values: list[str] = _spread(text).unique().to_pylist()
+    values: list[str] = spread(text, _SAMPLED).unique().to_pylist()
     return values
-
-
-def _spread(text: Any) -> Any:
-    """A few thousand cells from all over the column, without missing ones."""
-    known = text.drop_null()
-    step = max(1, len(known) // 3000)
-    return known.take(np.arange(0, len(known), step))
 
 
 def _examples(text: Any) -> tuple[str, ...]:
@@ -334,7 +432,18 @@ def column_notices(columns: Sequence[Column]) -> list[str]:
         f"{counted(c.n_infinite, 'infinite value')} of the column {shown(c.name)} "
         f"count{'s' if c.n_infinite == 1 else ''} as missing." for c in columns if c.n_infinite
     ])  # fmt: skip
+    notices += reading_notices(columns)
     notices += _limited([
+        f"The column {shown(c.name)} has {c.n_distinct:,} categories, which are replaced by "
+        "averages of the target over their rows." for c in columns
+        if c.used and c.kind == "category" and c.n_distinct > MANY_LEVELS
+    ])  # fmt: skip
+    return notices
+
+
+def reading_notices(columns: Sequence[Column]) -> list[str]:
+    """What was suspected, ambiguous or decided about the cells of columns, one sentence each."""
+    notices = _limited([
         f"The column {shown(c.name)} has {listed([f'{v:g}' for v in c.suspects])} far from its "
         "other values. If it means missing, enter it under Missing if "
         "(--missing)." for c in columns if c.suspects
@@ -343,11 +452,9 @@ def column_notices(columns: Sequence[Column]) -> list[str]:
         f"The column {shown(c.name)} does not show whether day or month comes first. It was "
         f"read as {c.date_style}." for c in columns if c.ambiguous_dates
     ])  # fmt: skip
-    notices += _limited([
-        f"The column {shown(c.name)} has {c.n_distinct:,} categories, which are replaced by "
-        "averages of the target over their rows." for c in columns
-        if c.used and c.kind == "category" and c.n_distinct > MANY_LEVELS
-    ])  # fmt: skip
+    said = [remark for column in columns for remark in column.remarks]
+    for sort in REMARKS:
+        notices += _limited([sentence for found, sentence in said if found == sort])
     return notices
 
 
@@ -440,6 +547,7 @@ def edit_schema(
     kinds: Mapping[str, str] | None = None,
     used: Mapping[str, bool] | None = None,
     missing_values: Mapping[str, Sequence[object]] | None = None,
+    keep_words: Collection[str] = (),
 ) -> Schema:
     """Replace what was inferred by the user's choices.
 
@@ -454,7 +562,10 @@ def edit_schema(
         False leaves a column out; True takes in one that was left out, as numbers if it has any,
         else as a category.
     missing_values : mapping of name to values, optional
-        What counts as missing in a column besides the usual markers, such as ``(-999,)``.
+        What counts as missing in a column besides the usual markers, such as ``(-999,)``, which
+        is also -999.0. Its kind is inferred again unless it is chosen.
+    keep_words : collection of str
+        Columns in which words such as NA and null are values and not missing.
 
     Returns
     -------
@@ -466,20 +577,21 @@ def edit_schema(
         If a column does not exist or cannot be read as the chosen kind.
     """
     kinds, used, missing_values = dict(kinds or {}), dict(used or {}), dict(missing_values or {})
-    for name in (*kinds, *used, *missing_values):
+    for name in (*kinds, *used, *missing_values, *keep_words):
         schema.column(name)
     columns = []
     for position, column in enumerate(schema.columns):
         name = column.name
         clues, array = _clues(table, position), single_chunk(table.data, position)
         markers = tuple(_marker(value) for value in missing_values.get(name, ()))
-        kind = kinds.get(name)
-        if kind is not None and (kind != column.kind or markers):
+        kept = name in keep_words or column.keep_words
+        kind = kinds.get(name, column.kind if column.reason == _CHOSEN else None)
+        read_anew = bool(markers) or kept != column.keep_words
+        if kind is not None and (kind != column.kind or read_anew):
             check_choice("kind", kind, CHOSEN_KINDS)
-            column = column_as(name, array, kind, markers or column.missing_values, clues)
-        elif markers:
-            kind = column.kind if column.kind in CHOSEN_KINDS else "category"
-            column = column_as(name, array, kind, markers, clues)
+            column = column_as(name, array, kind, clues, markers or column.missing_values, kept)
+        elif read_anew:
+            column = infer_column(name, array, clues, markers or column.missing_values, kept)
         if name in used and used[name] and column.kind not in FEATURE_KINDS:
             column = _taken_in(table, column)
         columns.append(
@@ -507,8 +619,8 @@ def suggest_target(schema: Schema) -> str:
 
 
 def _clues(table: Table, position: int) -> Clues:
-    day_first = table.decimal == "," or table.source.options.delimiter == ";"
-    return Clues(table.decimal, day_first, position == 0 and table.data.num_columns >= 4)
+    day_first = table.source.mark.decimal == "," or table.source.options.delimiter == ";"
+    return Clues(table.source.mark, day_first, position == 0 and table.data.num_columns >= 4)
 
 
 def _marker(value: object) -> str:
@@ -526,16 +638,17 @@ def _taken_in(table: Table, column: Column) -> Column:
         )
     array = single_chunk(table.data, column.name)
     clues = _clues(table, 1)
+    own = (column.missing_values, column.keep_words)
     if not are_codes(as_text(array)):
         with contextlib.suppress(InvalidData):
-            return column_as(column.name, array, "numeric", column.missing_values, clues)
-    return column_as(column.name, array, "category", column.missing_values, clues)
+            return column_as(column.name, array, "numeric", clues, *own)
+    return column_as(column.name, array, "category", clues, *own)
 
 
 def _rescued(table: Table, column: Column) -> Column:
     """Where nothing would be left, whole numbers that look like identifiers are features."""
     text = as_text(single_chunk(table.data, column.name))
-    holds_numbers = _may_be_numbers(text, table.decimal) and not are_codes(text)
+    holds_numbers = _may_be_numbers(text, table.source.mark) and not are_codes(text)
     if column.kind != "identifier" or not holds_numbers:
         return column
     taken = _taken_in(table, column)

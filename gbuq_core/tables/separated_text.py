@@ -12,7 +12,7 @@ import io
 import re
 import zlib
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from gbuq_core.errors import TableError
 from gbuq_core.presentation import counted, enumerated
 from gbuq_core.tables import limits
 from gbuq_core.tables.columns import MISSING_MARKERS
+from gbuq_core.tables.decimal_marks import NAMES, FileMark, find_file_mark
 
 MAX_FILE_BYTES = 250 * 2**20  # as .streamlit/config.toml: server.maxUploadSize
 
@@ -243,9 +244,6 @@ DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical b
 
 _SAMPLE_ROWS = 200
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
-_WITH_COMMA = re.compile(r"[+-]?\d+,\d+")
-_WITH_POINT = re.compile(r"[+-]?\d+\.\d+")
-_GROUPS_OF_THREE = re.compile(r"[+-]?\d{1,3}([.,]\d{3})+")
 # Where a comma and another delimiter fit equally well, commas are decimal marks or prose.
 _PREFERENCE = {"\t": 3, ";": 2, "|": 1, ",": 0}
 
@@ -262,7 +260,7 @@ class Dialect(NamedTuple):
     header: tuple[str, ...] | None
     n_columns: int
     header_is_row: bool
-    decimal: str
+    mark: FileMark
     notices: tuple[str, ...]
 
 
@@ -274,7 +272,7 @@ def find_dialect(
     Examples
     --------
     >>> found = find_dialect(b"x;y\n1,5;2\n2,5;3\n", None, None, None)
-    >>> found.delimiter, found.decimal, found.header
+    >>> found.delimiter, found.mark.decimal, found.header
     (';', ',', ('x', 'y'))
     """
     sample = _sample(text)
@@ -306,13 +304,15 @@ def find_dialect(
     elif header is not None and usual == len(header) - 1 and header[-1].strip() == "":
         header, n_columns = header[:-1], usual
     if decimal is None:
-        decimal = _decimal_mark([cell for row in body for cell in row], delimiter)
+        mark = find_file_mark(list(map(list, zip_longest(*body, fillvalue=""))), delimiter)
+    else:
+        mark = FileMark(decimal, "given")
     return Dialect(
         delimiter,
         None if header is None else tuple(header),
         n_columns,
         has_header and len(first) == n_columns,
-        decimal,
+        mark,
         tuple(notices),
     )
 
@@ -379,15 +379,6 @@ def _has_header(rows: list[list[str]]) -> bool:
     return years or counts
 
 
-def _decimal_mark(cells: list[str], delimiter: str) -> str:
-    """A comma if more cells have a decimal comma than a point; 1,234 alone proves nothing."""
-    stripped = [cell.strip() for cell in cells]
-    points = sum(bool(_WITH_POINT.fullmatch(cell)) for cell in stripped)
-    commas = [cell for cell in stripped if _WITH_COMMA.fullmatch(cell)]
-    proven = any(not _GROUPS_OF_THREE.fullmatch(cell) for cell in commas)
-    return "," if len(commas) > points and (proven or delimiter != ",") else "."
-
-
 def describe(dialect: Dialect) -> str:
     r"""One sentence for the page.
 
@@ -397,11 +388,13 @@ def describe(dialect: Dialect) -> str:
     'Read as 2 columns separated by a semicolon, with a decimal comma and a header.'
     """
     mark = DELIMITER_NAMES.get(dialect.delimiter, repr(dialect.delimiter))
-    decimal = "comma" if dialect.decimal == "," else "point"
     header = "a header" if dialect.header is not None else "no header"
+    decimal = ""
+    if dialect.mark.basis != "assumed":
+        decimal = f"a decimal {NAMES[dialect.mark.decimal]} and "
     return (
-        f"Read as {counted(dialect.n_columns, 'column')} separated by a {mark}, with a decimal "
-        f"{decimal} and {header}."
+        f"Read as {counted(dialect.n_columns, 'column')} separated by a {mark}, with {decimal}"
+        f"{header}."
     )
 
 
@@ -422,7 +415,7 @@ class SeparatedText(NamedTuple):
 
     columns: list[tuple[str, Any]]
     delimiter: str
-    decimal: str
+    mark: FileMark
     has_header: bool
     summary: str
     notices: list[str]
@@ -499,7 +492,7 @@ def read_separated(
     return SeparatedText(
         columns,
         dialect.delimiter,
-        dialect.decimal,
+        dialect.mark,
         dialect.header is not None,
         describe(dialect),
         notices,

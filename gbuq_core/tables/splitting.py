@@ -20,6 +20,7 @@ from gbuq_core.tables.columns import (
     Column,
     as_categories,
     as_dates,
+    as_numbers,
     as_text,
     find_date_style,
     finite_values,
@@ -27,7 +28,7 @@ from gbuq_core.tables.columns import (
 )
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.plan import SPLITS
-from gbuq_core.tables.schema import Schema, best_numbers, distinct_sample
+from gbuq_core.tables.schema import Schema, distinct_sample
 from gbuq_core.validation import check_choice
 
 # Where the blocks of time begin, as shares of the rows. The first block is only learnt from, the
@@ -185,22 +186,22 @@ def read_split(
 
 def _groups(table: Table, column: Column) -> NDArray[np.int64]:
     array = single_chunk(table.data, column.name)
-    return as_categories(array, column.missing_values).codes.astype(np.int64)
+    return as_categories(array, column.missing).codes.astype(np.int64)
 
 
 def _times(table: Table, column: Column) -> NDArray[np.int64]:
     """Ranks of dates or numbers among the distinct ones; -1 where there is none."""
     array = single_chunk(table.data, column.name)
-    text = as_text(array, column.missing_values)
+    text = as_text(array, column.missing)
     values: NDArray[np.float64] | None = None
     style = column.date_style
     if column.kind not in ("date", "numeric"):
         style = find_date_style(distinct_sample(text), day_first=False)[0]
     if column.kind == "date" or types.is_timestamp(array.type) or (style and len(text)):
-        dates = as_dates(array, style, column.missing_values).values
+        dates = as_dates(array, style, column.missing).values
         values = np.where(np.isnat(dates), np.nan, dates.astype("datetime64[us]").astype(float))
     else:
-        found = finite_values(best_numbers(array, text, column.decimal)[0])
+        found = finite_values(as_numbers(array, column.decimal, column.missing))
         n_known = len(text) - text.null_count
         if np.isfinite(found).sum() >= _READABLE * n_known:
             values = found

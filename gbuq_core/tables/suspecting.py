@@ -129,7 +129,7 @@ def _repeated_ids(table: Table, prepared: Prepared) -> list[str]:
             continue
         if column.name == prepared.target.name or not _is_named_id(column):
             continue
-        text = as_text(single_chunk(table.data, column.name), column.missing_values)
+        text = as_text(single_chunk(table.data, column.name), column.missing)
         n_known, n_distinct = len(text) - text.null_count, len(text.drop_null().unique())
         if _FEWEST_GROUPS <= n_distinct <= _MOST_GROUPS * n_known:
             found.append(

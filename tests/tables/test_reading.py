@@ -81,8 +81,9 @@ def test_a_given_encoding_is_used_or_refused():
     ],
 )
 def test_delimiter_and_decimal_mark_are_told_apart(text, delimiter, decimal):
-    options = read_table(text.encode()).source.options
-    assert (options.delimiter, options.decimal) == (delimiter, decimal)
+    source = read_table(text.encode()).source
+    assert (source.options.delimiter, source.mark.decimal) == (delimiter, decimal)
+    assert source.options.decimal is None  # nobody gave one
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from gbuq_core.tables import (
     KINDS,
     edit_schema,
     infer_schema,
+    prepare_new,
     prepare_training,
     read_table,
     suggest_target,
@@ -162,7 +163,7 @@ def test_numbers_survive_groups_of_three_digits(numbers):
 def test_a_column_may_have_another_decimal_mark_than_its_file():
     columns = {"a": [f"{k},5" for k in COUNT], "b": [f"{k},25" for k in COUNT]}
     table = table_of(",", **columns, c=[f"{k}.75" for k in COUNT])
-    assert table.decimal == ","
+    assert table.source.mark == (",", "shown")
     assert [column.decimal for column in infer_schema(table).columns] == [",", ",", "."]
 
 
@@ -404,3 +405,86 @@ def test_a_date_is_not_suggested_as_target():
     table = read_table(b"x,day\n1,2021-01-04\n2,2021-01-05\n4,2021-01-07\n")
     assert infer_schema(table).column("day").kind == "date"
     assert suggest_target(infer_schema(table)) == "x"
+
+
+CODES = ["-999", "-999.0", " -999 ", "-9.99e2"]
+
+
+@pytest.mark.parametrize("marker", [-999, -999.0, "-999", "-999.0", "-999.00"])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_missing_numbers_are_numbers_however_they_are_written(marker, decimal):
+    cells = [f"{k}.5" for k in range(20)] + CODES
+    table = table_of(decimal, v=[cell.replace(".", decimal) for cell in cells], n=range(len(cells)))
+    schema = edited(table, missing_values={"v": (str(marker).replace(".", decimal),)})
+    assert schema.columns[0].n_missing == len(CODES)
+    assert schema.columns[0].suspects == ()
+    found = prepare_training(table, schema, "n").X["v"]
+    np.testing.assert_array_equal(found, [k + 0.5 for k in range(20)] + [np.nan] * len(CODES))
+
+
+def test_a_missing_number_is_no_other_number():
+    cells = ["9.999", "9999", "9999.0", "x", *[f"{k}.5" for k in range(90)]]
+    table = table_of(v=cells, n=range(len(cells)))
+    column = edited(table, missing_values={"v": (9999,)}).columns[0]
+    assert (column.n_missing, column.n_unreadable) == (2, 1)
+
+
+def test_what_matched_nothing_is_said():
+    table = table_of(v=COUNT, w=["a", "b"] * 20)
+    schema = edited(table, missing_values={"v": ("-1", "3"), "w": ("c",)})
+    said = [notice for notice in schema.notices if notice.startswith("No cell")]
+    assert len(said) == 2
+    assert 'No cell of the column "v" is "-1", so' in said[0]
+    assert 'No cell of the column "w" is "c", so' in said[1]
+
+
+@pytest.mark.parametrize("marker", [r"\N", "..", ":", "unknown", "TBD"])
+def test_the_kind_is_inferred_again_without_missing_values(marker):
+    cells = [marker if k % 5 == 0 else f"{k}.5" for k in COUNT]
+    table = table_of(v=cells, n=COUNT)
+    schema = infer_schema(table)
+    assert schema.columns[0].kind != "numeric"
+    assert any("32 of 40 cells" in notice and "Missing if" in notice for notice in schema.notices)
+    column = edit_schema(table, schema, missing_values={"v": (marker,)}).columns[0]
+    assert (column.kind, column.n_missing, column.used) == ("numeric", 8, True)
+    chosen = edit_schema(table, schema, {"v": "category"}, missing_values={"v": (marker,)})
+    assert chosen.columns[0].kind == "category"
+
+
+LEVELS = ["None", "Low", "High", "NA", "null"] * 8
+
+
+def test_none_is_a_word_and_na_is_missing():
+    table = table_of(risk=LEVELS, n=COUNT, v=["None", "2", "3", "NA", "4"] * 8)
+    schema = infer_schema(table)
+    risk, _, numbers = schema.columns
+    assert (risk.kind, risk.n_missing, risk.n_distinct) == ("category", 16, 3)
+    assert (numbers.kind, numbers.n_missing) == ("numeric", 16)  # no word among numbers
+    assert schema.notices[:2] == (
+        '8 cells of the column "risk" are None, which is kept as a value like the others. If it '
+        "means missing, enter it under Missing if (--missing).",
+        '16 cells of the column "risk" ("NA" and "null") count as missing. If that is a value, '
+        "tick Keep words (--keep-words).",
+    )
+    assert prepare_training(table, schema, "risk").target.classes == ("High", "Low", "None")
+    without = edit_schema(table, schema, missing_values={"risk": ("None",)}).columns[0]
+    assert (without.n_missing, without.n_distinct) == (24, 2)
+
+
+def test_words_are_kept_where_the_user_says_so():
+    table = table_of(risk=LEVELS, n=COUNT)
+    schema = edited(table, keep_words=["risk"])
+    assert (schema.columns[0].n_missing, schema.columns[0].n_distinct) == (0, 5)
+    assert schema.notices == ()
+    training = prepare_training(table, schema, "n")
+    new = table_of(risk=["NA", "None", "", "-"], n=[1, 2, 3, 4])
+    found = prepare_new(new, training).X["risk"].astype(object)
+    assert found.fillna("missing").tolist() == ["NA", "None", "missing", "missing"]
+    with pytest.raises(InvalidData, match='no column "nope"'):
+        edited(table, keep_words=["nope"])
+
+
+def test_nan_can_be_a_word_among_numbers():
+    table = table_of(code=["1", "2", "nan", "NaN"] * 10, n=COUNT)
+    column = edited(table, keep_words=["code"]).columns[0]
+    assert (column.kind, column.n_missing, column.n_distinct) == ("category", 0, 4)

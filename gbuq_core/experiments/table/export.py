@@ -62,6 +62,8 @@ class TableRecipe:
         Of the intervals.
     conformal : bool
         Whether they are conformal; never of classes.
+    keep_words : tuple of str
+        Columns, as `gbuq_core.tables.edit_schema` takes them.
     """
 
     source: str
@@ -78,6 +80,7 @@ class TableRecipe:
     query: str = ""
     level: float = USUAL_LEVEL
     conformal: bool = False
+    keep_words: tuple[str, ...] = ()
 
 
 class _Step(NamedTuple):
@@ -142,7 +145,7 @@ def table_notebook(recipe: TableRecipe) -> bytes:
 def _steps(recipe: TableRecipe) -> tuple[_Step, _Step, _Step, _Step]:
     """Imports, reading, scoring, and what is written."""
     given = _options_text(recipe.options)
-    edits = {
+    edits: dict[str, object] = {
         name: dict(given)
         for name, given in (
             ("kinds", recipe.kinds),
@@ -151,6 +154,8 @@ def _steps(recipe: TableRecipe) -> tuple[_Step, _Step, _Step, _Step]:
         )
         if given
     }
+    if recipe.keep_words:
+        edits["keep_words"] = list(recipe.keep_words)
     reader = "read_query" if recipe.query else "read_table"
     names = ["ScorePlan", "load_builtin" if recipe.is_builtin else reader, "score_table"]
     lines = []
@@ -266,6 +271,7 @@ def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
         *(("kind", f"{name}={kind}") for name, kind in recipe.kinds.items()),
         *(("use" if used else "drop", name) for name, used in recipe.used.items()),
         *(("missing", f"{name}={','.join(words)}") for name, words in recipe.missing.items()),
+        *(("keep-words", name) for name in recipe.keep_words),
     ]
     plan, default = dict(vars(recipe.plan)), vars(ScorePlan())
     plan["stopping"] = plan["stopping"] or "none"

@@ -24,6 +24,7 @@ class Edits(NamedTuple):
     kinds: tuple[tuple[str, str], ...] = ()
     used: tuple[tuple[str, bool], ...] = ()
     missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    keep_words: tuple[str, ...] = ()
 
 
 class _Saved(NamedTuple):
@@ -59,6 +60,7 @@ def _laid_over(base: Edits, state: Mapping[str, Any], opened: Opened) -> Edits:
     """Corrections with what was typed into the list since it was first drawn."""
     columns = opened.schema.columns
     kinds, used, missing = dict(base.kinds), dict(base.used), dict(base.missing)
+    kept = dict.fromkeys(base.keep_words, True)
     for row, changes in state.get("edited_rows", {}).items():
         if not 0 <= int(row) < len(columns):
             continue
@@ -70,7 +72,14 @@ def _laid_over(base: Edits, state: Mapping[str, Any], opened: Opened) -> Edits:
         if isinstance(changes.get("missing_values"), str):
             words = [word.strip() for word in changes["missing_values"].split(",")]
             missing[name] = tuple(word for word in words if word)
-    return Edits(tuple(kinds.items()), tuple(used.items()), tuple(missing.items()))
+        if isinstance(changes.get("keep_words"), bool):
+            kept[name] = changes["keep_words"]
+    return Edits(
+        tuple(kinds.items()),
+        tuple(used.items()),
+        tuple(missing.items()),
+        tuple(name for name, keeps in kept.items() if keeps),
+    )
 
 
 def apply_edits(opened: Opened, edits: Edits) -> Schema:
@@ -112,13 +121,18 @@ def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None
                     width=130,
                     max_chars=100,
                 ),
+                "keep_words": st.column_config.CheckboxColumn(
+                    "Keep words",
+                    help="Words such as NA and null are values here, and not missing.",
+                    width="small",
+                ),
                 "n_missing": st.column_config.NumberColumn("Missing", width="small"),
                 "n_distinct": st.column_config.NumberColumn("Distinct", width="small"),
                 "examples": st.column_config.TextColumn("Examples", width="medium"),
                 "reason": st.column_config.TextColumn("Why this kind", width="large"),
             },
-            alt="The columns of the table with their kinds. You can change kind, use and missing "
-            "values.",
+            alt="The columns of the table with their kinds. You can change kind, use, missing "
+            "values, and whether words such as NA are values.",
         )
 
 
@@ -133,6 +147,7 @@ def _edited(key: str, edits: Edits, _opened: Opened) -> tuple[Schema, str]:
             dict(edits.kinds),
             dict(edits.used),
             dict(edits.missing),
+            edits.keep_words,
         )
     except GbuqError as error:
         return _opened.schema, str(error)
@@ -150,6 +165,7 @@ def _frame(schema: Schema, edits: Edits) -> pd.DataFrame:
             "missing_values": [
                 ", ".join(missing.get(column.name, column.missing_values)) for column in columns
             ],
+            "keep_words": [column.name in edits.keep_words for column in columns],
             "n_missing": [column.n_missing for column in columns],
             "n_distinct": [column.n_distinct for column in columns],
             "examples": [", ".join(column.examples)[:80] for column in columns],

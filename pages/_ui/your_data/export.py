@@ -187,6 +187,7 @@ def _recipe(trained: Trained, values: SimpleNamespace, scored: ScoredTable) -> T
         kinds=dict(wanted.edits.kinds),
         used=dict(wanted.edits.used),
         missing=dict(wanted.edits.missing),
+        keep_words=wanted.edits.keep_words,
         target=wanted.target,
         task=wanted.task,
         second=trained.second,

@@ -192,6 +192,7 @@ def _saved(trained: Trained, values: SimpleNamespace, link: str, with_table: boo
         kinds=dict(wanted.edits.kinds),
         used=dict(wanted.edits.used),
         missing_values=dict(wanted.edits.missing),
+        keep_words=wanted.edits.keep_words,
         cohorts=kept_cohorts(values),
         marks={} if wanted.second else marks_of(trained),
         level=values.within / 100.0,
@@ -267,6 +268,7 @@ def _edits_of(project: Project) -> Edits:
         tuple(project.kinds.items()),
         tuple(project.used.items()),
         tuple(project.missing_values.items()),
+        project.keep_words,
     )
 
 

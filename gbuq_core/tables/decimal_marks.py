@@ -1,0 +1,225 @@
+"""Which mark stands before decimals: in a file, in a column, in the same column of a second file.
+
+Some cells can be read in one way only: 12.5 has a decimal point, 1.234.567 and 12,5 have a decimal
+comma. These decide. 20.932 is a small number with a point or a large one with a comma.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from gbuq_core.presentation import shown
+from gbuq_core.tables.columns import number_pattern, read_numbers
+
+OTHER = {".": ",", ",": "."}
+NAMES = {".": "point", ",": "comma"}
+# Computers leave out zeros at the end, so one number in ten with three decimals shows fewer. Where
+# fewer do, the few are slips, and the others may be whole numbers in groups of three digits.
+_FEWEST_DECISIVE = 0.05
+_FEWEST_GROUPED = 10
+_MOST_AGAINST = 0.5  # of the cells with a mark, in a second file
+_LOOKED_AT = 1000  # cells, which decide if they leave no doubt
+
+
+class FileMark(NamedTuple):
+    """The decimal mark of a file.
+
+    ``basis`` tells why: "given" by the user, "shown" by cells, or "assumed" where no cell shows it.
+    """
+
+    decimal: str = "."
+    basis: str = "shown"
+
+
+class ChosenMark(NamedTuple):
+    """The decimal mark of a column, and a sentence where its cells leave it open."""
+
+    decimal: str
+    doubt: str = ""
+
+
+class _Counts(NamedTuple):
+    """How many cells only a point or only a comma allows, and how many either does.
+
+    ``with_point`` and ``with_comma`` are the open cells by the mark in them, ``example`` is one.
+    """
+
+    point: int
+    comma: int
+    with_point: int
+    with_comma: int
+    example: str
+
+    @property
+    def n_marked(self) -> int:
+        """All numbers with a mark."""
+        return self.point + self.comma + self.with_point + self.with_comma
+
+    def decided(self) -> str:
+        """The mark that most decisive cells have, or nothing where too few are decisive."""
+        if self.point == self.comma:
+            return ""
+        mark = "." if self.point > self.comma else ","
+        n_decisive = max(self.point, self.comma)
+        n_open = self.with_point if mark == "." else self.with_comma  # small numbers, if so
+        return mark if n_decisive >= _FEWEST_DECISIVE * (n_decisive + n_open) else ""
+
+
+def find_file_mark(columns: list[list[str]], delimiter: str) -> FileMark:
+    """The mark that most decisive cells of a sample have, column by column.
+
+    Without any, a comma is assumed where open cells have commas that separate no columns.
+    """
+    votes = {".": 0, ",": 0}
+    n_commas = n_points = 0
+    for cells in columns:
+        text = pa.array([cell.strip() for cell in cells if "," in cell or "." in cell], pa.string())
+        counts = _count(text)
+        if mark := counts.decided():
+            votes[mark] += max(counts.point, counts.comma)
+        n_points += counts.with_point
+        n_commas += counts.with_comma
+    if votes["."] != votes[","]:
+        return FileMark(max(votes, key=lambda mark: votes[mark]), "shown")
+    comma = n_commas > n_points and delimiter != ","
+    return FileMark("," if comma else ".", "assumed")
+
+
+def choose_mark(name: str, text: Any, of_file: FileMark) -> ChosenMark:
+    """The decimal mark of a column of trimmed text.
+
+    A given mark stands. Else the majority of the decisive cells decides, and where too few are
+    decisive, the file does. Where nothing in the file shows it either, a column whose numbers
+    without a mark are all below 1,000 is read in groups of three digits.
+    """
+    if of_file.basis == "given":
+        return ChosenMark(of_file.decimal)
+    if mark := _count(_marked(spread(text, _LOOKED_AT))).decided():
+        return ChosenMark(mark)
+    counts = _count(_marked(text))
+    if mark := counts.decided():
+        return ChosenMark(mark)
+    n_open = counts.with_point + counts.with_comma
+    if not n_open:
+        return ChosenMark(of_file.decimal)
+    held = "." if counts.with_point > counts.with_comma else ","
+    grouped = _looks_grouped(text)
+    mark = of_file.decimal
+    if grouped and of_file.basis == "assumed":
+        mark = OTHER[held]
+    # Computers write a decimal point, so a point in a file with decimal commas may be one.
+    mixed = mark == "," and held == "."
+    if of_file.basis == "assumed" or mixed or (grouped and mark == held):
+        return ChosenMark(mark, _doubt(name, counts.example, mark))
+    return ChosenMark(mark)
+
+
+def choose_mark_like(name: str, text: Any, own: str, of_file: FileMark) -> ChosenMark:
+    """The decimal mark of a second file's column, whose first file has ``own``.
+
+    The first file's mark stands unless another one is given, or most cells contradict it.
+    """
+    if of_file.basis == "given":
+        return ChosenMark(of_file.decimal)
+    n_against = count_against(text, read_numbers(text, own).unreadable, own)
+    if n_against and is_contradicted(n_against, count_marked(text)):
+        return ChosenMark(OTHER[own], sentence_of_other(name, own))
+    return ChosenMark(own, like_sentence(name, text, own, of_file))
+
+
+def count_against(text: Any, unreadable: NDArray[np.bool_], own: str) -> int:
+    """How many of the unreadable cells are numbers with another mark than ``own``."""
+    if not unreadable.any():
+        return 0
+    return int(_matches(_marked(text.filter(pa.array(unreadable))), OTHER[own]).sum())
+
+
+def count_marked(text: Any) -> int:
+    """How many cells are numbers with a point or a comma."""
+    return _count(_marked(text)).n_marked
+
+
+def is_contradicted(n_against: int, n_marked: int) -> bool:
+    """Whether so many numbers are against the first file's mark that the second has another."""
+    return n_against > _MOST_AGAINST * n_marked
+
+
+def like_sentence(name: str, text: Any, own: str, of_file: FileMark) -> str:
+    """What to say where a second file's column alone would be read with the other mark."""
+    if choose_mark(name, text, of_file).decimal == own:
+        return ""
+    example = _count(_marked(text)).example
+    if not example:
+        return ""
+    return (
+        f"The numbers of the column {shown(name)} are read as in the first file: {example} is "
+        f"{_value(example, own)}."
+    )
+
+
+def sentence_of_other(name: str, own: str) -> str:
+    """What to say of a column whose mark is another one than that of the first file."""
+    return (
+        f"The column {shown(name)} has a decimal {NAMES[OTHER[own]]} and not a {NAMES[own]} as in "
+        "the first file, and is read so."
+    )
+
+
+def spread(text: Any, n_cells: int) -> Any:
+    """At least so many cells from all over a column, without missing ones."""
+    known = text.drop_null()
+    step = max(1, len(known) // n_cells)
+    return known.take(np.arange(0, len(known), step))
+
+
+def _doubt(name: str, example: str, mark: str) -> str:
+    other = OTHER[mark]
+    return (
+        f"The column {shown(name)} does not show whether its numbers have a decimal point or a "
+        f"decimal comma. {example} was read as {_value(example, mark)}; it would be "
+        f"{_value(example, other)} with Decimal mark {NAMES[other]} (--decimal {other})."
+    )
+
+
+def _value(cell: str, mark: str) -> str:
+    return f"{read_numbers(pa.array([cell]), mark).values[0]:.15g}"
+
+
+def _marked(text: Any) -> Any:
+    """The cells with a point or a comma."""
+    either = pc.or_(pc.match_substring(text, "."), pc.match_substring(text, ","))
+    return text.filter(either)
+
+
+def _matches(text: Any, mark: str) -> NDArray[np.bool_]:
+    """Which texts are numbers with this decimal mark."""
+    found = pc.match_substring_regex(text, number_pattern(mark))
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def _count(text: Any) -> _Counts:
+    """Of known cells with a mark."""
+    if not len(text):
+        return _Counts(0, 0, 0, 0, "")
+    point, comma = _matches(text, "."), _matches(text, ",")
+    either = point & comma
+    has_point = pc.match_substring(text, ".").to_numpy(zero_copy_only=False)
+    n_open, n_point = int(either.sum()), int((either & has_point).sum())
+    example = text[int(np.argmax(either))].as_py() if n_open else ""
+    return _Counts(
+        int(point.sum()) - n_open, int(comma.sum()) - n_open, n_point, n_open - n_point, example
+    )
+
+
+def _looks_grouped(text: Any) -> bool:
+    """Whether enough numbers have a mark, and those without one are too small to need it."""
+    marked = _marked(text)
+    if len(pc.unique(marked)) < _FEWEST_GROUPED:
+        return False
+    bare = pc.unique(text.filter(pc.match_substring_regex(text, r"^[+-]?[1-9]\d*$")))
+    return bool(len(bare)) and not pc.any(pc.match_substring_regex(bare, r"\d{4}")).as_py()
