@@ -192,6 +192,14 @@ def test_what_is_typed_into_the_list_of_columns_is_laid_over_what_was_corrected_
     assert second.kinds == first.kinds
     assert second.used == ((names[1], True),)
     assert second.missing == ((names[2], ("-9", "none")),)
+    state[editor] = {"edited_rows": {2: {"keep_words": True}, 3: {"keep_words": "yes"}}}
+    assert data_columns.current_edits(opened).keep_words == (names[2],)
+    del state[editor]
+    data_columns.current_edits(opened)
+    frame = data_columns._frame(opened.schema, state["_data_edits"][opened.key].base)
+    assert frame["keep_words"].tolist()[:4] == [False, False, True, False]
+    state[editor] = {"edited_rows": {2: {"keep_words": False}}}
+    assert data_columns.current_edits(opened).keep_words == ()
 
 
 def test_one_member_left_is_said_and_ranks_no_rows_by_knowledge():

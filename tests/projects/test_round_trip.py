@@ -105,6 +105,7 @@ def test_all_that_a_user_has_made_comes_back(table):
         "kinds": {"group": "category"},
         "used": {"day": False},
         "missing_values": {"x": ("0.5", "-9")},
+        "keep_words": ("group",),
     }
     schema = edit_schema(table, infer_schema(table), **edits)
     scored = score_table(table, "y", schema=schema, plan=quick())
@@ -112,6 +113,7 @@ def test_all_that_a_user_has_made_comes_back(table):
     project = open_project(project_bytes(saved(scored, table, plan=asked, **edits)))
     assert (project.kinds, project.used) == (edits["kinds"], edits["used"])
     assert project.missing_values == edits["missing_values"]
+    assert project.keep_words == edits["keep_words"]
     assert project.cohorts == COHORTS
     assert project.marks == MARKS
     assert project.page == PAGE
