@@ -108,7 +108,7 @@ def test_rules_name_options_that_exist():
     # With --model, every option of score and explain is either refused or used.
     used = {
         *("help", "train", "new", "target", "out", "row", "project", "model", "neighbors", "loss"),
-        *("level",),
+        *("level", "keep_words"),
         *("task", "category", "drop", "use", "kind", "missing", "sql", "url", "config", "json"),
         *("quiet", *combinations.READING),
     }
