@@ -29,10 +29,10 @@ class Opened(NamedTuple):
 
 
 @contextmanager
-def opened_app(app: Path = APP) -> Iterator[Opened]:
-    """Start the app with an empty home, and a browser; stop both at the end."""
+def opened_app(app: Path = APP, **variables: str) -> Iterator[Opened]:
+    """Start the app with an empty home and these variables, and a browser; stop both at the end."""
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
-        process, url = start_server(app, Path(home))
+        process, url = start_server(app, Path(home), **variables)
         try:
             browser = playwright.chromium.launch(executable_path=_chromium(), args=list(_FLAGS))
             yield Opened(browser, url, process.pid)

@@ -3,18 +3,24 @@
 ``python -m benchmarks.first_pictures`` starts the app, opens every page once, and then each of them
 in new windows with a session of their own. The time runs from the navigation to the frame in which
 the picture is there. What other sessions have fitted is shared, as it is among readers.
+
+``--only cold`` opens one page each on a new server with an empty cache of kernels, as soon as the
+server answers.
 """
 
 from __future__ import annotations
 
 import statistics
+import tempfile
 
 from benchmarks.chromium import Opened, opened_app
 from benchmarks.latency import CANVAS, CURVES, FIRST_MS
-from benchmarks.report import Row, parse_arguments, report
+from benchmarks.report import Row, make_parser, report
 from tests.browser.conftest import wait_ready
 
 BAR_MS = 1500.0
+COLD_BAR_MS = 15_000.0
+COLD = ("/", "/heart")
 REPEATS = 5
 # Page, the picture's signature as in `latency`, and its key.
 PICTURES = (
@@ -55,11 +61,30 @@ def first_ms(app: Opened, path: str, signature: str, key: str) -> float:
     return taken
 
 
+def cold_rows() -> list[Row]:
+    """The first picture of a page on a server that compiles its kernels."""
+    rows = []
+    for path, signature, key in PICTURES:
+        if path not in COLD:
+            continue
+        with tempfile.TemporaryDirectory() as place, opened_app(NUMBA_CACHE_DIR=place) as app:
+            taken = first_ms(app, path, signature, key)
+        rows.append(Row(
+            f"{path} first picture, empty cache", f"{taken:.0f} ms", f"{COLD_BAR_MS:.0f} ms",
+            taken <= COLD_BAR_MS, {"milliseconds": taken},
+        ))  # fmt: skip
+    return rows
+
+
 def main() -> None:
     """Open all pages and print the medians."""
     names = [path for path, _, _ in PICTURES]
-    options = parse_arguments(__doc__.splitlines()[0], names)
+    options = make_parser(__doc__.splitlines()[0], [*names, "cold"], names).parse_args()
+    if "cold" in options.only:
+        report("First pictures on a new server", cold_rows(), None)
     chosen = [one for one in PICTURES if one[0] in options.only]
+    if not chosen:
+        return
     rows = []
     with opened_app() as app:
         for path, signature, key in chosen:
