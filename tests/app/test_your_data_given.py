@@ -9,7 +9,7 @@ from tests.app.your_data_page import says
 
 
 def panel():
-    """The panel alone, as the page draws it; "bad" among the parameters of the address."""
+    """The panel alone, as the page draws it, with the kind of model that the address names."""
     import lightgbm
     import numpy as np
     import streamlit as st
@@ -30,11 +30,24 @@ def panel():
     settings = {"verbose": -1, "num_leaves": 4, "min_data_in_leaf": 5}
     data = lightgbm.Dataset(np.column_stack([z, x]), y, feature_name=["z", "x"])
     model = lightgbm.train(settings, data, 40).model_to_string().encode()
-    is_bad = "bad" in st.query_params
-    file = Restored(KeptFile("model.txt", b"\x80\x04 a pickle" if is_bad else model, "id"))
+    kind = st.query_params.get("kind", "good")
+    if kind == "bad":
+        model = b"\x80\x04 a pickle"
+    elif kind == "sum":
+        import catboost
+        from model_file_parts import saved_catboost
+
+        quiet = {"iterations": 3, "depth": 2, "verbose": False, "allow_writing_files": False}
+        table_rows, shifted = np.column_stack([z, x]), y - y.min() + 1
+        summands = [
+            catboost.CatBoost({"loss_function": loss, **quiet}).fit(table_rows, shifted)
+            for loss in ("RMSE", "Poisson")
+        ]
+        model = saved_catboost(catboost.sum_models(summands))
+    file = Restored(KeptFile("model.txt", model, "id"))
     wanted = Wanted("key", Edits(), "y", None, ScorePlan(), "")
     opened = Opened("key", table, schema, "y", "", True)
-    draw_given(("bad" if is_bad else "good", file), wanted, opened, schema, None, "std")
+    draw_given((kind, file), wanted, opened, schema, None, "std")
 
 
 def settled(at):
@@ -61,9 +74,24 @@ def test_a_model_judges_the_rows():
 
 def test_a_bad_file_costs_one_sentence():
     at = AppTest.from_function(panel, default_timeout=120)
-    at.query_params["bad"] = "1"
+    at.query_params["kind"] = "bad"
     settled(at)
     assert not at.exception
     assert says(at, "The file is a pickle or an archive, which is never opened")
     assert says(at, "Your table is still open")
     assert not at.dataframe
+
+
+def test_a_file_without_its_loss_asks_for_it():
+    at = AppTest.from_function(panel, default_timeout=120)
+    at.query_params["kind"] = "sum"
+    settled(at)
+    assert says(at, "does not say by which loss it was trained")
+    at.selectbox(key="_given_losssum").set_value("RMSE")
+    settled(at)
+    assert not at.exception
+    assert says(at, "CatBoost regression, boosted trees: 6 trees, 2 features.")
+    assert says(at, "truncations would cut between them")
+    assert says(at, "This model gives no knowledge uncertainty")
+    assert at.selectbox(key="_given_rank").options == ["Novelty", "Data"]
+    assert at.selectbox(key="_given_losssum").value == "RMSE"
