@@ -1,30 +1,34 @@
-"""`gbuq info`: what is in a file: a table, a project or a saved model. Nothing is trained."""
+"""`gbuq info`: what is in a file: a table, a project or a model. Nothing is trained."""
 
 from __future__ import annotations
 
 import argparse
+import io
 from pathlib import Path
 from typing import Any
 
-from gbuq_core import projects, tables
+from gbuq_core import given_models, projects, tables
 from gbuq_core.commands.combinations import check_formats
 from gbuq_core.commands.common_options import add_common, say_notes
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.score_words import plan_record
-from gbuq_core.commands.table_options import add_format, reading_of
+from gbuq_core.commands.table_options import add_format, reading_of, source_of
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.errors import InvalidParameter, ModelFileError
 from gbuq_core.presentation import counted, format_bytes, shown
 
 # The members that tell our archives from a workbook.
 _OF_MODEL, _OF_PROJECT = "header.json", "project.json"
+_OF_LIBRARIES = (b"tree\nversion", b"CBM1", b"{")  # no table begins so
+_HEAD = 12
 _MOST_LISTED = 20
 # The kinds that were saved before others had a name of their own.
 _BOOSTED = {"regressor": "BoostedEnsembleRegressor", "classifier": "BoostedEnsembleClassifier"}
 _DESCRIPTION = """\
 Tell what is in a file: of a table its rows, its columns and how they would be used; of a project
-its table, target, models and scores; of a saved model its kind, features and settings. Nothing is
-trained, and no part of the file is executed.
+its table, target, models and scores; of a saved model its kind, features and settings; of a
+model of LightGBM (text), XGBoost (JSON, UBJ) or CatBoost (cbm, JSON) its loss, trees and features,
+and what can be told with it. Nothing is trained, and no part of the file is executed.
 """
 
 
@@ -32,7 +36,8 @@ def add_info(commands: Any) -> None:
     """The command `info`."""
     info = commands.add_parser("info", help="tell what is in a file", description=_DESCRIPTION)
     add = info.add_argument
-    add("file", metavar="FILE", nargs="?", help="a table, a project or a saved model")
+    add("file", metavar="FILE", nargs="?", help="a table, a project, a saved model, or a "
+        "model of LightGBM, XGBoost or CatBoost; - reads the standard input")  # fmt: skip
     add_format(add)
     add_common(add, trains=False)
     info.set_defaults(run=run)
@@ -42,41 +47,57 @@ def run(options: argparse.Namespace) -> None:
     """Print what the file holds."""
     if options.file is None:
         raise InvalidParameter("There is no file to look at: give FILE.")
-    path = Path(options.file)
-    if not path.exists():
-        raise InvalidParameter(f"There is no file {shown(path.name)}: check its name.")
-    members = _members_of(path)
-    if members & {_OF_PROJECT, _OF_MODEL}:
+    source, name = source_of(options.file)
+    if isinstance(source, Path) and not source.exists():
+        raise InvalidParameter(f"There is no file {shown(name)}: check its name.")
+    members, head = _members_of(source), _head_of(source)
+    if members & {_OF_PROJECT, _OF_MODEL} or head.startswith(_OF_LIBRARIES):
         check_formats(options)
     if _OF_PROJECT in members:
-        _tell_project(path, options)
+        _tell_project(source, name, options)
     elif _OF_MODEL in members:
-        _tell_model(path, options)
+        _tell_model(source, name, options)
+    elif head.startswith(_OF_LIBRARIES):
+        _tell_given(source, name, options)
     else:
-        _tell_table(path, options)
+        _tell_table(source, name, options)
 
 
-def _members_of(path: Path) -> set[str]:
+def _members_of(source: Path | bytes) -> set[str]:
     """The names in an archive; none of another file."""
     import zipfile
 
+    file = io.BytesIO(source) if isinstance(source, bytes) else source
     try:
-        if not path.is_file() or not zipfile.is_zipfile(path):
+        if not zipfile.is_zipfile(file) or (isinstance(file, Path) and not file.is_file()):
             return set()
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(file) as archive:
             return set(archive.namelist())
     except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile):
         return set()  # the reader of tables tells what is wrong with it
 
 
-def _tell_project(path: Path, options: argparse.Namespace) -> None:
+def _head_of(source: Path | bytes) -> bytes:
+    """The first bytes of a regular file; none of anything else."""
+    if isinstance(source, bytes):
+        return source[:_HEAD]
+    try:
+        if not source.is_file():
+            return b""
+        with source.open("rb") as file:
+            return file.read(_HEAD)
+    except (OSError, ValueError):
+        return b""  # as above
+
+
+def _tell_project(source: Path | bytes, name: str, options: argparse.Namespace) -> None:
     """A project in its own sentences."""
-    project = projects.open_project(path)
+    project = projects.open_project(source)
     if options.json:
         models = project.models
         print_json(
             {
-                "file": path.name,
+                "file": name,
                 "holds": "project",
                 "table": project.source.name,
                 "sha256": project.source.digest,
@@ -99,29 +120,68 @@ def _tell_project(path: Path, options: argparse.Namespace) -> None:
     print("\n".join(map(printable, projects.describe_project(project))))
 
 
-def _tell_model(path: Path, options: argparse.Namespace) -> None:
+def _tell_model(source: Path | bytes, name: str, options: argparse.Namespace) -> None:
     """A saved model by its header; what it holds is checked but not made."""
     from gbuq_core.model_files.archive import read_archive
     from gbuq_core.model_files.contents import errors_as_damage, read_bytes
 
-    content = read_bytes(path)
+    content = read_bytes(source)
     header, arrays = read_archive(content)
     with errors_as_damage():
         found = _model_of(header)
     found.update(bytes=len(content), arrays=len(arrays))
     if options.json:
-        print_json({"file": path.name, "holds": "model", **found})
+        print_json({"file": name, "holds": "model", **found})
         return
     kind, n_features = printable(found["kind"]), found["n_features"]
-    print(f"{path.name} holds a saved model ({kind}), {format_bytes(len(content))}.")
+    print(f"{name} holds a saved model ({kind}), {format_bytes(len(content))}.")
     if n_features is not None:
         told = f": {_some(found['features'])}" if found["features"] else ""
         print(f"It reads {counted(n_features, 'feature')}{told}.")
     if found["classes"]:
         n_classes = counted(len(found["classes"]), "class", "classes")
         print(f"It tells {n_classes} apart: {_some(found['classes'])}.")
-    for name, value in found["settings"].items():
-        print(f"  {printable(name)} = {printable(repr(value))}")
+    for setting, value in found["settings"].items():
+        print(f"  {printable(setting)} = {printable(repr(value))}")
+
+
+def _tell_given(source: Path | bytes, name: str, options: argparse.Namespace) -> None:
+    """A model of another library, read as ``--model`` reads it."""
+    model = given_models.read_model(source, name)
+    about, trees = given_models.summarize_model(model), model.source
+    if options.json:
+        print_json(
+            {
+                "file": name,
+                "holds": "model of a library",
+                "library": model.library,
+                "bytes": len(model.content),
+                "task": trees.task,
+                "forest": trees.is_forest,
+                "loss": about.loss or None,
+                "trees": trees.n_trees,
+                "rounds": about.rounds,
+                "depth": about.depth,
+                "leaves": about.leaves,
+                "n_features": trees.n_features,
+                "features": trees.feature_names,
+                "n_classes": trees.n_classes if trees.task == "classification" else None,
+                "classes": about.classes,
+                "tells": about.tells,
+            }
+        )
+        return
+    print(f"{name} holds a model, {format_bytes(len(model.content))}. {model.summary}")
+    loss = f"The loss is {printable(about.loss)}" if about.loss else "The file names no loss"
+    print(f"{loss}. {counted(about.rounds, 'round')}, {counted(about.leaves, 'leaf', 'leaves')}, "
+          f"at most {counted(about.depth, 'split')} from a root to a leaf.")  # fmt: skip
+    named = _some(list(trees.feature_names or ())) or "the file does not name them"
+    print(f"It reads {counted(trees.n_features, 'feature')}: {named}.")
+    if trees.task == "classification":
+        labels = _some(list(about.classes)) or "the file does not name them"
+        print(f"It tells {counted(trees.n_classes, 'class', 'classes')} apart: {labels}.")
+    print(f"With its training table, gbuq score TRAIN NEW --model {name} tells of each row: "
+          f"{'; '.join(about.tells)}.")  # fmt: skip
 
 
 def _some(names: list[Any]) -> str:
@@ -149,9 +209,9 @@ def _model_of(header: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _tell_table(path: Path, options: argparse.Namespace) -> None:
+def _tell_table(source: Path | bytes, name: str, options: argparse.Namespace) -> None:
     """A table by its columns, as they would be used without corrections."""
-    table = tables.read_table(path, options=reading_of(options))
+    table = tables.read_table(source, name, reading_of(options))
     check_formats(options, table)
     schema = tables.infer_schema(table)
     target = tables.suggest_target(schema)
@@ -159,7 +219,7 @@ def _tell_table(path: Path, options: argparse.Namespace) -> None:
     if options.json:
         print_json(
             {
-                "file": path.name,
+                "file": name,
                 "holds": "table",
                 "format": table.source.format,
                 "bytes": table.source.n_bytes,
@@ -173,7 +233,7 @@ def _tell_table(path: Path, options: argparse.Namespace) -> None:
         )
         return
     n_columns = counted(len(schema.columns), "column")
-    print(f"{path.name} holds a table: {counted(table.n_rows, 'row')} and {n_columns}, "
+    print(f"{name} holds a table: {counted(table.n_rows, 'row')} and {n_columns}, "
           f"{format_bytes(table.source.n_bytes)}.")  # fmt: skip
     head = ("Column", "Kind", "Missing", "Distinct", "Used", "Why")
     lines = [

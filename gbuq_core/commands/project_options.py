@@ -8,7 +8,13 @@ from typing import Any
 
 from gbuq_core import projects, tables
 from gbuq_core.commands.combinations import READING, check_formats
-from gbuq_core.commands.table_options import check_files, check_target, reading_of, sort_inputs
+from gbuq_core.commands.table_options import (
+    STANDARD_INPUT,
+    check_files,
+    check_target,
+    read_file,
+    sort_inputs,
+)
 from gbuq_core.errors import InvalidParameter
 
 # What says which files are read and how; everything else was settled by the fit.
@@ -75,7 +81,7 @@ def restored(
     table = projects.own_table(project, _named(own, project, options))
     new = None
     if second is not None:
-        new = tables.read_table(second, options=reading_of(options), to_score=True)
+        new = read_file(second, options, to_score=True)
     check_formats(options, new)
     return project, table, projects.restore_project(project, table, new)
 
@@ -98,7 +104,7 @@ def tables_to_score(
         )
     new = None
     if second is not None:
-        new = tables.read_table(second, options=reading_of(options), to_score=True)
+        new = read_file(second, options, to_score=True)
         check_formats(options, new)
     for_own = project.models is not None and project.models.protocol != "new_file"
     if new is not None and own is None and for_own and new.source.digest == project.source.digest:
@@ -117,6 +123,10 @@ def _named(
         raise InvalidParameter("--sql and --url go together: give both or none.")
     if options.sql:
         return tables.read_query(options.sql, options.url)
+    if file == STANDARD_INPUT:
+        return tables.read_table(
+            options.given, "standard input", project.source.options, to_score=True
+        )
     if file is not None:
         return tables.read_table(file, options=project.source.options, to_score=True)
     if project.data is None and project.source.name in {

@@ -17,6 +17,7 @@ from gbuq_core.commands.model_options import cut_of, plan_of
 from gbuq_core.commands.outputs import check_out, is_standard_output
 from gbuq_core.commands.score_words import drift_record, plan_record, scores_line, scores_record
 from gbuq_core.commands.table_options import (
+    STANDARD_INPUT,
     edited_schema,
     edits_of,
     inputs_of,
@@ -49,6 +50,9 @@ def streams(options: argparse.Namespace) -> bool:
         check_in_memory(options, "the rows of TRAIN are scored out of fold, in memory")
         return False
     files = [name for name in (options.train, options.new) if name is not None]
+    if STANDARD_INPUT in files:
+        check_in_memory(options, "the standard input is read into memory")
+        return False
     if not _asked(options) and not any(streaming.is_too_large(name) for name in files):
         return False
     if options.next:

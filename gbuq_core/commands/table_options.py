@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from gbuq_core import tables
 from gbuq_core.commands.combinations import check_formats
-from gbuq_core.errors import InvalidParameter
+from gbuq_core.errors import InvalidParameter, TableError
 from gbuq_core.presentation import shown
 from gbuq_core.tables.plan import SCALES, SPLITS, ScorePlan
 
+STANDARD_INPUT = "-"
 # The files that are read, by the option that names them.
 _FILES = {"train": "file", "new": "file", "project": "project", "model": "model file"}
 _DELIMITERS = {"\\t": "\t", "tab": "\t", "space": " "}
@@ -21,7 +24,8 @@ _DELIMITERS = {"\\t": "\t", "tab": "\t", "space": " "}
 
 def add_table(add: Callable[..., Any], needs_target: bool = True) -> None:
     """The arguments that name the table to learn from and its target."""
-    add("train", metavar="TRAIN", nargs="?", help="the file to learn from; none with --sql")
+    add("train", metavar="TRAIN", nargs="?", help="the file to learn from; - reads the standard "
+        "input; none with --sql")  # fmt: skip
     add("--target", required=needs_target, metavar="NAME", help="the column to predict")
 
 
@@ -85,10 +89,10 @@ def read(options: argparse.Namespace) -> tuple[tables.Table, tables.Table | None
     if options.sql:
         table = tables.read_query(options.sql, options.url)
     else:
-        table = tables.read_table(options.train, options=reading_of(options))
+        table = read_file(options.train, options)
     new = None
     if options.new is not None:
-        new = tables.read_table(options.new, options=reading_of(options), to_score=True)
+        new = read_file(options.new, options, to_score=True)
     check_formats(options, table, new)
     return table, new
 
@@ -163,11 +167,47 @@ def inputs_of(options: argparse.Namespace) -> list[str | Path | None]:
 
 
 def check_files(options: argparse.Namespace) -> None:
-    """Refuse files that are not there, before any work."""
-    for name, what in _FILES.items():
-        path = getattr(options, name, None)
-        if path is not None and not os.path.exists(path):
+    """Refuse files that are not there, and read the standard input, before any work.
+
+    It is read here, where Ctrl-C ends the program at once.
+    """
+    named = {name: getattr(options, name, None) for name in _FILES}
+    for name, path in named.items():
+        if path is None or (path == STANDARD_INPUT and name in ("train", "new")):
+            continue
+        if not os.path.exists(path):
+            what = _FILES[name]
             raise InvalidParameter(f"There is no {what} {shown(Path(path).name)}: check the path.")
+    if list(named.values()).count(STANDARD_INPUT) > 1:
+        raise InvalidParameter(
+            "The standard input can be read once: name a file for TRAIN or for NEW."
+        )
+    if STANDARD_INPUT in named.values():
+        options.given = source_of(STANDARD_INPUT)[0]
+
+
+def source_of(path: str) -> tuple[Path | bytes, str]:
+    """A file, or what the standard input holds where - is given, and how it is called.
+
+    Raises
+    ------
+    TableError
+        If it is closed; if it is larger than files may be, reading a table says so.
+    """
+    if path != STANDARD_INPUT:
+        return Path(path), Path(path).name
+    if sys.stdin is None:
+        raise TableError("The standard input is closed: name a file.")
+    return sys.stdin.buffer.read(tables.MAX_FILE_BYTES + 1), "standard input"
+
+
+def read_file(path: str, options: argparse.Namespace, to_score: bool = False) -> tables.Table:
+    """The table of a file, or of the standard input."""
+    source: Path | bytes = Path(path)
+    name = None
+    if path == STANDARD_INPUT:
+        source, name = options.given, "standard input"
+    return tables.read_table(source, name, reading_of(options), to_score=to_score)
 
 
 def check_target(options: argparse.Namespace) -> None:

@@ -1,5 +1,6 @@
 """`gbuq app`, `info`, `methods` and `completion`: commands that train nothing."""
 
+import io
 import json
 import os
 import shutil
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import lightgbm
 import pandas as pd
 import pytest
 
@@ -101,6 +103,28 @@ def test_a_saved_model_is_told_by_its_header(tmp_path, capsys):
     refused(["info", path], capsys)
     path.write_bytes(whole.replace(b'"n_features": 2', b'"n_features":{}'))
     assert "damaged" in refused(["info", path], capsys)
+
+
+def test_a_model_of_a_library_is_told_by_its_trees(tmp_path, capsys, monkeypatch):
+    X = pd.DataFrame({"a": range(60), "b": [k % 7 for k in range(60)]})
+    settings = {"verbose": -1, "num_leaves": 4, "max_depth": 2, "min_data_in_leaf": 5}
+    booster = lightgbm.train(settings, lightgbm.Dataset(X, X.a * 1.0), 20)
+    path = tmp_path / "model.txt"
+    path.write_text(booster.model_to_string())
+    assert main(["info", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "LightGBM regression, boosted trees: 20 trees, 2 features." in said
+    n_leaves = int(booster.trees_to_dataframe()["left_child"].isna().sum())
+    assert f"The loss is regression. 20 rounds, {n_leaves} leaves, at most 2 splits" in said
+    assert "It reads 2 features: a, b." in said
+    assert "gbuq score TRAIN NEW --model model.txt tells of each row: the prediction; " in said
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    assert main(["info", "-", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["library"], found["trees"], found["depth"]) == ("LightGBM", 20, 2)
+    assert found["features"] == ["a", "b"]
+    path.write_text(booster.model_to_string()[:200])
+    refused(["info", path], capsys)
 
 
 def test_files_that_cannot_be_told_are_one_sentence(tmp_path, capsys):

@@ -1,0 +1,118 @@
+"""What a model's file says of it, before there is a table."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from gbuq_core.boosting import VirtualEnsemble
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.given_models.reading import GivenModel
+from gbuq_core.presentation import counted
+from gbuq_core.trees.importers.replaying import NumericTrees
+
+# How each library writes the loss: the word that begins it, and what follows. Files of CatBoost put
+# slashes before the quotes of a text within a text.
+_LOSSES = {
+    "lightgbm": (b"\nobjective=", rb"\s*(\w+)"),
+    "xgboost": (
+        b"objective",
+        rb".{0,400}?name.{0,12}?((?:reg|binary|multi|count|survival):[a-z0-9_]+)",
+    ),
+    "catboost": (b"loss_function", rb'":\s*\{(?:[^{}]|\{[^{}]*\})*?"type":\s*"(\w+)"'),
+}
+_WINDOW = 4000  # bytes behind the word
+
+
+class ModelSummary(NamedTuple):
+    """A model in numbers and words.
+
+    Attributes
+    ----------
+    loss : str
+        As its library calls it; empty where the file does not say.
+    rounds, leaves : int
+    depth : int
+        The most splits between the root of a tree and a leaf.
+    classes : tuple of str
+        Their labels; empty for a regression, and where the file does not hold them.
+    tells : tuple of str
+        What can be told of rows with the table that the model was trained on.
+    """
+
+    loss: str
+    rounds: int
+    leaves: int
+    depth: int
+    classes: tuple[str, ...]
+    tells: tuple[str, ...]
+
+
+def summarize_model(model: GivenModel) -> ModelSummary:
+    """Read off a model what it is and what can be told with it.
+
+    Examples
+    --------
+    >>> import lightgbm
+    >>> from gbuq_core.given_models.reading import read_model
+    >>> X = np.arange(40.0)[:, None]
+    >>> settings = {"verbose": -1, "num_leaves": 4}
+    >>> booster = lightgbm.train(settings, lightgbm.Dataset(X, X[:, 0] ** 2), 10)
+    >>> found = summarize_model(read_model(booster.model_to_string().encode()))
+    >>> found.loss, found.rounds, found.depth
+    ('regression', 10, 1)
+    """
+    source = model.source
+    return ModelSummary(
+        loss=_loss_of(model),
+        rounds=source.n_iterations,
+        leaves=int(source.leaf_counts.sum()),
+        depth=deepest(source.plain.trees),
+        classes=source.plain.classes,
+        tells=tuple(_tells(model)),
+    )
+
+
+def deepest(trees: NumericTrees) -> int:
+    """The most splits on a way from a root to a leaf."""
+    sizes = np.diff(trees.begin)
+    first = np.repeat(trees.begin[:-1], sizes)  # of each split, the root of its tree
+    here, depth = trees.begin[:-1][sizes > 0], 0
+    while len(here):
+        depth += 1
+        children = np.concatenate([trees.left[here], trees.right[here]])
+        here = (np.tile(first[here], 2) + children)[children >= 0]
+    return depth
+
+
+def _loss_of(model: GivenModel) -> str:
+    if model.source.kind not in _LOSSES:
+        return ""
+    word, rest = _LOSSES[model.source.kind]
+    end = 0
+    while (place := model.content.find(word, end)) >= 0:
+        end = place + len(word)
+        behind = model.content[end : end + _WINDOW].replace(b"\\", b"")
+        if found := re.match(rest, behind, re.DOTALL):
+            return found[1].decode()
+    return ""
+
+
+def _tells(model: GivenModel) -> list[str]:
+    source = model.source
+    found = ["the prediction"]
+    if source.task == "classification":
+        found = ["the probability of each class"]
+    else:
+        found += ["a std and the nearest training rows (IBUG)"]
+    try:
+        n_members = len(VirtualEnsemble(source).member_trees())
+        found.append(f"knowledge uncertainty from {counted(n_members, 'truncation')}")
+    except InvalidParameter:
+        if source.is_forest and source.task == "regression":
+            found.append("knowledge uncertainty from its trees (MACAU)")
+    if not source.has_categories:
+        found.append("how novel a row is (MACAU)")
+    return found
