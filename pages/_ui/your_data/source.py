@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import streamlit as st
 
@@ -144,11 +144,11 @@ def drop_second() -> None:
         )
     keep_upload(SECOND, st.session_state.get(widget_key(SECOND)))
     if upload_in(SECOND) is not None:
-        _draw_remove_second("remove-second")
+        _draw_remove_second("remove-second", "tertiary")
 
 
-def _draw_remove_second(key: str) -> None:
-    st.button("Remove the second file", key=key, type="tertiary", on_click=_remove_second)
+def _draw_remove_second(key: str, look: Literal["secondary", "tertiary"] = "secondary") -> None:
+    st.button("Remove the second file", key=key, type=look, on_click=_remove_second)
 
 
 def _remove_second() -> None:
