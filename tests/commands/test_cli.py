@@ -325,7 +325,7 @@ def test_a_thousand_columns(tmp_path, capsys):
         (["--category", "nope"], 'no column "nope"'),
         (["--stopping", "never"], "invalid choice"),
         (["--stopping", "none", "--method", "gp"], "--stopping does not go with --method gp"),
-        (["--speed", "11"], "nrecognized arguments"),
+        (["--speed", "11"], "There is no option --speed"),
     ],
 )
 def test_impossible_options_end_in_one_sentence(options, sentence, train, tmp_path, capsys):
