@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Literal
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.validation import check_choice
+from gbuq_core.validation import check_choice, check_number
 
 Kind = Literal["integer", "number", "ladder", "choice", "choices", "switch", "text", "range"]
 Group = Literal["data", "method", "knobs", "view", "page", "picture"]
@@ -51,7 +51,8 @@ class Knob:
     (`controls.draw_knob`). One of the group ``"picture"`` has no widget: it stands in the bar of
     the figure, which is drawn anew in the browser while it moves, and `open_page` keeps its
     parameter in the address. ``plain`` keeps choices that are a user's words out of widgets that
-    read Markdown. A knob with a ``refusal`` is greyed out, and that sentence says why. The first
+    read Markdown. A knob with a ``refusal`` is greyed out, and that sentence says why. With
+    ``low_open`` a value has to be above ``low``. The first
     six fields may be given by position, as a row of a table.
     """
 
@@ -62,6 +63,7 @@ class Knob:
     low: float | None = None
     high: float | None = None
     _: KW_ONLY
+    low_open: bool = False
     step: float | None = None
     choices: tuple[Any, ...] = ()
     most: int | None = None
@@ -92,7 +94,8 @@ def describe_range(knob: Knob) -> str:
             multiples = knob.kind == "integer" and low % knob.step == 0
             noun = f"a multiple of {knob.step:g}" if multiples else noun
             steps = "" if multiples else f" in steps of {knob.step:g}"
-        return f"{noun} from {low:g} to {high:g}{steps}"
+        start = f"above {low:g} and up" if knob.low_open else f"from {low:g}"
+        return f"{noun} {start} to {high:g}{steps}"
     if knob.kind == "range":
         low, high = _ends(knob)
         return f"two whole numbers from {low:g} to {high:g}, the lower one first"
@@ -142,7 +145,7 @@ def _ends(knob: Knob) -> tuple[float, float]:
 def _on_slider(knob: Knob, value: float) -> bool:
     """Whether a finite number is in range and, but for boxes, where its slider can stand."""
     low, high = _ends(knob)
-    if not low <= value <= high:
+    if not low <= value <= high or (knob.low_open and value == low):
         return False
     if knob.box or not knob.step or value == high:
         return True
@@ -197,6 +200,24 @@ def check_knob(knob: Knob, value: Any) -> Any:
     return value
 
 
+def check_within(knob: Knob, value: Any) -> Any:
+    """A number between the knob's ends as ``int`` or ``float``; what an estimator asks of it.
+
+    Raises
+    ------
+    InvalidParameter
+        As of `check_number`.
+
+    Examples
+    --------
+    >>> check_within(Knob("share", "Share", "number", 1.0, 0.0, 1.0, low_open=True), 0)
+    Traceback (most recent call last):
+    gbuq_core.errors.InvalidParameter: share must be a number greater than 0 and at most 1; got 0.
+    """
+    whole = knob.kind == "integer"
+    return check_number(knob.key, value, *_ends(knob), integer=whole, low_open=knob.low_open)
+
+
 def narrow(knob: Knob, **changes: Any) -> Knob:
     """The knob as one page offers it: another key, default, help or group, and fewer values.
 
@@ -219,10 +240,11 @@ def narrow(knob: Knob, **changes: Any) -> Knob:
     if knob.kind in ("integer", "number") and "choices" in changes:
         changes = {"kind": "ladder", **changes}
     if changes.get("kind", knob.kind) == "ladder":
-        changes = {"low": None, "high": None, "step": None, **changes}
+        changes = {"low": None, "high": None, "low_open": False, "step": None, **changes}
     changed = replace(knob, **changes)
     whole = replace(knob, box=True)  # any value of the range, on a step or not
-    ends = [end for end in (changed.low, changed.high) if end is not None]
+    ends = [None if changed.low_open else changed.low, changed.high]
+    ends = [end for end in ends if end is not None]
     offered = [*changed.choices, *ends, changed.default]
     if knob.kind == "choices":
         check_knob(replace(whole, most=None), changed.choices)

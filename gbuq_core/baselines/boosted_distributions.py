@@ -12,6 +12,9 @@ from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.interval_regressor import IntervalRegressor, Parts, missing_package
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import effective_n_jobs, tick
+from gbuq_core.knobs import check_within
+from gbuq_core.methods import METHODS
+from gbuq_core.methods.forests import FOREST_KNOBS
 from gbuq_core.validation import check_number
 
 _LARGEST_RATE = 0.3
@@ -26,7 +29,7 @@ class _BoostedNormal(IntervalRegressor):
     _trees_times_rate: float
 
     def _check_parameters(self) -> None:
-        check_number("n_trees", self.n_trees, 1, 10_000, integer=True)
+        check_within(FOREST_KNOBS[0], self.n_trees)
         check_number("subsample", self.subsample, 0.0, 1.0, low_open=True)
         if self.learning_rate is None:
             self.learning_rate_ = min(_LARGEST_RATE, self._trees_times_rate / self.n_trees)
@@ -202,8 +205,8 @@ class CatBoostUncertaintyRegressor(_BoostedNormal):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_number("depth", self.depth, 1, 16, integer=True)
-        check_number("n_members", self.n_members, 2, 1000, integer=True)
+        for name in ("depth", "n_members"):
+            check_within(METHODS["catboost"].knob(name), getattr(self, name))
         if self.n_trees < 2 * self.n_members:
             raise InvalidParameter(
                 f"n_members = {self.n_members} needs at least {2 * self.n_members} trees; got "

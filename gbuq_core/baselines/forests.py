@@ -29,6 +29,8 @@ from gbuq_core.baselines.columns import fit_levels, to_matrix
 from gbuq_core.baselines.savable import Savable
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
+from gbuq_core.knobs import check_within
+from gbuq_core.methods.forests import GROUP_KNOBS
 from gbuq_core.uncertainty import (
     Uncertainty,
     decompose_classification,
@@ -66,9 +68,8 @@ class _ForestEnsemble(Savable, BaseEstimator):
 
     def _check_fit_data(self, X: Any, y: Any) -> tuple[NDArray[np.float32], NDArray[Any]]:
         """Check parameters and data; remember the columns. Returns the matrix and raw targets."""
-        check_number("n_groups", self.n_groups, 2, 1000, integer=True)
-        check_number("trees_per_group", self.trees_per_group, 1, 100_000, integer=True)
-        check_number("max_depth", self.max_depth, 1, 64, integer=True)
+        for knob in GROUP_KNOBS:
+            check_within(knob, getattr(self, knob.key))
         if not isinstance(self.independent, bool | np.bool_):
             raise InvalidParameter(f"independent must be True or False; got {self.independent!r}.")
         effective_n_jobs(self.n_jobs)

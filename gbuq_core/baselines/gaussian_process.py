@@ -21,7 +21,8 @@ from gbuq_core.baselines.sampled_functions import Moments, SampledFunctionsRegre
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import advance, check_memory, stage
-from gbuq_core.validation import check_number
+from gbuq_core.knobs import check_within
+from gbuq_core.methods import METHODS
 
 MAX_GP_ROWS = 5000  # time grows with the cube
 _JITTER = 1e-8
@@ -94,8 +95,8 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
             are too many rows.
         """
         began = time.perf_counter()
-        check_number("n_draws", self.n_draws, 1, 100_000, integer=True)
-        restarts = check_number("n_restarts", self.n_restarts, 0, 100, integer=True)
+        check_within(METHODS["gp"].knob("n_draws"), self.n_draws)
+        restarts = check_within(METHODS["gp"].knob("n_restarts"), self.n_restarts)
         self.seed_ = draw_seed(self.random_state)
         matrix, target = self._read_training_rows(X, y)
         if len(target) > MAX_GP_ROWS:
@@ -132,7 +133,7 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
         """
         check_is_fitted(self)
         count = self.n_draws if n_draws is None else n_draws
-        count = check_number("n_draws", count, 1, 100_000, integer=True)
+        count = check_within(METHODS["gp"].knob("n_draws"), count)
         rows = self._standardised(self._read_new_rows(X))
         check_memory(8.0 * len(rows) * (4.0 * len(rows) + count), "this draw of functions")
         normals = np.random.default_rng(self.seed_).standard_normal((count, len(rows)))

@@ -19,7 +19,8 @@ from gbuq_core.baselines.interval_regressor import read_matrix, short_seed
 from gbuq_core.baselines.savable import Savable
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import effective_n_jobs, tick
-from gbuq_core.validation import check_number
+from gbuq_core.knobs import check_within
+from gbuq_core.methods import METHODS
 
 
 class NoveltyScore(Savable, BaseEstimator, ABC):
@@ -125,8 +126,8 @@ class IsolationForestScore(NoveltyScore):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        check_number("n_trees", self.n_trees, 1, 10_000, integer=True)
-        check_number("max_rows", self.max_rows, 2, integer=True)
+        for knob in METHODS["isolation"].knobs:
+            check_within(knob, getattr(self, knob.key))
         effective_n_jobs(self.n_jobs)
 
     def _fit(self, X: FloatArray) -> None:
@@ -171,7 +172,7 @@ class DistanceScore(NoveltyScore):
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        check_number("n_neighbors", self.n_neighbors, 1, integer=True)
+        check_within(METHODS["distance"].knob("n_neighbors"), self.n_neighbors)
         effective_n_jobs(self.n_jobs)
 
     def _fit(self, X: FloatArray) -> None:

@@ -21,6 +21,8 @@ from gbuq_core.distribution import Distribution, MixtureDistribution
 from gbuq_core.errors import InvalidData, MissingPackage
 from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import check_memory, tick
+from gbuq_core.knobs import check_within
+from gbuq_core.methods import METHODS
 from gbuq_core.validation import check_number
 
 _TIES_APART = 1e-6  # in stds of the column
@@ -197,9 +199,8 @@ class XBARTRegressor(SampledFunctionsRegressor):
         return 2 * (self.n_burn_in + self.n_kept_)
 
     def _check_parameters(self) -> None:
-        check_number("n_trees", self.n_trees, 1, 1000, integer=True)
-        check_number("n_draws", self.n_draws, 1, 10_000, integer=True)
-        check_number("n_burn_in", self.n_burn_in, 0, 10_000, integer=True)
+        for knob in METHODS["xbart"].knobs:
+            check_within(knob, getattr(self, knob.key))
         check_number("alpha", self.alpha, 0.0, 0.999, low_open=True)
         check_number("beta", self.beta, 0.0, 100.0)
         check_number("max_depth", self.max_depth, 1, 64, integer=True)

@@ -20,6 +20,8 @@ import numpy as np
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import effective_n_jobs
+from gbuq_core.knobs import check_within
+from gbuq_core.methods.boosted import KNOBS
 from gbuq_core.presentation import short
 from gbuq_core.validation import check_choice, check_number
 
@@ -109,7 +111,7 @@ def make_plan(estimator: Any) -> BoostingPlan:
     """
     method = check_choice("method", estimator.method, METHODS)
     ensemble = _check_ensemble(estimator.ensemble, method)
-    n_members = check_number("n_members", estimator.n_members, 1, 1000, integer=True)
+    n_members = check_within(KNOBS["n_members"], estimator.n_members)
     learning_rate = estimator.learning_rate
     if learning_rate is None:
         learning_rate = 0.05 if method in CYCLICAL else 0.1
@@ -138,20 +140,20 @@ def make_plan(estimator: Any) -> BoostingPlan:
         leaf_noise = _catboost_leaf_noise(leaf_noise if method == "sglb" else None, newton)
     elif leaf_noise is None:
         leaf_noise = temperature != "catboost" or not newton
-    n_trees = check_number("n_trees", estimator.n_trees, 1, 100_000, integer=True)
-    learning_rate = check_number("learning_rate", learning_rate, 0.0, 1.0, low_open=True)
+    n_trees = check_within(KNOBS["n_trees"], estimator.n_trees)
+    learning_rate = check_within(KNOBS["learning_rate"], learning_rate)
     cycle_length, alpha_max, alpha_min = _check_cycles(estimator, n_trees, learning_rate)
     return BoostingPlan(
         method=method,
         ensemble=ensemble,
         n_models=n_members if ensemble == "independent" else 1,
         n_trees=n_trees,
-        depth=check_number("depth", estimator.depth, 1, 12, integer=True),
+        depth=check_within(KNOBS["depth"], estimator.depth),
         learning_rate=learning_rate,
-        subsample=check_number("subsample", subsample, 0.0, 1.0, low_open=True),
+        subsample=check_within(KNOBS["subsample"], subsample),
         temperature=temperature,
         leaf_noise=leaf_noise,
-        random_strength=check_number("random_strength", estimator.random_strength, 0.0, 1e6),
+        random_strength=check_within(KNOBS["random_strength"], estimator.random_strength),
         newton=newton,
         standardize_target=_check_switch(estimator, "standardize_target"),
         l2=check_number("l2", estimator.l2, 0.0, 1e9),
@@ -160,9 +162,9 @@ def make_plan(estimator: Any) -> BoostingPlan:
         cycle_length=cycle_length,
         alpha_max=alpha_max,
         alpha_min=alpha_min,
-        mask_prob=check_number("mask_prob", estimator.mask_prob, 0.0, 1.0, low_open=True),
-        exploration_fraction=check_number(
-            "exploration_fraction", estimator.exploration_fraction, 0.0, 1.0
+        mask_prob=check_within(KNOBS["mask_prob"], estimator.mask_prob),
+        exploration_fraction=check_within(
+            KNOBS["exploration_fraction"], estimator.exploration_fraction
         ),
         noise_free_exploration=_check_switch(estimator, "noise_free_exploration"),
     )
@@ -192,10 +194,10 @@ def _check_cycles(estimator: Any, n_trees: int, learning_rate: float) -> tuple[i
     Of the cyclical methods members must come out, and no tree may step over its target by more than
     it was away: each moves a prediction by up to ``learning_rate * alpha_max`` of its residual.
     """
-    length = check_number("cycle_length", estimator.cycle_length, 2, 100_000, integer=True)
-    burn_in = check_number("burn_in_cycles", estimator.burn_in_cycles, 0, 100_000, integer=True)
-    alpha_max = check_number("alpha_max", estimator.alpha_max, 0.0, 1000.0, low_open=True)
-    alpha_min = check_number("alpha_min", estimator.alpha_min, 0.0, 1000.0)
+    length = check_within(KNOBS["cycle_length"], estimator.cycle_length)
+    burn_in = check_within(KNOBS["burn_in_cycles"], estimator.burn_in_cycles)
+    alpha_max = check_within(KNOBS["alpha_max"], estimator.alpha_max)
+    alpha_min = check_within(KNOBS["alpha_min"], estimator.alpha_min)
     if alpha_min > alpha_max:
         raise InvalidParameter(
             f"alpha_min {alpha_min:g} is above alpha_max {alpha_max:g}: the gradient scale falls "
@@ -341,8 +343,8 @@ def cycle_ends(n_trees: int, cycle_length: int, burn_in_cycles: int = 0) -> np.n
     >>> cycle_ends(1100, 200, burn_in_cycles=2)
     array([ 600,  800, 1000])
     """
-    length = check_number("cycle_length", cycle_length, 2, 100_000, integer=True)
-    burn_in = check_number("burn_in_cycles", burn_in_cycles, 0, 100_000, integer=True)
+    length = check_within(KNOBS["cycle_length"], cycle_length)
+    burn_in = check_within(KNOBS["burn_in_cycles"], burn_in_cycles)
     n_cycles = n_trees // length
     if n_cycles == 0:
         raise InvalidParameter(
@@ -398,8 +400,8 @@ def truncation_points(n_trees: int, truncation_step: int, truncation_start: floa
     >>> truncation_points(1000, 50, 0.5)
     array([ 550,  600,  650,  700,  750,  800,  850,  900,  950, 1000])
     """
-    step = check_number("truncation_step", truncation_step, 1, 100_000, integer=True)
-    start = check_number("truncation_start", truncation_start, 0.0, 1.0)
+    step = check_within(KNOBS["truncation_step"], truncation_step)
+    start = check_within(KNOBS["truncation_start"], truncation_start)
     first = math.floor(start * n_trees / step + 1e-9) + 1
     points = np.arange(first, n_trees // step + 1) * step
     if len(points) == 0:

@@ -9,25 +9,29 @@ from gbuq_core.knobs import Knob
 from gbuq_core.methods.papers import CYCLICAL, GREY, SGLB
 from gbuq_core.methods.record import PARTS, Builder, Costs, Method
 
-_TREES = Knob("n_trees", "Trees", "integer", 1000, 1, 100_000)
+_MOST_TREES = 100_000
+_TREES = Knob("n_trees", "Trees", "integer", 1000, 1, _MOST_TREES)
 _SHARED = (
     _TREES,
-    Knob("depth", "Depth", "integer", 6, 1, 16),
-    Knob("learning_rate", "Learning rate", "number", 0.1, 0.0001, 1.0),
+    Knob("depth", "Depth", "integer", 6, 1, 12),
+    Knob("learning_rate", "Learning rate", "number", 0.1, 0.0, 1.0, low_open=True),
     Knob(
-        "random_strength", "Random strength", "number", 1.0, 0.0, 1000.0,
+        "random_strength", "Random strength", "number", 1.0, 0.0, 1e6,
         help="Noise on the scores of splits, strong in the first trees and fading.",
     ),
 )  # fmt: skip
+_CYCLICAL_TREES = replace(_TREES, low=2)  # of the shortest cycle
 _CYCLICAL_RATE = replace(_SHARED[2], default=0.05)
+_SUBSAMPLE = Knob("subsample", "Subsample of each tree", "number", 0.5, 0.0, 1.0, low_open=True)
+_CYCLICAL = (_CYCLICAL_TREES, _SHARED[1], _CYCLICAL_RATE, _SHARED[3])
 _MEMBERS = Knob("n_members", "Members", "integer", 10, 1, 1000, help="Independent models.")
 _VIRTUAL = (
     Knob(
-        "truncation_step", "Truncation step K", "integer", 50, 1, 100_000, unit="trees",
+        "truncation_step", "Truncation step K", "integer", 50, 1, _MOST_TREES, unit="trees",
         help="A virtual ensemble's members have K, 2K, ... trees.",
     ),
     Knob(
-        "truncation_start", "Truncation start", "number", 0.5, 0.0, 0.99,
+        "truncation_start", "Truncation start", "number", 0.5, 0.0, 1.0,
         help="The share of the trees before the first member.",
     ),
 )  # fmt: skip
@@ -48,21 +52,21 @@ _LANGEVIN = (
 )  # fmt: skip
 _CYCLES = (
     Knob(
-        "cycle_length", "Cycle length C", "integer", 200, 2, 100_000, unit="trees",
+        "cycle_length", "Cycle length C", "integer", 200, 2, _MOST_TREES, unit="trees",
         help="Gradients are scaled from the largest alpha down to the smallest in each cycle.",
     ),
     Knob(
-        "burn_in_cycles", "Burn-in, first cycles left out", "integer", 0, 0, 1000,
+        "burn_in_cycles", "Burn-in, first cycles left out", "integer", 0, 0, _MOST_TREES // 2 - 1,
         help="The first cycles give no member.",
     ),
-    Knob("alpha_max", "Largest alpha", "number", 10.0, 0.01, 1000.0,
+    Knob("alpha_max", "Largest alpha", "number", 10.0, 0.0, 1000.0, low_open=True,
          help="At the start of a cycle."),
     Knob("alpha_min", "Smallest alpha", "number", 1.0, 0.0, 1000.0, help="1 is plain SGLB."),
     Knob("noise_free_exploration", "No noise while exploring", "switch", False,
          help="A variant of the cyclical paper's appendix."),
 )  # fmt: skip
 _MASK = (
-    Knob("mask_prob", "Rows kept while exploring", "number", 0.66, 0.01, 1.0,
+    Knob("mask_prob", "Rows kept while exploring", "number", 0.66, 0.0, 1.0, low_open=True,
          help="The chance of a row to have a gradient in this cycle."),
     Knob("exploration_fraction", "Exploring part of a cycle", "number", 0.9, 0.0, 1.0,
          help="cbSGLB hides rows during this part."),
@@ -88,6 +92,12 @@ def _ensembles(**fixed: Any) -> dict[str, Builder]:
     }
 
 
+# By their names; a knob has the same limits in all of these methods, and the ensembles check them.
+KNOBS = {
+    knob.key: knob
+    for knob in (_MEMBERS, *_SHARED, *_VIRTUAL, *_LANGEVIN, *_CYCLES, *_MASK, _SUBSAMPLE)
+}
+
 RECORDS = (
     Method(
         key="sgb",
@@ -102,7 +112,7 @@ RECORDS = (
         knobs=(
             _MEMBERS,
             *_SHARED,
-            Knob("subsample", "Subsample of each tree", "number", 0.5, 0.01, 1.0),
+            _SUBSAMPLE,
         ),
         costs=_COSTS,
     ),
@@ -143,7 +153,12 @@ RECORDS = (
         builders=_ensembles(method="csglb"),
         yields=_MIXTURE,
         classes_yield=_MIXTURE,
-        knobs=(*_SHARED[:2], _CYCLICAL_RATE, _SHARED[3], *_CYCLES, *_MASK[1:], *_LANGEVIN),
+        knobs=(
+            *_CYCLICAL,
+            *_CYCLES,
+            *_MASK[1:],
+            *_LANGEVIN,
+        ),
         costs=_COSTS,
     ),
     Method(
@@ -156,7 +171,12 @@ RECORDS = (
         builders=_ensembles(method="cbsglb"),
         yields=_MIXTURE,
         classes_yield=_MIXTURE,
-        knobs=(*_SHARED[:2], _CYCLICAL_RATE, _SHARED[3], *_CYCLES, *_MASK, *_LANGEVIN),
+        knobs=(
+            *_CYCLICAL,
+            *_CYCLES,
+            *_MASK,
+            *_LANGEVIN,
+        ),
         costs=_COSTS,
     ),
     Method(

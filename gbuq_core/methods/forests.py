@@ -10,11 +10,11 @@ from gbuq_core.methods.papers import GREY, MACAU, SGLB
 from gbuq_core.methods.record import NOVELTIES, PARTS, Builder, Costs, Method
 
 FOREST_KNOBS = (
-    Knob("n_trees", "Trees", "integer", 100, 1, 100_000),
-    Knob("max_leaves", "Leaves of a tree, at most", "integer", 31, 2, 1024),
-    Knob("min_child_samples", "Rows in a leaf, at least", "integer", 20, 1, 100_000),
+    Knob("n_trees", "Trees", "integer", 100, 1, 10_000),
+    Knob("max_leaves", "Leaves of a tree, at most", "integer", 31, 2, 32_768),
+    Knob("min_child_samples", "Rows in a leaf, at least", "integer", 20, 1, 1_000_000),
     Knob(
-        "subsample", "Subsample of each tree", "number", 0.8, 0.01, 0.99,
+        "subsample", "Subsample of each tree", "number", 0.8, 0.0, 0.999, low_open=True,
         help="The share of the rows that a tree of a forest sees. Small shares make trees differ, "
         "which smooths their mean.",
     ),
@@ -24,7 +24,7 @@ _TAIL = Knob(
     "tail", "Novelty beyond the rows", "choice", "rise", choices=("rise", "clip"),
     help="The authors' z-scores end at 5.2, ours go on rising.",
 )  # fmt: skip
-_GROUPS = (
+GROUP_KNOBS = (
     Knob("n_groups", "Members", "integer", 10, 2, 1000),
     Knob("trees_per_group", "Trees of a member", "integer", 100, 1, 100_000),
     Knob("max_depth", "Depth", "integer", 10, 1, 64),
@@ -67,7 +67,7 @@ RECORDS = (
         builders=_forests(independent=False),
         yields=("knowledge", "members"),
         classes_yield=(*PARTS, "members"),
-        knobs=_GROUPS,
+        knobs=GROUP_KNOBS,
         costs=_GROUP_COSTS,
     ),
     Method(
@@ -81,7 +81,7 @@ RECORDS = (
         builders=_forests(independent=True),
         yields=("knowledge", "members"),
         classes_yield=(*PARTS, "members"),
-        knobs=_GROUPS,
+        knobs=GROUP_KNOBS,
         costs=_GROUP_COSTS,
     ),
     Method(

@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gbuq_core.knobs import Knob
 from gbuq_core.methods.papers import GREY, RASMUSSEN, SOFT_TREES
 from gbuq_core.methods.record import PARTS, Builder, Costs, Method
 
-_DRAWS = Knob("n_draws", "Functions behind the bands", "integer", 100, 2, 100_000)
+_DRAWS = Knob("n_draws", "Functions behind the bands", "integer", 100, 1, 10_000)
 _SOFT = (
     Knob(
-        "depth", "Depth of soft trees", "integer", 3, 0, 8,
+        "depth", "Depth of soft trees", "integer", 3, 0, 6,
         help="Depth 0 is a single leaf: Bayesian linear regression.",
     ),
     Knob("leaf", "Each leaf predicts", "choice", "linear", choices=("linear", "constant")),
     Knob(
-        "rank", "Rank of the covariance", "integer", 5, 0, 250,
+        "rank", "Rank of the covariance", "integer", 5, 0, 10_000,
         help="0 makes all parameters independent (mean field). The number of parameters is the "
         "maximum.",
     ),
     Knob(
-        "beta", "Sharpness of gates", "number", 5.0, 0.01, 100.0,
+        "beta", "Sharpness of gates", "number", 5.0, 0.0, 1000.0, low_open=True,
         help="Beta in the gates' sigmoid. A large value comes close to a hard split.",
     ),
-    Knob("prior_scale", "Prior std", "number", 2.5, 0.01, 100.0),
-    Knob("n_steps", "Training steps", "integer", 3000, 1, 100_000),
+    Knob("prior_scale", "Prior std", "number", 2.5, 0.0, 1000.0, low_open=True),
+    Knob("n_steps", "Training steps", "integer", 3000, 1, 1_000_000),
     Knob(
         "n_restarts", "Starts", "integer", 2, 1, 100,
         help="Each start trains for a fifth of the steps. The best one continues.",
     ),
     _DRAWS,
 )  # fmt: skip
+SOFT_KNOBS = {knob.key: knob for knob in _SOFT}
 _MOST_GP_ROWS = 5000
 _FUNCTIONS = (*PARTS, "functions", "members")
 
@@ -59,7 +62,7 @@ RECORDS = (
         colour="#cc79a7",
         builders={"regression": Builder(of="gbuq_core:VariationalSoftGBMRegressor")},
         yields=_FUNCTIONS,
-        knobs=(Knob("n_trees", "Trees of the VSGBM", "integer", 5, 1, 100), *_SOFT),
+        knobs=(Knob("n_trees", "Trees of the VSGBM", "integer", 5, 1, 200), *_SOFT),
         costs=Costs(
             tree=0.01, tree_row=1.9e-4, tree_cell=3e-5, predict_tree_row=9e-6, cell_bytes=60.0,
             row_bytes=200.0, tree_bytes=100_000.0,
@@ -105,7 +108,7 @@ RECORDS = (
             )
         },
         yields=(*PARTS, "functions"),
-        knobs=(_DRAWS, Knob("n_restarts", "Starts", "integer", 1, 1, 100)),
+        knobs=(replace(_DRAWS, high=100_000), Knob("n_restarts", "Starts", "integer", 1, 0, 100)),
         packages=("sklearn",),
         complete=True,
         most_rows=_MOST_GP_ROWS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from gbuq_core.knobs import Knob
@@ -187,8 +188,8 @@ RECORDS = (
         yields=PARTS,
         classes_yield=(*PARTS, "members"),
         knobs=(
-            FOREST_KNOBS[0],
-            Knob("depth", "Depth", "integer", 3, 1, 16),
+            replace(FOREST_KNOBS[0], low=4),  # two members need twice as many trees
+            Knob("depth", "Depth", "integer", 3, 1, 12),
             Knob("n_members", "Members", "integer", 10, 2, 1000),
         ),
         packages=("catboost",),

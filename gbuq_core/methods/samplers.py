@@ -6,7 +6,6 @@ that they stand for. `gbuq_core.sampling` runs them.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -66,23 +65,9 @@ class Sampler:
         """
         return find_knob(self.knobs, key)
 
-    def limits(self, key: str) -> tuple[float, float]:
-        """The lowest and the highest value of one of its numbers.
-
-        Examples
-        --------
-        >>> SAMPLERS["sgld"].limits("decay")
-        (0.0, 5.0)
-        """
-        knob = self.knob(key)
-        return (
-            -math.inf if knob.low is None else knob.low,
-            math.inf if knob.high is None else knob.high,
-        )
-
 
 _COLOURS = {method.key: method.colour for method in _BOOSTED}
-_RATE = Knob("learning_rate", "Learning rate", "number", 0.05, 0.0, 10.0)  # above 0
+_RATE = Knob("learning_rate", "Learning rate", "number", 0.05, 0.0, 10.0, low_open=True)
 _NOISE = Knob(
     "noise_scale", "Noise scale", "number", 1.0, 0.0, 100.0,
     help="1 gives Langevin dynamics. The paper's value of 0.4 is ambiguous.",
@@ -148,7 +133,7 @@ _RECORDS = (
             replace(_RATE, default=0.01),
             _NOISE,
             Knob(
-                "alpha_max", "Largest gradient scale", "number", 10.0, 0.0, 1000.0,  # above 0
+                "alpha_max", "Largest gradient scale", "number", 10.0, 0.0, 1000.0, low_open=True,
                 help="At the start of each cycle.",
             ),
             Knob("alpha_min", "Smallest gradient scale", "number", 1.0, 0.0, 1000.0),

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.knobs import check_within
 from gbuq_core.methods import SAMPLERS, Sampler
 from gbuq_core.sampling.langevin_kernels import ScheduleArrays
 from gbuq_core.validation import check_choice, check_number
@@ -16,7 +17,6 @@ from gbuq_core.validation import check_choice, check_number
 FloatArray = NDArray[np.float64]
 
 MAX_STEPS = 10_000_000
-_ABOVE_LOW = ("learning_rate", "alpha_max")  # their lowest value itself is refused
 
 
 class Schedule(NamedTuple):
@@ -136,8 +136,7 @@ def _numbers(sampler: str, chosen: Sampler, given: Mapping[str, Any]) -> dict[st
         if name not in values:
             listed = ", ".join(values)
             raise InvalidParameter(f"{name} does not apply to {sampler}; it takes {listed}.")
-        low, high = chosen.limits(name)
-        values[name] = check_number(name, value, low, high, low_open=name in _ABOVE_LOW)
+        values[name] = check_within(chosen.knob(name), value)
     if "alpha_max" in values and values["alpha_min"] > values["alpha_max"]:
         raise InvalidParameter(
             f"alpha_min must be at most alpha_max, which is {values['alpha_max']:g}; "

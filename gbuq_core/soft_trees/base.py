@@ -24,11 +24,13 @@ from gbuq_core.inputs import (
     draw_seed,
 )
 from gbuq_core.jobs import check_memory, effective_n_jobs, parallel_map
+from gbuq_core.knobs import check_within
+from gbuq_core.methods.functions import SOFT_KNOBS
 from gbuq_core.soft_trees.fitting import FitKnobs, estimate_bytes, estimate_seconds
 from gbuq_core.soft_trees.forward import draw_gates, draw_leaves
 from gbuq_core.soft_trees.gaussian import LowRankGaussian
 from gbuq_core.soft_trees.inputs import apply_inputs, fit_inputs
-from gbuq_core.soft_trees.layout import LEAVES, MAX_DEPTH, TreeShape
+from gbuq_core.soft_trees.layout import LEAVES, TreeShape
 from gbuq_core.soft_trees.results import (
     ElboPath,
     FittedTree,
@@ -39,8 +41,7 @@ from gbuq_core.soft_trees.results import (
 from gbuq_core.uncertainty import Uncertainty, decompose_regression, mean_over_members
 from gbuq_core.validation import check_choice, check_number
 
-MAX_DRAWS = 10_000
-MAX_RANK = 10_000  # memory ends sooner
+MAX_DRAWS, MAX_RANK = (int(SOFT_KNOBS[name].high or 0) for name in ("n_draws", "rank"))
 _BLOCK_CELLS = 400_000  # draws x rows of one block of a prediction
 
 
@@ -89,9 +90,9 @@ class SoftTrees(BaseEstimator):
         InvalidParameter
             One sentence.
         """
-        check_number("depth", self.depth, 0, MAX_DEPTH, integer=True)
+        check_within(SOFT_KNOBS["depth"], self.depth)
         check_choice("leaf", self.leaf, LEAVES)
-        check_number("n_draws", self.n_draws, 1, MAX_DRAWS, integer=True)
+        check_within(SOFT_KNOBS["n_draws"], self.n_draws)
         effective_n_jobs(self.n_jobs)
         batch = self.batch_size
         if batch is not None:
@@ -100,16 +101,16 @@ class SoftTrees(BaseEstimator):
         if rate is not None:
             rate = check_number("learning_rate", rate, 0, 1, low_open=True)
         return FitKnobs(
-            beta=check_number("beta", self.beta, 0, 1000, low_open=True),
-            prior_scale=check_number("prior_scale", self.prior_scale, 0, 1000, low_open=True),
-            rank=check_number("rank", self.rank, 0, MAX_RANK, integer=True),
-            n_steps=check_number("n_steps", self.n_steps, 1, 1_000_000, integer=True),
+            beta=check_within(SOFT_KNOBS["beta"], self.beta),
+            prior_scale=check_within(SOFT_KNOBS["prior_scale"], self.prior_scale),
+            rank=check_within(SOFT_KNOBS["rank"], self.rank),
+            n_steps=check_within(SOFT_KNOBS["n_steps"], self.n_steps),
             learning_rate=rate,
             n_gradient_draws=check_number(
                 "n_gradient_draws", self.n_gradient_draws, 1, 100, integer=True
             ),
             batch_size=batch,
-            n_restarts=check_number("n_restarts", self.n_restarts, 1, 100, integer=True),
+            n_restarts=check_within(SOFT_KNOBS["n_restarts"], self.n_restarts),
             flat_tolerance=check_number("flat_tolerance", self.flat_tolerance, 0, 1000),
         )
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from gbuq_core.inputs import check_numeric_target
 from gbuq_core.jobs import parallel_map, stage
+from gbuq_core.knobs import check_within
+from gbuq_core.methods import METHODS
 from gbuq_core.soft_trees.base import Draws, SoftTreeRegression
 from gbuq_core.soft_trees.fitting import fit_tree
 from gbuq_core.soft_trees.forward import draw_moments
@@ -18,7 +20,8 @@ from gbuq_core.soft_trees.layout import TreeShape
 from gbuq_core.soft_trees.results import ElboPath, FittedTree
 from gbuq_core.validation import check_number
 
-MAX_TREES = 200
+_TREES = METHODS["vsgbm"].knob("n_trees")
+MAX_TREES = int(_TREES.high or 0)
 MAX_NOISE_ROWS = 5_000  # the residuals of so many rows tell the noise to within 1 %
 _KEPT_NOISES = 8  # sets of draws whose noise is remembered
 _RESIDUAL_DRAW = 1_000_000_007  # the draw of each tree that residuals are formed with
@@ -98,7 +101,7 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
         return TreeShape(self.depth, n_features, self.leaf, "mean")
 
     def _n_trees(self) -> int:
-        return int(check_number("n_trees", self.n_trees, 1, MAX_TREES, integer=True))
+        return int(check_within(_TREES, self.n_trees))
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit one tree after the other.

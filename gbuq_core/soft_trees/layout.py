@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gbuq_core.methods.functions import SOFT_KNOBS
 from gbuq_core.soft_trees.block_kernels import CLASSES, MEAN, MIXTURE, ShapeCodes
 
 LEAVES = ("constant", "linear")
 OUTPUTS = ("mixture", "mean", "classes")
-MAX_DEPTH = 6
+MAX_DEPTH = int(SOFT_KNOBS["depth"].high or 0)
 
 _CODES = {"mixture": MIXTURE, "mean": MEAN, "classes": CLASSES}
 

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidData
+from gbuq_core.knobs import check_within
+from gbuq_core.methods.forests import FOREST_KNOBS
 from gbuq_core.progress import stage, tick
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster, shared_threads
 from gbuq_core.trees.importers.lightgbm_source import import_lightgbm
-from gbuq_core.validation import check_choice, check_number
+from gbuq_core.validation import check_choice
 
-MAX_TREES = 10_000
 OBJECTIVES = ("regression", "quantile", "binary", "multiclass")
 
 
@@ -30,10 +31,9 @@ def check_forest(n_trees: Any, max_leaves: Any, min_child_samples: Any, subsampl
     --------
     >>> check_forest(100, 31, 20, 0.8)
     """
-    check_number("n_trees", n_trees, 1, MAX_TREES, integer=True)
-    check_number("max_leaves", max_leaves, 2, 32_768, integer=True)
-    check_number("min_child_samples", min_child_samples, 1, integer=True)
-    check_number("subsample", subsample, 0.0, 0.999, low_open=True)
+    given = (n_trees, max_leaves, min_child_samples, subsample)
+    for knob, value in zip(FOREST_KNOBS, given, strict=True):
+        check_within(knob, value)
 
 
 def grow_forest(

@@ -129,7 +129,7 @@ def test_costs_grow_with_rows_columns_and_trees(key):
 def test_what_a_method_cannot_do_is_one_sentence():
     for wrong, text in [
         (lambda: METHODS["gp"].make("classification"), "does regression, not classification"),
-        (lambda: METHODS["sglb"].make(depth=40), "depth must be a whole number from 1 to 16"),
+        (lambda: METHODS["sglb"].make(depth=40), "depth must be a whole number from 1 to 12"),
         (lambda: METHODS["sglb"].make(truncation_step=5), "knob must be one of"),
         (lambda: METHODS["sglb"].knob("colour"), "knob must be one of"),
     ]:
