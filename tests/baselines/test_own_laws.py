@@ -156,19 +156,19 @@ def test_a_rounded_law_has_the_masses_of_its_values(values):
     below = np.stack([inner.cdf(np.full(n, half)) for half in halves] + [np.ones(n)])
     masses = np.diff(below, axis=0, prepend=0.0)
     for place, value in enumerate(values):
-        np.testing.assert_allclose(law.cdf(np.full(n, value)), below[place], atol=1e-15)
+        np.testing.assert_allclose(law.cdf(np.full(n, value)), below[place], atol=ZERO)
         before = np.full(n, np.nextafter(value, -np.inf))
-        np.testing.assert_allclose(law.cdf(before), below[place] - masses[place], atol=1e-15)
+        np.testing.assert_allclose(law.cdf(before), below[place] - masses[place], atol=ZERO)
     mean = values @ masses
     # Sums in another order: rounding.
-    np.testing.assert_allclose(law.mean(), mean, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(law.mean(), mean, rtol=SAME_SUM, atol=ZERO)
     expected = (masses * np.square(values[:, None] - mean)).sum(axis=0)
-    np.testing.assert_allclose(law.variance(), expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(law.variance(), expected, rtol=SAME_SUM, atol=ZERO)
     pairs = np.einsum("in,jn,ij->n", masses, masses, np.abs(values[:, None] - values))
     for y in (values[0] - 2.0, values[0], values.mean() + 0.01, values[-1] + 0.5):
         to_y = (masses * np.abs(values[:, None] - y)).sum(axis=0)
         found = law.crps(np.full(n, y))
-        np.testing.assert_allclose(found, to_y - 0.5 * pairs, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(found, to_y - 0.5 * pairs, rtol=SAME_SUM, atol=ZERO)
     levels = np.array([0.0, 0.03, 0.4, 0.5, 0.9, 1.0])
     for level, found in zip(levels, law.quantile(levels).T, strict=True):
         least = values[(below < level - 1e-15).sum(axis=0).clip(max=len(values) - 1)]
