@@ -355,7 +355,7 @@ def test_parquet_types_are_reduced_to_a_few():
     )
     kinds = {field.name: str(field.type) for field in table.data.schema}
     assert kinds == {
-        "small": "int64", "unsigned": "double", "half": "double", "money": "double",
+        "small": "int64", "unsigned": "uint64", "half": "double", "money": "double",
         "flag": "bool", "word": "string", "large": "string", "day": "timestamp[us]",
         "zoned": "timestamp[us]", "span": "double", "nothing": "string",
     }  # fmt: skip
