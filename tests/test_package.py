@@ -6,6 +6,7 @@
 import importlib.util
 import re
 import runpy
+import signal
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -114,6 +115,7 @@ def test_the_command_does_what_the_module_does(metadata, monkeypatch, capsys):
     assert stopped.value.code == 0
     assert capsys.readouterr().out.startswith(f"usage: {command[0]} score ")
     monkeypatch.setattr(sys, "argv", ["gbuq_core", "score", "--help"])
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # Ctrl-C stays the tests' own
     with pytest.raises(SystemExit):
         runpy.run_path(str(ROOT / "gbuq_core/__main__.py"), run_name="__main__")
     assert capsys.readouterr().out.startswith("usage: python -m gbuq_core score ")
