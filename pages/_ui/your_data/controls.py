@@ -7,6 +7,7 @@ from pages._ui.knobs import query_string
 from pages._ui.your_data.sections import SECTION
 from pages._ui.your_data.state import (
     AFTERWARDS,
+    AUTOMATIC,
     CONFORMAL,
     METHOD,
     SCALE,
@@ -34,7 +35,7 @@ def query_of(recipe: TableRecipe, section: str) -> str:
     ...     plan=ScorePlan(ensemble="independent", n_members=5, n_trees=50, depth=4),
     ... )
     >>> query_of(recipe, "More rows")
-    'table=wine&ensemble=independent&trees=50&section=More+rows'
+    'table=wine&ensemble=independent&trees=50&depth=4&section=More+rows'
     """
     plan = recipe.plan
     values = {
@@ -42,7 +43,7 @@ def query_of(recipe: TableRecipe, section: str) -> str:
         "ensemble": plan.ensemble,
         "trees": plan.trees,
         "models": plan.members,
-        "depth": plan.depth,
+        "depth": AUTOMATIC if plan.depth is None else plan.depth,
         "seed": plan.seed,
         "section": section,
         "conformal": recipe.conformal,

@@ -98,7 +98,7 @@ def plan_of(values: SimpleNamespace) -> ScorePlan:
         engine="numba" if values.method in CYCLICAL else values.engine.lower(),
         n_members=values.models if is_independent(values) else None,
         n_trees=values.trees,
-        depth=values.depth,
+        depth=None if values.depth == AUTOMATIC else int(values.depth),
         learning_rate=None if values.rate == AUTOMATIC else float(values.rate),
         stopping="two_clocks" if values.clocks else None,
         seed=values.seed,
