@@ -119,7 +119,7 @@ def test_the_knobs_of_the_model_measure_nothing_again(wine, monkeypatch):
 
     monkeypatch.setattr("pages._ui.your_data.unfamiliar.measure_unfamiliarity", fails)
     before = pd.Series(rows_of(wine)["unfamiliarity"]).sort_values().to_numpy()
-    wine.session_state["depth"] = 2.0
+    wine.session_state["depth"] = 2
     settle(settle(wine.run()))
     after = pd.Series(rows_of(wine)["unfamiliarity"]).sort_values().to_numpy()
     np.testing.assert_array_equal(before, after)
