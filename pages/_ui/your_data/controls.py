@@ -41,7 +41,7 @@ def query_of(recipe: TableRecipe, section: str) -> str:
     values = {
         "table": recipe.source.replace("_", " "),
         "ensemble": plan.ensemble,
-        "trees": plan.trees,
+        "trees": AUTOMATIC if plan.n_trees is None else plan.n_trees,
         "models": plan.members,
         "depth": AUTOMATIC if plan.depth is None else plan.depth,
         "seed": plan.seed,

@@ -16,7 +16,7 @@ from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState
 from pages._ui.your_data.keeping import keep_bytes, kept_bytes
 from pages._ui.your_data.source import Opened
-from pages._ui.your_data.state import INDEPENDENT, PLAIN, VIRTUAL
+from pages._ui.your_data.state import AUTOMATIC, INDEPENDENT, PLAIN, VIRTUAL
 from pages._ui.your_data.training import Wanted, estimate_of, plan_of, sizes_of
 
 RUN_SECONDS = 60.0  # training that is estimated to take longer waits for a press
@@ -98,7 +98,8 @@ def _find_quicker(
     if values.method in PLAIN and values.ensemble == INDEPENDENT:
         changes.append(({"ensemble": VIRTUAL}, "truncations of one model"))
     trees = next(knob for knob in page.knobs if knob.key == "trees")
-    fewer = sorted((n for n in trees.choices if n < values.trees), reverse=True)
+    numbers = (n for n in trees.choices if n != AUTOMATIC)
+    fewer = sorted((n for n in numbers if n < wanted.plan.trees), reverse=True)
     changes += [({"trees": n}, f"{n:,} trees") for n in fewer]
     best: _Quicker | None = None
     for settings, label in changes:

@@ -105,7 +105,15 @@ METHOD = (
     ),
 )
 TRAINING = (
-    Knob("trees", "Trees", "ladder", 300, choices=(50, 100, 200, 300, 500, 1000, 2000)),
+    Knob(
+        "trees",
+        "Trees",
+        "ladder",
+        AUTOMATIC,
+        choices=(AUTOMATIC, 50, 100, 200, 300, 500, 1000, 2000),
+        help="Automatic: 300 for the independent models of an automatic ensemble, else 500, as on "
+        "the command line.",
+    ),
     Knob(
         "models",
         "Models trained",
@@ -202,7 +210,7 @@ PRESETS = (
     Preset(
         "Quick",
         {"depth": 4, "trees": 100},
-        "100 trees of depth 4 in place of 300 of depth 6, for a first look",
+        "100 trees of depth 4 in place of 300 or 500 of depth 6, for a first look",
     ),
     Preset(
         "Paper settings",

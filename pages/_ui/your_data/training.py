@@ -97,7 +97,7 @@ def plan_of(values: SimpleNamespace) -> ScorePlan:
         ensemble=AUTOMATIC if values.method in CYCLICAL else values.ensemble,
         engine="numba" if values.method in CYCLICAL else values.engine.lower(),
         n_members=values.models if is_independent(values) else None,
-        n_trees=values.trees,
+        n_trees=None if values.trees == AUTOMATIC else int(values.trees),
         depth=None if values.depth == AUTOMATIC else int(values.depth),
         learning_rate=None if values.rate == AUTOMATIC else float(values.rate),
         stopping="two_clocks" if values.clocks else None,
