@@ -113,8 +113,9 @@ def _drop_from(stamped: Path, places: list[Path], digest: str) -> bool:
         stamped.mkdir(parents=True, exist_ok=True)
         stamp.write_text(digest)
         for place in places:
-            for cached in place.glob("*.nb[ic]"):
-                cached.unlink(missing_ok=True)
+            for pattern in ("*.nb[ic]", "*.compiled"):  # the kernels, and the notes that they exist
+                for cached in place.glob(pattern):
+                    cached.unlink(missing_ok=True)
     except OSError:  # read-only: no kernel can have been cached here by an older source either
         return False
     return True
