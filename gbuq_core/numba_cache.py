@@ -64,21 +64,27 @@ def drop_stale_kernels(package: Path = _PACKAGE) -> bool:
     -----
     Two processes may do so at once: numba compiles again whatever it does not find.
     """
-    digest = hashlib.sha256()
-    for source in sorted(package.rglob("*.py")):
-        content = source.read_bytes()
-        if b"njit" in content or b"@intrinsic" in content:
-            digest.update(str(source.relative_to(package)).encode() + content)
+    digest = kernel_digest(package)
     folders = {source.parent for source in package.rglob("*.py")} | {package}
     dropped = _drop_from(
-        package / "__pycache__", [folder / "__pycache__" for folder in folders], digest.hexdigest()
+        package / "__pycache__", [folder / "__pycache__" for folder in folders], digest
     )
     given = os.environ.get("NUMBA_CACHE_DIR")
     if given:
         places = [Path(given) / _numba_folder(folder) for folder in folders]
         main = Path(given) / _numba_folder(package)
-        dropped |= _drop_from(main, places, digest.hexdigest())
+        dropped |= _drop_from(main, places, digest)
     return dropped
+
+
+def kernel_digest(package: Path = _PACKAGE) -> str:
+    """A digest of a package's sources with kernels."""
+    digest = hashlib.sha256()
+    for source in sorted(package.rglob("*.py")):
+        content = source.read_bytes()
+        if b"njit" in content or b"@intrinsic" in content:
+            digest.update(str(source.relative_to(package)).encode() + content)
+    return digest.hexdigest()
 
 
 def do_without_cache_when_full() -> None:
@@ -113,9 +119,8 @@ def _drop_from(stamped: Path, places: list[Path], digest: str) -> bool:
         stamped.mkdir(parents=True, exist_ok=True)
         stamp.write_text(digest)
         for place in places:
-            for pattern in ("*.nb[ic]", "*.compiled"):  # the kernels, and the notes that they exist
-                for cached in place.glob(pattern):
-                    cached.unlink(missing_ok=True)
+            for cached in (*place.glob("*.nb[ic]"), *place.glob("*.compiled")):
+                cached.unlink(missing_ok=True)
     except OSError:  # read-only: no kernel can have been cached here by an older source either
         return False
     return True

@@ -14,6 +14,7 @@ from numba import njit
 
 # What a stream is for; each purpose of one iteration has a stream of its own.
 SAMPLE_ROWS, SPLIT_NOISE, SCORE_NOISE, LEAF_NOISE, MASK_ROWS = range(5)
+N_PURPOSES = 5
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -57,6 +58,16 @@ def stream(seed, member, iteration, purpose):
     base = _mix(base ^ (np.uint64(member) * _MIX_1 + _GOLDEN))
     base = _mix(base ^ (np.uint64(iteration) * _MIX_2 + _GOLDEN))
     return _mix(base ^ (np.uint64(purpose) * _RETRY + _GOLDEN))
+
+
+@njit(nogil=True, cache=True)
+def fill_streams(seed, member, iteration, bases):
+    """Write to ``bases`` (N_PURPOSES,) uint64 the `stream` of every purpose.
+
+    Named one by one, purposes would be constants, with a `stream` compiled for each.
+    """
+    for purpose in range(bases.shape[0]):
+        bases[purpose] = stream(seed, member, iteration, purpose)
 
 
 @njit(nogil=True, cache=True)

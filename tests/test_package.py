@@ -124,7 +124,7 @@ def test_the_command_does_what_the_module_does(metadata, monkeypatch, capsys):
 def test_the_wheel_holds_all_of_the_core_and_nothing_else():
     builder = WheelBuilder(str(ROOT))
     packed = {file.distribution_path for file in builder.recurse_included_files()}
-    left_out = {".pyc", ".nbi", ".nbc", ".sha256", ".compiled", ".lock"}  # compiled, of this machine
+    left_out = {".pyc", ".nbi", ".nbc", ".sha256", ".compiled", ".lock"}  # of this machine
     ours = {
         path.relative_to(ROOT).as_posix()
         for path in (ROOT / "gbuq_core").rglob("*")

@@ -32,12 +32,15 @@ from gbuq_core.boosting.noise_kernels import (
     mask_changes,
     score_noise_std,
 )
+from gbuq_core.compiling import lean
 from gbuq_core.seeding import (
     LEAF_NOISE,
     MASK_ROWS,
+    N_PURPOSES,
     SAMPLE_ROWS,
     SCORE_NOISE,
     SPLIT_NOISE,
+    fill_streams,
     normal_at,
     stream,
 )
@@ -124,6 +127,7 @@ def grade_gaussian(cells):
         sums.m4[cell] = m4
 
 
+@lean
 @njit(nogil=True, cache=True)
 def gaussian_gradients(cells, state, numbers, scale, base):
     """Gradient sums of every cell; the root mean square of the rows' gradients, and their mean NLL.
@@ -191,6 +195,7 @@ def gaussian_gradients(cells, state, numbers, scale, base):
     return rms, loss / numbers.n_rows + HALF_LOG_TWO_PI
 
 
+@lean
 @njit(nogil=True, cache=True)
 def add_gaussian_noise(noise, base, state, numbers):
     """Add to the gradient sums in ``state.channels`` (n, 3) the Langevin noise of their rows.
@@ -283,26 +288,37 @@ def move_gaussian(state, numbers, tree):
         raw[row, 1] = raw[row, 1] * decay + values[leaf, 1]
 
 
+@lean
 @njit(nogil=True, cache=True)
 def boost_gaussian(rows, cells, state, numbers, seed, member, first, last, width):
-    """Add trees ``first:last`` to one member, which alone writes the mask of ``cells``."""
+    """Add trees ``first:last`` to one member, which alone writes the mask of ``cells``.
+
+    After the last tree of all, ``state.trace`` gets the loss that is left.
+    """
     forest, schedule = state.forest, numbers.schedule
-    for tree in range(first, last):
-        if mask_changes(schedule, tree):
-            share = schedule.share[tree]
-            mask_gaussian(cells, share, stream(seed, member, schedule.cycle[tree], MASK_ROWS))
+    n_trees = forest.levels.shape[0]
+    draws = np.empty(N_PURPOSES, np.uint64)
+    for tree in range(first, last + 1 if last == n_trees else last):
+        scale = 1.0
+        if tree < n_trees:
+            scale = schedule.scale[tree]
+            if mask_changes(schedule, tree):
+                share = schedule.share[tree]
+                mask_gaussian(cells, share, stream(seed, member, schedule.cycle[tree], MASK_ROWS))
+        fill_streams(seed, member, tree, draws)
         rms, state.trace[0, tree] = gaussian_gradients(
-            cells, state, numbers, schedule.scale[tree], stream(seed, member, tree, SAMPLE_ROWS)
+            cells, state, numbers, scale, draws[SAMPLE_ROWS]
         )
+        if tree == n_trees:
+            break
         noise = numbers.noise * schedule.noise[tree]
-        noise_base = stream(seed, member, tree, SPLIT_NOISE)
-        add_gaussian_noise(noise, noise_base, state, numbers)
+        add_gaussian_noise(noise, draws[SPLIT_NOISE], state, numbers)
         score_noise = score_noise_std(numbers, rms, tree)
         forest.levels[tree] = grow_tree(
-            rows, state.channels, state.scratch, numbers.l2, score_noise,
-            stream(seed, member, tree, SCORE_NOISE), forest.features[tree], forest.bins[tree],
-            width,
+            rows, state.channels, state.scratch, numbers.l2, score_noise, draws[SCORE_NOISE],
+            forest.features[tree], forest.bins[tree], width,
         )  # fmt: skip
-        leaf_base = stream(seed, member, tree, LEAF_NOISE)
         n_levels = forest.levels[tree]
-        state.trace[1, tree] = gaussian_leaves(cells, state, numbers, leaf_base, tree, n_levels)
+        state.trace[1, tree] = gaussian_leaves(
+            cells, state, numbers, draws[LEAF_NOISE], tree, n_levels
+        )

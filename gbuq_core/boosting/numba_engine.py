@@ -203,9 +203,7 @@ def train_model(training: TrainingSet, model: int) -> tuple[ObliviousForest, np.
         chunk = max(1, min(4 * chunk, int(_CHUNK_SECONDS / max(per_tree, 1e-9))))
         advance((last - first) / (plan.n_trees * plan.n_models))
         first = last
-    if blocks is None:
-        state.trace[0, -1] = task.gradients(own, state, numbers, 1.0, np.uint64(0))[1]
-    else:
+    if blocks is not None:
         state.trace[0, -1] = final_loss(blocks)
     return state.forest, state.trace
 

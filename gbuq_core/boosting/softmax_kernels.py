@@ -23,12 +23,15 @@ from gbuq_core.boosting.noise_kernels import (
     mask_changes,
     score_noise_std,
 )
+from gbuq_core.compiling import lean
 from gbuq_core.seeding import (
     LEAF_NOISE,
     MASK_ROWS,
+    N_PURPOSES,
     SAMPLE_ROWS,
     SCORE_NOISE,
     SPLIT_NOISE,
+    fill_streams,
     normal_at,
     stream,
 )
@@ -75,6 +78,7 @@ def grade_classes(cells):
             cells.graded[cell, cells.class_of_row[row]] += cells.mask[row] * cells.weight[row]
 
 
+@lean
 @njit(nogil=True, cache=True)
 def softmax_gradients(cells, state, numbers, scale, base):
     """Gradient sums ``sum(onehot - p)`` of every cell; the rows' gradients' rms and their mean NLL.
@@ -152,6 +156,7 @@ def sum_softmax_leaves(cells, state, numbers, n_levels):
                 slot += 1
 
 
+@lean
 @njit(nogil=True, cache=True)
 def add_softmax_noise(noise, base, state, numbers):
     """Add to the gradient sums in ``state.channels`` (n, n_classes + 1) the noise of their rows.
@@ -225,6 +230,7 @@ def softmax_leaves(cells, state, numbers, base, tree, n_levels):
     return rms
 
 
+@lean
 @njit(nogil=True, cache=True)
 def set_softmax_leaves(sums, forest, numbers, base, tree, n_levels):
     """Write one tree's leaf values from the sums over its leaves; see `softmax_leaves`."""
@@ -281,26 +287,37 @@ def move_softmax(state, numbers, tree):
             raw[row, k] = raw[row, k] * decay + values[leaf_of, k]
 
 
+@lean
 @njit(nogil=True, cache=True)
 def boost_softmax(rows, cells, state, numbers, seed, member, first, last, width):
-    """Add trees ``first:last`` to one member, which alone writes the mask of ``cells``."""
+    """Add trees ``first:last`` to one member, which alone writes the mask of ``cells``.
+
+    After the last tree of all, ``state.trace`` gets the loss that is left.
+    """
     forest, schedule = state.forest, numbers.schedule
-    for tree in range(first, last):
-        if mask_changes(schedule, tree):
-            share = schedule.share[tree]
-            mask_classes(cells, share, stream(seed, member, schedule.cycle[tree], MASK_ROWS))
+    n_trees = forest.levels.shape[0]
+    draws = np.empty(N_PURPOSES, np.uint64)
+    for tree in range(first, last + 1 if last == n_trees else last):
+        scale = 1.0
+        if tree < n_trees:
+            scale = schedule.scale[tree]
+            if mask_changes(schedule, tree):
+                share = schedule.share[tree]
+                mask_classes(cells, share, stream(seed, member, schedule.cycle[tree], MASK_ROWS))
+        fill_streams(seed, member, tree, draws)
         rms, state.trace[0, tree] = softmax_gradients(
-            cells, state, numbers, schedule.scale[tree], stream(seed, member, tree, SAMPLE_ROWS)
+            cells, state, numbers, scale, draws[SAMPLE_ROWS]
         )
+        if tree == n_trees:
+            break
         noise = numbers.noise * schedule.noise[tree]
-        noise_base = stream(seed, member, tree, SPLIT_NOISE)
-        add_softmax_noise(noise, noise_base, state, numbers)
+        add_softmax_noise(noise, draws[SPLIT_NOISE], state, numbers)
         score_noise = score_noise_std(numbers, rms, tree)
         forest.levels[tree] = grow_tree(
-            rows, state.channels, state.scratch, numbers.l2, score_noise,
-            stream(seed, member, tree, SCORE_NOISE), forest.features[tree], forest.bins[tree],
-            width,
+            rows, state.channels, state.scratch, numbers.l2, score_noise, draws[SCORE_NOISE],
+            forest.features[tree], forest.bins[tree], width,
         )  # fmt: skip
-        leaf_base = stream(seed, member, tree, LEAF_NOISE)
         n_levels = forest.levels[tree]
-        state.trace[1, tree] = softmax_leaves(cells, state, numbers, leaf_base, tree, n_levels)
+        state.trace[1, tree] = softmax_leaves(
+            cells, state, numbers, draws[LEAF_NOISE], tree, n_levels
+        )

@@ -39,6 +39,7 @@ from gbuq_core.boosting.softmax_kernels import (
     softmax_gradients,
     softmax_leaves,
 )
+from gbuq_core.compiling import inner
 from gbuq_core.trees.binning import fit_bins, single_cells
 from gbuq_core.trees.forest_kernels import empty_forest
 from gbuq_core.trees.growing_kernels import BinnedRows, grow_tree
@@ -101,8 +102,8 @@ def _grow(n_outputs: int) -> None:
     state = _member(n_outputs)
     forest = state.forest
     _compile(
-        grow_tree, _rows(), state.channels, state.scratch, 1.0, 0.0, _DRAWS, forest.features[0],
-        forest.bins[0], unrolled_width(n_outputs),
+        inner(grow_tree), _rows(), state.channels, state.scratch, 1.0, 0.0, _DRAWS,
+        forest.features[0], forest.bins[0], unrolled_width(n_outputs),
     )  # fmt: skip
 
 
@@ -119,19 +120,19 @@ def compile_trees_of_three() -> None:
 def compile_gaussian() -> None:
     """What a tree of a Gaussian's two outputs needs beside its growing."""
     cells, state, numbers = _cells(None), _member(2), _numbers()
-    _compile(mask_gaussian, cells, 1.0, _DRAWS)
-    _compile(gaussian_gradients, cells, state, numbers, 1.0, _DRAWS)
-    _compile(add_gaussian_noise, 1.0, _DRAWS, state, numbers)
-    _compile(gaussian_leaves, cells, state, numbers, _DRAWS, 0, state.forest.levels[0])
+    _compile(inner(mask_gaussian), cells, 1.0, _DRAWS)
+    _compile(inner(gaussian_gradients), cells, state, numbers, 1.0, _DRAWS)
+    _compile(inner(add_gaussian_noise), 1.0, _DRAWS, state, numbers)
+    _compile(inner(gaussian_leaves), cells, state, numbers, _DRAWS, 0, state.forest.levels[0])
 
 
 def compile_softmax() -> None:
     """What a tree of classes needs beside its growing."""
     cells, state, numbers = _cells(2), _member(2), _numbers()
-    _compile(mask_classes, cells, 1.0, _DRAWS)
-    _compile(softmax_gradients, cells, state, numbers, 1.0, _DRAWS)
-    _compile(add_softmax_noise, 1.0, _DRAWS, state, numbers)
-    _compile(softmax_leaves, cells, state, numbers, _DRAWS, 0, state.forest.levels[0])
+    _compile(inner(mask_classes), cells, 1.0, _DRAWS)
+    _compile(inner(softmax_gradients), cells, state, numbers, 1.0, _DRAWS)
+    _compile(inner(add_softmax_noise), 1.0, _DRAWS, state, numbers)
+    _compile(inner(softmax_leaves), cells, state, numbers, _DRAWS, 0, state.forest.levels[0])
 
 
 def _boost(kernel: Any, n_outputs: int, n_classes: int | None) -> None:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from gbuq_core.compiling import lean
 from gbuq_core.trees.growing_kernels import BinnedRows, mark_right, split_leaf
 from gbuq_core.trees.histogram_kernels import clear_histogram, count_rows
 from gbuq_core.trees.scoring_kernels import add_leaf_scores, sum_leaf
@@ -122,6 +123,7 @@ def choose_smaller(histogram, rows, feature, code, n_leaves, left_is_smaller):
         left_is_smaller[leaf] = left < right
 
 
+@lean
 @njit(nogil=True, cache=True)
 def split_block(rows, channels, scratch, level, feature, code, left_is_smaller, is_last, width):
     """Split every leaf's rows; count those of its smaller child unless this level ``is_last``."""
@@ -157,6 +159,7 @@ def _merge_slots(level, n_parents, low, high):
                 histogram[leaf + n_parents, slot, channel] = rest if left else total
 
 
+@lean
 @njit(nogil=True, cache=True)
 def merge_first(level, rows, n_leaves, width):
     """Merge the blocks' histograms of the first feature, and write the leaves' sums.
@@ -168,6 +171,7 @@ def merge_first(level, rows, n_leaves, width):
         sum_leaf(level.histogram[leaf], rows.offset, rows.n_bins, level.running[leaf], width)
 
 
+@lean
 @njit(nogil=True, cache=True)
 def merge_and_score(level, rows, n_leaves, l2, first, last, width):
     """Merge the blocks' histograms of the features ``first:last``, and score their candidates.

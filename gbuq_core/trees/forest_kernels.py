@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from gbuq_core.compiling import lean
+
 _BLOCK = 1024  # rows whose leaf indices and predictions stay in the first-level cache
 _BYTE_DEPTH = 8  # levels of a tree whose leaf indices fit into a byte
 
@@ -104,6 +106,7 @@ def add_four_trees(leaves, values, first_factor, factor, raw, width):
             raw[i, output] = value * factor + values[3, leaf_3, output]
 
 
+@lean
 @njit(nogil=True, cache=True)
 def predict_checkpoints(
     columns, is_category, forest, start, decay, checkpoints, first_row, last_row, leaves, width, out
@@ -145,6 +148,7 @@ def predict_checkpoints(
                     out[checkpoint, low + i, output] = raw[i, output]
 
 
+@lean
 @njit(nogil=True, cache=True)
 def fill_leaf_matrix(columns, is_category, forest, out):
     """Write the leaf index of every row in every tree to ``out`` (n, n_trees) uint16."""

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from gbuq_core.compiling import lean
 from gbuq_core.trees.histogram_kernels import (
     clear_histogram,
     count_rows,
@@ -113,6 +114,7 @@ def grow_tree(rows, channels, scratch, l2, noise_std, noise_base, features, bins
     return depth
 
 
+@lean
 @njit(nogil=True, cache=True)
 def begin_root(rows, channels, scratch, histogram, width):
     """Put all rows with a count in leaf 0 and count them to ``histogram`` (total_bins,
@@ -132,6 +134,7 @@ def begin_root(rows, channels, scratch, histogram, width):
     count_rows(scratch.order, low, high, rows.codes, rows.offset, channels, histogram, width)
 
 
+@lean
 @njit(nogil=True, cache=True)
 def split_leaf(scratch, leaf, level, column, code, is_equal):
     """Part the rows of ``leaf`` from those of its new sibling ``leaf + 2^level``.
@@ -160,6 +163,7 @@ def mark_right(column, code, is_equal, level, leaf_of_row):
             leaf_of_row[row] |= bit if column[row] > code else np.uint16(0)
 
 
+@lean
 @njit(nogil=True, cache=True)
 def _split_leaves(rows, channels, scratch, level, column, code, is_equal, width):
     """Part every leaf's rows and make both children's histograms."""
