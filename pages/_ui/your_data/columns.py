@@ -109,6 +109,10 @@ def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None
             num_rows="fixed",
             height=min(420, 3 + 35 * (len(frame) + 1)),
             disabled=["name", "n_missing", "n_distinct", "examples", "reason"],
+            column_order=(
+                *("name", "kind", "used", "missing_values", "keep_words"),
+                *("n_missing", "n_distinct", "examples", "reason"),
+            ),
             column_config={
                 "name": st.column_config.TextColumn("Column", width="medium"),
                 "kind": st.column_config.SelectboxColumn(
@@ -165,11 +169,11 @@ def _frame(schema: Schema, edits: Edits) -> pd.DataFrame:
             "missing_values": [
                 ", ".join(missing.get(column.name, column.missing_values)) for column in columns
             ],
-            "keep_words": [column.name in edits.keep_words for column in columns],
             "n_missing": [column.n_missing for column in columns],
             "n_distinct": [column.n_distinct for column in columns],
             "examples": [", ".join(column.examples)[:80] for column in columns],
             "reason": [column.reason for column in columns],
+            "keep_words": [column.name in edits.keep_words for column in columns],
         }
     )
 
