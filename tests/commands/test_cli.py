@@ -211,7 +211,7 @@ def assert_one_sentence(capsys, sentence):
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.count("\n") == 1
-    assert said.err.endswith(".\n")
+    assert said.err.endswith((".\n", "?\n"))  # the nearest option is a question
     assert sentence in said.err
     assert "Traceback" not in said.err
 
@@ -269,7 +269,7 @@ GOOD_FILES = {
         b"x,x,,y\n" + b"".join(b"%d,%d,%d,%d\n" % (k % 7, k % 3, k % 5, k) for k in COUNT),
         "repeats an earlier name",
     ),
-    "a ragged row": (columns(x=X, y=Y) + b"1,2,3\n", "on line 42, has 3 cells"),
+    "a ragged row": (columns(x=X, y=Y) + b"1,2,3\n", "line 42 has 3 cells"),
     "names of all sorts": (
         columns(**{"<b>x</b>": X, "**z** $a_1$": [k % 3 for k in COUNT], "y": Y}),
         "Regression of y",
@@ -315,7 +315,7 @@ def test_a_thousand_columns(tmp_path, capsys):
         (["--trees", "0"], "--trees must be a whole number"),
         (["--trees", "many"], "invalid int value"),
         (["--depth", "99"], "depth must be"),
-        (["--learning-rate", "-1"], "learning_rate must be"),
+        (["--learning-rate", "-1"], "--learning-rate must be"),
         (["--seed", "-1"], "seed must be"),
         (["--jobs", "0"], "n_jobs must be"),
         (["--engine", "abacus"], "invalid choice"),
@@ -340,9 +340,11 @@ def test_impossible_options_end_in_one_sentence(options, sentence, train, tmp_pa
 
 @pytest.mark.parametrize("arguments", [[], ["score"], ["dance"]])
 def test_incomplete_commands_end_in_one_sentence(arguments, capsys):
-    with pytest.raises(SystemExit) as exit_:
-        main(arguments)
-    assert exit_.value.code == 2
+    try:
+        code = main(arguments)
+    except SystemExit as exit_:  # argparse's own complaints
+        code = exit_.code
+    assert code == 2
     assert_one_sentence(capsys, "")
 
 
@@ -377,7 +379,7 @@ def test_an_interrupted_fit_ends_without_a_trace(train, tmp_path):
 
 def test_missing_files_are_named(tmp_path, capsys):
     assert score(tmp_path / "no.csv", "--target", "y", "--out", tmp_path / "out.csv") == 2
-    assert_one_sentence(capsys, "There is no file no.csv")
+    assert_one_sentence(capsys, 'There is no file "no.csv"')
 
 
 def test_an_older_output_is_replaced_as_a_whole(train, tmp_path):
