@@ -21,7 +21,7 @@ from gbuq_core.experiments.spiral.quality import _REFERENCE, ENSEMBLE_SIZES
 from gbuq_core.experiments.two_clocks.plan import MODELS, WITH_CLOCKS
 from gbuq_core.soft_trees import DEFAULT_GRID
 from gbuq_core.synthetic import make_heart, make_wave
-from gbuq_core.synthetic.wave import RARE_FROM, RARE_WIDTH
+from gbuq_core.synthetic.wave import RARE_END, describe_rare
 from pages._ui.gaussians import controls as gaussians
 from pages._ui.heart import controls as heart
 from pages._ui.heteroscedastic import controls as heteroscedastic
@@ -61,8 +61,8 @@ def test_a_lede_asks(page):
 def test_home_says_where_rows_are_rare_where_there_are_none_and_where_the_noise_is_largest():
     wave = make_wave(100, random_state=0)
     x = wave.grid[:, 0]
-    text = sentences("home")["WHAT_TO_LOOK_AT"].format(low=RARE_FROM, high=RARE_FROM + RARE_WIDTH)
-    assert "between 3 and 4.5" in text
+    text = sentences("home")["WHAT_TO_LOOK_AT"].format(rare=describe_rare(), end=RARE_END)
+    assert "Between 3 and 4.5" in text
     assert 3.0 < x[wave.is_rare].min() < x[wave.is_rare].max() < 4.5
     assert (wave.is_rare == ((x > 3.0) & (x < 4.5))).all()
     assert "Right of 6 there are no rows" in text

@@ -75,7 +75,7 @@ def test_what_was_fitted_is_told(folder, capsys):
         (["--trees", "5"], "--trees does not go with --project"),
         (["--target=y"], "--target does not go with --project"),
         (["--jobs", "1"], "--jobs does not go with --project"),
-        (["more.csv"], "There is no file more.csv"),
+        (["more.csv"], 'There is no file "more.csv"'),
         (["--delimiter", "x"], "delimiter must be one of"),
     ],
 )
