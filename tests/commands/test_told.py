@@ -148,7 +148,7 @@ def test_the_report_is_the_pages_and_runs_nothing_of_a_file(path, tmp_path, scor
         (["explain", "--row", "0"], "--row must be"),
         (["explain", "--row", "121"], "There is no row 121: the file has 120 rows."),
         (["explain"], "required: --row"),
-        (["explain", "--row", "1", "--trees", "0"], "n_trees must be"),
+        (["explain", "--row", "1", "--trees", "0"], "--trees must be"),
         (["report", "--out", "{folder}"], "is a directory"),
         (["report", "--out", "{path}"], "is an input file"),
         (["report", "--out", "/dev/null"], "a device or a pipe"),
