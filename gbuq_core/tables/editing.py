@@ -32,6 +32,7 @@ from gbuq_core.tables.columns import (
     read_dates,
     trim,
 )
+from gbuq_core.tables.decimal_marks import OTHER
 from gbuq_core.tables.explaining import feature_groups
 from gbuq_core.tables.predicting import Predictions, law_of, predict_rows
 from gbuq_core.tables.scoring import ScoredTable
@@ -349,8 +350,11 @@ def _read_number(column: Column, value: Value) -> float:
         try:
             number = float(value.strip()) if "_" not in value else math.nan
         except ValueError:
-            array = pa.array([value])
-            number = float(as_numbers(array, column.decimal, column.missing).values[0])
+            # With the column's decimal mark, or with the other one where only that makes a number.
+            for mark in (column.decimal, OTHER[column.decimal]):
+                number = float(as_numbers(pa.array([value]), mark, column.missing).values[0])
+                if not math.isnan(number):
+                    break
     if math.isinf(number):
         raise InvalidParameter(f"{shown(column.name)} must be a finite number.")
     if math.isnan(number):
