@@ -84,7 +84,7 @@ print("found")
 
 IN_THE_COMMAND = """
 from gbuq_core.__main__ import main
-from gbuq_core.tables import table_methods
+from gbuq_core.tables.plan import table_methods
 
 assert "straight_line" in table_methods("regression")
 assert "straight_line" not in table_methods("classification")
