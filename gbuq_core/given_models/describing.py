@@ -57,8 +57,8 @@ def summarize_model(model: GivenModel) -> ModelSummary:
     --------
     >>> import lightgbm
     >>> from gbuq_core.given_models.reading import read_model
-    >>> X = np.arange(40.0)[:, None]
-    >>> settings = {"verbose": -1, "num_leaves": 4}
+    >>> X = np.arange(400.0)[:, None]
+    >>> settings = {"verbose": -1, "num_leaves": 2}
     >>> booster = lightgbm.train(settings, lightgbm.Dataset(X, X[:, 0] ** 2), 10)
     >>> found = summarize_model(read_model(booster.model_to_string().encode()))
     >>> found.loss, found.rounds, found.depth
