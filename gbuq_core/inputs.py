@@ -11,8 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
-from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import validate_data
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.validation import check_number
@@ -305,6 +303,10 @@ def check_fit_data(estimator: Any, X: Any, y: Any) -> tuple[pd.DataFrame, np.nda
     table = as_table(X)
     if np.ma.is_masked(y):
         raise InvalidData("y is a masked array: drop the rows without a target before fitting.")
+    # Processes that only compile kernels import this module too, and scikit-learn takes seconds.
+    from sklearn.exceptions import DataConversionWarning
+    from sklearn.utils.validation import validate_data
+
     target = np.asarray(y)
     if target.ndim == 2 and target.shape[1] == 1:
         warnings.warn(
@@ -332,6 +334,8 @@ def check_fit_data(estimator: Any, X: Any, y: Any) -> tuple[pd.DataFrame, np.nda
 
 def check_new_rows(estimator: Any, X: Any) -> pd.DataFrame:
     """Check X against the columns of the fit and return it as a table of at least one row."""
+    from sklearn.utils.validation import validate_data
+
     table = as_table(X)
     given = X if hasattr(X, "shape") else table
     validate_data(estimator, given, reset=False, skip_check_array=True)

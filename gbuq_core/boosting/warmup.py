@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numba import typeof
 
-from gbuq_core.boosting.classifier import BoostedEnsembleClassifier
 from gbuq_core.boosting.gaussian_kernels import (
     add_gaussian_noise,
     boost_gaussian,
@@ -31,7 +30,6 @@ from gbuq_core.boosting.numba_engine import (
     unrolled_width,
 )
 from gbuq_core.boosting.plan import make_schedule
-from gbuq_core.boosting.regressor import BoostedEnsembleRegressor
 from gbuq_core.boosting.softmax_kernels import (
     add_softmax_noise,
     boost_softmax,
@@ -53,6 +51,9 @@ def warm_up() -> None:
 
     Takes under a second with a warm cache.
     """
+    from gbuq_core.boosting.classifier import BoostedEnsembleClassifier
+    from gbuq_core.boosting.regressor import BoostedEnsembleRegressor
+
     X = np.arange(12.0).reshape(6, 2)
     small: dict[str, Any] = {
         "stopping": None,
