@@ -25,6 +25,7 @@ from gbuq_core.streaming.blocks import BlockFile
 from gbuq_core.tables.cleaning import Prepared, feature_values
 from gbuq_core.tables.columns import (
     CODES,
+    LONG_WHOLE,
     Column,
     as_categories,
     as_dates,
@@ -32,6 +33,7 @@ from gbuq_core.tables.columns import (
     as_text,
     find_date_style,
     finite_values,
+    has_groups,
     plain_column,
     read_numbers,
     single_chunk,
@@ -46,6 +48,7 @@ from gbuq_core.tables.decimal_marks import (
     like_sentence,
     sentence_of_other,
 )
+from gbuq_core.tables.output import known_marks
 from gbuq_core.tables.schema import unreadable_sentence
 
 _SURVEY_ROWS = 65_536
@@ -81,6 +84,7 @@ class _Bad(NamedTuple):
 class _Shown:
     """Facts that decide how a column of text is written back; see `tables.columns.plain_column`."""
 
+    decimal: str = "."
     known: bool = False
     missing: bool = False
     codes: bool = False
@@ -95,11 +99,12 @@ class _Shown:
         self.missing |= text.null_count > 0
         if self.codes:
             return
-        self.codes = bool(pc.any(pc.match_substring_regex(text, CODES)).as_py())
+        codes = pc.any(pc.match_substring_regex(text, CODES)).as_py()
+        self.codes = bool(codes) or has_groups(text, self.decimal)
         self.whole = self.whole and _casts(text, pa.int64())
         self.numbers = self.numbers and (self.whole or _casts(text, pa.float64()))
         if not self.whole:
-            self.long |= bool(pc.any(pc.match_substring_regex(text, r"^[+-]?\d{16,}$")).as_py())
+            self.long |= bool(pc.any(pc.match_substring_regex(text, LONG_WHOLE)).as_py())
 
     @property
     def kind(self) -> str:
@@ -171,7 +176,11 @@ def survey_file(file: BlockFile, training: Prepared) -> Survey:
     needed = list(dict.fromkeys(feature.column for feature in training.features))
     notices = _check_names(file.names, needed, training)
     of_file = file.source.mark
-    facts = {name: _Facts(mark=of_file.decimal, of_file=of_file) for name in file.names}
+    marks = known_marks(file.names, of_file, training.schema)
+    facts = {
+        name: _Facts(mark=of_file.decimal, of_file=of_file, shown=_Shown(marks[name]))
+        for name in file.names
+    }
     target = training.target
     for name in (*needed, *([target.name] if target.name in facts else [])):
         column = training.schema.column(name)
@@ -305,7 +314,7 @@ def _look_numbers(facts: _Facts, array: Any, text: Any, start: int) -> None:
         assert facts.column is not None
         facts.n_against += count_against(text, found.unreadable, facts.mark)
         if not start:  # the first block is enough to see that it is written in another way
-            facts.said = like_sentence(facts.column.name, text, facts.mark, facts.of_file)
+            facts.said = like_sentence(facts.column, text, facts.of_file)
 
 
 def _is_plain(text: Any, mark: str) -> bool:

@@ -137,7 +137,7 @@ def _with_mark(
     """A second file's column with its decimal mark, and what is to be said about that."""
     if not types.is_string(array.type):
         return column, []
-    mark = choose_mark_like(column.name, text, column.decimal, of_file)
+    mark = choose_mark_like(column, text, of_file)
     said = [f"Second file: {mark.doubt}"] if mark.doubt else []
     return replace(column, decimal=mark.decimal), said
 

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics import wilson_band
-from gbuq_core.tables.columns import plain_column, single_chunk
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.finding import find_rows, names_marks
 from gbuq_core.tables.intervals import own_misses
 from gbuq_core.tables.judging import HeldOut, held_out
+from gbuq_core.tables.output import plain_columns
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.validation import check_choice
 
@@ -321,12 +321,7 @@ def _cells(scored: ScoredTable, table: Table | None) -> pd.DataFrame:
     if scored.protocol != "new_file":
         return scored.frame.drop(columns=list(scored.added.names))
     if table is not None:
-        names = table.names
-        columns = {
-            name: plain_column(single_chunk(table.data, position))
-            for position, name in enumerate(names)
-        }
-        return pd.DataFrame(columns, copy=False)
+        return pd.DataFrame(plain_columns(table, scored.training.schema), copy=False)
     training = scored.training
     target = training.y
     if training.target.classes:

@@ -482,7 +482,7 @@ REMARKS = ("marks", "kept", "words", "numbers", "unmatched")
 Categories = pd.Categorical
 
 # Whole numbers that a float may not hold exactly: 2**53 has 16 digits.
-LONG_WHOLE = r"^[+-]?\d{16,}$"
+LONG_WHOLE = r"^[+-]?\d{16,}(?:\.0*)?$"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -632,11 +632,11 @@ def finite_values(numbers: Numbers) -> NDArray[np.float64]:
     return np.where(np.isfinite(numbers.values), numbers.values, np.nan)
 
 
-def plain_column(array: Any) -> pd.Series:
+def plain_column(array: Any, decimal: str = ".") -> pd.Series:
     """A column as it is shown and exported: numbers where all cells are plain ones, else as read.
 
-    Codes (`CODES`), whole numbers of more than 64 bits, units, decimal commas and words keep the
-    letters of the file.
+    Codes (`CODES`), whole numbers of more than 64 bits, units, decimal commas, points that part
+    thousands in a column with another ``decimal`` mark, and words keep the letters of the file.
     """
     if types.is_integer(array.type) and array.null_count:
         return _whole_column(array)
@@ -645,7 +645,7 @@ def plain_column(array: Any) -> pd.Series:
     text = trim(array)
     if text.null_count == len(text):
         return pd.Series(np.full(len(text), np.nan))
-    if pc.any(pc.match_substring_regex(text, CODES)).as_py():
+    if pc.any(pc.match_substring_regex(text, CODES)).as_py() or has_groups(text, decimal):
         return pd.Series(array.to_pandas(), dtype="str")
     known = text.is_valid().to_numpy(zero_copy_only=False)
     for kind in (pa.int64(), pa.float64()):
@@ -659,6 +659,11 @@ def plain_column(array: Any) -> pd.Series:
             return pd.Series(numbers.to_numpy(zero_copy_only=False))
         return _whole_column(numbers)
     return pd.Series(array.to_pandas(), dtype="str")
+
+
+def has_groups(text: Any, decimal: str) -> bool:
+    """Whether a point is no decimal mark in any cell, so that 1.500 is not 1.5."""
+    return decimal != "." and bool(pc.any(pc.match_substring(text, ".")).as_py())
 
 
 def _whole_column(numbers: Any) -> pd.Series:

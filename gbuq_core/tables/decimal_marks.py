@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from gbuq_core.presentation import shown
-from gbuq_core.tables.columns import number_pattern, read_numbers
+from gbuq_core.tables.columns import Column, number_pattern, read_numbers
 
 OTHER = {".": ",", ",": "."}
 NAMES = {".": "point", ",": "comma"}
@@ -60,14 +60,27 @@ class _Counts(NamedTuple):
         """All numbers with a mark."""
         return self.point + self.comma + self.with_point + self.with_comma
 
+    @property
+    def n_decisive(self) -> int:
+        """The cells that only the more frequent mark allows."""
+        return max(self.point, self.comma)
+
+    @property
+    def n_open(self) -> int:
+        """The cells that this mark makes small numbers, and the other one large ones."""
+        return self.with_point if self.point > self.comma else self.with_comma
+
+    @property
+    def are_few(self) -> bool:
+        """Whether fewer cells are decisive than open."""
+        return self.n_decisive < self.n_open
+
     def decided(self) -> str:
         """The mark that most decisive cells have, or nothing where too few are decisive."""
-        if self.point == self.comma:
+        enough = self.n_decisive >= _FEWEST_DECISIVE * (self.n_decisive + self.n_open)
+        if self.point == self.comma or not enough:
             return ""
-        mark = "." if self.point > self.comma else ","
-        n_decisive = max(self.point, self.comma)
-        n_open = self.with_point if mark == "." else self.with_comma  # small numbers, if so
-        return mark if n_decisive >= _FEWEST_DECISIVE * (n_decisive + n_open) else ""
+        return "." if self.point > self.comma else ","
 
 
 def find_file_mark(columns: list[list[str]], delimiter: str) -> FileMark:
@@ -80,8 +93,10 @@ def find_file_mark(columns: list[list[str]], delimiter: str) -> FileMark:
     for cells in columns:
         text = pa.array([cell.strip() for cell in cells if "," in cell or "." in cell], pa.string())
         counts = _count(text)
-        if mark := counts.decided():
-            votes[mark] += max(counts.point, counts.comma)
+        mark = counts.decided()
+        # Between commas, few decimal commas may be slips.
+        if mark and not (mark == delimiter and counts.are_few):
+            votes[mark] += counts.n_decisive
         n_points += counts.with_point
         n_commas += counts.with_comma
     if votes["."] != votes[","]:
@@ -94,16 +109,22 @@ def choose_mark(name: str, text: Any, of_file: FileMark) -> ChosenMark:
     """The decimal mark of a column of trimmed text.
 
     A given mark stands. Else the majority of the decisive cells decides, and where too few are
-    decisive, the file does. Where nothing in the file shows it either, a column whose numbers
-    without a mark are all below 1,000 is read in groups of three digits.
+    decisive, the file does: few cells against the file's mark must be one number in twenty. Where
+    nothing in the file shows it either, a column whose numbers without a mark are all below 1,000
+    is read in groups of three digits.
     """
     if of_file.basis == "given":
         return ChosenMark(of_file.decimal)
-    if mark := _count(_marked(spread(text, _LOOKED_AT))).decided():
-        return ChosenMark(mark)
-    counts = _count(_marked(text))
-    if mark := counts.decided():
-        return ChosenMark(mark)
+    for cells in (spread(text, _LOOKED_AT), text):
+        counts = _count(_marked(cells))
+        mark = counts.decided()
+        if mark and (mark == of_file.decimal or not counts.are_few):
+            return ChosenMark(mark)
+    if mark:
+        n_known = len(text) - text.null_count
+        stands = counts.n_decisive >= _FEWEST_DECISIVE * n_known
+        mark = mark if stands else of_file.decimal
+        return ChosenMark(mark, _doubt(name, counts, mark))
     n_open = counts.with_point + counts.with_comma
     if not n_open:
         return ChosenMark(of_file.decimal)
@@ -115,21 +136,22 @@ def choose_mark(name: str, text: Any, of_file: FileMark) -> ChosenMark:
     # Computers write a decimal point, so a point in a file with decimal commas may be one.
     mixed = mark == "," and held == "."
     if of_file.basis == "assumed" or mixed or (grouped and mark == held):
-        return ChosenMark(mark, _doubt(name, counts.example, mark))
+        return ChosenMark(mark, _doubt(name, counts, mark))
     return ChosenMark(mark)
 
 
-def choose_mark_like(name: str, text: Any, own: str, of_file: FileMark) -> ChosenMark:
-    """The decimal mark of a second file's column, whose first file has ``own``.
+def choose_mark_like(column: Column, text: Any, of_file: FileMark) -> ChosenMark:
+    """The decimal mark of a second file's column, which is ``column`` in the first file.
 
     The first file's mark stands unless another one is given, or most cells contradict it.
     """
+    own = column.decimal
     if of_file.basis == "given":
         return ChosenMark(of_file.decimal)
     n_against = count_against(text, read_numbers(text, own).unreadable, own)
     if n_against and is_contradicted(n_against, count_marked(text)):
-        return ChosenMark(OTHER[own], sentence_of_other(name, own))
-    return ChosenMark(own, like_sentence(name, text, own, of_file))
+        return ChosenMark(OTHER[own], sentence_of_other(column.name, own))
+    return ChosenMark(own, like_sentence(column, text, of_file))
 
 
 def count_against(text: Any, unreadable: NDArray[np.bool_], own: str) -> int:
@@ -149,16 +171,21 @@ def is_contradicted(n_against: int, n_marked: int) -> bool:
     return n_against > _MOST_AGAINST * n_marked
 
 
-def like_sentence(name: str, text: Any, own: str, of_file: FileMark) -> str:
-    """What to say where a second file's column alone would be read with the other mark."""
-    if choose_mark(name, text, of_file).decimal == own:
-        return ""
+def like_sentence(column: Column, text: Any, of_file: FileMark) -> str:
+    """What to say where a second file's column alone would be read with the other mark.
+
+    Or where it leaves the mark open, and so do the first numbers of the first file.
+    """
+    alone, own = choose_mark(column.name, text, of_file), column.decimal
+    if alone.decimal == own:
+        marked = any(mark in cell for cell in column.examples for mark in NAMES)
+        return "" if marked else alone.doubt
     example = _count(_marked(text)).example
     if not example:
         return ""
     return (
-        f"The numbers of the column {shown(name)} are read as in the first file: {example} is "
-        f"{_value(example, own)}."
+        f"The numbers of the column {shown(column.name)} are read as in the first file: {example} "
+        f"is {_value(example, own)}."
     )
 
 
@@ -177,12 +204,14 @@ def spread(text: Any, n_cells: int) -> Any:
     return known.take(np.arange(0, len(known), step))
 
 
-def _doubt(name: str, example: str, mark: str) -> str:
-    other = OTHER[mark]
+def _doubt(name: str, counts: _Counts, mark: str) -> str:
+    other, example = OTHER[mark], counts.example
+    column = f"the column {shown(name)}"
+    shows = f"Few cells of {column} show" if counts.decided() else f"T{column[1:]} does not show"
     return (
-        f"The column {shown(name)} does not show whether its numbers have a decimal point or a "
-        f"decimal comma. {example} was read as {_value(example, mark)}; it would be "
-        f"{_value(example, other)} with Decimal mark {NAMES[other]} (--decimal {other})."
+        f"{shows} whether its numbers have a decimal point or a decimal comma. {example} was read "
+        f"as {_value(example, mark)}; it would be {_value(example, other)} with Decimal mark "
+        f"{NAMES[other]} (--decimal {other})."
     )
 
 

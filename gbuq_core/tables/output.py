@@ -17,9 +17,11 @@ from gbuq_core.distribution import Interval
 from gbuq_core.presentation import columns_named, listed
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.columns import plain_column, single_chunk
+from gbuq_core.tables.decimal_marks import FileMark
 from gbuq_core.tables.files import Table, free_name
 from gbuq_core.tables.plan import USUAL_LEVEL
 from gbuq_core.tables.predicting import Predictions, law_of, predicted_values, row_errors
+from gbuq_core.tables.schema import Schema
 
 if TYPE_CHECKING:
     from gbuq_core.tables.unfamiliar import TableUnfamiliarity
@@ -110,10 +112,7 @@ def assemble_output(
     in_training : ndarray of shape (n_rows,) or None
     """
     names, notices = _input_names(table.names, scored.target.classes)
-    own: dict[str, Any] = {
-        name: plain_column(single_chunk(table.data, position))
-        for position, name in enumerate(names)
-    }
+    own = dict(zip(names, plain_columns(table, scored.schema).values(), strict=True))
     protocol: dict[str, Any] = {}
     if fold is not None:
         protocol["fold"] = pd.Series(fold, dtype="Int64").mask(fold == 0)
@@ -123,6 +122,24 @@ def assemble_output(
     added = added_columns(scored, predictions, interval, protocol)
     renamed = tuple((old, new) for old, new in zip(table.names, names, strict=True) if old != new)
     return *join_columns(own, added, renamed), notices
+
+
+def plain_columns(table: Table, schema: Schema) -> dict[str, pd.Series]:
+    """The columns of a table as they are shown and exported; see `tables.columns.plain_column`.
+
+    ``schema`` is that of the table itself or, of a second file, of the first one.
+    """
+    marks = known_marks(table.names, table.source.mark, schema)
+    return {
+        name: plain_column(single_chunk(table.data, position), marks[name])
+        for position, name in enumerate(table.names)
+    }
+
+
+def known_marks(names: Sequence[str], of_file: FileMark, schema: Schema) -> dict[str, str]:
+    """The decimal mark of each column: a given one, else the schema's, else the file's."""
+    known = {} if of_file.basis == "given" else {c.name: c.decimal for c in schema.columns}
+    return {name: known.get(name, of_file.decimal) for name in names}
 
 
 def added_columns(
@@ -174,7 +191,7 @@ def added_columns(
 
 
 def join_columns(
-    own: dict[str, Any],
+    own: dict[str, pd.Series],
     added: dict[str, tuple[Any, str]],
     renamed: tuple[tuple[str, str], ...],
 ) -> tuple[pd.DataFrame, AddedColumns]:

@@ -25,7 +25,7 @@ from gbuq_core.streaming import (
 )
 from gbuq_core.streaming.surveying import own_columns
 from gbuq_core.tables import ReadOptions, infer_schema, prepare_new, prepare_training, read_table
-from gbuq_core.tables.columns import plain_column, single_chunk
+from gbuq_core.tables.output import plain_columns
 
 TEXTS = {
     "plain": "x,word,y\n" + "".join(f"{i},w{i % 3},{i / 4}\n" for i in range(40)),
@@ -183,8 +183,8 @@ def check_blocks(new_text, tmp_path, monkeypatch, options=None, first=None):
                 joined = np.concatenate([piece.to_numpy() for piece in pieces])
                 assert joined.tobytes() == one.to_numpy().tobytes(), (name, joined, one)
         assert np.concatenate([part.y for part in found]).tobytes() == expected.y.tobytes()
-        for position in range(len(whole.names)):
-            one = plain_column(single_chunk(whole.data, position))
+        written = plain_columns(whole, training.schema).values()
+        for position, one in enumerate(written):
             pieces = [own_columns(block, survey)[position] for block in blocks]
             assert {str(piece.dtype) for piece in pieces} == {str(one.dtype)}
             pd.testing.assert_series_equal(pd.concat(pieces, ignore_index=True), one)

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from gbuq_core.streaming import open_blocks, prepare_block, survey_file
+from gbuq_core.streaming.surveying import own_columns
 from gbuq_core.tables import ReadOptions, infer_schema, prepare_new, prepare_training, read_table
+from gbuq_core.tables.output import plain_columns
 
 N = 40
 GROUPED = [f"{20 + k}.{(37 * k) % 900 + 100}" for k in range(N)]  # 20.100, 21.137, ...
@@ -69,6 +71,38 @@ def test_groups_of_three_digits(delimiter, cells, more, mark, said):
     assert all(said in notice and "(--decimal" in notice for notice in notices)
 
 
+BARE = [str(3 * k) for k in range(90)]
+FEW = [f"{k + 1},{100 + k}" for k in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "cells", "y", "mark", "n_bad"),
+    [
+        (",", [*BARE, *FEW, "12,5"], "{}.25", ".", 1),  # thousands among small numbers, and a slip
+        (",", [*BARE, *FEW, "12,5"], "{}", ".", 1),
+        (",", [*COMMAS, *["12,5"] * 5], "{}.25", ",", 0),  # as many as three decimals leave out
+        (",", [*COMMAS, *["12,5"] * 5], "{}", ",", 0),
+        (";", [*GROUPED, *["12.5"] * 5], "{},25", ".", 0),
+    ],
+)
+def test_few_cells_against_the_files_mark_are_told_of(delimiter, cells, y, mark, n_bad):
+    table = table_of(delimiter, x=cells, y=[y.format(k) for k in range(len(cells))])
+    schema = infer_schema(table)
+    column = schema.column("x")
+    assert (column.kind, column.decimal, column.n_unreadable) == ("numeric", mark, n_bad)
+    (said,) = [notice for notice in schema.notices if notice.startswith("Few cells of the column")]
+    assert f"(--decimal {'.' if mark == ',' else ','})" in said
+
+
+def test_a_second_file_whose_mark_neither_file_shows_is_told_of():
+    whole = [str(20_000 + k) for k in WHOLE]
+    new = table_of(";", to_score=True, x=["202.932", "21.500"], k=[1, 2])
+    for cells, n_said in ((whole, 1), (POINTS, 0)):  # the second one is like the first
+        found = prepare_new(new, trained(table_of(x=cells, y=POINTS)))
+        said = [notice for notice in found.notices if "202.932 was read as 202.932" in notice]
+        assert len(said) == n_said
+
+
 def test_the_other_columns_decide_where_one_does_not():
     for other, mark, said in ((POINTS, ".", 0), ([p.replace(".", ",") for p in POINTS], ",", 1)):
         schema = infer_schema(table_of(";", x=GROUPED, y=other))
@@ -117,6 +151,24 @@ def test_a_second_file_is_read_as_the_first_one(case, tmp_path):
         sentence = 'Second file: The column "x" has a decimal comma and not a point'
         assert any(notice.startswith(sentence) for notice in found.notices)
         assert any(notice.startswith(sentence) for notice in survey.notices)
+
+
+@pytest.mark.parametrize("decimal", [None, ","])  # known from the first file, or given
+def test_points_that_part_thousands_are_written_as_they_came(decimal, tmp_path):
+    first = table_of(";", decimal=decimal, x=[*GROUPED, "1.234.567"], y=range(N + 1))
+    cells = ["1.500", "4.000", "2.750"]  # as numbers they would be written as 1.5, 4 and 2.75
+    new = table_of(";", decimal=decimal, to_score=True, x=cells, k=["1.5", "2", "3"])
+    schema = infer_schema(first)
+    assert plain_columns(new, schema)["x"].tolist() == cells
+    assert plain_columns(new, schema)["k"].tolist() == (
+        ["1.5", "2", "3"] if decimal else [1.5, 2, 3]
+    )
+    path = tmp_path / "new.csv"
+    path.write_text("\n".join(["x;k", *[f"{cell};1.5" for cell in cells]]))
+    file = open_blocks(path, ReadOptions(decimal=decimal), to_score=True)
+    survey = survey_file(file, trained(first))
+    blocks = [own_columns(block, survey)[0] for block in file.blocks(1)]
+    assert [cell for block in blocks for cell in block] == cells
 
 
 def test_the_target_of_a_second_file_is_read_as_the_first_one():

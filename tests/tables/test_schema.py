@@ -338,6 +338,13 @@ def test_a_few_exponents_among_numbers_are_numbers_until_the_user_says_otherwise
         assert column_of([written, "1e+05", "2.5"] * 10).kind == "numeric"
 
 
+def test_long_whole_numbers_that_end_in_a_point_keep_their_digits():
+    keys = [f"{1600000004950127306 + k}.0" for k in COUNT]
+    table = table_of(v=keys, x=COUNT, y=COUNT)
+    assert plain_column(single_chunk(table.data, "v")).tolist() == keys
+    assert infer_schema(table).column("v").kind != "numeric"  # doubles would make them one
+
+
 def test_codes_like_exponents_are_taken_in_as_codes():
     keys = [f"{k}E{k % 7}" for k in range(N)]
     assert column_of(keys).kind == "identifier"
