@@ -37,12 +37,23 @@ class Uncertainty(NamedTuple):
         Part that more rows cannot remove: noise, overlap of classes (aleatoric).
     knowledge : ndarray of shape (n_samples,)
         Disagreement of the members (epistemic). Of independent models it is large where they saw
-        few rows; of truncations of one model it need not be.
+        few rows; of truncations of one model it need not be. NaN where nothing can disagree: total
+        is then data.
     """
 
     total: NDArray[np.float64]
     data: NDArray[np.float64]
     knowledge: NDArray[np.float64]
+
+    def without_knowledge(self) -> Uncertainty:
+        """The same of a model that has no members to disagree: knowledge is not known (NaN).
+
+        Examples
+        --------
+        >>> Uncertainty(np.ones(1), np.ones(1), np.zeros(1)).without_knowledge()
+        Uncertainty(total=array([1.]), data=array([1.]), knowledge=array([nan]))
+        """
+        return self._replace(knowledge=np.full_like(self.total, np.nan))
 
     def plot(
         self, X: Any, *, X_rows: Any = None, columns: Any = None, unit: str = ""

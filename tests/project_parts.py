@@ -3,10 +3,15 @@
 import numpy as np
 import pandas as pd
 
+from gbuq_core.methods import METHODS
 from gbuq_core.tables import Mark, ScorePlan, read_table
 
 MARKS = {3: Mark(True, "a typing error, später"), 7: Mark(False, "?")}
 COHORTS = {"old": "x > 0.5", "odd": "kind = a|b"}
+SMALL = {
+    "n_trees": 8, "n_groups": 2, "trees_per_group": 3, "n_steps": 40, "n_draws": 8, "n_burn_in": 3,
+    "n_members": 2, "min_child_samples": 5,
+}  # fmt: skip
 PAGE = {"target": ("y",), "compare": ("IBUG", "VST")}
 
 
@@ -21,6 +26,12 @@ def small_table(n_rows=80, seed=0, name="small.csv"):
         cell = "" if i % 17 == 3 else f"{x[i]:.4f}"
         lines.append(f"{cell},{kind[i]},{days[i]:%Y-%m-%d %H:%M},{y[i]:.4f},{high[i]},{i % 9}")
     return read_table("\n".join(lines).encode(), name)
+
+
+def plan_of(key, **more):
+    """A plan that trains any method that is no boosted ensemble in a moment."""
+    knobs = [(knob.key, SMALL[knob.key]) for knob in METHODS[key].knobs if knob.key in SMALL]
+    return ScorePlan(method=key, knobs=tuple(knobs), n_folds=2, **more)
 
 
 def quick(**knobs):

@@ -81,7 +81,13 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print_json(_record(asked, explained, shown, options))
         return
-    say_notes(dict.fromkeys((*asked.warned, *asked.scored.notices)), options)
+    notices = [*asked.warned, *asked.scored.notices]
+    if math.isnan(getattr(explained.uncertainty, options.by)[0]):
+        notices.append(
+            f"This model tells no {options.by} uncertainty: the columns are in the order of total "
+            "uncertainty."
+        )
+    say_notes(dict.fromkeys(notices), options)
     _tell(asked, explained, shown, options)
 
 

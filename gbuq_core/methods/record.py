@@ -228,6 +228,10 @@ class Method:
         """Whether it predicts a target; a method that only scores rows does not."""
         return self.tasks != ("novelty",)
 
+    def yields_for(self, task: str) -> tuple[str, ...]:
+        """What it yields for a task: ``classes_yield`` for a classification, else ``yields``."""
+        return self.classes_yield if task == "classification" else self.yields
+
     def builder(self, task: str = "regression") -> Builder:
         """How to make its estimator for a task.
 
@@ -357,8 +361,7 @@ def find_methods(task: str | None = None, *, yields: tuple[str, ...] = ()) -> tu
         check_choice("task", task, ("regression", "classification", "novelty", "ensemble"))
     found = []
     for method in _METHODS.values():
-        has = method.classes_yield if task == "classification" else method.yields
         fits = task is None or task in method.builders
-        if fits and set(yields) <= set(has) and not method.forms:
+        if fits and set(yields) <= set(method.yields_for(task or "")) and not method.forms:
             found.append(method)
     return tuple(found)

@@ -47,7 +47,8 @@ class Verdict(NamedTuple):
         In how many repeats the last doubling alone says the same: above 0 for "more", and for the
         other words below what is worth naming.
     knowledge_share : float
-        Mean knowledge uncertainty with all rows, as a share of the mean total.
+        Mean knowledge uncertainty with all rows, as a share of the mean total; NaN where no
+        ensemble tells it, and then the word is never "noise".
     worth : float
         What a doubling must bring.
     plain : {"more", "noise"}
@@ -186,7 +187,7 @@ class LearningCurve:
             values = np.log(np.maximum(values, np.finfo(float).tiny))
         knowledge, noise = self.mean("knowledge", group)[-1], self.mean("noise", group)[-1]
         total = knowledge + noise
-        share = float(knowledge / total) if total > 0 else 0.0
+        share = 0.0 if total <= 0.0 else float(knowledge / total)
         return judge_doublings(values, share, WORTH_CLASSES if self.is_class else WORTH)
 
     def _of(self, name: str, group: int) -> NDArray[np.float64]:
@@ -234,6 +235,8 @@ def judge_doublings(
     >>> flat = np.array([[1.0, 0.99, 0.99, 0.99], [1.0, 1.0, 0.99, 0.991], [1.0, 0.99, 0.98, 0.98]])
     >>> judge_doublings(flat, 0.1).word, judge_doublings(flat, 0.5).word
     ('noise', 'undecided')
+    >>> judge_doublings(flat, math.nan).word
+    'undecided'
     """
     n_repeats = len(values)
     gains = values[:, :-1] - values[:, 1:]

@@ -20,7 +20,7 @@ from gbuq_core.figures.table.judged import (
 from gbuq_core.metrics import GroupCoverage, ask_by_threshold, asking_curve, pit_histogram
 from gbuq_core.presentation import digits, percent
 from gbuq_core.reports.choices import Choices
-from gbuq_core.reports.pictures import KINDS, style_of
+from gbuq_core.reports.pictures import kinds_of, style_of
 from gbuq_core.tables import (
     ClassScore,
     HeldOut,
@@ -161,8 +161,9 @@ def order_of(values: Choices, scored: ScoredTable, held: HeldOut) -> Order:
         found = held_out_unfamiliarity(scored, held.rows)
         if found is not None:
             return Order(kind, found)
-    if kind not in KINDS:
-        kind = values.rank if values.rank in KINDS else "total"
+    kinds = kinds_of(scored)
+    if kind not in kinds:
+        kind = values.rank if values.rank in kinds else "total"
     return Order(kind, getattr(held.predictions.uncertainty, kind))
 
 

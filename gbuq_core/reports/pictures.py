@@ -63,7 +63,7 @@ def row_map_of(
     """The rows to draw, all or those that were found, one of them ringed."""
     knowledge = shown.knowledge
     if why_no_knowledge(scored):  # what is left is rounding
-        knowledge = np.zeros_like(knowledge)
+        knowledge = 0.0 * knowledge  # and NaN stays
     positions = np.arange(len(knowledge))
     if found is not None:
         positions = np.union1d(found[:most], [row])

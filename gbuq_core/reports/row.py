@@ -43,6 +43,9 @@ def describe_row(
     ranks = []
     for kind in ("data", "knowledge"):
         values = getattr(shown, kind)
+        if np.isnan(values[row]):
+            ranks.append(f"{kind} not known")
+            continue
         share = int(100 * np.mean(values < values[row]))  # down, so that none is above all rows
         ranks.append(f"{kind} {digits(values[row])} (higher than {share} % of the rows)")
     parts.append(f"Uncertainty ({shown.unit.split(',')[0]}): {', '.join(ranks)}")
@@ -71,8 +74,11 @@ def feature_value(effect: ColumnEffect) -> FeatureValue:
 
 
 def by_size(effects: Iterable[ColumnEffect], kind: str) -> list[ColumnEffect]:
-    """The columns by how much they change an uncertainty of the row, the largest first."""
-    return sorted(effects, key=lambda effect: -abs(getattr(effect, kind)))
+    """The columns by how much they change an uncertainty of the row, the largest first.
+
+    They keep their order where that uncertainty is not known.
+    """
+    return sorted(effects, key=lambda effect: -abs(np.nan_to_num(getattr(effect, kind))))
 
 
 def say_unfamiliarity(scored: ScoredTable, row: int) -> str:

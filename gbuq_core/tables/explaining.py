@@ -14,9 +14,14 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import stage, tick
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.columns import date_text
-from gbuq_core.tables.predicting import ListedModel, all_classes, predict_rows
+from gbuq_core.tables.predicting import (
+    ListedModel,
+    all_classes,
+    decompose_members,
+    predict_rows,
+)
 from gbuq_core.tables.scoring import ScoredTable
-from gbuq_core.uncertainty import Uncertainty, decompose_classification, decompose_regression
+from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_number
 
 EFFECT_MEANING = (
@@ -78,7 +83,8 @@ class RowExplanation(NamedTuple):
         Empty for a regression.
     classes : tuple of str
     effects : tuple of ColumnEffect
-        From the largest effect on knowledge uncertainty to the smallest.
+        From the largest effect on knowledge uncertainty to the smallest; on total uncertainty
+        where knowledge is not known.
     n_background : int
         How many training rows gave replacement values.
     """
@@ -176,7 +182,8 @@ def explain_row(
         place = _place(learnt[features[0]], own[features[0]])
         value, is_missing = _cell(scored, column, row, own[features[0]])
         effects.append(ColumnEffect(column, value, is_missing, *place, *gaps))
-    effects.sort(key=lambda effect: -abs(effect.knowledge))
+    by_total = np.isnan(uncertainty.knowledge).all()  # where knowledge is not known
+    effects.sort(key=lambda effect: -abs(effect.total if by_total else effect.knowledge))
     regression = n_classes == 0
     return RowExplanation(
         row,
@@ -262,10 +269,7 @@ def _uncertainty(model: Any, X: pd.DataFrame, n_classes: int) -> Uncertainty:
     if isinstance(model, ListedModel):
         unknown = np.full(len(X), np.nan)
         return predict_rows(model, X, unknown, n_classes, spread=1.0).uncertainty
-    members = _members(model, X, n_classes)
-    if n_classes:
-        return decompose_classification(members)
-    return decompose_regression(members[..., 0], members[..., 1])
+    return decompose_members(_members(model, X, n_classes), n_classes)
 
 
 def _effects(

@@ -152,6 +152,8 @@ def find_failures(scored: ScoredTable, measure: str = "error", seed: int = 0) ->
         )
     every = _Numbers.of(scored, held)
     looked_at: NDArray[np.float64] = getattr(every, measure)
+    if measure == "knowledge" and np.isnan(looked_at).any():
+        raise InvalidData("This model tells no knowledge uncertainty: look for groups by errors.")
     counted_as = np.square(looked_at) if measure == "error" and every.is_regression else looked_at
     looking, judging = np.split(np.random.default_rng(seed).permutation(n_rows), [n_rows // 2])
     X = scored.training.X.iloc[held.rows]

@@ -121,7 +121,8 @@ def rank_next(scored: ScoredTable, n: int = 50, rows: NDArray[np.int64] | None =
     familiar = scored.unfamiliarity or measure_unfamiliarity(
         scored.training, scored.scored, scored.plan.seed, scored.plan.n_jobs
     )
-    knowledge = np.maximum(scored.predictions.uncertainty.knowledge[rows], 0.0)
+    its_own = np.maximum(scored.predictions.uncertainty.knowledge[rows], 0.0)
+    knowledge = np.nan_to_num(its_own)  # what is not known moves no row up
     unfamiliarity = familiar.rows.score[rows]
     parts = np.stack([_over_mean(knowledge), _over_mean(unfamiliarity)])
     weight = parts.sum(axis=0)
@@ -150,7 +151,7 @@ def rank_next(scored: ScoredTable, n: int = 50, rows: NDArray[np.int64] | None =
         rows=rows[chosen],
         weight=weight[chosen],
         left=left,
-        knowledge=knowledge[chosen],
+        knowledge=its_own[chosen],
         unfamiliarity=unfamiliarity[chosen],
         reasons=reasons,
         n_candidates=len(rows),

@@ -63,7 +63,7 @@ class AddedColumns(NamedTuple):
         - ``lower_90`` and ``upper_90``, the ends of an interval, named after its level; infinite
           ends of conformal intervals are written ``-inf`` and ``inf``
         - ``total_uncertainty``, ``data_uncertainty`` and ``knowledge_uncertainty``: variances of
-          the target, or nats
+          the target, or nats; knowledge is empty where a method has nothing that can disagree
         - the same with ``_std``: the square roots, of a regression
         - ``unfamiliarity`` (0 to 1), ``times_beyond``, ``novelty`` (MACAU's, one part of the
           unfamiliarity) and ``outside_columns``: the columns whose value is outside what the rows

@@ -209,8 +209,7 @@ def tells_total(key: str, task: str) -> bool:
     (False, True)
     """
     method = METHODS[key]
-    has = method.classes_yield if task == "classification" else method.yields
-    return task in method.builders and "total" in has
+    return task in method.builders and "total" in method.yields_for(task)
 
 
 def counted_trees(method: Method, given: Mapping[str, Any]) -> int:

@@ -112,12 +112,17 @@ class ListedModel:
         self.estimator.fit(self.columns_.numbers(X), target)
         return self
 
+    @property
+    def tells_knowledge(self) -> bool:
+        """Whether it has members, or a posterior, that knowledge uncertainty comes from."""
+        return "knowledge" in self.method.yields_for(self.task)
+
     def judge(self, X: pd.DataFrame) -> RowsJudged:
         """Mean and uncertainty of rows (of the logarithm if that was learnt), or what each member
         says of their classes.
         """
         rows = self.columns_.numbers(X)
-        if self.task == "classification" and "members" not in self.method.classes_yield:
+        if self.task == "classification" and "members" not in self.method.yields_for(self.task):
             chances = np.asarray(self.estimator.predict_proba(rows), dtype=np.float64)
             codes = np.asarray(self.classes_, dtype=np.float64)[chances.argmax(axis=1)]
             parts = self.estimator.predict_uncertainty(rows)
@@ -131,7 +136,7 @@ class ListedModel:
             return RowsJudged(loc, None, self.estimator.predict_uncertainty(rows))
         # One distribution and no members: all of its variance is noise to this model.
         loc, scale = self.estimator.predict_distribution(rows)
-        return RowsJudged(loc, None, Uncertainty(scale**2, scale**2, np.zeros(len(loc))))
+        return RowsJudged(loc, None, Uncertainty(scale**2, scale**2, np.full(len(loc), np.nan)))
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -447,7 +452,10 @@ def predict_block(
     (model, n_classes, spread), (X, y) = shared, part
     tick(0.0)
     if isinstance(model, ListedModel):
-        return _judge_listed(model, X, y, n_classes, spread)
+        found = _judge_listed(model, X, y, n_classes, spread)
+        if model.tells_knowledge:
+            return found
+        return found._replace(uncertainty=found.uncertainty.without_knowledge())
     members = all_classes(model.predict_members(X), model, n_classes)
     law = tails_of(model), is_on_log_scale(model)
     return judge_members(members, model.inspect_rows(X), y, n_classes, spread, *law)
@@ -512,23 +520,43 @@ def judge_members(
         mean = mean_over_members(members)
         nll = nll_of_classes(mean, y)
         loc, probabilities = mean.argmax(axis=1).astype(np.float64), mean
-        uncertainty = decompose_classification(members)
     else:
         means, variances = members[..., 0], members[..., 1]
         # In proportion to the mean on a log scale, whose rows may differ by powers of ten.
         smallest = _SMALLEST_STD * (means if log else spread)
         variances = np.maximum(variances, smallest**2)
         loc, probabilities = mean_over_members(means), np.empty((len(y), 0))
-        uncertainty = decompose_regression(means, variances)
+        members = np.stack([means, variances], axis=-1)
         if log:
             means, variances = log_parameters(means, variances)
             of_log = mean_over_members(means), np.sqrt(decompose_regression(means, variances).total)
         if known.any():
             nll[known] = _mixture_nll(y[known], means[:, known], variances[:, known], df, log)
     return Predictions(
-        loc, probabilities, uncertainty, nll, flags[0], flags[1], flags[2], np.full(len(y), df),
-        *of_log,
+        loc, probabilities, decompose_members(members, n_classes), nll, *flags,
+        np.full(len(y), df), *of_log,
     )  # fmt: skip
+
+
+def decompose_members(members: NDArray[np.float64], n_classes: int) -> Uncertainty:
+    """The uncertainty of rows by their members; one member tells no knowledge.
+
+    Parameters
+    ----------
+    members : ndarray of shape (n_members, n_rows, 2 or n_classes)
+        As in `judge_members`.
+    n_classes : int
+
+    Examples
+    --------
+    >>> decompose_members(np.array([[[3.0, 1.0]]]), 0)
+    Uncertainty(total=array([1.]), data=array([1.]), knowledge=array([nan]))
+    """
+    if n_classes:
+        found = decompose_classification(members)
+    else:
+        found = decompose_regression(members[..., 0], members[..., 1])
+    return found if len(members) > 1 else found.without_knowledge()
 
 
 def nll_of_classes(

@@ -234,7 +234,7 @@ def bootstrap_evidence(
     Returns
     -------
     Evidence
-        NaN where there is no such row, or all errors are equal.
+        NaN where there is no such row, all errors are equal, or the order is not known.
 
     Examples
     --------
@@ -249,7 +249,7 @@ def bootstrap_evidence(
     if len(rows) > _MOST_RESAMPLED:
         rows = np.sort(rng.choice(rows, _MOST_RESAMPLED, replace=False))
     errors, order = errors[rows], order[rows]
-    if len(rows) < 2 or errors.min() == errors.max():
+    if len(rows) < 2 or errors.min() == errors.max() or np.isnan(order).any():
         return Evidence(np.nan, np.nan, np.nan)
     drawn = rng.integers(0, len(rows), (_RESAMPLES, len(rows)))
     found = np.array([prr(errors[take], order[take]) for take in drawn])

@@ -27,12 +27,8 @@ from gbuq_core.projects.container import read_container, write_container
 from gbuq_core.projects.models import CATBOOST, NEWER
 from gbuq_core.tables import ScorePlan, edit_schema, infer_schema, score_table, to_csv_bytes
 from gbuq_core.tables.plan import BOOSTED, table_methods
-from tests.project_parts import small_table
+from tests.project_parts import plan_of, small_table
 
-SMALL = {
-    "n_trees": 8, "n_groups": 2, "trees_per_group": 3, "n_steps": 40, "n_draws": 8, "n_burn_in": 3,
-    "n_members": 2, "min_child_samples": 5,
-}  # fmt: skip
 CASES = [
     (task, key)
     for task in ("regression", "classification")
@@ -40,11 +36,6 @@ CASES = [
     if key not in BOOSTED
 ]
 TARGETS = {"regression": "y", "classification": "level"}
-
-
-def plan_of(key, **more):
-    knobs = [(knob.key, SMALL[knob.key]) for knob in METHODS[key].knobs if knob.key in SMALL]
-    return ScorePlan(method=key, knobs=tuple(knobs), n_folds=2, **more)
 
 
 def fitted(task, key, table, **more):

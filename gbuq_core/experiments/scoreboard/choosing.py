@@ -127,9 +127,7 @@ def choose_method(board: Board, task: str, rows: int, purpose: str) -> Choice:
     able = [
         record.key
         for record in METHODS.values()
-        if task in record.builders
-        and set(wanted.needs)
-        <= set(record.classes_yield if task == "classification" else record.yields)
+        if task in record.builders and set(wanted.needs) <= set(record.yields_for(task))
     ]
     if not able:
         what = "classes" if task == "classification" else "numbers"

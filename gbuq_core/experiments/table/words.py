@@ -57,6 +57,8 @@ def describe_table(scored: ScoredTable) -> list[str]:
 def why_no_knowledge(scored: ScoredTable) -> str:
     """Say why no row has knowledge uncertainty; empty if some rows have it.
 
+    It is empty (NaN) where nothing can disagree, and 0 where members are all equal.
+
     Knowledge uncertainty is how much the members disagree. One member has none, and neither have
     members that are all equal.
 

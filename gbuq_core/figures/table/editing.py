@@ -112,7 +112,8 @@ class Editor(NamedTuple):
     rows : RowMap
         Its selected row is the one that is edited.
     moved : tuple of float
-        Data and knowledge uncertainty of the edited row.
+        Data and knowledge uncertainty of the edited row; a knowledge of NaN stands on the axis, as
+        in `RowMap`.
     """
 
     seq: int
@@ -134,7 +135,7 @@ def editor_spec(editor: Editor) -> dict[str, Any]:
         "said": [told._asdict() for told in editor.told],
         "words": editor.words,
         "map": _map(editor),
-        "now": {"x": None, "y": None, "map": rounded(editor.moved)},
+        "now": {"x": None, "y": None, "map": rounded(np.nan_to_num(editor.moved))},
         "curve": None,
     }
     if curve is None:
@@ -148,7 +149,7 @@ def editor_spec(editor: Editor) -> dict[str, Any]:
         "y": y,
         "own": None if curve.own is None else x[curve.own],
         "map": [list(pair) for pair in zip(
-            rounded(curve.data), rounded(curve.knowledge), strict=True
+            rounded(curve.data), rounded(np.nan_to_num(curve.knowledge)), strict=True
         )],
         "said": [list(texts) for texts in curve.said],
         "figure": curve_figure(curve, editor.handles[curve.handle].name),
@@ -227,7 +228,7 @@ def _map(editor: Editor) -> dict[str, Any]:
     spec.pop("pick")
     panel = dict(spec["panels"][0])
     panel.pop("ring", None)
-    own = [rows.data[rows.selected], rows.knowledge[rows.selected]]
+    own = [rows.data[rows.selected], np.nan_to_num(rows.knowledge[rows.selected])]
     dot: Part = {
         "kind": "dots", "x": rounded(own[:1]), "y": rounded(own[1:]), "colour": "text",
         "opacity": 1.0, "size": 10,

@@ -162,8 +162,12 @@ def describe_verdict(verdict: Verdict, is_class: bool, n_most: int, one_model: b
                 "would: the flat curve speaks for noise, the small share hardly does."
             )
     elif verdict.expected_high < verdict.worth:
+        unknown = math.isnan(verdict.knowledge_share)
         sentences.append(
-            f"The curve is flat, but knowledge uncertainty is still {share} of the total."
+            "The curve is flat, but this method does not tell knowledge uncertainty, so noise is "
+            "not shown to be the reason."
+            if unknown
+            else f"The curve is flat, but knowledge uncertainty is still {share} of the total."
         )
     else:
         sentences.append("The interval is too wide to tell a gain from none.")

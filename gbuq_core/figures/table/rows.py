@@ -23,7 +23,8 @@ class RowMap(NamedTuple):
     number : ndarray of int
         The row's number in the file, for the read-out.
     data, knowledge : ndarray
-        In the unit that is shown, not negative.
+        In the unit that is shown, not negative. Knowledge is NaN where nothing tells it: rows then
+        stand on the axis, and no number is read.
     error : ndarray
         Absolute error, or 0 and 1; NaN where the truth is unknown.
     unit : str
@@ -61,17 +62,18 @@ def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncerta
     """
     layers, legend = _by_class(rows) if rows.is_class else error_dots(rows.error, rows.error_label)
     every = (rows.data, rows.knowledge) if rows.whole is None else rows.whole
-    top = 1.06 * float(every[1].max()) or 1.0
+    heights, is_known = np.nan_to_num(rows.knowledge), not np.isnan(rows.knowledge).any()
+    top = 1.06 * float(np.nan_to_num(every[1]).max()) or 1.0
     panel: Part = {
         "share": 1.0,
         "range": [-0.02 * top, top],
-        "label": f"knowledge uncertainty ({rows.unit})",
+        "label": f"knowledge uncertainty ({rows.unit if is_known else 'not known'})",
         "layers": layers,
     }
     if rows.selected is not None:
-        x, y = rounded([rows.data[rows.selected], rows.knowledge[rows.selected]])
+        x, y = rounded([rows.data[rows.selected], heights[rows.selected]])
         panel["ring"] = {"x": x, "y": y, "colour": _RING}
-    values = [("data", rows.data), ("knowledge", rows.knowledge)]
+    values = [("data", rows.data), *([("knowledge", heights)] if is_known else [])]
     readings: list[Part] = [{"name": title, "at": rounded(at)} for title, at in values]
     if np.isfinite(rows.error).any():
         errors = [None if np.isnan(error) else error for error in rounded(rows.error)]
@@ -90,7 +92,7 @@ def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncerta
         "legend": legend,
         "read": {
             "x": rounded(rows.data),
-            "y": rounded(rows.knowledge),
+            "y": rounded(heights),
             "names": [int(number) for number in rows.number],
             "label": "row",
             "values": readings,
@@ -116,13 +118,17 @@ def _by_class(rows: RowMap) -> tuple[list[Part], list[Part]]:
 
 def describe_row_map(rows: RowMap) -> str:
     """The map in words: typical uncertainties, and the row of most knowledge uncertainty."""
-    at = int(np.argmax(rows.knowledge))
-    share = float(np.mean(rows.data >= rows.knowledge))
-    if not rows.knowledge.any():
+    is_known = not np.isnan(rows.knowledge).any()
+    if not (is_known and rows.knowledge.any()):
+        none = (
+            "No row has knowledge uncertainty" if is_known else "Knowledge uncertainty is unknown"
+        )
         return (
             f"{len(rows.number):,} rows. Data uncertainty has a median of "
-            f"{short(np.median(rows.data))} ({rows.unit}). No row has knowledge uncertainty."
+            f"{short(np.median(rows.data))} ({rows.unit}). {none}."
         )
+    at = int(np.argmax(rows.knowledge))
+    share = float(np.mean(rows.data >= rows.knowledge))
     return (
         f"{len(rows.number):,} rows. Data uncertainty has a median of "
         f"{short(np.median(rows.data))}, knowledge uncertainty of "

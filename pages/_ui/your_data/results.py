@@ -45,9 +45,9 @@ def draw_row_map(
     """
     rows = row_map_of(scored, shown, row, found=found)
     show_curves(row_map_figure(rows, _HEIGHT), key=key, on_pick=_open_row)
-    note = (
-        "Each dot is a row: further right means more noise, further up means that "
-        f"{name_members(scored)} disagree more."
+    missing = why_no_knowledge(scored)
+    note = "Each dot is a row: further right means more noise" + (
+        "." if missing else f", further up means that {name_members(scored)} disagree more."
     )
     if found is not None:
         note += (
@@ -59,7 +59,6 @@ def draw_row_map(
             f" {len(rows.number):,} of {len(shown.knowledge):,} rows are drawn, with all extreme "
             "rows."
         )
-    missing = why_no_knowledge(scored)
     st.caption(f"{note} {missing}" if missing else note)
 
 

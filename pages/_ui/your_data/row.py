@@ -23,7 +23,7 @@ from gbuq_core.figures.table.members import (
 )
 from gbuq_core.figures.table.unfamiliar import describe_parts, parts_figure
 from gbuq_core.presentation import short
-from gbuq_core.reports.pictures import KINDS, Shown, style_of
+from gbuq_core.reports.pictures import KINDS, Shown, kinds_of, style_of
 from gbuq_core.reports.row import MOST_COLUMNS, by_size, describe_row, feature_value
 from gbuq_core.tables import (
     EFFECT_MEANING,
@@ -61,7 +61,7 @@ def draw_row(
 
     Effects are those on the uncertainty that rows are ranked by, or else on the total.
     """
-    kind = values.rank if values.rank in KINDS else "total"
+    kind = values.rank if values.rank in kinds_of(scored) else "total"
     found = explanation_of(scored, row, digest)
     explained = found if isinstance(found, RowExplanation) else None
     heading, choice = st.columns([0.8, 0.2], vertical_alignment="bottom")

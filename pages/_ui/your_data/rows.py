@@ -185,7 +185,8 @@ def _frame(
         cells[kind] = getattr(shown, kind)[positions].astype(np.float64)
         told = shown.unit
         if kind == "knowledge":
-            told = f"How much {name_members(scored)} disagree: {shown.unit}"
+            members = f"How much {name_members(scored)} disagree: {shown.unit}"
+            told = why_no_knowledge(scored) or members
         config[kind] = number(kind.capitalize(), format="%.3g", width=85, help=told)
     cells["prediction"] = rows["prediction"].to_numpy()
     is_class = bool(scored.training.target.classes)
