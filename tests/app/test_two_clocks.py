@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from gbuq_core.experiments.two_clocks.claims import LEAST_SHARE, MOST_SHARE, check_seed
+from gbuq_core.experiments.claims import chips_of
+from gbuq_core.experiments.two_clocks.claims import (
+    LEAST_SHARE,
+    MOST_SHARE,
+    check_seed,
+    verdicts_of,
+)
 from gbuq_core.experiments.two_clocks.export import two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import (
     clocks_of_ways,
@@ -17,8 +23,8 @@ from gbuq_core.experiments.two_clocks.fit import (
     fit_two_clocks,
     law_of,
 )
-from gbuq_core.experiments.two_clocks.plan import MODELS, TwoClocksSettings, plan_two_clocks
-from gbuq_core.experiments.two_clocks.scores import look_two_clocks, score_seeds
+from gbuq_core.experiments.two_clocks.plan import MODELS, WAYS, TwoClocksSettings, plan_two_clocks
+from gbuq_core.experiments.two_clocks.scores import SCORES, look_two_clocks, score_seeds
 from gbuq_core.experiments.two_clocks.words import why_no_clocks
 from gbuq_core.methods import METHODS, record
 from pages._ui.canvas import CanvasEvent
@@ -84,18 +90,25 @@ def test_the_picture_that_the_page_opens_with_shows_what_its_verdicts_say():
     """Share of the drawn dots in the band, and the band beside the true one, over ten seeds."""
     values = {knob.key: STATE.opening.get(knob.key, knob.default) for knob in STATE.knobs}
     plan = plan_two_clocks(settings_of(SimpleNamespace(**values)))
-    seen = np.array([seen_and_stated(replace(plan, seed=seed)) for seed in range(10)])
+    fits = [fit_two_clocks(replace(plan, seed=seed)) for seed in range(10)]
+    looks = [look_two_clocks(fit, "student") for fit in fits]
+    seen = np.array(list(map(seen_and_stated, fits, looks)))
     agrees = (seen[:, 0] == seen[:, 1]) & (seen[:, 2] == seen[:, 3])
     assert agrees.sum() >= 9
     # And what they say is what the page is about.
     assert seen.all(axis=1).sum() >= 9
+    # The chips say first what is seen, and hold; what is not seen is counted in words.
+    scores = [[[getattr(way, name) for name in SCORES] for way in look.scores] for look in looks]
+    chips = chips_of(verdicts_of(np.array(scores)[:, : len(WAYS)]))  # the truth comes last
+    assert [claim.key for claim in chips] == ["narrow", "true", "nll"]
+    assert [claim.verdict for claim in chips[:2]] == ["holds", "holds"]
+    assert all(claim.answer.endswith(" of 10 seeds") for claim in chips)
 
 
-def seen_and_stated(plan):
+def seen_and_stated(fit, look):
     """Too narrow with all trees, right with two clocks: each to the eye and by the verdict."""
-    fit = fit_two_clocks(plan)
     clocks, scene = clocks_of_ways(fit.choosing, "student"), fit.rows.scene
-    claims = {claim.key: claim for claim in check_seed(look_two_clocks(fit, "student").scores)}
+    claims = {claim.key: claim for claim in check_seed(look.scores)}
     inside, width = {}, {}
     for way in ("all", "clocks"):
         lower, upper = law_of(fit.scene, clocks[way]).interval(0.9)

@@ -362,6 +362,10 @@ def test_seeds_are_fits_of_their_own_and_the_first_is_the_pages():
     assert len(seed_rows(seeds.by_tails["normal"])) == 1 + len(WAYS)
 
 
+def keyed(found):
+    return {one.key: one for one in found}
+
+
 def made_up(wins, n=10):
     """Scores in which two clocks has the lower NLL in so many seeds, and 90 % coverage."""
     scores = np.ones((n, 4, 4))
@@ -375,7 +379,7 @@ def made_up(wins, n=10):
     [(10, "holds"), (8, "holds"), (7, "partly"), (6, "partly"), (5, "does not hold")],
 )
 def test_a_verdict_counts_seeds(wins, verdict):
-    claim = verdicts_of(made_up(wins))[0]
+    claim = keyed(verdicts_of(made_up(wins)))["nll"]
     assert claim.verdict == verdict
     assert f"in {wins} of 10 seeds" in claim.here
 
@@ -393,25 +397,27 @@ def test_seeds_are_counted_one_by_one_and_a_chip_says_what_they_say():
     counts = count_verdicts(check_seeds(scores, "normal"))
     claims = verdicts_of(scores.by_tails["normal"])
     assert [count.key for count in counts] == [claim.key for claim in claims]
-    assert counts[0].text == "holds in 7 of 10 seeds"
-    assert counts[0].dots[9].value == "NLL 1.5 against 1"
-    said = [claim.answer for claim in chips_of(claims)]
-    assert said[0] == "Two clocks beats early stopping: partly, 7 of 10 seeds"
-    assert len(said) == 3
+    assert keyed(counts)["nll"].text == "holds in 7 of 10 seeds"
+    assert keyed(counts)["nll"].dots[9].value == "NLL 1.5 against 1"
+    assert [claim.answer for claim in chips_of(claims)] == [
+        "All trees: too narrow: no, 0 of 10 seeds",
+        "Two clocks' intervals are true: yes, 10 of 10 seeds",
+        "Lower NLL than early stopping: partly, 7 of 10 seeds",
+    ]
     look = look_of(replace(SMALL, data="wave", rows=100, trees=50, members=2))
     one = check_seed(look.scores)  # the truth's scores, too, are in there
     assert [claim.key for claim in one] == [claim.key for claim in claims]
-    assert one[0].value.endswith(f"against {short(look.scores[2].nll)}")
+    assert keyed(one)["nll"].value.endswith(f"against {short(look.scores[2].nll)}")
 
 
 def test_equal_scores_win_nothing_and_coverage_has_two_sides():
     claims = verdicts_of(made_up(0))
-    assert [claim.verdict for claim in claims] == 5 * ["does not hold"] + ["holds"]
+    assert [claim.key for claim in claims if claim.verdict != "does not hold"] == ["true"]
     wide = made_up(10)
     wide[:, 3, 0] = 1.0
-    assert verdicts_of(wide)[-1].verdict == "does not hold"
+    assert keyed(verdicts_of(wide))["true"].verdict == "does not hold"
     wide[:, 0, 0] = 0.5
-    assert verdicts_of(wide)[-2].verdict == "holds"
+    assert keyed(verdicts_of(wide))["narrow"].verdict == "holds"
 
 
 @pytest.mark.filterwarnings("ignore:The best number of trees")
