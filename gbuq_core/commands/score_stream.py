@@ -155,6 +155,7 @@ def _record(scored: streaming.StreamedScores, options: argparse.Namespace) -> di
         "share_unfamiliar": scored.share_unfamiliar,
         "rows_outside": scored.n_outside,
         "notices": scored.notices,
+        "warnings": scored.warnings,
         "seconds": scored.seconds,
     }
 
@@ -170,8 +171,11 @@ def _report(scored: streaming.StreamedScores, options: argparse.Namespace) -> No
     """Notices to stderr, scores to stdout."""
     note = partial(print, file=sys.stderr)
     base, target = scored.base, scored.base.training.target
+    for sentence in scored.warnings:
+        note(f"Warning: {sentence}")
     for notice in scored.notices:
-        note(f"Note: {notice}")
+        if notice not in scored.warnings:
+            note(f"Note: {notice}")
     print(f"{target.task.capitalize()} of {target.name}. {target.reason}")
     print(f"On rows held out: {scores_line(base.scores)}")
     if scored.n_known:

@@ -47,11 +47,12 @@ from gbuq_core.tables import (
     prepare_training,
     row_intervals,
     settle_plan,
+    split_warnings,
     with_intervals,
 )
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.drifting import FirstFile, SecondCounts, TableDrift
-from gbuq_core.tables.judging import HeldOut, held_out
+from gbuq_core.tables.judging import HeldOut, heavy_rows, held_out
 from gbuq_core.tables.output import added_columns, join_columns
 from gbuq_core.tables.plan import USUAL_LEVEL
 from gbuq_core.tables.predicting import Predictions, predict_rows
@@ -64,6 +65,10 @@ from gbuq_core.validation import check_number
 # hold a whole number of those give the same products of matrices as the whole file.
 BLOCK_ROWS = 65_536
 PART_BLOCKS = 4
+_NOT_NAMED = (
+    "The rows of the second file that have most of its squared error are not named where it is "
+    "scored block by block: look at the largest values of the column error."
+)
 _MOST_LEVELS = 1000  # new categories of a column whose rows are counted one by one
 _PROBED = 512  # rows whose predictions tell two models apart
 
@@ -94,6 +99,9 @@ class StreamedScores:
     drift : TableDrift
         As `gbuq_core.tables.measure_drift` tells it of the whole file.
     notices : tuple of str
+    warnings : tuple of str
+        What makes the scores of the rows that were learnt from better than they will be, and which
+        of them have most of the squared error: `gbuq_core.tables.split_warnings` and `heavy_rows`.
     directory : Path or None
         Where the parts are; None if they were joined.
     seconds : float
@@ -112,6 +120,7 @@ class StreamedScores:
     columns: tuple[str, ...]
     drift: TableDrift
     notices: tuple[str, ...]
+    warnings: tuple[str, ...]
     directory: Path | None
     seconds: float
 
@@ -217,6 +226,7 @@ def score_in_blocks(
                 block_rows,
             )  # fmt: skip
         parts.remember("model", scorer.probe())
+        warnings = [*heavy_rows(scorer.base, second=False), *split_warnings(table, training)]
         with stage(float(max(1, len(parts.missing)))):
             write_missing(parts, scorer, new, block_rows, part_rows)
     written = parts.records[0].columns
@@ -226,7 +236,7 @@ def score_in_blocks(
         parts.remove()
     return _summary(
         scorer, survey, facts, written[len(new.names) :], n_kept,
-        [*survey.notices, *([reason] if reason else [])],
+        [*survey.notices, *([reason] if reason else [])], warnings,
         None if joins else directory, time.perf_counter() - began,
     )  # fmt: skip
 
@@ -515,6 +525,7 @@ def _summary(
     columns: tuple[str, ...],
     n_kept: int,
     notices: list[str],
+    warnings: list[str],
     directory: Path | None,
     seconds: float,
 ) -> StreamedScores:
@@ -538,7 +549,11 @@ def _summary(
         n_outside=int(total["outside"]),
         columns=columns,
         drift=scorer.measure_drift(SecondCounts.from_json(total["drift"])),
-        notices=(*_without_flags(scorer.base), *notices, *_flagged(int(total["flagged"]))),
+        notices=(
+            *_without_flags(scorer.base), *notices, *_flagged(int(total["flagged"])),
+            *([_NOT_NAMED] if n_known and not classes else []),
+        ),
+        warnings=tuple(warnings),
         directory=directory,
         seconds=seconds,
-    )
+    )  # fmt: skip

@@ -147,7 +147,7 @@ def held_out(scored: ScoredTable) -> HeldOut:
     return HeldOut(rows, training.y[rows], scored.predictions.take(rows), classes)
 
 
-def heavy_rows(scored: ScoredTable) -> list[str]:
+def heavy_rows(scored: ScoredTable, second: bool = True) -> list[str]:
     r"""Name up to three rows that have most of the squared error: a total, a typing error.
 
     They are learnt from and judged as all others are. The rows are those that give the scores, and
@@ -156,6 +156,8 @@ def heavy_rows(scored: ScoredTable) -> list[str]:
     Parameters
     ----------
     scored : ScoredTable
+    second : bool
+        Whether the rows of a second file are looked at.
 
     Returns
     -------
@@ -174,7 +176,7 @@ def heavy_rows(scored: ScoredTable) -> list[str]:
         return []
     held = held_out(scored)
     found = _heavy(scored, held, scored.training.row_numbers, "rows held out")
-    if scored.protocol == "new_file":
+    if second and scored.protocol == "new_file":
         rows = np.flatnonzero(scored.scored.known)
         new = HeldOut(rows, scored.scored.y[rows], scored.predictions.take(rows), ())
         numbers = scored.scored.row_numbers

@@ -148,6 +148,29 @@ def test_the_command_streams_the_same_file(files, whole, small_blocks, tmp_path,
     assert joined.prediction.tolist() == expected.prediction.tolist()
 
 
+def test_a_streamed_run_warns_of_leaks_and_heavy_rows_as_one_in_memory_does(tmp_path, capsys):
+    """A column that is the target again, and a total whose error is most of the held-out rows'."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(120, 2))
+    y = x[:, 0] + 0.5 * x[:, 1]
+    y[17] = 5000.0
+    rows = pd.DataFrame({"x": x[:, 0], "z": x[:, 1], "again": 3.0 * y, "y": y})
+    rows.to_csv(tmp_path / "train.csv", index=False)
+    rows.head(30).to_csv(tmp_path / "new.csv", index=False)
+    told = {}
+    for name, more in (("whole", []), ("streamed", ["--stream"])):
+        assert run(tmp_path, tmp_path / f"{name}.csv", "--json", *more) == 0
+        told[name] = json.loads(capsys.readouterr().out)
+    streamed = told["streamed"]["warnings"]
+    assert any('"again" orders the rows exactly' in sentence for sentence in streamed)
+    assert any("Row 18 has" in s and "of the squared error of the" in s for s in streamed)
+    ours = [s for s in told["whole"]["warnings"] if not s.startswith("Second file:")]
+    assert streamed == ours
+    assert any("of the second file that have most" in one for one in told["streamed"]["notices"])
+    assert run(tmp_path, tmp_path / "again.csv", "--stream") == 0
+    assert 'Warning: The column "again" orders' in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
