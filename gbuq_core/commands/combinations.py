@@ -47,7 +47,11 @@ def _compared(value: Callable[[str], Any]) -> set[str]:
 _RULES = (
     _Rule(("next_rows",), lambda value: not value("next"), "goes with --next only"),
     _Rule(("trust",), lambda value: value("project") is None, "goes with --project only"),
-    _Rule(("neighbors", "loss"), lambda value: value("model") is None, "goes with --model only"),
+    _Rule(
+        ("neighbors", "loss"),
+        lambda value: value("command") != "info" and value("model") is None,
+        "goes with --model only",
+    ),
     _Rule(
         (
             "method", "engine", "split", "split_column", "scale", "conformal", "ensemble",

@@ -34,10 +34,15 @@ def add_given(add: Callable[..., Any]) -> None:
     """The options of a given model."""
     add("--model", metavar="FILE", help="use this model instead of training one: CatBoost (cbm or "
         "JSON), LightGBM (text) or XGBoost (JSON or UBJ), trained on TRAIN")  # fmt: skip
-    add("--loss", metavar="NAME", help="with --model: by which loss a CatBoost model was trained, "
-        "where its file does not say it, such as RMSE, Poisson or Logloss")  # fmt: skip
+    add_loss(add)
     add("--neighbors", type=int, metavar="K", help="with --model: how many training rows give "
         "IBUG's scale; chosen by default")  # fmt: skip
+
+
+def add_loss(add: Callable[..., Any]) -> None:
+    """What a file of CatBoost may leave out."""
+    add("--loss", metavar="NAME", help="by which loss a given CatBoost model was trained, where "
+        "its file does not say it, such as RMSE, Poisson or Logloss")  # fmt: skip
 
 
 def score_given(options: argparse.Namespace) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from gbuq_core import given_models, projects, tables
 from gbuq_core.commands.combinations import check_formats
 from gbuq_core.commands.common_options import add_common, say_notes
+from gbuq_core.commands.given_model import add_loss
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.score_words import plan_record
 from gbuq_core.commands.table_options import add_format, reading_of, source_of
@@ -38,6 +39,7 @@ def add_info(commands: Any) -> None:
     add = info.add_argument
     add("file", metavar="FILE", nargs="?", help="a table, a project, a saved model, or a "
         "model of LightGBM, XGBoost or CatBoost; - reads the standard input")  # fmt: skip
+    add_loss(add)
     add_format(add)
     add_common(add, trains=False)
     info.set_defaults(run=run)
@@ -51,6 +53,8 @@ def run(options: argparse.Namespace) -> None:
     if isinstance(source, Path) and not source.exists():
         raise InvalidParameter(f"There is no file {shown(name)}: check its name.")
     members, head = _members_of(source), _head_of(source)
+    if options.loss is not None and not head.startswith(_OF_LIBRARIES):
+        raise InvalidParameter("--loss is for a model of CatBoost: leave it out.")
     if members & {_OF_PROJECT, _OF_MODEL} or head.startswith(_OF_LIBRARIES):
         check_formats(options)
     if _OF_PROJECT in members:
@@ -147,8 +151,9 @@ def _tell_model(source: Path | bytes, name: str, options: argparse.Namespace) ->
 
 def _tell_given(source: Path | bytes, name: str, options: argparse.Namespace) -> None:
     """A model of another library, read as ``--model`` reads it."""
-    model = given_models.read_model(source, name)
+    model = given_models.read_model(source, name, loss=options.loss)
     about, trees = given_models.summarize_model(model), model.source
+    loss = about.loss or options.loss
     if options.json:
         print_json(
             {
@@ -158,7 +163,7 @@ def _tell_given(source: Path | bytes, name: str, options: argparse.Namespace) ->
                 "bytes": len(model.content),
                 "task": trees.task,
                 "forest": trees.is_forest,
-                "loss": about.loss or None,
+                "loss": loss,
                 "trees": trees.n_trees,
                 "rounds": about.rounds,
                 "depth": about.depth,
@@ -172,15 +177,16 @@ def _tell_given(source: Path | bytes, name: str, options: argparse.Namespace) ->
         )
         return
     print(f"{name} holds a model, {format_bytes(len(model.content))}. {model.summary}")
-    loss = f"The loss is {printable(about.loss)}" if about.loss else "The file names no loss"
-    print(f"{loss}. {counted(about.rounds, 'round')}, {counted(about.leaves, 'leaf', 'leaves')}, "
+    named = f"The loss is {printable(loss)}" if loss else "The file names no loss"
+    print(f"{named}. {counted(about.rounds, 'round')}, {counted(about.leaves, 'leaf', 'leaves')}, "
           f"at most {counted(about.depth, 'split')} from a root to a leaf.")  # fmt: skip
     named = _some(list(trees.feature_names or ())) or "the file does not name them"
     print(f"It reads {counted(trees.n_features, 'feature')}: {named}.")
     if trees.task == "classification":
         labels = _some(list(about.classes)) or "the file does not name them"
         print(f"It tells {counted(trees.n_classes, 'class', 'classes')} apart: {labels}.")
-    print(f"With its training table, gbuq score TRAIN NEW --model {name} tells of each row: "
+    more = f" --loss {options.loss}" if options.loss else ""
+    print(f"With its training table, gbuq score TRAIN NEW --model {name}{more} tells of each row: "
           f"{'; '.join(about.tells)}.")  # fmt: skip
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import catboost
 import lightgbm
 import pandas as pd
 import pytest
@@ -125,6 +126,30 @@ def test_a_model_of_a_library_is_told_by_its_trees(tmp_path, capsys, monkeypatch
     assert found["features"] == ["a", "b"]
     path.write_text(booster.model_to_string()[:200])
     refused(["info", path], capsys)
+
+
+def test_a_model_whose_file_names_no_loss_is_told_with_the_one_that_is_named(tmp_path, capsys):
+    X = [[k, k % 7] for k in range(60)]
+    quiet = {"iterations": 3, "depth": 2, "verbose": False, "allow_writing_files": False}
+    summands = [
+        catboost.CatBoost({"loss_function": loss, **quiet}).fit(X, [*range(1, 61)])
+        for loss in ("RMSE", "Poisson")
+    ]
+    path = tmp_path / "sum.cbm"
+    catboost.sum_models(summands).save_model(str(path))
+    assert "--loss on the command line" in refused(["info", path], capsys)
+    assert main(["info", str(path), "--loss", "Poisson"]) == 0
+    said = capsys.readouterr().out
+    assert "The loss is Poisson. 6 rounds, " in said
+    assert "gbuq score TRAIN NEW --model sum.cbm --loss Poisson tells of each row" in said
+    assert main(["info", str(path), "--loss", "Poisson", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["loss"] == "Poisson"
+    assert "loss must be one of" in refused(["info", path, "--loss", "Poison"], capsys)
+    summands[0].save_model(str(path))
+    assert "was trained with RMSE, not" in refused(["info", path, "--loss", "Poisson"], capsys)
+    (tmp_path / "rows.csv").write_text("x,y\n1,2\n3,4\n")
+    told = refused(["info", tmp_path / "rows.csv", "--loss", "RMSE"], capsys)
+    assert told == "--loss is for a model of CatBoost: leave it out.\n"
 
 
 def test_files_that_cannot_be_told_are_one_sentence(tmp_path, capsys):
