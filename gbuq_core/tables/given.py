@@ -337,7 +337,7 @@ def _predictions(
     nll = np.full(n_rows, np.nan)
     if training.target.classes:
         nll = nll_of_classes(rows.probabilities, scored.y)
-    else:
+    elif known.any():
         variance = law_variance(rows.uncertainty)[None, known]
         nll[known] = nll_mixture_values(scored.y[known], rows.loc[None, known], variance)
     unseen, missing, where = _flags(scored.X, training.X, matched)

@@ -108,6 +108,19 @@ def test_true_and_false_are_one_and_zero_to_a_model_of_numbers(words, is_chosen)
     assert (told in found.notices) != is_chosen
 
 
+@pytest.mark.parametrize("kind", ["regression", "classification"])
+def test_new_rows_without_a_target_are_predicted(kind):
+    is_class = kind == "classification"
+    booster = boosted(X, Y > 0, objective="binary") if is_class else boosted(X)
+    target = (Y > 0) if is_class else Y
+    new = read_table(X.iloc[:20].to_csv(index=False).encode(), to_score=True)
+    found = scored(X, booster, target, new=new, task=kind)
+    column = "p_True" if is_class else "prediction"
+    np.testing.assert_allclose(found.frame[column], booster.predict(X)[:20], rtol=SAME_SUM)
+    assert len(found.frame) == 20
+    assert "error" not in found.frame
+
+
 def test_true_and_false_beside_words_are_still_told_apart():
     kinds = pd.Categorical(RNG.choice(["x", "y", "z"], 150))
     rows = X.assign(new=RNG.random(150) > 0.4, kind=kinds)
