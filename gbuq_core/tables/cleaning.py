@@ -270,9 +270,10 @@ def read_target(table: Table, schema: Schema, name: str, task: str | None = None
     known = values[~np.isnan(values)]
     if len(known) and bool((known == known[0]).all()):
         value = classes[0] if classes else f"{known[0]:g}"
+        words = [f" {sentence}" for sort, sentence in column.remarks if sort == "words"]
         raise InvalidData(
             f"The target {shown(name)} is {shown(value)} in all rows, so there is nothing to "
-            "learn: choose another column."
+            f"learn: choose another column.{''.join(words)}"
         )
     _check_enough(name, len(known))
     n_missing = len(values) - len(known)

@@ -491,6 +491,14 @@ def test_words_are_kept_where_the_user_says_so():
         edited(table, keep_words=["nope"])
 
 
+def test_a_class_that_counts_as_missing_is_named_where_one_class_is_left():
+    table = table_of(y=["NA", "yes"] * 20, n=COUNT)
+    with pytest.raises(InvalidData, match=r'"yes" in all rows.*20 cells.*"NA".*--keep-words'):
+        prepare_training(table, infer_schema(table), "y")
+    kept = prepare_training(table, edited(table, keep_words=["y"]), "y")
+    assert kept.target.classes == ("NA", "yes")
+
+
 def test_nan_can_be_a_word_among_numbers():
     table = table_of(code=["1", "2", "nan", "NaN"] * 10, n=COUNT)
     column = edited(table, keep_words=["code"]).columns[0]
