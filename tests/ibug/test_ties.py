@@ -9,7 +9,7 @@ from gbuq_core.ibug.families import FAMILIES
 from gbuq_core.ibug.family_scores import score_rows
 
 
-def make_rows(kind, seed=0, n=900):
+def make_rows(kind, seed=0, n=3000):
     random = np.random.default_rng(seed)
     X = random.uniform(-1.0, 1.0, (n, 3))
     curve = np.sin(3.0 * X[:, 0]) + 0.5 * X[:, 1]
@@ -23,16 +23,16 @@ def make_rows(kind, seed=0, n=900):
 @pytest.mark.parametrize("scoring", ["nll", "crps"])
 @pytest.mark.parametrize("kind", ["zeros", "counts", "ratings"])
 def test_a_family_that_is_fitted_by_likelihood_covers_ties(kind, scoring):
-    X, y = make_rows(kind)
+    X, y = make_rows(kind, seed=1)
     model = IBUGRegressor(
         HistGradientBoostingRegressor(max_iter=30, max_leaf_nodes=8),
         n_neighbors=61, posterior="tune", posterior_fit="likelihood", scoring=scoring,
         random_state=0, n_jobs=1,
-    ).fit(X[:600], y[:600])  # fmt: skip
-    lower, upper = model.predict_distribution(X[600:]).interval(0.9)
-    # A Student t had 0.61 of the zeros and 0.80 of the counts. Of 300 rows 90 % has a std of 1.7 %:
-    # three and a half.
-    assert 0.84 <= np.mean((lower <= y[600:]) & (y[600:] <= upper)) <= 0.98
+    ).fit(X[:1000], y[:1000])  # fmt: skip
+    lower, upper = model.predict_distribution(X[1000:]).interval(0.9)
+    # A Student t had 0.61 of the zeros and 0.80 of the counts. Other seeds give 0.886 to 0.954; of
+    # 2,000 rows 90 % has a std of 0.7 %.
+    assert 0.88 <= np.mean((lower <= y[1000:]) & (y[1000:] <= upper)) <= 0.97
 
 
 @pytest.mark.parametrize("scoring", ["nll", "crps"])
