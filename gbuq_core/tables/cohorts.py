@@ -200,7 +200,7 @@ def cohort_rows(
     for number, (name, text) in enumerate(cohorts.items()):
         inside = rows.meet(name, text)
         try:
-            members[:, number] = find_rows(text, cells, {})
+            members[:, number] = find_rows(text, cells, {}, rows.marks)
         except InvalidData:  # it names a measure
             members[held.rows[inside], number] = True
     return members
@@ -291,6 +291,7 @@ class _Rows(NamedTuple):
 
     cells: pd.DataFrame
     measures: dict[str, NDArray[np.float64]]
+    marks: dict[str, str]  # of the decimals of columns of text
 
     @staticmethod
     def of(scored: ScoredTable, held: HeldOut, table: Table | None, unit: str) -> _Rows:
@@ -304,14 +305,15 @@ class _Rows(NamedTuple):
             prediction = np.asarray(held.classes, object)[prediction.astype(np.int64)]
         measures["prediction"] = prediction
         cells = _cells(scored, table).iloc[held.rows].reset_index(drop=True)
-        return _Rows(cells, measures | _familiarity(scored, held))
+        marks = scored.training.schema.marks
+        return _Rows(cells, measures | _familiarity(scored, held), marks)
 
     def meet(self, name: str, condition: str) -> NDArray[np.bool_]:
         """Which rows meet a cohort's condition."""
         if names_marks(condition):
             raise InvalidData(f"{name}: marks of reviewed rows cannot name a cohort.")
         try:
-            return find_rows(condition, self.cells, self.measures)
+            return find_rows(condition, self.cells, self.measures, self.marks)
         except InvalidData as error:
             raise InvalidData(f"{name}: {error}") from None
 

@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pandas.api.types import is_object_dtype, is_string_dtype
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.tables.columns import date_part, find_date_style, read_dates
+from gbuq_core.tables.columns import (
+    date_part,
+    find_date_style,
+    read_dates,
+    read_numbers,
+    trim,
+)
 
 _CLAUSE = re.compile(
     r'\s*(?P<name>"[^"]*"|[^<>=!]+?)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>"[^"]*"|.*?)\s*'
@@ -35,7 +43,12 @@ class Listing(NamedTuple):
     n_found: int
 
 
-def find_rows(text: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]) -> np.ndarray:
+def find_rows(
+    text: str,
+    cells: pd.DataFrame,
+    measures: Mapping[str, np.ndarray],
+    marks: Mapping[str, str] = MappingProxyType({}),
+) -> np.ndarray:
     """Which rows fit all conditions, (n_rows,) bool.
 
     Parameters
@@ -48,6 +61,8 @@ def find_rows(text: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]
         As shown to the reader.
     measures : mapping of str to ndarray of shape (n_rows,)
         Total, data, knowledge and so on; a column of the same name comes first.
+    marks : mapping of str to str, optional
+        The decimal marks of columns of text, whose numbers are compared; a point by default.
 
     Raises
     ------
@@ -59,6 +74,8 @@ def find_rows(text: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]
     >>> cells = pd.DataFrame({"city": ["Ulm", "Bonn"], "age": [61, 35]})
     >>> find_rows("age > 60 and city = ulm", cells, {}).tolist()
     [True, False]
+    >>> find_rows("visits > 900", pd.DataFrame({"visits": ["1,250", "37"]}), {}).tolist()
+    [True, False]
     >>> days = pd.DataFrame({"day": ["29.02.2024", "31.12.2023"]})
     >>> find_rows("day >= 2024-01-01", days, {}).tolist()
     [True, False]
@@ -66,7 +83,7 @@ def find_rows(text: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]
     keep = np.ones(len(cells), bool)
     for clause in _SPLIT.split(text):
         if clause.strip():
-            keep &= _one_clause(clause.strip(), cells, measures)
+            keep &= _one_clause(clause.strip(), cells, measures, marks)
     return keep
 
 
@@ -98,7 +115,12 @@ def list_rows(
     return Listing(positions[order][:limit], len(positions))
 
 
-def _one_clause(clause: str, cells: pd.DataFrame, measures: Mapping[str, np.ndarray]) -> np.ndarray:
+def _one_clause(
+    clause: str,
+    cells: pd.DataFrame,
+    measures: Mapping[str, np.ndarray],
+    marks: Mapping[str, str],
+) -> np.ndarray:
     said = " ".join(clause.lower().split())
     if said in REVIEWED and "reviewed" in measures:
         return np.asarray(measures["reviewed"] == REVIEWED[said], bool)
@@ -108,12 +130,12 @@ def _one_clause(clause: str, cells: pd.DataFrame, measures: Mapping[str, np.ndar
     name, sign = parts["name"].strip().strip('"'), parts["sign"]
     value = parts["value"].strip().strip('"')
     values = _column(name, cells, measures)
+    numbers = _numbers(values, marks.get(str(values.name), "."))
     if sign in ("=", "!="):
-        equal = _equal(values, value)
+        equal = _equal(values, numbers, value)
         return equal if sign == "=" else ~equal
     try:
         limit = float(value)
-        numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
     except ValueError:
         days = _days(values, value)
         if days is None:
@@ -159,7 +181,15 @@ def _days(values: pd.Series, value: str) -> tuple[np.ndarray, float] | None:
     return None
 
 
-def _equal(values: pd.Series, value: str) -> np.ndarray:
+def _numbers(values: pd.Series, decimal: str) -> np.ndarray:
+    """The numbers among the values, which may be text with this decimal mark; NaN elsewhere."""
+    if is_object_dtype(values) or is_string_dtype(values):
+        text = pa.array(values.astype("str").where(values.notna()), pa.string(), from_pandas=True)
+        return read_numbers(trim(text), decimal).values
+    return pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
+
+
+def _equal(values: pd.Series, numbers: np.ndarray, value: str) -> np.ndarray:
     if value == "":
         return values.isna().to_numpy()
     same = values.astype("str").str.strip().str.lower().eq(value.lower()).to_numpy(bool)
@@ -167,7 +197,6 @@ def _equal(values: pd.Series, value: str) -> np.ndarray:
         number = float(value)
     except ValueError:
         return np.asarray(same, bool)
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64, na_value=np.nan)
     return np.asarray(same | np.isclose(numbers, number, rtol=_NEAR, atol=0.0), bool)
 
 

@@ -138,7 +138,7 @@ def plain_columns(table: Table, schema: Schema) -> dict[str, pd.Series]:
 
 def known_marks(names: Sequence[str], of_file: FileMark, schema: Schema) -> dict[str, str]:
     """The decimal mark of each column: a given one, else the schema's, else the file's."""
-    known = {} if of_file.basis == "given" else {c.name: c.decimal for c in schema.columns}
+    known = {} if of_file.basis == "given" else schema.marks
     return {name: known.get(name, of_file.decimal) for name in names}
 
 

@@ -497,6 +497,11 @@ class Schema(NamedTuple):
     n_rows: int
     notices: tuple[str, ...]
 
+    @property
+    def marks(self) -> dict[str, str]:
+        """The decimal mark of each column."""
+        return {column.name: column.decimal for column in self.columns}
+
     def column(self, name: str) -> Column:
         """The column of that name.
 

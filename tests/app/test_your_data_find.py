@@ -53,6 +53,21 @@ def test_conditions(text, rows):
     assert np.flatnonzero(find_rows(text, CELLS, MEASURES)).tolist() == rows
 
 
+@pytest.mark.parametrize(
+    ("cells", "mark", "text", "rows"),
+    [
+        (["37,997", "1,250", None, "12,5"], ".", "x > 30000", [0]),  # a cell that is no number
+        (["202.932", "1.234.567", "987"], ",", "x > 1000", [0, 1]),
+        (["202.932", "1.234.567", "987"], ",", "x = 202932", [0]),
+        (["12,5", "3,25", "NA"], ",", "x <= 3.25", [1]),
+        (["$1,250", "12 %", "oops"], ".", "x >= 12", [0, 1]),
+    ],
+)
+def test_numbers_in_text_are_compared_as_numbers(cells, mark, text, rows):
+    table = pd.DataFrame({"x": cells})
+    assert np.flatnonzero(find_rows(text, table, {}, {"x": mark})).tolist() == rows
+
+
 DAYS = ["2024-02-29", "2023-12-31", None, "2024-03-01"]
 
 

@@ -78,7 +78,9 @@ def choose_rows(
             "prediction": scored.frame["prediction"].array,
             **review_measures(marks, n_rows),
         }
-        keep = find_rows(find, _own_cells(scored), named) if find else np.ones(n_rows, bool)
+        keep = np.ones(n_rows, bool)
+        if find:
+            keep = find_rows(find, _own_cells(scored), named, scored.scored.schema.marks)
         st.session_state[_FOUND] = keep
     except GbuqError as error:
         show_notice(str(error), "find", tone="note")
