@@ -9,18 +9,20 @@ import pytest
 
 from gbuq_core.__main__ import main
 from gbuq_core.errors import InvalidData
+from gbuq_core.figures.table.learning import learning_figure
 from gbuq_core.figures.table.rows import row_map_figure
 from gbuq_core.methods import METHODS
 from gbuq_core.metrics import judge_doublings
 from gbuq_core.reports import describe_row, in_unit, table_report
 from gbuq_core.reports.choices import Choices
 from gbuq_core.reports.judged import order_of
-from gbuq_core.reports.pictures import kinds_of, row_map_of
+from gbuq_core.reports.pictures import kinds_of, row_map_of, style_of
 from gbuq_core.tables import (
     explain_row,
     find_failures,
     held_out,
     infer_schema,
+    learning_curve,
     prepare_training,
     rank_next,
     read_table,
@@ -123,6 +125,14 @@ def test_a_flat_curve_without_knowledge_is_not_called_noise():
     flat = 1.0 + 1e-4 * rng.normal(size=(4, 4))
     assert judge_doublings(flat, 0.1).word == "noise"
     assert judge_doublings(flat, np.nan).word == "undecided"
+
+
+def test_a_learning_curve_leaves_out_the_line_of_what_is_not_known(scored):
+    curve = learning_curve(scored, 3)
+    figure = learning_figure(curve, style_of(scored), "")
+    json.dumps(figure.spec, allow_nan=False)
+    assert "knowledge" not in [part["name"] for part in figure.spec["legend"]]
+    assert np.isnan(curve.verdict().knowledge_share)
 
 
 def test_blocks_leave_it_empty_too(content, tmp_path, capsys):

@@ -30,6 +30,8 @@ def learning_figure(
 ) -> Curves:
     """Draw error, NLL, and noise with knowledge; bands are plus and minus one standard error.
 
+    Knowledge is left out where the method does not tell it.
+
     The error goes on, dashed, to what is expected of twice as many rows.
 
     Parameters
@@ -53,12 +55,17 @@ def learning_figure(
         scale * curve.standard_error("error", group),
     )
     nll, nll_se = curve.mean("nll", group), curve.standard_error("nll", group)
-    kinds = [curve.mean("noise", group), curve.mean("knowledge", group)]
+    kinds = {"noise": curve.mean("noise", group), "knowledge": curve.mean("knowledge", group)}
+    if np.isnan(kinds["knowledge"]).all():
+        del kinds["knowledge"]
     unit = "nats" if curve.is_class else "variance" if as_variance else "std"
     if unit == "std":
-        kinds = [np.sqrt(np.maximum(values, 0.0)) for values in kinds]
-    noise = line(sizes, kinds[0], KIND_COLOURS["data"], 2.0, "7 4")
-    knowledge = line(sizes, kinds[1], KIND_COLOURS["knowledge"])
+        kinds = {name: np.sqrt(np.maximum(values, 0.0)) for name, values in kinds.items()}
+    looks = {
+        "noise": (KIND_COLOURS["data"], 2.0, "7 4"),
+        "knowledge": (KIND_COLOURS["knowledge"], 2.0, ""),
+    }
+    parts = {name: line(sizes, values, *looks[name]) for name, values in kinds.items()}
     ahead = _ahead(curve.verdict(group), curve, group)
     errors = _with_band(sizes, error, error_se, style.colour)
     likelihoods = _with_band(sizes, nll, nll_se, _NLL)
@@ -72,12 +79,12 @@ def learning_figure(
         {"share": 0.32, "range": _around(*likely), "label": "NLL (nats)", "layers": likelihoods},
         {
             "share": 0.3,
-            "range": _from_zero(*kinds),
+            "range": _from_zero(*kinds.values()),
             "label": unit,
-            "layers": [noise, knowledge],
+            "layers": list(parts.values()),
         },
     ]
-    values = [(error_name, error), ("NLL", nll), ("noise", kinds[0]), ("knowledge", kinds[1])]
+    values = [(error_name, error), ("NLL", nll), *kinds.items()]
     return Curves(
         {
             "name": "learning-curve",
@@ -89,8 +96,7 @@ def learning_figure(
             "legend": [
                 entry(error_name, errors[1]),
                 entry("NLL", likelihoods[1]),
-                entry("noise", noise),
-                entry("knowledge", knowledge),
+                *(entry(name, part) for name, part in parts.items()),
                 entry("expected of twice as many rows", expected),
             ],
             "read": {
@@ -195,7 +201,7 @@ def describe_rule(is_class: bool) -> str:
         f"{'log loss' if is_class else 'error'} beyond chance (90 % interval), and the next one is "
         f"expected to bring at least {worth}. Inherent noise: the next one is expected to bring "
         "less than that, by the upper end of its interval, and knowledge uncertainty is at most "
-        "20 % of the total. Not decided: neither."
+        "20 % of the total; never where the method does not tell knowledge. Not decided: neither."
     )
 
 
