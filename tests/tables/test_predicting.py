@@ -113,6 +113,7 @@ def test_pictures_and_words_say_that_knowledge_is_not_known(scored, table):
     figure = row_map_figure(row_map_of(scored, shown, 3))
     json.dumps(figure.spec, allow_nan=False)
     assert [reading["name"] for reading in figure.spec["read"]["values"]] == ["data", "error"]
+    assert figure.spec["panels"][0]["ticks"]["labels"] == ["\N{EN DASH}"]
     assert "Knowledge uncertainty is unknown" in figure.spec["alt"]
     assert "knowledge not known" in describe_row(scored, shown, None, 3)
     page = table_report(scored, table, Choices(by="knowledge"), "").decode()

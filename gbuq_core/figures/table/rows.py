@@ -9,7 +9,7 @@ import numpy as np
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import Part, entry, limits, readable_dots, rounded
 from gbuq_core.figures.error_dots import NO_TRUTH, error_dots
-from gbuq_core.presentation import short
+from gbuq_core.presentation import NONE, short
 
 _RING = "#d55e00"
 _SIZE = 6.0
@@ -24,7 +24,7 @@ class RowMap(NamedTuple):
         The row's number in the file, for the read-out.
     data, knowledge : ndarray
         In the unit that is shown, not negative. Knowledge is NaN where nothing tells it: rows then
-        stand on the axis, and no number is read.
+        stand on a line, and no number is drawn or read.
     error : ndarray
         Absolute error, or 0 and 1; NaN where the truth is unknown.
     unit : str
@@ -70,6 +70,8 @@ def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncerta
         "label": f"knowledge uncertainty ({rows.unit if is_known else 'not known'})",
         "layers": layers,
     }
+    if not is_known:
+        panel["ticks"] = {"ticks": [0.0], "labels": [NONE]}
     if rows.selected is not None:
         x, y = rounded([rows.data[rows.selected], heights[rows.selected]])
         panel["ring"] = {"x": x, "y": y, "colour": _RING}
