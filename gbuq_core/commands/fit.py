@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,16 +101,19 @@ def run(options: argparse.Namespace) -> None:
     with workers(options) as there:
         table, project, content = watched(work, shows_progress(options), there)
     write_file(out, content)
-    say_notes((*table.notices, *project.schema.notices), options)
+    notices = (*table.notices, *project.notices)
+    say_notes(notices, options)
     seconds = time.perf_counter() - began
     if options.json:
-        print_json(_record(project, options.out, len(content), seconds))
+        print_json(_record(project, notices, options.out, len(content), seconds))
     elif not options.quiet and not is_standard_output(out):
         print("\n".join(map(printable, projects.describe_project(project))))
         print(f"Wrote {options.out} in {seconds:.1f} s.")
 
 
-def _record(project: projects.Project, out: str, n_bytes: int, seconds: float) -> dict[str, Any]:
+def _record(
+    project: projects.Project, notices: Sequence[str], out: str, n_bytes: int, seconds: float
+) -> dict[str, Any]:
     """What was done, for a program to read."""
     assert project.models is not None
     return {
@@ -120,5 +124,6 @@ def _record(project: projects.Project, out: str, n_bytes: int, seconds: float) -
         "task": project.target.task,
         "plan": plan_record(project.models.plan),
         "scores": project.models.scores,
+        "notices": notices,
         "seconds": seconds,
     }

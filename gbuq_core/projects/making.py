@@ -33,6 +33,7 @@ from gbuq_core.tables import (
     prepare_new,
     prepare_training,
     settle_plan,
+    split_warnings,
     with_intervals,
 )
 from gbuq_core.tables.evaluating import Scores
@@ -42,6 +43,7 @@ from gbuq_core.tables.intervals import (
     smallest_std,
     why_not_conformal,
 )
+from gbuq_core.tables.judging import heavy_held
 from gbuq_core.tables.output import added_columns, assemble_output, join_columns
 from gbuq_core.tables.plan import check_level, check_table_method
 from gbuq_core.tables.predicting import predict_rows
@@ -140,6 +142,11 @@ def fit_project(
         table,
         training,
         models=_models("new_file", settled, training, fits, held, scores),
+        notices=tuple(
+            dict.fromkeys(
+                (*heavy_held(training, held), *split_warnings(table, training), *training.notices)
+            )
+        ),
         with_data=with_data,
         plan=plan,
         task=task,

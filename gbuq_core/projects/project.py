@@ -93,6 +93,9 @@ class Project:
         The table itself.
     written_by : str
         The version of gbuq that saved the project; empty before that.
+    notices : tuple of str
+        What had to be decided, and what makes the scores better than they will be, one sentence
+        each. Said by `fit_project` only, and not saved.
     """
 
     source: Source
@@ -114,6 +117,7 @@ class Project:
     why_no_models: str = ""
     data: Table | None = None
     written_by: str = ""
+    notices: tuple[str, ...] = field(default=(), compare=False)
 
     def is_about(self, table: Table) -> bool:
         """Whether a table is the project's: the same bytes, in the same cells.

@@ -76,7 +76,9 @@ def _missing(words: bool, keeps: bool, also: tuple[str, ...], decimal: str) -> M
     """What is missing in a column of words or of others, which may keep words such as NA."""
     kept = MARKER_WORDS if keeps else {KEPT_WORD} if words else frozenset()
     texts = (MISSING_MARKERS - kept) | {*also}
-    numbers = read_numbers(pa.array(also, pa.string()), decimal).values
+    typed = pa.array(also, pa.string())
+    own = read_numbers(typed, decimal).values  # else as a computer writes them
+    numbers = np.where(np.isnan(own), read_numbers(typed, ".").values, own)
     return Missing(texts, tuple(numbers[np.isfinite(numbers)].tolist()), decimal)
 
 

@@ -22,6 +22,7 @@ from gbuq_core.metrics import (
     wilson_band,
 )
 from gbuq_core.presentation import counted, enumerated, percent, short, shown, written_apart
+from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.columns import (
     Column,
     as_categories,
@@ -172,24 +173,23 @@ def heavy_rows(scored: ScoredTable, second: bool = True) -> list[str]:
     >>> heavy_rows(score_table(table, "y", plan=ScorePlan(n_trees=20)))
     ['Row 61 has 100 % of the squared error of the 61 rows held out: its "y" is 186, predicted...']
     """
-    if scored.training.target.classes:
-        return []
-    held = held_out(scored)
-    found = _heavy(scored, held, scored.training.row_numbers, "rows held out")
+    found = heavy_held(scored.training, held_out(scored))
     if second and scored.protocol == "new_file":
         rows = np.flatnonzero(scored.scored.known)
         new = HeldOut(rows, scored.scored.y[rows], scored.predictions.take(rows), ())
-        numbers = scored.scored.row_numbers
-        found += [f"Second file: {one[0].lower()}{one[1:]}" for one in _heavy(
-            scored, new, numbers, "rows with a target"
-        )]  # fmt: skip
+        sentences = heavy_held(scored.scored, new, is_new=True)
+        found += [f"Second file: {one[0].lower()}{one[1:]}" for one in sentences]
     return found
 
 
-def _heavy(
-    scored: ScoredTable, judged: HeldOut, numbers: NDArray[np.int64], which: str
-) -> list[str]:
-    """A sentence about the rows with most of the squared error, if they are few."""
+def heavy_held(prepared: Prepared, judged: HeldOut, is_new: bool = False) -> list[str]:
+    """A sentence about the rows with most of the squared error, if they are few.
+
+    ``prepared`` is the file that holds these rows, a second one with ``is_new``.
+    """
+    target, numbers = prepared.target.name, prepared.row_numbers
+    if prepared.target.classes:
+        return []
     squares = judged.errors**2
     order = np.argsort(-squares, kind="stable")[:_MOST_HEAVY]
     shares = squares[order] / max(squares.sum(), np.finfo(float).tiny)
@@ -198,7 +198,6 @@ def _heavy(
     if share <= 0.5 or len(squares) < n_heavy * _FOR_EACH_HEAVY:
         return []
     heavy = np.sort(order[:n_heavy])
-    target = scored.training.target.name
     one = n_heavy == 1
     if len(numbers):
         rows = enumerated([f"{number:,}" for number in numbers[judged.rows[heavy]]])
@@ -209,10 +208,11 @@ def _heavy(
     predicted = [short(value, 4) for value in judged.predictions.loc[heavy]]
     marker = shown(f"{target}={judged.y[heavy[0]]:.15g}")
     return [
-        f"{who} {percent(share, 0)} of the squared error of the {len(squares):,} "
-        f"{which}: {'its' if one else 'their'} {shown(target)} {'is' if one else 'are'} "
-        f"{enumerated(values)}, predicted as {enumerated(predicted)}. "
-        f"{'It is' if one else 'They are'} learnt from and judged like all others. To leave "
+        f"{who} {percent(share, 0)} of the squared error of the {len(squares):,} rows "
+        f"{'with a target' if is_new else 'held out'}: {'its' if one else 'their'} "
+        f"{shown(target)} {'is' if one else 'are'} {enumerated(values)}, predicted as "
+        f"{enumerated(predicted)}. {'It is' if one else 'They are'} "
+        f"{'' if is_new else 'learnt from and '}judged like all others. To leave "
         f"{'a total or a typing error' if one else 'totals or typing errors'} out, delete "
         f"{'the row' if one else 'the rows'} from the file, or enter "
         f"{'its target' if one else 'their targets'} under Missing if (--missing {marker})."

@@ -69,6 +69,21 @@ def test_what_was_fitted_is_told(folder, capsys):
     assert json.loads(capsys.readouterr().out)["rows"] == 30
 
 
+def test_what_flatters_or_spoils_the_scores_is_told(folder, capsys):
+    lines = (folder / "rows.csv").read_text().splitlines()
+    header, rows = f"{lines[0]},net", [f"{line},{line.split(',')[-1]}" for line in lines[1:]]
+    total = "0,0,a,9000.5,9000.5"
+    (folder / "odd.csv").write_text("\n".join([header, *rows[:40], total, *rows[40:]]))
+    plan = [*MODEL, "--target", "y", "--out", str(folder / "odd.gbuq")]
+    # Of seeds, some hold the row out.
+    said = ""
+    for seed in range(5):
+        assert main(["fit", str(folder / "odd.csv"), *plan, "--seed", str(seed)]) == 0
+        said += capsys.readouterr().err
+    assert 'The column "net" orders the rows exactly as the target does' in said
+    assert "Row 41 has 100 % of the squared error of the 25 rows held out" in said
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -189,6 +189,7 @@ def test_the_row_of_a_second_file_is_named_with_its_own_number():
     new = shops("broken", "Total,6000,9000")
     said = heavy_rows(score_table(shops(), "y", new=new, plan=PLAN))
     assert [sentence[:42] for sentence in said] == ["Second file: row 62 has 100 % of the squar"]
+    assert "It is judged like all others." in said[0]
 
 
 def test_ordinary_errors_and_classes_have_no_heavy_rows():
