@@ -568,6 +568,9 @@ def as_text(array: Any, missing: Missing = USUALLY_MISSING) -> Any:
         text = pc.if_else(array, pa.scalar("True"), pa.scalar("False"))
     else:
         text = array.cast(pa.string())
+    if types.is_timestamp(kind):
+        values = as_dates(array, "", missing).values
+        text = pc.if_else(pa.array(np.isnat(values)), pa.scalar(None, pa.string()), text)
     return trim(text, missing)
 
 
@@ -590,6 +593,9 @@ def as_dates(array: Any, style: str, missing: Missing = USUALLY_MISSING) -> Date
     """Any column as dates; a style is only needed for text."""
     if types.is_timestamp(array.type):
         values = array.to_numpy(zero_copy_only=False).astype("datetime64[us]")
+        if typed := sorted(missing.texts - MISSING_MARKERS):
+            gone = read_dates(pa.array(typed, pa.string()), "year-month-day").values
+            values = np.where(np.isin(values, gone), np.datetime64("NaT", "us"), values)
         return Dates(values, np.zeros(len(values), bool))
     if not style:
         return Dates(np.full(len(array), np.datetime64("NaT", "us")), np.ones(len(array), bool))

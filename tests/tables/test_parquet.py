@@ -1,5 +1,6 @@
 """Parquet files that unpack to much more than they are, and cells that no table here has."""
 
+import datetime as dt
 import io
 from types import SimpleNamespace
 
@@ -146,6 +147,19 @@ def test_whole_numbers_leave_as_they_came(name):
     assert cells.tolist() == ["" if v is None else str(v) for v in values] * 20
     found = parquet.read_table(io.BytesIO(to_parquet_bytes(frame)))["key"].to_pylist()
     assert [None if v is None else int(v) for v in found] == values * 20
+
+
+@pytest.mark.parametrize("marker", ["9999-12-31", "9999-12-31 00:00:00", "9999-12-31T00:00"])
+def test_a_date_that_means_missing_is_none(marker):
+    days = [dt.datetime(9999, 12, 31), dt.datetime(2024, 2, 29), dt.datetime(2024, 3, 1), None]
+    table = read_table(as_parquet(day=days * 10, y=np.arange(40.0)))
+    schema = edit_schema(table, infer_schema(table), missing_values={"day": (marker, "soon")})
+    assert (schema.columns[0].kind, schema.columns[0].n_missing) == ("date", 20)
+    (said,) = [notice for notice in schema.notices if notice.startswith("No cell")]
+    assert '"soon"' in said
+    X = prepare_training(table, schema, "y").X
+    assert X["day: days"].isna().sum() == 20
+    assert X["day: days"].max() == 19_783.0  # 1 March 2024
 
 
 @pytest.mark.parametrize("start", [2**63, 2**60])
