@@ -47,12 +47,15 @@ class _Counts(NamedTuple):
     """How many cells only a point or only a comma allows, and how many either does.
 
     ``with_point`` and ``with_comma`` are the open cells by the mark in them, ``example`` is one.
+    ``groups`` tells whether the more frequent sort shows what parts its groups of three digits, as
+    1.234.567 and 1.234,5 do and 12,5 does not.
     """
 
     point: int
     comma: int
     with_point: int
     with_comma: int
+    groups: bool
     example: str
 
     @property
@@ -67,8 +70,11 @@ class _Counts(NamedTuple):
 
     @property
     def n_open(self) -> int:
-        """The cells that this mark makes small numbers, and the other one large ones."""
-        return self.with_point if self.point > self.comma else self.with_comma
+        """The cells that this mark alone makes a thousand times smaller, or larger."""
+        own, other = self.with_comma, self.with_point
+        if self.point > self.comma:
+            own, other = other, own
+        return own if self.groups else own + other
 
     @property
     def are_few(self) -> bool:
@@ -234,15 +240,17 @@ def _matches(text: Any, mark: str) -> NDArray[np.bool_]:
 def _count(text: Any) -> _Counts:
     """Of known cells with a mark."""
     if not len(text):
-        return _Counts(0, 0, 0, 0, "")
+        return _Counts(0, 0, 0, 0, False, "")
     point, comma = _matches(text, "."), _matches(text, ",")
     either = point & comma
-    has_point = pc.match_substring(text, ".").to_numpy(zero_copy_only=False)
-    n_open, n_point = int(either.sum()), int((either & has_point).sum())
-    example = text[int(np.argmax(either))].as_py() if n_open else ""
-    return _Counts(
-        int(point.sum()) - n_open, int(comma.sum()) - n_open, n_point, n_open - n_point, example
+    has_point, has_comma = (
+        pc.match_substring(text, mark).to_numpy(zero_copy_only=False) for mark in ".,"
     )
+    n_open, n_point = int(either.sum()), int((either & has_point).sum())
+    n_with = int(point.sum()) - n_open, int(comma.sum()) - n_open
+    parts = comma & ~point & has_point if n_with[1] > n_with[0] else point & ~comma & has_comma
+    example = text[int(np.argmax(either))].as_py() if n_open else ""
+    return _Counts(*n_with, n_point, n_open - n_point, bool(parts.any()), example)
 
 
 def _looks_grouped(text: Any) -> bool:

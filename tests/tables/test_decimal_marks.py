@@ -45,6 +45,15 @@ def test_one_odd_cell_does_not_turn_thousands_into_decimals(odd, decimal, y):
     assert any(notice.startswith(sentence) for notice in found.notices)
 
 
+@pytest.mark.parametrize(("odd", "bad"), [("12,5", True), ("1.234,5", False)])
+def test_one_odd_cell_does_not_turn_decimals_into_thousands(odd, bad):
+    """Unless it shows that points part groups of three digits."""
+    found = trained(table_of(";", x=[*GROUPED, odd, *GROUPED], y=[*POINTS, 7, *POINTS]))
+    values = SMALL if bad else THOUSANDS
+    np.testing.assert_array_equal(found.X["x"], [*values, np.nan if bad else 1234.5, *values])
+    assert any(f'("{odd}")' in notice for notice in found.notices) == bad
+
+
 @pytest.mark.parametrize(
     ("delimiter", "cells", "more", "mark", "said"),
     [
