@@ -106,6 +106,7 @@ if given is not None and not waits:
 
 view = view_of(answer, values) if answer.result is not None else None
 draw_choices(page, values, None if view is None else view.scored, advice)
+reading = st.container() if opened.is_upload else None  # a file's owner looks there before rows
 if view is not None:
     view, waiting = with_unfamiliarity(view, answer)
     with words:
@@ -117,5 +118,6 @@ if view is not None:
     if answer.fresh:
         keep_scores(answer.result, view)
 notices = (*opened.table.notices, *schema.notices)
-show_columns(opened, schema, view.scored.notices if view and answer.fresh else notices)
+with reading or st.container():
+    show_columns(opened, schema, view.scored.notices if view and answer.fresh else notices)
 show_words()

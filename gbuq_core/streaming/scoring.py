@@ -477,7 +477,7 @@ def _flagged(n_rows: int) -> list[str]:
         return []
     return [
         f"{counted(n_rows, 'row has', 'rows have')} a category or a missing value that the "
-        "training rows do not have. They are marked unseen_level or new_missing."
+        "training rows do not have. The columns unseen_level and new_missing say which."
     ]
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
+from gbuq_core.presentation import counted
 from gbuq_core.tables import Schema, edit_schema
 from pages._ui.notices import show_notice
 from pages._ui.your_data.source import Opened, show_reading
@@ -93,7 +94,7 @@ def apply_edits(opened: Opened, edits: Edits) -> Schema:
 def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None:
     """The list and what had to be decided, folded away: most people look at it once."""
     n_used = sum(column.used for column in schema.columns)
-    to_say = f", {len(notices)} notes" if len(notices) > 1 else ""
+    to_say = f", {counted(len(notices), 'note')}" if notices else ""
     label = f"Columns and reading: {n_used} of {len(schema.columns)} in use{to_say}"
     # By its key it stays open while its label changes: with the target, or read in another way.
     with st.expander(label, key=f"columns-{opened.table.source.digest[:16]}"):
@@ -128,7 +129,7 @@ def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None
                 "keep_words": st.column_config.CheckboxColumn(
                     "Keep words",
                     help="Words such as NA and null are values here, and not missing.",
-                    width="small",
+                    width=110,
                 ),
                 "n_missing": st.column_config.NumberColumn("Missing", width="small"),
                 "n_distinct": st.column_config.NumberColumn("Distinct", width="small"),
