@@ -774,5 +774,6 @@ def flag_notices(predictions: Predictions) -> list[str]:
     where = columns_named(predictions.flagged_columns).replace("The column", "the column", 1)
     return [
         f"{counted(n_rows, 'row has', 'rows have')} a category or a missing value that the "
-        f"training rows do not have, in {where}. The columns unseen_level and new_missing say which."
+        f"training rows do not have, in {where}. The columns unseen_level and new_missing say "
+        "which."
     ]

@@ -27,7 +27,7 @@ def open_page(page, url, query=""):
 
 
 def settled(page):
-    page.locator("[data-testid=stDataFrame]").first.wait_for()
+    page.locator("[data-testid=stDataFrame]:visible").first.wait_for()
     page.locator(".gbuq-curves > svg").first.wait_for()
     wait_ready(page)
 
