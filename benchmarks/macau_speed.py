@@ -90,13 +90,7 @@ def with_twin(
     authors: tuple[float, float] | None = None,
     n_trees: int = TWIN_TREES,
 ) -> list[Row]:
-    """Fit and score, ours and the twin's on a few trees of the same forest, which must agree.
-
-    Raises
-    ------
-    RuntimeError
-        If they do not.
-    """
+    """Fit and score, ours and the twin's on a few trees of the same forest, which must agree."""
     model.fit(X, y)  # compiles what is left to compile
     score(model, X_test)
     fit = timed(lambda: model.fit(X, y), repeats)
@@ -136,13 +130,7 @@ def with_twin(
 
 
 def compare(model: Any, X: np.ndarray, theirs: TwinAnswer) -> float:
-    """The worst difference of members' means to the twin's, in their std.
-
-    Raises
-    ------
-    RuntimeError
-        If it is above `CLOSE`, or if stds are.
-    """
+    """The worst difference of members' means to the twin's, in their std."""
     members = model.predict_members(X)
     if hasattr(model, "classes_"):
         members = members[:, :, 1, :]

@@ -29,88 +29,42 @@ _MOST_VALUES = 300_000  # of a file's picture with a knob; more are thinned
 
 
 class Shown(NamedTuple):
-    """A step once it is computed.
+    """A step once it is computed."""
 
-    Attributes
-    ----------
-    text : str
-        A paragraph of plain text, before the question.
-    right : Right
-        What is right: the numbers that decide between the options, or a range or curve.
-    answer : str
-        The answer, with the numbers of this run.
-    sheet : PanelSheet
-        The picture, by the same code as the page's.
-    more : sequence of str
-        Further paragraphs, folded below the answer: how the picture was made, and all numbers.
-    tables : sequence of bytes
-        What its picture follows its knob with (`gbuq_core.figures.neighbours.live.pack_table`).
-    """
-
-    text: str
-    right: Right
-    answer: str
-    sheet: PanelSheet
+    text: str  # A paragraph of plain text, before the question
+    right: Right  # what is right: the numbers that decide between the options, or a range or curve
+    answer: str  # the answer, with the numbers of this run
+    sheet: PanelSheet  # the picture, by the same code as the page's
+    # further paragraphs, folded below the answer: how the picture was made, and all numbers
     more: Sequence[str] = ()
+    # what its picture follows its knob with (`gbuq_core.figures.neighbours.live.pack_table`)
     tables: Sequence[bytes] = ()
 
 
 class Step(NamedTuple):
-    """A step before it is computed.
-
-    Attributes
-    ----------
-    title, question : str
-    ask : tuple of str, Brush or Drawing
-        The options in order, or what else the reader does to answer.
-    preset : Any
-        The settings that the page is opened with, in the page's own type.
-    compute : callable
-        Returns `Shown`; ticks the current job like any fit.
-    """
+    """A step before it is computed."""
 
     title: str
     question: str
-    ask: Ask
-    preset: Any
-    compute: Callable[[], Shown]
+    ask: Ask  # the options in order, or what else the reader does to answer
+    preset: Any  # the settings that the page is opened with, in the page's own type
+    compute: Callable[[], Shown]  # returns `Shown`; ticks the current job like any fit
 
 
 class Lesson(NamedTuple):
-    """A lesson.
+    """A lesson."""
 
-    Attributes
-    ----------
-    name : str
-        Of its module and of its file.
-    title, lead : str
-        Its heading, and one or two sentences about it.
-    page : str
-        The address of the page that its presets belong to.
-    source : str
-        The paper.
-    steps : sequence of Step
-        Five to eight of them.
-    """
-
-    name: str
+    name: str  # of its module and of its file
+    # `title`, `lead`: its heading, and one or two sentences about it
     title: str
     lead: str
-    page: str
-    source: str
-    steps: Sequence[Step]
+    page: str  # the address of the page that its presets belong to
+    source: str  # the paper
+    steps: Sequence[Step]  # five to eight of them
 
 
 def guess_of(ask: Ask, right: Right, token: str = "", truth: bool = True) -> dict[str, Any] | None:
-    """What the chart of a brushed or drawn guess shows; None where options are chosen.
-
-    Parameters
-    ----------
-    token : str
-        The guess, if it is made.
-    truth : bool
-        Whether the browser is sent the true range or curve.
-    """
+    """What the chart of a brushed or drawn guess shows; None where options are chosen."""
     if isinstance(right, Brushed):
         ends = (right.low, right.high) if truth else None
         after = right.shown_after if truth else None

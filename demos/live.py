@@ -45,14 +45,6 @@ _KNOBS = (
 def one_knob(key: str, values: dict[str, Any], most: int) -> Sequence[LiveKnob]:
     """The knob of that key for the reader, and those that stand still, for the formulas.
 
-    Parameters
-    ----------
-    key : str
-    values : dict
-        Where the knobs stand; those without a value are left out.
-    most : int
-        How many members there are.
-
     Examples
     --------
     >>> knobs = one_knob("log", {"log": True, "unit": "std"}, 10)

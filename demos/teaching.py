@@ -19,21 +19,12 @@ class StepNotes(NamedTuple):
 
 
 class Teaching(NamedTuple):
-    """For one lesson.
+    """For one lesson."""
 
-    Attributes
-    ----------
-    before : str
-        What students should know already.
-    materials : tuple of str
-        What the teacher brings, beside the lesson and its exercise notebook.
-    steps : tuple of StepNotes
-        One a step, in order.
-    """
-
-    before: str
+    before: str  # what students should know already
+    # what the teacher brings, beside the lesson and its exercise notebook
     materials: tuple[str, ...]
-    steps: tuple[StepNotes, ...]
+    steps: tuple[StepNotes, ...]  # one a step, in order
 
     @property
     def minutes(self) -> int:

@@ -99,24 +99,7 @@ def class_rows(name: str, split: int, smoke: bool = False) -> Rows:
 def foreign_rows(
     data_dir: Path | None, name: str, X_train: np.ndarray, n: int, seed: int
 ) -> np.ndarray:
-    """``n`` rows of another set, with the first columns of it, put on the scales of ``X_train``.
-
-    Parameters
-    ----------
-    data_dir : Path or None
-        None will do where the other set needs no folder.
-    name : str
-        The set that they are foreign to.
-    X_train : (n_samples, n_features)
-    n, seed : int
-        Which rows is drawn with the seed.
-
-    Returns
-    -------
-    (n, n_features)
-        Columns without spread are skipped. Where the other set has too few, its columns come round
-        again with rows that are drawn anew; so do rows where it has too few.
-    """
+    """``n`` rows of another set, with the first columns of it, put on the scales of ``X_train``."""
     other = FOREIGN[name]
     if other in BUILTIN:
         rows = BUILTIN[other]().data

@@ -80,12 +80,7 @@ def _whole(given: str, name: str, most: int) -> int:
 
 
 def read_wanted(arguments: argparse.Namespace) -> Wanted:
-    """Which cells the options ask for.
-
-    Raises
-    ------
-    BadArgument
-    """
+    """Which cells the options ask for."""
     tables = _names(arguments.tables, list(PROTOCOLS), "table")
     assert tables is not None
     protocols = [PROTOCOLS[table] for table in tables]
@@ -117,12 +112,7 @@ def sets_read(cells: Sequence[Cell]) -> dict[str, Cell]:
 
 
 def check_data(data_dir: Path | None, cells: Sequence[Cell]) -> None:
-    """Refuse a run whose sets are not in the folder.
-
-    Raises
-    ------
-    BadArgument
-    """
+    """Refuse a run whose sets are not in the folder."""
     for name, cell in sets_read(cells).items():
         if data_dir is None:
             raise BadArgument(f"{cell.table}/{cell.set} is read from a folder: add --data-dir.")
@@ -135,12 +125,7 @@ def check_data(data_dir: Path | None, cells: Sequence[Cell]) -> None:
 
 
 def check_stored(store: Cells, cells: Sequence[Cell], effort: str) -> None:
-    """Refuse to go on with results of another effort.
-
-    Raises
-    ------
-    BadArgument
-    """
+    """Refuse to go on with results of another effort."""
     for cell in cells:
         found = store.get(cell)
         if found is not None and found.effort != effort:
@@ -151,12 +136,7 @@ def check_stored(store: Cells, cells: Sequence[Cell], effort: str) -> None:
 
 
 def run(given: Sequence[str]) -> int:
-    """Do what the options ask for; returns the exit code.
-
-    Raises
-    ------
-    BadArgument
-    """
+    """Do what the options ask for; returns the exit code."""
     arguments = make_parser().parse_args(given)
     wanted = read_wanted(arguments)
     store = Cells(arguments.out)

@@ -34,38 +34,21 @@ class NotStored(OSError):
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What is kept of a cell.
+    """What is kept of a cell."""
 
-    Attributes
-    ----------
-    table, set, split, method : str, str, int, str
-        The cell.
-    scores : dict
-        Numbers by the keys of the protocol's scores; what a method does not have is left out.
-    seconds : float
-        Processor time of the cell's process.
-    peak_memory : int
-        The most memory that the process held at once, in bytes.
-    seed : int
-    settings : dict
-        ``effort``, and what was chosen by tuning.
-    version : str
-        Of gbuq.
-    machine : str
-        Cores, processor, memory, system and Python, in words.
-    """
-
+    # `table`, `set`, `split`, `method`: the cell
     table: str
     set: str
     split: int
     method: str
+    # numbers by the keys of the protocol's scores; what a method does not have is left out
     scores: dict[str, float]
-    seconds: float
-    peak_memory: int
+    seconds: float  # processor time of the cell's process
+    peak_memory: int  # the most memory that the process held at once, in bytes
     seed: int
-    settings: dict[str, Any]
-    version: str
-    machine: str
+    settings: dict[str, Any]  # `effort`, and what was chosen by tuning
+    version: str  # of gbuq
+    machine: str  # cores, processor, memory, system and Python, in words
 
     @property
     def cell(self) -> Cell:
@@ -82,13 +65,7 @@ FIELDS = tuple(field.name for field in fields(Result))
 
 
 def parse_result(content: Any) -> Result:
-    """A result from what its JSON holds.
-
-    Raises
-    ------
-    BadResult
-        If it has other fields than a result, or a score is no number.
-    """
+    """A result from what its JSON holds."""
     if not isinstance(content, dict) or sorted(content) != sorted(FIELDS):
         raise BadResult(f"a result has exactly the fields {', '.join(FIELDS)}.")
     scores = content["scores"]
@@ -121,25 +98,14 @@ class Cells:
         return self.folder / ("-".join(map(str, cell)).replace(":", "+") + ".json")
 
     def make_folder(self) -> None:
-        """Make the folder where there is none.
-
-        Raises
-        ------
-        NotStored
-        """
+        """Make the folder where there is none."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise NotStored(f"{self.folder} cannot hold results: {error.strerror}.") from error
 
     def put(self, result: Result) -> None:
-        """Write a result, whole or not at all.
-
-        Raises
-        ------
-        NotStored
-            Say, because the disk is full.
-        """
+        """Write a result, whole or not at all."""
         self.make_folder()
         path = self.path_of(result.cell)
         part = path.with_suffix(f".{os.getpid()}.part")
@@ -156,13 +122,7 @@ class Cells:
             part.unlink(missing_ok=True)
 
     def get(self, cell: Cell) -> Result | None:
-        """The result of a cell, if it is there.
-
-        Raises
-        ------
-        BadResult
-            It names the file.
-        """
+        """The result of a cell, if it is there."""
         path = self.path_of(cell)
         return _read(path) if path.exists() else None
 

@@ -99,13 +99,7 @@ def fetch_rows(name: str, cache: Path) -> np.ndarray:
 def fetch_set(
     name: str, folder: Path, fetch: Callable[[str, Path], np.ndarray] = fetch_rows
 ) -> str:
-    """Fetch a set and write its files; returns a sentence that says what came.
-
-    Raises
-    ------
-    NotFetched
-        Without a network, or if something else came than the set that the papers' splits are of.
-    """
+    """Fetch a set and write its files; returns a sentence that says what came."""
     source = SOURCES[name]
     cache = folder / "downloads"
     try:
@@ -145,12 +139,7 @@ def fetch_missing(
     say: Callable[[str], None],
     fetch: Callable[[str, Path], np.ndarray] = fetch_rows,
 ) -> None:
-    """Fetch those sets that the folder does not have.
-
-    Raises
-    ------
-    NotFetched
-    """  # fmt: skip
+    """Fetch those sets that the folder does not have."""
     for name in names:
         if name in SOURCES and not (folder / f"{name}.csv.gz").is_file():
             say(fetch_set(name, folder, fetch))

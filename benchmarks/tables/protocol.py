@@ -49,75 +49,41 @@ class Seconds(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """All that is said about one paper's tables, declared once.
+    """All that is said about one paper's tables, declared once."""
 
-    Attributes
-    ----------
-    key, paper : str
-        Its name in files and options, and the paper.
-    words : str
-        What the small setting shortens, and how data and protocol differ from the paper's.
-    sets : mapping
-        From each set to its number of splits.
-    rows : mapping
-        From each set to its rows, for the estimate of time.
-    methods : mapping
-        From each method's key, a record's with or without a variant after a colon, to its name.
-    scores : tuple of Score
-    published : mapping
-        From (set, method, score) to the paper's number.
-    run : callable
-        Computes a cell. It raises `Missing` for a method that is not installed.
-    seconds : mapping
-        From method to `Seconds` of a cell in the small setting.
-    methods_on : callable
-        The methods that a set has.
-    builtin : tuple of str
-        Sets that need no data folder.
-    files : mapping
-        From a set to further sets that its cells read from the data folder, for foreign rows.
-    uses : mapping
-        From a method to the methods of the same split whose settings save it the tuning.
-    tuned_once : tuple of str
-        Efforts in which split 0 chooses the settings for all splits.
-    tuned_on_each : tuple of str
-        Sets whose splits choose their settings all the same, each for itself.
-    times : mapping
-        Sets whose cells take so many times longer than their rows say.
-    downloads : tuple of str
-        Sets that only run where they are named, or where ``--download`` fetches them.
-    least_splits : mapping
-        From (set, method) to the splits that it has at least where no number is asked for.
-    full_times : float
-        How many times longer the full effort takes.
-    error_words : str
-        What the paper's errors are.
-    without_record : tuple of str
-        Methods of others that no record has.
-    """
-
+    # `key`, `paper`: its name in files and options, and the paper
     key: str
     paper: str
-    words: str
-    sets: Mapping[str, int]
-    rows: Mapping[str, int]
+    words: str  # what the small setting shortens, and how data and protocol differ from the paper's
+    sets: Mapping[str, int]  # from each set to its number of splits
+    rows: Mapping[str, int]  # from each set to its rows, for the estimate of time
+    # from each method's key, a record's with or without a variant after a colon, to its name
     methods: Mapping[str, str]
     scores: tuple[Score, ...]
+    # from (set, method, score) to the paper's number
     published: Mapping[tuple[str, str, str], Published]
+    # Computes a cell. It raises `Missing` for a method that is not installed.
     run: Callable[[Task], Found]
-    seconds: Mapping[str, Seconds]
-    methods_on: Callable[[str], Sequence[str]]
-    builtin: tuple[str, ...] = ()
+    seconds: Mapping[str, Seconds]  # from method to `Seconds` of a cell in the small setting
+    methods_on: Callable[[str], Sequence[str]]  # the methods that a set has
+    builtin: tuple[str, ...] = ()  # sets that need no data folder
+    # from a set to further sets that its cells read from the data folder, for foreign rows
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # from a method to the methods of the same split whose settings save it the tuning
     uses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # efforts in which split 0 chooses the settings for all splits
     tuned_once: tuple[str, ...] = ("smoke", "small")
+    # sets whose splits choose their settings all the same, each for itself
     tuned_on_each: tuple[str, ...] = ()
+    # sets whose cells take so many times longer than their rows say
     times: Mapping[str, float] = field(default_factory=dict)
+    # sets that only run where they are named, or where `--download` fetches them
     downloads: tuple[str, ...] = ()
+    # from (set, method) to the splits that it has at least where no number is asked for
     least_splits: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    full_times: float = 1.0
-    error_words: str = ""
-    without_record: tuple[str, ...] = ()
+    full_times: float = 1.0  # how many times longer the full effort takes
+    error_words: str = ""  # what the paper's errors are
+    without_record: tuple[str, ...] = ()  # methods of others that no record has
 
     def __post_init__(self) -> None:
         for method in self.methods:
@@ -159,20 +125,6 @@ def published_numbers(
     splits: int | None = None,
 ) -> dict[tuple[str, str, str], Published]:
     """A table of a paper, as it is printed.
-
-    Parameters
-    ----------
-    table : str
-        Its number.
-    score : str
-    methods : str
-        Keys in the order of the columns.
-    rows : mapping
-        From set to its numbers, with errors in parentheses; a dash stands for none.
-    scale : float
-        What turns the paper's unit into ours.
-    splits : int, optional
-        The paper's errors are standard deviations over so many splits.
 
     Examples
     --------

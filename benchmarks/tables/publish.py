@@ -39,12 +39,6 @@ def publish(results: Iterable[Result], to: Path = BOARD_FILE, findings: Path = F
     """Write the board; returns a sentence on what it holds.
 
     README sums up the board of the package.
-
-    Raises
-    ------
-    BadFindings
-    ValueError
-        For results that belong to no table, or of efforts that do not compare.
     """
     text = board_text(results, findings.read_text("utf-8") if findings.exists() else "")
     to.write_text(text, encoding="utf-8")
@@ -194,10 +188,6 @@ def read_findings(text: str) -> list[dict[str, Any]]:
 
     A section begins with ``## `` and its title, and explains what its line ``Cells: `` names:
     ``table/set/method/score`` with commas between, where ``*`` stands for any.
-
-    Raises
-    ------
-    BadFindings
 
     Examples
     --------

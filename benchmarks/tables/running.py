@@ -106,16 +106,7 @@ class Runner:
         self._say = say
 
     def run(self, cells: Sequence[Cell], resume: bool, jobs: int, cluster: Any = None) -> Outcome:
-        """Compute cells, ``jobs`` at once or on a cluster, and write each as soon as it is there.
-
-        Parameters
-        ----------
-        cells : sequence of Cell
-        resume : bool
-            Keep what is stored of them. Without it, they are computed anew.
-        jobs : int
-        cluster : gbuq_core.cluster.Cluster, optional
-        """
+        """Compute cells, ``jobs`` at once or on a cluster, and write each when it is there."""
         stored = [cell for cell in cells if resume and self._store.get(cell) is not None]
         todo = [cell for cell in cells if cell not in set(stored)]
         self._fresh = set(stored)

@@ -243,13 +243,7 @@ def means_of_trees(fit: HeteroscedasticFit, x: Array, n_trees: int) -> Array:
 def held_by_place(
     run: HeteroscedasticRun, index: int, level: float, n_parts: int, factor: float | None
 ) -> Array:
-    """Share of test rows in a method's intervals, for equal parts of x from left to right.
-
-    Parameters
-    ----------
-    factor : float or None
-        Of a conformal step at this level; None takes the method's own intervals.
-    """
+    """Share of test rows in a method's intervals, for equal parts of x from left to right."""
     measure = run.measures[index]
     lower, upper = interval_of(measure.of_test, level, factor)
     assert lower is not None

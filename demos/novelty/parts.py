@@ -179,15 +179,7 @@ def followed(
     scores: Mapping[str, Scored] | None = None,
     compared: Sequence[str] = (),
 ) -> tuple[PanelSheet, bytes]:
-    """The sheet with the page's choice between ranks and own values, and what it needs for it.
-
-    Parameters
-    ----------
-    scores : mapping of str to Scored, optional
-        By the keys of the maps; the run's own without it.
-    compared : sequence of str
-        Scores whose ranks the sheet's last map compares.
-    """
+    """The sheet with the page's choice between ranks and own values, and what it needs for it."""
     if scores is None:
         scores = {
             key: Scored(run.maps.of(key), run.maps.of_rows(key), unit_of(run.fit, key))

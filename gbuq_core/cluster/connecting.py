@@ -94,12 +94,7 @@ def open_cluster(
 
 
 def import_distributed() -> Any:
-    """Dask's package of schedulers and workers, imported on first use.
-
-    Raises
-    ------
-    MissingPackage
-    """
+    """Dask's package of schedulers and workers, imported on first use."""
     try:
         import distributed
     except ImportError as error:
@@ -232,13 +227,7 @@ def _wait_for_workers(cluster: Cluster, count: int, timeout: float) -> None:
 
 
 def check_versions(cluster: Cluster) -> tuple[str, ...]:
-    """Refuse workers with other versions; return what else should be known, in sentences.
-
-    Raises
-    ------
-    ClusterError
-        It names the first worker that differs and in what.
-    """
+    """Refuse workers with other versions; return what else should be known, in sentences."""
     return compare_versions(describe_process(), cluster.run(describe_process))
 
 

@@ -26,15 +26,7 @@ def add_cluster(add: Callable[..., Any]) -> None:
 def workers(
     options: argparse.Namespace,
 ) -> Iterator[Callable[[], AbstractContextManager[None]]]:
-    """What a job enters to have its work done by a cluster, if one is asked for.
-
-    Raises
-    ------
-    InvalidParameter
-        If the options contradict each other.
-    ClusterError
-        If there is no such cluster, or it does not fit to this process.
-    """
+    """What a job enters to have its work done by a cluster, if one is asked for."""
     if options.scheduler is not None and options.cluster is not None:
         raise InvalidParameter("--scheduler and --cluster exclude each other: leave one out.")
     if options.scheduler is None and options.cluster is None:

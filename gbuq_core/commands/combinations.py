@@ -101,12 +101,7 @@ _RULES = (
 
 
 def check_combination(options: argparse.Namespace) -> None:
-    """Refuse options that were typed, or are in a settings file, and mean nothing.
-
-    Raises
-    ------
-    InvalidParameter
-    """
+    """Refuse options that were typed, or are in a settings file, and mean nothing."""
 
     def value(name: str) -> Any:
         return getattr(options, name, None)

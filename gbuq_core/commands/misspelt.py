@@ -15,10 +15,6 @@ def check_words(parser: argparse.ArgumentParser, typed: Sequence[str]) -> None:
 
     This comes before the parser's own complaints about what is missing: a mistyped option explains
     them.
-
-    Raises
-    ------
-    InvalidParameter
     """
     commands = parsers_of(parser)
     words = iter(typed)
@@ -32,12 +28,7 @@ def check_words(parser: argparse.ArgumentParser, typed: Sequence[str]) -> None:
 
 
 def check_options(parser: argparse.ArgumentParser, command: str, typed: Iterable[str]) -> None:
-    """Refuse the first option that a command does not have, or that could be several.
-
-    Raises
-    ------
-    InvalidParameter
-    """
+    """Refuse the first option that a command does not have, or that could be several."""
     known = parser._option_string_actions
     for word in typed:
         name = word.split("=", 1)[0]

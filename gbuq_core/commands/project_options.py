@@ -30,18 +30,7 @@ def add_project(add: Callable[..., Any], files: str) -> None:
 
 
 def check_project(options: argparse.Namespace, also: Collection[str]) -> None:
-    """Refuse what a project has settled, before any work.
-
-    Parameters
-    ----------
-    options : Namespace
-    also : collection of str
-        The options that mean something beside a project, besides those of reading.
-
-    Raises
-    ------
-    InvalidParameter
-    """
+    """Refuse what a project has settled, before any work."""
     further = sorted(options.typed - {*_OF_PROJECT, *READING, *also})
     if further:
         name = "--" + further[0].replace("_", "-")

@@ -39,13 +39,7 @@ _SETTINGS = (
 
 
 def streams(options: argparse.Namespace) -> bool:
-    """Whether a run is streamed: because it is asked for, or because a file is too large.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is asked for where it cannot be.
-    """
+    """Whether a run is streamed: because it is asked for, or because a file is too large."""
     if options.new is None:
         check_in_memory(options, "the rows of TRAIN are scored out of fold, in memory")
         return False
@@ -63,12 +57,7 @@ def streams(options: argparse.Namespace) -> bool:
 
 
 def check_in_memory(options: argparse.Namespace, why: str) -> None:
-    """Refuse the options of a streamed run where nothing is streamed.
-
-    Raises
-    ------
-    InvalidParameter
-    """
+    """Refuse the options of a streamed run where nothing is streamed."""
     asked = _asked(options)
     if asked:
         raise InvalidParameter(f"--{asked[0].replace('_', '-')} needs TRAIN and NEW: {why}.")

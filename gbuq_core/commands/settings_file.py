@@ -40,23 +40,7 @@ class Settings(NamedTuple):
 def read_settings(
     parser: argparse.ArgumentParser, command: str, typed: Sequence[str], known: Iterable[str]
 ) -> Settings:
-    """The options of a settings file that the line names, less those that were typed.
-
-    Parameters
-    ----------
-    parser : ArgumentParser
-        The command's own.
-    command : str
-    typed : sequence of str
-        The words after the command.
-    known : iterable of str
-        The commands, whose tables a file may have.
-
-    Raises
-    ------
-    InvalidParameter
-        If the file cannot be read, or holds what the command does not know.
-    """
+    """The options of a settings file that the line names, less those that were typed."""
     path = _path_of(parser, typed)
     if path is None:
         return Settings([], {})

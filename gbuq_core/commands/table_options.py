@@ -186,13 +186,7 @@ def check_files(options: argparse.Namespace) -> None:
 
 
 def source_of(path: str) -> tuple[Path | bytes, str]:
-    """A file, or what the standard input holds where - is given, and how it is called.
-
-    Raises
-    ------
-    TableError
-        If it is closed; if it is larger than files may be, reading a table says so.
-    """
+    """A file, or what the standard input holds where - is given, and how it is called."""
     if path != STANDARD_INPUT:
         return Path(path), Path(path).name
     if sys.stdin is None:

@@ -63,24 +63,6 @@ class Claim(NamedTuple):
 class Threshold(NamedTuple):
     """What a number has to reach.
 
-    Attributes
-    ----------
-    what : str
-        What the number is.
-    whole, part : float
-        Where the statement holds and where it holds partly. If ``whole`` is below ``part``, the
-        number must not be larger than they are.
-    more : float or None
-        Beyond it, the result is more than claimed.
-    unit : str
-        Follows the numbers, with its blank: " nats".
-    times : float
-        Numbers are written so many times as large: 100 for percent.
-    digits : int
-        Significant digits of a number that is judged.
-    decimals : int or None
-        Its decimals instead: where the sentence beside a chip writes such numbers with so many.
-
     Examples
     --------
     >>> auroc = Threshold("AUROC", 0.8, 0.6)
@@ -94,13 +76,16 @@ class Threshold(NamedTuple):
     ('more than claimed', 'More than 8 is more than was claimed.')
     """
 
-    what: str
+    what: str  # what the number is
+    # `whole`, `part`: Where the statement holds and where it holds partly. If `whole` is below
+    # `part`, the number must not be larger than they are.
     whole: float
     part: float
-    more: float | None = None
-    unit: str = ""
-    times: float = 1.0
-    digits: int = 2
+    more: float | None = None  # beyond it, the result is more than claimed
+    unit: str = ""  # follows the numbers, with its blank: " nats"
+    times: float = 1.0  # numbers are written so many times as large: 100 for percent
+    digits: int = 2  # significant digits of a number that is judged
+    # its decimals instead: where the sentence beside a chip writes such numbers with so many
     decimals: int | None = None
 
     def judge(self, value: float) -> str:
@@ -152,16 +137,6 @@ def judged(
 ) -> Claim:
     """A claim with the verdict of a threshold on a number.
 
-    Parameters
-    ----------
-    paper, here, key, chip : str
-        As in `Claim`.
-    value : float
-        The number that the verdict is about.
-    threshold : Threshold
-    name : str or None
-        What a chip and a dot call the number; None for the threshold's ``what``.
-
     Examples
     --------
     >>> auroc = Threshold("AUROC", 0.8, 0.6)
@@ -208,13 +183,6 @@ def chips_of(claims: Sequence[Claim], most: int = 3) -> tuple[Claim, ...]:
 def verdict_of(value: float, whole: float, part: float) -> str:
     """Whether a value reaches the level that counts as agreeing, or the one that partly does.
 
-    Parameters
-    ----------
-    value : float
-        NaN, a comparison with nothing, does not agree.
-    whole, part : float
-        Levels, ``part <= whole``; reached from above, so that an upper bound takes negatives.
-
     Examples
     --------
     >>> verdict_of(0.9, 0.8, 0.6), verdict_of(0.7, 0.8, 0.6), verdict_of(0.5, 0.8, 0.6)
@@ -225,12 +193,6 @@ def verdict_of(value: float, whole: float, part: float) -> str:
 
 def other_settings(settings: Any, paper: Any, names: Mapping[str, str]) -> list[str]:
     """Which settings are not the paper's, each with the paper's own.
-
-    Parameters
-    ----------
-    settings, paper : NamedTuple
-    names : mapping
-        Fields that count, and how people write them.
 
     Examples
     --------

@@ -57,13 +57,6 @@ class EnsembleMethod(NamedTuple):
 def ensemble_methods(task: str, keys: Sequence[str]) -> Mapping[str, EnsembleMethod]:
     """The methods of these keys, in this order.
 
-    Parameters
-    ----------
-    task : {"regression", "classification"}
-    keys : sequence of str
-        Keys of `gbuq_core.methods.METHODS`. Of a method with a builder for ensembles, that one is
-        used for a regression.
-
     Examples
     --------
     >>> found = ensemble_methods("regression", ("sglb", "catboost", "vrf"))

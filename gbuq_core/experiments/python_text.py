@@ -8,11 +8,6 @@ from collections.abc import Iterable, Mapping
 def import_lines(names: Iterable[str]) -> list[str]:
     """One line for each module, in order.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Each ``"module:Name"``, as a record's ``Builder.of``. A name may come twice.
-
     Examples
     --------
     >>> import_lines(["gbuq_core.metrics:auroc", "gbuq_core:make_heart", "gbuq_core:make_gap"])

@@ -13,11 +13,6 @@ from gbuq_core.metrics import auroc
 def rank_correlation(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
     """Spearman's correlation of two maps: 1 if they rank the cells alike; NaN if one is constant.
 
-    Parameters
-    ----------
-    one, other : array-like
-        Maps of the same shape. Only the order of their values matters.
-
     Examples
     --------
     >>> round(rank_correlation([[1.0, 2.0], [3.0, 9.0]], [[10.0, 11.0], [12.0, 12.5]]), 12)
@@ -37,13 +32,6 @@ def auroc_of(
     values: npt.NDArray[np.float64],
 ) -> float:
     """AUROC of two sets of cells; NaN if a value is not finite or a set is empty.
-
-    Parameters
-    ----------
-    positive, negative : ndarray of bool
-        Cells of the map: the first should have the higher values.
-    values : ndarray
-        The map, of the same shape.
 
     Examples
     --------

@@ -138,46 +138,19 @@ def count_verdicts(outcomes: Iterable[SeedOutcome]) -> tuple[SeedCount, ...]:
 
 
 class SeedPlan(NamedTuple):
-    """What is run over seeds: the key of its result.
+    """What is run over seeds: the key of its result."""
 
-    Attributes
-    ----------
-    name : str
-        Of the experiment.
-    settings : settings of the experiment
-        With seed 0.
-    seeds : tuple of int
-    quicker : tuple of str
-        How the settings differ from those that were asked for, to take less time; empty if not.
-    seconds : float
-        Roughly how long all seeds take on one thread.
-    """
-
-    name: str
-    settings: Any
+    name: str  # of the experiment
+    settings: Any  # with seed 0
     seeds: tuple[int, ...]
+    # how the settings differ from those that were asked for, to take less time; empty if not
     quicker: tuple[str, ...]
-    seconds: float
+    seconds: float  # roughly how long all seeds take on one thread
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeedStudy:
     """What an experiment gives to be run over seeds.
-
-    Attributes
-    ----------
-    name : str
-        Of the experiment.
-    fit, claims : callable
-        As for `run_over_seeds`.
-    estimate : callable
-        ``estimate(settings)`` returns roughly the seconds of one seed on one thread.
-    quicker : callable
-        ``quicker(settings, share)`` returns settings of about that share of the sizes.
-    bare : callable
-        ``bare(settings)`` returns them without what no statement depends on.
-    names : mapping
-        Fields of the settings that ``quicker`` may change, and how people write them.
 
     Examples
     --------
@@ -188,12 +161,17 @@ class SeedStudy:
     (True, 'rows a class 400 instead of 1,500')
     """
 
-    name: str
+    name: str  # of the experiment
+    # `fit`, `claims`: as for `run_over_seeds`
     fit: Callable[[Any], Any]
     claims: Callable[[Any], Sequence[Claim]]
+    # `estimate(settings)` returns roughly the seconds of one seed on one thread
     estimate: Callable[[Any], float]
+    # `quicker(settings, share)` returns settings of about that share of the sizes
     quicker: Callable[[Any, float], Any]
+    # fields of the settings that `quicker` may change, and how people write them
     names: Mapping[str, str]
+    # `bare(settings)` returns them without what no statement depends on
     bare: Callable[[Any], Any] = lambda settings: settings
 
     def plan(

@@ -16,47 +16,19 @@ _HEADROOM = 0.08
 
 
 class ChosenCurve(NamedTuple):
-    """A score against the number of trees, and where it stops.
+    """A score against the number of trees, and where it stops."""
 
-    Attributes
-    ----------
-    label : str
-        Of the axis, with the unit.
-    name : str
-        In the legend.
-    values : ndarray of shape (n_stages,)
-        NaN where it may not stop.
-    chosen : int
-        Trees.
-    plain : ndarray of shape (n_stages,) or None
-        What it is compared with, drawn as far as it stays in the picture.
-    plain_name : str
-    """
-
-    label: str
-    name: str
-    values: np.ndarray
-    chosen: int
+    label: str  # of the axis, with the unit
+    name: str  # in the legend
+    values: np.ndarray  # (n_stages,): NaN where it may not stop
+    chosen: int  # trees
+    # (n_stages,): what it is compared with, drawn as far as it stays in the picture
     plain: np.ndarray | None = None
     plain_name: str = ""
 
 
 def draw_clocks(clocks: Any, alt: str = "", height: int = 300) -> Curves:
     """Draw what chose the clocks of a fitted ensemble.
-
-    Parameters
-    ----------
-    clocks : Clocks or ClassClocks
-        ``clocks_`` of a boosted ensemble, or of `gbuq_core.CalibratedRegressor`.
-    alt : str
-        What was chosen, in words.
-    height : int
-        In pixels, without the legend.
-
-    Returns
-    -------
-    Curves
-        `gbuq_core.figures.standalone.standalone_html` makes a page of it.
 
     Examples
     --------
@@ -83,19 +55,7 @@ def draw_clocks(clocks: Any, alt: str = "", height: int = 300) -> Curves:
 def clocks_figure(
     n_trees: np.ndarray, curves: Sequence[ChosenCurve], alt: str, height: int = 300
 ) -> Curves:
-    """Draw each score in a panel of its own, above the same numbers of trees.
-
-    Parameters
-    ----------
-    n_trees : ndarray of shape (n_stages,)
-        Rising.
-    curves : sequence of ChosenCurve
-        At most two.
-    alt : str
-        What was chosen, in words.
-    height : int
-        In pixels, without the legend.
-    """
+    """Draw each score in a panel of its own, above the same numbers of trees."""
     panels, legend, values = [], [], []
     read = np.ones(len(n_trees), bool)
     for curve, colour in zip(curves, _COLOURS, strict=False):

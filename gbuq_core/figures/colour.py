@@ -51,11 +51,6 @@ def colour_table(name: str) -> npt.NDArray[np.uint8]:
     Channels are interpolated between a few anchors. No channel differs by more than 4 of 255 from
     the published table.
 
-    Raises
-    ------
-    InvalidParameter
-        For a map that is not in `COLOUR_MAPS`.
-
     Examples
     --------
     >>> colour_table("cividis")[0].tolist()

@@ -23,15 +23,6 @@ def error_dots(
     Colours run through cividis from 0 to the 98th percentile of the errors. If no truth is known,
     all dots have one colour and there is no scale.
 
-    Parameters
-    ----------
-    error : (n,) array
-        In the order of the figure's read-out; NaN where the truth is unknown.
-    label : str
-        Name of the error. Do not pass a user's text.
-    shown : (n,) bool array, optional
-        Dots that stand out; the others fade and lie below them.
-
     Examples
     --------
     >>> layers, legend = error_dots([0.0, 2.0], "error")

@@ -72,29 +72,7 @@ def heart_sheet(
     knobs: Sequence[LiveKnob] = (),
     moving: Sequence[Moving] = (),
 ) -> PanelSheet:
-    """Panels of the truth and of every method.
-
-    Parameters
-    ----------
-    truth : HeartData
-    methods : sequence of Maps
-        A method with the same stages as the first one plays them, at even steps of the logarithm
-        of the trees. Others show their last stage.
-    view : HeartView, optional
-    painted : sequence of int
-        Cells to outline, numbered row by row.
-    alt : str
-        The picture in words.
-    knobs : sequence of LiveKnob
-        What the picture's bar offers.
-    moving : sequence of MovingMembers
-        The members of ``methods``, from which the browser computes the maps while a knob moves.
-
-    Raises
-    ------
-    InvalidParameter
-        If the view names an unknown unit or colour scale.
-    """
+    """Panels of the truth and of every method."""
     view = HeartView() if view is None else view
     check_choice("unit", view.unit, VIEWS)
     check_choice("scale", view.scale, SCALES)

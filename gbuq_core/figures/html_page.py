@@ -11,17 +11,6 @@ from html import escape
 def html_page(title: str, body: str, scripts: Sequence[str], style: str) -> str:
     """A whole page. Its security policy allows only these scripts and this style.
 
-    Parameters
-    ----------
-    title : str
-        Plain text; escaped here, for the tab and for the heading.
-    body : str
-        Escaped HTML below the heading. It must close ``main``, and its scripts may hold only data.
-    scripts : sequence of str
-        This project's scripts, each a separate module. The browser checks their hashes.
-    style : str
-        This project's style sheet. The browser checks its hash too.
-
     Examples
     --------
     >>> "<h1>a &lt; b</h1>" in html_page("a < b", "", [], "")

@@ -38,12 +38,7 @@ _INK = "#777777"  # legible on white and on black
 
 
 class VegaLite(NamedTuple):
-    """A Vega-Lite chart that notebooks draw themselves.
-
-    Attributes
-    ----------
-    spec : dict
-    """
+    """A Vega-Lite chart that notebooks draw themselves."""
 
     spec: dict[str, Any]
 
@@ -56,30 +51,6 @@ def show(figure: Any) -> Any:
 
     The JavaScript is that of the app and of the downloaded pages: pointer, keys, player and the
     knobs in the picture's bar work without a server. The colours follow the notebook's theme.
-
-    Parameters
-    ----------
-    figure : PanelSheet, Curves, dict or plotly figure
-        Maps, curves, a Vega-Lite specification, or a surface in 3-D.
-
-    Returns
-    -------
-    AnyWidget or object
-        Shown where it is the last line of a cell. A widget's ``knobs`` says where the picture's
-        knobs stand: a dict of values by the knobs' names. It changes when the reader lets a knob
-        go, ``widget.observe(function, names="knobs")`` tells of it, and setting it moves the
-        picture: ``widget.knobs = {"level": 0.5}``. Vega-Lite and plotly figures have no knobs;
-        notebooks draw them themselves, without a background, in a grey that is legible in light
-        and in dark notebooks.
-
-    Raises
-    ------
-    MissingPackage
-        If anywidget is not installed.
-    InvalidParameter
-        If this is no figure.
-    InvalidData
-        If a sheet cannot be drawn.
 
     Examples
     --------

@@ -20,23 +20,12 @@ _FEWEST, _MOST_CELLS = 8, 48  # cells a side, where rows are averaged
 
 
 class Places(NamedTuple):
-    """Where rows lie in a picture.
+    """Where rows lie in a picture."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the one or two columns.
-    values : ndarray of shape (n_rows, 1 or 2)
-    at : tuple of int
-        Their positions in the table.
-    width : int
-        How many columns the table has.
-    """
-
-    names: tuple[str, ...]
-    values: Array
-    at: tuple[int, ...]
-    width: int
+    names: tuple[str, ...]  # of the one or two columns
+    values: Array  # (n_rows, 1 or 2)
+    at: tuple[int, ...]  # their positions in the table
+    width: int  # how many columns the table has
 
 
 class Cells(NamedTuple):
@@ -59,22 +48,6 @@ class Cells(NamedTuple):
 
 def read_places(X: Any, n_rows: int | None = None, columns: Columns = None) -> Places:
     """The one or two columns of a table that a picture shows.
-
-    Parameters
-    ----------
-    X : DataFrame or array-like of shape (n_rows, n_features)
-        One column may be an array of shape (n_rows,).
-    n_rows : int, optional
-        How many rows there must be.
-    columns : int, str or a sequence of one or two, optional
-        Positions or names. Without it all columns of a narrow table, or those that vary.
-
-    Raises
-    ------
-    InvalidData
-        If the rows are not as many, or a column is not of numbers.
-    InvalidParameter
-        If a table has no such column, or more than two vary and none are named.
 
     Examples
     --------

@@ -65,17 +65,6 @@ def plot_uncertainty(
 ) -> PanelSheet | Curves:
     """Total, data and knowledge uncertainty: stacked over one feature, three maps over two.
 
-    Parameters
-    ----------
-    parts : mapping of str to ndarray of shape (n_rows,)
-        "total", "data" and "knowledge".
-    X : DataFrame or array-like of shape (n_rows, n_features)
-    X_rows : DataFrame or array-like, optional
-        Rows that are drawn as dots.
-    columns : int, str or a sequence of one or two, optional
-    unit : str
-        Of the uncertainty.
-
     Examples
     --------
     >>> x = np.linspace(0.0, 1.0, 5)
@@ -134,24 +123,7 @@ def plot_distribution(
     columns: Columns = None,
     label: str = "y",
 ) -> PanelSheet | Curves:
-    """A prediction with its interval over one feature, or its maps over two.
-
-    Parameters
-    ----------
-    loc, scale : ndarray of shape (n_rows,)
-    ends : mapping of float to a pair of ndarrays
-        Lower and upper ends of the interval of each level.
-    X : DataFrame or array-like of shape (n_rows, n_features)
-    X_rows, y_rows : array-like, optional
-        Rows that are drawn as dots. Over one feature both are needed.
-    level : float
-        The one that is drawn first.
-    data_share : ndarray of shape (n_rows,), optional
-        The share of the variance that is data uncertainty: the interval has an inner part.
-    columns : int, str or a sequence of one or two, optional
-    label : str
-        Of the target.
-    """
+    """A prediction with its interval over one feature, or its maps over two."""
     places = read_places(X, len(loc), columns)
     if len(places.names) == 2:
         cells = lay_cells(places.values)
@@ -220,16 +192,6 @@ def plot_scores(
 ) -> PanelSheet | Curves:
     """Scores that are high where rows are new: a curve or a map each.
 
-    Parameters
-    ----------
-    scores : mapping of str to ndarray of shape (n_rows,)
-        By their titles.
-    X : DataFrame or array-like of shape (n_rows, n_features)
-    X_rows : DataFrame or array-like, optional
-        Rows that are drawn as dots.
-    columns : int, str or a sequence of one or two, optional
-    unit : str
-
     Examples
     --------
     >>> corners = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
@@ -279,24 +241,7 @@ def plot_neighbours(
     columns: Columns = None,
     label: str = "y",
 ) -> Curves:
-    """The training rows that are neighbours of one row, among all of them.
-
-    Parameters
-    ----------
-    indices, affinities : ndarray of shape (n_queries, k), int
-        -1 fills the places of a row that has fewer.
-    X_rows : DataFrame or array-like of shape (n_rows, n_features)
-        The training rows.
-    y_rows : array-like of shape (n_rows,), optional
-        Their targets; needed over one feature.
-    X : DataFrame or array-like of shape (n_queries, n_features), optional
-        The rows whose neighbours these are: the chosen one is marked.
-    row : int
-        Which of them.
-    columns : int, str or a sequence of one or two, optional
-    label : str
-        Of the target.
-    """
+    """The training rows that are neighbours of one row, among all of them."""
     if not -len(indices) <= row < len(indices):
         raise InvalidParameter(
             f"row must be one of the {counted(len(indices), 'row')} that were asked for; got {row}."
@@ -384,19 +329,6 @@ def plot_samples(
     log: bool = False,
 ) -> PanelSheet:
     """The true density beside that of a sampler's points, played over the steps.
-
-    Parameters
-    ----------
-    steps : ndarray of shape (n_frames,)
-    density : ndarray of shape (n_frames, n, n)
-        Per unit area, row = y upwards.
-    target : ndarray of shape (n, n)
-    extent : sequence of 4 floats
-        Left, right, bottom and top.
-    sampler : str
-        A key of `gbuq_core.methods.SAMPLERS`.
-    log : bool
-        Whether colours are logarithmic.
 
     Examples
     --------

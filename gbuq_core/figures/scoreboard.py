@@ -67,15 +67,7 @@ PICKED = "picked"  # the name of the charts' selection
 
 
 def clickable(spec: Spec, cells: Sequence[str | None]) -> Spec:
-    """The figure with a click that picks a cell (selection `PICKED`, field ``cell``).
-
-    Parameters
-    ----------
-    spec : dict
-        Of ranks, of numbers beside the paper's, or of a front.
-    cells : sequence of str or None
-        What each line of the figure's data is called; None picks nothing.
-    """
+    """The figure with a click that picks a cell (selection `PICKED`, field ``cell``)."""
     rows = [{**row, "cell": cell} for row, cell in zip(spec["data"]["values"], cells, strict=True)]
     layers = [dict(layer) for layer in spec["layer"]]
     target = next(layer for layer in layers if _is_target(layer["mark"]))
@@ -108,16 +100,7 @@ def colour_of(record: str | None) -> str:
 
 
 def beside_figure(dots: Sequence[Dot], score: str, dark: bool = False) -> Spec:
-    """A line a method: our mean as a dot, the paper's number as a diamond, both with two errors.
-
-    Parameters
-    ----------
-    dots : sequence of Dot
-        Of one set, in the order of the lines.
-    score : str
-        With its unit.
-    dark : bool
-    """
+    """A line a method: our mean as a dot, the paper's number as a diamond, both with two errors."""
     labels, truth = _labels([dot.label for dot in dots]), ink(dark).truth
     rows: list[Spec] = []
     for label, dot in zip(labels, dots, strict=True):
@@ -177,17 +160,7 @@ def ranks_figure(
     means: np.ndarray,
     score: str,
 ) -> Spec:
-    """A heat map: a line a method, a column a set, its rank written in the cell.
-
-    Parameters
-    ----------
-    methods, sets : sequences of str
-    ranks, means : ndarray of shape (n_methods, n_sets)
-        Rank 1 is the best; a cell without a rank (NaN) is hatched. Means of the score are read by
-        pointing; NaN where nothing is computed.
-    score : str
-        With its unit.
-    """
+    """A heat map: a line a method, a column a set, its rank written in the cell."""
     lines, columns = _labels(methods), distinct(sets)
     last = max(2.0, float(np.max(ranks, initial=1.0, where=np.isfinite(ranks))))
     rows = [
@@ -269,21 +242,7 @@ def groups_figure(
     difference: float,
     dark: bool = False,
 ) -> Spec:
-    """A critical-difference diagram on its side: mean ranks, and bars over who is not told apart.
-
-    Parameters
-    ----------
-    methods : sequence of str
-        Best first.
-    records : sequence of str or None
-    mean_ranks : ndarray of shape (n_methods,)
-        Rising.
-    groups : sequences of int
-        Positions of methods that are not told apart.
-    difference : float
-        The critical difference, drawn as an error bar of half of it on each side; NaN draws none.
-    dark : bool
-    """
+    """A critical-difference diagram on its side: mean ranks, and bars over who is like whom."""
     labels = _labels(methods)
     half = 0.5 * _or_zero(difference)
     rows = [
@@ -343,17 +302,7 @@ def groups_figure(
 def front_figure(
     dots: Sequence[TimedDot], score: str, budget: float | None = None, dark: bool = False
 ) -> Spec:
-    """Score against seconds, logarithmic, with the line of those that nobody beats.
-
-    Parameters
-    ----------
-    dots : sequence of TimedDot
-    score : str
-        With its unit.
-    budget : float, optional
-        Seconds, drawn as an upright line.
-    dark : bool
-    """
+    """Score against seconds, logarithmic, with the line of those that nobody beats."""
     rows = [
         {"c0": dot.label, "c1": dot.seconds, "c2": dot.score, "c3": colour_of(dot.record),
          "c4": dot.on_front, "c5": dot.score - ERRORS * _or_zero(dot.error),

@@ -30,14 +30,6 @@ def ranks_sheet(
 ) -> PanelSheet:
     """A heat map of ranks; a cell without one (NaN) is hatched.
 
-    Parameters
-    ----------
-    methods, sets : sequences of str
-    ranks : ndarray of shape (n_methods, n_sets)
-    score : str
-        With its unit.
-    alt : str
-
     Examples
     --------
     >>> sheet = ranks_sheet(["a", "b"], ["one"], np.array([[1.0], [2.0]]), "CRPS", "a first.")
@@ -67,16 +59,7 @@ def ranks_sheet(
 
 
 def beside_curves(dots: Sequence[Dot], score: str, alt: str) -> Curves:
-    """A line a method: our mean above it, the paper's number below, both with two errors.
-
-    Parameters
-    ----------
-    dots : sequence of Dot
-        Of one set, in the order of the lines.
-    score : str
-        With its unit.
-    alt : str
-    """
+    """A line a method: our mean above it, the paper's number below, both with two errors."""
     labels = _labels([dot.label for dot in dots])
     rows: list[_Row] = []
     for number, (label, dot) in enumerate(zip(labels, dots, strict=True)):
@@ -103,20 +86,7 @@ def groups_curves(
     difference: float,
     alt: str,
 ) -> Curves:
-    """Mean ranks with half of the critical difference on each side, and bars over groups.
-
-    Parameters
-    ----------
-    methods : sequence of str
-        Best first.
-    records : sequence of str or None
-    mean_ranks : ndarray of shape (n_methods,)
-    groups : sequences of int
-        Positions of methods that are not told apart.
-    difference : float
-        NaN draws no error bars.
-    alt : str
-    """
+    """Mean ranks with half of the critical difference on each side, and bars over groups."""
     labels = _labels(methods)
     half = 0.5 * difference if math.isfinite(difference) else 0.0
     rows = [
@@ -139,18 +109,7 @@ def groups_curves(
 def front_curves(
     dots: Sequence[TimedDot], score: str, alt: str, budget: float | None = None
 ) -> Curves:
-    """Score against seconds, logarithmic, with the line of those that nobody beats.
-
-    Parameters
-    ----------
-    dots : sequence of TimedDot
-        Quickest first.
-    score : str
-        With its unit.
-    alt : str
-    budget : float, optional
-        Seconds, drawn as an upright line.
-    """
+    """Score against seconds, logarithmic, with the line of those that nobody beats."""
     x = np.log10([max(dot.seconds, 1e-3) for dot in dots])
     y = np.array([dot.score for dot in dots])
     half = np.array([ERRORS * dot.error if math.isfinite(dot.error) else 0.0 for dot in dots])

@@ -23,56 +23,28 @@ from gbuq_core.figures.html_page import html_page
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """One part of a standalone page, shown in this order.
+    """One part of a standalone page, shown in this order."""
 
-    Parameters
-    ----------
-    heading : str
-        Left out when empty.
-    text : str or sequence of str
-        Paragraphs, plain text.
-    sheet : PanelSheet or None
-        The figure.
-    curves : Curves or None
-        A figure of curves.
-    caption : str
-        A line under the figure.
-    table : sequence of sequence of str
-        Rows of text. The first row holds the headings. The caller formats the numbers.
-    question : str
-        A question above its ``answer``, which is folded until the reader opens it.
-    answer : str
-        See ``question``.
-    options : sequence of (str, str)
-        Options to choose from, each with what a reader who chooses it is told before the answer.
-    guess : dict or None
-        What `gbuq_core.figures.guess.guess_spec` returns: the question is answered on this chart,
-        and the figure and the answer stand folded below it.
-    more : sequence of str
-        Paragraphs below the answer, folded once more.
-    code : str
-        Shown as it is, in a fixed-width font.
-    tables : sequence of bytes
-        What its figure finds neighbours with (`gbuq_core.figures.neighbours.live.pack_table`).
-        Figures in later sections find theirs, too.
-    coarse : bool
-        Whether the values of ``sheet`` are written as 8-bit steps of their range.
-    """
-
-    heading: str = ""
-    text: str | Sequence[str] = ()
-    sheet: PanelSheet | None = None
-    caption: str = ""
+    heading: str = ""  # left out when empty
+    text: str | Sequence[str] = ()  # paragraphs, plain text
+    sheet: PanelSheet | None = None  # the figure
+    caption: str = ""  # A line under the figure
+    # Rows of text. The first row holds the headings. The caller formats the numbers.
     table: Sequence[Sequence[str]] = ()
-    question: str = ""
-    answer: str = ""
-    code: str = ""
-    curves: Curves | None = None
+    question: str = ""  # A question above its `answer`, which is folded until the reader opens it
+    answer: str = ""  # see `question`
+    code: str = ""  # shown as it is, in a fixed-width font
+    curves: Curves | None = None  # A figure of curves
+    # options to choose from, each with what a reader who chooses it is told before the answer
     options: Sequence[tuple[str, str]] = ()
+    # what `gbuq_core.figures.guess.guess_spec` returns: the question is answered on this chart, and
+    # the figure and the answer stand folded below it
     guess: dict[str, Any] | None = None
-    more: Sequence[str] = ()
+    more: Sequence[str] = ()  # paragraphs below the answer, folded once more
+    # What its figure finds neighbours with (`gbuq_core.figures.neighbours.live.pack_table`).
+    # Figures in later sections find theirs, too.
     tables: Sequence[bytes] = ()
-    coarse: bool = False
+    coarse: bool = False  # whether the values of `sheet` are written as 8-bit steps of their range
 
 
 _LEVEL = 8  # of deflate: a page is made once, and sent around
@@ -111,25 +83,6 @@ def standalone_html(sections: Part | Sequence[Part], title: str, lead: str = "")
     The page makes no request. Its security policy allows only the scripts and the style inside the
     page, by their hashes. All text is escaped. The app's own renderers draw the figures; a page
     contains only the renderers that it needs.
-
-    Parameters
-    ----------
-    sections : PanelSheet, Curves, Section or a sequence of them
-        What the page shows, top to bottom.
-    title : str
-        Heading of the page and of its browser tab.
-    lead : str
-        A paragraph under the heading.
-
-    Returns
-    -------
-    str
-        To be written as UTF-8.
-
-    Raises
-    ------
-    InvalidData
-        When a sheet cannot be drawn.
 
     Examples
     --------

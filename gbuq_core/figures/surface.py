@@ -35,28 +35,6 @@ def surface_figure(
 ) -> go.Figure:
     """Draw one panel of a sheet as a surface over its two axes.
 
-    Parameters
-    ----------
-    sheet : PanelSheet
-        Of a panel with many frames, the frame that the sheet starts with is drawn.
-    index : int
-        Which panel.
-    dark : bool
-        Whether the page is dark.
-    height : int
-        In pixels.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        Heights between the centres of cells are interpolated. Points lie on the surface, and
-        hatched cells are marked. Cells without a value are holes.
-
-    Raises
-    ------
-    InvalidParameter
-        If the sheet has no such panel.
-
     Examples
     --------
     >>> panel = Panel(title="Knowledge", values=[[0.1, 0.2], [0.2, 0.4]], unit="nats")

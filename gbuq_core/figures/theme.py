@@ -50,15 +50,7 @@ def ink(dark: bool) -> Ink:
 
 
 def plot_config(file_name: str, picture: PictureFormat = "svg") -> dict[str, Any]:
-    """Plotly's mode bar: a few buttons, and a camera that saves the figure as ``file_name``.
-
-    Parameters
-    ----------
-    file_name : str
-        Without its ending.
-    picture : {"svg", "png"}
-        PNG is saved at three times the size on screen, enough for print.
-    """
+    """Plotly's mode bar: a few buttons, and a camera that saves the figure as ``file_name``."""
     return {
         "displaylogo": False,
         "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"],

@@ -93,17 +93,7 @@ def shown_of(look: Look, shown: tuple[int, int, bool] | None) -> Stop:
 
 
 def band_figure(look: Look, shown: tuple[int, int, bool] | None = None, alt: str = "") -> Curves:
-    """The 90 % interval over the truth, with a slider for each clock and a switch.
-
-    Parameters
-    ----------
-    look : Look
-    shown : (int, int, bool) or None
-        Trees of the mean, trees of the scale and whether the factor applies, where the sliders
-        stand at first; None is two clocks.
-    alt : str
-        The picture in words.
-    """
+    """The 90 % interval over the truth, with a slider for each clock and a switch."""
     scene, stages, maps = look.fit.rows.scene, look.fit.scene, look.maps
     colour = METHOD_STYLES[look.fit.plan.model].colour
     fill = GREY_DATA_OPACITY if colour in (GREY, DARK_GREY) else DATA_OPACITY
@@ -209,16 +199,7 @@ def _both(plain: Array, scaled: Array) -> Part:
 def clocks_sheet(
     look: Look, shown: tuple[int, int, bool] | None = None, alt: str = ""
 ) -> PanelSheet:
-    """NLL over both clocks, with the std as it is and with the best factor of each pair.
-
-    Parameters
-    ----------
-    look : Look
-    shown : (int, int, bool) or None
-        Where the reader's sliders are, if elsewhere than at two clocks.
-    alt : str
-        The picture in words.
-    """
+    """NLL over both clocks, with the std as it is and with the best factor of each pair."""
     maps = look.maps
     trees = [int(n) for n in maps.n_trees]
     nll = (maps.nll_plain, maps.nll_scaled)
@@ -279,14 +260,7 @@ def _merged(marks: Sequence[Marker]) -> list[Marker]:
 
 
 def curves_figure(look: Look, alt: str = "") -> Curves:
-    """Scores against the number of trees, with one number for the mean and the scale.
-
-    Parameters
-    ----------
-    look : Look
-    alt : str
-        The picture in words.
-    """
+    """Scores against the number of trees, with one number for the mean and the scale."""
     curves, clocks = look.curves, look.clocks
     marks = {
         "early": float(clocks["early"].mean_trees),
@@ -391,14 +365,7 @@ def _range_of(values: Array) -> list[float]:
 
 
 def reliability_figure(look: Look, alt: str = "") -> Curves:
-    """The observed share of rows inside intervals against their level, for each way to stop.
-
-    Parameters
-    ----------
-    look : Look
-    alt : str
-        The picture in words.
-    """
+    """The observed share of rows inside intervals against their level, for each way to stop."""
     levels, labels, observed = look.levels, look.labels, look.reliability
     n_rows = len(look.fit.scoring.y)
     x = 100 * np.array([0.0, *levels, 1.0])

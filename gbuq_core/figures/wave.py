@@ -26,31 +26,21 @@ _TRUTH = {"colour": "text", "width": 1.4, "dash": "6 5"}
 
 
 class Bands(NamedTuple):
-    """What the figure shows; arrays over ``x`` are (n_points,).
+    """What the figure shows; arrays over ``x`` are (n_points,)."""
 
-    Attributes
-    ----------
-    x, loc : ndarray
-        Where and what is predicted.
-    data, knowledge : ndarray
-        Variances, in squared units of y.
-    true_mean, true_variance : ndarray
-        The truth, known for synthetic data.
-    x_rows, y_rows : ndarray of shape (n_rows,)
-        Training rows, of which `MOST_DOTS` are drawn.
-    gaps : tuple of (low, high)
-        Stretches of x without training rows, hatched.
-    """
-
+    # `x`, `loc`: where and what is predicted
     x: Array
     loc: Array
+    # `data`, `knowledge`: variances, in squared units of y
     data: Array
     knowledge: Array
+    # `true_mean`, `true_variance`: the truth, known for synthetic data
     true_mean: Array
     true_variance: Array
+    # `x_rows`, `y_rows`: (n_rows,): training rows, of which `MOST_DOTS` are drawn
     x_rows: Array
     y_rows: Array
-    gaps: tuple[tuple[float, float], ...] = ()
+    gaps: tuple[tuple[float, float], ...] = ()  # stretches of x without training rows, hatched
 
 
 class Limits(NamedTuple):
@@ -69,23 +59,7 @@ def bands_figure(
     alt: str = "",
     height: int = 440,
 ) -> Curves:
-    """Draw the bands (``loc`` plus and minus ``n_std`` standard deviations) and the variances.
-
-    Parameters
-    ----------
-    bands : Bands
-    style : MethodStyle
-        The method's name and colour.
-    limits : Limits
-    n_std : float
-        Half the width of the bands in standard deviations.
-    name : str
-        Of the files that the picture is saved to.
-    alt : str
-        The picture in words.
-    height : int
-        In pixels, without the legend.
-    """
+    """Draw the bands (``loc`` plus and minus ``n_std`` standard deviations) and the variances."""
     hatches = [{"kind": "hatch", "from": low, "to": high} for low, high in bands.gaps]
     upper = [*_bands(bands, style, n_std), *_lines(bands, style), *hatches]
     lower = [*_variances(bands, style), *hatches]

@@ -21,24 +21,15 @@ YIELDS = (*PARTS, *NOVELTIES, "members", "functions", "neighbours", "intervals")
 
 @dataclass(frozen=True, kw_only=True)
 class Builder:
-    """How to make an estimator that is not fitted. Nothing is imported until it is made.
+    """How to make an estimator that is not fitted. Nothing is imported until it is made."""
 
-    Attributes
-    ----------
-    of : str
-        ``"module:Class"``.
-    fixed : mapping
-        Arguments that make the method what it is. A `Builder` among them, also within a tuple, is
-        made too: an average of two methods, or neighbours among a model's features.
-    takes : tuple of str
-        Which of ``n_jobs``, ``random_state`` and ``levels`` its class accepts.
-    at_most : mapping
-        ``{"n_members": ("n_trees", 2)}``: no more members than half of the trees, and two at least.
-    """
-
-    of: str
+    of: str  # `"module:Class"`
+    # Arguments that make the method what it is. A `Builder` among them, also within a tuple, is
+    # made too: an average of two methods, or neighbours among a model's features.
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    # which of `n_jobs`, `random_state` and `levels` its class accepts
     takes: tuple[str, ...] = ("n_jobs", "random_state")
+    # `{"n_members": ("n_trees", 2)}`: no more members than half of the trees, and two at least
     at_most: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     @property
@@ -153,59 +144,39 @@ class Costs:
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
-    """All that the project says about one method, declared once.
+    """All that the project says about one method, declared once."""
 
-    Attributes
-    ----------
-    key : str
-        Its name in code, files and options.
-    label, about : str
-        Its name for people, which links use too, and one sentence on what it does.
-    paper, section : str
-        Where it comes from.
-    colour, dash : str
-        ``#rrggbb`` and the dash of its lines, the same on every page. A colour may be shared; the
-        two together are unique.
-    builders : mapping
-        From each of `TASKS` that it can do to a `Builder`. ``"ensemble"`` is the builder for
-        several independent models, where the method has both.
-    yields : tuple of str
-        Of `YIELDS`: the parts of its uncertainty, novelty scores, members, sampled functions,
-        neighbours, intervals of its own. For a regression; ``classes_yield`` for a classification.
-        A regressor that yields ``total`` has ``predict`` and ``predict_uncertainty``, or
-        ``predict_distribution``; one that yields ``novelty`` has ``score_novelty``.
-    knobs : tuple of Knob
-        Arguments of its class that a reader may move; ``key`` is the argument's name.
-    packages : tuple of str
-        What has to be installed, as it is imported.
-    complete : bool
-        Whether it reads tables without gaps only.
-    most_rows, rows_reason : int or None, str
-        The largest training table, and why.
-    costs : Costs
-    opaque : bool
-        Whether a library holds the fitted model, so that nobody can tell its memory.
-    forms : tuple of str
-        Keys of the records that fix its main knob. `find_methods` lists those in its place.
-    """
-
-    key: str
+    key: str  # its name in code, files and options
+    # `label`, `about`: its name for people, which links use too, and one sentence on what it does
     label: str
     about: str
+    # `paper`, `section`: where it comes from
     paper: str
     section: str = ""
+    # `colour`, `dash`: `#rrggbb` and the dash of its lines, the same on every page. A colour may be
+    # shared; the two together are unique.
     colour: str
     dash: str = "solid"
+    # From each of `TASKS` that it can do to a `Builder`. `"ensemble"` is the builder for several
+    # independent models, where the method has both.
     builders: Mapping[str, Builder]
+    # Of `YIELDS`: the parts of its uncertainty, novelty scores, members, sampled functions,
+    # neighbours, intervals of its own. For a regression; `classes_yield` for a classification. A
+    # regressor that yields `total` has `predict` and `predict_uncertainty`, or
+    # `predict_distribution`; one that yields `novelty` has `score_novelty`.
     yields: tuple[str, ...]
     classes_yield: tuple[str, ...] = ()
+    # arguments of its class that a reader may move; `key` is the argument's name
     knobs: tuple[Knob, ...] = ()
-    packages: tuple[str, ...] = ()
-    complete: bool = False
+    packages: tuple[str, ...] = ()  # what has to be installed, as it is imported
+    complete: bool = False  # whether it reads tables without gaps only
+    # `most_rows`, `rows_reason`: the largest training table, and why
     most_rows: int | None = None
     rows_reason: str = ""
     costs: Costs = Costs()
+    # whether a library holds the fitted model, so that nobody can tell its memory
     opaque: bool = False
+    # Keys of the records that fix its main knob. `find_methods` lists those in its place.
     forms: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -233,44 +204,18 @@ class Method:
         return self.classes_yield if task == "classification" else self.yields
 
     def builder(self, task: str = "regression") -> Builder:
-        """How to make its estimator for a task.
-
-        Raises
-        ------
-        InvalidParameter
-            If it cannot do the task.
-        """
+        """How to make its estimator for a task."""
         if task not in self.builders:
             does = ", ".join(self.builders)
             raise InvalidParameter(f"{self.label} does {does}, not {task}: choose another method.")
         return self.builders[task]
 
     def knob(self, key: str) -> Knob:
-        """One of its knobs.
-
-        Raises
-        ------
-        InvalidParameter
-            If it has no such knob.
-        """
+        """One of its knobs."""
         return find_knob(self.knobs, key)
 
     def make(self, task: str = "regression", **arguments: Any) -> Any:
-        """Its estimator, not fitted.
-
-        Parameters
-        ----------
-        task : {"regression", "classification", "novelty", "ensemble"}
-        **arguments
-            Values of its knobs, and ``n_jobs``, ``random_state`` or ``levels`` where its class
-            takes them. What is not given keeps the class's own default.
-
-        Raises
-        ------
-        InvalidParameter
-            If the method cannot do the task, its package is missing, or a knob cannot have the
-            value.
-        """
+        """Its estimator, not fitted."""
         builder = self.builder(task)
         missing = self.missing()
         if missing:
@@ -292,14 +237,7 @@ class Method:
         return ""
 
     def why_not(self, rows: int, gaps: bool = False) -> str:
-        """Why it cannot learn from a table of so many rows, in a sentence; empty if it can.
-
-        Parameters
-        ----------
-        rows : int
-        gaps : bool
-            Whether the table has missing values.
-        """
+        """Why it cannot learn from a table of so many rows, in a sentence; empty if it can."""
         if self.most_rows is not None and rows > self.most_rows:
             return (
                 f"{self.label} takes at most {self.most_rows:,} rows, and this table has {rows:,}: "
@@ -326,11 +264,6 @@ def declare_method(method: Method) -> Method:
 
     Lists that a page or the command line made before do not have it: declare it before they are
     imported.
-
-    Raises
-    ------
-    InvalidParameter
-        If another method has its key or its label, or looks the same in a figure.
     """
     for other in _METHODS.values():
         if method.key == other.key or method.label == other.label:
@@ -345,12 +278,6 @@ def declare_method(method: Method) -> Method:
 
 def find_methods(task: str | None = None, *, yields: tuple[str, ...] = ()) -> tuple[Method, ...]:
     """The methods that can do a task and yield all of these.
-
-    Parameters
-    ----------
-    task : {"regression", "classification", "novelty", "ensemble"}, optional
-    yields : tuple of str
-        Of `YIELDS`: for a classification what it yields there, else what it yields otherwise.
 
     Examples
     --------

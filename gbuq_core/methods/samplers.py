@@ -17,31 +17,18 @@ from gbuq_core.methods.papers import CYCLICAL
 
 @dataclass(frozen=True, kw_only=True)
 class Sampler:
-    """All that the project says about one sampler, declared once.
+    """All that the project says about one sampler, declared once."""
 
-    Attributes
-    ----------
-    key : str
-        Its name in code.
-    label, about : str
-        Its name for people, which links use too, and one sentence on what it does.
-    paper, section : str
-        Where it comes from.
-    colour : str
-        ``#rrggbb``, the same on every page.
-    cyclical : bool
-        Whether it has cycles at all. The others ignore the number of cycles.
-    knobs : tuple of Knob
-        The numbers it uses, by their names in `gbuq_core.sample_mixture`. It refuses the others.
-    """
-
-    key: str
+    key: str  # its name in code
+    # `label`, `about`: its name for people, which links use too, and one sentence on what it does
     label: str
     about: str
+    # `paper`, `section`: where it comes from
     paper: str = CYCLICAL
     section: str = "section 5.1, appendix B.1"
-    colour: str
-    cyclical: bool = False
+    colour: str  # `#rrggbb`, the same on every page
+    cyclical: bool = False  # Whether it has cycles at all. The others ignore the number of cycles.
+    # The numbers it uses, by their names in `gbuq_core.sample_mixture`. It refuses the others.
     knobs: tuple[Knob, ...]
 
     @property
@@ -56,13 +43,7 @@ class Sampler:
         return MappingProxyType({knob.key: knob.default for knob in self.knobs})
 
     def knob(self, key: str) -> Knob:
-        """One of its knobs.
-
-        Raises
-        ------
-        InvalidParameter
-            If it has no such knob.
-        """
+        """One of its knobs."""
         return find_knob(self.knobs, key)
 
 

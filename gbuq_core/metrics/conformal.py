@@ -138,13 +138,7 @@ def check_levels(levels: ArrayLike) -> FloatArray:
 
 
 def check_calibration_rows(n_rows: int, levels: FloatArray) -> None:
-    """Refuse calibration rows that are too few for the largest level.
-
-    Raises
-    ------
-    InvalidData
-        With the smallest number of rows that would do.
-    """
+    """Refuse calibration rows that are too few for the largest level."""
     top = float(levels.max())
     if conformal_rank(n_rows, top) > n_rows:
         needed = math.ceil(top / (1.0 - top) * (1.0 - 1e-12))

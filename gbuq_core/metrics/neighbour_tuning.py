@@ -50,21 +50,6 @@ def running_std(
 ) -> FloatArray:
     """Std (divided by k) of the first k targets of every row, for each k in ``counts``.
 
-    Parameters
-    ----------
-    targets : array-like of shape (n_samples, n_neighbors)
-        Targets of the neighbours, nearest first.
-    counts : sequence of int
-        Rising, at most n_neighbors.
-    weights : ndarray of shape (n_samples, n_neighbors), optional
-        How many of the k places each target takes; the last may take a part of its weight. Every
-        row's weights add up to the largest of ``counts`` at least.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_counts)
-        Exactly 0 where the first k targets are equal.
-
     Examples
     --------
     >>> running_std([[1.0, 1.0, 4.0]], [2, 3]).round(4)
@@ -133,22 +118,6 @@ def tune_neighbors(
     candidates: Sequence[int] = CANDIDATES,
 ) -> NeighbourTuning:
     """Score every number of neighbours on rows that the model has not seen.
-
-    Parameters
-    ----------
-    y, loc : array-like of shape (n_samples,)
-        Targets and predictions of these rows.
-    targets : array-like of shape (n_samples, n_neighbors)
-        Targets of their training neighbours, nearest first.
-    scoring : {"nll", "crps"}
-        Which of the two scores chooses.
-    candidates : sequence of int
-        Those above n_neighbors are left out.
-
-    Raises
-    ------
-    InvalidData
-        If arrays do not match, are not finite, or no candidate is left.
 
     References
     ----------

@@ -29,18 +29,12 @@ DELTAS = np.append(0.0, GAMMAS)
 
 
 class ScaleCalibration(NamedTuple):
-    """``gamma * scale + delta``. At most one of them changes anything: gamma is 1 or delta is 0.
+    """``gamma * scale + delta``. At most one of them changes anything: gamma is 1 or delta is 0."""
 
-    Attributes
-    ----------
-    gamma, delta : float
-        A factor, and a std in units of y.
-    score : float
-        Mean NLL (nats) or CRPS (units of y) of the calibrated normals on the rows it was fitted to.
-    """
-
+    # `gamma`, `delta`: A factor, and a std in units of y
     gamma: float
     delta: float
+    # mean NLL (nats) or CRPS (units of y) of the calibrated normals on the rows it was fitted to
     score: float
 
     def apply(self, scale: FloatArray) -> FloatArray:
@@ -74,27 +68,6 @@ def calibrate_scale(
     weight: FloatArray | None = None,
 ) -> ScaleCalibration:
     """Find the best of ``gamma * scale`` and ``scale + delta`` over the authors' grid.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Targets of rows that the model has not seen.
-    loc, scale : array-like of shape (n_samples,)
-        Mean and positive std of each row's normal, in units of y.
-    scoring : {"nll", "crps"}
-        What to minimise.
-    weight : ndarray of shape (n_samples,), optional
-        How many rows each row counts as; None means one.
-
-    Returns
-    -------
-    ScaleCalibration
-        If scores are equal, the first on the grid wins. The grid starts with no change.
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        If the score is unknown, arrays do not match, or a std is not positive.
 
     References
     ----------

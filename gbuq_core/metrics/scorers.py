@@ -40,16 +40,7 @@ class DistributionScorer(BaseEstimator):
     def __call__(
         self, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """The mean score of ``estimator.predict_distribution(X)`` at y, weighted if asked.
-
-        Parameters
-        ----------
-        estimator : fitted estimator with ``predict_distribution``, or a pipeline that ends in one
-        X : array-like or DataFrame (n_samples, n_features)
-        y : array-like (n_samples,)
-        sample_weight : array-like (n_samples,), optional
-            At least 0 and not all 0.
-        """
+        """The mean score of ``estimator.predict_distribution(X)`` at y, weighted if asked."""
         return self.score(estimator, X, y, sample_weight)
 
     def score(

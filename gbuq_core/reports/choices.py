@@ -9,33 +9,17 @@ MISSED = "missed intervals"
 
 
 class Choices(NamedTuple):
-    """The choices that train nothing, with the page's defaults.
+    """The choices that train nothing, with the page's defaults."""
 
-    Attributes
-    ----------
-    unit : {"std", "variance"}
-        Of the uncertainties of a regression.
-    rank : str
-        What rows are ranked by: "total", "data", "knowledge" or another order of the page's.
-    by : {"errors", "missed intervals", "knowledge"}
-        What the groups that fail have much of.
-    within : float
-        The level of intervals in percent.
-    conformal : bool
-    doubt : str
-        By which uncertainty a person is asked: "automatic" is ``rank``.
-    wrong, miss : float
-        What a wrong class, or an error of average size, costs in questions.
-    group : str or None
-        The column whose groups are judged.
-    """
-
-    unit: str = "std"
+    unit: str = "std"  # {"std", "variance"}: of the uncertainties of a regression
+    # what rows are ranked by: "total", "data", "knowledge" or another order of the page's
     rank: str = "total"
+    # {"errors", "missed intervals", "knowledge"}: what the groups that fail have much of
     by: str = "errors"
-    within: float = 90
+    within: float = 90  # the level of intervals in percent
     conformal: bool = False
-    doubt: str = AUTOMATIC
+    doubt: str = AUTOMATIC  # by which uncertainty a person is asked: "automatic" is `rank`
+    # `wrong`, `miss`: what a wrong class, or an error of average size, costs in questions
     wrong: float = 10
     miss: float = 1.0
-    group: str | None = None
+    group: str | None = None  # the column whose groups are judged

@@ -33,17 +33,7 @@ _LISTED_ROWS = 20
 
 
 def result_page(scored: ScoredTable, unit: str, code: str, more: Sequence[Section] = ()) -> bytes:
-    """The page in UTF-8. It makes no request, and nothing that it shows of a file can run.
-
-    Parameters
-    ----------
-    scored : ScoredTable
-    unit : str
-        Of the uncertainties of a regression.
-    code : str
-    more : sequence of Section
-        What the page's sections add: each has a function that makes its own.
-    """
+    """The page in UTF-8. It makes no request, and nothing that it shows of a file can run."""
     shown = in_unit(scored, unit)
     rows = row_map_of(scored, shown, int(np.argmax(shown.total)))._replace(selected=None)
     dots = row_map_figure(rows)
@@ -83,17 +73,7 @@ def result_page(scored: ScoredTable, unit: str, code: str, more: Sequence[Sectio
 
 
 def table_report(scored: ScoredTable, table: Table, choices: Choices, code: str) -> bytes:
-    """The report with all sections that need no further fit, in UTF-8.
-
-    Parameters
-    ----------
-    scored : ScoredTable
-    table : Table
-        The one that was learnt from.
-    choices : Choices
-    code : str
-        What computes the same.
-    """
+    """The report with all sections that need no further fit, in UTF-8."""
     unit = in_unit(scored, choices.unit).unit
     more = [
         *unfamiliar_sections(scored),

@@ -35,67 +35,36 @@ _NODES = 4  # Gauss-Legendre nodes a cell and axis
 
 
 class ModesFound(NamedTuple):
-    """How many modes have been visited so far.
+    """How many modes have been visited so far."""
 
-    Attributes
-    ----------
-    steps : ndarray of shape (n_points,), int64
-        Steps at which the chains are looked at, the last one at the end.
-    found : ndarray of shape (n_chains, n_points), int64
-        Modes with at least 50 kept samples up to and including that step.
-    """
-
+    # (n_points,): steps at which the chains are looked at, the last one at the end
     steps: NDArray[np.int64]
+    # (n_chains, n_points): modes with at least 50 kept samples up to and including that step
     found: NDArray[np.int64]
 
 
 class Densities(NamedTuple):
-    """How the kept samples fill the plane, step by step.
+    """How the kept samples fill the plane, step by step."""
 
-    Attributes
-    ----------
-    steps : ndarray of shape (n_frames,), int64
-        How many steps each chain has done.
-    density : ndarray of shape (n_frames, n_cells, n_cells)
-        Of the samples kept by then, per unit area, row = y upwards; 0 before the first one.
-    target : ndarray of shape (n_cells, n_cells)
-        The true density, per unit area.
-    """
-
-    steps: NDArray[np.int64]
+    steps: NDArray[np.int64]  # (n_frames,): how many steps each chain has done
+    # (n_frames, n_cells, n_cells): of the samples kept by then, per unit area, row = y upwards; 0
+    # before the first one
     density: FloatArray
-    target: FloatArray
+    target: FloatArray  # (n_cells, n_cells): the true density, per unit area
 
 
 class ModeSequence(NamedTuple):
-    """The modes of one chain in the order in which it enters them.
+    """The modes of one chain in the order in which it enters them."""
 
-    Attributes
-    ----------
-    modes : ndarray of shape (n_stays,), int16
-        No mode follows itself: leaving one and coming back is the same stay.
-    steps : ndarray of shape (n_stays,), int64
-        The step at which each stay begins.
-    """
-
+    # (n_stays,): no mode follows itself: leaving one and coming back is the same stay
     modes: NDArray[np.int16]
-    steps: NDArray[np.int64]
+    steps: NDArray[np.int64]  # (n_stays,): the step at which each stay begins
 
 
 def mode_timeline(chains: Chains, n_bins: int = 200) -> NDArray[np.int16]:
     """The mode that most steps of each stretch of time lie in, -1 where most lie in none.
 
     Exploring steps count too. Stretches have equal numbers of steps, to within one.
-
-    Parameters
-    ----------
-    chains : Chains
-    n_bins : int
-        From 1 to the number of steps.
-
-    Returns
-    -------
-    ndarray of shape (n_chains, n_bins), int16
 
     Examples
     --------
@@ -117,10 +86,6 @@ def mode_timeline(chains: Chains, n_bins: int = 200) -> NDArray[np.int16]:
 def first_visits(chains: Chains) -> NDArray[np.int64]:
     """The step of the first kept sample in each mode, -1 for modes without any.
 
-    Returns
-    -------
-    ndarray of shape (n_chains, n_modes), int64
-
     Examples
     --------
     >>> from gbuq_core import sample_mixture
@@ -133,16 +98,6 @@ def first_visits(chains: Chains) -> NDArray[np.int64]:
 
 def modes_by_step(chains: Chains, n_points: int = 200) -> ModesFound:
     """How many modes each chain has visited (at least 50 kept samples) by which step.
-
-    Parameters
-    ----------
-    chains : Chains
-    n_points : int
-        From 1 to the number of steps.
-
-    Returns
-    -------
-    ModesFound
 
     Examples
     --------
@@ -166,20 +121,6 @@ def density_by_step(
     n_cells: int = DEFAULT_CELLS,
 ) -> Densities:
     """How the kept samples of all chains fill the target's extent.
-
-    Parameters
-    ----------
-    chains : Chains
-    target : str or Target, optional
-        What the chains were drawn from; its name is enough for those of `TARGETS`.
-    n_frames : int
-        From 1 to the number of steps.
-    n_cells : int
-        Cells along each axis, from 2 to 500.
-
-    Returns
-    -------
-    Densities
 
     Examples
     --------
@@ -208,16 +149,6 @@ def density_by_step(
 
 def mode_sequence(chains: Chains, chain: int = 0) -> ModeSequence:
     """The modes that one chain goes through, and when it comes to each.
-
-    Parameters
-    ----------
-    chains : Chains
-    chain : int
-        From 0 to n_chains - 1.
-
-    Returns
-    -------
-    ModeSequence
 
     Examples
     --------
@@ -278,53 +209,29 @@ def _nth_visits(chains: Chains, n: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, kw_only=True)
 class ChainReport:
-    """All numbers about chains; one value per chain unless said.
+    """All numbers about chains; one value per chain unless said."""
 
-    Attributes
-    ----------
-    modes_visited, share_in_modes, occupancy_error : ndarray of shape (n_chains,)
-        As in `Chains`.
-    mode_changes : ndarray of shape (n_chains,), int64
-        Steps from one mode to another.
-    grid_kl : ndarray of shape (n_chains,)
-        KL divergence of the samples to the target in nats, see `grid_kl`.
-    sample_size : ndarray of shape (n_chains,)
-        Effective sample size of the worse coordinate. It knows only what the chain has seen: one
-        that never left a mode can have a large one.
-    mean, covariance : ndarray of shape (n_chains, 2) and (n_chains, 2, 2)
-        Of the kept samples.
-    all_modes_visited : int
-        Modes visited by all chains together.
-    all_occupancy_error, all_grid_kl : float
-        The same for the kept samples of all chains together.
-    """
-
+    # `modes_visited`, `share_in_modes`, `occupancy_error`: (n_chains,): as in `Chains`
     modes_visited: NDArray[np.int64]
     share_in_modes: FloatArray
     occupancy_error: FloatArray
-    mode_changes: NDArray[np.int64]
+    mode_changes: NDArray[np.int64]  # (n_chains,): steps from one mode to another
+    # (n_chains,): KL divergence of the samples to the target in nats, see `grid_kl`
     grid_kl: FloatArray
+    # (n_chains,): Effective sample size of the worse coordinate. It knows only what the chain has
+    # seen: one that never left a mode can have a large one.
     sample_size: FloatArray
+    # `mean`, `covariance`: (n_chains, 2): of the kept samples
     mean: FloatArray
     covariance: FloatArray
-    all_modes_visited: int
+    all_modes_visited: int  # modes visited by all chains together
+    # `all_occupancy_error`, `all_grid_kl`: the same for the kept samples of all chains together
     all_occupancy_error: float
     all_grid_kl: float
 
 
 def diagnose(chains: Chains, target: str | Target | None = None) -> ChainReport:
     """Every diagnostic of chains at once.
-
-    Parameters
-    ----------
-    chains : Chains
-    target : str or Target, optional
-        What they were drawn from; by default the one of that name in `TARGETS`.
-
-    Returns
-    -------
-    ChainReport
-        NaN for chains without two kept samples.
 
     Examples
     --------
@@ -387,21 +294,6 @@ def grid_kl(
     integrals of the density, both mixed with 0.1 % of the uniform distribution. A perfect sampler
     of N independent samples would still have about (occupied cells) / 2N.
 
-    Parameters
-    ----------
-    chains : Chains
-    target : str or Target, optional
-        By default the one of the chains' name in `TARGETS`.
-    n_cells : int
-        Cells along each axis.
-    together : bool
-        One value, (1,), for the samples of all chains instead of one for each.
-
-    Returns
-    -------
-    ndarray of shape (n_chains,) or (1,)
-        NaN for a chain without kept samples.
-
     Examples
     --------
     >>> from gbuq_core import sample_mixture
@@ -421,17 +313,6 @@ def grid_kl(
 def cell_probabilities(target: str | Target, n_cells: int = DEFAULT_CELLS) -> FloatArray:
     """The target's probability of each cell of its extent, row = y upwards, column = x.
 
-    Parameters
-    ----------
-    target : str or Target
-    n_cells : int
-        Cells along each axis, from 2 to 500.
-
-    Returns
-    -------
-    ndarray of shape (n_cells, n_cells), read-only
-        Sums to a little less than 1: the rest lies outside.
-
     Examples
     --------
     >>> round(float(cell_probabilities("gaussians25", 40).sum()), 4)
@@ -443,19 +324,6 @@ def cell_probabilities(target: str | Target, n_cells: int = DEFAULT_CELLS) -> Fl
 
 def find_cells(points: ArrayLike, density: Target, n_cells: int) -> NDArray[np.int64]:
     """The cell of the grid that each point lies in, row = y upwards first.
-
-    Parameters
-    ----------
-    points : array-like of shape (n, 2)
-    density : Target
-        Its ``extent`` is what the grid covers.
-    n_cells : int
-        Cells along each axis.
-
-    Returns
-    -------
-    ndarray of shape (n,), int64
-        ``row * n_cells + column``; ``n_cells**2`` for points outside.
 
     Examples
     --------
@@ -473,17 +341,6 @@ def find_cells(points: ArrayLike, density: Target, n_cells: int) -> NDArray[np.i
 
 def cell_divergence(counts: ArrayLike, density: Target) -> FloatArray:
     """`grid_kl` of samples that are counted already.
-
-    Parameters
-    ----------
-    counts : array-like of shape (..., n_cells**2 + 1)
-        Samples in each cell of `find_cells`.
-    density : Target
-
-    Returns
-    -------
-    ndarray of shape (...)
-        Nats; NaN without samples.
 
     Examples
     --------
@@ -509,23 +366,6 @@ def autocorrelation(values: ArrayLike, max_lag: int | None = None) -> FloatArray
     ``rho_k = sum_t (x_t - m)(x_(t+k) - m) / sum_t (x_t - m)^2``: the estimator that divides by the
     full length, whose noise dies out at long lags.
 
-    Parameters
-    ----------
-    values : array-like of shape (..., n)
-        Finite series along the last axis.
-    max_lag : int, optional
-        n - 1 by default.
-
-    Returns
-    -------
-    ndarray of shape (..., max_lag + 1)
-        1 at every lag for a series that never changes.
-
-    Raises
-    ------
-    InvalidData, InvalidParameter
-        With one sentence.
-
     Examples
     --------
     >>> autocorrelation([1.0, -1.0, 1.0, -1.0], max_lag=2)
@@ -550,16 +390,6 @@ def effective_sample_size(values: ArrayLike) -> FloatArray:
     ``n / (2 sum_k G_k - 1)`` with the sums of neighbouring autocorrelations
     ``G_k = rho_2k + rho_(2k+1)`` up to the first that is not positive, made monotone from the left
     (Geyer's initial monotone sequence). At most ``n log10(n)``, for series that oscillate.
-
-    Parameters
-    ----------
-    values : array-like of shape (..., n)
-        Finite series along the last axis, n >= 2.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        1 for a series that never changes.
 
     References
     ----------

@@ -20,22 +20,15 @@ MAX_STEPS = 10_000_000
 
 
 class Schedule(NamedTuple):
-    """What a sampler does at each step.
+    """What a sampler does at each step."""
 
-    Attributes
-    ----------
-    step_sizes, scales, noises : ndarray of shape (n_steps,)
-        Step size, factor of the gradient, and std of the noise that is added to each coordinate.
-    kept : ndarray of shape (n_steps,), bool
-        Which steps give a sample; the others explore.
-    cycle : ndarray of shape (n_steps,), int64
-        The cycle of each step, 0 throughout for samplers without cycles.
-    """
-
+    # `step_sizes`, `scales`, `noises`: (n_steps,): step size, factor of the gradient, and std of
+    # the noise that is added to each coordinate
     step_sizes: FloatArray
     scales: FloatArray
     noises: FloatArray
-    kept: NDArray[np.bool_]
+    kept: NDArray[np.bool_]  # (n_steps,): which steps give a sample; the others explore
+    # (n_steps,): the cycle of each step, 0 throughout for samplers without cycles
     cycle: NDArray[np.int64]
 
     def arrays(self) -> ScheduleArrays:
@@ -61,26 +54,6 @@ def make_schedule(
     - cg: ``lr_t = learning_rate``, ``alpha_t = max(alpha_max / 2 (cos(pi u) + 1), alpha_min)``.
 
     ``alpha_t`` is 1 unless said. Steps with ``u < exploration_fraction`` are not kept.
-
-    Parameters
-    ----------
-    sampler : {"sgld", "nsgld", "clr", "cg"}
-    n_steps : int
-    n_cycles : int
-        At most ``n_steps``; without effect on samplers that have no cycles.
-    noise_free_exploration : bool
-        Whether exploring steps inject no noise, as Zhang et al. do it.
-    **numbers : float or None
-        Out of the sampler's own (`SAMPLERS`); None means its default.
-
-    Returns
-    -------
-    Schedule
-
-    Raises
-    ------
-    InvalidParameter
-        With one sentence for each number out of range or not the sampler's.
 
     Notes
     -----

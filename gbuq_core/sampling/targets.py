@@ -221,27 +221,6 @@ def gaussian_mixture(
 ) -> GaussianMixture:
     """A mixture of Gaussians of one's own as a target for `sample_mixture`.
 
-    Parameters
-    ----------
-    means : array-like of shape (n_modes, 2)
-    covariances : array-like of shape (2, 2) or (n_modes, 2, 2)
-        One for all modes, or one each; symmetric and positive definite.
-    weights : array-like of shape (n_modes,), optional
-        Positive; scaled to sum 1. Equal if not given.
-    name, label : str
-    extent : tuple of 4 floats, optional
-        Left, right, bottom, top of a picture; by default everything within five std of a mean.
-
-    Returns
-    -------
-    GaussianMixture
-
-    Raises
-    ------
-    InvalidData
-        With one sentence, if an array has another shape, a weight is not positive or a covariance
-        not positive definite.
-
     Notes
     -----
     ``weights`` of the target are those given: exact as shares of the modes where their ellipses of

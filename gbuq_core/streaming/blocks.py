@@ -55,13 +55,7 @@ class Head(NamedTuple):
 
 
 def read_head(path: Path, n_bytes: int) -> Head:
-    """The first bytes of a file once they are unpacked.
-
-    Raises
-    ------
-    TableError
-        If the file does not exist or cannot be read.
-    """
+    """The first bytes of a file once they are unpacked."""
     with opened(path) as file:
         packed = file.read(2) == b"\x1f\x8b"
     pieces, size = [], 0
@@ -74,13 +68,7 @@ def read_head(path: Path, n_bytes: int) -> Head:
 
 
 def opened(path: Path) -> Any:
-    """The file, open to read bytes.
-
-    Raises
-    ------
-    TableError
-        One sentence.
-    """
+    """The file, open to read bytes."""
     try:
         return path.open("rb")
     except FileNotFoundError:

@@ -368,13 +368,7 @@ _NAMED = ("seed", "n_parts", "suffix")
 
 
 def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any] | None:
-    """The manifest of a directory as plain values; None without one.
-
-    Raises
-    ------
-    TableError
-        If it cannot be read.
-    """
+    """The manifest of a directory as plain values; None without one."""
     path = Path(directory) / MANIFEST
     try:
         found = json.loads(path.read_bytes())
@@ -394,11 +388,6 @@ def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any] | None:
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write that takes its name when all of it is on the disk.
-
-    Raises
-    ------
-    TableError
-        If the disk is full or the file cannot be written; what was there before stays.
 
     Examples
     --------

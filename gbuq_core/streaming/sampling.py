@@ -107,14 +107,6 @@ def sample_table(
 def draw_rows(strata: NDArray[np.int32], n_rows: int, seed: int) -> NDArray[np.int64]:
     """Positions of a stratified sample, in order.
 
-    Parameters
-    ----------
-    strata : ndarray of shape (n,), int32
-        The stratum of each row, -1 for rows that are not drawn.
-    n_rows : int
-        Of the sample; a rare stratum keeps two rows if it has them.
-    seed : int
-
     Examples
     --------
     >>> strata = np.repeat(np.array([0, 1, -1], np.int32), [90, 10, 50])

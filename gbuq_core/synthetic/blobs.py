@@ -32,33 +32,20 @@ _SUPPORT_STDS = float(np.sqrt(-2.0 * np.log(0.01)))  # 99 % of a normal in the p
 
 
 class BlobsData(NamedTuple):
-    """Two classes of three normal blobs.
+    """Two classes of three normal blobs."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, 2)
-    y : ndarray of shape (n_samples,), int64
-        The class, 0 or 1; rows alternate.
-    grid : ndarray of shape (3600, 2)
-        The middles of 60 x 60 cells, the second feature upwards:
-        ``predict(grid).reshape(60, 60)`` is a map.
-    axes : pair of ndarrays of shape (60,)
-        The middles along the first feature (columns of a map) and the second (rows).
-    mean, variance : ndarray of shape (60, 60)
-        Of y there: the true probability p of class 1, and ``p (1 - p)``.
-    log_density : ndarray of shape (60, 60)
-        Log of the true density of a row of either class, per unit area.
-    in_support : ndarray of shape (60, 60), bool
-        Within the ellipse of a blob that holds 99 % of its rows.
-    """
-
-    X: Floats
-    y: NDArray[np.int64]
+    X: Floats  # (n_samples, 2)
+    y: NDArray[np.int64]  # (n_samples,): the class, 0 or 1; rows alternate
+    # (3600, 2): the middles of 60 x 60 cells, the second feature upwards:
+    # `predict(grid).reshape(60, 60)` is a map
     grid: Floats
+    # (60,): the middles along the first feature (columns of a map) and the second (rows)
     axes: tuple[Floats, Floats]
+    # `mean`, `variance`: (60, 60): of y there: the true probability p of class 1, and `p (1 - p)`
     mean: Floats
     variance: Floats
-    log_density: Floats
+    log_density: Floats  # (60, 60): log of the true density of a row of either class, per unit area
+    # (60, 60): within the ellipse of a blob that holds 99 % of its rows
     in_support: NDArray[np.bool_]
 
 
@@ -67,23 +54,6 @@ def make_blobs(n: int = 500, noise: float = 0.6, random_state: Any = None) -> Bl
 
     Class 0 is N((-2, 2), noise^2 I). Class 1 is, half the time each, N((-0.6, 2.6), noise^2 I) or a
     normal around (2, -2) with std 1.5 noise along the diagonal and 0.5 noise across it.
-
-    Parameters
-    ----------
-    n : int
-        Rows of both classes together, at least 2.
-    noise : float
-        Standard deviation of the round blobs, 0.02 to 10.
-    random_state : int, numpy Generator, RandomState, SeedSequence or None
-
-    Returns
-    -------
-    BlobsData
-
-    Raises
-    ------
-    InvalidParameter
-        If ``n``, ``noise`` or ``random_state`` is impossible.
 
     Examples
     --------
@@ -115,22 +85,6 @@ def make_blobs(n: int = 500, noise: float = 0.6, random_state: Any = None) -> Bl
 def blobs_log_density(points: ArrayLike, noise: float = 0.6) -> Floats:
     """Log of each class's density in the plane, in closed form.
 
-    Parameters
-    ----------
-    points : array-like of shape (n_points, 2)
-    noise : float
-        As for `make_blobs`.
-
-    Returns
-    -------
-    ndarray of shape (n_points, 2)
-        Natural logarithms of densities per unit area.
-
-    Raises
-    ------
-    InvalidData, InvalidParameter
-        If the points are not pairs of finite numbers, or the noise is impossible.
-
     Examples
     --------
     >>> blobs_log_density([[-2.0, 2.0], [2.0, -2.0], [2.0, 2.0]]).round(1)
@@ -149,10 +103,6 @@ def blobs_posterior(points: ArrayLike, noise: float = 0.6) -> Floats:
     """The true probability of class 1; classes are equally frequent.
 
     Parameters and errors as for `blobs_log_density`.
-
-    Returns
-    -------
-    ndarray of shape (n_points,)
 
     Examples
     --------

@@ -12,19 +12,11 @@ from gbuq_core.validation import check_number
 
 
 class FriedmanData(NamedTuple):
-    """Rows of five features, with the truth at each row.
+    """Rows of five features, with the truth at each row."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, 5)
-        Uniform between 0 and 1.
-    y : ndarray of shape (n_samples,)
-    mean, variance : ndarray of shape (n_samples,)
-        The true mean and noise variance of y at each row.
-    """
-
-    X: NDArray[np.float64]
-    y: NDArray[np.float64]
+    X: NDArray[np.float64]  # (n_samples, 5): uniform between 0 and 1
+    y: NDArray[np.float64]  # (n_samples,)
+    # `mean`, `variance`: (n_samples,): the true mean and noise variance of y at each row
     mean: NDArray[np.float64]
     variance: NDArray[np.float64]
 
@@ -33,23 +25,6 @@ def make_friedman(n: int = 500, noise: float = 1.0, random_state: Any = None) ->
     """Friedman's first regression problem, with noise that grows with the fourth feature.
 
     ``y = 10 sin(pi x1 x2) + 20 (x3 - 0.5)^2 + 10 x4 + 5 x5 + 2 noise x4 N(0, 1)``.
-
-    Parameters
-    ----------
-    n : int
-        Rows, at least 2. A larger set only appends rows.
-    noise : float
-        Factor of the noise's standard deviation.
-    random_state : int, numpy Generator, RandomState, SeedSequence or None
-
-    Returns
-    -------
-    FriedmanData
-
-    Raises
-    ------
-    InvalidParameter
-        If ``n``, ``noise`` or ``random_state`` is impossible.
 
     References
     ----------

@@ -104,22 +104,6 @@ def moons_log_density(points: ArrayLike, noise: float = 0.15) -> Floats:
     ``p(x, y | class) = 1/pi int_0^pi N((x, y); arc(t), noise^2 I) dt``, summed as logarithms, so
     that it is finite far from the moons, where the density itself underflows.
 
-    Parameters
-    ----------
-    points : array-like of shape (n_points, 2)
-    noise : float
-        As for `make_moons3`.
-
-    Returns
-    -------
-    ndarray of shape (n_points, 2)
-        Natural logarithms of densities per unit area.
-
-    Raises
-    ------
-    InvalidData, InvalidParameter
-        If the points are not pairs of finite numbers, or the noise is impossible.
-
     Examples
     --------
     >>> moons_log_density([[0.0, 1.0], [0.5, 0.25]]).round(1)
@@ -150,10 +134,6 @@ def moons_posterior(points: ArrayLike, noise: float = 0.15) -> Floats:
     """The true probability of class 1 at points of the plane; classes are equally frequent.
 
     Parameters and errors as for `moons_log_density`.
-
-    Returns
-    -------
-    ndarray of shape (n_points,)
 
     Examples
     --------

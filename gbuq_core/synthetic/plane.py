@@ -18,18 +18,6 @@ Extent = tuple[tuple[float, float], tuple[float, float]]
 def cell_middles(extent: Extent, side: int) -> tuple[tuple[Floats, Floats], Floats]:
     """Middles of ``side`` x ``side`` cells: along both features, and of every cell.
 
-    Parameters
-    ----------
-    extent : ((low, high), (low, high))
-        Outer edges along the first and the second feature.
-    side : int
-
-    Returns
-    -------
-    axes : pair of ndarrays of shape (side,)
-    cells : ndarray of shape (side * side, 2)
-        The second feature upwards: ``values.reshape(side, side)`` is a map.
-
     Examples
     --------
     >>> axes, cells = cell_middles(((0.0, 4.0), (0.0, 2.0)), 2)
@@ -43,11 +31,6 @@ def cell_middles(extent: Extent, side: int) -> tuple[tuple[Floats, Floats], Floa
 def check_points(points: Any) -> Floats:
     """Points of the plane as (n_points, 2), finite and within a million.
 
-    Raises
-    ------
-    InvalidData
-        One sentence.
-
     Examples
     --------
     >>> check_points([[0, 1]])
@@ -60,19 +43,12 @@ def check_points(points: Any) -> Floats:
 
 
 class PlaneTruth(NamedTuple):
-    """Of two classes that are equally frequent, over a map; ndarrays of shape (side, side).
+    """Of two classes that are equally frequent, over a map; ndarrays of shape (side, side)."""
 
-    Attributes
-    ----------
-    mean, variance : ndarray
-        Of y: the true probability p of class 1, and ``p (1 - p)``.
-    log_density : ndarray
-        Log of the true density of a row of either class, per unit area.
-    """
-
+    # `mean`, `variance`: of y: the true probability p of class 1, and `p (1 - p)`
     mean: Floats
     variance: Floats
-    log_density: Floats
+    log_density: Floats  # log of the true density of a row of either class, per unit area
 
 
 def map_truth(by_class: Floats, side: int) -> PlaneTruth:

@@ -27,33 +27,20 @@ _SUPPORT_STDS = 3.0
 
 
 class RingsData(NamedTuple):
-    """Two classes on concentric rings.
+    """Two classes on concentric rings."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, 2)
-    y : ndarray of shape (n_samples,), int64
-        The class, 0 (the inner ring) or 1; rows alternate.
-    grid : ndarray of shape (3600, 2)
-        The middles of 60 x 60 cells, the second feature upwards:
-        ``predict(grid).reshape(60, 60)`` is a map.
-    axes : pair of ndarrays of shape (60,)
-        The middles along the first feature (columns of a map) and the second (rows).
-    mean, variance : ndarray of shape (60, 60)
-        Of y there: the true probability p of class 1, and ``p (1 - p)``.
-    log_density : ndarray of shape (60, 60)
-        Log of the true density of a row of either class, per unit area.
-    in_support : ndarray of shape (60, 60), bool
-        Within three noise stds of a ring: more than 99 % of the rows are.
-    """
-
-    X: Floats
-    y: NDArray[np.int64]
+    X: Floats  # (n_samples, 2)
+    y: NDArray[np.int64]  # (n_samples,): the class, 0 (the inner ring) or 1; rows alternate
+    # (3600, 2): the middles of 60 x 60 cells, the second feature upwards:
+    # `predict(grid).reshape(60, 60)` is a map
     grid: Floats
+    # (60,): the middles along the first feature (columns of a map) and the second (rows)
     axes: tuple[Floats, Floats]
+    # `mean`, `variance`: (60, 60): of y there: the true probability p of class 1, and `p (1 - p)`
     mean: Floats
     variance: Floats
-    log_density: Floats
+    log_density: Floats  # (60, 60): log of the true density of a row of either class, per unit area
+    # (60, 60): within three noise stds of a ring: more than 99 % of the rows are
     in_support: NDArray[np.bool_]
 
 
@@ -62,23 +49,6 @@ def make_rings(n: int = 500, noise: float = 0.15, random_state: Any = None) -> R
 
     With t uniform on (0, 2 pi), class k lies around ``r_k (cos t, sin t)``, with noise
     N(0, noise^2) in both directions.
-
-    Parameters
-    ----------
-    n : int
-        Rows of both classes together, at least 2.
-    noise : float
-        Standard deviation around the rings, 0.02 to 10.
-    random_state : int, numpy Generator, RandomState, SeedSequence or None
-
-    Returns
-    -------
-    RingsData
-
-    Raises
-    ------
-    InvalidParameter
-        If ``n``, ``noise`` or ``random_state`` is impossible.
 
     Examples
     --------
@@ -113,22 +83,6 @@ def rings_log_density(points: ArrayLike, noise: float = 0.15) -> Floats:
     ``exp(-(d - r)^2 / (2 s^2)) I0e(d r / s^2) / (2 pi s^2)``, where ``I0e(z) = exp(-z) I0(z)`` is
     the scaled Bessel function: finite far from the rings, where the density underflows.
 
-    Parameters
-    ----------
-    points : array-like of shape (n_points, 2)
-    noise : float
-        As for `make_rings`.
-
-    Returns
-    -------
-    ndarray of shape (n_points, 2)
-        Natural logarithms of densities per unit area.
-
-    Raises
-    ------
-    InvalidData, InvalidParameter
-        If the points are not pairs of finite numbers, or the noise is impossible.
-
     Examples
     --------
     >>> rings_log_density([[1.0, 0.0], [0.0, 0.0]]).round(1)
@@ -149,10 +103,6 @@ def rings_posterior(points: ArrayLike, noise: float = 0.15) -> Floats:
     """The true probability of class 1, the outer ring; classes are equally frequent.
 
     Parameters and errors as for `rings_log_density`.
-
-    Returns
-    -------
-    ndarray of shape (n_points,)
 
     Examples
     --------

@@ -32,32 +32,20 @@ class RipplesTruth(NamedTuple):
 
 
 class RipplesData(NamedTuple):
-    """Two features on the square [-1, 1]^2 with a disc that has no rows.
+    """Two features on the square [-1, 1]^2 with a disc that has no rows."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, 2)
-    y : ndarray of shape (n_samples,)
-    grid : ndarray of shape (3600, 2)
-        The middles of 60 x 60 cells, the second feature upwards: ``predict(grid).reshape(60, 60)``
-        is a map.
-    axes : pair of ndarrays of shape (60,)
-        The middles along the first feature (columns of a map) and the second (rows).
-    mean, variance : ndarray of shape (60, 60)
-        The true mean and noise variance of y, also in the disc.
-    in_support : ndarray of shape (60, 60), bool
-        Where there can be training rows: outside the disc.
-    row_mean, row_variance : ndarray of shape (n_samples,)
-        The true mean and noise variance of y at each row.
-    """
-
-    X: Floats
-    y: Floats
+    X: Floats  # (n_samples, 2)
+    y: Floats  # (n_samples,)
+    # (3600, 2): the middles of 60 x 60 cells, the second feature upwards:
+    # `predict(grid).reshape(60, 60)` is a map
     grid: Floats
+    # (60,): the middles along the first feature (columns of a map) and the second (rows)
     axes: tuple[Floats, Floats]
+    # `mean`, `variance`: (60, 60): the true mean and noise variance of y, also in the disc
     mean: Floats
     variance: Floats
-    in_support: NDArray[np.bool_]
+    in_support: NDArray[np.bool_]  # (60, 60): where there can be training rows: outside the disc
+    # `row_mean`, `row_variance`: (n_samples,): the true mean and noise variance of y at each row
     row_mean: Floats
     row_variance: Floats
 
@@ -70,23 +58,6 @@ def make_ripples(n: int = 1000, noise: float = 0.5, random_state: Any = None) ->
     d) + noise * (0.1 + 0.9 exp(-(s / 0.35)^2 / 2)) * N(0, 1)``. This project made the set. The
     noise is ten times larger in the spot than far from it, and small around the disc. So a large
     predicted scale inside the disc is not noise.
-
-    Parameters
-    ----------
-    n : int
-        Rows, at least 2.
-    noise : float
-        Standard deviation of the noise in the middle of the spot, in units of y, at most a million.
-    random_state : int, numpy Generator, RandomState, SeedSequence or None
-
-    Returns
-    -------
-    RipplesData
-
-    Raises
-    ------
-    InvalidParameter
-        If ``n``, ``noise`` or ``random_state`` is impossible.
 
     Examples
     --------
@@ -119,11 +90,6 @@ def make_ripples(n: int = 1000, noise: float = 0.5, random_state: Any = None) ->
 
 def ripples_truth(points: ArrayLike, noise: float = 0.5) -> RipplesTruth:
     """True mean, noise variance and support at any points (n_points, 2); see `make_ripples`.
-
-    Raises
-    ------
-    InvalidData, InvalidParameter
-        If the points are not pairs of finite numbers, or the noise is impossible.
 
     Examples
     --------

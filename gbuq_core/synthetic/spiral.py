@@ -98,24 +98,6 @@ def spiral_log_density(points: ArrayLike, noise: float = 0.4) -> NDArray[np.floa
     t^3 I) dt`` with ``o_i = 2 pi i / 3``. Summed as logarithms, so that it is finite far from the
     arms, where the density itself underflows. At the origin, where all arms start, it is infinite.
 
-    Parameters
-    ----------
-    points : array-like of shape (n_points, 2)
-        In the units of the first two features of `make_spiral`.
-    noise : float
-        As for `make_spiral`, at least 0.02.
-
-    Returns
-    -------
-    ndarray of shape (n_points, 3)
-        Natural logarithms of densities per unit area.
-
-    Raises
-    ------
-    InvalidData, InvalidParameter
-        If the points are not pairs of finite numbers, or the noise is too small for a density or
-        above 1000.
-
     Examples
     --------
     >>> spiral_log_density([[88.8, 0.0]]).round(1)

@@ -19,28 +19,16 @@ MOST_RARE_FROM = RARE_END - LEAST_RARE_WIDTH
 
 
 class WaveData(NamedTuple):
-    """One feature, measured in steps of 0.1 from 0 to 6; one stretch has one row a position.
+    """One feature, measured in steps of 0.1 from 0 to 6; one stretch has one row a position."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_samples, 1)
-    y : ndarray of shape (n_samples,)
-    grid : ndarray of shape (70, 1)
-        The 61 positions and 9 more beyond them.
-    mean, variance : ndarray of shape (70,)
-        The true mean and noise variance of y on the grid.
-    in_support : ndarray of shape (70,), bool
-        Where there can be training rows.
-    is_rare : ndarray of shape (70,), bool
-        Where each position has one row, whatever the size of the set: 3.1 to 4.4, or elsewhere.
-    """
-
-    X: NDArray[np.float64]
-    y: NDArray[np.float64]
-    grid: NDArray[np.float64]
+    X: NDArray[np.float64]  # (n_samples, 1)
+    y: NDArray[np.float64]  # (n_samples,)
+    grid: NDArray[np.float64]  # (70, 1): the 61 positions and 9 more beyond them
+    # `mean`, `variance`: (70,): the true mean and noise variance of y on the grid
     mean: NDArray[np.float64]
     variance: NDArray[np.float64]
-    in_support: NDArray[np.bool_]
+    in_support: NDArray[np.bool_]  # (70,): where there can be training rows
+    # (70,): where each position has one row, whatever the size of the set: 3.1 to 4.4, or elsewhere
     is_rare: NDArray[np.bool_]
 
 
@@ -58,28 +46,6 @@ def make_wave(
     The first 14 rows lie in the rare stretch, one at each position. All others lie elsewhere. For
     trees, each position is its own bin. Bins of equally many rows would only be wider where rows
     are rare, and hide the stretch.
-
-    Parameters
-    ----------
-    n : int
-        Training rows, at least 20.
-    noise : float
-        Factor of the noise's standard deviation.
-    random_state : int, numpy Generator, RandomState, SeedSequence or None
-    rare_from : float
-        From 0 to 5.5: rows are rare between here, to the nearest tenth, and `rare_width` further.
-    rare_width : float
-        From 0.5 to 3, to the nearest tenth. The stretch ends at 6 at the latest.
-
-    Returns
-    -------
-    WaveData
-
-    Raises
-    ------
-    InvalidParameter
-        If ``n``, ``noise``, ``random_state``, ``rare_from`` or ``rare_width`` is impossible, or
-        if ``n`` is less than the positions where rows are rare.
 
     Examples
     --------

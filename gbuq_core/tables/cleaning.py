@@ -54,16 +54,7 @@ class Feature(NamedTuple):
 def feature_values(
     array: Any, column: Column, parts: tuple[str, ...] | None = None
 ) -> dict[str, Any]:
-    """The features of a column by part: "" for numbers and categories, several for a date.
-
-    Parameters
-    ----------
-    array : pyarrow.Array
-    column : Column
-        As inferred or chosen for this array.
-    parts : tuple of str, optional
-        The parts of a date; by default those that vary.
-    """
+    """The features of a column by part: "" for numbers and categories, several for a date."""
     if column.kind == "category":
         return {"": as_categories(array, column.missing)}
     if column.kind == "numeric":
@@ -77,27 +68,7 @@ def feature_values(
 
 
 def column_like(array: Any, column: Column, of_file: FileMark) -> tuple[Column, list[str]]:
-    """The description of a second file's column, read as what the first file's column is.
-
-    Parameters
-    ----------
-    array : pyarrow.Array
-    column : Column
-        Of the first file.
-    of_file : FileMark
-        Of the second.
-
-    Returns
-    -------
-    column : Column
-        With the first file's decimal mark or way to write dates, if it fits the second.
-    notices : list of str
-
-    Raises
-    ------
-    InvalidData
-        If most of its cells cannot be read so.
-    """
+    """The description of a second file's column, read as what the first file's column is."""
     text = as_text(array, column.missing)
     n_known = len(text) - text.null_count
     notices: list[str] = []
@@ -185,16 +156,9 @@ class Target(NamedTuple):
 
 
 class TargetValues(NamedTuple):
-    """The target of every row.
+    """The target of every row."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows,), float64
-        Numbers, or codes of classes; NaN where it is not known.
-    target : Target
-    notices : tuple of str
-    """
-
+    # (n_rows,): Numbers, or codes of classes; NaN where it is not known
     values: NDArray[np.float64]
     target: Target
     notices: tuple[str, ...]
@@ -234,23 +198,7 @@ def infer_task(table: Table, schema: Schema, name: str) -> tuple[str, str]:
 
 
 def read_target(table: Table, schema: Schema, name: str, task: str | None = None) -> TargetValues:
-    """The target of every row, checked.
-
-    Parameters
-    ----------
-    table : Table
-    schema : Schema
-    name : str
-        The target's column.
-    task : {"regression", "classification"}, optional
-        Inferred if None.
-
-    Raises
-    ------
-    InvalidData
-        If there is nothing to learn: the target is constant, always missing, of the wrong kind, has
-        too many or too rare classes, or too few rows have one.
-    """
+    """The target of every row, checked."""
     column = schema.column(name)
     if task is None:
         task, reason = infer_task(table, schema, name)
@@ -547,13 +495,7 @@ def used_columns(schema: Schema, target: str, groups: str | None = None) -> list
 def columns_like(
     table: Table, schema: Schema, needed: Sequence[str]
 ) -> dict[str, tuple[Column, list[str]]]:
-    """`column_like` of each column of a second file that the model of the first one needs.
-
-    Raises
-    ------
-    InvalidData
-        If columns are missing or hold something else than in the first file.
-    """
+    """`column_like` of each column of a second file that the model of the first one needs."""
     names = set(table.names)
     lacking = [name for name in needed if name not in names]
     if lacking:

@@ -52,19 +52,12 @@ _MOST_CLASS_VALUES = 100_000  # log probabilities of one stage: members x rows x
 
 
 class TableClocks(NamedTuple):
-    """What a table's unseen rows chose.
+    """What a table's unseen rows chose."""
 
-    Attributes
-    ----------
-    whole : Clocks or ClassClocks
-        By all of them together.
-    crossed : tuple of Clocks or ClassClocks
-        For each part of each group, in their order: the same numbers of trees with the factor and
-        the tails, or the temperature, that the rows outside of the part chose. In a
-        split by time, all that the earlier groups chose.
-    """
-
-    whole: Clocks | ClassClocks
+    whole: Clocks | ClassClocks  # by all of them together
+    # For each part of each group, in their order: the same numbers of trees with the factor and the
+    # tails, or the temperature, that the rows outside of the part chose. In a split by time, all
+    # that the earlier groups chose.
     crossed: tuple[Clocks | ClassClocks, ...]
 
 
@@ -120,19 +113,7 @@ def choose_table_clocks(
     plan: ScorePlan,
     earlier_only: bool = False,
 ) -> TableClocks | None:
-    """The table's clocks and those of each group, or None if too few rows are there to choose.
-
-    Parameters
-    ----------
-    groups : sequence of UnseenRows
-        At least two; each row with a target is in one group at most.
-    prepared : Prepared
-        The table of the rows.
-    plan : ScorePlan
-    earlier_only : bool
-        Whether the groups follow each other in time: each one's clocks are then chosen by the
-        groups before it, and ``crossed`` begins with those of the second group.
-    """
+    """The table's clocks and those of each group, or None if too few rows are there to choose."""
     most = _most_rows(plan, prepared) // len(groups)
     choosing = [_sample(group, prepared, most, plan.seed) for group in groups]
     counts = [len(group.rows) for group in choosing]

@@ -110,20 +110,11 @@ def number_pattern(decimal: str) -> str:
 
 
 class Numbers(NamedTuple):
-    """The numbers of a column.
+    """The numbers of a column."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows,), float64
-        NaN where missing or unreadable; infinities stay.
-    unreadable : ndarray of shape (n_rows,), bool
-        Cells that hold something else than a number.
-    plain : bool
-        Whether every number stands there as such, without units, groups or a decimal comma.
-    """
-
-    values: NDArray[np.float64]
-    unreadable: NDArray[np.bool_]
+    values: NDArray[np.float64]  # (n_rows,): NaN where missing or unreadable; infinities stay
+    unreadable: NDArray[np.bool_]  # (n_rows,): cells that hold something else than a number
+    # whether every number stands there as such, without units, groups or a decimal comma
     plain: bool
 
 
@@ -320,34 +311,15 @@ _BY_NAME = {style.name: style for style in STYLES}
 
 
 class Dates(NamedTuple):
-    """Dates of a column.
+    """Dates of a column."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows,), datetime64[us]
-        NaT where missing or unreadable; zones are converted to UTC.
-    unreadable : ndarray of shape (n_rows,), bool
-    """
-
+    # (n_rows,): NaT where missing or unreadable; zones are converted to UTC
     values: NDArray[np.datetime64]
-    unreadable: NDArray[np.bool_]
+    unreadable: NDArray[np.bool_]  # (n_rows,)
 
 
 def find_date_style(distinct: list[str], day_first: bool) -> tuple[str, bool]:
     """The name of the style in which at least 95 % of the texts are dates, or an empty string.
-
-    Parameters
-    ----------
-    distinct : list of str
-        A sample of distinct texts.
-    day_first : bool
-        Which of day and month comes first where the dates leave both possible.
-
-    Returns
-    -------
-    name : str
-    ambiguous : bool
-        Whether ``day_first`` decided.
 
     Examples
     --------

@@ -251,14 +251,6 @@ class MethodComparison:
 def plan_of_method(key: str, task: str, plan: ScorePlan | None = None) -> ScorePlan:
     """How a method is trained: boosted ensembles with a plan's settings, others with their own.
 
-    Parameters
-    ----------
-    key : str
-        In `gbuq_core.methods.METHODS`.
-    task : {"regression", "classification"}
-    plan : ScorePlan, optional
-        Trees, depth, learning rate, members, stopping and seed. Its method does not matter.
-
     Examples
     --------
     >>> found = plan_of_method("virtual_catboost", "regression", ScorePlan(n_trees=200))
@@ -382,22 +374,7 @@ def run_method(
     plan: ScorePlan | None = None,
     protocol: str | None = None,
 ) -> MethodRun:
-    """Train one method and judge the held-out rows; a failure is a sentence in the result.
-
-    Parameters
-    ----------
-    key : str
-    prepared : Prepared
-        Of the training table.
-    plan : ScorePlan, optional
-    protocol : {"out_of_fold", "held_out"}, optional
-        Chosen by the number of rows if None.
-
-    Raises
-    ------
-    Cancelled
-        When nobody wants the result any more.
-    """
+    """Train one method and judge the held-out rows; a failure is a sentence in the result."""
     began = time.perf_counter()
     made = plan or ScorePlan()
     try:

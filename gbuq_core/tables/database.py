@@ -120,10 +120,6 @@ def read_query(query: str, database: str | Engine, *, to_score: bool = False) ->
 def check_reads_only(query: str) -> None:
     """Refuse what is not a single SELECT, or has a word that changes a database.
 
-    Raises
-    ------
-    InvalidParameter
-
     Examples
     --------
     >>> check_reads_only("SELECT 'drop table' AS a -- update")

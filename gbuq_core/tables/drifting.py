@@ -208,22 +208,15 @@ def measure_drift(scored: ScoredTable, seed: int = 0) -> TableDrift:
 
 
 class ColumnCounts(NamedTuple):
-    """What is counted of a column of the second file.
+    """What is counted of a column of the second file."""
 
-    Attributes
-    ----------
-    bins : ndarray of shape (n_bins,), int64
-        Rows in each bin of the first file; missing values are in none.
-    n_missing, n_outside : int
-        Rows without a value, and with a number outside the first file's range.
-    new_levels : dict of str to int
-        Rows by category that the first file does not have.
-    """
-
+    # (n_bins,): rows in each bin of the first file; missing values are in none
     bins: NDArray[np.int64]
+    # `n_missing`, `n_outside`: rows without a value, and with a number outside the first file's
+    # range
     n_missing: int
     n_outside: int
-    new_levels: dict[str, int]
+    new_levels: dict[str, int]  # rows by category that the first file does not have
 
     def add(self, other: ColumnCounts) -> ColumnCounts:
         """Of both."""
@@ -239,22 +232,11 @@ class ColumnCounts(NamedTuple):
 
 
 class SecondCounts(NamedTuple):
-    """What is counted of the second file: of all of it, or of a block, to be added up.
-
-    Attributes
-    ----------
-    n_rows : int
-    n_out : int
-        Rows that the first file does not cover; see `TableDrift`.
-    n_foreign : int
-        Rows with an unfamiliarity of 1; 0 where it is not measured.
-    columns : tuple of ColumnCounts
-    unfamiliarity : ndarray of shape (N_BINS,), int64
-    """
+    """What is counted of the second file: of all of it, or of a block, to be added up."""
 
     n_rows: int
-    n_out: int
-    n_foreign: int
+    n_out: int  # rows that the first file does not cover; see `TableDrift`
+    n_foreign: int  # rows with an unfamiliarity of 1; 0 where it is not measured
     columns: tuple[ColumnCounts, ...]
     unfamiliarity: NDArray[np.int64]
 
@@ -325,15 +307,7 @@ class FirstFile:
         ]
 
     def count(self, second: pd.DataFrame, scores: NDArray[np.float64] | None) -> SecondCounts:
-        """Rows of a second file, or of a block of it, by bin.
-
-        Parameters
-        ----------
-        second : DataFrame
-            The features.
-        scores : ndarray of shape (n_rows,) or None
-            How unfamiliar each row is, if that is measured.
-        """
+        """Rows of a second file, or of a block of it, by bin."""
         out = np.zeros(len(second), bool)
         columns = []
         for (name, _), bins in zip(self._names, self._columns, strict=True):
@@ -353,17 +327,7 @@ class FirstFile:
     def compare(
         self, counts: SecondCounts, found: TableUnfamiliarity | None, seed: int = 0
     ) -> TableDrift:
-        """How the second file differs.
-
-        Parameters
-        ----------
-        counts : SecondCounts
-            Of all of its rows.
-        found : TableUnfamiliarity or None
-            If unfamiliarity was measured; its held-out rows are compared with.
-        seed : int
-            Of the simulation of chance.
-        """
+        """How the second file differs."""
         level = 1.0 - (1.0 - _LEVEL) / max(len(self._columns), 1)
         columns, usual = [], 0.0
         for number, (bins, rows) in enumerate(zip(self._columns, counts.columns, strict=True)):
@@ -624,19 +588,13 @@ def _beyond(range_of_first: _Range, second: pd.Series) -> _Beyond:
 
 
 class _Bins(NamedTuple):
-    """The bins of a column: the largest number of each but the last, or the place of each category.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n_bins,), int64
-        Of the first file.
-    """
+    """A column's bins: the largest number of each but the last, or the place of each category."""
 
     range: _Range
     names: list[str]
     edges: NDArray[np.float64]
     place: dict[str, int]
-    rows: NDArray[np.int64]
+    rows: NDArray[np.int64]  # (n_bins,): of the first file
 
     def code(self, cells: pd.Series) -> NDArray[np.int64]:
         """The bin of each cell; -1 where it is missing."""

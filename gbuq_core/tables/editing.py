@@ -243,17 +243,7 @@ def column_curve(
 def column_values(
     scored: ScoredTable, row: int, column: str, n_values: int = N_VALUES, cell: Any = None
 ) -> list[Any]:
-    """The values of one column that `column_curve` goes through.
-
-    Parameters
-    ----------
-    scored : ScoredTable
-    row : int
-    column : str
-    n_values : int
-    cell : float, str, numpy.datetime64 or None
-        A value that shall be among them, besides the row's own.
-    """
+    """The values of one column that `column_curve` goes through."""
     own = prepared_cell(scored.scored, row, column)
     extra = [value for value in (own, cell) if value is not None]
     kind = scored.training.schema.column(column).kind
@@ -278,13 +268,7 @@ def column_values(
 
 
 def read_cell(scored: ScoredTable, column: str, value: Value) -> Any:
-    """A new cell as the table's column reads it: float, str, ``numpy.datetime64``, or None.
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence: no such column, or no such value.
-    """
+    """A new cell as the table's column reads it: float, str, ``numpy.datetime64``, or None."""
     groups = feature_groups(scored.training)
     if column not in groups:
         raise InvalidParameter(
@@ -302,13 +286,7 @@ def read_cell(scored: ScoredTable, column: str, value: Value) -> Any:
 
 
 def prepared_cell(prepared: Prepared, row: int, column: str) -> Any:
-    """The cell of a prepared table's row as `read_cell` gives cells.
-
-    Raises
-    ------
-    InvalidParameter
-        If there is no such column among the features.
-    """
+    """The cell of a prepared table's row as `read_cell` gives cells."""
     groups = feature_groups(prepared)
     if column not in groups:
         raise InvalidParameter(f"column must be one that the model uses; got {column!r}.")

@@ -121,21 +121,7 @@ def evaluate(
     y_train: NDArray[np.float64],
     n_classes: int,
 ) -> Scores:
-    """Scores over some rows.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,)
-        Numbers or class codes, NaN where not known.
-    predictions : Predictions
-        Of all rows.
-    rows : ndarray of shape (n_rows,), bool
-        Which rows count, among those with a target; there must be at least one.
-    y_train : ndarray of shape (n_training,)
-        For the baselines.
-    n_classes : int
-        0 for a regression.
-    """
+    """Scores over some rows."""
     rows = rows & ~np.isnan(y)
     uncertainty = Uncertainty(*(part[rows] for part in predictions.uncertainty))
     if n_classes:

@@ -51,24 +51,6 @@ def find_rows(
 ) -> np.ndarray:
     """Which rows fit all conditions, (n_rows,) bool.
 
-    Parameters
-    ----------
-    text : str
-        Conditions such as ``age > 60, city = Ulm, knowledge >= 0.5``, joined by commas or "and";
-        anything else is a word that some cell must contain. Names and values with commas or signs
-        go in quotation marks. "reviewed" and "not reviewed" are about marks, where there are any.
-    cells : DataFrame of shape (n_rows, n_columns)
-        As shown to the reader.
-    measures : mapping of str to ndarray of shape (n_rows,)
-        Total, data, knowledge and so on; a column of the same name comes first.
-    marks : mapping of str to str, optional
-        The decimal marks of columns of text, whose numbers are compared; a point by default.
-
-    Raises
-    ------
-    InvalidData
-        One sentence, for a name that is not there or a comparison that makes no sense.
-
     Examples
     --------
     >>> cells = pd.DataFrame({"city": ["Ulm", "Bonn"], "age": [61, 35]})

@@ -141,18 +141,7 @@ def new_intervals(
     distances: NDArray[np.float64] | None,
     smallest_std: float,
 ) -> Interval:
-    """Intervals of new rows: by the law of each prediction, or conformal with ``distances``.
-
-    Parameters
-    ----------
-    predictions : Predictions
-        Of a regression's new rows.
-    level : float
-    distances : ndarray of shape (n_held,) or None
-        Of `conformal_distances`, in any order.
-    smallest_std : float
-        Of `smallest_std`; no std counts as less in a conformal interval.
-    """
+    """Intervals of new rows: by the law of each prediction, or conformal with ``distances``."""
     check_level(level)
     law = law_of(predictions)
     if distances is None:

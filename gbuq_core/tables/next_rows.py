@@ -166,15 +166,6 @@ def choose_unlike(
     ``C = sqrt(w_i w_j) A_ij`` is the prior covariance. The row with the largest variance given the
     rows chosen so far comes next; of equal ones the first.
 
-    Parameters
-    ----------
-    weight : ndarray of shape (n_rows,)
-        At least 0.
-    affinity : callable
-        Takes a row, returns its affinity to all rows, (n_rows,), from 0 to 1; 1 for itself.
-    n : int
-        At most so many.
-
     References
     ----------
     Chen, Zhang and Zhou (2018), "Fast greedy MAP inference for determinantal point process",

@@ -17,18 +17,12 @@ MOST_LEVELS = 32  # of a category; rarer ones share a column
 
 
 class Levels(NamedTuple):
-    """The levels of a category in the training rows.
+    """The levels of a category in the training rows."""
 
-    Attributes
-    ----------
-    own : tuple
-        Those with a column of their own, in the order of these columns. None is a missing value.
-    rare : tuple
-        Those that share the column after these; it stands for unseen levels too. Empty if there is
-        no such column.
-    """
-
+    # Those with a column of their own, in the order of these columns. None is a missing value.
     own: tuple[Any, ...]
+    # Those that share the column after these; it stands for unseen levels too. Empty if there is no
+    # such column.
     rare: tuple[Any, ...]
 
     @property
@@ -38,21 +32,11 @@ class Levels(NamedTuple):
 
 
 class NumberColumns(NamedTuple):
-    """How the columns of a table become numbers.
+    """How the columns of a table become numbers."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Of the table's columns.
-    levels : dict of str to Levels
-        Of those that are categories.
-    complete : tuple of str
-        The columns without a missing value in the training rows.
-    """
-
-    names: tuple[str, ...]
-    levels: dict[str, Levels]
-    complete: tuple[str, ...]
+    names: tuple[str, ...]  # of the table's columns
+    levels: dict[str, Levels]  # of those that are categories
+    complete: tuple[str, ...]  # the columns without a missing value in the training rows
 
     @property
     def width(self) -> int:
@@ -94,23 +78,7 @@ def flag_rows(
     levels: Mapping[str, Collection[Any]],
     complete: Collection[str],
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], tuple[str, ...]]:
-    """Which rows hold an unseen level, which ones an unseen gap, and in what columns.
-
-    Parameters
-    ----------
-    X : DataFrame of shape (n_rows, n_columns)
-    names : sequence of str
-        The columns to look at.
-    levels : mapping of str to collection
-        The known levels of those that are categories.
-    complete : collection of str
-        The columns that had no missing value.
-
-    Returns
-    -------
-    unseen_level, new_missing : ndarray of shape (n_rows,), bool
-    columns : tuple of str
-    """
+    """Which rows hold an unseen level, which ones an unseen gap, and in what columns."""
     unseen, missing = np.zeros(len(X), bool), np.zeros(len(X), bool)
     columns: list[str] = []
     for name in names:

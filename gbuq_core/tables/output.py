@@ -101,16 +101,7 @@ def assemble_output(
     fold: NDArray[np.int64] | None,
     in_training: NDArray[np.bool_] | None,
 ) -> tuple[pd.DataFrame, AddedColumns, list[str]]:
-    """The output table, its added columns, and a notice if input columns had to be renamed.
-
-    Parameters
-    ----------
-    table : Table
-        The one whose rows were scored.
-    fold : ndarray of shape (n_rows,) or None
-        From 1, or 0 for rows without a target.
-    in_training : ndarray of shape (n_rows,) or None
-    """
+    """The output table, its added columns, and a notice if input columns had to be renamed."""
     names, notices = _input_names(table.names, scored.target.classes)
     own = dict(zip(names, plain_columns(table, scored.schema).values(), strict=True))
     protocol: dict[str, Any] = {}
@@ -150,21 +141,7 @@ def added_columns(
     level: float = USUAL_LEVEL,
     found: TableUnfamiliarity | None = None,
 ) -> dict[str, tuple[Any, str]]:
-    """The values and the unit of each added column, in their order.
-
-    Parameters
-    ----------
-    scored : Prepared
-        The rows that were scored.
-    predictions : Predictions
-    interval : Interval or None
-        Of each row; None for classes.
-    protocol : dict
-        The columns ``fold`` and ``in_training`` as far as they apply.
-    level : float
-        Of the interval.
-    found : TableUnfamiliarity or None
-    """
+    """The values and the unit of each added column, in their order."""
     target = scored.target
     units = "" if target.classes else f"units of {target.name}"
     squared = "nats" if target.classes else f"variance, squared units of {target.name}"

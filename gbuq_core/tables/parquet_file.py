@@ -35,15 +35,7 @@ _WHAT = "reading this file"
 
 
 def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str], tuple[str, ...]]:
-    """Names with columns of text, float, integer, boolean or timestamp, notices, and the index.
-
-    Raises
-    ------
-    TableError
-        If the file is damaged, or holds more than `gbuq_core.tables.limits` allow.
-    MemoryLimitExceeded
-        If it would unpack to more than the free memory.
-    """
+    """Names with columns of text, float, integer, boolean or timestamp, notices, and the index."""
     try:
         names, read, dropped, index = _read_flat(data)
     except (pa.ArrowException, OSError, ValueError, RecursionError) as error:

@@ -26,19 +26,6 @@ _VALUES, _SIZE, _DATA_PAGE, _DICTIONARY_PAGE = 5, 7, 9, 11  # of what is said ab
 def unpacked_bytes(data: bytes, about: Any, leaves: list[int]) -> dict[int, int]:
     """To how many bytes the pages of each of these columns unpack.
 
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-    about : pyarrow.parquet.FileMetaData
-    leaves : list of int
-        Positions of columns with one value a row.
-
-    Raises
-    ------
-    pyarrow.ArrowInvalid
-        If the numbers of rows contradict each other, or a header cannot be read.
-
     Examples
     --------
     >>> import io

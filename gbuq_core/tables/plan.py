@@ -226,12 +226,7 @@ def counted_trees(method: Method, given: Mapping[str, Any]) -> int:
 
 
 def check_table_method(key: str, task: str) -> None:
-    """Refuse a method whose columns a scored table cannot have.
-
-    Raises
-    ------
-    InvalidParameter
-    """
+    """Refuse a method whose columns a scored table cannot have."""
     if key not in table_methods(task):
         raise InvalidParameter(
             f"{METHODS[key].label} cannot score a table for {task}: choose one of "
@@ -240,13 +235,7 @@ def check_table_method(key: str, task: str) -> None:
 
 
 def check_level(level: float) -> None:
-    """Refuse a level that is not above 0 and below 1.
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence.
-    """
+    """Refuse a level that is not above 0 and below 1."""
     if not 0.0 < level < 1.0:
         raise InvalidParameter(
             f"The level of intervals must lie between 0 and 1, such as 0.9; got {level!r}."
@@ -267,11 +256,6 @@ def why_unfit(method: Method, task: str) -> str:
 
 def check_methods(keys: Sequence[str], task: str | None = None) -> tuple[str, ...]:
     """The keys, if they name one to four methods that can do the task, if there is one yet.
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence.
 
     Examples
     --------

@@ -93,13 +93,7 @@ class ListedModel:
         self.columns_: NumberColumns
 
     def check(self, X: pd.DataFrame, n_rows: int) -> None:
-        """Refuse a table that the method cannot learn from.
-
-        Raises
-        ------
-        InvalidParameter
-            One sentence: too many rows, or missing values.
-        """
+        """Refuse a table that the method cannot learn from."""
         numbers = X.select_dtypes("number")
         refusal = self.method.why_not(n_rows, gaps=bool(numbers.isna().to_numpy().any()))
         if refusal:
@@ -164,14 +158,6 @@ def assign_folds(
     y: NDArray[np.float64], stratify: bool, seed: int, n_folds: int = N_FOLDS
 ) -> NDArray[np.int64]:
     """A fold, 0 to ``n_folds - 1``, for each row with a target; -1 for rows without.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_rows,), float64
-        NaN where the target is not known.
-    stratify : bool
-        Deal the rows of each class in turn, so that folds have the same shares of classes.
-    seed : int
 
     Examples
     --------
@@ -341,13 +327,7 @@ def law_of(predictions: Predictions, rows: NDArray[Any] | slice | None = None) -
 
 
 def stops_early(plan: ScorePlan, prepared: Prepared) -> bool:
-    """Whether a plan's models stop where unseen rows say, rather than at all trees.
-
-    Raises
-    ------
-    InvalidParameter
-        If the plan's rule of stopping is unknown.
-    """
+    """Whether a plan's models stop where unseen rows say, rather than at all trees."""
     if plan.stopping not in STOPPINGS:
         raise InvalidParameter(f"stopping must be two_clocks or None; got {plan.stopping!r}.")
     enough = int(prepared.known.sum()) >= FEWEST_ROWS
@@ -365,13 +345,7 @@ def is_on_log_scale(model: Any) -> bool:
 
 
 def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
-    """The unfitted ensemble of a plan for a prepared table.
-
-    Raises
-    ------
-    InvalidParameter
-        If a knob is out of its range.
-    """
+    """The unfitted ensemble of a plan for a prepared table."""
     from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
 
     check_scale(plan.scale, prepared.y, prepared.target)
@@ -416,19 +390,7 @@ def fit_rows(plan: ScorePlan, prepared: Prepared, rows: NDArray[np.int64]) -> An
 def predict_rows(
     model: Any, X: pd.DataFrame, y: NDArray[np.float64], n_classes: int, spread: float
 ) -> Predictions:
-    """Predictions and uncertainties of rows, a block at a time.
-
-    Parameters
-    ----------
-    model : fitted ensemble
-    X : DataFrame of shape (n_rows, n_features)
-    y : ndarray of shape (n_rows,)
-        For the likelihood; NaN where it is not known.
-    n_classes : int
-        Of the whole table, 0 for a regression; a model may not have met all of them.
-    spread : float
-        Std of the target, in its units.
-    """
+    """Predictions and uncertainties of rows, a block at a time."""
     shared = model, n_classes, spread
     blocks = [slice(low, low + BLOCK_ROWS) for low in range(0, len(X), BLOCK_ROWS)]
     parts = ((X.iloc[rows], y[rows]) for rows in blocks)
@@ -441,14 +403,7 @@ def predict_rows(
 def predict_block(
     shared: tuple[Any, int, float], part: tuple[pd.DataFrame, NDArray[np.float64]]
 ) -> Predictions:
-    """What a model says of few rows; what it says of each does not depend on the others.
-
-    Parameters
-    ----------
-    shared : tuple of model, n_classes, spread
-        As in `predict_rows`.
-    part : tuple of X and y
-    """
+    """What a model says of few rows; what it says of each does not depend on the others."""
     (model, n_classes, spread), (X, y) = shared, part
     tick(0.0)
     if isinstance(model, ListedModel):
@@ -497,22 +452,7 @@ def judge_members(
     df: float = math.inf,
     log: bool = False,
 ) -> Predictions:
-    """What members that have predicted say together.
-
-    Parameters
-    ----------
-    members : ndarray of shape (n_members, n_rows, 2 or n_classes)
-        Means and variances, or probabilities of all classes of the table.
-    flags : tuple of unseen_level, new_missing and columns
-        As an ensemble's ``inspect_rows`` gives them.
-    y, n_classes, spread
-        As in `predict_rows`.
-    df : float
-        Degrees of freedom of the Student t around each member's mean; infinite means a normal.
-    log : bool
-        Whether the models learnt the logarithm of y: members are then means and variances of
-        log-normals.
-    """
+    """What members that have predicted say together."""
     known = ~np.isnan(y)
     nll = np.full(len(y), np.nan)
     of_log: tuple[NDArray[np.float64], ...] = ()
@@ -540,12 +480,6 @@ def judge_members(
 
 def decompose_members(members: NDArray[np.float64], n_classes: int) -> Uncertainty:
     """The uncertainty of rows by their members; one member tells no knowledge.
-
-    Parameters
-    ----------
-    members : ndarray of shape (n_members, n_rows, 2 or n_classes)
-        As in `judge_members`.
-    n_classes : int
 
     Examples
     --------

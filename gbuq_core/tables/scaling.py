@@ -84,20 +84,7 @@ def advise_scale(table: Table, schema: Schema, target: str, task: str | None = N
 
 
 def check_scale(scale: str, y: NDArray[np.float64], target: Target) -> None:
-    """Refuse a log scale for classes and for targets that are not positive.
-
-    Parameters
-    ----------
-    scale : {"plain", "log"}
-    y : ndarray of shape (n_rows,)
-        NaN where it is not known.
-    target : Target
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        One sentence each.
-    """
+    """Refuse a log scale for classes and for targets that are not positive."""
     if check_choice("scale", scale, SCALES) == "plain":
         return
     if target.classes:
@@ -147,12 +134,6 @@ def exp_uncertainty(
     With ``m ~ N(loc, k)`` (knowledge) and ``log y ~ N(m, d)`` (data), by the law of total variance:
     ``K = (e^k - 1) e^(2 loc + d + k)`` and ``D = (e^d - 1) e^(2 loc + d + 2 k)``. Their sum is the
     variance of the log-normal with variance ``d + k``.
-
-    Parameters
-    ----------
-    loc : ndarray of shape (n_rows,)
-    parts : Uncertainty
-        Variances of log y.
 
     Examples
     --------

@@ -126,13 +126,7 @@ def column_as(
     missing_values: tuple[str, ...] = (),
     keep_words: bool = False,
 ) -> Column:
-    """Describe a column as the kind that the user chose for it.
-
-    Raises
-    ------
-    InvalidData
-        If none of its cells can be read as that kind.
-    """
+    """Describe a column as the kind that the user chose for it."""
     base, text = _begin(name, array, clues, missing_values, keep_words)
     base = replace(base, kind=kind, reason=_CHOSEN, used=kind in FEATURE_KINDS)
     if kind not in ("numeric", "date"):

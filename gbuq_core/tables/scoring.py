@@ -291,14 +291,7 @@ def _new_file(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScor
 
 
 def fit_for_new(training: Prepared, plan: ScorePlan) -> Fits:
-    """The models that score a second file, whatever is in it, and those that give the scores.
-
-    Parameters
-    ----------
-    training : Prepared
-    plan : ScorePlan
-        Settled.
-    """
+    """The models that score a second file, whatever is in it, and those that give the scores."""
     everything = np.flatnonzero(training.known)
     if by_time(training):
         measuring, held, clocks, (model,) = _last_fifth(training, plan, [everything])
@@ -353,15 +346,6 @@ def judge_rows_left_out(
 
     All of the others choose the numbers of trees. Each half is judged with the factor and the
     tails, or the temperature, that the other half chose.
-
-    Parameters
-    ----------
-    training : Prepared
-    plan : ScorePlan
-    learnt : ndarray of int64
-        Positions of the rows to learn from.
-    held : ndarray of shape (n_rows,), bool
-        Which rows to judge; they have targets.
     """
     (model,) = _fit(training, plan, [learnt])
     half, clocks = _halves_choose(training, plan, model, held)
@@ -596,17 +580,7 @@ def score_table(
 def score_prepared(
     table: Table, training: Prepared, scored: Prepared, new: Table | None, plan: ScorePlan
 ) -> ScoredTable:
-    """`score_table` once both tables are prepared.
-
-    Parameters
-    ----------
-    table : Table
-    training, scored : Prepared
-        The table, and the one whose rows are scored (the same without a second file).
-    new : Table or None
-        The second file.
-    plan : ScorePlan
-    """
+    """`score_table` once both tables are prepared."""
     began = time.perf_counter()
     if plan.listed:
         check_table_method(plan.method, training.target.task)
@@ -621,20 +595,7 @@ def score_prepared(
 def score_again(
     table: Table, training: Prepared, fits: Fits, settled: Settled, new: Table | None = None
 ) -> ScoredTable:
-    """What `score_table` returned, from the models that it trained: nothing is fitted.
-
-    Parameters
-    ----------
-    table : Table
-    training : Prepared
-        Of that table, prepared as it was.
-    fits : Fits
-        Of `fits_of`.
-    settled : Settled
-        The plan of the scored table, and why its ensemble is what it is.
-    new : Table, optional
-        A second file, if and only if the models were trained for one.
-    """
+    """What `score_table` returned, from the models that it trained: nothing is fitted."""
     began = time.perf_counter()
     plan = settled.plan
     scored = training if new is None else prepare_new(new, training)

@@ -73,13 +73,7 @@ class Text(NamedTuple):
 
 
 def check_size(n_bytes: int) -> None:
-    """Refuse a file that is too large before it is read.
-
-    Raises
-    ------
-    TableError
-        Above `MAX_FILE_BYTES`.
-    """
+    """Refuse a file that is too large before it is read."""
     if n_bytes > MAX_FILE_BYTES:
         limit = f"{MAX_FILE_BYTES // 2**20} MB"
         size = f"{n_bytes / 2**20:,.0f} MB"
@@ -90,13 +84,7 @@ def check_size(n_bytes: int) -> None:
 
 
 def unpack(data: bytes) -> bytes:
-    """Decompress gzip data up to `MAX_FILE_BYTES`; other data come back as they are.
-
-    Raises
-    ------
-    TableError
-        If the data are damaged, unpack to more than that or to far more than tables do.
-    """
+    """Decompress gzip data up to `MAX_FILE_BYTES`; other data come back as they are."""
     if not data.startswith(b"\x1f\x8b"):
         return data
     plain = io.BytesIO()
@@ -118,21 +106,7 @@ def unpack(data: bytes) -> bytes:
 
 
 def to_utf8(data: bytes, encoding: str | None = None) -> Text:
-    """Decode a text file.
-
-    Parameters
-    ----------
-    data : bytes
-        Not empty, not compressed.
-    encoding : str, optional
-        Python's name of the encoding; found out if None, among UTF-8, UTF-16, UTF-32 (with a byte
-        order mark), Windows-1252 and Latin-1.
-
-    Raises
-    ------
-    TableError
-        If this is no text, or the given encoding does not fit.
-    """
+    """Decode a text file."""
     for signature, what in _SIGNATURES:
         if data.startswith(signature):
             raise TableError(f"This is {what}, not a table: save the table as CSV or Parquet.")
@@ -431,17 +405,10 @@ class _Parsed(NamedTuple):
 
 
 class _Places(NamedTuple):
-    """Where the rows that are not blank stand, the ragged ones among them.
+    """Where the rows that are not blank stand, the ragged ones among them."""
 
-    Attributes
-    ----------
-    line : ndarray of int64
-        The line of the text on which each one begins, from 1.
-    row : ndarray of int64
-        Its number among all rows, blank ones too, from 1. Lines of one cell are one row.
-    """
-
-    line: NDArray[np.int64]
+    line: NDArray[np.int64]  # the line of the text on which each one begins, from 1
+    # Its number among all rows, blank ones too, from 1. Lines of one cell are one row.
     row: NDArray[np.int64]
 
 
@@ -455,11 +422,6 @@ def read_separated(
     """Parse a UTF-8 text; the parameters are `gbuq_core.tables.files.ReadOptions`' own.
 
     ``one_column`` allows a single column, whose empty lines are missing values.
-
-    Raises
-    ------
-    TableError
-        If there are no rows, no second column, or too many ragged rows.
     """
     text, declared = without_declaration(text)
     limits.check_lines(text)

@@ -117,12 +117,7 @@ def warn_of_dates(columns: Sequence[str], split: str) -> list[str]:
 
 
 def check_split(split: str, column: str | None) -> None:
-    """Refuse a split without a column, and a column without a split.
-
-    Raises
-    ------
-    InvalidParameter
-    """
+    """Refuse a split without a column, and a column without a split."""
     check_choice("split", split, SPLITS)
     if split == "random" and column is not None:
         raise InvalidParameter(
@@ -137,20 +132,6 @@ def read_split(
     table: Table, schema: Schema, split: str, column: str | None, target: str
 ) -> RowSplit | None:
     r"""How the rows belong together by a column; None for a random split.
-
-    Parameters
-    ----------
-    table : Table
-    schema : Schema
-    split : {"random", "group", "time"}
-    column : str or None
-        Any column but the target, whether the model uses it or not.
-    target : str
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        If there is no such column, or it does not split the rows.
 
     Examples
     --------
@@ -229,13 +210,6 @@ def assign_groups(
     the group's classes. There are fewer folds where there are fewer groups. Rows without a target
     are with their group; a group that has no target at all is in no fold: -1.
 
-    Parameters
-    ----------
-    groups : ndarray of shape (n_rows,), int64
-    y : ndarray of shape (n_rows,), float64
-        NaN where the target is not known; codes if ``n_classes`` is not 0.
-    n_classes, seed, n_folds : int
-
     Examples
     --------
     >>> groups = np.repeat(np.arange(4), [4, 3, 2, 1])
@@ -268,12 +242,7 @@ def assign_groups(
 
 
 def check_left(y: NDArray[np.float64], learnt: NDArray[np.int64], column: str) -> None:
-    """Refuse a split by group that leaves nothing to learn: one class, or one number.
-
-    Raises
-    ------
-    InvalidData
-    """
+    """Refuse a split by group that leaves nothing to learn: one class, or one number."""
     if not len(learnt) or y[learnt].min() == y[learnt].max():
         raise InvalidData(
             f"A split by the groups of {shown(column)} leaves rows with one target value only to "
@@ -284,13 +253,7 @@ def check_left(y: NDArray[np.float64], learnt: NDArray[np.int64], column: str) -
 def hold_out_groups(
     groups: NDArray[np.int64], y: NDArray[np.float64], n_classes: int, seed: int
 ) -> NDArray[np.bool_]:
-    """Which rows with a target are held out: about a fifth of them, whole groups, two if possible.
-
-    Raises
-    ------
-    InvalidData
-        If only one group has targets.
-    """
+    """Which rows with a target are held out: about a fifth, whole groups, two if possible."""
     known = ~np.isnan(y)
     n_groups = len(np.unique(groups[known]))
     folds = assign_groups(groups, y, n_classes, seed, int(np.clip(n_groups // 2, 2, 5)))
@@ -304,20 +267,12 @@ def hold_out_groups(
 
 
 class Chain(NamedTuple):
-    """Blocks of rows in time.
+    """Blocks of rows in time."""
 
-    Attributes
-    ----------
-    block : ndarray of shape (n_rows,), int64
-        Of each row, from 0; -1 for a row without a time.
-    chooses : int or None
-        The block whose rows choose the number of trees before anything is judged. It is not judged.
-    judged : tuple of int
-        The blocks that are judged, each by a model of the rows of all blocks before it.
-    """
-
-    block: NDArray[np.int64]
+    block: NDArray[np.int64]  # (n_rows,): of each row, from 0; -1 for a row without a time
+    # The block whose rows choose the number of trees before anything is judged. It is not judged.
     chooses: int | None
+    # the blocks that are judged, each by a model of the rows of all blocks before it
     judged: tuple[int, ...]
 
 
@@ -325,22 +280,6 @@ def chain_blocks(
     times: NDArray[np.int64], y: NDArray[np.float64], starts: Sequence[float], column: str
 ) -> Chain:
     """Blocks in time for forward chaining. Rows of one time are in one block.
-
-    Parameters
-    ----------
-    times : ndarray of shape (n_rows,), int64
-        Ranks; -1 where there is no time.
-    y : ndarray of shape (n_rows,), float64
-        NaN where the target is not known.
-    starts : sequence of float
-        Where blocks begin, rising shares of the rows that have a time and a target.
-    column : str
-        For the message.
-
-    Raises
-    ------
-    InvalidData
-        If nothing can be learnt before the last rows: too few rows, or one target value only.
 
     Examples
     --------

@@ -157,15 +157,7 @@ def measure_unfamiliarity(
 def judge_more_rows(
     found: TableUnfamiliarity, training: Prepared, scored: Prepared
 ) -> TableUnfamiliarity:
-    """How unfamiliar other rows of a second file are, by what was learnt from the first.
-
-    Parameters
-    ----------
-    found : TableUnfamiliarity
-        Of some rows of the second file.
-    training, scored : Prepared
-        The first file, and the other rows. No sentence says why a row is unfamiliar.
-    """
+    """How unfamiliar other rows of a second file are, by what was learnt from the first."""
     began = time.perf_counter()
     outside = found.estimator.find_outside(scored.X)
     return replace(
@@ -347,11 +339,6 @@ def judge_versions(scored: ScoredTable, row: int, X: pd.DataFrame) -> Unfamiliar
 
     Versions of a training row are judged by the measures that did not learn from it, as the row
     itself was; of any other row, by all.
-
-    Parameters
-    ----------
-    X : DataFrame of shape (n_versions, n_features)
-        Columns as in ``scored.scored.X``.
     """
     found = scored.unfamiliarity
     if found is None:

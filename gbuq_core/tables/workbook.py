@@ -72,22 +72,7 @@ def sheet_names(data: bytes) -> tuple[str, ...]:
 def read_workbook(
     data: bytes, sheet: str | None, has_header: bool | None, to_score: bool = False
 ) -> Sheet:
-    """Read one sheet: the first one, or the one of that name.
-
-    Parameters
-    ----------
-    data : bytes
-    sheet : str or None
-    has_header : bool or None
-        None decides by the first row.
-    to_score : bool
-        Whether the first sheet will do where there is none of that name.
-
-    Raises
-    ------
-    TableError
-        If the workbook is damaged, has no such sheet or holds more than the limits allow.
-    """
+    """Read one sheet: the first one, or the one of that name."""
     if importlib.util.find_spec("python_calamine") is None:
         raise TableError("Excel files need python-calamine: install it, or save the table as CSV.")
     _check_unpacked(data)

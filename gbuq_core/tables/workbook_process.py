@@ -62,16 +62,7 @@ def _column(cells: list[Any]) -> Any:
 
 
 def answer(asked: dict[str, Any], payload: bytes) -> bytes:
-    """A line of JSON; then, if all went well, an Arrow stream with the columns.
-
-    Parameters
-    ----------
-    asked : dict
-        ``sheet``, its name or nothing; ``header``, whether the first row is one ("yes", "no" or
-        "auto"); ``most_cells``.
-    payload : bytes
-        The file.
-    """
+    """A line of JSON; then, if all went well, an Arrow stream with the columns."""
     import pyarrow as pa
     from python_calamine import CalamineWorkbook, SheetTypeEnum
 

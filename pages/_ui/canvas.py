@@ -60,37 +60,7 @@ def canvas(
     on_turn: Callable[[dict[str, Any]], None] | None = None,
     grips: bool = False,
 ) -> CanvasEvent:
-    """Draw a sheet; its frames, hover and zoom live in the browser and survive new data.
-
-    Parameters
-    ----------
-    sheet : PanelSheet
-        What to draw. Scrubbing and playing its frames never reruns the page.
-    key : str
-        Keeps the figure's state over reruns; unique on the page.
-    select : "cells", "ray", a tuple of both, or None
-        Whether clicks and lassos ("cells") and straight lines ("ray") rerun the page and are
-        returned.
-    on_select : callable, optional
-        Called with the event before the page runs, as Streamlit's callbacks are: the place to
-        change what widgets above the figure depend on.
-    on_turn : callable, optional
-        Called before the page runs with the value of each knob in the picture's bar, when the
-        reader lets one go.
-    grips : bool
-        Whether the sheet's one marker and its one line can be dragged. Where they are let go is
-        told as a click and as a drawn line.
-
-    Returns
-    -------
-    CanvasEvent
-        Indices refer to ``sheet``'s arrays, whatever its ``origin``, and lie within them.
-
-    Raises
-    ------
-    InvalidData
-        When the sheet's parts do not fit together.
-    """
+    """Draw a sheet; its frames, hover and zoom live in the browser and survive new data."""
     frames, rows, columns = check_sheet(sheet)
     extents = (sheet.x_extent, sheet.y_extent)
     shape = SheetShape(len(sheet.panels), frames, rows, columns, *extents)

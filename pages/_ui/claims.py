@@ -46,14 +46,7 @@ _LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in _MARKS.items())
 
 
 def draw_chips(claims: Sequence[Claim], about: str = "") -> None:
-    """At most three statements in a few words; a click leads to the statement with its numbers.
-
-    Parameters
-    ----------
-    claims : sequence of Claim
-    about : str
-        Which settings the claims are about, if they are not those of the picture.
-    """
+    """At most three statements in a few words; a click leads to the statement with its numbers."""
     chips = "".join(
         f'<a class="gbuq-chip {_class(one.verdict)}" href="#{_anchor(one.key)}" target="_self">'
         f'<span aria-hidden="true">{_MARKS[one.verdict]}</span> {escape(one.answer)}</a>'
@@ -71,19 +64,7 @@ def draw_claims(
     outcomes: Sequence[SeedOutcome] = (),
     place: str = "",
 ) -> None:
-    """The statements side by side, read down and then right; one below the other on a phone.
-
-    Parameters
-    ----------
-    claims : sequence of Claim
-    study, settings : SeedStudy and its settings
-        What is run over seeds. None while the claims are not those of today's settings.
-    columns : int
-    outcomes : sequence of SeedOutcome
-        Of a page that runs its seeds itself.
-    place : str
-        Tells the places of a page apart that have seeds of their own.
-    """
+    """The statements side by side, read down and then right; one below the other on a phone."""
     counts = {count.key: count for count in count_verdicts(outcomes)}
     if outcomes:
         st.caption(_legend(outcomes[0].seed, outcomes[-1].seed))

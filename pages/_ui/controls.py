@@ -28,17 +28,7 @@ def is_shown(knob: Knob, values: Mapping[str, Any]) -> bool:
 def draw_knobs(
     knobs: Iterable[Knob], before: Mapping[str, Any], headings: bool = True
 ) -> dict[str, Any]:
-    """Draw every shown knob where this is called and return the value of each knob.
-
-    Parameters
-    ----------
-    knobs : iterable of Knob
-        Groups keep the declared order inst.
-    before : mapping
-        The values as this run found them; knobs that are not drawn keep theirs.
-    headings : bool
-        Whether each group has its name above it.
-    """
+    """Draw every shown knob where this is called and return the value of each knob."""
     knobs = tuple(knobs)
     values = dict(before)
     for group in GROUPS:

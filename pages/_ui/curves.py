@@ -43,55 +43,31 @@ Ends = tuple[int, int]  # the positions among a figure's x at which a stretch be
 
 
 class Stretch(NamedTuple):
-    """A stretch of the x axis that is dragged by a bar above it, or by an end of that bar.
-
-    Attributes
-    ----------
-    width : float
-    narrow, wide : float
-        What its width may be.
-    low, high : float
-        It lies between these.
-    label : str
-        Below the bar.
-    """
+    """A stretch of the x axis that is dragged by a bar above it, or by an end of that bar."""
 
     width: float
+    # `narrow`, `wide`: what its width may be
     narrow: float
     wide: float
+    # `low`, `high`: it lies between these
     low: float
     high: float
-    label: str
+    label: str  # below the bar
 
 
 class Carry(NamedTuple):
-    """What the reader drags in a figure: the place that is looked at, or a point of their own.
+    """What the reader drags in a figure: the place that is looked at, or a point of their own."""
 
-    Attributes
-    ----------
-    seq : int
-        The last message that was heard.
-    waits : bool
-        Whether its picture is still on its way.
-    heard : callable
-        Called before the page runs, while something is dragged, with the number of the message
-        and the position of the x, or both ends of a stretch, or all points.
-    x : float or None
-        The place that can be dragged; None where points are.
-    hint : str
-        Said after the figure's own.
-    local : bool
-        Whether the picture follows by itself: then nothing is heard before it is let go.
-    stretch : Stretch, optional
-        What begins at ``x``; without it ``x`` itself is dragged. A click does not move it.
-    """
-
-    seq: int
-    waits: bool
+    seq: int  # the last message that was heard
+    waits: bool  # whether its picture is still on its way
+    # called before the page runs, while something is dragged, with the number of the message and
+    # the position of the x, or both ends of a stretch, or all points
     heard: Callable[[int, Any], None]
-    x: float | None = None
-    hint: str = ""
+    x: float | None = None  # the place that can be dragged; None where points are
+    hint: str = ""  # said after the figure's own
+    # whether the picture follows by itself: then nothing is heard before it is let go
     local: bool = False
+    # What begins at `x`; without it `x` itself is dragged. A click does not move it.
     stretch: Stretch | None = None
 
     @property
@@ -111,26 +87,7 @@ def show_curves(
     on_stretch: Callable[[Ends], None] | None = None,
     carry: Carry | None = None,
 ) -> None:
-    """Draw a figure. Where a knob of its bar is let go, the page takes its value over.
-
-    Parameters
-    ----------
-    figure : Curves
-    key : str
-        Keeps the figure in place over reruns; unique on the page.
-    on_pick : callable, optional
-        Called before the page runs with the name of the dot that was clicked, or with the position
-        of the x where there are no dots; never with one that is not in this figure.
-    on_place : callable, optional
-        Called before the page runs with all points after a click into a figure in which points
-        are placed: clicks may come faster than the page runs, and the last one counts.
-    on_turn : callable, optional
-        Called before the page runs when the reader lets go of a slider in the figure.
-    on_stretch : callable, optional
-        Called before the page runs when the reader lets go of the stretch of ``carry``.
-    carry : Carry, optional
-        What can be dragged in a figure with ``on_pick``, ``on_place`` or ``on_stretch``.
-    """
+    """Draw a figure. Where a knob of its bar is let go, the page takes its value over."""
     mount = _mount_of(figure.scripts)
     more: dict[str, Any] = {}
     if carry is not None:

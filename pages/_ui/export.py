@@ -27,18 +27,7 @@ def show_exports(
     link: str,
     downloads: Sequence[Download] = (),
 ) -> None:
-    """Draw the row.
-
-    Parameters
-    ----------
-    key : str
-        Unique on the page.
-    python : str
-        Code that computes the same numbers with the library's public names.
-    link : str
-        The address that restores the page (see `url_state.link_to`).
-    downloads : sequence of Download
-    """
+    """Draw the row."""
     with st.container(horizontal=True, key=f"exports-{key}", gap="small"):
         with st.popover("Copy Python"):
             st.caption("Computes what the picture shows, without the app.")

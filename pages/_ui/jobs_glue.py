@@ -64,38 +64,19 @@ _BEHIND = "_jobs_behind"  # the slots that the page asked for without waiting
 
 
 class Request(NamedTuple):
-    """A result a page wants in one of its places.
+    """A result a page wants in one of its places."""
 
-    Attributes
-    ----------
-    slot : str
-        The place; a session has one job a slot.
-    key : hashable
-        Everything that the result depends on, the experiment's name first.
-    compute : callable
-        Called with the job, in another thread.
-    label : str
-        What is being made, in the page's own words (not a user's text).
-    estimate_seconds : float or None
-        Shown until progress tells more.
-    total : float
-        How many units of progress the fit ticks.
-    waits : bool
-        Whether the reader has to start it first. A result that the session holds is shown anyway.
-    method : str
-        What the server's log calls it, in words of ours; empty: the label.
-    rows, columns : int or None
-        Of the table that is fitted, for the log; None: the log looks for ``rows`` in the key.
-    """
-
-    slot: str
-    key: Hashable
-    compute: Callable[[Job], Any]
-    label: str = ""
-    estimate_seconds: float | None = None
-    total: float = 1.0
+    slot: str  # the place; a session has one job a slot
+    key: Hashable  # everything that the result depends on, the experiment's name first
+    compute: Callable[[Job], Any]  # called with the job, in another thread
+    label: str = ""  # what is being made, in the page's own words (not a user's text)
+    estimate_seconds: float | None = None  # shown until progress tells more
+    total: float = 1.0  # how many units of progress the fit ticks
+    # Whether the reader has to start it first. A result that the session holds is shown anyway.
     waits: bool = False
-    method: str = ""
+    method: str = ""  # what the server's log calls it, in words of ours; empty: the label
+    # `rows`, `columns`: of the table that is fitted, for the log; None: the log looks for `rows` in
+    # the key
     rows: int | None = None
     columns: int | None = None
 
@@ -197,16 +178,7 @@ def _wait_for(job: Job, deadline: float) -> None:
 
 
 def ask_in_background(request: Request, start: bool = True) -> Answer:
-    """What there is for a request that the page does not wait for.
-
-    Parameters
-    ----------
-    request : Request
-        Its slot begins with `BACKGROUND`. It is computed while nothing else is, one at a time.
-    start : bool
-        Whether to ask for it; otherwise only what this session holds is returned, and the state is
-        "waiting" where it holds nothing.
-    """
+    """What there is for a request that the page does not wait for."""
     slot, key = request.slot, request.key
     st.session_state.setdefault(_BEHIND, set()).add(slot)
     cancelled = st.session_state.setdefault(_CANCELLED, {})

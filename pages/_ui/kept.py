@@ -23,19 +23,7 @@ class _Kept(NamedTuple):
 
 
 def kept(name: str, objects: Sequence[Any], settings: Hashable, make: Callable[[], T]) -> T:
-    """The value of that name, made anew only if what it depends on is another.
-
-    Parameters
-    ----------
-    name : str
-        Unique on the page; a page's own names start alike.
-    objects : sequence
-        Told apart by identity.
-    settings : hashable
-        Told apart by equality.
-    make : callable
-        Its exceptions pass through, and nothing is kept then.
-    """
+    """The value of that name, made anew only if what it depends on is another."""
     values: dict[str, _Kept] = st.session_state.setdefault(_KEPT, {})
     held = values.get(name)
     same = (

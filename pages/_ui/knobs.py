@@ -47,13 +47,6 @@ def while_one_of(
 ) -> tuple[str, tuple[tuple[str, ...], ...]]:
     """What a knob ``needs`` that is shown while one of several choices is among those taken.
 
-    Parameters
-    ----------
-    key : str
-        The knob that several of ``choices`` are taken with, ``most`` at a time.
-    wanted : collection of str
-        One of them is enough.
-
     Examples
     --------
     >>> while_one_of("methods", ["b"], ["a", "b"], 2)

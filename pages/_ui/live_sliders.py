@@ -62,20 +62,7 @@ class _Live:
 
 
 def follow(page: PageState, values: SimpleNamespace, names: Sequence[str], draw: Draw) -> None:
-    """Draw the page's picture here, and again whenever one of these sliders moves.
-
-    Parameters
-    ----------
-    page : PageState
-    values : SimpleNamespace
-        Of this run's controls.
-    names : sequence of str
-        The keys of the sliders; those that are not on the page are never dragged.
-    draw : callable
-        ``draw(values, moving)`` draws the picture of these values and says whether it did.
-        ``moving`` says that they are of a slider on its way: the page has not asked for its fit.
-        What is clicked in the picture runs the whole page, after its callback.
-    """
+    """Draw the page's picture here, and again whenever one of these sliders moves."""
     live = _live_of(page)
     live.whole = True
     _picture(page, values, names, draw, live)

@@ -18,27 +18,15 @@ _KEPT = "_own_scores"  # the session key
 
 
 class OwnTable(NamedTuple):
-    """One table with one target, split in one way.
+    """One table with one target, split in one way."""
 
-    Attributes
-    ----------
-    name : str
-        Of the file. The user's words.
-    target : str
-        The column that is predicted. The user's words.
-    task : str
-        "regression" or "classification".
-    rows, columns : int
-    runs : dict of str to MethodRun
-        By the method's key, with ``:two_clocks`` after it where both clocks stopped it. All have
-        the same held-out rows.
-    """
-
-    name: str
-    target: str
-    task: str
+    name: str  # Of the file. The user's words.
+    target: str  # The column that is predicted. The user's words.
+    task: str  # "regression" or "classification"
     rows: int
     columns: int
+    # By the method's key, with `:two_clocks` after it where both clocks stopped it. All have the
+    # same held-out rows.
     runs: dict[str, MethodRun]
 
 

@@ -26,18 +26,12 @@ class Step(NamedTuple):
 
     A step sets the knobs that it names, and puts those that other steps name back to where the
     page opens. All others stay where the reader left them.
-
-    Attributes
-    ----------
-    says : str
-        One sentence: what is set and what to look at. Answers are the verdicts at the picture,
-        which are computed.
-    values : mapping
-        Values of knobs.
     """
 
+    # One sentence: what is set and what to look at. Answers are the verdicts at the picture, which
+    # are computed.
     says: str
-    values: Mapping[str, Any] = {}
+    values: Mapping[str, Any] = {}  # values of knobs
 
 
 def present_knob(story: Sequence[Step]) -> Knob:
@@ -68,18 +62,7 @@ def draw_present(
     told: bool,
     turn: Callable[[int], None],
 ) -> None:
-    """The button that presents the page, or the bar of the presentation and its style.
-
-    Parameters
-    ----------
-    picture : sequence of str
-        Keys of the elements that stay; without any, the whole page does, but for the sidebar.
-    story : sequence of Step
-    told : bool
-        Whether the knobs are where the step has them.
-    turn : callable
-        Called with the number of a step before the page runs; 0 leaves.
-    """
+    """The button that presents the page, or the bar of the presentation and its style."""
     now = st.session_state.get(KEY, 0)
     if not now:
         with st.container(key="present-button"):

@@ -27,38 +27,25 @@ def _methods_of(settings: Any) -> Sequence[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class SideBySide:
-    """What a page says about its methods.
+    """What a page says about its methods."""
 
-    Attributes
-    ----------
-    name : str
-        Names the page's fits, and what the session keeps of them.
-    methods : mapping
-        From each method's key to an object with a ``label``.
-    plan, why_not, estimate : callable
-        ``plan(settings, method)`` returns what a fit depends on. ``why_not(plan)`` returns a
-        sentence if it cannot be fitted, else an empty text. ``estimate(plan)`` returns seconds.
-    fit, view : callable
-        ``fit(plan)`` returns a result with a field ``seconds``. ``view(fit, settings)`` returns
-        what today's settings show of it.
-    depends : callable
-        ``depends(fit, settings)`` returns what the view depends on besides its fit.
-    chosen : callable
-        ``chosen(settings)`` returns the keys of the methods that the reader chose.
-    done : str
-        The word before the seconds that the fits took.
-    """
-
-    name: str
-    methods: Mapping[str, Any]
+    name: str  # names the page's fits, and what the session keeps of them
+    methods: Mapping[str, Any]  # from each method's key to an object with a `label`
+    # `plan`, `why_not`, `estimate`: `plan(settings, method)` returns what a fit depends on.
+    # `why_not(plan)` returns a sentence if it cannot be fitted, else an empty text.
+    # `estimate(plan)` returns seconds.
     plan: Callable[[Any, str], Any]
     why_not: Callable[[Any], str]
     estimate: Callable[[Any], float]
+    # `fit`, `view`: `fit(plan)` returns a result with a field `seconds`. `view(fit, settings)`
+    # returns what today's settings show of it.
     fit: Callable[[Any], Any]
     view: Callable[[Any, Any], Any]
+    # `depends(fit, settings)` returns what the view depends on besides its fit
     depends: Callable[[Any, Any], Hashable]
+    # `chosen(settings)` returns the keys of the methods that the reader chose
     chosen: Callable[[Any], Sequence[str]] = _methods_of
-    done: str = "Fitted"
+    done: str = "Fitted"  # the word before the seconds that the fits took
 
     def requests(self, settings: Any) -> list[Request]:
         """One request for each chosen method that can be fitted."""

@@ -21,15 +21,7 @@ SURFACE = (OPEN, MAP)  # a page with a surface declares both
 
 
 def show_surface(sheet: PanelSheet, first: Sequence[str]) -> None:
-    """Draw the section, closed at first; the browser gets plotly when it is opened.
-
-    Parameters
-    ----------
-    sheet : PanelSheet
-        The page's picture.
-    first : sequence of str
-        Words in the title of the map that is shown first.
-    """
+    """Draw the section, closed at first; the browser gets plotly when it is opened."""
     section = st.expander(OPEN.label, key=OPEN.key, on_change="rerun", bind="query-params")
     titles = [panel.title for panel in sheet.panels]
     if not section.open or not titles:

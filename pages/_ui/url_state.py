@@ -125,17 +125,6 @@ def open_page(
     """Restore the page's state, draw its controls and return its values as attributes.
 
     Call it once a run, right below the title: sentences about a bad link appear there.
-
-    Parameters
-    ----------
-    page : PageState
-        May differ from run to run (the columns of a new table); values that no longer fit go
-        back to their defaults.
-    in_sidebar : bool
-        False draws the knobs right here, without presets: for a page with one or two of them.
-    controls_later : bool
-        The page calls `draw_controls` below its picture, which then comes first (picture_first.py)
-        in every run but those that must draw the controls to know their values.
     """
     _through_the_app()
     if st.session_state.get(_PAGE_NOW) != page.key:
@@ -247,13 +236,7 @@ def read_again(page: PageState, values: SimpleNamespace) -> SimpleNamespace:
 
 
 def change(page: PageState, **values: Any) -> NoReturn:
-    """Set knobs from code and run the page again.
-
-    Raises
-    ------
-    ValueError
-        For a name that is no knob of the page or a value that the knob cannot have.
-    """
+    """Set knobs from code and run the page again."""
     change_next(page, **values)
     st.rerun()
     raise AssertionError("st.rerun returned")

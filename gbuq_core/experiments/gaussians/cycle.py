@@ -27,47 +27,27 @@ class CycleTrace:
 
     The sampler moves from point i to point i + 1 by ``pulls[i]`` against the gradient and by a kick
     of the noise, that of the gradient and that which the sampler adds.
-
-    Attributes
-    ----------
-    sampler : str
-        A key of `gbuq_core.sampling.SAMPLERS`.
-    cycle, n_cycles : int
-        Which cycle, from 0, of how many.
-    first, n_steps : int
-        The step of the race at which the cycle begins, and how many it has.
-    every : int
-        Steps between two points; 1 unless the cycle is longer than `MAX_POINTS`.
-    steps : ndarray of shape (m,), int64
-        Steps of the cycle that each point comes after; the first is 0.
-    points : ndarray of shape (m, 2)
-        NaN once the chain has run off.
-    energy : ndarray of shape (m,)
-        -log of the density at the points, above its lowest value at a mode, in nats.
-    exploring : ndarray of shape (m,), bool
-        Whether the step to this point gives no sample; the first point counts as its next.
-    sizes : ndarray of shape (m,)
-        Step size times gradient scale of the step to this point.
-    pulls, kicks : ndarray of shape (m,)
-        How far the gradient and the noise moved the chain in that step.
-    modes : ndarray of shape (m,), int64
-        The mode of each point, -1 between modes.
     """
 
-    sampler: str
+    sampler: str  # A key of `gbuq_core.sampling.SAMPLERS`
+    # `cycle`, `n_cycles`: which cycle, from 0, of how many
     cycle: int
     n_cycles: int
+    # `first`, `n_steps`: the step of the race at which the cycle begins, and how many it has
     first: int
     n_steps: int
-    every: int
-    steps: Ints
-    points: Array
+    every: int  # steps between two points; 1 unless the cycle is longer than `MAX_POINTS`
+    steps: Ints  # (m,): steps of the cycle that each point comes after; the first is 0
+    points: Array  # (m, 2): NaN once the chain has run off
+    # (m,): -log of the density at the points, above its lowest value at a mode, in nats
     energy: Array
+    # (m,): whether the step to this point gives no sample; the first point counts as its next
     exploring: np.ndarray
-    sizes: Array
+    sizes: Array  # (m,): step size times gradient scale of the step to this point
+    # `pulls`, `kicks`: (m,): how far the gradient and the noise moved the chain in that step
     pulls: Array
     kicks: Array
-    modes: Ints
+    modes: Ints  # (m,): the mode of each point, -1 between modes
 
     @property
     def visited(self) -> tuple[int, ...]:
@@ -92,22 +72,6 @@ def record_cycle(
     """Where chain 1 of a sampler was during one cycle, and what moved it.
 
     Samplers without cycles are shown during the same steps.
-
-    Parameters
-    ----------
-    settings : GaussiansSettings
-        Of the race.
-    sampler : str
-        A key of `gbuq_core.sampling.SAMPLERS`.
-    cycle : int
-        From 0.
-    most : int
-        Points at most.
-
-    Raises
-    ------
-    InvalidParameter
-        If there is no such cycle or sampler.
 
     Examples
     --------
@@ -175,16 +139,6 @@ def _lowest(target: str) -> float:
 def energy_map(target: str) -> Array:
     """-log of a target's density at the middles of a grid of cells, above its lowest mode.
 
-    Parameters
-    ----------
-    target : str
-        A key of `gbuq_core.sampling.TARGETS`.
-
-    Returns
-    -------
-    ndarray of shape (N_CELLS, N_CELLS)
-        In nats, y first, over the target's extent.
-
     Examples
     --------
     >>> energy = energy_map("gaussians25")
@@ -201,13 +155,6 @@ def energy_map(target: str) -> Array:
 
 def describe_cycle(traces: tuple[CycleTrace, ...], step_limit: float) -> str:
     """What the samplers did during the cycle, in words.
-
-    Parameters
-    ----------
-    traces : tuple of CycleTrace
-        Of the same cycle.
-    step_limit : float
-        The longest step that does not overshoot a mode.
 
     Examples
     --------

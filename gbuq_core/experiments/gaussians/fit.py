@@ -44,105 +44,62 @@ N_PATH = 16  # positions of the first chain in a frame
 
 @dataclass(frozen=True, kw_only=True)
 class TargetGrid:
-    """The target averaged over the cells of the maps.
+    """The target averaged over the cells of the maps."""
 
-    Attributes
-    ----------
-    target : str
-        Its key in `gbuq_core.sampling.TARGETS`.
-    label : str
-    edges_x, edges_y : (N_BINS + 1,) array
-        Borders of the cells.
-    density : (N_BINS, N_BINS) array
-        Per unit area, y first.
-    marginal_x, marginal_y : (N_BINS,) array
-        Per unit length.
-    n_modes : int
-    outlines : tuple of (k, 2) arrays
-        Borders of the modes.
-    share_in_modes : float
-        What a perfect sampler's share would be.
-    step_limit : float
-        A step size times gradient scale above it overshoots a mode farther than it came from.
-    """
-
-    target: str
+    target: str  # its key in `gbuq_core.sampling.TARGETS`
     label: str
+    # `edges_x`, `edges_y`: borders of the cells
     edges_x: Array
     edges_y: Array
-    density: Array
+    density: Array  # per unit area, y first
+    # `marginal_x`, `marginal_y`: per unit length
     marginal_x: Array
     marginal_y: Array
     n_modes: int
-    outlines: tuple[Array, ...]
-    share_in_modes: float
+    outlines: tuple[Array, ...]  # (k, 2): borders of the modes
+    share_in_modes: float  # what a perfect sampler's share would be
+    # A step size times gradient scale above it overshoots a mode farther than it came from
     step_limit: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class SamplerRun:
-    """One sampler's race: what had been kept by the end of each frame, and its path.
-
-    Attributes
-    ----------
-    plan : SamplerPlan
-    steps, n_kept : (f,) int array
-        Steps done by each chain, and samples kept of all chains, cumulative as all that follows.
-    density : (f, N_BINS, N_BINS) float32 array
-        Kept samples per unit area, as a share of all kept ones; y first.
-    marginal_x, marginal_y : (f, N_BINS) float32 array
-        The same per unit length.
-    modes_visited : (f,) array
-        Modes with at least 50 kept samples; mean over chains.
-    share_in_modes, occupancy_error, divergence : (f,) array
-        As the scores of the same names, of all chains together; NaN before the first kept sample.
-    path : (f, N_PATH, 2) array
-        Where the first chain was during each frame, at even distances of steps.
-    stay_steps, stay_modes : (k,) int array
-        Steps of the first chain and the mode it was in then; -1 between modes.
-    size_steps, sizes : (j,) array
-        Step size times gradient scale; of a schedule with many cycles the first three.
-    size_span : int
-        Steps after which ``sizes`` repeat themselves; all of them without cycles.
-    exploring : (e, 2) int array
-        Steps within ``size_span`` whose samples do not count: first, and first that does.
-    occupancy : (n_chains, n_modes) array
-        Each mode's share of the chain's samples in modes.
-    modes_explored : (n_chains,) int array
-        Modes with at least 50 steps, whether they are kept or not.
-    report : ChainReport
-        All diagnostics, with all steps.
-    stopped : str
-        A sentence about chains that ran off to infinity; empty if none did.
-    all_stopped : bool
-        Whether all of them did, so that no more samples come.
-    seconds : float
-        Of the sampling, without the counting.
-    """
+    """One sampler's race: what had been kept by the end of each frame, and its path."""
 
     plan: SamplerPlan
+    # `steps`, `n_kept`: steps done by each chain, and samples kept of all chains, cumulative as all
+    # that follows
     steps: Ints
     n_kept: Ints
+    # kept samples per unit area, as a share of all kept ones; y first
     density: npt.NDArray[np.float32]
+    # `marginal_x`, `marginal_y`: the same per unit length
     marginal_x: npt.NDArray[np.float32]
     marginal_y: npt.NDArray[np.float32]
-    modes_visited: Array
+    modes_visited: Array  # modes with at least 50 kept samples; mean over chains
+    # `share_in_modes`, `occupancy_error`, `divergence`: as the scores of the same names, of all
+    # chains together; NaN before the first kept sample
     share_in_modes: Array
     occupancy_error: Array
     divergence: Array
-    path: Array
+    path: Array  # where the first chain was during each frame, at even distances of steps
+    # `stay_steps`, `stay_modes`: (k,): steps of the first chain and the mode it was in then; -1
+    # between modes
     stay_steps: Ints
     stay_modes: Ints
+    # `size_steps`, `sizes`: step size times gradient scale; of a schedule with many cycles the
+    # first three
     size_steps: Ints
     sizes: Array
-    size_span: int
+    size_span: int  # steps after which `sizes` repeat themselves; all of them without cycles
+    # steps within `size_span` whose samples do not count: first, and first that does
     exploring: Ints
-    occupancy: Array
-    modes_explored: Ints
-    report: ChainReport
-    stopped: str
-    all_stopped: bool
-    seconds: float
+    occupancy: Array  # (n_chains, n_modes): each mode's share of the chain's samples in modes
+    modes_explored: Ints  # (n_chains,): modes with at least 50 steps, whether they are kept or not
+    report: ChainReport  # all diagnostics, with all steps
+    stopped: str  # A sentence about chains that ran off to infinity; empty if none did
+    all_stopped: bool  # whether all of them did, so that no more samples come
+    seconds: float  # of the sampling, without the counting
 
     @property
     def sampler(self) -> str:
@@ -223,11 +180,6 @@ def _step_limit(density: Target) -> float:
 def run_sampler(plan: SamplerPlan) -> SamplerRun:
     """Run one sampler and count what it found, frame by frame.
 
-    Raises
-    ------
-    InvalidParameter, MemoryLimitExceeded
-        One sentence each.
-
     Examples
     --------
     >>> run = run_sampler(plan_sampler(GaussiansSettings(steps=20_000), "cg"))
@@ -242,11 +194,6 @@ def run_sampler(plan: SamplerPlan) -> SamplerRun:
 
 def sample_plan(plan: SamplerPlan, n_chains: int | None = None) -> Chains:
     """The chains of a plan; fewer of them are the first ones.
-
-    Raises
-    ------
-    InvalidParameter, MemoryLimitExceeded
-        One sentence each.
 
     Examples
     --------
@@ -278,12 +225,6 @@ count_runs = _RUNS.count  # what a knob of the view leaves as it is
 
 def count_chains(plan: SamplerPlan, chains: Chains) -> SamplerRun:
     """What chains had found by the end of each frame.
-
-    Parameters
-    ----------
-    plan : SamplerPlan
-        What they were run with.
-    chains : Chains
 
     Examples
     --------

@@ -17,52 +17,32 @@ _SECONDS_PER_STEP = 0.5e-6
 
 @dataclass(frozen=True, kw_only=True)
 class GaussiansSettings:
-    """Everything that the race depends on. The defaults are the paper's where it states them.
+    """Everything that the race depends on. The defaults are the paper's where it states them."""
 
-    Attributes
-    ----------
-    samplers : tuple of str
-        Keys of `gbuq_core.sampling.SAMPLERS`.
-    target : str
-        A key of `gbuq_core.sampling.TARGETS`.
-    seed : int
-        Of the start and the noise; the same for all samplers.
-    gradient_noise : float
-        Std of the noise on every gradient, which stands for a minibatch's.
-    steps, chains : int
-        Of every sampler: the budget.
-    cycles : int
-        Of clr-SGLD and cg-SGLD.
-    rate_sgld, rate_nsgld, rate_clr, rate_cg : float
-        Learning rates: SGLD's at its first step, clr-SGLD's at the start of a cycle.
-    noise : float
-        Noise scale of all but N-SGLD; 1 samples from the target itself.
-    noise_nsgld : float
-        N-SGLD's noise scale.
-    exploration_clr, exploration_cg : float
-        Share of each cycle that is not kept.
-    noise_free : bool
-        Whether steps that are not kept inject no noise.
-    alpha_max, alpha_min : float
-        Limits of cg-SGLD's gradient scale.
-    """
-
+    # keys of `gbuq_core.sampling.SAMPLERS`
     samplers: tuple[str, ...] = ("sgld", "nsgld", "clr", "cg")
-    target: str = "gaussians25"
-    seed: int = 0
+    target: str = "gaussians25"  # A key of `gbuq_core.sampling.TARGETS`
+    seed: int = 0  # of the start and the noise; the same for all samplers
+    # std of the noise on every gradient, which stands for a minibatch's
     gradient_noise: float = 1.0
+    # `steps`, `chains`: of every sampler: the budget
     steps: int = 50_000
     chains: int = 1
-    cycles: int = 30
+    cycles: int = 30  # of clr-SGLD and cg-SGLD
+    # `rate_sgld`, `rate_nsgld`, `rate_clr`, `rate_cg`: learning rates: SGLD's at its first step,
+    # clr-SGLD's at the start of a cycle
     rate_sgld: float = SAMPLERS["sgld"].defaults["learning_rate"]
     rate_nsgld: float = SAMPLERS["nsgld"].defaults["learning_rate"]
     rate_clr: float = SAMPLERS["clr"].defaults["learning_rate"]
     rate_cg: float = SAMPLERS["cg"].defaults["learning_rate"]
+    # noise scale of all but N-SGLD; 1 samples from the target itself
     noise: float = SAMPLERS["sgld"].defaults["noise_scale"]
-    noise_nsgld: float = SAMPLERS["nsgld"].defaults["noise_scale"]
+    noise_nsgld: float = SAMPLERS["nsgld"].defaults["noise_scale"]  # N-SGLD's noise scale
+    # `exploration_clr`, `exploration_cg`: share of each cycle that is not kept
     exploration_clr: float = SAMPLERS["clr"].defaults["exploration_fraction"]
     exploration_cg: float = SAMPLERS["cg"].defaults["exploration_fraction"]
-    noise_free: bool = False
+    noise_free: bool = False  # whether steps that are not kept inject no noise
+    # `alpha_max`, `alpha_min`: limits of cg-SGLD's gradient scale
     alpha_max: float = SAMPLERS["cg"].defaults["alpha_max"]
     alpha_min: float = SAMPLERS["cg"].defaults["alpha_min"]
 

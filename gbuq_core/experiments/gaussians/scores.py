@@ -20,35 +20,23 @@ _NUMBERS = ("No", "One", "Two", "Three", "Four")
 
 @dataclass(frozen=True, kw_only=True)
 class SamplerScores:
-    """One sampler's scores with all steps.
+    """One sampler's scores with all steps."""
 
-    Attributes
-    ----------
-    modes_visited : float
-        Modes with at least 50 kept samples; median over chains.
-    all_modes_visited : int
-        The same for all chains together.
-    modes_explored : float
-        Modes with at least 50 steps, kept or not; median over chains.
-    share_in_modes, occupancy_error, grid_kl : float
-        Of the kept samples of all chains together; the divergence in nats.
-    mode_changes, sample_size, autocorrelation_time : float
-        Means over chains: times that a chain went from one mode to another, independent samples
-        that its kept ones are worth, and kept samples for each of those.
-    seconds : float
-        Of the sampling of all chains.
-    """
-
-    modes_visited: float
-    all_modes_visited: int
-    modes_explored: float
+    modes_visited: float  # modes with at least 50 kept samples; median over chains
+    all_modes_visited: int  # the same for all chains together
+    modes_explored: float  # modes with at least 50 steps, kept or not; median over chains
+    # `share_in_modes`, `occupancy_error`, `grid_kl`: of the kept samples of all chains together;
+    # the divergence in nats
     share_in_modes: float
     occupancy_error: float
     grid_kl: float
+    # `mode_changes`, `sample_size`, `autocorrelation_time`: means over chains: times that a chain
+    # went from one mode to another, independent samples that its kept ones are worth, and kept
+    # samples for each of those
     mode_changes: float
     sample_size: float
     autocorrelation_time: float
-    seconds: float
+    seconds: float  # of the sampling of all chains
 
 
 def score_sampler(run: SamplerRun) -> SamplerScores:

@@ -20,23 +20,6 @@ def make_painted_heart(
 ) -> HeartData:
     """The heart with some cells painted: filled ones lose their rows, empty ones get some.
 
-    Parameters
-    ----------
-    n_per_cell, noise, random_state
-        As for `make_heart`. Cells that are not painted keep the same rows.
-    cells : sequence of int
-        Which of the 81 cells differ from the paper's heart, counted row by row. Rows in the heart
-        have the noise variance ``noise``.
-
-    Returns
-    -------
-    HeartData
-
-    Raises
-    ------
-    InvalidParameter
-        If a number is not that of a cell, or if fewer than two cells would have rows.
-
     Examples
     --------
     >>> heart = make_painted_heart(10, cells=[0, 40])  # a corner emptied, the middle filled

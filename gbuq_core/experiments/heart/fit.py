@@ -35,50 +35,32 @@ MAX_FRAMES = 100  # stages of the boosting-time scrubber
 
 
 class HeartFit(NamedTuple):
-    """A trained method's predictions for the 81 cells while it grew.
-
-    Attributes
-    ----------
-    plan : HeartPlan
-    data : HeartData
-        What it was trained on, painted cells included.
-    n_trees : (n_stages,) int array
-        Trees at each stage; all of them at the last.
-    members : (n_stages, n_models, 81, 2) array
-        Mean and variance; the variance is NaN for forests, which predict none.
-    seconds, memory_bytes : float, int
-        Cost of the training, and what the trained model holds.
-    """
+    """A trained method's predictions for the 81 cells while it grew."""
 
     plan: HeartPlan
-    data: HeartData
-    n_trees: npt.NDArray[np.int64]
+    data: HeartData  # what it was trained on, painted cells included
+    n_trees: npt.NDArray[np.int64]  # (n_stages,): trees at each stage; all of them at the last
+    # (n_stages, n_models, 81, 2): mean and variance; the variance is NaN for forests, which predict
+    # none
     members: Array
+    # `seconds`, `memory_bytes`: cost of the training, and what the trained model holds
     seconds: float
     memory_bytes: int
 
 
 class HeartMaps(NamedTuple):
-    """Uncertainty of one method at every stage, as variances of y.
-
-    Attributes
-    ----------
-    fit : HeartFit
-    n_trees, n_members : (n_frames,) int array
-        Trees of each model, and members that there were by then.
-    total, data, knowledge : (n_frames, 9, 9) array
-        NaN where there is no such value: knowledge takes two members, forests predict no noise.
-    mean : (9, 9) array
-        The prediction with all trees.
-    """
+    """Uncertainty of one method at every stage, as variances of y."""
 
     fit: HeartFit
+    # `n_trees`, `n_members`: (n_frames,): trees of each model, and members that there were by then
     n_trees: npt.NDArray[np.int64]
     n_members: npt.NDArray[np.int64]
+    # `total`, `data`, `knowledge`: (n_frames, 9, 9): NaN where there is no such value: knowledge
+    # takes two members, forests predict no noise
     total: Array
     data: Array
     knowledge: Array
-    mean: Array
+    mean: Array  # (9, 9): the prediction with all trees
 
     @property
     def method(self) -> str:
@@ -120,11 +102,6 @@ def fit_heart(plan: HeartPlan) -> HeartFit:
     """Train one method and keep its predictions for the cells at up to 100 stages.
 
     Of a virtual ensemble's model every stage is kept, so that any truncation can follow.
-
-    Raises
-    ------
-    InvalidParameter, MemoryLimitExceeded
-        One sentence each.
     """
     data = _painted(plan)
     kind = METHODS[plan.method]
@@ -153,11 +130,6 @@ def map_heart(fit: HeartFit, settings: HeartSettings) -> HeartMaps:
 
     A virtual ensemble at t trees has the members that the model cut at t trees would have: those
     of ``K, 2K, ...`` above ``start * t`` (eq. 15).
-
-    Raises
-    ------
-    InvalidParameter
-        If the truncation gives no member even with all trees.
     """
     if settings.shown is not None:
         check_number("shown", settings.shown, 1, integer=True)

@@ -30,48 +30,34 @@ METHODS = ensemble_methods(
 
 @dataclass(frozen=True, kw_only=True)
 class HeartSettings:
-    """Everything that the maps depend on. The defaults are the paper's.
+    """Everything that the maps depend on. The defaults are the paper's."""
 
-    Attributes
-    ----------
-    methods : tuple of str
-        Keys of `METHODS`.
-    rows, noise, seed
-        As ``n_per_cell``, ``noise`` and ``random_state`` of `make_heart`; the seed is the models'
-        too.
-    cells : tuple of int
-        Painted cells, numbered from 0 row by row. A filled cell loses its rows; an empty one gets
-        some.
-    members, trees, depth : int
-        Of each ensemble. A virtual ensemble has a member for each truncation. A forest of
-        ``trees`` trees of depth 10 is split into ``members`` groups.
-    rate, rate_sgb : float
-        Learning rates of the SGLB methods and of SGB.
-    temperature : str or float
-        "catboost" (the number of rows), "posterior" (1) or a number.
-    leaf_noise : bool or None
-        Langevin noise in the leaves as well as in the choice of splits; the numba engine only. None
-        leaves it to the temperature, as `gbuq_core.BoostedEnsembleRegressor` does.
-    step, start : int, float
-        Truncation step K and start of virtual ensembles.
-    shown : int or None
-        How many members count: the first models, or the last truncations. None: all.
-    """
-
-    methods: tuple[str, ...] = ("sglb", "virtual_sglb")
+    methods: tuple[str, ...] = ("sglb", "virtual_sglb")  # keys of `METHODS`
+    # `rows`, `noise`, `seed`: as `n_per_cell`, `noise` and `random_state` of `make_heart`; the seed
+    # is the models' too
     rows: int = 1000
     noise: float = 0.01
     seed: int = 0
+    # Painted cells, numbered from 0 row by row. A filled cell loses its rows; an empty one gets
+    # some.
     cells: tuple[int, ...] = ()
+    # `members`, `trees`, `depth`: Of each ensemble. A virtual ensemble has a member for each
+    # truncation. A forest of `trees` trees of depth 10 is split into `members` groups.
     members: int = 10
     trees: int = 1000
     depth: int = 6
+    # `rate`, `rate_sgb`: learning rates of the SGLB methods and of SGB
     rate: float = 0.3
     rate_sgb: float = 0.1
+    # "catboost" (the number of rows), "posterior" (1) or a number
     temperature: str | float = "catboost"
+    # Langevin noise in the leaves as well as in the choice of splits; the numba engine only. None
+    # leaves it to the temperature, as `gbuq_core.BoostedEnsembleRegressor` does.
     leaf_noise: bool | None = None
+    # `step`, `start`: truncation step K and start of virtual ensembles
     step: int = 50
     start: float = 0.5
+    # How many members count: the first models, or the last truncations. None: all.
     shown: int | None = None
 
 

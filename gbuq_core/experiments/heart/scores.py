@@ -46,39 +46,29 @@ class HeartScores(NamedTuple):
     """One method's scores with all trees; all but AUROCs in the unit of the view.
 
     NaN where the method has no such uncertainty or there are no such cells.
-
-    Attributes
-    ----------
-    auroc_knowledge, auroc_total : float
-        Chance that an empty cell has more of it than a filled one; 1 separates them perfectly.
-    data_error_max, data_error_mean : float
-        Largest and mean absolute error of data uncertainty over the filled cells.
-    data_error_share : float
-        The largest error of data uncertainty relative to the truth, both as std.
-    knowledge_empty, knowledge_filled : float
-        Mean over the cells without and with rows.
-    least_empty, most_filled : float
-        The smallest knowledge uncertainty of an empty, the largest of a filled cell.
     """
 
+    # `auroc_knowledge`, `auroc_total`: chance that an empty cell has more of it than a filled one;
+    # 1 separates them perfectly
     auroc_knowledge: float
     auroc_total: float
+    # `data_error_max`, `data_error_mean`: largest and mean absolute error of data uncertainty over
+    # the filled cells
     data_error_max: float
     data_error_mean: float
+    # the largest error of data uncertainty relative to the truth, both as std
     data_error_share: float
+    # `knowledge_empty`, `knowledge_filled`: mean over the cells without and with rows
     knowledge_empty: float
     knowledge_filled: float
+    # `least_empty`, `most_filled`: the smallest knowledge uncertainty of an empty, the largest of a
+    # filled cell
     least_empty: float
     most_filled: float
 
 
 def score_heart(maps: HeartMaps, view: str = "std") -> HeartScores:
     """Score the maps with all trees.
-
-    Parameters
-    ----------
-    maps : HeartMaps
-    view : {"std", "variance"}
 
     Examples
     --------

@@ -33,32 +33,22 @@ _CALIBRATION, _TEST, _FOREIGN = 1, 2, 3  # streams of the seed
 
 
 class HeteroscedasticData(NamedTuple):
-    """Training and calibration rows, the widest grid, and the truth; arrays are read-only.
+    """Training and calibration rows, the widest grid, and the truth; arrays are read-only."""
 
-    Attributes
-    ----------
-    X, y : ndarray of shape (n_rows, 1), (n_rows,)
-    x : ndarray of shape (761,)
-        Increasing, from -30 to 40, as far as foreign rows may lie; denser from -10 to 20.
-    true_mean, true_variance : ndarray of shape (761,)
-        Mean and noise variance of y; beyond the rows they follow the formula.
-    support : ndarray of shape (761,), bool
-        Where rows can lie.
-    calibration_X, calibration_y : ndarray of shape (1000, 1), (1000,)
-        Rows of the same law that no fit sees.
-    target_std : float
-        Of the training y.
-    """
-
+    # `X`, `y`: (n_rows, 1)
     X: Array
     y: Array
+    # (761,): Increasing, from -30 to 40, as far as foreign rows may lie; denser from -10 to 20
     x: Array
+    # `true_mean`, `true_variance`: (761,): mean and noise variance of y; beyond the rows they
+    # follow the formula
     true_mean: Array
     true_variance: Array
-    support: Mask
+    support: Mask  # (761,): where rows can lie
+    # `calibration_X`, `calibration_y`: (1000, 1): rows of the same law that no fit sees
     calibration_X: Array
     calibration_y: Array
-    target_std: float
+    target_std: float  # of the training y
 
     @property
     def grid(self) -> Array:
@@ -83,11 +73,6 @@ def load_heteroscedastic_data(
     rows: int = 2000, noise_slope: float = 0.1, seed: int = 0
 ) -> HeteroscedasticData:
     """Draw training and calibration rows.
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence.
 
     Examples
     --------
@@ -167,11 +152,6 @@ def draw_foreign(
     plan: HeteroscedasticPlan | HeteroscedasticSettings, measure: MeasurePlan
 ) -> Array:
     """Foreign rows (n, 1), uniform over ``[left_from, 0)`` and ``(10, right_to]``.
-
-    Raises
-    ------
-    InvalidParameter
-        For an impossible range.
 
     Examples
     --------

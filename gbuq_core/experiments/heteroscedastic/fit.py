@@ -56,33 +56,16 @@ Ends = Array | None
 
 
 class HeteroscedasticFit(NamedTuple):
-    """A trained method, and its predictions for the grid and the calibration rows.
-
-    Attributes
-    ----------
-    plan : HeteroscedasticPlan
-    data : HeteroscedasticData
-    model : estimator
-        Fitted.
-    grid : Prediction
-        At the 761 places of ``data.x``.
-    calibration : Prediction
-        At the 1,000 calibration rows, without scores.
-    seconds : float
-        Of the training.
-    memory_bytes : int or None
-        Size of the model; None where a library does not report it.
-    clipped : Prediction or None
-        The grid's with novelty scores that end at 5.2; None for methods without novelty.
-    """
+    """A trained method, and its predictions for the grid and the calibration rows."""
 
     plan: HeteroscedasticPlan
     data: HeteroscedasticData
-    model: Any
-    grid: Prediction
-    calibration: Prediction
-    seconds: float
-    memory_bytes: int | None
+    model: Any  # fitted
+    grid: Prediction  # at the 761 places of `data.x`
+    calibration: Prediction  # at the 1,000 calibration rows, without scores
+    seconds: float  # of the training
+    memory_bytes: int | None  # size of the model; None where a library does not report it
+    # the grid's with novelty scores that end at 5.2; None for methods without novelty
     clipped: Prediction | None = None
 
     @property
@@ -102,53 +85,34 @@ class HeteroscedasticFit(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class HeteroscedasticView:
-    """One method over the picture's places; variances in squared units of y.
-
-    Attributes
-    ----------
-    method, label : str
-    x : ndarray of shape (n_grid,)
-    support : ndarray of shape (n_grid,), bool
-        Where rows can lie.
-    true_mean, true_variance : ndarray of shape (n_grid,)
-        Beyond the rows they follow the formula.
-    parts : tuple of str
-        Which of total, data and knowledge the method has; none if it only scores.
-    loc : ndarray of shape (n_grid,), or None
-    total, data, knowledge : ndarray of shape (n_grid,)
-        Zeros where the method has none; before any conformal factor.
-    scale : ndarray of shape (n_grid,)
-        Std of y after it: ``factor * sqrt(total)``.
-    lower, upper : ndarray of shape (n_grid,), or None
-        The interval of the settings' level.
-    inner_lower, inner_upper : ndarray of shape (n_grid,), or None
-        The part of it that data uncertainty alone would take; None without.
-    factor : float
-        Of the conformal step at this level; 1 without it.
-    curves : tuple of ScoreCurve
-    signed_inference : ndarray of shape (n_grid,), or None
-        Inference novelty with its sign.
-    """
+    """One method over the picture's places; variances in squared units of y."""
 
     method: str
     label: str
-    x: Array
-    support: Mask
+    x: Array  # (n_grid,)
+    support: Mask  # (n_grid,): where rows can lie
+    # `true_mean`, `true_variance`: (n_grid,): beyond the rows they follow the formula
     true_mean: Array
     true_variance: Array
+    # which of total, data and knowledge the method has; none if it only scores
     parts: tuple[str, ...]
-    loc: Array | None
+    loc: Array | None  # (n_grid,)
+    # `total`, `data`, `knowledge`: (n_grid,): zeros where the method has none; before any conformal
+    # factor
     total: Array
     data: Array
     knowledge: Array
-    scale: Array
+    scale: Array  # (n_grid,): std of y after it: `factor * sqrt(total)`
+    # `lower`, `upper`: (n_grid,): the interval of the settings' level
     lower: Array | None
     upper: Array | None
+    # `inner_lower`, `inner_upper`: (n_grid,): the part of it that data uncertainty alone would
+    # take; None without
     inner_lower: Array | None
     inner_upper: Array | None
-    factor: float
+    factor: float  # of the conformal step at this level; 1 without it
     curves: tuple[ScoreCurve, ...]
-    signed_inference: Array | None
+    signed_inference: Array | None  # (n_grid,): inference novelty with its sign
 
     def curve(self, key: str) -> ScoreCurve | None:
         """The curve of a score, None if the method has no such score."""
@@ -187,11 +151,6 @@ count_fits, count_measures = _FITS.count, _MEASURES.count
 def fit_heteroscedastic(plan: HeteroscedasticPlan) -> HeteroscedasticFit:
     """Train one method.
 
-    Raises
-    ------
-    InvalidParameter, InvalidData, MemoryLimitExceeded
-        One sentence each; see `plan.why_not`.
-
     Examples
     --------
     >>> settings = HeteroscedasticSettings(rows=500, trees=20)
@@ -227,11 +186,6 @@ def view_heteroscedastic(
     fit: HeteroscedasticFit, settings: HeteroscedasticSettings
 ) -> HeteroscedasticView:
     """One method's curves over the picture. Trains and predicts nothing.
-
-    Raises
-    ------
-    InvalidParameter
-        With the sentence of `plan.check_view`.
 
     Examples
     --------
@@ -340,11 +294,6 @@ def level_intervals(fit: HeteroscedasticFit, settings: HeteroscedasticSettings) 
 def measure_heteroscedastic(fit: HeteroscedasticFit, plan: MeasurePlan) -> HeteroscedasticMeasure:
     """Predict test and foreign rows.
 
-    Raises
-    ------
-    InvalidParameter
-        For impossible numbers of rows or ranges.
-
     Examples
     --------
     >>> settings = HeteroscedasticSettings(rows=500, test_rows=200, ood_rows=100)
@@ -366,11 +315,6 @@ def measure_heteroscedastic(fit: HeteroscedasticFit, plan: MeasurePlan) -> Heter
 
 def run_heteroscedastic(settings: HeteroscedasticSettings | None = None) -> HeteroscedasticRun:
     """Train the methods one after the other, and measure them.
-
-    Raises
-    ------
-    InvalidParameter, InvalidData, MemoryLimitExceeded
-        One sentence each.
 
     Examples
     --------

@@ -45,11 +45,6 @@ def _task(plan: HeteroscedasticPlan) -> str:
 def heteroscedastic_model(plan: HeteroscedasticPlan) -> Any:
     """The unfitted estimator of a plan.
 
-    Raises
-    ------
-    InvalidParameter
-        With the sentence of `why_not`, if there is no such model.
-
     Examples
     --------
     >>> from gbuq_core.experiments.heteroscedastic.plan import (

@@ -44,23 +44,12 @@ _OTHER_PAPERS = (SGLB, CYCLICAL, IBUG, SOFT_TREES, RASMUSSEN)
 
 
 class HeteroscedasticMethod(NamedTuple):
-    """A method of the page: its record, and what the page makes of it.
+    """A method of the page: its record, and what the page makes of it."""
 
-    Attributes
-    ----------
-    record : Method
-        Of `gbuq_core.methods`: label, package, estimator, costs.
-    parts : tuple of str
-        Which of `PARTS` it has; none for methods that only score rows.
-    scores : tuple of str
-        Keys of `SCORES`: its scores for foreign rows.
-    knobs : tuple of str
-        Fields of `HeteroscedasticSettings` that its fit depends on besides rows, noise and seed.
-    """
-
-    record: Method
-    parts: tuple[str, ...]
-    scores: tuple[str, ...]
+    record: Method  # of `gbuq_core.methods`: label, package, estimator, costs
+    parts: tuple[str, ...]  # which of `PARTS` it has; none for methods that only score rows
+    scores: tuple[str, ...]  # keys of `SCORES`: its scores for foreign rows
+    # fields of `HeteroscedasticSettings` that its fit depends on besides rows, noise and seed
     knobs: tuple[str, ...]
 
     @property
@@ -142,49 +131,33 @@ SCORES: Mapping[str, HeteroscedasticScoreKind] = MappingProxyType({**_SCORES, **
 
 @dataclass(frozen=True, kw_only=True)
 class HeteroscedasticSettings:
-    """All settings of the page.
+    """All settings of the page."""
 
-    Attributes
-    ----------
-    methods : tuple of str
-        One to six keys of `METHODS`.
-    rows, noise_slope, seed : int, float, int
-        Training rows, std of the noise per unit of x, seed of rows and fits.
-    trees, subsample, max_leaves, min_child_samples
-        Of the random forests; NGBoost, CatBoost and isolation forests take the trees and keep
-        their libraries' share of the rows.
-    left_from, right_to : float
-        Foreign rows lie from ``left_from`` to 0 and from 10 to ``right_to``.
-    ood_rows, test_rows : int
-        Foreign rows and rows of the training law that scores are measured on.
-    conformal : bool
-        Whether every std is stretched so that intervals hold their level on fresh rows.
-    level : float
-        Of the interval that is drawn: one of `LEVELS`.
-    bands : tuple of str
-        Which of `PARTS` are drawn.
-    score : str
-        A key of `SCORES`: the curve that is drawn.
-    tail : str
-        Of MACAU's novelty scores, one of `TAILS`; new rows are scored again, nothing is refitted.
-    """
-
+    # one to six keys of `METHODS`
     methods: tuple[str, ...] = ("macau_linear", "macau_basic", "catboost")
+    # `rows`, `noise_slope`, `seed`: training rows, std of the noise per unit of x, seed of rows and
+    # fits
     rows: int = 2000
     noise_slope: float = 0.1
     seed: int = 0
+    # `trees`, `subsample`, `max_leaves`, `min_child_samples`: of the random forests; NGBoost,
+    # CatBoost and isolation forests take the trees and keep their libraries' share of the rows
     trees: int = 100
     subsample: float = 0.1
     max_leaves: int = 31
     min_child_samples: int = 20
+    # `left_from`, `right_to`: foreign rows lie from `left_from` to 0 and from 10 to `right_to`
     left_from: float = -10.0
     right_to: float = 20.0
+    # `ood_rows`, `test_rows`: foreign rows and rows of the training law that scores are measured on
     ood_rows: int = 6000
     test_rows: int = 2000
+    # whether every std is stretched so that intervals hold their level on fresh rows
     conformal: bool = False
-    level: float = 0.95
-    bands: tuple[str, ...] = ("data", "knowledge")
-    score: str = "novelty"
+    level: float = 0.95  # of the interval that is drawn: one of `LEVELS`
+    bands: tuple[str, ...] = ("data", "knowledge")  # which of `PARTS` are drawn
+    score: str = "novelty"  # A key of `SCORES`: the curve that is drawn
+    # of MACAU's novelty scores, one of `TAILS`; new rows are scored again, nothing is refitted
     tail: str = "rise"
 
 
@@ -222,11 +195,6 @@ class MeasurePlan(NamedTuple):
 
 def plan_heteroscedastic(settings: HeteroscedasticSettings, method: str) -> HeteroscedasticPlan:
     """What a method's fit depends on.
-
-    Raises
-    ------
-    InvalidParameter
-        If there is no such method.
 
     Examples
     --------
@@ -353,13 +321,7 @@ def check_view(settings: HeteroscedasticSettings) -> str:
 
 
 def check_measure(plan: MeasurePlan) -> None:
-    """Check the numbers and ranges of test rows and foreign rows.
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence.
-    """
+    """Check the numbers and ranges of test rows and foreign rows."""
     check_number("test_rows", plan.test_rows, LEAST_JUDGED, MOST_JUDGED, integer=True)
     check_number("ood_rows", plan.ood_rows, LEAST_JUDGED, MOST_JUDGED, integer=True)
     check_choice("tail", plan.tail, TAILS)

@@ -41,29 +41,17 @@ class LevelInterval(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """A method at n rows, in units of y; variances in squared units.
+    """A method at n rows, in units of y; variances in squared units."""
 
-    Attributes
-    ----------
-    loc : ndarray of shape (n,), or None
-        None for methods that only score.
-    total, data, knowledge : ndarray of shape (n,)
-        Zeros where the method has none.
-    intervals : tuple of LevelInterval
-        Of methods whose intervals are not those of a normal; else none.
-    curves : tuple of ScoreCurve
-        In the order of the method's scores.
-    signed_inference : ndarray of shape (n,), or None
-        Inference novelty with its sign.
-    """
-
-    loc: Array | None
+    loc: Array | None  # none for methods that only score
+    # `total`, `data`, `knowledge`: zeros where the method has none
     total: Array
     data: Array
     knowledge: Array
+    # of methods whose intervals are not those of a normal; else none
     intervals: tuple[LevelInterval, ...]
-    curves: tuple[ScoreCurve, ...]
-    signed_inference: Array | None
+    curves: tuple[ScoreCurve, ...]  # in the order of the method's scores
+    signed_inference: Array | None  # inference novelty with its sign
 
     def curve(self, key: str) -> ScoreCurve | None:
         """The values of a score, None if the method has no such score."""
@@ -151,18 +139,6 @@ def interval_of(
     prediction: Prediction, level: float, factor: float | None = None
 ) -> tuple[Array | None, Array | None]:
     """The central interval of a level: the method's own, or that of a normal.
-
-    Parameters
-    ----------
-    prediction : Prediction
-    level : float
-    factor : float, optional
-        Of a conformal step: the interval is then the normal's with its std times the factor.
-
-    Returns
-    -------
-    lower, upper : ndarray of shape (n,), or None
-        None for methods that predict nothing.
 
     Examples
     --------

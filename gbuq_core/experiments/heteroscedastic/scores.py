@@ -146,59 +146,36 @@ class ScoreAuroc(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class HeteroscedasticScore:
-    """One method's scores. NaN where a method has none, such as one that predicts nothing.
-
-    Attributes
-    ----------
-    method, label : str
-    crps : float
-        On test rows, in units of y; after the conformal step, if there is one, at its level.
-    crps_kind : str
-        Of which distribution: a normal with the method's mean and std, and where they come from
-        for methods that give intervals; "" without.
-    truth_crps, excess : float
-        The truth's own on the same rows, and how much more the method's is.
-    coverage : tuple of LevelCoverage
-        At `LEVELS`.
-    rmse, std_error : float
-        Root mean squared error of the mean to the true mean and of the std to the true noise std,
-        over test rows, in units of y.
-    mean_std, mean_noise : float
-        The mean std over test rows, and the true one.
-    data_share : float
-        Mean data uncertainty by mean total uncertainty over test rows.
-    auroc : tuple of ScoreAuroc
-        In the order of the method's scores.
-    paper_crps : float
-        Table 1's, where the noise is the paper's: CRPS grows with it.
-    fit_seconds, score_seconds : float
-        Of the training, and of predicting test and foreign rows.
-    memory_bytes : int or None
-        None where a library does not report it.
-    thirds : tuple of PlaceCoverage
-        Coverage of the settings' level in each third of x, which an average hides.
-    outside : tuple of PlaceCoverage
-        The same left and right of the rows, if the formula of the rows went on there.
-    """
+    """One method's scores. NaN where a method has none, such as one that predicts nothing."""
 
     method: str
     label: str
+    # on test rows, in units of y; after the conformal step, if there is one, at its level
     crps: float
+    # of which distribution: a normal with the method's mean and std, and where they come from for
+    # methods that give intervals; "" without
     crps_kind: str
+    # `truth_crps`, `excess`: the truth's own on the same rows, and how much more the method's is
     truth_crps: float
     excess: float
-    coverage: tuple[LevelCoverage, ...]
+    coverage: tuple[LevelCoverage, ...]  # at `LEVELS`
+    # `rmse`, `std_error`: root mean squared error of the mean to the true mean and of the std to
+    # the true noise std, over test rows, in units of y
     rmse: float
     std_error: float
+    # `mean_std`, `mean_noise`: the mean std over test rows, and the true one
     mean_std: float
     mean_noise: float
-    data_share: float
-    auroc: tuple[ScoreAuroc, ...]
-    paper_crps: float
+    data_share: float  # mean data uncertainty by mean total uncertainty over test rows
+    auroc: tuple[ScoreAuroc, ...]  # in the order of the method's scores
+    paper_crps: float  # table 1's, where the noise is the paper's: CRPS grows with it
+    # `fit_seconds`, `score_seconds`: of the training, and of predicting test and foreign rows
     fit_seconds: float
     score_seconds: float
-    memory_bytes: int | None
+    memory_bytes: int | None  # none where a library does not report it
+    # coverage of the settings' level in each third of x, which an average hides
     thirds: tuple[PlaceCoverage, ...] = ()
+    # the same left and right of the rows, if the formula of the rows went on there
     outside: tuple[PlaceCoverage, ...] = ()
 
     @property

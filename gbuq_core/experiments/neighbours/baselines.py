@@ -76,18 +76,6 @@ def why_no_baseline(plan: NeighboursPlan, key: str) -> str:
 def fit_baseline(plan: NeighboursPlan, key: str, scoring: str = "nll") -> BaselineFit:
     """Fit one baseline on the plan's rows and predict the test rows and the grid.
 
-    Parameters
-    ----------
-    plan : NeighboursPlan
-    key : {"knn", "knn_cb", "cbu"}
-    scoring : {"nll", "crps"}
-        What its tuning and calibration minimise.
-
-    Raises
-    ------
-    InvalidParameter
-        With the sentence of `why_no_baseline`.
-
     Examples
     --------
     >>> from gbuq_core.experiments.neighbours.plan import NeighboursSettings, plan_neighbours

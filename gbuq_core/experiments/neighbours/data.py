@@ -71,53 +71,39 @@ DATASETS: Mapping[str, DatasetInfo] = MappingProxyType(_DATASETS)
 
 @dataclass(frozen=True, kw_only=True)
 class NeighboursData:
-    """Training rows, rows to score on, and the truth where it is known; arrays are read-only.
+    """Training rows, rows to score on, and the truth where it is known; arrays are read-only."""
 
-    Attributes
-    ----------
-    key, title, kind : str
-        A key of `DATASETS`, its label, and "1d", "2d" or "table".
-    n_inputs : int
-        Inputs that a picture can lie over: 1, 2, or 0 for a table.
-    X, y : ndarray of shape (n_rows, n_features), (n_rows,)
-        Training rows; the estimator holds some of them out to tune on.
-    feature_names, target_name, unit
-        ``unit`` of y and of a scale: the target's name where a table's source gives none.
-    X_test, y_test : ndarray of shape (n_test, n_features), (n_test,)
-        Fresh rows of the same law, or the rows of a table that were held out.
-    grid : ndarray of shape (n_grid, n_inputs) or None
-        Where curves or maps are drawn; None for a table.
-    grid_shape : tuple of int or None
-        ``prediction.reshape(grid_shape)`` is a curve or a map, the second feature upwards.
-    axes : tuple of ndarray or None
-        Places along each input.
-    true_mean, true_std, in_support : ndarray of shape (n_grid,) or None
-        The mean of y, the std of its noise, and where training rows can lie.
-    test_mean, test_std : ndarray of shape (n_test,) or None
-        The same truth at the fresh rows.
-    labels : ndarray of shape (n_rows,) or None
-        A class of every training row, which the model does not see; ``label_name`` says what.
-    """
-
+    # `key`, `title`, `kind`: A key of `DATASETS`, its label, and "1d", "2d" or "table"
     key: str
     title: str
     kind: str
-    n_inputs: int
+    n_inputs: int  # inputs that a picture can lie over: 1, 2, or 0 for a table
+    # `X`, `y`: (n_rows, n_features): training rows; the estimator holds some of them out to tune on
     X: Array
     y: Array
+    # `feature_names`, `target_name`, `unit`: `unit` of y and of a scale: the target's name where a
+    # table's source gives none
     feature_names: tuple[str, ...]
     target_name: str
     unit: str
+    # `X_test`, `y_test`: (n_test, n_features): fresh rows of the same law, or the rows of a table
+    # that were held out
     X_test: Array
     y_test: Array
+    # (n_grid, n_inputs): where curves or maps are drawn; None for a table
     grid: Array | None = None
+    # `prediction.reshape(grid_shape)` is a curve or a map, the second feature upwards
     grid_shape: tuple[int, ...] | None = None
-    axes: tuple[Array, ...] | None = None
+    axes: tuple[Array, ...] | None = None  # places along each input
+    # `true_mean`, `true_std`, `in_support`: (n_grid,): the mean of y, the std of its noise, and
+    # where training rows can lie
     true_mean: Array | None = None
     true_std: Array | None = None
     in_support: Mask | None = None
+    # `test_mean`, `test_std`: (n_test,): the same truth at the fresh rows
     test_mean: Array | None = None
     test_std: Array | None = None
+    # (n_rows,): A class of every training row, which the model does not see; `label_name` says what
     labels: npt.NDArray[Any] | None = None
     label_name: str = ""
 
@@ -127,22 +113,6 @@ def load_neighbours_data(
     key: str, rows: int | None = 800, noise: float | None = 1.0, seed: int = 0
 ) -> NeighboursData:
     """Draw a synthetic set, or split a table.
-
-    Parameters
-    ----------
-    key : str
-        A key of `DATASETS`.
-    rows : int or None
-        Training rows of a synthetic set; a table has the rows it has.
-    noise : float or None
-        A factor of the set's usual noise std; a table has the noise it has.
-    seed : int
-        Of the draw or the split.
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence.
 
     Examples
     --------

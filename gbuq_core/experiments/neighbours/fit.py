@@ -40,103 +40,57 @@ Mask = npt.NDArray[np.bool_]
 
 
 class NeighboursFit(NamedTuple):
-    """The base model with its training rows, and where its trees put the grid.
-
-    Attributes
-    ----------
-    plan : NeighboursPlan
-    data : NeighboursData
-    model : IBUGRegressor
-        Tuned on a fifth of the rows, then trained on all.
-    n_trees : int
-        Of the model.
-    most_k : int
-        The largest k that can be calibrated and shown.
-    source : LeafSource
-        The leaves of any row in the model's trees.
-    grid_leaves : TrainLeaves or None
-        Those of the grid, for maps of affinity.
-    seconds, memory_bytes : float, int
-        Cost of the fit, tuning included, and what IBUG holds besides the model.
-    """
+    """The base model with its training rows, and where its trees put the grid."""
 
     plan: NeighboursPlan
     data: NeighboursData
-    model: IBUGRegressor
-    n_trees: int
-    most_k: int
-    source: LeafSource
-    grid_leaves: TrainLeaves | None
+    model: IBUGRegressor  # tuned on a fifth of the rows, then trained on all
+    n_trees: int  # of the model
+    most_k: int  # the largest k that can be calibrated and shown
+    source: LeafSource  # the leaves of any row in the model's trees
+    grid_leaves: TrainLeaves | None  # those of the grid, for maps of affinity
+    # `seconds`, `memory_bytes`: cost of the fit, tuning included, and what IBUG holds besides the
+    # model
     seconds: float
     memory_bytes: int
 
 
 class NeighboursSearch(NamedTuple):
-    """What depends on the trees that count, and on no other knob of the view.
+    """What depends on the trees that count, and on no other knob of the view."""
 
-    Attributes
-    ----------
-    n_trees : int
-        How many count: the largest possible affinity.
-    order : str
-        Which ones; "first" where all count.
-    width : int
-        How many neighbours are held: any k up to it needs no other search.
-    near_test : Neighborhood
-        Neighbours of the test rows.
-    grid_loc : ndarray of shape (n_grid,) or None
-    grid_targets : ndarray of shape (n_grid, width), float32, or None
-        The targets of the neighbours of every place of the grid, nearest first.
-    tuning : NeighbourTuning
-        Validation scores of every candidate k with these trees; ``best`` by the scoring that was
-        set when it was searched, while both scores are there.
-    seconds : float
-        Of the search.
-    notes : tuple of str
-        What was brought into range, a sentence each.
-    """
-
-    n_trees: int
-    order: str
-    width: int
-    near_test: Neighborhood
-    grid_loc: Array | None
+    n_trees: int  # how many count: the largest possible affinity
+    order: str  # which ones; "first" where all count
+    width: int  # how many neighbours are held: any k up to it needs no other search
+    near_test: Neighborhood  # neighbours of the test rows
+    grid_loc: Array | None  # (n_grid,)
+    # (n_grid, width): the targets of the neighbours of every place of the grid, nearest first
     grid_targets: npt.NDArray[np.float32] | None
+    # validation scores of every candidate k with these trees; `best` by the scoring that was set
+    # when it was searched, while both scores are there
     tuning: NeighbourTuning
-    seconds: float
-    notes: tuple[str, ...]
+    seconds: float  # of the search
+    notes: tuple[str, ...]  # what was brought into range, a sentence each
 
 
 @dataclass(frozen=True, kw_only=True)
 class NeighboursView:
-    """Predictions and scales for one k and calibration, in units of y.
-
-    Attributes
-    ----------
-    settings : NeighboursSettings
-    setting : Setting
-        k, least scale, gamma and delta in use.
-    tuned : bool
-        Whether k was chosen on the validation rows.
-    loc, scale : ndarray of shape (n_test,)
-    grid_loc, grid_scale : ndarray of shape (n_grid,) or None
-    test_rmse, test_nll, test_crps : float
-        Of normals on the test rows: NLL in nats, the others in units of y.
-    notes : tuple of str
-        What was brought into range, a sentence each.
-    """
+    """Predictions and scales for one k and calibration, in units of y."""
 
     settings: NeighboursSettings
-    setting: Setting
-    tuned: bool
+    setting: Setting  # k, least scale, gamma and delta in use
+    tuned: bool  # whether k was chosen on the validation rows
+    # `loc`, `scale`: (n_test,)
     loc: Array
     scale: Array
+    # `grid_loc`, `grid_scale`: (n_grid,)
     grid_loc: Array | None
     grid_scale: Array | None
+    # `test_rmse`, `test_nll`, `test_crps`: of normals on the test rows: NLL in nats, the others in
+    # units of y
     test_rmse: float
     test_nll: float
     test_crps: float
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # what was brought into range, a sentence each
 
     @property
     def k(self) -> int:
@@ -145,24 +99,16 @@ class NeighboursView:
 
 
 class Brushed(NamedTuple):
-    """What a range of scale highlights.
+    """What a range of scale highlights."""
 
-    Attributes
-    ----------
-    low, high : float
-        The range, in units of y.
-    rows : ndarray of shape (n_test,), bool
-    grid : ndarray of shape (n_grid,), bool, or None
-    n_rows : int
-    mean_error, mean_error_others : float
-        Mean absolute error of those test rows and of the others; NaN where there are none.
-    """
-
+    # `low`, `high`: the range, in units of y
     low: float
     high: float
-    rows: Mask
-    grid: Mask | None
+    rows: Mask  # (n_test,)
+    grid: Mask | None  # (n_grid,)
     n_rows: int
+    # `mean_error`, `mean_error_others`: mean absolute error of those test rows and of the others;
+    # NaN where there are none
     mean_error: float
     mean_error_others: float
 
@@ -175,11 +121,6 @@ count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 def fit_neighbours(plan: NeighboursPlan) -> NeighboursFit:
     """Train the base model on a part of the rows, tune k on the rest, train it on all rows.
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        One sentence each; see `plan.why_not`.
 
     Examples
     --------
@@ -236,13 +177,7 @@ def search_key(fit: NeighboursFit, settings: NeighboursSettings) -> tuple[int, s
 
 
 def search_neighbours(fit: NeighboursFit, settings: NeighboursSettings) -> NeighboursSearch:
-    """Find the neighbours of the test rows and of the grid with the trees that count.
-
-    Raises
-    ------
-    InvalidParameter
-        Of an unknown order; a number of trees out of range is brought into it.
-    """
+    """Find the neighbours of the test rows and of the grid with the trees that count."""
     _check(settings)
     count, order, width = search_key(fit, settings)
     notes: tuple[str, ...] = ()

@@ -36,34 +36,18 @@ MOST_BYTES = 4_000_000  # of leaves: more would be a long wait on a slow line
 
 
 class LeafTable(NamedTuple):
-    """Where the trees put training rows and places, tree by tree.
+    """Where the trees put training rows and places, tree by tree."""
 
-    Attributes
-    ----------
-    name : str
-        The same for the same fit.
-    rows : ndarray of shape (n_trees, n_rows), uint8 or uint16
-        Leaf numbers of the model, of the training rows.
-    places : ndarray of shape (n_trees, n_places)
-        Of the grid, or of a table's held-out rows.
-    orders : ndarray of shape (3, n_trees), int32
-        The trees in the order in which they come to count, for "first", "last" and "random".
-    X : ndarray of shape (n_rows, n_features), float32
-    y : ndarray of shape (n_rows,), float32
-        The training rows.
-    loc : ndarray of shape (n_places,), float32
-        Predictions of the places.
-    truth : ndarray of shape (n_places,), float32
-        The true mean there, or the held-out rows' own targets.
-    """
-
-    name: str
-    rows: Codes
-    places: Codes
+    name: str  # the same for the same fit
+    rows: Codes  # (n_trees, n_rows): leaf numbers of the model, of the training rows
+    places: Codes  # (n_trees, n_places): of the grid, or of a table's held-out rows
+    # (3, n_trees): the trees in the order in which they come to count, for "first", "last" and
+    # "random"
     orders: npt.NDArray[np.int32]
-    X: npt.NDArray[np.float32]
-    y: npt.NDArray[np.float32]
-    loc: npt.NDArray[np.float32]
+    X: npt.NDArray[np.float32]  # (n_rows, n_features)
+    y: npt.NDArray[np.float32]  # (n_rows,): the training rows
+    loc: npt.NDArray[np.float32]  # (n_places,): predictions of the places
+    # (n_places,): the true mean there, or the held-out rows' own targets
     truth: npt.NDArray[np.float32]
 
 
@@ -71,38 +55,20 @@ class ScaleTable(NamedTuple):
     """The scale of every place for every k of a slider.
 
     A scale is ``gamma * max(std, least) + delta``.
-
-    Attributes
-    ----------
-    name : str
-        The same for the same fit, trees that count and score.
-    std : ndarray of shape (n_distinct, n_places), float32
-        The neighbours' std, for each distinct k.
-    at : ndarray of shape (n_k,), int32
-        Which row of ``std`` belongs to a place of the slider of k.
-    by_k : ndarray of shape (n_k, 2, 4), float32
-        k, least, gamma and delta, without and with calibration.
     """
 
-    name: str
-    std: npt.NDArray[np.float32]
-    at: npt.NDArray[np.int32]
+    name: str  # the same for the same fit, trees that count and score
+    std: npt.NDArray[np.float32]  # (n_distinct, n_places): the neighbours' std, for each distinct k
+    at: npt.NDArray[np.int32]  # (n_k,): which row of `std` belongs to a place of the slider of k
+    # (n_k, 2, 4): k, least, gamma and delta, without and with calibration
     by_k: npt.NDArray[np.float32]
 
 
 class TreeTable(NamedTuple):
-    """k, least scale, gamma and delta of one k, for other numbers of trees that count.
+    """k, least scale, gamma and delta of one k, for other numbers of trees that count."""
 
-    Attributes
-    ----------
-    name : str
-        The same for the same fit, order of trees, score and k.
-    by_trees : ndarray of shape (n_counts, 2, 4), float32
-        Without and with calibration.
-    """
-
-    name: str
-    by_trees: npt.NDArray[np.float32]
+    name: str  # the same for the same fit, order of trees, score and k
+    by_trees: npt.NDArray[np.float32]  # (n_counts, 2, 4): without and with calibration
 
 
 def places_of(fit: NeighboursFit) -> npt.NDArray[np.float64]:
@@ -194,12 +160,6 @@ def scale_table(
 ) -> ScaleTable:
     """Scales for every k of a slider, with the trees of the search.
 
-    Parameters
-    ----------
-    fit, search, settings
-    ks : sequence of int or None
-        None tunes k; all are brought into range.
-
     Examples
     --------
     >>> from gbuq_core.experiments.neighbours.fit import (
@@ -235,14 +195,7 @@ def scale_table(
 def tree_table(
     fit: NeighboursFit, settings: NeighboursSettings, counts: Sequence[int | None]
 ) -> TreeTable:
-    """What turns the std of the settings' k into a scale, for each number of trees that count.
-
-    Parameters
-    ----------
-    fit, settings
-    counts : sequence of int or None
-        None: all.
-    """
+    """What turns the std of the settings' k into a scale, for each number of trees that count."""
     k = None if settings.k is None else min(max(settings.k, 2), fit.most_k)
     model, by_trees = scored_by(fit, settings), []
     for count in counts:

@@ -43,70 +43,38 @@ FIRST_POINTS = {"heteroscedastic": (8.0,), "wave": (1.4,), "ripples": (0.5, -0.5
 
 @dataclass(frozen=True, kw_only=True)
 class NeighboursLook:
-    """A prediction and its neighbours; targets, scales and densities in units of y.
-
-    Attributes
-    ----------
-    title : str
-    x : ndarray of shape (n_features,)
-    row : int or None
-        The test row it is; None for a place that is none.
-    target : float or None
-        What was observed there; None for a place.
-    loc, scale : float
-        The prediction and its calibrated scale.
-    k : int
-    indices, affinities : ndarray of shape (k,), int32
-        The neighbours among the training rows, best first, and the trees they share with it.
-    targets : ndarray of shape (k,)
-    features : ndarray of shape (k, n_features)
-    row_affinities : ndarray of shape (n_rows,), int32
-        Of all training rows, in their order.
-    n_trees : int
-        The largest possible affinity.
-    cut : int
-        The affinity of the k-th neighbour.
-    n_tied : int
-        Training rows with the affinity of the cut that did not become neighbours.
-    path_k, path_std : ndarray of shape (most_k - 1,)
-        The neighbours' std, without floor and calibration, for every k from 2.
-    map_affinity : ndarray of shape (n_grid,), int64, or None
-        Trees in which each place of the grid shares a leaf with x.
-    y_grid : ndarray of shape (201,)
-    densities : dict of str to ndarray of shape (201,)
-        Of every family that these targets allow.
-    refusals : dict of str to str
-        Why a family cannot be used.
-    family : str
-        The one in use.
-    class_shares : dict of str to float or None
-        The share of each class among the neighbours, where the rows have classes. Our own view,
-        not the paper's.
-    notes : tuple of str
-    """
+    """A prediction and its neighbours; targets, scales and densities in units of y."""
 
     title: str
-    x: Array
-    row: int | None
-    target: float | None
+    x: Array  # (n_features,)
+    row: int | None  # the test row it is; None for a place that is none
+    target: float | None  # what was observed there; None for a place
+    # `loc`, `scale`: the prediction and its calibrated scale
     loc: float
     scale: float
     k: int
+    # `indices`, `affinities`: (k,): the neighbours among the training rows, best first, and the
+    # trees they share with it
     indices: npt.NDArray[np.int32]
     affinities: npt.NDArray[np.int32]
-    targets: Array
-    features: Array
-    row_affinities: npt.NDArray[np.int32]
-    n_trees: int
-    cut: int
-    n_tied: int
+    targets: Array  # (k,)
+    features: Array  # (k, n_features)
+    row_affinities: npt.NDArray[np.int32]  # (n_rows,): of all training rows, in their order
+    n_trees: int  # the largest possible affinity
+    cut: int  # the affinity of the k-th neighbour
+    n_tied: int  # training rows with the affinity of the cut that did not become neighbours
+    # `path_k`, `path_std`: (most_k - 1,): the neighbours' std, without floor and calibration, for
+    # every k from 2
     path_k: npt.NDArray[np.int64]
     path_std: Array
+    # (n_grid,): trees in which each place of the grid shares a leaf with x
     map_affinity: npt.NDArray[np.int64] | None
-    y_grid: Array
-    densities: dict[str, Array]
-    refusals: dict[str, str]
-    family: str
+    y_grid: Array  # (201,)
+    densities: dict[str, Array]  # (201,): of every family that these targets allow
+    refusals: dict[str, str]  # why a family cannot be used
+    family: str  # the one in use
+    # The share of each class among the neighbours, where the rows have classes. Our own view, not
+    # the paper's.
     class_shares: dict[str, float] | None
     notes: tuple[str, ...]
 
@@ -126,14 +94,6 @@ def look_at(
     ranked: FamilyScores | None = None,
 ) -> NeighboursLook:
     """Look at the place or test row of the settings.
-
-    Parameters
-    ----------
-    fit, search, settings
-    view : NeighboursView, optional
-        Of the same settings, if it is there already.
-    ranked : FamilyScores, optional
-        As `rank_families` returns them; with the family "best" they are computed if missing.
 
     Examples
     --------
@@ -229,16 +189,6 @@ def run_neighbours(settings: NeighboursSettings | None = None) -> NeighboursRun:
 
 def affinity_by_trees(fit: NeighboursFit, x: Array) -> npt.NDArray[np.int64]:
     """In how many of the first 1, 2, ... trees each place of the grid shares a leaf with x.
-
-    Parameters
-    ----------
-    fit : NeighboursFit
-        Of data with a grid.
-    x : ndarray of shape (n_features,)
-
-    Returns
-    -------
-    ndarray of shape (n_trees, n_grid)
 
     Examples
     --------

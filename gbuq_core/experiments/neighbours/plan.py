@@ -68,63 +68,35 @@ BASELINES: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class NeighboursSettings:
-    """Everything that the page depends on.
+    """Everything that the page depends on."""
 
-    Attributes
-    ----------
-    data : str
-        A key of `DATASETS`.
-    rows, noise : int, float
-        Training rows of a synthetic set, and a factor of its usual noise; tables ignore them.
-    seed : int
-        Of rows, split and models.
-    library : str
-        A key of `LIBRARIES`.
-    trees, rate : int, float
-        Of the base model.
-    depth, leaves : int, int
-        The size of its trees; which of the two counts depends on the library.
-    k : int or None
-        Neighbours; None takes the best on the validation rows.
-    tau : int or None
-        How many trees count; None: all.
-    order : {"first", "last", "random"}
-        Which ones.
-    calibrate : bool
-    scoring : {"nll", "crps"}
-        What tuning and calibration minimise.
-    family : str
-        A key of `gbuq_core.ibug.FAMILIES`, or "best" for the lowest NLL on the validation rows.
-    chosen : int or None
-        The test row that is looked at.
-    point : tuple of float or None
-        The place that is looked at, in 1-D and 2-D; it counts before ``chosen``.
-    scale_low, scale_high : float or None
-        The range of scale that is highlighted, in units of y.
-    baselines : tuple of str
-        Keys of `BASELINES`.
-    """
-
-    data: str = "heteroscedastic"
+    data: str = "heteroscedastic"  # A key of `DATASETS`
+    # `rows`, `noise`: training rows of a synthetic set, and a factor of its usual noise; tables
+    # ignore them
     rows: int = 800
     noise: float = 1.0
-    seed: int = 0
-    library: str = "lightgbm"
+    seed: int = 0  # of rows, split and models
+    library: str = "lightgbm"  # A key of `LIBRARIES`
+    # `trees`, `rate`: of the base model
     trees: int = 100
     rate: float = 0.1
+    # `depth`, `leaves`: the size of its trees; which of the two counts depends on the library
     depth: int = 4
     leaves: int = 8
-    k: int | None = None
-    tau: int | None = None
-    order: str = "first"
+    k: int | None = None  # neighbours; None takes the best on the validation rows
+    tau: int | None = None  # how many trees count; None: all
+    order: str = "first"  # {"first", "last", "random"}: which ones
     calibrate: bool = True
-    scoring: str = "nll"
+    scoring: str = "nll"  # {"nll", "crps"}: what tuning and calibration minimise
+    # A key of `gbuq_core.ibug.FAMILIES`, or "best" for the lowest NLL on the validation rows
     family: str = "normal"
-    chosen: int | None = None
+    chosen: int | None = None  # the test row that is looked at
+    # the place that is looked at, in 1-D and 2-D; it counts before `chosen`
     point: tuple[float, ...] | None = None
+    # `scale_low`, `scale_high`: the range of scale that is highlighted, in units of y
     scale_low: float | None = None
     scale_high: float | None = None
-    baselines: tuple[str, ...] = ("constant",)
+    baselines: tuple[str, ...] = ("constant",)  # keys of `BASELINES`
 
 
 class NeighboursPlan(NamedTuple):
@@ -308,11 +280,6 @@ MODEL_CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 def neighbours_model(plan: NeighboursPlan) -> Any:
     """The unfitted base model of a plan.
-
-    Raises
-    ------
-    InvalidParameter
-        With the sentence of `why_not`, if there is no such model.
 
     Examples
     --------

@@ -37,40 +37,31 @@ _MOST_POINTS, _FEWEST_POINTS, _BUDGET = 257, 65, 40_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class NeighboursScore:
-    """One method's scores on the test rows; lower is better but for the coverage.
+    """One method's scores on the test rows; lower is better but for the coverage."""
 
-    Attributes
-    ----------
-    key, label : str
-        "ibug", "family" (IBUG with another family than the normal) or a key of `BASELINES`.
-    rmse, nll, crps : float
-        Units of y, nats, units of y.
-    coverage, coverage_low, coverage_high : float
-        Share of rows in their central 90 % intervals, and its exact binomial band at 95 %.
-    width : float
-        Mean width of those intervals, in units of y.
-    scale_error_inside, scale_error_outside : float
-        Root mean squared error of the scale against the true noise std, over the grid where rows
-        can lie and where they cannot; NaN where the truth is not known or there is no such place.
-    mean_scale_inside, mean_scale_outside : float
-        The mean scale there.
-    seconds, memory_bytes : float, int
-        Of the fit with its tuning, and what is held besides the base model.
-    """
-
+    # `key`, `label`: "ibug", "family" (IBUG with another family than the normal) or a key of
+    # `BASELINES`
     key: str
     label: str
+    # `rmse`, `nll`, `crps`: units of y, nats, units of y
     rmse: float
     nll: float
     crps: float
+    # `coverage`, `coverage_low`, `coverage_high`: share of rows in their central 90 % intervals,
+    # and its exact binomial band at 95 %
     coverage: float
     coverage_low: float
     coverage_high: float
-    width: float
+    width: float  # mean width of those intervals, in units of y
+    # `scale_error_inside`, `scale_error_outside`: root mean squared error of the scale against the
+    # true noise std, over the grid where rows can lie and where they cannot; NaN where the truth is
+    # not known or there is no such place
     scale_error_inside: float
     scale_error_outside: float
+    # `mean_scale_inside`, `mean_scale_outside`: the mean scale there
     mean_scale_inside: float
     mean_scale_outside: float
+    # `seconds`, `memory_bytes`: of the fit with its tuning, and what is held besides the base model
     seconds: float
     memory_bytes: int
 
@@ -83,16 +74,6 @@ def score_neighbours(
     family: str = "normal",
 ) -> tuple[NeighboursScore, ...]:
     """Score IBUG and the baselines of the settings.
-
-    Parameters
-    ----------
-    fit, search, view
-    baselines : mapping of str to BaselineFit, optional
-        Those that were fitted; one that is missing is left out.
-    family : str
-        The family in use (`NeighboursLook.family`); another one than the normal gets a line of its
-        own, with CRPS and interval from its distribution function; a kernel density has another
-        mean than the model too, and its scale is not compared with the noise.
 
     Examples
     --------
@@ -250,15 +231,6 @@ def integrate_posterior(
     The distribution function is taken at places up to 8 stds from ``loc``, or as far as y lies:
     257 of them, and fewer under kernels of many neighbours. ``CRPS = int (F(t) - 1[t >= y])^2 dt``
     by trapezoids, in units of y.
-
-    Parameters
-    ----------
-    posterior : Posterior
-    y, loc, scale : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    tuple of ndarray of shape (n_samples,)
 
     Examples
     --------

@@ -40,33 +40,20 @@ class RegionChange(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class MapChange:
-    """One score before and after an edit.
-
-    Attributes
-    ----------
-    key, label : str
-    before, after, difference : ndarray of shape (3600,)
-        The difference is after minus before.
-    inside, outside : RegionChange
-        Under the lasso, and elsewhere.
-    spread : float
-        Standard deviation of the training rows' own scores before.
-    threshold : float
-        The smallest change of a mean that counts, in the units of the score.
-    farthest : int
-        The cell that changed most.
-    """
+    """One score before and after an edit."""
 
     key: str
     label: str
+    # `before`, `after`, `difference`: (3600,): the difference is after minus before
     before: Array
     after: Array
     difference: Array
+    # `inside`, `outside`: under the lasso, and elsewhere
     inside: RegionChange
     outside: RegionChange
-    spread: float
-    threshold: float
-    farthest: int
+    spread: float  # standard deviation of the training rows' own scores before
+    threshold: float  # the smallest change of a mean that counts, in the units of the score
+    farthest: int  # the cell that changed most
 
 
 class Question(NamedTuple):
@@ -143,19 +130,6 @@ QUESTIONS = (
 def compare_maps(before: NoveltyMaps, after: NoveltyMaps, key: str, mask: Mask) -> MapChange:
     """One score before and after an edit.
 
-    Parameters
-    ----------
-    before, after : NoveltyMaps
-    key : str
-        A key of `METHODS` that both have.
-    mask : ndarray of shape (3600,), bool
-        The cells under the lasso.
-
-    Raises
-    ------
-    InvalidParameter
-        If the maps do not have the score.
-
     Examples
     --------
     >>> from dataclasses import replace
@@ -223,19 +197,6 @@ def judge_prediction(
     question: str, answer: str, before: NoveltyMaps, after: NoveltyMaps, mask: Mask
 ) -> Judgement:
     """Hold an answer against what the maps did.
-
-    Parameters
-    ----------
-    question : str
-        The key of one of `QUESTIONS`.
-    answer : {"rise", "stay", "fall"}
-    before, after, mask
-        As for `compare_maps`.
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence: no such question or answer, or no cell to look at.
 
     Examples
     --------

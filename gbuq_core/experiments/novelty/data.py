@@ -94,54 +94,30 @@ class TableChoice(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class NoveltyData:
-    """Training rows over a map, and the truth where it is known; arrays are read-only.
+    """Training rows over a map, and the truth where it is known; arrays are read-only."""
 
-    Attributes
-    ----------
-    key, title : str
-        A key of `DATASETS`; its label, or the table's.
-    task : {"classification", "regression"}
-    X : ndarray of shape (n_rows, n_features)
-        The place, and the irrelevant third feature if there is one.
-    y : ndarray of shape (n_rows,)
-        Class codes from 0, int64; or numbers.
-    classes : tuple of str
-        Their names; empty for a regression.
-    feature_names, target_name
-    extent : ((low, high), (low, high))
-        Outer edges of the map.
-    axes : pair of ndarrays of shape (60,)
-        The middles of the cells along the first feature (columns) and the second (rows).
-    grid : ndarray of shape (3600, 2)
-        The middles of the cells, the second feature upwards: ``.reshape(60, 60)`` is a map.
-    cell : ndarray of shape (n_rows,), int64
-        The number of each row's cell; -1 for a row outside the map.
-    log_density : ndarray of shape (3600,) or None
-        Of a row of any class, per unit area, natural logarithm; the third feature is left out.
-    in_support : ndarray of shape (3600,), bool, or None
-        Where the density exceeds that of all but 1 % of the rows.
-    true_proba : ndarray of shape (3600, n_classes) or None
-        True class probabilities.
-    row_log_density : ndarray of shape (n_rows,) or None
-        The density at the training rows.
-    """
-
+    # `key`, `title`: A key of `DATASETS`; its label, or the table's
     key: str
     title: str
-    task: str
-    X: Array
-    y: npt.NDArray[np.float64 | np.int64]
-    classes: tuple[str, ...]
+    task: str  # {"classification", "regression"}
+    X: Array  # (n_rows, n_features): the place, and the irrelevant third feature if there is one
+    y: npt.NDArray[np.float64 | np.int64]  # (n_rows,): class codes from 0, int64; or numbers
+    classes: tuple[str, ...]  # their names; empty for a regression
     feature_names: tuple[str, ...]
     target_name: str
-    extent: Extent
+    extent: Extent  # outer edges of the map
+    # (60,): the middles of the cells along the first feature (columns) and the second (rows)
     axes: tuple[Array, Array]
+    # (3600, 2): the middles of the cells, the second feature upwards: `.reshape(60, 60)` is a map
     grid: Array
-    cell: Whole
+    cell: Whole  # (n_rows,): the number of each row's cell; -1 for a row outside the map
+    # (3600,): of a row of any class, per unit area, natural logarithm; the third feature is left
+    # out
     log_density: Array | None = None
+    # (3600,): where the density exceeds that of all but 1 % of the rows
     in_support: Mask | None = None
-    true_proba: Array | None = None
-    row_log_density: Array | None = None
+    true_proba: Array | None = None  # (3600, n_classes): true class probabilities
+    row_log_density: Array | None = None  # (n_rows,): the density at the training rows
 
 
 @lru_cache(maxsize=1)
@@ -172,11 +148,6 @@ def table_choices() -> tuple[TableChoice, ...]:
 def check_columns(table: str, columns: tuple[str, str] | None) -> tuple[str, str]:
     """The two columns of a table that are shown, the default ones without a choice.
 
-    Raises
-    ------
-    InvalidParameter
-        One sentence.
-
     Examples
     --------
     >>> check_columns("wine", None)
@@ -206,26 +177,6 @@ def load_novelty_data(
     columns: tuple[str, str] | None = None,
 ) -> NoveltyData:
     """Draw a synthetic set, or take two columns of a table.
-
-    Parameters
-    ----------
-    key : str
-        A key of `DATASETS`.
-    rows : int or None
-        Training rows of a synthetic set; a table has the rows it has.
-    noise : float or None
-        A factor of the set's usual noise.
-    seed : int
-        Of the draw.
-    third : bool
-        Whether there is a third feature, standard normal, that has nothing to do with y.
-    table, columns
-        A key of `table_choices` and two of its columns; for the set "table".
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence.
 
     Examples
     --------

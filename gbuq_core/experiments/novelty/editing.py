@@ -27,41 +27,18 @@ class EditOutcome(NamedTuple):
 
 
 class EditedRows(NamedTuple):
-    """Training rows after the edits.
+    """Training rows after the edits."""
 
-    Attributes
-    ----------
-    X, y : ndarray of shape (n_rows, n_features), (n_rows,)
-    cell : ndarray of shape (n_rows,), int64
-        The number of each row's cell; -1 outside the map.
-    origin : ndarray of shape (n_rows,), int64
-        Which row it was before any edit; -1 for one that was added.
-    outcomes : tuple of EditOutcome
-        One an edit.
-    """
-
+    # `X`, `y`: (n_rows, n_features)
     X: Array
     y: npt.NDArray[np.float64 | np.int64]
-    cell: Whole
-    origin: Whole
-    outcomes: tuple[EditOutcome, ...]
+    cell: Whole  # (n_rows,): the number of each row's cell; -1 outside the map
+    origin: Whole  # (n_rows,): which row it was before any edit; -1 for one that was added
+    outcomes: tuple[EditOutcome, ...]  # one an edit
 
 
 def apply_edits(data: NoveltyData, edits: Sequence[Edit], seed: int = 0) -> EditedRows:
     """The training rows after the edits, in order; the same every time.
-
-    Parameters
-    ----------
-    data : NoveltyData
-    edits : sequence of Edit
-    seed : int
-        Of the places of added rows within their cells.
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        One sentence: an edit that makes no sense, a class that is not there, all rows or all of a
-        class gone, too few or too many rows left.
 
     Examples
     --------

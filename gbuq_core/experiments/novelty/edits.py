@@ -31,27 +31,16 @@ Runs = tuple[tuple[int, int], ...]
 
 
 class Edit(NamedTuple):
-    """One edit of the training rows.
+    """One edit of the training rows."""
 
-    Attributes
-    ----------
-    kind : {"remove", "add", "duplicate", "flip"}
-        "flip" swaps two classes, turns each of more classes into the next one (the last into the
-        first), and mirrors numbers about the mean of all rows before any edit.
-    runs : tuple of (first, length)
-        The cells, as stretches of flat cell numbers: ascending, apart, none empty.
-    label : int or None
-        The class code of rows that are added.
-    value : float or None
-        Their target, in a regression.
-    copies : int
-        Rows that are added to every cell, or further copies of every row; 1 for the other kinds.
-    """
-
+    # {"remove", "add", "duplicate", "flip"}: "flip" swaps two classes, turns each of more classes
+    # into the next one (the last into the first), and mirrors numbers about the mean of all rows
+    # before any edit
     kind: str
-    runs: Runs
-    label: int | None = None
-    value: float | None = None
+    runs: Runs  # the cells, as stretches of flat cell numbers: ascending, apart, none empty
+    label: int | None = None  # the class code of rows that are added
+    value: float | None = None  # their target, in a regression
+    # rows that are added to every cell, or further copies of every row; 1 for the other kinds
     copies: int = 1
 
 
@@ -63,20 +52,6 @@ def edit_of(
     copies: int = 1,
 ) -> Edit:
     """An edit of the cells under a lasso.
-
-    Parameters
-    ----------
-    kind : str
-        One of `EDIT_KINDS`.
-    cells : sequence of int or of (row, column)
-        Flat numbers, or pairs as the map sends them; in any order.
-    label, value, copies
-        As for `Edit`; what the kind does not use is dropped.
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence.
 
     Examples
     --------
@@ -97,11 +72,6 @@ def edit_of(
 
 def check_edit(edit: Edit) -> Edit:
     """The same edit with plain numbers, if it makes sense on any data.
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence.
 
     Examples
     --------
@@ -140,11 +110,6 @@ def check_edits(edits: Sequence[Edit]) -> tuple[Edit, ...]:
 
 def runs_of(cells: Sequence[Any] | npt.NDArray[Any]) -> Runs:
     """Cells, flat or as (row, column), as ascending stretches (first, length).
-
-    Raises
-    ------
-    InvalidParameter
-        If a cell is none of the map's.
 
     Examples
     --------
@@ -200,13 +165,6 @@ def edited_cells(edits: Sequence[Edit]) -> Mask:
 
 def cells_within(axes: tuple[Array, Array], polygon: Sequence[tuple[float, float]]) -> Whole:
     """The cells whose middle lies inside a polygon, by the even-odd rule.
-
-    Parameters
-    ----------
-    axes : pair of ndarrays of shape (60,)
-        As `NoveltyData.axes`.
-    polygon : sequence of (x, y)
-        Corners in the units of the features; the last is joined to the first.
 
     Examples
     --------

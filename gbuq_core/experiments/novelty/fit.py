@@ -42,65 +42,38 @@ from gbuq_core.resources import held_bytes
 
 @dataclass(frozen=True, kw_only=True)
 class NoveltyFit:
-    """A forest and an isolation forest on the rows as edited.
-
-    Attributes
-    ----------
-    plan : NoveltyPlan
-    data : NoveltyData
-        Before any edit.
-    rows : EditedRows
-        What was trained on.
-    model : MacauClassifier or MacauRegressor
-    isolation : IsolationForestScore
-    n_trees : int
-        Of the forest: one a class in each round where there are more than two classes.
-    macau_seconds, isolation_seconds, seconds : float
-        Of both fits, and of everything.
-    macau_bytes, isolation_bytes, memory_bytes : int
-        What is held.
-    """
+    """A forest and an isolation forest on the rows as edited."""
 
     plan: NoveltyPlan
-    data: NoveltyData
-    rows: EditedRows
+    data: NoveltyData  # before any edit
+    rows: EditedRows  # what was trained on
     model: MacauClassifier | MacauRegressor
     isolation: IsolationForestScore
-    n_trees: int
+    n_trees: int  # of the forest: one a class in each round where there are more than two classes
+    # `macau_seconds`, `isolation_seconds`, `seconds`: of both fits, and of everything
     macau_seconds: float
     isolation_seconds: float
     seconds: float
+    # `macau_bytes`, `isolation_bytes`, `memory_bytes`: what is held
     macau_bytes: int
     isolation_bytes: int
     memory_bytes: int
 
 
 class NoveltyMaps(NamedTuple):
-    """Every score over the map and of the training rows; higher is more novel, or more uncertain.
+    """Every score over the map and of the training rows; higher is more novel or uncertain."""
 
-    Attributes
-    ----------
-    keys : tuple of str
-        Keys of `METHODS`; "truth" only where it is known.
-    values : ndarray of shape (n_methods, 3600)
-    rows : ndarray of shape (n_methods, n_rows)
-        Of the rows that were trained on. The distance of a row is to other rows.
-    signed_inference : ndarray of shape (3600,)
-        Inference novelty with its sign: below 0 for unusually low predictions.
-    tail, third_at, neighbours
-        The knobs in use; ``third_at`` is 0 without a third feature.
-    seconds : tuple of float
-        Of each score over map and rows; those of MACAU share their work.
-    """
-
-    keys: tuple[str, ...]
-    values: Array
+    keys: tuple[str, ...]  # keys of `METHODS`; "truth" only where it is known
+    values: Array  # (n_methods, 3600)
+    # (n_methods, n_rows): Of the rows that were trained on. The distance of a row is to other rows.
     rows: Array
+    # (3600,): inference novelty with its sign: below 0 for unusually low predictions
     signed_inference: Array
+    # `tail`, `third_at`, `neighbours`: the knobs in use; `third_at` is 0 without a third feature
     tail: str
     third_at: float
     neighbours: int
-    seconds: tuple[float, ...]
+    seconds: tuple[float, ...]  # of each score over map and rows; those of MACAU share their work
 
     def of(self, key: str) -> Array:
         """One score over the map, (3600,)."""
@@ -112,29 +85,17 @@ class NoveltyMaps(NamedTuple):
 
 
 class NoveltyView(NamedTuple):
-    """Maps as they are drawn.
-
-    Attributes
-    ----------
-    settings : NoveltySettings
-    keys : tuple of str
-        The settings' methods, in the order of `METHODS`, without a truth that nobody knows.
-    shown : ndarray of shape (n_keys, 3600)
-        Values, or percentiles.
-    units : tuple of str
-    disagreement : Disagreement or None
-        Of percentiles among the cells, or among the training rows' scores where those are shown;
-        None where fewer than two of the compared methods are there.
-    notes : tuple of str
-        What was left out, a sentence each.
-    """
+    """Maps as they are drawn."""
 
     settings: NoveltySettings
+    # the settings' methods, in the order of `METHODS`, without a truth that nobody knows
     keys: tuple[str, ...]
-    shown: Array
+    shown: Array  # (n_keys, 3600): Values, or percentiles
     units: tuple[str, ...]
+    # of percentiles among the cells, or among the training rows' scores where those are shown; None
+    # where fewer than two of the compared methods are there
     disagreement: Disagreement | None
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # what was left out, a sentence each
 
 
 _FITS = Tally()
@@ -143,11 +104,6 @@ count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 def fit_novelty_maps(plan: NoveltyPlan) -> NoveltyFit:
     """Edit the rows, and fit MACAU and an isolation forest to them.
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        One sentence each; see `plan.why_not`.
 
     Examples
     --------
@@ -195,11 +151,6 @@ def maps_key(fit: NoveltyFit, settings: NoveltySettings) -> tuple[str, float, in
 
 def map_novelty(fit: NoveltyFit, settings: NoveltySettings) -> NoveltyMaps:
     """Score every cell of the map and every training row.
-
-    Raises
-    ------
-    InvalidParameter
-        With the sentence of `check_view`.
 
     Examples
     --------

@@ -26,11 +26,6 @@ _BROKEN = "The edits in the link are damaged; they were left out."
 def encode_edits(edits: Sequence[Edit]) -> str:
     """Edits as a text of letters, digits, ``-`` and ``_``; empty without edits.
 
-    Raises
-    ------
-    InvalidParameter
-        One sentence: an edit that makes no sense, more than 20 edits or 1,500 characters.
-
     Examples
     --------
     >>> encode_edits([Edit("remove", ((5, 3), (100, 1)))])
@@ -68,11 +63,6 @@ def encode_edits(edits: Sequence[Edit]) -> str:
 
 def decode_edits(text: str) -> tuple[Edit, ...]:
     """The edits of a text that `encode_edits` made.
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence, whatever the text is.
 
     Examples
     --------

@@ -53,57 +53,31 @@ class PlaceValue(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class PlaceLook:
-    """What the forest makes of one place.
-
-    Attributes
-    ----------
-    title : str
-    point : (float, float)
-    x : ndarray of shape (n_features,)
-        The place as a row of the model.
-    cell : int
-        The cell it lies in; -1 outside the map.
-    contributions : ndarray of shape (n_features,)
-        What each feature adds to the mean squared distance; below 0 where the feature is as the
-        leaf's rows let one expect from the others.
-    shares, conditional_shares : ndarray of shape (n_features,)
-        The same over their sum, in all and in path features; they sum to 1, unless the distance is
-        0 everywhere.
-    z, distance : ndarray of shape (n_trees,)
-        Novelty and distance in every tree; the mean of ``z`` is the novelty.
-    top : ndarray of shape (k,), int64
-        The trees with the highest z, highest first.
-    ellipses : LeafEllipses
-        Their leaves in the plane of the map; the third feature is left out.
-    leaf_rows : tuple of ndarray of int64
-        For each tree of ``top``, which of the rows that were trained on lie in the leaf.
-    prediction : ndarray of shape (n_classes,) or (1,)
-        Class probabilities, or the mean of y.
-    signed_inference : float
-        Inference novelty with its sign.
-    values : tuple of PlaceValue
-        Of every score of the maps.
-    nearest_row : int
-        The nearest of the rows that were trained on, in the map's quartile ranges.
-    notes : tuple of str
-    """
+    """What the forest makes of one place."""
 
     title: str
     point: tuple[float, float]
-    x: Array
-    cell: int
+    x: Array  # (n_features,): the place as a row of the model
+    cell: int  # the cell it lies in; -1 outside the map
+    # (n_features,): what each feature adds to the mean squared distance; below 0 where the feature
+    # is as the leaf's rows let one expect from the others
     contributions: Array
+    # `shares`, `conditional_shares`: (n_features,): the same over their sum, in all and in path
+    # features; they sum to 1, unless the distance is 0 everywhere
     shares: Array
     conditional_shares: Array
+    # `z`, `distance`: (n_trees,): novelty and distance in every tree; the mean of `z` is the
+    # novelty
     z: Array
     distance: Array
-    top: Whole
-    ellipses: LeafEllipses
+    top: Whole  # (k,): the trees with the highest z, highest first
+    ellipses: LeafEllipses  # their leaves in the plane of the map; the third feature is left out
+    # for each tree of `top`, which of the rows that were trained on lie in the leaf
     leaf_rows: tuple[Whole, ...]
-    prediction: Array
-    signed_inference: float
-    values: tuple[PlaceValue, ...]
-    nearest_row: int
+    prediction: Array  # (n_classes,): class probabilities, or the mean of y
+    signed_inference: float  # inference novelty with its sign
+    values: tuple[PlaceValue, ...]  # of every score of the maps
+    nearest_row: int  # the nearest of the rows that were trained on, in the map's quartile ranges
     notes: tuple[str, ...]
 
     def value_of(self, key: str) -> float:
@@ -118,13 +92,6 @@ def explain_place(
     point: tuple[float, float] | None = None,
 ) -> PlaceLook:
     """Look at a place: that of the settings, or one in a gap of the data without any.
-
-    Parameters
-    ----------
-    fit, maps, settings
-    point : (x, y), optional
-        Counts before that of the settings; one that is no pair of numbers within a million is
-        replaced, with a note.
 
     Examples
     --------

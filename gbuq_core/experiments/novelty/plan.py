@@ -105,68 +105,42 @@ METHODS: Mapping[str, MethodInfo] = MappingProxyType(_METHODS)
 
 @dataclass(frozen=True, kw_only=True)
 class NoveltySettings:
-    """Everything that the page depends on.
+    """Everything that the page depends on."""
 
-    Attributes
-    ----------
-    data : str
-        A key of `DATASETS`.
-    rows, noise : int, float
-        Training rows of a synthetic set, and a factor of its usual noise; tables ignore them.
-    seed : int
-        Of rows, added rows and models.
-    third : bool
-        Whether there is a third feature that has nothing to do with y.
-    table, columns : str, (str, str) or None
-        A built-in table and two of its columns; None takes the usual ones.
-    leaf_model : {"linear", "basic"}
-        Of MACAU.
-    trees, leaves, min_leaf, subsample : int, int, int, float
-        Of its forest: trees, the most leaves of one, the fewest rows of a leaf, and the share of
-        the rows that each tree is grown on. The isolation forest has as many trees.
-    edits : tuple of Edit
-        What eraser and painter did to the rows.
-    tail : {"rise", "clip"}
-        Whether z-scores rise beyond the training rows or stop at 5.2, as the authors' code does.
-    third_at : float
-        The value of the third feature all over the map.
-    neighbours : int
-        Training rows that the distance is averaged over.
-    ranks : {"value", "cells", "rows"}
-        What maps show: the values, their percentiles among the map's cells, or among the training
-        rows' own values.
-    methods, compared : tuple of str
-        Keys of `METHODS`: the maps, and those whose ranks are held against each other.
-    score : str
-        The one whose change an edit is judged by.
-    point : (float, float) or None
-        The place that is looked at.
-    n_top : int
-        How many of the trees that find it most novel are shown.
-    """
-
-    data: str = "moons"
+    data: str = "moons"  # A key of `DATASETS`
+    # `rows`, `noise`: training rows of a synthetic set, and a factor of its usual noise; tables
+    # ignore them
     rows: int = 600
     noise: float = 1.0
-    seed: int = 0
-    third: bool = False
+    seed: int = 0  # of rows, added rows and models
+    third: bool = False  # whether there is a third feature that has nothing to do with y
+    # `table`, `columns`: A built-in table and two of its columns; None takes the usual ones
     table: str = "diabetes"
     columns: tuple[str, str] | None = None
-    leaf_model: str = "linear"
+    leaf_model: str = "linear"  # {"linear", "basic"}: of MACAU
+    # `trees`, `leaves`, `min_leaf`, `subsample`: Of its forest: trees, the most leaves of one, the
+    # fewest rows of a leaf, and the share of the rows that each tree is grown on. The isolation
+    # forest has as many trees.
     trees: int = 100
     leaves: int = 31
     min_leaf: int = 20
     subsample: float = 0.8
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[Edit, ...] = ()  # what eraser and painter did to the rows
+    # {"rise", "clip"}: whether z-scores rise beyond the training rows or stop at 5.2, as the
+    # authors' code does
     tail: str = "rise"
-    third_at: float = 0.0
-    neighbours: int = 10
+    third_at: float = 0.0  # the value of the third feature all over the map
+    neighbours: int = 10  # training rows that the distance is averaged over
+    # {"value", "cells", "rows"}: what maps show: the values, their percentiles among the map's
+    # cells, or among the training rows' own values
     ranks: str = "value"
+    # `methods`, `compared`: keys of `METHODS`: the maps, and those whose ranks are held against
+    # each other
     methods: tuple[str, ...] = tuple(_METHODS)
     compared: tuple[str, ...] = ("novelty", "knowledge", "isolation", "distance")
-    score: str = "novelty"
-    point: tuple[float, float] | None = None
-    n_top: int = 6
+    score: str = "novelty"  # the one whose change an edit is judged by
+    point: tuple[float, float] | None = None  # the place that is looked at
+    n_top: int = 6  # how many of the trees that find it most novel are shown
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,11 +282,6 @@ def novelty_knobs(plan: NoveltyPlan, task: str) -> dict[str, Any]:
 
 def novelty_model(plan: NoveltyPlan, task: str) -> MacauClassifier | MacauRegressor:
     """The unfitted forest of a plan.
-
-    Raises
-    ------
-    InvalidParameter
-        With the sentence of `why_not`.
 
     Examples
     --------

@@ -48,59 +48,38 @@ _COEFFICIENT, _NOISE = 100.0, 10.0  # weights are uniform up to the first; std o
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolSettings:
-    """What the experiments depend on.
+    """What the experiments depend on."""
 
-    Attributes
-    ----------
-    rows, features, relevant, seed : int
-        The paper's 10,000, 10 and 5.
-    law : {"uniform", "normal"}
-        Of the features, independent of each other. The paper does not give its own. Of its novelty
-        of 1.00, uniform ones give 0.95 and normal ones 0.83; of isolation's 0.86, 0.72 and 0.59;
-        the other scores are its own with both.
-    leaf_model : {"linear", "basic"}
-    trees, max_leaves, min_child_samples, subsample
-        Of the forests; the paper's section 4.2.
-    experiments : tuple of (feature, half) or None
-        Which to run: the feature from 0, and the half that trains, 0 the low one; None runs all.
-    n_jobs : int or None
-        Threads; results do not depend on it.
-    """
-
+    # `rows`, `features`, `relevant`, `seed`: the paper's 10,000, 10 and 5
     rows: int = 10_000
     features: int = 10
     relevant: int = 5
     seed: int = 0
+    # {"uniform", "normal"}: Of the features, independent of each other. The paper does not give its
+    # own. Of its novelty of 1.00, uniform ones give 0.95 and normal ones 0.83; of isolation's 0.86,
+    # 0.72 and 0.59; the other scores are its own with both.
     law: str = "uniform"
-    leaf_model: str = "linear"
+    leaf_model: str = "linear"  # {"linear", "basic"}
+    # `trees`, `max_leaves`, `min_child_samples`, `subsample`: of the forests; the paper's section
+    # 4.2
     trees: int = 100
     max_leaves: int = 31
     min_child_samples: int = 20
     subsample: float = 0.8
+    # which to run: the feature from 0, and the half that trains, 0 the low one; None runs all
     experiments: tuple[tuple[int, int], ...] | None = None
-    n_jobs: int | None = None
+    n_jobs: int | None = None  # threads; results do not depend on it
 
 
 class ProtocolRun(NamedTuple):
-    """AUROC of every score in every experiment.
-
-    Attributes
-    ----------
-    settings : ProtocolSettings
-    feature, half : ndarray of shape (n_experiments,), int64
-        Which feature is cut, and which half trains.
-    relevant : ndarray of shape (n_experiments,), bool
-        Whether the target depends on that feature.
-    auroc : ndarray of shape (n_scores, n_experiments)
-        In the order of `SCORES`; foreign rows are positive.
-    seconds : float
-    """
+    """AUROC of every score in every experiment."""
 
     settings: ProtocolSettings
+    # `feature`, `half`: (n_experiments,): which feature is cut, and which half trains
     feature: npt.NDArray[np.int64]
     half: npt.NDArray[np.int64]
-    relevant: npt.NDArray[np.bool_]
-    auroc: Array
+    relevant: npt.NDArray[np.bool_]  # (n_experiments,): whether the target depends on that feature
+    auroc: Array  # (n_scores, n_experiments): in the order of `SCORES`; foreign rows are positive
     seconds: float
 
     def mean(self, score: str) -> float:
@@ -129,13 +108,6 @@ def make_linear(
 ) -> tuple[Array, Array]:
     """A linear target of the first ``relevant`` features, with noise.
 
-    Returns
-    -------
-    X : ndarray of shape (rows, features)
-        Uniform or normal, with mean 0 and std 1.
-    y : ndarray of shape (rows,)
-        Weights are uniform between 10 and 100, the noise has a std of 10.
-
     Examples
     --------
     >>> X, y = make_linear(500, 10, 5, "uniform", 0)
@@ -156,18 +128,6 @@ def run_protocol(
     settings: ProtocolSettings | None = None, rows: tuple[Array, Array] | None = None
 ) -> ProtocolRun:
     """Run the experiments one after the other; reports progress and can be cancelled.
-
-    Parameters
-    ----------
-    settings : ProtocolSettings, optional
-    rows : (X, y), optional
-        Of shapes (n_samples, n_features) and (n_samples,). They take the place of the rows that
-        the settings describe, and every feature counts as relevant.
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        One sentence.
 
     Examples
     --------

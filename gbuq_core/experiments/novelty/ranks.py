@@ -12,37 +12,18 @@ from gbuq_core.experiments.novelty.data import Array
 
 
 class Disagreement(NamedTuple):
-    """How far the methods' percentiles lie apart in each cell.
+    """How far the methods' percentiles lie apart in each cell."""
 
-    Attributes
-    ----------
-    keys : tuple of str
-        The methods that were held against each other.
-    spread : ndarray of shape (n_cells,)
-        The largest percentile minus the smallest, 0 to 100.
-    most, least : ndarray of shape (n_cells,), int64
-        The place in ``keys`` of the method that ranks the cell highest, and lowest; the first of
-        those that tie.
-    """
-
-    keys: tuple[str, ...]
-    spread: Array
+    keys: tuple[str, ...]  # the methods that were held against each other
+    spread: Array  # (n_cells,): the largest percentile minus the smallest, 0 to 100
+    # `most`, `least`: (n_cells,): the place in `keys` of the method that ranks the cell highest,
+    # and lowest; the first of those that tie
     most: npt.NDArray[np.int64]
     least: npt.NDArray[np.int64]
 
 
 def rank_cells(values: npt.ArrayLike) -> Array:
     """Of each cell, the percentage of the other cells with a lower score; ties count by half.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_cells,)
-        A NaN has no rank and counts for none.
-
-    Returns
-    -------
-    ndarray of shape (n_cells,)
-        0 to 100.
 
     Examples
     --------
@@ -61,17 +42,6 @@ def rank_among(values: npt.ArrayLike, rows: npt.ArrayLike) -> Array:
     """Of each cell, the percentage of training rows whose own score is lower; ties count by half.
 
     All scores above the highest of the rows have the rank 100: how far above, it does not tell.
-
-    Parameters
-    ----------
-    values : array-like of shape (n_cells,)
-    rows : array-like of shape (n_rows,)
-        The training rows' own scores.
-
-    Returns
-    -------
-    ndarray of shape (n_cells,)
-        0 to 100; NaN for a NaN, and without rows.
 
     Examples
     --------

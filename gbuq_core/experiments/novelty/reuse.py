@@ -39,19 +39,7 @@ _REUSE: Recent[Any] = Recent(most_bytes=MOST_BYTES)
 
 
 def score_rows(plan: Hashable, where: Hashable, rows: Array, model: Any, isolation: Any) -> Scored:
-    """Score rows, and work out only what is not held.
-
-    Parameters
-    ----------
-    plan : hashable
-        Of the fit.
-    where : hashable
-        What tells these rows from other rows of the same fit.
-    rows : ndarray of shape (n_rows, n_features)
-    model : MacauClassifier or MacauRegressor
-        With the tail that is wanted.
-    isolation : IsolationForestScore
-    """
+    """Score rows, and work out only what is not held."""
     plain: tuple[tuple[Array, Array], float] = _REUSE.get(
         (plan, where), lambda: _timed(lambda: _plain(rows, model))
     )

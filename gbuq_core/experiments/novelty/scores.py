@@ -19,32 +19,20 @@ from gbuq_core.experiments.ranking import auroc_of, rank_correlation
 
 
 class MapScore(NamedTuple):
-    """One score as a detector of places without rows.
-
-    Attributes
-    ----------
-    key, label : str
-    auroc : float
-        The chance that a cell without rows scores above one with rows; 0.5 is chance. NaN where
-        nobody knows.
-    auroc_crossings : float
-        The same for those cells without rows that have some in their row and in their column of
-        the map: cuts along one feature at a time cannot tell them apart.
-    rank_correlation : float
-        With minus the log of the true density, over all cells; NaN after edits that change it.
-    seconds : float
-        Of the fit and of scoring the map; MACAU's five scores share theirs.
-    memory_bytes : int
-        What is held for it; MACAU's five scores share it.
-    """
+    """One score as a detector of places without rows."""
 
     key: str
     label: str
+    # The chance that a cell without rows scores above one with rows; 0.5 is chance. NaN where
+    # nobody knows.
     auroc: float
+    # the same for those cells without rows that have some in their row and in their column of the
+    # map: cuts along one feature at a time cannot tell them apart
     auroc_crossings: float
+    # with minus the log of the true density, over all cells; NaN after edits that change it
     rank_correlation: float
-    seconds: float
-    memory_bytes: int
+    seconds: float  # of the fit and of scoring the map; MACAU's five scores share theirs
+    memory_bytes: int  # what is held for it; MACAU's five scores share it
 
 
 def score_maps(fit: NoveltyFit, maps: NoveltyMaps) -> tuple[MapScore, ...]:

@@ -21,10 +21,6 @@ class BoardRecipe(NamedTuple):
 def scoreboard_code(recipe: BoardRecipe) -> str:
     """Code for the ranks and the numbers beside the paper's, without the app.
 
-    Parameters
-    ----------
-    recipe : BoardRecipe
-
     Examples
     --------
     >>> recipe = BoardRecipe("macau", "crps", ("macau_linear", "forest"), ("linear",))

@@ -37,38 +37,20 @@ _ONE_THREAD = dict.fromkeys(
 
 @dataclass(frozen=True, kw_only=True)
 class FreshCell:
-    """What a cell gave just now.
-
-    Attributes
-    ----------
-    table, set, method : str
-    split : int
-    scores : mapping of str to float
-        By the keys of the table's scores.
-    seconds : float
-        Processor time of its process.
-    """
+    """What a cell gave just now."""
 
     table: str
     set: str
     method: str
     split: int
-    scores: Mapping[str, float]
-    seconds: float
+    scores: Mapping[str, float]  # by the keys of the table's scores
+    seconds: float  # processor time of its process
 
 
 def why_not_run(
     files: Sequence[str], data_dir: str | Path | None = None, checkout: Path = CHECKOUT
 ) -> str:
     """Why a cell cannot be computed here, in a sentence that says what to do; empty if it can.
-
-    Parameters
-    ----------
-    files : sequence of str
-        The sets that it reads from the folder; none for a set that needs no files.
-    data_dir : str or Path, optional
-        The folder; without it, the one that the variable ``GBUQ_DATA_DIR`` names.
-    checkout : Path
 
     Examples
     --------
@@ -112,28 +94,6 @@ def run_cell(
     """Compute a cell in the small setting, in a process of its own.
 
     Inside a job it reports progress by the clock, and it ends the process when the job is stopped.
-
-    Parameters
-    ----------
-    table, name, method : str
-        Keys of the table, the set and the method.
-    split : int
-        From 0. The first split tunes what the table tunes once.
-    files : sequence of str
-        As `why_not_run` takes them.
-    expected_seconds : float
-        What progress is counted by.
-    data_dir : str or Path, optional
-    checkout : Path
-
-    Raises
-    ------
-    InvalidData
-        In one sentence, if the cell cannot be computed here, fails, or takes half an hour.
-    MissingPackage
-        If the method's package is not installed.
-    Cancelled
-        If nobody wants the result any more.
 
     Examples
     --------

@@ -16,11 +16,6 @@ _MOST_NAMED = 6
 def describe_beside(table: Table, set_key: str, score: str) -> str:
     """How our numbers of a set compare with the paper's.
 
-    Parameters
-    ----------
-    table : Table
-    set_key, score : str
-
     Examples
     --------
     >>> from gbuq_core.experiments.scoreboard.board import table_of

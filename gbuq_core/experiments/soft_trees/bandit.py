@@ -51,53 +51,29 @@ _XBART_TREE, _XBART_ROW_TREE = 7e-5, 1.5e-7
 
 @dataclass(frozen=True, kw_only=True)
 class BanditSettings:
-    """Everything that a comparison depends on.
+    """Everything that a comparison depends on."""
 
-    Attributes
-    ----------
-    policies : tuple of str
-        Keys of `POLICIES`.
-    n_steps : int
-        Contexts, one pull each; the paper's 20,000 or fewer.
-    n_arms : int
-        Bumps, evenly spaced over [-1, 1].
-    alpha : float
-        Half the width of a bump; at most half their distance, ``1 / n_arms``: they are disjoint.
-    beta : float
-        Steepness of their flanks; ``alpha * beta`` is at least 2, or they would be flat.
-    noise : float
-        Std of a reward's noise.
-    refit_every : int
-        Steps between two fits of an arm's model.
-    initial_pulls : int
-        Pulls of each arm, in turn, before the first fit.
-    n_seeds, seed : int
-        Repetitions, and the seed of the first; contexts and noise are the same for all policies.
-    sglb_ensemble : {"virtual", "independent"}
-    sglb_temperature : str or float
-        As of `BoostedEnsembleRegressor`.
-    n_trees : int
-        Of each SGLB model; a virtual ensemble has two members for every ten of them.
-    xbart_trees, xbart_draws : int
-    vst_depth, vst_rank, vst_steps : int
-        Depth, rank and Adam steps of the soft tree.
-    """
-
-    policies: tuple[str, ...] = ("random", "sglb", "xbart", "vst")
-    n_steps: int = 2000
-    n_arms: int = 5
+    policies: tuple[str, ...] = ("random", "sglb", "xbart", "vst")  # keys of `POLICIES`
+    n_steps: int = 2000  # contexts, one pull each; the paper's 20,000 or fewer
+    n_arms: int = 5  # bumps, evenly spaced over [-1, 1]
+    # half the width of a bump; at most half their distance, `1 / n_arms`: they are disjoint
     alpha: float = 0.15
+    # steepness of their flanks; `alpha * beta` is at least 2, or they would be flat
     beta: float = 40.0
-    noise: float = 0.1
-    refit_every: int = 50
-    initial_pulls: int = 3
+    noise: float = 0.1  # std of a reward's noise
+    refit_every: int = 50  # steps between two fits of an arm's model
+    initial_pulls: int = 3  # pulls of each arm, in turn, before the first fit
+    # `n_seeds`, `seed`: repetitions, and the seed of the first; contexts and noise are the same for
+    # all policies
     n_seeds: int = 3
     seed: int = 0
-    sglb_ensemble: str = "virtual"
-    sglb_temperature: str | float = "catboost"
+    sglb_ensemble: str = "virtual"  # {"virtual", "independent"}
+    sglb_temperature: str | float = "catboost"  # as of `BoostedEnsembleRegressor`
+    # of each SGLB model; a virtual ensemble has two members for every ten of them
     n_trees: int = 100
     xbart_trees: int = 20
     xbart_draws: int = 40
+    # `vst_depth`, `vst_rank`, `vst_steps`: depth, rank and Adam steps of the soft tree
     vst_depth: int = 3
     vst_rank: int = 5
     vst_steps: int = 600
@@ -126,11 +102,6 @@ class BanditPlan:
 
 def plan_bandit(settings: BanditSettings, policy: str) -> BanditPlan:
     """What a policy's run depends on.
-
-    Raises
-    ------
-    InvalidParameter
-        If a knob is impossible, bumps would overlap, or there would be too many fits.
 
     Examples
     --------
@@ -245,20 +216,11 @@ def estimate_bandit_seconds(plan: BanditPlan) -> float:
 
 
 class Bandit(NamedTuple):
-    """One repetition's world, the same for every policy.
+    """One repetition's world, the same for every policy."""
 
-    Attributes
-    ----------
-    contexts : ndarray of shape (n_steps,)
-    means : ndarray of shape (n_steps, n_arms)
-        What each arm pays on average.
-    rewards : ndarray of shape (n_steps, n_arms)
-        What it would pay: a policy sees its own arm's only.
-    """
-
-    contexts: Array
-    means: Array
-    rewards: Array
+    contexts: Array  # (n_steps,)
+    means: Array  # (n_steps, n_arms): what each arm pays on average
+    rewards: Array  # (n_steps, n_arms): what it would pay: a policy sees its own arm's only
 
 
 class ArmModel(Protocol):
@@ -279,39 +241,23 @@ class ArmModel(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class BanditRun:
-    """The result of one policy.
-
-    Attributes
-    ----------
-    plan : BanditPlan
-    label : str
-    contexts : ndarray of shape (n_seeds, n_steps)
-    arms : ndarray of shape (n_seeds, n_steps), int64
-        The arm pulled at each step.
-    regret : ndarray of shape (n_seeds, n_steps)
-        Best mean reward of the context minus that of the pulled arm, without noise.
-    cumulative : ndarray of shape (n_seeds, n_steps)
-        Its running sum.
-    mean, standard_error : ndarray of shape (n_steps,)
-        Of ``cumulative`` over seeds; the error is NaN with one seed.
-    fits : int
-        Models that were fitted.
-    seconds : float
-    trace : BanditTrace
-        The first repetition step by step.
-    """
+    """The result of one policy."""
 
     plan: BanditPlan
     label: str
-    contexts: Array
-    arms: NDArray[np.int64]
+    contexts: Array  # (n_seeds, n_steps)
+    arms: NDArray[np.int64]  # (n_seeds, n_steps): the arm pulled at each step
+    # (n_seeds, n_steps): best mean reward of the context minus that of the pulled arm, without
+    # noise
     regret: Array
-    cumulative: Array
+    cumulative: Array  # (n_seeds, n_steps): its running sum
+    # `mean`, `standard_error`: (n_steps,): of `cumulative` over seeds; the error is NaN with one
+    # seed
     mean: Array
     standard_error: Array
-    fits: int
+    fits: int  # models that were fitted
     seconds: float
-    trace: BanditTrace
+    trace: BanditTrace  # the first repetition step by step
 
 
 def arm_offsets(n_arms: int) -> Array:
@@ -441,11 +387,6 @@ def run_bandit(plan: BanditPlan) -> BanditRun:
     Between two fits the policy draws, for every context, one function of each arm and pulls the
     arm whose value is highest (Thompson sampling). Arms that were not pulled since keep their
     model.
-
-    Raises
-    ------
-    Cancelled
-        If the job was cancelled. This is checked between fits and inside them.
 
     Examples
     --------

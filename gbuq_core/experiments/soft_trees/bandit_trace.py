@@ -32,28 +32,16 @@ TRACE_STEPS = _ladder()
 
 @dataclass(frozen=True, kw_only=True)
 class BanditTrace:
-    """The pulls of the first repetition, and what led to them; less than a megabyte.
+    """The pulls of the first repetition, and what led to them; less than a megabyte."""
 
-    Attributes
-    ----------
-    steps : ndarray of shape (s,), int64
-        The steps at which functions are kept, from 1.
-    x : ndarray of shape (g,)
-        Contexts.
-    functions : ndarray of shape (s, n_arms, g), float32
-        The function of each arm that was drawn at the step; NaN before the first fit. Without any
-        place (g = 0) for a policy that draws none.
-    drawn : ndarray of shape (s, n_arms)
-        Its value in the context of the step, by which the arm was chosen; NaN before the first fit.
-    rewards : ndarray of shape (n_steps,)
-        What the pulled arm paid at every step, its noise included.
-    """
-
-    steps: NDArray[np.int64]
-    x: Array
+    steps: NDArray[np.int64]  # the steps at which functions are kept, from 1
+    x: Array  # contexts
+    # The function of each arm that was drawn at the step; NaN before the first fit. Without any
+    # place (g = 0) for a policy that draws none.
     functions: NDArray[np.float32]
+    # its value in the context of the step, by which the arm was chosen; NaN before the first fit
     drawn: Array
-    rewards: Array
+    rewards: Array  # (n_steps,): what the pulled arm paid at every step, its noise included
 
 
 class DrawnArm(Protocol):
@@ -82,14 +70,7 @@ class Recorder:
         self._functions = np.full(shape, np.nan, dtype=np.float32)
 
     def note(self, arms: Sequence[DrawnArm], first: int, drawn: Array) -> None:
-        """Keep what arms have just drawn for the contexts of steps from ``first`` on.
-
-        Parameters
-        ----------
-        arms : sequence of DrawnArm
-        first : int
-        drawn : ndarray of shape (m, n_arms)
-        """
+        """Keep what arms have just drawn for the contexts of steps from ``first`` on."""
         inside = np.flatnonzero((self._at >= first) & (self._at < first + len(drawn)))
         which = self._at[inside] - first
         self._drawn[inside] = drawn[which]

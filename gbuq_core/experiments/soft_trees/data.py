@@ -98,39 +98,27 @@ OWN_START: Points = (
 
 @dataclass(frozen=True, kw_only=True)
 class SoftTreesData:
-    """Training rows, the grid that pictures are drawn on, and the truth; arrays are read-only.
+    """Training rows, the grid that pictures are drawn on, and the truth; arrays are read-only."""
 
-    Attributes
-    ----------
-    key, title : str
-        A key of `DATASETS` and its label.
-    X, y : ndarray of shape (n_rows, 1), (n_rows,)
-    x : ndarray of shape (n_grid,)
-        Evenly spaced over the picture; 301 to 441 places.
-    x_range, y_range : (float, float)
-        What the picture shows.
-    support : ndarray of shape (n_grid,), bool
-        Where training rows can lie. For own points: no farther from the next one than 4 % of
-        their width, or than three quarters of the space that most have between them.
-    true_mean, true_std : ndarray of shape (n_grid,), or None
-        Mean of y and std of its noise; unknown for own points.
-    target_std : float
-        Std of the training y: the unit of errors on the page; 1 where all are equal.
-    fresh_X, fresh_y, fresh_mean : ndarray of shape (500, 1), (500,), (500,), or None
-        Other rows of the same law and their true mean.
-    """
-
+    # `key`, `title`: A key of `DATASETS` and its label
     key: str
     title: str
+    # `X`, `y`: (n_rows, 1)
     X: Array
     y: Array
-    x: Array
+    x: Array  # (n_grid,): evenly spaced over the picture; 301 to 441 places
+    # `x_range`, `y_range`: what the picture shows
     x_range: tuple[float, float]
     y_range: tuple[float, float]
+    # (n_grid,): Where training rows can lie. For own points: no farther from the next one than 4 %
+    # of their width, or than three quarters of the space that most have between them.
     support: Mask
+    # `true_mean`, `true_std`: (n_grid,): mean of y and std of its noise; unknown for own points
     true_mean: Array | None
     true_std: Array | None
+    # std of the training y: the unit of errors on the page; 1 where all are equal
     target_std: float
+    # `fresh_X`, `fresh_y`, `fresh_mean`: (500, 1): other rows of the same law and their true mean
     fresh_X: Array | None = None
     fresh_y: Array | None = None
     fresh_mean: Array | None = None
@@ -146,20 +134,6 @@ def load_soft_trees_data(
     key: str, rows: int = 150, noise: float = 0.1, seed: int = 0, points: Points = OWN_START
 ) -> SoftTreesData:
     """Draw the rows of a data set, or take the user's points.
-
-    Parameters
-    ----------
-    key : str
-        A key of `DATASETS`.
-    rows, noise, seed
-        Of a drawn set: training rows, std of the noise in units of y, seed.
-    points : tuple of (x, y)
-        Of the key "own" only; see `check_points`.
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence.
 
     Examples
     --------
@@ -255,11 +229,6 @@ def check_points(points: Any) -> Points:
 
     A picture may have no points at all. `why_no_fit` says whether there are enough to train on.
 
-    Raises
-    ------
-    InvalidParameter
-        If a point is not a pair of finite numbers or lies too far out, or there are too many.
-
     Examples
     --------
     >>> check_points([(0, 0), (2, 0.12345)])
@@ -330,11 +299,6 @@ def _coordinate(value: float) -> str:
 
 def decode_points(text: str) -> Points:
     """The points of a link's text, checked; inverse of `encode_points` up to its rounding.
-
-    Raises
-    ------
-    InvalidParameter
-        One sentence.
 
     Examples
     --------

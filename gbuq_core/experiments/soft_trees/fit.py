@@ -40,31 +40,18 @@ from gbuq_core.uncertainty import decompose_regression
 
 
 class SoftTreesFit(NamedTuple):
-    """A trained method.
-
-    Attributes
-    ----------
-    plan : SoftTreesPlan
-    data : SoftTreesData
-    model : estimator
-        Fitted.
-    elbo : tuple of ElboPath
-        ``step`` and ``elbo`` (n_steps,) of each tree; none for methods without.
-    frames : tuple of ndarray of shape (n_frames,), int64
-        Steps at which each tree's training was kept, the start (0) first; none for methods without.
-    seconds : float
-        Of the training.
-    memory_bytes : int or None
-        What the model holds; None where a library does not report it.
-    """
+    """A trained method."""
 
     plan: SoftTreesPlan
     data: SoftTreesData
-    model: Any
+    model: Any  # fitted
+    # `step` and `elbo` (n_steps,) of each tree; none for methods without
     elbo: tuple[ElboPath, ...]
+    # (n_frames,): steps at which each tree's training was kept, the start (0) first; none for
+    # methods without
     frames: tuple[np.ndarray, ...]
-    seconds: float
-    memory_bytes: int | None
+    seconds: float  # of the training
+    memory_bytes: int | None  # what the model holds; None where a library does not report it
 
     @property
     def method(self) -> str:
@@ -78,32 +65,21 @@ class SoftTreesFit(NamedTuple):
 
 
 class SoftTreesView(NamedTuple):
-    """Functions of one method over the grid, in units of y.
-
-    Attributes
-    ----------
-    method, label : str
-    x : ndarray of shape (n_grid,)
-    functions : ndarray of shape (n_draws, n_grid)
-        Mean functions: drawn from a posterior, or those of members or sweeps.
-    loc : ndarray of shape (n_grid,)
-        Their mean; of a Gaussian process the exact one.
-    total, data, knowledge : ndarray of shape (n_grid,)
-        Variances of y, in squared units of y: ``total = data + knowledge``, and knowledge is the
-        variance of the functions (of a Gaussian process the exact one).
-    notes : tuple of str
-        What was brought into range, a sentence each.
-    """
+    """Functions of one method over the grid, in units of y."""
 
     method: str
     label: str
-    x: Array
+    x: Array  # (n_grid,)
+    # (n_draws, n_grid): mean functions: drawn from a posterior, or those of members or sweeps
     functions: Array
-    loc: Array
+    loc: Array  # (n_grid,): their mean; of a Gaussian process the exact one
+    # `total`, `data`, `knowledge`: (n_grid,): variances of y, in squared units of y: `total = data
+    # + knowledge`, and knowledge is the variance of the functions (of a Gaussian process the exact
+    # one)
     total: Array
     data: Array
     knowledge: Array
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # what was brought into range, a sentence each
 
 
 class SoftTreesRun(NamedTuple):
@@ -136,11 +112,6 @@ def data_of(plan_or_settings: SoftTreesPlan | SoftTreesSettings) -> SoftTreesDat
 def fit_soft_trees(plan: SoftTreesPlan) -> SoftTreesFit:
     """Train one method.
 
-    Raises
-    ------
-    InvalidParameter, InvalidData, MemoryLimitExceeded
-        One sentence each; see `plan.why_not`.
-
     Examples
     --------
     >>> fit = fit_soft_trees(plan_soft_trees(SoftTreesSettings(rows=40, steps=300, depth=1), "vst"))
@@ -170,11 +141,6 @@ def fit_soft_trees(plan: SoftTreesPlan) -> SoftTreesFit:
 
 def view_soft_trees(fit: SoftTreesFit, settings: SoftTreesSettings) -> SoftTreesView:
     """Functions, mean and uncertainties over the grid; trains nothing.
-
-    Raises
-    ------
-    InvalidParameter
-        With the sentence of `plan.check_view`.
 
     Examples
     --------
@@ -282,11 +248,6 @@ def _functions_of_process(fit: SoftTreesFit, settings: SoftTreesSettings, X: Arr
 
 def run_soft_trees(settings: SoftTreesSettings | None = None) -> SoftTreesRun:
     """Train the methods one after the other and draw their functions.
-
-    Raises
-    ------
-    InvalidParameter, InvalidData, MemoryLimitExceeded
-        One sentence each.
 
     Examples
     --------

@@ -20,36 +20,23 @@ MOST_NUMBERS = 60_000  # of all draws and trees together
 
 
 class FlowLines(NamedTuple):
-    """One tree's gates and leaves, for several sets of parameters.
+    """One tree's gates and leaves, for several sets of parameters."""
 
-    Attributes
-    ----------
-    slopes, offsets : ndarray of shape (n_sets, n_nodes)
-        A gate sends x to the right with probability ``sigmoid(slope x + offset)``. Node i has the
-        children 2 i + 1 (left) and 2 i + 2 (right).
-    leaf_slopes, leaf_offsets : ndarray of shape (n_sets, n_leaves)
-        A leaf answers ``slope x + offset``, in units of y; of later trees of a sum what they add.
-    """
-
+    # `slopes`, `offsets`: (n_sets, n_nodes): A gate sends x to the right with probability
+    # `sigmoid(slope x + offset)`. Node i has the children 2 i + 1 (left) and 2 i + 2 (right).
     slopes: Array
     offsets: Array
+    # `leaf_slopes`, `leaf_offsets`: (n_sets, n_leaves): A leaf answers `slope x + offset`, in units
+    # of y; of later trees of a sum what they add
     leaf_slopes: Array
     leaf_offsets: Array
 
 
 class TreeFlow(NamedTuple):
-    """The soft trees of one method.
-
-    Attributes
-    ----------
-    depth : int
-    sets : tuple of int
-        Which draw each set of parameters is; 0 is the mean of the posterior.
-    trees : tuple of FlowLines
-    """
+    """The soft trees of one method."""
 
     depth: int
-    sets: tuple[int, ...]
+    sets: tuple[int, ...]  # which draw each set of parameters is; 0 is the mean of the posterior
     trees: tuple[FlowLines, ...]
 
 
@@ -58,11 +45,6 @@ def tree_flow(fit: SoftTreesFit, settings: SoftTreesSettings | None = None) -> T
 
     Deep trees of long sums have fewer draws, `MOST_NUMBERS` in all; the draw of the settings is
     among them.
-
-    Raises
-    ------
-    InvalidParameter
-        If the method has no soft trees.
 
     Examples
     --------
@@ -119,13 +101,6 @@ def _lines(fit: SoftTreesFit, number: int, thetas: Array) -> FlowLines:
 
 def flow_at(lines: FlowLines, x: float, which: int = 0) -> tuple[Array, Array, float]:
     """What a tree says at x: the leaves' shares, their values, and the sum weighted by the shares.
-
-    Parameters
-    ----------
-    lines : FlowLines
-    x : float
-    which : int
-        The set of parameters.
 
     Examples
     --------

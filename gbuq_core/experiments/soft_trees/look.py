@@ -22,126 +22,76 @@ Frames = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, kw_only=True)
 class TreeView:
-    """One soft tree over the grid: for the posterior mean, a draw or a moment of its training.
+    """One soft tree over the grid: for the posterior mean, a draw or a moment of its training."""
 
-    Attributes
-    ----------
-    title : str
-        What is shown, in words.
-    tree, n_trees : int
-        Which of how many trees, from 0.
-    draw, frame : int or None
-        The draw, or the moment of the training; both None: the posterior mean at the end.
-    step, n_steps : int
-        Steps taken by then, and in all.
-    x : ndarray of shape (n_grid,)
-    gates : ndarray of shape (n_nodes, n_grid)
-        Probability of going right; node i has the children 2 i + 1 (left) and 2 i + 2 (right), and
-        what is numbered beyond the last node is a leaf, from left to right.
-    reach : ndarray of shape (n_leaves, n_grid)
-        Probability of each leaf.
-    leaf_means : ndarray of shape (n_leaves, n_grid)
-        Lines, in units of y; of later trees of a VSGBM what they add.
-    leaf_stds : ndarray of shape (n_leaves, n_grid), or (0, n_grid)
-        None for a VSGBM, whose noise is one number.
-    output : ndarray of shape (n_grid,)
-        The tree's function: ``sum of reach * leaf_means``.
-    splits : ndarray of shape (n_nodes,)
-        Where each gate is even, in units of x; NaN where it is so nowhere on the grid.
-    notes : tuple of str
-    """
-
-    title: str
+    title: str  # what is shown, in words
+    # `tree`, `n_trees`: which of how many trees, from 0
     tree: int
     n_trees: int
+    # `draw`, `frame`: the draw, or the moment of the training; both None: the posterior mean at the
+    # end
     draw: int | None
     frame: int | None
+    # `step`, `n_steps`: steps taken by then, and in all
     step: int
     n_steps: int
-    x: Array
+    x: Array  # (n_grid,)
+    # (n_nodes, n_grid): probability of going right; node i has the children 2 i + 1 (left) and 2 i
+    # + 2 (right), and what is numbered beyond the last node is a leaf, from left to right
     gates: Array
-    reach: Array
+    reach: Array  # (n_leaves, n_grid): probability of each leaf
+    # (n_leaves, n_grid): Lines, in units of y; of later trees of a VSGBM what they add
     leaf_means: Array
-    leaf_stds: Array
-    output: Array
+    leaf_stds: Array  # (n_leaves, n_grid): none for a VSGBM, whose noise is one number
+    output: Array  # (n_grid,): the tree's function: `sum of reach * leaf_means`
+    # (n_nodes,): where each gate is even, in units of x; NaN where it is so nowhere on the grid
     splits: Array
     notes: tuple[str, ...]
 
 
 class TreeFrames(NamedTuple):
-    """A tree's training, moment by moment, for an animation.
-
-    Attributes
-    ----------
-    tree : int
-    step : ndarray of shape (n_frames,), int64
-    x : ndarray of shape (n_grid,)
-    gates : ndarray of shape (n_frames, n_nodes, n_grid), float32
-    reach, leaf_means : ndarray of shape (n_frames, n_leaves, n_grid), float32
-    output : ndarray of shape (n_frames, n_grid), float32
-    """
+    """A tree's training, moment by moment, for an animation."""
 
     tree: int
-    step: npt.NDArray[np.int64]
-    x: Array
-    gates: Frames
+    step: npt.NDArray[np.int64]  # (n_frames,)
+    x: Array  # (n_grid,)
+    gates: Frames  # (n_frames, n_nodes, n_grid)
+    # `reach`, `leaf_means`: (n_frames, n_leaves, n_grid)
     reach: Frames
     leaf_means: Frames
-    output: Frames
+    output: Frames  # (n_frames, n_grid)
 
 
 class StagesView(NamedTuple):
-    """The sum of a VSGBM built tree by tree, in units of y.
+    """The sum of a VSGBM built tree by tree, in units of y."""
 
-    Attributes
-    ----------
-    x : ndarray of shape (n_grid,)
-    functions : ndarray of shape (n_trees, n_draws, n_grid)
-        Draws of the sum of the first 1, 2, ... trees.
-    loc, knowledge : ndarray of shape (n_trees, n_grid)
-        Their mean and variance (squared units of y).
-    rmse : ndarray of shape (n_trees,)
-        Of ``loc`` to the training rows.
-    """
-
-    x: Array
-    functions: Array
+    x: Array  # (n_grid,)
+    functions: Array  # (n_trees, n_draws, n_grid): Draws of the sum of the first 1, 2, ... trees.
+    # `loc`, `knowledge`: (n_trees, n_grid): their mean and variance (squared units of y)
     loc: Array
     knowledge: Array
-    rmse: Array
+    rmse: Array  # (n_trees,): of `loc` to the training rows
 
 
 @dataclass(frozen=True, kw_only=True)
 class CovarianceView:
-    """The posterior of one tree's parameters, on the standardised scale.
-
-    Attributes
-    ----------
-    tree : int
-    rank, n_parameters : int
-    correlation, covariance : ndarray of shape (n_parameters, n_parameters)
-    mean, scale : ndarray of shape (n_parameters,)
-        Of each parameter's marginal.
-    labels : tuple of str
-        What each parameter is.
-    groups : tuple of (str, int, int)
-        Name, first and one past the last parameter of each group that there is.
-    shared : float
-        Mean share of the parameters' variances that the factor of low rank holds; 0 at rank 0.
-    strongest : tuple of (str, str, float) or None
-        The pair of the largest correlation; None with one parameter or at rank 0.
-    """
+    """The posterior of one tree's parameters, on the standardised scale."""
 
     tree: int
     rank: int
     n_parameters: int
+    # `correlation`, `covariance`: (n_parameters, n_parameters)
     correlation: Array
     covariance: Array
+    # `mean`, `scale`: (n_parameters,): of each parameter's marginal
     mean: Array
     scale: Array
-    labels: tuple[str, ...]
+    labels: tuple[str, ...]  # what each parameter is
+    # name, first and one past the last parameter of each group that there is
     groups: tuple[tuple[str, int, int], ...]
+    # mean share of the parameters' variances that the factor of low rank holds; 0 at rank 0
     shared: float
+    # the pair of the largest correlation; None with one parameter or at rank 0
     strongest: tuple[str, str, float] | None
 
 
@@ -150,11 +100,6 @@ def tree_view(fit: SoftTreesFit, settings: SoftTreesSettings | None = None) -> T
 
     If a moment of the training is given, the draw is ignored, because only means are kept during
     training. A tree or moment that does not exist is replaced by the last one, and a note says so.
-
-    Raises
-    ------
-    InvalidParameter
-        If the method has no soft trees.
 
     Examples
     --------
@@ -213,13 +158,7 @@ def _even(x: Array, gate: Array) -> float:
 
 
 def tree_frames(fit: SoftTreesFit, tree: int = 0) -> TreeFrames:
-    """Gates, leaves and output of a tree at every kept moment of its training.
-
-    Raises
-    ------
-    InvalidParameter
-        If the method has no soft trees.
-    """
+    """Gates, leaves and output of a tree at every kept moment of its training."""
     tree, _ = _tree_of(fit, tree)
     grid, steps = fit.data.grid, fit.frames[tree]
     pictures = [fit.model.tree_picture(grid, None, tree, i) for i in range(len(steps))]
@@ -239,13 +178,7 @@ def tree_frames(fit: SoftTreesFit, tree: int = 0) -> TreeFrames:
 
 
 def stages_view(fit: SoftTreesFit, settings: SoftTreesSettings) -> StagesView:
-    """How the sum of a VSGBM grows tree by tree.
-
-    Raises
-    ------
-    InvalidParameter
-        For another method.
-    """
+    """How the sum of a VSGBM grows tree by tree."""
     if fit.method != "vsgbm":
         raise InvalidParameter(f"{fit.label} is not built tree by tree: choose VSGBM.")
     draws = (settings.draws, settings.draw_seed)
@@ -271,13 +204,7 @@ _GROUPS = (
 
 
 def covariance_view(fit: SoftTreesFit, tree: int = 0) -> CovarianceView:
-    """Covariance and correlation of a tree's parameters.
-
-    Raises
-    ------
-    InvalidParameter
-        If the method has no soft trees.
-    """
+    """Covariance and correlation of a tree's parameters."""
     tree, _ = _tree_of(fit, tree)
     fitted = fit.model.trees_[tree]
     posterior = fitted.posterior

@@ -54,11 +54,6 @@ def builder_of(plan: SoftTreesPlan) -> Builder:
 def soft_trees_model(plan: SoftTreesPlan) -> Any:
     """The unfitted estimator of a plan.
 
-    Raises
-    ------
-    InvalidParameter
-        With the sentence of `why_not`, if there is no such model.
-
     Examples
     --------
     >>> from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees

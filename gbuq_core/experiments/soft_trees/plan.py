@@ -39,18 +39,11 @@ DEPTH_OF_SGLB = 3
 
 
 class SoftTreesMethod(NamedTuple):
-    """A method of the page: its record, and where its functions come from.
+    """A method of the page: its record, and where its functions come from."""
 
-    Attributes
-    ----------
-    record : Method
-        Of `gbuq_core.methods`: label, package, estimator, costs.
-    family : {"soft", "kept", "process"}
-        ``"soft"``: drawn from a posterior over a tree's parameters. ``"kept"``: the members or
-        sweeps that the fit keeps. ``"process"``: drawn from a process.
-    """
-
-    record: Method
+    record: Method  # of `gbuq_core.methods`: label, package, estimator, costs
+    # {"soft", "kept", "process"}: `"soft"`: drawn from a posterior over a tree's parameters.
+    # `"kept"`: the members or sweeps that the fit keeps. `"process"`: drawn from a process.
     family: str
 
     @property
@@ -72,50 +65,20 @@ SOFT_METHODS = tuple(key for key, method in METHODS.items() if method.family == 
 
 @dataclass(frozen=True, kw_only=True)
 class SoftTreesSettings:
-    """All settings of the page.
+    """All settings of the page."""
 
-    Attributes
-    ----------
-    methods : tuple of str
-        Keys of `METHODS`.
-    data : str
-        A key of `DATASETS`.
-    rows, noise : int, float
-        Of a drawn set: training rows, and the noise's std in units of y.
-    points : tuple of (x, y)
-        Of the set "own".
-    seed : int
-        Of rows and fits.
-    depth, leaf, rank, beta, prior_scale, steps, restarts, learning_rate
-        Of soft trees, as ``depth``, ``leaf``, ``rank``, ``beta``, ``prior_scale``, ``n_steps``,
-        ``n_restarts`` and ``learning_rate`` (None: by the number of columns) of
-        `gbuq_core.soft_trees.VariationalSoftTreeRegressor`. A rank above the number of parameters
-        (`full_rank`) counts as that number.
-    trees : int
-        Of the VSGBM.
-    members, sglb_trees, temperature : int, int, str or float
-        Of SGLB: models, trees of each, and the temperature of its noise.
-    xbart_trees : int
-    draws : int
-        Functions drawn for bands and numbers; a method that kept fewer takes what it has.
-    draw_seed : int or None
-        Of the drawn functions; None takes that of the fit. Methods with kept functions ignore it.
-    shown : int
-        How many of them are drawn as lines: the first.
-    draw : int or None
-        Which of them the tree shows; None: the posterior mean.
-    tree : int
-        Which tree of the VSGBM is shown, from 0.
-    frame : int or None
-        A moment of the training, from 0 (the start); None: its end.
-    """
-
-    methods: tuple[str, ...] = ("vst", "sglb", "gp")
-    data: str = "tails"
+    methods: tuple[str, ...] = ("vst", "sglb", "gp")  # keys of `METHODS`
+    data: str = "tails"  # A key of `DATASETS`
+    # `rows`, `noise`: of a drawn set: training rows, and the noise's std in units of y
     rows: int = 150
     noise: float = 0.1
-    points: Points = OWN_START
-    seed: int = 0
+    points: Points = OWN_START  # of the set "own"
+    seed: int = 0  # of rows and fits
+    # `depth`, `leaf`, `rank`, `beta`, `prior_scale`, `steps`, `restarts`, `learning_rate`: Of soft
+    # trees, as `depth`, `leaf`, `rank`, `beta`, `prior_scale`, `n_steps`, `n_restarts` and
+    # `learning_rate` (None: by the number of columns) of
+    # `gbuq_core.soft_trees.VariationalSoftTreeRegressor`. A rank above the number of parameters
+    # (`full_rank`) counts as that number.
     depth: int = 3
     leaf: str = "linear"
     rank: int = 5
@@ -124,17 +87,21 @@ class SoftTreesSettings:
     steps: int = 2000
     restarts: int = 1
     learning_rate: float | None = None
-    trees: int = 5
+    trees: int = 5  # of the VSGBM
+    # `members`, `sglb_trees`, `temperature`: of SGLB: models, trees of each, and the temperature of
+    # its noise
     members: int = 20
     sglb_trees: int = 100
     temperature: str | float = "catboost"
     xbart_trees: int = 30
+    # functions drawn for bands and numbers; a method that kept fewer takes what it has
     draws: int = 100
+    # Of the drawn functions; None takes that of the fit. Methods with kept functions ignore it.
     draw_seed: int | None = None
-    shown: int = 20
-    draw: int | None = None
-    tree: int = 0
-    frame: int | None = None
+    shown: int = 20  # how many of them are drawn as lines: the first
+    draw: int | None = None  # which of them the tree shows; None: the posterior mean
+    tree: int = 0  # which tree of the VSGBM is shown, from 0
+    frame: int | None = None  # A moment of the training, from 0 (the start); None: its end
 
 
 # The paper's comparison: all methods, trained until they converge. The paper tuned each data set.
@@ -180,11 +147,6 @@ def full_rank(method: str, depth: int, leaf: str) -> int:
 
 def plan_soft_trees(settings: SoftTreesSettings, method: str) -> SoftTreesPlan:
     """What a method's fit depends on.
-
-    Raises
-    ------
-    InvalidParameter
-        If the method, the set or a point is none.
 
     Examples
     --------

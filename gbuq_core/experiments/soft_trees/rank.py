@@ -67,27 +67,17 @@ RANK_DATASETS: Mapping[str, RankDataset] = MappingProxyType(_RANK_DATASETS)
 
 @dataclass(frozen=True, kw_only=True)
 class RankSettings:
-    """Everything that the comparison depends on, so it is also the key of its result.
+    """Everything that the comparison depends on, so it is also the key of its result."""
 
-    Attributes
-    ----------
-    data : str
-        A key of `RANK_DATASETS`.
-    ranks : tuple of int
-        Rising; one above the number of parameters counts as that number.
-    n_seeds, seed : int
-        Repetitions of split and fit, and the first one's seed.
-    rows : int or None
-        Training rows of the drawn set; a table has those it has, and None.
-    depth, leaf, beta, prior_scale, steps, draws
-        Of the trees, as in `plan.SoftTreesSettings`.
-    """
-
-    data: str = "diabetes"
+    data: str = "diabetes"  # A key of `RANK_DATASETS`
+    # rising; one above the number of parameters counts as that number
     ranks: tuple[int, ...] = (0, 1, 2, 5, 10, 20)
+    # `n_seeds`, `seed`: repetitions of split and fit, and the first one's seed
     n_seeds: int = 5
     seed: int = 0
-    rows: int | None = 200
+    rows: int | None = 200  # training rows of the drawn set; a table has those it has, and None
+    # `depth`, `leaf`, `beta`, `prior_scale`, `steps`, `draws`: of the trees, as in
+    # `plan.SoftTreesSettings`
     depth: int = 2
     leaf: str = "linear"
     beta: float = 4.0
@@ -97,33 +87,20 @@ class RankSettings:
 
 
 class RankRun(NamedTuple):
-    """AUROC of knowledge uncertainty for every rank and seed.
-
-    Attributes
-    ----------
-    settings : RankSettings
-    label : str
-        Of the data.
-    ranks : ndarray of shape (n_ranks,), int64
-        As they were fitted: none above the number of parameters, and none twice.
-    n_parameters : int
-        Of a tree: the full rank.
-    auroc : ndarray of shape (n_ranks, n_seeds)
-        1 separates foreign rows from held-out ones perfectly, 0.5 is chance.
-    mean, standard_error : ndarray of shape (n_ranks,)
-        Over seeds; the error is NaN with one seed.
-    log_score : ndarray of shape (n_ranks, n_seeds)
-        Mean log predictive density (or class probability) of the held-out rows, in nats.
-    seconds : float
-    """
+    """AUROC of knowledge uncertainty for every rank and seed."""
 
     settings: RankSettings
-    label: str
+    label: str  # of the data
+    # (n_ranks,): as they were fitted: none above the number of parameters, and none twice
     ranks: np.ndarray
-    n_parameters: int
+    n_parameters: int  # of a tree: the full rank
+    # (n_ranks, n_seeds): 1 separates foreign rows from held-out ones perfectly, 0.5 is chance
     auroc: Array
+    # `mean`, `standard_error`: (n_ranks,): over seeds; the error is NaN with one seed
     mean: Array
     standard_error: Array
+    # (n_ranks, n_seeds): mean log predictive density (or class probability) of the held-out rows,
+    # in nats
     log_score: Array
     seconds: float
 
@@ -221,13 +198,6 @@ def run_rank(settings: RankSettings | None = None) -> RankRun:
     """Fit a tree for every rank and seed, and score how well it detects foreign rows.
 
     Seeds run side by side; all ranks of a seed share its rows.
-
-    Raises
-    ------
-    InvalidParameter, InvalidData, MemoryLimitExceeded
-        One sentence each.
-    Cancelled
-        If the job was cancelled.
 
     Examples
     --------

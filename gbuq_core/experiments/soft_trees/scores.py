@@ -33,44 +33,29 @@ _NAN = math.nan
 
 @dataclass(frozen=True, kw_only=True)
 class SoftTreesScore:
-    """One method's scores. NaN where the data have none: own points, sets without empty places.
-
-    Attributes
-    ----------
-    method, label : str
-    inside, outside : float
-        Mean std of the drawn functions over the places with and without rows, in target stds:
-        inside, small means that the functions agree.
-    fan_out : float
-        ``outside / inside``.
-    agreement : float
-        Share of the functions' variation over the places with rows that all have in common, from
-        0 to 1: ``var(mean function) / (var(mean function) + mean knowledge)``.
-    rmse : float
-        Of the mean to the true mean at fresh rows, in target stds.
-    coverage, coverage_low, coverage_high : float
-        Share of fresh rows in their central 90 % intervals, and its exact binomial band at 95 %.
-    nll : float
-        Of fresh rows, in nats, in units of y: of the mixture over all draws; of a Gaussian
-        process, which is one normal, of that.
-    seconds : float
-    memory_bytes : int or None
-        None where a library does not report it.
-    """
+    """One method's scores. NaN where the data have none: own points, sets without empty places."""
 
     method: str
     label: str
+    # `inside`, `outside`: mean std of the drawn functions over the places with and without rows, in
+    # target stds: inside, small means that the functions agree
     inside: float
     outside: float
-    fan_out: float
+    fan_out: float  # `outside / inside`
+    # share of the functions' variation over the places with rows that all have in common, from 0 to
+    # 1: `var(mean function) / (var(mean function) + mean knowledge)`
     agreement: float
-    rmse: float
+    rmse: float  # of the mean to the true mean at fresh rows, in target stds
+    # `coverage`, `coverage_low`, `coverage_high`: share of fresh rows in their central 90 %
+    # intervals, and its exact binomial band at 95 %
     coverage: float
     coverage_low: float
     coverage_high: float
+    # of fresh rows, in nats, in units of y: of the mixture over all draws; of a Gaussian process,
+    # which is one normal, of that
     nll: float
     seconds: float
-    memory_bytes: int | None
+    memory_bytes: int | None  # none where a library does not report it
 
 
 def score_soft_trees(

@@ -44,24 +44,12 @@ class TunedKnobs(NamedTuple):
 
 
 class TuningRun(NamedTuple):
-    """All settings that were tried, with their scores.
+    """All settings that were tried, with their scores."""
 
-    Attributes
-    ----------
-    plan : SoftTreesPlan
-        With None for the knobs that were tuned.
-    label : str
-        Of the method.
-    tried : tuple of TunedKnobs
-        The highest validation ELBO first.
-    n_held_out, n_rows : int
-        Rows that gave the scores, and all.
-    seconds : float
-    """
-
-    plan: SoftTreesPlan
-    label: str
-    tried: tuple[TunedKnobs, ...]
+    plan: SoftTreesPlan  # with None for the knobs that were tuned
+    label: str  # of the method
+    tried: tuple[TunedKnobs, ...]  # the highest validation ELBO first
+    # `n_held_out`, `n_rows`: rows that gave the scores, and all
     n_held_out: int
     n_rows: int
     seconds: float
@@ -74,11 +62,6 @@ class TuningRun(NamedTuple):
 
 def plan_tuning(settings: SoftTreesSettings, method: str) -> SoftTreesPlan:
     """What tuning a method depends on: the plan of its fit without the knobs that are tuned.
-
-    Raises
-    ------
-    InvalidParameter
-        If the method has no soft trees, or the set or a point is none.
 
     Examples
     --------
@@ -135,13 +118,6 @@ def estimate_tuning_seconds(plan: SoftTreesPlan) -> float:
 
 def run_tuning(plan: SoftTreesPlan) -> TuningRun:
     """Try the grid on four fifths of the rows and score it on the rest.
-
-    Raises
-    ------
-    InvalidParameter, InvalidData, MemoryLimitExceeded
-        One sentence each.
-    Cancelled
-        If the job was cancelled.
 
     Examples
     --------

@@ -37,36 +37,20 @@ class FreshSample(NamedTuple):
 
 
 class SpiralTruth(NamedTuple):
-    """What is true at each cell of `GRID`; see `gbuq_core.synthetic.spiral_log_density`.
+    """What is true at each cell of `GRID`; see `gbuq_core.synthetic.spiral_log_density`."""
 
-    Attributes
-    ----------
-    data_uncertainty : (80, 80) array
-        Entropy of the true class probabilities, in nats.
-    density, log_density : (80, 80) array
-        Of all rows, whatever their class, per unit area.
-    in_support : (80, 80) bool array
-        Where the density exceeds that of all but 1 % of the rows.
-    proba : (3, 80, 80) array
-        True class probabilities.
-    """
-
-    data_uncertainty: Array
+    data_uncertainty: Array  # (80, 80): entropy of the true class probabilities, in nats
+    # `density`, `log_density`: (80, 80): of all rows, whatever their class, per unit area
     density: Array
     log_density: Array
+    # (80, 80): where the density exceeds that of all but 1 % of the rows
     in_support: npt.NDArray[np.bool_]
-    proba: Array
+    proba: Array  # (3, 80, 80): true class probabilities
 
 
 @lru_cache(maxsize=8)
 def spiral_truth(noise: float) -> SpiralTruth:
-    """The true density and data uncertainty on `GRID`.
-
-    Raises
-    ------
-    InvalidParameter
-        If the noise is too small for a density in the plane.
-    """
+    """The true density and data uncertainty on `GRID`."""
     by_class = spiral_log_density(GRID, noise)
     log_density = marginal_log_density(by_class).reshape(SIDE, SIDE)
     proba = softmax(by_class, axis=1)

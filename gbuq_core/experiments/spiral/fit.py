@@ -70,75 +70,45 @@ _BLOCK = 2048  # rows predicted at a time, all stages and models at once
 
 @dataclass(frozen=True, kw_only=True)
 class SpiralFit:
-    """A trained method's predictions while it grew.
-
-    Attributes
-    ----------
-    plan : SpiralPlan
-    data : SpiralData
-        What it was trained on.
-    model : estimator
-        Fitted, for predictions elsewhere.
-    n_trees : (n_stages,) int array
-        Trees at each stage: of a chain every 10 and every cycle's end; all trees at the last.
-    members : (n_stages, n_models, 6400, 3) float32 array
-        Class probabilities on `GRID`.
-    fresh_members : (n_stages, n_models, n_fresh, 3) float32 array
-        The same for the rows of `fresh_sample`.
-    entropies : (n_stages, n_models, 6400) array
-        Of `members`, in nats; float64, since knowledge uncertainty is a small difference.
-    validation : (n_stages, n_models) array
-        Mean negative log likelihood of the fresh rows, in nats.
-    trace : FitTrace or None
-        Scale, loss and leaf norm of every tree of the first model; None without one.
-    seconds, memory_bytes : float, int
-        Cost of the training, and what the trained model holds.
-    """
+    """A trained method's predictions while it grew."""
 
     plan: SpiralPlan
-    data: SpiralData
-    model: Any
+    data: SpiralData  # what it was trained on
+    model: Any  # fitted, for predictions elsewhere
+    # (n_stages,): trees at each stage: of a chain every 10 and every cycle's end; all trees at the
+    # last
     n_trees: npt.NDArray[np.int64]
-    members: Members
+    members: Members  # (n_stages, n_models, 6400, 3): class probabilities on `GRID`
+    # (n_stages, n_models, n_fresh, 3): the same for the rows of `fresh_sample`
     fresh_members: Members
+    # (n_stages, n_models, 6400): of `members`, in nats; float64, since knowledge uncertainty is a
+    # small difference
     entropies: Array
+    # (n_stages, n_models): mean negative log likelihood of the fresh rows, in nats
     validation: Array
-    trace: Any
+    trace: Any  # scale, loss and leaf norm of every tree of the first model; None without one
+    # `seconds`, `memory_bytes`: cost of the training, and what the trained model holds
     seconds: float
     memory_bytes: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpiralMaps:
-    """Uncertainty of one method at every frame, in nats.
-
-    Attributes
-    ----------
-    fit : SpiralFit
-    n_trees, n_members : (n_frames,) int array
-        Trees of each model, and members that there were by then.
-    total, data, knowledge : (n_frames, 80, 80) array
-        NaN where there is no member yet, knowledge also where there is only one.
-    proba : (3, 80, 80) array
-        Mean class probabilities with all trees.
-    member_trees : (n_members,) int array
-        How many trees each member has in the end.
-    members : (n_members, 6400, 3) float32 array
-        The members' class probabilities on `GRID` in the end.
-    fresh_proba : (n_fresh, 3) array
-        Mean class probabilities of the fresh rows in the end.
-    """
+    """Uncertainty of one method at every frame, in nats."""
 
     fit: SpiralFit
+    # `n_trees`, `n_members`: (n_frames,): trees of each model, and members that there were by then
     n_trees: npt.NDArray[np.int64]
     n_members: npt.NDArray[np.int64]
+    # `total`, `data`, `knowledge`: (n_frames, 80, 80): NaN where there is no member yet, knowledge
+    # also where there is only one
     total: Array
     data: Array
     knowledge: Array
-    proba: Array
-    member_trees: npt.NDArray[np.int64]
-    members: Members
-    fresh_proba: Array
+    proba: Array  # (3, 80, 80): mean class probabilities with all trees
+    member_trees: npt.NDArray[np.int64]  # (n_members,): how many trees each member has in the end
+    members: Members  # (n_members, 6400, 3): the members' class probabilities on `GRID` in the end
+    fresh_proba: Array  # (n_fresh, 3): mean class probabilities of the fresh rows in the end
 
     @property
     def method(self) -> str:
@@ -178,11 +148,6 @@ def fit_spiral(plan: SpiralPlan) -> SpiralFit:
 
     Of a chain every tenth stage is kept and every cycle's end, so that any truncation can follow.
 
-    Raises
-    ------
-    InvalidParameter, MemoryLimitExceeded
-        One sentence each.
-
     Examples
     --------
     >>> settings = SpiralSettings(rows=50, chain_trees=60, cycle=25)
@@ -221,11 +186,6 @@ def map_spiral(fit: SpiralFit, settings: SpiralSettings) -> SpiralMaps:
     """Uncertainty at every frame for the settings' truncation, burn-in and members; trains nothing.
 
     A chain at t trees has the members that it would have if training had ended there.
-
-    Raises
-    ------
-    InvalidParameter
-        If the truncation gives no member even with all trees.
 
     Examples
     --------

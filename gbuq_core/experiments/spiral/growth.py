@@ -19,32 +19,21 @@ Ints = npt.NDArray[np.int64]
 
 
 class SpiralGrowth(NamedTuple):
-    """How one method was trained.
+    """How one method was trained."""
 
-    Attributes
-    ----------
-    method : str
-        A key of `METHODS`.
-    n_trees : (T,) int array
-        1 to all trees of the first model.
-    scale, train_loss : (T,) array
-        The factor of its gradients, and the mean loss of the training rows after each tree, in
-        nats.
-    validation_trees, validation_loss : (n_stages,) array
-        The fresh rows' loss at fewer tree counts, in nats: the mean over the models.
-    member_trees : (n_members,) int array
-        Tree counts that give a member; empty where each model is one.
-    exploring : tuple of (first, last)
-        Stretches of tree counts in which rows are masked or noise is left out.
-    """
-
-    method: str
-    n_trees: Ints
+    method: str  # A key of `METHODS`
+    n_trees: Ints  # 1 to all trees of the first model
+    # `scale`, `train_loss`: the factor of its gradients, and the mean loss of the training rows
+    # after each tree, in nats
     scale: Array
     train_loss: Array
+    # `validation_trees`, `validation_loss`: (n_stages,): the fresh rows' loss at fewer tree counts,
+    # in nats: the mean over the models
     validation_trees: Ints
     validation_loss: Array
+    # (n_members,): tree counts that give a member; empty where each model is one
     member_trees: Ints
+    # stretches of tree counts in which rows are masked or noise is left out
     exploring: tuple[tuple[float, float], ...] = ()
 
 

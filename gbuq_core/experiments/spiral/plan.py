@@ -30,68 +30,46 @@ METHODS = ensemble_methods(
 
 @dataclass(frozen=True, kw_only=True)
 class SpiralSettings:
-    """Everything that the maps depend on. `PAPER` holds the papers' values.
+    """Everything that the maps depend on. `PAPER` holds the papers' values."""
 
-    Attributes
-    ----------
-    methods : tuple of str
-        Keys of `METHODS`.
-    rows, noise, seed
-        As ``n_per_class``, ``noise`` and ``random_state`` of `make_spiral`; the seed is the models'
-        too.
-    members, trees : int
-        Models of an independent ensemble and trees of each; a forest of ``trees`` trees is split
-        into ``members`` groups.
-    chain_trees : int
-        Trees (T) of the one model behind virtual and cyclical ensembles.
-    step, start : int, float
-        Truncation step K, a multiple of 10, and start of virtual SGLB.
-    cycle, burn_in : int
-        Trees of a cycle (C), and how many first cycles give no member.
-    alpha_max, alpha_min : float
-        Bounds of the gradient scale.
-    mask, exploration : float
-        cbSGLB's share of rows that count, and the part of a cycle in which they alone do.
-    noise_free : bool
-        No Langevin noise while exploring (cSG-MCMC's variant).
-    temperature : str or float
-        "catboost" (the number of rows), "posterior" (1) or a number.
-    leaf_noise : bool or None
-        As `gbuq_core.BoostedEnsembleClassifier`; the numba engine only.
-    random_strength : float
-        Noise on split scores that fades.
-    rate, rate_cyclical : float
-        Learning rates of all others and of the cyclical methods.
-    depth, forest_depth : int
-        Of the boosted trees and of the forest's. The paper's forest has depth 10, too little for
-        the spiral's nine features.
-    shown : int or None
-        How many members count: the first models, or the last truncations. None: all.
-    """
-
-    methods: tuple[str, ...] = ("sglb", "virtual_sglb", "csglb")
+    methods: tuple[str, ...] = ("sglb", "virtual_sglb", "csglb")  # keys of `METHODS`
+    # `rows`, `noise`, `seed`: as `n_per_class`, `noise` and `random_state` of `make_spiral`; the
+    # seed is the models' too
     rows: int = 500
     noise: float = 0.4
     seed: int = 0
+    # `members`, `trees`: models of an independent ensemble and trees of each; a forest of `trees`
+    # trees is split into `members` groups
     members: int = 5
     trees: int = 300
-    chain_trees: int = 600
+    chain_trees: int = 600  # trees (T) of the one model behind virtual and cyclical ensembles
+    # `step`, `start`: truncation step K, a multiple of 10, and start of virtual SGLB
     step: int = 30
     start: float = 0.5
+    # `cycle`, `burn_in`: trees of a cycle (C), and how many first cycles give no member
     cycle: int = 60
     burn_in: int = 0
+    # `alpha_max`, `alpha_min`: bounds of the gradient scale
     alpha_max: float = 10.0
     alpha_min: float = 1.0
+    # `mask`, `exploration`: cbSGLB's share of rows that count, and the part of a cycle in which
+    # they alone do
     mask: float = 0.66
     exploration: float = 0.9
-    noise_free: bool = False
+    noise_free: bool = False  # no Langevin noise while exploring (cSG-MCMC's variant)
+    # "catboost" (the number of rows), "posterior" (1) or a number
     temperature: str | float = "catboost"
+    # as `gbuq_core.BoostedEnsembleClassifier`; the numba engine only
     leaf_noise: bool | None = None
-    random_strength: float = 100.0
+    random_strength: float = 100.0  # noise on split scores that fades
+    # `rate`, `rate_cyclical`: learning rates of all others and of the cyclical methods
     rate: float = 0.1
     rate_cyclical: float = 0.05
+    # `depth`, `forest_depth`: Of the boosted trees and of the forest's. The paper's forest has
+    # depth 10, too little for the spiral's nine features.
     depth: int = 6
     forest_depth: int = 10
+    # How many members count: the first models, or the last truncations. None: all.
     shown: int | None = None
 
 
@@ -251,11 +229,6 @@ def _refusal(plan: SpiralPlan) -> str:
 def spiral_estimator(plan: SpiralPlan) -> Any:
     """The unfitted estimator of a plan.
 
-    Raises
-    ------
-    InvalidParameter
-        With the sentence of `why_not`, if there is no such model.
-
     Examples
     --------
     >>> spiral_estimator(plan_spiral(SpiralSettings(rate=0.2), "sglb")).learning_rate
@@ -294,20 +267,6 @@ def member_trees(
     plan: SpiralPlan, settings: SpiralSettings, n_trees: int | None = None
 ) -> npt.NDArray[np.int64]:
     """After how many trees a chain gives a member: every K trees, or at the ends of cycles.
-
-    Parameters
-    ----------
-    plan : SpiralPlan
-        Of a virtual or cyclical method.
-    settings : SpiralSettings
-        Its step and start, or its burn-in, and how many are shown.
-    n_trees : int or None
-        As if the chain had so many trees, which may be too few for any. None: all it has.
-
-    Raises
-    ------
-    InvalidParameter
-        If the chain as a whole gives no member, or K is not a multiple of 10.
 
     Examples
     --------

@@ -23,86 +23,47 @@ _PATH_STAGES = 500  # of a probability path
 
 
 class Probe(NamedTuple):
-    """What one method says at one point.
+    """What one method says at one point."""
 
-    Attributes
-    ----------
-    member_proba : (n_members, 3) array
-        Class probabilities of each member that counts.
-    member_trees : (n_members,) int array
-        How many trees it has.
-    path_trees : (n_stages,) int array
-        Tree counts at up to 500 stages; one stage where a method does not grow.
-    path_proba : (n_stages, 3) array
-        The probabilities there: of the chain, or of the mean over the models that count.
-    truth_proba : (3,) array
-        True class probabilities.
-    uncertainty : Uncertainty
-        Total, data and knowledge uncertainty in nats, one number each; knowledge is NaN with a
-        single member.
-    """
-
-    member_proba: Array
-    member_trees: npt.NDArray[np.int64]
+    member_proba: Array  # (n_members, 3): class probabilities of each member that counts
+    member_trees: npt.NDArray[np.int64]  # (n_members,): how many trees it has
+    # (n_stages,): tree counts at up to 500 stages; one stage where a method does not grow
     path_trees: npt.NDArray[np.int64]
+    # (n_stages, 3): the probabilities there: of the chain, or of the mean over the models that
+    # count
     path_proba: Array
-    truth_proba: Array
+    truth_proba: Array  # (3,): true class probabilities
+    # total, data and knowledge uncertainty in nats, one number each; knowledge is NaN with a single
+    # member
     uncertainty: Uncertainty
 
 
 class Ray(NamedTuple):
-    """Uncertainty along a straight line, in nats.
+    """Uncertainty along a straight line, in nats."""
 
-    Attributes
-    ----------
-    distance : (n,) array
-        From the start.
-    points : (n, 2) array
-    total, data, knowledge : (n,) array
-        Knowledge is NaN with a single member.
-    """
-
-    distance: Array
+    distance: Array  # from the start
     points: Array
+    # `total`, `data`, `knowledge`: knowledge is NaN with a single member
     total: Array
     data: Array
     knowledge: Array
 
 
 class RayTruth(NamedTuple):
-    """What is true along a straight line.
+    """What is true along a straight line."""
 
-    Attributes
-    ----------
-    distance : (n,) array
-        From the start.
-    points : (n, 2) array
-    density, log_density : (n,) array
-        Of all rows, whatever their class, per unit area.
-    data_uncertainty : (n,) array
-        Entropy of the true class probabilities, in nats.
-    in_support : (n,) bool array
-        Where the density exceeds that of all but 1 % of the rows.
-    proba : (n, 3) array
-        True class probabilities.
-    """
-
-    distance: Array
+    distance: Array  # from the start
     points: Array
+    # `density`, `log_density`: of all rows, whatever their class, per unit area
     density: Array
     log_density: Array
-    data_uncertainty: Array
-    in_support: npt.NDArray[np.bool_]
-    proba: Array
+    data_uncertainty: Array  # entropy of the true class probabilities, in nats
+    in_support: npt.NDArray[np.bool_]  # where the density exceeds that of all but 1 % of the rows
+    proba: Array  # true class probabilities
 
 
 def probe(fit: SpiralFit, settings: SpiralSettings, x: float, y: float) -> Probe:
     """Every member's class probabilities at a point, and how they came about.
-
-    Raises
-    ------
-    InvalidParameter
-        If a coordinate is not a number of at most a million, or no member counts.
 
     Examples
     --------
@@ -133,11 +94,6 @@ def ray(
     n: int = 121,
 ) -> Ray:
     """Uncertainty at n equally distant points of a line.
-
-    Raises
-    ------
-    InvalidParameter
-        If the line has no length or its ends are not points of the plane.
 
     Examples
     --------

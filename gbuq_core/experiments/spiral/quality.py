@@ -49,95 +49,58 @@ _KNOWS = 0.8  # the AUROC of a method that knows that it left the data; below, o
 
 
 class BurnInEffect(NamedTuple):
-    """A cyclical ensemble without its first cycles; one entry for each burn-in.
+    """A cyclical ensemble without its first cycles; one entry for each burn-in."""
 
-    Attributes
-    ----------
-    cycles : (n,) int array
-        First cycles that give no member: 0 to all but two.
-    n_members : (n,) int array
-    knowledge, knowledge_inside : (n,) array
-        Mean knowledge uncertainty over the grid, and over the support, in nats.
-    auroc_far : (n,) array
-        As in `gbuq_core.experiments.spiral.scores.SpiralScore`.
-    """
-
-    cycles: npt.NDArray[np.int64]
+    cycles: npt.NDArray[np.int64]  # first cycles that give no member: 0 to all but two
     n_members: npt.NDArray[np.int64]
+    # `knowledge`, `knowledge_inside`: mean knowledge uncertainty over the grid, and over the
+    # support, in nats
     knowledge: Array
     knowledge_inside: Array
-    auroc_far: Array
+    auroc_far: Array  # as in `gbuq_core.experiments.spiral.scores.SpiralScore`
 
 
 class WalkOff(NamedTuple):
-    """What knowledge uncertainty does along rays that leave the data behind.
+    """What knowledge uncertainty does along rays that leave the data behind."""
 
-    Attributes
-    ----------
-    n_rays : int
-        From the middle, in all directions.
-    share_constant, share_rising, share_falling : float
-        Shares of the rays along which it changes by less than 1 %, and along which it ends higher
-        or lower than it began, from the outermost row to twice its distance.
-    share_constant_far : float
-        The same from 100 to 200 times that distance.
-    n_levels : float
-        Mean number of different values along a ray, of the 24 places looked at near the data.
-    auroc_far : float
-        Of the farthest 40 % of the grid's cells.
-    sentence : str
-        What this says, with the numbers.
-    """
-
-    n_rays: int
+    n_rays: int  # from the middle, in all directions
+    # `share_constant`, `share_rising`, `share_falling`: shares of the rays along which it changes
+    # by less than 1 %, and along which it ends higher or lower than it began, from the outermost
+    # row to twice its distance
     share_constant: float
     share_rising: float
     share_falling: float
-    share_constant_far: float
+    share_constant_far: float  # the same from 100 to 200 times that distance
+    # mean number of different values along a ray, of the 24 places looked at near the data
     n_levels: float
-    auroc_far: float
-    sentence: str
+    auroc_far: float  # of the farthest 40 % of the grid's cells
+    sentence: str  # what this says, with the numbers
 
 
 @dataclass(frozen=True, kw_only=True)
 class QualityPoint:
-    """One ensemble's quality and what it cost.
+    """One ensemble's quality and what it cost."""
 
-    Attributes
-    ----------
-    method : str
-        A key of `METHODS`.
-    n_models, n_members, n_trees : int
-        Models trained, members taken, trees in all.
-    core_seconds : float
-        Of its training: of an independent ensemble its share of the largest one's.
-    auroc_far, auroc_between, knowledge, effective : float
-        As in `SpiralScore`: of the farthest 40 % and between the arms, mean over the grid in nats,
-        effective number of members.
-    rank_correlation : float
-        With the knowledge uncertainty of the reference, the last 20 of the 30 independent models;
-        NaN for an ensemble that contains some of those.
-    """
-
-    method: str
+    method: str  # A key of `METHODS`
+    # `n_models`, `n_members`, `n_trees`: models trained, members taken, trees in all
     n_models: int
     n_members: int
     n_trees: int
+    # of its training: of an independent ensemble its share of the largest one's
     core_seconds: float
+    # `auroc_far`, `auroc_between`, `knowledge`, `effective`: as in `SpiralScore`: of the farthest
+    # 40 % and between the arms, mean over the grid in nats, effective number of members
     auroc_far: float
     auroc_between: float
     knowledge: float
     effective: float
+    # with the knowledge uncertainty of the reference, the last 20 of the 30 independent models; NaN
+    # for an ensemble that contains some of those
     rank_correlation: float
 
 
 def burn_in_effect(fit: SpiralFit) -> BurnInEffect:
     """How much knowledge uncertainty comes from a cyclical ensemble's first cycles.
-
-    Raises
-    ------
-    InvalidParameter
-        If the method is not cyclical.
 
     Examples
     --------
@@ -170,11 +133,6 @@ def walk_off(fit: SpiralFit, settings: SpiralSettings) -> WalkOff:
     A tree has no split beyond its outermost rows, so that each feature by itself soon stops to
     matter. Of the nine features some barely change in certain directions (x - 2y along x = 2y) and
     go on crossing borders for long; far enough, the prediction depends on the direction alone.
-
-    Raises
-    ------
-    InvalidParameter
-        If fewer than two members count: they cannot disagree.
 
     Examples
     --------
@@ -218,14 +176,6 @@ def quality_against_compute(
     settings: SpiralSettings, fits: Mapping[SpiralPlan, SpiralFit] | None = None
 ) -> tuple[QualityPoint, ...]:
     """Independent ensembles of 3, 5, 10 and 30 models beside virtual SGLB, cSGLB and cbSGLB.
-
-    Parameters
-    ----------
-    settings : SpiralSettings
-        Its ``trees`` are those of each independent model, ``chain_trees`` those of a chain; all
-        members count, whatever ``shown`` says.
-    fits : mapping of SpiralPlan to SpiralFit, optional
-        What is fitted already; the others of `quality_plans` are fitted now.
 
     Examples
     --------

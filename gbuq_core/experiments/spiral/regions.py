@@ -25,21 +25,12 @@ WORSE_THAN_CHANCE, BETTER_THAN_CHANCE = 0.45, 0.55
 
 
 class SpiralRegions(NamedTuple):
-    """Cells of the grid by the truth alone, (80, 80) bool each.
-
-    Attributes
-    ----------
-    far : the 40 % of the cells where the true density is lowest.
-    disc : no farther from the middle than the arms' ends.
-    inside : in the support, which holds 99 % of the rows.
-    between : outside the support, with the support on both sides along the ray from the middle:
-        gaps, not the rim. There are some if the arms are narrow, with a noise below 0.25 or so.
-    border, clear : in the support, where the true data uncertainty is above 0.35, below 0.05 nats.
-    """
+    """Cells of the grid by the truth alone, (80, 80) bool each."""
 
     far: Cells
     disc: Cells
     inside: Cells
+    # gaps, not the rim. There are some if the arms are narrow, with a noise below 0.25 or so.
     between: Cells
     border: Cells
     clear: Cells

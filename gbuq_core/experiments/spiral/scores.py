@@ -34,55 +34,38 @@ class SpiralScore:
     """One method's scores with all trees; uncertainties in nats.
 
     NaN where there is a single member or there are no such cells.
-
-    Attributes
-    ----------
-    auroc_far : float
-        Chance that a cell of the farthest 40 % has more knowledge uncertainty than another one.
-    auroc_between : float
-        The same for cells between the arms against the support's, within the data's disc; NaN with
-        fewer than 20 cells between the arms.
-    auroc_border : float
-        The same for cells outside the support against class borders inside.
-    auroc_far_total, auroc_border_total : float
-        `auroc_far` and `auroc_border` of total uncertainty.
-    ku_mean_inside, ku_mean_between, ku_mean_outside, ku_mean_border : float
-        Mean knowledge uncertainty in the support, between the arms, outside the support, and at
-        class borders.
-    border_ratio : float
-        Mean knowledge uncertainty at class borders over that in the middles of the arms.
-    data_error : float
-        Mean absolute error of data uncertainty in the support.
-    nll, error : float
-        Mean negative log likelihood and error rate of the mean prediction for 1,500 fresh rows.
-    nll_optimal, error_optimal : float
-        Those of the true class probabilities on the same rows.
-    size : EnsembleSize
-        From the correlation of the members' errors in the support.
-    n_members, n_trees : int
-        Members that count, and trees trained in all.
-    seconds, memory_bytes : float, int
-        Cost of the training, and what the trained model holds.
     """
 
+    # chance that a cell of the farthest 40 % has more knowledge uncertainty than another one
     auroc_far: float
+    # the same for cells between the arms against the support's, within the data's disc; NaN with
+    # fewer than 20 cells between the arms
     auroc_between: float
-    auroc_border: float
+    auroc_border: float  # the same for cells outside the support against class borders inside
+    # `auroc_far_total`, `auroc_border_total`: `auroc_far` and `auroc_border` of total uncertainty
     auroc_far_total: float
     auroc_border_total: float
+    # `ku_mean_inside`, `ku_mean_between`, `ku_mean_outside`, `ku_mean_border`: mean knowledge
+    # uncertainty in the support, between the arms, outside the support, and at class borders
     ku_mean_inside: float
     ku_mean_between: float
     ku_mean_outside: float
     ku_mean_border: float
+    # mean knowledge uncertainty at class borders over that in the middles of the arms
     border_ratio: float
-    data_error: float
+    data_error: float  # mean absolute error of data uncertainty in the support
+    # `nll`, `error`: mean negative log likelihood and error rate of the mean prediction for 1,500
+    # fresh rows
     nll: float
     error: float
+    # `nll_optimal`, `error_optimal`: those of the true class probabilities on the same rows
     nll_optimal: float
     error_optimal: float
-    size: EnsembleSize
+    size: EnsembleSize  # from the correlation of the members' errors in the support
+    # `n_members`, `n_trees`: members that count, and trees trained in all
     n_members: int
     n_trees: int
+    # `seconds`, `memory_bytes`: cost of the training, and what the trained model holds
     seconds: float
     memory_bytes: int
 
@@ -132,12 +115,6 @@ def score_spiral(maps: SpiralMaps, truth: SpiralTruth) -> SpiralScore:
 
 def describe_spiral(run: SpiralRun, scores: Sequence[SpiralScore] | None = None) -> str:
     """The picture in words, from its numbers.
-
-    Parameters
-    ----------
-    run : SpiralRun
-    scores : sequence of SpiralScore, optional
-        `score_spiral` of each of its methods, where that is known already.
 
     Examples
     --------

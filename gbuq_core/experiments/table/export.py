@@ -39,48 +39,25 @@ _ANY_URL = "sqlite:///rows.db"  # of a database; the app's own may hold a passwo
 
 @dataclass(frozen=True, kw_only=True)
 class TableRecipe:
-    """All that the numbers of a scored table depend on.
+    """All that the numbers of a scored table depend on."""
 
-    Attributes
-    ----------
-    source : str
-        The key of a built-in table, or the name of a file.
-    is_builtin : bool
-    options : ReadOptions
-        What the reader chose about text or Excel files, which holds for the second one too.
-    kinds, used, missing : mapping of column to correction
-        As `gbuq_core.tables.edit_schema` takes them.
-    target : str
-    task : str or None
-    second : str
-        The name of a second file, or nothing.
-    plan : ScorePlan
-    cut : Cut
-    query : str
-        Of a table from a database; then there is no file called ``source``.
-    level : float
-        Of the intervals.
-    conformal : bool
-        Whether they are conformal; never of classes.
-    keep_words : tuple of str
-        Columns, as `gbuq_core.tables.edit_schema` takes them.
-    """
-
-    source: str
+    source: str  # the key of a built-in table, or the name of a file
     is_builtin: bool
+    # what the reader chose about text or Excel files, which holds for the second one too
     options: ReadOptions
+    # `kinds`, `used`, `missing`: as `gbuq_core.tables.edit_schema` takes them
     kinds: Mapping[str, str]
     used: Mapping[str, bool]
     missing: Mapping[str, tuple[str, ...]]
     target: str
     task: str | None
-    second: str
+    second: str  # the name of a second file, or nothing
     plan: ScorePlan
     cut: Cut
-    query: str = ""
-    level: float = USUAL_LEVEL
-    conformal: bool = False
-    keep_words: tuple[str, ...] = ()
+    query: str = ""  # of a table from a database; then there is no file called `source`
+    level: float = USUAL_LEVEL  # of the intervals
+    conformal: bool = False  # whether they are conformal; never of classes
+    keep_words: tuple[str, ...] = ()  # columns, as `gbuq_core.tables.edit_schema` takes them
 
 
 class _Step(NamedTuple):

@@ -131,12 +131,6 @@ def stage_table(scored: ScoredTable, most_bytes: int = _MOST_STAGE_BYTES) -> Sta
 
     None as well for CatBoost's models: it sums up its own truncations in another order than ours,
     and a cut would differ from one without stages in the last digit.
-
-    Parameters
-    ----------
-    scored : ScoredTable
-        As it was trained, not cut.
-    most_bytes : int
     """
     if scored.plan.engine == "catboost":
         return None
@@ -197,19 +191,6 @@ def cut_table(scored: ScoredTable, cut: Cut, stages: Stages | None = None) -> Sc
     r"""The same table judged by other members of the same models.
 
     Beside a second file, the model that was kept for ``scores`` is cut in the same way.
-
-    Parameters
-    ----------
-    scored : ScoredTable
-    cut : Cut
-    stages : Stages, optional
-        Of ``scored``: the result is the same and comes sooner.
-
-    Raises
-    ------
-    InvalidParameter
-        If a truncation step or a burn-in gives no member, none is left, or the cut does not go with
-        the method.
 
     Examples
     --------

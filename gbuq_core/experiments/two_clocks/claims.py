@@ -142,11 +142,6 @@ _OF_A_FACTOR: tuple[_Beats | _Covers, ...] = (
 def check_seed(scores: Sequence[WayScore] | Array) -> tuple[Claim, ...]:
     """The statements with one seed, which is weak evidence.
 
-    Parameters
-    ----------
-    scores : sequence of WayScore, or ndarray of shape (n_ways, n_scores)
-        Of the ways of a plan, in their order; more ways are left out.
-
     Examples
     --------
     >>> scores = np.ones((4, 4))
@@ -183,11 +178,6 @@ def check_seeds(scores: SeedScores, tails: str) -> tuple[SeedOutcome, ...]:
 
 def verdicts_of(scores: Array) -> tuple[Claim, ...]:
     """What the seeds say, each with its threshold.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_seeds, n_ways, n_scores)
-        As `SeedScores` holds them.
 
     Examples
     --------

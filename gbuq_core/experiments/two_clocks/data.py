@@ -22,33 +22,19 @@ _MARGIN = 2.0  # of growing noise: how far beyond its rows the picture goes
 
 @dataclass(frozen=True, kw_only=True)
 class Scene:
-    """What the band is drawn over.
+    """What the band is drawn over."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_points, n_features)
-        The points.
-    x : ndarray of shape (n_points,)
-        Where they stand: the feature's value, or a row's rank.
-    label : str
-        Of the x axis.
-    mean, std : ndarray of shape (n_points,) or None
-        The truth; None for a real table.
-    x_rows, y_rows : ndarray of shape (n_rows,)
-        Rows that were not trained on, as dots: rows that score, and of five features new rows on
-        the line that is drawn.
-    gaps : tuple of (low, high)
-        Stretches of x without training rows.
-    """
-
-    X: Array
-    x: Array
-    label: str
+    X: Array  # (n_points, n_features): the points
+    x: Array  # (n_points,): where they stand: the feature's value, or a row's rank
+    label: str  # of the x axis
+    # `mean`, `std`: (n_points,): the truth; None for a real table
     mean: Array | None
     std: Array | None
+    # `x_rows`, `y_rows`: (n_rows,): rows that were not trained on, as dots: rows that score, and of
+    # five features new rows on the line that is drawn
     x_rows: Array
     y_rows: Array
-    gaps: tuple[tuple[float, float], ...] = ()
+    gaps: tuple[tuple[float, float], ...] = ()  # stretches of x without training rows
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,30 +26,20 @@ from gbuq_core.resources import held_bytes
 
 @dataclass(frozen=True, kw_only=True)
 class TwoClocksFit:
-    """What the model says at about forty numbers of trees, or once if it has no clocks.
-
-    Attributes
-    ----------
-    plan : TwoClocksPlan
-    rows : ClockRows
-    choosing : Stages
-        About training rows, from folds that were not trained on them.
-    scoring, scene : Stages
-        About rows that score, and about the scene's points (whose ``y`` is 0), from the model
-        that was trained on all training rows.
-    own : Distribution or None
-        What a model without clocks predicts of the rows that score: its own law, which need not be
-        a normal.
-    seconds, memory_bytes : float, int or None
-        Cost of both trainings, and what the model holds; None where another library holds it.
-    """
+    """What the model says at about forty numbers of trees, or once if it has no clocks."""
 
     plan: TwoClocksPlan
     rows: ClockRows
-    choosing: Stages
+    choosing: Stages  # about training rows, from folds that were not trained on them
+    # `scoring`, `scene`: about rows that score, and about the scene's points (whose `y` is 0), from
+    # the model that was trained on all training rows
     scoring: Stages
     scene: Stages
+    # what a model without clocks predicts of the rows that score: its own law, which need not be a
+    # normal
     own: Distribution | None
+    # `seconds`, `memory_bytes`: cost of both trainings, and what the model holds; None where
+    # another library holds it
     seconds: float
     memory_bytes: int | None
 

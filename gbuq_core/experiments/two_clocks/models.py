@@ -38,15 +38,7 @@ _KINDS: dict[str, dict[str, Any]] = {
 
 
 def fit_model(plan: TwoClocksPlan, rows: ClockRows) -> Any:
-    """The model, fitted on all training rows.
-
-    Raises
-    ------
-    InvalidParameter
-        If its package is missing, or it cannot learn from so many rows.
-    InvalidData
-        If the library cannot go on, because its std fell to 0.
-    """
+    """The model, fitted on all training rows."""
     refusal = METHODS[plan.model].why_not(len(rows.y))
     if refusal:
         raise InvalidParameter(refusal)

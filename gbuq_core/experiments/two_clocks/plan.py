@@ -57,44 +57,29 @@ FACTOR_WAYS = MappingProxyType({"all": "As it is", "factor": "One factor"})
 
 @dataclass(frozen=True, kw_only=True)
 class TwoClocksSettings:
-    """Everything that the page shows.
+    """Everything that the page shows."""
 
-    Attributes
-    ----------
-    data : str
-        One of `DATA`.
-    model : str
-        One of `MODELS`.
-    rows, noise, seed : int, float, int
-        Training rows, the factor of the true noise's std (neither applies to diabetes), and the
-        seed of the rows and of the models.
-    trees, members, rate, depth : int, int, float, int
-        Of the model. Only SGLB and SGB have several members. NGBoost has its own trees, and a
-        model without clocks uses the defaults of its estimator.
-    ngboost_trees : int
-        Boosting iterations of NGBoost, which takes about ten times as long as the others.
-    mean_weight : float
-        How much the mean counts beside the scale when splits are chosen; 1 is the papers' weight.
-        Other libraries' models have no such knob.
-    tails : {"student", "normal"}
-        Of every way but "all trees", which has a normal.
-    shown : tuple of (int, int, bool) or None
-        Trees of the mean, trees of the scale and whether the factor applies, for the band; None is
-        what two clocks chose.
-    """
-
-    data: str = "five features"
-    model: str = MODELS[0]
+    data: str = "five features"  # one of `DATA`
+    model: str = MODELS[0]  # one of `MODELS`
+    # `rows`, `noise`, `seed`: training rows, the factor of the true noise's std (neither applies to
+    # diabetes), and the seed of the rows and of the models
     rows: int = 500
     noise: float = 1.0
     seed: int = 0
+    # `trees`, `members`, `rate`, `depth`: Of the model. Only SGLB and SGB have several members.
+    # NGBoost has its own trees, and a model without clocks uses the defaults of its estimator.
     trees: int = 1000
+    # boosting iterations of NGBoost, which takes about ten times as long as the others
     ngboost_trees: int = 200
     members: int = 4
     rate: float = 0.1
     depth: int = 3
+    # How much the mean counts beside the scale when splits are chosen; 1 is the papers' weight.
+    # Other libraries' models have no such knob.
     mean_weight: float = 100.0
-    tails: str = TAILS[0]
+    tails: str = TAILS[0]  # {"student", "normal"}: of every way but "all trees", which has a normal
+    # trees of the mean, trees of the scale and whether the factor applies, for the band; None is
+    # what two clocks chose
     shown: tuple[int, int, bool] | None = None
 
 

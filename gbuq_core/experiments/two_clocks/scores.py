@@ -142,13 +142,6 @@ def look_two_clocks(
 ) -> TwoClocksLook:
     """Score a fit; trains nothing.
 
-    Parameters
-    ----------
-    fit : TwoClocksFit
-    tails : {"student", "normal"}
-    unscaled : Unscaled, optional
-        `unscaled_of` this fit, if it is known already: other tails leave it as it is.
-
     Examples
     --------
     >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings, plan_two_clocks

@@ -136,12 +136,7 @@ def score_rows(look: TwoClocksLook) -> list[tuple[str, ...]]:
 
 
 def seed_rows(scores: NDArray[np.float64]) -> list[tuple[str, ...]]:
-    """The table of the seeds' means: a line a way to stop, its headings first.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_seeds, n_ways, n_scores)
-    """
+    """The table of the seeds' means: a line a way to stop, its headings first."""
     means = np.asarray(scores).mean(axis=0)
     rows: list[tuple[str, ...]] = [("", "Coverage", "NLL", "RMSE", "CRPS")]
     ways = WAYS if len(means) == len(WAYS) else FACTOR_WAYS

@@ -55,36 +55,24 @@ class WaveConfig(NamedTuple):
 
 
 class RegionScores(NamedTuple):
-    """Estimate beside truth over one stretch of x, as root means in units of y.
+    """Estimate beside truth over one stretch of x, as root means in units of y."""
 
-    Attributes
-    ----------
-    data, true_noise : float
-        Data uncertainty and the true standard deviation of the noise.
-    knowledge, error : float
-        Knowledge uncertainty and how far the predicted mean really is from the true one.
-    """
-
+    # `data`, `true_noise`: data uncertainty and the true standard deviation of the noise
     data: float
     true_noise: float
+    # `knowledge`, `error`: knowledge uncertainty and how far the predicted mean really is from the
+    # true one
     knowledge: float
     error: float
 
 
 class WaveScores(NamedTuple):
-    """How right the estimates are where rows are plentiful, rare, and where there are none.
-
-    Attributes
-    ----------
-    plenty, rare, beyond : RegionScores
-    coverage : float
-        Probability that a new y at a position with rows lies inside the outer band.
-    """
+    """How right the estimates are where rows are plentiful, rare, and where there are none."""
 
     plenty: RegionScores
     rare: RegionScores
     beyond: RegionScores
-    coverage: float
+    coverage: float  # probability that a new y at a position with rows lies inside the outer band
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,14 +96,6 @@ class WaveRun:
 
 def run_wave(config: WaveConfig | None = None) -> WaveRun:
     """Draw the rows, fit the ensemble and predict on the grid.
-
-    Parameters
-    ----------
-    config : WaveConfig, optional
-
-    Returns
-    -------
-    WaveRun
 
     Examples
     --------

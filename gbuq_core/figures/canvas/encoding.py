@@ -101,29 +101,6 @@ def encode_sheet(
     Values travel as float32 while the sheet has at most 300,000 of them in all, as 16-bit
     steps of each panel's range up to 1 million, as 8-bit steps above.
 
-    Parameters
-    ----------
-    sheet : PanelSheet
-        Every panel has the same ``(ny, nx)``; panels have one frame or all the same number.
-    select : bool
-        Whether cells can be clicked and lassoed.
-    ray : bool
-        Whether a straight line can be drawn.
-    coarse : bool
-        Whether values travel as 8-bit steps, however many there are.
-    grips : bool
-        Whether the sheet's one marker, or its one line, can be dragged.
-
-    Returns
-    -------
-    bytes
-        For the component's ``data`` or, in base64, for a standalone page.
-
-    Raises
-    ------
-    InvalidData
-        With one sentence, when shapes, labels, limits or positions do not fit together.
-
     Examples
     --------
     >>> sheet = PanelSheet(panels=[Panel(title="Knowledge", values=[[0.1, 0.2]], unit="nats")])
@@ -170,13 +147,7 @@ def encode_sheet(
 
 
 def decode_sheet(data: bytes) -> DecodedSheet:
-    """Read what `encode_sheet` wrote: for tests of pages, which see only the bytes.
-
-    Returns
-    -------
-    DecodedSheet
-        ``values[i]`` is ``(n_frames, ny, nx)``, to the precision that travelled.
-    """
+    """Read what `encode_sheet` wrote: for tests of pages, which see only the bytes."""
     (length,) = struct.unpack_from("<I", data)
     header = json.loads(data[4 : 4 + length])
     body, values = memoryview(data)[4 + length :], []
@@ -428,24 +399,7 @@ def quantise(
     log: bool,
     frame_spans: list[list[float]] | None = None,
 ) -> Quantised:
-    """Pack one panel's values.
-
-    Parameters
-    ----------
-    stack : (n_frames, ny, nx) array
-        Finite or NaN.
-    total : int
-        Values in the whole sheet, which decides between float32, 16 and 8 bits.
-    log : bool
-        Steps are equal on the log scale, so that small values keep their digits.
-    frame_spans : [lows, highs], optional
-        One range a frame instead of one for all, for panels that rescale each frame.
-
-    Returns
-    -------
-    Quantised
-        Off by at most half a step of the range: 1 / 131,066 at 16 bits, 1 / 506 at 8.
-    """
+    """Pack one panel's values."""
     if total <= FLOAT_VALUES:
         return Quantised(stack.astype(np.float32), None)
     kind = np.uint16 if total <= FINE_VALUES else np.uint8

@@ -9,19 +9,6 @@ import numpy.typing as npt
 def log_spaced(counts: npt.ArrayLike, most: int) -> npt.NDArray[np.int64]:
     """Choose stages at even steps of the logarithm of their counts.
 
-    Parameters
-    ----------
-    counts : (n_stages,) array
-        Positive and increasing, such as numbers of trees.
-    most : int
-        At least 2.
-
-    Returns
-    -------
-    (n_chosen,) int array
-        Places in ``counts``, increasing, at most ``most`` of them. The first and the last stage are
-        among them, and a stage that lies nearest to several steps is chosen once.
-
     Examples
     --------
     >>> counts = np.arange(10, 1001, 10)

@@ -174,11 +174,6 @@ def offered(
 def knob_headers(knobs: Sequence[LiveKnob]) -> list[dict[str, Any]]:
     """Return what the renderer needs of the knobs.
 
-    Raises
-    ------
-    InvalidData
-        If JavaScript knows nothing to do with a knob.
-
     Examples
     --------
     >>> from gbuq_core.figures.handles import live_knob
@@ -267,13 +262,7 @@ def encode_members(live: Live, for_page: bool = False) -> bytes:
 
 
 def decode_members(data: bytes) -> list[npt.NDArray[np.float64]]:
-    """Read what `encode_members` wrote, as the browser does: for tests of pages.
-
-    Returns
-    -------
-    list of (n_stages, n_models, n_cells, n_outputs) array
-        The last class of probabilities is what is left of one.
-    """
+    """Read what `encode_members` wrote, as the browser does: for tests of pages."""
     (length,) = struct.unpack_from("<I", data)
     header = json.loads(data[4 : 4 + length])
     found = []
@@ -307,13 +296,7 @@ def _as_steps(members: npt.NDArray[Any]) -> npt.NDArray[np.uint16]:
 
 
 def check_live(live: Live, n_panels: int, n_frames: int) -> None:
-    """Refuse members that do not belong to the panels and frames of a sheet.
-
-    Raises
-    ------
-    InvalidData
-        With one sentence.
-    """
+    """Refuse members that do not belong to the panels and frames of a sheet."""
     for one in live.ensembles:
         shape = np.shape(one.members)
         if len(shape) != 4 or shape[0] != np.size(one.stages):

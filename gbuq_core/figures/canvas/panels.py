@@ -391,19 +391,6 @@ class PanelSheet:
 def shared_limits(arrays: Iterable[npt.ArrayLike], log: bool = False) -> tuple[float, float]:
     """Return one colour scale for several arrays, for panels that are to be compared.
 
-    Parameters
-    ----------
-    arrays : iterable of array of any shape
-        NaN and infinite values do not count; with ``log`` neither do values <= 0.
-    log : bool
-        Whether the scale is logarithmic. It then spans at most eight decades.
-
-    Returns
-    -------
-    (float, float)
-        ``lo < hi`` always: a constant gets room on both sides, nothing at all gives (0, 1),
-        or (0.1, 1) with ``log``.
-
     Examples
     --------
     >>> shared_limits([[0.1, 0.4], [0.2, 2.0]])
@@ -439,13 +426,7 @@ def stacked_values(panel: Panel) -> npt.NDArray[np.float64]:
 
 
 def check_sheet(sheet: PanelSheet) -> tuple[int, int, int]:
-    """Return ``(n_frames, ny, nx)`` of a sheet that can be drawn; 1 x 1 cells without panels.
-
-    Raises
-    ------
-    InvalidData
-        With a sentence that names the panel or the axis at fault.
-    """
+    """Return ``(n_frames, ny, nx)`` of a sheet that can be drawn; 1 x 1 cells without panels."""
     if not sheet.panels and not sheet.strips:
         raise InvalidData("A sheet needs at least one panel or strip.")
     if min(sheet.columns, sheet.strip_columns) < 1:

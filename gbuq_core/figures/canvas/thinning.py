@@ -40,16 +40,6 @@ def thin_sheet(sheet: PanelSheet, most_frames: int = 7) -> PanelSheet:
     A knob for K offers every other choice, one for members at most ten of them, or all. Without
     members a map is read back from its frame.
 
-    Parameters
-    ----------
-    sheet : PanelSheet
-    most_frames : int
-        At least 2.
-
-    Returns
-    -------
-    PanelSheet
-
     Examples
     --------
     >>> maps = Panel(title="A", values=np.zeros((100, 1, 1)))

@@ -26,11 +26,6 @@ _EXACT = frozenset({"place", "knobs"})
 def pack_curves(spec: dict[str, Any]) -> bytes:
     """Return a figure's specification as bytes.
 
-    Parameters
-    ----------
-    spec : dict
-        Of JSON's types.
-
     Examples
     --------
     >>> spec = {"name": "wave", "x": [0.5 * i for i in range(20)], "at": [1, 2]}

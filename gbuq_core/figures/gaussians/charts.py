@@ -107,16 +107,7 @@ class Race(Protocol):
 
 
 def chart_rows(truth: Truth, runs: Sequence[Race], charts: Collection[str]) -> list[Strip]:
-    """The chosen rows of charts, each with one chart of all samplers and one for each of them.
-
-    Parameters
-    ----------
-    truth : Truth
-    runs : sequence of Race
-        Those with the frames of the first play, others show their end.
-    charts : collection of str
-        Out of `CHARTS`.
-    """
+    """The chosen rows of charts, each with one chart of all samplers and one for each of them."""
     if not runs:
         return []
     frames = runs[0].steps

@@ -59,20 +59,6 @@ def cycle_sheet(
 ) -> PanelSheet:
     """The energy with a chain on it for every sampler, and three charts under each.
 
-    Parameters
-    ----------
-    truth : Truth
-        The target, for its extent and its longest stable step.
-    energy : ndarray of shape (n, n)
-        In nats above the lowest, y first, over the target's extent.
-    cycles : sequence of Cycle
-        At least one; all of the same steps.
-    start : int or None
-        The point that is shown first; negative counts from the end. By default the trail behind
-        it has its whole length, if the cycle is long enough.
-    alt : str
-        The picture in words.
-
     Examples
     --------
     >>> from gbuq_core.experiments.gaussians.cycle import energy_map, record_cycle

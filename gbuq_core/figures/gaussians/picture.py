@@ -53,24 +53,7 @@ def gaussians_sheet(
     alt: str = "",
     knobs: Sequence[LiveKnob] = (),
 ) -> PanelSheet:
-    """The target and every sampler side by side, with charts below them.
-
-    Parameters
-    ----------
-    truth : Truth
-    runs : sequence of Race
-        Those with the frames of the first play them, others show their last.
-    view : GaussiansView, optional
-    alt : str
-        The picture in words.
-    knobs : sequence of LiveKnob
-        What the picture's bar offers.
-
-    Raises
-    ------
-    InvalidParameter
-        If the view asks for something that there is not.
-    """
+    """The target and every sampler side by side, with charts below them."""
     view = GaussiansView() if view is None else view
     check_choice("shown", view.shown, SHOWN)
     check_choice("scale", view.scale, SCALES)

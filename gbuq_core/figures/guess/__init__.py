@@ -36,33 +36,21 @@ class GuessLine(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class GuessChart:
-    """Axes, and what is known before a reader guesses.
+    """Axes, and what is known before a reader guesses."""
 
-    Parameters
-    ----------
-    x, y : (lo, hi)
-        Ends of the axes.
-    x_ticks, y_ticks : sequence of (position, text)
-        An axis may be of logarithms: its ticks say the numbers.
-    x_label, y_label : str
-        With units.
-    lines : sequence of GuessLine
-        Known lines.
-    dots : (x, y), each (n,)
-        Known rows.
-    dots_name : str
-        What a dot is.
-    """
-
+    # `x`, `y`: ends of the axes
     x: tuple[float, float]
     y: tuple[float, float]
+    # `x_ticks`, `y_ticks`: (position, text): an axis may be of logarithms: its ticks say the
+    # numbers
     x_ticks: Sequence[tuple[float, str]]
     y_ticks: Sequence[tuple[float, str]]
+    # `x_label`, `y_label`: with units
     x_label: str
     y_label: str
-    lines: Sequence[GuessLine] = ()
-    dots: tuple[npt.ArrayLike, npt.ArrayLike] = ((), ())
-    dots_name: str = ""
+    lines: Sequence[GuessLine] = ()  # known lines
+    dots: tuple[npt.ArrayLike, npt.ArrayLike] = ((), ())  # known rows
+    dots_name: str = ""  # what a dot is
 
 
 def guess_spec(
@@ -74,21 +62,6 @@ def guess_spec(
     after: GuessChart | None = None,
 ) -> dict[str, Any]:
     """What ``guess.js`` draws, as JSON.
-
-    Parameters
-    ----------
-    chart : GuessChart
-        What is known before.
-    kind : "brush" or "draw"
-        A range of x, or a curve.
-    guess : str
-        The code of a guess that is made already.
-    truth : (low, high) or (PLACES,) array, optional
-        Shown once a guess is made; without it the script asks only.
-    truth_name : str
-        Its name in the legend.
-    after : GuessChart, optional
-        The chart to draw beside the truth, if more is known then.
 
     Examples
     --------

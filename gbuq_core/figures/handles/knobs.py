@@ -78,24 +78,6 @@ def live_knob(
 ) -> LiveKnob:
     """A page's knob in its picture's bar.
 
-    Parameters
-    ----------
-    knob : Knob
-        A ladder, choice or switch, or a number with both ends and a step (1 for a whole one).
-    value : object
-        Where it stands.
-    label : str
-        A shorter one for the bar.
-    texts : sequence of str
-        How its choices are written, where not as in links.
-    needs : mapping, optional
-        See `LiveKnob`.
-
-    Raises
-    ------
-    InvalidParameter
-        For a knob of another kind, or a value that it cannot have.
-
     Examples
     --------
     >>> level = Knob("level", "Level", "ladder", 0.9, choices=(0.5, 0.8, 0.9))

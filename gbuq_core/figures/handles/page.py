@@ -16,36 +16,16 @@ HANDLE_PARTS = (_HERE / "handles.js",)  # after the curves' parts, stream.js amo
 
 
 class Handle(NamedTuple):
-    """A value that can be dragged or typed.
+    """A value that can be dragged or typed."""
 
-    Attributes
-    ----------
-    name : str
-        The user's word for it; drawn as plain text.
-    kind : {"slide", "choose"}
-        A slider, or a list of choices.
-    texts : tuple of str
-        What stands at each of its places.
-    at : int
-        The place where it stands.
-    own : int
-        The place to which it is put back.
-    text : str
-        What the box beside it holds.
-    changed : bool
-        Whether it can be put back.
-    note : str
-        What is odd about the value.
-    """
-
-    name: str
-    kind: str
-    texts: tuple[str, ...]
-    at: int
-    own: int
-    text: str
-    changed: bool = False
-    note: str = ""
+    name: str  # the user's word for it; drawn as plain text
+    kind: str  # {"slide", "choose"}: A slider, or a list of choices
+    texts: tuple[str, ...]  # what stands at each of its places
+    at: int  # the place where it stands
+    own: int  # the place to which it is put back
+    text: str  # what the box beside it holds
+    changed: bool = False  # whether it can be put back
+    note: str = ""  # what is odd about the value
 
     @property
     def spec(self) -> dict[str, Any]:

@@ -57,20 +57,7 @@ def heteroscedastic_figure(
     below: int = 96,
     bar: Bar | None = None,
 ) -> Curves:
-    """Panels of methods on shared axes, with a score under each; without one, the rows alone.
-
-    Parameters
-    ----------
-    ground : Ground
-    beliefs : sequence of Belief
-    look : Look
-    alt : str
-        The picture in words.
-    height, below : int
-        Pixels of a panel's plot and of its lower one; two rows of panels share a little more.
-    bar : Bar or None
-        Knobs that the figure works out by itself while they are moved. Methods need `Widths`.
-    """
+    """Panels of methods on shared axes, with a score under each; without one, the rows alone."""
     columns = len(beliefs) if len(beliefs) <= _COLUMNS else _COLUMNS - 1
     rows_of_panels = -(-max(len(beliefs), 1) // max(columns, 1))
     if rows_of_panels > 1:

@@ -18,129 +18,68 @@ USUAL = 95  # % of in-distribution rows lie below the mark
 
 
 class Ground(NamedTuple):
-    """What all methods see; arrays over ``x`` are (n,).
+    """What all methods see; arrays over ``x`` are (n,)."""
 
-    Attributes
-    ----------
-    x : ndarray
-        Increasing; what the picture spans.
-    support : ndarray, bool
-        Where rows can lie; elsewhere is hatched.
-    true_mean, true_std : ndarray
-    x_rows, y_rows : ndarray of shape (n_rows,)
-        Training rows, of which a part is drawn.
-    foreign : tuple of (low, high)
-        Where foreign rows are drawn, which a score has to tell from the others.
-    """
-
-    x: Array
-    support: Mask
+    x: Array  # increasing; what the picture spans
+    support: Mask  # where rows can lie; elsewhere is hatched
     true_mean: Array
     true_std: Array
+    # `x_rows`, `y_rows`: (n_rows,): training rows, of which a part is drawn
     x_rows: Array
     y_rows: Array
+    # where foreign rows are drawn, which a score has to tell from the others
     foreign: tuple[tuple[float, float], ...] = ()
 
 
 class Judged(NamedTuple):
-    """A score over x.
+    """A score over x."""
 
-    Attributes
-    ----------
-    key : str
-        Panels with the same one can share a scale.
-    label : str
-        With its unit.
-    values : ndarray of shape (n,)
-    usual : float
-        What `USUAL` % of fresh rows from where training rows are do not exceed.
-    """
-
-    key: str
-    label: str
+    key: str  # panels with the same one can share a scale
+    label: str  # with its unit
     values: Array
-    usual: float
+    usual: float  # what `USUAL` % of fresh rows from where training rows are do not exceed
 
 
 class Widths(NamedTuple):
-    """What a belief's bands are at each of a figure's levels; arrays are (n,) over the ground's x.
+    """A belief's bands at each of a figure's levels; arrays are (n,) over the ground's x."""
 
-    Attributes
-    ----------
-    total : ndarray
-        Std, before any factor.
-    data, knowledge : ndarray or None
-        The same; None for a part that the method does not have.
-    factors : tuple of float
-        Of the conformal step at each level.
-    own : tuple of (ndarray, ndarray) or None
-        Ends of the method's own interval of each level, where it has one.
-    notes : tuple of str
-        `Belief.note` without a conformal step, and then with it at each level.
-    """
-
-    total: Array
+    total: Array  # std, before any factor
+    # `data`, `knowledge`: the same; None for a part that the method does not have
     data: Array | None
     knowledge: Array | None
-    factors: tuple[float, ...]
+    factors: tuple[float, ...]  # of the conformal step at each level
+    # ends of the method's own interval of each level, where it has one
     own: tuple[Ends | None, ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # `Belief.note` without a conformal step, and then with it at each level
 
 
 class Belief(NamedTuple):
-    """What one method predicts; arrays are (n,) over the ground's x.
+    """What one method predicts; arrays are (n,) over the ground's x."""
 
-    Attributes
-    ----------
-    method : str
-        A key of `METHOD_STYLES`.
-    loc : ndarray or None
-        The mean; None for a method that only scores rows, or has no result yet.
-    data, knowledge : ndarray or None
-        Stds.
-    inner, outer : (ndarray, ndarray) or None
-        Ends of the interval from data uncertainty alone, and of the whole one.
-    judged : Judged or None
-    note : str
-        At the right of the panel's title.
-    widths : Widths or None
-        For knobs in the picture's bar.
-    """
-
-    method: str
+    method: str  # A key of `METHOD_STYLES`
+    # the mean; None for a method that only scores rows, or has no result yet
     loc: Array | None = None
+    # `data`, `knowledge`: stds
     data: Array | None = None
     knowledge: Array | None = None
+    # `inner`, `outer`: ends of the interval from data uncertainty alone, and of the whole one
     inner: Ends | None = None
     outer: Ends | None = None
     judged: Judged | None = None
-    note: str = ""
-    widths: Widths | None = None
+    note: str = ""  # at the right of the panel's title
+    widths: Widths | None = None  # for knobs in the picture's bar
 
 
 class Look(NamedTuple):
-    """What of it is shown.
+    """What of it is shown."""
 
-    Attributes
-    ----------
-    bands : tuple of str
-        Of total, data, knowledge.
-    n_std : float
-        Half the width of bands and of the true noise.
-    width : str
-        The same for the legend.
-    logarithmic, own_scale : bool
-        Of the scores.
-    focus : bool
-        Whether only where rows can lie is shown.
-    """
-
-    bands: tuple[str, ...] = ("data", "knowledge")
-    n_std: float = 2.0
-    width: str = "\u00b1 2 std"
+    bands: tuple[str, ...] = ("data", "knowledge")  # of total, data, knowledge
+    n_std: float = 2.0  # half the width of bands and of the true noise
+    width: str = "\u00b1 2 std"  # the same for the legend
+    # `logarithmic`, `own_scale`: of the scores
     logarithmic: bool = False
     own_scale: bool = False
-    focus: bool = False
+    focus: bool = False  # whether only where rows can lie is shown
 
 
 class Bar(NamedTuple):

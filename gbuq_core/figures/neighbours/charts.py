@@ -20,82 +20,40 @@ _ROOM = 1.5  # times the chosen family's peak that the others may take
 
 
 class Families(NamedTuple):
-    """Distributions of one prediction.
+    """Distributions of one prediction."""
 
-    Attributes
-    ----------
-    y : ndarray of shape (n_points,)
-        Increasing.
-    density : mapping of str to ndarray of shape (n_points,)
-        By the families' names, in the order in which they are read.
-    chosen : str
-        The family that is drawn strongly.
-    targets : ndarray of shape (k,)
-        The neighbours' targets, the nearest first.
-    share : ndarray of shape (k,)
-        Their affinities, in [0, 1].
-    truth : float or None
-        The target itself, where it is known.
-    truth_name : str
-        What that is, for the legend.
-    """
-
-    y: Array
+    y: Array  # (n_points,): Increasing
+    # (n_points,): by the families' names, in the order in which they are read
     density: Mapping[str, Array]
-    chosen: str
-    targets: Array
-    share: Array
-    truth: float | None = None
-    truth_name: str = "the row's own target"
+    chosen: str  # the family that is drawn strongly
+    targets: Array  # (k,): the neighbours' targets, the nearest first
+    share: Array  # (k,): their affinities, in [0, 1]
+    truth: float | None = None  # the target itself, where it is known
+    truth_name: str = "the row's own target"  # what that is, for the legend
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reasons:
-    """What a scale comes from.
+    """What a scale comes from."""
 
-    Attributes
-    ----------
-    edges : ndarray of shape (n_bins + 1,)
-        Of affinities, in [0, 1].
-    counts, near_counts : ndarray of shape (n_bins,)
-        How many of all training rows, and of the neighbours, have them.
-    k : ndarray of shape (n_k,)
-        Increasing, with the point's scale for each in ``scale`` (n_k,).
-    scale : ndarray
-    chosen_k : int
-    true_std : float or None
-        The true noise there, where it is known.
-    tried : ndarray of shape (n_tried,)
-        The k that were tried, with their score on validation rows in ``score``; may be empty.
-    score : ndarray
-    scoring : str
-        The score's name and unit.
-    """
-
-    edges: Array
+    edges: Array  # (n_bins + 1,): of affinities, in [0, 1]
+    # `counts`, `near_counts`: (n_bins,): how many of all training rows, and of the neighbours, have
+    # them
     counts: Array
     near_counts: Array
-    k: Array
+    k: Array  # (n_k,): Increasing, with the point's scale for each in `scale` (n_k,)
     scale: Array
     chosen_k: int
-    true_std: float | None
+    true_std: float | None  # the true noise there, where it is known
+    # (n_tried,): the k that were tried, with their score on validation rows in `score`; may be
+    # empty
     tried: Array
     score: Array
-    scoring: str = "NLL (nats)"
+    scoring: str = "NLL (nats)"  # the score's name and unit
 
 
 def family_figure(families: Families, label: str = "y", alt: str = "", height: int = 300) -> Curves:
-    """All families over the neighbours' targets: bars, a rug of dots, and the chosen one strong.
-
-    Parameters
-    ----------
-    families : Families
-    label : str
-        Of the target.
-    alt : str
-    height : int
-        In pixels, without the legend.
-    """
+    """All families over the neighbours' targets: bars, a rug of dots, and the chosen one strong."""
     y, targets = families.y, families.targets
     inside = targets[(targets >= y[0]) & (targets <= y[-1])]
     heights, edges = _histogram(inside, len(targets))
@@ -158,16 +116,7 @@ def family_figure(families: Families, label: str = "y", alt: str = "", height: i
 
 
 def family_strip(families: Families, label: str = "y", beside: str = "") -> Strip:
-    """The same as a small chart of a sheet.
-
-    Parameters
-    ----------
-    families : Families
-    label : str
-        Of the target.
-    beside : str
-        Another family to be drawn strongly, in the page's own ink.
-    """
+    """The same as a small chart of a sheet."""
     y, targets = families.y, families.targets
     inside = targets[(targets >= y[0]) & (targets <= y[-1])]
     heights, edges = _histogram(inside, len(targets))
@@ -200,15 +149,7 @@ def family_strip(families: Families, label: str = "y", beside: str = "") -> Stri
 
 
 def reasons_sheet(reasons: Reasons, unit: str = "", alt: str = "") -> PanelSheet:
-    """Affinities of all training rows, the scale against k, and the score that chose k.
-
-    Parameters
-    ----------
-    reasons : Reasons
-    unit : str
-        Of the target.
-    alt : str
-    """
+    """Affinities of all training rows, the scale against k, and the score that chose k."""
     every, near = (_bars(counts) for counts in (reasons.counts, reasons.near_counts))
     affinity = Strip(
         title="Affinity of all training rows",

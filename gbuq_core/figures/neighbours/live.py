@@ -26,34 +26,20 @@ CLOSED = ("normal", "laplace", "logistic", "gumbel", "log-normal", "kde")
 
 
 class Follow(NamedTuple):
-    """How a picture finds neighbours by itself.
+    """How a picture finds neighbours by itself."""
 
-    Attributes
-    ----------
-    leaves, scales, trees : str
-        The names of the tables that `pack_table` packed for it.
-    at : mapping of str to int or bool
-        Where the knobs k, tau, order, calibrate and family stand in the picture that was drawn.
-    counts : sequence of int
-        How many trees count at each place of tau.
-    families : sequence of (key, label)
-        What each place of family means; the key "best" stands for ``family``.
-    family : str
-        The key of the family that was drawn.
-    codes : sequence of int
-        The leaves of the chosen place.
-    loc, scale : float
-        What is predicted there.
-    """
-
+    # `leaves`, `scales`, `trees`: the names of the tables that `pack_table` packed for it
     leaves: str
     scales: str
     trees: str
+    # where the knobs k, tau, order, calibrate and family stand in the picture that was drawn
     at: Mapping[str, int | bool]
-    counts: Sequence[int]
+    counts: Sequence[int]  # how many trees count at each place of tau
+    # (key, label): what each place of family means; the key "best" stands for `family`
     families: Sequence[tuple[str, str]]
-    family: str
-    codes: Sequence[int]
+    family: str  # the key of the family that was drawn
+    codes: Sequence[int]  # the leaves of the chosen place
+    # `loc`, `scale`: what is predicted there
     loc: float
     scale: float
 
@@ -71,18 +57,11 @@ class Follow(NamedTuple):
 
 
 class Aside(NamedTuple):
-    """A density drawn beside a place, sideways.
-
-    Attributes
-    ----------
-    y, density : ndarray of shape (n,)
-    name : str
-        For the legend.
-    """
+    """A density drawn beside a place, sideways."""
 
     y: np.ndarray
     density: np.ndarray
-    name: str
+    name: str  # for the legend
 
     def spec(self, x: float, colour: str) -> dict[str, Any]:
         """As curves.js reads it."""
@@ -109,11 +88,6 @@ def with_bar(knobs: Sequence[LiveKnob], live: Mapping[str, Any]) -> dict[str, An
 
 def pack_table(table: Any) -> bytes:
     """Return a named table of arrays as bytes; the browser keeps it under its name.
-
-    Parameters
-    ----------
-    table : NamedTuple
-        A ``name``, and arrays of uint8, uint16, int32, float32 or float64.
 
     Examples
     --------

@@ -34,18 +34,10 @@ STRENGTH: Part = {
 
 
 class Near(NamedTuple):
-    """The chosen point's neighbours.
+    """The chosen point's neighbours."""
 
-    Attributes
-    ----------
-    rows : ndarray of shape (k,), int
-        Their positions among the training rows, the nearest first.
-    share : ndarray of shape (k,)
-        The share of the trees in which each is in the point's leaf, in [0, 1].
-    """
-
-    rows: npt.NDArray[np.int64]
-    share: Array
+    rows: npt.NDArray[np.int64]  # (k,): their positions among the training rows, the nearest first
+    share: Array  # (k,): the share of the trees in which each is in the point's leaf, in [0, 1]
 
 
 def round_up(value: float) -> float:

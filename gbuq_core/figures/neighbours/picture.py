@@ -41,49 +41,29 @@ _HINT = "Point at the picture, or use its arrow keys, to read values; click or E
 
 
 class Course(NamedTuple):
-    """A prediction over one input; arrays over ``x`` are (m,).
+    """A prediction over one input; arrays over ``x`` are (m,)."""
 
-    Attributes
-    ----------
-    x, loc, scale : ndarray
-        Where, the prediction, and its std.
-    true_mean, true_std : ndarray
-    x_rows, y_rows : ndarray of shape (n_rows,)
-        Training rows.
-    in_support : ndarray of bool
-        Where there are rows; elsewhere is hatched.
-    """
-
+    # `x`, `loc`, `scale`: where, the prediction, and its std
     x: Array
     loc: Array
     scale: Array
     true_mean: Array
     true_std: Array
+    # `x_rows`, `y_rows`: (n_rows,): training rows
     x_rows: Array
     y_rows: Array
-    in_support: Mask
+    in_support: Mask  # where there are rows; elsewhere is hatched
 
 
 class Surface(NamedTuple):
-    """Maps over two inputs, (ny, nx) each.
-
-    Attributes
-    ----------
-    true_std, scale : ndarray
-    share : ndarray
-        Each cell's affinity with the chosen point, in [0, 1].
-    in_support : ndarray of bool
-    X_rows : ndarray of shape (n_rows, 2)
-        Training rows.
-    x_extent, y_extent : (low, high)
-        Outer edges of the cells.
-    """
+    """Maps over two inputs, (ny, nx) each."""
 
     true_std: Array
     scale: Array
-    share: Array
+    share: Array  # each cell's affinity with the chosen point, in [0, 1]
     in_support: Mask
-    X_rows: Array
+    X_rows: Array  # (n_rows, 2): training rows
+    # `x_extent`, `y_extent`: outer edges of the cells
     x_extent: tuple[float, float]
     y_extent: tuple[float, float]
 
@@ -101,26 +81,7 @@ def course_figure(
     follow: Follow | None = None,
     aside: Aside | None = None,
 ) -> Curves:
-    """Rows, prediction and band with the neighbours of one x; below, scale against true noise.
-
-    Parameters
-    ----------
-    course : Course
-    at : float
-        The chosen x.
-    near : Near
-    inside : (m,) bool array, optional
-        Where the scale lies in the range that is looked at.
-    y_label, alt : str
-    height : int
-        In pixels, without the legend.
-    knobs : sequence of LiveKnob
-        Of the bar above the picture.
-    follow : Follow, optional
-        How the picture follows them and the pointer; without it, it waits for its page.
-    aside : Aside, optional
-        The density at ``at``.
-    """
+    """Rows, prediction and band with the neighbours of one x; below, scale against true noise."""
     x, loc, scale = course.x, course.loc, course.scale
     spread = np.concatenate([course.y_rows, course.true_mean])
     low, high = float(spread.min()), float(spread.max())
@@ -218,28 +179,7 @@ def surface_sheet(
     follow: Follow | None = None,
     strip: Strip | None = None,
 ) -> PanelSheet:
-    """True noise, estimated scale, and how near every cell is to the chosen point.
-
-    Parameters
-    ----------
-    surface : Surface
-    point : (float, float)
-        The chosen point.
-    near : Near
-    inside : (ny, nx) bool array, optional
-        Cells whose scale lies in the range that is looked at; outlined.
-    unit : str
-        Of the target.
-    alt : str
-    height : int
-        Most pixels of a map.
-    knobs : sequence of LiveKnob
-        Of the bar above the maps.
-    follow : Follow, optional
-        How the maps follow them and the pointer; without it, they wait for their page.
-    strip : Strip, optional
-        The neighbours' targets with one density, below the maps.
-    """
+    """True noise, estimated scale, and how near every cell is to the chosen point."""
     low, high = shared_limits([surface.true_std, surface.scale])
     scale_limits = (min(low, 0.0), high)
     X = surface.X_rows

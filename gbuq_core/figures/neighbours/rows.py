@@ -50,25 +50,7 @@ def held_out_figure(
     knobs: Sequence[LiveKnob] = (),
     follow: Follow | None = None,
 ) -> Curves:
-    """Held-out rows by prediction and scale, coloured by their error; the chosen one ringed.
-
-    Parameters
-    ----------
-    rows : HeldOut
-    chosen : int
-        Position of the chosen row.
-    inside : (n_rows,) bool array, optional
-        Rows whose scale lies in the range that is looked at; the others fade.
-    unit : str
-        Of the target; not a user's text.
-    alt : str
-    height : int
-        In pixels, without the legend.
-    knobs : sequence of LiveKnob
-        Of the bar above the picture.
-    follow : Follow, optional
-        How the picture follows them; without it, it waits for its page.
-    """
+    """Held-out rows by prediction and scale, coloured by their error; the chosen one ringed."""
     live: Part = {}
     if follow is not None:
         live = {"kind": "held", "follow": follow.spec, "points": True, "place": int(chosen)}
@@ -129,31 +111,6 @@ def training_figure(
     """Training rows by one column and their target, with the neighbours of the chosen row.
 
     Rows are read by their number, from 1.
-
-    Parameters
-    ----------
-    across : (n_rows,) array
-        The column; NaN where a row has no value.
-    target : (n_rows,) array
-    near : Near
-    chosen : (value, loc, scale)
-        The chosen row's value in that column, and what is predicted for it; drawn as a bar of two
-        scales up and down.
-    marked : (n_rows,) bool array, optional
-        Rows behind the predictions that a range of scales highlights.
-    labels : (str, str)
-        Of the axes.
-    alt : str
-    height : int
-        In pixels, without the legend.
-    observed : float, optional
-        The chosen row's own target, where it is known.
-    follow : Follow, optional
-        How the picture follows the knobs and the pointer of `held_out_figure`.
-    aside : Aside, optional
-        The density of the chosen row.
-    places : (int, (n_held_out,) array)
-        For ``follow``: which held-out row is chosen, and the column's value in each.
     """
     across, target = np.asarray(across, np.float64), np.asarray(target, np.float64)
     value, loc, scale = chosen

@@ -32,15 +32,7 @@ def near_from(look: Any) -> Near:
 
 
 def surface_from(data: Any, scale: Array, share: Array) -> Surface:
-    """Maps over the two inputs of a set.
-
-    Parameters
-    ----------
-    data : NeighboursData
-        With two inputs.
-    scale, share : ndarray of shape (n_grid,)
-        Estimated scale, and affinity with the chosen point in [0, 1].
-    """
+    """Maps over the two inputs of a set."""
     shape = data.grid_shape
     x_extent, y_extent = (_edges(axis) for axis in data.axes)
     true_std, in_support = data.true_std.reshape(shape), data.in_support.reshape(shape)
@@ -51,18 +43,7 @@ def surface_from(data: Any, scale: Array, share: Array) -> Surface:
 def reasons_from(
     look: Any, setting: Any, tuning: Any, scoring: str, true_std: float | None
 ) -> Reasons:
-    """Affinities of all training rows, the scale against k, the score that chooses k.
-
-    Parameters
-    ----------
-    look : NeighboursLook
-    setting : Setting
-        k, least scale, gamma and delta in use.
-    tuning : NeighbourTuning
-    scoring : {"nll", "crps"}
-    true_std : float or None
-        The true noise there, where it is known.
-    """
+    """Affinities of all training rows, the scale against k, the score that chooses k."""
     n = look.n_trees
     width = -(-(n + 1) // _BINS)  # whole numbers of trees, or bars would differ by their room
     edges = np.arange(-0.5, n + 0.5 + width, width)

@@ -17,16 +17,7 @@ _ROW_HEIGHT = 34
 
 
 def tree_sheet(z: Array, conditional: Array | None = None, alt: str = "") -> PanelSheet:
-    """Histograms of the trees' z-scores, the means marked.
-
-    Parameters
-    ----------
-    z : ndarray of shape (n_trees,)
-        Novelty of one place in each tree.
-    conditional : ndarray of shape (n_trees,), optional
-        Conditional novelty, over the same range.
-    alt : str
-    """
+    """Histograms of the trees' z-scores, the means marked."""
     series = [("Novelty, tree by tree", z, MACAU.colour)]
     if conditional is not None:
         series.append(("Conditional novelty, tree by tree", conditional, CONDITIONAL))
@@ -73,16 +64,7 @@ def histogram_edges(values: Array) -> Array:
 
 
 def share_figure(names: Sequence[str], shares: Array, colour: str = MACAU.colour) -> Spec:
-    """Bars of each feature's share of the squared distance; a share may be below 0.
-
-    Parameters
-    ----------
-    names : sequence of str
-        A user's words are drawn as they are.
-    shares : ndarray of shape (n_features,)
-        They sum to 1.
-    colour : str
-    """
+    """Bars of each feature's share of the squared distance; a share may be below 0."""
     labels = distinct([cut(name, 28) for name in names])
     rows = [
         {"c0": label, "c1": 100.0 * float(share)}

@@ -32,61 +32,30 @@ _DIFFERENCE = "viridis"
 
 
 class Ground(NamedTuple):
-    """What all maps share.
+    """What all maps share."""
 
-    Attributes
-    ----------
-    x_extent, y_extent : (low, high)
-        Outer edges of the cells.
-    rows : ndarray of shape (n_rows, 2)
-        Training rows.
-    group : ndarray of shape (n_rows,), int
-        Their classes.
-    names : sequence of str
-        Of the classes.
-    in_support : ndarray of shape (ny, nx), bool, or None
-        Cells in which rows can lie; None where nobody knows.
-    x_label, y_label : str
-    """
-
+    # `x_extent`, `y_extent`: outer edges of the cells
     x_extent: tuple[float, float]
     y_extent: tuple[float, float]
-    rows: Array
-    group: npt.NDArray[np.int64]
-    names: Sequence[str]
-    in_support: Mask | None = None
+    rows: Array  # (n_rows, 2): training rows
+    group: npt.NDArray[np.int64]  # (n_rows,): their classes
+    names: Sequence[str]  # of the classes
+    in_support: Mask | None = None  # cells in which rows can lie; None where nobody knows
     x_label: str = "feature 1"
     y_label: str = "feature 2"
 
 
 class ScoreMap(NamedTuple):
-    """One score over the map.
-
-    Attributes
-    ----------
-    title, unit : str
-    values : ndarray of shape (ny, nx)
-        Higher is newer; own values or ranks.
-    accent : str or None
-        The method's colour, ``#rrggbb``.
-    limits : (low, high) or None
-        Of the colours; the map's own without it.
-    log : bool
-        Logarithmic colours.
-    ellipses : bool
-        Whether the leaves of the trees are drawn on this one.
-    key : str
-        The score; empty for a map that is the same whatever the others show.
-    """
+    """One score over the map."""
 
     title: str
     unit: str
-    values: Array
-    accent: str | None = None
-    limits: tuple[float, float] | None = None
-    log: bool = False
-    ellipses: bool = False
-    key: str = ""
+    values: Array  # higher is newer; own values or ranks
+    accent: str | None = None  # the method's colour, `#rrggbb`
+    limits: tuple[float, float] | None = None  # of the colours; the map's own without it
+    log: bool = False  # logarithmic colours
+    ellipses: bool = False  # whether the leaves of the trees are drawn on this one
+    key: str = ""  # the score; empty for a map that is the same whatever the others show
 
 
 class Ellipses(NamedTuple):
@@ -107,28 +76,7 @@ def maps_sheet(
     knobs: Sequence[LiveKnob] = (),
     near: Mapping[str, Any] | None = None,
 ) -> PanelSheet:
-    """The chosen scores over one map each.
-
-    Parameters
-    ----------
-    ground : Ground
-    maps : sequence of ScoreMap
-        At least one, or ``spread``.
-    point : (x, y), optional
-        The place that is looked at.
-    leaves : Ellipses, optional
-        Drawn at two standard deviations.
-    region : (ny, nx) bool array, optional
-        Cells under a lasso; outlined. Without it the cells where rows can lie are, on the first
-        map: hatching all others would drown it.
-    spread : (ny, nx) array, optional
-        How far the scores' ranks lie apart, in percentage points: one more map.
-    alt : str
-    knobs : sequence of LiveKnob
-        Of the bar above the maps.
-    near : mapping, optional
-        How the maps follow them, from `follow_ranks`.
-    """
+    """The chosen scores over one map each."""
     panels = [_score_panel(one, ground, leaves) for one in maps]
     if spread is not None:
         apart = Panel(
@@ -182,27 +130,7 @@ def follow_ranks(
     positive: Sequence[str],
     compared: Sequence[str],
 ) -> dict[str, Any]:
-    """How maps of scores follow the choice between ranks and own values, as rank_maps.js reads it.
-
-    Parameters
-    ----------
-    maps : sequence of ScoreMap
-        As they are drawn; those without a key stay as they are.
-    table : str
-        The name of the `Scores`.
-    rows : sequence of str
-        The keys of their rows.
-    at : mapping
-        Where the knobs show and log stand.
-    kinds : sequence of {"cells", "rows", "value"}
-        What each place of show means.
-    rank_units, units : mapping of str to str
-        Of both ranks, and of every score's own values.
-    positive : sequence of str
-        Scores that may have logarithmic colours.
-    compared : sequence of str
-        Scores whose ranks are compared; empty without that map.
-    """
+    """How maps of scores follow the choice of ranks or own values, as rank_maps.js reads it."""
     return {
         "kind": "ranks",
         "table": table,
@@ -226,20 +154,7 @@ def change_sheet(
     limits: tuple[float, float] | None = None,
     alt: str = "",
 ) -> PanelSheet:
-    """One score before an edit of the training rows, after it, and the difference.
-
-    Parameters
-    ----------
-    before, after : (Ground, (ny, nx) array)
-        Rows and values then.
-    title, unit : str
-        Of the score.
-    region : (ny, nx) bool array, optional
-        Where rows were edited; outlined.
-    limits : (low, high), optional
-        Of the first two maps; both maps' own without it.
-    alt : str
-    """
+    """One score before an edit of the training rows, after it, and the difference."""
     both = shared_limits([before[1], after[1]]) if limits is None else limits
     difference = after[1] - before[1]
     finite = np.abs(difference[np.isfinite(difference)])

@@ -24,51 +24,25 @@ _FRAMES_PER_SECOND = 3.0
 
 
 class PolicyTrace(NamedTuple):
-    """One policy's first repetition; s steps are kept of n, of k arms over g contexts.
-
-    Attributes
-    ----------
-    policy, label : str
-    pulled : ndarray of shape (n,), int
-        The arm pulled at every step, from 0.
-    rewards : ndarray of shape (n,)
-    functions : ndarray of shape (s, k, g)
-        NaN before the first fit; g is 0 for a policy without functions.
-    drawn : ndarray of shape (s, k)
-    cumulative : ndarray of shape (n,)
-        Regret so far.
-    """
+    """One policy's first repetition; s steps are kept of n, of k arms over g contexts."""
 
     policy: str
     label: str
-    pulled: Ints
+    pulled: Ints  # the arm pulled at every step, from 0
     rewards: Array
-    functions: Any
+    functions: Any  # naN before the first fit; g is 0 for a policy without functions
     drawn: Array
-    cumulative: Array
+    cumulative: Array  # regret so far
 
 
 class BanditWorld(NamedTuple):
-    """What all policies play in.
-
-    Attributes
-    ----------
-    contexts : ndarray of shape (n,)
-    means : ndarray of shape (n, k)
-        What each arm pays on average in every step.
-    x : ndarray of shape (g,)
-        Contexts at which functions are known.
-    truth : ndarray of shape (g, k)
-        What each arm pays there on average.
-    steps : ndarray of shape (s,), int
-        Steps that can be shown, from 1.
-    """
+    """What all policies play in."""
 
     contexts: Array
-    means: Array
-    x: Array
-    truth: Array
-    steps: Ints
+    means: Array  # what each arm pays on average in every step
+    x: Array  # contexts at which functions are known
+    truth: Array  # what each arm pays there on average
+    steps: Ints  # steps that can be shown, from 1
 
 
 def bandit_figure(
@@ -79,17 +53,6 @@ def bandit_figure(
     alt: str = "",
 ) -> Curves:
     """The functions of a step beside the regret of all policies, played step by step.
-
-    Parameters
-    ----------
-    world : BanditWorld
-    policies : sequence of PolicyTrace
-        At least one.
-    policy : LiveKnob
-        ``bandit_policy``, a place among the policies.
-    step : LiveKnob
-        A place among the world's steps.
-    alt : str
 
     Examples
     --------

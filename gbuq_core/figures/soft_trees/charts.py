@@ -30,34 +30,18 @@ _STAGE_FUNCTIONS, _STAGE_WEIGHT = 20, 0.3
 
 @dataclass(frozen=True, kw_only=True)
 class TreeFrames:
-    """A soft tree of one input while it is trained; m moments, n places.
-
-    Attributes
-    ----------
-    x : ndarray of shape (n,)
-    steps : ndarray of shape (m,)
-        Training steps done.
-    gates : ndarray of shape (m, n_nodes, n)
-        Probabilities of going right, of nodes in the order of levels.
-    reach : ndarray of shape (m, n_leaves, n)
-        Probabilities of ending in each leaf.
-    leaves : ndarray of shape (m, n_leaves, n)
-        What each leaf says.
-    output : ndarray of shape (m, n)
-        What the tree says.
-    elbo_steps, elbo : ndarray of shape (n_elbo,)
-        The training's path.
-    x_rows, y_rows : ndarray of shape (n_rows,)
-    """
+    """A soft tree of one input while it is trained; m moments, n places."""
 
     x: Array
-    steps: Ints
-    gates: Array
-    reach: Array
-    leaves: Array
-    output: Array
+    steps: Ints  # (m,): training steps done
+    gates: Array  # (m, n_nodes, n): probabilities of going right, of nodes in the order of levels
+    reach: Array  # (m, n_leaves, n): probabilities of ending in each leaf
+    leaves: Array  # (m, n_leaves, n): what each leaf says
+    output: Array  # (m, n): what the tree says
+    # `elbo_steps`, `elbo`: (n_elbo,): the training's path
     elbo_steps: Array
     elbo: Array
+    # `x_rows`, `y_rows`: (n_rows,)
     x_rows: Array
     y_rows: Array
 
@@ -83,16 +67,7 @@ class RankLine(NamedTuple):
 def tree_sheet(
     frames: TreeFrames, y_range: tuple[float, float], start: int = -1, alt: str = ""
 ) -> PanelSheet:
-    """Gates, leaves with their reach as opacity, and the ELBO, played through the training.
-
-    Parameters
-    ----------
-    frames : TreeFrames
-    y_range : (float, float)
-    start : int
-        The moment that is shown first; negative counts from the end.
-    alt : str
-    """
+    """Gates, leaves with their reach as opacity, and the ELBO, played through the training."""
     n_nodes, n_leaves = frames.gates.shape[1], frames.reach.shape[1]
     x, at, rows_y = places(frames)
     kept = _kept_frames(len(frames.steps), len(x) * (n_nodes + 2 * n_leaves + 1))
@@ -171,16 +146,7 @@ def level_words(n_nodes: int) -> str:
 def stages_sheet(
     x: Array, stages: Array, y_range: tuple[float, float], colour: str, alt: str = ""
 ) -> PanelSheet:
-    """A boosted sum tree by tree: its mean and a few of its functions.
-
-    Parameters
-    ----------
-    x : ndarray of shape (n,)
-    stages : ndarray of shape (n_trees, n_draws, n)
-        Sums of the first trees.
-    y_range : (float, float)
-    colour, alt : str
-    """
+    """A boosted sum tree by tree: its mean and a few of its functions."""
     thin = slice(None, None, max(1, len(x) // (2 * _TREE_X)))
     few = stages[:, :_STAGE_FUNCTIONS, thin]
     weight = np.full((len(stages), few.shape[2]), _STAGE_WEIGHT)
@@ -219,17 +185,7 @@ def correlation_sheet(
     subtitle: str = "",
     alt: str = "",
 ) -> PanelSheet:
-    """How parameters vary together in the posterior.
-
-    Parameters
-    ----------
-    correlation : ndarray of shape (n, n)
-    labels : sequence of str
-        One a parameter.
-    borders : sequence of int
-        Where a group of parameters ends and the next begins.
-    title, subtitle, alt : str
-    """
+    """How parameters vary together in the posterior."""
     edge = [-0.5, len(correlation) - 0.5]
     ends = [border - 0.5 for border in borders if 0 < border < len(correlation)]
     lines = [Line([end, end], edge) for end in ends] + [Line(edge, [end, end]) for end in ends]
@@ -266,14 +222,7 @@ def policy_ink(policy: str) -> tuple[str, bool]:
 
 
 def regret_sheet(runs: Sequence[Regret], alt: str = "") -> PanelSheet:
-    """Cumulative regret and the recent regret of a step, over the steps.
-
-    Parameters
-    ----------
-    runs : sequence of Regret
-        At least one, all of as many steps.
-    alt : str
-    """
+    """Cumulative regret and the recent regret of a step, over the steps."""
     n_steps = len(runs[0].mean)
     at = np.unique(np.linspace(0, n_steps - 1, min(n_steps, _STEPS_DRAWN)).astype(np.int64))
     steps = at + 1.0
@@ -330,17 +279,7 @@ def rank_figure(
     alt: str = "",
     height: int = 300,
 ) -> Curves:
-    """OOD AUROC against the posterior's rank, with one standard error to both sides.
-
-    Parameters
-    ----------
-    lines : sequence of RankLine
-    levels : sequence of (label, colour, AUROC)
-        Other methods, which have no rank.
-    alt : str
-    height : int
-        In pixels, without the legend.
-    """
+    """OOD AUROC against the posterior's rank, with one standard error to both sides."""
     top = max(int(one.ranks.max()) for one in lines)
     lowest = min(float(np.nanmin(one.mean - np.nan_to_num(one.error))) for one in lines)
     low = min(0.5, *(level for _, _, level in levels), lowest) if levels else min(0.5, lowest)

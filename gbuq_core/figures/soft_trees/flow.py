@@ -28,22 +28,13 @@ _FRAMES_PER_SECOND = 40.0
 
 
 class FlowMethod(NamedTuple):
-    """The soft trees of one method.
+    """The soft trees of one method."""
 
-    Attributes
-    ----------
-    method : str
-        A key of `METHOD_STYLES`.
-    flow : TreeFlow
-        Of the experiment, or anything like it: ``depth``, ``sets`` and ``trees``, each with
-        ``slopes``, ``offsets``, ``leaf_slopes`` and ``leaf_offsets``.
-    ranges : sequence of (float, float)
-        The y axis of each tree.
-    """
-
-    method: str
+    method: str  # A key of `METHOD_STYLES`
+    # of the experiment, or anything like it: `depth`, `sets` and `trees`, each with `slopes`,
+    # `offsets`, `leaf_slopes` and `leaf_offsets`
     flow: Any
-    ranges: Sequence[tuple[float, float]]
+    ranges: Sequence[tuple[float, float]]  # the y axis of each tree
 
 
 def place_texts(scene: Scene) -> tuple[str, ...]:
@@ -67,19 +58,6 @@ def flow_figure(
     alt: str = "",
 ) -> Curves:
     """The tree's curve with the point on it, and below it the tree that the point flows through.
-
-    Parameters
-    ----------
-    scene : Scene
-        The rows, which the first tree of a sum was trained on as they are.
-    methods : sequence of FlowMethod
-        At least one.
-    knobs : sequence of LiveKnob
-        Some of ``whose`` (a place among the methods), ``tree`` and ``draw`` (a place among draws, 0
-        the mean).
-    played : LiveKnob
-        The place of the point, out of `PLACES`.
-    alt : str
 
     Examples
     --------

@@ -36,26 +36,15 @@ _PLACE_HINT = (
 
 
 class Scene(NamedTuple):
-    """What all methods see.
+    """What all methods see."""
 
-    Attributes
-    ----------
-    x : ndarray of shape (n_grid,)
-        Increasing; what the picture spans and the read-out reads.
-    y_range : (float, float)
-    x_rows, y_rows : ndarray of shape (n_rows,)
-        Training rows.
-    support : ndarray of shape (n_grid,), bool
-        Where there can be rows; elsewhere is hatched.
-    true_mean : ndarray of shape (n_grid,) or None
-    """
-
-    x: Array
+    x: Array  # (n_grid,): Increasing; what the picture spans and the read-out reads
     y_range: tuple[float, float]
+    # `x_rows`, `y_rows`: (n_rows,): training rows
     x_rows: Array
     y_rows: Array
-    support: Mask
-    true_mean: Array | None = None
+    support: Mask  # (n_grid,): where there can be rows; elsewhere is hatched
+    true_mean: Array | None = None  # (n_grid,)
 
 
 class Moments(NamedTuple):
@@ -71,37 +60,20 @@ class Moments(NamedTuple):
 
 
 class Functions(NamedTuple):
-    """What one method believes; arrays over its own x (n,), which need not be the scene's.
+    """What one method believes; arrays over its own x (n,), which need not be the scene's."""
 
-    Attributes
-    ----------
-    method : str
-        A key of `METHOD_STYLES`.
-    x : ndarray of shape (n,)
-        Evenly spaced; empty while there is nothing to show but the rows.
-    functions : ndarray of shape (n_functions, n)
-        Drawn from the posterior; those that are to be drawn as lines.
-    loc : ndarray of shape (n,)
-        The mean.
-    data, knowledge : ndarray of shape (n,)
-        Variances.
-    note : str
-        At the right of the panel's title.
-    more : ndarray of shape (n_more, n), or None
-        For knobs in the picture's bar: all functions that can be drawn as lines.
-    moments : tuple of Moments
-        For them, too: one for each of `Bar.behind`.
-    """
-
-    method: str
-    x: Array
+    method: str  # A key of `METHOD_STYLES`
+    x: Array  # evenly spaced; empty while there is nothing to show but the rows
+    # (n_functions, n): drawn from the posterior; those that are to be drawn as lines
     functions: Array
-    loc: Array
+    loc: Array  # the mean
+    # `data`, `knowledge`: variances
     data: Array
     knowledge: Array
-    note: str = ""
+    note: str = ""  # at the right of the panel's title
+    # (n_more, n): for knobs in the picture's bar: all functions that can be drawn as lines
     more: Array | None = None
-    moments: tuple[Moments, ...] = ()
+    moments: tuple[Moments, ...] = ()  # for them, too: one for each of `Bar.behind`
 
 
 class Bar(NamedTuple):
@@ -140,24 +112,7 @@ def functions_figure(
     height: int = 360,
     bar: Bar | None = None,
 ) -> Curves:
-    """Rows, functions, mean and bands of every method; without a method, the rows alone.
-
-    Parameters
-    ----------
-    scene : Scene
-    methods : sequence of Functions
-    show : {"both", "functions", "bands"}
-    n_std : float
-        Half the width of the bands.
-    place : bool
-        Whether clicks add and remove points.
-    alt : str
-    height : int
-        Pixels of a panel's plot on a wide page; several rows of panels share a little more.
-    bar : Bar or None
-        Knobs that the figure works out by itself while they are moved. Methods need ``more`` and
-        ``moments``.
-    """
+    """Rows, functions, mean and bands of every method; without a method, the rows alone."""
     facets = len(methods) if len(methods) <= _COLUMNS else _COLUMNS - 1
     rows_of_panels = -(-max(len(methods), 1) // max(facets, 1))
     axes = [_axes(scene, False), _axes(scene, True)]

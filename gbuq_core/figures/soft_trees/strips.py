@@ -19,28 +19,12 @@ _GREY = "#9a9a9a"
 
 
 def scene_from(data: Any) -> Scene:
-    """What all methods see.
-
-    Parameters
-    ----------
-    data : SoftTreesData
-    """
+    """What all methods see."""
     return Scene(data.x, data.y_range, data.X[:, 0], data.y, data.support, data.true_mean)
 
 
 def frames_from(moments: Any, path: Any, data: Any, rows: bool = True) -> TreeFrames:
-    """A tree's training.
-
-    Parameters
-    ----------
-    moments : TreeFrames
-    path : ElboPath
-        Of the same tree.
-    data : SoftTreesData
-        Whose rows are shown.
-    rows : bool
-        Whether they are: a later tree of a sum does not see them as they are.
-    """
+    """A tree's training."""
     return TreeFrames(
         x=moments.x,
         steps=moments.step,
@@ -63,22 +47,7 @@ def functions_strip(
     spotlight: bool = False,
     y_range: tuple[float, float] | None = None,
 ) -> Strip:
-    """A chart of rows, truth, functions and their mean. Where rows can lie, it is tinted.
-
-    Parameters
-    ----------
-    scene : Scene
-    title : str
-    functions : ndarray of shape (n_functions, n) or (n_frames, n_functions, n)
-        Over the scene's x.
-    colour : str
-        ``#rrggbb`` of the functions.
-    spotlight : bool
-        Whether each frame emphasises one function, not the mean; they have no frames of their
-        own then.
-    y_range : (float, float), optional
-        The scene's own without it.
-    """
+    """A chart of rows, truth, functions and their mean. Where rows can lie, it is tinted."""
     x, at, rows_y = places(scene)
     drawn = resample(functions, scene.x, x)
     faint = np.full(drawn.shape[:-2] + drawn.shape[-1:], _FAINT)

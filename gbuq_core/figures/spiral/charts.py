@@ -25,29 +25,17 @@ _ROOM = 1.25  # of a log axis beyond the values on it
 
 
 class PointOfMethod(NamedTuple):
-    """One method at the probed point.
+    """One method at the probed point."""
 
-    Attributes
-    ----------
-    method : str
-        A key of `METHOD_STYLES`.
-    member_proba : (n_members, 3) array
-    path_trees : (n_stages,) array
-        Tree counts, with the probabilities there in ``path_proba`` (n_stages, 3): of the chain, or
-        of the mean over independent models. Empty where a method does not grow.
-    path_proba : (n_stages, 3) array
-    member_trees : (n_members,) array
-        Tree counts of the members of a chain; empty for independent models.
-    knowledge : float
-        In nats.
-    """
-
-    method: str
-    member_proba: Array
+    method: str  # A key of `METHOD_STYLES`
+    member_proba: Array  # (n_members, 3)
+    # (n_stages,): Tree counts, with the probabilities there in `path_proba` (n_stages, 3): of the
+    # chain, or of the mean over independent models. Empty where a method does not grow.
     path_trees: npt.ArrayLike
-    path_proba: Array
+    path_proba: Array  # (n_stages, 3)
+    # (n_members,): tree counts of the members of a chain; empty for independent models
     member_trees: npt.ArrayLike
-    knowledge: float
+    knowledge: float  # in nats
 
 
 class RayOfMethod(NamedTuple):
@@ -70,17 +58,7 @@ class BurnInOfMethod(NamedTuple):
 
 
 def probe_sheet(methods: Sequence[PointOfMethod], truth: Array, alt: str = "") -> PanelSheet:
-    """Every member's class probabilities over the probability path, a column a method.
-
-    Parameters
-    ----------
-    methods : sequence of PointOfMethod
-        At least one.
-    truth : (3,) array
-        The true posterior, dashed.
-    alt : str
-        The picture in words.
-    """
+    """Every member's class probabilities over the probability path, a column a method."""
     members = [_member_strip(one, truth) for one in methods]
     paths = [replace(_path_strip(one, truth), legend=False) for one in methods]
     members[1:] = [replace(strip, legend=False) for strip in members[1:]]
@@ -104,26 +82,7 @@ def ray_sheet(
     truth: Array | None = None,
     alt: str = "",
 ) -> PanelSheet:
-    """An uncertainty along a line for every method, above the true density there.
-
-    Parameters
-    ----------
-    methods : sequence of RayOfMethod
-    distance : (n_points,) array
-        From the line's start.
-    density : (n_points,) array
-        The true density along the line.
-    inside : (n_points,) bool array
-        Where there are data; tinted.
-    kind : {"total", "data", "knowledge"}
-        What ``values`` of the methods are.
-    log : bool
-        Logarithmic axis, for knowledge.
-    truth : (n_points,) array, optional
-        The true data uncertainty, beside total and data uncertainty.
-    alt : str
-        The picture in words.
-    """
+    """An uncertainty along a line for every method, above the true density there."""
     shaded = stretches(distance, inside)
     tinted = "where the data are" if shaded else ""
     lines = [
@@ -174,17 +133,7 @@ def burn_in_sheet(
     levels: Sequence[tuple[str, float, float]] = (),
     alt: str = "",
 ) -> PanelSheet:
-    """Knowledge uncertainty and its AUROC against the number of first cycles left out.
-
-    Parameters
-    ----------
-    methods : sequence of BurnInOfMethod
-        At least one.
-    levels : sequence of (method, mean knowledge, AUROC)
-        Methods without cycles, for comparison.
-    alt : str
-        The picture in words.
-    """
+    """Knowledge uncertainty and its AUROC against the number of first cycles left out."""
     longest = max((one.cycles for one in methods), key=len).astype(np.float64)
 
     def strip(title: str, y_label: str, curves: Sequence[Array], flat: int, log: bool) -> Strip:

@@ -84,23 +84,12 @@ class Maps(Protocol):
 
 
 class SpiralView(NamedTuple):
-    """How the maps are shown.
+    """How the maps are shown."""
 
-    Attributes
-    ----------
-    log : bool
-        Logarithmic colours for knowledge uncertainty.
-    scale : str
-        One of `SCALES`.
-    points : str
-        Where the training rows are drawn, one of `POINTS`.
-    flag : int
-        So many percent of the cells, those with most knowledge uncertainty, are hatched.
-    """
-
-    log: bool = True
-    scale: str = "shared"
-    points: str = "truth"
+    log: bool = True  # logarithmic colours for knowledge uncertainty
+    scale: str = "shared"  # one of `SCALES`
+    points: str = "truth"  # where the training rows are drawn, one of `POINTS`
+    # so many percent of the cells, those with most knowledge uncertainty, are hatched
     flag: int = 0
 
 
@@ -116,32 +105,7 @@ def spiral_sheet(
     knobs: Sequence[LiveKnob] = (),
     moving: Sequence[Moving] = (),
 ) -> PanelSheet:
-    """Panels of the truth and of every method, over strips of their training.
-
-    Parameters
-    ----------
-    truth : SpiralTruth
-    rows : SpiralData
-        The training rows.
-    methods : sequence of SpiralMaps
-        At most four. They play on the tree counts of the longest; one that has fewer trees stands
-        still once it has them all.
-    growths : sequence of Growth
-    view : SpiralView, optional
-    markers, lines : sequence of Marker, of Line
-        The probed point and the ray, on every map.
-    alt : str
-        The picture in words.
-    knobs : sequence of LiveKnob
-        What the picture's bar offers.
-    moving : sequence of MovingMembers
-        The members of ``methods``, from which the browser computes the maps while a knob moves.
-
-    Raises
-    ------
-    InvalidParameter
-        If the view asks for something that there is not.
-    """
+    """Panels of the truth and of every method, over strips of their training."""
     view = SpiralView() if view is None else view
     check_choice("scale", view.scale, SCALES)
     check_choice("points", view.points, POINTS)

@@ -39,17 +39,7 @@ class Quality(Protocol):
 
 
 def quality_figure(points: Sequence[Quality], measure: str, height: int = 290) -> go.Figure:
-    """One measure of quality against the seconds of one core.
-
-    Parameters
-    ----------
-    points : sequence of Quality
-        Those of one method are joined in their order.
-    measure : str
-        A key of `MEASURES`.
-    height : int
-        In pixels.
-    """
+    """One measure of quality against the seconds of one core."""
     import plotly.graph_objects as go
 
     figure = go.Figure()

@@ -17,17 +17,10 @@ _WIDTH, _DOT = 3.0, 9
 
 
 class ScoreGaps(NamedTuple):
-    """Differences of one score, one for each method; 0 for the reference itself.
+    """Differences of one score, one for each method; 0 for the reference itself."""
 
-    Attributes
-    ----------
-    label : str
-        The score with its unit.
-    value, low, high : ndarray of shape (n_methods,)
-        The difference and the ends of its 95 % interval.
-    """
-
-    label: str
+    label: str  # the score with its unit
+    # `value`, `low`, `high`: (n_methods,): the difference and the ends of its 95 % interval
     value: np.ndarray
     low: np.ndarray
     high: np.ndarray
@@ -36,18 +29,7 @@ class ScoreGaps(NamedTuple):
 def compared_figure(
     styles: Sequence[MethodStyle], gaps: Sequence[ScoreGaps], alt: str, height: int = 130
 ) -> Curves:
-    """A panel for each score; an interval that crosses the dotted line at 0 tells nothing apart.
-
-    Parameters
-    ----------
-    styles : sequence of MethodStyle
-        One for each method, in the order of the differences.
-    gaps : sequence of ScoreGaps
-        At least one.
-    alt : str
-    height : int
-        Of a panel, in pixels.
-    """
+    """A panel for each score; an interval that crosses the dotted line at 0 tells nothing apart."""
     places = np.arange(1.0, len(styles) + 1.0)
     ends = [0.5, len(styles) + 0.5]
     names = [style.label for style in styles]

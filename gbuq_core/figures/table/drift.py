@@ -51,14 +51,6 @@ def shifts_figure(shifts: Sequence[Shift], marks: tuple[float, float], dark: boo
 
     Columns above chance are vermilion. Names are the user's words; a click picks one (selection
     `PICKED`, field ``c0``).
-
-    Parameters
-    ----------
-    shifts : sequence of Shift
-        The first 20 are drawn.
-    marks : (float, float)
-        The limits of convention, drawn as lines.
-    dark : bool
     """
     drawn = list(shifts)[:MOST_COLUMNS]
     names = distinct([cut(shift.name, 26) for shift in drawn])
@@ -123,20 +115,7 @@ def drawn_names(shifts: Sequence[Shift]) -> dict[str, str]:
 
 
 def two_files_figure(files: TwoFiles, name: str, label: str, alt: str, height: int = 220) -> Curves:
-    """Two histograms over the same bins: the first file as bars, the second as a line.
-
-    Parameters
-    ----------
-    files : TwoFiles
-        Of numbers.
-    name : str
-        Of the figure, for its downloads.
-    label : str
-        Of the axis.
-    alt : str
-    height : int
-        In pixels, without the legend.
-    """
+    """Two histograms over the same bins: the first file as bars, the second as a line."""
     edges = np.asarray(files.edges, np.float64)
     corners = np.repeat(edges, 2)[1:-1]
     first, second = (100.0 * np.repeat(part, 2) for part in (files.first, files.second))

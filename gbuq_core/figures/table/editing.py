@@ -39,52 +39,26 @@ class CurveLine(NamedTuple):
 
 
 class EditorCurve(NamedTuple):
-    """What is said of a row at every place of one of its handles; arrays are (n_places,).
+    """What is said of a row at every place of one of its handles; arrays are (n_places,)."""
 
-    Attributes
-    ----------
-    handle : int
-        Which one.
-    x : ndarray
-        Numbers, days, or 0, 1, ... for categories.
-    texts : tuple of str
-        Of the places.
-    has_names : bool
-        Whether the places are named by their texts below the axis: categories and dates.
-    lines : sequence of CurveLine
-        The prediction, or the probabilities of some classes.
-    low, high : ndarray or None
-        The ends of the interval.
-    y : ndarray
-        What is ringed: the prediction, or the probability of the predicted class.
-    unfamiliarity : ndarray or None
-    data, knowledge : ndarray
-        In the unit of the map.
-    own : int or None
-        The place of the row as it is in the file.
-    said : sequence of tuples of str
-        For each number that is told, its text at every place.
-    label : str
-        Of the axis: what is predicted.
-    colour : str
-        Of the method.
-    """
-
-    handle: int
-    x: np.ndarray
-    texts: tuple[str, ...]
+    handle: int  # which one
+    x: np.ndarray  # Numbers, days, or 0, 1, ... for categories.
+    texts: tuple[str, ...]  # of the places
+    # whether the places are named by their texts below the axis: categories and dates
     has_names: bool
-    lines: Sequence[CurveLine]
+    lines: Sequence[CurveLine]  # the prediction, or the probabilities of some classes
+    # `low`, `high`: the ends of the interval
     low: np.ndarray | None
     high: np.ndarray | None
-    y: np.ndarray
+    y: np.ndarray  # what is ringed: the prediction, or the probability of the predicted class
     unfamiliarity: np.ndarray | None
+    # `data`, `knowledge`: in the unit of the map
     data: np.ndarray
     knowledge: np.ndarray
-    own: int | None
-    said: Sequence[tuple[str, ...]]
-    label: str
-    colour: str
+    own: int | None  # the place of the row as it is in the file
+    said: Sequence[tuple[str, ...]]  # for each number that is told, its text at every place
+    label: str  # of the axis: what is predicted
+    colour: str  # of the method
 
 
 class Told(NamedTuple):
@@ -96,33 +70,17 @@ class Told(NamedTuple):
 
 
 class Editor(NamedTuple):
-    """The whole figure.
+    """The whole figure."""
 
-    Attributes
-    ----------
-    seq : int
-        The last message that was seen.
-    handles : sequence of Handle
-    told : sequence of Told
-    words : str
-        What the edit does, for those who do not see the pictures.
-    curve : EditorCurve or None
-    now : int or None
-        The place on the curve where the row stands; None where its value is missing.
-    rows : RowMap
-        Its selected row is the one that is edited.
-    moved : tuple of float
-        Data and knowledge uncertainty of the edited row; a knowledge of NaN stands on the axis, as
-        in `RowMap`.
-    """
-
-    seq: int
+    seq: int  # the last message that was seen
     handles: Sequence[Handle]
     told: Sequence[Told]
-    words: str
+    words: str  # what the edit does, for those who do not see the pictures
     curve: EditorCurve | None
-    now: int | None
-    rows: RowMap
+    now: int | None  # the place on the curve where the row stands; None where its value is missing
+    rows: RowMap  # its selected row is the one that is edited
+    # data and knowledge uncertainty of the edited row; a knowledge of NaN stands on the axis, as in
+    # `RowMap`
     moved: tuple[float, float]
 
 

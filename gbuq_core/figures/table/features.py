@@ -19,25 +19,16 @@ ROW_HEIGHT = 24
 
 
 class FeatureValue(NamedTuple):
-    """One feature of one row.
+    """One feature of one row."""
 
-    Attributes
-    ----------
-    name, value : str
-        The user's words.
-    percentile : float
-        For a number: how many of the training rows lie below it, 0 to 100; else NaN.
-    share : float
-        For a category or a missing value: how many of the training rows have the same, 0 to 100.
-    note : str
-        "outside the training range", "never seen in training", "missing", or nothing.
-    """
-
+    # `name`, `value`: the user's words
     name: str
     value: str
+    # for a number: how many of the training rows lie below it, 0 to 100; else NaN
     percentile: float
+    # for a category or a missing value: how many of the training rows have the same, 0 to 100
     share: float
-    note: str = ""
+    note: str = ""  # "outside the training range", "never seen in training", "missing", or nothing
 
 
 def positions_figure(features: Sequence[FeatureValue]) -> Spec:
@@ -97,18 +88,7 @@ def positions_figure(features: Sequence[FeatureValue]) -> Spec:
 
 
 def contributions_figure(names: Sequence[str], changes: np.ndarray, kind: str, unit: str) -> Spec:
-    """Bars of how much each feature adds to one uncertainty of a row.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Of the features, in the order to show.
-    changes : ndarray of shape (n_features,)
-        Positive: a usual value would make the row less uncertain.
-    kind : {"total", "data", "knowledge"}
-    unit : str
-        Not a user's text.
-    """
+    """Bars of how much each feature adds to one uncertainty of a row."""
     labels = distinct([cut(name, 28) for name in names])
     rows = [{"c0": label, "c1": float(v)} for label, v in zip(labels, changes, strict=True)]
     return {

@@ -17,37 +17,21 @@ _MOST_CLASSES = 5
 
 
 class Growing(NamedTuple):
-    """A row tree by tree.
+    """A row tree by tree."""
 
-    Attributes
-    ----------
-    n_trees : ndarray of shape (n_stages,)
-    loc, scale : ndarray of shape (n_models, n_stages)
-        Means and stds, or the probabilities of the predicted class and an empty array.
-    others : ndarray of shape (n_classes, n_stages)
-        Mean probabilities of the classes, the predicted one first; empty for a regression.
-    names : tuple of str
-        Of these classes: the user's words.
-    member_trees : ndarray
-        Where members stop: several of one model, or one of several models.
-    scale_trees : int
-        Where the stds stop.
-    truth : float
-        NaN where it is not known, or for classes.
-    label : str
-        Of the axis: the user's word.
-    colour : str
-    """
-
-    n_trees: np.ndarray
+    n_trees: np.ndarray  # (n_stages,)
+    # `loc`, `scale`: (n_models, n_stages): means and stds, or the probabilities of the predicted
+    # class and an empty array
     loc: np.ndarray
     scale: np.ndarray
+    # (n_classes, n_stages): mean probabilities of the classes, the predicted one first; empty for a
+    # regression
     others: np.ndarray
-    names: tuple[str, ...]
-    member_trees: np.ndarray
-    scale_trees: int
-    truth: float
-    label: str
+    names: tuple[str, ...]  # of these classes: the user's words
+    member_trees: np.ndarray  # where members stop: several of one model, or one of several models
+    scale_trees: int  # where the stds stop
+    truth: float  # naN where it is not known, or for classes
+    label: str  # of the axis: the user's word
     colour: str
 
 

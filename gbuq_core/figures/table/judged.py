@@ -24,17 +24,7 @@ _PER_ROWS = 100
 
 
 def pit_figure(found: PitHistogram, style: MethodStyle, alt: str, height: int = 240) -> Curves:
-    """Bars of the PIT values with their bands; flat where the predicted distributions are right.
-
-    Parameters
-    ----------
-    found : PitHistogram
-    style : MethodStyle
-    alt : str
-        From `describe_pit`.
-    height : int
-        In pixels, without the legend.
-    """
+    """Bars of the PIT values with their bands; flat where the predicted distributions are right."""
     edges, middle = 100.0 * found.edges, 50.0 * (found.edges[1:] + found.edges[:-1])
     share, low, high = (100.0 * part for part in (found.share, found.low, found.high))
     flat = np.full(2, 100.0 / len(share))
@@ -117,14 +107,6 @@ def groups_figure(found: GroupCoverage, style: MethodStyle, label: str, dark: bo
     """A line a group: its coverage as a dot, the Wilson band as a bar, the promise as a tick.
 
     Groups whose band excludes the promise are vermilion. Group names are the user's words.
-
-    Parameters
-    ----------
-    found : GroupCoverage
-    style : MethodStyle
-    label : str
-        Of the axis; not a user's text.
-    dark : bool
     """
     names = distinct(
         [
@@ -181,17 +163,7 @@ def groups_figure(found: GroupCoverage, style: MethodStyle, label: str, dark: bo
 
 
 def groups_curves(found: GroupCoverage, style: MethodStyle, label: str, alt: str) -> Curves:
-    """The same for a page without a server: a column a group, with a dotted tick at the promise.
-
-    Parameters
-    ----------
-    found : GroupCoverage
-    style : MethodStyle
-    label : str
-        Of the axis; not a user's text.
-    alt : str
-        From `describe_groups`.
-    """
+    """The same for a page without a server: a column a group, with a dotted tick at the promise."""
     n = len(found.names)
     places = np.arange(1.0, n + 1.0)
     observed, low, high, promised = (
@@ -271,20 +243,7 @@ def describe_groups(found: GroupCoverage, is_class: bool) -> str:
 def asking_figure(
     curve: AskingCurve, asking: Asking, kind: str, alt: str, height: int = 240
 ) -> Curves:
-    """Cost a row against the share of rows that a person is asked about.
-
-    Parameters
-    ----------
-    curve : AskingCurve
-        In questions a row; drawn per 100 rows.
-    asking : Asking
-        The dot: thresholds of one half, measured on the other.
-    kind : str
-        The uncertainty that orders the rows, or "unfamiliarity".
-    alt : str
-        From `describe_asking`.
-    height : int
-    """
+    """Cost a row against the share of rows that a person is asked about."""
     share = 100.0 * curve.asked
     ends = [0.0, 100.0]
     cost, best = _PER_ROWS * curve.cost, _PER_ROWS * curve.best

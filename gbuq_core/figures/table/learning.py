@@ -33,19 +33,6 @@ def learning_figure(
     Knowledge is left out where the method does not tell it.
 
     The error goes on, dashed, to what is expected of twice as many rows.
-
-    Parameters
-    ----------
-    curve : LearningCurve
-    style : MethodStyle
-    alt : str
-        From `describe_verdict`.
-    group : int
-        Of `LearningCurve.names`.
-    as_variance : bool
-        Whether uncertainty of a regression is drawn as variance; else as std.
-    height : int
-        In pixels, without the legend.
     """
     sizes = curve.sizes.astype(np.float64)
     error_name = "wrong classes (%)" if curve.is_class else "RMSE"
@@ -110,16 +97,6 @@ def learning_figure(
 
 def describe_verdict(verdict: Verdict, is_class: bool, n_most: int, one_model: bool = False) -> str:
     """The numbers behind a verdict, in plain text.
-
-    Parameters
-    ----------
-    verdict : Verdict
-    is_class : bool
-    n_most : int
-        Rows of the largest set that was learnt from.
-    one_model : bool
-        Whether the members are truncations or cycles of one model. They disagree less than
-        independent models, so a small knowledge uncertainty says little.
 
     Examples
     --------

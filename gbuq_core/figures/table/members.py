@@ -19,25 +19,14 @@ _ROW_HEIGHT = 17
 
 
 class MemberValues(NamedTuple):
-    """One row's predictions by a regression ensemble.
+    """One row's predictions by a regression ensemble."""
 
-    Attributes
-    ----------
-    means, stds : ndarray of shape (n_members,)
-        Of each member, in units of the target.
-    total_std : float
-        Of the ensemble.
-    truth : float
-        NaN where it is unknown.
-    target : str
-        The user's name for the target.
-    """
-
+    # `means`, `stds`: (n_members,): of each member, in units of the target
     means: np.ndarray
     stds: np.ndarray
-    total_std: float
-    truth: float
-    target: str
+    total_std: float  # of the ensemble
+    truth: float  # naN where it is unknown
+    target: str  # the user's name for the target
 
 
 class MemberClasses(NamedTuple):

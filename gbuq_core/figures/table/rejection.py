@@ -31,19 +31,7 @@ class Ranking(NamedTuple):
 def rejection_figure(
     rankings: Sequence[Ranking], error_label: str, height: int = 300, name: str = "rejection"
 ) -> Curves:
-    """Draw the curves between those of random order and of the errors' own (the oracle's).
-
-    Parameters
-    ----------
-    rankings : sequence of Ranking
-        All of the same errors.
-    error_label : str
-        What the vertical axis measures, with its unit; not a user's text.
-    height : int
-        In pixels, without the legend.
-    name : str
-        Of the files that the picture is saved to.
-    """
+    """Draw the curves between those of random order and of the errors' own (the oracle's)."""
     first = rankings[0].curve
     share = 100.0 * np.asarray(first.rejected)
     parts: list[tuple[str, Part]] = [

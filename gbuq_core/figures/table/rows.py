@@ -16,50 +16,24 @@ _SIZE = 6.0
 
 
 class RowMap(NamedTuple):
-    """What the map shows; arrays are (n_rows,).
+    """What the map shows; arrays are (n_rows,)."""
 
-    Attributes
-    ----------
-    number : ndarray of int
-        The row's number in the file, for the read-out.
-    data, knowledge : ndarray
-        In the unit that is shown, not negative. Knowledge is NaN where nothing tells it: rows then
-        stand on a line, and no number is drawn or read.
-    error : ndarray
-        Absolute error, or 0 and 1; NaN where the truth is unknown.
-    unit : str
-        Of both axes; not a user's text.
-    error_label : str
-    is_class : bool
-        Whether errors are 0 and 1.
-    selected : int or None
-        Position of the row to mark.
-    whole : (ndarray, ndarray) or None
-        ``data`` and ``knowledge`` of all rows, where only some are drawn: the axes stay theirs.
-    """
-
-    number: np.ndarray
+    number: np.ndarray  # the row's number in the file, for the read-out
+    # `data`, `knowledge`: In the unit that is shown, not negative. Knowledge is NaN where nothing
+    # tells it: rows then stand on a line, and no number is drawn or read.
     data: np.ndarray
     knowledge: np.ndarray
-    error: np.ndarray
-    unit: str
+    error: np.ndarray  # absolute error, or 0 and 1; NaN where the truth is unknown
+    unit: str  # of both axes; not a user's text
     error_label: str
-    is_class: bool
-    selected: int | None = None
+    is_class: bool  # whether errors are 0 and 1
+    selected: int | None = None  # position of the row to mark
+    # `data` and `knowledge` of all rows, where only some are drawn: the axes stay theirs
     whole: tuple[np.ndarray, np.ndarray] | None = None
 
 
 def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncertainty") -> Curves:
-    """Draw one dot a row, the worst predicted ones brightest and on top, the open one ringed.
-
-    Parameters
-    ----------
-    rows : RowMap
-    height : int
-        In pixels, without the legend.
-    name : str
-        Of the files that the picture is saved to.
-    """
+    """Draw one dot a row, the worst predicted ones brightest and on top, the open one ringed."""
     layers, legend = _by_class(rows) if rows.is_class else error_dots(rows.error, rows.error_label)
     every = (rows.data, rows.knowledge) if rows.whole is None else rows.whole
     heights, is_known = np.nan_to_num(rows.knowledge), not np.isnan(rows.knowledge).any()

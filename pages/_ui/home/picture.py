@@ -42,19 +42,7 @@ def draw_wave(
     carry: Callable[[int, float, float], None],
     drop: Callable[[float, float], None],
 ) -> None:
-    """Draw the bands and the variances, with the stretch of rare rows to be dragged.
-
-    Parameters
-    ----------
-    run : WaveRun
-    wide : bool
-        As `wave_figure` has it.
-    seq, waits
-        As `Carry` has them.
-    carry, drop : callable
-        Told of where the stretch begins and of its width: while it is dragged, with the number of
-        the message, and when it is let go.
-    """
+    """Draw the bands and the variances, with the stretch of rare rows to be dragged."""
     figure = wave_figure(run, wide)
     begin, end = run.config.rare
     stretch = Stretch(

@@ -113,13 +113,7 @@ def fit_request(settings: NeighboursSettings) -> Request:
 
 
 def find(values: SimpleNamespace, answer: Answer) -> Found:
-    """What the last good fit says with today's view; nothing is found twice.
-
-    Raises
-    ------
-    GbuqError
-        One sentence.
-    """
+    """What the last good fit says with today's view; nothing is found twice."""
     fit: NeighboursFit = answer.result
     settings = settings_of(values, fit.plan)
     looks = looks_of(values, settings.data)

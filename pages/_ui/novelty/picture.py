@@ -130,13 +130,7 @@ def _request(slot: str, label: str, settings: NoveltySettings) -> Request:
 
 
 def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> Found:
-    """What the last good fit says with today's view; nothing is found twice.
-
-    Raises
-    ------
-    GbuqError
-        One sentence.
-    """
+    """What the last good fit says with today's view; nothing is found twice."""
     made: Made = answer.result
     fit = made.fit
     cell, shown = cell_of(values), shown_of(values)

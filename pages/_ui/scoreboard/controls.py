@@ -205,21 +205,13 @@ def _main_metric(table: Table) -> str:
 
 
 class Shown(NamedTuple):
-    """What the filters leave of the open table.
-
-    Attributes
-    ----------
-    score : Score
-    sets, methods : tuple of str
-        Keys.
-    slow : int
-        Methods that take longer than the budget, and are left out.
-    """
+    """What the filters leave of the open table."""
 
     score: Score
+    # `sets`, `methods`: keys
     sets: tuple[str, ...]
     methods: tuple[str, ...]
-    slow: int
+    slow: int  # methods that take longer than the budget, and are left out
 
 
 def shown_of(opened: Opened, values: SimpleNamespace) -> Shown:

@@ -11,15 +11,7 @@ from gbuq_core.knobs import Knob
 
 
 def fold(knob: Knob, held: Iterable[Knob] = ()) -> DeltaGenerator | None:
-    """The place of a section that is open, or None.
-
-    Parameters
-    ----------
-    knob : Knob
-        A switch of the group "page", with the section's title as its label.
-    held : iterable of Knob
-        What stands inside. Streamlit forgets a control that is not drawn; these keep their values.
-    """
+    """The place of a section that is open, or None."""
     section = st.expander(
         f"**{knob.label}**",
         expanded=bool(knob.default),

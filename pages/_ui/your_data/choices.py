@@ -19,17 +19,7 @@ _NOTHING_YET = "Task, ensemble, split and scale"
 def draw_choices(
     page: PageState, values: SimpleNamespace, scored: ScoredTable | None, advice: ScaleAdvice
 ) -> None:
-    """Draw the line, folded. Its controls run the whole page, so it is outside of all fragments.
-
-    Parameters
-    ----------
-    page, values
-        Of this run.
-    scored : ScoredTable or None
-        What is shown; None while nothing is.
-    advice : ScaleAdvice
-        A log scale that is worth a try is offered.
-    """
+    """Draw the line, folded. Its controls run the whole page, so it is outside of all fragments."""
     knobs = {knob.key: knob for knob in page.knobs}
     offers = bool(advice.offer) and values.scale == PLAIN_SCALE
     label = _NOTHING_YET if scored is None else name_choices(scored)

@@ -60,14 +60,7 @@ def kept_cohorts(values: SimpleNamespace) -> dict[str, str]:
 
 
 def draw_keep(condition: str, place: str) -> None:
-    """The offer to keep the rows that meet a condition under a name.
-
-    Parameters
-    ----------
-    condition : str
-    place : str
-        Unique on the page.
-    """
+    """The offer to keep the rows that meet a condition under a name."""
     if not condition.strip() or len(condition) > LONGEST_CONDITION or names_marks(condition):
         return
     with st.popover("Keep as a cohort", key=f"_keep_{place}"):

@@ -70,15 +70,7 @@ class Nothing(NamedTuple):
 
 
 def explanation_of(scored: ScoredTable, row: int, digest: str) -> RowExplanation | Job | None:
-    """The explanation of a row, or the job that is at it, or None if it was cancelled or failed.
-
-    Parameters
-    ----------
-    scored : ScoredTable
-    row : int
-    digest : str
-        Names the scored table.
-    """
+    """The explanation of a row, or the job that is at it, or None if it was cancelled or failed."""
     if estimate_explaining(scored) <= AT_ONCE_SECONDS:
         return _explain(digest, row, scored)
     return _as_job(_EXPLAINING, digest, row, lambda job: explain_row(scored, row))

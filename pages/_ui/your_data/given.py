@@ -57,19 +57,7 @@ def draw_given(
     second: Table | None,
     unit: str,
 ) -> None:
-    """What the reader's own model says about the rows, or why it is not used.
-
-    Parameters
-    ----------
-    given : tuple of str and upload
-        The digest of the model file, and the file.
-    wanted : Wanted
-        The table, its edits and the target; how to train does not matter here.
-    opened, schema, second
-        The table, its columns, and the second file if there is one.
-    unit : str
-        Of uncertainties.
-    """
+    """What the reader's own model says about the rows, or why it is not used."""
     digest, upload = given
     without_loss: set[str] = st.session_state.setdefault(_WITHOUT_LOSS, set())
     with st.container(key="given-model"):

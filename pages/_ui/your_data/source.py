@@ -318,15 +318,6 @@ def open_second(
 
     Where it cannot be read, or is no table like the first, a sentence says so beside a button that
     removes it, and the page is that of the first file alone.
-
-    Parameters
-    ----------
-    opened, schema
-        The first file, whose reading holds for the second too, and its columns as they are used.
-    edits
-        What tells this schema from others of the same file.
-    needed : tuple of str
-        The columns that the second file must have.
     """
     upload = upload_in(SECOND)
     if upload is None:

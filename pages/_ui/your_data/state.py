@@ -408,25 +408,7 @@ def page_state(
     no_log: str = "",
     groups: Sequence[str] = (),
 ) -> PageState:
-    """The page's knobs for a table with these possible targets and these rows.
-
-    Parameters
-    ----------
-    targets : sequence of str
-        Column names; none while no table is open.
-    suggested : str
-        The default target.
-    splits : sequence of str
-        Columns that the rows can be split by in the way that is chosen, the default one first.
-    no_log : str
-        Why the target has no log scale; empty if it has one.
-    groups : sequence of str
-        Columns that rows can be grouped by: those that the model learns from.
-    last_row : int
-        The number of the last row in the file that is judged.
-    waits : bool
-        Whether these are not yet the rows that a link is about: any number may be theirs.
-    """
+    """The page's knobs for a table with these possible targets and these rows."""
     target: tuple[Knob, ...] = ()
     fixed: tuple[Knob, ...] = ()
     if targets:

@@ -262,13 +262,7 @@ def estimate_of(
 
 
 def sizes_of(wanted: Wanted, opened: Opened, schema: Schema) -> Prepared:
-    """The prepared table with a first row of features: all that an estimate looks at.
-
-    Raises
-    ------
-    GbuqError
-        If the table cannot be prepared.
-    """
+    """The prepared table with a first row of features: all that an estimate looks at."""
     return _sizes_of(wanted._replace(plan=_split_alone(wanted.plan), second=""), opened, schema)
 
 
