@@ -255,10 +255,8 @@ class Cluster:
     def _outcome(self, future: Any, flight: _Flight) -> tuple[bool, Any]:
         """Whether the result is there, and the result; raises what the function raised."""
         from distributed import KilledWorker
+        from distributed.client import FutureCancelledError
 
-        from gbuq_core.cluster.connecting import import_distributed
-
-        cancelled = import_distributed().client.FutureCancelledError
         try:
             return True, self.ask(lambda client: client.gather(future, asynchronous=True))
         except KilledWorker as error:
@@ -266,7 +264,7 @@ class Cluster:
                 f"Part {flight.place + 1} has ended its workers again and again, probably because "
                 "they have too little memory: give them more, or choose smaller parts."
             ) from error
-        except cancelled as error:
+        except FutureCancelledError as error:
             if flight.n_lost == _MOST_LOSSES:
                 raise ClusterError(
                     f"Part {flight.place + 1} was lost {_MOST_LOSSES + 1} times: look at the logs "

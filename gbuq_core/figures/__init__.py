@@ -7,6 +7,9 @@ in 3-D by plotly, and `colour` holds the colour maps and the colour of each meth
 file of an experiment says what its page draws.
 """
 
+from gbuq_core.figures.showing import register_bundle
 from gbuq_core.lazy import lazy_names
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)
+
+register_bundle(lambda figure: __getattr__("notebook").notebook_bundle(figure))

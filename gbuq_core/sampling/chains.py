@@ -15,6 +15,7 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance, stage
 from gbuq_core.resources import check_memory
+from gbuq_core.sampling.counting import VISIT_SAMPLES, count_visits
 from gbuq_core.sampling.langevin_kernels import FARTHEST, draw_starts, label_modes, run_chains
 from gbuq_core.sampling.schedules import MAX_STEPS, Schedule, make_schedule
 from gbuq_core.sampling.targets import Target, find_target
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from gbuq_core.figures.canvas.panels import PanelSheet
 
 FloatArray = NDArray[np.float64]
-
-# A mode counts as visited from this many kept samples on.
-VISIT_SAMPLES = 50
 
 MAX_CHAINS = 10_000
 
@@ -329,28 +327,6 @@ def _stopping_steps(samples: NDArray[np.float32]) -> NDArray[np.int64]:
     for chain in np.flatnonzero(~(np.abs(samples[:, -1]) <= FARTHEST).all(axis=1)):
         steps[chain] = np.argmin((np.abs(samples[chain]) <= FARTHEST).all(axis=1))
     return steps
-
-
-def count_steps(chains: Chains, chain: int) -> NDArray[np.bool_]:
-    """Which steps of one chain count as samples: kept ones before it ran off; (n_steps,).
-
-    Examples
-    --------
-    >>> chains = sample_mixture("clr", n_steps=400, n_cycles=1, random_state=0)
-    >>> int(count_steps(chains, 0).sum())
-    300
-    """
-    counted = chains.kept.copy()
-    if chains.stopped_at[chain] >= 0:
-        counted[chains.stopped_at[chain] :] = False
-    return counted
-
-
-def count_visits(
-    labels: NDArray[np.int16], kept: NDArray[np.bool_], n_modes: int
-) -> NDArray[np.int64]:
-    """Kept samples in each mode, (n_chains, n_modes), of labels (n_chains, n_steps)."""
-    return np.array([np.bincount(row[kept] + 1, minlength=n_modes + 1)[1:] for row in labels])
 
 
 def _kept_counts(kept: NDArray[np.bool_], stopped_at: NDArray[np.int64]) -> NDArray[np.int64]:

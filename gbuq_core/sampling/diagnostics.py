@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +18,12 @@ from gbuq_core.array_checks import check_array
 from gbuq_core.errors import InvalidData
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance
-from gbuq_core.sampling.chains import VISIT_SAMPLES, Chains, count_steps, count_visits
+from gbuq_core.sampling.counting import VISIT_SAMPLES, count_steps, count_visits
 from gbuq_core.sampling.targets import Target, find_target
 from gbuq_core.validation import check_number
+
+if TYPE_CHECKING:
+    from gbuq_core.sampling.chains import Chains
 
 FloatArray = NDArray[np.float64]
 

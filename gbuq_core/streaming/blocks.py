@@ -1,24 +1,22 @@
-"""A file as blocks of rows: what the readers share, and which reader a file needs."""
+"""A file as blocks of rows: which reader it needs, and how large it is."""
 
 from __future__ import annotations
 
-import gzip
 import os
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
 from gbuq_core.errors import TableError
 from gbuq_core.jobs import tick
 from gbuq_core.presentation import shown
+from gbuq_core.streaming.pieces import plain_pieces, read_head
 from gbuq_core.tables.files import ReadOptions, Source
 from gbuq_core.tables.limits import MAX_CELLS
 from gbuq_core.tables.separated_text import MAX_FILE_BYTES
 
-_PIECE_BYTES = 2**22
 _COUNTED_ROWS = 65_536
 
 
@@ -45,81 +43,6 @@ class BlockFile(Protocol):
     def blocks(self, n_rows: int, start: int = 0) -> Iterator[pa.Table]:
         """Blocks of ``n_rows`` rows from row ``start`` on; the last one may be shorter."""
         ...
-
-
-class Head(NamedTuple):
-    """How a file begins: whether it is packed, and its first plain bytes."""
-
-    packed: bool
-    plain: bytes
-
-
-def read_head(path: Path, n_bytes: int) -> Head:
-    """The first bytes of a file once they are unpacked."""
-    with opened(path) as file:
-        packed = file.read(2) == b"\x1f\x8b"
-    pieces, size = [], 0
-    for piece in plain_pieces(path, packed):
-        pieces.append(piece)
-        size += len(piece)
-        if size >= n_bytes:
-            break
-    return Head(packed, b"".join(pieces)[:n_bytes])
-
-
-def opened(path: Path) -> Any:
-    """The file, open to read bytes."""
-    try:
-        return path.open("rb")
-    except FileNotFoundError:
-        raise TableError(f"There is no file {path.name}: check the path.") from None
-    except IsADirectoryError:
-        raise TableError(f"{path.name} is a directory: give the path of a file.") from None
-    except OSError as error:
-        raise TableError(
-            f"{shown(path.name)} cannot be read ({error.strerror}): check the path and its "
-            "permissions."
-        ) from None
-
-
-def plain_pieces(path: Path, packed: bool) -> Iterator[bytes]:
-    """The bytes of a file piece by piece, unpacked if it is packed with gzip."""
-    with opened(path) as file:
-        try:
-            source: Any = gzip.GzipFile(fileobj=file) if packed else file
-            while piece := source.read(_PIECE_BYTES):
-                yield piece
-        except (EOFError, zlib.error, gzip.BadGzipFile):
-            raise TableError(
-                "The compressed file is damaged: save it again or give it uncompressed."
-            ) from None
-
-
-def regular(batches: Iterable[pa.Table], n_rows: int, start: int = 0) -> Iterator[pa.Table]:
-    """The same rows from ``start`` on in tables of ``n_rows`` rows, one chunk a column.
-
-    Examples
-    --------
-    >>> pieces = [pa.table({"x": [1, 2, 3]}), pa.table({"x": [4, 5]})]
-    >>> [part["x"].to_pylist() for part in regular(pieces, 2, start=1)]
-    [[2, 3], [4, 5]]
-    """
-    waiting: list[pa.Table] = []
-    n_waiting = 0
-    for batch in batches:
-        if start >= batch.num_rows:
-            start -= batch.num_rows
-            continue
-        batch, start = batch.slice(start), 0
-        while n_waiting + batch.num_rows >= n_rows:
-            taken = n_rows - n_waiting
-            yield pa.concat_tables([*waiting, batch.slice(0, taken)]).combine_chunks()
-            batch, waiting, n_waiting = batch.slice(taken), [], 0
-        if batch.num_rows:
-            waiting.append(batch)
-            n_waiting += batch.num_rows
-    if waiting:
-        yield pa.concat_tables(waiting).combine_chunks()
 
 
 def is_too_large(path: str | os.PathLike[str]) -> bool:

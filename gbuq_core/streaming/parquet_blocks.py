@@ -12,6 +12,7 @@ from pyarrow import parquet, types
 from gbuq_core.errors import TableError
 from gbuq_core.presentation import columns_named, counted, shown
 from gbuq_core.streaming.parts import digest_file
+from gbuq_core.streaming.pieces import regular
 from gbuq_core.tables import limits
 from gbuq_core.tables.files import ReadOptions, Source, unique_names
 from gbuq_core.tables.parquet_file import (
@@ -59,8 +60,6 @@ class ParquetBlocks:
 
     def blocks(self, n_rows: int, start: int = 0) -> Iterator[pa.Table]:
         """Blocks of ``n_rows`` rows from row ``start`` on; the last one may be shorter."""
-        from gbuq_core.streaming.blocks import regular
-
         row = start
         for table in regular(self._batches(start, n_rows), n_rows):
             yield table

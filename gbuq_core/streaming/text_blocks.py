@@ -19,7 +19,7 @@ from pyarrow import csv as arrow_csv
 
 from gbuq_core.errors import TableError
 from gbuq_core.presentation import counted
-from gbuq_core.streaming.blocks import opened, plain_pieces, read_head, regular
+from gbuq_core.streaming.pieces import opened, plain_pieces, read_head, regular
 from gbuq_core.tables import limits
 from gbuq_core.tables.files import ReadOptions, Source, unique_names
 from gbuq_core.tables.separated_text import (

@@ -24,6 +24,7 @@ from gbuq_core.sampling import (
     chains as chains_module,
 )
 from gbuq_core.sampling import langevin_kernels as kernels
+from gbuq_core.sampling.counting import count_steps
 
 ARRAYS = ("samples", "mode_index", "starts", "occupancy", "modes_visited", "share_in_modes")
 
@@ -314,7 +315,7 @@ def test_a_chain_that_runs_off_is_told_of():
         assert np.abs(chains.samples[chain, stop]).max() > kernels.FARTHEST
         assert np.isnan(chains.samples[chain, stop + 1 :]).all()
         counted = np.arange(500) < stop
-        np.testing.assert_array_equal(chains_module.count_steps(chains, chain), counted)
+        np.testing.assert_array_equal(count_steps(chains, chain), counted)
         assert np.all(chains.mode_index[chain, stop:] == -1)
         inside = (chains.mode_index[chain, :stop] >= 0).sum()
         assert inside > 0

@@ -24,7 +24,7 @@ from gbuq_core.experiments.gaussians.scores import (
 from gbuq_core.experiments.seeds import SeedStudy, shrink
 from gbuq_core.presentation import digits, percent, short
 from gbuq_core.sampling import SAMPLERS
-from gbuq_core.sampling.chains import VISIT_SAMPLES
+from gbuq_core.sampling.counting import VISIT_SAMPLES
 
 # "Roughly 7 - 8 different modes" of 25.
 PAPER_MODES, MOST_PAPER_MODES = 7, 8

@@ -27,7 +27,7 @@ from gbuq_core.sampling import (
     modes_by_step,
     sample_mixture,
 )
-from gbuq_core.sampling.chains import VISIT_SAMPLES, count_steps, count_visits
+from gbuq_core.sampling.counting import VISIT_SAMPLES, count_steps, count_visits
 from gbuq_core.sampling.diagnostics import cell_divergence, find_cells
 from gbuq_core.validation import check_choice
 

@@ -26,6 +26,7 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.figures.canvas.live import Live, check_live
 from gbuq_core.figures.colour import COLOUR_MAPS, HEX
 from gbuq_core.figures.handles import LiveKnob
+from gbuq_core.figures.showing import bundle_of
 
 Limits = tuple[float, float] | Literal["frame"] | None
 
@@ -383,9 +384,7 @@ class PanelSheet:
     near: Mapping[str, Any] | None = None
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        from gbuq_core.figures.notebook import notebook_bundle
-
-        return notebook_bundle(self)
+        return bundle_of(self)
 
 
 def shared_limits(arrays: Iterable[npt.ArrayLike], log: bool = False) -> tuple[float, float]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gbuq_core.figures.handles.knobs import KNOB_PARTS, LiveKnob, knobs_styles
+from gbuq_core.figures.showing import bundle_of
 from gbuq_core.figures.sources import join_scripts, read_styles
 
 _HERE = Path(__file__).parent
@@ -73,9 +74,7 @@ class Curves(NamedTuple):
         return {**kept, "hint": _READ_DOTS if "y" in self.spec.get("read", ()) else _READ}
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        from gbuq_core.figures.notebook import notebook_bundle
-
-        return notebook_bundle(self)
+        return bundle_of(self)
 
 
 @cache
