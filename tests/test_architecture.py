@@ -42,6 +42,8 @@ RULES = {
         ("gbuq_core/uncertainty.py", "from gbuq_core.figures.plots import plot_uncertainty"),
         ("gbuq_core/uncertainty.py", "def f():\n    from gbuq_core.figures.heart import draw"),
         ("gbuq_core/experiments/heart/fit.py", "from gbuq_core import make_heart"),
+        ("gbuq_core/streaming/scoring.py", "from gbuq_core.experiments.heart.fit import run_heart"),
+        ("gbuq_core/commands/fit.py", "def f():\n    from gbuq_core.experiments import heart"),
         ("gbuq_core/attic.py", ""),
     ],
     rules.methods_do_not_know_each_other: [

@@ -29,8 +29,6 @@ from demos.your_data.tables import (
     score_diabetes,
     split_errors,
 )
-from gbuq_core.experiments.table.export import TableRecipe
-from gbuq_core.experiments.table.fit import Cut
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.table.learning import VERDICTS
 from gbuq_core.metrics import binomial_band
@@ -39,6 +37,8 @@ from gbuq_core.tables import (
     bootstrap_evidence,
     held_out_inside,
 )
+from gbuq_core.tables.code import TableRecipe
+from gbuq_core.tables.cutting import Cut
 from gbuq_core.tables.files import ReadOptions
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from gbuq_core import tables
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments import table
 from gbuq_core.knobs import check_knob
 from gbuq_core.methods import METHODS
 from gbuq_core.tables.plan import (
@@ -91,9 +91,9 @@ def add_intervals(add: Callable[..., Any]) -> None:
         "-inf and inf where there are too few rows; for a regression")  # fmt: skip
 
 
-def cut_of(options: argparse.Namespace) -> table.Cut:
+def cut_of(options: argparse.Namespace) -> tables.Cut:
     """Which members count."""
-    return table.Cut(
+    return tables.Cut(
         options.truncation_step, options.truncation_start, options.most_members, options.burn_in
     )
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gbuq_core import reports
+from gbuq_core import reports, tables
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import add_intervals, add_members, add_model
@@ -23,7 +23,6 @@ from gbuq_core.commands.scored_table import (
 from gbuq_core.commands.table_options import add_reading, add_table, inputs_of
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments import table
 from gbuq_core.presentation import shown
 from gbuq_core.reports.choices import MISSED, Choices
 
@@ -115,5 +114,5 @@ def run(options: argparse.Namespace) -> None:
 def _code(asked: Asked, options: argparse.Namespace) -> str:
     """The Python and the command line that compute the same."""
     recipe = recipe_of(asked, options)
-    code, command = table.table_code(recipe), table.table_command(recipe)
+    code, command = tables.table_code(recipe), tables.table_command(recipe)
     return f"{code}\n# The same from a terminal:\n# {command}\n"

@@ -25,7 +25,6 @@ from gbuq_core.commands.table_options import (
     reading_of,
     task_of,
 )
-from gbuq_core.experiments import table as experiment
 from gbuq_core.tables.plan import check_level
 
 # What means something beside a project, where one row or all of them are looked at.
@@ -106,10 +105,10 @@ def _restored(options: argparse.Namespace) -> Asked:
 
 def _cut(scored: tables.ScoredTable, options: argparse.Namespace) -> tables.ScoredTable:
     cut = cut_of(options)
-    return scored if cut == experiment.Cut() else experiment.cut_table(scored, cut)
+    return scored if cut == tables.Cut() else tables.cut_table(scored, cut)
 
 
-def recipe_of(asked: Asked, options: argparse.Namespace) -> experiment.TableRecipe:
+def recipe_of(asked: Asked, options: argparse.Namespace) -> tables.TableRecipe:
     """All that the numbers depend on, for code that computes the same."""
     table, scored, project = asked.table, asked.scored, asked.project
     second = "" if scored.protocol != "new_file" else Path(options.new or options.train).name
@@ -122,7 +121,7 @@ def recipe_of(asked: Asked, options: argparse.Namespace) -> experiment.TableReci
         edits = {name: getattr(project, name) for name in names}
         if not second:  # which may be written in another way
             reading = table.source.options
-    return experiment.TableRecipe(
+    return tables.TableRecipe(
         source=table.source.name,
         is_builtin=table.source.format == "memory",
         options=reading,

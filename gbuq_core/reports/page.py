@@ -6,15 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gbuq_core.experiments.table.words import describe_table
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.table.rows import row_map_figure
+from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.presentation import digits, short
 from gbuq_core.reports.choices import Choices
 from gbuq_core.reports.failing import fails_sections
 from gbuq_core.reports.judged import good_sections
 from gbuq_core.reports.pictures import (
-    KINDS,
     Shown,
     clocks_of,
     in_unit,
@@ -28,6 +27,7 @@ from gbuq_core.reports.second import second_sections
 from gbuq_core.reports.unfamiliar import unfamiliar_sections
 from gbuq_core.tables import ScoredTable, Table, why_no_coverage
 from gbuq_core.tables.predicting import row_errors
+from gbuq_core.tables.words import describe_table
 
 _LISTED_ROWS = 20
 
@@ -87,13 +87,13 @@ def table_report(scored: ScoredTable, table: Table, choices: Choices, code: str)
 def _worst_rows(scored: ScoredTable, shown: Shown) -> list[tuple[str, ...]]:
     """Row numbers with prediction, uncertainties and error, the most uncertain first."""
     errors = row_errors(scored.scored, scored.predictions)
-    head = ("Row", "Prediction", *(kind.capitalize() for kind in KINDS), "Error")
+    head = ("Row", "Prediction", *(kind.capitalize() for kind in UNCERTAINTY_KINDS), "Error")
     lines = [head]
     for row in np.argsort(-shown.total, kind="stable")[:_LISTED_ROWS]:
         prediction = str(scored.frame["prediction"].iloc[row])
         if not scored.training.target.classes:
             prediction = short(scored.predictions.loc[row], 4)
-        parts = [digits(getattr(shown, kind)[row]) for kind in KINDS]
+        parts = [digits(getattr(shown, kind)[row]) for kind in UNCERTAINTY_KINDS]
         error = "" if np.isnan(errors[row]) else short(errors[row])
         lines.append((f"{scored.scored.row_numbers[row]}", prediction, *parts, error))
     return lines

@@ -6,22 +6,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gbuq_core.experiments.table.words import why_no_knowledge
 from gbuq_core.figures.clocks import draw_clocks
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.table.coverage import coverage_figure, reliability_figure
 from gbuq_core.figures.table.rejection import Ranking, rejection_figure
 from gbuq_core.figures.table.rows import RowMap
 from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
+from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.presentation import digits, short
 from gbuq_core.tables import conformal_coverage
 from gbuq_core.tables.clocks import describe_clocks
 from gbuq_core.tables.evaluating import RegressionScores, Scores
 from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.scoring import ScoredTable
+from gbuq_core.tables.words import why_no_knowledge
 
 MOST_DOTS = 2000
-KINDS = ("total", "data", "knowledge")
 _JUDGED_HEIGHT = 262  # on the page, tabs and a legend of two lines are above it
 
 
@@ -100,7 +100,9 @@ def clocks_of(scored: ScoredTable) -> Curves | None:
 
 def kinds_of(scored: ScoredTable) -> tuple[str, ...]:
     """The uncertainties that order the rows: without knowledge, where no row has any."""
-    return tuple(kind for kind in KINDS if kind != "knowledge" or not why_no_knowledge(scored))
+    return tuple(
+        kind for kind in UNCERTAINTY_KINDS if kind != "knowledge" or not why_no_knowledge(scored)
+    )
 
 
 def rejection_of(scored: ScoredTable) -> Curves:
@@ -128,7 +130,7 @@ def _is_regression(scores: Scores) -> bool:
 
 
 def score_cells(
-    scores: Scores, kinds: tuple[str, ...] = KINDS, quotes_coverage: bool = True
+    scores: Scores, kinds: tuple[str, ...] = UNCERTAINTY_KINDS, quotes_coverage: bool = True
 ) -> list[tuple[str, str]]:
     """Names and values of the scores, as text; a PRR of the kinds that order the rows."""
     if isinstance(scores, RegressionScores):

@@ -22,7 +22,6 @@ import pandas as pd
 import pyarrow as pa
 
 from gbuq_core.errors import ClusterError, InvalidParameter, TableError
-from gbuq_core.experiments.table.fit import Cut, cut_table
 from gbuq_core.jobs import stage, tick
 from gbuq_core.parallel import is_elsewhere, spread_each
 from gbuq_core.presentation import counted
@@ -51,6 +50,7 @@ from gbuq_core.tables import (
     with_intervals,
 )
 from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.cutting import Cut, cut_table
 from gbuq_core.tables.drifting import FirstFile, SecondCounts, TableDrift
 from gbuq_core.tables.judging import HeldOut, heavy_rows, held_out
 from gbuq_core.tables.output import added_columns, join_columns

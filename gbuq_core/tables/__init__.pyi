@@ -14,6 +14,7 @@ from gbuq_core.tables.cleaning import (
     prepare_new,
     prepare_training,
 )
+from gbuq_core.tables.code import TableRecipe, table_code, table_command
 from gbuq_core.tables.cohorts import (
     CohortComparison,
     CohortScores,
@@ -37,6 +38,7 @@ from gbuq_core.tables.comparing import (
     run_methods,
     why_not_compared,
 )
+from gbuq_core.tables.cutting import Cut, cut_table
 from gbuq_core.tables.database import read_query
 from gbuq_core.tables.deciding import (
     DECIDING_MEANING,
@@ -173,6 +175,7 @@ __all__ = [
     "ColumnEffect",
     "ComparedMethod",
     "ComparedScore",
+    "Cut",
     "DecidingRow",
     "DecidingRows",
     "Difference",
@@ -210,6 +213,7 @@ __all__ = [
     "Source",
     "Table",
     "TableDrift",
+    "TableRecipe",
     "TableUnfamiliarity",
     "Target",
     "add_marks",
@@ -227,6 +231,7 @@ __all__ = [
     "compare_runs",
     "conformal_coverage",
     "coverage_by_group",
+    "cut_table",
     "deciding_rows",
     "describe_column",
     "describe_comparison",
@@ -283,6 +288,8 @@ __all__ = [
     "split_columns",
     "split_warnings",
     "suggest_target",
+    "table_code",
+    "table_command",
     "to_csv_bytes",
     "to_parquet_bytes",
     "unfamiliarity_parts",

@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 
 from gbuq_core.__main__ import main
-from gbuq_core.experiments.table.words import describe_table
 from gbuq_core.reports.judged import good_sections
 from gbuq_core.reports.page import result_page
 from gbuq_core.reports.second import second_sections
@@ -28,6 +27,7 @@ from gbuq_core.tables import (
     score_table,
     scoring,
 )
+from gbuq_core.tables.words import describe_table
 from gbuq_core.unfamiliarity import UnfamiliarityScore
 from pages._ui.your_data import export
 from tests.app.your_data_page import NASTY, csv_of, numbers, open_page, rows_of, settle

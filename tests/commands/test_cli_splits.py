@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from gbuq_core.__main__ import main
-from gbuq_core.experiments.table.export import TableRecipe, table_code, table_command
-from gbuq_core.experiments.table.fit import Cut
 from gbuq_core.tables import ReadOptions, ScorePlan, read_table, score_table
+from gbuq_core.tables.code import TableRecipe, table_code, table_command
+from gbuq_core.tables.cutting import Cut
 
 FAST = ["--trees", "40", "--depth", "3", "--learning-rate", "0.1"]
 

@@ -14,13 +14,13 @@ import pytest
 
 from gbuq_core.__main__ import main
 from gbuq_core.commands.json_output import json_text
-from gbuq_core.experiments.table.fit import Cut, cut_table, stage_table
+from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.jobs import Job, JobRunner
 from gbuq_core.reports.choices import Choices
 from gbuq_core.reports.failing import fails_sections
 from gbuq_core.reports.judged import good_sections
 from gbuq_core.reports.page import result_page, table_report
-from gbuq_core.reports.pictures import KINDS, in_unit
+from gbuq_core.reports.pictures import in_unit
 from gbuq_core.reports.row import describe_row, say_members, say_parts, say_unfamiliarity
 from gbuq_core.reports.second import second_sections
 from gbuq_core.reports.unfamiliar import unfamiliar_sections
@@ -40,6 +40,7 @@ from gbuq_core.tables import (
     with_intervals,
 )
 from gbuq_core.tables.comparing import run_of_scored
+from gbuq_core.tables.cutting import Cut, cut_table, stage_table
 
 PLAN = ScorePlan(n_trees=30, depth=3, ensemble="virtual", seed=3)
 MODEL = ["--trees=30", "--depth=3", "--ensemble=virtual", "--seed=3"]
@@ -115,7 +116,7 @@ def test_a_row_is_explained_as_on_the_page(case, cut, capsys):
     own = explain_row(scored, ROW - 1)
     assert found["prediction"] == scored.frame["prediction"].iloc[ROW - 1]
     shown = in_unit(scored, "variance")
-    for kind in KINDS:
+    for kind in UNCERTAINTY_KINDS:
         assert found["uncertainty"][kind] == getattr(own.uncertainty, kind)[0]
         assert found["uncertainty"][kind] == getattr(shown, kind)[ROW - 1]
     assert found["unfamiliarity"] == scored.frame["unfamiliarity"].iloc[ROW - 1]

@@ -11,7 +11,6 @@ from tolerances import CANCELLED, SAME_SUM
 
 from gbuq_core.__main__ import main
 from gbuq_core.errors import InvalidData
-from gbuq_core.experiments.table.words import describe_table
 from gbuq_core.figures.table.drift import TwoFiles, two_files_figure
 from gbuq_core.tables import (
     ScorePlan,
@@ -27,6 +26,7 @@ from gbuq_core.tables import (
     score_table,
     why_no_coverage,
 )
+from gbuq_core.tables.words import describe_table
 
 PLAN = ScorePlan(ensemble="virtual", n_trees=20, depth=2)
 

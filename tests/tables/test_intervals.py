@@ -7,7 +7,6 @@ import pytest
 from tolerances import NEAR_ZERO
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.table.fit import Cut, cut_table
 from gbuq_core.tables import (
     ScorePlan,
     conformal_coverage,
@@ -21,6 +20,7 @@ from gbuq_core.tables import (
     to_csv_bytes,
     with_intervals,
 )
+from gbuq_core.tables.cutting import Cut, cut_table
 
 FAST = ScorePlan(ensemble="virtual", n_trees=40, depth=3)
 

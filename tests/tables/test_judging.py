@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tolerances import SAME_SUM
 
-from gbuq_core.experiments.table.words import describe_table
 from gbuq_core.tables import (
     ScorePlan,
     class_scores,
@@ -27,6 +26,7 @@ from gbuq_core.tables import (
     score_table,
     split_warnings,
 )
+from gbuq_core.tables.words import describe_table
 
 PLAN = ScorePlan(ensemble="virtual", n_trees=40, depth=3)
 

@@ -9,7 +9,6 @@ from scipy import stats
 from tolerances import CANCELLED, SAME_SUM
 
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.experiments.table.fit import Cut, cut_table, stage_table
 from gbuq_core.tables import (
     ScorePlan,
     advise_scale,
@@ -20,6 +19,7 @@ from gbuq_core.tables import (
     read_table,
     score_table,
 )
+from gbuq_core.tables.cutting import Cut, cut_table, stage_table
 from gbuq_core.tables.scaling import exp_uncertainty
 from gbuq_core.uncertainty import Uncertainty
 

@@ -9,7 +9,6 @@ import pytest
 from tolerances import SAME_SUM
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.table.fit import Cut, cut_table
 from gbuq_core.tables import (
     ScorePlan,
     add_unfamiliarity,
@@ -22,6 +21,7 @@ from gbuq_core.tables import (
     score_table,
     unfamiliarity_parts,
 )
+from gbuq_core.tables.cutting import Cut, cut_table
 
 PLAN = ScorePlan(ensemble="virtual", n_trees=40, depth=3)
 

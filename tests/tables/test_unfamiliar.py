@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.table.evidence import find_evidence
-from gbuq_core.experiments.table.fit import Cut, cut_table
-from gbuq_core.experiments.table.words import describe_table
 from gbuq_core.tables import (
     Evidence,
     ScorePlan,
@@ -19,6 +16,9 @@ from gbuq_core.tables import (
     score_table,
     to_csv_bytes,
 )
+from gbuq_core.tables.cutting import Cut, cut_table
+from gbuq_core.tables.evidence import find_evidence
+from gbuq_core.tables.words import describe_table
 from gbuq_core.unfamiliarity import PARTS, Reason
 
 PLAN = ScorePlan(ensemble="virtual", n_trees=40, depth=3)

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.experiments.table.words import explain_choices, name_choices
 from gbuq_core.tables import ScaleAdvice, ScoredTable
+from gbuq_core.tables.words import explain_choices, name_choices
 from pages._ui.controls import draw_knob, is_shown
 from pages._ui.url_state import PageState
 from pages._ui.your_data.state import PLAIN_SCALE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gbuq_core.experiments.table.export import TableRecipe
+from gbuq_core.tables.code import TableRecipe
 from pages._ui.knobs import query_string
 from pages._ui.your_data.sections import SECTION
 from pages._ui.your_data.state import (
@@ -26,7 +26,7 @@ def query_of(recipe: TableRecipe, section: str) -> str:
     The plan is one of SGLB with a random split on the plain scale; its number of trees and its
     depth are given.
 
-    >>> from gbuq_core.experiments.table.fit import Cut
+    >>> from gbuq_core.tables.cutting import Cut
     >>> from gbuq_core.tables import ScorePlan
     >>> from gbuq_core.tables.files import ReadOptions
     >>> recipe = TableRecipe(

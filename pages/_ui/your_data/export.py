@@ -10,12 +10,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gbuq_core.experiments.table.export import (
-    TableRecipe,
-    table_code,
-    table_command,
-    table_notebook,
-)
 from gbuq_core.reports.failing import fails_sections
 from gbuq_core.reports.judged import good_sections
 from gbuq_core.reports.page import result_page
@@ -32,6 +26,12 @@ from gbuq_core.tables import (
     to_csv_bytes,
     to_parquet_bytes,
     with_intervals,
+)
+from gbuq_core.tables.code import (
+    TableRecipe,
+    table_code,
+    table_command,
+    table_notebook,
 )
 from gbuq_core.tables.reviewing import Marks
 from pages._ui.export import Download, show_exports

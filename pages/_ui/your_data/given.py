@@ -10,6 +10,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError, UnknownLoss
 from gbuq_core.given_models import LOSSES, read_model
+from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.jobs import Job
 from gbuq_core.presentation import percent
 from gbuq_core.reports.pictures import in_unit
@@ -25,7 +26,7 @@ from gbuq_core.tables import (
 from gbuq_core.tables.finding import list_rows
 from pages._ui.notices import show_notice
 from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
-from pages._ui.your_data.results import KINDS, draw_row_map
+from pages._ui.your_data.results import draw_row_map
 from pages._ui.your_data.rows import RowList, draw_list, measures_of
 from pages._ui.your_data.source import Opened
 from pages._ui.your_data.training import Wanted, own_key
@@ -134,7 +135,7 @@ def _draw(found: GivenTable, unit: str, digest: str) -> None:
     if found.rows.novelty is not None:
         measures["novelty"] = found.rows.novelty
     ranks = [name for name in _RANKS if name in measures and not np.isnan(measures[name]).all()]
-    usual = KINDS[0] if KINDS[0] in ranks else "data"
+    usual = UNCERTAINTY_KINDS[0] if UNCERTAINTY_KINDS[0] in ranks else "data"
     with st.container(horizontal=True, vertical_alignment="bottom", key="given-controls"):
         rank = st.selectbox(
             "Highest first", ranks, index=ranks.index(usual), key="_given_rank", width=220,

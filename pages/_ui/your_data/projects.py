@@ -12,7 +12,6 @@ from urllib.parse import parse_qs, urlsplit
 import streamlit as st
 
 from gbuq_core.errors import GbuqError, ProjectError
-from gbuq_core.experiments.table.fit import stage_table
 from gbuq_core.jobs import RUNNER, Job
 from gbuq_core.knobs import Knob
 from gbuq_core.presentation import counted, format_bytes, shown
@@ -27,6 +26,7 @@ from gbuq_core.projects import (
 )
 from gbuq_core.session_limits import SMALLER_PROJECT
 from gbuq_core.tables import Table, infer_schema
+from gbuq_core.tables.cutting import stage_table
 from pages._ui.jobs_glue import Request
 from pages._ui.knobs import read_knob
 from pages._ui.notices import show_notice

@@ -7,12 +7,10 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from gbuq_core.experiments.table.words import name_members, why_no_knowledge
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.table.rows import row_map_figure
-from gbuq_core.glossary import GLOSSARY
+from gbuq_core.glossary import GLOSSARY, UNCERTAINTY_KINDS
 from gbuq_core.reports.pictures import (
-    KINDS,
     Shown,
     clocks_of,
     kinds_of,
@@ -25,6 +23,7 @@ from gbuq_core.tables import why_no_coverage
 from gbuq_core.tables.clocks import describe_clocks
 from gbuq_core.tables.evaluating import RegressionScores
 from gbuq_core.tables.scoring import ScoredTable
+from gbuq_core.tables.words import name_members, why_no_knowledge
 from pages._ui.curves import show_curves
 from pages._ui.your_data.told import draw_words
 
@@ -157,9 +156,9 @@ def draw_scorecard(scored: ScoredTable, cost: str) -> None:
 def show_words() -> None:
     """Definitions from the glossary, and what this page cannot promise."""
     with st.expander("What the words mean, and where to be careful"):
-        names = [*KINDS, "unfamiliarity", "times_beyond", "member", "virtual_ensemble", "nll",
-                 "rmse", "error_rate", "coverage", "conformal", "rejection_curve",
-                 "prr"]  # fmt: skip
+        names = [*UNCERTAINTY_KINDS, "unfamiliarity", "times_beyond", "member",
+                 "virtual_ensemble", "nll", "rmse", "error_rate", "coverage", "conformal",
+                 "rejection_curve", "prr"]  # fmt: skip
         terms = [GLOSSARY[name] for name in names]
         st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
         st.markdown(

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import streamlit as st
 
-from gbuq_core.experiments.table.words import name_members
 from gbuq_core.figures.table.features import (
     contributions_figure,
     positions_figure,
@@ -22,8 +21,9 @@ from gbuq_core.figures.table.members import (
     member_values_figure,
 )
 from gbuq_core.figures.table.unfamiliar import describe_parts, parts_figure
+from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.presentation import short
-from gbuq_core.reports.pictures import KINDS, Shown, kinds_of, style_of
+from gbuq_core.reports.pictures import Shown, kinds_of, style_of
 from gbuq_core.reports.row import MOST_COLUMNS, by_size, describe_row, feature_value
 from gbuq_core.tables import (
     EFFECT_MEANING,
@@ -32,6 +32,7 @@ from gbuq_core.tables import (
     ScoredTable,
 )
 from gbuq_core.tables.unfamiliar import UNFAMILIAR
+from gbuq_core.tables.words import name_members
 from pages._ui.controls import draw_knob
 from pages._ui.export import is_dark
 from pages._ui.url_state import PageState
@@ -172,6 +173,8 @@ def _draw_members(scored: ScoredTable, explained: RowExplanation, row: int) -> N
 def _effects_in_words(effects: Sequence[ColumnEffect]) -> str:
     return "; ".join(
         f"{effect.column}: "
-        + ", ".join(f"{kind} {short(getattr(effect, kind), sign='+')}" for kind in KINDS)
+        + ", ".join(
+            f"{kind} {short(getattr(effect, kind), sign='+')}" for kind in UNCERTAINTY_KINDS
+        )
         for effect in effects
     )

@@ -11,12 +11,13 @@ import pandas as pd
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.table.words import name_members, why_no_knowledge
-from gbuq_core.reports.pictures import KINDS, Shown
+from gbuq_core.glossary import UNCERTAINTY_KINDS
+from gbuq_core.reports.pictures import Shown
 from gbuq_core.tables.finding import Listing, find_rows, list_rows
 from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.reviewing import Mark, Marks
 from gbuq_core.tables.scoring import ScoredTable
+from gbuq_core.tables.words import name_members, why_no_knowledge
 from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState
@@ -144,7 +145,7 @@ def _page_of_list(listed: RowList, most: int, digest: str) -> int:
 def measures_of(scored: ScoredTable, shown: Shown) -> Mapping[str, np.ndarray]:
     """What rows can be ranked and found by besides their own columns."""
     return {
-        **{kind: getattr(shown, kind) for kind in KINDS},
+        **{kind: getattr(shown, kind) for kind in UNCERTAINTY_KINDS},
         "error": row_errors(scored.scored, scored.predictions),
         "prediction": scored.predictions.loc,
         **_familiarity(scored),
@@ -183,7 +184,7 @@ def _frame(
     number = st.column_config.NumberColumn
     cells: dict[str, Any] = {"row": scored.scored.row_numbers[positions]}
     config: dict[str, Any] = {"row": number("Row", format="%d", width=60, pinned=True)}
-    for kind in KINDS:
+    for kind in UNCERTAINTY_KINDS:
         cells[kind] = getattr(shown, kind)[positions].astype(np.float64)
         told = shown.unit
         if kind == "knowledge":
@@ -232,7 +233,7 @@ def _frame(
 def _order(columns: pd.Index) -> list[str]:
     """The columns as they are drawn: how unfamiliar a row is stands beside its uncertainties."""
     names = list(columns)
-    at = names.index(KINDS[-1]) + 1
+    at = names.index(UNCERTAINTY_KINDS[-1]) + 1
     beside = [name for name in names if name in _FAMILIARITY]
     return [*names[:at], *beside, *(name for name in names[at:] if name not in _FAMILIARITY)]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from gbuq_core.experiments.table.words import describe_table
 from gbuq_core.tables import ScoredTable, foreign_notice
+from gbuq_core.tables.words import describe_table
 from pages._ui.jobs_glue import Answer
 from pages._ui.notices import show_notice
 from pages._ui.your_data.second import drift_lines

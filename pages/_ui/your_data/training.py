@@ -12,7 +12,6 @@ from typing import NamedTuple
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.table.fit import Cut, Stages, cut_table, stage_table
 from gbuq_core.jobs import RUNNER, Job
 from gbuq_core.presentation import counted, format_bytes, seconds_text
 from gbuq_core.tables import (
@@ -26,6 +25,7 @@ from gbuq_core.tables import (
     prepare_training,
     score_table,
 )
+from gbuq_core.tables.cutting import Cut, Stages, cut_table, stage_table
 from pages._ui.jobs_glue import Answer, Request, session_user
 from pages._ui.notices import show_notice
 from pages._ui.your_data.columns import Edits

@@ -13,17 +13,6 @@ import pytest
 
 from gbuq_core.__main__ import main
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.table import export as table_code
-from gbuq_core.experiments.table import fit as table_room
-from gbuq_core.experiments.table.evidence import find_evidence
-from gbuq_core.experiments.table.export import TableRecipe, table_command
-from gbuq_core.experiments.table.fit import (
-    Cut,
-    cut_table,
-    held_out_rows,
-    stage_table,
-)
-from gbuq_core.experiments.table.words import describe_table, why_no_knowledge
 from gbuq_core.tables import (
     ReadOptions,
     ScorePlan,
@@ -32,6 +21,17 @@ from gbuq_core.tables import (
     read_table,
     score_table,
 )
+from gbuq_core.tables import code as table_code
+from gbuq_core.tables import cutting as table_room
+from gbuq_core.tables.code import TableRecipe, table_command
+from gbuq_core.tables.cutting import (
+    Cut,
+    cut_table,
+    held_out_rows,
+    stage_table,
+)
+from gbuq_core.tables.evidence import find_evidence
+from gbuq_core.tables.words import describe_table, why_no_knowledge
 
 PLAN = ScorePlan(ensemble="virtual", n_trees=60, depth=3, truncation_step=10, learning_rate=0.1)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gbuq_core.experiments.table.fit import held_out_rows
+from gbuq_core.glossary import UNCERTAINTY_KINDS
+from gbuq_core.tables.cutting import held_out_rows
 from gbuq_core.tables.predicting import Predictions, predict_rows, row_errors
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.unfamiliar import Evidence, bootstrap_evidence
-
-KINDS = ("total", "data", "knowledge")
 
 
 def find_evidence(scored: ScoredTable) -> dict[str, Evidence]:
@@ -70,5 +69,5 @@ def _second_file(scored: ScoredTable) -> list[_Part]:
 def _orders(
     predictions: Predictions, rows: NDArray[np.int64], score: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
-    found = {kind: getattr(predictions.uncertainty, kind)[rows] for kind in KINDS}
+    found = {kind: getattr(predictions.uncertainty, kind)[rows] for kind in UNCERTAINTY_KINDS}
     return {**found, "unfamiliarity": score}

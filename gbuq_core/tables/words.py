@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gbuq_core.experiments.table.evidence import find_evidence
-from gbuq_core.experiments.table.fit import Cut, CutModel
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import enumerated, number_word, short
+from gbuq_core.tables.cutting import Cut, CutModel
 from gbuq_core.tables.drifting import why_no_coverage
 from gbuq_core.tables.evaluating import RegressionScores, Scores
+from gbuq_core.tables.evidence import find_evidence
 from gbuq_core.tables.judging import heavy_rows
 from gbuq_core.tables.scaling import describe_scale
 from gbuq_core.tables.scoring import ScoredTable
@@ -64,7 +64,7 @@ def why_no_knowledge(scored: ScoredTable) -> str:
 
     Examples
     --------
-    >>> from gbuq_core.experiments.table.fit import cut_table
+    >>> from gbuq_core.tables.cutting import cut_table
     >>> from gbuq_core.tables import ScorePlan, load_builtin, score_table
     >>> wine = load_builtin("wine")
     >>> plan = ScorePlan(method="csglb", n_trees=50, depth=2)

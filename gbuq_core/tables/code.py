@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gbuq_core.experiments.table.fit import Cut
+from gbuq_core.tables.cutting import Cut
 from gbuq_core.tables.files import ReadOptions
 from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan
 
@@ -172,7 +172,7 @@ def _steps(recipe: TableRecipe) -> tuple[_Step, _Step, _Step, _Step]:
         f"found = measure_unfamiliarity(scored.training, scored.scored, {recipe.plan.seed})",
         "scored = add_unfamiliarity(scored, found)",
     ]
-    names += ["add_unfamiliarity", "measure_unfamiliarity", "to_csv_bytes"]
+    names += ["Cut", "add_unfamiliarity", "cut_table", "measure_unfamiliarity", "to_csv_bytes"]
     if (recipe.level, recipe.conformal) != (USUAL_LEVEL, False):
         names.append("with_intervals")
         more = ", conformal=True" if recipe.conformal else ""
@@ -182,10 +182,7 @@ def _steps(recipe: TableRecipe) -> tuple[_Step, _Step, _Step, _Step]:
         'print(scored.frame.sort_values("total_uncertainty", ascending=False).head(20))',
         'open("scored.csv", "wb").write(to_csv_bytes(scored.frame))',
     ]
-    imports = [
-        "from gbuq_core.experiments.table.fit import Cut, cut_table",
-        f"from gbuq_core.tables import {', '.join(sorted(names))}",
-    ]
+    imports = [f"from gbuq_core.tables import {', '.join(sorted(names))}"]
     beside = "" if recipe.is_builtin else " Your file must be in the same folder as this notebook."
     if recipe.query:
         beside = " Write the URL of your database where it stands for it."
