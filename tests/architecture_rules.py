@@ -53,7 +53,7 @@ FLOORS = [
     {"tables", "loading"},
     {"streaming", "projects"},
     {"cluster"},
-    {"reports"},
+    {"lenses"},
     {"commands"},
     {"experiments"},  # only the app, lessons and measurements know them
     {"__main__", "__init__"},
@@ -63,8 +63,8 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 # without figures.
 DRAWS_RESULTS = "gbuq_core.figures.plots"
 FIGURES_MAY_USE = FLOORS[0] | {"uncertainty", "synthetic", "metrics", "figures"}
-# Rooms that write what they draw: reports of a table hold figures.
-HOLD_FIGURES = {"reports"}
+# Rooms that say and draw what they find: the lenses of a table hold figures.
+HOLD_FIGURES = {"lenses"}
 HIDDEN_FROM_PAGES = {
     "trees",
     "seeding",
@@ -81,7 +81,10 @@ NOT_IN_THE_CORE = (
     *("streamlit", "plotly", "altair", "anywidget", "sqlalchemy", "dask", "distributed"),
     *("catboost", "stochtree", "mapie", "ngboost", "xgboost"),
 )
-NOT_FOR_PAGES = ("catboost", "lightgbm", "xgboost", "sklearn", "numba", "scipy")
+NOT_FOR_PAGES = (
+    *("catboost", "lightgbm", "xgboost", "sklearn", "numba", "scipy"),
+    *("gbuq_core.reports", "gbuq_core.commands"),  # a page shows lenses, as they do
+)
 KERNELS_MAY_USE = (
     "numba",
     "llvmlite",

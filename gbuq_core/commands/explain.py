@@ -6,7 +6,7 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
-from gbuq_core import reports, tables
+from gbuq_core import lenses, tables
 from gbuq_core.commands.common_options import add_common, say_notes, shows_progress
 from gbuq_core.commands.given_model import add_given, explain_given
 from gbuq_core.commands.json_output import print_json
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> None:
         return asked, tables.explain_row(asked.scored, row)
 
     asked, explained = watched(work, show=shows_progress(options))
-    shown = reports.in_unit(asked.scored, options.unit)
+    shown = lenses.in_unit(asked.scored, options.unit)
     if options.json:
         print_json(_record(asked, explained, shown, options))
         return
@@ -91,26 +91,24 @@ def run(options: argparse.Namespace) -> None:
     _tell(asked, explained, shown, options)
 
 
-def _words(asked: Asked, explained: tables.RowExplanation, shown: reports.Shown) -> list[str]:
+def _words(asked: Asked, explained: tables.RowExplanation, shown: lenses.Shown) -> list[str]:
     """The row in sentences."""
     scored, row = asked.scored, explained.row
-    told = reports.describe_row(
-        scored, shown, explained, row, reports.say_unfamiliarity(scored, row)
-    )
-    found = [told, reports.say_members(explained), reports.say_parts(scored, row)]
+    told = lenses.describe_row(scored, shown, explained, row, lenses.say_unfamiliarity(scored, row))
+    found = [told, lenses.say_members(explained), lenses.say_parts(scored, row)]
     return [printable(sentence) for sentence in found if sentence]
 
 
 def _tell(
     asked: Asked,
     explained: tables.RowExplanation,
-    shown: reports.Shown,
+    shown: lenses.Shown,
     options: argparse.Namespace,
 ) -> None:
     """Sentences, and the columns that matter most."""
     print(f"Row {options.row:,}")
     print("\n".join(_words(asked, explained, shown)))
-    effects = reports.by_size(explained.effects, options.by)
+    effects = lenses.by_size(explained.effects, options.by)
     unit = "nats" if explained.classes else "variance"
     head = ("Column", "Value", "Place", *(f"{kind.capitalize()} ({unit})" for kind in PARTS))
     lines = [
@@ -120,18 +118,18 @@ def _tell(
             _place(effect),
             *(short(getattr(effect, kind), sign="+") for kind in PARTS),
         )
-        for effect in effects[: reports.MOST_COLUMNS]
+        for effect in effects[: lenses.MOST_COLUMNS]
     ]
     print_columns([head, *lines])
-    if len(effects) > reports.MOST_COLUMNS:
-        print(f"{reports.MOST_COLUMNS} of {len(effects):,} columns are listed; --json has all.")
+    if len(effects) > lenses.MOST_COLUMNS:
+        print(f"{lenses.MOST_COLUMNS} of {len(effects):,} columns are listed; --json has all.")
     if not options.quiet:
         print(tables.EFFECT_MEANING)
 
 
 def _place(effect: tables.ColumnEffect) -> str:
     """Where a value lies among the training rows."""
-    note = reports.feature_value(effect).note
+    note = lenses.feature_value(effect).note
     if note:
         return note
     if math.isfinite(effect.percentile):
@@ -142,7 +140,7 @@ def _place(effect: tables.ColumnEffect) -> str:
 def _record(
     asked: Asked,
     explained: tables.RowExplanation,
-    shown: reports.Shown,
+    shown: lenses.Shown,
     options: argparse.Namespace,
 ) -> dict[str, Any]:
     """What is known about the row, for a program to read."""
@@ -166,7 +164,7 @@ def _record(
             "probabilities": explained.member_probabilities,
         },
         "classes": explained.classes,
-        "effects": reports.by_size(explained.effects, options.by),
+        "effects": lenses.by_size(explained.effects, options.by),
         "unfamiliarity": None if found is None else float(found.rows.score[row]),
         "words": _words(asked, explained, shown),
         "plan": plan_record(scored.plan),

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gbuq_core import reports, tables
+from gbuq_core import lenses, tables
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import add_intervals, add_members, add_model
@@ -23,8 +23,8 @@ from gbuq_core.commands.scored_table import (
 from gbuq_core.commands.table_options import add_reading, add_table, inputs_of
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.lenses.choices import MISSED, Choices
 from gbuq_core.presentation import shown
-from gbuq_core.reports.choices import MISSED, Choices
 
 if TYPE_CHECKING:
     from gbuq_core.jobs import Job
@@ -84,9 +84,7 @@ def run(options: argparse.Namespace) -> None:
             conformal=asked.scored.conformal,
             group=options.group,
         )
-        return asked, reports.table_report(
-            asked.scored, asked.table, choices, _code(asked, options)
-        )
+        return asked, lenses.table_report(asked.scored, asked.table, choices, _code(asked, options))
 
     asked, content = watched(work, show=shows_progress(options))
     write_file(out, content)

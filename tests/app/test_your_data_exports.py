@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 
 from gbuq_core.__main__ import main
-from gbuq_core.reports.judged import good_sections
-from gbuq_core.reports.page import result_page
-from gbuq_core.reports.second import second_sections
-from gbuq_core.reports.unfamiliar import unfamiliar_sections
+from gbuq_core.lenses.judged import good_sections
+from gbuq_core.lenses.report import result_page
+from gbuq_core.lenses.second import second_sections
+from gbuq_core.lenses.unfamiliar import unfamiliar_sections
 from gbuq_core.tables import (
     ScorePlan,
     add_unfamiliarity,

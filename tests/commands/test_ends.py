@@ -22,10 +22,10 @@ LONG = "--trees=100000"
 # Forked, because one process after the other would load the same packages again.
 FORKED = """
 import json, os, signal, sys, threading, time
-from gbuq_core import jobs, projects, reports, tables
+from gbuq_core import jobs, lenses, projects, tables
 from gbuq_core.__main__ import main
 
-for package in (projects, reports, tables):
+for package in (lenses, projects, tables):
     for name in package.__all__:
         getattr(package, name)
 

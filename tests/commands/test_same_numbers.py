@@ -16,14 +16,14 @@ from gbuq_core.__main__ import main
 from gbuq_core.commands.json_output import json_text
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.jobs import Job, JobRunner
-from gbuq_core.reports.choices import Choices
-from gbuq_core.reports.failing import fails_sections
-from gbuq_core.reports.judged import good_sections
-from gbuq_core.reports.page import result_page, table_report
-from gbuq_core.reports.pictures import in_unit
-from gbuq_core.reports.row import describe_row, say_members, say_parts, say_unfamiliarity
-from gbuq_core.reports.second import second_sections
-from gbuq_core.reports.unfamiliar import unfamiliar_sections
+from gbuq_core.lenses.choices import Choices
+from gbuq_core.lenses.failing import fails_sections
+from gbuq_core.lenses.judged import good_sections
+from gbuq_core.lenses.pictures import in_unit
+from gbuq_core.lenses.report import result_page, table_report
+from gbuq_core.lenses.row import describe_row, say_members, say_parts, say_unfamiliarity
+from gbuq_core.lenses.second import second_sections
+from gbuq_core.lenses.unfamiliar import unfamiliar_sections
 from gbuq_core.tables import (
     ScorePlan,
     add_unfamiliarity,

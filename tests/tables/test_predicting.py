@@ -11,12 +11,12 @@ from gbuq_core.__main__ import main
 from gbuq_core.errors import InvalidData
 from gbuq_core.figures.table.learning import learning_figure
 from gbuq_core.figures.table.rows import row_map_figure
+from gbuq_core.lenses import describe_row, in_unit, table_report
+from gbuq_core.lenses.choices import Choices
+from gbuq_core.lenses.judged import order_of
+from gbuq_core.lenses.pictures import kinds_of, row_map_of, style_of
 from gbuq_core.methods import METHODS
 from gbuq_core.metrics import judge_doublings
-from gbuq_core.reports import describe_row, in_unit, table_report
-from gbuq_core.reports.choices import Choices
-from gbuq_core.reports.judged import order_of
-from gbuq_core.reports.pictures import kinds_of, row_map_of, style_of
 from gbuq_core.tables import (
     explain_row,
     find_failures,

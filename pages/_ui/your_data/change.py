@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 
 from gbuq_core.jobs import Job
+from gbuq_core.lenses.pictures import Shown
 from gbuq_core.presentation import digits, short
-from gbuq_core.reports.pictures import Shown
 from gbuq_core.tables import CHANGE_MEANING, RowChange, ScoredTable, why_no_change
 from pages._ui.controls import draw_knob
 from pages._ui.url_state import PageState

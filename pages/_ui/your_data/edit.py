@@ -21,8 +21,8 @@ from gbuq_core.figures.table.editing import (
     editor_spec,
     editor_styles,
 )
+from gbuq_core.lenses.pictures import Shown, row_map_of, style_of
 from gbuq_core.presentation import digits, short
-from gbuq_core.reports.pictures import Shown, row_map_of, style_of
 from gbuq_core.tables import (
     ColumnCurve,
     EditedRow,

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.reports.pictures import in_unit
+from gbuq_core.lenses.pictures import in_unit
 from pages._ui.jobs_glue import Answer
 from pages._ui.url_state import PageState, link_to, read_again
 from pages._ui.your_data.cohorts import bind_cohorts, draw_cohorts, draw_keep

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gbuq_core.reports.failing import fails_sections
-from gbuq_core.reports.judged import good_sections
-from gbuq_core.reports.page import result_page
-from gbuq_core.reports.pictures import in_unit
-from gbuq_core.reports.second import second_sections
-from gbuq_core.reports.unfamiliar import unfamiliar_sections
+from gbuq_core.lenses.failing import fails_sections
+from gbuq_core.lenses.judged import good_sections
+from gbuq_core.lenses.pictures import in_unit
+from gbuq_core.lenses.report import result_page
+from gbuq_core.lenses.second import second_sections
+from gbuq_core.lenses.unfamiliar import unfamiliar_sections
 from gbuq_core.tables import (
     MethodRun,
     ScoredTable,

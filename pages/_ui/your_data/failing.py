@@ -11,14 +11,14 @@ import pandas as pd
 import streamlit as st
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.presentation import digits, percent
-from gbuq_core.reports.choices import MISSED
-from gbuq_core.reports.failing import (
+from gbuq_core.lenses.choices import MISSED
+from gbuq_core.lenses.failing import (
     MEASURES,
     compare_cohort,
     describe_cohort,
     describe_failures,
 )
+from gbuq_core.presentation import digits, percent
 from gbuq_core.tables import Failures, ScoredTable, find_failures, why_no_coverage
 from gbuq_core.tables.cohorts import LONGEST_CONDITION
 from gbuq_core.tables.intervals import name_interval

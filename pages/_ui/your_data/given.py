@@ -12,8 +12,8 @@ from gbuq_core.errors import GbuqError, UnknownLoss
 from gbuq_core.given_models import LOSSES, read_model
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.jobs import Job
+from gbuq_core.lenses.pictures import in_unit
 from gbuq_core.presentation import percent
-from gbuq_core.reports.pictures import in_unit
 from gbuq_core.tables import (
     GivenTable,
     Schema,

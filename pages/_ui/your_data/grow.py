@@ -7,7 +7,7 @@ import streamlit as st
 
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.table.growing import Growing, growing_figure
-from gbuq_core.reports.pictures import style_of
+from gbuq_core.lenses.pictures import style_of
 from gbuq_core.tables import ScoredTable, grow_row, why_no_stages
 from pages._ui.curves import show_curves
 

@@ -16,13 +16,7 @@ from gbuq_core.figures.table.judged import (
     groups_figure,
 )
 from gbuq_core.knobs import Knob
-from gbuq_core.metrics import (
-    GroupCoverage,
-    auroc,
-    average_precision,
-)
-from gbuq_core.presentation import digits, short
-from gbuq_core.reports.judged import (
+from gbuq_core.lenses.judged import (
     GROUP_MEANING,
     Cost,
     Order,
@@ -38,7 +32,13 @@ from gbuq_core.reports.judged import (
     share_cell,
     title_of,
 )
-from gbuq_core.reports.pictures import style_of
+from gbuq_core.lenses.pictures import style_of
+from gbuq_core.metrics import (
+    GroupCoverage,
+    auroc,
+    average_precision,
+)
+from gbuq_core.presentation import digits, short
 from gbuq_core.tables import (
     ClassScore,
     HeldOut,

@@ -21,9 +21,9 @@ from gbuq_core.figures.table.learning import (
     say_fall,
 )
 from gbuq_core.knobs import Knob
+from gbuq_core.lenses.pictures import style_of
 from gbuq_core.metrics import LearningCurve
 from gbuq_core.presentation import digits, format_bytes, percent, seconds_text
-from gbuq_core.reports.pictures import style_of
 from gbuq_core.tables import (
     Groups,
     NextRows,

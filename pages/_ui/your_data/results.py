@@ -10,7 +10,7 @@ import streamlit as st
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.table.rows import row_map_figure
 from gbuq_core.glossary import GLOSSARY, UNCERTAINTY_KINDS
-from gbuq_core.reports.pictures import (
+from gbuq_core.lenses.pictures import (
     Shown,
     clocks_of,
     kinds_of,

@@ -22,9 +22,9 @@ from gbuq_core.figures.table.members import (
 )
 from gbuq_core.figures.table.unfamiliar import describe_parts, parts_figure
 from gbuq_core.glossary import UNCERTAINTY_KINDS
+from gbuq_core.lenses.pictures import Shown, kinds_of, style_of
+from gbuq_core.lenses.row import MOST_COLUMNS, by_size, describe_row, feature_value
 from gbuq_core.presentation import short
-from gbuq_core.reports.pictures import Shown, kinds_of, style_of
-from gbuq_core.reports.row import MOST_COLUMNS, by_size, describe_row, feature_value
 from gbuq_core.tables import (
     EFFECT_MEANING,
     ColumnEffect,

@@ -12,7 +12,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.glossary import UNCERTAINTY_KINDS
-from gbuq_core.reports.pictures import Shown
+from gbuq_core.lenses.pictures import Shown
 from gbuq_core.tables.finding import Listing, find_rows, list_rows
 from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.reviewing import Mark, Marks

@@ -19,7 +19,7 @@ from gbuq_core.figures.table.drift import (
     two_files_figure,
 )
 from gbuq_core.jobs import Job
-from gbuq_core.reports.second import MEANING, unfamiliarity_picture
+from gbuq_core.lenses.second import MEANING, unfamiliarity_picture
 from gbuq_core.tables import (
     ColumnDrift,
     Histograms,

@@ -8,7 +8,7 @@ import streamlit as st
 
 from gbuq_core.figures.table.unfamiliar import PartRank
 from gbuq_core.jobs import Job
-from gbuq_core.reports import row as row_in_words
+from gbuq_core.lenses import row as row_in_words
 from gbuq_core.tables import (
     ScoredTable,
     TableUnfamiliarity,

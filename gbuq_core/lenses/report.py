@@ -9,11 +9,10 @@ import numpy as np
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.table.rows import row_map_figure
 from gbuq_core.glossary import UNCERTAINTY_KINDS
-from gbuq_core.presentation import digits, short
-from gbuq_core.reports.choices import Choices
-from gbuq_core.reports.failing import fails_sections
-from gbuq_core.reports.judged import good_sections
-from gbuq_core.reports.pictures import (
+from gbuq_core.lenses.choices import Choices
+from gbuq_core.lenses.failing import fails_sections
+from gbuq_core.lenses.judged import good_sections
+from gbuq_core.lenses.pictures import (
     Shown,
     clocks_of,
     in_unit,
@@ -23,8 +22,9 @@ from gbuq_core.reports.pictures import (
     row_map_of,
     score_cells,
 )
-from gbuq_core.reports.second import second_sections
-from gbuq_core.reports.unfamiliar import unfamiliar_sections
+from gbuq_core.lenses.second import second_sections
+from gbuq_core.lenses.unfamiliar import unfamiliar_sections
+from gbuq_core.presentation import digits, short
 from gbuq_core.tables import ScoredTable, Table, why_no_coverage
 from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.words import describe_table

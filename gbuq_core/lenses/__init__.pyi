@@ -1,6 +1,6 @@
-from gbuq_core.reports.page import table_report
-from gbuq_core.reports.pictures import Shown, in_unit
-from gbuq_core.reports.row import (
+from gbuq_core.lenses.pictures import Shown, in_unit
+from gbuq_core.lenses.report import table_report
+from gbuq_core.lenses.row import (
     MOST_COLUMNS,
     by_size,
     describe_row,

@@ -6,8 +6,8 @@ import numpy as np
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.figures.standalone import Section
+from gbuq_core.lenses.choices import MISSED, Choices
 from gbuq_core.presentation import digits, percent
-from gbuq_core.reports.choices import MISSED, Choices
 from gbuq_core.tables import Cohort, Failures, ScoredTable, find_failures, why_no_coverage
 from gbuq_core.tables.intervals import name_interval
 

@@ -17,10 +17,10 @@ from gbuq_core.figures.table.judged import (
     groups_curves,
     pit_figure,
 )
+from gbuq_core.lenses.choices import Choices
+from gbuq_core.lenses.pictures import kinds_of, style_of
 from gbuq_core.metrics import GroupCoverage, ask_by_threshold, asking_curve, pit_histogram
 from gbuq_core.presentation import digits, percent
-from gbuq_core.reports.choices import Choices
-from gbuq_core.reports.pictures import kinds_of, style_of
 from gbuq_core.tables import (
     ClassScore,
     HeldOut,

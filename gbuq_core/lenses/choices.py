@@ -1,4 +1,4 @@
-"""What a reader chooses about the sections of a report; the page's knobs have the same names."""
+"""What a reader chooses about the lenses of a table; the page's knobs have the same names."""
 
 from __future__ import annotations
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gbuq_core.reports.page import result_page
-from gbuq_core.reports.row import by_size, parts_of, say_parts, say_unfamiliarity
-from gbuq_core.reports.second import second_sections
+from gbuq_core.lenses.report import result_page
+from gbuq_core.lenses.row import by_size, parts_of, say_parts, say_unfamiliarity
+from gbuq_core.lenses.second import second_sections
 from gbuq_core.tables import (
     ScorePlan,
     add_unfamiliarity,

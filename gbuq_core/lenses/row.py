@@ -9,8 +9,8 @@ import numpy as np
 from gbuq_core.figures.table.features import FeatureValue
 from gbuq_core.figures.table.members import describe_members
 from gbuq_core.figures.table.unfamiliar import PartRank, describe_parts
+from gbuq_core.lenses.pictures import Shown
 from gbuq_core.presentation import digits, short
-from gbuq_core.reports.pictures import Shown
 from gbuq_core.tables import (
     ColumnEffect,
     RowExplanation,
