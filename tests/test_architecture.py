@@ -267,6 +267,25 @@ def test_what_explains_the_code_does_not_make_a_file_long():
     assert rules.files_are_short(module) == []
 
 
+def test_rooms_keep_their_budget_of_lines():
+    over = rules.rooms_over_budget()
+    assert not over, "\n".join(over)
+
+
+def test_a_room_over_its_budget_is_told_with_its_longest_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(rules.lines, "ROOT", tmp_path)
+    monkeypatch.setattr(rules, "BUDGET", {"demos": 77, "pages": 1})
+    for room in ("demos", "pages"):
+        (tmp_path / room).mkdir()
+    (tmp_path / "pages/heart.py").write_text("x = 1\n")
+    for n in range(1, 13):  # 78 lines
+        (tmp_path / f"demos/of_{n}.py").write_text("x = 1\n" * n)
+    (told,) = rules.rooms_over_budget()
+    head, *files = told.splitlines()
+    assert head == "demos: 78 lines, 77 at most. Its longest files:"
+    assert files == [f"  {n} demos/of_{n}.py" for n in range(12, 2, -1)]
+
+
 def test_the_whole_tree_is_walked():
     assert {"gbuq_core", "tests", "pages"} <= {module.top for module in modules()}
     kernels = [module for module in modules() if module.is_kernels]
