@@ -11,9 +11,9 @@ from gbuq_core.distribution import Distribution
 from gbuq_core.experiments.seeds import count_verdicts, run_over_seeds
 from gbuq_core.given_models import GivenModel, read_model
 from gbuq_core.ibug import IBUGRegressor
-from gbuq_core.loading import load
 from gbuq_core.macau import MacauClassifier, MacauRegressor
 from gbuq_core.metrics.scorers import get_scorer, scorer
+from gbuq_core.model_files.fields import load
 from gbuq_core.sampling import sample_mixture
 from gbuq_core.soft_trees import (
     VariationalSoftGBMRegressor,

@@ -29,6 +29,10 @@ class UnknownLoss(ModelFileError):
     """A model file that does not say by which loss its model was trained."""
 
 
+class OldModelFile(ModelFileError):
+    """A model file of a version whose models are not read any more."""
+
+
 class UntrustedModel(ModelFileError):
     """A model file that is only read from those whom the reader trusts."""
 

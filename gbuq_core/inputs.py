@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.model_files.contents import require
 from gbuq_core.validation import check_number
 
 _EXACT_IN_FLOAT = 2**53  # larger whole numbers would share a float
@@ -286,6 +287,11 @@ class TargetScale(NamedTuple):
 
     centre: float
     spread: float
+
+    def check_file(self) -> None:
+        """Refuse what is no scale."""
+        usable = bool(np.isfinite(self).all()) and self.spread > 0.0
+        require(usable, "the scale of its target is impossible")
 
 
 def check_fit_data(estimator: Any, X: Any, y: Any) -> tuple[pd.DataFrame, np.ndarray]:

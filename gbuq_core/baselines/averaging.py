@@ -19,12 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.array_checks import FloatArray, check_array, check_same_length
 from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
-from gbuq_core.baselines.savable import Savable
 from gbuq_core.distribution import NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import stage
 from gbuq_core.metrics.scale_calibration import SCORINGS, ScaleCalibration, calibrate_scale
+from gbuq_core.model_files.contents import require
+from gbuq_core.model_files.fields import Savable
 from gbuq_core.trees.importers.ownership import is_owned
 from gbuq_core.validation import check_choice
 
@@ -141,6 +142,25 @@ class AveragingRegressor(Savable, RegressorMixin, _BaseComposition):
     >>> model.predict_distribution(x).scale.shape
     (200,)
     """
+
+    estimators_: list[Savable]
+    calibrations_: list[ScaleCalibration]
+
+    def check_file(self) -> None:
+        """Refuse members that predict no scale, or of other columns."""
+        require(self.scoring in SCORINGS, "a parameter is impossible")
+        pairs = self.estimators
+        named = isinstance(pairs, list) and all(
+            isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
+            for pair in pairs
+        )
+        require(named and len({name for name, _ in pairs}) == len(pairs), "its members differ")
+        same = len(self.estimators_) == len(self.calibrations_) == len(pairs) >= 1
+        require(same, "a member is missing")
+        for member in self.estimators_:
+            fits = hasattr(member, "predict_distribution")
+            same = fits and getattr(member, "n_features_in_", 0) == self.n_features_in_
+            require(same, "a member has other columns, or predicts no scale")
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -15,6 +15,9 @@ from gbuq_core.jobs import effective_n_jobs, tick
 from gbuq_core.knobs import check_within
 from gbuq_core.methods import METHODS
 from gbuq_core.methods.forests import FOREST_KNOBS
+from gbuq_core.model_files.contents import require
+from gbuq_core.model_files.libraries import import_ngboost
+from gbuq_core.trees.importers import leaf_source
 from gbuq_core.validation import check_number
 
 _LARGEST_RATE = 0.3
@@ -27,6 +30,8 @@ class _BoostedNormal(IntervalRegressor):
     subsample: float
     learning_rate: float | None
     _trees_times_rate: float
+
+    learning_rate_: float
 
     def _check_parameters(self) -> None:
         check_within(FOREST_KNOBS[0], self.n_trees)
@@ -83,6 +88,13 @@ class NGBoostRegressor(_BoostedNormal):
     _name = "NGBoost"
     _trees_times_rate = 5.0
 
+    model_: Annotated[Any, "ngboost.NGBRegressor"]
+
+    def check_file(self) -> None:
+        """Refuse trees of other columns."""
+        super().check_file()
+        require(self.model_.n_features == self.n_features_in_, "its trees have other columns")
+
     def __init__(
         self,
         n_trees: int = 100,
@@ -96,7 +108,7 @@ class NGBoostRegressor(_BoostedNormal):
         self.random_state = random_state
 
     def _fit(self, X: FloatArray, y: FloatArray) -> None:
-        library = _ngboost()
+        library = import_ngboost()
         self._check_target(y, "NGBoost")
         if self.subsample * len(y) < 2.0:
             raise InvalidData(
@@ -175,6 +187,17 @@ class CatBoostUncertaintyRegressor(_BoostedNormal):
     _name = "CatBoost"
     _trees_times_rate = 30.0
 
+    model_: Annotated[Any, "catboost.CatBoostRegressor"]
+
+    def check_file(self) -> None:
+        """Refuse a model without a std, or of other columns."""
+        super().check_file()
+        source = leaf_source(self.model_)
+        require(source.n_features == self.n_features_in_, "its model has other columns")
+        require(source.n_iterations >= 2 * self.n_members, "its model has too few trees")
+        has_std = len(self.model_.get_leaf_values()) == 2 * int(source.leaf_counts.sum())
+        require(has_std, "its model predicts no std")
+
     def __init__(
         self,
         n_trees: int = 100,
@@ -252,16 +275,6 @@ class CatBoostUncertaintyRegressor(_BoostedNormal):
 
     def _loc(self, X: FloatArray) -> FloatArray:
         return np.asarray(self.model_.predict(X), dtype=np.float64)[:, 0]
-
-
-def _ngboost() -> Any:
-    """The package ngboost, imported at its first use, or one sentence if it is missing."""
-    try:
-        import ngboost
-        import ngboost.learners
-    except (ImportError, OSError) as error:
-        raise missing_package("ngboost", "NGBoost") from error
-    return ngboost
 
 
 def _catboost() -> Any:

@@ -8,16 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.linear_model import LinearRegression
 
 from gbuq_core.array_checks import FloatArray
-from gbuq_core.baselines.interval_regressor import Intervals, LightGBMForest, Parts, missing_package
+from gbuq_core.baselines.interval_regressor import (
+    Intervals,
+    LightGBMForest,
+    Parts,
+    check_booster,
+    missing_package,
+)
 from gbuq_core.baselines.quantiles import (
     QuantileDistribution,
+    check_quantile_forests,
     move_to_nearest,
     quantile_scale,
     values_of_target,
@@ -31,6 +38,7 @@ from gbuq_core.metrics.conformal import (
     check_levels,
     conformal_rank,
 )
+from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster
 from gbuq_core.validation import check_choice, check_number
 
@@ -43,6 +51,16 @@ class _ConformalRegressor(LightGBMForest):
 
     levels: Sequence[float]
     calibration_fraction: float
+
+    levels_: FloatArray
+    n_calibration_: int
+
+    def check_file(self) -> None:
+        """Refuse too few rows for the levels."""
+        super().check_file()
+        check_arrays(self, levels_=("finite", None))
+        check_levels(self.levels_)
+        self._check_calibration(self.n_calibration_)
 
     def predict_intervals(self, X: Any) -> Intervals:
         """The library's interval of each level, in units of y."""
@@ -140,6 +158,24 @@ class ConformalRegressor(_ConformalRegressor):
     True
     """
 
+    model_: Annotated[Any, "lightgbm.Booster", "sklearn.LinearRegression"]
+    residual_scale_: float
+    _inner_scale: float
+    _residuals: FloatArray
+    _not_saved = ("conformal_",)
+
+    def check_file(self) -> None:
+        """Refuse a model of other columns, and calibrate by the residuals again."""
+        super().check_file()
+        check_arrays(self, _residuals=("finite", self.n_calibration_))
+        require((self._residuals >= 0.0).all(), "its residuals are impossible")
+        if isinstance(self.model_, LinearRegression):
+            require(len(self.model_.coef_) == self.n_features_in_, "its model has other columns")
+        else:
+            check_booster(self.model_, self.n_features_in_)
+        # A prediction of 0 has the residuals for targets.
+        self._calibrate(_mapie(), np.zeros((self.n_calibration_, 1)), self._residuals)
+
     def __init__(
         self,
         model: str = "forest",
@@ -180,7 +216,8 @@ class ConformalRegressor(_ConformalRegressor):
         self.conformal_ = regression.SplitConformalRegressor(
             _Column(0), confidence_level=self.levels_.tolist(), prefit=True
         ).conformalize(predicted, y)
-        inner = float(np.sqrt(np.mean(np.square(self.conformal_.conformity_scores))))
+        self._residuals = np.asarray(self.conformal_.conformity_scores, np.float64).ravel()
+        inner = float(np.sqrt(np.mean(np.square(self._residuals))))
         self._inner_scale = inner
         self.residual_scale_ = inner * self.target_scale_.spread
 
@@ -239,6 +276,21 @@ class ConformalizedQuantileRegressor(_ConformalRegressor):
     >>> bool(noisy > quiet)
     True
     """
+
+    quantiles_: FloatArray
+    target_values_: FloatArray
+    mean_booster_: Annotated[Any, "lightgbm.Booster"]
+    boosters_: list[Annotated[Any, "lightgbm.Booster"]]
+    shifts_: FloatArray
+    _inner_shifts: FloatArray
+
+    def check_file(self) -> None:
+        """Refuse other forests and shifts than those of the levels."""
+        super().check_file()
+        check_quantile_forests(self)
+        n_levels = len(self.levels_)
+        require(len(self.quantiles_) == 2 * n_levels + 1, "its levels are of other forests")
+        check_arrays(self, shifts_=("finite", n_levels), _inner_shifts=("finite", n_levels))
 
     def __init__(
         self,

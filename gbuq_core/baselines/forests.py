@@ -8,7 +8,7 @@ knowledge uncertainty. A regression forest predicts no variance, so it has no da
 from __future__ import annotations
 
 import time
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -26,11 +26,12 @@ from gbuq_core.baselines.bootstrap_trees import (
     tree_bytes,
 )
 from gbuq_core.baselines.columns import fit_levels, to_matrix
-from gbuq_core.baselines.savable import Savable
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
 from gbuq_core.knobs import check_within
 from gbuq_core.methods.forests import GROUP_KNOBS
+from gbuq_core.model_files.contents import is_text, require
+from gbuq_core.model_files.fields import Savable
 from gbuq_core.uncertainty import (
     Uncertainty,
     decompose_classification,
@@ -44,6 +45,31 @@ _MAX_SEED = np.iinfo(np.int32).max
 
 class _ForestEnsemble(Savable, BaseEstimator):
     """What both ensembles share: parameters, seeds, growing, groups of trees."""
+
+    seed_: int
+    groups_: list[list[Annotated[Any, "sklearn.DecisionTreeRegressor",
+                                 "sklearn.DecisionTreeClassifier"]]]  # fmt: skip
+    column_levels_: tuple[tuple[Any, ...] | None, ...]
+    member_seeds_: list[int]
+    fit_seconds_: float
+    _not_saved = ("n_trees_", "memory_bytes_")
+    _may_lack = ("member_seeds_",)
+
+    def check_file(self) -> None:
+        """Refuse trees of other columns or classes, and groups of other sizes."""
+        n_classes = len(self.classes_) if hasattr(self, "classes_") else 0
+        sizes = {len(group) for group in self.groups_}
+        require(len(sizes) == 1 and 0 not in sizes, "its groups of trees are impossible")
+        trees = [tree for group in self.groups_ for tree in group]
+        for tree in trees:
+            require(tree.n_features_in_ == self.n_features_in_, "a tree has other columns")
+            same = getattr(tree, "n_classes_", 0) == n_classes
+            require(same and (n_classes or tree.tree_.max_n_classes == 1), "a tree is another")
+        levels = self.column_levels_
+        known = all(own is None or is_text(list(own)) for own in levels)
+        require(known and len(levels) in (0, self.n_features_in_), "its columns do not match")
+        self.n_trees_ = len(trees)
+        self.memory_bytes_ = sum(tree_bytes(tree) for tree in trees)
 
     def __init__(
         self,
@@ -246,6 +272,8 @@ class ForestEnsembleClassifier(ClassifierMixin, _ForestEnsemble):
     >>> forest.predict([[0.05], [0.95]]).tolist()
     ['no', 'yes']
     """
+
+    classes_: np.ndarray
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit on rows X (n_samples, n_features) and labels y (n_samples,)."""

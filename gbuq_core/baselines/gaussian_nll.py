@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from typing import Annotated, Any
+
 import numpy as np
 
 from gbuq_core.array_checks import FloatArray
-from gbuq_core.baselines.interval_regressor import LightGBMForest, Parts
+from gbuq_core.baselines.interval_regressor import LightGBMForest, Parts, check_booster
+from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster
 
 _SMALLEST_SQUARE = 1e-12  # of a residual, in stds of y: its log is finite
@@ -53,6 +57,18 @@ class GaussianNLLRegressor(LightGBMForest):
 
     _reads_gaps = False
     _name = "a linear model"
+
+    booster_: Annotated[Any, "lightgbm.Booster"]
+    coef_: np.ndarray
+    intercept_: float
+    _inner_intercept: float
+
+    def check_file(self) -> None:
+        """Refuse a forest or coefficients of other columns."""
+        super().check_file()
+        check_booster(self.booster_, self.n_features_in_)
+        check_arrays(self, coef_=("finite", self.n_features_in_))
+        require(math.isfinite(self._inner_intercept), "its intercept is not finite")
 
     def _fit(self, X: FloatArray, y: FloatArray) -> None:
         self.booster_ = self._grow(X, y)

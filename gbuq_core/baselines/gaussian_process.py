@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from functools import lru_cache
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -23,6 +23,8 @@ from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import advance, check_memory, stage
 from gbuq_core.knobs import check_within
 from gbuq_core.methods import METHODS
+from gbuq_core.model_files.contents import check_arrays, require
+from gbuq_core.model_files.parts import library_name
 
 MAX_GP_ROWS = 5000  # time grows with the cube
 _JITTER = 1e-8
@@ -73,6 +75,34 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
     >>> bool(far > 100 * near)
     True
     """
+
+    seed_: int
+    length_scale_: float
+    signal_variance_: float
+    noise_variance_: float
+    log_marginal_likelihood_: float
+    _kernel: Annotated[Any, "sklearn.Sum"]
+    _centre: np.ndarray
+    _spread: np.ndarray
+    _X: np.ndarray
+    _lower: np.ndarray
+    _weights: np.ndarray
+
+    def check_file(self) -> None:
+        """Refuse rows and a covariance that do not go together."""
+        n_features, n_rows = self.n_features_in_, len(self._X)
+        row = ("finite", n_features)
+        check_arrays(
+            self, _centre=row, _spread=row, _X=("finite", n_rows, n_features),
+            _lower=("finite", n_rows, n_rows), _weights=("finite", n_rows),
+        )  # fmt: skip
+        positive = (self._spread > 0.0).all() and (np.diagonal(self._lower) > 0.0).all()
+        require(n_rows >= 1 and positive, "its covariance is impossible")
+        signal, noise = self._kernel.k1, self._kernel.k2
+        kinds = [library_name(k) for k in (signal, noise)]
+        require(kinds == ["sklearn.Product", "sklearn.WhiteKernel"], "its kernel is impossible")
+        kinds = [library_name(k) for k in (signal.k1, signal.k2)]
+        require(kinds == ["sklearn.ConstantKernel", "sklearn.RBF"], "its kernel is impossible")
 
     def __init__(self, n_draws: int = 100, n_restarts: int = 1, random_state: Any = None) -> None:
         self.n_draws = n_draws

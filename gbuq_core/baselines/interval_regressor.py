@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.held_out import check_new_rows, check_rows
-from gbuq_core.baselines.savable import Savable
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData, MissingPackage
 from gbuq_core.inputs import (
@@ -27,6 +26,8 @@ from gbuq_core.inputs import (
     refuse_dates,
 )
 from gbuq_core.jobs import effective_n_jobs, stage
+from gbuq_core.model_files.contents import require
+from gbuq_core.model_files.fields import Savable
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster
 from gbuq_core.trees.lightgbm_forest import check_forest, grow_forest, tree_values
 from gbuq_core.uncertainty import Uncertainty, mean_over_members, variance_over_members
@@ -66,6 +67,8 @@ class IntervalRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
     _name = "this baseline"
     _standardizes = True
     target_scale_: TargetScale
+    seed_: int
+    fit_seconds_: float
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.
@@ -94,6 +97,12 @@ class IntervalRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
         self._fit(matrix, (target - self.target_scale_.centre) / self.target_scale_.spread)
         self.fit_seconds_ = time.perf_counter() - began
         return self
+
+    def check_file(self) -> None:
+        """Refuse impossible parameters; they may differ from those of the fit."""
+        fitted = dict(vars(self))
+        self._check_parameters()
+        vars(self).update(fitted)
 
     def predict(self, X: Any) -> FloatArray:
         """Mean of y, (n_samples,)."""
@@ -267,6 +276,12 @@ class LightGBMForest(IntervalRegressor):
         return mean, boosters
 
 
+def check_booster(booster: Any, n_features: int) -> None:
+    """Refuse a forest of a file that has other columns, or predicts classes."""
+    require(booster.num_feature() == n_features, "its forest has other columns")
+    require(booster.num_model_per_iteration() == 1, "its forest has several outputs")
+
+
 class ForestVarianceRegressor(LightGBMForest):
     """A random forest with the variance between its trees as its only uncertainty.
 
@@ -304,6 +319,13 @@ class ForestVarianceRegressor(LightGBMForest):
     >>> float(noise.max()), bool(knowledge.mean() > 0)
     (0.0, True)
     """
+
+    booster_: Annotated[Any, "lightgbm.Booster"]
+
+    def check_file(self) -> None:
+        """Refuse a forest of other columns."""
+        super().check_file()
+        check_booster(self.booster_, self.n_features_in_)
 
     def predict_knowledge(self, X: Any) -> FloatArray:
         """Variance between the trees, (n_samples,), in squared units of y."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -16,11 +16,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.held_out import check_new_rows
 from gbuq_core.baselines.interval_regressor import read_matrix, short_seed
-from gbuq_core.baselines.savable import Savable
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import effective_n_jobs, tick
 from gbuq_core.knobs import check_within
 from gbuq_core.methods import METHODS
+from gbuq_core.model_files.contents import require
+from gbuq_core.model_files.fields import Savable
 
 
 class NoveltyScore(Savable, BaseEstimator, ABC):
@@ -28,6 +29,13 @@ class NoveltyScore(Savable, BaseEstimator, ABC):
 
     _reads_gaps = False
     _name = "a distance"
+
+    seed_: int
+    fit_seconds_: float
+
+    def check_file(self) -> None:
+        """Refuse impossible parameters."""
+        self._check_parameters()
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Remember the rows X (n_samples, n_features); ``y`` is not used.
@@ -113,6 +121,13 @@ class IsolationForestScore(NoveltyScore):
     _reads_gaps = True
     _name = "an isolation forest"
 
+    model_: Annotated[Any, "sklearn.IsolationForest"]
+
+    def check_file(self) -> None:
+        """Refuse trees of other columns."""
+        super().check_file()
+        require(self.model_.n_features_in_ == self.n_features_in_, "its trees have other columns")
+
     def __init__(
         self,
         n_trees: int = 100,
@@ -166,6 +181,15 @@ class DistanceScore(NoveltyScore):
     >>> DistanceScore(n_neighbors=1).fit(x).score_novelty([[0.5], [1.5]]).round(4)
     array([0., 1.])
     """
+
+    _scaler: RobustScaler
+    _index: NearestNeighbors
+
+    def check_file(self) -> None:
+        """Refuse rows of other columns."""
+        super().check_file()
+        n_columns = {self._scaler.n_features_in_, self._index.n_features_in_}
+        require(n_columns == {self.n_features_in_}, "its rows have other columns")
 
     def __init__(self, n_neighbors: int = 5, n_jobs: int | None = None) -> None:
         self.n_neighbors = n_neighbors

@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.array_checks import FloatArray, check_flag
 from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
-from gbuq_core.baselines.savable import Savable
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import LARGEST_TARGET
@@ -29,6 +28,9 @@ from gbuq_core.metrics.neighbour_tuning import (
     tune_neighbors,
 )
 from gbuq_core.metrics.scale_calibration import SCORINGS, calibrate_scale
+from gbuq_core.model_files.contents import check_arrays, check_places, require
+from gbuq_core.model_files.fields import Savable
+from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.ownership import is_owned
 from gbuq_core.validation import check_choice, check_number
 
@@ -45,6 +47,13 @@ class _Space(NamedTuple):
     scaler: StandardScaler
     index: NearestNeighbors
     y: FloatArray
+
+    def check_file(self) -> None:
+        """Refuse rows and targets that do not go together."""
+        n_columns = len(self.columns)
+        check_arrays(self, columns=(np.int64, n_columns), y=("finite", self.index.n_samples_fit_))
+        same = n_columns >= 1 and self.index.n_features_in_ == n_columns
+        require(same and self.scaler.n_features_in_ == n_columns, "its rows have other columns")
 
     def targets(self, X: FloatArray, k: int) -> FloatArray:
         """Targets of the k nearest training rows, nearest first: (n_samples, k)."""
@@ -101,6 +110,31 @@ class EuclideanNeighborsRegressor(Savable, RegressorMixin, BaseEstimator):
     >>> bool(noisy > 2 * quiet)
     True
     """
+
+    n_neighbors_: int
+    n_mean_neighbors_: int
+    min_scale_: float
+    gamma_: float
+    delta_: float
+    model_: Any
+    columns_: np.ndarray
+    _space: _Space
+
+    def check_file(self) -> None:
+        """Refuse columns and neighbours that do not exist."""
+        require(self.scoring in SCORINGS, "a parameter is impossible")
+        space, most = self._space, max(self.n_neighbors_, self.n_mean_neighbors_)
+        require(np.array_equal(self.columns_, space.columns), "its columns do not match")
+        check_places(space.columns, self.n_features_in_, "a column")
+        fewest = min(self.n_neighbors_ - 1, self.n_mean_neighbors_)
+        needed = (self.n_mean_neighbors_ == 0) == (self.model_ is not None)
+        possible = fewest >= 0 and most <= len(space.y) and needed
+        require(possible, "its number of neighbours is impossible")
+        scale = (self.min_scale_, self.gamma_, self.delta_)
+        require(np.isfinite(scale).all(), "its scale is impossible")
+        if self.model_ is not None:
+            source = leaf_source(self.model_)
+            require(source.n_features == self.n_features_in_, "its model has other columns")
 
     def __init__(
         self,

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from gbuq_core.array_checks import FloatArray, check_array, check_same_length
-from gbuq_core.baselines.interval_regressor import Intervals, LightGBMForest, Parts
+from gbuq_core.baselines.interval_regressor import Intervals, LightGBMForest, Parts, check_booster
 from gbuq_core.distribution import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster
 
 QUANTILES = (0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975)  # ends of 50, 80 and 95 % and the median
@@ -317,6 +318,17 @@ def _squared_to(z: FloatArray) -> FloatArray:
     return np.where(np.isfinite(z), whole, 0.0)
 
 
+def check_quantile_forests(model: Any) -> None:
+    """Refuse a file with other forests than those of the quantiles, which ascend."""
+    check_arrays(model, quantiles_=("finite", None), target_values_=("finite", None))
+    check_quantiles(model.quantiles_)
+    ascend = len(model.target_values_) and (np.diff(model.target_values_) > 0.0).all()
+    require(ascend, "its values of the target do not ascend")
+    require(len(model.boosters_) == len(model.quantiles_), "it has other forests than quantiles")
+    for booster in (model.mean_booster_, *model.boosters_):
+        check_booster(booster, model.n_features_in_)
+
+
 class QuantileForestRegressor(LightGBMForest):
     """One random forest with the pinball loss for each quantile of y.
 
@@ -367,6 +379,16 @@ class QuantileForestRegressor(LightGBMForest):
     >>> bool(low < middle < high)
     True
     """
+
+    quantiles_: FloatArray
+    target_values_: FloatArray
+    mean_booster_: Annotated[Any, "lightgbm.Booster"]
+    boosters_: list[Annotated[Any, "lightgbm.Booster"]]
+
+    def check_file(self) -> None:
+        """Refuse other forests than those of the quantiles."""
+        super().check_file()
+        check_quantile_forests(self)
 
     def __init__(
         self,

@@ -7,7 +7,7 @@ et al. (2022, section 5) compare soft trees with. Each sweep over the trees is a
 from __future__ import annotations
 
 import time
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 
@@ -18,11 +18,13 @@ from gbuq_core.baselines.sampled_functions import (
     join_moments,
 )
 from gbuq_core.distribution import Distribution, MixtureDistribution
-from gbuq_core.errors import InvalidData, MissingPackage
+from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import check_memory, tick
 from gbuq_core.knobs import check_within
 from gbuq_core.methods import METHODS
+from gbuq_core.model_files.contents import check_arrays, require
+from gbuq_core.model_files.libraries import import_stochtree
 from gbuq_core.validation import check_number
 
 _TIES_APART = 1e-6  # in stds of the column
@@ -72,6 +74,20 @@ class XBARTRegressor(SampledFunctionsRegressor):
     array([-1.,  1.])
     """
 
+    n_kept_: int
+    noise_variances_: np.ndarray
+    _forests: Annotated[Any, "stochtree.ForestContainer"]
+
+    def check_file(self) -> None:
+        """Refuse trees of other columns, and more sweeps than there are."""
+        self._check_parameters()
+        forests = self._forests
+        require(forests.n_columns <= self.n_features_in_, "a tree splits by no feature")
+        possible = 1 <= self.n_kept_ <= forests.num_samples()
+        require(possible, "its forests are impossible")
+        check_arrays(self, noise_variances_=("finite", self.n_kept_))
+        require((self.noise_variances_ > 0.0).all(), "a variance is impossible")
+
     def __init__(
         self,
         n_trees: int = 30,
@@ -117,7 +133,7 @@ class XBARTRegressor(SampledFunctionsRegressor):
         if target.min() == target.max():
             raise InvalidData("y has only one value, but XBART needs a target that varies.")
         tick(0)
-        model = _stochtree().BARTModel()
+        model = import_stochtree().BARTModel()
         seed = _short_seed(self.random_state)
         model.sample(
             X_train=_writable(_apart(matrix, seed)),
@@ -182,7 +198,7 @@ class XBARTRegressor(SampledFunctionsRegressor):
 
     def _functions(self, matrix: FloatArray) -> FloatArray:
         """Every kept sweep's function on the inner scale, (n_kept, n_samples)."""
-        rows = _stochtree().Dataset()
+        rows = import_stochtree().Dataset()
         rows.add_covariates(_writable(matrix))
         drawn = np.asarray(self._forests.predict(rows), dtype=np.float64)
         return drawn.reshape(len(matrix), -1)[:, -self.n_kept_ :].T
@@ -215,7 +231,7 @@ class XBARTRegressor(SampledFunctionsRegressor):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "_forests" in state:
-            forests = _stochtree().ForestContainer(int(state["n_trees"]), 1, True, False)
+            forests = import_stochtree().ForestContainer(int(state["n_trees"]), 1, True, False)
             forests.load_from_json_string(state["_forests"])
             state = {**state, "_forests": forests}
         super().__setstate__(state)
@@ -244,14 +260,3 @@ def _apart(matrix: FloatArray, seed: int) -> FloatArray:
 def _writable(matrix: FloatArray) -> FloatArray:
     """The library refuses arrays that it could not write to, though it does not write."""
     return np.require(matrix, requirements=["C", "W"])
-
-
-def _stochtree() -> Any:
-    """The package stochtree, imported at its first use, or one sentence if it is missing."""
-    try:
-        import stochtree
-    except (ImportError, OSError) as error:  # OSError: its shared library does not load
-        raise MissingPackage(
-            "XBART needs the package stochtree, which is not installed: pip install stochtree."
-        ) from error
-    return stochtree

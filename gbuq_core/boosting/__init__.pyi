@@ -1,6 +1,6 @@
+from gbuq_core.boosting.base import load_ensemble
 from gbuq_core.boosting.classifier import BoostedEnsembleClassifier
 from gbuq_core.boosting.regressor import BoostedEnsembleRegressor
-from gbuq_core.boosting.saving import load_ensemble
 from gbuq_core.boosting.smallest_change import SmallestChange, find_smallest_change
 from gbuq_core.boosting.virtual import VirtualEnsemble
 

@@ -7,6 +7,7 @@ import math
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -15,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.array_checks import check_same_length
 from gbuq_core.boosting import numba_engine
+from gbuq_core.boosting.catboost_engine import CatBoostModels
+from gbuq_core.boosting.numba_engine import NumbaModels
 from gbuq_core.boosting.plan import (
     BoostingPlan,
     cycle_ends,
@@ -25,13 +28,15 @@ from gbuq_core.boosting.plan import (
     truncation_points,
 )
 from gbuq_core.boosting.stopping import (
+    STOPPINGS,
     fit_clocks,
     members_of_a_fold,
     resolve_stopping,
     selection_cost,
 )
+from gbuq_core.calibration import ClassClocks, Clocks
 from gbuq_core.calibration.splits import Split, check_group_count, make_splits
-from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
 from gbuq_core.inputs import (
     RowFlags,
     category_columns,
@@ -42,7 +47,9 @@ from gbuq_core.inputs import (
     stack_rows,
 )
 from gbuq_core.jobs import check_memory, parallel_map, stage
-from gbuq_core.trees.binning import apply_encoding, fit_encoding
+from gbuq_core.model_files.contents import require
+from gbuq_core.model_files.fields import Savable, load
+from gbuq_core.trees.binning import Encoding, apply_encoding, fit_encoding
 from gbuq_core.validation import check_number
 
 _BLOCK_ROWS = 4096  # whose members stay in the cache while their uncertainty is computed
@@ -96,10 +103,19 @@ def _engine_of(plan: BoostingPlan) -> Any:
     return numba_engine
 
 
-class BoostedEnsemble(BaseEstimator):
+class BoostedEnsemble(Savable, BaseEstimator):
     """Base of the two ensembles, with their constructor; not for use by itself."""
 
-    clocks_: Any  # Clocks of a regression, ClassClocks, or None
+    plan_: BoostingPlan
+    seed_: int
+    stopping_: str | None
+    clocks_: Clocks | ClassClocks | None
+    encoding_: Encoding
+    models_: NumbaModels | CatBoostModels
+    n_rows_: int
+    total_weight_: float
+    fit_seconds_: float
+    _not_saved = ("is_category_", "langevin_", "n_trees_", "n_cells_", "memory_bytes_")
 
     def __init__(
         self,
@@ -623,12 +639,36 @@ class BoostedEnsemble(BaseEstimator):
         matrix, _ = self._encode(X)
         return self._engine().leaf_indices(self.models_, matrix)
 
-    def save(self, target: Any) -> None:
-        """Write the fitted ensemble to a path or a binary file; read it by `load_ensemble`."""
-        from gbuq_core.boosting.saving import save_ensemble
-
-        check_is_fitted(self, "models_")
-        save_ensemble(self, target)
+    def check_file(self) -> None:
+        """Refuse what no fit makes, and make again what follows from the rest."""
+        plan, encoding = self.plan_, self.encoding_
+        knobs = asdict(plan)
+        knobs["n_members"] = knobs.pop("n_models")
+        knobs["leaf_estimation"] = "newton" if knobs.pop("newton") else "gradient"
+        require(make_plan(type(self)(**knobs)) == plan, "its knobs contradict each other")
+        require(self.stopping_ in (None, *STOPPINGS), "its rule of stopping is unknown")
+        n_outputs = len(self.classes_) if hasattr(self, "classes_") else 2
+        width = n_outputs if n_outputs > 2 else 1
+        is_category: list[bool] = []
+        for column in encoding.columns:
+            of_target = column.kind == "target"
+            require(not of_target or len(column.fallback) == width, "a column has other classes")
+            is_category += [column.kind == "levels"] * (width if of_target else 1)
+        same = encoding.is_category.tolist() == is_category
+        require(same and len(encoding.columns) == self.n_features_in_, "its columns do not match")
+        self.is_category_ = np.array([column.kind != "number" for column in encoding.columns])
+        engine = self._engine()
+        of_engine = isinstance(self.models_, CatBoostModels) == (plan.engine == "catboost")
+        require(of_engine, "its models are of another engine")
+        engine.check_models(self.models_, plan, n_outputs, encoding.is_category)
+        require(self.n_rows_ >= 1 and 1.0 <= self.total_weight_ < math.inf, "it has no rows")
+        self.langevin_ = langevin_numbers(plan, self.total_weight_)
+        self.n_trees_, self.n_cells_ = plan.n_trees, self.models_.n_cells
+        self.memory_bytes_ = self.models_.n_bytes
+        if self.clocks_ is not None:
+            is_classes = isinstance(self.clocks_, ClassClocks)
+            require(is_classes == hasattr(self, "classes_"), "its clocks are of another task")
+            require(self.clocks_.last <= plan.n_trees, "a clock stops at a tree that is not there")
 
     def estimate_fit(
         self, n_rows: int, n_features: int, n_classes: int | None = None
@@ -693,3 +733,41 @@ def _check_stages(at: Any, n_trees: int) -> np.ndarray:
             f"at must be a rising list of whole numbers from 1 to {n_trees}; got {at!r}."
         )
     return stages.astype(np.int64)
+
+
+def load_ensemble(source: Any) -> Any:
+    """Read a fitted ensemble that ``save`` has written.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file
+        Models of ``engine="catboost"`` only from sources you trust: CatBoost parses them itself.
+
+    Returns
+    -------
+    BoostedEnsembleRegressor or BoostedEnsembleClassifier
+        With the same predictions, bit for bit.
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such file, or it is damaged, foreign, or written by another version.
+    MemoryLimitExceeded
+        If it does not fit into the free memory.
+
+    Examples
+    --------
+    >>> import io
+    >>> from gbuq_core import BoostedEnsembleRegressor, load_ensemble
+    >>> X = [[0.0], [1.0], [2.0]]
+    >>> model = BoostedEnsembleRegressor(n_trees=5, random_state=0).fit(X, [0.0, 1.0, 4.0])
+    >>> file = io.BytesIO()
+    >>> model.save(file)
+    >>> again = load_ensemble(file.getvalue())
+    >>> bool((again.predict(X) == model.predict(X)).all())
+    True
+    """
+    model = load(source)
+    if not isinstance(model, BoostedEnsemble):
+        raise ModelFileError("The file holds no boosted ensemble: read it by gbuq_core.load.")
+    return model

@@ -22,18 +22,17 @@ trees. What CatBoost (1.2) does in its own way:
 
 from __future__ import annotations
 
-import hashlib
 import re
 import time
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers
-from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter, ModelFileError
+from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
+from gbuq_core.model_files.contents import require
 from gbuq_core.trees.binning import MAX_ONE_HOT_LEVELS
 
 _FLOAT32 = np.finfo(np.float32)
@@ -47,7 +46,7 @@ class CatBoostModels(NamedTuple):
     CatBoost shrinks a model before it adds a tree; n_bytes: size of the models, serialised.
     """
 
-    models: tuple[Any, ...]
+    models: tuple[Annotated[Any, "catboost.CatBoost"], ...]
     is_category: np.ndarray
     n_outputs: int
     decay: float
@@ -429,55 +428,17 @@ def estimate_bytes(
     return shared + at_once * (at_work + 4 * forest) + 2 * plan.n_models * forest
 
 
-def models_to_arrays(models: CatBoostModels) -> dict[str, np.ndarray]:
-    """The models as plain arrays: CatBoost's binary form of all models in a row, and its digest."""
-    blobs = [_to_bytes(model) for model in models.models]
-    joined = b"".join(blobs)
-    return {
-        "blob": np.frombuffer(joined, np.uint8),
-        "blob_sizes": np.array([len(blob) for blob in blobs], np.int64),
-        "digest": np.frombuffer(_digest(joined), np.uint8),
-        "is_category": models.is_category,
-        "n_outputs": np.array(models.n_outputs, np.int64),
-        "decay": np.array(models.decay),
-        "n_cells": np.array(models.n_cells, np.int64),
-    }
-
-
-def models_from_arrays(arrays: Mapping[str, np.ndarray]) -> CatBoostModels:
-    """The inverse of `models_to_arrays`.
-
-    CatBoost does not survive every damaged model, so bytes without the right digest never reach it.
-
-    Raises
-    ------
-    ModelFileError
-        If something is missing, damaged or contradictory.
-    """
-    catboost = import_catboost()
-    try:
-        joined = arrays["blob"].astype(np.uint8, casting="equiv").tobytes()
-        ends = np.cumsum(arrays["blob_sizes"])
-        if ends[-1] != len(joined) or arrays["digest"].tobytes() != _digest(joined):
-            raise ModelFileError("The saved CatBoost models are damaged: save the ensemble again.")
-        models = tuple(
-            catboost.CatBoost().load_model(blob=joined[end - size : end])
-            for end, size in zip(ends, arrays["blob_sizes"], strict=True)
-        )
-        return CatBoostModels(
-            models=models,
-            is_category=arrays["is_category"].astype(bool, casting="equiv"),
-            n_outputs=int(arrays["n_outputs"]),
-            decay=float(arrays["decay"]),
-            n_cells=int(arrays["n_cells"]),
-            n_bytes=len(joined),
-        )
-    except ModelFileError:
-        raise
-    except (KeyError, IndexError, ValueError, TypeError, catboost.CatBoostError) as error:
-        raise ModelFileError(
-            "The saved CatBoost models cannot be read: they are incomplete or of another kind."
-        ) from error
+def check_models(
+    models: CatBoostModels, plan: BoostingPlan, n_outputs: int, is_category: np.ndarray
+) -> None:
+    """Refuse models of a file that no training makes; as `numba_engine.check_models`."""
+    require(np.array_equal(models.is_category, is_category), "its columns do not match")
+    require(models.n_outputs == n_outputs, "its outputs do not match")
+    require(len(models.models) == plan.n_models, "a model is missing")
+    require(0.0 < models.decay <= 1.0 and models.n_cells >= 1, "a number is out of range")
+    for model in models.models:
+        same = model.tree_count_ == plan.n_trees and len(model.feature_names_) == len(is_category)
+        require(same, "its models do not match")
 
 
 def _threads_of_each(n_models: int, n_jobs: int | None) -> int:
@@ -488,7 +449,3 @@ def _to_bytes(model: Any) -> bytes:
     """CatBoost's own binary form, which it also uses for copies of a model."""
     serialised: bytes = model._serialize_model()
     return serialised
-
-
-def _digest(content: bytes) -> bytes:
-    return hashlib.sha256(content).digest()

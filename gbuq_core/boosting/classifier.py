@@ -142,6 +142,8 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     array([ 50, 100, 150, 200])
     """
 
+    classes_: np.ndarray
+
     def fit(
         self,
         X: Any,

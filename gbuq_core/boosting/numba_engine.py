@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,10 +29,9 @@ from gbuq_core.boosting.softmax_kernels import ClassCells
 from gbuq_core.compilers import need_kernels
 from gbuq_core.inputs import exact_std, weighted_mean
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
-from gbuq_core.model_files.contents import require, take
+from gbuq_core.model_files.contents import check_arrays, check_places, require
 from gbuq_core.parallel import spread_map
 from gbuq_core.trees.binning import (
-    MAX_VALUE_BINS,
     Bins,
     Cells,
     apply_bins,
@@ -464,40 +463,17 @@ def estimate_bytes(
     return data + min(plan.n_models, effective_n_jobs(n_jobs)) * at_work + models
 
 
-def models_to_arrays(models: NumbaModels) -> dict[str, np.ndarray]:
-    """The models as plain arrays: forests stacked, borders of all features in a row."""
-    bins = models.bins
-    stacked = (np.stack(parts) for parts in zip(*models.forests, strict=True))
-    features, splits, levels, values = stacked
-    traces = {"traces": np.stack(models.traces)} if models.traces else {}
-    return traces | {
-        "features": features,
-        "bins": splits,
-        "levels": levels,
-        "values": values,
-        "start": models.start,
-        "decay": np.array(models.decay),
-        "n_cells": np.array(models.n_cells, np.int64),
-        "borders": np.concatenate([np.empty(0), *bins.borders]),
-        "border_counts": np.array([len(borders) for borders in bins.borders], np.int64),
-        "n_codes": bins.n_codes,
-        "is_category": bins.is_category,
-        "has_missing": bins.has_missing,
-    }
-
-
-def models_from_arrays(
-    arrays: Mapping[str, np.ndarray], plan: BoostingPlan, n_outputs: int, is_category: np.ndarray
-) -> NumbaModels:
-    """The inverse of `models_to_arrays`, with every index checked.
+def check_models(
+    models: NumbaModels, plan: BoostingPlan, n_outputs: int, is_category: np.ndarray
+) -> None:
+    """Refuse models of a file that no training makes.
 
     Kernels check nothing: a split on a feature that does not exist, or a tree with more levels than
-    its leaf values allow, would read outside an array. So this refuses whatever training could not
-    have made.
+    its leaf values allow, would read outside an array.
 
     Parameters
     ----------
-    arrays : mapping of name to array
+    models : NumbaModels
     plan : BoostingPlan
         What the models were trained by.
     n_outputs : int
@@ -508,52 +484,25 @@ def models_from_arrays(
     Raises
     ------
     ModelFileError
-        If an array is missing, of the wrong shape or type, or holds what no training makes.
     """
-    bins = _read_bins(arrays, is_category)
-    trees = (plan.n_models, plan.n_trees)
-    features = take(arrays, "features", np.int16, (*trees, plan.depth))
-    splits = take(arrays, "bins", np.uint8, (*trees, plan.depth))
-    levels = take(arrays, "levels", np.int16, trees)
-    values = take(arrays, "values", np.float64, (*trees, 2**plan.depth, n_outputs))
-    start = take(arrays, "start", np.float64, (n_outputs,))
-    decay = float(take(arrays, "decay", np.float64, ()))
-    n_cells = int(take(arrays, "n_cells", np.int64, ()))
-    require(((levels >= 0) & (levels <= plan.depth)).all(), "a tree has impossible levels")
-    known = (features >= 0) & (features < len(is_category))
-    require(known.all(), "a tree splits on a column that does not exist")
-    require((splits < bins.n_codes[features]).all(), "a tree splits on a bin that does not exist")
-    require(np.isfinite(values).all() and np.isfinite(start).all(), "a leaf value is not finite")
-    require(0.0 < decay <= 1.0 and n_cells >= 1, "a number is out of range")
-    forests = tuple(
-        ObliviousForest(*(part[model] for part in (features, splits, levels, values)))
-        for model in range(plan.n_models)
-    )
-    traces: tuple[np.ndarray, ...] = ()
-    if "traces" in arrays:  # files of the first version have none
-        shape = (plan.n_models, 2, plan.n_trees + 1)
-        traces = tuple(take(arrays, "traces", np.float64, shape))
-        require(np.isfinite(traces).all(), "a training loss is not finite")
-    return NumbaModels(forests, bins, start, decay, n_cells, traces)
-
-
-def _read_bins(arrays: Mapping[str, np.ndarray], is_category: np.ndarray) -> Bins:
-    """How features are binned; codes of a number are 0 to ``n_borders + 1``."""
-    n_columns = len(is_category)
-    counts = take(arrays, "border_counts", np.int64, (n_columns,))
-    n_codes = take(arrays, "n_codes", np.int64, (n_columns,))
-    stored = take(arrays, "is_category", np.bool_, (n_columns,))
-    has_missing = take(arrays, "has_missing", np.bool_, (n_columns,))
-    require(np.array_equal(stored, is_category), "its columns contradict each other")
-    require(((counts >= 0) & (counts < MAX_VALUE_BINS)).all(), "a feature has impossible bins")
-    all_borders = take(arrays, "borders", np.float64, (int(counts.sum()),))
-    borders = tuple(np.split(all_borders, np.cumsum(counts)[:-1]))
-    for feature, edges in enumerate(borders):
-        require(np.isfinite(edges).all(), "a border is not finite")
-        require((np.diff(edges) > 0.0).all(), "borders do not ascend")
-        if is_category[feature]:
-            possible = len(edges) == 0 and 1 <= n_codes[feature] <= MAX_VALUE_BINS
-        else:
-            possible = n_codes[feature] == len(edges) + 2
-        require(possible, "a feature has impossible bins")
-    return Bins(borders, n_codes, stored, has_missing)
+    check_arrays(models, start=("finite", n_outputs))
+    same = np.array_equal(models.bins.is_category, is_category)
+    require(same, "its columns contradict each other")
+    require(0.0 < models.decay <= 1.0 and models.n_cells >= 1, "a number is out of range")
+    require(len(models.forests) == plan.n_models, "a model is missing")
+    trees = (plan.n_trees, plan.depth)
+    for forest in models.forests:
+        check_arrays(
+            forest,
+            features=(np.int16, *trees), bins=(np.uint8, *trees), levels=(np.int16, plan.n_trees),
+            values=("finite", plan.n_trees, 2**plan.depth, n_outputs),
+        )  # fmt: skip
+        levels = (forest.levels >= 0) & (forest.levels <= plan.depth)
+        require(levels.all(), "a tree has impossible levels")
+        check_places(forest.features, len(is_category), "a column that a tree splits on")
+        known = forest.bins < models.bins.n_codes[forest.features]
+        require(known.all(), "a tree splits on a bin that does not exist")
+    require(len(models.traces) == plan.n_models, "a trace of its training is missing")
+    for trace in models.traces:
+        fits = trace.dtype == np.float64 and trace.shape == (2, plan.n_trees + 1)
+        require(fits and np.isfinite(trace).all(), "a training loss is not finite")

@@ -21,6 +21,7 @@ from gbuq_core.inputs import (
     fit_target_scale,
 )
 from gbuq_core.metrics.scores import nll_gaussian_values
+from gbuq_core.model_files.contents import require
 from gbuq_core.uncertainty import Uncertainty, mean_over_members, split_variance
 from gbuq_core.validation import check_choice
 
@@ -180,6 +181,9 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
     (True, array([2., 2.]))
     """
 
+    target_: str | None
+    target_scale_: TargetScale
+
     def fit(
         self,
         X: Any,
@@ -232,6 +236,11 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         if weight is not None:
             weight = np.append(weight, np.ones(n_given))
         return self._fit_all(table, values, None, groups, n_given, weight)
+
+    def check_file(self) -> None:
+        """As of both ensembles; the scale of the target is one that there is."""
+        require(self.target_ in (None, *TARGETS), "the scale of its target is impossible")
+        super().check_file()
 
     def predict_members(
         self,

@@ -9,6 +9,8 @@ import numpy as np
 from gbuq_core.boosting.plan import truncation_points
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.model_files.contents import require
+from gbuq_core.model_files.fields import Savable
 from gbuq_core.trees.importers import LeafSource, leaf_source
 from gbuq_core.uncertainty import (
     Uncertainty,
@@ -22,7 +24,7 @@ from gbuq_core.validation import check_number
 _DEFAULT_MEMBERS = 10
 
 
-class VirtualEnsemble:
+class VirtualEnsemble(Savable):
     """Truncations of one fitted boosted model as the members of an ensemble. Trains nothing.
 
     Member t is the model as it was after t boosting rounds, for ``t = K, 2K, ...`` above
@@ -84,6 +86,12 @@ class VirtualEnsemble:
     >>> bool((uncertainty.knowledge > 0.0).all()), bool(np.isnan(uncertainty.total).all())
     (True, True)
     """
+
+    _source: LeafSource
+    n_trees_: int
+    classes_: np.ndarray
+    _not_saved = ("model", "task", "_points")
+    _may_lack = ("classes_",)
 
     def __init__(self, model: Any, step: int | None = None, start: float = 0.5) -> None:
         self.model, self.step, self.start = model, step, start
@@ -185,21 +193,16 @@ class VirtualEnsemble:
         total = decompose_regression(members[..., 0], members[..., 1]).total
         return NormalDistribution(mean_over_members(members[..., 0]), np.sqrt(total))
 
-    def save(self, target: Any) -> None:
-        """Write it to a path or a binary file, with the model; read it by `gbuq_core.load`.
-
-        Models of CatBoost, LightGBM and XGBoost (without categories), and scikit-learn's
-        regressions (without categories). What is read holds the library's plain booster, or
-        scikit-learn's estimator, whose predictions are the same, bit for bit.
-
-        Raises
-        ------
-        InvalidParameter
-            If the model cannot be held without pickle, as scikit-learn's classifiers.
-        """
-        from gbuq_core.boosting.saving_virtual import save_virtual
-
-        save_virtual(self, target)
+    def check_file(self) -> None:
+        """Refuse members that the model does not have, and find the others again."""
+        n_trees, classes = self.n_trees_, getattr(self, "classes_", None)
+        VirtualEnsemble.__init__(self, self._source, self.step, self.start)
+        self.model = self._source.model
+        require(self.n_trees_ == n_trees, "its model has other trees")
+        require((self.task == "classification") == (classes is not None), "it is of another task")
+        if classes is not None:
+            require(len(classes) == len(self.classes_), "its model has other classes")
+            self.classes_ = classes
 
 
 def _find_source(model: Any) -> LeafSource:

@@ -16,6 +16,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from scipy.special import gammaln, logsumexp
 from sklearn.exceptions import ConvergenceWarning
 
 from gbuq_core.errors import InvalidData
+from gbuq_core.model_files.contents import require
 from gbuq_core.validation import check_choice
 
 TAILS = ("student", "normal")
@@ -119,6 +121,13 @@ class Clocks:
     nll: NDArray[np.float64]
     nll_uncorrected: NDArray[np.float64]
 
+    def check_file(self) -> None:
+        """Refuse clocks that no fit chooses."""
+        trees = min(self.mean_trees, self.scale_trees)
+        possible = math.isfinite(self.factor) and self.factor > 0.0 and self.df > 2.0
+        require(possible and trees >= 1 and self.n_rows >= 1, "a clock is impossible")
+        check_curves(self.n_trees, self.rmse, self.nll, self.nll_uncorrected)
+
     @property
     def last(self) -> int:
         """Trees that are needed."""
@@ -180,10 +189,23 @@ class ClassClocks:
     log_loss: NDArray[np.float64]
     log_loss_uncorrected: NDArray[np.float64]
 
+    def check_file(self) -> None:
+        """Refuse clocks that no fit chooses."""
+        possible = math.isfinite(self.temperature) and self.temperature > 0.0
+        possible = possible and self.n_trees_used >= 1 and self.n_rows >= 1
+        require(possible, "a clock is impossible")
+        check_curves(self.n_trees, self.log_loss, self.log_loss_uncorrected)
+
     @property
     def last(self) -> int:
         """Trees that are needed."""
         return self.n_trees_used
+
+
+def check_curves(*curves: NDArray[Any]) -> None:
+    """Refuse curves of a file that are not one value a stage."""
+    same = all(curve.ndim == 1 and len(curve) == len(curves[0]) for curve in curves)
+    require(same, "the curves of its clocks do not match")
 
 
 def student_nll(

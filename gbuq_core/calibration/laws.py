@@ -22,6 +22,7 @@ from gbuq_core.array_checks import check_array, check_same_length
 from gbuq_core.distribution import Distribution, Interval, NormalDistribution
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics.conformal import check_calibration_rows
+from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.validation import check_number
 
 FloatArray = NDArray[np.float64]
@@ -164,6 +165,14 @@ class CoverageMap(NamedTuple):
     nominal: FloatArray
     coverage: FloatArray
     df: float
+
+    def check_file(self) -> None:
+        """Refuse a map that does not rise from 0 to 1."""
+        check_arrays(self, nominal=("finite", None), coverage=("finite", len(self.nominal)))
+        ends = len(self.nominal) >= 2 and self.nominal[0] == self.coverage[0] == 0.0
+        ends = ends and self.nominal[-1] == self.coverage[-1] == 1.0
+        rises = (np.diff(self.nominal) > 0.0).all() and (np.diff(self.coverage) >= 0.0).all()
+        require(ends and rises and self.df > 2.0, "its map of coverage is impossible")
 
 
 def fit_coverage_map(z: ArrayLike, df: float, weight: FloatArray | None = None) -> CoverageMap:

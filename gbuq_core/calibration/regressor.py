@@ -29,6 +29,7 @@ from gbuq_core.calibration.clocks import (
     warn_of_all_trees,
 )
 from gbuq_core.calibration.laws import (
+    CoverageMap,
     RecalibratedDistribution,
     ResidualDistribution,
     fit_coverage_map,
@@ -47,6 +48,8 @@ from gbuq_core.inputs import (
     weighted_mean,
 )
 from gbuq_core.jobs import parallel_map, stage
+from gbuq_core.model_files.contents import check_arrays, require
+from gbuq_core.model_files.fields import Savable
 from gbuq_core.trees.importers.ownership import copy_unfitted, is_owned
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_choice
@@ -73,7 +76,7 @@ def _has_uncertainty(wrapper: CalibratedRegressor) -> bool:
     )
 
 
-class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
+class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     """Make the intervals of a regression hold as many values as they say.
 
     An unfitted ``estimator`` is fitted several times: on the rows of each fold, to see how it does
@@ -187,6 +190,22 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
     >>> bool(0.85 < np.mean((lower <= new.y) & (new.y <= upper)) < 0.95)
     True
     """
+
+    estimator_: Any
+    prefit_: bool
+    factor_: float
+    df_: float | None
+    floor_: float
+    shape_: str | None
+    clocks_: Clocks | None
+    n_calibration_: int
+    seed_: int
+    _smallest: float
+    _sizes: FloatArray
+    _size_weight: FloatArray | None
+    _map: CoverageMap
+    _not_saved = ("_reader",)
+    _may_lack = ("_sizes", "_size_weight", "_map")
 
     def __init__(
         self,
@@ -340,21 +359,54 @@ class CalibratedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):
         """
         return self.predict_distribution(X).interval(level)
 
-    def save(self, target: Any) -> None:
-        """Write the fitted model to a path or a binary file; read it by `gbuq_core.load`.
+    def check_file(self) -> None:
+        """Refuse what no fit makes, and find how the estimator is read."""
+        known = self.method in METHODS and self.tails in TAILS and self.shape in SHAPES
+        require(known and isinstance(self.floor, bool), "a parameter is impossible")
+        model = self.estimator_
+        self._reader = reader_of(model, self.method == "two_clocks")
+        require(self._reader.is_fitted(model), "its estimator is not fitted")
+        names = getattr(model, "feature_names_", None)  # CatBoost's
+        n_features = model.n_features_in_ if names is None else len(names)
+        require(n_features == self.n_features_in_, "its estimator has other columns")
+        sizes = (self.factor_, self._smallest, self.floor_)
+        possible = all(math.isfinite(size) and size >= 0.0 for size in sizes)
+        require(possible and self.factor_ > 0.0, "its factor is impossible")
+        allowed = self.floor and self.method in ("scale", "isotonic")
+        require(allowed or self.floor_ == 0.0, "its floor is impossible")
+        usual = None if self.method == "conformal" else "moments"
+        own = self.shape_ == "own" and self.method == "scale" and self.shape != "moments"
+        require(own or self.shape_ == usual, "its shape is impossible")
+        tails = self.df_ is not None and self.df_ > 2.0
+        require(tails if self.shape_ == "moments" else self.df_ is None, "its tails are impossible")
+        require(self.n_calibration_ >= 1, "it has no rows")
+        require((self.clocks_ is not None) == (self.method == "two_clocks"), "its clocks differ")
+        if self.clocks_ is not None:
+            self._check_clocks(self.clocks_)
+        elif self.method == "conformal":
+            n_rows = self.n_calibration_
+            check_arrays(self, _sizes=("finite", n_rows))
+            rises = (np.diff(self._sizes) >= 0.0).all() and self._sizes[0] >= 0.0
+            require(rises, "its residuals are impossible")
+            if self._size_weight is not None:
+                check_arrays(self, _size_weight=("finite", n_rows))
+                require((self._size_weight > 0.0).all(), "a weight is impossible")
+        elif self.method == "isotonic":
+            require(isinstance(getattr(self, "_map", None), CoverageMap), "it has no map")
 
-        Works around CatBoost and every estimator of gbuq with ``save``. NGBoost has no file format
-        without pickle, so it cannot be saved.
-
-        Raises
-        ------
-        InvalidParameter
-            If the estimator has no file format without pickle.
-        """
-        from gbuq_core.calibration.saving import save_calibrated
-
-        check_is_fitted(self, "factor_")
-        save_calibrated(self, target)
+    def _check_clocks(self, clocks: Clocks) -> None:
+        n_trees = clocks.n_trees
+        known = len(n_trees) >= 1 and n_trees[0] >= 1 and (np.diff(n_trees) > 0).all()
+        tried = known and clocks.mean_trees in n_trees and clocks.scale_trees in n_trees
+        require(tried, "a clock stops at a tree that was not tried")
+        if self._reader.stops:
+            there = clocks.last <= self._reader.n_trees(self.estimator_)
+            require(there, "a clock stops at a tree that does not exist")
+        at_mean = clocks.rmse[n_trees == clocks.mean_trees]
+        scored = not np.isnan([*at_mean, *clocks.nll, *clocks.nll_uncorrected]).any()
+        require(scored, "a score of its clocks is missing")
+        chosen = (clocks.factor, clocks.df, clocks.n_rows)
+        require(chosen == (self.factor_, self.df_, self.n_calibration_), "its clocks differ")
 
     @property
     def _stopped(self) -> Any:

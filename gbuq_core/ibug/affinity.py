@@ -31,6 +31,7 @@ from gbuq_core.ibug.affinity_kernels import (
     sort_best,
 )
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map, stage
+from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.validation import check_number
 
 if TYPE_CHECKING:
@@ -55,6 +56,30 @@ class TrainLeaves(NamedTuple):
     planes: LeafPlanes
     lookup: np.ndarray
     n_leaves: np.ndarray
+
+    def check_file(self) -> None:
+        """Refuse codes and leaves that do not exist."""
+        low, high, high_row = self.planes
+        n_trees, n_rows = low.shape if low.ndim == 2 else (0, 0)
+        require(n_trees >= 1, "it has no trees")
+        check_arrays(self, n_leaves=(np.int64, n_trees), lookup=(np.int32, n_trees, None))
+        n_leaves = self.n_leaves
+        require((n_leaves >= 1).all() and (n_leaves <= NO_CODE).all(), "a tree has no leaves")
+        wide = np.flatnonzero(n_leaves > NARROW_LEAVES)
+        check_arrays(
+            self.planes, low=(np.uint8, n_trees, n_rows), high=(np.uint8, len(wide), n_rows),
+            high_row=(np.int32, n_trees),
+        )  # fmt: skip
+        rows = np.full(n_trees, -1)
+        rows[wide] = np.arange(len(wide))
+        require((high_row == rows).all(), "a leaf does not exist")
+        largest = low.max(axis=1, initial=0).astype(np.int64)
+        for row, tree in enumerate(wide):
+            codes = low[tree] + 256 * high[row].astype(np.int64)
+            largest[tree] = int(codes.max(initial=0))
+        require((largest < n_leaves).all(), "a row is in a leaf that does not exist")
+        known = (self.lookup >= -1).all() and (self.lookup < n_leaves[:, None]).all()
+        require(self.lookup.shape[1] >= 1 and known, "a leaf does not exist")
 
     @property
     def n_rows(self) -> int:

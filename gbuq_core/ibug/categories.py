@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import category_columns, factorize, find_levels, level_codes, read_numbers
+from gbuq_core.model_files.contents import require
 from gbuq_core.trees.importers.ownership import is_owned
 
 KINDS_OF_CODING = ("text", "category", "code")
@@ -34,6 +36,15 @@ class Coding(NamedTuple):
     kind: str
     positions: tuple[int, ...]
     levels: tuple[tuple[Any, ...], ...]
+
+    def check_file(self) -> None:
+        """Refuse columns and levels that do not go together."""
+        require(self.kind in KINDS_OF_CODING, "its categories are of an unknown kind")
+        rises = all(a < b for a, b in pairwise((-1, *self.positions)))
+        require(rises and 0 < len(self.positions) == len(self.levels), "its categories differ")
+        for levels in self.levels:
+            known = all(type(level) in (str, float) for level in levels)
+            require(known and len(set(levels)) == len(levels), "a level is impossible")
 
 
 def find_coding(base_model: Any, X: Any) -> Coding | None:

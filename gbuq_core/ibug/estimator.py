@@ -74,6 +74,8 @@ from gbuq_core.metrics.neighbour_tuning import (
     NeighbourTuning,
     running_std,
 )
+from gbuq_core.model_files.contents import require
+from gbuq_core.model_files.fields import Savable
 from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.importances import source_importances
 from gbuq_core.trees.importers.ownership import copy_unfitted, is_owned
@@ -81,7 +83,7 @@ from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_choice, check_number
 
 
-class IBUGRegressor(RegressorMixin, BaseEstimator):
+class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
     """Instance-based uncertainty: a std for the predictions of any boosted trees.
 
     The affinity of two rows is the number of trees in which they share a leaf (equation 1). The
@@ -172,6 +174,21 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
     >>> bool(noisy > 3 * quiet)
     True
     """
+
+    seed_: int
+    model_: Any
+    n_neighbors_: int
+    min_scale_: float
+    gamma_: float
+    delta_: float
+    posterior_: str
+    tuning_: NeighbourTuning | None
+    y_train_: FloatArray
+    fit_seconds_: float
+    _rows: TrainingRows
+    _validation: ValidationRows | None
+    _coding: Coding | None
+    _not_saved = ("n_trees_", "y_validation_", "memory_bytes_", "weight_train_")
 
     def __init__(
         self,
@@ -621,22 +638,49 @@ class IBUGRegressor(RegressorMixin, BaseEstimator):
         )
         return ScalePath(np.array(counts), scale)
 
-    def save(self, target: Any) -> None:
-        """Write the fitted estimator to a path or a binary file; `gbuq_core.load` reads it.
+    def check_file(self) -> None:
+        """Refuse what no fit makes, and make again what follows from the rest."""
+        check_parameters(self)
+        rows, seen = self._rows, self._validation
+        require(rows.source.n_features == self.n_features_in_, "its model has other columns")
+        require(self.y_train_ is rows.y, "its targets are of other rows")
+        if self._coding is not None:
+            known = self._coding.positions[-1] < self.n_features_in_
+            require(known, "its categories are of other columns")
+        given = not is_owned(self.base_model)
+        own = self.model_ is rows.source.model
+        require(own or (given and self.model_ is self.base_model), "its model is another")
+        if given and self.n_trees_sampled is not None:
+            require(self.n_trees_sampled <= rows.source.n_trees, "its model has fewer trees")
+        self.n_trees_, self.weight_train_ = rows.leaves.n_trees, rows.weight
+        self.y_validation_ = np.empty(0)
+        self.memory_bytes_ = rows.leaves.n_bytes + rows.y.nbytes
+        if seen is not None:
+            same = seen._y_train is rows.y and seen._weight_train is rows.weight
+            require(same, "its validation rows are of other rows")
+            require(seen.places is not None or seen.leaves is rows.leaves, "a leaf does not exist")
+            seen._seed, seen._n_jobs = self.seed_, self.n_jobs
+            self.y_validation_ = seen.y
+            self.memory_bytes_ += seen.n_bytes
+        self._check_choice()
 
-        With base models of CatBoost, LightGBM, XGBoost (without categories), gbuq, or
-        scikit-learn's regression forests and boosting (without categories). What is read has the
-        same model of the same class; what was an estimator of LightGBM is its plain Booster.
-
-        Raises
-        ------
-        InvalidParameter
-            If the model or one of its parameters cannot be held without pickle.
-        """
-        from gbuq_core.ibug.saving import save_ibug
-
-        check_is_fitted(self, "y_train_")
-        save_ibug(self, target)
+    def _check_choice(self) -> None:
+        """Refuse an impossible k, scale or family; they need not be found again."""
+        seen, tuning = self._validation, self.tuning_
+        setting = Setting(self.n_neighbors_, self.min_scale_, self.gamma_, self.delta_)
+        most = self._rows.n_places if seen is None else seen.n_places
+        require(2 <= setting.n_neighbors <= most, "it has fewer rows than neighbours")
+        possible = np.isfinite(setting).all() and setting.min_scale > 0.0 and setting.gamma > 0.0
+        require(possible, "its scale is impossible")
+        check_family(self.posterior_, self._rows.y)
+        choice = self._choose_trees(None, None)
+        if seen is not None:
+            seen.keep_setting(choice, setting, self.calibrate, self.scoring, self.min_scale)
+        require((self.n_neighbors == "tune") == (tuning is not None), "its tuning is impossible")
+        if tuning is not None and seen is not None:
+            require(tuning.n_neighbors[tuning.best] == setting.n_neighbors, "its k is another")
+            seen.keep_tuning(choice, self.scoring, tuning)
+        require(tuning is None or seen is not None, "it has no validation rows")
 
     def __sklearn_clone__(self) -> Self:
         bare = copy.copy(self)

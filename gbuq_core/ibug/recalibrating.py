@@ -23,6 +23,7 @@ from gbuq_core.ibug.search import (
     Setting,
     TrainingRows,
     TreeChoice,
+    check_weight,
     count_places,
     parts_of,
     select_trees,
@@ -38,6 +39,7 @@ from gbuq_core.metrics.neighbour_tuning import (
     smallest_positive,
 )
 from gbuq_core.metrics.scale_calibration import calibrate_scale
+from gbuq_core.model_files.contents import check_arrays, check_places, require
 from gbuq_core.resources import Recent
 from gbuq_core.trees.importers import LeafSource
 
@@ -79,6 +81,18 @@ class ValidationRows:
         How many of the k places each row of ``y_train`` takes; None means one.
     """
 
+    leaves: TrainLeaves
+    own: NDArray[Any]
+    loc: FloatArray
+    y: FloatArray
+    places: NDArray[np.intp] | None
+    weight: FloatArray | None
+    _weight_train: FloatArray | None
+    _y_train: FloatArray
+    _seed: int
+    _n_jobs: int | None
+    _not_saved = ("_most_near", "_near", "_settings", "_tunings")
+
     def __init__(
         self,
         leaves: TrainLeaves,
@@ -96,11 +110,33 @@ class ValidationRows:
         self.leaves, self.own, self.places = leaves, own, places
         self.weight, self._weight_train = weight, weight_train
         self._y_train, self._seed, self._n_jobs = y_train, seed, n_jobs
+        self._start()
+
+    def _start(self) -> None:
+        """Nothing is found yet."""
         size = self._entry_bytes()
         self._most_near = max(1, min(_MOST_CHOICES, _KEPT_BYTES // size))
         self._near: Recent[_Near] = Recent(self._most_near)
         self._settings: Recent[Setting] = Recent(_MOST_SETTINGS)
         self._tunings: Recent[NeighbourTuning] = Recent(_MOST_CHOICES * 8)
+
+    def check_file(self) -> None:
+        """Refuse rows and leaves that do not exist, and start without neighbours."""
+        n_rows, n_train = len(self.y), len(self._y_train)
+        check_arrays(self, y=("finite", None), loc=("finite", n_rows), _y_train=("finite", None))
+        require(n_rows >= 1, "it has no validation rows")
+        n_fitted = n_train
+        if self.places is not None:
+            require(self.places.ndim == 1 and len(self.places) >= 2, "it has too few rows")
+            check_places(self.places, n_train, "a row")
+            n_fitted = len(self.places)
+        require(self.leaves.n_rows == n_fitted, "its leaves are of other rows")
+        codes = self.own.dtype.kind == "u" and self.own.shape == (n_rows, self.leaves.n_trees)
+        require(codes, "the leaves of its validation rows are of another type or shape")
+        check_places(self.own, 2**26, "a leaf")
+        check_weight(self.weight, n_rows)
+        check_weight(self._weight_train, n_train)
+        self._start()
 
     @property
     def width(self) -> int:

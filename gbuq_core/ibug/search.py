@@ -19,6 +19,7 @@ from gbuq_core.ibug.affinity import (
 )
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.metrics.neighbour_tuning import running_std
+from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.trees.importers import LeafSource
 from gbuq_core.validation import check_choice, check_number
 
@@ -144,11 +145,30 @@ class TrainingRows(NamedTuple):
     fit_id: int
     weight: FloatArray | None = None
     search: Callable[..., Neighbours] = nearest
+    _not_saved = ("search",)
+
+    def check_file(self) -> None:
+        """Refuse targets and weights of other rows, and leaves of other trees."""
+        n_rows = self.leaves.n_rows
+        require(self.leaves.n_trees == self.source.n_trees, "its model has other trees")
+        check_arrays(self, y=("finite", n_rows))
+        require(n_rows >= 2 and self.y.min() < self.y.max(), "its targets are impossible")
+        check_weight(self.weight, n_rows)
+        same = self.fit_id == checksum(self.leaves, self.y, self.weight)
+        require(same, "the number of its fit is of other rows")
 
     @property
     def n_places(self) -> int:
         """The largest k: the number of rows, or what they weigh together."""
         return count_places(len(self.y), self.weight)
+
+
+def check_weight(weight: Any, n_rows: int) -> None:
+    """Refuse weights of a file that are none: None, or (n_rows,) above 0."""
+    if weight is not None:
+        possible = weight.dtype == np.float64 and weight.shape == (n_rows,)
+        possible = possible and bool((weight > 0.0).all()) and weight.sum() < 2.0**500
+        require(possible, "a weight is impossible")
 
 
 def count_places(n_rows: int, weight: FloatArray | None) -> int:

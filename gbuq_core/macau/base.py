@@ -41,9 +41,12 @@ from gbuq_core.macau.novelty import (
     mean_novelty,
     measure_rows,
 )
+from gbuq_core.model_files.contents import begins, check_arrays, check_places, require
+from gbuq_core.model_files.fields import Savable
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance, stage
 from gbuq_core.resources import check_memory, held_bytes
+from gbuq_core.trees.importers import LeafSource
 from gbuq_core.trees.importers.importances import source_importances
 from gbuq_core.trees.importers.paths import leaf_paths
 from gbuq_core.validation import check_choice
@@ -68,8 +71,18 @@ class Members(NamedTuple):
     variances: np.ndarray
 
 
-class LeafModels(BaseEstimator):
+class LeafModels(Savable, BaseEstimator):
     """Base of the estimators, with their common knobs; not for use by itself."""
+
+    seed_: int
+    forest_: LeafSource
+    fit_seconds_: float
+    _columns: LevelColumns | None
+    _importances: np.ndarray
+    _scaling: LeafScaling
+    _distances: NoveltyModel
+    _table: LeafTable
+    _not_saved = ("n_leaves_", "memory_bytes_", "_model_table")
 
     def __init__(
         self,
@@ -126,7 +139,7 @@ class LeafModels(BaseEstimator):
         )  # fmt: skip
         check_knobs(knobs)
         table, target = check_fit_data(self, X, y)
-        self._columns: LevelColumns | None = find_columns(self.base_model, X)
+        self._columns = find_columns(self.base_model, X)
         return *_repeat_rows(self._read(table), target, sample_weight), knobs
 
     def _read(self, table: pd.DataFrame) -> np.ndarray:
@@ -154,11 +167,11 @@ class LeafModels(BaseEstimator):
                 source = find_forest(self.base_model, rows, given, n_classes, knobs)
             leaves = source.leaf_matrix(rows_for(source, X))
             table = make_leaf_table(leaves, source, leaf_paths(source))
-            self._scaling: LeafScaling = fit_scaling(X, table, self.n_jobs)
+            self._scaling = fit_scaling(X, table, self.n_jobs)
             self.forest_ = source
             self._importances = source_importances(source)
             self.n_leaves_ = int(table.first[-1])
-            self._table: LeafTable = table
+            self._table = table
             try:
                 with stage(table.n_trees, span=1.5):
                     self._fit_leaf_models(X, target)
@@ -169,9 +182,7 @@ class LeafModels(BaseEstimator):
                 raise
 
     def _fit_novelty(self, X: np.ndarray) -> None:
-        self._distances: NoveltyModel = novelty.fit_novelty(
-            X, self._table, self._scaling, self.n_jobs
-        )
+        self._distances = novelty.fit_novelty(X, self._table, self._scaling, self.n_jobs)
         self._quantiles: LeafQuantiles = novelty.fit_inference(
             self._training_values(X), self._table, self.n_jobs
         )
@@ -220,15 +231,28 @@ class LeafModels(BaseEstimator):
             )
         return Members(means, variances)
 
-    def save(self, target: Any) -> None:
-        """Write the fitted estimator to a path or a binary file; `gbuq_core.load` reads it.
-
-        Only with a forest of LightGBM, grown here or given: scikit-learn's have no file format.
-        """
-        from gbuq_core.macau.saving import save_macau
-
-        check_is_fitted(self, "_table")
-        save_macau(self, target)
+    def check_file(self) -> None:
+        """Refuse leaves that are not those of the forest; kernels look nothing up."""
+        source, table = self.forest_, self._table
+        known = self.leaf_model in LEAF_MODELS and self.combine in COMBINATIONS
+        require(known and self.tail in novelty.TAILS, "a parameter is impossible")
+        classifies = source.task == "classification"
+        require(classifies == hasattr(self, "classes_"), "its forest is for another task")
+        n_encoded = self.n_features_in_ if self._columns is None else len(self._columns.owner)
+        n_columns = n_encoded if self._columns is None else len(self._columns.levels)
+        same = source.n_features == n_encoded and n_columns == self.n_features_in_
+        require(same, "its forest has other columns")
+        same = np.array_equal(table.first, begins(source.leaf_counts))
+        require(same, "its leaves are not those of its forest")
+        check_places(table.path, n_encoded, "a feature")
+        check_arrays(self, _importances=("finite", n_encoded))
+        form = ("number", table.n_leaves, n_encoded)
+        check_arrays(self._scaling, median=form, centre=form, scale=form)
+        self._distances.check_against(table, n_encoded)
+        self.n_leaves_ = int(table.first[-1])
+        seconds = self.fit_seconds_
+        self._end(0.0)
+        self.fit_seconds_ = seconds
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -18,6 +18,7 @@ from gbuq_core.macau.base import LeafModels, Located
 from gbuq_core.macau.class_leaves import ClassLeaves, ClassMembers, fit_class, predict_class
 from gbuq_core.macau.forest import rows_for
 from gbuq_core.macau.novelty import Novelty, Predicted
+from gbuq_core.model_files.contents import begins, check_arrays, require
 from gbuq_core.resources import check_memory
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_choice
@@ -87,6 +88,9 @@ class MacauClassifier(ClassifierMixin, LeafModels):
     True
     """
 
+    classes_: np.ndarray
+    _leaves: list[ClassLeaves]
+
     def __init__(
         self,
         leaf_model: str = "linear",
@@ -138,13 +142,43 @@ class MacauClassifier(ClassifierMixin, LeafModels):
         self._end(began)
         return self
 
+    def check_file(self) -> None:
+        """Refuse models of classes that are not those of the leaves."""
+        super().check_file()
+        require(self.inference in INFERENCES, "a parameter is impossible")
+        table, n_classes = self._table, len(self.classes_)
+        n_models = 1 if n_classes == 2 else n_classes
+        require(len(self._leaves) == n_models, "its forest has other classes")
+        one_each = self.forest_.kind == "lightgbm" and n_classes > 2
+        if self.forest_.kind == "lightgbm":
+            same = self.forest_.n_classes == n_classes and table.n_trees % n_models == 0
+            require(same, "its forest has other classes")
+        sigma_begin = begins(np.diff(table.path_begin) ** 2)
+        for code, leaves in enumerate(self._leaves):
+            trees = (
+                np.arange(table.n_trees)[code::n_models] if one_each else np.arange(table.n_trees)
+            )
+            same = np.array_equal(leaves.trees, trees) and leaves.trees.dtype == np.int64
+            require(same, "its forest has other classes")
+            check_arrays(leaves, shares=("number", table.n_leaves))
+            linear = self.leaf_model == "linear"
+            require(linear == (leaves.logistic is not None), "the model of a leaf is missing")
+            if leaves.logistic is not None:
+                check_arrays(
+                    leaves.logistic, weights=("number", len(table.path) + table.n_leaves),
+                    first=(np.int64, len(sigma_begin)),
+                    covariance=("number", int(sigma_begin[-1])),
+                )  # fmt: skip
+                require(np.array_equal(leaves.logistic.first, sigma_begin), "a leaf is missing")
+            leaves.quantiles.check_against(table)
+
     def _fit_leaf_models(self, X: np.ndarray, target: np.ndarray) -> None:
         self._check_classes(X)
         n_trees, n_classes = self._table.n_trees, len(self.classes_)
         every = np.arange(n_trees)
         modelled = [1] if n_classes == 2 else range(n_classes)
         one_each = n_classes > 2 and self.forest_.kind == "lightgbm"
-        self._leaves: list[ClassLeaves] = [
+        self._leaves = [
             fit_class(
                 X, (target == code).astype(np.float64),
                 every[code::n_classes] if one_each else every,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gbuq_core.macau.scaling_kernels import scale_tree
+from gbuq_core.model_files.contents import check_arrays, check_places, require
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance
 from gbuq_core.resources import check_memory
@@ -45,6 +46,33 @@ class LeafTable(NamedTuple):
     path_begin: np.ndarray
     path: np.ndarray
     fallback: int
+
+    def check_file(self) -> None:
+        """Refuse leaves that have lost rows, or have rows and paths that do not exist."""
+        check_arrays(
+            self, first=(np.int64, None), begin=(np.int64, None), rows=(np.int32, None),
+            path_begin=(np.int64, len(self.begin)), path=(np.int32, None),
+        )  # fmt: skip
+        first, begin, sizes = self.first, self.begin, np.diff(self.begin)
+        require(len(first) >= 2 and len(begin) >= 2, "it has no leaves")
+        counted = first[0] == 0 and begin[0] == 0 and self.path_begin[0] == 0
+        require(counted and (np.diff(first) >= 1).all() and (sizes >= 0).all(), "a leaf is missing")
+        n_leaves, n_rows = self.n_leaves, int(begin[first[1]]) if first[1] < len(begin) else 0
+        has_fallback = n_leaves == first[-1] + 1
+        require(has_fallback or n_leaves == first[-1], "its leaves are not those of its forest")
+        require(self.fallback == (n_leaves - 1 if has_fallback else -1), "a leaf does not exist")
+        require(n_rows >= 1 and (sizes <= n_rows).all(), "a leaf has more rows than there are")
+        whole = (begin[first] == n_rows * np.arange(self.n_trees + 1)).all()
+        require(whole, "a tree has lost rows")
+        require(has_fallback == bool((sizes[: first[-1]] == 0).any()), "a leaf is empty")
+        require(not has_fallback or sizes[-1] == n_rows, "the leaf of all rows has lost some")
+        require(len(self.rows) == begin[-1], "a row is missing")
+        check_places(self.rows, n_rows, "a row")
+        lengths = np.diff(self.path_begin)
+        require((lengths >= 1).all(), "the path to a leaf is impossible")
+        require(len(self.path) == self.path_begin[-1], "the path to a leaf is impossible")
+        inside = np.diff(np.repeat(np.arange(n_leaves), lengths)) == 0
+        require((np.diff(self.path)[inside] > 0).all(), "the path to a leaf is impossible")
 
     @property
     def n_trees(self) -> int:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import category_columns, factorize, find_levels, level_codes
+from gbuq_core.model_files.contents import require
 from gbuq_core.trees.importers.ownership import is_owned
 
 MOST_LEVELS = 30
@@ -26,6 +27,14 @@ class LevelColumns(NamedTuple):
     """
 
     levels: tuple[tuple[Any, ...] | None, ...]
+
+    def check_file(self) -> None:
+        """Refuse levels that no column has."""
+        for levels in self.levels:
+            if levels is not None:
+                known = all(type(level) in (str, float) for level in levels)
+                once = 1 <= len(set(levels)) == len(levels) <= MOST_LEVELS
+                require(known and once, "a level is impossible")
 
     @property
     def owner(self) -> np.ndarray:

@@ -25,6 +25,7 @@ from gbuq_core.macau.novelty_kernels import (
     write_quantiles,
     write_rising,
 )
+from gbuq_core.model_files.contents import begins, check_arrays, check_rising, require
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance
 from gbuq_core.resources import check_memory
@@ -173,6 +174,26 @@ class NoveltyModel(NamedTuple):
     quantiles: np.ndarray
     path_quantiles: np.ndarray
 
+    def check_against(self, table: LeafTable, n_features: int) -> None:
+        """Refuse distances of a file that are of other leaves."""
+        n_leaves, lengths = table.n_leaves, np.diff(table.path_begin)
+        path_first = begins(lengths * (lengths + 1) // 2)
+        n_quantiles = len(self.quantiles)
+        m, rest = divmod(n_quantiles, table.n_trees)
+        require(1 <= m <= MAX_QUANTILES and rest == 0, "its quantiles are impossible")
+        check_arrays(
+            self, location=("number", n_leaves, n_features),
+            factor=("number", n_leaves, n_features * (n_features + 1) // 2),
+            path_first=(np.int64, n_leaves + 1), quantile_begin=(np.int64, table.n_trees + 1),
+            path_factor=("number", int(path_first[-1])), quantiles=("number", n_quantiles),
+            path_quantiles=("number", n_quantiles),
+        )  # fmt: skip
+        begin = m * np.arange(table.n_trees + 1)
+        same = np.array_equal(self.path_first, path_first)
+        require(same and np.array_equal(self.quantile_begin, begin), "a leaf does not exist")
+        check_rising(self.quantiles, begin)
+        check_rising(self.path_quantiles, begin)
+
 
 class LeafQuantiles(NamedTuple):
     """Quantiles of what each leaf's model predicts for its training rows.
@@ -182,6 +203,13 @@ class LeafQuantiles(NamedTuple):
 
     begin: np.ndarray
     quantiles: np.ndarray
+
+    def check_against(self, table: LeafTable) -> None:
+        """Refuse quantiles of a file that are of other leaves."""
+        begin = begins(np.minimum(np.diff(table.begin), MAX_QUANTILES))
+        check_arrays(self, begin=(np.int64, len(begin)), quantiles=("number", int(begin[-1])))
+        require(np.array_equal(self.begin, begin), "a leaf does not exist")
+        check_rising(self.quantiles, begin)
 
 
 class DistanceScores(NamedTuple):

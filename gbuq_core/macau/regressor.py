@@ -26,6 +26,8 @@ from gbuq_core.macau.ard_kernels import (
 )
 from gbuq_core.macau.base import LeafModels, Located, Members
 from gbuq_core.macau.leaves import LeafTable, has_rows_for_all, with_all_features
+from gbuq_core.macau.novelty import LeafQuantiles
+from gbuq_core.model_files.contents import begins, check_arrays, require
 from gbuq_core.resources import check_memory
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_choice
@@ -129,6 +131,11 @@ class MacauRegressor(RegressorMixin, LeafModels):
     True
     """
 
+    target_scale_: TargetScale
+    sees_all_: np.ndarray
+    _model: LinearLeaves
+    _quantiles: LeafQuantiles
+
     def __init__(
         self,
         leaf_model: str = "linear",
@@ -189,17 +196,43 @@ class MacauRegressor(RegressorMixin, LeafModels):
         if self.standardize_target and exact_std(target) == 0.0:
             # The priors are those of a unit then: the target's own size.
             scale = scale._replace(spread=float(np.abs(target).max()) or 1.0)
-        self.target_scale_: TargetScale = scale
+        self.target_scale_ = scale
         inner = (target - scale.centre) / scale.spread
         need_kernels("macau")
         self._fit_leaves(matrix, inner, target, 0, knobs)
         self._end(began)
         return self
 
+    def check_file(self) -> None:
+        """Refuse linear models that are not those of the leaves."""
+        table, linear = self._table, self.leaf_model == "linear"
+        require(self.leaf_features in LEAF_FEATURES, "a parameter is impossible")
+        n_leaves, n_features = int(table.first[-1]), self.forest_.n_features
+        check_arrays(self, sees_all_=(bool, n_leaves))
+        every = linear and self.leaf_features == "all"
+        chosen = np.full(table.n_leaves, every)
+        auto = linear and self.leaf_features == "auto"
+        require(auto or (self.sees_all_ == every).all(), "a leaf sees other features")
+        if auto:
+            chosen[:n_leaves] = self.sees_all_
+        self._model_table = table
+        if chosen.any():
+            self._model_table = with_all_features(table, chosen, n_features)
+        lengths = np.diff(self._model_table.path_begin) if linear else np.zeros(0, np.int64)
+        begin, n_weights = begins(lengths**2), int(lengths.sum())
+        check_arrays(
+            self._model, level=("number", table.n_leaves), noise=("number", table.n_leaves),
+            weight=("number", n_weights), offset=("number", n_weights),
+            sigma_begin=(np.int64, len(begin)), sigma=("number", int(begin[-1])),
+        )  # fmt: skip
+        require(np.array_equal(self._model.sigma_begin, begin), "a leaf does not exist")
+        self._quantiles.check_against(table)
+        super().check_file()
+
     def _fit_leaf_models(self, X: np.ndarray, target: np.ndarray) -> None:
         table = self._table
         chosen = self._choose_leaves(X.shape[1])
-        self.sees_all_: np.ndarray = chosen[: self.n_leaves_]
+        self.sees_all_ = chosen[: self.n_leaves_]
         if chosen.any():
             table = with_all_features(table, chosen, X.shape[1])
         self._model_table: LeafTable = table

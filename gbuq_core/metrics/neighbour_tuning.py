@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from gbuq_core.array_checks import FloatArray, check_array, check_same_length
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics.scale_calibration import scoring_function
+from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.validation import check_choice
 
 # Appendix B.2.
@@ -43,6 +44,13 @@ class NeighbourTuning(NamedTuple):
     crps: FloatArray
     min_scale: FloatArray
     best: int
+
+    def check_file(self) -> None:
+        """Refuse scores of other candidates."""
+        n = len(self.n_neighbors)
+        scores = dict.fromkeys(("nll", "crps", "min_scale"), (np.float64, n))
+        check_arrays(self, n_neighbors=(np.int64, None), **scores)
+        require(0 <= self.best < n, "the best of its candidates does not exist")
 
 
 def running_std(

@@ -23,7 +23,7 @@ FORMAT = "gbuq boosted ensemble"
 VERSION = 1
 
 _HEADER = "header.json"
-_ALLOWED_DTYPES = ("|b1", "|u1", "<i2", "<i4", "<i8", "<f8")
+_ALLOWED_DTYPES = (*("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f4", "<f8"),)
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock in the file: one model gives one sequence of bytes
 
 

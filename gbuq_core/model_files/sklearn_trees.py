@@ -27,28 +27,30 @@ _HISTOGRAM_FIELDS = {
 NO_TREE = "the nodes of a tree do not make a tree"
 
 
-def store_trees(trees: Sequence[Any], prefix: str = "tree") -> dict[str, np.ndarray]:
-    """The arrays of fitted trees (``DecisionTreeRegressor`` and the like, of one output).
+def store_trees(trees: Sequence[Any]) -> dict[str, np.ndarray]:
+    """The arrays of fitted trees (``tree_`` of ``DecisionTreeRegressor`` and the like).
+
+    Each has one output, of one value or of one for each class.
 
     Examples
     --------
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> tree = DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 5.0])
+    >>> tree = DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 5.0]).tree_
     >>> arrays = store_trees([tree])
-    >>> arrays["tree_feature"].tolist(), arrays["tree_value"].ravel().tolist()
+    >>> arrays["tree_feature"].tolist(), arrays["tree_value"].tolist()
     ([0, -2, -2], [2.5, 0.0, 5.0])
-    >>> read_trees(arrays, n_features=1)[0].predict(np.ones((1, 1), np.float32))
+    >>> read_trees(arrays)[0].predict(np.ones((1, 1), np.float32))
     array([[5.]])
     """
-    states = [tree.tree_.__getstate__() for tree in trees]
-    arrays = _columns([state["nodes"] for state in states], _FIELDS, prefix)
-    arrays[f"{prefix}_value"] = np.concatenate([state["values"][:, 0, :] for state in states])
+    states = [tree.__getstate__() for tree in trees]
+    arrays = _columns([state["nodes"] for state in states], _FIELDS, "tree")
+    arrays["tree_value"] = np.concatenate([state["values"].ravel() for state in states])
+    arrays["tree_n_features"] = np.array([tree.n_features for tree in trees], np.int64)
+    arrays["tree_n_values"] = np.array([state["values"].shape[2] for state in states], np.int64)
     return arrays
 
 
-def read_trees(
-    arrays: Mapping[str, np.ndarray], n_features: int, n_values: int = 1, prefix: str = "tree"
-) -> list[Any]:
+def read_trees(arrays: Mapping[str, np.ndarray]) -> list[Any]:
     """The trees (``sklearn.tree._tree.Tree``) that `store_trees` has stored.
 
     Raises
@@ -58,29 +60,36 @@ def read_trees(
     """
     from sklearn.tree._tree import Tree
 
-    sizes, columns = _read_columns(arrays, _FIELDS, prefix)
-    values = take(arrays, f"{prefix}_value", np.float64, (int(sizes.sum()), n_values))
+    sizes, columns = _read_columns(arrays, _FIELDS, "tree")
+    n_features, n_values = (
+        take(arrays, f"tree_n_{name}", np.int64, (len(sizes),)) for name in ("features", "values")
+    )
+    possible = (n_features >= 1) & (n_features < 2**31) & (n_values >= 1) & (n_values < 2**16)
+    require(possible.all(), NO_TREE)
+    values = take(arrays, "tree_value", np.float64, (int((sizes * n_values).sum()),))
     left, right, feature = (columns[n] for n in ("left_child", "right_child", "feature"))
     is_leaf = left < 0
     require((left[is_leaf] == -1).all() and (right[is_leaf] == -1).all(), NO_TREE)
     check_nodes(sizes, left, right, is_leaf)
-    check_features(feature[~is_leaf], n_features)
+    check_features(feature[~is_leaf], np.repeat(n_features, sizes)[~is_leaf])
     require((columns["n_node_samples"] >= 0).all(), "a node has less than no rows")
-    plain = Tree(n_features, np.array([n_values], np.intp), 1)
-    dtype = plain.__getstate__()["nodes"].dtype
+    dtype = Tree(1, np.ones(1, np.intp), 1).__getstate__()["nodes"].dtype
     if set(dtype.names) != set(_FIELDS):
         raise _other_version()
     nodes = _structured(columns, dtype)
-    trees = []
-    for first, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True):
-        tree = Tree(n_features, np.array([n_values], np.intp), 1)
-        here = slice(int(first), int(first + size))
+    trees, first, first_value = [], 0, 0
+    for size, width, n_columns in zip(
+        *map(np.ndarray.tolist, (sizes, n_values, n_features)), strict=True
+    ):
+        here, own = slice(first, first + size), slice(first_value, first_value + size * width)
+        tree = Tree(n_columns, np.array([width], np.intp), 1)
         state = {
-            "max_depth": _depth(left[here], right[here]), "node_count": int(size),
-            "nodes": nodes[here].copy(), "values": values[here][:, None, :].copy(),
+            "max_depth": _depth(left[here], right[here]), "node_count": size,
+            "nodes": nodes[here].copy(), "values": values[own].reshape(size, 1, width).copy(),
         }  # fmt: skip
         tree.__setstate__(state)
         trees.append(tree)
+        first, first_value = here.stop, own.stop
     return trees
 
 
@@ -162,7 +171,7 @@ def check_nodes(
     require((is_child == np.where(roots, 0, 1)).all(), NO_TREE)
 
 
-def check_features(feature: np.ndarray, n_features: int) -> None:
+def check_features(feature: np.ndarray, n_features: Any) -> None:
     """Refuse splits by features that do not exist."""
     require(((feature >= 0) & (feature < n_features)).all(), "a tree splits by no feature")
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from gbuq_core.loading import load
 from gbuq_core.methods import METHODS
 from gbuq_core.model_files.archive import read_archive, write_archive
 from gbuq_core.model_files.contents import PLAIN_TYPES, errors_as_damage, pack, require, unpack
+from gbuq_core.model_files.fields import load
 from gbuq_core.tables import ScorePlan, Target
 from gbuq_core.tables.number_columns import MOST_LEVELS, Levels, NumberColumns
 from gbuq_core.tables.predicting import ListedModel

@@ -7,7 +7,6 @@ held once, and the clocks of each model beside it.
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, NamedTuple
@@ -16,13 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
-from gbuq_core.boosting.saving import build_ensemble
 from gbuq_core.calibration import ClassClocks, Clocks
-from gbuq_core.errors import MissingPackage, ModelFileError, ProjectError, UntrustedModel
+from gbuq_core.errors import (
+    MissingPackage,
+    ModelFileError,
+    OldModelFile,
+    ProjectError,
+    UntrustedModel,
+)
 from gbuq_core.methods import METHODS
 from gbuq_core.model_files.archive import read_archive, write_archive
-from gbuq_core.model_files.contents import errors_as_damage as model_errors_as_damage
 from gbuq_core.model_files.contents import take
+from gbuq_core.model_files.fields import load
 from gbuq_core.projects.container import MAX_MODELS, damaged, require
 from gbuq_core.projects.listed_models import read_listed, why_method_not_kept, write_listed
 from gbuq_core.projects.project import Project, ProjectModels
@@ -54,6 +58,10 @@ _SCORES = {
     "classification": ("n_rows", "nll", "error_rate", "calibration_error"),
 }
 NEWER = "A newer gbuq has trained the models, and this one cannot read them: update gbuq."
+OLDER = (
+    "gbuq 0.2 has trained the models, and this version does not read them: train again, with the "
+    "same table and settings, to get the same numbers."
+)
 CATBOOST = (
     "The models hold trees of CatBoost, which are only read from files that you trust: open the "
     "project with trust=True (on the command line --trust), or train again."
@@ -141,6 +149,8 @@ def read_models(
         return _read(members, project, newer, trust)
     except UntrustedModel:
         return CATBOOST
+    except OldModelFile:
+        return OLDER
     except MissingPackage as error:
         return str(error)
     except (ModelFileError, ProjectError) as error:
@@ -263,12 +273,10 @@ def _read_estimator(content: bytes, wanted: _Wanted) -> Any:
     names = [feature.name for feature in features]
     if plan.listed:
         return read_listed(content, plan, project.target, names, trust)
-    header, arrays = read_archive(content)
-    with model_errors_as_damage():
-        require(header["plan"]["engine"] == plan.engine, "a model has another engine")
-        model = build_ensemble(header, arrays)
+    model = load(content, trust=trust)
     n_classes = len(project.target.classes)
     require(isinstance(model, _ENSEMBLES[bool(n_classes)]), "a model has another task")
+    require(model.plan_.engine == plan.engine, "a model has another engine")
     own = list(getattr(model, "feature_names_in_", []))
     require(own == names, "a model has other columns")
     require(
@@ -304,12 +312,8 @@ def _read_clocks(arrays: Mapping[str, Any], place: int, task: str, has: Any) -> 
     clocks = kind(**found)
     is_classes = kind is ClassClocks
     trees = (clocks.n_trees_used,) if is_classes else (clocks.mean_trees, clocks.scale_trees)
-    require(all(type(n) is int and n >= 1 for n in (*trees, clocks.n_rows)), "its clocks are odd")
-    size = clocks.temperature if is_classes else clocks.factor
-    require(math.isfinite(size) and size > 0.0, "its clocks are odd")
-    require(is_classes or clocks.df > 2.0, "its clocks are odd")
-    curves = [value for value in found.values() if isinstance(value, np.ndarray)]
-    require(len({len(curve) for curve in curves}) == 1, "its clocks are odd")
+    require(all(type(n) is int for n in (*trees, clocks.n_rows)), "its clocks are odd")
+    clocks.check_file()
     return clocks
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
@@ -26,10 +26,12 @@ from gbuq_core.inputs import (
 from gbuq_core.jobs import check_memory, effective_n_jobs, parallel_map
 from gbuq_core.knobs import check_within
 from gbuq_core.methods.functions import SOFT_KNOBS
+from gbuq_core.model_files.contents import require
+from gbuq_core.model_files.fields import Savable
 from gbuq_core.soft_trees.fitting import FitKnobs, estimate_bytes, estimate_seconds
 from gbuq_core.soft_trees.forward import draw_gates, draw_leaves
 from gbuq_core.soft_trees.gaussian import LowRankGaussian
-from gbuq_core.soft_trees.inputs import apply_inputs, fit_inputs
+from gbuq_core.soft_trees.inputs import SoftEncoding, apply_inputs, fit_inputs
 from gbuq_core.soft_trees.layout import LEAVES, TreeShape
 from gbuq_core.soft_trees.results import (
     ElboPath,
@@ -45,8 +47,17 @@ MAX_DRAWS, MAX_RANK = (int(SOFT_KNOBS[name].high or 0) for name in ("n_draws", "
 _BLOCK_CELLS = 400_000  # draws x rows of one block of a prediction
 
 
-class SoftTrees(BaseEstimator):
+class SoftTrees(Savable, BaseEstimator):
     """Base of the estimators, with their common knobs; not for use by itself."""
+
+    seed_: int
+    encoding_: SoftEncoding
+    shape_: TreeShape
+    trees_: tuple[FittedTree, ...]
+    n_rows_: int
+    fit_seconds_: float
+    _not_saved = ("n_steps_", "memory_bytes_", "noise_", "_noises")
+    _most_trees: ClassVar[int] = 1
 
     def __init__(
         self,
@@ -173,12 +184,21 @@ class SoftTrees(BaseEstimator):
         check_is_fitted(self, "trees_")
         return apply_inputs(self.encoding_, check_new_rows(self, X))[1]
 
-    def save(self, target: Any) -> None:
-        """Write the fitted estimator to a path or a binary file; `gbuq_core.load` reads it."""
-        from gbuq_core.soft_trees.saving import save_soft_trees
-
-        check_is_fitted(self, "trees_")
-        save_soft_trees(self, target)
+    def check_file(self) -> None:
+        """Refuse trees of another shape than the columns and classes give."""
+        n_classes = len(self.classes_) if hasattr(self, "classes_") else 0
+        shape, encoding = self.shape_, self.encoding_
+        require(len(encoding.columns) == self.n_features_in_, "its columns do not match")
+        same = shape.n_features == encoding.n_columns and shape.n_classes == n_classes
+        require(same, "the shape of its trees is impossible")
+        require(1 <= len(self.trees_) <= self._most_trees, "it has too few or too many trees")
+        for tree in self.trees_:
+            require(tree.shape == shape and tree.beta == self.trees_[0].beta, "a tree is another")
+            require(tree.posterior.rank <= MAX_RANK, "the rank of a posterior is too large")
+        require(self.n_rows_ >= 1, "it has no rows")
+        seconds = self.fit_seconds_
+        self._end(self.trees_, self.n_rows_, 0.0)
+        self.fit_seconds_ = seconds
 
     def _check_draws(self, n_draws: int | None, seed: int | None) -> tuple[int, int]:
         """Number and seed of the draws: those of the estimator where there are none."""

@@ -7,10 +7,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from gbuq_core.inputs import check_numeric_target
+from gbuq_core.inputs import TargetScale, check_numeric_target
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.knobs import check_within
 from gbuq_core.methods import METHODS
+from gbuq_core.model_files.contents import require
 from gbuq_core.soft_trees.base import Draws, SoftTreeRegression
 from gbuq_core.soft_trees.fitting import fit_tree
 from gbuq_core.soft_trees.forward import draw_moments
@@ -66,6 +67,20 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
     >>> model.fit(x, np.abs(x[:, 0])).staged_functions(x, n_draws=10).shape
     (2, 10, 60)
     """
+
+    target_scale_: TargetScale
+    _noise_rows: tuple[np.ndarray, np.ndarray]
+    _most_trees = MAX_TREES
+
+    def check_file(self) -> None:
+        """As of all soft trees, and the rows of its noise."""
+        super().check_file()
+        rows, targets = self._noise_rows
+        require(self.shape_.output == "mean", "the shape of its trees is impossible")
+        possible = rows.dtype == targets.dtype == np.float64 and len(rows) >= 1
+        possible = possible and rows.shape == (len(targets), self.shape_.n_features)
+        require(possible and np.isfinite(rows).all(), "the rows of its noise are impossible")
+        self._noises = {}
 
     def __init__(
         self,

@@ -51,6 +51,8 @@ class VariationalSoftTreeClassifier(ClassifierMixin, OneTree):
     ['below', 'above']
     """
 
+    classes_: np.ndarray
+
     def __init__(
         self,
         depth: int = 3,

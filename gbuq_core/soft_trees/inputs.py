@@ -7,6 +7,7 @@ way). Columns that are constant in training are left out: a gate cannot learn fr
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from gbuq_core.inputs import (
     level_codes,
     read_numbers,
 )
+from gbuq_core.model_files.contents import check_arrays, require
 
 MAX_LEVELS = 32  # levels of a category with a column of their own; the rarer ones share one
 MAX_COLUMNS = 4096
@@ -46,6 +48,13 @@ class SoftColumn(NamedTuple):
     has_missing: bool
     median: float
 
+    def check_file(self) -> None:
+        """Refuse a coding that no column has."""
+        known = all(type(level) in (float, str) for level in self.levels)
+        once = len(set(self.levels)) == len(self.levels) and math.isfinite(self.median)
+        numbers = not (self.is_number and (self.levels or self.has_rest))
+        require(known and once and numbers, f"the coding of column {self.name!r:.60} is impossible")
+
 
 class SoftEncoding(NamedTuple):
     """The codings of all columns; the matrix columns that vary, their means and stds (p,)."""
@@ -55,6 +64,17 @@ class SoftEncoding(NamedTuple):
     kept: np.ndarray
     centre: np.ndarray
     spread: np.ndarray
+
+    def check_file(self) -> None:
+        """Refuse scales and names of other columns."""
+        names = [name for column in self.columns for name in column_names(column)]
+        require(1 <= len(names) <= MAX_COLUMNS, "its columns do not match")
+        check_arrays(self, kept=(bool, len(names)))
+        n_kept = int(self.kept.sum())
+        check_arrays(self, centre=("finite", n_kept), spread=("finite", n_kept))
+        require((self.spread > 0.0).all(), "the scale of a column is impossible")
+        chosen = tuple(name for name, keep in zip(names, self.kept, strict=True) if keep)
+        require(self.names == chosen, "its columns do not match")
 
     @property
     def n_columns(self) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbuq_core.methods.functions import SOFT_KNOBS
+from gbuq_core.model_files.contents import require
 from gbuq_core.soft_trees.block_kernels import CLASSES, MEAN, MIXTURE, ShapeCodes
 
 LEAVES = ("constant", "linear")
@@ -84,6 +85,13 @@ class TreeShape(NamedTuple):
     leaf: str = "linear"
     output: str = "mixture"
     n_classes: int = 0
+
+    def check_file(self) -> None:
+        """Refuse a shape that no fit has."""
+        possible = 0 <= self.depth <= MAX_DEPTH and self.n_features >= 1 and self.n_classes >= 0
+        possible = possible and self.leaf in LEAVES and self.output in OUTPUTS
+        possible = possible and (self.output == "classes") == (self.n_classes > 0)
+        require(possible, "the shape of its trees is impossible")
 
     @property
     def n_nodes(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.inputs import check_numeric_target, fit_target_scale
+from gbuq_core.inputs import TargetScale, check_numeric_target, fit_target_scale
 from gbuq_core.soft_trees.base import Draws, OneTree, SoftTreeRegression
 from gbuq_core.soft_trees.fitting import fit_tree
 from gbuq_core.soft_trees.forward import draw_log_densities, draw_moments
@@ -105,6 +105,14 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
     >>> model.sample_functions(x, n_draws=20).shape
     (20, 60)
     """
+
+    target_scale_: TargetScale
+
+    def check_file(self) -> None:
+        """As of all soft trees, and the noise in units of y."""
+        super().check_file()
+        noise = self.trees_[0].noise
+        self.noise_ = None if noise is None else self.target_scale_.spread * noise
 
     def __init__(
         self,

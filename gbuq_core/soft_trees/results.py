@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
+from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.soft_trees.gaussian import LowRankGaussian
 from gbuq_core.soft_trees.layout import TreeShape
 
@@ -61,6 +63,20 @@ class FittedTree(NamedTuple):
     noise: float | None
     elbo: ElboPath
     snapshots: Snapshots
+
+    def check_file(self) -> None:
+        """Refuse arrays of another length than the shape gives."""
+        size, path, moments = self.shape.n_parameters, self.elbo, self.snapshots
+        form = ("finite", size)
+        check_arrays(self.posterior, mean=form, scale=form, factor=("finite", size, None))
+        require((self.posterior.scale > 0.0).all(), "a spread of its posterior is impossible")
+        check_arrays(path, step=(np.int64, None), elbo=("finite", len(path.step)))
+        check_arrays(moments, step=(np.int64, None), means=("finite", len(moments.step), size))
+        require(len(path.step) >= 1 and len(moments.step) >= 1, "its training is empty")
+        require(0.0 < self.beta <= 1000.0, "its beta is impossible")
+        has_noise = self.noise is not None
+        require(has_noise == (self.shape.output == "mean"), "its noise is impossible")
+        require(not has_noise or 0.0 < (self.noise or 0.0) < math.inf, "its noise is impossible")
 
     @property
     def final_elbo(self) -> float:

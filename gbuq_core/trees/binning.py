@@ -27,6 +27,7 @@ from gbuq_core.inputs import (
     level_codes,
     read_numbers,
 )
+from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance
 from gbuq_core.trees.binning_kernels import PADDED_BORDERS, code_rows
@@ -49,6 +50,23 @@ class ColumnCoding(NamedTuple):
     has_missing: bool
     means: np.ndarray
     fallback: np.ndarray
+
+    def check_file(self) -> None:
+        """Refuse levels that no column has, and means of other levels."""
+        why = f"the coding of column {self.name!r:.60} is impossible"
+        require(all(type(level) in (float, str) for level in self.levels), why)
+        require(len(set(self.levels)) == len(self.levels), why)
+        n_columns = 0
+        if self.kind == "target":
+            n_columns = self.fallback.shape[0] if self.fallback.ndim else 0
+            check_arrays(
+                self, means=("finite", len(self.levels) + 1, n_columns),
+                fallback=("finite", n_columns),
+            )  # fmt: skip
+        elif self.kind == "levels":
+            require(1 <= len(self.levels) + self.has_missing <= MAX_ONE_HOT_LEVELS, why)
+        else:
+            require(self.kind == "number" and not self.levels, why)
 
 
 def _number_coding(label: Any, has_missing: bool) -> ColumnCoding:
@@ -261,6 +279,19 @@ class Bins(NamedTuple):
     n_codes: np.ndarray
     is_category: np.ndarray
     has_missing: np.ndarray
+
+    def check_file(self) -> None:
+        """Refuse codes that no training makes: those of a number are 0 to ``n_borders + 1``."""
+        n = len(self.borders)
+        check_arrays(self, n_codes=(np.int64, n), is_category=(bool, n), has_missing=(bool, n))
+        for edges, n_codes, category in zip(*self[:3], strict=True):
+            require(edges.dtype == np.float64 and edges.ndim == 1, "a border is no number")
+            require(np.isfinite(edges).all(), "a border is not finite")
+            require((np.diff(edges) > 0.0).all(), "borders do not ascend")
+            possible = len(edges) < MAX_VALUE_BINS and n_codes == len(edges) + 2
+            if category:
+                possible = len(edges) == 0 and 1 <= n_codes <= MAX_VALUE_BINS
+            require(possible, "a feature has impossible bins")
 
 
 class Cells(NamedTuple):

@@ -6,7 +6,7 @@ Larger values are less familiar. Each measure fails somewhere: see `Unfamiliarit
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegress
 from gbuq_core.ibug.affinity import nearest, pack_leaves
 from gbuq_core.jobs import advance, stage
 from gbuq_core.macau import MacauClassifier, MacauRegressor
+from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster, shared_threads
 from gbuq_core.trees.importers.lightgbm_source import import_lightgbm
 from gbuq_core.unfamiliarity.rows import (
@@ -70,6 +71,9 @@ class Part(Protocol):
     def shares(self, rows: EncodedRows) -> NDArray[np.float64] | None:
         """What each of the table's columns adds, (n, n_columns), or None where it cannot tell."""
 
+    def restore(self, columns: Columns, space: Space, rows: EncodedRows, n_jobs: int) -> None:
+        """Complete a part of a file by the rows that it was learnt from."""
+
 
 class _Beyond:
     """Measures whose values are distances: twice the largest value is twice as far."""
@@ -86,18 +90,20 @@ class RangePart:
     ``-log`` of the share of the reference rows that have one in this column.
     """
 
+    _surprise: NDArray[np.float64]
+    _not_saved = ("_columns", "_space")
+
     def __init__(self, learning: Learning, reference: EncodedRows) -> None:
         self._columns, self._space = learning.columns, learning.space
         strange = self._strange(reference)
         n = len(reference.raw)
         self._surprise = -np.log((strange.sum(axis=0) + 1.0) / (n + 1.0))
 
-    @classmethod
-    def restore(cls, columns: Columns, space: Space, surprise: NDArray[np.float64]) -> RangePart:
-        """As it was learnt, from a file."""
-        part = cls.__new__(cls)
-        part._columns, part._space, part._surprise = columns, space, surprise
-        return part
+    def restore(self, columns: Columns, space: Space, rows: EncodedRows, n_jobs: int) -> None:
+        """Complete a part of a file by the rows that it was learnt from."""
+        check_arrays(self, _surprise=("finite", len(columns.names)))
+        require((self._surprise >= 0.0).all(), "its ranges are impossible")
+        self._columns, self._space = columns, space
 
     def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
         """The largest of a row's columns, (n,)."""
@@ -144,6 +150,9 @@ def count_novelty_trees(n_rows: int, n_features: int) -> int:
 class NoveltyPart(_Beyond):
     """MACAU's novelty: distances to the training rows of the same leaves of a forest."""
 
+    _model: MacauRegressor | MacauClassifier
+    _not_saved = ("_of", "_n_columns")
+
     def __init__(self, learning: Learning) -> None:
         n, p = learning.rows.matrix.shape
         n_classes = _forest_classes(learning)
@@ -152,7 +161,7 @@ class NoveltyPart(_Beyond):
         if n_classes > 2:
             n_trees = max(_FEWEST_TREES, n_trees // n_classes)
         # Novelty does not depend on the models in the leaves: the quick ones will do.
-        self._model: Any = kind(
+        self._model = kind(
             leaf_model="basic",
             n_trees=n_trees,
             max_leaves=_MOST_LEAVES,
@@ -165,13 +174,11 @@ class NoveltyPart(_Beyond):
         self._of = matrix_columns(learning.columns, learning.space)
         self._n_columns = len(learning.columns.names)
 
-    @classmethod
-    def restore(cls, model: Any, columns: Columns, space: Space) -> NoveltyPart:
-        """As it was learnt, with a model from a file."""
-        part = cls.__new__(cls)
-        part._model, part._of = model, matrix_columns(columns, space)
-        part._n_columns = len(columns.names)
-        return part
+    def restore(self, columns: Columns, space: Space, rows: EncodedRows, n_jobs: int) -> None:
+        """Complete a part of a file by the rows that it was learnt from."""
+        same = self._model.n_features_in_ == rows.matrix.shape[1]
+        require(same, "its forest has other columns")
+        self._of, self._n_columns = matrix_columns(columns, space), len(columns.names)
 
     def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
         """The mean z-score over the trees, (n,)."""
@@ -186,15 +193,10 @@ class NoveltyPart(_Beyond):
 class DistancePart(_Beyond):
     """Mean distance to the ten nearest training rows, in stds; categories by mismatch."""
 
+    _not_saved = ("_points", "_near", "_of", "_n_columns")
+
     def __init__(self, learning: Learning) -> None:
         self._learn(learning.columns, learning.space, learning.rows)
-
-    @classmethod
-    def of_rows(cls, columns: Columns, space: Space, rows: EncodedRows) -> DistancePart:
-        """As it is learnt from these rows."""
-        part = cls.__new__(cls)
-        part._learn(columns, space, rows)
-        return part
 
     def _learn(self, columns: Columns, space: Space, rows: EncodedRows) -> None:
         from sklearn.neighbors import NearestNeighbors
@@ -204,6 +206,10 @@ class DistancePart(_Beyond):
         self._near = NearestNeighbors(n_neighbors=min(N_NEAREST, len(points))).fit(points)
         self._of = point_columns(columns, space)
         self._n_columns = len(columns.names)
+
+    def restore(self, columns: Columns, space: Space, rows: EncodedRows, n_jobs: int) -> None:
+        """Complete a part of a file by the rows that it was learnt from."""
+        self._learn(columns, space, rows)
 
     def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
         """Mean distances, (n,)."""
@@ -226,6 +232,9 @@ class DistancePart(_Beyond):
 
 class AffinityPart:
     """One minus the share of boosted trees in which the nearest rows by IBUG share a leaf."""
+
+    _booster: Annotated[Any, "lightgbm.Booster"]
+    _not_saved = ("_n_jobs", "_leaves")
 
     def __init__(self, learning: Learning) -> None:
         lightgbm = import_lightgbm()
@@ -259,13 +268,12 @@ class AffinityPart:
         self._n_jobs = learning.n_jobs
         self._leaves = pack_leaves(self._leaf_matrix(learning.rows.matrix))
 
-    @classmethod
-    def restore(cls, booster: Any, rows: EncodedRows, n_jobs: int | None) -> AffinityPart:
-        """As it was learnt from these rows, with a booster from a file."""
-        part = cls.__new__(cls)
-        part._booster, part._n_jobs = booster, n_jobs
-        part._leaves = pack_leaves(part._leaf_matrix(rows.matrix))
-        return part
+    def restore(self, columns: Columns, space: Space, rows: EncodedRows, n_jobs: int) -> None:
+        """Complete a part of a file by the rows that it was learnt from."""
+        same = self._booster.num_feature() == rows.matrix.shape[1]
+        require(same, "its trees have other columns")
+        self._n_jobs = n_jobs
+        self._leaves = pack_leaves(self._leaf_matrix(rows.matrix))
 
     def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
         """One minus the mean affinity of the nearest rows as a share of the trees, (n,)."""
@@ -288,17 +296,18 @@ class AffinityPart:
 class KnowledgePart(_Beyond):
     """Knowledge uncertainty of independent models: how much they disagree."""
 
+    _model: BoostedEnsembleRegressor | BoostedEnsembleClassifier
+    _not_saved = ()
+
     def __init__(self, learning: Learning) -> None:
         self._model = make_models(learning.n_classes, learning.seed, learning.n_jobs)
         y = learning.y.astype(np.int64) if learning.n_classes else learning.y
         self._model.fit(learning.rows.matrix, y)
 
-    @classmethod
-    def restore(cls, model: Any) -> KnowledgePart:
-        """As it was learnt, with models from a file."""
-        part = cls.__new__(cls)
-        part._model = model
-        return part
+    def restore(self, columns: Columns, space: Space, rows: EncodedRows, n_jobs: int) -> None:
+        """Complete a part of a file by the rows that it was learnt from."""
+        same = self._model.n_features_in_ == rows.matrix.shape[1]
+        require(same, "its models have other columns")
 
     def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
         """As a std of the target, or the root of nats, (n,)."""
@@ -310,6 +319,12 @@ class KnowledgePart(_Beyond):
 
     def shares(self, rows: EncodedRows) -> None:
         """Cannot tell."""
+
+
+AnyPart = RangePart | NoveltyPart | DistancePart | AffinityPart | KnowledgePart
+KINDS_OF_PARTS = dict(
+    zip(PARTS, (RangePart, NoveltyPart, DistancePart, AffinityPart, KnowledgePart), strict=True)
+)
 
 
 def make_models(n_classes: int, seed: int, n_jobs: int | None) -> Any:

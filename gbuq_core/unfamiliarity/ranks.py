@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gbuq_core.model_files.contents import check_arrays, require
+
 
 class Reference(NamedTuple):
     """The held-out rows of a fold, which say what is ordinary.
@@ -19,6 +21,13 @@ class Reference(NamedTuple):
 
     sorted: NDArray[np.float64]
     joint: NDArray[np.float64]
+
+    def check_file(self) -> None:
+        """Refuse values that do not rise."""
+        n_parts = self.sorted.shape[0]
+        check_arrays(self, joint=("finite", None), sorted=("finite", n_parts, len(self.joint)))
+        rising = (np.diff(self.joint) >= 0.0).all() and (np.diff(self.sorted) >= 0.0).all()
+        require(len(self.joint) >= 1 and rising, "its ranks are not in order")
 
 
 def make_reference(values: NDArray[np.float64]) -> Reference:

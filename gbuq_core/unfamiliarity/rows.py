@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gbuq_core.inputs import as_table, category_columns, factorize, find_levels, level_codes
 from gbuq_core.inputs import read_numbers as numbers_of
+from gbuq_core.model_files.contents import PLAIN_TYPES, check_arrays, require
 
 MOST_LEVELS = 16  # of a category with columns of their own; rarer ones share one
 _FARTHEST = 1e6  # in stds: squares of more do not add up in float32
@@ -33,6 +34,17 @@ class Columns(NamedTuple):
     numbers: NDArray[np.int64]
     categories: NDArray[np.int64]
     levels: tuple[tuple[Any, ...], ...]
+
+    def check_file(self) -> None:
+        """Refuse columns and categories that do not go together."""
+        check_arrays(self, numbers=(np.int64, None), categories=(np.int64, len(self.levels)))
+        places = np.concatenate([self.numbers, self.categories])
+        rising = (np.diff(self.numbers) > 0).all() and (np.diff(self.categories) > 0).all()
+        same = rising and np.array_equal(np.sort(places), np.arange(len(self.names)))
+        require(same, "its columns do not match")
+        for levels in self.levels:
+            is_plain = all(type(level) in PLAIN_TYPES for level in levels)
+            require(is_plain and len(set(levels)) == len(levels), "a category is impossible")
 
 
 class RawRows(NamedTuple):

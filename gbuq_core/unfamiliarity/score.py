@@ -24,10 +24,13 @@ from gbuq_core.inputs import (
     encode_classes,
 )
 from gbuq_core.jobs import effective_n_jobs, parallel_map, stage
+from gbuq_core.model_files.contents import check_arrays, check_places, require
+from gbuq_core.model_files.fields import Savable
 from gbuq_core.unfamiliarity.parts import (
+    KINDS_OF_PARTS,
     PARTS,
+    AnyPart,
     Learning,
-    Part,
     count_novelty_trees,
     fit_parts,
     make_models,
@@ -198,9 +201,25 @@ class Fold(NamedTuple):
     """Measures learnt from some rows, and what they say of the rows that are the reference."""
 
     space: Space
-    parts: dict[str, Part]
+    parts: dict[str, AnyPart]
     reference: Reference
     learnt: NDArray[np.int64]
+    _not_saved = ("space",)
+
+    def restored(self, columns: Columns, raw: RawRows, used: tuple[str, ...], n_jobs: int) -> Fold:
+        """A fold of a file with what follows from the rows that it learnt from."""
+        check_arrays(self, learnt=(np.int64, None))
+        require(len(self.learnt) >= 1, "a fold has no rows")
+        check_places(self.learnt, len(raw), "a row")
+        same = tuple(self.parts) == used and len(self.reference.sorted) == len(used)
+        require(same, "a measure is missing")
+        rows = raw.take(self.learnt)
+        space = learn_space(columns, rows)
+        encoded = encode_rows(space, rows)
+        for name, part in self.parts.items():
+            require(isinstance(part, KINDS_OF_PARTS[name]), "a measure is another")
+            part.restore(columns, space, encoded, n_jobs)
+        return self._replace(space=space)
 
 
 class _Fitted(NamedTuple):
@@ -218,7 +237,7 @@ class _Split(NamedTuple):
     others: NDArray[np.int64]
 
 
-class UnfamiliarityScore(BaseEstimator):
+class UnfamiliarityScore(Savable, BaseEstimator):
     """How unlike the training rows a row is, from 0 to 1.
 
     Several measures that know what is unfamiliar are learnt on four of five folds and ranked among
@@ -281,6 +300,17 @@ class UnfamiliarityScore(BaseEstimator):
     >>> unfamiliar.explain(rows)[1]
     Reason(part='range', rank=1.0, column='height', what='above')
     """
+
+    seed_: int
+    parts_: tuple[str, ...]
+    held_out_: Unfamiliarity
+    fit_seconds_: float
+    _columns: Columns
+    _raw: RawRows
+    _folds: list[Fold]
+    _fold_of: np.ndarray
+    _in_reference: np.ndarray
+    _not_saved = ("held_out_outside_", "_space")
 
     def __init__(
         self,
@@ -360,15 +390,38 @@ class UnfamiliarityScore(BaseEstimator):
         self.fit_seconds_ = time.perf_counter() - began
         return self
 
-    def save(self, target: Any) -> None:
-        """Write the fitted score to a path or a binary file; `gbuq_core.load` reads it.
-
-        The file holds the training rows, without their targets.
-        """
-        from gbuq_core.unfamiliarity.saving import save_unfamiliarity
-
-        check_is_fitted(self, "held_out_")
-        save_unfamiliarity(self, target)
+    def check_file(self) -> None:
+        """Refuse what no fit makes, and work the rest out from the training rows."""
+        _check_parts(self.parts)
+        check_choice("task", self.task or _TASKS[0], _TASKS)
+        used, columns, raw = self.parts_, self._columns, self._raw
+        known = len(used) > 0 and used == tuple(part for part in PARTS if part in used)
+        require(known, "its measures are impossible")
+        names = [str(name) for name in getattr(self, "feature_names_in_", columns.names)]
+        same = names == list(columns.names) and len(names) == self.n_features_in_
+        require(same, "its columns do not match")
+        n_rows, n_folds = len(raw), len(self._folds)
+        check_arrays(
+            raw, numbers=(np.float64, None, len(columns.numbers)),
+            codes=(np.int64, n_rows, len(columns.categories)),
+        )  # fmt: skip
+        sizes = np.array([len(levels) for levels in columns.levels], np.int64)
+        known = (raw.codes >= -1).all() and (raw.codes < sizes).all()
+        require(n_rows >= 1 and known and not np.isinf(raw.numbers).any(), "a row is impossible")
+        check_arrays(self, _fold_of=(np.int64, n_rows), _in_reference=(bool, n_rows))
+        check_places(self._fold_of, n_folds, "a fold")
+        threads = max(1, effective_n_jobs(self.n_jobs) // max(1, n_folds))
+        self._folds = [fold.restored(columns, raw, used, threads) for fold in self._folds]
+        held, shape = self.held_out_, (n_rows, len(used))
+        require(held.parts == used, "its measures are impossible")
+        check_arrays(
+            held, score=("finite", n_rows), times_beyond=("finite", n_rows),
+            ranks=("finite", *shape), values=("finite", *shape),
+        )  # fmt: skip
+        for shares in (held.score, held.ranks):
+            require(((shares >= 0.0) & (shares <= 1.0)).all(), "a rank is no share")
+        self._space = learn_space(columns, raw)
+        self.held_out_outside_ = self.find_outside_held_out().sum(axis=1)
 
     def score(self, X: Any) -> NDArray[np.float64]:
         """How unfamiliar each row is, (n_samples,) from 0 to 1.

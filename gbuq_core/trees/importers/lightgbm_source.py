@@ -22,7 +22,13 @@ from gbuq_core.trees.importers.replaying import (
 )
 from gbuq_core.trees.importers.source import LeafSource, one_line, refuse, refuse_dart
 
-_CLASSES = {"binary", "multiclass", "multiclassova", "cross_entropy", "cross_entropy_lambda"}
+CLASS_OBJECTIVES = {
+    "binary",
+    "multiclass",
+    "multiclassova",
+    "cross_entropy",
+    "cross_entropy_lambda",
+}
 _RANKING = {"lambdarank", "rank_xendcg"}
 
 
@@ -129,7 +135,7 @@ def from_lightgbm_text(content: bytes, task: str) -> LightGBMSource:
 
 
 def _check_task(text: LightGBMText, task: str) -> None:
-    classifies = text.objective in _CLASSES
+    classifies = text.objective in CLASS_OBJECTIVES
     if task == "classification":
         if not classifies:
             raise refuse("is no classifier", task)

@@ -1,0 +1,642 @@
+"""Fitted estimators to files and back, by the fields that their classes declare.
+
+One walker for dataclasses, NamedTuples and estimators. A file names a class, never a module: a
+record must be of a class that the field's type names, an estimator of one that a registered package
+offers. What is read must be of the declared type, so no other class can stand in its place; ranges
+that kernels rely on are checked by ``check_file``, after its parts have been. Objects that several
+fields share are in the file once. `libraries` knows the models of other libraries.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import inspect
+import math
+import re
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from gbuq_core.errors import InvalidParameter, ModelFileError, OldModelFile
+from gbuq_core.inputs import MAX_CLASSES
+from gbuq_core.model_files.archive import read_archive, write_archive
+from gbuq_core.model_files.contents import (
+    PLAIN_TYPES,
+    damaged,
+    errors_as_damage,
+    is_text,
+    read_bytes,
+    require,
+    write_bytes,
+)
+from gbuq_core.model_files.parts import Codec, Reading, Writing, library_name
+
+LAYOUT = 2  # of the header's ``model``; files of gbuq 0.2 have none
+_DEEPEST = 40
+_FEW = 16  # numbers that stand in the header, where an array of its own would weigh more
+_LABELS = re.compile(r"\|b1|[<|>][iuf][1248]|\|O|[<>]U[0-9]{1,5}")
+_MOST_LABEL_BYTES = 2**28
+# Fields of scikit-learn that an estimator may have without declaring them.
+_USUAL: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": np.ndarray}
+
+
+# Packages whose offered classes a file may hold; `register_models` adds to them.
+_PACKAGES = [
+    "gbuq_core.boosting", "gbuq_core.baselines", "gbuq_core.calibration", "gbuq_core.ibug",
+    "gbuq_core.macau", "gbuq_core.soft_trees", "gbuq_core.unfamiliarity",
+]  # fmt: skip
+
+
+class Savable:
+    """An estimator with ``save``.
+
+    Its class declares the fields that `fit` sets, with their types, in its body: these and the
+    constructor's parameters are in the file. ``_not_saved`` names fields that are not, and
+    ``_may_lack`` those that only some settings have.
+    """
+
+    _not_saved: ClassVar[tuple[str, ...]] = ()
+    _may_lack: ClassVar[tuple[str, ...]] = ()
+
+    def save(self, target: Any) -> None:
+        """Write the fitted estimator to a path or a binary file; `gbuq_core.load` reads it.
+
+        A path is overwritten. Nothing in the file is pickled: models of CatBoost, LightGBM and
+        XGBoost are in their library's own form, trees of scikit-learn, NGBoost and stochtree node
+        by node. What was an estimator of LightGBM is read as its plain Booster, with the same
+        predictions, bit for bit. A ``random_state`` that is a generator is saved as the seed that
+        was drawn from it.
+
+        Raises
+        ------
+        InvalidParameter
+            If a model within it, a parameter or a class label cannot be held without pickle.
+        """
+        write_bytes(model_bytes(self), target)
+
+    def check_file(self) -> None:
+        """Refuse what no fit makes, after reading, and make what is not saved.
+
+        Kernels check nothing: every number that indexes an array is checked here.
+        """
+
+
+def register_models(package: str) -> None:
+    """Let files hold the `Savable` classes that a package offers (its ``__all__``), by name."""
+    if package not in _PACKAGES:
+        _PACKAGES.append(package)
+
+
+def find_class(name: Any) -> type | None:
+    """The class of that name which a registered package offers."""
+    for package in _PACKAGES:
+        module = importlib.import_module(package)
+        if name in module.__all__:
+            found = getattr(module, name)
+            if isinstance(found, type) and issubclass(found, Savable):
+                return found
+    return None
+
+
+def load(source: Any, *, trust: bool = True) -> Any:
+    """Read a fitted estimator that its ``save`` has written.
+
+    Parameters
+    ----------
+    source : path, bytes or binary file
+        Nothing in it is ever executed or unpickled. Files with models of CatBoost inside only from
+        sources you trust: CatBoost parses them itself.
+    trust : bool
+        Whether models of CatBoost are read. If False, a file that holds one is refused.
+
+    Returns
+    -------
+    estimator
+        Of the class that was saved, with the same predictions, bit for bit. A `VirtualEnsemble`
+        holds its library's plain booster, and so does an `IBUGRegressor` with LightGBM.
+
+    Raises
+    ------
+    ModelFileError
+        If there is no such file, or it is damaged, foreign, or written by another version.
+    UntrustedModel
+        If it holds a model of CatBoost, and ``trust`` is False.
+    MemoryLimitExceeded
+        If it does not fit into the free memory.
+    MissingPackage
+        If the file needs a package that is not installed, such as CatBoost.
+
+    Examples
+    --------
+    >>> import io
+    >>> from gbuq_core import VariationalSoftTreeRegressor, load
+    >>> X = [[0.0], [1.0], [2.0]]
+    >>> model = VariationalSoftTreeRegressor(depth=1, n_steps=50, random_state=0)
+    >>> model = model.fit(X, [0.0, 1.0, 4.0])
+    >>> file = io.BytesIO()
+    >>> model.save(file)
+    >>> bool((load(file.getvalue()).predict(X) == model.predict(X)).all())
+    True
+    """
+    header, arrays = read_archive(read_bytes(source))
+    with errors_as_damage():
+        return _Reader(model_node(header), arrays, trust).model()
+
+
+def model_bytes(model: Savable) -> bytes:
+    """The file of a fitted estimator.
+
+    Raises
+    ------
+    InvalidParameter
+        If a part of it has no file format without pickle.
+    NotFittedError
+        If it is not fitted.
+    """
+    writer = _Writer()
+    node = writer.node(model, Any, type(model).__name__)
+    return write_archive({"layout": LAYOUT, "model": node}, writer.all_arrays())
+
+
+def model_node(header: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a file's header that describes the estimator.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is older or newer than this version, or holds something else.
+    """
+    layout = header.get("layout")
+    if "kind" in header and layout is None:
+        raise OldModelFile(
+            "The model file was written by gbuq 0.2, whose model files this version does not read: "
+            "train the model again and save it."
+        )
+    if type(layout) is int and layout > LAYOUT:
+        raise ModelFileError(
+            f"The model file has the layout {layout}, but this gbuq reads {LAYOUT}: update gbuq."
+        )
+    node = header.get("model")
+    described = isinstance(node, dict) and isinstance(node.get("class"), str)
+    require(layout == LAYOUT and described, "it does not say what model it holds")
+    return node
+
+
+def parameter_names(kind: type) -> list[str]:
+    """The constructor's parameters."""
+    return list(inspect.signature(kind).parameters)
+
+
+class _Fields(dict[str, Any]):
+    """The types of a class's fields by name; ``optional`` ones may be missing."""
+
+    optional: frozenset[str]
+    fitted: frozenset[str]  # those that `fit` sets
+
+
+@functools.cache
+def _fields_of(kind: type) -> _Fields:
+    left_out = {name for base in kind.__mro__ for name in vars(base).get("_not_saved", ())}
+    if hasattr(kind, "_fields"):
+        hints = get_type_hints(kind, include_extras=True)
+        fields = {name: hints[name] for name in kind._fields}
+        optional: set[str] = set()
+    elif dataclasses.is_dataclass(kind):
+        hints = get_type_hints(kind, include_extras=True)
+        fields = {f.name: hints[f.name] for f in dataclasses.fields(kind) if f.init}
+        optional = set()
+    else:
+        fields, optional = _fields_of_body(kind)
+    found = _Fields({name: hint for name, hint in fields.items() if name not in left_out})
+    found.optional = frozenset(optional)
+    given = parameter_names(kind) if issubclass(kind, Savable) else []
+    found.fitted = frozenset(found) - {*given}
+    return found
+
+
+def _fields_of_body(kind: type) -> tuple[dict[str, Any], set[str]]:
+    """Parameters and the annotations in the bodies of a class and its bases, but scikit-learn's."""
+    fields: dict[str, Any] = {}
+    optional: set[str] = set()
+    if issubclass(kind, Savable):
+        hints = get_type_hints(kind.__init__)
+        for name, parameter in inspect.signature(kind).parameters.items():
+            fields[name] = hints.get(name, Any)
+            if parameter.default is not parameter.empty:
+                optional.add(name)
+    if hasattr(kind, "get_params"):
+        fields |= _USUAL
+        optional.add("feature_names_in_")
+    for base in reversed(kind.__mro__):
+        optional |= {*vars(base).get("_may_lack", ())}
+        if base.__module__.partition(".")[0] in ("sklearn", "builtins", "abc", "typing"):
+            continue
+        written = inspect.get_annotations(base)
+        body = type("Body", (), {"__annotations__": written, "__module__": base.__module__})
+        hints = get_type_hints(body, include_extras=True)
+        for name, hint in hints.items():
+            if get_origin(hint) is not ClassVar and hint is not ClassVar:
+                fields[name] = hint
+                if hasattr(kind, name):
+                    optional.add(name)
+    return fields, optional
+
+
+def _is_declared(kind: type) -> bool:
+    """Whether objects of the class are walked by their fields.
+
+    A plain class that is walked says so by its ``_not_saved``.
+    """
+    is_record = hasattr(kind, "_fields") or dataclasses.is_dataclass(kind)
+    return is_record or hasattr(kind, "_not_saved")
+
+
+def _choices(hint: Any) -> Iterator[Any]:
+    """The types of a union."""
+    if get_origin(hint) in (Union, types.UnionType):
+        for part in get_args(hint):
+            yield from _choices(part)
+    else:
+        yield hint
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of a type, its items aside."""
+    return any(_is_of(value, choice) for choice in _choices(hint))
+
+
+def _is_of(value: Any, choice: Any) -> bool:
+    origin = get_origin(choice)
+    if choice in (Any, object):
+        return True
+    if choice in (None, type(None)):
+        return value is None
+    if choice is bool:
+        return isinstance(value, bool | np.bool_)
+    if choice is int:
+        return isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if choice is float:
+        real = isinstance(value, int | float | np.integer | np.floating)
+        return real and not isinstance(value, bool)
+    if origin is Annotated:  # classes of other libraries by their names
+        return library_name(value) in get_args(choice)[1:]
+    if origin is np.ndarray:
+        (dtype,) = get_args(get_args(choice)[1])
+        known = dtype is Any or np.issubdtype(value_type(value), dtype)
+        return isinstance(value, np.ndarray) and known
+    if origin is Sequence:
+        return isinstance(value, list | tuple | np.ndarray)
+    if origin is Literal:
+        return value in get_args(choice)
+    if isinstance(origin, type):
+        return isinstance(value, origin) and not hasattr(value, "_fields")
+    return isinstance(choice, type) and isinstance(value, choice)
+
+
+def value_type(value: Any) -> Any:
+    """An array's dtype; that of no number for what is no array."""
+    return value.dtype if isinstance(value, np.ndarray) else np.dtype(object)
+
+
+def _item_hints(hint: Any, kind: type, n: int) -> list[Any]:
+    """The types of the items of a list or tuple of n, or of the keys and values of a dict."""
+    for choice in _choices(hint):
+        args = get_args(choice)
+        origin = get_origin(choice)
+        if not (isinstance(origin, type) and issubclass(kind, origin)):
+            continue
+        if kind is dict:
+            return list(args)
+        if len(args) == 1 or args[-1] is Ellipsis:
+            return [args[0]] * n
+        if len(args) == n:
+            return list(args)
+    return [Any] * (2 if kind is dict else n)
+
+
+def _codec(name: str) -> Codec | None:
+    """How objects of another library are written; `libraries` imports what reads their trees."""
+    from gbuq_core.model_files.libraries import CODECS
+
+    return CODECS.get(name)
+
+
+class _Writer(Writing):
+    """An object as JSON and arrays."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers: dict[int, int] = {}
+        self._written: list[Any] = []  # kept, so that no other object gets its id
+
+    def node(self, value: Any, hint: Any, where: str) -> Any:
+        if where.count(".") > _DEEPEST:
+            raise InvalidParameter(f"{where} lies too deep to be saved: use plain values.")
+        if not _fits(value, hint):
+            raise self._refused(value, where)
+        if value is None or type(value) in PLAIN_TYPES:
+            return value
+        if isinstance(value, np.generic):
+            if value.dtype.kind not in "biuf":
+                raise self._refused(value, where)
+            return {"number": value.dtype.str, "value": value.item()}
+        if type(value) is list:
+            return self._items(value, hint, where)
+        if type(value) is tuple:
+            return {"tuple": self._items(value, hint, where)}
+        if id(value) in self._numbers:
+            return {"same": self._numbers[id(value)]}
+        node = self._object(value, hint, where)
+        self._numbers[id(value)] = len(self._written)
+        self._written.append(value)
+        return node
+
+    def plain(self, value: Any, where: str) -> Any:
+        return self.node(value, Any, where)
+
+    def _items(self, values: Any, hint: Any, where: str) -> list[Any]:
+        hints = _item_hints(hint, type(values), len(values))
+        pairs = zip(values, hints, strict=True)
+        return [self.node(item, own, f"{where}.{k}") for k, (item, own) in enumerate(pairs)]
+
+    def _object(self, value: Any, hint: Any, where: str) -> Any:
+        kind = type(value)
+        if kind is np.ndarray:
+            return self._array(value, where)
+        if kind is dict:
+            keys, values = _item_hints(hint, dict, 2)
+            return {
+                "dict": [
+                    [self.node(k, keys, f"{where}.key"), self.node(v, values, f"{where}.{k}")]
+                    for k, v in value.items()
+                ]
+            }
+        own = kind is find_class(kind.__name__) or any(kind is c for c in _choices(hint))
+        if own and _is_declared(kind):
+            return self._declared(value, where)
+        if isinstance(value, Savable):
+            raise InvalidParameter(
+                f"A {kind.__name__} is of another class than gbuq's own: register the package that "
+                "offers it with gbuq_core.model_files.register_models."
+            )
+        for base in kind.__mro__:
+            codec = _codec(library_name(base))
+            if codec is not None and (base is kind or codec.subclasses):
+                return {"of": library_name(base), "value": codec.write(value, self, where)}
+        raise self._refused(value, where)
+
+    def _declared(self, value: Any, where: str) -> Any:
+        kind = type(value)
+        fields = _fields_of(kind)
+        state = vars(value) if hasattr(value, "__dict__") else value._asdict()
+        held = {name: state.get(name, _MISSING) for name in fields}
+        missing = [n for n, v in held.items() if v is _MISSING and n not in fields.optional]
+        if missing and ("." not in where or any(held[n] is not _MISSING for n in fields.fitted)):
+            from sklearn.utils.validation import check_is_fitted
+
+            check_is_fitted(value, missing)
+        if isinstance(value, Savable):
+            _refuse_undeclared(value, fields)
+            seed = held.get("random_state")
+            drawn = seed is not None and not isinstance(seed, int | np.integer)
+            if drawn and hasattr(value, "seed_"):
+                held["random_state"] = value.seed_
+        return {
+            "class": kind.__name__,
+            "fields": {
+                name: self.node(part, fields[name], f"{where}.{name}")
+                for name, part in held.items()
+                if part is not _MISSING
+            },
+        }
+
+    def _array(self, value: np.ndarray, where: str) -> Any:
+        if value.dtype.kind in "OUS" or value.dtype.str[0] == ">":
+            labels = value.tolist()
+            known = _LABELS.fullmatch(value.dtype.str) and value.ndim == 1
+            if not known or any(type(label) not in PLAIN_TYPES for label in labels):
+                raise InvalidParameter(
+                    f"{where} holds {value.dtype} values that cannot be saved: use text, numbers "
+                    "or booleans."
+                )
+            return {"labels": value.dtype.str, "values": labels}
+        if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
+            raise self._refused(value, where)
+        if value.size <= _FEW:
+            return {"few": value.dtype.str, "shape": list(value.shape),
+                    "values": value.ravel().tolist()}  # fmt: skip
+        name = f"a{len(self.arrays)}"
+        self.arrays[name] = value
+        return {"array": name}
+
+    def _refused(self, value: Any, where: str) -> InvalidParameter:
+        kind = type(value)
+        library = kind.__module__.partition(".")[0] not in ("builtins", "numpy")
+        if library and hasattr(value, "predict"):
+            return InvalidParameter(
+                f"A {kind.__name__} has no file format without pickle, so it cannot be saved: use "
+                "CatBoost, LightGBM, XGBoost, gbuq's own or one of scikit-learn's regression "
+                "forests and boosting."
+            )
+        return InvalidParameter(f"{where} holds {value!r:.60}, which cannot be saved: use plain "
+                                "values.")  # fmt: skip
+
+
+_MISSING: Any = object()
+
+
+def _refuse_undeclared(value: Savable, fields: Mapping[str, Any]) -> None:
+    """Refuse fitted fields that the class does not declare: they would be lost."""
+    left_out = {n for base in type(value).__mro__ for n in vars(base).get("_not_saved", ())}
+    for name in vars(value):
+        fitted = name.endswith("_") or (name.startswith("_") and name not in _OF_SKLEARN)
+        if fitted and name not in fields and name not in left_out:
+            raise InvalidParameter(
+                f"{type(value).__name__} does not say what {name} is: declare its type in the body "
+                "of the class, or name it in _not_saved."
+            )
+
+
+_OF_SKLEARN = ("_metadata_request", "_sklearn_output_config")
+
+
+class _Reader(Reading):
+    """An object of JSON and arrays, each part of its declared type."""
+
+    def __init__(self, root: Any, arrays: Mapping[str, np.ndarray], trust: bool) -> None:
+        super().__init__(arrays, trust)
+        self._root = root
+        self._built: list[Any] = []
+
+    def model(self) -> Any:
+        """The estimator of the file."""
+        name = self._root["class"]
+        if find_class(name) is None:
+            raise ModelFileError(
+                f"The model file holds a {name!r}, probably from a newer version: update gbuq."
+            )
+        model = self.node(self._root, Savable, name)
+        require(not _holds_unfitted(model), "its model is not fitted")
+        return model
+
+    def node(self, node: Any, hint: Any, where: str) -> Any:
+        require(where.count(".") <= _DEEPEST, "its parts lie too deep in each other")
+        value = self._value(node, hint, where)
+        if not _fits(value, hint):
+            raise damaged(f"{where} is of another type")
+        return value
+
+    def plain(self, node: Any, where: str) -> Any:
+        return self.node(node, Any, where)
+
+    def _value(self, node: Any, hint: Any, where: str) -> Any:
+        if node is None or type(node) in PLAIN_TYPES:
+            return node
+        if type(node) is list:
+            return self._items(node, list, hint, where)
+        if "tuple" in node:
+            require(type(node["tuple"]) is list, f"{where} is of another type")
+            return tuple(self._items(node["tuple"], tuple, hint, where))
+        if "number" in node:
+            dtype = np.dtype(node["number"])
+            require(dtype.kind in "biuf", f"{where} is of another type")
+            return dtype.type(_plain_number(node["value"], where))
+        if "same" in node:
+            place = node["same"]
+            known = type(place) is int and 0 <= place < len(self._built)
+            require(known, f"{where} is a part that does not exist")
+            return self._built[place]
+        value = self._object(node, hint, where)
+        self._built.append(value)
+        return value
+
+    def _items(self, nodes: list[Any], kind: type, hint: Any, where: str) -> list[Any]:
+        hints = _item_hints(hint, kind, len(nodes))
+        pairs = zip(nodes, hints, strict=True)
+        return [self.node(item, own, f"{where}.{k}") for k, (item, own) in enumerate(pairs)]
+
+    def _object(self, node: dict[str, Any], hint: Any, where: str) -> Any:
+        if "array" in node:
+            require(node["array"] in self.arrays, f"{where} is missing")
+            return self.arrays[node["array"]]
+        if "few" in node or "labels" in node:
+            return _few(node, where) if "few" in node else _labels(node, where)
+        if "dict" in node:
+            keys, values = _item_hints(hint, dict, 2)
+            return {
+                self.node(k, keys, f"{where}.key"): self.node(v, values, f"{where}.value")
+                for k, v in node["dict"]
+            }
+        if "of" in node:
+            codec = _codec(node["of"])
+            if codec is None:
+                raise damaged(f"{where} is a model of an unknown kind")
+            return codec.read(node["value"], self, where)
+        name = node["class"]
+        kinds = (c for c in _choices(hint) if isinstance(c, type) and c.__name__ == name)
+        kind = find_class(name) or next(kinds, None)
+        if kind is None or not _is_declared(kind):
+            raise damaged(f"{where} is of an unknown kind")
+        return self._declared(kind, node["fields"], where)
+
+    def _declared(self, kind: Any, nodes: Mapping[str, Any], where: str) -> Any:
+        fields = _fields_of(kind)
+        unknown = sorted(set(nodes) - set(fields))
+        if unknown:
+            raise ModelFileError(
+                f"The model file has the unknown field {unknown[0]!r:.60} in a {kind.__name__}, "
+                "probably from a newer version: update gbuq."
+            )
+        held = {
+            name: self.node(nodes[name], hint, f"{where}.{name}")
+            for name, hint in fields.items()
+            if name in nodes
+        }
+        for name in fields.fitted & set(held):
+            require(not _holds_unfitted(held[name]), f"{where}.{name} is not fitted")
+        missing = sorted(set(fields) - set(held) - fields.optional)
+        if missing:
+            unfitted = issubclass(kind, Savable) and not fields.fitted & set(held)
+            if unfitted and not set(missing) - fields.fitted:
+                return kind(**held)
+            raise damaged(f"{where} lacks {missing[0]}")
+        made: Any
+        if hasattr(kind, "_fields"):
+            rest = dict.fromkeys(set(kind._fields) - set(held) - set(kind._field_defaults))
+            made = kind(**held, **rest)
+        elif dataclasses.is_dataclass(kind):
+            made = kind(**held)
+        else:
+            made = kind.__new__(kind)
+            if issubclass(kind, Savable):
+                defaults = inspect.signature(kind).parameters
+                made.__dict__.update(
+                    (n, p.default) for n, p in defaults.items() if p.default is not p.empty
+                )
+            made.__dict__.update(held)
+        if isinstance(made, Savable):
+            _check_usual(made)
+        check = getattr(made, "check_file", None)
+        if check is not None:
+            check()
+        return made
+
+
+def _holds_unfitted(value: Any) -> bool:
+    """Whether it is, or lists, an estimator of which only the parameters are known."""
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
+        return any(map(_holds_unfitted, value))
+    if not isinstance(value, Savable):
+        return False
+    fields = _fields_of(type(value))
+    return any(name not in vars(value) for name in fields.fitted - fields.optional)
+
+
+def _check_usual(model: Any) -> None:
+    """Check the fields that estimators have in common."""
+    n_features = getattr(model, "n_features_in_", 1)
+    require(n_features >= 1, "its number of columns is impossible")
+    if hasattr(model, "feature_names_in_"):
+        names = model.feature_names_in_.tolist()
+        require(is_text(names) and len(names) == n_features, "its columns do not match")
+    if hasattr(model, "classes_"):
+        labels = model.classes_.tolist()
+        require(model.classes_.ndim == 1, "its classes are not one list")
+        possible = 2 <= len(labels) <= MAX_CLASSES and len(set(labels)) == len(labels)
+        require(possible, "the number of its classes is impossible")
+    require(0 <= getattr(model, "seed_", 0) < 2**63, "its seed is out of range")
+    seconds = getattr(model, "fit_seconds_", 0.0)
+    require(math.isfinite(seconds), "its seconds of training are no number")
+
+
+def _plain_number(value: Any, where: str) -> Any:
+    require(type(value) in (bool, int, float), f"{where} is no number")
+    return value
+
+
+def _few(node: Mapping[str, Any], where: str) -> np.ndarray:
+    dtype, shape, values = np.dtype(node["few"]), node["shape"], node["values"]
+    require(dtype.kind in "biuf" and len(values) <= _FEW, f"{where} is of another type")
+    require(all(type(n) is int and n >= 0 for n in shape), f"{where} has no shape")
+    plain = [_plain_number(value, where) for value in values]
+    array = np.array(plain, dtype).reshape(shape)
+    require(array.size == len(plain) and array.nbytes <= 8 * _FEW, f"{where} has no shape")
+    return array
+
+
+def _labels(node: Mapping[str, Any], where: str) -> np.ndarray:
+    """Text or other labels, in the type that they had."""
+    dtype, labels = node["labels"], node["values"]
+    known = isinstance(dtype, str) and _LABELS.fullmatch(dtype) and isinstance(labels, list)
+    require(known, f"{where} is of another type")
+    require(all(type(label) in PLAIN_TYPES for label in labels), f"{where} holds no labels")
+    require(np.dtype(dtype).itemsize * len(labels) <= _MOST_LABEL_BYTES, f"{where} is too large")
+    found = np.empty(len(labels), dtype=object)
+    found[:] = labels
+    typed = found.astype(np.dtype(dtype))
+    require(typed.tolist() == labels, f"{where} is of another type")
+    return typed

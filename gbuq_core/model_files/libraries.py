@@ -1,0 +1,618 @@
+"""Objects of other libraries within model files: each by a function that writes and one that reads.
+
+CatBoost, LightGBM and XGBoost are held as their own library writes them (cbm, text, UBJ), and the
+importers check and read them as any model file. scikit-learn's, NGBoost's and stochtree's trees are
+held node by node, because their libraries trust the nodes of a tree.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from gbuq_core.errors import InvalidParameter, MissingPackage, UntrustedModel
+from gbuq_core.model_files.archive import damaged
+from gbuq_core.model_files.contents import PLAIN_TYPES, is_text, require, whole
+from gbuq_core.model_files.parts import Codec, Reading, Writing, has_type
+from gbuq_core.model_files.sklearn_trees import (
+    NO_TREE,
+    check_features,
+    check_nodes,
+    read_predictors,
+    store_predictors,
+)
+from gbuq_core.trees.importers import LeafSource, leaf_source, load_leaf_source
+from gbuq_core.trees.importers.catboost_source import import_catboost
+from gbuq_core.trees.importers.importances import source_importances
+from gbuq_core.trees.importers.lightgbm_source import CLASS_OBJECTIVES, import_lightgbm
+from gbuq_core.trees.importers.ownership import is_owned
+from gbuq_core.trees.importers.xgboost_source import import_xgboost
+
+# Estimators that are not fitted: their parameters.
+
+
+def _options(model: Any, writer: Writing, where: str) -> Any:
+    params = model.get_params(deep=False)
+    return {name: writer.plain(value, f"{where}.{name}") for name, value in params.items()}
+
+
+def _with_options(kind: Any, node: Any, reader: Reading, where: str) -> Any:
+    options = {name: reader.plain(part, f"{where}.{name}") for name, part in node.items()}
+    for name, value in options.items():
+        possible = not isinstance(value, int) or abs(value) < 2**63
+        plain = value is None or type(value) in (*PLAIN_TYPES, list, tuple, dict)
+        require(plain and possible, f"{where}.{name} is impossible")
+    return kind(**options)
+
+
+# LightGBM: what was an estimator is read as its booster.
+
+
+def _write_lightgbm(model: Any, writer: Writing, where: str) -> Any:
+    if hasattr(model, "get_params"):
+        if not getattr(model, "fitted_", False):
+            return {"options": _options(model, writer, where)}
+        model = model.booster_
+    return {"text": writer.content(model.model_to_string().encode(), where)}
+
+
+def _read_lightgbm(name: str) -> Callable[[Any, Reading, str], Any]:
+    def read(node: Any, reader: Reading, where: str) -> Any:
+        if "options" in node:
+            kind = getattr(import_lightgbm(), name)
+            return _with_options(kind, node["options"], reader, where)
+        text = reader.content(node["text"], where)
+        objective = text.partition(b"\nobjective=")[2].partition(b"\n")[0].split(b" ")[0]
+        classifies = objective.decode("ascii", "replace") in CLASS_OBJECTIVES
+        source = load_leaf_source(text, "lightgbm", _TASKS[classifies])
+        reader.sources[id(source.model)] = source
+        return source.model
+
+    return read
+
+
+_TASKS = ("regression", "classification")
+
+
+# XGBoost: classifiers are read as their booster, up to the best round.
+
+
+def _write_xgboost(model: Any, writer: Writing, where: str) -> Any:
+    is_estimator = hasattr(model, "get_booster")
+    if is_estimator and is_owned(model):
+        return {"options": _options(model, writer, where)}
+    classifies = is_estimator and hasattr(model, "predict_proba")
+    source: Any = _any_source(model)
+    if source._table is None:
+        raise InvalidParameter(
+            "An XGBoost model with categories, or with another missing value than NaN, cannot be "
+            "saved here: train on numbers and NaN."
+        )
+    booster = model.get_booster() if is_estimator else model
+    kept = booster[: source.n_iterations] if classifies else booster
+    node = {"ubj": writer.content(bytes(kept.save_raw("ubj")), where), "task": source.task}
+    if is_estimator and not classifies:
+        node |= {"options": _options(model, writer, where), "rounds": int(source.n_iterations)}
+    return node
+
+
+def _read_xgboost(name: str) -> Callable[[Any, Reading, str], Any]:
+    def read(node: Any, reader: Reading, where: str) -> Any:
+        xgboost = import_xgboost()
+        options = node.get("options")
+        if "ubj" not in node:
+            return _with_options(getattr(xgboost, name), options, reader, where)
+        source = load_leaf_source(reader.content(node["ubj"], where), "xgboost", node["task"])
+        if options is None:
+            reader.sources[id(source.model)] = source
+            return source.model
+        require(name == "XGBRegressor", f"{where} is of another kind")
+        model, rounds = _with_options(xgboost.XGBRegressor, options, reader, where), node["rounds"]
+        n_rounds = source.model.num_boosted_rounds()
+        require(whole(rounds) <= n_rounds, f"{where} has fewer rounds")
+        if rounds < n_rounds:
+            source.model.set_attr(best_iteration=str(rounds - 1))
+        model.load_model(bytearray(source.model.save_raw("ubj")))
+        return model
+
+    return read
+
+
+def _any_source(model: Any) -> LeafSource:
+    try:
+        return leaf_source(model)
+    except InvalidParameter:
+        return leaf_source(model, "classification")
+
+
+# CatBoost: its own reader parses the model, which is only for files that one trusts.
+
+
+def _write_catboost(model: Any, writer: Writing, where: str) -> Any:
+    node = {"options": _options(model, writer, where)}
+    if model.is_fitted():
+        node["cbm"] = writer.content(model._serialize_model(), where)
+    return node
+
+
+def _read_catboost(name: str) -> Callable[[Any, Reading, str], Any]:
+    def read(node: Any, reader: Reading, where: str) -> Any:
+        if not reader.trust and "cbm" in node:
+            raise UntrustedModel(
+                "The model file holds a model of CatBoost, which is only read from files that you "
+                "trust: pass trust=True if you know who made it."
+            )
+        catboost = import_catboost()
+        kind: Any = getattr(catboost, name)
+        if name == "CatBoost":  # which takes its parameters as one dictionary
+            kind = lambda **options: catboost.CatBoost(options)  # noqa: E731
+        try:
+            model = _with_options(kind, node["options"], reader, where)
+            if "cbm" not in node:
+                return model
+            return model.load_model(blob=reader.content(node["cbm"], where))
+        except catboost.CatBoostError as error:
+            raise damaged("CatBoost cannot read the model in it") from error
+
+    return read
+
+
+# Leaves of a model of any library.
+
+
+def _write_source(source: Any, writer: Writing, where: str) -> Any:
+    if source.kind not in ("lightgbm", "xgboost", "catboost", "sklearn", "gbuq"):
+        raise InvalidParameter("A model that was read from another library's file cannot be saved.")
+    try:
+        importances = source_importances(source)
+    except AttributeError:  # not every model has some
+        importances = None
+    return {
+        "task": source.task,
+        "model": writer.plain(source.model, f"{where}.model"),
+        "importances": writer.plain(importances, where),
+    }
+
+
+def _read_source(node: Any, reader: Reading, where: str) -> LeafSource:
+    model = reader.plain(node["model"], f"{where}.model")
+    source = reader.sources.get(id(model)) or leaf_source(model, node["task"])
+    require(source.task == node["task"], f"{where} is for another task")
+    if node["importances"] is not None:
+        kept = reader.numbers(node["importances"], where, source.n_features)
+        require((kept >= 0.0).all(), "its importances are impossible")
+        source.importances = kept
+    return source
+
+
+def _read_frozen(node: Any, reader: Reading, where: str) -> Any:
+    from sklearn.frozen import FrozenEstimator
+
+    return FrozenEstimator(reader.plain(node, f"{where}.estimator"))
+
+
+# scikit-learn's single trees, which forests of gbuq hold.
+
+
+def _read_tree(name: str) -> Callable[[Any, Reading, str], Any]:
+    def read(node: Any, reader: Reading, where: str) -> Any:
+        from sklearn import tree
+
+        found = reader.tree(node)
+        options = {"max_features": "sqrt"} if name == "DecisionTreeClassifier" else {}
+        model = _wrap(getattr(tree, name)(**options), found)
+        if name == "DecisionTreeClassifier":
+            model.n_classes_ = found.value.shape[2]
+            model.classes_ = np.arange(model.n_classes_)
+        return model
+
+    return read
+
+
+def _wrap(estimator: Any, tree: Any) -> Any:
+    estimator.tree_, estimator.n_outputs_ = tree, 1
+    estimator.n_features_in_ = estimator.max_features_ = tree.n_features
+    return estimator
+
+
+# scikit-learn's regression forests and boosting.
+
+
+def _write_ensemble(model: Any, writer: Writing, where: str) -> Any:
+    name = type(model).__name__
+    if getattr(model, "init", None) not in (None, "zero"):
+        raise InvalidParameter(
+            f"The {name} starts from a model of its own, which cannot be saved: leave init at None."
+        )
+    if getattr(model, "_preprocessor", None) is not None:
+        raise InvalidParameter(
+            f"The {name} was trained on categories, which its file cannot hold: code them as "
+            "numbers, or use CatBoost or LightGBM."
+        )
+    options = _options(model, writer, where)
+    if is_owned(model):
+        return {"options": options}
+    node: dict[str, Any] = {
+        "options": options,
+        "n_features": int(model.n_features_in_),
+        "names": [str(part) for part in getattr(model, "feature_names_in_", [])],
+    }
+    start = None
+    if name == "HistGradientBoostingRegressor":
+        predictors = store_predictors([each for (each,) in model._predictors])
+        node["predictors"] = writer.plain(predictors, where)
+        node["stopped_early"] = bool(model.do_early_stopping_)
+        start = np.asarray(model._baseline_prediction, np.float64).ravel()
+    else:
+        node["trees"] = [writer.tree(tree.tree_) for tree in np.ravel(model.estimators_)]
+        if name == "GradientBoostingRegressor" and model.init_ != "zero":
+            start = np.asarray(model.init_.constant_, np.float64).ravel()
+    return node | {"start": writer.plain(start, where)}
+
+
+def _read_ensemble(name: str) -> Callable[[Any, Reading, str], Any]:
+    """Reads the fitted ensemble, without scores and out-of-bag predictions of its training."""
+
+    def read(node: Any, reader: Reading, where: str) -> Any:
+        from sklearn import ensemble
+
+        model = _with_options(getattr(ensemble, name), node["options"], reader, where)
+        model._validate_params()
+        if "n_features" not in node:
+            return model
+        model.n_features_in_, names = whole(node["n_features"]), node["names"]
+        require(is_text(names) and len(names) in (0, model.n_features_in_), "its columns differ")
+        if names:
+            model.feature_names_in_ = np.array(names, dtype=object)
+        start = node["start"]
+        if start is not None:
+            start = reader.numbers(start, where, 1)
+        if name == "HistGradientBoostingRegressor":
+            require(start is not None, f"{where} has no first prediction")
+            predictors = reader.plain(node["predictors"], where)
+            require(isinstance(predictors, dict), f"{where} has no trees")
+            _fill_histogram(model, predictors, start, bool(node["stopped_early"]))
+            return model
+        trees = [reader.tree(place) for place in node["trees"]]
+        same = all(t.n_features == model.n_features_in_ and t.max_n_classes == 1 for t in trees)
+        require(trees and same, "a tree has other columns")
+        fill = _fill_boosting if name == "GradientBoostingRegressor" else _fill_forest
+        fill(model, trees, start)
+        return model
+
+    return read
+
+
+def _fill_forest(model: Any, trees: list[Any], start: Any) -> None:
+    from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
+
+    extra = type(model).__name__ == "ExtraTreesRegressor"
+    kind: Any = ExtraTreeRegressor if extra else DecisionTreeRegressor
+    shared = {name: getattr(model, name) for name in model.estimator_params}
+    model.estimators_ = [_wrap(kind(**shared), tree) for tree in trees]
+    model.estimator_, model.n_outputs_ = kind(), 1
+
+
+def _fill_boosting(model: Any, trees: list[Any], start: Any) -> None:
+    from sklearn.dummy import DummyRegressor
+    from sklearn.tree import DecisionTreeRegressor
+
+    n_features = model.n_features_in_
+    own = [_wrap(DecisionTreeRegressor(max_depth=model.max_depth), tree) for tree in trees]
+    model.estimators_ = np.array(own, dtype=object).reshape(-1, 1)
+    model.n_estimators_, model.n_trees_per_iteration_ = len(own), 1
+    model.max_features_ = n_features
+    model._loss = model._get_loss(sample_weight=None)
+    model.init_ = "zero"
+    require((model.init == "zero") == (start is None), "its first prediction is missing")
+    if start is not None:
+        model.init_ = DummyRegressor(strategy="constant", constant=start[0]).fit([[0.0]], start)
+        model.init_.n_features_in_ = n_features
+
+
+def _fill_histogram(model: Any, arrays: Any, start: Any, stopped_early: bool) -> None:
+    from sklearn.ensemble._hist_gradient_boosting.binning import _BinMapper
+
+    n_features = model.n_features_in_
+    model._predictors = [[each] for each in read_predictors(arrays, n_features)]
+    model._baseline_prediction = start.reshape(1, 1)
+    model.do_early_stopping_ = stopped_early
+    model.n_trees_per_iteration_, model._n_features = 1, n_features
+    model.is_categorical_ = model._is_categorical_remapped = model._preprocessor = None
+    model._loss = model._get_loss(sample_weight=None)
+    mapper = _BinMapper()
+    mapper.is_categorical_ = np.zeros(n_features, np.uint8)
+    mapper.bin_thresholds_ = []  # of categories, none of which are here
+    model._bin_mapper = mapper
+
+
+def _write_isolation(model: Any, writer: Writing, where: str) -> Any:
+    trees = [writer.tree(tree.tree_) for tree in model.estimators_]
+    return {"rows": int(model._max_samples), "trees": trees}
+
+
+def _read_isolation(node: Any, reader: Reading, where: str) -> Any:
+    from sklearn.ensemble import IsolationForest
+    from sklearn.ensemble._iforest import _average_path_length
+    from sklearn.tree import ExtraTreeRegressor
+
+    trees, max_rows = [reader.tree(place) for place in node["trees"]], whole(node["rows"])
+    require(trees and max_rows < 2**31, f"{where} is impossible")
+    n_features = trees[0].n_features
+    same = all(tree.n_features == n_features and tree.max_n_classes == 1 for tree in trees)
+    require(same, "a tree has other columns")
+    model = IsolationForest(n_estimators=len(trees), max_samples=max_rows)
+    model.n_features_in_ = model._max_features = n_features
+    model.max_samples_ = model._max_samples = max_rows
+    model.estimators_features_ = [np.arange(n_features)] * len(trees)
+    model.estimators_ = [_wrap(ExtraTreeRegressor(max_features=1), tree) for tree in trees]
+    model.offset_ = -0.5
+    model._decision_path_lengths = [tree.compute_node_depths() for tree in trees]
+    model._average_path_length_per_tree = [
+        _average_path_length(tree.n_node_samples) for tree in trees
+    ]
+    return model
+
+
+# scikit-learn's smaller parts.
+
+
+def _write_attributes(*names: str) -> Callable[[Any, Writing, str], Any]:
+    def write(value: Any, writer: Writing, where: str) -> Any:
+        return [writer.plain(getattr(value, name), f"{where}.{name}") for name in names]
+
+    return write
+
+
+def _scaler(name: str, centre: str) -> Codec:
+    def read(node: Any, reader: Reading, where: str) -> Any:
+        from sklearn import preprocessing
+
+        middle = reader.numbers(node[0], where, None)
+        scale = reader.numbers(node[1], where, len(middle))
+        require(len(middle) and (scale > 0.0).all(), "a spread is impossible")
+        scaler = getattr(preprocessing, name)()
+        setattr(scaler, centre, middle)
+        scaler.scale_, scaler.n_features_in_ = scale, len(middle)
+        return scaler
+
+    return Codec(_write_attributes(centre, "scale_"), read)
+
+
+def _write_neighbours(model: Any, writer: Writing, where: str) -> Any:
+    rows = np.asarray(model._fit_X, np.float64)
+    return {"k": int(model.n_neighbors), "rows": writer.plain(rows, where)}
+
+
+def _read_neighbours(node: Any, reader: Reading, where: str) -> Any:
+    from sklearn.neighbors import NearestNeighbors
+
+    rows, k = reader.numbers(node["rows"], where, None, None), whole(node["k"])
+    require(rows.size and k <= len(rows), "it has fewer rows than neighbours")
+    return NearestNeighbors(n_neighbors=k).fit(rows)
+
+
+def _read_linear(node: Any, reader: Reading, where: str) -> Any:
+    from sklearn.linear_model import LinearRegression
+
+    model = LinearRegression()
+    model.coef_ = reader.numbers(node[0], where, None)
+    model.intercept_ = reader.plain(node[1], where)
+    require(isinstance(model.intercept_, float), f"{where} is no number")
+    model.n_features_in_ = len(model.coef_)
+    return model
+
+
+def _kernel(name: str, *parts: str) -> Codec:
+    def read(node: Any, reader: Reading, where: str) -> Any:
+        from sklearn.gaussian_process import kernels
+
+        values = [reader.plain(part, f"{where}.{k}") for k, part in enumerate(node)]
+        for value in values:
+            sized = isinstance(value, float) and math.isfinite(value) and value > 0.0
+            inner = name in ("Sum", "Product") and isinstance(value, kernels.Kernel)
+            require(inner or (sized and name not in ("Sum", "Product")), "its kernel is impossible")
+        require(len(values) == len(parts), "its kernel is impossible")
+        return getattr(kernels, name)(*values)
+
+    return Codec(_write_attributes(*parts), read)
+
+
+def import_ngboost() -> Any:
+    """The package ngboost, imported at its first use, or one sentence if it is missing."""
+    try:
+        import ngboost
+        import ngboost.learners
+    except (ImportError, OSError) as error:
+        raise MissingPackage(
+            "NGBoost needs the package ngboost, which is not installed: pip install ngboost."
+        ) from error
+    return ngboost
+
+
+def import_stochtree() -> Any:
+    """The package stochtree, imported at its first use, or one sentence if it is missing."""
+    try:
+        import stochtree
+    except (ImportError, OSError) as error:  # OSError: its shared library does not load
+        raise MissingPackage(
+            "XBART needs the package stochtree, which is not installed: pip install stochtree."
+        ) from error
+    return stochtree
+
+
+# NGBoost with a Normal: trees in pairs, of the mean and of the log std.
+
+
+def _write_ngboost(model: Any, writer: Writing, where: str) -> Any:
+    dist = getattr(model.Dist, "__name__", "")
+    if dist != "Normal" or not hasattr(model, "base_models") or not model.base_models:
+        raise InvalidParameter("Only a fitted NGBRegressor of normals can be saved.")
+    if any(len(own) != model.n_features for own in model.col_idxs):
+        raise InvalidParameter("Trees of NGBoost that see only some columns cannot be saved.")
+    return {
+        "trees": [writer.tree(tree.tree_) for pair in model.base_models for tree in pair],
+        "scalings": writer.plain(np.array(model.scalings, np.float64), where),
+        "start": writer.plain(np.asarray(model.init_params, np.float64), where),
+        "rate": float(model.learning_rate),
+        "share": float(model.minibatch_frac),
+    }
+
+
+def _read_ngboost(node: Any, reader: Reading, where: str) -> Any:
+    from sklearn.tree import DecisionTreeRegressor
+
+    trees = [_wrap(DecisionTreeRegressor(max_depth=3), reader.tree(k)) for k in node["trees"]]
+    scalings = reader.numbers(node["scalings"], where, None)
+    require(trees and len(trees) == 2 * len(scalings), "its trees do not come in pairs")
+    n_features = trees[0].n_features_in_
+    same = all(t.n_features_in_ == n_features and t.tree_.max_n_classes == 1 for t in trees)
+    require(same, "a tree has other columns")
+    model = import_ngboost().NGBRegressor(
+        n_estimators=len(scalings), learning_rate=positive(node["rate"]), verbose=False,
+        minibatch_frac=positive(node["share"]), random_state=0,
+    )  # fmt: skip
+    model.base_models = [list(pair) for pair in zip(trees[::2], trees[1::2], strict=True)]
+    model.scalings = scalings.tolist()
+    model.col_idxs = [np.arange(n_features)] * len(scalings)
+    model.init_params, model.n_features = reader.numbers(node["start"], where, 2), n_features
+    return model
+
+
+def positive(value: Any) -> float:
+    """A finite number above 0."""
+    require(type(value) is float and math.isfinite(value) and value > 0.0, "a number is impossible")
+    return float(value)
+
+
+# stochtree's forests.
+
+_STOCHTREE = {"left": np.int64, "right": np.int64, "split_index": np.int64,
+              "threshold": np.float64, "leaf_value": np.float64}  # fmt: skip
+
+
+def _write_stochtree(container: Any, writer: Writing, where: str) -> Any:
+    forests = json.loads(container.dump_json_string())
+    n_forests, n_trees = forests["num_samples"], forests["num_trees"]
+    trees = [forests[f"forest_{f}"][f"tree_{t}"] for f in range(n_forests) for t in range(n_trees)]
+    arrays = {
+        name: np.concatenate([np.asarray(tree[name], kind) for tree in trees])
+        for name, kind in _STOCHTREE.items()
+    }
+    arrays["sizes"] = np.array([tree["num_nodes"] for tree in trees], np.int64)
+    if _in_order(_stochtree_forests(n_forests, n_trees, arrays)) != _in_order(forests):
+        raise InvalidParameter(
+            "This version of stochtree keeps trees in another way than 0.4, which this code "
+            "knows: install that one to save XBART."
+        )
+    return {"forests": n_forests, "trees": n_trees, "nodes": writer.plain(arrays, where)}
+
+
+def _in_order(forests: Any) -> Any:
+    """The lists of nodes of a kind, whose order means nothing, in ascending order."""
+    for forest in forests.values():
+        for tree in forest.values() if isinstance(forest, dict) else ():
+            if isinstance(tree, dict):
+                for name in ("internal_nodes", "leaves", "leaf_parents"):
+                    tree[name] = sorted(tree[name])
+    return forests
+
+
+def _stochtree_forests(
+    n_forests: int, n_trees: int, arrays: Mapping[str, np.ndarray]
+) -> dict[str, Any]:
+    """The forests as stochtree writes them."""
+    ends = np.cumsum(arrays["sizes"])
+    shared = {"is_exponentiated": False, "is_leaf_constant": True, "num_trees": n_trees,
+              "output_dimension": 1}  # fmt: skip
+    forests: dict[str, Any] = {**shared, "initialized": True, "num_samples": n_forests}
+    for f in range(n_forests):
+        forest = dict(shared)
+        for t in range(n_trees):
+            place = f * n_trees + t
+            here = slice(int(ends[place] - arrays["sizes"][place]), int(ends[place]))
+            forest[f"tree_{t}"] = _stochtree_tree({k: arrays[k][here] for k in _STOCHTREE})
+        forests[f"forest_{f}"] = forest
+    return forests
+
+
+def _stochtree_tree(fields: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    left, right = fields["left"], fields["right"]
+    inner, leaves = np.flatnonzero(left >= 0), np.flatnonzero(left < 0)
+    parent = np.full(len(left), -1)
+    parent[left[inner]] = parent[right[inner]] = inner
+    has_leaves = (left[left[inner]] < 0) & (left[right[inner]] < 0)
+    nothing = [0] * len(left)
+    return {
+        "category_list": [], "category_list_begin": nothing, "category_list_end": nothing,
+        "deleted_nodes": [], "has_categorical_split": False, "internal_nodes": inner.tolist(),
+        "is_log_scale": False, "leaf_parents": inner[has_leaves].tolist(), "leaf_vector": [],
+        "leaf_vector_begin": nothing, "leaf_vector_end": nothing, "leaves": leaves.tolist(),
+        "node_deleted": [False] * len(left), "node_type": (left >= 0).astype(int).tolist(),
+        "num_deleted_nodes": 0, "num_nodes": len(left), "output_dimension": 1,
+        "parent": parent.tolist(), **{name: column.tolist() for name, column in fields.items()},
+    }  # fmt: skip
+
+
+def _read_stochtree(node: Any, reader: Reading, where: str) -> Any:
+    n_forests, n_trees = whole(node["forests"]), whole(node["trees"])
+    arrays = reader.plain(node["nodes"], where)
+    require(isinstance(arrays, dict) and set(arrays) == {*_STOCHTREE, "sizes"}, NO_TREE)
+    for name, kind in {**_STOCHTREE, "sizes": np.int64}.items():
+        require(has_type(arrays[name], kind) and arrays[name].ndim == 1, NO_TREE)
+    sizes, n_nodes = arrays["sizes"], len(arrays["left"])
+    require(len(sizes) == n_forests * n_trees, "its forests are impossible")
+    possible = (sizes >= 1).all() and (sizes <= n_nodes).all() and int(sizes.sum()) == n_nodes
+    require(possible and all(len(arrays[k]) == n_nodes for k in _STOCHTREE), NO_TREE)
+    left, right = arrays["left"], arrays["right"]
+    is_leaf = left < 0
+    require((left[is_leaf] == -1).all() and (right[is_leaf] == -1).all(), NO_TREE)
+    check_nodes(sizes, left, right, is_leaf)
+    check_features(arrays["split_index"][~is_leaf], 2**31)
+    for name in ("threshold", "leaf_value"):
+        require(np.isfinite(arrays[name]).all(), "a number is not finite")
+    container = import_stochtree().ForestContainer(n_trees, 1, True, False)
+    forests = _stochtree_forests(n_forests, n_trees, arrays)
+    container.load_from_json_string(json.dumps(forests))
+    # The largest column that a tree reads, which the estimator compares with its own.
+    container.n_columns = int(arrays["split_index"][~is_leaf].max(initial=-1)) + 1
+    return container
+
+
+_ENSEMBLES = (
+    "RandomForestRegressor", "ExtraTreesRegressor", "GradientBoostingRegressor",
+    "HistGradientBoostingRegressor",
+)  # fmt: skip
+_TREES = ("DecisionTreeRegressor", "DecisionTreeClassifier")
+CODECS: dict[str, Codec] = {
+    "gbuq_core.LeafSource": Codec(_write_source, _read_source, subclasses=True),
+    **{f"lightgbm.{name}": Codec(_write_lightgbm, _read_lightgbm(name))
+       for name in ("Booster", "LGBMRegressor", "LGBMClassifier")},
+    **{f"xgboost.{name}": Codec(_write_xgboost, _read_xgboost(name))
+       for name in ("Booster", "XGBRegressor", "XGBClassifier")},
+    **{f"catboost.{name}": Codec(_write_catboost, _read_catboost(name))
+       for name in ("CatBoost", "CatBoostRegressor", "CatBoostClassifier")},
+    **{f"sklearn.{name}": Codec(_write_ensemble, _read_ensemble(name)) for name in _ENSEMBLES},
+    **{f"sklearn.{name}": Codec(lambda model, writer, where: writer.tree(model.tree_),
+                                _read_tree(name)) for name in _TREES},
+    "sklearn.FrozenEstimator": Codec(
+        lambda model, writer, where: writer.plain(model.estimator, f"{where}.estimator"),
+        _read_frozen,
+    ),
+    "sklearn.IsolationForest": Codec(_write_isolation, _read_isolation),
+    "sklearn.RobustScaler": _scaler("RobustScaler", "center_"),
+    "sklearn.StandardScaler": _scaler("StandardScaler", "mean_"),
+    "sklearn.NearestNeighbors": Codec(_write_neighbours, _read_neighbours),
+    "sklearn.LinearRegression": Codec(_write_attributes("coef_", "intercept_"), _read_linear),
+    "sklearn.Sum": _kernel("Sum", "k1", "k2"),
+    "sklearn.Product": _kernel("Product", "k1", "k2"),
+    "sklearn.ConstantKernel": _kernel("ConstantKernel", "constant_value"),
+    "sklearn.RBF": _kernel("RBF", "length_scale"),
+    "sklearn.WhiteKernel": _kernel("WhiteKernel", "noise_level"),
+    "ngboost.NGBRegressor": Codec(_write_ngboost, _read_ngboost),
+    "stochtree.ForestContainer": Codec(_write_stochtree, _read_stochtree),
+}  # fmt: skip

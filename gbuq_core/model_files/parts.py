@@ -1,0 +1,93 @@
+"""What the walker and the functions of other libraries' objects hand to each other."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gbuq_core.model_files.contents import require
+from gbuq_core.model_files.sklearn_trees import read_trees, store_trees
+
+
+class Writing:
+    """What a file will hold so far: arrays, and the nodes of scikit-learn's trees."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self._trees: list[Any] = []
+
+    def plain(self, value: Any, where: str) -> Any:
+        """Any value as the header's JSON, with its arrays put aside."""
+        raise NotImplementedError
+
+    def content(self, content: bytes, where: str) -> Any:
+        """Bytes, as `Reading.content` reads them."""
+        array = np.frombuffer(content, np.uint8)
+        return {"bytes": self.plain(array, where), "sha256": hashlib.sha256(content).hexdigest()}
+
+    def tree(self, tree: Any) -> int:
+        """The place of a scikit-learn tree among those of the file."""
+        self._trees.append(tree)
+        return len(self._trees) - 1
+
+    def all_arrays(self) -> dict[str, np.ndarray]:
+        """The arrays, with those of the trees."""
+        return self.arrays | (store_trees(self._trees) if self._trees else {})
+
+
+class Reading:
+    """What a file holds; ``sources`` are the leaves of models that an importer has read."""
+
+    def __init__(self, arrays: Mapping[str, np.ndarray], trust: bool) -> None:
+        self.arrays, self.trust = arrays, trust
+        self.sources: dict[int, Any] = {}
+        self._trees: list[Any] | None = None
+
+    def plain(self, node: Any, where: str) -> Any:
+        """The value of a part of the header."""
+        raise NotImplementedError
+
+    def content(self, node: Any, where: str) -> bytes:
+        """The bytes that were written, and no others: libraries do not survive every file."""
+        array = self.plain(node["bytes"], where)
+        require(has_type(array, np.uint8), f"{where} is of another type")
+        content: bytes = array.tobytes()
+        require(hashlib.sha256(content).hexdigest() == node["sha256"], f"{where} has changed")
+        return content
+
+    def numbers(self, node: Any, where: str, *shape: int | None) -> np.ndarray:
+        """Finite float64 numbers of this shape."""
+        array = self.plain(node, where)
+        require(has_type(array, np.float64) and array.ndim == len(shape), f"{where} is no array")
+        same = all(n in (None, own) for n, own in zip(shape, array.shape, strict=True))
+        require(same and np.isfinite(array).all(), f"{where} is impossible")
+        return np.asarray(array)
+
+    def tree(self, place: Any) -> Any:
+        """The scikit-learn tree at a place."""
+        if self._trees is None:
+            self._trees = read_trees(self.arrays)
+        require(type(place) is int and 0 <= place < len(self._trees), "a tree does not exist")
+        return self._trees[place]
+
+
+class Codec(NamedTuple):
+    """How an object of another library is written and read; with those of its subclasses."""
+
+    write: Callable[[Any, Writing, str], Any]
+    read: Callable[[Any, Reading, str], Any]
+    subclasses: bool = False
+
+
+def library_name(value: Any) -> str:
+    """A class's library and name, as in "lightgbm.Booster"."""
+    kind = value if isinstance(value, type) else type(value)
+    return f"{kind.__module__.partition('.')[0]}.{kind.__name__}"
+
+
+def has_type(array: Any, dtype: Any) -> bool:
+    """Whether it is an array of this type."""
+    return isinstance(array, np.ndarray) and array.dtype == dtype
