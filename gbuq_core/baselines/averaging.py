@@ -213,7 +213,8 @@ class AveragingRegressor(Savable, RegressorMixin, _BaseComposition):
         check_is_fitted(self, "estimators_")
         rows = check_new_rows(self, X)
         pairs = []
-        for member, calibration in zip(self.estimators_, self.calibrations_, strict=True):
+        members: list[Any] = self.estimators_
+        for member, calibration in zip(members, self.calibrations_, strict=True):
             loc, scale = member.predict_distribution(rows)
             pairs.append((loc, calibration.apply(scale)))
         return average_distributions(*pairs)

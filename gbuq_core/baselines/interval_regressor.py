@@ -102,7 +102,7 @@ class IntervalRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
         """Refuse impossible parameters; they may differ from those of the fit."""
         fitted = dict(vars(self))
         self._check_parameters()
-        vars(self).update(fitted)
+        self.__dict__.update(fitted)
 
     def predict(self, X: Any) -> FloatArray:
         """Mean of y, (n_samples,)."""

@@ -34,7 +34,6 @@ from gbuq_core.boosting.stopping import (
     resolve_stopping,
     selection_cost,
 )
-from gbuq_core.calibration import ClassClocks, Clocks
 from gbuq_core.calibration.splits import Split, check_group_count, make_splits
 from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
 from gbuq_core.inputs import (
@@ -109,7 +108,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
     plan_: BoostingPlan
     seed_: int
     stopping_: str | None
-    clocks_: Clocks | ClassClocks | None
+    clocks_: Any
     encoding_: Encoding
     models_: NumbaModels | CatBoostModels
     n_rows_: int
@@ -342,7 +341,8 @@ class BoostedEnsemble(Savable, BaseEstimator):
             raw = self._raw(matrix, stages, limit)
             return list(finish(self._pick_members(raw, points)))
 
-        read = numba_engine.read_stages(self.models_, stages, limit)
+        models: Any = self.models_
+        read = numba_engine.read_stages(models, stages, limit)
 
         def finish_block(low: int) -> Sequence[np.ndarray]:
             return finish(self._pick_members(read(matrix[low : low + _BLOCK_ROWS]), points))
@@ -666,8 +666,6 @@ class BoostedEnsemble(Savable, BaseEstimator):
         self.n_trees_, self.n_cells_ = plan.n_trees, self.models_.n_cells
         self.memory_bytes_ = self.models_.n_bytes
         if self.clocks_ is not None:
-            is_classes = isinstance(self.clocks_, ClassClocks)
-            require(is_classes == hasattr(self, "classes_"), "its clocks are of another task")
             require(self.clocks_.last <= plan.n_trees, "a clock stops at a tree that is not there")
 
     def estimate_fit(

@@ -10,6 +10,7 @@ from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
 from gbuq_core.boosting.base import BoostedEnsemble
+from gbuq_core.calibration import ClassClocks
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import check_sample_weight, encode_classes
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, mean_over_members
@@ -142,6 +143,7 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     array([ 50, 100, 150, 200])
     """
 
+    clocks_: ClassClocks | None
     classes_: np.ndarray
 
     def fit(

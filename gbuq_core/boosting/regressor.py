@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.boosting.stopping import regression_stages, weight_of_mean
-from gbuq_core.calibration import Stages
+from gbuq_core.calibration import Clocks, Stages
 from gbuq_core.distribution import Distribution, LogDistribution, student
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import (
@@ -181,6 +181,7 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
     (True, array([2., 2.]))
     """
 
+    clocks_: Clocks | None
     target_: str | None
     target_scale_: TargetScale
 
@@ -415,7 +416,8 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         centre, spread = self.target_scale_
         if self.target_ is None:
             return math.log(spread)
-        mean = centre + spread * self.models_.start[0]  # of log y, which the density of y divides
+        models: Any = self.models_
+        mean = centre + spread * models.start[0]  # of log y, which the density of y divides
         return math.log(spread) + float(mean)
 
 

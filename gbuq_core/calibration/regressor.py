@@ -329,7 +329,7 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
         elif self.shape_ == "own":
             law = stretch(parts, width)
         else:
-            law = student(parts.loc, width, self.df_)
+            law = student(parts.loc, width, self.df_ or math.inf)
         return law if parts.shift is None else LogDistribution(law, parts.shift)
 
     @available_if(_has_uncertainty)
@@ -549,7 +549,7 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
         self._set_factor(width.factor, width.df, len(y))
         self.floor_, self.shape_ = width.floor, "own" if width.df is None else "moments"
         if self.method == "isotonic":
-            self._map = fit_coverage_map(self._standardised(found, y), self.df_, weight)
+            self._map = fit_coverage_map(self._standardised(found, y), self.df_ or math.inf, weight)
 
     def _choose(self, stages: Stages) -> None:
         clocks = choose_clocks(stages, self.tails)

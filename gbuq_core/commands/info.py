@@ -24,7 +24,6 @@ _OF_LIBRARIES = (b"tree\nversion", b"CBM1", b"{")  # no table begins so
 _HEAD = 12
 _MOST_LISTED = 20
 # The kinds that were saved before others had a name of their own.
-_BOOSTED = {"regressor": "BoostedEnsembleRegressor", "classifier": "BoostedEnsembleClassifier"}
 _DESCRIPTION = """\
 Tell what is in a file: of a table its rows, its columns and how they would be used; of a project
 its table, target, models and scores; of a saved model its kind, features and settings; of a
@@ -197,22 +196,44 @@ def _some(names: list[Any]) -> str:
 
 
 def _model_of(header: dict[str, Any]) -> dict[str, Any]:
-    """What a model's header says, the same names for every kind."""
-    from gbuq_core.model_files.contents import read_classes
+    """What a model's header says of it: class, columns, classes and parameters."""
+    from gbuq_core.model_files.fields import find_class, model_node, parameter_names
 
-    kind = str(header["kind"])
-    names = [str(name) for name in header.get("feature_names") or []]
-    n_features = header.get("n_features", len(names) or None)
+    node = model_node(header)
+    name, parts = node["class"], node["fields"]
+    kind = find_class(name)
+    if kind is None:
+        raise ModelFileError(
+            f"The model file holds a {name!r}, probably from a newer version: update gbuq."
+        )
+    n_features = parts.get("n_features_in_")
     if n_features is not None and type(n_features) is not int:
         raise ModelFileError("The model file is damaged (it has no number of features).")
-    settings = header.get("params") or {}
+    settings = {n: parts[n] for n in parameter_names(kind) if n in parts}
     return {
-        "kind": _BOOSTED.get(kind, kind),
+        "kind": name,
         "n_features": n_features,
-        "features": names,
-        "classes": read_classes(header["classes"]).tolist() if header.get("classes") else [],
-        "settings": {str(name): value for name, value in dict(settings).items()},
+        "features": list(map(str, _labels(parts.get("feature_names_in_")))),
+        "classes": _labels(parts.get("classes_")),
+        "settings": {n: _plain(part) for n, part in settings.items() if _is_plain(part)},
     }
+
+
+def _labels(node: Any) -> list[Any]:
+    return list(node["values"]) if isinstance(node, dict) else []
+
+
+def _plain(node: Any) -> Any:
+    """A parameter: a tuple as a list."""
+    return node["tuple"] if isinstance(node, dict) else node
+
+
+def _is_plain(node: Any) -> bool:
+    """Whether it is a number, text, or a list of them."""
+    inner = _plain(node) if not isinstance(node, dict) or "tuple" in node else node
+    return not isinstance(inner, dict) and not (
+        isinstance(inner, list) and any(isinstance(part, dict) for part in inner)
+    )
 
 
 def _tell_table(source: Path | bytes, name: str, options: argparse.Namespace) -> None:

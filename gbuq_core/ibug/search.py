@@ -145,7 +145,6 @@ class TrainingRows(NamedTuple):
     fit_id: int
     weight: FloatArray | None = None
     search: Callable[..., Neighbours] = nearest
-    _not_saved = ("search",)
 
     def check_file(self) -> None:
         """Refuse targets and weights of other rows, and leaves of other trees."""

@@ -215,7 +215,7 @@ class MacauRegressor(RegressorMixin, LeafModels):
         require(auto or (self.sees_all_ == every).all(), "a leaf sees other features")
         if auto:
             chosen[:n_leaves] = self.sees_all_
-        self._model_table = table
+        self._model_table: LeafTable = table
         if chosen.any():
             self._model_table = with_all_features(table, chosen, n_features)
         lengths = np.diff(self._model_table.path_begin) if linear else np.zeros(0, np.int64)
@@ -235,7 +235,7 @@ class MacauRegressor(RegressorMixin, LeafModels):
         self.sees_all_ = chosen[: self.n_leaves_]
         if chosen.any():
             table = with_all_features(table, chosen, X.shape[1])
-        self._model_table: LeafTable = table
+        self._model_table = table
         lengths = np.diff(table.path_begin) if self.leaf_model == "linear" else np.zeros(0, int)
         sigma_begin = np.concatenate([[0], np.cumsum(lengths**2)]).astype(np.int64)
         check_memory(8 * int(sigma_begin[-1]), "the linear models of these leaves")

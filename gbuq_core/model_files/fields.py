@@ -16,24 +16,23 @@ import inspect
 import math
 import re
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from gbuq_core.errors import InvalidParameter, ModelFileError, OldModelFile
 from gbuq_core.inputs import MAX_CLASSES
-from gbuq_core.model_files.archive import read_archive, write_archive
+from gbuq_core.model_files.archive import damaged, read_archive, write_archive
 from gbuq_core.model_files.contents import (
     PLAIN_TYPES,
-    damaged,
     errors_as_damage,
     is_text,
     read_bytes,
     require,
     write_bytes,
 )
-from gbuq_core.model_files.parts import Codec, Reading, Writing, library_name
+from gbuq_core.model_files.parts import Codec, Reading, Writing, library_name, no_file_format
 
 LAYOUT = 2  # of the header's ``model``; files of gbuq 0.2 have none
 _DEEPEST = 40
@@ -180,10 +179,10 @@ def model_node(header: Mapping[str, Any]) -> dict[str, Any]:
         raise ModelFileError(
             f"The model file has the layout {layout}, but this gbuq reads {LAYOUT}: update gbuq."
         )
-    node = header.get("model")
+    node: Any = header.get("model")
     described = isinstance(node, dict) and isinstance(node.get("class"), str)
     require(layout == LAYOUT and described, "it does not say what model it holds")
-    return node
+    return dict(node)
 
 
 def parameter_names(kind: type) -> list[str]:
@@ -199,7 +198,7 @@ class _Fields(dict[str, Any]):
 
 
 @functools.cache
-def _fields_of(kind: type) -> _Fields:
+def _fields_of(kind: Any) -> _Fields:
     left_out = {name for base in kind.__mro__ for name in vars(base).get("_not_saved", ())}
     if hasattr(kind, "_fields"):
         hints = get_type_hints(kind, include_extras=True)
@@ -211,7 +210,10 @@ def _fields_of(kind: type) -> _Fields:
         optional = set()
     else:
         fields, optional = _fields_of_body(kind)
-    found = _Fields({name: hint for name, hint in fields.items() if name not in left_out})
+    found = _Fields()
+    for name, hint in fields.items():
+        if name not in left_out and get_origin(hint) is not Callable:
+            found[name] = hint
     found.optional = frozenset(optional)
     given = parameter_names(kind) if issubclass(kind, Savable) else []
     found.fitted = frozenset(found) - {*given}
@@ -246,10 +248,10 @@ def _fields_of_body(kind: type) -> tuple[dict[str, Any], set[str]]:
     return fields, optional
 
 
-def _is_declared(kind: type) -> bool:
+def _is_declared(kind: Any) -> bool:
     """Whether objects of the class are walked by their fields.
 
-    A plain class that is walked says so by its ``_not_saved``.
+    A plain class that is walked says so by its ``_not_saved``; functions are never saved.
     """
     is_record = hasattr(kind, "_fields") or dataclasses.is_dataclass(kind)
     return is_record or hasattr(kind, "_not_saved")
@@ -390,7 +392,7 @@ class _Writer(Writing):
         raise self._refused(value, where)
 
     def _declared(self, value: Any, where: str) -> Any:
-        kind = type(value)
+        kind: Any = type(value)
         fields = _fields_of(kind)
         state = vars(value) if hasattr(value, "__dict__") else value._asdict()
         held = {name: state.get(name, _MISSING) for name in fields}
@@ -437,13 +439,11 @@ class _Writer(Writing):
         kind = type(value)
         library = kind.__module__.partition(".")[0] not in ("builtins", "numpy")
         if library and hasattr(value, "predict"):
-            return InvalidParameter(
-                f"A {kind.__name__} has no file format without pickle, so it cannot be saved: use "
-                "CatBoost, LightGBM, XGBoost, gbuq's own or one of scikit-learn's regression "
-                "forests and boosting."
-            )
-        return InvalidParameter(f"{where} holds {value!r:.60}, which cannot be saved: use plain "
-                                "values.")  # fmt: skip
+            return no_file_format(value)
+        name = where.partition(".")[2] or where
+        return InvalidParameter(
+            f"{name} holds {value!r:.60}, which cannot be saved: use plain values."
+        )
 
 
 _MISSING: Any = object()
@@ -543,7 +543,7 @@ class _Reader(Reading):
             raise damaged(f"{where} is of an unknown kind")
         return self._declared(kind, node["fields"], where)
 
-    def _declared(self, kind: Any, nodes: Mapping[str, Any], where: str) -> Any:
+    def _declared(self, kind: Any, nodes: Any, where: str) -> Any:
         fields = _fields_of(kind)
         unknown = sorted(set(nodes) - set(fields))
         if unknown:
@@ -564,12 +564,8 @@ class _Reader(Reading):
             if unfitted and not set(missing) - fields.fitted:
                 return kind(**held)
             raise damaged(f"{where} lacks {missing[0]}")
-        made: Any
-        if hasattr(kind, "_fields"):
-            rest = dict.fromkeys(set(kind._fields) - set(held) - set(kind._field_defaults))
-            made = kind(**held, **rest)
-        elif dataclasses.is_dataclass(kind):
-            made = kind(**held)
+        if hasattr(kind, "_fields") or dataclasses.is_dataclass(kind):
+            made: Any = kind(**held)
         else:
             made = kind.__new__(kind)
             if issubclass(kind, Savable):
@@ -592,7 +588,8 @@ def _holds_unfitted(value: Any) -> bool:
         return any(map(_holds_unfitted, value))
     if not isinstance(value, Savable):
         return False
-    fields = _fields_of(type(value))
+    kind: Any = type(value)
+    fields = _fields_of(kind)
     return any(name not in vars(value) for name in fields.fitted - fields.optional)
 
 

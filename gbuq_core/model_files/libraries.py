@@ -17,7 +17,7 @@ import numpy as np
 from gbuq_core.errors import InvalidParameter, MissingPackage, UntrustedModel
 from gbuq_core.model_files.archive import damaged
 from gbuq_core.model_files.contents import PLAIN_TYPES, is_text, require, whole
-from gbuq_core.model_files.parts import Codec, Reading, Writing, has_type
+from gbuq_core.model_files.parts import Codec, Reading, Writing, has_type, no_file_format
 from gbuq_core.model_files.sklearn_trees import (
     NO_TREE,
     check_features,
@@ -196,6 +196,12 @@ def _read_frozen(node: Any, reader: Reading, where: str) -> Any:
 
 
 # scikit-learn's single trees, which forests of gbuq hold.
+
+
+def _write_tree(model: Any, writer: Writing, where: str) -> Any:
+    if ".groups_." not in where:  # a tree of its own is no model with leaves that are read
+        raise no_file_format(model)
+    return writer.tree(model.tree_)
 
 
 def _read_tree(name: str) -> Callable[[Any, Reading, str], Any]:
@@ -451,7 +457,7 @@ def import_stochtree() -> Any:
 def _write_ngboost(model: Any, writer: Writing, where: str) -> Any:
     dist = getattr(model.Dist, "__name__", "")
     if dist != "Normal" or not hasattr(model, "base_models") or not model.base_models:
-        raise InvalidParameter("Only a fitted NGBRegressor of normals can be saved.")
+        raise no_file_format(model)
     if any(len(own) != model.n_features for own in model.col_idxs):
         raise InvalidParameter("Trees of NGBoost that see only some columns cannot be saved.")
     return {
@@ -531,7 +537,7 @@ def _stochtree_forests(
               "output_dimension": 1}  # fmt: skip
     forests: dict[str, Any] = {**shared, "initialized": True, "num_samples": n_forests}
     for f in range(n_forests):
-        forest = dict(shared)
+        forest: dict[str, Any] = dict(shared)
         for t in range(n_trees):
             place = f * n_trees + t
             here = slice(int(ends[place] - arrays["sizes"][place]), int(ends[place]))
@@ -597,11 +603,15 @@ CODECS: dict[str, Codec] = {
     **{f"catboost.{name}": Codec(_write_catboost, _read_catboost(name))
        for name in ("CatBoost", "CatBoostRegressor", "CatBoostClassifier")},
     **{f"sklearn.{name}": Codec(_write_ensemble, _read_ensemble(name)) for name in _ENSEMBLES},
-    **{f"sklearn.{name}": Codec(lambda model, writer, where: writer.tree(model.tree_),
-                                _read_tree(name)) for name in _TREES},
+    **{f"sklearn.{name}": Codec(_write_tree, _read_tree(name)) for name in _TREES},
     "sklearn.FrozenEstimator": Codec(
         lambda model, writer, where: writer.plain(model.estimator, f"{where}.estimator"),
         _read_frozen,
+    ),
+    "pandas.Index": Codec(
+        lambda index, writer, where: writer.plain(index.tolist(), where),
+        lambda node, reader, where: reader.plain(node, where),
+        subclasses=True,
     ),
     "sklearn.IsolationForest": Codec(_write_isolation, _read_isolation),
     "sklearn.RobustScaler": _scaler("RobustScaler", "center_"),

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gbuq_core.errors import InvalidParameter
 from gbuq_core.model_files.contents import require
 from gbuq_core.model_files.sklearn_trees import read_trees, store_trees
 
@@ -91,3 +92,12 @@ def library_name(value: Any) -> str:
 def has_type(array: Any, dtype: Any) -> bool:
     """Whether it is an array of this type."""
     return isinstance(array, np.ndarray) and array.dtype == dtype
+
+
+def no_file_format(model: Any) -> InvalidParameter:
+    """The error for a model that only pickle could hold."""
+    return InvalidParameter(
+        f"A {type(model).__name__} has no file format without pickle, so it cannot be saved: use "
+        "CatBoost, LightGBM, XGBoost, gbuq's own or one of scikit-learn's regression forests and "
+        "boosting."
+    )

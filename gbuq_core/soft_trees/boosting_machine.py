@@ -80,7 +80,7 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
         possible = rows.dtype == targets.dtype == np.float64 and len(rows) >= 1
         possible = possible and rows.shape == (len(targets), self.shape_.n_features)
         require(possible and np.isfinite(rows).all(), "the rows of its noise are impossible")
-        self._noises = {}
+        self._noises: dict[tuple[int, int], np.ndarray] = {}
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
             rng = np.random.default_rng(self.seed_)
             rows = np.sort(rng.choice(len(rows), MAX_NOISE_ROWS, replace=False))
         self._noise_rows = (np.ascontiguousarray(matrix[rows]), inner[rows])
-        self._noises: dict[tuple[int, int], np.ndarray] = {}
+        self._noises = {}
 
     @property
     def posterior_(self) -> tuple[LowRankGaussian, ...]:

@@ -6,7 +6,7 @@ Larger values are less familiar. Each measure fails somewhere: see `Unfamiliarit
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,22 +57,6 @@ class Learning(NamedTuple):
     n_classes: int
     seed: int
     n_jobs: int | None
-
-
-class Part(Protocol):
-    """A fitted measure."""
-
-    def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
-        """How unfamiliar each row is, (n,)."""
-
-    def times(self, rows: EncodedRows, values: NDArray[np.float64], most: float) -> Any:
-        """How many times as far as the farthest of the reference rows, whose value is ``most``."""
-
-    def shares(self, rows: EncodedRows) -> NDArray[np.float64] | None:
-        """What each of the table's columns adds, (n, n_columns), or None where it cannot tell."""
-
-    def restore(self, columns: Columns, space: Space, rows: EncodedRows, n_jobs: int) -> None:
-        """Complete a part of a file by the rows that it was learnt from."""
 
 
 class _Beyond:
@@ -321,12 +305,6 @@ class KnowledgePart(_Beyond):
         """Cannot tell."""
 
 
-AnyPart = RangePart | NoveltyPart | DistancePart | AffinityPart | KnowledgePart
-KINDS_OF_PARTS = dict(
-    zip(PARTS, (RangePart, NoveltyPart, DistancePart, AffinityPart, KnowledgePart), strict=True)
-)
-
-
 def make_models(n_classes: int, seed: int, n_jobs: int | None) -> Any:
     """The unfitted independent models of `KnowledgePart`."""
     kind = BoostedEnsembleClassifier if n_classes else BoostedEnsembleRegressor
@@ -340,9 +318,17 @@ def make_models(n_classes: int, seed: int, n_jobs: int | None) -> Any:
     )
 
 
-def fit_parts(names: Sequence[str], learning: Learning, reference: EncodedRows) -> dict[str, Part]:
+AnyPart = RangePart | NoveltyPart | DistancePart | AffinityPart | KnowledgePart
+KINDS_OF_PARTS = dict(
+    zip(PARTS, (RangePart, NoveltyPart, DistancePart, AffinityPart, KnowledgePart), strict=True)
+)
+
+
+def fit_parts(
+    names: Sequence[str], learning: Learning, reference: EncodedRows
+) -> dict[str, AnyPart]:
     """The measures of a fold by their names."""
-    makers: dict[str, Callable[[], Part]] = {
+    makers: dict[str, Callable[[], AnyPart]] = {
         "range": lambda: RangePart(learning, reference),
         "novelty": lambda: NoveltyPart(learning),
         "distance": lambda: DistancePart(learning),

@@ -204,7 +204,6 @@ class Fold(NamedTuple):
     parts: dict[str, AnyPart]
     reference: Reference
     learnt: NDArray[np.int64]
-    _not_saved = ("space",)
 
     def restored(self, columns: Columns, raw: RawRows, used: tuple[str, ...], n_jobs: int) -> Fold:
         """A fold of a file with what follows from the rows that it learnt from."""
@@ -406,8 +405,8 @@ class UnfamiliarityScore(Savable, BaseEstimator):
             codes=(np.int64, n_rows, len(columns.categories)),
         )  # fmt: skip
         sizes = np.array([len(levels) for levels in columns.levels], np.int64)
-        known = (raw.codes >= -1).all() and (raw.codes < sizes).all()
-        require(n_rows >= 1 and known and not np.isinf(raw.numbers).any(), "a row is impossible")
+        coded = (raw.codes >= -1).all() and (raw.codes < sizes).all()
+        require(n_rows >= 1 and coded and not np.isinf(raw.numbers).any(), "a row is impossible")
         check_arrays(self, _fold_of=(np.int64, n_rows), _in_reference=(bool, n_rows))
         check_places(self._fold_of, n_folds, "a fold")
         threads = max(1, effective_n_jobs(self.n_jobs) // max(1, n_folds))

@@ -1,0 +1,83 @@
+"""Every model that can be saved comes back bit for bit."""
+
+import io
+
+import numpy as np
+import pytest
+
+from gbuq_core import baselines, load
+from gbuq_core.model_files import Savable
+from tests.model_files.saved_models import MODELS, X, Y, answers, file_of, flat, model_of, saved
+
+# What CatBoost writes twice is in another order.
+REORDERED = ("catboost", "ibug", "calibrated catboost")
+
+
+def parameters(model):
+    """Constructor arguments that are plain."""
+    given = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    return flat({k: v for k, v in given.items() if k not in ("base_model", "estimator")})
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_model_comes_back_bit_for_bit(name):
+    model, again = model_of(name), load(file_of(name))
+    assert type(again) is type(model)
+    assert set(vars(again)) == set(vars(model))
+    for part in (answers, parameters):
+        expected, found = part(model), part(again)
+        assert found.keys() == expected.keys()
+        for place, value in expected.items():
+            np.testing.assert_array_equal(found[place], value, err_msg=place)
+    for given, fitted in (("base_model", "model_"), ("estimator", "estimator_")):
+        if hasattr(model, given) and hasattr(model, fitted):
+            same = getattr(model, given) is getattr(model, fitted)
+            assert (getattr(again, given) is getattr(again, fitted)) == same
+    if "catboost" not in name and name != "ibug":
+        assert saved(load(saved(again))) == saved(again)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["boosted clocks", "ibug", "ibug lightgbm", "ibug histogram", "ibug own", "macau", "soft sum",
+     "calibrated clocks", "neighbours of ours", "quantiles", "average"],
+)  # fmt: skip
+def test_what_was_loaded_is_fitted_again_as_before(name):
+    again = load(file_of(name))
+    rows = X if hasattr(again, "feature_names_in_") else X.to_numpy()
+    expected, found = answers(model_of(name)), answers(again.fit(rows, Y))
+    for place in ("predict", "law scale"):
+        np.testing.assert_array_equal(found[place], expected[place])
+
+
+def test_every_estimator_that_is_offered_is_here():
+    offered = {getattr(baselines, name) for name in baselines.__all__}
+    savable = {kind for kind in offered if isinstance(kind, type) and issubclass(kind, Savable)}
+    assert savable <= {type(model_of(name)) for name in MODELS}
+
+
+def test_one_model_gives_one_file():
+    model = model_of("boosted")
+    assert saved(model) == saved(model)
+
+
+def test_a_generator_is_saved_as_the_seed_that_was_drawn_from_it():
+    model = baselines.DistanceScore(4).fit(X)
+    assert load(saved(model)).get_params() == model.get_params()
+    drawn = baselines.IsolationForestScore(8, 50, random_state=np.random.default_rng(0)).fit(X)
+    assert load(saved(drawn)).random_state == drawn.seed_
+
+
+def test_parameters_that_changed_after_the_fit_do_not_change_the_fit():
+    model = load(file_of("boosted clocks"))
+    expected = answers(model)["predict"]
+    model.set_params(n_trees=99, depth=6, learning_rate=0.5)
+    again = load(saved(model))
+    assert (again.n_trees, again.plan_.n_trees) == (99, 12)
+    np.testing.assert_array_equal(answers(again)["predict"], expected)
+
+
+def test_numpy_opens_a_file_without_pickle():
+    with np.load(io.BytesIO(file_of("boosted")), allow_pickle=False) as file:
+        arrays = [file[name] for name in file.files if name != "header.json"]
+    assert any(array.shape == (12, 8, 2) for array in arrays)  # the leaf values of a model
