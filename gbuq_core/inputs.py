@@ -290,7 +290,7 @@ class TargetScale(NamedTuple):
 
     def check_file(self) -> None:
         """Refuse what is no scale."""
-        usable = bool(np.isfinite(self).all()) and self.spread > 0.0
+        usable = bool(np.isfinite(self).all()) and 0.0 < self.spread * self.spread < math.inf
         require(usable, "the scale of its target is impossible")
 
 

@@ -43,27 +43,3 @@ def saved(model):
     file = io.BytesIO()
     model.save(file)
     return file.getvalue()
-
-
-def bad_arrays(array):
-    """The array with another shape or type, or with numbers that are none."""
-    other = np.int64 if array.dtype.kind in "fb" or array.dtype == np.uint8 else np.float64
-    with np.errstate(invalid="ignore"):
-        yield array.astype(other)
-    yield array[..., None]
-    if array.ndim and len(array):
-        yield array[:-1]
-        yield np.append(array, array[:1], axis=0)
-    if array.dtype == np.uint8:
-        return
-    if array.dtype.kind == "i":
-        yield np.full_like(array, -(2**31))
-
-
-def header_places(value, path=()):
-    """Every place in a header."""
-    inside = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, part in inside:
-        yield (*path, key)
-        if isinstance(part, dict | list):
-            yield from header_places(part, (*path, key))

@@ -649,18 +649,13 @@ class BoostedEnsemble(Savable, BaseEstimator):
         require(self.stopping_ in (None, *STOPPINGS), "its rule of stopping is unknown")
         n_outputs = len(self.classes_) if hasattr(self, "classes_") else 2
         width = n_outputs if n_outputs > 2 else 1
-        is_category: list[bool] = []
-        for column in encoding.columns:
-            of_target = column.kind == "target"
-            require(not of_target or len(column.fallback) == width, "a column has other classes")
-            is_category += [column.kind == "levels"] * (width if of_target else 1)
-        same = encoding.is_category.tolist() == is_category
-        require(same and len(encoding.columns) == self.n_features_in_, "its columns do not match")
+        widths = {len(column.fallback) for column in encoding.columns if column.kind == "target"}
+        same = widths <= {width} and len(encoding.columns) == self.n_features_in_
+        require(same, "its columns do not match")
         self.is_category_ = np.array([column.kind != "number" for column in encoding.columns])
-        engine = self._engine()
         of_engine = isinstance(self.models_, CatBoostModels) == (plan.engine == "catboost")
         require(of_engine, "its models are of another engine")
-        engine.check_models(self.models_, plan, n_outputs, encoding.is_category)
+        self._engine().check_models(self.models_, plan, n_outputs, encoding.is_category)
         require(self.n_rows_ >= 1 and 1.0 <= self.total_weight_ < math.inf, "it has no rows")
         self.langevin_ = langevin_numbers(plan, self.total_weight_)
         self.n_trees_, self.n_cells_ = plan.n_trees, self.models_.n_cells

@@ -49,7 +49,7 @@ from gbuq_core.ibug.inputs import (
     missing_explained,
     numbers_of,
 )
-from gbuq_core.ibug.recalibrating import ValidationRows, watch_rows
+from gbuq_core.ibug.recalibrating import ValidationRows, check_fitted, tune, watch_rows
 from gbuq_core.ibug.search import (
     TREE_ORDERS,
     FloatArray,
@@ -70,11 +70,9 @@ from gbuq_core.inputs import draw_seed, hold_out
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.metrics.neighbour_tuning import (
     CANDIDATES,
-    TINIEST_SCALE,
     NeighbourTuning,
     running_std,
 )
-from gbuq_core.model_files.contents import require
 from gbuq_core.model_files.fields import Savable
 from gbuq_core.trees.importers import leaf_source
 from gbuq_core.trees.importers.importances import source_importances
@@ -275,7 +273,7 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
                 self._fit_owned(rows, held_out)
             else:
                 self._fit_given(rows, held_out)
-            self._tune()
+            tune(self)
         leaves = self._rows.leaves
         self.n_trees_ = leaves.n_trees
         self.memory_bytes_ = leaves.n_bytes + self._rows.y.nbytes
@@ -641,46 +639,8 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
     def check_file(self) -> None:
         """Refuse what no fit makes, and make again what follows from the rest."""
         check_parameters(self)
-        rows, seen = self._rows, self._validation
-        require(rows.source.n_features == self.n_features_in_, "its model has other columns")
-        require(self.y_train_ is rows.y, "its targets are of other rows")
-        if self._coding is not None:
-            known = self._coding.positions[-1] < self.n_features_in_
-            require(known, "its categories are of other columns")
-        given = not is_owned(self.base_model)
-        own = self.model_ is rows.source.model
-        require(own or (given and self.model_ is self.base_model), "its model is another")
-        if given and self.n_trees_sampled is not None:
-            require(self.n_trees_sampled <= rows.source.n_trees, "its model has fewer trees")
-        self.n_trees_, self.weight_train_ = rows.leaves.n_trees, rows.weight
-        self.y_validation_ = np.empty(0)
-        self.memory_bytes_ = rows.leaves.n_bytes + rows.y.nbytes
-        if seen is not None:
-            same = seen._y_train is rows.y and seen._weight_train is rows.weight
-            require(same, "its validation rows are of other rows")
-            require(seen.places is not None or seen.leaves is rows.leaves, "a leaf does not exist")
-            seen._seed, seen._n_jobs = self.seed_, self.n_jobs
-            self.y_validation_ = seen.y
-            self.memory_bytes_ += seen.n_bytes
-        self._check_choice()
-
-    def _check_choice(self) -> None:
-        """Refuse an impossible k, scale or family; they need not be found again."""
-        seen, tuning = self._validation, self.tuning_
-        setting = Setting(self.n_neighbors_, self.min_scale_, self.gamma_, self.delta_)
-        most = self._rows.n_places if seen is None else seen.n_places
-        require(2 <= setting.n_neighbors <= most, "it has fewer rows than neighbours")
-        possible = np.isfinite(setting).all() and setting.min_scale > 0.0 and setting.gamma > 0.0
-        require(possible, "its scale is impossible")
+        check_fitted(self)
         check_family(self.posterior_, self._rows.y)
-        choice = self._choose_trees(None, None)
-        if seen is not None:
-            seen.keep_setting(choice, setting, self.calibrate, self.scoring, self.min_scale)
-        require((self.n_neighbors == "tune") == (tuning is not None), "its tuning is impossible")
-        if tuning is not None and seen is not None:
-            require(tuning.n_neighbors[tuning.best] == setting.n_neighbors, "its k is another")
-            seen.keep_tuning(choice, self.scoring, tuning)
-        require(tuning is None or seen is not None, "it has no validation rows")
 
     def __sklearn_clone__(self) -> Self:
         bare = copy.copy(self)
@@ -751,27 +711,6 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
         self.model_ = model
         with missing_explained(rows.X, model):
             return index_rows(source, rows.X, rows.y, rows.weight)
-
-    def _tune(self) -> None:
-        """Choose k, the least scale, the calibration and the family (algorithm 3)."""
-        self.n_trees_ = self._rows.leaves.n_trees
-        choice, seen = self._choose_trees(None, None), self._validation
-        self.tuning_: NeighbourTuning | None = None
-        self.y_validation_ = np.empty(0) if seen is None else seen.y
-        fixed = self.n_neighbors
-        if fixed == "tune":
-            self.tuning_ = self._need_validation("n_neighbors='tune'").tuning(choice, self.scoring)
-            fixed = self.tuning_.n_neighbors[self.tuning_.best]
-        self.min_scale_ = TINIEST_SCALE if self.min_scale is None else float(self.min_scale)
-        setting = self._setting(int(fixed), None, choice)
-        self.n_neighbors_, self.min_scale_, self.gamma_, self.delta_ = setting
-        self.posterior_ = self.posterior
-        if self.posterior == "tune":
-            seen = self._need_validation("posterior='tune'")
-            near = seen.neighborhood(choice, self.n_neighbors_, self.n_trees_, self._rows.fit_id)
-            parts, fit, how = [(near, setting, seen.y)], self.posterior_fit, self.scoring
-            found = score_rows(parts, self._rows.y, fit, self.n_jobs, seen.weight, how)
-            self.posterior_ = found.best
 
     def _check_family(self, y: FloatArray) -> None:
         if self.posterior != "tune":

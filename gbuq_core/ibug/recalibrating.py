@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.ibug.affinity import TrainLeaves, nearest, nearest_places
 from gbuq_core.ibug.base_models import Rows
+from gbuq_core.ibug.family_scores import score_rows
 from gbuq_core.ibug.inputs import missing_explained
 from gbuq_core.ibug.search import (
     FloatArray,
@@ -33,6 +34,7 @@ from gbuq_core.ibug.search import (
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.metrics.neighbour_tuning import (
     CANDIDATES,
+    TINIEST_SCALE,
     NeighbourTuning,
     running_std,
     score_counts,
@@ -42,6 +44,7 @@ from gbuq_core.metrics.scale_calibration import calibrate_scale
 from gbuq_core.model_files.contents import check_arrays, check_places, require
 from gbuq_core.resources import Recent
 from gbuq_core.trees.importers import LeafSource
+from gbuq_core.trees.importers.ownership import is_owned
 
 _KEPT_BYTES = 16_000_000  # neighbours of validation rows that are kept, for one choice at least
 _MOST_CHOICES = 8
@@ -337,3 +340,69 @@ def _leaves_of(source: LeafSource, X: Any, n_rows: int) -> NDArray[Any]:
         own[first : first + len(chunk)] = chunk
         first += len(chunk)
     return own
+
+
+def tune(model: Any) -> None:
+    """Choose k, the least scale, the calibration and the family (algorithm 3)."""
+    model.n_trees_ = model._rows.leaves.n_trees
+    choice, seen = model._choose_trees(None, None), model._validation
+    model.tuning_ = None
+    model.y_validation_ = np.empty(0) if seen is None else seen.y
+    fixed = model.n_neighbors
+    if fixed == "tune":
+        model.tuning_ = model._need_validation("n_neighbors='tune'").tuning(choice, model.scoring)
+        fixed = model.tuning_.n_neighbors[model.tuning_.best]
+    model.min_scale_ = TINIEST_SCALE if model.min_scale is None else float(model.min_scale)
+    setting = model._setting(int(fixed), None, choice)
+    model.n_neighbors_, model.min_scale_, model.gamma_, model.delta_ = setting
+    model.posterior_ = model.posterior
+    if model.posterior == "tune":
+        seen = model._need_validation("posterior='tune'")
+        near = seen.neighborhood(choice, model.n_neighbors_, model.n_trees_, model._rows.fit_id)
+        parts, fit, how = [(near, setting, seen.y)], model.posterior_fit, model.scoring
+        found = score_rows(parts, model._rows.y, fit, model.n_jobs, seen.weight, how)
+        model.posterior_ = found.best
+
+
+def check_fitted(model: Any) -> None:
+    """Refuse a fitted `IBUGRegressor` that no fit makes; make what follows from the rest."""
+    rows, seen = model._rows, model._validation
+    require(rows.source.n_features == model.n_features_in_, "its model has other columns")
+    require(model.y_train_ is rows.y, "its targets are of other rows")
+    if model._coding is not None:
+        known = model._coding.positions[-1] < model.n_features_in_
+        require(known, "its categories are of other columns")
+    given = not is_owned(model.base_model)
+    own = model.model_ is rows.source.model
+    require(own or (given and model.model_ is model.base_model), "its model is another")
+    if given and model.n_trees_sampled is not None:
+        require(model.n_trees_sampled <= rows.source.n_trees, "its model has fewer trees")
+    model.n_trees_, model.weight_train_ = rows.leaves.n_trees, rows.weight
+    model.y_validation_ = np.empty(0)
+    model.memory_bytes_ = rows.leaves.n_bytes + rows.y.nbytes
+    if seen is not None:
+        same = seen._y_train is rows.y and seen._weight_train is rows.weight
+        require(same, "its validation rows are of other rows")
+        require(seen.places is not None or seen.leaves is rows.leaves, "a leaf does not exist")
+        seen._seed, seen._n_jobs = model.seed_, model.n_jobs
+        model.y_validation_ = seen.y
+        model.memory_bytes_ += seen.n_bytes
+    _check_choice(model)
+
+
+def _check_choice(model: Any) -> None:
+    """Refuse an impossible k, scale or family; they need not be found again."""
+    seen, tuning = model._validation, model.tuning_
+    setting = Setting(model.n_neighbors_, model.min_scale_, model.gamma_, model.delta_)
+    most = model._rows.n_places if seen is None else seen.n_places
+    require(2 <= setting.n_neighbors <= most, "it has fewer rows than neighbours")
+    possible = np.isfinite(setting).all() and setting.min_scale > 0.0 and setting.gamma > 0.0
+    require(possible, "its scale is impossible")
+    choice = model._choose_trees(None, None)
+    if seen is not None:
+        seen.keep_setting(choice, setting, model.calibrate, model.scoring, model.min_scale)
+    require((model.n_neighbors == "tune") == (tuning is not None), "its tuning is impossible")
+    if tuning is not None and seen is not None:
+        require(tuning.n_neighbors[tuning.best] == setting.n_neighbors, "its k is another")
+        seen.keep_tuning(choice, model.scoring, tuning)
+    require(tuning is None or seen is not None, "it has no validation rows")

@@ -80,6 +80,16 @@ class Encoding(NamedTuple):
     is_category: np.ndarray
     named: bool
 
+    def check_file(self) -> None:
+        """Refuse matrix columns that the columns do not make."""
+        found: list[bool] = []
+        for column in self.columns:
+            width = len(column.fallback) if column.kind == "target" else 1
+            found += [column.kind == "levels"] * width
+        check_arrays(self, is_category=(bool, len(found)))
+        same = len(found) >= 1 and self.is_category.tolist() == found
+        require(same, "its columns do not match")
+
 
 def _folds(target: np.ndarray, task: str, seed: int) -> Any:
     """Five shuffled folds, with equal shares of the classes where each has a row for every fold."""

@@ -102,7 +102,7 @@ def test_a_saved_model_is_told_by_its_header(tmp_path, capsys):
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
     refused(["info", path], capsys)
-    path.write_bytes(whole.replace(b'"n_features": 2', b'"n_features":{}'))
+    path.write_bytes(whole.replace(b'"n_features_in_": 2', b'"n_features_in_":{}'))
     assert "damaged" in refused(["info", path], capsys)
 
 

@@ -314,9 +314,9 @@ KNOWN = ("classes_", "feature_importances_", "validation_", "tuning_", "held_out
 FEW = ("predict", "predict_proba", "predict_uncertainty", "score_novelty", "judge")
 
 
-def answers(model, methods=tuple(ASKED)):
+def answers(model, methods=tuple(ASKED), rows=None):
     """Everything that a model says of new rows and of its fit, as arrays."""
-    rows, found = rows_of(model), {}
+    rows, found = rows_of(model) if rows is None else rows, {}
     asked = [method for method in (*ASKED, "predict_distribution") if hasattr(model, method)]
     if isinstance(model, VirtualEnsemble):  # the same class for both tasks
         regression = model.task == "regression"

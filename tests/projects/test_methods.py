@@ -163,7 +163,7 @@ def test_a_missing_package_is_told(table, monkeypatch):
         raise MissingPackage("It needs ngboost.")
 
     monkeypatch.undo()
-    monkeypatch.setattr("gbuq_core.baselines.boosted_distributions._ngboost", fail)
+    monkeypatch.setattr("gbuq_core.model_files.libraries.import_ngboost", fail)
     assert open_project(content).why_no_models == "It needs ngboost."
 
 
@@ -172,7 +172,9 @@ def changed(content, header=(), estimator=(), plan=(), version=None):
     about, members = container_of(content)
     own, arrays = read_archive(members["models/000.npz"])
     inner, parts = read_archive(arrays["estimator"].tobytes())
-    inner.update(estimator)
+    for name, value in dict(estimator).items():
+        node = inner["model"]
+        node[name] = {**node[name], **value} if isinstance(value, dict) else value
     own.update(header)
     arrays |= pack("estimator", write_archive(plain(inner), parts))
     members["models/000.npz"] = write_archive(plain(own), arrays)
@@ -192,8 +194,8 @@ def plain(header):
 
 
 ODD = {
-    "class": {"estimator": {"kind": "DistanceScore"}},
-    "parameter": {"estimator": {"params": {"scoring": "crps"}}},
+    "class": {"estimator": {"class": "DistanceScore"}},
+    "parameter": {"estimator": {"fields": {"scoring": "crps"}}},
     "columns": {"header": {"columns": ["y"]}},
     "complete": {"header": {"complete": ["z"]}},
     "levels": {"header": {"levels": [["kind", ["a", "b"], []]]}},

@@ -1,4 +1,6 @@
-"""Projects that earlier versions of the format have saved: they open with the same numbers.
+"""Projects that earlier versions of the format have saved: trained again, they say the same.
+
+The table, its columns, the plan, marks and cohorts are kept; models of gbuq 0.2 are not read.
 
 These files are never made anew: whoever changes the format keeps reading them. `small_1_0` is the
 first version, `small_1_1` the first with models of other methods. They came from::
@@ -21,8 +23,15 @@ import pandas as pd
 import pytest
 from tolerances import CANCELLED
 
-from gbuq_core.projects import open_project, restore_project
-from gbuq_core.tables import ScorePlan
+from gbuq_core.projects import (
+    describe_project,
+    open_project,
+    project_bytes,
+    project_of,
+    restore_project,
+)
+from gbuq_core.projects.models import OLDER
+from gbuq_core.tables import ScorePlan, score_table, with_intervals
 from tests.project_parts import COHORTS, MARKS, PAGE, quick
 
 HERE = Path(__file__).parent
@@ -39,12 +48,20 @@ def test_a_project_of_an_earlier_version_opens(name):
     assert project.marks == MARKS
     assert project.page == PAGE
     assert project.plan == PLANS[name]
+    assert (project.models, project.why_no_models) == (None, OLDER)
+    assert OLDER in describe_project(project)
     before = pd.read_csv(HERE / f"{name}.csv")
     knowledge = before.columns[before.columns.str.startswith("knowledge")]
     before[knowledge] = before[knowledge].where(before[knowledge] != 0.0)  # which kNN has none of
-    found = restore_project(project).frame
+    scored = score_table(
+        project.data, project.target.name, task=project.target.task, schema=project.schema,
+        plan=project.plan,
+    )  # fmt: skip
+    found = with_intervals(scored, project.level, project.conformal).frame
     assert list(found.columns) == list(before.columns)
     numbers = before.select_dtypes("number").columns
     now = found[numbers].astype("float64")
     # Another processor may change the last digits: many roundings, and far below a change.
     pd.testing.assert_frame_equal(now, before[numbers].astype("float64"), rtol=CANCELLED)
+    again = project_of(scored, project.data, marks=project.marks, with_data=True)
+    assert restore_project(open_project(project_bytes(again))).frame.equals(scored.frame)
