@@ -18,7 +18,7 @@ from gbuq_core.presentation import markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("gbuq_core", "pages", "demos", "benchmarks", "tests")
-SAVERS = ("saving*.py", "model_files/*.py", "loading.py")
+SAVERS = ("saving*.py", "model_files/*.py")
 N_LARGEST = 10
 RECORDS = {"NamedTuple", "dataclass"}
 

@@ -98,9 +98,9 @@ RULES = {
         ("tests/test_a.py", "from numba import prange"),
     ],
     rules.nothing_is_unpickled: [
-        ("gbuq_core/boosting/saving.py", "import pickle"),
-        ("gbuq_core/boosting/saving.py", "from joblib import load"),
-        ("gbuq_core/boosting/saving.py", "np.load(path, allow_pickle=True)"),
+        ("gbuq_core/model_files/fields.py", "import pickle"),
+        ("gbuq_core/model_files/fields.py", "from joblib import load"),
+        ("gbuq_core/model_files/fields.py", "np.load(path, allow_pickle=True)"),
         ("gbuq_core/tables/files.py", "pd.read_pickle(path)"),
         ("pages/home.py", "eval(text)"),
     ],
@@ -173,10 +173,6 @@ HOMES = {
             "gbuq_core/metrics/crps.py": "def f():\n    from gbuq_core.metrics import brier",
             "gbuq_core/metrics/__init__.pyi": "from gbuq_core.metrics.scores import brier",
             "gbuq_core/metrics/scores.py": "from gbuq_core.metrics.crps import mean",
-        },
-        {
-            "gbuq_core/ibug/estimator.py": "from gbuq_core.ibug.saving import save",
-            "gbuq_core/ibug/saving.py": "",
         },
     ],
     rules.shared_files_say_what_they_are_for: [
