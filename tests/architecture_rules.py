@@ -492,16 +492,6 @@ def files_used(modules):
     return used
 
 
-def reached(used, start):
-    """The files that one uses, also through others."""
-    seen, todo = set(), [start]
-    while todo:
-        others = used[todo.pop()] - seen
-        seen |= others
-        todo += others
-    return seen
-
-
 def a_circle(used):
     """Files each of which imports the next, the last one the first; empty if there are none."""
     left = dict(used)

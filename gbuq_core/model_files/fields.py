@@ -431,9 +431,7 @@ class _Writer(Writing):
         if value.size <= _FEW:
             return {"few": value.dtype.str, "shape": list(value.shape),
                     "values": value.ravel().tolist()}  # fmt: skip
-        name = f"a{len(self.arrays)}"
-        self.arrays[name] = value
-        return {"array": name}
+        return self.array(value)
 
     def _refused(self, value: Any, where: str) -> InvalidParameter:
         kind = type(value)
@@ -521,8 +519,7 @@ class _Reader(Reading):
 
     def _object(self, node: dict[str, Any], hint: Any, where: str) -> Any:
         if "array" in node:
-            require(node["array"] in self.arrays, f"{where} is missing")
-            return self.arrays[node["array"]]
+            return self.array(node, where)
         if "few" in node or "labels" in node:
             return _few(node, where) if "few" in node else _labels(node, where)
         if "dict" in node:

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.model_files.archive import damaged
 from gbuq_core.model_files.contents import require
 from gbuq_core.model_files.sklearn_trees import read_trees, store_trees
 
 
 class Writing:
-    """What a file will hold so far: arrays, and the nodes of scikit-learn's trees."""
+    """What a file will hold so far: arrays, and the nodes of scikit-learn's trees.
+
+    Arrays of one type stand in one row, so that a file has few parts, however many fields.
+    """
 
     def __init__(self) -> None:
-        self.arrays: dict[str, np.ndarray] = {}
+        self._rows: dict[str, list[np.ndarray]] = {}
+        self._ends: dict[str, int] = {}
         self._trees: list[Any] = []
 
     def plain(self, value: Any, where: str) -> Any:
         """Any value as the header's JSON, with its arrays put aside."""
         raise NotImplementedError
+
+    def array(self, array: np.ndarray) -> dict[str, Any]:
+        """An array's place among those of its type, as `Reading.array` finds it."""
+        kind = array.dtype.str[1:]
+        begin = self._ends.get(kind, 0)
+        self._rows.setdefault(kind, []).append(np.ascontiguousarray(array).ravel())
+        self._ends[kind] = begin + array.size
+        return {"array": kind, "from": begin, "shape": list(array.shape)}
 
     def content(self, content: bytes, where: str) -> Any:
         """Bytes, as `Reading.content` reads them."""
@@ -36,7 +50,8 @@ class Writing:
 
     def all_arrays(self) -> dict[str, np.ndarray]:
         """The arrays, with those of the trees."""
-        return self.arrays | (store_trees(self._trees) if self._trees else {})
+        rows = {kind: np.concatenate(parts) for kind, parts in self._rows.items()}
+        return rows | (store_trees(self._trees) if self._trees else {})
 
 
 class Reading:
@@ -50,6 +65,16 @@ class Reading:
     def plain(self, node: Any, where: str) -> Any:
         """The value of a part of the header."""
         raise NotImplementedError
+
+    def array(self, node: Mapping[str, Any], where: str) -> np.ndarray:
+        """The array at a place."""
+        row, begin, shape = self.arrays.get(node["array"]), node["from"], node["shape"]
+        possible = all(type(n) is int and n >= 0 for n in (begin, *shape))
+        if row is None or not possible or row.ndim != 1:
+            raise damaged(f"{where} is missing")
+        end = begin + math.prod(shape)
+        require(end <= len(row), f"{where} is cut off")
+        return row[begin:end].reshape(shape)
 
     def content(self, node: Any, where: str) -> bytes:
         """The bytes that were written, and no others: libraries do not survive every file."""

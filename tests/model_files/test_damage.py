@@ -17,7 +17,8 @@ from tests.model_files.saved_models import FEW, MODELS, answers, file_of, model_
 # CatBoost's own reader judges its models, and survives not all of them.
 DAMAGED = [name for name in MODELS if "catboost" not in name and name != "ibug"]
 ODD = (None, True, -1, 0, 3, 2**70, 1e300, float("nan"), "odd", "", [], {}, [[]], {"same": 0},
-       {"same": 10**6}, {"tuple": [1, "a"]}, {"array": "a0"}, {"class": "Bins", "fields": {}},
+       {"same": 10**6}, {"tuple": [1, "a"]}, {"array": "f8", "from": 0, "shape": [3]},
+       {"class": "Bins", "fields": {}},
        {"class": "os.system", "fields": {}}, {"number": "<f8", "value": "x"},
        {"few": "<i8", "shape": [2], "values": [1, 2]}, {"of": "lightgbm.Booster", "value": {}},
        {"labels": "|O", "values": [[1]]}, {"dict": [[1, 2]]})  # fmt: skip
@@ -237,7 +238,7 @@ def named_arrays(node):
     elif isinstance(node, dict):
         for key, part in node.get("dict", ()):
             if isinstance(part, dict) and "array" in part:
-                yield key, part["array"]
+                yield key, part
         for part in node.values():
             yield from named_arrays(part)
 
@@ -248,8 +249,11 @@ def named_arrays(node):
 def test_trees_that_lead_outside_are_refused(case, lie):
     (name, where), (part, place, value) = case, lie
     header, arrays = read_archive(file_of(name))
-    part = f"tree_{part}" if where == "tree_" else dict(named_arrays(header["model"]))[part]
-    arrays[part][place] = value
+    if where == "tree_":
+        arrays[f"tree_{part}"][place] = value
+    else:
+        node = dict(named_arrays(header["model"]))[part]
+        arrays[node["array"]][node["from"] + place] = value
     with pytest.raises(ModelFileError, match=r"^The model file is damaged \([^\n]*\.$"):
         load(write_archive({k: v for k, v in header.items() if k != "arrays"}, arrays))
 
