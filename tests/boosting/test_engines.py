@@ -17,7 +17,6 @@ from gbuq_core.errors import (
     InvalidData,
     InvalidParameter,
     MemoryLimitExceeded,
-    ModelFileError,
 )
 from gbuq_core.jobs import JobRunner
 
@@ -351,52 +350,3 @@ def test_a_fit_too_large_for_the_memory_is_refused_before_it_begins(data, monkey
     monkeypatch.setattr(catboost_engine, "make_pool", None)  # would fail if it came to that
     with pytest.raises(MemoryLimitExceeded, match="This fit"):
         fitted("regression", "catboost", data, depth=12, n_trees=100_000, n_members=1000)
-
-
-def round_trip(arrays):
-    return catboost_engine.models_from_arrays({k: np.array(v) for k, v in arrays.items()})
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_catboost_models_survive_as_arrays(task, data):
-    model = fitted(task, "catboost", data)
-    arrays = catboost_engine.models_to_arrays(model.models_)
-    assert all(array.dtype.kind in "iufb" for array in arrays.values())
-    loaded = round_trip(arrays)
-    matrix = model._encode(data.X)[0]
-    points = np.array([10, 40])
-    np.testing.assert_array_equal(
-        catboost_engine.raw_predictions(loaded, matrix, points, 3, None),
-        catboost_engine.raw_predictions(model.models_, matrix, points, 3, None),
-    )
-    np.testing.assert_array_equal(
-        catboost_engine.leaf_indices(loaded, matrix), model.leaf_indices(data.X)
-    )
-    assert loaded.n_bytes == model.memory_bytes_
-    assert loaded.n_cells == 300
-
-
-def test_damaged_catboost_models_are_refused(data):
-    arrays = catboost_engine.models_to_arrays(fitted("regression", "catboost", data).models_)
-
-    def damaged(**changes):
-        return lambda: round_trip({**arrays, **changes})
-
-    flipped = arrays["blob"].copy()
-    flipped[len(flipped) // 2] ^= 1
-    foreign = np.frombuffer(b"not a model of CatBoost", np.uint8)
-    for attempt in (
-        damaged(blob=flipped),
-        damaged(blob=arrays["blob"][:-1]),
-        damaged(blob=arrays["blob"].astype(np.float64)),
-        damaged(blob_sizes=arrays["blob_sizes"][:-1]),
-        damaged(blob_sizes=np.empty(0, np.int64)),
-        damaged(
-            blob=foreign,
-            blob_sizes=np.array([len(foreign)]),
-            digest=np.frombuffer(catboost_engine._digest(foreign.tobytes()), np.uint8),
-        ),
-        lambda: round_trip({k: v for k, v in arrays.items() if k != "decay"}),
-    ):
-        with pytest.raises(ModelFileError):
-            attempt()

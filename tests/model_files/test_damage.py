@@ -1,6 +1,7 @@
 """Files of ours with something wrong in them: a sentence, or a model that still predicts."""
 
 import copy
+import hashlib
 import sys
 import warnings
 
@@ -290,6 +291,17 @@ def test_catboost_models_that_lie_never_reach_its_reader():
     for name in [n for n, a in arrays.items() if a.dtype == np.uint8]:
         changed = {**arrays, name: bent(arrays[name], "bytes", 100)}
         assert "has changed" in use("boosted catboost", header, changed)
+
+
+def test_bytes_that_catboost_cannot_read_are_told():
+    header, arrays = read_archive(file_of("boosted catboost"))
+    foreign = b"not a model"
+    models = header["model"]["fields"]["models_"]["fields"]["models"]["tuple"]
+    models[0]["value"]["cbm"] = {
+        "bytes": {"few": "|u1", "shape": [len(foreign)], "values": list(foreign)},
+        "sha256": hashlib.sha256(foreign).hexdigest(),
+    }
+    assert "CatBoost cannot read the model in it" in use("boosted catboost", header, arrays)
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if "catboost" in name])
