@@ -35,24 +35,6 @@ def check_array(
 ) -> NDArray[np.float64]:
     """Return ``values`` as a float64 array if it is finite, of ``ndim`` axes and in range.
 
-    Parameters
-    ----------
-    name : str
-        The name the message uses.
-    values : array-like
-        Numbers; a float64 array comes back as it is, without a copy.
-    ndim : int
-        How many axes it must have.
-    low, high : float
-        The closed range of every value.
-    min_length : int
-        The shortest length that the last axis may have.
-
-    Raises
-    ------
-    InvalidData
-        With one sentence that names the array and what is wrong with it.
-
     Examples
     --------
     >>> check_array("scale", [1, 2.5], 1, low=0)
@@ -141,16 +123,7 @@ def check_mixture(y: ArrayLike, means: ArrayLike, variances: ArrayLike, positive
 
 
 def class_codes(y: ArrayLike, n_classes: int, classes: ArrayLike | None) -> NDArray[np.int64]:
-    """The column of each row's class.
-
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Codes 0 to ``n_classes - 1``, or labels out of ``classes``.
-    n_classes : int
-    classes : array-like of shape (n_classes,) or None
-        The label of each column (``classes_`` of a classifier); None means that y holds codes.
-    """
+    """The column of each row's class."""
     labels = np.asarray(y)
     if labels.ndim != 1 or labels.size == 0:
         raise InvalidData(f"y must be a column of class labels; got shape {labels.shape}.")

@@ -88,13 +88,7 @@ class Compilers:
         self._n_given = self._n_done = 0  # since there was last nothing to do
 
     def need(self, *names: str) -> None:
-        """Wait until these steps are in the cache; they go first.
-
-        Raises
-        ------
-        Cancelled
-            If the current job was stopped.
-        """
+        """Wait until these steps are in the cache; they go first."""
         if self._settled.issuperset(names):
             return
         self.begin(names, asked=True)

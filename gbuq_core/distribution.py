@@ -326,19 +326,6 @@ class NormalDistribution(Distribution):
 class StudentDistribution(Distribution):
     """One Student t a row, given by its mean, its std and its degrees of freedom.
 
-    Parameters
-    ----------
-    loc, scale : array-like of shape (n_samples,)
-        Mean and std, in units of y. The std, not the t's own scale, which is smaller by
-        ``sqrt((df - 2) / df)``.
-    df : array-like of shape (n_samples,), or a number
-        Degrees of freedom, above 2; inf is the normal.
-
-    Raises
-    ------
-    InvalidData
-        If the arrays are of different lengths, a scale is negative or a df is not above 2.
-
     Examples
     --------
     >>> heavy = StudentDistribution([0.0], [1.0], 3.0)
@@ -346,9 +333,11 @@ class StudentDistribution(Distribution):
     (array([3.37]), array([2.5758...]))
     """
 
+    # `loc`, `scale`: (n_samples,): Mean and std, in units of y. The std, not the t's own scale,
+    # which is smaller by `sqrt((df - 2) / df)`.
     loc: FloatArray
     scale: FloatArray
-    df: FloatArray
+    df: FloatArray  # (n_samples,): degrees of freedom, above 2; inf is the normal
 
     def __post_init__(self) -> None:
         _set_loc_scale(self, self.loc, self.scale)
@@ -401,12 +390,6 @@ class StudentDistribution(Distribution):
 def student(loc: ArrayLike, scale: ArrayLike, df: ArrayLike) -> Distribution:
     """A Student t with this mean, std and df; the normal itself where df is inf for all rows.
 
-    Parameters
-    ----------
-    loc, scale : array-like of shape (n_samples,)
-    df : array-like of shape (n_samples,), or a number
-        Above 2.
-
     Examples
     --------
     >>> type(student([0.0], [1.0], np.inf)).__name__
@@ -423,21 +406,6 @@ class MixtureDistribution(Distribution):
 
     ``loc`` and ``scale`` are the mixture's mean and std (law of total variance).
 
-    Parameters
-    ----------
-    means, variances : array-like of shape (n_members, n_samples)
-        In units of y and squared units of y.
-    weights : array-like of shape (n_members,), optional
-        All equal by default; they are divided by their sum.
-    pair : pair of arrays (n_samples,), optional
-        ``loc`` and ``scale`` as an estimator has computed them. They may differ from the mixture's
-        mean and std by rounding only.
-
-    Raises
-    ------
-    InvalidData
-        If the arrays are not finite or do not match, or a variance or a weight is negative.
-
     Notes
     -----
     The CRPS sums over pairs of members, so its time grows with the square of their number.
@@ -449,9 +417,13 @@ class MixtureDistribution(Distribution):
     (array([1.005]), array([1.]))
     """
 
+    # `means`, `variances`: (n_members, n_samples): in units of y and squared units of y
     means: FloatArray
     variances: FloatArray
+    # (n_members,): all equal by default; they are divided by their sum
     weights: FloatArray | None = None
+    # (n_samples,): `loc` and `scale` as an estimator has computed them. They may differ from the
+    # mixture's mean and std by rounding only.
     pair: InitVar[tuple[FloatArray, FloatArray] | None] = None
     loc: FloatArray = field(init=False, repr=False)
     scale: FloatArray = field(init=False, repr=False)
@@ -539,11 +511,6 @@ class MixtureDistribution(Distribution):
 class EmpiricalDistribution(Distribution):
     """The draws of a sampler, each equally likely. ``loc`` and ``scale`` are their mean and std.
 
-    Parameters
-    ----------
-    draws : array-like of shape (n_draws, n_samples)
-        In units of y.
-
     Notes
     -----
     A quantile is the smallest draw whose share of draws up to it reaches q. Draws have no density,
@@ -555,7 +522,7 @@ class EmpiricalDistribution(Distribution):
     array([[2., 9.]])
     """
 
-    draws: FloatArray
+    draws: FloatArray  # (n_draws, n_samples): in units of y
     loc: FloatArray = field(init=False, repr=False)
     scale: FloatArray = field(init=False, repr=False)
 
@@ -590,13 +557,6 @@ class EmpiricalDistribution(Distribution):
 class LogDistribution(Distribution):
     """``y = exp(z) - shift`` with z as predicted: for a target that was trained on a log scale.
 
-    Parameters
-    ----------
-    inner : Distribution
-        Of ``z = log(y + shift)``.
-    shift : float
-        At least 0; 1 undoes ``log1p``.
-
     Notes
     -----
     Quantiles, intervals, cdf, density and draws are exact for any ``inner``. For a normal or a
@@ -612,8 +572,8 @@ class LogDistribution(Distribution):
     (array([1.649]), array([1.]))
     """
 
-    inner: Distribution
-    shift: float = 0.0
+    inner: Distribution  # of `z = log(y + shift)`
+    shift: float = 0.0  # at least 0; 1 undoes `log1p`
     loc: FloatArray = field(init=False, repr=False)
     scale: FloatArray = field(init=False, repr=False)
 
@@ -718,13 +678,6 @@ def crps_by_quantiles(distribution: Distribution, y: FloatArray, reach: float) -
 
     ``2 int (1[y <= q(t)] - t) (q(t) - y) dt`` with ``t = Phi(u)``, 64 Gauss-Legendre nodes of u on
     either side of y. Quantiles beyond ``u = -reach`` and ``u = reach`` count as those at the ends.
-
-    Parameters
-    ----------
-    distribution : Distribution
-    y : ndarray of shape (n_samples,)
-    reach : float
-        In stds of a normal.
 
     References
     ----------

@@ -16,25 +16,13 @@ from gbuq_core.resources import check_memory
 
 
 class FileKind(NamedTuple):
-    """What a file should be, for the sentence about one that cannot be read.
+    """What a file should be, for the sentence about one that cannot be read."""
 
-    Attributes
-    ----------
-    what : str
-        Such as "model file".
-    error : type of GbuqError
-    most : int
-        Bytes.
-    advice : str
-        What to do about a larger one: "pass another file".
-    copies : int
-        How many times its size is held in memory while it is read; 0 leaves that unchecked.
-    """
-
-    what: str
+    what: str  # such as "model file"
     error: type[GbuqError]
-    most: int
-    advice: str
+    most: int  # bytes
+    advice: str  # what to do about a larger one: "pass another file"
+    # how many times its size is held in memory while it is read; 0 leaves that unchecked
     copies: int = 0
 
 
@@ -43,26 +31,6 @@ def read_limited(source: Any, kind: FileKind) -> tuple[bytes, str]:
 
     A device or a pipe has no size that could be looked at first, and may have no end: neither is
     opened.
-
-    Parameters
-    ----------
-    source : path, bytes or binary file
-    kind : FileKind
-
-    Returns
-    -------
-    content : bytes
-    name : str
-        Without its folder; empty for bytes.
-
-    Raises
-    ------
-    kind.error
-        If it is not there, cannot be read, or is too large.
-    InvalidParameter
-        If it is something else.
-    MemoryLimitExceeded
-        If it does not fit into the free memory.
 
     Examples
     --------
@@ -132,19 +100,7 @@ def _size(n_bytes: int) -> str:
 
 @contextmanager
 def replacing(path: Path, prefix: str = ".gbuq-") -> Iterator[BinaryIO]:
-    """A file to write into, which takes the place of what has its name once the block ends.
-
-    Parameters
-    ----------
-    path : Path
-    prefix : str
-        How its name begins until then; it is in the same folder.
-
-    Raises
-    ------
-    OSError
-        If it cannot be written; nothing is left of it then.
-    """
+    """A file to write into, which takes the place of what has its name once the block ends."""
     new = None
     try:
         # Not named after the path, whose name may be as long as names can be.

@@ -113,14 +113,6 @@ def category_positions(table: pd.DataFrame, declared: Any) -> np.ndarray:
 def category_columns(X: Any, declared: Any) -> np.ndarray:
     """Which columns of X are categories, (n_features,) bool; text in a data frame says so itself.
 
-    Parameters
-    ----------
-    X : DataFrame or array-like (n_samples, n_features)
-    declared : None, "from_dtype" or sequence
-        As for `category_positions`. With None, columns of a data frame are categories where their
-        dtype is category or they hold text; numbers and booleans are numbers, and so are all
-        columns of an array.
-
     Examples
     --------
     >>> X = pd.DataFrame({"size": [1.0, 2.0], "kind": ["a", "b"]})
@@ -143,13 +135,7 @@ _DATES = {"datetime64", "datetime", "date", "timedelta64", "timedelta", "time", 
 
 
 def refuse_dates(values: pd.Series, name: str) -> None:
-    """Refuse dates, durations (NaT would become a number) and complex numbers (half would be lost).
-
-    Raises
-    ------
-    InvalidData
-        Whatever dtype the values hide in: their own, a category's or object.
-    """
+    """Refuse dates, durations (NaT would be a number) and complex numbers (half would be lost)."""
     dtype: Any = values.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         dtype = dtype.categories.dtype
@@ -162,13 +148,7 @@ def refuse_dates(values: pd.Series, name: str) -> None:
 
 
 def read_numbers(column: pd.Series, name: str) -> np.ndarray:
-    """A column as float64 (n,) with NaN for what is missing.
-
-    Raises
-    ------
-    InvalidData
-        If it holds dates, text, complex numbers or infinity.
-    """
+    """A column as float64 (n,) with NaN for what is missing."""
     refuse_dates(column, f"column {name!r}")
     try:
         values = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -231,16 +211,6 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] 
     changes: so sums and differences of weights are exact, and nothing is left where all is taken
     away.
 
-    Returns
-    -------
-    ndarray or None
-        None where every row counts once.
-
-    Raises
-    ------
-    InvalidData
-        If they are no numbers from 0, fewer than two are positive, or they add up to less than 2.
-
     Examples
     --------
     >>> check_sample_weight([1, 0, 2], 3)
@@ -295,13 +265,7 @@ class TargetScale(NamedTuple):
 
 
 def check_fit_data(estimator: Any, X: Any, y: Any) -> tuple[pd.DataFrame, np.ndarray]:
-    """Check X against y, remember feature names, and return X as a table with y (n,).
-
-    Raises
-    ------
-    InvalidData
-        One sentence.
-    """
+    """Check X against y, remember feature names, and return X as a table with y (n,)."""
     if y is None:
         raise InvalidData(
             f"{type(estimator).__name__} requires y to be passed, but the target y is None."
@@ -351,13 +315,7 @@ def check_new_rows(estimator: Any, X: Any) -> pd.DataFrame:
 
 
 def check_numeric_target(target: np.ndarray) -> np.ndarray:
-    """A regression target (n,) as float64, finite.
-
-    Raises
-    ------
-    InvalidData
-        If it holds text, dates, missing values or infinity.
-    """
+    """A regression target (n,) as float64, finite."""
     refuse_dates(pd.Series(target), "y")
     try:
         numbers = np.array(target, dtype=np.float64)
@@ -375,13 +333,7 @@ def check_numeric_target(target: np.ndarray) -> np.ndarray:
 def fit_target_scale(
     y: np.ndarray, standardize: bool = True, weight: np.ndarray | None = None
 ) -> TargetScale:
-    """Mean and std of ``y`` (n,), or (0, 1) when it is not to be standardised; weighted.
-
-    Raises
-    ------
-    InvalidData
-        If a square of the target could overflow.
-    """
+    """Mean and std of ``y`` (n,), or (0, 1) when it is not to be standardised; weighted."""
     largest = float(np.abs(y).max())
     if largest > LARGEST_TARGET:
         raise InvalidData(
@@ -411,11 +363,6 @@ def exact_std(values: np.ndarray, weight: np.ndarray | None = None) -> float:
 def draw_seed(random_state: Any) -> int:
     """A seed from what NumPy and scikit-learn call a random state.
 
-    Raises
-    ------
-    InvalidParameter
-        If it is neither a whole number from 0, a generator nor None.
-
     Examples
     --------
     >>> draw_seed(3)
@@ -436,13 +383,7 @@ MAX_CLASSES = 200
 
 
 def encode_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The sorted classes of ``y`` (n,) and each row's class code (n,) int64.
-
-    Raises
-    ------
-    InvalidData
-        If labels are missing, look continuous, or there are fewer than 2 or too many classes.
-    """
+    """The sorted classes of ``y`` (n,) and each row's class code (n,) int64."""
     if pd.isna(y).any():
         raise InvalidData("y contains NaN: drop or label the rows without a class.")
     if y.dtype.kind == "O" and pd.api.types.infer_dtype(y) in ("floating", "mixed-integer-float"):
@@ -482,20 +423,6 @@ class HeldOut(NamedTuple):
 
 def hold_out(n_rows: int, fraction: float, seed: int) -> HeldOut:
     """Choose a share of the rows at random, leaving at least three.
-
-    Parameters
-    ----------
-    n_rows : int
-    fraction : float
-        The share held out, above 0 and at most 0.9.
-    seed : int
-
-    Raises
-    ------
-    InvalidParameter
-        If the fraction is out of its range.
-    InvalidData
-        If fewer than one row would be held out, or fewer than three would be left.
 
     Examples
     --------

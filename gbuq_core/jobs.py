@@ -164,17 +164,7 @@ class Job:
         return self._ended.wait(timeout)
 
     def result(self, timeout: float | None = None) -> Any:
-        """Return the value of the job, waiting for it up to ``timeout`` seconds.
-
-        Raises
-        ------
-        TimeoutError
-            If the job has not ended by then.
-        Cancelled
-            If it was stopped.
-        BaseException
-            Whatever the computation raised.
-        """
+        """Return the value of the job, waiting for it up to ``timeout`` seconds."""
         if not self.wait(timeout):
             raise TimeoutError("the job has not ended yet")
         if self.state == "cancelled":
@@ -259,39 +249,7 @@ class JobRunner:
         background: bool = False,
         when_ended: Callable[[Job], None] | None = None,
     ) -> Job:
-        """Return the job that computes ``key``; start it if no user has asked for it yet.
-
-        Parameters
-        ----------
-        user : hashable
-            Who wants it: one browser session.
-        key : hashable
-            All that the result depends on. Digests of data, never the data themselves.
-        fn : callable
-            ``fn(job)`` computes the result. It must not rely on the thread it runs in.
-        total : float
-            The units that the ticks of ``fn`` count to.
-        slot : str
-            Where the user shows it. A new key replaces the slot's older one. The older job is
-            stopped unless another user wants it.
-        background : bool
-            Compute it on the one thread for results that nobody waits for. It works while no other
-            job runs or waits, and takes up a result in progress at its next tick.
-        when_ended : callable, optional
-            Called with the job that this call starts, in its thread, when the computation is over;
-            not for a job that is stopped before it begins.
-
-        Returns
-        -------
-        Job
-            A failed job stays in its slot, so asking again does not run it again. To retry, put
-            another key in the slot first.
-
-        Raises
-        ------
-        LimitReached
-            If the user may start no further job (`limits`). The slot then keeps what it has.
-        """
+        """Return the job that computes ``key``; start it if no user has asked for it yet."""
         check_number("total", total, 0, low_open=True)
         with self._lock:
             slots = self._slots.setdefault(user, {})

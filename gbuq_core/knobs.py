@@ -184,11 +184,6 @@ def number_text(value: Any) -> str:
 def check_knob(knob: Knob, value: Any) -> Any:
     """The value, if the knob can have it.
 
-    Raises
-    ------
-    InvalidParameter
-        One sentence that says what the knob may be.
-
     Examples
     --------
     >>> check_knob(Knob("depth", "Depth", "integer", 6, 1, 16), 20)
@@ -202,11 +197,6 @@ def check_knob(knob: Knob, value: Any) -> Any:
 
 def check_within(knob: Knob, value: Any) -> Any:
     """A number between the knob's ends as ``int`` or ``float``; what an estimator asks of it.
-
-    Raises
-    ------
-    InvalidParameter
-        As of `check_number`.
 
     Examples
     --------
@@ -255,12 +245,6 @@ def narrow(knob: Knob, **changes: Any) -> Knob:
 
 
 def find_knob(knobs: Sequence[Knob], key: str) -> Knob:
-    """The knob with this key.
-
-    Raises
-    ------
-    InvalidParameter
-        If none has it.
-    """
+    """The knob with this key."""
     found = {knob.key: knob for knob in knobs}
     return found[check_choice("knob", key, tuple(found))]

@@ -30,52 +30,18 @@ _ENVIRONMENT = {
 
 
 class ProcessLimits(NamedTuple):
-    """What a reader may use.
+    """What a reader may use."""
 
-    Attributes
-    ----------
-    memory : int
-        Bytes beyond what its libraries take.
-    cpu_seconds : int
-        Of the processor.
-    seconds : float
-        On the clock, on a machine that others use too.
-    answer : int
-        Bytes of the answer.
-    """
-
-    memory: int
-    cpu_seconds: int
-    seconds: float
-    answer: int = 2**30
+    memory: int  # bytes beyond what its libraries take
+    cpu_seconds: int  # of the processor
+    seconds: float  # on the clock, on a machine that others use too
+    answer: int = 2**30  # bytes of the answer
 
 
 def ask_process(
     reader: Path, asked: dict[str, Any], payload: bytes, limits: ProcessLimits
 ) -> tuple[int, bytes]:
-    """The exit code of the other process, and its answer.
-
-    Parameters
-    ----------
-    reader : Path
-        A file of Python with ``prepare`` and ``answer``.
-    asked : dict
-        Anything that JSON holds.
-    payload : bytes
-        The stranger's file.
-    limits : ProcessLimits
-
-    Returns
-    -------
-    code : int
-        0 if it has answered; see `has_met_limits`. A process that takes too long is ended.
-    answer : bytes
-
-    Raises
-    ------
-    OSError
-        If no process can be started.
-    """
+    """The exit code of the other process, and its answer."""
     about = {"limits": limits, "asked": asked, "path": [place for place in sys.path if place]}
     request = json.dumps(about).encode() + b"\n" + payload
     # A file, whose size the system limits, and no pipe, which could be filled for ever.

@@ -115,23 +115,6 @@ def parallel_map(
 ) -> list[Result]:
     """Return ``[fn(item) for item in items]``, computed by several threads.
 
-    Parameters
-    ----------
-    fn : callable
-        Must release the interpreter lock for most of its time (kernels do). It may call
-        `parallel_map` itself, and `tick` or `advance` for the job around it.
-    items : iterable
-        Threads take items one at a time and in order, so a slow item does not hold up the others.
-    n_jobs : int, optional
-        Threads that work at the same time, this one included; see `effective_n_jobs`.
-
-    Raises
-    ------
-    Cancelled
-        If the current job was stopped. This is checked before each item.
-    BaseException
-        The first error that ``fn`` raised. The other items are stopped or never start.
-
     Examples
     --------
     >>> parallel_map(abs, [-1, 2, -3])
@@ -214,17 +197,6 @@ def spread_map(
     n_jobs: int | None = None,
 ) -> list[Result]:
     """Return ``[fn(shared, item) for item in items]``, by threads, or `elsewhere`.
-
-    Parameters
-    ----------
-    fn : callable
-        A function of a module, as other processes must find it by its name.
-    shared : object
-        What all items need. Other processes get a copy each.
-    items : iterable
-        Taken in order. Other processes get few of them at a time.
-    n_jobs : int, optional
-        Threads, as in `parallel_map`.
 
     Examples
     --------

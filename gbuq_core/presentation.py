@@ -30,20 +30,6 @@ PLAIN_NUMBER = "^[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 def digits(value: SupportsFloat | None, places: int = 3, sign: str = "") -> str:
     """A number to some significant digits, as a table shows it: with the zeros at its end.
 
-    Parameters
-    ----------
-    value : float or None
-    places : int
-        Significant digits; whole numbers are rounded to them too.
-    sign : {"", "+"}
-        ``"+"`` writes the sign of positive numbers.
-
-    Returns
-    -------
-    str
-        Thousands have commas. Only numbers below 0.0001 and from a billion on have an exponent.
-        A dash stands for None and NaN.
-
     Examples
     --------
     >>> digits(0.5), digits(143.2), digits(1432), digits(1234567.8), digits(0)
@@ -117,13 +103,6 @@ def written_apart(
 
 def number_between(low: float, high: float, ends: bool = False) -> float:
     """A number of few decimals within (low, high], as close to the middle as they allow.
-
-    Parameters
-    ----------
-    low, high : float
-        ``low < high``.
-    ends : bool
-        Whether ``low`` itself may be it, and ``high`` not: within [low, high).
 
     Examples
     --------
@@ -203,15 +182,6 @@ def csv_text(names: Sequence[str], rows: Iterable[Iterable[object]], places: int
     Only cells that need quotes have them, as Python's `csv` decides. Texts and names that a
     spreadsheet would run begin with an apostrophe (`harmless`).
 
-    Parameters
-    ----------
-    names : sequence of str
-        One for each column.
-    rows : iterable of iterables
-        Texts, numbers, truth values; None and NaN leave a cell empty.
-    places : int
-        Significant digits of numbers that are not whole by type.
-
     Examples
     --------
     >>> csv_text(["place", "y"], [("a, b", 1 / 3), ("=1+1", math.nan), ("c", 1e6)])
@@ -255,12 +225,6 @@ def markdown_table(rows: Sequence[Sequence[str]], align: str = "lr") -> str:
 
     Cells may hold Markdown, such as ``**bold**``; bars, backslashes and line breaks in them stay
     inside.
-
-    Parameters
-    ----------
-    rows : sequence of sequences of str
-    align : str
-        ``l`` or ``r`` for each column; the last letter holds for all further ones.
 
     Examples
     --------

@@ -77,12 +77,6 @@ def at(place: Place) -> Iterator[None]:
 def tick(done: float) -> None:
     """Report that ``done`` units are done; to be called every 30-50 ms between kernel chunks.
 
-    Raises
-    ------
-    Cancelled
-        When nobody wants the result any more, or when another item of the same `parallel_map`
-        has failed.
-
     Examples
     --------
     >>> tick(10)  # no job is running: nothing happens
@@ -106,13 +100,6 @@ def stage(total: float, span: float | None = None) -> Iterator[None]:
     """Count from 0 to ``total`` inside while the count outside moves on by ``span``.
 
     So a fit counts its trees in the same way if it is the whole job or one fold of five.
-
-    Parameters
-    ----------
-    total : float
-        The number of units that the ticks inside count to.
-    span : float, optional
-        Units that the stage adds to the count outside. By default, all units that are left.
 
     Examples
     --------

@@ -64,18 +64,6 @@ def usable_cores() -> int:
 def effective_n_jobs(n_jobs: int | None) -> int:
     """Return how many threads ``n_jobs`` stands for.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        None means the number that joblib's ``parallel_config`` sets around the call, and all usable
-        cores outside of it. -1 means all usable cores, -2 all but one, and so on, as in
-        scikit-learn.
-
-    Raises
-    ------
-    InvalidParameter
-        If it is 0 or not a whole number.
-
     Examples
     --------
     >>> effective_n_jobs(3)
@@ -170,18 +158,6 @@ def _read(path: Path) -> str:
 
 def check_memory(estimate_bytes: float, what: str) -> None:
     """Refuse work that needs more than `USABLE_SHARE` of the free memory.
-
-    Parameters
-    ----------
-    estimate_bytes : float
-        Expected peak memory of the work, in bytes.
-    what : str
-        The subject of the sentence: ``"this fit"``.
-
-    Raises
-    ------
-    MemoryLimitExceeded
-        The message names both numbers and says how to need less.
 
     Examples
     --------

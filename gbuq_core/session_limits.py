@@ -35,19 +35,6 @@ _LARGEST = 10**12
 class SessionLimits:
     """What one session, a browser tab, may use; None is no limit.
 
-    Parameters
-    ----------
-    fits_at_once : int, optional
-        Fits that run at the same time. Further ones wait for one of the same session to end.
-    fits_per_hour : int, optional
-        Fits of `LONG_SECONDS` or more that end within an hour. Further ones are refused.
-    upload_megabytes : int, optional
-        The largest file, in units of a million bytes.
-    held_megabytes : int, optional
-        The session's files and the results that it shows, together.
-    rows : int, optional
-        The largest number of rows of a file or a query.
-
     Examples
     --------
     >>> limits = SessionLimits(rows=1000)
@@ -59,11 +46,13 @@ class SessionLimits:
     allows: keep fewer rows, or score the file with the command "gbuq score" on your own computer.
     """
 
+    # Fits that run at the same time. Further ones wait for one of the same session to end.
     fits_at_once: int | None = None
+    # Fits of `LONG_SECONDS` or more that end within an hour. Further ones are refused.
     fits_per_hour: int | None = None
-    upload_megabytes: int | None = None
-    held_megabytes: int | None = None
-    rows: int | None = None
+    upload_megabytes: int | None = None  # the largest file, in units of a million bytes
+    held_megabytes: int | None = None  # the session's files and the results that it shows, together
+    rows: int | None = None  # the largest number of rows of a file or a query
 
     def check_rows(self, n_rows: int) -> None:
         """Refuse a table with more rows than a session may open."""
@@ -94,14 +83,7 @@ class SessionLimits:
             )
 
     def check_hourly(self, ended: list[float], now: float) -> None:
-        """Refuse another fit after so many in the hour before ``now``.
-
-        Parameters
-        ----------
-        ended : list of float
-            When the fits that count ended, in seconds of the clock of ``now``, the oldest first.
-        now : float
-        """
+        """Refuse another fit after so many in the hour before ``now``."""
         most = self.fits_per_hour
         if most is None:
             return
@@ -117,20 +99,6 @@ class SessionLimits:
 
 def read_limits(path: str | Path) -> SessionLimits:
     r"""Read the section ``[limits]`` of a TOML file.
-
-    Parameters
-    ----------
-    path : str or Path
-
-    Returns
-    -------
-    SessionLimits
-
-    Raises
-    ------
-    InvalidParameter
-        In one sentence, where the file cannot be read, or holds an unknown section, an unknown
-        limit, or a limit that is not a whole number of at least 1.
 
     Examples
     --------
@@ -169,11 +137,6 @@ def read_limits(path: str | Path) -> SessionLimits:
 
 def configured_limits() -> SessionLimits:
     """The limits of the file that ``GBUQ_CONFIG`` names, or of ``gbuq.toml``; else no limits.
-
-    Raises
-    ------
-    InvalidParameter
-        As `read_limits`; a file that the variable names must be there.
 
     Examples
     --------

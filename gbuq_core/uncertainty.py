@@ -237,14 +237,6 @@ def decompose_classification(probabilities: ArrayLike) -> Uncertainty:
 def entropy(probabilities: ArrayLike) -> NDArray[np.float64]:
     """Entropy in nats over the last axis, ``-sum p log p`` with ``0 log 0 = 0``.
 
-    Parameters
-    ----------
-    probabilities : array-like of shape (..., n_classes)
-
-    Returns
-    -------
-    ndarray of shape (...)
-
     Examples
     --------
     >>> entropy([0.5, 0.5, 0.0]).round(4)

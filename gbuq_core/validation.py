@@ -24,22 +24,6 @@ def check_number(
 ) -> Any:
     """Return ``value`` as ``int`` or ``float`` if it lies in the allowed range.
 
-    Parameters
-    ----------
-    name : str
-        The name the message uses.
-    value : object
-        What the caller was given; booleans are not numbers here.
-    low, high : float
-        The closed range; ``low_open`` excludes ``low`` itself.
-    integer : bool
-        Whether only whole numbers are allowed.
-
-    Raises
-    ------
-    InvalidParameter
-        With one sentence that names the parameter, the range and the value.
-
     Examples
     --------
     >>> check_number("depth", 6, 1, 12, integer=True)

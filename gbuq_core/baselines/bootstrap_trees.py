@@ -26,57 +26,31 @@ _MIN_ROWS_PER_CELL = 4
 
 
 class RegressionRows(NamedTuple):
-    """Training rows, sorted so that those of a cell are neighbours.
+    """Training rows, sorted so that those of a cell are neighbours."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_points, n_features), float32
-        Rows to fit the trees on: every row, or every cell twice.
-    y : ndarray of shape (n_rows,)
-        Targets in sorted order. In merged cells the cell's mean is subtracted.
-    cell_mean : ndarray of shape (n_cells,)
-    starts : ndarray of shape (n_cells,)
-        Where each cell begins in ``y``; empty where nothing is merged.
-    sorted_place : ndarray of shape (n_rows,)
-        The place of each original row in ``y``; bootstraps draw original rows.
-    has_missing : bool
-        Whether X has NaN.
-    """
-
+    # (n_points, n_features): rows to fit the trees on: every row, or every cell twice
     X: NDArray[np.float32]
+    # (n_rows,): Targets in sorted order. In merged cells the cell's mean is subtracted.
     y: FloatArray
-    cell_mean: FloatArray
+    cell_mean: FloatArray  # (n_cells,)
+    # (n_cells,): where each cell begins in `y`; empty where nothing is merged
     starts: NDArray[np.intp]
+    # (n_rows,): the place of each original row in `y`; bootstraps draw original rows
     sorted_place: NDArray[np.intp]
-    has_missing: bool
+    has_missing: bool  # whether X has NaN
 
 
 class ClassRows(NamedTuple):
-    """Distinct pairs of a row and a class.
+    """Distinct pairs of a row and a class."""
 
-    Attributes
-    ----------
-    X : ndarray of shape (n_pairs, n_features), float32
-    y : ndarray of shape (n_pairs,), int64
-        Class codes.
-    pair_of_row : ndarray of shape (n_rows,)
-    has_missing : bool
-    """
-
-    X: NDArray[np.float32]
-    y: NDArray[np.int64]
-    pair_of_row: NDArray[np.intp]
+    X: NDArray[np.float32]  # (n_pairs, n_features)
+    y: NDArray[np.int64]  # (n_pairs,): class codes
+    pair_of_row: NDArray[np.intp]  # (n_rows,)
     has_missing: bool
 
 
 def merge_for_regression(X: NDArray[np.float32], y: FloatArray) -> RegressionRows:
-    """Prepare rows for `grow_regression_tree`.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_rows, n_features), float32
-    y : ndarray of shape (n_rows,)
-    """
+    """Prepare rows for `grow_regression_tree`."""
     n_rows = len(X)
     first, cell_of_row = _distinct_rows(X)
     has_missing = bool(np.isnan(X).any())
@@ -107,12 +81,7 @@ def merge_for_classes(X: NDArray[np.float32], codes: NDArray[np.int64]) -> Class
 
 
 def grow_regression_tree(rows: RegressionRows, seed: int, max_depth: int) -> Any:
-    """Fit one tree as ``RandomForestRegressor(max_depth=max_depth)`` does with this tree seed.
-
-    Returns
-    -------
-    sklearn.tree.DecisionTreeRegressor
-    """
+    """Fit one tree as ``RandomForestRegressor(max_depth=max_depth)`` does with this tree seed."""
     from sklearn import config_context
     from sklearn.tree import DecisionTreeRegressor
 
@@ -136,12 +105,7 @@ def grow_regression_tree(rows: RegressionRows, seed: int, max_depth: int) -> Any
 
 
 def grow_class_tree(rows: ClassRows, seed: int, max_depth: int) -> Any:
-    """Fit one tree as ``RandomForestClassifier(max_depth=max_depth)`` does with this tree seed.
-
-    Returns
-    -------
-    sklearn.tree.DecisionTreeClassifier
-    """
+    """Fit one tree as ``RandomForestClassifier(max_depth=max_depth)`` does with this tree seed."""
     from sklearn import config_context
     from sklearn.tree import DecisionTreeClassifier
 

@@ -17,21 +17,6 @@ ColumnLevels = tuple[tuple[str, ...] | None, ...]
 def fit_levels(X: Any) -> ColumnLevels:
     """Find the levels of every column that holds no numbers.
 
-    Parameters
-    ----------
-    X : DataFrame or array-like of shape (n_samples, n_features)
-        Arrays hold numbers only. Text, object and category columns of a frame have levels, in the
-        order of the category dtype or sorted.
-
-    Returns
-    -------
-    ColumnLevels
-
-    Raises
-    ------
-    InvalidData
-        If a column holds dates or durations. Convert them to numbers first.
-
     Examples
     --------
     >>> fit_levels(pd.DataFrame({"size": ["m", "s", "m"], "price": [1.0, 2.0, 3.0]}))
@@ -44,22 +29,6 @@ def fit_levels(X: Any) -> ColumnLevels:
 
 def to_matrix(X: Any, levels: ColumnLevels) -> NDArray[np.float32]:
     """Turn a table into a matrix: numbers as they are, levels as codes, gaps as NaN.
-
-    Parameters
-    ----------
-    X : DataFrame or array-like of shape (n_samples, n_features)
-    levels : ColumnLevels
-        From `fit_levels` on the training rows. A new level becomes NaN, which the trees treat as
-        missing.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features), float32, C order
-
-    Raises
-    ------
-    InvalidData
-        If a number is infinite or too large for float32, or text stands where numbers should.
 
     Examples
     --------

@@ -97,20 +97,6 @@ def log_variance_nll(
 
     ``f(c) = mean_i [eta_i + r_i^2 exp(-eta_i)] / 2`` with ``eta = c_0 + X c_1..p``, convex in c.
 
-    Parameters
-    ----------
-    coefficients : ndarray of shape (n_features + 1,)
-        Intercept first.
-    X : ndarray of shape (n_samples, n_features)
-    squares : ndarray of shape (n_samples,)
-        Squared residuals.
-
-    Returns
-    -------
-    value : float
-        In nats.
-    gradient : ndarray of shape (n_features + 1,)
-
     Examples
     --------
     >>> value, gradient = log_variance_nll(np.zeros(2), np.array([[-1.0], [1.0]]), np.ones(2))
@@ -127,13 +113,6 @@ def log_variance_nll(
 
 def fit_log_variance(X: FloatArray, squares: FloatArray) -> FloatArray:
     """The coefficients (n_features + 1,) of least NLL, intercept first, by Newton's method.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Standardised features.
-    squares : ndarray of shape (n_samples,)
-        Squared residuals; those below 1e-12 count as that.
 
     Notes
     -----

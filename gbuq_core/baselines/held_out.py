@@ -34,13 +34,7 @@ class TuningRows(NamedTuple):
 def make_tuning_rows(
     estimator: Any, X: Any, y: Any, X_val: Any, y_val: Any, fraction: Any, random_state: Any
 ) -> TuningRows:
-    """Check the rows that ``fit`` got. Hold out a share of X if there are no rows to tune on.
-
-    Raises
-    ------
-    InvalidData, InvalidParameter
-        If rows are too few, not finite, or do not match.
-    """
+    """Check the rows that ``fit`` got. Hold out a share of X if there are no rows to tune on."""
     check_number("validation_fraction", fraction, 0, 0.9, low_open=True)
     X, y = check_rows(estimator, X, y, reset=True)
     if (X_val is None) != (y_val is None):

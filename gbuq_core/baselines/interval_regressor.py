@@ -169,13 +169,7 @@ def check_training_rows(estimator: Any, X: Any, y: Any) -> tuple[Any, FloatArray
 
 
 def read_matrix(rows: Any, reads_gaps: bool, name: str) -> FloatArray:
-    """A table of numbers as (n, p) float64.
-
-    Raises
-    ------
-    InvalidData
-        If a column holds no numbers, or a value is missing where that cannot be read.
-    """
+    """A table of numbers as (n, p) float64."""
     if isinstance(rows, pd.DataFrame):
         columns = [_read_column(rows.iloc[:, i], name) for i, name in enumerate(rows.columns)]
         rows = np.stack(columns, axis=1)

@@ -490,17 +490,6 @@ def quantile_scale(quantiles: FloatArray, values: FloatArray) -> FloatArray:
 
     The pair ``a < b`` gives ``(y_b - y_a) / (z_b - z_a)``, with z the standard normal's quantiles.
 
-    Parameters
-    ----------
-    quantiles : ndarray of shape (n_quantiles,)
-        Ascending; the first is paired with the last, the second with the last but one.
-    values : ndarray of shape (n_quantiles, n_samples)
-        Ascending along the first axis.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-
     Examples
     --------
     >>> quantile_scale(np.array([0.1, 0.5, 0.9]), np.array([[1.0], [2.0], [3.0]])).round(4)

@@ -104,24 +104,6 @@ def fit(
     Two models side by side take less time than one after the other with two threads each (500 x 5
     to 40,000 x 9 rows, two cores). Nobody's wish to stop is heard while CatBoost bins the features,
     before the first tree.
-
-    Parameters
-    ----------
-    matrix : (n_rows, n_features) float64
-        NaN is missing; categories hold codes.
-    target : (n_rows,)
-        The inner target, or class codes.
-    n_classes : int or None
-        None for regression.
-    weight : (n_rows,) or None
-        As CatBoost understands it: noise, shrinkage and borders count rows, not weights.
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        What CatBoost does not train on.
-    GbuqError
-        If CatBoost gives up.
     """
     n_outputs = n_classes or 2
     check_memory(estimate_bytes(plan, len(matrix), matrix.shape[1], n_outputs), "this fit")
@@ -298,11 +280,6 @@ def raw_predictions(
     Where the checkpoints are those of CatBoost's ``virtual_ensembles_predict`` (``T/2 + K, T/2 +
     2K, ..., T``), they come from there. All others are partial sums ``start + trees``, each divided
     by the shrinkage of the trees that followed; both agree to about 1e-7, CatBoost's rounding.
-
-    Returns
-    -------
-    (n_models, n_checkpoints, n_rows, n_outputs) float64
-        Mean and log std of the inner target, or logits.
     """
     shape = (n_models, len(checkpoints), len(matrix), models.n_outputs)
     check_memory(8 * int(np.prod(shape)), "these predictions")

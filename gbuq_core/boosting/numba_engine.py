@@ -217,20 +217,7 @@ def fit(
     n_jobs: int | None,
     weight: np.ndarray | None = None,
 ) -> NumbaModels:
-    """Train ``plan.n_models`` models.
-
-    Parameters
-    ----------
-    matrix : (n_rows, n_features) float64
-        NaN is missing; categories hold codes.
-    target : (n_rows,)
-        The inner target, or class codes.
-    n_classes : int or None
-        None for regression.
-    weight : (n_rows,) or None
-        How many rows each one counts as. Weighted rows are always merged into cells, so that their
-        noise is that of the rows they stand for.
-    """
+    """Train ``plan.n_models`` models."""
     n_rows, n_outputs = len(matrix), n_classes or 2
     n_bytes = estimate_bytes(plan, n_rows, matrix.shape[1], n_outputs, n_jobs)
     check_memory(n_bytes, "this fit")
@@ -348,12 +335,7 @@ def raw_predictions(
     n_models: int,
     n_jobs: int | None,
 ) -> np.ndarray:
-    """Raw outputs of the first ``n_models`` models after each number of trees in ``checkpoints``.
-
-    Returns
-    -------
-    (n_models, n_checkpoints, n_rows, n_outputs) float64
-    """
+    """Raw outputs of the first ``n_models`` models after each of ``checkpoints`` trees."""
     shape = (n_models, len(checkpoints), len(matrix), len(models.start))
     # Raw outputs, the parameters made of them, and two such arrays while those are made.
     check_memory(4 * 8 * int(np.prod(shape)), "these predictions")
@@ -423,14 +405,6 @@ def value_changes(models: NumbaModels, n_trees: np.ndarray, units: np.ndarray) -
 
     For every level of every tree, the squared difference between leaves that only this split parts,
     over the tree's leaves; leaves that no training row reached do not count.
-
-    Parameters
-    ----------
-    models : NumbaModels
-    n_trees : (n_outputs,) of int
-        Trees that count for each output.
-    units : (n_outputs,) float64
-        What the values of each output are multiplied by.
     """
     total = np.zeros(len(models.bins.is_category))
     for forest in models.forests:
@@ -470,20 +444,6 @@ def check_models(
 
     Kernels check nothing: a split on a feature that does not exist, or a tree with more levels than
     its leaf values allow, would read outside an array.
-
-    Parameters
-    ----------
-    models : NumbaModels
-    plan : BoostingPlan
-        What the models were trained by.
-    n_outputs : int
-        2 for regression, else the number of classes.
-    is_category : (n_columns,) bool
-        Which columns of the matrix that the models read hold level codes.
-
-    Raises
-    ------
-    ModelFileError
     """
     check_arrays(models, start=("finite", n_outputs))
     same = np.array_equal(models.bins.is_category, is_category)

@@ -102,13 +102,7 @@ class Langevin(NamedTuple):
 
 
 def make_plan(estimator: Any) -> BoostingPlan:
-    """Check an estimator's constructor arguments.
-
-    Raises
-    ------
-    InvalidParameter
-        If a knob is out of its range or two knobs contradict each other.
-    """
+    """Check an estimator's constructor arguments."""
     method = check_choice("method", estimator.method, METHODS)
     ensemble = _check_ensemble(estimator.ensemble, method)
     n_members = check_within(KNOBS["n_members"], estimator.n_members)
@@ -333,11 +327,6 @@ def exploring(n_trees: int, cycle_length: int, exploration_fraction: float) -> n
 def cycle_ends(n_trees: int, cycle_length: int, burn_in_cycles: int = 0) -> np.ndarray:
     """Numbers of trees ``C, 2 C, ...`` at which members are taken, without the first cycles.
 
-    Raises
-    ------
-    InvalidParameter
-        If no cycle is left.
-
     Examples
     --------
     >>> cycle_ends(1100, 200, burn_in_cycles=2)
@@ -389,11 +378,6 @@ def make_schedule(
 
 def truncation_points(n_trees: int, truncation_step: int, truncation_start: float) -> np.ndarray:
     """Numbers of trees ``t = K, 2K, ...`` with ``truncation_start * n_trees < t <= n_trees``.
-
-    Raises
-    ------
-    InvalidParameter
-        If no multiple of the step lies in that range.
 
     Examples
     --------

@@ -422,13 +422,7 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
 
 
 def _log_of(y: np.ndarray) -> np.ndarray:
-    """``log y`` (n,) of a target on a log scale.
-
-    Raises
-    ------
-    InvalidData
-        If a value is not positive.
-    """
+    """``log y`` (n,) of a target on a log scale."""
     low = float(y.min())
     if not low > 0.0:
         raise InvalidData(

@@ -47,15 +47,6 @@ def resolve_stopping(estimator: Any, plan: BoostingPlan, n_rows: int, has_rows: 
     """The rule that a fit follows: the estimator's own, or None where it cannot apply.
 
     A chain that samples from a posterior is not truncated, and fewer than 40 rows choose nothing.
-
-    Parameters
-    ----------
-    estimator : BoostedEnsemble
-    plan : BoostingPlan
-    n_rows : int
-        Of the training rows.
-    has_rows : bool
-        Whether the caller brings rows of their own to choose on.
     """
     rule = estimator.stopping
     if rule is not None:
@@ -120,20 +111,7 @@ def fit_clocks(
     splits: list[Split],
     weight: np.ndarray | None = None,
 ) -> Clocks | ClassClocks:
-    """Fit without the rows that choose, and let them choose.
-
-    Parameters
-    ----------
-    ensemble : BoostedEnsemble
-        With ``plan_``, ``seed_`` and ``stopping_``.
-    table : DataFrame (n, n_features)
-    target : (n,)
-        In units of y, or class codes.
-    n_classes : int or None
-    splits : list of Split
-    weight : (n,) or None
-        How many rows each one counts as, in training and in choosing.
-    """
+    """Fit without the rows that choose, and let them choose."""
     plan: BoostingPlan = ensemble.plan_
     n_members = members_of_a_fold(plan.n_models, len(splits))
     side_by_side = plan.engine == "numba"  # CatBoost keeps all cores busy by itself
@@ -196,19 +174,7 @@ def regression_stages(
     n_models: int | None = None,
     weight: NDArray[np.float64] | None = None,
 ) -> Stages:
-    """What a fitted regression says about new rows at every number of trees to try.
-
-    Parameters
-    ----------
-    part : BoostedEnsembleRegressor
-        Fitted; its own clocks, if any, do not matter.
-    table : DataFrame (n, n_features)
-    y : (n,)
-    n_models : int, optional
-        Of the ensemble that the clocks are for: few models understate the variance of many.
-    weight : (n,), optional
-        How many rows each one counts as.
-    """
+    """What a fitted regression says about new rows at every number of trees to try."""
     plan: BoostingPlan = part.plan_
     grid, for_mean = stage_grid(plan, part.burn_in_cycles)
     members = [part._points(int(n_trees)) for n_trees in grid]

@@ -220,17 +220,6 @@ def unwrap(estimator: Any) -> Any:
 def reader_of(estimator: Any, growing: bool = False) -> Reader:
     """The reader of an estimator, or one sentence if there is none.
 
-    Parameters
-    ----------
-    estimator : object
-    growing : bool
-        Whether stages are needed.
-
-    Raises
-    ------
-    InvalidParameter
-        If the estimator predicts no scale, or has no stages where they are needed.
-
     Examples
     --------
     >>> from gbuq_core import BoostedEnsembleRegressor

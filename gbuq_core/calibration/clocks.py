@@ -136,22 +136,13 @@ class Clocks:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassStages:
-    """What a growing classifier says about rows that it has not learnt from.
+    """What a growing classifier says about rows that it has not learnt from."""
 
-    Attributes
-    ----------
-    n_trees : ndarray of shape (n_stages,), int64
-    log_probabilities : tuple of ndarray of shape (n_members, n_rows, n_classes)
-        One array a stage.
-    codes : ndarray of shape (n_rows,), int64
-        The column of each row's class.
-    weight : ndarray of shape (n_rows,) or None
-        How many rows each one counts as; None means one.
-    """
-
-    n_trees: NDArray[np.int64]
+    n_trees: NDArray[np.int64]  # (n_stages,)
+    # (n_members, n_rows, n_classes): one array a stage
     log_probabilities: tuple[NDArray[np.float64], ...]
-    codes: NDArray[np.int64]
+    codes: NDArray[np.int64]  # (n_rows,): the column of each row's class
+    # (n_rows,): how many rows each one counts as; None means one
     weight: NDArray[np.float64] | None = None
 
     def rows(self, chosen: NDArray[np.bool_] | NDArray[np.intp]) -> ClassStages:
@@ -212,13 +203,6 @@ def student_nll(
     squared_error: NDArray[np.float64], variance: NDArray[np.float64], df: float
 ) -> NDArray[np.float64]:
     """Negative log likelihood of a Student t with this variance (not squared scale), in nats.
-
-    Parameters
-    ----------
-    squared_error, variance : ndarray of one shape
-        In squared units of y.
-    df : float
-        Above 2; infinite means a normal.
 
     Examples
     --------
@@ -284,21 +268,6 @@ def join_weights(parts: Sequence[NDArray[np.float64] | None]) -> NDArray[np.floa
 
 def choose_clocks(stages: Stages, tails: str = "student") -> Clocks:
     """Choose both clocks, the factor and the tail on unseen rows.
-
-    Parameters
-    ----------
-    stages : Stages
-    tails : {"student", "normal"}
-        Whether the likelihood may have heavier tails than a normal's.
-
-    Returns
-    -------
-    Clocks
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        If the tails are unknown, or there is no row.
 
     Examples
     --------
@@ -402,16 +371,6 @@ def choose_class_clocks(stages: ClassStages, *, sharpen: bool = True) -> ClassCl
     Chosen together, a small table that is easy to separate would take a handful of trees and
     sharpen them thirtyfold. For the same reason one more typical row counts as wrong when the
     temperature is chosen: rows that are all right would ask for certainty.
-
-    Parameters
-    ----------
-    stages : ClassStages
-    sharpen : bool
-        False keeps the temperature at 1: plain early stopping.
-
-    Returns
-    -------
-    ClassClocks
 
     Examples
     --------

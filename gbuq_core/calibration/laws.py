@@ -38,16 +38,6 @@ class ResidualDistribution(Distribution):
     ``interval(level)`` is ``centre +- r_(k) * width`` with ``k = ceil((n + 1) level)``: if new rows
     have the same distribution as the n calibration rows, it holds at least that share of them.
 
-    Parameters
-    ----------
-    centre, width : array-like of shape (n_samples,)
-        The prediction and its std, in units of y; the std is positive.
-    sizes : array-like of shape (n_calibration,)
-        ``|y - loc| / scale`` of the calibration rows.
-    weight : array-like of shape (n_calibration,), optional
-        How many rows each of them counts as, above 0; None means one. Then n is their sum, and
-        ``r_(k)`` the smallest size with a weight of at least k up to it.
-
     Notes
     -----
     ``quantile`` and ``cdf`` leave a probability of ``1 / (n + 1)`` beyond the largest residual, at
@@ -65,9 +55,13 @@ class ResidualDistribution(Distribution):
     Interval(lower=array([-26.]), upper=array([46.]))
     """
 
+    # `centre`, `width`: (n_samples,): the prediction and its std, in units of y; the std is
+    # positive
     centre: FloatArray
     width: FloatArray
-    sizes: FloatArray
+    sizes: FloatArray  # (n_calibration,): `|y - loc| / scale` of the calibration rows
+    # (n_calibration,): How many rows each of them counts as, above 0; None means one. Then n is
+    # their sum, and `r_(k)` the smallest size with a weight of at least k up to it.
     weight: FloatArray | None = None
     loc: FloatArray = field(init=False, repr=False)
     scale: FloatArray = field(init=False, repr=False)
@@ -87,13 +81,7 @@ class ResidualDistribution(Distribution):
         object.__setattr__(self, "scale", _read_only(spread * self.width))
 
     def interval(self, level: float = 0.9) -> Interval:
-        """The conformal interval; with too few calibration rows for the level, `InvalidData`.
-
-        Parameters
-        ----------
-        level : float
-            From 0 to 1. At 1 the ends are infinite.
-        """
+        """The conformal interval; with too few calibration rows for the level, `InvalidData`."""
         number = check_number("level", level, 0.0, 1.0)
         if number < 1.0:
             n_rows = len(self.sizes) if self.weight is None else int(self.weight.sum())
@@ -178,15 +166,6 @@ class CoverageMap(NamedTuple):
 def fit_coverage_map(z: ArrayLike, df: float, weight: FloatArray | None = None) -> CoverageMap:
     """Fit the coverage of central intervals by isotonic regression.
 
-    Parameters
-    ----------
-    z : array-like of shape (n_calibration,)
-        ``(y - loc) / scale`` of the calibration rows, with a std as scale.
-    df : float
-        Degrees of freedom of the Student t that was predicted, above 2; inf for a normal.
-    weight : ndarray of shape (n_calibration,), optional
-        How many rows each of them counts as; None means one.
-
     Notes
     -----
     Each row's level is that of the central interval which it bounds; its coverage is the share of
@@ -245,12 +224,6 @@ def _quantiles_of(values: FloatArray, weight: FloatArray | None, levels: FloatAr
 class RecalibratedDistribution(Distribution):
     """A Student t or a normal whose central intervals were given the coverage they really have.
 
-    Parameters
-    ----------
-    centre, width : array-like of shape (n_samples,)
-        The prediction and its std, in units of y; the std is positive.
-    shape : CoverageMap
-
     Examples
     --------
     >>> z = 2.0 * np.random.default_rng(0).normal(size=1000)
@@ -259,6 +232,8 @@ class RecalibratedDistribution(Distribution):
     (array([2.5]), array([1.9]))
     """
 
+    # `centre`, `width`: (n_samples,): the prediction and its std, in units of y; the std is
+    # positive
     centre: FloatArray
     width: FloatArray
     shape: CoverageMap
@@ -302,13 +277,6 @@ class StretchedDistribution(Distribution):
     ``y = loc + ratio * (Z - loc)``, where Z has the inner law and ``ratio`` is the new std over the
     inner one: a skew, several modes and heavy tails stay as they are.
 
-    Parameters
-    ----------
-    inner : Distribution
-        Of every row.
-    width : array-like of shape (n_samples,)
-        The new std, in units of y; positive.
-
     Notes
     -----
     Quantiles, cdf, density, CRPS and draws are exact: all follow from the inner law's. A row where
@@ -324,8 +292,8 @@ class StretchedDistribution(Distribution):
     (array([[-1.,  7.]]), array([1.]), True)
     """
 
-    inner: Distribution
-    width: FloatArray
+    inner: Distribution  # of every row
+    width: FloatArray  # (n_samples,): the new std, in units of y; positive
     loc: FloatArray = field(init=False, repr=False)
     scale: FloatArray = field(init=False, repr=False)
     _ratio: FloatArray = field(init=False, repr=False)

@@ -28,21 +28,6 @@ def make_splits(
 ) -> list[Split]:
     """Rows that choose: a held-out fifth from 2,000 rows on, else five folds.
 
-    Parameters
-    ----------
-    target : (n,)
-        Numbers, or class codes, whose shares the folds keep.
-    classifies : bool
-    cv : None, int, splitter or iterable of (fitted, held) positions
-    groups : (n,) or None
-        Rows of one group stay together.
-    seed : int
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        If the splitter cannot split these rows.
-
     Examples
     --------
     >>> [len(split.held) for split in make_splits(np.zeros(102), False, None, None, 0)]

@@ -27,27 +27,15 @@ _WINDOW = 4000  # bytes behind the word
 
 
 class ModelSummary(NamedTuple):
-    """A model in numbers and words.
+    """A model in numbers and words."""
 
-    Attributes
-    ----------
-    loss : str
-        As its library calls it; empty where the file does not say.
-    rounds, leaves : int
-    depth : int
-        The most splits between the root of a tree and a leaf.
-    classes : tuple of str
-        Their labels; empty for a regression, and where the file does not hold them.
-    tells : tuple of str
-        What can be told of rows with the table that the model was trained on.
-    """
-
-    loss: str
+    loss: str  # as its library calls it; empty where the file does not say
     rounds: int
     leaves: int
-    depth: int
+    depth: int  # the most splits between the root of a tree and a leaf
+    # their labels; empty for a regression, and where the file does not hold them
     classes: tuple[str, ...]
-    tells: tuple[str, ...]
+    tells: tuple[str, ...]  # what can be told of rows with the table that the model was trained on
 
 
 def summarize_model(model: GivenModel) -> ModelSummary:

@@ -75,28 +75,6 @@ def match_table(
     The first 200 rows are predicted by the model's own library, in a process of its own, and by
     the trees that were read; a difference refuses the model.
 
-    Parameters
-    ----------
-    model : GivenModel
-    X : DataFrame (n, n_columns)
-        The columns that may be features: numbers, and categories.
-    y : (n,) float64
-        The target, or codes of classes; NaN where it is not known.
-    classes : sequence of str
-        Labels of the classes in the order of their codes; empty for a regression.
-
-    Returns
-    -------
-    MatchedModel
-        With a warning if the model does not fit the target at all.
-
-    Raises
-    ------
-    InvalidData
-        If the table is not one that the model reads.
-    ModelFileError
-        If the library predicts otherwise.
-
     Examples
     --------
     >>> import lightgbm
@@ -178,11 +156,6 @@ def pick_columns(source: PlainSource, given: Sequence[str]) -> dict[str, str]:
     A column of exactly that name comes before one that differs in blanks and underscores only.
     LightGBM writes underscores for blanks, so its names tell one from the other in no table that
     has both.
-
-    Raises
-    ------
-    InvalidData
-        If several columns may be the one that the model reads.
     """
     names = dict.fromkeys(source.feature_names or ())
     exact = {*given} if source.kind != "lightgbm" else set()

@@ -33,21 +33,7 @@ _EXP = {"poisson", "gamma", "tweedie"}
 
 
 def parse_model(content: bytes, loss: str = "") -> PlainTrees:
-    """The trees of a model file of CatBoost (cbm, JSON), LightGBM (text) or XGBoost (JSON, UBJ).
-
-    Parameters
-    ----------
-    content : bytes
-    loss : str
-        One of CatBoost's `LOSSES`, for a file that does not name its own; else empty.
-
-    Raises
-    ------
-    UnknownLoss
-        If the file does not name its loss, and ``loss`` is empty.
-    GbuqError
-        With one sentence, if it is damaged, foreign, or needs what is read from no file.
-    """
+    """The trees of a model file of CatBoost (cbm, JSON), LightGBM (text) or XGBoost (JSON, UBJ)."""
     kind = find_kind(content)
     if loss and kind in ("lightgbm", "xgboost"):
         raise InvalidParameter(
@@ -63,11 +49,6 @@ def parse_model(content: bytes, loss: str = "") -> PlainTrees:
 
 def find_kind(content: bytes) -> str:
     r"""What a file is by its first bytes and, of JSON, its first key.
-
-    Raises
-    ------
-    ModelFileError
-        If it is no model file that is read.
 
     Examples
     --------
@@ -93,21 +74,7 @@ def find_kind(content: bytes) -> str:
 
 
 def predict_sums(content: bytes, rows: np.ndarray, n_iterations: int) -> np.ndarray:
-    """The sums of leaves (n, n_outputs) that the library itself finds for rows.
-
-    Parameters
-    ----------
-    content : bytes
-        The model file.
-    rows : (n, n_features) float64
-    n_iterations : int
-        Boosting rounds that count, of XGBoost.
-
-    Raises
-    ------
-    MissingPackage
-        If the library is not installed.
-    """
+    """The sums of leaves (n, n_outputs) that the library itself finds for rows."""
     kind = find_kind(content)
     if kind == "lightgbm":
         lightgbm = import_lightgbm()

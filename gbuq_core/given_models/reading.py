@@ -119,15 +119,7 @@ def read_model(source: Any, name: str = "", *, loss: str | None = None) -> Given
 
 
 def library_sums(model: GivenModel, rows: np.ndarray) -> np.ndarray:
-    """What the model's own library sums up for rows (n, n_features), (n, n_outputs) float64.
-
-    Raises
-    ------
-    ModelFileError
-        If it does not get that far.
-    MissingPackage
-        If the library is not installed.
-    """
+    """What the model's own library sums up for rows (n, n_features), (n, n_outputs) float64."""
     return accept_sums(*ask_reader(model.content, rows, model.source.n_iterations), len(rows))
 
 
@@ -144,13 +136,7 @@ def request_for(
 def ask_reader(
     content: bytes, rows: np.ndarray | None = None, n_iterations: int = 0, loss: str = ""
 ) -> tuple[int, bytes]:
-    """The other process's exit code and its answer.
-
-    Raises
-    ------
-    ModelFileError
-        If it cannot be started.
-    """
+    """The other process's exit code and its answer."""
     try:
         return ask_process(_READER, *request_for(content, rows, n_iterations, loss), _LIMITS)
     except OSError as error:
@@ -160,13 +146,7 @@ def ask_reader(
 
 
 def accept_model(returncode: int, answer: bytes) -> PlainSource:
-    """The model in an answer, all of it checked.
-
-    Raises
-    ------
-    GbuqError
-        One sentence, if it was refused or is no possible model.
-    """
+    """The model in an answer, all of it checked."""
     header, arrays = _open_answer(returncode, answer)
     with errors_as_damage():
         return read_plain(header, arrays)

@@ -33,16 +33,7 @@ def prepare() -> None:
 
 
 def answer(asked: dict[str, Any], payload: bytes) -> bytes:
-    """An archive of `gbuq_core.model_files`: arrays, or a header with the sentence that refuses.
-
-    Parameters
-    ----------
-    asked : dict
-        ``rows``, the shape of rows to predict, or None for the model itself; ``rounds``, how many
-        boosting rounds count; ``loss``, of a file that does not name its own, or nothing.
-    payload : bytes
-        The rows as float64, then the model file.
-    """
+    """An archive of `gbuq_core.model_files`: arrays, or a header with the sentence that refuses."""
     import numpy as np
 
     from gbuq_core.errors import UnknownLoss

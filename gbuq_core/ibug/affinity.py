@@ -181,22 +181,6 @@ class Neighbours(NamedTuple):
 def pack_leaves(leaves: Any, n_rows: int | None = None) -> TrainLeaves:
     """Keep the leaves of the training rows in one or two bytes each.
 
-    Parameters
-    ----------
-    leaves : (n, n_trees) int array, or iterable of such chunks of rows
-        Leaf numbers, from 0; only equality within a tree matters.
-    n_rows : int, optional
-        The total number of rows; needed with chunks.
-
-    Returns
-    -------
-    TrainLeaves
-
-    Raises
-    ------
-    InvalidData
-        If the chunks do not fit together or a tree has more than 65,535 leaves with training rows.
-
     Examples
     --------
     >>> train = pack_leaves(np.array([[4, 0], [4, 2], [7, 2]]))
@@ -325,11 +309,6 @@ def encode(train: TrainLeaves, leaves: np.ndarray, trees: np.ndarray) -> np.ndar
 def check_trees(trees: Any, n_trees: int) -> np.ndarray:
     """Return the positions of the trees that count, (m,) int64, each at most once.
 
-    Parameters
-    ----------
-    trees : None, slice or array-like of int
-        None stands for all.
-
     Examples
     --------
     >>> check_trees(slice(3), 1000)
@@ -377,21 +356,6 @@ def count_affinities(
 ) -> np.ndarray:
     """Count the trees in which each query row shares a leaf with each training row (eq. 1).
 
-    Parameters
-    ----------
-    train : TrainLeaves
-    leaves : (n_queries, n_trees) int array
-        Leaf numbers of the same model, as `pack_leaves` took them.
-    trees : None, slice or array-like of int
-        The trees that count.
-    n_jobs : int, optional
-        Threads; see `gbuq_core.jobs.effective_n_jobs`.
-
-    Returns
-    -------
-    (n_queries, n_rows) uint16 array
-        uint32 where more than 65,535 trees count.
-
     References
     ----------
     Brophy and Lowd (2022), algorithm 1.
@@ -427,27 +391,6 @@ def nearest(
     """Find the k training rows that share most leaves with each query row.
 
     Memory is bounded whatever the number of rows: no affinity is kept but those of the candidates.
-
-    Parameters
-    ----------
-    train : TrainLeaves
-    leaves : (n_queries, n_trees) int array
-        Leaf numbers of the same model, as `pack_leaves` took them.
-    k : int
-        How many, at most the number of training rows.
-    trees : None, slice or array-like of int
-        The trees that count.
-    n_jobs : int, optional
-        Threads; results do not depend on it.
-
-    Returns
-    -------
-    Neighbours
-
-    Raises
-    ------
-    InvalidParameter
-        If k is not between 1 and the number of training rows.
 
     Examples
     --------
@@ -487,23 +430,6 @@ def nearest_places(
 ) -> Neighbours:
     """Find the training rows that fill k places, where a row takes as many as it weighs.
 
-    Parameters
-    ----------
-    train, leaves, trees, n_jobs
-        As for `nearest`.
-    k : int
-        At most the sum of the weights.
-    weight : (n_rows,) float64 array
-        Above 0.
-    search : callable
-        `nearest`, or what finds the same elsewhere.
-
-    Returns
-    -------
-    Neighbours
-        As many columns as the query row with the lightest neighbours needs; the last ones of the
-        others lie beyond the k places.
-
     Examples
     --------
     >>> train = pack_leaves(np.array([[0, 0], [0, 1], [1, 1], [0, 1]]))
@@ -539,14 +465,6 @@ def leaf_density(
     train: TrainLeaves, leaves: Any = None, weight: np.ndarray | None = None
 ) -> LeafDensity:
     """Tell what share of the training rows IBUG visits in each tree (paper, appendix C.5).
-
-    Parameters
-    ----------
-    train : TrainLeaves
-    leaves : (n_queries, n_trees) int array, optional
-        The rows that ask; the training rows themselves without it.
-    weight : (n_rows,) float64 array, optional
-        How many rows each training row counts as.
 
     Examples
     --------

@@ -56,13 +56,7 @@ class Rows(NamedTuple):
 
 
 def weigh_rows(base_model: Any, rows: Rows, sample_weight: Any) -> Rows:
-    """The rows with a positive weight, and their weights.
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        If a model that must be fitted takes no weights, or the weights are none.
-    """
+    """The rows with a positive weight, and their weights."""
     weight = check_sample_weight(sample_weight, len(rows.y))
     if weight is None:
         return rows
@@ -99,24 +93,7 @@ def fit_owned(
     n_jobs: int | None,
     categories: list[int] | None = None,
 ) -> BaseFit:
-    """Fit the user's estimator (a clone), or CatBoost where there is none.
-
-    Parameters
-    ----------
-    base_model : None or an estimator that is not fitted
-    rows : Rows
-    held_out : Rows, optional
-        Rows on which CatBoost stops adding trees.
-    n_trees : int, optional
-        How many trees CatBoost has otherwise.
-    seed : int
-        Of CatBoost, and of the user's estimator where its own random state is None.
-    n_jobs : int or None
-        Threads of CatBoost, and of the user's estimator where its own number is not set; None
-        leaves that to its library.
-    categories : list of int, optional
-        Columns of text that CatBoost is to split by.
-    """
+    """Fit the user's estimator (a clone), or CatBoost where there is none."""
     if base_model is not None:
         model = copy_unfitted(base_model)
         given = model.get_params(deep=False)

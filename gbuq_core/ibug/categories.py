@@ -78,11 +78,6 @@ def encode_rows(coding: Coding, X: Any) -> pd.DataFrame:
     training row has is the number after the last one for "code", and missing for "category";
     CatBoost has its own rule.
 
-    Raises
-    ------
-    InvalidData
-        If X is no data frame, or another column does not hold numbers.
-
     Examples
     --------
     >>> coding = Coding("code", (1,), (("a", "b"),))

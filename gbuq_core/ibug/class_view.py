@@ -35,21 +35,14 @@ class ClassShares(NamedTuple):
 
 
 class ClassNeighbors(NamedTuple):
-    """The nearest training rows of some rows, and the share of each class among them.
+    """The nearest training rows of some rows, and the share of each class among them."""
 
-    Attributes
-    ----------
-    indices, affinities : ndarray of shape (n_samples, k), int32
-        Positions among the training rows and numbers of shared trees, best first, ties by index.
-    classes : ndarray of shape (n_classes,)
-        Sorted: the columns of ``shares``.
-    shares : ndarray of shape (n_samples, n_classes)
-        They add up to 1; a share, not a calibrated probability.
-    """
-
+    # `indices`, `affinities`: (n_samples, k): positions among the training rows and numbers of
+    # shared trees, best first, ties by index
     indices: NDArray[np.int32]
     affinities: NDArray[np.int32]
-    classes: NDArray[Any]
+    classes: NDArray[Any]  # (n_classes,): Sorted: the columns of `shares`
+    # (n_samples, n_classes): they add up to 1; a share, not a calibrated probability
     shares: FloatArray
 
     def plot(
@@ -65,33 +58,6 @@ class ClassNeighbors(NamedTuple):
 
         The stronger a dot, the more trees share a leaf with the row. Over one feature the class is
         drawn upwards, by its number in ``classes``; over two features the second one.
-
-        Parameters
-        ----------
-        X_rows : DataFrame or array-like of shape (n_rows, n_features)
-            The training rows.
-        labels : array-like of shape (n_rows,), optional
-            Their classes; needed over one feature.
-        X : DataFrame or array-like of shape (n_samples, n_features), optional
-            The rows whose neighbours these are: the chosen one is marked.
-        row : int
-            Which of them.
-        columns : int, str or a sequence of one or two, optional
-            The columns that are drawn. Without it those that vary.
-
-        Returns
-        -------
-        Curves
-            A notebook shows it where it is the last line of a cell.
-
-        Raises
-        ------
-        InvalidData
-            If X_rows are not the training rows, the columns are not of numbers, or a label is none
-            of ``classes``.
-        InvalidParameter
-            If there is no such row, more than two columns vary and none are named, or the labels
-            are missing.
 
         Examples
         --------
@@ -129,33 +95,6 @@ def class_neighbors(
     n_jobs: int | None = None,
 ) -> ClassNeighbors:
     """Find the training rows that share most leaves with each row of X in a classifier's trees.
-
-    Parameters
-    ----------
-    model : fitted classifier, booster or leaf source
-        Of any library that `gbuq_core.trees.importers.leaf_source` reads; the trees of all classes
-        count.
-    X_train : array-like or DataFrame (n_train, n_features)
-        The rows that it was trained on.
-    labels : array-like of shape (n_train,)
-        A class for each training row: the model's own targets, or other labels.
-    X : array-like or DataFrame (n_samples, n_features)
-    n_neighbors : int
-        k, at most the number of training rows.
-    n_trees_sampled, tree_order : optional
-        How many trees to use, and which: "first", "last" or "random".
-    random_state : int, Generator, RandomState or None
-        Of random trees.
-    n_jobs : int or None
-
-    Returns
-    -------
-    ClassNeighbors
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        If the model is a regressor, rows have other features, or labels do not fit.
 
     References
     ----------

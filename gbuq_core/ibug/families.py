@@ -53,26 +53,16 @@ Places = FloatArray | None
 
 
 class Family(NamedTuple):
-    """Properties of a family.
-
-    Attributes
-    ----------
-    label : str
-    distribution : str
-        Its name in scipy.stats; the empty string for the KDE, which is not parametric.
-    positive : bool
-        Whether its support is (0, inf), so that it needs targets above 0.
-    match : callable
-        ``(mean, std, targets, places)`` to the parameters with these moments, each row's shape (if
-        there is one left) from its neighbours' targets (n, k).
-    maximise : callable
-        ``(targets, places)`` to the parameters of maximum likelihood.
-    """
+    """Properties of a family."""
 
     label: str
+    # its name in scipy.stats; the empty string for the KDE, which is not parametric
     distribution: str
-    positive: bool
+    positive: bool  # whether its support is (0, inf), so that it needs targets above 0
+    # `(mean, std, targets, places)` to the parameters with these moments, each row's shape (if
+    # there is one left) from its neighbours' targets (n, k)
     match: Callable[[FloatArray, FloatArray, FloatArray, Places], Parameters]
+    # `(targets, places)` to the parameters of maximum likelihood
     maximise: Callable[[FloatArray, Places], Parameters]
 
 
@@ -195,13 +185,6 @@ FITS = ("matched", "likelihood")
 def check_family(family: Any, targets: ArrayLike, extra: tuple[str, ...] = ()) -> str:
     """Return ``family`` if it is one of `FAMILIES` (or of ``extra``) and fits such targets.
 
-    Raises
-    ------
-    InvalidParameter
-        If there is no such family.
-    InvalidData
-        If its support is (0, inf) and a target is not above 0.
-
     Examples
     --------
     >>> check_family("weibull", [1.0, 2.0])
@@ -227,36 +210,6 @@ def fit_posterior(
     places: FloatArray | None = None,
 ) -> Posterior:
     """Fit one family to every row's neighbours.
-
-    Parameters
-    ----------
-    family : str
-        A key of `FAMILIES`.
-    loc, scale : ndarray of shape (n_samples,)
-        The model's prediction and the calibrated std.
-    targets : ndarray of shape (n_samples, k)
-        The neighbours' targets.
-    min_scale : float
-        Smallest std to use. If the neighbours' std is smaller, they get this std, without skew or
-        heavy tails.
-    fit : {"matched", "likelihood"}
-        "matched" keeps mean and std at ``loc`` and ``scale`` and takes only the shape from the
-        neighbours. "likelihood" fits everything to the neighbours by maximum likelihood; it ignores
-        the model's prediction and the calibration. If at least half of a row's neighbours have one
-        value, the likelihood would shrink a Student t onto it: the row's family then has the mean
-        and the std of its neighbours. A KDE is centred on the neighbours in both cases. If the
-        prediction is not above 0, log-normal and Weibull use the neighbours' mean.
-    places : ndarray of shape (n_samples, k), optional
-        How many neighbours each target counts as; they add up to one whole number in every row.
-
-    Returns
-    -------
-    Posterior
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        If the family or fit is unknown, or the family needs targets above 0 and one is not.
 
     References
     ----------

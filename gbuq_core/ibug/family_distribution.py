@@ -27,13 +27,6 @@ from gbuq_core.metrics.scores import crps_mixture_values
 class FamilyDistribution(Distribution):
     """One of IBUG's families a row, fitted to the row's neighbours.
 
-    Parameters
-    ----------
-    loc, scale : ndarray of shape (n_samples,)
-        The model's prediction and the calibrated std of the neighbours.
-    posterior : Posterior
-        The family's own parameters.
-
     Notes
     -----
     `mean` and `variance` are the family's. They differ from ``loc`` and ``scale`` where the family
@@ -50,9 +43,10 @@ class FamilyDistribution(Distribution):
     array([6.256])
     """
 
+    # `loc`, `scale`: (n_samples,): the model's prediction and the calibrated std of the neighbours
     loc: FloatArray
     scale: FloatArray
-    posterior: Posterior
+    posterior: Posterior  # the family's own parameters
 
     def mean(self) -> FloatArray:  # noqa: D102 (of the base)
         return moments(self.posterior)[0]

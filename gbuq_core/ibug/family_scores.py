@@ -78,21 +78,7 @@ def score_rows(
     weight: FloatArray | None = None,
     scoring: str = "nll",
 ) -> FamilyScores:
-    """Mean scores of every family on rows with known targets, some rows at a time.
-
-    Parameters
-    ----------
-    parts : iterable of (Neighborhood, Setting, ndarray)
-        Neighbours, what makes a scale of them, and the targets (n_samples,).
-    y_train : ndarray of shape (n_train,)
-        Some families need all of these above 0. They also tell the target's resolution.
-    posterior_fit : {"matched", "likelihood"}
-    n_jobs : int or None
-    weight : ndarray of shape (n_samples,), optional
-        How many rows each row counts as in the means.
-    scoring : {"nll", "crps"}
-        The score that is lowest for the best family.
-    """
+    """Mean scores of every family on rows with known targets, some rows at a time."""
     names, refusals = tuple(FAMILIES), [""] * len(FAMILIES)
     for i, name in enumerate(names):
         try:

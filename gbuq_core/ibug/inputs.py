@@ -73,13 +73,7 @@ def _is_text(value: object) -> bool:
 
 
 def numbers_of(X: Any) -> np.ndarray:
-    """A table of numbers as the float64 array that CatBoost reads; NaN is missing.
-
-    Raises
-    ------
-    InvalidData
-        If a column holds text, categories or dates.
-    """
+    """A table of numbers as the float64 array that CatBoost reads; NaN is missing."""
     if isinstance(X, pd.DataFrame):
         for label, dtype in X.dtypes.items():
             if not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):

@@ -71,29 +71,6 @@ def fit_class(
 ) -> ClassLeaves:
     """Fit the models of one class in the leaves of its trees.
 
-    Parameters
-    ----------
-    X : (n, n_features) float64, C-contiguous
-        The training rows; NaN is missing.
-    target : (n,) float64
-        1 for rows of the class, else 0.
-    trees : (k,) int64
-    table, scaling : LeafTable, LeafScaling
-    linear : bool
-        Whether leaves have logistic regressions, or only the class's share.
-    n_jobs : int, optional
-
-    Returns
-    -------
-    ClassLeaves
-        Logistic regressions are those of scikit-learn's defaults (L2 penalty with C = 1, none on
-        the intercept). A leaf whose rows are of one class predicts that class, with variance 0.
-
-    Raises
-    ------
-    MemoryLimitExceeded
-        One sentence.
-
     References
     ----------
     Merilinna (2023), section 3.1.2, equation 3.
@@ -158,22 +135,6 @@ def predict_class(
     n_jobs: int | None = None,
 ) -> ClassMembers:
     """Probability of a class and its variance in every tree about it.
-
-    Parameters
-    ----------
-    X : (n, n_features) float64, C-contiguous
-    numbers : (n, n_trees) int64
-        The rows' leaves in all trees.
-    table, scaling : LeafTable, LeafScaling
-    leaves : ClassLeaves
-    n_jobs : int, optional
-
-    Returns
-    -------
-    ClassMembers
-        Logistic regressions have the delta method's variance: there is none at the point to which
-        the leaf's features are centred, since the intercept counts as known. Shares q have the
-        variance ``q (1 - q)`` of the labels.
 
     References
     ----------

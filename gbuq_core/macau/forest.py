@@ -32,27 +32,6 @@ def find_forest(
 ) -> LeafSource:
     """The forest's leaves: of a fitted model, of one that is fitted here, or of a new forest.
 
-    Parameters
-    ----------
-    base_model : None, estimator, booster or LeafSource
-    rows : DataFrame or (n, n_features) float64
-        The training rows.
-    target : (n,) array
-        y; classes as codes from 0 where there is no ``base_model``.
-    n_classes : int
-        0 for a regression. One tree stands for each class if there are more than two.
-    knobs : ForestKnobs
-
-    Returns
-    -------
-    LeafSource
-        Whether it is a forest, `gbuq_core.trees.importers.paths.leaf_paths` tells.
-
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        One sentence.
-
     Examples
     --------
     >>> x = np.linspace(0.0, 1.0, 200)[:, None]
@@ -106,11 +85,6 @@ def _grow(X: np.ndarray, target: np.ndarray, n_classes: int, knobs: ForestKnobs)
 def check_knobs(knobs: ForestKnobs) -> None:
     """Check the numbers a forest is grown with.
 
-    Raises
-    ------
-    InvalidParameter
-        One sentence.
-
     Examples
     --------
     >>> check_knobs(ForestKnobs(5, 31, 20, 0.8, 0, None))
@@ -120,13 +94,7 @@ def check_knobs(knobs: ForestKnobs) -> None:
 
 
 def rows_for(source: LeafSource, matrix: np.ndarray) -> Any:
-    """Numbers (n, n_features) as the source's model knows them: with names where it has some.
-
-    Raises
-    ------
-    InvalidParameter
-        If the model was trained on another number of features.
-    """
+    """Numbers (n, n_features) as the source's model knows them: with names where it has some."""
     if matrix.shape[1] != source.n_features:
         raise InvalidParameter(
             f"The forest was trained on {source.n_features} features, but X has "

@@ -104,18 +104,6 @@ class LeafScaling(NamedTuple):
 def make_leaf_table(leaf_matrix: np.ndarray, source: LeafSource, paths: LeafPaths) -> LeafTable:
     """Order the training rows by leaf.
 
-    Parameters
-    ----------
-    leaf_matrix : (n, n_trees) int32
-        Leaves of the training rows, by ``source.leaf_matrix``.
-    source : LeafSource
-    paths : LeafPaths
-        By `gbuq_core.trees.importers.paths.leaf_paths`.
-
-    Returns
-    -------
-    LeafTable
-
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestRegressor
@@ -219,17 +207,6 @@ def number_leaves(table: LeafTable, leaf_matrix: np.ndarray) -> np.ndarray:
 
 def fit_scaling(X: np.ndarray, table: LeafTable, n_jobs: int | None = None) -> LeafScaling:
     """Fit the scaling of every feature in every leaf.
-
-    Parameters
-    ----------
-    X : (n, n_features) float64
-        The training rows; NaN is missing.
-    table : LeafTable
-    n_jobs : int, optional
-
-    Returns
-    -------
-    LeafScaling
 
     Examples
     --------

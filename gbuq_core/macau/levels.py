@@ -90,11 +90,6 @@ class LevelColumns(NamedTuple):
 def find_columns(base_model: Any, X: Any) -> LevelColumns | None:
     """The levels of text and category columns; None without any, or if a forest is given fitted.
 
-    Raises
-    ------
-    InvalidData
-        If a column has too many levels, or holds dates.
-
     Examples
     --------
     >>> X = pd.DataFrame({"size": [1.0, 2.0], "kind": ["b", "a"]})

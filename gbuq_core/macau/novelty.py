@@ -229,22 +229,6 @@ def fit_novelty(
 ) -> NoveltyModel:
     """Fit the covariances of every leaf, and every tree's quantiles of the training distances.
 
-    Parameters
-    ----------
-    X : (n, n_features) float64, C-contiguous
-        The training rows; NaN is missing.
-    table, scaling : LeafTable, LeafScaling
-    n_jobs : int, optional
-
-    Returns
-    -------
-    NoveltyModel
-
-    Raises
-    ------
-    MemoryLimitExceeded
-        One sentence.
-
     Notes
     -----
     Covariances are scikit-learn's OAS on features that were imputed and scaled within the leaf.
@@ -324,17 +308,6 @@ def fit_inference(
 ) -> LeafQuantiles:
     """Fit every leaf's quantiles of its model's predictions for its training rows.
 
-    Parameters
-    ----------
-    predictions : (len(table.rows),) float64
-        What the leaf's model predicts for each of ``table.rows``.
-    table : LeafTable
-    n_jobs : int, optional
-
-    Returns
-    -------
-    LeafQuantiles
-
     Examples
     --------
     >>> begin = np.array([0, 2, 3])
@@ -366,27 +339,6 @@ def z_scores(
     of_leaves: bool = False,
 ) -> np.ndarray:
     """Where values stand among the training values, as z-scores.
-
-    Parameters
-    ----------
-    values : (n, k) float64
-    tables : (n, k) int64
-        Which quantile table each of them is looked up in: ``quantiles[begin[g]:begin[g + 1]]``.
-    begin, quantiles : arrays
-    tail : {"rise", "clip"}
-        "clip": scikit-learn's ``QuantileTransformer(output_distribution="normal")``, which ends at
-        +-5.2. "rise": with m quantiles, z is ``ndtri((1/2 + (m - 1) share) / m)`` for the share of
-        the training values below; beyond the least and the largest of them, of z-scores -e and e,
-        it goes on linearly by e for each half of their range. It never falls as the value rises,
-        and it always rises beyond the training values.
-    of_leaves : bool
-        Where a leaf's training values are all one, the z-score is the difference to it, in the
-        values' own units: what the authors' RobustScaler gives. With "rise" that holds for trees'
-        distances too, which are measured in stds.
-
-    Returns
-    -------
-    (n, k) float64 array
 
     Examples
     --------
@@ -422,27 +374,7 @@ def score_novelty(
     n_jobs: int | None = None,
     trees: np.ndarray | None = None,
 ) -> Novelty:
-    """Score rows: means and spreads over the trees of their z-scores.
-
-    Parameters
-    ----------
-    X : (n, n_features) float64, C-contiguous
-    numbers : (n, n_trees) int64
-        The rows' leaves, by `gbuq_core.macau.leaves.number_leaves`.
-    predictions : (n, n_trees) float64
-        What the models of these leaves predict for the rows.
-    table, scaling, model, inference : as fitted
-    tail : {"rise", "clip"}
-    n_jobs : int, optional
-    trees : (k,) int64 array, optional
-        The trees that predict, where not all of them do: ``predictions`` is then (n, k).
-
-    Returns
-    -------
-    Novelty
-        Means, and spreads around them in which a tree weighs as many as its leaf has training
-        rows, less one (the authors' weights; equal ones where they are all 0).
-    """
+    """Score rows: means and spreads over the trees of their z-scores."""
     size = max(1, _BLOCK_CELLS // max(1, table.n_trees))
     out = np.empty((6, len(X)))
     n_rows_in = np.diff(table.begin)
@@ -510,19 +442,6 @@ def explain_novelty(
     ``phi = d * (S^-1 d)`` with the deviation d from the leaf's mean (Mayrhofer and Filzmoser,
     "Multivariate outlier explanations using Shapley values and Mahalanobis distances", 2023). They
     may be negative: of correlated features, one can make the other's value likelier.
-
-    Parameters
-    ----------
-    X, numbers, table, scaling, model, n_jobs : as in `score_novelty`
-    conditional : bool
-        Distances in the path features; the others count 0 in such a tree.
-    normalize : bool
-        Shares that sum to 1, and zeros for a row without any distance.
-
-    Returns
-    -------
-    (n, n_features) float64 array
-        Means over the trees; a row's sum is its mean squared distance.
     """
     size = max(1, _BLOCK_CELLS // max(1, table.n_trees * X.shape[1]))
 
@@ -634,23 +553,7 @@ def inspect_novelty(
     model: NoveltyModel,
     tail: str,
 ) -> NoveltyDetail:
-    """Everything behind the novelty of a few rows.
-
-    Parameters
-    ----------
-    X, numbers, table, scaling, model, tail : as in `gbuq_core.macau.novelty.score_novelty`
-
-    Returns
-    -------
-    NoveltyDetail
-        Where training rows left the row's leaf empty, the leaf of all rows stands for it, as
-        number -1.
-
-    Raises
-    ------
-    MemoryLimitExceeded
-        One sentence.
-    """
+    """Everything behind the novelty of a few rows."""
     n_cells = numbers.size * (X.shape[1] + 6)
     check_memory(8 * n_cells, "the novelty of these rows in every tree")
     scores = score_distances(X, numbers, table, scaling, model, tail)
@@ -673,29 +576,7 @@ def leaf_ellipses(
     features: Sequence[int],
     trees: Any = None,
 ) -> LeafEllipses:
-    """The leaves of one row, as centres and covariances of two features, in units of X.
-
-    Parameters
-    ----------
-    x : (1, n_features) float64
-    numbers : (1, n_trees) int64
-    table, scaling, model, tail : as in `gbuq_core.macau.novelty.score_novelty`
-    features : two positions of features, the first for the horizontal axis
-    trees : sequence of int, optional
-        Which trees; all without it.
-
-    Returns
-    -------
-    LeafEllipses
-        Leaves in which one of the two features is missing throughout are left out.
-
-    Raises
-    ------
-    InvalidData
-        If there is not exactly one row.
-    InvalidParameter
-        If features or trees are not there.
-    """
+    """The leaves of one row, as centres and covariances of two features, in units of X."""
     if len(x) != 1:
         raise InvalidData(f"leaf_ellipses takes one row; got {len(x)} rows.")
     pair = _check_pair(features, x.shape[1])

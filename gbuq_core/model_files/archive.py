@@ -51,13 +51,7 @@ def write_archive(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -
 
 
 def read_archive(content: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and the arrays of a file, each array writable and as its digest says.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is foreign, damaged, or of a newer version.
-    """
+    """The header and the arrays of a file, each array writable and as its digest says."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             header = _read_header(archive, len(content))

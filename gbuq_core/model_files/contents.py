@@ -20,13 +20,7 @@ PLAIN_TYPES = (bool, int, float, str)
 
 
 def read_bytes(source: Any) -> bytes:
-    """The content of a path, bytes or a binary file.
-
-    Raises
-    ------
-    ModelFileError
-        If it cannot be read or is too large.
-    """
+    """The content of a path, bytes or a binary file."""
     kind = FileKind("model file", ModelFileError, MAX_FILE_BYTES, "pass another file", _COPIES)
     return read_limited(source, kind)[0]
 
@@ -102,13 +96,6 @@ def take(
 
 def check_arrays(record: Any, **forms: tuple[Any, ...]) -> None:
     """Refuse a record unless its arrays have these types and shapes.
-
-    Parameters
-    ----------
-    record : object
-    **forms : tuple
-        For each field a type and the lengths of its axes, None for any length. The type is numpy's,
-        or "finite" for float64 without NaN and infinity, or "number" for float64 without NaN.
 
     Examples
     --------

@@ -147,28 +147,14 @@ def load(source: Any, *, trust: bool = True) -> Any:
 
 
 def model_bytes(model: Savable) -> bytes:
-    """The file of a fitted estimator.
-
-    Raises
-    ------
-    InvalidParameter
-        If a part of it has no file format without pickle.
-    NotFittedError
-        If it is not fitted.
-    """
+    """The file of a fitted estimator."""
     writer = _Writer()
     node = writer.node(model, Any, type(model).__name__)
     return write_archive({"layout": LAYOUT, "model": node}, writer.all_arrays())
 
 
 def model_node(header: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a file's header that describes the estimator.
-
-    Raises
-    ------
-    ModelFileError
-        If the file is older or newer than this version, or holds something else.
-    """
+    """The part of a file's header that describes the estimator."""
     layout = header.get("layout")
     if "kind" in header and layout is None:
         raise OldModelFile(

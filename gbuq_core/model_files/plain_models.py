@@ -23,13 +23,7 @@ _LONGEST = 1000  # letters of a name
 
 
 def read_plain(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> PlainSource:
-    """The model that `describe_plain` of the importers has described, all of it checked.
-
-    Raises
-    ------
-    ModelFileError
-        If it is damaged or contradicts itself.
-    """
+    """The model that `describe_plain` of the importers has described, all of it checked."""
     found = {
         key: take(arrays, key, dtype, (None,) * n_axes)
         for key, (dtype, n_axes) in PLAIN_ARRAYS.items()

@@ -51,13 +51,7 @@ def store_trees(trees: Sequence[Any]) -> dict[str, np.ndarray]:
 
 
 def read_trees(arrays: Mapping[str, np.ndarray]) -> list[Any]:
-    """The trees (``sklearn.tree._tree.Tree``) that `store_trees` has stored.
-
-    Raises
-    ------
-    ModelFileError
-        If the nodes do not make trees over so many features.
-    """
+    """The trees (``sklearn.tree._tree.Tree``) that `store_trees` has stored."""
     from sklearn.tree._tree import Tree
 
     sizes, columns = _read_columns(arrays, _FIELDS, "tree")
@@ -101,13 +95,7 @@ def store_predictors(predictors: Sequence[Any], prefix: str = "tree") -> dict[st
 def read_predictors(
     arrays: Mapping[str, np.ndarray], n_features: int, prefix: str = "tree"
 ) -> list[Any]:
-    """The trees that `store_predictors` has stored, as scikit-learn's own.
-
-    Raises
-    ------
-    ModelFileError
-        If the nodes do not make trees over so many features.
-    """
+    """The trees that `store_predictors` has stored, as scikit-learn's own."""
     from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 

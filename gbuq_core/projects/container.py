@@ -66,13 +66,7 @@ def write_container(settings: Mapping[str, Any], members: Mapping[str, bytes]) -
 
 
 def read_container(content: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """The settings of a project and its other members, each as its digest says.
-
-    Raises
-    ------
-    ProjectError
-        One sentence: the file is foreign, damaged, or of a newer version.
-    """
+    """The settings of a project and its other members, each as its digest says."""
     with errors_as_damage():
         _check_directory(content)
         try:
@@ -98,25 +92,13 @@ def read_container(content: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
 
 
 def read_bytes(source: Any) -> bytes:
-    """The content of a path, bytes or a binary file, never more than the limit.
-
-    Raises
-    ------
-    ProjectError
-        If it cannot be read, or is too large.
-    """
+    """The content of a path, bytes or a binary file, never more than the limit."""
     kind = FileKind("project", ProjectError, MAX_PROJECT_BYTES, _ADVICE, _COPIES)
     return read_limited(source, kind)[0]
 
 
 def write_bytes(content: bytes, target: Any) -> None:
-    """Write a whole file or none: to a path, which is replaced, or into a binary file.
-
-    Raises
-    ------
-    ProjectError
-        If it cannot be written, or the path is there and no regular file.
-    """
+    """Write a whole file or none: to a path, which is replaced, or into a binary file."""
     if hasattr(target, "write"):
         target.write(content)
         return

@@ -45,13 +45,7 @@ def why_method_not_kept(plan: ScorePlan, task: str) -> str:
 
 
 def write_listed(model: ListedModel) -> bytes:
-    """The bytes of a fitted model.
-
-    Raises
-    ------
-    InvalidParameter
-        If its estimator cannot be in a file.
-    """
+    """The bytes of a fitted model."""
     file = io.BytesIO()
     model.estimator.save(file)
     columns = model.columns_
@@ -67,15 +61,7 @@ def write_listed(model: ListedModel) -> bytes:
 def read_listed(
     content: bytes, plan: ScorePlan, target: Target, features: Sequence[str], trust: bool
 ) -> ListedModel:
-    """The model that `write_listed` wrote.
-
-    Raises
-    ------
-    ModelFileError
-        If it is damaged, or not what the plan trains on these features.
-    UntrustedModel
-        If CatBoost is to read a part of it, and ``trust`` is False.
-    """
+    """The model that `write_listed` wrote."""
     header, arrays = read_archive(content)
     with errors_as_damage():
         require(header["kind"] == _KIND, "it holds something else")

@@ -138,13 +138,7 @@ def estimator_bytes(model: Any) -> bytes:
 def read_models(
     members: Mapping[str, bytes], project: Project, newer: bool, trust: bool
 ) -> ProjectModels | str:
-    """The models of a project, or why they are not read.
-
-    Raises
-    ------
-    ProjectError
-        If they are damaged, or do not go with the project's settings.
-    """
+    """The models of a project, or why they are not read."""
     try:
         return _read(members, project, newer, trust)
     except UntrustedModel:

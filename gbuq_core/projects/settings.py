@@ -72,13 +72,7 @@ def write_settings(project: Project) -> dict[str, Any]:
 
 
 def read_settings(stored: Mapping[str, Any], version: Sequence[int], written_by: str) -> Project:
-    """The project without models and data.
-
-    Raises
-    ------
-    ProjectError
-        If something is missing or impossible.
-    """
+    """The project without models and data."""
     newer = version[1] > MINOR
     stored = known_part(stored, dict.fromkeys(_SETTINGS, ...) | {"keep_words": []}, newer)
     source = _read_source(stored["source"], newer)
@@ -123,21 +117,7 @@ def read_settings(stored: Mapping[str, Any], version: Sequence[int], written_by:
 
 
 def known_part(stored: Any, known: Mapping[str, Any], newer: bool) -> dict[str, Any]:
-    """The settings of ``known`` names; those that an older file lacks have the default there.
-
-    Parameters
-    ----------
-    stored : mapping
-    known : mapping
-        Defaults by name; an ellipsis where there has always been a value.
-    newer : bool
-        Whether the file is of a newer minor version: what is unknown is then left out.
-
-    Raises
-    ------
-    ProjectError
-        If a setting is missing or unknown.
-    """
+    """The settings of ``known`` names; those that an older file lacks have the default there."""
     require(isinstance(stored, dict), "a part has another form")
     require(newer or set(stored) <= set(known), "a setting is unknown")
     found = {name: stored.get(name, default) for name, default in known.items()}

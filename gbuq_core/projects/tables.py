@@ -66,13 +66,7 @@ def why_table_not_held(table: Table) -> str:
 
 
 def write_table(table: Table) -> bytes:
-    """The bytes of a table's columns.
-
-    Raises
-    ------
-    ProjectError
-        If a column is of a type that no file of ours gives, or the table is too large.
-    """
+    """The bytes of a table's columns."""
     if why := why_table_not_held(table):
         raise ProjectError(why)
     arrays: dict[str, NDArray[Any]] = {}

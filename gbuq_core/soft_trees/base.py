@@ -94,13 +94,7 @@ class SoftTrees(Savable, BaseEstimator):
         self.random_state = random_state
 
     def _knobs(self) -> FitKnobs:
-        """The checked knobs.
-
-        Raises
-        ------
-        InvalidParameter
-            One sentence.
-        """
+        """The checked knobs."""
         check_within(SOFT_KNOBS["depth"], self.depth)
         check_choice("leaf", self.leaf, LEAVES)
         check_within(SOFT_KNOBS["n_draws"], self.n_draws)

@@ -91,39 +91,6 @@ def training_plan(
 ) -> Plan:
     """Return how to train, for `run_steps`.
 
-    Parameters
-    ----------
-    shape : TreeShape
-    n_rows : int
-        Rows of the training table; 0 is allowed and leads to the prior.
-    beta : float
-        Inverse temperature of the gates (eq. 9).
-    prior_scale : float
-        Std of the prior (eq. 15).
-    rank : int
-        Columns of V; 0 is mean field.
-    n_steps : int
-        Steps of Adam, over which the learning rate falls to 0 as a cosine.
-    learning_rate : float
-    n_draws : int
-        Draws of the parameters a step (eq. 20).
-    antithetic : bool
-        Whether every second draw mirrors the one before: steadier gradients in the mean, noisier
-        ones in scale and V once trained, and no higher ELBO in our trials.
-    batch_size : int, optional
-        Rows a step; all of them by default.
-    learn_noise : bool, optional
-        Whether the noise std of a mean output is learnt as a point; by default it is.
-    warm_up : float
-        Share of the steps over which the learning rate rises.
-    seed, member : int
-        Name the random numbers.
-
-    Raises
-    ------
-    InvalidParameter
-        With one sentence that names what is out of range.
-
     Examples
     --------
     >>> training_plan(TreeShape(3, 1), n_rows=150, n_steps=1000).warm_up
@@ -174,22 +141,6 @@ def start_state(
 ) -> State:
     """Return a state to train from.
 
-    Parameters
-    ----------
-    shape : TreeShape
-    mean : array-like of shape (n_parameters,)
-    scale : float or array-like of shape (n_parameters,)
-        Stds, greater than 0.
-    rank : int
-    noise : float
-        Std of the noise of a mean output, where it starts or stays.
-    factor_scale : float
-        Std of the entries of V at the start; at V = 0 its gradient would vanish.
-    n_rows : int
-        Rows of the training table where minibatches are used.
-    seed, member : int
-        Name the random numbers that V starts from.
-
     Examples
     --------
     >>> state = start_state(TreeShape(1, 1), np.zeros(10), 0.1, rank=2)
@@ -235,17 +186,6 @@ def run_steps(
     """Do the next ``n_steps`` steps of the plan, or as many as are left of it.
 
     Each output has a kernel of its own: nobody waits until those of the others are compiled.
-
-    Parameters
-    ----------
-    plan : Plan
-    state : State
-        Changed in place.
-    Xt : float64 array of shape (n_features, n), C-contiguous
-    y : float64 array of shape (n,)
-    elbo_path : float64 array of shape (plan.n_steps,)
-        Written: the estimate of the ELBO in nats before each step.
-    n_steps : int
     """
     _RUNS[plan.codes.output](plan, state, Xt, y, elbo_path, n_steps)
 
@@ -271,23 +211,7 @@ def noise_of(state: State) -> float:
 def start_means(
     shape: TreeShape, X: np.ndarray, target: np.ndarray, beta: float, seed: int
 ) -> np.ndarray:
-    """A parameter vector (n_parameters,) to start from.
-
-    Parameters
-    ----------
-    X : (n, p) float64
-        Standardised rows.
-    target : (n,)
-        The inner target, or class codes.
-    beta : float
-        The gates' inverse temperature (eq. 9).
-    seed : int
-        Which of the possible starts.
-
-    Returns
-    -------
-    ndarray of shape (n_parameters,)
-    """
+    """A parameter vector (n_parameters,) to start from."""
     rng = np.random.default_rng([seed, 0x57A7])
     if len(X) > MAX_START_ROWS:
         chosen = np.sort(rng.choice(len(X), MAX_START_ROWS, replace=False))
@@ -417,22 +341,7 @@ def fit_tree(
     member: int = 0,
     n_jobs: int | None = None,
 ) -> FittedTree:
-    """Fit one tree's posterior; of several starts that of the highest ELBO goes all the way.
-
-    Parameters
-    ----------
-    shape : TreeShape
-    matrix : (n, p) float64
-        Standardised rows; without any the posterior becomes the prior.
-    target : (n,)
-        The inner target, or class codes.
-    seed, member : int
-        Random numbers depend on these and on the number of the start.
-
-    Returns
-    -------
-    FittedTree
-    """
+    """Fit one tree's posterior; of several starts that of the highest ELBO goes all the way."""
     need_kernels(_STEPS[shape.output])
     heat = knobs.n_steps if knobs.n_restarts == 1 else max(1, round(_HEAT * knobs.n_steps))
 

@@ -97,21 +97,6 @@ def _checked_beta(beta: float) -> float:
 def draw_moments(shape: TreeShape, beta: float, thetas: Any, X: Any) -> Moments:
     """Return mean and variance of the target given each draw (eq. 6 or eq. 4).
 
-    Parameters
-    ----------
-    shape : TreeShape
-        Of a "mixture" or "mean" output.
-    beta : float
-        Inverse temperature of the gates.
-    thetas : array-like of shape (n_draws, n_parameters)
-    X : array-like of shape (n, n_features)
-
-    Returns
-    -------
-    Moments
-        The variance of a mixture holds that inside the leaves and that between their means; for
-        a mean output it is 0, its noise belongs to the caller.
-
     Examples
     --------
     >>> shape = TreeShape(depth=1, n_features=1, leaf="constant", output="mean")
@@ -188,15 +173,6 @@ def draw_log_densities(
 ) -> Floats:
     """Return ``log p(y_i | x_i, theta_s)`` as (n_draws, n).
 
-    Parameters
-    ----------
-    shape, beta, thetas, X
-        As in `draw_moments`.
-    y : array-like of shape (n,)
-        Targets, or class numbers.
-    noises : float or array-like of shape (n_draws,)
-        Std of the noise, of the mean output only.
-
     Examples
     --------
     >>> draw_log_densities(TreeShape(0, 1, "constant", "mean"), 1.0, [[2.0]], [[0.0]], [2.0])
@@ -218,14 +194,6 @@ def log_likelihood(
     shape: TreeShape, beta: float, theta: Any, X: Any, y: Any, noise: float = 1.0
 ) -> LogLikelihood:
     """Return ``log p(y | X, theta)`` and its gradient, by hand in kernels.
-
-    Parameters
-    ----------
-    shape, beta, X, y
-        As in `draw_log_densities`.
-    theta : array-like of shape (n_parameters,)
-    noise : float
-        Std of the noise, of the mean output only.
 
     Examples
     --------

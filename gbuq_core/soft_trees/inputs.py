@@ -85,18 +85,6 @@ class SoftEncoding(NamedTuple):
 def fit_inputs(X: Any, declared: Any = None) -> tuple[SoftEncoding, np.ndarray]:
     """Learn the coding of every column and return it with the training matrix (n, p).
 
-    Parameters
-    ----------
-    X : DataFrame or array-like of shape (n_samples, n_features)
-        NaN is missing.
-    declared : None, "from_dtype" or list of names or positions
-        Which columns are categories.
-
-    Raises
-    ------
-    InvalidData
-        If a column cannot be read, or there are more than `MAX_COLUMNS` of them in the end.
-
     Examples
     --------
     >>> encoding, matrix = fit_inputs([[1.0, 5.0], [3.0, 5.0]])

@@ -144,10 +144,6 @@ def _weighted_means(
 
     A level of n rows with variance v has ``(n m + (v / V) M) / (n + v / V)``, with its mean m and
     mean M and variance V of all rows.
-
-    Returns
-    -------
-    means (n_levels, n_columns), fallback (n_columns,), and the cross-fitted column (n, n_columns).
     """
     values = target[:, None].astype(np.float64)
     if task == "multiclass":

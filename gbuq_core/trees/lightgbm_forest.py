@@ -22,11 +22,6 @@ OBJECTIVES = ("regression", "quantile", "binary", "multiclass")
 def check_forest(n_trees: Any, max_leaves: Any, min_child_samples: Any, subsample: Any) -> None:
     """Check the parameters of a forest.
 
-    Raises
-    ------
-    InvalidParameter
-        One sentence; a ``subsample`` of 1 would make all trees the same.
-
     Examples
     --------
     >>> check_forest(100, 31, 20, 0.8)
@@ -49,34 +44,6 @@ def grow_forest(
     **settings: Any,
 ) -> Any:
     """Grow a LightGBM random forest: each tree on a fresh share of the rows, predictions averaged.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Numbers; NaN is missing.
-    y : ndarray of shape (n_samples,)
-        Targets, or class codes with ``objective="binary"`` or ``"multiclass"``.
-    n_trees, max_leaves, min_child_samples, subsample
-        As in LightGBM, where two have other names: ``num_leaves`` and ``bagging_fraction``. A share
-        of rows is drawn without replacement.
-    seed : int
-        From 0, of 31 bits.
-    n_jobs : int or None
-        Threads; the trees do not depend on them.
-    **settings
-        Of LightGBM: ``objective`` (one of `OBJECTIVES`, by default "regression") and what belongs
-        to it, ``alpha`` or ``num_class``.
-
-    Returns
-    -------
-    lightgbm.Booster
-
-    Raises
-    ------
-    InvalidParameter
-        If LightGBM is not installed or a parameter is impossible.
-    InvalidData
-        If LightGBM refuses the rows, or the share of rows for a tree is empty.
 
     Notes
     -----

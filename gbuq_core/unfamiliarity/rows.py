@@ -129,13 +129,7 @@ def find_columns(X: Any) -> Columns:
 
 
 def read_rows(columns: Columns, table: pd.DataFrame) -> RawRows:
-    """The rows of a table with these columns as numbers and codes.
-
-    Raises
-    ------
-    InvalidData
-        If a column of numbers holds dates, text or infinity.
-    """
+    """The rows of a table with these columns as numbers and codes."""
     numbers = np.empty((len(table), len(columns.numbers)))
     codes = np.empty((len(table), len(columns.categories)), np.int64)
     for at, position in enumerate(columns.numbers):

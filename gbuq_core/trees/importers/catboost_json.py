@@ -87,14 +87,6 @@ def read_catboost_json(content: bytes, loss: str = "") -> PlainTrees:
     """Read a model that CatBoost has saved with ``format="json"``.
 
     ``loss`` is one of `LOSSES`, for a file that does not name its own.
-
-    Raises
-    ------
-    UnknownLoss
-        If the file does not name its loss, and ``loss`` is empty.
-    GbuqError
-        With one sentence, if it is no such model, contradicts itself, or splits by something else
-        than numbers.
     """
     try:
         return read_catboost_document(json.loads(content.decode("utf-8")), loss)

@@ -181,13 +181,7 @@ def _answer(ask: Any, rows: Any, **options: Any) -> Any:
 
 
 def _loss(model: Any) -> str:
-    """The name of the loss, without its parameters.
-
-    Raises
-    ------
-    UnknownLoss
-        If CatBoost does not tell, as of a sum of models with different ones.
-    """
+    """The name of the loss, without its parameters."""
     known = _parameters(model).get("loss_function", "")
     summed = model.get_metadata().get("loss_function")  # what `sum_models` keeps
     if not known and summed:

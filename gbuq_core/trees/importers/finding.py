@@ -19,26 +19,6 @@ _MOST_BYTES = 2 << 30
 def leaf_source(model: Any, task: str = "regression") -> LeafSource:
     """The leaves and predictions of a fitted model, whatever library it comes from.
 
-    Parameters
-    ----------
-    model : object
-        A fitted estimator or booster of LightGBM, XGBoost or CatBoost; scikit-learn's
-        HistGradientBoosting, GradientBoosting, RandomForest or ExtraTrees; a boosted ensemble of
-        this project; any of them in scikit-learn's ``FrozenEstimator``; or a `LeafSource`, which
-        comes back as it is.
-    task : str
-        "regression" (one output) or "classification" (the trees of all classes count).
-
-    Returns
-    -------
-    LeafSource
-
-    Raises
-    ------
-    InvalidParameter
-        With one sentence, if the model is not fitted, of an unknown kind, of another task, or has
-        several outputs; also where its library is not installed.
-
     Examples
     --------
     >>> from sklearn.ensemble import GradientBoostingRegressor
@@ -91,22 +71,6 @@ def leaf_source(model: Any, task: str = "regression") -> LeafSource:
 
 def load_leaf_source(source: Any, kind: str | None = None, task: str = "regression") -> LeafSource:
     """The leaves and predictions of a model file. Nothing is ever unpickled.
-
-    Parameters
-    ----------
-    source : path, bytes or binary file
-        A LightGBM text file, an XGBoost JSON or UBJ file, or a CatBoost cbm file.
-    kind : str, optional
-        "lightgbm", "xgboost" or "catboost"; by default the file's first bytes tell.
-    task : str
-        As for `leaf_source`.
-
-    Raises
-    ------
-    ModelFileError
-        With one sentence, if the file is damaged, foreign or not there.
-    InvalidParameter
-        As `leaf_source`.
 
     Examples
     --------

@@ -15,11 +15,6 @@ def source_importances(source: LeafSource) -> np.ndarray:
     Gains of LightGBM and XGBoost; what scikit-learn, CatBoost and this project call
     ``feature_importances_``. All are 0 where no tree splits.
 
-    Raises
-    ------
-    AttributeError
-        If the model has none, as scikit-learn's HistGradientBoosting.
-
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestRegressor

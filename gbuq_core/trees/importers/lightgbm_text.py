@@ -79,13 +79,7 @@ class LightGBMText(NamedTuple):
 
 
 def read_lightgbm_text(text: str, *, from_file: bool = True) -> LightGBMText:
-    """Read and check a model that ``Booster.save_model`` or ``model_to_string`` has written.
-
-    Raises
-    ------
-    ModelFileError
-        With one sentence, if the text is no such model or contradicts itself.
-    """
+    """Read and check a model that ``Booster.save_model`` or ``model_to_string`` has written."""
     if not text.startswith("tree\n"):
         raise ModelFileError(
             "This is no LightGBM model file: pass one that Booster.save_model has written."
@@ -219,13 +213,7 @@ def _read_categories(text: str) -> list[list[Any]] | None:
 
 
 def decode_lightgbm(content: bytes) -> str:
-    """A file's text.
-
-    Raises
-    ------
-    ModelFileError
-        If it is none.
-    """
+    """A file's text."""
     try:
         return content.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError:

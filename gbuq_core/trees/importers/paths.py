@@ -39,21 +39,6 @@ class _Nodes(NamedTuple):
 def leaf_paths(source: LeafSource) -> LeafPaths:
     """Collect the features on the path to every leaf of a random forest.
 
-    Parameters
-    ----------
-    source : LeafSource
-        Of LightGBM with ``boosting_type="rf"``, of scikit-learn's RandomForest or ExtraTrees, or
-        what `PlainSource.as_forest` makes of any trees.
-
-    Returns
-    -------
-    LeafPaths
-
-    Raises
-    ------
-    InvalidParameter
-        With one sentence, if the model is no random forest, or splits by categories.
-
     Examples
     --------
     >>> from sklearn.ensemble import RandomForestRegressor

@@ -55,69 +55,35 @@ PLAIN_NUMBERS = ("scale", "slope")
 
 
 class PlainTrees(NamedTuple):
-    """A model as arrays and numbers.
+    """A model as arrays and numbers."""
 
-    Attributes
-    ----------
-    kind, task : str
-        The library that trained it, and "regression" or "classification".
-    n_features : int
-    names : tuple of str
-        Of the features; empty where the model has made them up.
-    trees : NumericTrees
-        All splits. Where ``levels_begin`` names levels for a split, it is one of categories.
-    leaf_values : (n_leaves, width) float64
-        Leaves of all trees, one tree after the other; ``width`` outputs a leaf.
-    output : (n_trees,) int32
-        The first output that each tree adds to.
-    base : (n_outputs,) float64
-        Added to the sums.
-    scale, slope : float
-        What sums are multiplied by; the factor within a sigmoid.
-    decays : (n_iterations,) float64
-        The factors by which the model was shrunk before each round.
-    link : str
-        One of `LINKS`.
-    per_iteration : int
-        Trees of a boosting round.
-    averages : bool
-        Whether the trees are averaged, as a random forest's.
-    no_stages : str
-        Why the model has no earlier states: one of `NO_STAGES`.
-    single : bool
-        Whether features are rounded to float32 before they are compared.
-    flushes : bool
-        Whether what is closer to 0 than 1e-35 counts as 0.
-    levels_begin : (n_splits + 1,) int64
-    levels : (levels_begin[-1],) int32
-        Codes of the levels that go left at a split of categories, from 0.
-    categories : tuple of tuple of str
-        The levels of each category column of the table, in their order, where the model knows them.
-    classes : tuple of str
-        The classes' labels, where the model knows them.
-    """
-
+    # `kind`, `task`: the library that trained it, and "regression" or "classification"
     kind: str
     task: str
     n_features: int
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the features; empty where the model has made them up
+    # All splits. Where `levels_begin` names levels for a split, it is one of categories.
     trees: NumericTrees
+    # (n_leaves, width): leaves of all trees, one tree after the other; `width` outputs a leaf
     leaf_values: np.ndarray
-    output: np.ndarray
-    base: np.ndarray
+    output: np.ndarray  # (n_trees,): the first output that each tree adds to
+    base: np.ndarray  # (n_outputs,): added to the sums
+    # `scale`, `slope`: what sums are multiplied by; the factor within a sigmoid
     scale: float
     slope: float
+    # (n_iterations,): the factors by which the model was shrunk before each round
     decays: np.ndarray
-    link: str
-    per_iteration: int
-    averages: bool
-    no_stages: str
-    single: bool
-    flushes: bool
-    levels_begin: np.ndarray
-    levels: np.ndarray
+    link: str  # one of `LINKS`
+    per_iteration: int  # trees of a boosting round
+    averages: bool  # whether the trees are averaged, as a random forest's
+    no_stages: str  # why the model has no earlier states: one of `NO_STAGES`
+    single: bool  # whether features are rounded to float32 before they are compared
+    flushes: bool  # whether what is closer to 0 than 1e-35 counts as 0
+    levels_begin: np.ndarray  # (n_splits + 1,)
+    levels: np.ndarray  # codes of the levels that go left at a split of categories, from 0
+    # the levels of each category column of the table, in their order, where the model knows them
     categories: tuple[tuple[str, ...], ...]
-    classes: tuple[str, ...]
+    classes: tuple[str, ...]  # the classes' labels, where the model knows them
 
 
 class PlainSource(LeafSource):
@@ -400,13 +366,7 @@ def describe_plain(plain: PlainTrees) -> tuple[dict[str, Any], dict[str, np.ndar
 
 
 def check_plain(plain: PlainTrees) -> None:
-    """Refuse arrays that contradict each other, point nowhere or hold no numbers.
-
-    Raises
-    ------
-    ModelFileError
-        One sentence.
-    """
+    """Refuse arrays that contradict each other, point nowhere or hold no numbers."""
     trees, n_splits = plain.trees, len(plain.trees.left)
     _require(plain.kind in KINDS and plain.task in TASKS, "its kind is unknown")
     _require(1 <= plain.n_features <= MOST_FEATURES, "its number of features is impossible")

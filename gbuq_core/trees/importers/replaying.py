@@ -58,13 +58,7 @@ class ReplayTable(NamedTuple):
 
 
 def check_structure(trees: NumericTrees) -> tuple[np.ndarray, Replay]:
-    """Order the splits of all trees; the planes and ranks of the result are still to be filled.
-
-    Raises
-    ------
-    ModelFileError
-        If the nodes of a tree do not make a tree.
-    """
+    """Order the splits of all trees; the planes and ranks of the result are still to be filled."""
     n_splits, n_trees = len(trees.left), len(trees.begin) - 1
     order, start = np.zeros(n_splits, np.int64), np.zeros(n_trees, np.int32)
     old, new = np.zeros(n_splits, np.int32), np.zeros(n_splits, np.int32)

@@ -18,15 +18,7 @@ _EXP = {"count:poisson", "reg:gamma", "reg:tweedie", "survival:aft"}
 
 
 def plain_xgboost(read: XGBoostModel) -> PlainTrees:
-    """The trees of a checked model, up to its best round.
-
-    Raises
-    ------
-    ModelFileError
-        If its rounds have different numbers of trees.
-    InvalidParameter
-        If its sums are no predictions of one target.
-    """
+    """The trees of a checked model, up to its best round."""
     learner = read.clean["learner"]
     booster = learner["gradient_booster"]
     weights = np.asarray(booster.get("weight_drop", np.ones(len(read.leaf_counts))), np.float64)

@@ -68,13 +68,7 @@ class XGBoostModel:
 
 
 def read_xgboost(content: bytes) -> XGBoostModel:
-    """Read and check a model in JSON or UBJ.
-
-    Raises
-    ------
-    ModelFileError
-        With one sentence, if the content is no such model or contradicts itself.
-    """
+    """Read and check a model in JSON or UBJ."""
     try:
         document = _parse(content)
         return _read_document(document)
