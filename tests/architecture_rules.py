@@ -428,11 +428,11 @@ def files_are_short(module):
 # Lines of all Python files of a room. Where it grows beyond, something else is to go first; where
 # it has shrunk, its budget follows.
 BUDGET = {
-    "gbuq_core": 104_000,
+    "gbuq_core": 101_600,
     "pages": 21_300,
     "demos": 7_700,
     "benchmarks": 13_300,
-    "tests": 70_500,
+    "tests": 69_400,
 }
 
 

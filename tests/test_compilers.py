@@ -1,6 +1,7 @@
 """Kernels are compiled by other processes: in which order, and what happens if one fails."""
 
 import threading
+import time
 
 import pytest
 from numba import typeof
@@ -51,6 +52,8 @@ def test_what_is_asked_for_goes_first_but_after_what_it_needs(children):
     pool = Compilers()
     children.may_go_on.clear()
     pool.begin(["macau", "chains"])
+    while not children.given:  # the first one is on its way
+        time.sleep(0.01)
     thread = threading.Thread(target=pool.need, args=("gaussian_boosting",))
     thread.start()
     while pool.progress()[1] < 5:

@@ -33,7 +33,7 @@ def test_a_small_house_is_counted(tmp_path, monkeypatch):
         (tmp_path / room / "inner").mkdir(parents=True)
     (tmp_path / "app.py").write_text("import gbuq_core\n")
     (tmp_path / "gbuq_core/inner/some.py").write_text(SOURCE)
-    (tmp_path / "gbuq_core/loading.py").write_text("load = 1\n" * 3)
+    (tmp_path / "gbuq_core/saving.py").write_text("load = 1\n" * 3)
     (tmp_path / "pages/page.py").write_text("x = 1\n")
     n_source = len(SOURCE.splitlines())
     assert lines.room_sizes() == {"gbuq_core": n_source + 3, "pages": 1}
