@@ -1,6 +1,5 @@
 """What an ensemble tells about its training: losses of both kinds of rows and sizes of trees."""
 
-import io
 import math
 
 import numpy as np
@@ -9,7 +8,6 @@ from boosting_parts import KINDS, fitted
 from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM
 
 from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_heart
-from gbuq_core.boosting import load_ensemble
 from gbuq_core.boosting.plan import gradient_scale
 from gbuq_core.errors import InvalidData
 
@@ -62,17 +60,6 @@ def test_traces_are_in_the_unit_of_y():
     np.testing.assert_allclose(
         ten.traces_[0].train_loss, one.traces_[0].train_loss + math.log(10.0), rtol=CANCELLED
     )
-
-
-def test_models_saved_without_traces_can_be_saved_again():
-    """Files of the first version have none."""
-    model, _ = fitted(BoostedEnsembleRegressor)
-    model.models_ = model.models_._replace(traces=())
-    first, second = io.BytesIO(), io.BytesIO()
-    model.save(first)
-    again = load_ensemble(first.getvalue())
-    again.save(second)
-    assert again.traces_ == load_ensemble(second.getvalue()).traces_ == ()
 
 
 def test_other_rows_losses_need_known_classes_and_equal_lengths():
