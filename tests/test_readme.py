@@ -13,7 +13,7 @@ from demos import NAMES
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # Guides whose Python is run elsewhere.
-RUN_ELSEWHERE = {"cluster.md", "own_models.md"}
+RUN_ELSEWHERE = {"cluster.md", "code.md", "own_models.md"}
 
 
 def guide(name):

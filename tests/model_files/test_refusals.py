@@ -1,7 +1,9 @@
 """What cannot be saved is told; a new method needs no saver, only types of its fields."""
 
 import io
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -165,6 +167,19 @@ def test_a_new_method_needs_no_saver(toy):
     model.target_.order[0] = len(Y)
     with pytest.raises(ModelFileError, match="a row does not exist"):
         load(saved(model))
+
+
+def test_the_guides_method_is_saved(tmp_path, monkeypatch):
+    guide = Path(__file__).parents[2] / "docs" / "code.md"
+    (code,) = re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(fields, "_PACKAGES", [*fields._PACKAGES])
+    (tmp_path / "my_package.py").write_text(f'__all__ = ["ShareBelow"]\n{code}')
+    model = __import__("my_package").ShareBelow(column=1).fit(X, Y)
+    again = load(saved(model))
+    del sys.modules["my_package"]
+    np.testing.assert_array_equal(again.values_, model.values_)
+    assert (again.column, again.cache_) == (1, {})
 
 
 def test_a_field_without_a_type_is_told(toy):
