@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from demos.lesson import Lesson
 from pages._ui.site_map import PAGES, Entry, has_lesson
 
-_EXPERIMENTS: Mapping[str, str] = MappingProxyType({"your_data": "table"})  # with another name
+# What writes a preset's code, where that is no experiment.
+_CODE: Mapping[str, str] = MappingProxyType({"your_data": "gbuq_core.tables.code:table_code"})
 
 
 class PresetOpener(NamedTuple):
@@ -32,9 +33,10 @@ class PresetOpener(NamedTuple):
 
     def code(self, preset: Any) -> str:
         """Python for the same picture."""
-        name = _EXPERIMENTS.get(self.entry.url_path, self.entry.url_path)
-        export = import_module(f"gbuq_core.experiments.{name}.export")
-        found: str = getattr(export, f"{name}_code")(preset.settings)
+        name = self.entry.url_path
+        usual = f"gbuq_core.experiments.{name}.export:{name}_code"
+        module, _, function = _CODE.get(name, usual).partition(":")
+        found: str = getattr(import_module(module), function)(preset.settings)
         return found
 
 
