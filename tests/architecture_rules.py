@@ -85,7 +85,7 @@ NOT_IN_THE_CORE = (
 )
 NOT_FOR_PAGES = (
     *("catboost", "lightgbm", "xgboost", "sklearn", "numba", "scipy"),
-    *("gbuq_core.reports", "gbuq_core.commands"),  # a page shows lenses, as they do
+    "gbuq_core.commands",
 )
 KERNELS_MAY_USE = (
     "numba",

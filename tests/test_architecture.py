@@ -58,7 +58,6 @@ RULES = {
         ("pages/heart.py", "from gbuq_core.jobs import _clear_frames"),
         ("pages/heart.py", "from gbuq_core.boosting.noise_kernels import add_split_noise"),
         ("pages/heart.py", "from pages.home import draw"),
-        ("pages/_ui/your_data/row.py", "from gbuq_core.reports.pictures import style_of"),
         ("pages/_ui/your_data/export.py", "def f():\n    from gbuq_core.commands import report"),
         ("pages/_ui/controls.py", "import sklearn"),
     ],

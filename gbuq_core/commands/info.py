@@ -197,15 +197,11 @@ def _some(names: list[Any]) -> str:
 
 def _model_of(header: dict[str, Any]) -> dict[str, Any]:
     """What a model's header says of it: class, columns, classes and parameters."""
-    from gbuq_core.model_files.fields import find_class, model_node, parameter_names
+    from gbuq_core.model_files.fields import known_class, model_node, parameter_names
 
     node = model_node(header)
     name, parts = node["class"], node["fields"]
-    kind = find_class(name)
-    if kind is None:
-        raise ModelFileError(
-            f"The model file holds a {name!r}, probably from a newer version: update gbuq."
-        )
+    kind = known_class(name)
     n_features = parts.get("n_features_in_")
     if n_features is not None and type(n_features) is not int:
         raise ModelFileError("The model file is damaged (it has no number of features).")

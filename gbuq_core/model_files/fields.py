@@ -101,6 +101,16 @@ def find_class(name: Any) -> type | None:
     return None
 
 
+def known_class(name: Any) -> type:
+    """The class of that name, or the error that says that no package offers one."""
+    found = find_class(name)
+    if found is None:
+        raise ModelFileError(
+            f"The model file holds a {name!r}, probably from a newer version: update gbuq."
+        )
+    return found
+
+
 def load(source: Any, *, trust: bool = True) -> Any:
     """Read a fitted estimator that its ``save`` has written.
 
@@ -459,10 +469,7 @@ class _Reader(Reading):
     def model(self) -> Any:
         """The estimator of the file."""
         name = self._root["class"]
-        if find_class(name) is None:
-            raise ModelFileError(
-                f"The model file holds a {name!r}, probably from a newer version: update gbuq."
-            )
+        known_class(name)
         model = self.node(self._root, Savable, name)
         require(not _holds_unfitted(model), "its model is not fitted")
         return model

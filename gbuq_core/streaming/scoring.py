@@ -24,7 +24,6 @@ import pyarrow as pa
 from gbuq_core.errors import ClusterError, InvalidParameter, TableError
 from gbuq_core.jobs import stage, tick
 from gbuq_core.parallel import is_elsewhere, spread_each
-from gbuq_core.presentation import counted
 from gbuq_core.streaming.blocks import BlockFile
 from gbuq_core.streaming.parquet_blocks import ParquetBlocks
 from gbuq_core.streaming.parts import (
@@ -57,7 +56,7 @@ from gbuq_core.tables.output import added_columns, join_columns
 from gbuq_core.tables.plan import USUAL_LEVEL
 from gbuq_core.tables.predicting import Predictions, predict_rows
 from gbuq_core.tables.schema import Schema
-from gbuq_core.tables.scoring import flag_notices, score_prepared
+from gbuq_core.tables.scoring import flag_notices, flagged_sentence, score_prepared
 from gbuq_core.tables.unfamiliar import UNFAMILIAR, TableUnfamiliarity, judge_more_rows
 from gbuq_core.validation import check_number
 
@@ -472,15 +471,6 @@ def _without_flags(base: ScoredTable) -> list[str]:
     return [notice for notice in base.notices if notice not in of_block]
 
 
-def _flagged(n_rows: int) -> list[str]:
-    if not n_rows:
-        return []
-    return [
-        f"{counted(n_rows, 'row has', 'rows have')} a category or a missing value that the "
-        "training rows do not have. The columns unseen_level and new_missing say which."
-    ]
-
-
 def _plain(plan: ScorePlan) -> dict[str, Any]:
     found = asdict(plan)
     found["knobs"] = [list(pair) for pair in plan.knobs]
@@ -535,6 +525,7 @@ def _summary(
         raise TableError("The file has changed while it was scored: run the command again.")
     error = total["error"] / n_known if n_known else math.nan
     classes = scorer.base.training.target.classes
+    n_flagged = int(total["flagged"])
     measured = scorer._found is not None
     return StreamedScores(
         base=scorer.base,
@@ -544,13 +535,14 @@ def _summary(
         n_known=n_known,
         nll=total["nll"] / n_known if n_known else math.nan,
         error=error if classes else math.sqrt(error),
-        n_flagged=int(total["flagged"]),
+        n_flagged=n_flagged,
         share_unfamiliar=total["unfamiliar"] / survey.n_rows if measured else math.nan,
         n_outside=int(total["outside"]),
         columns=columns,
         drift=scorer.measure_drift(SecondCounts.from_json(total["drift"])),
         notices=(
-            *_without_flags(scorer.base), *notices, *_flagged(int(total["flagged"])),
+            *_without_flags(scorer.base), *notices,
+            *([flagged_sentence(n_flagged)] if n_flagged else []),
             *([_NOT_NAMED] if n_known and not classes else []),
         ),
         warnings=tuple(warnings),

@@ -733,8 +733,12 @@ def flag_notices(predictions: Predictions) -> list[str]:
         return []
     n_rows = int((predictions.unseen_level | predictions.new_missing).sum())
     where = columns_named(predictions.flagged_columns).replace("The column", "the column", 1)
-    return [
+    return [flagged_sentence(n_rows, f", in {where}")]
+
+
+def flagged_sentence(n_rows: int, where: str = "") -> str:
+    """So many rows hold something new; ``where`` names the columns."""
+    return (
         f"{counted(n_rows, 'row has', 'rows have')} a category or a missing value that the "
-        f"training rows do not have, in {where}. The columns unseen_level and new_missing say "
-        "which."
-    ]
+        f"training rows do not have{where}. The columns unseen_level and new_missing say which."
+    )
