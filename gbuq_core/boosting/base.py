@@ -16,10 +16,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.array_checks import check_same_length
 from gbuq_core.boosting import numba_engine
-from gbuq_core.boosting.catboost_engine import CatBoostModels
 from gbuq_core.boosting.numba_engine import NumbaModels
 from gbuq_core.boosting.plan import (
     BoostingPlan,
+    CatBoostModels,
     cycle_ends,
     estimate_seconds,
     langevin_numbers,

@@ -24,12 +24,12 @@ from __future__ import annotations
 
 import re
 import time
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from gbuq_core.boosting.plan import BoostingPlan, langevin_numbers
+from gbuq_core.boosting.plan import BoostingPlan, CatBoostModels, langevin_numbers
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.jobs import advance, check_memory, effective_n_jobs, parallel_map
 from gbuq_core.model_files.contents import require
@@ -37,21 +37,6 @@ from gbuq_core.trees.binning import MAX_ONE_HOT_LEVELS
 
 _FLOAT32 = np.finfo(np.float32)
 _TICK_SECONDS = 0.03  # between two looks at whether anybody still wants the result
-
-
-class CatBoostModels(NamedTuple):
-    """Fitted models: ``catboost.CatBoost`` objects, all trained on ``n_cells`` rows.
-
-    is_category (n_features,) bool: which columns hold level codes; decay: the factor by which
-    CatBoost shrinks a model before it adds a tree; n_bytes: size of the models, serialised.
-    """
-
-    models: tuple[Annotated[Any, "catboost.CatBoost"], ...]
-    is_category: np.ndarray
-    n_outputs: int
-    decay: float
-    n_cells: int
-    n_bytes: int
 
 
 class _Watcher:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -83,6 +83,21 @@ class BoostingPlan:
         CatBoost's noise has one size for all rows; see `gaussian_kernels` and `softmax_kernels`.
         """
         return self.method != "sgb" and self.temperature != "catboost"
+
+
+class CatBoostModels(NamedTuple):
+    """Fitted models: ``catboost.CatBoost`` objects, all trained on ``n_cells`` rows.
+
+    is_category (n_features,) bool: which columns hold level codes; decay: the factor by which
+    CatBoost shrinks a model before it adds a tree; n_bytes: size of the models, serialised.
+    """
+
+    models: tuple[Annotated[Any, "catboost.CatBoost"], ...]
+    is_category: np.ndarray
+    n_outputs: int
+    decay: float
+    n_cells: int
+    n_bytes: int
 
 
 class Langevin(NamedTuple):
