@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,21 +17,13 @@ from demos.live import one_knob
 from gbuq_core.experiments.claims import times_text
 from gbuq_core.experiments.heart.data import SIDE
 from gbuq_core.experiments.heart.fit import HeartRun, run_heart
-from gbuq_core.experiments.heart.live import moving_members
+from gbuq_core.experiments.heart.picture import heart_sheet
 from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heart.scores import auroc_text, describe_heart, score_heart
-from gbuq_core.figures.heart import HeartView, heart_sheet
-
-
-class HeartPreset(NamedTuple):
-    """What the Heart page is opened with."""
-
-    settings: HeartSettings
-    view: HeartView = HeartView()
 
 
 def _shown(
-    preset: HeartPreset,
+    settings: HeartSettings,
     run: HeartRun,
     text: str,
     right: Right,
@@ -41,32 +32,29 @@ def _shown(
     knob: str = "",
 ) -> Shown:
     """The page's picture with one of its knobs; without it the reader plays the trees."""
-    words, settings, view = describe_heart(run, preset.view.unit), preset.settings, preset.view
+    run = run._replace(settings=settings)
     virtual = "virtual_sglb" in settings.methods
     values = {"step": settings.step, "start": settings.start} if virtual else {}
-    values |= view._asdict()
+    values |= {"unit": settings.unit, "log": settings.log, "scale": settings.scale}
     knobs = one_knob(knob, values, settings.members) if knob else ()
-    moving = [moving_members(maps) for maps in run.methods] if knob else ()
-    sheet = heart_sheet(run.data, run.methods, view, settings.cells, words, knobs, moving)
+    sheet = heart_sheet(run.data, run.methods, settings, describe_heart(run), knobs)
     return Shown(text, right, answer, sheet, more)
 
 
-ONE = HeartPreset(HeartSettings(methods=("sglb",)))
-LINEAR = HeartPreset(HeartSettings(methods=("sglb",)), HeartView(unit="variance", log=False))
-BOTH = HeartPreset(HeartSettings())
-SLOW = HeartPreset(HeartSettings(rate=0.1))
-CORNER = HeartPreset(
-    HeartSettings(
-        methods=("sglb",),
-        cells=tuple(SIDE * row + column for row in (6, 7, 8) for column in (0, 1, 2)),
-    )
+ONE = HeartSettings(methods=("sglb",))
+LINEAR = HeartSettings(methods=("sglb",), unit="variance", log=False)
+BOTH = HeartSettings()
+SLOW = HeartSettings(rate=0.1)
+CORNER = HeartSettings(
+    methods=("sglb",),
+    cells=tuple(SIDE * row + column for row in (6, 7, 8) for column in (0, 1, 2)),
 )
-POSTERIOR = HeartPreset(HeartSettings(methods=("sglb",), rows=100, temperature="posterior"))
+POSTERIOR = HeartSettings(methods=("sglb",), rows=100, temperature="posterior")
 
 
 def noise_that_stays() -> Shown:
     """Data uncertainty is the noise, whatever else is known."""
-    run = run_heart(ONE.settings)
+    run = run_heart(ONE)
     scores = score_heart(run.methods[0])
     truth = np.sqrt(run.data.variance[run.data.in_support])
     notes = (
@@ -103,7 +91,7 @@ def noise_that_stays() -> Shown:
 
 def never_seen() -> Shown:
     """Knowledge uncertainty finds the heart."""
-    run = run_heart(ONE.settings)
+    run = run_heart(ONE)
     scores = score_heart(run.methods[0])
     notes = (
         "Knowledge uncertainty is the spread of the ten models' means. In cells with a thousand "
@@ -131,7 +119,7 @@ def never_seen() -> Shown:
 
 def hidden_in_the_total() -> Shown:
     """The total does not tell what data and knowledge tell."""
-    run = run_heart(LINEAR.settings)
+    run = run_heart(LINEAR)
     maps, empty = run.methods[0], ~run.data.in_support
     scores = score_heart(maps, "variance")
     share = float((maps.knowledge[-1] / maps.total[-1])[empty].mean())
@@ -161,7 +149,7 @@ def hidden_in_the_total() -> Shown:
 
 def watch_it_grow() -> Shown:
     """Knowledge uncertainty falls where there are rows and stays where there are none."""
-    run = run_heart(ONE.settings)
+    run = run_heart(ONE)
     maps, filled = run.methods[0], run.data.in_support
     stds = np.sqrt(maps.knowledge)
     early = int(np.searchsorted(maps.n_trees, 50))
@@ -198,7 +186,7 @@ def watch_it_grow() -> Shown:
 
 def one_model() -> Shown:
     """A virtual ensemble costs a tenth and sees nearly as much."""
-    run = run_heart(BOTH.settings)
+    run = run_heart(BOTH)
     true, virtual = (score_heart(maps) for maps in run.methods)
     cuts = int(run.methods[1].n_members[-1])
     ratio = true.knowledge_empty / virtual.knowledge_empty
@@ -233,17 +221,15 @@ def one_model() -> Shown:
 
 def small_steps() -> Shown:
     """A virtual ensemble needs a model that has converged."""
-    run = run_heart(SLOW.settings)
+    run = run_heart(SLOW)
     true, virtual = (score_heart(maps) for maps in run.methods)
     others = [
-        score_heart(
-            run_heart(replace(SLOW.settings, methods=("virtual_sglb",), **knobs)).methods[0]
-        )
+        score_heart(run_heart(replace(SLOW, methods=("virtual_sglb",), **knobs)).methods[0])
         for knobs in ({"rate": 0.03}, {"trees": 2000})
     ]
     notes = (
         f"The same two ensembles with a learning rate of {run.settings.rate:g} instead of "
-        f"{BOTH.settings.rate:g}, and still {run.settings.trees:,} trees.",
+        f"{BOTH.rate:g}, and still {run.settings.trees:,} trees.",
     )
     told = (
         f"The independent models do as well as before (AUROC {auroc_text(true.auroc_knowledge)}). "
@@ -254,7 +240,7 @@ def small_steps() -> Shown:
         f"model has converged (AUROC {auroc_text(others[1].auroc_knowledge)})."
     )
     text = (
-        f"The learning rate is now {run.settings.rate:g} instead of {BOTH.settings.rate:g}, still "
+        f"The learning rate is now {run.settings.rate:g} instead of {BOTH.rate:g}, still "
         f"with {run.settings.trees:,} trees."
     )
     right = Largest((1.0 - true.auroc_knowledge, 1.0 - virtual.auroc_knowledge, 0.05))
@@ -269,10 +255,10 @@ def small_steps() -> Shown:
 
 def take_rows_away() -> Shown:
     """Knowledge uncertainty depends on rows, not on places."""
-    before = run_heart(ONE.settings).methods[0]
-    run = run_heart(CORNER.settings)
+    before = run_heart(ONE).methods[0]
+    run = run_heart(CORNER)
     maps = run.methods[0]
-    corner = np.isin(np.arange(SIDE * SIDE), CORNER.settings.cells).reshape(SIDE, SIDE)
+    corner = np.isin(np.arange(SIDE * SIDE), CORNER.cells).reshape(SIDE, SIDE)
     stds = [np.sqrt(m.knowledge[-1])[corner].mean() for m in (before, maps)]
     notes = (
         f"The outlined block at the lower left has lost its {corner.sum() * run.settings.rows:,} "
@@ -300,11 +286,11 @@ def take_rows_away() -> Shown:
 
 def how_much_is_unknown() -> Shown:
     """At CatBoost's temperature it ranks cells; at the posterior's it also has the right size."""
-    run = run_heart(POSTERIOR.settings)
-    rows = (POSTERIOR.settings.rows, 100 * POSTERIOR.settings.rows // 10)
+    run = run_heart(POSTERIOR)
+    rows = (POSTERIOR.rows, 100 * POSTERIOR.rows // 10)
     posterior = [score_heart(run.methods[0])]
-    posterior.append(score_heart(run_heart(replace(POSTERIOR.settings, rows=rows[1])).methods[0]))
-    cold = score_heart(run_heart(replace(ONE.settings, rows=rows[0])).methods[0])
+    posterior.append(score_heart(run_heart(replace(POSTERIOR, rows=rows[1])).methods[0]))
+    cold = score_heart(run_heart(replace(ONE, rows=rows[0])).methods[0])
     noise = float(np.sqrt(run.data.variance[run.data.in_support]).mean())
     error = noise / math.sqrt(rows[0])
     notes = (

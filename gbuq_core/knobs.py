@@ -49,11 +49,11 @@ class Knob:
     of all. ``check`` says what is wrong with a text that matches its pattern, or nothing.
     A knob of the group ``"page"`` is drawn by the page itself, where it belongs
     (`controls.draw_knob`). One of the group ``"picture"`` has no widget: it stands in the bar of
-    the figure, which is drawn anew in the browser while it moves, and `open_page` keeps its
-    parameter in the address. ``plain`` keeps choices that are a user's words out of widgets that
-    read Markdown. A knob with a ``refusal`` is greyed out, and that sentence says why. With
-    ``low_open`` a value has to be above ``low``. The first
-    six fields may be given by position, as a row of a table.
+    the figure under its ``brief`` name, which is drawn anew in the browser while it moves, and
+    `open_page` keeps its parameter in the address. ``plain`` keeps choices that are a user's words
+    out of widgets that read Markdown. A knob with a ``refusal`` is greyed out, and that sentence
+    says why. With ``low_open`` a value has to be above ``low``. The first six fields may be given
+    by position, as a row of a table.
     """
 
     key: str
@@ -70,6 +70,7 @@ class Knob:
     pattern: str = r".{0,200}"
     unit: str = ""
     help: str = ""
+    brief: str = ""
     group: Group = "knobs"
     needs: tuple[str, tuple[Any, ...]] | None = None
     box: bool = False
@@ -127,13 +128,20 @@ def problem_with(knob: Knob, value: Any) -> bool:
         case "text":
             if not isinstance(value, str) or re.fullmatch(knob.pattern, value) is None:
                 return True
-            return knob.check is not None and bool(knob.check(value))
+            return bool(refusal_of(knob, value))
         case "choices":
             if not isinstance(value, (tuple, list)) or (knob.most and len(value) > knob.most):
                 return True
             return len(set(value)) < len(value) or any(v not in knob.choices for v in value)
         case _:
             return value not in knob.choices
+
+
+def refusal_of(knob: Knob, value: Any) -> str:
+    """What the knob's ``check`` says of a text that matches its pattern; empty if nothing."""
+    if knob.check is None or not isinstance(value, str):
+        return ""
+    return knob.check(value) if re.fullmatch(knob.pattern, value) else ""
 
 
 def _ends(knob: Knob) -> tuple[float, float]:

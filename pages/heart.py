@@ -1,23 +1,15 @@
 """Heart: does the model know where it has seen nothing? (Malinin et al. 2021, section 4)."""
 
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
 import streamlit as st
 
 from gbuq_core.experiments.heart.plan import HeartSettings
+from gbuq_core.experiments.settings import from_values, sliders
 from gbuq_core.figures.canvas.panels import PanelSheet
 from pages._ui.claims import draw_chips
-from pages._ui.heart.controls import (
-    REFITTED,
-    STATE,
-    knobs_of,
-    paint,
-    problem_with_cells,
-    settings_of,
-    view_of,
-)
+from pages._ui.heart.controls import STATE, paint
 from pages._ui.heart.picture import (
     PAGE,
     claims_of,
@@ -33,9 +25,8 @@ from pages._ui.heart.picture import (
     show_costs,
 )
 from pages._ui.jobs_glue import ask, show_progress
-from pages._ui.live import send_members
+from pages._ui.live import live_knobs, send_members
 from pages._ui.live_sliders import LIVE_SECONDS, follow
-from pages._ui.notices import show_notice
 from pages._ui.url_state import link_to, open_page
 
 LEDE = (
@@ -46,21 +37,14 @@ LEDE = (
 WAIT_SECONDS = 0.5  # 10 x 1000 trees come without a flash of progress
 
 
-def possible(settings: HeartSettings) -> tuple[HeartSettings, str]:
-    """The settings without cells that cannot be painted, and why they cannot."""
-    problem = problem_with_cells(settings.cells)
-    return (replace(settings, cells=()) if problem else settings), problem
-
-
 def draw(sheet: PanelSheet, values: SimpleNamespace, moving: bool) -> bool:
     """The maps, alone while a slider is on its way; whether all are of these values."""
     if not moving:
         draw_heart(sheet, paint)
         return True
-    settings, _ = possible(settings_of(values))
+    settings = from_values(HeartSettings, vars(values))
     shown = PAGE.views(settings, ask(PAGE.requests(settings), LIVE_SECONDS))
-    run, knobs = run_of(settings, shown), knobs_of(values)
-    draw_heart(sheet_of(run, view_of(values), shown, knobs), paint)
+    draw_heart(sheet_of(run_of(settings, shown), shown, live_knobs(STATE, values)), paint)
     return all(one.fresh or one.problem for one in shown)
 
 
@@ -68,24 +52,21 @@ st.title("Does the model know where it has seen nothing?")
 with st.container(key="lede"):
     st.markdown(LEDE)
 values = open_page(STATE)
-settings, problem = possible(settings_of(values))
-view = view_of(values)
-if problem:
-    show_notice(problem, "cells")
+settings = from_values(HeartSettings, vars(values))
 answers = ask(PAGE.requests(settings), WAIT_SECONDS)
 show_progress(answers)
 shown = PAGE.views(settings, answers)
 run = run_of(settings, shown)
-knobs = knobs_of(values)
-sheet = sheet_of(run, view, shown, knobs)
+knobs = live_knobs(STATE, values)
+sheet = sheet_of(run, shown, knobs)
 say_what_is_missing(settings, shown)
 with st.container(key="chips"):
     draw_chips(claims_of(run))
-follow(STATE, values, REFITTED, partial(draw, sheet))
+follow(STATE, values, sliders(HeartSettings), partial(draw, sheet))
 offer_unpaint(settings)
 draw_surface(sheet)
 show_costs(settings, shown)
-export_heart(run, view, link_to(STATE, values), knobs)
-draw_scores(run, view)
+export_heart(run, link_to(STATE, values), knobs)
+draw_scores(run)
 explain_heart()
 send_members(sheet.live, "heart")

@@ -9,7 +9,7 @@ from gbuq_core.figures.canvas.panels import PanelSheet
 from pages._ui.claims import draw_chips
 from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.live import live_knobs, moved, send_members
-from pages._ui.spiral.controls import BRIEF, STATE, looks_of, settings_of, view_of
+from pages._ui.spiral.controls import STATE, looks_of, settings_of, view_of
 from pages._ui.spiral.export import explain_spiral, export_spiral
 from pages._ui.spiral.look import draw_point, draw_ray
 from pages._ui.spiral.picture import (
@@ -42,7 +42,7 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> PanelSheet:
     shown = PAGE.views(settings, answers)
     run = run_of(settings, shown)
     words = words_of(run)
-    knobs = live_knobs(STATE.knobs, vars(values), BRIEF)
+    knobs = live_knobs(STATE, values)
     sheet = draw_picture(run, shown, view, looks, words, knobs)
     show_costs(settings, shown)
     export_spiral(run, view, looks, words, link_to(STATE, values), knobs)

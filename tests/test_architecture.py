@@ -38,7 +38,7 @@ RULES = {
     rules.imports_point_down: [
         ("gbuq_core/metrics/crps.py", "from gbuq_core.boosting import BoostedEnsembleRegressor"),
         ("gbuq_core/errors.py", "from gbuq_core.jobs import Job"),
-        ("gbuq_core/experiments/heart/fit.py", "from gbuq_core.figures import panels"),
+        ("gbuq_core/tables/scoring.py", "from gbuq_core.figures import panels"),
         ("gbuq_core/uncertainty.py", "from gbuq_core.figures.plots import plot_uncertainty"),
         ("gbuq_core/uncertainty.py", "def f():\n    from gbuq_core.figures.heart import draw"),
         ("gbuq_core/experiments/heart/fit.py", "from gbuq_core import make_heart"),

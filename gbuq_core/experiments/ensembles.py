@@ -12,6 +12,16 @@ from typing import Any, NamedTuple
 
 from gbuq_core.methods import METHODS, Builder, Method
 
+# The words of a link for the temperature and the noise in leaves, and what estimators call them.
+TEMPERATURES = MappingProxyType(
+    {
+        "posterior": "posterior",
+        **{str(n): float(n) for n in (10, 100, 1000, 10000)},
+        "catboost": "catboost",
+    }
+)
+LEAF_NOISE = MappingProxyType({"automatic": None, "on": True, "off": False})
+
 
 class EnsembleMethod(NamedTuple):
     """A method's record, and how its ensemble is built for one task."""

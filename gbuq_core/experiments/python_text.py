@@ -27,3 +27,13 @@ def arguments_text(given: Mapping[str, object]) -> str:
     'n=3, noise=0.1'
     """
     return ", ".join(f"{name}={value!r}" for name, value in given.items())
+
+
+def call_lines(name: str, given: Mapping[str, object]) -> list[str]:
+    """A call with each argument on a line of its own.
+
+    >>> call_lines("Model", {"method": "sglb"})
+    ['Model(', '    method="sglb",', ')']
+    """
+    texts = (f"    {key}={value!r},".replace("'", '"') for key, value in given.items())
+    return [f"{name}(", *texts, ")"]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from gbuq_core.experiments.claims import VERDICTS, Claim, write_setting
+from gbuq_core.experiments.settings import differences, quicker
 from gbuq_core.jobs import stage
 
 N_SEEDS = 10
@@ -168,9 +169,9 @@ class SeedStudy:
     # `estimate(settings)` returns roughly the seconds of one seed on one thread
     estimate: Callable[[Any], float]
     # `quicker(settings, share)` returns settings of about that share of the sizes
-    quicker: Callable[[Any, float], Any]
-    # fields of the settings that `quicker` may change, and how people write them
-    names: Mapping[str, str]
+    quicker: Callable[[Any, float], Any] = quicker
+    # how people write fields of settings that are no record of knobs
+    names: tuple[tuple[str, str], ...] | Mapping[str, str] = ()
     # `bare(settings)` returns them without what no statement depends on
     bare: Callable[[Any], Any] = lambda settings: settings
 
@@ -183,12 +184,13 @@ class SeedStudy:
         while n_seeds * self.estimate(chosen) > most_seconds and share > _LEAST_SHARE:
             share /= 2.0
             chosen = self.quicker(wanted, share)
-        differs = tuple(
+        named = tuple(
             f"{name} {write_setting(getattr(chosen, field))} instead of "
             f"{write_setting(getattr(wanted, field))}"
-            for field, name in self.names.items()
+            for field, name in dict(self.names).items()
             if getattr(chosen, field) != getattr(wanted, field)
         )
+        differs = named if self.names or chosen == wanted else differences(chosen, wanted)
         seconds = n_seeds * self.estimate(chosen)
         return SeedPlan(self.name, chosen, tuple(range(n_seeds)), differs, seconds)
 
@@ -205,18 +207,6 @@ class SeedStudy:
                 if told is not None:
                     told(found)
         return found
-
-
-def shrink(value: int, share: float, least: int) -> int:
-    """A size times a share, to one significant digit, but not below ``least`` or above itself.
-
-    Examples
-    --------
-    >>> shrink(1500, 0.25, 50), shrink(60, 0.25, 50), shrink(40, 0.25, 50)
-    (400, 50, 40)
-    """
-    small = int(float(f"{value * share:.0e}"))
-    return min(value, max(least, small))
 
 
 def _with_seed(settings: Any, seed: int) -> Any:

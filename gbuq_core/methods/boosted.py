@@ -46,8 +46,8 @@ _LANGEVIN = (
     ),
     Knob(
         "leaf_noise", "Noise in leaves", "choice", None, choices=(None, True, False),
-        help="Adds Langevin noise to the leaf values, not only to the choice of splits. None is "
-        "off at the temperature catboost, as in CatBoost's own code, and on at all others.",
+        help="Adds Langevin noise to the leaf values, not only to the choice of splits. Automatic "
+        "is off at the temperature catboost, as in CatBoost's own code, and on at all others.",
     ),
 )  # fmt: skip
 _CYCLES = (

@@ -11,12 +11,14 @@ from itertools import permutations
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from gbuq_core.experiments.settings import knobs_of, to_values
 from gbuq_core.knobs import (
     Knob,
     choice_text,
     describe_range,
     number_text,
     problem_with,
+    refusal_of,
 )
 
 _SHOWN_CHARACTERS = 40  # of a foreign text in a notice
@@ -74,8 +76,8 @@ def read_knob(knob: Knob, texts: Sequence[str]) -> Reading:
     except ValueError:
         value = None
     if value is None or problem_with(knob, value):
-        if knob.check is not None and isinstance(value, str) and knob.check(value):
-            return Reading(None, knob.check(value))
+        if refusal := refusal_of(knob, value):
+            return Reading(None, refusal)
         said = ", ".join(quoted(text) for text in texts)
         return Reading(None, f"{knob.key} must be {describe_range(knob)}, but the link says {said}")
     return Reading(value, "")
@@ -136,6 +138,12 @@ def link_texts(knob: Knob, value: Any) -> list[str]:
     return [number_text(value)]
 
 
+def why_not(knob: Knob, typed: Any) -> str:
+    """What is wrong with a value that a control holds."""
+    refusal = refusal_of(knob, typed)
+    return refusal or f"{knob.label} must be {describe_range(knob)}; {quoted(str(typed))} is not."
+
+
 def quoted(text: str) -> str:
     """A foreign text in quotation marks, on one line and cut to a readable length."""
     line = "".join(c if c.isprintable() else " " for c in text)
@@ -156,6 +164,16 @@ def query_string(knobs: Iterable[Knob], values: Mapping[str, Any]) -> str:
         if not _same(value, knob.default):
             pairs += [(knob.key, text) for text in link_texts(knob, value)]
     return urlencode(pairs)
+
+
+def query_of(settings: Any) -> str:
+    """The part of a link after the question mark that restores a page's settings.
+
+    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> query_of(HeartSettings(rate=0.1, cells=(31,)))
+    'cells=34&rate=0.1'
+    """
+    return query_string(knobs_of(type(settings)), to_values(settings))
 
 
 def _same(value: Any, default: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,11 +25,12 @@ from pages._ui.url_state import PageState
 
 COLOURS = Knob(
     "colours", "Colours span", "choice", FRAME_SCALES[0], choices=FRAME_SCALES, group="picture",
+    brief="Colours",
     help="All frames: a colour means the same value in the whole run. This frame: each frame uses "
     "all colours.",
 )  # fmt: skip
 FOCUS = Knob(
-    "focus", "Only where rows are", "switch", False, group="picture",
+    "focus", "Only where rows are", "switch", False, group="picture", brief="Only rows",
     help="Shows the part of the maps that holds the training rows.",
 )  # fmt: skip
 
@@ -65,27 +66,27 @@ def live_map(knob: Knob, value: Any) -> LiveKnob:
     return live_knob(knob, value)._replace(needs={knob.key: ()})
 
 
-def live_knobs(
-    knobs: Iterable[Knob], values: Mapping[str, Any], brief: Mapping[str, str]
-) -> list[LiveKnob]:
+def live_knobs(page: PageState, values: SimpleNamespace) -> list[LiveKnob]:
     """The knobs that the picture's bar shows with these values, under their brief names.
 
     Examples
     --------
     >>> flag = Knob("flag", "Flag", "ladder", 0, choices=(0, 5), unit="%", group="picture")
-    >>> live_knobs([flag, Knob("seed", "Seed", "integer", 0, 0, 9)], {"flag": 5}, {})[0].texts
+    >>> page = PageState("page", (flag, Knob("seed", "Seed", "integer", 0, 0, 9)))
+    >>> live_knobs(page, SimpleNamespace(flag=5))[0].texts
     ('0 %', '5 %')
     """
+    given = vars(values)
     found = []
-    for knob in knobs:
-        if knob.group != "picture" or not is_shown(knob, values):
+    for knob in page.knobs:
+        if knob.group != "picture" or not is_shown(knob, given):
             continue
         shares = [f"{choice_text(one)} %" for one in knob.choices] if knob.unit == "%" else ()
-        value = _on_step(knob, values.get(knob.key, knob.default))
+        value = _on_step(knob, given.get(knob.key, knob.default))
         if knob.key == MAP:
             found.append(live_map(knob, value))
             continue
-        one = live_knob(knob, value, label=brief.get(knob.key, knob.label), texts=shares)
+        one = live_knob(knob, value, label=knob.brief or knob.label, texts=shares)
         found.append(one._replace(help=f"{knob.label}. {knob.help}" if knob.help else knob.label))
     return found
 

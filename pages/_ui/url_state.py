@@ -62,7 +62,7 @@ from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.pages_manager import PagesManager
 
 from gbuq_core.figures.canvas.live import MAP
-from gbuq_core.knobs import Knob, choice_text, describe_range, problem_with
+from gbuq_core.knobs import Knob, choice_text, problem_with
 from pages._ui import picture_first, present
 from pages._ui.address import (
     forget_untold,
@@ -75,7 +75,7 @@ from pages._ui.address import (
 )
 from pages._ui.back_steps import complete_address
 from pages._ui.controls import draw_knobs, is_shown
-from pages._ui.knobs import Preset, Reading, link_texts, query_string, quoted, read_knob
+from pages._ui.knobs import Preset, Reading, link_texts, query_string, quoted, read_knob, why_not
 from pages._ui.notices import show_notice
 
 # Session keys, declared once. The first names the page that the session shows now.
@@ -499,8 +499,7 @@ def _checked(page: PageState, values: dict[str, Any]) -> dict[str, Any]:
     """Texts as typed are checked here; every other widget keeps to its range by itself."""
     for knob in page.knobs:
         if problem_with(knob, values[knob.key]):
-            typed = quoted(str(values[knob.key]))
-            text = f"{knob.label} must be {describe_range(knob)}; {typed} is not."
+            text = why_not(knob, values[knob.key])
             show_notice(text, f"knob-{knob.key}")
             values[knob.key] = knob.default
     return values

@@ -7,6 +7,7 @@ that it was sent. The difference is bounded by what the packing takes away.
 import base64
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ from scipy.stats import spearmanr
 from demos.live import one_knob
 from gbuq_core.experiments.heart.data import make_painted_heart
 from gbuq_core.experiments.heart.fit import HeartFit, map_heart
-from gbuq_core.experiments.heart.live import moving_members as heart_members
-from gbuq_core.experiments.heart.plan import HeartSettings, plan_heart
+from gbuq_core.experiments.heart.picture import heart_sheet
+from gbuq_core.experiments.heart.plan import HeartSettings
+from gbuq_core.experiments.settings import plan_of, to_values
 from gbuq_core.experiments.spiral.data import SIDE, spiral_truth
 from gbuq_core.experiments.spiral.fit import SpiralFit, map_spiral
 from gbuq_core.experiments.spiral.live import moving_members as spiral_members
@@ -26,7 +28,6 @@ from gbuq_core.figures.canvas.live import chosen_stages, encode_members
 from gbuq_core.figures.canvas.panels import stacked_values
 from gbuq_core.figures.canvas.renderer import renderer_source
 from gbuq_core.figures.canvas.thinning import thin_sheet
-from gbuq_core.figures.heart import HeartView, heart_sheet
 from gbuq_core.figures.spiral.picture import SpiralView, flagged, spiral_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.synthetic import make_spiral
@@ -121,7 +122,7 @@ def knobs_of(page, settings, view):
     values = {**vars(settings), **labels, **view._asdict(), "shown": shown}
     by_key = {key: label for label, key in page._BY_LABEL.items()}
     values["methods"] = tuple(by_key[method] for method in settings.methods)
-    return live_knobs(page.STATE.knobs, values, page.BRIEF)
+    return live_knobs(page.STATE, SimpleNamespace(**values))
 
 
 def test_spirals_maps_and_scales_are_pythons(page):
@@ -215,7 +216,7 @@ _VALUE = """(node, [panel, cell]) => {
 
 
 def heart_fit(settings, method, rng):
-    plan = plan_heart(settings, method)
+    plan = plan_of(settings, method)
     chain = method == "virtual_sglb"
     n_trees = np.arange(1, plan.trees + 1) if chain else np.arange(2, plan.trees + 1, 2)
     shape = (len(n_trees), plan.members, 81)
@@ -227,10 +228,9 @@ def heart_fit(settings, method, rng):
     return HeartFit(plan, make_painted_heart(3), n_trees, members, 1.0, 1)
 
 
-def heart_as_drawn(fits, settings, view, knobs=()):
+def heart_as_drawn(fits, settings, knobs=()):
     maps = [map_heart(fit, settings) for fit in fits]
-    moving = [heart_members(one) for one in maps] if knobs else []
-    return heart_sheet(fits[0].data, maps, view, knobs=knobs, moving=moving)
+    return heart_sheet(fits[0].data, maps, settings, knobs=knobs)
 
 
 def test_hearts_maps_and_scales_are_pythons(page):
@@ -239,8 +239,8 @@ def test_hearts_maps_and_scales_are_pythons(page):
         methods=("sglb", "virtual_sglb", "vrf"), members=4, trees=200, rows=3, step=20
     )
     fits = [heart_fit(settings, method, rng) for method in settings.methods]
-    view = HeartView()
-    sheet = heart_as_drawn(fits, settings, view, knobs_of(heart_page, settings, view))
+    knobs = live_knobs(heart_page.STATE, SimpleNamespace(**to_values(settings)))
+    sheet = heart_as_drawn(fits, settings, knobs)
     moves = [
         ({}, {"unit": "variance"}, -1),
         ({}, {"log": False}, 12),
@@ -257,7 +257,7 @@ def test_hearts_maps_and_scales_are_pythons(page):
     found = page.evaluate(FOLLOW, [renderer_source(), *sent, cases, 1])
     panels = [index for one in sheet.live.ensembles for index in one.panels]
     for (given, seen, frame), shown in zip(moves, found, strict=True):
-        drawn = heart_as_drawn(fits, replace(settings, **given), view._replace(**seen))
+        drawn = heart_as_drawn(fits, replace(settings, **given, **seen))
         for index, got in zip(panels, shown["panels"], strict=True):
             panel = drawn.panels[index]
             values = stacked_values(panel)

@@ -7,8 +7,8 @@ from gbuq_core.experiments.seeds import (
     SeedStudy,
     count_verdicts,
     run_over_seeds,
-    shrink,
 )
+from gbuq_core.experiments.settings import shrink
 
 LEVEL = Threshold("level", 7.0, 4.0, more=8.0)
 

@@ -21,7 +21,8 @@ from gbuq_core.experiments.gaussians.scores import (
     chains_text,
     score_sampler,
 )
-from gbuq_core.experiments.seeds import SeedStudy, shrink
+from gbuq_core.experiments.seeds import SeedStudy
+from gbuq_core.experiments.settings import shrink
 from gbuq_core.presentation import digits, percent, short
 from gbuq_core.sampling import SAMPLERS
 from gbuq_core.sampling.counting import VISIT_SAMPLES

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gbuq_core.boosting.plan import truncation_points
 from gbuq_core.experiments.heart.fit import HeartRun
-from gbuq_core.experiments.heart.plan import METHODS, HeartPlan, HeartSettings, plan_heart
-from gbuq_core.experiments.python_text import arguments_text, import_lines
+from gbuq_core.experiments.heart.plan import METHODS, HeartSettings, heart_arguments
+from gbuq_core.experiments.python_text import arguments_text, call_lines, import_lines
 from gbuq_core.presentation import csv_text
 
 _IMPORTED = (
@@ -66,12 +68,11 @@ def heart_code(settings: HeartSettings) -> str:
     >>> "n_trees=1000" in heart_code(HeartSettings())
     True
     """
-    plans = [plan_heart(settings, method) for method in settings.methods]
     data = "make_painted_heart" if settings.cells else "make_heart"
     home = "gbuq_core.experiments.heart.data" if settings.cells else "gbuq_core"
     lines = ["from pathlib import Path", "", "import numpy as np", ""]
     lines += import_lines(
-        [*_IMPORTED, f"{home}:{data}", *(METHODS[plan.method].builder.of for plan in plans)]
+        [*_IMPORTED, f"{home}:{data}", *(METHODS[method].builder.of for method in settings.methods)]
     )
     lines += [
         "",
@@ -86,8 +87,8 @@ def heart_code(settings: HeartSettings) -> str:
         ")",
         "maps, panels = {}, []",
     ]
-    for plan in plans:
-        lines += _method_lines(plan, settings)
+    for method in settings.methods:
+        lines += _method_lines(replace(settings, methods=(method,)))
     return "\n".join(lines) + "\n" + _SHOW
 
 
@@ -100,59 +101,29 @@ def _data_arguments(settings: HeartSettings) -> dict[str, object]:
     return {**given, "cells": list(settings.cells)} if settings.cells else given
 
 
-def _method_lines(plan: HeartPlan, settings: HeartSettings) -> list[str]:
-    kind = METHODS[plan.method]
+def _method_lines(one: HeartSettings) -> list[str]:
+    """Code that fits the method of these settings and maps its uncertainty."""
+    kind = METHODS[one.method]
+    model = call_lines(f"model = {kind.builder.name}", heart_arguments(one))
+    lines = ["", *model[:-1], ").fit(heart.X, heart.y)"]
     if not kind.boosting:
-        groups = {
-            "n_groups": plan.members,
-            "trees_per_group": max(1, plan.trees // plan.members),
-            "random_state": plan.seed,
-        }
-        shown = f"[:{settings.shown}]" if _limits(plan, settings) else ""
+        shown = f"[:{one.shown}]" if _limits(one) else ""
         return [
-            "",
-            f"model = {kind.builder.name}({arguments_text(groups)})",
-            "members = model.fit(heart.X, heart.y).predict_members(heart.grid)",
+            *lines,
+            "members = model.predict_members(heart.grid)",
             f"knowledge = members{shown}.var(axis=0)",
             "none = np.full(81, np.nan)  # forests predict no noise",
             f'maps["{kind.label}"] = none, none, knowledge',
         ]
-    knobs: dict[str, object] = {
-        "method": kind.boosting,
-        "ensemble": "virtual" if kind.virtual else "independent",
-        "n_members": plan.members,
-        "n_trees": plan.trees,
-        "depth": plan.depth,
-        "learning_rate": plan.rate,
-        "temperature": plan.temperature,
-        "leaf_noise": plan.leaf_noise,
-        "truncation_step": settings.step if kind.virtual else None,
-        "truncation_start": settings.start if kind.virtual else None,
-        "engine": kind.engine if kind.engine != "numba" else None,
-        "categorical_features": [0, 1],
-        "random_state": plan.seed,
-    }
-    if kind.virtual:
-        del knobs["n_members"]
-    limit = f", n_members={settings.shown}" if _limits(plan, settings) else ""
-    lines = [
-        "",
-        f"model = {kind.builder.name}(",
-        "    stopping=None,  # all trees, as in the paper",
-    ]
-    lines += [f"    {name}={value!r}," for name, value in knobs.items() if value is not None]
-    lines += [
-        ").fit(heart.X, heart.y)",
-        f'maps["{kind.label}"] = model.predict_uncertainty(heart.grid{limit})',
-    ]
-    return [line.replace("'", '"') for line in lines]
+    limit = f", n_members={one.shown}" if _limits(one) else ""
+    return [*lines, f'maps["{kind.label}"] = model.predict_uncertainty(heart.grid{limit})']
 
 
-def _limits(plan: HeartPlan, settings: HeartSettings) -> bool:
+def _limits(one: HeartSettings) -> bool:
     """Whether fewer members are shown than there are."""
-    if settings.shown is None:
+    if one.shown is None:
         return False
-    n_members = plan.members
-    if METHODS[plan.method].virtual:
-        n_members = len(truncation_points(plan.trees, settings.step, settings.start))
-    return settings.shown < n_members
+    n_members = one.members
+    if METHODS[one.method].virtual:
+        n_members = len(truncation_points(one.trees, one.step, one.start))
+    return one.shown < n_members

@@ -19,11 +19,10 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heart.data import SIDE, make_painted_heart
 from gbuq_core.experiments.heart.plan import (
     METHODS,
-    HeartPlan,
     HeartSettings,
-    heart_estimator,
-    plan_heart,
+    heart_arguments,
 )
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.presentation import Tally
 from gbuq_core.synthetic import HeartData
 from gbuq_core.uncertainty import decompose_regression
@@ -37,7 +36,7 @@ MAX_FRAMES = 100  # stages of the boosting-time scrubber
 class HeartFit(NamedTuple):
     """A trained method's predictions for the 81 cells while it grew."""
 
-    plan: HeartPlan
+    plan: HeartSettings  # of one method
     data: HeartData  # what it was trained on, painted cells included
     n_trees: npt.NDArray[np.int64]  # (n_stages,): trees at each stage; all of them at the last
     # (n_stages, n_models, 81, 2): mean and variance; the variance is NaN for forests, which predict
@@ -93,12 +92,12 @@ def run_heart(settings: HeartSettings | None = None) -> HeartRun:
     """
     settings = HeartSettings() if settings is None else settings
     maps = tuple(
-        map_heart(fit_heart(plan_heart(settings, method)), settings) for method in settings.methods
+        map_heart(fit_heart(plan_of(settings, method)), settings) for method in settings.methods
     )
-    return HeartRun(settings, _painted(plan_heart(settings, "sglb")), maps)
+    return HeartRun(settings, _painted(settings), maps)
 
 
-def fit_heart(plan: HeartPlan) -> HeartFit:
+def fit_heart(plan: HeartSettings) -> HeartFit:
     """Train one method and keep its predictions for the cells at up to 100 stages.
 
     Of a virtual ensemble's model every stage is kept, so that any truncation can follow.
@@ -106,7 +105,7 @@ def fit_heart(plan: HeartPlan) -> HeartFit:
     data = _painted(plan)
     kind = METHODS[plan.method]
     began = time.perf_counter()
-    model = heart_estimator(plan).fit(data.X, data.y)
+    model = kind.make(heart_arguments(plan)).fit(data.X, data.y)
     seconds = time.perf_counter() - began
     if kind.boosting:
         every = 1 if kind.virtual else -(-plan.trees // MAX_FRAMES)
@@ -142,7 +141,7 @@ def map_heart(fit: HeartFit, settings: HeartSettings) -> HeartMaps:
     return HeartMaps(fit, fit.n_trees, counts, total, data, knowledge, mean)
 
 
-def _painted(plan: HeartPlan) -> HeartData:
+def _painted(plan: HeartSettings) -> HeartData:
     return make_painted_heart(plan.rows, plan.noise, plan.seed, plan.cells)
 
 

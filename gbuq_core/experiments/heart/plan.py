@@ -6,12 +6,21 @@ forests from appendix C.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from gbuq_core.experiments.ensembles import ensemble_methods
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.ensembles import (
+    LEAF_NOISE,
+    TEMPERATURES,
+    EnsembleMethod,
+    ensemble_methods,
+)
+from gbuq_core.experiments.heart.data import SIDE, make_painted_heart
+from gbuq_core.experiments.settings import Codec, arguments, setting
+from gbuq_core.glossary import VIEWS
 from gbuq_core.jobs import effective_n_jobs
-from gbuq_core.validation import check_choice
 
 FOREST_DEPTH = 10  # the paper's
 
@@ -28,127 +37,165 @@ METHODS = ensemble_methods(
 )
 
 
+SCALES = ("shared", "own")
+MOST_PAINTED = 66  # cells that fit into the text box
+_RATES = (0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5)
+
+
+def read_cells(text: str) -> tuple[int, ...]:
+    """Cell numbers from row and column digits.
+
+    >>> read_cells("34.08.34")
+    (8, 31)
+    """
+    pairs = [part for part in text.split(".") if part]
+    return tuple(sorted({SIDE * int(pair[0]) + int(pair[1]) for pair in pairs}))
+
+
+def write_cells(cells: Iterable[int]) -> str:
+    """The text of cell numbers.
+
+    >>> write_cells([31, 8])
+    '08.34'
+    """
+    return ".".join(f"{cell // SIDE}{cell % SIDE}" for cell in sorted(set(cells)))
+
+
+def problem_with_cells(cells: Collection[int]) -> str:
+    """One sentence on why these cells cannot be painted; empty if they can."""
+    if len(cells) > MOST_PAINTED:
+        return f"At most {MOST_PAINTED} cells can be painted. Undo some of them."
+    try:
+        make_painted_heart(1, cells=cells)
+    except InvalidParameter as error:
+        return str(error)
+    return ""
+
+
+def _kind(settings: HeartSettings) -> EnsembleMethod:
+    """The method of settings that have one."""
+    return METHODS[settings.method]
+
+
 @dataclass(frozen=True, kw_only=True)
 class HeartSettings:
-    """Everything that the maps depend on. The defaults are the paper's."""
+    """Everything that the maps depend on. The defaults are the paper's.
 
-    methods: tuple[str, ...] = ("sglb", "virtual_sglb")  # keys of `METHODS`
-    # `rows`, `noise`, `seed`: as `n_per_cell`, `noise` and `random_state` of `make_heart`; the seed
-    # is the models' too
-    rows: int = 1000
-    noise: float = 0.01
-    seed: int = 0
-    # Painted cells, numbered from 0 row by row. A filled cell loses its rows; an empty one gets
-    # some.
-    cells: tuple[int, ...] = ()
-    # `members`, `trees`, `depth`: Of each ensemble. A virtual ensemble has a member for each
-    # truncation. A forest of `trees` trees of depth 10 is split into `members` groups.
-    members: int = 10
-    trees: int = 1000
-    depth: int = 6
-    # `rate`, `rate_sgb`: learning rates of the SGLB methods and of SGB
-    rate: float = 0.3
-    rate_sgb: float = 0.1
-    # "catboost" (the number of rows), "posterior" (1) or a number
-    temperature: str | float = "catboost"
-    # Langevin noise in the leaves as well as in the choice of splits; the numba engine only. None
-    # leaves it to the temperature, as `gbuq_core.BoostedEnsembleRegressor` does.
-    leaf_noise: bool | None = None
-    # `step`, `start`: truncation step K and start of virtual ensembles
-    step: int = 50
-    start: float = 0.5
-    # How many members count: the first models, or the last truncations. None: all.
-    shown: int | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class HeartPlan:
-    """What one method's fit depends on, and nothing else. It is the key of the fit's result.
-
-    Fields that the method does not use are None, so that changing them retrains nothing.
+    With one method it is also the key of that method's fit (`settings.plan_of`).
     """
 
-    method: str
-    rows: int
-    noise: float
-    seed: int
-    cells: tuple[int, ...]
-    members: int
-    trees: int
-    depth: int | None
-    rate: float | None
-    temperature: str | float | None
-    leaf_noise: bool | None
-
-
-def plan_heart(settings: HeartSettings, method: str) -> HeartPlan:
-    """What a method's fit depends on.
-
-    >>> slow, quick = HeartSettings(step=10), HeartSettings(step=100)
-    >>> plan_heart(slow, "virtual_sglb") == plan_heart(quick, "virtual_sglb")
-    True
-    """
-    kind = METHODS[check_choice("method", method, tuple(METHODS))]
-    numba_sglb = kind.langevin and kind.engine == "numba"
-    return HeartPlan(
-        method=method,
-        rows=settings.rows,
-        noise=settings.noise,
-        seed=settings.seed,
-        cells=tuple(sorted(set(settings.cells))),
-        members=1 if kind.virtual else settings.members,
-        trees=settings.trees,
-        depth=settings.depth if kind.boosting else None,
-        rate={"sgb": settings.rate_sgb, "sglb": settings.rate}.get(kind.boosting),
-        temperature=settings.temperature if kind.langevin else None,
-        leaf_noise=settings.leaf_noise if numba_sglb else None,
+    rows: int = setting(
+        1000, "Training rows per cell", group="data", shrink=(0.5, 100),
+        choices=(1, 3, 10, 30, 100, 300, 1000, 3000),
+    )  # fmt: skip
+    noise: float = setting(
+        0.01, "Noise variance", group="data", choices=(0.0001, 0.001, 0.003, 0.01, 0.03, 0.1),
+        help="In squared units of y. Around the heart it is four times as large.",
+    )  # fmt: skip
+    # Numbered from 0 row by row. A filled cell loses its rows; an empty one gets some.
+    cells: tuple[int, ...] = setting(
+        (), "Painted cells", group="data", codec=Codec(read_cells, write_cells),
+        pattern=rf"(?:[0-8]{{2}}(?:\.[0-8]{{2}}){{0,{MOST_PAINTED - 1}}})?",
+        check=lambda text: problem_with_cells(read_cells(text)),
+        help="The row and the column of each cell, separated by dots: 34.35.44 for example.",
+    )  # fmt: skip
+    seed: int = setting(
+        0, "Seed", group="data", low=0, high=30, step=1, arg="random_state",
+        help="Sets the cells' means, the noise and the models' random numbers.",
+    )  # fmt: skip
+    methods: tuple[str, ...] = setting(
+        ("sglb", "virtual_sglb"), "Methods, at most three", group="method", most=3, each=True,
+        named={method.label: key for key, method in METHODS.items()},
+        help="vRF is one random forest whose members are groups of trees. CatBoost trains the same "
+        "ensembles with its own code.",
+    )  # fmt: skip
+    members: int = setting(
+        10, of="sglb.n_members", low=2, high=20, step=1, arg="n_members", shrink=(0.5, 5),
+        uses=lambda one: not _kind(one).virtual,
+        help="The number of independent models, or of groups of vRF's trees. The members of a "
+        "virtual ensemble follow from K.",
+    )  # fmt: skip
+    trees: int = setting(
+        1000, of="sglb.n_trees", arg="n_trees", shrink=(0.5, 200),
+        choices=(20, 50, 100, 200, 300, 500, 700, 1000, 1500, 2000),
+        help="The trees of each boosted model, and of the whole forest.",
+    )  # fmt: skip
+    depth: int = setting(
+        6, of="sglb.depth", high=8, step=1, arg="depth", uses=lambda one: bool(_kind(one).boosting)
     )
+    rate: float = setting(
+        0.3, "Learning rate, SGLB", of="sglb.learning_rate", choices=_RATES, arg="learning_rate",
+        uses=lambda one: _kind(one).langevin,
+    )  # fmt: skip
+    rate_sgb: float = setting(
+        0.1, "Learning rate, SGB", of="sgb.learning_rate", choices=_RATES, arg="learning_rate",
+        uses=lambda one: _kind(one).boosting == "sgb",
+        help="Each SGB tree sees a random half of the rows.",
+    )  # fmt: skip
+    temperature: str | float = setting(
+        "catboost", of="sglb.temperature", named=TEMPERATURES, arg="temperature",
+        uses=lambda one: _kind(one).langevin,
+    )  # fmt: skip
+    leaf_noise: bool | None = setting(
+        None, of="sglb.leaf_noise", named=LEAF_NOISE, arg="leaf_noise",
+        uses=lambda one: _kind(one).langevin and _kind(one).engine == "numba",
+    )  # fmt: skip
+    step: int = setting(
+        50, of="virtual_sglb.truncation_step", low=5, high=200, step=5, group="picture", brief="K",
+        arg="truncation_step", uses=lambda one: _kind(one).virtual,
+    )  # fmt: skip
+    start: float = setting(
+        0.5, of="virtual_sglb.truncation_start", high=0.9, step=0.05, group="picture",
+        brief="Start", arg="truncation_start", uses=lambda one: _kind(one).virtual,
+    )  # fmt: skip
+    # The first models, or the last truncations
+    shown: int | None = setting(
+        None, "Members shown", group="picture", brief="Members", kind="ladder",
+        named={**{str(n): n for n in (2, 3, 4, 5, 7, 10)}, "all": None},
+        help="Uses only this many members. Nothing is retrained.",
+    )  # fmt: skip
+    unit: str = setting("std", "Uncertainty as", group="picture", brief="As", choices=VIEWS)
+    log: bool = setting(True, "Logarithmic colours for knowledge", group="picture", brief="Log KU")
+    scale: str = setting(
+        "shared", "Colour scales", group="picture", brief="Scales", choices=SCALES,
+        help="Shared: all noise maps share one scale, and all knowledge maps another. Own: each "
+        "map has its own scale.",
+    )  # fmt: skip
+
+    @property
+    def method(self) -> str:
+        """The first method, the only one of a fit's key."""
+        return self.methods[0]
 
 
-def heart_estimator(plan: HeartPlan) -> Any:
-    """The unfitted estimator of a plan.
+def heart_arguments(plan: HeartSettings) -> dict[str, Any]:
+    """All arguments of the estimator for settings of one method.
 
-    >>> heart_estimator(plan_heart(HeartSettings(rate=0.2), "sglb")).learning_rate
+    >>> heart_arguments(HeartSettings(methods=("sglb",), rate=0.2))["learning_rate"]
     0.2
     """
-    kind = METHODS[plan.method]
-    if not kind.boosting:
-        return kind.make(
-            {
-                "n_groups": plan.members,
-                "trees_per_group": max(1, plan.trees // plan.members),
-                "max_depth": FOREST_DEPTH,
-                "random_state": plan.seed,
-            }
-        )
-    knobs: dict[str, Any] = {
-        "n_members": plan.members,
-        "n_trees": plan.trees,
-        "depth": plan.depth or 1,
-        "learning_rate": plan.rate,
-        "categorical_features": [0, 1],
-        "random_state": plan.seed,
-    }
-    if kind.langevin:
-        knobs["temperature"] = plan.temperature
-    if plan.leaf_noise is not None:
-        knobs["leaf_noise"] = plan.leaf_noise
-    return kind.make(knobs)
+    kind, given = _kind(plan), arguments(plan)
+    if kind.boosting:
+        return kind.builder.arguments({**given, "categorical_features": [0, 1]})
+    groups = given.pop("n_members")
+    each = max(1, given.pop("n_trees") // groups)
+    forest = {"n_groups": groups, "trees_per_group": each, "max_depth": FOREST_DEPTH}
+    return kind.builder.arguments({**forest, **given})
 
 
-def estimate_heart_seconds(plan: HeartPlan) -> float:
+def estimate_heart_seconds(plan: HeartSettings) -> float:
     """Roughly what `fit_heart` takes on this machine's cores.
 
-    >>> estimate_heart_seconds(plan_heart(HeartSettings(), "catboost")) > 20
+    >>> estimate_heart_seconds(HeartSettings(methods=("catboost",))) > 20
     True
     """
-    kind, n_cores = METHODS[plan.method], effective_n_jobs(None)
+    kind, n_cores = _kind(plan), effective_n_jobs(None)
     n_rows = 64 * plan.rows
     if not kind.boosting:
         return plan.trees * _SECONDS_PER_FOREST_TREE * (0.1 + plan.rows / 1000) / n_cores
-    per_tree = _SECONDS_PER_TREE
+    per_tree, n_models = _SECONDS_PER_TREE, 1 if kind.virtual else plan.members
     if kind.boosting == "sgb":
         per_tree += _SECONDS_PER_DRAWN_ROW * n_rows
     if kind.engine == "catboost":  # which has threads of its own
-        return plan.members * plan.trees * (2e-4 + _SECONDS_PER_CATBOOST_ROW * n_rows / n_cores)
-    return plan.members * plan.trees * per_tree / min(n_cores, plan.members)
+        return n_models * plan.trees * (2e-4 + _SECONDS_PER_CATBOOST_ROW * n_rows / n_cores)
+    return n_models * plan.trees * per_tree / min(n_cores, n_models)

@@ -14,13 +14,9 @@ import numpy.typing as npt
 
 from gbuq_core.experiments.claims import Claim, Threshold, judged, smaller_text
 from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun, run_heart
-from gbuq_core.experiments.heart.plan import (
-    METHODS,
-    HeartSettings,
-    estimate_heart_seconds,
-    plan_heart,
-)
-from gbuq_core.experiments.seeds import SeedStudy, shrink
+from gbuq_core.experiments.heart.plan import METHODS, HeartSettings, estimate_heart_seconds
+from gbuq_core.experiments.seeds import SeedStudy
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.glossary import VIEWS
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.metrics import auroc
@@ -128,7 +124,7 @@ def check_claims(run: HeartRun) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
-def describe_heart(run: HeartRun, view: str = "std") -> str:
+def describe_heart(run: HeartRun) -> str:
     """The picture in words, from its numbers.
 
     Examples
@@ -138,7 +134,7 @@ def describe_heart(run: HeartRun, view: str = "std") -> str:
     >>> describe_heart(run_heart(HeartSettings(methods=()))).startswith("81 cells")
     True
     """
-    data = run.data
+    data, view = run.data, run.settings.unit
     n_empty = int((~data.in_support).sum())
     noise = as_view(data.variance[data.in_support], view)
     words = [
@@ -272,7 +268,7 @@ def _or_nan(reduce: object, values: Array) -> float:
 
 def _seconds(settings: HeartSettings) -> float:
     """Roughly what one seed takes on one thread."""
-    plans = [plan_heart(settings, method) for method in settings.methods]
+    plans = [plan_of(settings, method) for method in settings.methods]
     return 0.2 + sum(estimate_heart_seconds(plan) for plan in plans) * effective_n_jobs(None)
 
 
@@ -281,11 +277,5 @@ STUDY = SeedStudy(
     fit=run_heart,
     claims=check_claims,
     estimate=_seconds,
-    quicker=lambda settings, share: replace(
-        settings,
-        members=shrink(settings.members, share**0.5, 5),
-        trees=shrink(settings.trees, share**0.5, 200),
-        rows=shrink(settings.rows, share**0.5, 100),
-    ),
-    names={"members": "members", "trees": "trees", "rows": "rows a cell"},
+    bare=lambda settings: replace(settings, unit="std", log=True, scale="shared"),
 )

@@ -32,7 +32,8 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
-from gbuq_core.experiments.seeds import SeedStudy, shrink
+from gbuq_core.experiments.seeds import SeedStudy
+from gbuq_core.experiments.settings import shrink
 from gbuq_core.presentation import short
 
 # What counts as agreement. The paper has a picture and a table, so these limits are this project's.

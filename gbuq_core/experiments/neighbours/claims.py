@@ -37,7 +37,8 @@ from gbuq_core.experiments.neighbours.plan import (
 )
 from gbuq_core.experiments.neighbours.scores import average_with, family_posterior
 from gbuq_core.experiments.ranking import rank_correlation
-from gbuq_core.experiments.seeds import SeedStudy, shrink
+from gbuq_core.experiments.seeds import SeedStudy
+from gbuq_core.experiments.settings import shrink
 from gbuq_core.ibug import FAMILIES, log_density
 from gbuq_core.metrics import crps_gaussian_values, nll_gaussian_values, rmse
 from gbuq_core.metrics.neighbour_tuning import CANDIDATES

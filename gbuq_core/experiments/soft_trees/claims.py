@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from gbuq_core.experiments.claims import Claim, Threshold, judged, times_text
-from gbuq_core.experiments.seeds import SeedStudy, shrink
+from gbuq_core.experiments.seeds import SeedStudy
+from gbuq_core.experiments.settings import shrink
 from gbuq_core.experiments.soft_trees.bandit import (
     BanditRun,
     BanditSettings,

@@ -19,7 +19,8 @@ from gbuq_core.experiments.claims import (
     verdict_of,
 )
 from gbuq_core.experiments.ranking import rank_correlation
-from gbuq_core.experiments.seeds import SeedStudy, shrink
+from gbuq_core.experiments.seeds import SeedStudy
+from gbuq_core.experiments.settings import shrink
 from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun, run_spiral
 from gbuq_core.experiments.spiral.plan import (
     METHODS,

@@ -190,7 +190,7 @@ def view_of(values: SimpleNamespace) -> GaussiansView:
 
 def knobs_of(values: SimpleNamespace) -> list[LiveKnob]:
     """The knobs of the picture's bar."""
-    return live_knobs(STATE.knobs, vars(values), {"colours": "Colours"})
+    return live_knobs(STATE, values)
 
 
 def query_of(settings: GaussiansSettings, view: GaussiansView | None = None) -> str:

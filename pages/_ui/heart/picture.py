@@ -10,13 +10,12 @@ import streamlit as st
 from gbuq_core.experiments.claims import Claim, claim_table
 from gbuq_core.experiments.heart.data import make_painted_heart
 from gbuq_core.experiments.heart.export import heart_code, heart_csv
-from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun, fit_heart, map_heart
-from gbuq_core.experiments.heart.live import moving_members
+from gbuq_core.experiments.heart.fit import HeartRun, fit_heart, map_heart
+from gbuq_core.experiments.heart.picture import heart_sheet
 from gbuq_core.experiments.heart.plan import (
     METHODS,
     HeartSettings,
     estimate_heart_seconds,
-    plan_heart,
 )
 from gbuq_core.experiments.heart.scores import (
     STUDY,
@@ -25,9 +24,9 @@ from gbuq_core.experiments.heart.scores import (
     describe_heart,
     score_heart,
 )
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.handles import LiveKnob
-from gbuq_core.figures.heart import HeartView, heart_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.glossary import STD_CAVEAT
 from gbuq_core.presentation import digits, markdown_table, megabytes
@@ -51,7 +50,7 @@ _LEAD = (
 PAGE = SideBySide(
     name="heart",
     methods=METHODS,
-    plan=plan_heart,
+    plan=plan_of,
     why_not=lambda plan: METHODS[plan.method].record.missing(),
     estimate=estimate_heart_seconds,
     fit=fit_heart,
@@ -75,23 +74,10 @@ def say_what_is_missing(settings: HeartSettings, shown: Sequence[Shown]) -> None
         st.text("Choose a method at the left to see its maps beside the truth.")
 
 
-def sheet_of(
-    run: HeartRun, view: HeartView, shown: Sequence[Shown], knobs: Sequence[LiveKnob] = ()
-) -> PanelSheet:
+def sheet_of(run: HeartRun, shown: Sequence[Shown], knobs: Sequence[LiveKnob] = ()) -> PanelSheet:
     """What there is to draw, the last good maps included."""
     maps = [one.view for one in shown if one.view is not None]
-    return _sheet(run, maps, view, describe_heart(run, view.unit), knobs)
-
-
-def _sheet(
-    run: HeartRun,
-    maps: Sequence[HeartMaps],
-    view: HeartView,
-    words: str,
-    knobs: Sequence[LiveKnob],
-) -> PanelSheet:
-    moving = [moving_members(one) for one in maps] if knobs else []
-    return heart_sheet(run.data, maps, view, run.settings.cells, words, knobs, moving)
+    return heart_sheet(run.data, maps, run.settings, describe_heart(run), knobs)
 
 
 def draw_heart(sheet: PanelSheet, on_select: Callable[[CanvasEvent], None]) -> None:
@@ -122,7 +108,7 @@ def claims_of(run: HeartRun) -> tuple[Claim, ...]:
     return kept("heart-claims", run.methods, run.settings, lambda: check_claims(run))
 
 
-def draw_scores(run: HeartRun, view: HeartView) -> None:
+def draw_scores(run: HeartRun) -> None:
     """The scorecard beside the paper's statements."""
     scores, claims = st.columns([0.55, 0.45], gap="large")
     with scores:
@@ -130,14 +116,14 @@ def draw_scores(run: HeartRun, view: HeartView) -> None:
         if not run.methods:
             st.text("Scores appear with the first fit.")
         else:
-            st.markdown(markdown_table(_score_rows(run, view)))
-            unit = "standard deviations" if view.unit == "std" else "variances"
+            st.markdown(markdown_table(_score_rows(run)))
+            unit = "standard deviations" if run.settings.unit == "std" else "variances"
             st.caption(
                 f"Uncertainties and errors are {unit} of y, averaged over cells. AUROC is the "
                 "chance that an empty cell has more knowledge uncertainty than a filled one. The "
                 "error of data is its distance from the true noise in filled cells. Seconds are "
                 "the training time; megabytes are the size of the trained models."
-                + (f" {STD_CAVEAT}" if view.unit == "std" else "")
+                + (f" {STD_CAVEAT}" if run.settings.unit == "std" else "")
             )
     with claims:
         st.header("The paper and this picture")
@@ -145,12 +131,12 @@ def draw_scores(run: HeartRun, view: HeartView) -> None:
         draw_claims(claims_of(run), STUDY if complete else None, run.settings, columns=1)
 
 
-def export_heart(run: HeartRun, view: HeartView, link: str, knobs: Sequence[LiveKnob] = ()) -> None:
+def export_heart(run: HeartRun, link: str, knobs: Sequence[LiveKnob] = ()) -> None:
     """Buttons for the code, the link, the data and a page; below them the picture in words."""
-    words = describe_heart(run, view.unit)
+    words = describe_heart(run)
     downloads = (
         Download("Data (CSV)", "heart.csv", "text/csv", partial(heart_csv, run)),
-        Download("Page (HTML)", "heart.html", "text/html", partial(_html, run, view, knobs)),
+        Download("Page (HTML)", "heart.html", "text/html", partial(_html, run, knobs)),
     )
     show_exports("heart", heart_code(run.settings), link, downloads)
     with st.expander("In words"):
@@ -192,12 +178,12 @@ def _truth(settings: HeartSettings) -> HeartData:
     return make_painted_heart(settings.rows, settings.noise, settings.seed, settings.cells)
 
 
-def _score_rows(run: HeartRun, view: HeartView) -> list[tuple[str, ...]]:
+def _score_rows(run: HeartRun) -> list[tuple[str, ...]]:
     """A line a score and a column a method, so that it fits a phone; first the headings."""
-    scores = [score_heart(maps, view.unit) for maps in run.methods]
+    scores = [score_heart(maps, run.settings.unit) for maps in run.methods]
     fits = [maps.fit for maps in run.methods]
     return [
-        (view.unit.capitalize(), *(METHODS[maps.method].label for maps in run.methods)),
+        (run.settings.unit.capitalize(), *(METHODS[maps.method].label for maps in run.methods)),
         ("AUROC of knowledge", *(auroc_text(s.auroc_knowledge) for s in scores)),
         ("Knowledge, empty cells", *(digits(s.knowledge_empty) for s in scores)),
         ("Knowledge, filled cells", *(digits(s.knowledge_filled) for s in scores)),
@@ -208,12 +194,12 @@ def _score_rows(run: HeartRun, view: HeartView) -> list[tuple[str, ...]]:
     ]
 
 
-def _html(run: HeartRun, view: HeartView, knobs: Sequence[LiveKnob] = ()) -> bytes:
-    words = describe_heart(run, view.unit)
-    sheet = _sheet(run, run.methods, view, words, knobs)
+def _html(run: HeartRun, knobs: Sequence[LiveKnob] = ()) -> bytes:
+    words = describe_heart(run)
+    sheet = heart_sheet(run.data, run.methods, run.settings, words, knobs)
     sections = [
         Section(sheet=sheet, caption=words),
-        Section(heading="Scorecard", table=_score_rows(run, view)),
+        Section(heading="Scorecard", table=_score_rows(run)),
         Section(heading="The paper and this picture", table=claim_table(claims_of(run))),
         Section(heading="Python", code=heart_code(run.settings)),
     ]

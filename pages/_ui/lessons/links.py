@@ -9,11 +9,13 @@ table.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import is_dataclass
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from demos.lesson import Lesson
+from pages._ui.knobs import query_of
 from pages._ui.site_map import PAGES, Entry, has_lesson
 
 # What writes a preset's code, where that is no experiment.
@@ -27,6 +29,8 @@ class PresetOpener(NamedTuple):
 
     def query(self, preset: Any) -> str:
         """The part of the page's address after the question mark."""
+        if is_dataclass(preset):
+            return query_of(preset)
         controls = import_module(f"pages._ui.{self.entry.url_path}.controls")
         found: str = controls.query_of(*preset)
         return found
@@ -36,7 +40,9 @@ class PresetOpener(NamedTuple):
         name = self.entry.url_path
         usual = f"gbuq_core.experiments.{name}.export:{name}_code"
         module, _, function = _CODE.get(name, usual).partition(":")
-        found: str = getattr(import_module(module), function)(preset.settings)
+        found: str = getattr(import_module(module), function)(
+            preset if is_dataclass(preset) else preset.settings
+        )
         return found
 
 

@@ -291,7 +291,7 @@ def cell_of(values: SimpleNamespace) -> tuple[int, int]:
 
 def knobs_of(values: SimpleNamespace) -> list[LiveKnob]:
     """The knobs of the picture's bar."""
-    return live_knobs(STATE.knobs, vars(values), {})
+    return live_knobs(STATE, values)
 
 
 def edits_or_say(values: SimpleNamespace) -> tuple[tuple[Edit, ...], str]:

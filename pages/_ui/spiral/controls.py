@@ -117,12 +117,12 @@ _KNOBS = (
         choices=_RATES, needs=_with(*_CYCLICAL),
     ),
     _of(
-        "virtual_sglb", "truncation_step", key="step", low=10, high=200, step=STAGE_STEP,
+        "virtual_sglb", "truncation_step", brief="K", key="step", low=10, high=200, step=STAGE_STEP,
         needs=_with(*_CUT), group="picture",
     ),
     _of(
-        "virtual_sglb", "truncation_start", key="start", high=0.9, step=0.05, needs=_with(*_CUT),
-        group="picture",
+        "virtual_sglb", "truncation_start", brief="Start", key="start", high=0.9, step=0.05,
+        needs=_with(*_CUT), group="picture",
     ),
     _of(
         "csglb", "cycle_length", key="cycle", needs=_with(*_CYCLICAL),
@@ -165,26 +165,27 @@ _KNOBS = (
 )  # fmt: skip
 _VIEW = (
     _of(
-        "csglb", "burn_in_cycles", key="burn_in", high=10, step=1, group="picture",
+        "csglb", "burn_in_cycles", brief="Burn-in", key="burn_in", high=10, step=1, group="picture",
         needs=_with(*_CYCLICAL),
         help="The first cycles give no member. Nothing is retrained. The paper keeps all cycles.",
     ),
     Knob(
-        "shown", "Members shown", "ladder", _ALL, choices=("2", "3", "5", "7", "10", "15", _ALL),
-        group="picture",
+        "shown", "Members shown", "ladder", _ALL, brief="Members", group="picture",
+        choices=("2", "3", "5", "7", "10", "15", _ALL),
         help="Uses only this many members. Nothing is retrained.",
     ),
     Knob(
-        "flag", "Flag the most unknown cells", "ladder", 0, choices=(0, 1, 5, 10, 20, 30, 40, 50),
-        unit="%", group="picture",
+        "flag", "Flag the most unknown cells", "ladder", 0, brief="Flag", unit="%", group="picture",
+        choices=(0, 1, 5, 10, 20, 30, 40, 50),
         help="Hatches these cells in each map of knowledge uncertainty.",
     ),
     Knob("points", "Training rows on", "choice", "truth", choices=POINTS, group="view"),
     Knob(
-        "log", "Logarithmic colours for knowledge", "switch", True, group="picture",
+        "log", "Logarithmic colours for knowledge", "switch", True, brief="Log KU", group="picture",
     ),
     Knob(
-        "scale", "Colour scales", "choice", "shared", choices=SCALES, group="picture",
+        "scale", "Colour scales", "choice", "shared", brief="Scales", choices=SCALES,
+        group="picture",
         help="Shared: total and data run from 0 to ln 3 nats, and all knowledge maps share a "
         "scale. Own: each map has its own scale.",
     ),
@@ -235,18 +236,6 @@ def _label_values(settings: SpiralSettings) -> dict[str, Any]:
 
 
 # How the picture's bar names its knobs.
-BRIEF = {
-    "step": "K",
-    "start": "Start",
-    "burn_in": "Burn-in",
-    "shown": "Members",
-    "flag": "Flag",
-    "log": "Log KU",
-    "scale": "Scales",
-    "colours": "Colours",
-    "focus": "Only rows",
-}
-
 STATE = PageState(
     key="spiral",
     knobs=(*_DATA, *_METHOD, *_KNOBS, *_VIEW, COLOURS, FOCUS, MAP, *_LOOKS),

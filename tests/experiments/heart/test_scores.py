@@ -16,13 +16,14 @@ from gbuq_core.experiments.claims import times_text
 from gbuq_core.experiments.heart.data import make_painted_heart
 from gbuq_core.experiments.heart.export import heart_code, heart_csv
 from gbuq_core.experiments.heart.fit import HeartFit, HeartMaps, HeartRun, run_heart
-from gbuq_core.experiments.heart.plan import METHODS, HeartSettings, plan_heart
+from gbuq_core.experiments.heart.plan import METHODS, HeartSettings
 from gbuq_core.experiments.heart.scores import (
     auroc_text,
     check_claims,
     describe_heart,
     score_heart,
 )
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.figures.theme import METHOD_STYLES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -32,7 +33,7 @@ PERFECT = {"empty": 0.04, "filled": 0.01, "factor": 1.0}
 def made_up(method="sglb", empty=0.04, filled=0.01, factor=1.0, cells=(), known=True):
     """Maps with one knowledge variance in empty, one in filled cells, and noise times factor."""
     settings = HeartSettings(rows=5, cells=cells)
-    plan = plan_heart(settings, method)
+    plan = plan_of(settings, method)
     truth = make_painted_heart(5, 0.01, 0, cells)
     knowledge = np.where(truth.in_support, filled, empty)[None]
     data = np.where(truth.in_support, factor * np.nan_to_num(truth.variance), 0.02)[None]
@@ -160,7 +161,8 @@ def test_words_carry_the_numbers():
     assert "0.1 in filled cells and 0.2 in empty ones" in words
     assert "vRF (one forest of 1,000 trees in 10 groups)" in words
     assert "predicts no noise" in words
-    assert "0.01 in filled cells and 0.04 in empty ones" in describe_heart(run, "variance")
+    squares = run._replace(settings=HeartSettings(rows=5, unit="variance"))
+    assert "0.01 in filled cells and 0.04 in empty ones" in describe_heart(squares)
 
 
 def test_numbers_as_text():

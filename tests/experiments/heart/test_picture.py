@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.heart.picture import heart_sheet
+from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
-from gbuq_core.figures.heart import HeartView, heart_sheet
 from gbuq_core.synthetic import HeartData, make_heart
 
 HEART = make_heart(3, random_state=0)
@@ -55,8 +56,8 @@ def test_scales_are_shared_or_own():
     assert shared[1].limits == pytest.approx((0.1, np.sqrt(0.05)))
     sheet = heart_sheet(HEART, methods)
     assert "lowest" in sheet.note
-    assert not heart_sheet(HEART, methods, HeartView(scale="own")).note
-    own = heart_sheet(HEART, methods, HeartView(scale="own")).panels
+    assert not heart_sheet(HEART, methods, HeartSettings(scale="own")).note
+    own = heart_sheet(HEART, methods, HeartSettings(scale="own")).panels
     assert {panel.limits for panel in own if ":" in panel.title} == {None}
 
 
@@ -64,16 +65,17 @@ def test_the_unit_and_the_log_switch():
     std = heart_sheet(HEART, [maps_of()]).panels[3]
     assert std.log
     assert np.all(np.asarray(std.values) == 0.2)
-    variance = heart_sheet(HEART, [maps_of()], HeartView("variance", log=False)).panels[3]
+    variance = heart_sheet(HEART, [maps_of()], HeartSettings(unit="variance", log=False)).panels[3]
     assert not variance.log
     assert variance.unit != std.unit
     assert np.all(np.asarray(variance.values) == 0.04)
 
 
 def test_empty_cells_are_hatched_and_painted_ones_outlined():
-    header = decode_sheet(encode_sheet(heart_sheet(HEART, [maps_of()], painted=[0, 80]))).header
+    sheet = heart_sheet(HEART, [maps_of()], HeartSettings(cells=(0, 80)))
+    header = decode_sheet(encode_sheet(sheet)).header
     assert header["hatchLabel"] == "no training rows"
-    for panel in heart_sheet(HEART, [maps_of()], painted=[0, 80]).panels:
+    for panel in sheet.panels:
         np.testing.assert_array_equal(panel.hatched, ~HEART.in_support)
         assert np.flatnonzero(panel.outlined).tolist() == [0, 80]
 
@@ -101,7 +103,7 @@ def test_without_a_method_the_truth_is_left():
     assert encode_sheet(sheet)
 
 
-@pytest.mark.parametrize("view", [HeartView(unit="nats"), HeartView(scale="none")])
+@pytest.mark.parametrize("view", [HeartSettings(unit="nats"), HeartSettings(scale="none")])
 def test_views_that_there_are_not_are_refused(view):
     with pytest.raises(InvalidParameter):
         heart_sheet(HEART, [], view)

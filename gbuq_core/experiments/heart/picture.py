@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.experiments.heart.fit import HeartMaps
+from gbuq_core.experiments.heart.live import moving_members
+from gbuq_core.experiments.heart.plan import SCALES, HeartSettings
 from gbuq_core.figures.canvas.frames import log_spaced
-from gbuq_core.figures.canvas.live import Ensemble, Live, Moving, offered
+from gbuq_core.figures.canvas.live import Ensemble, Live, offered
 from gbuq_core.figures.canvas.panels import LOG_SPAN, Marker, Panel, PanelSheet, shared_limits
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.theme import METHOD_STYLES
@@ -27,53 +30,20 @@ from gbuq_core.validation import check_choice
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-SCALES = ("shared", "own")
 MOST_FRAMES = 60  # of the player
 # Half a small map's width is what a unit has beside the colour bar.
 _UNITS = {"std": "std, units of y", "variance": "variance of y"}
 
 
-class Maps(Protocol):
-    """What is drawn of one method: `HeartMaps` of the experiment, or anything like it.
-
-    ``method`` is a key of `METHOD_STYLES`, ``truth`` what it was trained on, ``n_trees``
-    (n_frames,) what the stages are called; the maps (n_frames, 9, 9) are variances, NaN where
-    there is no such value.
-    """
-
-    @property
-    def method(self) -> str: ...  # noqa: D102
-    @property
-    def truth(self) -> HeartData: ...  # noqa: D102
-    @property
-    def n_trees(self) -> npt.NDArray[np.int64]: ...  # noqa: D102
-    @property
-    def total(self) -> Array: ...  # noqa: D102
-    @property
-    def data(self) -> Array: ...  # noqa: D102
-    @property
-    def knowledge(self) -> Array: ...  # noqa: D102
-
-
-class HeartView(NamedTuple):
-    """How the maps are shown: as std or variance, log colours for knowledge, one scale or many."""
-
-    unit: str = "std"
-    log: bool = True
-    scale: str = "shared"
-
-
 def heart_sheet(
     truth: HeartData,
-    methods: Sequence[Maps],
-    view: HeartView | None = None,
-    painted: Sequence[int] = (),
+    methods: Sequence[HeartMaps],
+    settings: HeartSettings | None = None,
     alt: str = "",
     knobs: Sequence[LiveKnob] = (),
-    moving: Sequence[Moving] = (),
 ) -> PanelSheet:
     """Panels of the truth and of every method."""
-    view = HeartView() if view is None else view
+    view = HeartSettings() if settings is None else settings
     check_choice("unit", view.unit, VIEWS)
     check_choice("scale", view.scale, SCALES)
     stages = methods[0].n_trees if methods else np.array([0])
@@ -88,7 +58,7 @@ def heart_sheet(
         if methods:
             panels += _method_panels(methods[row], view, limits, stages, kept)
     plays, focus = len(frames) > 1, _where_rows_are(truth)
-    outlined = np.isin(np.arange(truth.in_support.size), painted).reshape(truth.in_support.shape)
+    outlined = np.isin(np.arange(truth.in_support.size), view.cells).reshape(truth.in_support.shape)
     return PanelSheet(
         panels=[replace(panel, outlined=outlined) for panel in panels],
         columns=4 if methods else 1,
@@ -107,7 +77,7 @@ def heart_sheet(
         knobs=offered(knobs, plays=plays, focus=focus),
         focus=focus,
         note="" if limits.noise is None else _NOTE,
-        live=_live(methods, moving, stages, kept) if knobs else None,
+        live=_live(methods, stages, kept) if knobs else None,
     )
 
 
@@ -123,10 +93,11 @@ def _where_rows_are(truth: HeartData) -> tuple[tuple[float, float], tuple[float,
     return (float(columns.min()), float(columns.max())), (float(rows.min()), float(rows.max()))
 
 
-def _live(methods: Sequence[Maps], moving: Sequence[Moving], stages: Ints, kept: Ints) -> Live:
+def _live(methods: Sequence[HeartMaps], stages: Ints, kept: Ints) -> Live:
     """What the browser needs to redraw the maps, with the rules of `_limits`."""
     ensembles = []
-    for row, (maps, one) in enumerate(zip(methods, moving, strict=True)):
+    for row, maps in enumerate(methods):
+        one = moving_members(maps)
         plays = np.array_equal(maps.n_trees, stages)
         trees = stages[kept] if plays else np.full(len(kept), maps.n_trees[-1])
         panels = (4 * row + 1, 4 * row + 2, 4 * row + 3)  # a truth stands before them
@@ -145,7 +116,7 @@ class _Limits(NamedTuple):
     knowledge: tuple[float, float] | None
 
 
-def _limits(truth: HeartData, methods: Sequence[Maps], view: HeartView) -> _Limits:
+def _limits(truth: HeartData, methods: Sequence[HeartMaps], view: HeartSettings) -> _Limits:
     """Shared colour scales; None leaves each panel its own."""
     if view.scale == "own":
         return _Limits(None, None)
@@ -159,7 +130,7 @@ def _limits(truth: HeartData, methods: Sequence[Maps], view: HeartView) -> _Limi
     return _Limits(noise_limits, shared_limits(knowledge, log=view.log))
 
 
-def _truth_panels(truth: HeartData, view: HeartView, limits: _Limits) -> list[Panel]:
+def _truth_panels(truth: HeartData, view: HeartSettings, limits: _Limits) -> list[Panel]:
     empty = ~truth.in_support
     noise = Panel(
         title="True noise",
@@ -179,8 +150,8 @@ def _truth_panels(truth: HeartData, view: HeartView, limits: _Limits) -> list[Pa
 
 
 def _method_panels(
-    maps: Maps,
-    view: HeartView,
+    maps: HeartMaps,
+    view: HeartSettings,
     limits: _Limits,
     stages: Ints,
     kept: Ints,
@@ -210,6 +181,6 @@ def _method_panels(
     return panels
 
 
-def _as(view: HeartView, variances: npt.ArrayLike) -> Array:
+def _as(view: HeartSettings, variances: npt.ArrayLike) -> Array:
     values = np.asarray(variances, dtype=np.float64)
     return np.sqrt(values) if view.unit == "std" else values

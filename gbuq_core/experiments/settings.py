@@ -1,0 +1,315 @@
+"""A settings record: each knob of an experiment is one field, and all else follows from it.
+
+A field says what the knob is called, what it may be, whom it concerns, and what the estimator calls
+it. The widgets, the words of a link, the key of a fit, the estimator's arguments and the quicker
+settings of a study over seeds are derived::
+
+    @dataclass(frozen=True, kw_only=True)
+    class Wave:
+        methods: tuple[str, ...] = setting(("sglb",), "Methods", named=LABELS, each=True)
+        rows: int = setting(400, "Training rows", choices=(100, 400), shrink=(1.0, 100))
+        trees: int = setting(100, of="sglb.n_trees", arg="n_trees", high=500, uses=is_boosted)
+        step: int = setting(50, of="virtual_sglb.truncation_step", group="picture")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
+
+from gbuq_core.experiments.claims import write_setting
+from gbuq_core.knobs import Kind, Knob, check_knob, narrow, number_text
+from gbuq_core.methods import METHODS
+from gbuq_core.validation import check_choice
+
+_FITTED = ("data", "method", "knobs")  # the groups of knobs that a fit depends on
+
+S = TypeVar("S")
+
+
+class Codec(NamedTuple):
+    """How a link writes a value that is not one word: ``read`` and ``write`` undo each other."""
+
+    read: Callable[[str], Any]
+    write: Callable[[Any], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Setting:
+    """What a field says of its knob besides the default; see `setting`."""
+
+    label: str
+    of: str
+    uses: Callable[[Any], bool] | None
+    arg: str
+    shrink: tuple[float, int] | None
+    named: Mapping[str, Any]
+    codec: Codec | None
+    words: Mapping[Any, str]
+    each: bool
+    knob: Mapping[str, Any]
+
+    @property
+    def fitted(self) -> bool:
+        """Whether a fit may depend on it: a knob of the view retrains nothing."""
+        return self.knob.get("group", "knobs") in _FITTED
+
+
+def setting(
+    default: Any,
+    label: str = "",
+    *,
+    of: str = "",
+    uses: Callable[[Any], bool] | None = None,
+    arg: str = "",
+    shrink: tuple[float, int] | None = None,
+    named: Mapping[str, Any] | None = None,
+    codec: Codec | None = None,
+    each: bool = False,
+    **knob: Any,
+) -> Any:
+    """A field of a settings record, with its knob.
+
+    Parameters
+    ----------
+    default, label
+        Of the knob. A link names the field.
+    of : str
+        ``"sglb.depth"``: label, help and limits are those of the method's record, if not given.
+    uses : callable, optional
+        Whether settings of one method need it (all do). Others neither show nor refit it.
+    arg : str
+        What the estimator calls it.
+    shrink : (power, least), optional
+        A study over seeds that takes too long takes ``share ** power`` of it, but not less than
+        ``least``.
+    named : mapping, optional
+        The words of widgets and links for values that are no texts.
+    codec : Codec, optional
+        For a value that a link writes as one text.
+    each : bool
+        Whether each of its values has a fit of its own: the methods side by side.
+    **knob
+        What else `Knob` takes: ``low``, ``high``, ``choices``, ``group``, ``help`` ...
+    """
+    named = {} if named is None else named
+    words = {value: word for word, value in named.items()}
+    meta = _Setting(
+        label=label, of=of, uses=uses, arg=arg, shrink=shrink, named=named, codec=codec,
+        words=words, each=each, knob=knob,
+    )  # fmt: skip
+    return field(default=default, metadata={"setting": meta})
+
+
+def _settings_of(kind: type) -> Iterator[tuple[str, Any, _Setting]]:
+    """Name, default and description of each field that has a knob."""
+    for each in fields(kind):
+        if "setting" in each.metadata:
+            yield each.name, each.default, each.metadata["setting"]
+
+
+def _each_of(kind: type) -> str:
+    """The field whose values have a fit of their own each; empty if there is none."""
+    return next((name for name, _, one in _settings_of(kind) if one.each), "")
+
+
+def _alternatives(settings: S) -> list[S]:
+    """The settings with one method each; they themselves where there are no several."""
+    name = _each_of(type(settings))
+    return (
+        [_with(settings, **{name: (one,)}) for one in getattr(settings, name)]
+        if name
+        else [settings]
+    )
+
+
+def _alone(settings: S, method: str) -> S:
+    """The settings with one of the methods that there are."""
+    name = _each_of(type(settings))
+    known = next(one.named for field, _, one in _settings_of(type(settings)) if field == name)
+    return _with(settings, **{name: (check_choice("method", method, tuple(known.values())),)})
+
+
+def _with(settings: S, **changes: Any) -> S:
+    return replace(settings, **changes)  # type: ignore[type-var]
+
+
+@cache
+def knobs_of(kind: Any) -> tuple[Knob, ...]:
+    """The knobs of a settings record, in the order of its fields.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> [knob.key for knob in knobs_of(HeartSettings)][:3]
+    ['rows', 'noise', 'cells']
+    """
+    return tuple(_knob(kind, name, default, one) for name, default, one in _settings_of(kind))
+
+
+def _knob(kind: type, name: str, default: Any, one: _Setting) -> Knob:
+    more = dict(one.knob)
+    if one.label:
+        more["label"] = one.label
+    if one.uses is not None:
+        uses = one.uses
+        more["when"] = lambda values: any(map(uses, _alternatives(from_values(kind, values))))
+    shown = _write(one, default)
+    given = Knob("", "", "text", "")
+    if one.of:
+        method, _, of = one.of.partition(".")
+        given = METHODS[method].knob(of)
+    if one.of and not one.named:
+        return narrow(given, key=name, default=shown, **more)
+    for value in one.named.values() if one.of else ():
+        check_knob(given, value)
+    if one.named:
+        more.setdefault("choices", tuple(one.named))
+    kind_of_knob: Kind = more.pop("kind", "") or (
+        given.kind if one.of else _kind_of(one, default, more)
+    )
+    more = {"label": given.label, "help": given.help, **more}
+    return Knob(name, kind=kind_of_knob, default=shown, **more)
+
+
+def _kind_of(one: _Setting, default: Any, more: Mapping[str, Any]) -> Kind:
+    """The kind of a knob, by the type of its default."""
+    if one.codec or "pattern" in more:
+        return "text"
+    if isinstance(default, tuple):
+        return "choices"
+    if isinstance(default, bool):
+        return "switch"
+    if "choices" in more:
+        return "choice" if one.named or isinstance(default, str) else "ladder"
+    return "integer" if isinstance(default, int) else "number"
+
+
+def _write(one: _Setting, value: Any) -> Any:
+    """A field's value as its widget and a link have it."""
+    if one.codec:
+        return one.codec.write(value)
+    if one.named and isinstance(value, tuple):
+        return tuple(one.words[each] for each in value)
+    return (one.words.get(value) or number_text(value)) if one.named else value
+
+
+def _read(one: _Setting, value: Any) -> Any:
+    """A field's value from that of its widget."""
+    if one.codec:
+        return one.codec.read(value)
+    if isinstance(value, tuple | list):
+        return tuple(one.named.get(each, each) for each in value)
+    return one.named.get(value, value)
+
+
+def to_values(settings: Any) -> dict[str, Any]:
+    """The knobs' values for these settings, as widgets and links have them.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> to_values(HeartSettings(cells=(31,), shown=4))["cells"]
+    '34'
+    """
+    kind = type(settings)
+    return {name: _write(one, getattr(settings, name)) for name, _, one in _settings_of(kind)}
+
+
+def from_values(kind: type[S], values: Mapping[str, Any]) -> S:
+    """The settings for the knobs' values; a knob that is not there keeps its default.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> from_values(HeartSettings, {"cells": "34.08"}).cells
+    (8, 31)
+    """
+    given = {
+        name: _read(one, values[name]) for name, _, one in _settings_of(kind) if name in values
+    }
+    return kind(**given)
+
+
+def plan_of(settings: S, method: str = "") -> S:
+    """What a fit depends on, the key of its result: all else is at its default.
+
+    ``method`` is one of those that the settings' ``methods`` may name, if there are such.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> slow, quick = HeartSettings(step=10), HeartSettings(step=100)
+    >>> plan_of(slow, "virtual_sglb") == plan_of(quick, "virtual_sglb")
+    True
+    """
+    one = _alone(settings, method) if method else settings
+    unused = {
+        name: default
+        for name, default, each in _settings_of(type(settings))
+        if not (each.fitted and (each.uses is None or each.uses(one)))
+    }
+    return _with(one, **unused)
+
+
+def arguments(settings: Any) -> dict[str, Any]:
+    """What settings of one method give the estimator, by its own names; None is left to it.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> arguments(plan_of(HeartSettings(rate=0.2), "sglb"))["learning_rate"]
+    0.2
+    """
+    return {
+        one.arg: getattr(settings, name)
+        for name, _, one in _settings_of(type(settings))
+        if one.arg
+        and getattr(settings, name) is not None
+        and (one.uses is None or one.uses(settings))
+    }
+
+
+def quicker(settings: S, share: float) -> S:
+    """Settings of about a share of the sizes: what a study over seeds takes to end in time."""
+    smaller = {
+        name: shrink(getattr(settings, name), share ** one.shrink[0], one.shrink[1])
+        for name, _, one in _settings_of(type(settings))
+        if one.shrink is not None
+    }
+    return _with(settings, **smaller)
+
+
+def shrink(value: int, share: float, least: int) -> int:
+    """A size times a share, to one significant digit, but not below ``least`` or above itself.
+
+    >>> shrink(1500, 0.25, 50), shrink(60, 0.25, 50), shrink(40, 0.25, 50)
+    (400, 50, 40)
+    """
+    small = int(float(f"{value * share:.0e}"))
+    return min(value, max(least, small))
+
+
+def differences(settings: Any, wanted: Any) -> tuple[str, ...]:
+    """How settings differ from others, as people write it.
+
+    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> differences(HeartSettings(trees=200), HeartSettings())
+    ('trees 200 instead of 1,000',)
+    """
+    kind: Any = type(settings)
+    now, then = to_values(settings), to_values(wanted)
+    return tuple(
+        f"{knob.label[:1].lower()}{knob.label[1:]} {write_setting(now[knob.key])} instead of "
+        f"{write_setting(then[knob.key])}"
+        for knob in knobs_of(kind)
+        if now[knob.key] != then[knob.key]
+    )
+
+
+def sliders(kind: type) -> Sequence[str]:
+    """The knobs whose fit the picture follows while they are dragged."""
+    dragged = ("integer", "number", "ladder")
+    return tuple(k.key for k in knobs_of(kind) if k.kind in dragged and k.group in _FITTED)

@@ -1,0 +1,97 @@
+"""What follows from a settings record, asked of every page that has one."""
+
+from dataclasses import fields, replace
+
+import pytest
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.heart.plan import HeartSettings
+from gbuq_core.experiments.settings import from_values, knobs_of, plan_of, to_values
+from gbuq_core.knobs import problem_with
+from pages._ui.heart.controls import STATE as HEART
+from pages._ui.knobs import query_of, read_knob
+from tests.app.linked import values_of_link
+from tests.app.opening import open_link
+
+PAGES = {"heart": (HEART, HeartSettings)}
+EACH_PAGE = pytest.mark.parametrize(("state", "kind"), PAGES.values(), ids=PAGES)
+KNOBS = [
+    pytest.param(knob, id=f"{page}-{knob.key}")
+    for page, (_, kind) in PAGES.items()
+    for knob in knobs_of(kind)
+]
+BAD = ("<b>x</b>", "nan", "1e9", "-1.5", "[x](javascript:0)", "x" * 300)
+
+
+def moved(knob):
+    """Another value that the knob may have."""
+    match knob.kind:
+        case "switch":
+            return not knob.default
+        case "choices":
+            return tuple(choice for choice in knob.choices if choice not in knob.default)[:1]
+        case "choice" | "ladder":
+            return next(choice for choice in reversed(knob.choices) if choice != knob.default)
+        case "range":
+            return (int(knob.low), int(knob.low))
+        case "text":
+            return knob.default
+        case _:
+            end = knob.high if knob.high != knob.default else knob.low
+            return int(end) if knob.kind == "integer" else float(end)
+
+
+@EACH_PAGE
+def test_the_page_offers_each_knob_and_its_default_is_possible(state, kind):
+    assert set(knobs_of(kind)) <= set(state.knobs)
+    assert [knob.key for knob in knobs_of(kind) if problem_with(knob, knob.default)] == []
+    assert from_values(kind, {}) == kind()
+
+
+@EACH_PAGE
+def test_a_link_restores_all_settings_and_a_default_needs_none(state, kind):
+    assert query_of(kind()) == ""
+    other = from_values(kind, {knob.key: moved(knob) for knob in knobs_of(kind)})
+    assert other != kind()
+    assert from_values(kind, vars(values_of_link(state, query_of(other)))) == other
+    assert from_values(kind, to_values(other)) == other
+
+
+@pytest.mark.parametrize("knob", KNOBS)
+def test_a_bad_parameter_is_refused_in_a_sentence(knob):
+    for text in BAD:
+        reading = read_knob(knob, [text])
+        problem = reading.problem
+        if knob.kind == "text" and not problem:
+            assert not problem_with(knob, reading.value)
+            continue
+        assert problem.startswith(f"{knob.key} must be "), text
+        assert reading.value is None
+
+
+@EACH_PAGE
+def test_a_knob_of_the_picture_refits_nothing(state, kind):
+    for knob in knobs_of(kind):
+        if knob.group not in ("picture", "view"):
+            continue
+        after = from_values(kind, {knob.key: moved(knob)})
+        for method in getattr(kind(), "methods", ("",)):
+            assert plan_of(after, method) == plan_of(kind(), method)
+
+
+@EACH_PAGE
+def test_an_unknown_method_is_refused(state, kind):
+    if any(field.name == "methods" for field in fields(kind)):
+        with pytest.raises(InvalidParameter, match="method"):
+            plan_of(replace(kind(), methods=()), "lightgbmm")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_page_says_what_a_link_got_wrong(page):
+    key = next(knob.key for knob in knobs_of(PAGES[page][1]) if knob.kind != "text")
+    at = open_link(page, {key: "<b>x</b>", "colour": "<img src=x>"})
+    assert not at.exception
+    said = [text.value for text in at.text]
+    assert any(text.startswith(f"{key} must be") for text in said)
+    assert any(text.endswith('ignores them: "colour".') for text in said)
+    assert key not in at.query_params
