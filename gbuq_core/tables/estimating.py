@@ -12,6 +12,7 @@ from typing import NamedTuple
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.presentation import counted, number_word, seconds_text
+from gbuq_core.resources import MOST_THREADS
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.clocks import MOST_CHOOSING
 from gbuq_core.tables.plan import ENSEMBLES, MOST_FOLDS, N_FOLDS, ScorePlan
@@ -24,6 +25,7 @@ MAX_ROWS_OUT_OF_FOLD = 20_000
 MOST_SECONDS = 15.0  # for independent models of an automatic ensemble, with all folds
 _MODELS, _TREES = 5, 300
 _FEWEST_FOLDS = 3
+_USUAL_CORES = 2
 
 
 def choose_protocol(n_known: int, has_new: bool) -> str:
@@ -85,7 +87,8 @@ def settle_plan(plan: ScorePlan, prepared: Prepared, n_new: int = 0) -> Settled:
 
     Five independent models of 300 trees (or as many as the plan says) if all fits are estimated at
     less than 15 s, with five folds, or else four or three; if not, truncations of one model.
-    Another plan is returned as it is. The estimate depends on the number of cores.
+    The estimate is for two cores, whatever the machine has, so that one file trains one model
+    everywhere. Another plan is returned as it is.
 
     Parameters
     ----------
@@ -135,19 +138,28 @@ def settle_plan(plan: ScorePlan, prepared: Prepared, n_new: int = 0) -> Settled:
     first = 0.0
     for n_folds in range(plan.n_folds, fewest - 1, -1):
         tried = replace(independent, n_folds=n_folds)
-        seconds = _estimate(prepared, tried, n_new).seconds
+        seconds = _usual_seconds(prepared, tried, n_new)
         first = first or seconds
         if seconds < MOST_SECONDS:
             folds = f" for each of {n_folds} folds" if in_folds else ""
-            reason = f"because this is estimated at {seconds_text(seconds)}"
+            reason = f"because this is estimated at {seconds_text(seconds)} on two cores"
             if n_folds < plan.n_folds:
                 reason += f" ({seconds_text(first)} with {plan.n_folds} folds)"
             return Settled(tried, f"{models.capitalize()} are trained{folds}, {reason}.")
     return Settled(
         virtual,
         f"The members are truncations of one model, because {models} are estimated at "
-        f"{seconds_text(first)}, more than {MOST_SECONDS:.0f} s.",
+        f"{seconds_text(first)} on two cores, more than {MOST_SECONDS:.0f} s.",
     )
+
+
+def _usual_seconds(prepared: Prepared, plan: ScorePlan, n_new: int) -> float:
+    """What a plan takes on two cores: the same number on every machine and in every worker."""
+    token = MOST_THREADS.set(None)
+    try:
+        return _estimate(prepared, replace(plan, n_jobs=_USUAL_CORES), n_new).seconds
+    finally:
+        MOST_THREADS.reset(token)
 
 
 def estimate_scoring(prepared: Prepared, plan: ScorePlan, n_new: int = 0) -> ScoreEstimate:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded
+from gbuq_core.resources import MOST_THREADS
 from gbuq_core.tables import (
     ScorePlan,
     estimate_scoring,
@@ -14,6 +15,7 @@ from gbuq_core.tables import (
     prepare_training,
     read_table,
     score_table,
+    settle_plan,
 )
 
 FAST = ScorePlan(ensemble="virtual", n_trees=40, depth=3, learning_rate=0.1)
@@ -145,3 +147,21 @@ def test_what_has_no_cycles_is_one_sentence():
         score_table(table, "y", plan=replace(FAST, method="csglb", engine="catboost"))
     with pytest.raises(InvalidParameter, match="the model has only 40 trees"):
         score_table(table, "y", plan=replace(FAST, method="csglb", cycle_length=50))
+
+
+def test_what_is_trained_does_not_depend_on_the_machine(rng, monkeypatch):
+    plans = set()
+    for n_rows in (300, 5000):
+        frame = pd.DataFrame(rng.normal(size=(n_rows, 60))).add_prefix("v").assign(y=range(n_rows))
+        table = as_table(frame)
+        prepared = prepare_training(table, infer_schema(table), "y")
+        found = set()
+        for cores in (1, 2, 64):
+            monkeypatch.setattr("gbuq_core.resources.usable_cores", lambda cores=cores: cores)
+            found.add(settle_plan(ScorePlan(), prepared))
+        token = MOST_THREADS.set(1)  # as in a worker of a cluster
+        found.add(settle_plan(ScorePlan(), prepared))
+        MOST_THREADS.reset(token)
+        (one,) = found
+        plans.add((one.plan.ensemble, one.plan.n_folds))
+    assert len(plans) > 1  # the sizes are such that time decides
