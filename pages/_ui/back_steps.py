@@ -1,4 +1,4 @@
-"""One step of the browser's history for one click on a link to another page.
+"""One step of the browser's history for one click on a link, and the version in each address.
 
 Before Streamlit shows the other page, it takes the old page's parameters out of the address, as a
 step of its own: Back would lead to the old page without them, and the experiment would be lost.
@@ -10,7 +10,18 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from pages._ui.link_version import KEY, NOW
+
 _SCRIPT = """
+// Nothing is left out of an address that has a version; a bare one stays bare.
+function versioned(url) {
+  if (url == null) return url;
+  const whole = new URL(url, location.href);
+  if (whole.origin !== location.origin) return url;
+  const given = whole.search.slice(1).split('&').filter((one) => one && !one.startsWith('%KEY='));
+  const search = given.length ? '?' + [...given, '%KEY=%NOW'].join('&') : '';
+  return whole.pathname + search + whole.hash;
+}
 export default function() {
   if (window.gbuqLeaving) return;
   const push = history.pushState;
@@ -23,15 +34,23 @@ export default function() {
     if (to.origin === location.origin && to.pathname !== location.pathname) leaving = Date.now();
   }, true);
   window.addEventListener('popstate', () => { leaving = 0; });
+  const replace = history.replaceState;
+  history.replaceState = function(state, title, url) {
+    return replace.call(history, state, title, versioned(url));
+  };
   history.pushState = function(state, title, url) {
     const there = url == null || new URL(url, location.href).pathname === location.pathname;
     if (there && Date.now() - leaving < 10000) return undefined;
     leaving = 0;
-    return push.apply(history, arguments);
+    const next = versioned(url);
+    // What Streamlit tells again, without the version, is no step of its own.
+    const same = next === location.pathname + location.search + location.hash;
+    return (same ? replace : push).call(history, state, title, next);
   };
   window.gbuqLeaving = true;
 }
 """
+_SCRIPT = _SCRIPT.replace("%KEY", KEY).replace("%NOW", NOW)
 _KEEPER = st.components.v2.component("gbuq_leaving", html="<span></span>", js=_SCRIPT)
 # Streamlit makes a new step of what its server tells it, and Back would lead to the address before.
 _WRITER = st.components.v2.component(

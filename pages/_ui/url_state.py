@@ -11,7 +11,9 @@ A page declares its knobs and presets once and gets their values back::
     from pages._ui.export import show_exports
     from pages._ui.jobs_glue import Request, ask, show_progress
     from pages._ui.knobs import Preset
-    from pages._ui.notices import show_notice
+    from pages._ui.link_version import KEY as VERSION
+from pages._ui.link_version import NOW, left_out, with_version
+from pages._ui.notices import show_notice
     from pages._ui.url_state import PageState, link_to, open_page
 
     STATE = PageState(
@@ -76,6 +78,8 @@ from pages._ui.address import (
 from pages._ui.back_steps import complete_address
 from pages._ui.controls import draw_knobs, is_shown
 from pages._ui.knobs import Preset, Reading, link_texts, query_string, quoted, read_knob, why_not
+from pages._ui.link_version import KEY as VERSION
+from pages._ui.link_version import NOW, left_out, with_version
 from pages._ui.notices import show_notice
 
 # Session keys, declared once. The first names the page that the session shows now.
@@ -277,7 +281,7 @@ def link_query(page: PageState, values: Mapping[str, Any]) -> str:
 
 def link_to(page: PageState, values: SimpleNamespace) -> str:
     """The address that restores these values, absolute where the browser told its own."""
-    query = link_query(page, vars(values))
+    query = with_version(link_query(page, vars(values)))
     base = st.context.url or ""
     if base and not urlsplit(base).path:
         base += "/"
@@ -318,7 +322,7 @@ def _refuse_bad_parameters(page: PageState) -> None:
     # Their widgets take what fits, and write it into the address.
     following = st.session_state[_RESTORED + page.key] & {*page.follow}
     for name in list(st.query_params):
-        if name in following:
+        if name in following or (name, st.query_params[name]) == (VERSION, NOW):
             continue
         if name in knobs:
             reading = read_knob(knobs[name], st.query_params.get_all(name))
@@ -377,7 +381,8 @@ def _restore(page: PageState) -> None:
     without = {knob.key for knob in page.knobs if knob.group == "picture"} if went_back() else set()
     new = [knob for knob in page.knobs if knob.key not in done or knob.key in without]
     linked = _linked(page)
-    last: Mapping[str, Any] = {} if linked else st.session_state.get(_VALUES + page.key, {})
+    last: Mapping[str, Any] = st.session_state.get(_VALUES + page.key, {})
+    last = left_out(page.key) if linked else last
     # A link that named only what makes no sense was a link all the same.
     bare = not linked and not done and _NOTICES + page.key not in st.session_state
     if bare and page.opening:
@@ -446,9 +451,11 @@ def _follow_address(page: PageState) -> None:
     Streamlit gives each widget that value as it is drawn. What stands above the widget, such as
     the picture that a place is chosen in, would still be drawn for the value before.
     """
+    meant = left_out(page.key) if _linked(page) else {}
     for knob in page.knobs:
         texts = st.query_params.get_all(knob.key)
-        reading = read_knob(knob, texts) if texts else Reading(knob.default, "")
+        default = meant.get(knob.key, knob.default)
+        reading = read_knob(knob, texts) if texts else Reading(default, "")
         if not reading.problem and reading.value != _held(knob):
             put(knob, reading.value)
 

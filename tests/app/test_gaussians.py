@@ -302,7 +302,7 @@ def test_the_page_offers_code_link_data_and_itself():
     at = open_gaussians(seed="3")
     blocks = [block.value for block in at.code]
     assert gaussians_code(replace(SETTINGS, seed=3)).strip() in blocks
-    assert blocks[-1] == "?seed=3&steps=2000"
+    assert blocks[-1] == "?seed=3&steps=2000&v=3"
     race = run_gaussians(SETTINGS)
     assert len(list(csv.reader(io.StringIO(gaussians_csv(race))))) == 1 + 4 * 60
     page = _html(race, GaussiansView()).decode()

@@ -206,7 +206,7 @@ def test_the_page_offers_code_link_data_and_itself():
     at = open_heart(seed="3")
     blocks = [block.value for block in at.code]
     assert heart_code(replace(SETTINGS, seed=3)).strip() in blocks
-    assert blocks[-1] == "?rows=30&seed=3&members=4&trees=100&step=10"
+    assert blocks[-1] == "?rows=30&seed=3&members=4&trees=100&step=10&v=3"
     run = run_heart(SETTINGS)
     assert len(list(csv.reader(io.StringIO(heart_csv(run))))) == 82
     page = _html(run).decode()

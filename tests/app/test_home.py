@@ -151,7 +151,7 @@ def test_what_can_be_copied_and_downloaded():
     at = open_home(rows="200")
     python, link = (block.value for block in at.code)
     assert "make_wave(n=200" in python
-    assert link.endswith("?rows=200")
+    assert link.endswith("?rows=200&v=3")
     assert [button.label for button in at.get("download_button")] == ["Data (CSV)", "Page (HTML)"]
 
 

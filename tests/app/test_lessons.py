@@ -161,7 +161,7 @@ def test_the_chooser_names_lessons_as_their_pages():
     assert chooser.options == [OPENERS[lesson.page].entry.title for lesson in load_lessons()]
     settle(chooser.set_value("25 Gaussians").run())
     assert at.title[0].value == load_lessons()[1].title
-    assert next(c.value for c in reversed(at.code)) == "?lesson=25+Gaussians"
+    assert next(c.value for c in reversed(at.code)) == "?lesson=25+Gaussians&v=3"
 
 
 @pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.name)
@@ -200,7 +200,7 @@ def test_a_step_that_only_other_lessons_have_is_said_and_the_last_one_shown():
     said = 'in this lesson, but the link says "8"; 6 is used for "Step".'
     assert [t.value.endswith(said) for t in at.text] == [True]
     assert at.header[0].value.startswith("6. ")
-    assert next(c.value for c in reversed(at.code)) == "?lesson=Soft+trees&part=6"
+    assert next(c.value for c in reversed(at.code)) == "?lesson=Soft+trees&part=6&v=3"
 
 
 @pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.name)

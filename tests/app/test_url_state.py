@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from gbuq_core.knobs import problem_with
+from pages._ui import link_version
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heart.controls import STATE as HEART
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
@@ -91,7 +92,7 @@ def test_a_link_restores_every_kind_of_knob():
         "map": "SGB: data",
     }
     given = {name: text if isinstance(text, list) else [text] for name, text in query.items()}
-    assert parse_qs(shown_link(at).removeprefix("?")) == given
+    assert parse_qs(shown_link(at).removeprefix("?")) == {**given, "v": ["3"]}
 
 
 @pytest.mark.parametrize(
@@ -292,12 +293,30 @@ def test_all_can_be_chosen_at_once_only_where_all_may_be_chosen():
     assert open_app().multiselect(key="methods").proto.select_all == 0  # three, at most two
 
 
+def test_a_link_without_a_version_leaves_out_what_0_2_had(monkeypatch):
+    monkeypatch.setattr(link_version, "DEFAULTS_OF_0_2", {"left": {"trees": 50, "noise": 0.3}})
+    assert shown_values(open_app())["trees"] == 100
+    at = open_app(rate="0.5", noise="3")
+    values = shown_values(at)
+    assert (values["trees"], values["noise"], values["rate"]) == (50, 3.0, 0.5)
+    assert notices(at) == []
+    assert shown_link(at) == "?trees=50&rate=0.5&noise=3&v=3"
+    at = open_app(rate="0.5", v="3")
+    assert shown_values(at)["trees"] == 100
+    assert notices(at) == []
+
+
+def test_a_version_that_there_is_not_is_said():
+    (sentence,) = notices(open_app(rate="0.5", v="4"))
+    assert sentence.endswith('ignores them: "v".')
+
+
 def test_a_page_can_set_its_own_knobs():
     at = open_app()
     next(b for b in at.button if b.label == "Six trees").click().run()
     assert not at.exception
     assert shown_values(at)["trees"] == 6
-    assert shown_link(at) == "?trees=6"
+    assert shown_link(at) == "?trees=6&v=3"
 
 
 def test_a_typed_text_that_does_not_fit_is_said_and_not_used():
@@ -343,4 +362,4 @@ def test_a_box_of_whole_numbers_rounds_on_entry(typed, kept):
     assert notices(at) == []
     assert shown_values(at)["seed"] == kept
     assert at.number_input(key="seed").value == kept
-    assert shown_link(at) == f"?seed={kept}"
+    assert shown_link(at) == f"?seed={kept}&v=3"
