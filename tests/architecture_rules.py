@@ -28,6 +28,7 @@ FLOORS = [
         "compiled_marks",
         "compiling",
         "resources",
+        "earlier_defaults",
         "glossary",
         "knobs",
         "methods",

@@ -5,6 +5,8 @@ those that were typed, so that they are checked as typed ones are.
 
 ::
 
+    v = 3
+
     [score]
     train = "rows.csv"
     target = "price"
@@ -23,6 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gbuq_core.earlier_defaults import DEFAULTS_OF_0_2, VERSION
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.presentation import shown
 
@@ -107,8 +110,14 @@ def _path_of(parser: argparse.ArgumentParser, typed: Sequence[str]) -> str | Non
 
 
 def _table_of(path: Path, command: str, known: set[str]) -> Mapping[str, Any]:
-    """The command's table of a settings file."""
+    """The command's table of a settings file; without a version, with the defaults of 0.2."""
     tables = _read(path)
+    version = tables.pop("v", None)
+    if version not in (None, VERSION):
+        raise InvalidParameter(
+            f"{_file(path)} has version {shown(version)}, but this gbuq reads v = {VERSION}: "
+            "update gbuq, or write the options anew."
+        )
     for name, table in tables.items():
         if not isinstance(table, dict):
             raise InvalidParameter(
@@ -124,8 +133,8 @@ def _table_of(path: Path, command: str, known: set[str]) -> Mapping[str, Any]:
         raise InvalidParameter(
             f"{_file(path)} has no table [{command}]: add one, or leave --config out."
         )
-    found: Mapping[str, Any] = tables[command]
-    return found
+    earlier = {} if version else DEFAULTS_OF_0_2.get(command, {})
+    return {**earlier, **tables[command]}
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,18 +1,13 @@
-"""The version of links: what one without a number leaves out is what 0.2 had there."""
+"""The version of links, so that a later default changes no picture that was shared."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from collections.abc import Container, Mapping
 from typing import Any
 
-import streamlit as st
+from gbuq_core.earlier_defaults import DEFAULTS_OF_0_2, VERSION
 
-KEY, NOW = "v", "3"
-
-# Defaults of 0.2 by page and knob, where today's are others. Whoever changes a default that a link
-# may leave out adds the old one here.
-DEFAULTS_OF_0_2: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+KEY, NOW = "v", str(VERSION)
 
 
 def with_version(query: str) -> str:
@@ -24,6 +19,6 @@ def with_version(query: str) -> str:
     return f"{query}&{KEY}={NOW}" if query else ""
 
 
-def left_out(page: str) -> Mapping[str, Any]:
-    """What the address means by the knobs that it does not name, where these are not defaults."""
-    return {} if KEY in st.query_params else DEFAULTS_OF_0_2.get(page, {})
+def left_out(page: str, named: Container[str]) -> Mapping[str, Any]:
+    """What a link means by the knobs that it does not name, where these are not defaults."""
+    return {} if KEY in named else DEFAULTS_OF_0_2.get(page, {})

@@ -382,7 +382,7 @@ def _restore(page: PageState) -> None:
     new = [knob for knob in page.knobs if knob.key not in done or knob.key in without]
     linked = _linked(page)
     last: Mapping[str, Any] = st.session_state.get(_VALUES + page.key, {})
-    last = left_out(page.key) if linked else last
+    last = left_out(page.key, st.query_params) if linked else last
     # A link that named only what makes no sense was a link all the same.
     bare = not linked and not done and _NOTICES + page.key not in st.session_state
     if bare and page.opening:
@@ -451,7 +451,7 @@ def _follow_address(page: PageState) -> None:
     Streamlit gives each widget that value as it is drawn. What stands above the widget, such as
     the picture that a place is chosen in, would still be drawn for the value before.
     """
-    meant = left_out(page.key) if _linked(page) else {}
+    meant = left_out(page.key, st.query_params) if _linked(page) else {}
     for knob in page.knobs:
         texts = st.query_params.get_all(knob.key)
         default = meant.get(knob.key, knob.default)

@@ -85,6 +85,17 @@ def test_a_file_alone_is_enough(tmp_path, capsys, monkeypatch):
     assert (tmp_path / "out.csv").read_text().startswith("x,y,prediction,")
 
 
+def test_a_file_without_a_version_leaves_out_what_0_2_had(read, monkeypatch):
+    earlier = {"score": {"trees": 50, "seed": 7, "out": "a.csv"}}
+    monkeypatch.setattr("gbuq_core.commands.settings_file.DEFAULTS_OF_0_2", earlier)
+    options, _ = read("[score]\nseed = 3")
+    assert (options.trees, options.seed) == (50, 3)
+    options, _ = read("[score]\nseed = 3", "--trees=9")
+    assert options.trees == 9
+    options, _ = read("v = 3\n[score]\nout = 'b.csv'")
+    assert options.trees is None
+
+
 BAD_FILES = {
     "[score]\ntres = 3": '"gbuq.toml" sets "tres", but gbuq score has no such option',
     "[score]\nconfig = 'b.toml'": 'sets "config"',
@@ -94,6 +105,7 @@ BAD_FILES = {
     "[score]\ntrees = 2020-01-01": "trees must be a text or a number",
     "[scores]\ntrees = 3": "no such command",
     "trees = 3": "outside a table",
+    "v = 4\n[score]\ntrees = 3": 'has version "4", but this gbuq reads v = 3',
     "[compare]\ntrees = 3": "no table [score]",
     "": "no table [score]",
 }

@@ -29,6 +29,7 @@ from gbuq_core.tables import Table, infer_schema
 from gbuq_core.tables.cutting import stage_table
 from pages._ui.jobs_glue import Request
 from pages._ui.knobs import read_knob
+from pages._ui.link_version import left_out
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState, change, preview
 from pages._ui.your_data.cohorts import kept_cohorts
@@ -277,10 +278,11 @@ def _value_of(knob: Knob, project: Project) -> Any:
     texts = project.page.get(knob.key, ())
     if knob.key == "target":
         texts = (project.target.name,)
+    default = left_out("your_data", project.page).get(knob.key, knob.default)
     if not texts:
-        return knob.default
+        return default
     reading = read_knob(knob, texts)
-    return knob.default if reading.problem else reading.value
+    return default if reading.problem else reading.value
 
 
 def _same(one: Any, other: Any) -> bool:
