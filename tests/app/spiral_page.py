@@ -2,7 +2,7 @@
 
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.figures.canvas.encoding import decode_sheet
-from pages._ui.spiral.controls import BRIEF
+from pages._ui.spiral.controls import STATE
 from tests.app.opening import open_link
 from tests.app.waiting import run_when_done
 
@@ -51,6 +51,6 @@ def move(at, key, value):
     for kind in (at.slider, at.select_slider, at.radio, at.toggle, at.multiselect):
         if key in [widget.key for widget in kind]:
             return kind(key=key).set_value(value).run()
-    assert key in BRIEF, f"no widget {key}"
+    assert key in {knob.key for knob in STATE.knobs if knob.group == "picture"}, f"no widget {key}"
     at.session_state[key] = value  # as the picture's own bar tells it
     return at.run()
