@@ -154,6 +154,27 @@ def strangers_files_are_read_once():
         yield
 
 
+# Where what the score of unfamiliarity finds is looked at, not that pages and commands show it.
+WHOLE_UNFAMILIARITY = {"unfamiliarity", "demos", "benchmarks", "test_lessons"}
+SMALL_UNFAMILIARITY = {
+    "N_MODELS": 2, "N_MODEL_TREES": 10, "_AFFINITY_TREES": 20, "_NOVELTY_TREES": 20,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_unfamiliarity(request):
+    """Half of what scoring a small table costs is judging how foreign its rows are."""
+    if WHOLE_UNFAMILIARITY & {request.path.stem, request.path.parent.name}:
+        yield
+        return
+    from gbuq_core.unfamiliarity import parts
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, size in SMALL_UNFAMILIARITY.items():
+            patch.setattr(parts, name, size)
+        yield
+
+
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
     """The site of the documentation, which takes a quarter of a minute: one build for all tests."""

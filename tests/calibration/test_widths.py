@@ -49,7 +49,7 @@ def random_stages(seed, n_rows, weighted=False):
 
 
 def slow_width(rows, degrees, floors):
-    """The best NLL of each floor, by scipy, over all factors and degrees of freedom."""
+    """The best NLL of each floor over all factors and degrees of freedom."""
     unit = np.sqrt(np.average(rows.y**2, weights=rows.weight))
     best = []
     for share in floors:
@@ -58,14 +58,16 @@ def slow_width(rows, degrees, floors):
         of_floor = []
         for df in degrees:
             own = std * (1.0 if np.isinf(df) else np.sqrt(1.0 - 2.0 / df))
-            nll = -stats.t.logpdf(rows.y / own, df) + np.log(own)
+            square = (rows.y / own) ** 2
+            slope = square / 2 if np.isinf(df) else (df + 1) / 2 * np.log1p(square / df)
+            nll = slope - stats.t.logpdf(0.0, df) + np.log(own)
             of_floor.append(np.average(nll, axis=1, weights=rows.weight).min())
         best.append(min(of_floor))
     return np.array(best), unit
 
 
 @pytest.mark.parametrize("tails", ["normal", "student"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_the_choice_is_that_of_a_slow_search(seed, tails):
     rows = random_stages(seed, 120, weighted=seed % 2 == 1)
     found = choose_width(rows, tails)
@@ -101,18 +103,18 @@ def test_noise_that_the_estimator_does_not_see_is_found(rng):
 
 
 def test_right_stds_have_no_floor():
-    """Of 200 tables 4.6 have one by chance: more than 12 would be one in a thousand."""
+    """Of 100 tables 2.3 have one by chance: more than 8 would be one in a thousand."""
     some = 0
-    for seed in range(200):
+    for seed in range(100):
         rng = np.random.default_rng(seed)
         data = rng.gamma(2.0, 1.0, 200)
         rows = stages_of(data, np.sqrt(data + 0.2) * rng.normal(size=200), 0.2)
         some += choose_width(rows, "normal").floor > 0.0
-    assert some <= 12
+    assert some <= 8
 
 
 @given(seed=st.integers(0, 10_000), n_rows=st.sampled_from([10, 60, 200]))
-@settings(max_examples=20)
+@settings(max_examples=8)
 def test_rows_that_choose_never_score_worse(seed, n_rows):
     rows = random_stages(seed, n_rows)
     as_it_is = student_nll(rows.y**2, rows.data[0] + rows.knowledge[0], np.inf).mean()
@@ -124,7 +126,7 @@ def test_rows_that_choose_never_score_worse(seed, n_rows):
 
 
 @given(seed=st.integers(0, 10_000), power=st.integers(-12, 12))
-@settings(max_examples=15)
+@settings(max_examples=6)
 def test_the_unit_of_y_does_not_matter(seed, power):
     rows, unit = random_stages(seed, 80), 2.0**power  # the same digits
     moved = dataclasses.replace(

@@ -14,24 +14,6 @@ from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM
 from gbuq_core.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[2]
-# Ctrl-C comes while the fit runs: a signal as soon as the job has counted a tree.
-RUN_AND_INTERRUPT = """
-import os, signal, sys, threading, time
-from gbuq_core import __main__ as cli, jobs
-
-def interrupt():
-    while not any(job.done for job in seen):
-        time.sleep(0.01)
-    os.kill(os.getpid(), signal.SIGINT)
-
-# Tests that run in a shell's background are deaf to it, and so are their children.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-seen = []
-begin = jobs.Job.__init__
-jobs.Job.__init__ = lambda job, *rest: (begin(job, *rest), seen.append(job))[0]
-threading.Thread(target=interrupt, daemon=True).start()
-sys.exit(cli.main(sys.argv[1:]))
-"""
 KINDS = ["total_uncertainty", "data_uncertainty", "knowledge_uncertainty"]
 ADDED = ["prediction", "lower_90", "upper_90", *KINDS, *(f"{kind}_std" for kind in KINDS)]
 FAMILIARITY = ["unfamiliarity", "times_beyond", "novelty", "outside_columns"]
@@ -365,18 +347,6 @@ def test_outputs_that_cannot_be_written_are_refused_before_the_fit(train, tmp_pa
     assert_one_sentence(capsys, "is a directory")
 
 
-def test_an_interrupted_fit_ends_without_a_trace(train, tmp_path):
-    out = tmp_path / "out.csv"
-    command = [sys.executable, "-u", "-c", RUN_AND_INTERRUPT, "score", str(train), "--target", "y"]
-    done = subprocess.run(
-        [*command, "--out", str(out), "--trees", "100000"],
-        cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 130
-    assert done.stderr == "Stopped; nothing was written.\n"
-    assert not out.exists()
-
-
 def test_missing_files_are_named(tmp_path, capsys):
     assert score(tmp_path / "no.csv", "--target", "y", "--out", tmp_path / "out.csv") == 2
     assert_one_sentence(capsys, 'There is no file "no.csv"')
@@ -396,7 +366,11 @@ def test_as_a_program(train, tmp_path):
     out = tmp_path / "out.csv"
     command = [sys.executable, "-m", "gbuq_core", "score", str(train), "--out", str(out), *SMALL]
     done = subprocess.run(
-        [*command, "--target", "y"], cwd=ROOT, capture_output=True, text=True, check=False
+        [*command, "--target", "y", "--unfamiliarity=no"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0
     # No terminal, no progress; the ensemble and where the models stop had to be decided.
@@ -424,7 +398,7 @@ def test_stopping_none_uses_all_trees(train, tmp_path, capsys):
     found = {}
     for rule in ("two_clocks", "none"):
         out = tmp_path / f"{rule}.csv"
-        options = ["--trees", "200", "--depth", "4", "--stopping", rule]
+        options = ["--trees", "200", "--depth", "4", "--stopping", rule, "--unfamiliarity=no"]
         assert score(train, "--target", "y", "--out", out, *options) == 0
         assert ("The mean uses" in capsys.readouterr().err) == (rule == "two_clocks")
         found[rule] = pd.read_csv(out)
@@ -438,7 +412,8 @@ def test_a_cyclical_method_and_its_burn_in(tmp_path):
     table, out = tmp_path / "t.csv", tmp_path / "o.csv"
     table.write_text("x,y\n" + "".join(f"{i % 9},{i % 9 + 0.1 * (i % 4)}\n" for i in range(60)))
     start = ["score", str(table), "--target", "y", "--out", str(out), "--trees", "40", "--quiet",
-             "--learning-rate", "0.05", "--depth", "2", "--method", "cbsglb"]  # fmt: skip
+             "--learning-rate", "0.05", "--depth", "2", "--method", "cbsglb",
+             "--unfamiliarity=no"]  # fmt: skip
     assert main(start) == 0
     every = pd.read_csv(out)
     assert main([*start, "--burn-in", "5"]) == 0
@@ -474,7 +449,8 @@ def test_options_that_say_nothing_about_the_method_are_one_sentence(options, tmp
 @pytest.mark.parametrize("method", ["gp", "knn", "macau_linear", "forest"])
 def test_any_method_of_the_records_scores_a_regression(train, tmp_path, method):
     out = tmp_path / "out.csv"
-    assert score(train, "--target", "y", "--out", out, "--method", method, "--quiet") == 0
+    options = ["--method", method, "--quiet", "--unfamiliarity=no"]
+    assert score(train, "--target", "y", "--out", out, *options) == 0
     found = pd.read_csv(out)
     assert (found.total_uncertainty > 0.0).all()
     knowledge = found.knowledge_uncertainty
@@ -489,7 +465,8 @@ def test_a_forest_scores_classes_with_levels_and_gaps_that_it_has_not_seen(tmp_p
     new.to_csv(tmp_path / "new.csv", index=False)
     out, names = tmp_path / "out.csv", ["train.csv", "new.csv"]
     files = [tmp_path / name for name in names]
-    assert score(*files, "--target", "y", "--out", out, "--method", "vrf", "--quiet") == 0
+    options = ["--method", "vrf", "--quiet", "--unfamiliarity=no"]
+    assert score(*files, "--target", "y", "--out", out, *options) == 0
     assert score(*files, "--target", "y", "--out", out, "--method", "gp") == 2
     assert "cannot score a table for classification" in capsys.readouterr().err
     found = pd.read_csv(out)

@@ -19,15 +19,21 @@ ROOT = Path(__file__).resolve().parents[2]
 FAST = ["--trees=20", "--depth=3", "--ensemble=virtual", "--unfamiliarity=no"]
 TRAINED = ["rows.csv", "--target=y"]
 LONG = "--trees=100000"
-# Forked, because one process after the other would load the same packages again.
+# Forked, because one process after the other would load the same packages and kernels again, and
+# look through all of it for garbage at its end. The fit starts no thread, which a fork would lose.
 FORKED = """
-import json, os, signal, sys, threading, time
-from gbuq_core import jobs, lenses, projects, tables
+import gc, io, json, os, signal, sys, threading, time
+from gbuq_core import BoostedEnsembleRegressor, jobs, lenses, projects, tables
 from gbuq_core.__main__ import main
 
 for package in (lenses, projects, tables):
     for name in package.__all__:
         getattr(package, name)
+rows = [[k % 5, k % 3] for k in range(60)]
+few = {"n_trees": 3, "truncation_step": 1, "stopping": None}
+BoostedEnsembleRegressor(ensemble="virtual", n_jobs=1, **few).fit(rows, range(60))
+gc.collect()
+gc.freeze()
 
 def interrupt():
     while not any(job.done for job in seen):
@@ -52,6 +58,9 @@ for out, interrupted, words in json.loads(sys.argv[1]):
         os.dup2(target, 1)
         os.dup2(target if out == "nobody at all" else told, 2)
         os.close(told)
+        if out == "nobody at all":  # as with PYTHONUNBUFFERED=1
+            raw = io.FileIO(1, "w", closefd=False)
+            sys.stdout = sys.__stdout__ = io.TextIOWrapper(raw, write_through=True)
         if interrupted:
             threading.Thread(target=interrupt, daemon=True).start()
         sys.exit(main(words))
@@ -73,21 +82,6 @@ def folder(tmp_path_factory):
         path / "rows.csv", index=False
     )
     return path
-
-
-def ends(cases, folder, unbuffered=False):
-    """Of commands (output, interrupted, words): where they wrote and what they were called, and
-    their exit codes and what the standard error got.
-    """
-    done = subprocess.run(
-        [sys.executable, "-c", FORKED, json.dumps(cases)], cwd=folder, capture_output=True,
-        text=True, check=False, timeout=500, env={
-            **os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1" if unbuffered else "",
-        },
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    names = [(out, " ".join(words)) for out, _, words in cases]
-    return dict(zip(names, json.loads(done.stdout), strict=True))
 
 
 PRINTING = [
@@ -118,13 +112,23 @@ STOPPED = [
 
 @pytest.fixture(scope="module")
 def ended(folder):
-    """Commands that nobody reads, that cannot print and that are interrupted: one start for all."""
+    """Commands that nobody reads, that cannot print and that are interrupted: one start for all.
+
+    Of where they wrote and what they were called: exit code and what the standard error got.
+    """
     (folder / "kept").mkdir()
     full = SOME if Path("/dev/full").exists() else []
     cases = [("nobody", False, words) for words in PRINTING]
+    cases += [("nobody at all", False, words) for words in SOME]
     cases += [("/dev/full", False, words) for words in full]
     cases += [(os.devnull, True, words) for words in STOPPED]
-    return ends(cases, folder)
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED, json.dumps(cases)], cwd=folder, capture_output=True,
+        text=True, check=False, timeout=500, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    names = [(out, " ".join(words)) for out, _, words in cases]
+    return dict(zip(names, json.loads(done.stdout), strict=True))
 
 
 def of_output(found, wanted):
@@ -148,9 +152,9 @@ def test_a_reader_that_has_gone_costs_no_word(ended):
 
 
 @forks
-def test_a_reader_of_the_words_about_the_work_may_go_too(folder):
+def test_a_reader_of_the_words_about_the_work_may_go_too(ended):
     """``2>&1`` sends them to the same reader."""
-    assert_they_end_quietly(ends([("nobody at all", False, words) for words in SOME], folder, True))
+    assert_they_end_quietly(of_output(ended, "nobody at all"))
 
 
 @forks

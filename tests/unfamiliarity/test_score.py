@@ -131,7 +131,10 @@ def test_units_do_not_matter(table):
 
 def test_the_unit_of_the_target_does_not_matter(table):
     X, y = table
-    one, other = (UnfamiliarityScore(random_state=0).fit(X[:200], t[:200]) for t in (y, 4.0 * y))
+    parts = ("affinity", "knowledge")  # the others see no target
+    one, other = (
+        UnfamiliarityScore(parts, random_state=0).fit(X[:200], t[:200]) for t in (y, 4.0 * y)
+    )
     np.testing.assert_allclose(one.held_out_.score, other.held_out_.score, atol=1.0 / 20, rtol=0)
 
 
@@ -158,7 +161,7 @@ def test_fit_leaves_the_rows_alone(table):
     pd.testing.assert_frame_equal(X, before)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 12])
+@pytest.mark.parametrize("n_classes", [3, 12])
 def test_classes(table, n_classes):
     X, y = table
     edges = np.quantile(y, np.arange(1, n_classes) / n_classes)
@@ -234,7 +237,7 @@ def test_a_stopped_fit_stops(table):
 CELLS = st.sampled_from([0.0, 1.0, -1.0, 1e300, -1e300, 1e-300, np.nan, 7.5])
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(st.tuples(CELLS, CELLS, st.sampled_from(["p", "q", None])), min_size=10, max_size=30),
     st.sampled_from(["numbers", "constant", "classes"]),
