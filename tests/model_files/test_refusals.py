@@ -171,7 +171,8 @@ def test_a_new_method_needs_no_saver(toy):
 
 def test_the_guides_method_is_saved(tmp_path, monkeypatch):
     guide = Path(__file__).parents[2] / "docs" / "code.md"
-    (code,) = re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
+    code = next(block for block in blocks if "ShareBelow" in block)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(fields, "_PACKAGES", [*fields._PACKAGES])
     (tmp_path / "my_package.py").write_text(f'__all__ = ["ShareBelow"]\n{code}')

@@ -1,0 +1,109 @@
+"""The engine of settings records: what follows from a field that experiments do not ask for."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.settings import (
+    Codec,
+    arguments,
+    differences,
+    from_values,
+    knobs_of,
+    plan_of,
+    setting,
+    sliders,
+    to_values,
+)
+
+LABELS = {"SGLB": "sglb", "SGB": "sgb"}
+GUIDE = Path(__file__).parents[2] / "docs" / "code.md"
+
+
+def read_marks(text):
+    return tuple(map(int, text.split()))
+
+
+def write_marks(marks):
+    return " ".join(map(str, marks))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wave:
+    methods: tuple[str, ...] = setting(("sglb",), "Methods", named=LABELS, most=2, each=True)
+    rows: int = setting(400, "Training rows", choices=(100, 400), group="data", shrink=(1.0, 100))
+    rate: float = setting(
+        0.1, of="sglb.learning_rate", arg="learning_rate", choices=(0.1, 0.2),
+        uses=lambda one: one.methods[0] == "sglb",
+    )  # fmt: skip
+    noise: bool | None = setting(
+        None, "Noise", named={"automatic": None, "on": True}, arg="leaf_noise"
+    )
+    marks: tuple[int, ...] = setting(
+        (),
+        "Marks",
+        codec=Codec(lambda text: tuple(map(int, text.split())), lambda x: " ".join(map(str, x))),
+    )
+    log: bool = setting(True, "Logarithmic", group="picture")
+    unknown: str = "no knob"
+
+
+def test_each_field_becomes_the_knob_that_its_value_asks_for():
+    kinds = {knob.key: knob.kind for knob in knobs_of(Wave)}
+    assert kinds == {
+        "methods": "choices", "rows": "ladder", "rate": "ladder", "noise": "choice",
+        "marks": "text", "log": "switch",
+    }  # fmt: skip
+    assert sliders(Wave) == ("rows", "rate")
+    assert Wave().unknown == "no knob"
+
+
+def test_words_of_links_and_values_are_each_others_inverse():
+    settings = Wave(methods=("sgb", "sglb"), noise=True, marks=(3, 7))
+    values = to_values(settings)
+    assert (values["methods"], values["noise"], values["marks"]) == (("SGB", "SGLB"), "on", "3 7")
+    assert from_values(Wave, values) == settings
+
+
+def test_a_plan_holds_what_its_method_uses_and_nothing_of_the_view():
+    settings = Wave(methods=("sglb", "sgb"), rate=0.2, log=False)
+    assert plan_of(settings, "sgb") == Wave(methods=("sgb",))
+    assert plan_of(settings, "sglb") == Wave(methods=("sglb",), rate=0.2)
+    assert arguments(plan_of(settings, "sglb")) == {"learning_rate": 0.2}  # automatic is left out
+    assert arguments(plan_of(settings, "sgb")) == {}
+    with pytest.raises(InvalidParameter, match="method must be"):
+        plan_of(settings, "lightgbm")
+
+
+def test_a_knob_is_shown_while_a_chosen_method_uses_it():
+    (rate,) = (knob for knob in knobs_of(Wave) if knob.key == "rate")
+    assert rate.when(to_values(Wave(methods=("sgb", "sglb"))))
+    assert not rate.when(to_values(Wave(methods=("sgb",))))
+
+
+def test_differences_are_written_for_people():
+    said = differences(Wave(rows=100, noise=True), Wave())
+    assert said == ("training rows 100 instead of 400", "noise on instead of automatic")
+
+
+def test_a_value_that_the_record_does_not_know_is_refused():
+    @dataclass(frozen=True, kw_only=True)
+    class Deep:
+        depth: int = setting(6, of="sglb.depth", high=99)
+
+    with pytest.raises(InvalidParameter, match="depth must be a whole number from 1 to"):
+        knobs_of(Deep)
+
+
+def test_the_guides_example_says_what_follows():
+    code = GUIDE.read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
+    *given, knobs, plan, told, fewer, link = code.strip().splitlines()
+    names = {}
+    exec(compile("\n".join(given), "code.md", "exec"), names)
+    assert eval(knobs, names) == ["rows", "trees", "start"]
+    assert eval(plan, names)
+    assert eval(told, names) == {"n_trees": 300}
+    assert eval(fewer, names) == 200
+    assert eval(link, names) == {"rows": 800, "trees": 300, "start": 0.2}
