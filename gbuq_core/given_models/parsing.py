@@ -173,8 +173,8 @@ def describe_refusal(error: BaseException) -> str:
     >>> from gbuq_core.errors import InvalidParameter
     >>> describe_refusal(MemoryError())
     'The model file needs more memory than a model of its size: save it again with its library.'
-    >>> describe_refusal(InvalidParameter("It is odd."))
-    'It is odd.'
+    >>> describe_refusal(InvalidParameter("It has no trees."))
+    'It has no trees.'
     """
     if isinstance(error, GbuqError):
         return str(error)

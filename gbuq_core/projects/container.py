@@ -12,7 +12,6 @@ import hashlib
 import io
 import json
 import math
-import os
 import re
 import stat
 import struct
@@ -25,6 +24,7 @@ from typing import Any
 
 from gbuq_core.errors import GbuqError, ProjectError
 from gbuq_core.file_bytes import FileKind, read_limited, write_whole
+from gbuq_core.presentation import shown
 
 FORMAT = "gbuq project"
 MAJOR, MINOR = 1, 2
@@ -32,6 +32,7 @@ MAX_PROJECT_BYTES = 2**30
 MAX_MODELS = 200
 
 SETTINGS, DIGEST = "project.json", "digest"
+OF_CONTAINER = ("format", "version", "members")  # parts of the settings that this file reads
 _MAX_SETTINGS_BYTES = 2**25
 _MAX_DIRECTORY_BYTES = 2**16
 _MEMBER = re.compile(r"project\.json|digest|state\.npz|table\.zlib|models/[0-9]{3}\.npz")
@@ -161,9 +162,13 @@ def _check_directory(content: bytes) -> None:
     mark, disk, first_disk, here, entries, size, offset, comment = end
     require(mark == b"PK\x05\x06", "its end is missing")
     plain = disk == first_disk == comment == 0 and here == entries
-    require(plain and size <= _MAX_DIRECTORY_BYTES, "its directory is odd")
-    require(2 <= entries <= MAX_MODELS + 4, "it has an odd number of parts")
-    require(offset + size + _END.size == len(content), "its directory is odd")
+    require(plain, "it must be one zip archive without a comment")
+    most = f"its directory must have at most {_MAX_DIRECTORY_BYTES:,} bytes, but it says {size:,}"
+    require(size <= _MAX_DIRECTORY_BYTES, most)
+    counts = 2 <= entries <= MAX_MODELS + 4
+    require(counts, f"it must have 2 to {MAX_MODELS + 4} parts, but it says {entries:,}")
+    ends = offset + size + _END.size == len(content)
+    require(ends, "its directory must end the file, but it says to be elsewhere")
 
 
 def _check_members(infos: list[zipfile.ZipInfo], n_bytes: int) -> None:
@@ -177,13 +182,15 @@ def _check_members(infos: list[zipfile.ZipInfo], n_bytes: int) -> None:
     place = 0
     for info in sorted(infos, key=lambda info: info.header_offset):
         name = info.filename
-        require(_MEMBER.fullmatch(name) and info.orig_filename == name, "a part has an odd name")
+        known = _MEMBER.fullmatch(name) and info.orig_filename == name
+        require(known, f"no part of a project is called {shown(name)}")
         mode = info.external_attr >> 16
         require(info.create_system != _UNIX or not stat.S_IFMT(mode), "a part is a link")
         require(not info.flag_bits, "a part is encrypted or packed in another way")
         stored = info.compress_type == zipfile.ZIP_STORED and info.file_size == info.compress_size
         require(stored, "a part is compressed, but projects never are")
-        require(not info.extra and not info.comment, "a part has something odd beside it")
+        bare = not info.extra and not info.comment
+        require(bare, "a part has a comment or further fields, but projects have none")
         require(info.header_offset == place, "its parts overlap or leave gaps")
         place += _LOCAL_HEADER_BYTES + len(name) + info.file_size
         require(place <= n_bytes, "a part claims to be larger than the file")
@@ -191,7 +198,7 @@ def _check_members(infos: list[zipfile.ZipInfo], n_bytes: int) -> None:
     require(len(set(names)) == len(names), "it holds a part twice")
     sizes = {info.filename: info.file_size for info in infos}
     require(sizes[SETTINGS] <= _MAX_SETTINGS_BYTES, "its settings are too large")
-    require(sizes[DIGEST] == 64, "its digest is odd")
+    require(sizes[DIGEST] == 64, f"its digest must have 64 bytes, but it has {sizes[DIGEST]:,}")
 
 
 def _read_settings(archive: zipfile.ZipFile) -> dict[str, Any]:
@@ -230,10 +237,3 @@ def _finite(text: str) -> float:
     number = float(text)
     require(math.isfinite(number), "a number is not finite")
     return number
-
-
-def _umask() -> int:
-    """The permissions that new files must not have; it can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

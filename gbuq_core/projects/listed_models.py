@@ -17,12 +17,16 @@ from gbuq_core.methods import METHODS
 from gbuq_core.model_files.archive import read_archive, write_archive
 from gbuq_core.model_files.contents import PLAIN_TYPES, errors_as_damage, pack, require, unpack
 from gbuq_core.model_files.fields import load
+from gbuq_core.presentation import shown
+from gbuq_core.projects.forms import TEXT, Place, list_of, or_null, parts, row_of
 from gbuq_core.tables import ScorePlan, Target
 from gbuq_core.tables.number_columns import MOST_LEVELS, Levels, NumberColumns
 from gbuq_core.tables.predicting import ListedModel
 
 _KIND = "table model"
 _MOST_JOBS = 1024
+_MOST_COLUMNS = 100_000
+_LEVELS = list_of(or_null(TEXT), 2**24)
 
 
 def why_method_not_kept(plan: ScorePlan, task: str) -> str:
@@ -111,21 +115,27 @@ def _is_same(found: Any, asked: Any) -> bool:
     return type(found) is type(asked) and (not plain or bool(found == asked))
 
 
+_COLUMNS = parts(
+    kind=TEXT,
+    columns=list_of(TEXT, _MOST_COLUMNS),
+    levels=list_of(row_of(TEXT, _LEVELS, _LEVELS), _MOST_COLUMNS),
+    complete=list_of(TEXT, _MOST_COLUMNS),
+)
+
+
 def _read_columns(header: Mapping[str, Any], features: Sequence[str]) -> NumberColumns:
-    names, levels, complete = (header[part] for part in ("columns", "levels", "complete"))
-    require(names == list(features), "it has other columns")
-    inside = isinstance(complete, list) and set(complete) <= set(names)
-    require(inside and isinstance(levels, list), "its columns are odd")
-    found = {name: Levels(_read_levels(own), _read_levels(rare)) for name, own, rare in levels}
-    require(len(found) == len(levels) and set(found) <= set(names), "its categories are odd")
-    for one in found.values():
+    place = Place("columns of a model")
+    known = {name: header[name] for name in ("kind", "columns", "levels", "complete")}
+    found = _COLUMNS(known, place)
+    place.require(found["columns"] == tuple(features), "be the features of the table")
+    names = set(features)
+    place.inner(".complete").require(names.issuperset(found["complete"]), "name features only")
+    levels = {name: Levels(own, rare) for name, own, rare in found["levels"]}
+    once = len(levels) == len(found["levels"]) and names.issuperset(levels)
+    place.inner(".levels").require(once, "name features only, each once")
+    for name, one in levels.items():
         every = (*one.own, *one.rare)
-        require(1 <= len(one.own) <= MOST_LEVELS, "its categories are odd")
-        require(len(set(every)) == len(every), "its categories are odd")
-    return NumberColumns(tuple(names), found, tuple(complete))
-
-
-def _read_levels(stored: Any) -> tuple[Any, ...]:
-    require(isinstance(stored, list), "its categories are odd")
-    require(all(level is None or isinstance(level, str) for level in stored), "a level is odd")
-    return tuple(stored)
+        fits = 1 <= len(one.own) <= MOST_LEVELS and len(set(every)) == len(every)
+        must = f"hold 1 to {MOST_LEVELS} different levels with a column of their own"
+        place.inner(f".levels[{shown(name)}]").require(fits, must)
+    return NumberColumns(tuple(features), levels, found["complete"])

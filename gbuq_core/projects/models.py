@@ -28,17 +28,21 @@ from gbuq_core.model_files.archive import read_archive, write_archive
 from gbuq_core.model_files.contents import take
 from gbuq_core.model_files.fields import load
 from gbuq_core.projects.container import MAX_MODELS, damaged, require
+from gbuq_core.projects.forms import (
+    FLAG,
+    TEXT,
+    Place,
+    is_number,
+    list_of,
+    one_of,
+    parts,
+    plain,
+    row_of,
+    whole,
+)
 from gbuq_core.projects.listed_models import read_listed, why_method_not_kept, write_listed
 from gbuq_core.projects.project import Project, ProjectModels
-from gbuq_core.projects.settings import (
-    choice,
-    known_part,
-    number,
-    read_plan,
-    text,
-    whole,
-    write_plan,
-)
+from gbuq_core.projects.settings import PLAN, check_plan, write_plan
 from gbuq_core.tables import FittedModel, ScorePlan
 from gbuq_core.tables.cleaning import Feature
 from gbuq_core.tables.columns import DATE_PARTS
@@ -52,10 +56,23 @@ _ENSEMBLES = (BoostedEnsembleRegressor, BoostedEnsembleClassifier)
 _MOST_MEMBERS = 2000  # their predictions are held together
 _MOST_CLOCKS = 2 * MAX_MODELS
 _MOST_STAGES = 10_000
-_PARTS = ("", *DATE_PARTS)
 _SCORES = {
     "regression": ("n_rows", "nll", "rmse", "crps"),
     "classification": ("n_rows", "nll", "error_rate", "calibration_error"),
+}
+_SPREAD = plain("a number from 0", lambda value: is_number(value) and value >= 0, float)
+# NaN where it does not apply.
+_SCORE = plain("a number", lambda value: type(value) in (int, float), float)
+_HEADER = {
+    "protocol": one_of(PROTOCOLS),
+    "plan": PLAN,
+    "why_ensemble": TEXT,
+    "features": list_of(row_of(TEXT, TEXT, one_of(("", *DATE_PARTS))), 100_000),
+    "fits": list_of(whole(0, MAX_MODELS - 1), _MOST_CLOCKS),
+    "n_measured": whole(0, _MOST_CLOCKS),
+    "clocks": list_of(FLAG, _MOST_CLOCKS + 1),
+    "spread": _SPREAD,
+    "smallest_std": _SPREAD,
 }
 NEWER = "A newer gbuq has trained the models, and this one cannot read them: update gbuq."
 OLDER = (
@@ -160,14 +177,18 @@ def _read(
 ) -> ProjectModels | str:
     header, arrays = read_archive(members[STATE])
     task, n_rows = project.target.task, project.n_rows
-    names = [column.name for column in project.schema.columns]
-    require(header.get("kind") == _KIND, "its models are odd")
+    names = {column.name for column in project.schema.columns}
+    require(header.get("kind") == _KIND, f"{STATE} does not hold the models of a project")
+    place = Place("models", newer)
     own = {name: value for name, value in header.items() if name not in _OF_ARCHIVE}
-    head = known_part(own, dict.fromkeys(_HEADER, ...), newer)
-    protocol = choice(head["protocol"], PROTOCOLS)
-    plan = read_plan(head["plan"], task, names, newer)
-    features = tuple(_read_feature(one, names) for one in _listed(head["features"], 100_000))
-    require(len({feature.name for feature in features}) == len(features) >= 1, "a feature is odd")
+    scores = parts(**dict.fromkeys(_SCORES[task], _SCORE))
+    head = parts(**_HEADER, scores=scores)(own, place)
+    protocol, plan = head["protocol"], head["plan"]
+    check_plan(plan, task, names, place.inner(".plan"))
+    features = tuple(Feature(*feature) for feature in head["features"])
+    once = len({feature.name for feature in features}) == len(features) >= 1
+    known = names.issuperset(feature.column for feature in features)
+    place.inner(".features").require(once and known, "name features of the table, each once")
     if not plan.listed and plan.engine == "catboost" and not trust:
         return CATBOOST
     if plan.listed and (missing := METHODS[plan.method].missing()):
@@ -178,14 +199,12 @@ def _read(
     fits = _read_fits(head, arrays, every, of_table, protocol, n_rows)
     distances = take(arrays, "distances", np.float64, (None,))
     rising = not np.isnan(distances).any() and (np.diff(distances) >= 0.0).all()
-    of_held = len(distances) == (int(fits.held.sum()) if task == "regression" else 0)
-    require(rising and of_held, "its calibration is odd")
-    scores = head["scores"]
-    require(isinstance(scores, dict) and set(scores) == set(_SCORES[task]), "its scores are odd")
-    spread, least = _positive(head["spread"]), _positive(head["smallest_std"])
+    n_held = int(fits.held.sum()) if task == "regression" else 0
+    must = f"hold {n_held:,} rising numbers, one for each held-out row of a regression"
+    place.inner(".distances").require(rising and len(distances) == n_held, must)
     return ProjectModels(
-        protocol, plan, text(head["why_ensemble"]), features, fits, spread, least, distances,
-        {name: _score(scores[name]) for name in _SCORES[task]},
+        protocol, plan, head["why_ensemble"], features, fits, head["spread"], head["smallest_std"],
+        distances, head["scores"],
     )  # fmt: skip
 
 
@@ -206,15 +225,16 @@ def _read_every_model(
 ) -> tuple[list[FittedModel], Any]:
     """All models, stopped where their clocks say, and the clocks of the table."""
     project, plan = wanted.project, wanted.plan
-    numbers = _listed(head["fits"], _MOST_CLOCKS)
+    numbers = head["fits"]
     n_fits = sum(name.startswith("models/") for name in members)
-    require(all(type(k) is int for k in numbers), "its models are odd")
     require(sorted({*numbers}) == list(range(n_fits)) and n_fits >= 1, "a model is missing")
     estimators = [_read_estimator(members[_name(k)], wanted) for k in range(n_fits)]
     rows = [_rows(arrays, f"rows_{k}", project.n_rows) for k in range(n_fits)]
-    has_clocks = _listed(head["clocks"], _MOST_CLOCKS + 1)
-    require(len(has_clocks) == len(numbers) + 1, "its clocks are odd")
-    require(not (plan.listed and any(has_clocks)), "its clocks are odd")
+    has_clocks = head["clocks"]
+    counts = len(has_clocks) == len(numbers) + 1
+    require(counts, "models.clocks must have a value for the table and one for each model")
+    without = not (plan.listed and any(has_clocks))
+    require(without, f"models.clocks must all be false: {plan.method} stops at no clock")
     task = project.target.task
     of_table, *clocks = (_read_clocks(arrays, k, task, has) for k, has in enumerate(has_clocks))
     every = [
@@ -233,10 +253,12 @@ def _read_fits(
     n_rows: int,
 ) -> Fits:
     """Which rows each of the models judges."""
-    n_measured = whole(head["n_measured"], 0, len(every) - 1)
+    n_measured = head["n_measured"]
     n_models = len(every) - n_measured
     is_new = protocol == "new_file"
-    require(is_new == (n_measured > 0) and (n_models == 1 or not is_new), "its models are odd")
+    wanted = max(1, len(every) - 1) if is_new else 0
+    must = f"models.n_measured must be {wanted} with {len(every)} models and protocol {protocol}"
+    require(n_measured == wanted < len(every), must)
     held = take(arrays, "held", np.bool_, (n_rows,))
     measured = tuple(
         Measured(model, _rows(arrays, f"measured_{k}", n_rows))
@@ -244,9 +266,11 @@ def _read_fits(
     )
     if is_new:
         judged = np.sort(np.concatenate([part.rows for part in measured]))
-        require(np.array_equal(judged, np.flatnonzero(held)), "its held-out rows are odd")
+        same = np.array_equal(judged, np.flatnonzero(held))
+        require(same, "the rows that its models judge are not those that were held out")
     fold = take(arrays, "fold", np.int64, (n_rows,)) if "fold" in arrays else None
-    require(fold is None or ((fold >= 0) & (fold <= _MOST_CLOCKS)).all(), "its folds are odd")
+    known = fold is None or ((fold >= 0) & (fold <= _MOST_CLOCKS)).all()
+    require(known, f"the folds of its rows must be numbers from 0 to {_MOST_CLOCKS}")
     learnt = take(arrays, "in_training", np.bool_, (n_rows,)) if "in_training" in arrays else None
     model_of_row = take(arrays, "model_of_row", np.int64, (0 if is_new else n_rows,))
     inside = (model_of_row >= 0).all() and (model_of_row < n_models).all()
@@ -255,10 +279,6 @@ def _read_fits(
 
 
 _OF_ARCHIVE = ("format", "version", "arrays", "kind")
-_HEADER = (
-    *("protocol", "plan", "why_ensemble", "features", "fits", "n_measured", "clocks", "spread"),
-    *("smallest_std", "scores"),
-)
 
 
 def _read_estimator(content: bytes, wanted: _Wanted) -> Any:
@@ -292,30 +312,22 @@ def _stopped(model: Any, clocks: Any) -> Any:
     return model.with_clocks(clocks)
 
 
-def _read_clocks(arrays: Mapping[str, Any], place: int, task: str, has: Any) -> Any:
-    require(type(has) is bool, "its clocks are odd")
+def _read_clocks(arrays: Mapping[str, Any], number_: int, task: str, has: bool) -> Any:
     if not has:
         return None
     kind: Any = ClassClocks if task == "classification" else Clocks
     found: dict[str, Any] = {}
     for field in fields(kind):
-        array = arrays[f"clocks_{place}_{field.name}"]
-        plain = array.ndim <= 1 and array.dtype in (np.int64, np.float64)
-        require(plain and array.size <= _MOST_STAGES, "its clocks are odd")
+        array = arrays[f"clocks_{number_}_{field.name}"]
+        numbers = array.ndim <= 1 and array.dtype in (np.int64, np.float64)
+        must = f"{field.name} of a clock must be a number, or at most {_MOST_STAGES:,} of them"
+        require(numbers and array.size <= _MOST_STAGES, must)
         found[field.name] = array if array.ndim else array.item()
+        is_whole = field.type != "int" or type(found[field.name]) is int
+        require(is_whole, f"{field.name} of a clock must be a whole number")
     clocks = kind(**found)
-    is_classes = kind is ClassClocks
-    trees = (clocks.n_trees_used,) if is_classes else (clocks.mean_trees, clocks.scale_trees)
-    require(all(type(n) is int for n in (*trees, clocks.n_rows)), "its clocks are odd")
     clocks.check_file()
     return clocks
-
-
-def _read_feature(stored: Any, names: list[str]) -> Feature:
-    require(isinstance(stored, list) and len(stored) == 3, "a feature is odd")
-    name, column, part = map(text, stored)
-    require(column in names and part in _PARTS, "a feature is odd")
-    return Feature(name, column, part)
 
 
 def _rows(arrays: Mapping[str, Any], name: str, n_rows: int) -> NDArray[np.int64]:
@@ -323,22 +335,6 @@ def _rows(arrays: Mapping[str, Any], name: str, n_rows: int) -> NDArray[np.int64
     rising = (np.diff(rows) > 0).all() and len(rows) >= 1
     require(rising and rows[0] >= 0 and rows[-1] < n_rows, "a row does not exist")
     return rows
-
-
-def _listed(stored: Any, most: int) -> list[Any]:
-    require(isinstance(stored, list) and len(stored) <= most, "a list is too long or none")
-    return list(stored)
-
-
-def _positive(value: Any) -> float:
-    found = number(value)
-    require(found >= 0.0, "a number is out of range")
-    return found
-
-
-def _score(value: Any) -> float:
-    require(type(value) in (int, float), "its scores are odd")  # NaN where it does not apply
-    return float(value)
 
 
 def _every_model(fits: Fits) -> list[FittedModel]:

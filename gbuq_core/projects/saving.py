@@ -9,6 +9,8 @@ from typing import Any
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.projects.container import (
     MINOR,
+    OF_CONTAINER,
+    SETTINGS,
     errors_as_damage,
     read_bytes,
     read_container,
@@ -16,12 +18,13 @@ from gbuq_core.projects.container import (
     write_bytes,
     write_container,
 )
+from gbuq_core.projects.forms import TEXT, Place, list_of, parts
 from gbuq_core.projects.models import STATE, read_models, why_not_kept, write_models
 from gbuq_core.projects.project import Project
-from gbuq_core.projects.settings import read_settings, text, write_settings
+from gbuq_core.projects.settings import read_settings, write_settings
 from gbuq_core.projects.tables import TABLE, read_table, write_table
 
-_ABOUT = ("project", "table_notices", "written_by")
+_ABOUT = parts(project=lambda stored, place: stored, table_notices=list_of(TEXT), written_by=TEXT)
 
 
 def project_bytes(project: Project) -> bytes:
@@ -131,17 +134,14 @@ def open_project(source: Any, *, trust: bool = False) -> Project:
     about, members = read_container(read_bytes(source))
     with errors_as_damage():
         newer = about["version"][1] > MINOR
-        missing = {*_ABOUT} - {*about}
-        extra = {*about} - {*_ABOUT, "format", "version", "members"}
-        require(not missing and (newer or not extra), "a setting is missing or unknown")
-        project = read_settings(about["project"], about["version"], text(about["written_by"]))
+        own = {name: part for name, part in about.items() if name not in OF_CONTAINER}
+        found = _ABOUT(own, Place(SETTINGS, newer))
+        project = read_settings(about["project"], about["version"], found["written_by"])
+        notices = found["table_notices"]
         if TABLE in members:
-            notices = about["table_notices"]
-            require(isinstance(notices, list) and len(notices) <= 10_000, "its notices are odd")
-            told = tuple(map(text, notices))
-            project = replace(project, data=read_table(members[TABLE], project, told))
+            project = replace(project, data=read_table(members[TABLE], project, notices))
         else:
-            require(about["table_notices"] == [], "its table is missing")
+            require(not notices, "its table is missing")
         has_models = any(name.startswith("models/") for name in members)
         require(has_models == (STATE in members), "a model is missing")
         if has_models:

@@ -427,7 +427,7 @@ def _rounded(steps: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _note(scored: ScoredTable, row: int, column: str, cell: Any) -> str:
-    """What is odd about a new cell; empty where nothing is."""
+    """What is wrong with a new cell; empty where nothing is."""
     name = feature_groups(scored.training)[column][0]
     rows = scored.models[int(scored.model_of_row[row])].rows
     learnt = scored.training.X[name].iloc[rows]

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import struct
 import zipfile
 import zlib
@@ -75,7 +76,7 @@ def test_changed_models_of_other_methods_are_refused_or_the_same(method):
         (b"a,b\n1,2\n", FOREIGN),
         (b"PK\x03\x04", "cut off"),
         (zipped([("word/document.xml", b"<x/>"), ("x", b"")]), FOREIGN),
-        (zipped([("project.json", b"{}")]), "odd number of parts"),
+        (zipped([("project.json", b"{}")]), "must have 2 to 204 parts, but it says 1"),
     ],
 )
 def test_foreign_files(content, said):
@@ -85,14 +86,14 @@ def test_foreign_files(content, said):
 @pytest.mark.parametrize("name", ["../out", "/etc/passwd", "models/../x.npz", "models/0000.npz"])
 def test_names_that_lead_elsewhere(valid, name):
     parts = [*members_of(valid).items(), (name, b"x")]
-    refused(zipped(parts), "a part has an odd name")
+    refused(zipped(parts), "no part of a project is called")
 
 
 def test_parts_that_are_no_plain_bytes(valid, recwarn):
     parts = list(members_of(valid).items())
     refused(zipped(parts, create_system=3, external_attr=0o120777 << 16), "a part is a link")
     refused(zipped(parts, compress_type=zipfile.ZIP_DEFLATED), "compressed")
-    refused(zipped(parts, comment=b"x"), "something odd beside it")
+    refused(zipped(parts, comment=b"x"), "a comment or further fields")
     refused(zipped([*parts, parts[-1]]), "a part twice")
     refused(zipped(parts[:-1]), "a part is missing or not named")
     encrypted = bytearray(valid)
@@ -111,10 +112,10 @@ def test_a_bomb_is_refused_before_it_is_unpacked(valid, monkeypatch):
 def test_lies_about_sizes(valid):
     start, end = struct.unpack("<L", valid[-6:-2])[0], len(valid) - 22
     for place, form, value, said in (
-        (end + 12, "<L", 2**31, "its directory is odd"),
-        (end + 10, "<H", 60_000, "odd"),
-        (end + 16, "<L", 2**32 - 1, "its directory is odd"),
-        (end + 20, "<H", 7, "its directory is odd"),
+        (end + 12, "<L", 2**31, "at most 65,536 bytes, but it says 2,147,483,648"),
+        (end + 10, "<H", 60_000, "one zip archive"),
+        (end + 16, "<L", 2**32 - 1, "must end the file"),
+        (end + 20, "<H", 7, "without a comment"),
         (start + 20, "<L", 2**32 - 1, "broken|compressed"),
         (start + 24, "<L", 2**32 - 2, "compressed"),
         (start + 42, "<L", 5, "overlap|broken"),
@@ -128,7 +129,7 @@ def test_lies_about_sizes(valid):
     refused(bytes(both), "larger than the file|overlap")
     # As zip64 says it: the real directory would be elsewhere.
     locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, 2**40, 1)
-    refused(valid[:-22] + locator + valid[-22:], "its directory is odd")
+    refused(valid[:-22] + locator + valid[-22:], "must end the file")
 
 
 def test_a_table_that_unpacks_to_more_than_it_says(valid):
@@ -147,7 +148,7 @@ def test_a_table_that_unpacks_to_more_than_it_says(valid):
     ("version", "more", "said"),
     [
         ([2, 0], {}, r"has format version 2\.0, but this gbuq reads version 1: update gbuq\."),
-        ([1, 0], {"novel": 1}, "a setting is missing or unknown"),
+        ([1, 0], {"novel": 1}, r"project\.json must not hold \"novel\""),
         ([1, 7], {"novel": 1}, ""),
         ("1", {}, "it has no version"),
         ([0, 1], {}, "it has no version"),
@@ -163,6 +164,51 @@ def test_versions(valid, version, more, said):
         refused(content, said)
     else:
         assert open_project(content).target.name == "y"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (
+            ("n_rows",),
+            "x",
+            'project.n_rows must be a whole number from 1 to 1,000,000,000, but it is "x"',
+        ),
+        (
+            ("plan", "depth"),
+            True,
+            "project.plan.depth must be a whole number from 1 to 30, but it is true",
+        ),
+        (("plan", "method"), "gp2", 'but it is "gp2"'),
+        (("plan", "seed"), None, "project.plan.seed must be a whole number from 0"),
+        (
+            ("plan", "knobs"),
+            [["a"]],
+            "project.plan.knobs[0] must be a list of 2, but it is a list of 1",
+        ),
+        (("columns", 1, "kind"), "pet", "project.columns[1].kind must be one of"),
+        (
+            ("columns", 0, "name"),
+            "y",
+            "project.columns must hold one or more columns of different names",
+        ),
+        (("source", "digest"), "ab", 'must be a SHA-256 of 64 hexadecimal digits, but it is "ab"'),
+        (("kinds",), {"z": "numeric"}, "project.kinds must name columns of the table"),
+        (("used",), {"x": 1}, 'project.used["x"] must be true or false, but it is 1'),
+        (("marks",), [[3, True, ""], [2, True, ""]], "must be in the order of the rows, each once"),
+        (("level",), 1, "project.level must be a number above 0 and below 1, but it is 1"),
+        (("task",), [], "project.task must be one of"),
+        (("page",), {"q": "x"}, 'project.page["q"] must be a list of at most 100, but it is "x"'),
+    ],
+)
+def test_the_sentence_tells_the_place_what_must_be_there_and_what_is(valid, path, value, said):
+    about, members = container.read_container(valid)
+    part = about["project"]
+    for name in path[:-1]:
+        part = part[name]
+    part[path[-1]] = value
+    settings = {name: about[name] for name in ("project", "table_notices", "written_by")}
+    refused(container.write_container(settings, members), re.escape(said))
 
 
 def test_sizes_are_checked_before_a_file_is_read(tmp_path):

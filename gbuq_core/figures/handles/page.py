@@ -25,7 +25,7 @@ class Handle(NamedTuple):
     own: int  # the place to which it is put back
     text: str  # what the box beside it holds
     changed: bool = False  # whether it can be put back
-    note: str = ""  # what is odd about the value
+    note: str = ""  # a warning about the value
 
     @property
     def spec(self) -> dict[str, Any]:

@@ -388,11 +388,12 @@ def check_plain(plain: PlainTrees) -> None:
     _require(1 <= plain.per_iteration <= n_trees, "its rounds do not add up")
     _require(n_trees % plain.per_iteration == 0, "its last round of trees is not complete")
     numbers = (plain.scale, plain.slope)
-    _require(np.isfinite(numbers).all() and max(map(abs, numbers)) <= _LARGEST, "its scale is odd")
-    decays = plain.decays
-    _require(len(decays) == n_trees // plain.per_iteration, "its scale is odd")
-    _require(plain.slope > 0.0 and ((decays > 0.0) & (decays <= 1.0)).all(), "its scale is odd")
-    _require(np.log(decays).sum() > -np.log(_LARGEST), "its scale is odd")
+    finite = np.isfinite(numbers).all() and max(map(abs, numbers)) <= _LARGEST and plain.slope > 0.0
+    _require(finite, f"its scale and slope must be numbers up to {_LARGEST:g}, the slope above 0")
+    decays, n_rounds = plain.decays, n_trees // plain.per_iteration
+    _require(len(decays) == n_rounds, f"it has {len(decays):,} decays for {n_rounds:,} rounds")
+    _require(((decays > 0.0) & (decays <= 1.0)).all(), "a decay must be above 0 and at most 1")
+    _require(np.log(decays).sum() > -np.log(_LARGEST), "its decays leave nothing of the first tree")
     _require(plain.no_stages in NO_STAGES, "its kind is unknown")
 
 
@@ -426,7 +427,8 @@ def _check_depth(trees: NumericTrees, sizes: np.ndarray) -> None:
 def _check_leaves(plain: PlainTrees, n_trees: int, n_splits: int) -> None:
     values, n_outputs = plain.leaf_values, len(plain.base)
     _require(1 <= n_outputs <= _MOST_OUTPUTS, "its number of outputs is impossible")
-    _require(values.ndim == 2 and 1 <= values.shape[1] <= n_outputs, "its leaves are odd")
+    fits = values.ndim == 2 and 1 <= values.shape[1] <= n_outputs
+    _require(fits, f"each leaf must hold 1 to {n_outputs} numbers")
     _require(len(values) == n_splits + n_trees, "its leaves are not complete")
     finite = np.isfinite(values).all() and (np.abs(values) <= _LARGEST / n_trees).all()
     _require(finite, "a leaf holds no possible number")
@@ -438,9 +440,10 @@ def _check_leaves(plain: PlainTrees, n_trees: int, n_splits: int) -> None:
     _require(link in LINKS, "its kind is unknown")
     if plain.task == "classification":
         known = link in _OF_CLASSES and (n_outputs == 1) == (link == "sigmoid")
-        n_classes = max(2, n_outputs)
-        known = known and len(plain.classes) in (0, n_classes)
-        _require(known and len(set(plain.classes)) == len(plain.classes), "its classes are odd")
+        _require(known, f"its {n_outputs} outputs do not make probabilities by {link}")
+        n_classes, names = max(2, n_outputs), plain.classes
+        named = len(names) in (0, n_classes) and len(set(names)) == len(names)
+        _require(named, f"it must name its {n_classes} classes, each once, or none of them")
     else:
         _require(link not in ("softmax", "sigmoids"), "its outputs are of another kind")
         _require(n_outputs == (2 if link == "gaussian" else 1), "its outputs are of another kind")
