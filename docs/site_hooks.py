@@ -15,7 +15,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from gbuq_core.experiments.scoreboard import writing
+from benchmarks.tables import writing
 from gbuq_core.experiments.scoreboard.board import read_board
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.methods import METHODS

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.protocols.macau import FOREST, make_model
+from benchmarks.protocols.novelty import ProtocolSettings, make_linear, split_rows
 from benchmarks.report import table_lines
-from gbuq_core.experiments.novelty.protocol import ProtocolSettings, make_linear, split_rows
 from gbuq_core.metrics import auroc
 
 N_TREES = 100

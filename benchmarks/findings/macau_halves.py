@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.datasets import make_regression
 
+from benchmarks.protocols.novelty import PAPER_AUROC, SCORES, make_linear, split_rows
 from benchmarks.report import table_lines
 from gbuq_core import MacauRegressor
 from gbuq_core.baselines.isolation import IsolationForestScore
-from gbuq_core.experiments.novelty.protocol import PAPER_AUROC, SCORES, make_linear, split_rows
 from gbuq_core.metrics import auroc
 
 _ROWS, _FEATURES, _RELEVANT = 10_000, 10, 5

@@ -12,8 +12,8 @@ from scipy.stats import norm
 from sklearn.datasets import make_regression
 
 from benchmarks.protocols.macau import FOREST, make_model
+from benchmarks.protocols.novelty import ProtocolSettings, make_linear
 from benchmarks.report import Split, table_lines
-from gbuq_core.experiments.novelty.protocol import ProtocolSettings, make_linear
 from gbuq_core.metrics import crps_gaussian, rmse
 from gbuq_core.trees.importers.paths import leaf_paths
 

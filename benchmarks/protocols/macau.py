@@ -17,6 +17,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.protocols import data
+from benchmarks.protocols.novelty import (
+    PAPER_AUROC,
+    SCORES,
+    ProtocolSettings,
+    make_linear,
+    run_protocol,
+    split_rows,
+)
 from benchmarks.report import Split
 from benchmarks.tables.protocol import (
     Found,
@@ -37,14 +45,6 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.scores import PAPER_TABLE, score_heteroscedastic
-from gbuq_core.experiments.novelty.protocol import (
-    PAPER_AUROC,
-    SCORES,
-    ProtocolSettings,
-    make_linear,
-    run_protocol,
-    split_rows,
-)
 from gbuq_core.methods import METHODS, papers
 from gbuq_core.metrics import auroc, coverage, crps_gaussian, nll_gaussian, rmse
 

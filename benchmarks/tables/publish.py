@@ -18,8 +18,8 @@ from benchmarks.protocols import EFFORTS, PROTOCOLS, Protocol, cyclical, data, s
 from benchmarks.tables.cells import Result
 from benchmarks.tables.protocol import record_key
 from benchmarks.tables.running import Wanted, list_cells
+from benchmarks.tables.writing import write_summary
 from gbuq_core.experiments.scoreboard.board import BOARD_FILE, FORMAT, Board, read_board
-from gbuq_core.experiments.scoreboard.writing import write_summary
 
 FINDINGS = Path(__file__).resolve().parents[1] / "FINDINGS.md"
 README = FINDINGS.parents[1] / "README.md"

@@ -12,11 +12,11 @@ from tolerances import SAME_SUM, ZERO
 
 from benchmarks.findings import default_settings, macau_doubt, macau_features, macau_linear, signs
 from benchmarks.protocols import PROTOCOLS, ours
+from benchmarks.protocols.novelty import make_linear
 from benchmarks.report import load_split
 from benchmarks.tables.cells import Result
 from benchmarks.tables.publish import FINDINGS as FILE
 from benchmarks.tables.publish import read_findings
-from gbuq_core.experiments.novelty.protocol import make_linear
 from gbuq_core.metrics import rmse
 
 FINDINGS = FILE.read_text()

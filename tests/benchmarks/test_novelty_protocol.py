@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.novelty.protocol import (
+from benchmarks.protocols.novelty import (
     SCORES,
     ProtocolSettings,
     make_linear,
@@ -15,6 +14,7 @@ from gbuq_core.experiments.novelty.protocol import (
     split_rows,
     summarise_protocol,
 )
+from gbuq_core.errors import InvalidParameter
 
 # A fifth of the paper's rows, a feature that matters and one that does not, each half once.
 FEW = ProtocolSettings(

@@ -6,12 +6,7 @@ from dataclasses import replace
 import pytest
 from scoreboard_parts import made_up_board
 
-from gbuq_core.experiments.scoreboard.bars import check_bars
-from gbuq_core.experiments.scoreboard.board import read_board
-from gbuq_core.experiments.scoreboard.comparing import BETTER
-from gbuq_core.experiments.scoreboard.differing import count_agreement, list_differences
-from gbuq_core.experiments.scoreboard.pairing import tally
-from gbuq_core.experiments.scoreboard.writing import (
+from benchmarks.tables.writing import (
     NOTHING,
     write_bars,
     write_beside,
@@ -19,6 +14,11 @@ from gbuq_core.experiments.scoreboard.writing import (
     write_summary,
     write_tables,
 )
+from gbuq_core.experiments.scoreboard.bars import check_bars
+from gbuq_core.experiments.scoreboard.board import read_board
+from gbuq_core.experiments.scoreboard.comparing import BETTER
+from gbuq_core.experiments.scoreboard.differing import count_agreement, list_differences
+from gbuq_core.experiments.scoreboard.pairing import tally
 
 BOARD = made_up_board(findings=[("On boston", "Because of it.", ["sglb/boston/*/*"])])
 EMPTY = replace(BOARD, tables=tuple(replace(t, results=()) for t in BOARD.tables))
