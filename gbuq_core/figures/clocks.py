@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, entry, line, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import around, axis, entry, line, panel, reading
 
 _COLOURS = ("#0072b2", "#e69f00")  # of the mean, of the spread
 _PLAIN = ("#7f7f7f", 1.6, "2 3")
@@ -63,7 +63,7 @@ def clocks_figure(
         read &= there
         # Of what it is compared with, the best is in the picture; the rest may leave it.
         best = [] if curve.plain is None else [np.min(curve.plain)]
-        limits = _range(np.append(curve.values[there], best))
+        limits = around(curve.values[there], best, room=_HEADROOM)
         drawn = line(n_trees[there], curve.values[there], colour)
         mark = line([curve.chosen, curve.chosen], limits, colour, 1.8, "6 4")
         layers = [drawn, mark]
@@ -75,26 +75,14 @@ def clocks_figure(
             legend.append(entry(curve.plain_name, beside))
             values.append((curve.plain_name, curve.plain))
         share = 1.0 / len(curves)
-        panels.append({"share": share, "range": limits, "label": curve.label, "layers": layers})
-    spec: Part = {
-        "name": "clocks",
-        "alt": alt,
-        "height": height,
-        "hint": "Point at the picture, or use its arrow keys, to read values.",
-        "x": {"range": [0.0, float(n_trees[-1])], "label": "trees"},
-        "panels": panels,
-        "legend": legend,
-        "read": {
-            "x": rounded(n_trees[read]),
-            "label": "trees:",
-            "values": [{"name": name, "at": rounded(at[read])} for name, at in values],
-        },
-    }
-    return Curves(spec)
-
-
-def _range(values: np.ndarray) -> list[float]:
-    """An axis around these values, without zero, which none of them need be near."""
-    low, high = float(np.min(values)), float(np.max(values))
-    room = _HEADROOM * (high - low) or 1.0
-    return [low - room, high + room]
+        panels.append(panel(limits, curve.label, layers, share))
+    read_values = [(name, at[read]) for name, at in values]
+    return draw_curves(
+        "clocks",
+        alt,
+        height,
+        axis((0.0, n_trees[-1]), "trees"),
+        panels,
+        legend,
+        reading(n_trees[read], "trees:", read_values),
+    )

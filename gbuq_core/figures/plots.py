@@ -16,8 +16,20 @@ import numpy.typing as npt
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet, Points, shared_limits
 from gbuq_core.figures.colour import OKABE_ITO
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, entry, limits, line, readable_dots, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import (
+    Part,
+    axis,
+    band,
+    entry,
+    limits,
+    line,
+    panel,
+    plain_dots,
+    readable_dots,
+    reading,
+    rounded,
+)
 from gbuq_core.figures.handles import live_knob
 from gbuq_core.figures.neighbours.parts import (
     NEAR,
@@ -49,7 +61,6 @@ _ROWS: Part = {"colour": "text", "opacity": 0.3, "size": 3.5}
 _LIGHT = ("#e8e8e8",)  # dots on dark maps
 _MOST_X = 400  # places of a curve
 _MOST_ROWS = 1500  # dots
-_HINT = "Point at the picture, or use its arrow keys, to read values."
 _HINT_DOTS = "Point at a dot, or use the arrow keys, to read it; drag a frame to look closer."
 _WIDEST = 1.6  # times the usual level's height, the widest one may take
 _TALL, _MAP = 340, 300  # pixels
@@ -102,12 +113,11 @@ def plot_uncertainty(
         entry("total", outline), entry("knowledge", upper), entry("data", lower)
     ]  # fmt: skip
     if dots is not None:
-        rug = {"kind": "dots", "x": rounded(dots.x), "y": rounded(np.zeros(np.size(dots.x)))}
-        layers.append({**rug, **_ROWS})
+        layers.append(plain_dots(dots.x, np.zeros(np.size(dots.x)), **_ROWS))
         legend.append({"name": "rows", "kind": "dots", **_ROWS})
-    panel = {"share": 1.0, "range": top, "label": unit or "uncertainty", "layers": layers}
+    stacked = panel(top, unit or "uncertainty", layers)
     read = [("total", total), ("data", data), ("knowledge", knowledge)]
-    return Curves(_spec(places, x, [panel], legend, read, alt, "uncertainty"))
+    return _curves("uncertainty", alt, places, x, [stacked], legend, read)
 
 
 def plot_distribution(
@@ -153,8 +163,7 @@ def plot_distribution(
     rows = _rows_of(X_rows, y_rows, places)
     if rows is not None:
         dots_y = [rows[1]]
-        dot = {"kind": "dots", "x": rounded(rows[0]), "y": rounded(rows[1]), **_ROWS}
-        over.append(dot)
+        over.append(plain_dots(*rows, **_ROWS))
         for setting in settings:
             setting["legend"].append({"name": "rows", **dot_look("text"), **_ROWS})
     # Of a long tail the widest levels leave the picture.
@@ -162,24 +171,19 @@ def plot_distribution(
     held = widest if np.ptp(widest) <= _WIDEST * np.ptp(usual) else usual
     seen = np.concatenate([mean, held, *dots_y])
     layers = settings[at]["layers"]
-    panel = {
-        "share": 1.0,
-        "range": room_around(seen),
-        "label": label,
-        "layers": [*layers, *over],
-        "live": {"first": 0, "count": len(layers)},
-    }
+    drawn = {"first": 0, "count": len(layers)}
+    whole = panel(room_around(seen), label, [*layers, *over], live=drawn)
     knob = live_knob(
         Knob("level", "Level", "ladder", level, choices=tuple(levels)),
         level,
         texts=[_percent(one) for one in levels],
     )
     alt = f"The prediction of {label} over {places.names[0]} with its {_percent(level)} interval."
-    spec = _spec(places, x, [panel], settings[at]["legend"], [], alt, "prediction")
-    spec["read"]["values"] = settings[at]["values"]
-    spec["knobs"] = [knob.spec]
-    spec["live"] = {"kind": "levels", "settings": settings}
-    return Curves(spec, (knob,))
+    legend, ends_read = settings[at]["legend"], _values_read(mean, std, bands[level])
+    live = {"kind": "levels", "settings": settings}
+    return _curves(
+        "prediction", alt, places, x, [whole], legend, ends_read, knobs=(knob,), live=live
+    )
 
 
 def plot_scores(
@@ -220,14 +224,14 @@ def plot_scores(
         layers = [curve]
         if dots is not None:
             foot = np.full(np.size(dots.x), span[0])
-            layers.append({"kind": "dots", "x": rounded(dots.x), "y": rounded(foot), **_ROWS})
-        panels.append({"share": 1 / len(arrays), "range": span, "label": unit, "layers": layers})
+            layers.append(plain_dots(dots.x, foot, **_ROWS))
+        panels.append(panel(span, unit, layers, 1 / len(arrays)))
         legend.append(entry(title, curve))
     if dots is not None:
         legend.append({"name": "rows", "kind": "dots", **_ROWS})
     read = list(zip(arrays, found, strict=True))
     height = _TALL if len(panels) == 1 else 170 * len(panels)
-    return Curves(_spec(places, x, panels, legend, read, alt, "scores", height))
+    return _curves("scores", alt, places, x, panels, legend, read, height=height)
 
 
 def plot_neighbours(
@@ -273,12 +277,8 @@ def plot_neighbours(
         layers.append(
             readable_dots([place[int(r)] for r in rows if int(r) in place], NEAR, opacity, size)
         )
-    panel: Part = {
-        "share": 1.0,
-        "range": room_around(up[kept]),
-        "label": labels[1],
-        "layers": [layer for layer in layers if layer["at"]],
-    }
+    layers, y_range = [part for part in layers if part["at"]], room_around(up[kept])
+    marks: Part = {}
     legend: list[Part] = [
         {"name": counted(len(near.rows), "neighbour"), **dot_look(NEAR)},
         {"name": "other training rows", "kind": "dots", "colour": "text", "opacity": 0.5},
@@ -287,36 +287,29 @@ def plot_neighbours(
     if X is not None:
         own = same_columns(X, places, ("X", "X_rows"), len(indices))[row]
         x_seen = np.append(x_seen, own[0])
-        panel["range"] = room_around(np.append(up[kept], own[1:]))
+        y_range = room_around(np.append(up[kept], own[1:]))
         if len(own) == 2:
             x, y = rounded(own)
-            panel["ring"] = {"x": x, "y": y, "colour": NEAR}
+            marks = {"ring": {"x": x, "y": y, "colour": NEAR}}
         else:
-            mark = line([own[0], own[0]], panel["range"], NEAR, 1.4)
-            panel["layers"].append(mark)
+            mark = line([own[0], own[0]], y_range, NEAR, 1.4)
+            layers.append(mark)
             legend.append(entry("the row itself", mark))
-    read: list[Part] = [
-        {"name": name, "at": rounded(values[kept])}
-        for name, values in zip(labels, (across, up), strict=True)
-    ]
-    read.append({"name": "shared trees", "at": [t or None for t in rounded(trees[kept])]})
-    spec = {
-        "name": "neighbours",
-        "alt": f"The {counted(len(near.rows), 'neighbour')} of one row among {n} training rows.",
-        "height": _TALL,
-        "hint": _HINT_DOTS,
-        "x": {"range": room_around(x_seen), "label": labels[0]},
-        "panels": [panel],
-        "legend": legend,
-        "read": {
-            "x": rounded(across[kept]),
-            "y": rounded(up[kept]),
-            "names": (kept + 1).tolist(),
-            "label": "training row",
-            "values": read,
-        },
-    }
-    return Curves(spec)
+    values = [(name, one[kept]) for name, one in zip(labels, (across, up), strict=True)]
+    shared = np.where(trees[kept] > 0.0, trees[kept], np.nan)
+    return draw_curves(
+        "neighbours",
+        f"The {counted(len(near.rows), 'neighbour')} of one row among {n} training rows.",
+        _TALL,
+        axis(room_around(x_seen), labels[0]),
+        [panel(y_range, labels[1], layers, **marks)],
+        legend,
+        reading(
+            across[kept], "training row", [*values, ("shared trees", shared)], y=rounded(up[kept]),
+            names=(kept + 1).tolist(),
+        ),
+        hint=_HINT_DOTS,
+    )  # fmt: skip
 
 
 def plot_samples(
@@ -383,8 +376,7 @@ def _level_setting(
     low, high = around
     name = f"{_percent(level)} interval"
     prediction = {"name": "prediction", "kind": "line", "colour": _BLUE, "width": 2.2}
-    ends = [("prediction", mean), ("std", std), ("lower", low), ("upper", high)]
-    values = [{"name": title, "at": rounded(one)} for title, one in ends]
+    values = reading(x, "", _values_read(mean, std, around))["values"]
     edges = [line(x, end, _BLUE, 1.2) for end in (low, high)]
     if share is None:
         whole = band(x, low, high, _BLUE, _WHOLE)
@@ -405,6 +397,10 @@ def _level_setting(
     return {"layers": [rim[0], data, rim[1], *edges], "legend": legend, "values": values}
 
 
+def _values_read(mean: Array, std: Array, ends: Sequence[Array]) -> list[tuple[str, Array]]:
+    return list(zip(("prediction", "std", "lower", "upper"), (mean, std, *ends), strict=True))
+
+
 def _percent(level: float) -> str:
     """A level as it is said: without the zeros of a measured number.
 
@@ -414,34 +410,25 @@ def _percent(level: float) -> str:
     return f"{100 * level:.6g} %"
 
 
-def _spec(
+def _curves(
+    name: str,
+    alt: str,
     places: Places,
     x: Array,
     panels: Sequence[Part],
     legend: Sequence[Part],
     read: Sequence[tuple[str, Array]],
-    alt: str,
-    name: str,
     height: int = _TALL,
-) -> Part:
+    **more: Any,
+) -> Curves:
+    """Panels over the one column of the places."""
+    (label,) = places.names
     if len(x) < 2:
-        raise InvalidData(
-            f"A curve needs rows at two places at least; all have one {places.names[0]}."
-        )
-    return {
-        "name": name,
-        "alt": alt,
-        "height": height,
-        "hint": _HINT,
-        "x": {"range": [float(x[0]), float(x[-1])], "label": places.names[0]},
-        "panels": list(panels),
-        "legend": list(legend),
-        "read": {
-            "x": rounded(x),
-            "label": places.names[0],
-            "values": [{"name": title, "at": rounded(values)} for title, values in read],
-        },
-    }
+        raise InvalidData(f"A curve needs rows at two places at least; all have one {label}.")
+    return draw_curves(
+        name, alt, height, axis((x[0], x[-1]), label), panels, legend, reading(x, label, read),
+        **more,
+    )  # fmt: skip
 
 
 def _sheet(

@@ -11,8 +11,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, entry, line, readable_dots, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import (
+    Part,
+    around,
+    axis,
+    entry,
+    line,
+    panel,
+    readable_dots,
+    reading,
+    rounded,
+    tick_texts,
+)
 from gbuq_core.figures.scoreboard import ERRORS, LETTERS, Dot, TimedDot, colour_of, group_gap
 from gbuq_core.figures.vega import cut, distinct
 
@@ -20,7 +31,6 @@ _LINE, _TALL_LINE, _AROUND = 24, 34, 60  # pixels of a method, of two dots, of a
 _HEIGHT = 340
 _DOT, _WIDTH = 9.0, 2.0
 _ASIDE = 0.18  # of a line: ours stands above it, the paper's number below
-_ROOM = 0.04  # of an axis, on each side
 _HINT = "Point at a dot, or use the arrow keys, to read it."
 _HATCHED = "not ranked"
 
@@ -113,8 +123,8 @@ def front_curves(
     x = np.log10([max(dot.seconds, 1e-3) for dot in dots])
     y = np.array([dot.score for dot in dots])
     half = np.array([ERRORS * dot.error if math.isfinite(dot.error) else 0.0 for dot in dots])
-    y_range = _room(np.concatenate([y - half, y + half]))
-    x_range = _room(x if budget is None else np.append(x, math.log10(budget)))
+    y_range = around(y - half, y + half, least=0.5)
+    x_range = around(x, [] if budget is None else [math.log10(budget)], least=0.5)
     on_front = [i for i, dot in enumerate(dots) if dot.on_front]
     # Each holds until the next one, which is better, has had its time.
     corners = np.repeat(np.array(on_front, dtype=np.int64), 2)
@@ -127,28 +137,19 @@ def front_curves(
         legend.append(entry("at equal time", limit))
     for i, dot in enumerate(dots):
         layers += _dot_with_error(i, x[i], y[i], half[i], colour_of(dot.record), upright=True)
-    ticks = list(range(math.ceil(x_range[0]), math.floor(x_range[1]) + 1))
-    spec = {
-        "name": "scoreboard-time",
-        "alt": alt,
-        "height": _HEIGHT,
-        "hint": _HINT,
-        "x": {
-            "range": x_range,
-            "label": "processor seconds of a split (log)",
-            "ticks": {"ticks": ticks, "labels": [f"{10.0**tick:g}" for tick in ticks]},
-        },
-        "panels": [{"share": 1.0, "range": y_range, "label": score, "layers": layers}],
-        "legend": legend,
-        "read": {
-            "x": rounded(x), "y": rounded(y), "names": [dot.label for dot in dots], "label": "",
-            "values": [
-                {"name": score, "at": rounded(y)},
-                {"name": "seconds", "at": rounded([dot.seconds for dot in dots])},
-            ],
-        },
-    }  # fmt: skip
-    return Curves(spec)
+    ticks = range(math.ceil(x_range[0]), math.floor(x_range[1]) + 1)
+    powers = {float(tick): f"{10.0**tick:g}" for tick in ticks}
+    values = [(score, y), ("seconds", [dot.seconds for dot in dots])]
+    return draw_curves(
+        "scoreboard-time",
+        alt,
+        _HEIGHT,
+        axis(x_range, "processor seconds of a split (log)", powers),
+        [panel(y_range, score, layers)],
+        legend,
+        reading(x, "", values, y=rounded(y), names=[dot.label for dot in dots]),
+        hint=_HINT,
+    )
 
 
 _Row = tuple[str, float, float, float, str]  # name, value, half a bar, y, colour
@@ -164,33 +165,24 @@ def _named_rows(
         layers += _dot_with_error(i, value, y, half, colour)
     reach = [value + sign * half for _, value, half, _, _ in rows for sign in (-1.0, 1.0)]
     reach += [x for bar in over for x in bar["x"]]
-    places = [_y(labels, number) for number in range(len(labels))]
-    panel = {
-        "share": 1.0,
-        "range": [0.4, len(labels) + 0.6],
-        "ticks": {"ticks": places, "labels": list(labels)},
-        "label": "",
-        "layers": [*layers, *over],
-    }
-    values = rounded([row[1] for row in rows])
-    read = {
-        "x": values,
-        "y": [row[3] for row in rows],
-        "names": [row[0] for row in rows],
-        "label": "",
-        "values": [{"name": score, "at": values}],
-    }
-    spec = {
-        "name": name,
-        "alt": alt,
-        "height": line_height * len(labels) + _AROUND,
-        "hint": _HINT,
-        "x": {"range": _room(reach), "label": score},
-        "panels": [panel],
-        "legend": list(legend),
-        "read": read,
-    }
-    return Curves(spec)
+    names = {_y(labels, number): label for number, label in enumerate(labels)}
+    values = [row[1] for row in rows]
+    return draw_curves(
+        name,
+        alt,
+        line_height * len(labels) + _AROUND,
+        axis(around(reach, least=0.5), score),
+        [panel([0.4, len(labels) + 0.6], "", [*layers, *over], ticks=tick_texts(names))],
+        legend,
+        reading(
+            values,
+            "",
+            [(score, values)],
+            y=[row[3] for row in rows],
+            names=[row[0] for row in rows],
+        ),
+        hint=_HINT,
+    )
 
 
 def _dot_with_error(
@@ -210,16 +202,3 @@ def _y(labels: Sequence[str], number: int) -> float:
 
 def _labels(names: Sequence[str]) -> list[str]:
     return distinct([cut(name, LETTERS) for name in names])
-
-
-def _room(values: Sequence[float] | np.ndarray) -> list[float]:
-    """An axis around values.
-
-    >>> _room([1.0, 2.0]), _room([])
-    ([0.96, 2.04], [0.0, 1.0])
-    """
-    if not len(values):
-        return [0.0, 1.0]
-    low, high = float(np.min(values)), float(np.max(values))
-    room = _ROOM * (high - low) or 0.5
-    return [low - room, high + room]

@@ -13,13 +13,23 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.figures.canvas.panels import Line, Marker, Panel, PanelSheet
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import entry, line, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import (
+    Part,
+    around,
+    axis,
+    band,
+    entry,
+    line,
+    panel,
+    plain_dots,
+    reading,
+    rounded,
+)
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.methods.papers import DARK_GREY, GREY
 
 Array = npt.NDArray[np.float64]
-Part = dict[str, Any]
 
 DATA_OPACITY, KNOWLEDGE_OPACITY = 0.22, 0.62
 GREY_DATA_OPACITY = 0.4  # a baseline's pale grey would hardly be seen
@@ -100,18 +110,9 @@ def band_figure(look: Look, shown: tuple[int, int, bool] | None = None, alt: str
     grows = len(stages.n_trees) > 1
     trees = [int(n) for n in stages.n_trees]
     dots = slice(0, _MOST_DOTS)
-    x = rounded(scene.x)
     under: list[Part] = [{"kind": "hatch", "from": low, "to": high} for low, high in scene.gaps]
-    rows = {
-        "kind": "dots",
-        "x": rounded(scene.x_rows[dots]),
-        "y": rounded(scene.y_rows[dots]),
-        "colour": "text",
-        "opacity": 0.35,
-        "size": 3.5,
-    }
-    over: list[Part] = [rows]
-    values: list[Part] = []
+    over: list[Part] = [plain_dots(scene.x_rows[dots], scene.y_rows[dots], "text", 0.35, 3.5)]
+    values: list[tuple[str, Array]] = []
     legend: list[Part] = [
         {"name": "knowledge", "kind": "band", "colour": colour, "opacity": KNOWLEDGE_OPACITY},
         {"name": "data", "kind": "band", "colour": colour, "opacity": fill},
@@ -126,9 +127,9 @@ def band_figure(look: Look, shown: tuple[int, int, bool] | None = None, alt: str
         over += [line(scene.x, scene.mean, dash="6 5", **_TRUTH)]
         over += [line(scene.x, edge, dash="2 3", **_TRUTH) for edge in edges]
         values = [
-            {"name": "true mean", "at": rounded(scene.mean)},
-            {"name": "true 90 % from", "at": rounded(edges[0])},
-            {"name": "to", "at": rounded(edges[1])},
+            ("true mean", scene.mean),
+            ("true 90 % from", edges[0]),
+            ("to", edges[1]),
         ]
         legend += [
             {"name": "true mean", "kind": "line", **_TRUTH, "dash": "6 5"},
@@ -140,22 +141,22 @@ def band_figure(look: Look, shown: tuple[int, int, bool] | None = None, alt: str
         legend.append({"name": "no rows", "kind": "hatch", "colour": "text"})
     low, high = (float(end(np.concatenate(extremes))) for end in (np.min, np.max))
     room = 0.2 * (high - low or 1.0)
-    spec = {
-        "name": "two-clocks",
-        "alt": alt,
-        "height": _BAND_HEIGHT,
-        "hint": f"{_MOVE if grows else _SWITCH} Point at the picture to read values.",
-        "x": {"range": [float(scene.x[0]), float(scene.x[-1])], "label": scene.label},
-        "panels": [{"share": 1, "range": [low - room, high + room], "label": "y", "layers": []}],
-        "legend": legend,
-        "read": {"x": x, "label": scene.label.split(" (")[0].split(",")[0], "values": values},
-        "dials": {
+    return draw_curves(
+        "two-clocks",
+        alt,
+        _BAND_HEIGHT,
+        axis((scene.x[0], scene.x[-1]), scene.label),
+        [panel([low - room, high + room], "y", [])],
+        legend,
+        reading(scene.x, scene.label.split(" (")[0].split(",")[0], values),
+        hint=f"{_MOVE if grows else _SWITCH} Point at the picture to read values.",
+        dials={
             "key": look.key,
             "labels": {"mean": "Trees for the mean", "scale": "Trees for the scale"},
             "trees": trees,
             **_place(shown_of(look, shown), trees),
             "stops": [{"name": stop.name, **_place(stop, trees)} for stop in stops_of(look)],
-            "x": x,
+            "x": rounded(scene.x),
             "colour": colour,
             "fill": fill,
             "rim": KNOWLEDGE_OPACITY,
@@ -170,8 +171,7 @@ def band_figure(look: Look, shown: tuple[int, int, bool] | None = None, alt: str
             "nll": _both(maps.nll_plain, maps.nll_scaled),
             "rmse": rounded(maps.rmse),
         },
-    }
-    return Curves(spec)
+    )
 
 
 def _place(stop: Stop, trees: Sequence[int]) -> Part:
@@ -273,64 +273,39 @@ def curves_figure(look: Look, alt: str = "") -> Curves:
     aim = line([x[0], x[-1]], [90.0, 90.0], "text", 1.0, "3 4")
     most = float(np.max(curves.nll))
     low = float(np.min(curves.nll))
-    panels = [
+    drawn = [
         ("RMSE", [error, stated], [0.0, 1.5 * float(curves.rmse[_late(curves)].max())]),
         ("coverage (%)", [aim, line(x, 100 * curves.coverage, COLOUR)], [0.0, 100.0]),
         ("NLL (nats)", [line(x, curves.nll, COLOUR)], [low - 0.2, min(most, low + 4.0) + 0.2]),
-        ("CRPS", [line(x, curves.crps, COLOUR)], _range_of(curves.crps[_late(curves)])),
+        ("CRPS", [line(x, curves.crps, COLOUR)], around(curves.crps[_late(curves)], room=0.15)),
     ]
-    ticks = [n for n in _TICKS if curves.n_trees[0] <= n <= curves.n_trees[-1]]
-    spec = {
-        "name": "two-clocks-trees",
-        "alt": alt,
-        "height": _CURVES_HEIGHT,
-        "hint": "Point at the picture, or use its arrow keys, to read values.",
-        "x": {
-            "range": [float(x[0]), float(x[-1])],
-            "label": "trees, for the mean and the scale alike",
-            "ticks": {
-                "ticks": [float(np.log10(n)) for n in ticks],
-                "labels": [f"{n:,}" for n in ticks],
-            },
-        },
-        "panels": [
-            {
-                "share": 0.25,
-                "range": limits,
-                "label": label,
-                "layers": [*_marks(marks, limits), *layers],
-            }
-            for label, layers, limits in panels
+    ticks = {
+        float(np.log10(n)): f"{n:,}" for n in _TICKS if curves.n_trees[0] <= n <= curves.n_trees[-1]
+    }
+    read = [
+        ("RMSE", curves.rmse), ("stated std", curves.stated), ("coverage %", 100 * curves.coverage),
+        ("NLL", curves.nll), ("CRPS", curves.crps),
+    ]  # fmt: skip
+    return draw_curves(
+        "two-clocks-trees",
+        alt,
+        _CURVES_HEIGHT,
+        axis((x[0], x[-1]), "trees, for the mean and the scale alike", ticks),
+        [
+            panel(ends, label, [*_marks(marks, ends), *layers], 0.25)
+            for label, layers, ends in drawn
         ],
-        "legend": [
+        [
             entry("measured on rows that chose nothing", error),
             entry("stated std", stated),
             entry("90 %", aim),
             *(
-                {
-                    "name": name,
-                    "kind": "line",
-                    "colour": WAY_COLOURS[way],
-                    "width": 1.5,
-                    "dash": "1 3",
-                }
-                for way, (name, _) in _named(marks).items()
+                entry(_MARK_NAMES[way], mark)
+                for way, mark in zip(marks, _marks(marks, (0.0, 1.0)), strict=True)
             ),
         ],
-        "read": {
-            "x": rounded(x),
-            "names": [f"{int(n):,}" for n in curves.n_trees],
-            "label": "trees",
-            "values": [
-                {"name": "RMSE", "at": rounded(curves.rmse)},
-                {"name": "stated std", "at": rounded(curves.stated)},
-                {"name": "coverage %", "at": rounded(100 * curves.coverage)},
-                {"name": "NLL", "at": rounded(curves.nll)},
-                {"name": "CRPS", "at": rounded(curves.crps)},
-            ],
-        },
-    }
-    return Curves(spec)
+        reading(x, "trees", read, names=[f"{int(n):,}" for n in curves.n_trees]),
+    )
 
 
 _MARK_NAMES: Mapping[str, str] = {
@@ -338,10 +313,6 @@ _MARK_NAMES: Mapping[str, str] = {
     "clocks": "mean clock",
     "factor": "scale clock",
 }
-
-
-def _named(marks: Mapping[str, float]) -> dict[str, tuple[str, float]]:
-    return {way: (_MARK_NAMES[way], at) for way, at in marks.items()}
 
 
 def _marks(marks: Mapping[str, float], limits: Sequence[float]) -> list[Part]:
@@ -358,54 +329,28 @@ def _late(curves: Any) -> npt.NDArray[np.bool_]:
     return found
 
 
-def _range_of(values: Array) -> list[float]:
-    low, high = float(values.min()), float(values.max())
-    room = 0.15 * (high - low or 1.0)
-    return [low - room, high + room]
-
-
 def reliability_figure(look: Look, alt: str = "") -> Curves:
     """The observed share of rows inside intervals against their level, for each way to stop."""
     levels, labels, observed = look.levels, look.labels, look.reliability
     n_rows = len(look.fit.scoring.y)
     x = 100 * np.array([0.0, *levels, 1.0])
     half = 1.96 * np.sqrt(x * (100.0 - x) / n_rows)
-    chance = {
-        "kind": "band",
-        "x": rounded(x),
-        "low": rounded(x - half),
-        "high": rounded(x + half),
-        "colour": "text",
-        "opacity": 0.12,
-    }
+    chance = band(x, x - half, x + half, "text", 0.12)
     ideal = line([0.0, 100.0], [0.0, 100.0], "text", 1.0, "3 4")
     shares = {way: 100 * np.concatenate([[0.0], part, [1.0]]) for way, part in observed.items()}
     lines = {
         way: line(x, part, WAY_COLOURS[way], 2.2 if way == "clocks" else 1.8, _WAY_DASHES[way])
         for way, part in shares.items()
     }
-    spec = {
-        "name": "two-clocks-reliability",
-        "alt": alt,
-        "height": _RELIABILITY_HEIGHT,
-        "hint": "Point at the picture, or use its arrow keys, to read values.",
-        "x": {"range": [0.0, 100.0], "label": "level of the interval (%)"},
-        "panels": [
-            {
-                "share": 1,
-                "range": [0.0, 100.0],
-                "label": "rows inside (%)",
-                "layers": [chance, ideal, *lines.values()],
-            }
-        ],
-        "legend": [
+    return draw_curves(
+        "two-clocks-reliability",
+        alt,
+        _RELIABILITY_HEIGHT,
+        axis((0.0, 100.0), "level of the interval (%)"),
+        [panel([0.0, 100.0], "rows inside (%)", [chance, ideal, *lines.values()])],
+        [
             *(entry(labels[way], part) for way, part in lines.items()),
             entry("true, and its chance", chance),
         ],
-        "read": {
-            "x": rounded(x),
-            "label": "level %",
-            "values": [{"name": labels[way], "at": rounded(part)} for way, part in shares.items()],
-        },
-    }
-    return Curves(spec)
+        reading(x, "level %", [(labels[way], part) for way, part in shares.items()]),
+    )

@@ -7,22 +7,22 @@ on top of each other, because variances add up: total = data + knowledge.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import Part, axis, band, line, panel, reading, rounded
 from gbuq_core.figures.theme import MethodStyle
 
 Array = npt.NDArray[np.float64]
-Part = dict[str, Any]  # of the drawing, in the words of curves.js
 
 DATA_OPACITY, KNOWLEDGE_OPACITY = 0.22, 0.62
 MOST_DOTS = 1000
 _UPPER, _LOWER = 0.68, 0.32  # the panels' shares of the height
-_TRUTH = {"colour": "text", "width": 1.4, "dash": "6 5"}
+_ROWS: Part = {"colour": "text", "opacity": 0.25}
+_TRUTH: Part = {"colour": "text", "width": 1.4, "dash": "6 5"}
 
 
 class Bands(NamedTuple):
@@ -63,25 +63,18 @@ def bands_figure(
     hatches = [{"kind": "hatch", "from": low, "to": high} for low, high in bands.gaps]
     upper = [*_bands(bands, style, n_std), *_lines(bands, style), *hatches]
     lower = [*_variances(bands, style), *hatches]
-    spec = {
-        "name": name,
-        "alt": alt,
-        "height": height,
-        "hint": "Point at the picture, or use its arrow keys, to read values.",
-        "x": {"range": [float(bands.x[0]), float(bands.x[-1])], "label": "x"},
-        "panels": [
-            {"share": _UPPER, "range": list(limits.y), "label": "y", "layers": upper},
-            {
-                "share": _LOWER,
-                "range": list(limits.variance),
-                "label": "variance of y",
-                "layers": lower,
-            },
+    return draw_curves(
+        name,
+        alt,
+        height,
+        axis((bands.x[0], bands.x[-1]), "x"),
+        [
+            panel(limits.y, "y", upper, _UPPER),
+            panel(limits.variance, "variance of y", lower, _LOWER),
         ],
-        "legend": _legend(style, bool(hatches)),
-        "read": _read(bands),
-    }
-    return Curves(spec)
+        _legend(style, bool(hatches)),
+        _read(bands),
+    )
 
 
 def _bands(bands: Bands, style: MethodStyle, n_std: float) -> list[Part]:
@@ -94,47 +87,29 @@ def _bands(bands: Bands, style: MethodStyle, n_std: float) -> list[Part]:
         (inner, outer, KNOWLEDGE_OPACITY),
     )
     return [
-        _band(bands.x, bands.loc + low, bands.loc + high, style, opacity)
+        band(bands.x, bands.loc + low, bands.loc + high, style.colour, opacity)
         for low, high, opacity in edges
     ]
 
 
 def _lines(bands: Bands, style: MethodStyle) -> list[Part]:
     """Training rows, prediction and truth."""
-    x = rounded(bands.x)
+    x_rows, y_rows = bands.x_rows[:MOST_DOTS], bands.y_rows[:MOST_DOTS]
     return [
-        {
-            "kind": "dots",
-            "x": rounded(bands.x_rows[:MOST_DOTS]),
-            "y": rounded(bands.y_rows[:MOST_DOTS]),
-            "colour": "text",
-            "opacity": 0.25,
-        },
-        {"kind": "line", "x": x, "y": rounded(bands.loc), "colour": style.colour, "width": 2.2},
-        {"kind": "line", "x": x, "y": rounded(bands.true_mean), **_TRUTH},
+        {"kind": "dots", "x": rounded(x_rows), "y": rounded(y_rows), **_ROWS},
+        line(bands.x, bands.loc, style.colour, 2.2),
+        line(bands.x, bands.true_mean, **_TRUTH),
     ]
 
 
 def _variances(bands: Bands, style: MethodStyle) -> list[Part]:
     """Data variance from zero, knowledge variance on top of it, the true noise as a line."""
     zero, total = np.zeros_like(bands.data), bands.data + bands.knowledge
-    line = {"kind": "line", "x": rounded(bands.x), "y": rounded(bands.true_variance), **_TRUTH}
     return [
-        _band(bands.x, zero, bands.data, style, DATA_OPACITY),
-        _band(bands.x, bands.data, total, style, KNOWLEDGE_OPACITY),
-        line,
+        band(bands.x, zero, bands.data, style.colour, DATA_OPACITY),
+        band(bands.x, bands.data, total, style.colour, KNOWLEDGE_OPACITY),
+        line(bands.x, bands.true_variance, **_TRUTH),
     ]
-
-
-def _band(x: Array, low: Array, high: Array, style: MethodStyle, opacity: float) -> Part:
-    return {
-        "kind": "band",
-        "x": rounded(x),
-        "low": rounded(low),
-        "high": rounded(high),
-        "colour": style.colour,
-        "opacity": opacity,
-    }
 
 
 def _legend(style: MethodStyle, hatched: bool) -> list[Part]:
@@ -160,8 +135,4 @@ def _read(bands: Bands) -> Part:
         ("knowledge std", np.sqrt(bands.knowledge)),
         ("true noise", np.sqrt(bands.true_variance)),
     )
-    return {
-        "x": rounded(bands.x),
-        "label": "x",
-        "values": [{"name": name, "at": rounded(at)} for name, at in values],
-    }
+    return reading(bands.x, "x", values)

@@ -1,11 +1,20 @@
 from gbuq_core.figures.curves.packing import pack_curves, unpack_curves
-from gbuq_core.figures.curves.page import PLAYED_PARTS, Curves, curves_source, curves_styles
+from gbuq_core.figures.curves.page import (
+    PLAYED_PARTS,
+    READ_HINT,
+    Curves,
+    curves_source,
+    curves_styles,
+    draw_curves,
+)
 
 __all__ = [
     "PLAYED_PARTS",
+    "READ_HINT",
     "Curves",
     "curves_source",
     "curves_styles",
+    "draw_curves",
     "pack_curves",
     "unpack_curves",
 ]

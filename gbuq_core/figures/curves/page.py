@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gbuq_core.figures.curves.parts import Part
 from gbuq_core.figures.handles.knobs import KNOB_PARTS, LiveKnob, knobs_styles
 from gbuq_core.figures.showing import bundle_of
 from gbuq_core.figures.sources import join_scripts, read_styles
@@ -43,7 +45,7 @@ _PARTS = (
 )
 
 _ANSWERED = ("pick", "place", "carry")  # what only an app answers
-_READ = "Point at the picture, or use its arrow keys, to read values."
+READ_HINT = "Point at the picture, or use its arrow keys, to read values."
 _READ_DOTS = "Point at a dot, or use the arrow keys, to read it; drag a frame to look closer."
 
 
@@ -71,10 +73,35 @@ class Curves(NamedTuple):
     def only_read(self) -> dict[str, Any]:
         """The figure where no app answers: a click chooses nothing, and nothing is carried."""
         kept = {key: part for key, part in self.spec.items() if key not in _ANSWERED}
-        return {**kept, "hint": _READ_DOTS if "y" in self.spec.get("read", ()) else _READ}
+        return {**kept, "hint": _READ_DOTS if "y" in self.spec.get("read", ()) else READ_HINT}
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return bundle_of(self)
+
+
+def draw_curves(
+    name: str,
+    alt: str,
+    height: float,
+    x: Part,
+    panels: Sequence[Part],
+    legend: Sequence[Part],
+    read: Part,
+    *,
+    hint: str = READ_HINT,
+    knobs: Sequence[LiveKnob] = (),
+    **more: Any,
+) -> Curves:
+    """A figure of panels over one `axis`, of the parts that `gbuq_core.figures.curves.parts` makes.
+
+    ``more`` is what only some figures have, as curves.js reads it.
+    """
+    bar = {"knobs": [knob.spec for knob in knobs]} if knobs else {}
+    spec = {
+        "name": name, "alt": alt, "height": int(height), "hint": hint, "x": x,
+        "panels": list(panels), "legend": list(legend), "read": read, **bar, **more,
+    }  # fmt: skip
+    return Curves(spec, tuple(knobs))
 
 
 @cache

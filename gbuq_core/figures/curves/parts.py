@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,46 @@ def rounded(values: Any) -> list[float]:
     return found
 
 
+def axis(ends: Sequence[float], label: str, ticks: Mapping[float, str] | None = None) -> Part:
+    """The axis that all panels stand on; ``ticks`` are texts by their places."""
+    part: Part = {"range": [float(end) for end in ends], "label": label}
+    return part if ticks is None else {**part, "ticks": tick_texts(ticks)}
+
+
+def tick_texts(ticks: Mapping[float, str]) -> Part:
+    """Texts at places of an axis."""
+    return {"ticks": list(ticks), "labels": list(ticks.values())}
+
+
+def panel(
+    ends: Sequence[float], label: str, layers: Sequence[Part], share: float = 1.0, **more: Any
+) -> Part:
+    """Layers over the y axis ``ends``, with a share of the figure's height."""
+    return {"share": share, "range": list(ends), "label": label, "layers": list(layers), **more}
+
+
+def reading(x: Any, label: str, values: Iterable[tuple[Any, ...]], **more: Any) -> Part:
+    """What is read at each x: names with their values, and maybe the role of a live part.
+
+    >>> reading([1.0, 2.0], "x", [("std", [0.5, np.nan])])["values"]
+    [{'name': 'std', 'at': [0.5, None]}]
+    """
+    read = [
+        {"name": name, "at": _known(at), **({"role": role[0]} if role else {})}
+        for name, at, *role in values
+    ]
+    return {"x": rounded(x), "label": label, "values": read, **more}
+
+
+def _known(values: Any) -> list[float | None]:
+    """Rounded values with None where there is none."""
+    found: list[float | None] = [*rounded(values)]
+    missing = np.isnan(np.asarray(values, dtype=np.float64))
+    for place in np.flatnonzero(missing):
+        found[place] = None
+    return found
+
+
 def line(x: Any, y: Any, colour: str, width: float = 2.0, dash: str = "") -> Part:
     """A polygonal line; ``colour`` is ``#rrggbb`` or "text", ``dash`` as in SVG."""
     part = {"kind": "line", "x": rounded(x), "y": rounded(y), "colour": colour, "width": width}
@@ -39,6 +79,12 @@ def band(x: Any, low: Any, high: Any, colour: str, opacity: float) -> Part:
     """The area between two lines."""
     edges = {"low": rounded(low), "high": rounded(high)}
     return {"kind": "band", "x": rounded(x), **edges, "colour": colour, "opacity": opacity}
+
+
+def plain_dots(x: Any, y: Any, colour: str, opacity: float, size: float) -> Part:
+    """Dots at these places, which are not read."""
+    where = {"x": rounded(x), "y": rounded(y)}
+    return {"kind": "dots", **where, "colour": colour, "opacity": opacity, "size": size}
 
 
 def readable_dots(at: Sequence[int] | np.ndarray, colour: str, opacity: float, size: float) -> Part:
@@ -64,6 +110,21 @@ def limits(*values: Any, headroom: float = 0.04) -> list[float]:
     low, high = (min(0.0, float(every.min())), float(every.max())) if len(every) else (0.0, 1.0)
     high += headroom * (high - low)
     return [low, high if high > low else low + 1.0]
+
+
+def around(*values: Any, room: float = 0.04, least: float = 1.0) -> list[float]:
+    """An axis around values with a share of room on both sides; ``least`` where they are one.
+
+    >>> around([1.0, 2.0]), around([3.0]), around([])
+    ([0.96, 2.04], [2.0, 4.0], [0.0, 1.0])
+    """
+    every = np.concatenate([np.ravel(np.asarray(v, dtype=np.float64)) for v in values])
+    every = every[np.isfinite(every)]
+    if not len(every):
+        return [0.0, 1.0]
+    low, high = float(every.min()), float(every.max())
+    beside = room * (high - low) or least
+    return [low - beside, high + beside]
 
 
 def stretches(x: np.ndarray, inside: np.ndarray) -> list[tuple[float, float]]:

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, line, rounded, stretches
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import Part, axis, band, line, rounded, stretches
 from gbuq_core.figures.heteroscedastic.scene import (
     USUAL,
     Array,
@@ -45,7 +45,6 @@ _BESIDE = 0.05  # of the width of the rows, where they alone are shown
 _FOLLOWED = 0.35  # of the truth's range that a mean is followed beyond it
 _LEAST = 0.05  # of a score on a logarithmic scale, times its mark
 _FLAT = 1e-9  # a score that is the same everywhere
-_HINT = "Point at the picture, or use its arrow keys, to read values."
 
 
 def heteroscedastic_figure(
@@ -69,26 +68,25 @@ def heteroscedastic_figure(
     if not panels:
         rows = {"title": "Rows", "colour": "text", "layers": [*behind, *truth]}
         panels = [{"range": seen.y, "label": "y", **rows}]
-    spec = {
-        "name": "heteroscedastic",
-        "alt": alt,
-        "height": height,
-        "hint": _HINT,
-        "facets": max(columns, 1),
-        "x": {"range": seen.x, "label": "x"},
-        "panels": panels,
-        "legend": _legend(beliefs, look, ground),
-        "read": _read(ground, beliefs),
-    }
+    more: Part = {}
     if bar is not None:
-        spec["knobs"] = [knob.spec for knob in bar.knobs]
-        spec["focus"] = list(seen.axes)
-        spec["live"] = _live(beliefs, seen, bar)
+        more = {"focus": list(seen.axes), "live": _live(beliefs, seen, bar)}
     if beliefs:
-        spec["below"] = below
         numbered = any(panel["below"]["own"] for panel in panels)
-        spec["between"] = 44 if numbered else 26  # numbers beside the scores, or below alone
-    return Curves(spec, () if bar is None else bar.knobs)
+        # Numbers beside the scores, or below alone.
+        more |= {"below": below, "between": 44 if numbered else 26}
+    return draw_curves(
+        "heteroscedastic",
+        alt,
+        height,
+        axis(seen.x, "x"),
+        panels,
+        _legend(beliefs, look, ground),
+        _read(ground, beliefs),
+        knobs=() if bar is None else bar.knobs,
+        facets=max(columns, 1),
+        **more,
+    )
 
 
 class _Seen:

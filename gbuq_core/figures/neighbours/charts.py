@@ -9,8 +9,17 @@ from typing import NamedTuple
 import numpy as np
 
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, line, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import (
+    Part,
+    axis,
+    band,
+    entry,
+    line,
+    panel,
+    plain_dots,
+    reading,
+)
 from gbuq_core.figures.neighbours.parts import IBUG, NEAR, Array, Near, by_strength, dot_look
 
 _BARS, _MOST_BARS = 0.2, 24  # opacity, number
@@ -79,10 +88,8 @@ def family_figure(families: Families, label: str = "y", alt: str = "", height: i
         layers.append(_curve(y, chosen, IBUG.colour, 2.6))
     every = Near(np.arange(len(targets)), families.share)
     for rows, size, opacity in by_strength(every):
-        ground = {"x": rounded(targets[rows]), "y": rounded(np.full(len(rows), foot / 2))}
-        layers.append(
-            {"kind": "dots", **ground, "colour": NEAR, "opacity": 0.6 * opacity, "size": size}
-        )
+        foot_y = np.full(len(rows), foot / 2)
+        layers.append(plain_dots(targets[rows], foot_y, NEAR, 0.6 * opacity, size))
     legend: list[Part] = [
         {"name": families.chosen, "kind": "line", "colour": IBUG.colour, "width": 2.6},
         {"name": "other families", "kind": "line", "colour": _OTHER, "width": 1.1},
@@ -91,28 +98,21 @@ def family_figure(families: Families, label: str = "y", alt: str = "", height: i
     if families.truth is not None:
         truth = line([families.truth] * 2, [foot, top], "text", 1.4, "6 5")
         layers.append(truth)
-        legend.append(
-            {"name": families.truth_name, "kind": "line", "colour": "text", "width": 1.4,
-             "dash": "6 5"}
-        )  # fmt: skip
-    spec = {
-        "name": "posterior-families",
-        "alt": alt,
-        "height": height,
-        "hint": "Point at the picture, or use its arrow keys, to read every family's density.",
-        "x": {"range": [float(y[0]), float(y[-1])], "label": label},
-        "panels": [{"share": 1.0, "range": [foot, top], "label": "density", "layers": layers}],
-        "legend": legend,
-        "read": {
-            "x": rounded(y),
-            "label": "y",
-            "values": [
-                {"name": name, "at": [v if np.isfinite(v) else None for v in rounded(density)]}
-                for name, density in families.density.items()
-            ],
-        },
-    }
-    return Curves(spec)
+        legend.append(entry(families.truth_name, truth))
+    finite = [
+        (name, np.where(np.isfinite(density), density, np.nan))
+        for name, density in families.density.items()
+    ]
+    return draw_curves(
+        "posterior-families",
+        alt,
+        height,
+        axis((y[0], y[-1]), label),
+        [panel([foot, top], "density", layers)],
+        legend,
+        reading(y, "y", finite),
+        hint="Point at the picture, or use its arrow keys, to read every family's density.",
+    )
 
 
 def family_strip(families: Families, label: str = "y", beside: str = "") -> Strip:

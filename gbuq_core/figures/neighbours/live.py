@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gbuq_core.figures.curves.parts import rounded
-from gbuq_core.figures.handles import LiveKnob
 
 _TYPES = {"|u1": "u1", "<u2": "u2", "<i4": "i4", "<f4": "f4", "<f8": "f8"}
 # Families whose density has a closed form in the prediction and the scale (and the targets).
@@ -78,12 +77,6 @@ class Aside(NamedTuple):
 def density_entry(aside: Aside, colour: str) -> dict[str, Any]:
     """The legend's line for a sideways density."""
     return {"name": aside.name, "kind": "band", "colour": colour, "opacity": 0.3, "role": "aside"}
-
-
-def with_bar(knobs: Sequence[LiveKnob], live: Mapping[str, Any]) -> dict[str, Any]:
-    """What a figure of curves says of its knobs, and of what follows them."""
-    bar = {"knobs": [knob.spec for knob in knobs]} if knobs else {}
-    return {**bar, **({"live": dict(live)} if live else {})}
 
 
 def pack_table(table: Any) -> bytes:

@@ -16,10 +16,20 @@ from gbuq_core.figures.canvas.panels import (
     Strip,
     shared_limits,
 )
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, line, rounded, stretches
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import (
+    Part,
+    axis,
+    band,
+    line,
+    panel,
+    plain_dots,
+    reading,
+    rounded,
+    stretches,
+)
 from gbuq_core.figures.handles import LiveKnob
-from gbuq_core.figures.neighbours.live import Aside, Follow, density_entry, with_bar
+from gbuq_core.figures.neighbours.live import Aside, Follow, density_entry
 from gbuq_core.figures.neighbours.parts import (
     CHOSEN_RANGE,
     IBUG,
@@ -92,17 +102,12 @@ def course_figure(
         {"kind": "hatch", "from": a, "to": b} for a, b in stretches(x, ~course.in_support)
     ]
     others = others_of(len(course.x_rows), near)
-    dots: Part = {"kind": "dots", "colour": "text", "opacity": 0.28}
+    dots: Part = {"kind": "dots", "colour": "text", "opacity": 0.28, "role": "others"}
     layers = [
         *(_column(a, b, upper) for a, b in picked),
         *gaps,
         {**band(x, loc - 2 * scale, loc + 2 * scale, IBUG.colour, 0.22), "role": "band"},
-        {
-            **dots,
-            "x": rounded(course.x_rows[others]),
-            "y": rounded(course.y_rows[others]),
-            "role": "others",
-        },
+        {**dots, "x": rounded(course.x_rows[others]), "y": rounded(course.y_rows[others])},
         line(x, course.true_mean, **_TRUTH),
         line(x, loc, IBUG.colour, 2.2),
         {**line([at, at], upper, NEAR, 1.2), "role": "place"},
@@ -119,7 +124,7 @@ def course_figure(
     live: Part = {}
     if follow is not None:
         places = np.flatnonzero(np.abs(x - at) < 1e-9)
-        live = {
+        live["live"] = {
             "kind": "course",
             "follow": follow.spec,
             "points": True,
@@ -128,18 +133,22 @@ def course_figure(
             "strength": STRENGTH,
             "noise": float(course.true_std.max()),
         }
-    spec = {
-        "name": "neighbours",
-        "alt": alt,
-        "height": height,
-        "hint": _HINT,
-        "pick": True,
-        "x": {"range": [float(x[0]), float(x[-1])], "label": "x"},
-        "panels": [
-            {"share": 0.66, "range": upper, "label": y_label, "layers": layers, **beside},
-            {"share": 0.34, "range": lower, "label": "scale (std)", "layers": below},
+    read = (
+        ("prediction", loc),
+        ("truth", course.true_mean),
+        ("scale", scale),
+        ("true noise", course.true_std),
+    )
+    return draw_curves(
+        "neighbours",
+        alt,
+        height,
+        axis((x[0], x[-1]), "x"),
+        [
+            panel(upper, y_label, layers, 0.66, **beside),
+            panel(lower, "scale (std)", below, 0.34),
         ],
-        "legend": [
+        [
             {"name": f"the {len(near.rows)} neighbours", **dot_look(NEAR), "role": "near"},
             {"name": "other rows", "kind": "dots", "colour": "text", "opacity": 0.5},
             {"name": "IBUG", "kind": "line", "colour": IBUG.colour, "width": 2.2},
@@ -149,21 +158,12 @@ def course_figure(
             *([_RANGE_ENTRY] if picked else []),
             *([{"name": "no rows", "kind": "hatch", "colour": "text"}] if gaps else []),
         ],
-        "read": {
-            "x": rounded(x),
-            "label": "x",
-            "values": [
-                {"name": name, "at": rounded(values), "role": name}
-                for name, values in (
-                    ("prediction", loc),
-                    ("truth", course.true_mean),
-                    ("scale", scale),
-                    ("true noise", course.true_std),
-                )
-            ],
-        },
-    }
-    return Curves({**spec, **with_bar(knobs, live)}, tuple(knobs))
+        reading(x, "x", [(name, values, name) for name, values in read]),
+        hint=_HINT,
+        knobs=knobs,
+        pick=True,
+        **live,
+    )
 
 
 def surface_sheet(
@@ -266,15 +266,7 @@ def _following(
 
 def _strong(near: Near, x: Array, y: Array) -> list[Part]:
     return [
-        {
-            "kind": "dots",
-            "x": rounded(x[rows]),
-            "y": rounded(y[rows]),
-            "colour": NEAR,
-            "opacity": opacity,
-            "size": size,
-            "role": "near",
-        }
+        {**plain_dots(x[rows], y[rows], NEAR, opacity, size), "role": "near"}
         for rows, size, opacity in by_strength(near)
     ]
 

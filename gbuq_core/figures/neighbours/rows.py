@@ -9,11 +9,20 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, entry, line, readable_dots, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import (
+    Part,
+    axis,
+    entry,
+    line,
+    panel,
+    readable_dots,
+    reading,
+    rounded,
+)
 from gbuq_core.figures.error_dots import error_dots
 from gbuq_core.figures.handles import LiveKnob
-from gbuq_core.figures.neighbours.live import Aside, Follow, density_entry, with_bar
+from gbuq_core.figures.neighbours.live import Aside, Follow, density_entry
 from gbuq_core.figures.neighbours.parts import (
     CHOSEN_RANGE,
     IBUG,
@@ -53,44 +62,32 @@ def held_out_figure(
     """Held-out rows by prediction and scale, coloured by their error; the chosen one ringed."""
     live: Part = {}
     if follow is not None:
-        live = {"kind": "held", "follow": follow.spec, "points": True, "place": int(chosen)}
+        held = {"kind": "held", "follow": follow.spec, "points": True, "place": int(chosen)}
+        live = {"live": held}
     layers, legend = error_dots(rows.error, "absolute error", inside)
     x, y = rounded([rows.loc[chosen], rows.scale[chosen]])
     top = round_up(1.03 * float(rows.scale.max()))
     of = f" ({unit})" if unit else ""
-    spec = {
-        "name": "held-out-rows",
-        "alt": alt,
-        "height": height,
-        "hint": "Point at a dot to read its row, click to choose it; drag a frame to look closer.",
-        "pick": True,
-        "x": {"range": room_around(rows.loc), "label": f"prediction{of}"},
-        "panels": [
-            {
-                "share": 1.0,
-                "range": [-0.02 * top, top],
-                "label": f"scale{of}",
-                "layers": layers,
-                "ring": {"x": x, "y": y, "colour": NEAR},
-            }
-        ],
-        "legend": legend,
-        "read": {
-            "x": rounded(rows.loc),
-            "y": rounded(rows.scale),
-            "names": [int(number) for number in rows.number],
-            "label": "row",
-            "values": [
-                {"name": "prediction", "at": rounded(rows.loc)},
-                {"name": "scale", "at": rounded(rows.scale), "role": "scale"},
-                {
-                    "name": "error",
-                    "at": [None if math.isnan(e) else e for e in rounded(rows.error)],
-                },
-            ],
-        },
-    }
-    return Curves({**spec, **with_bar(knobs, live)}, tuple(knobs))
+    ring = {"x": x, "y": y, "colour": NEAR}
+    return draw_curves(
+        "held-out-rows",
+        alt,
+        height,
+        axis(room_around(rows.loc), f"prediction{of}"),
+        [panel([-0.02 * top, top], f"scale{of}", layers, ring=ring)],
+        legend,
+        reading(
+            rows.loc,
+            "row",
+            [("prediction", rows.loc), ("scale", rows.scale, "scale"), ("error", rows.error)],
+            y=rounded(rows.scale),
+            names=[int(number) for number in rows.number],
+        ),
+        hint="Point at a dot to read its row, click to choose it; drag a frame to look closer.",
+        knobs=knobs,
+        pick=True,
+        **live,
+    )
 
 
 def training_figure(
@@ -130,63 +127,53 @@ def training_figure(
         at = [place[int(row)] for row in rows if int(row) in place]
         layers.append({**readable_dots(at, NEAR, opacity, size), "role": "near"})
     seen_too = [loc - 2 * scale, loc + 2 * scale, *([] if observed is None else [observed])]
-    panel: Part = {
-        "share": 1.0,
-        "range": room_around(np.append(target, seen_too)),
-        "label": labels[1],
-        "layers": [part for part in layers if part["at"]],
-    }
+    drawn = [part for part in layers if part["at"]]
+    beside: Part = {}
     bar = line([value, value], [loc - 2 * scale, loc + 2 * scale], IBUG.colour, 3.0)
     if math.isfinite(value):
-        panel["layers"].append({**bar, "role": "bar"})
+        drawn.append({**bar, "role": "bar"})
         if observed is not None:
             own = {"x": rounded([value]), "y": rounded([observed])}
-            panel["layers"].append({**_OWN_TARGET, **own, "role": "own"})
+            drawn.append({**_OWN_TARGET, **own, "role": "own"})
         x, y = rounded([value, loc])
-        panel["ring"] = {"x": x, "y": y, "colour": NEAR}
+        beside["ring"] = {"x": x, "y": y, "colour": NEAR}
         if aside is not None:
-            panel["aside"] = aside.spec(value, NEAR)
+            beside["aside"] = aside.spec(value, NEAR)
     chosen_at, across_places = places
     live: Part = {}
     if follow is not None and math.isfinite(value):
-        live = {
+        live["live"] = {
             "kind": "training",
             "follow": follow.spec,
             "place": int(chosen_at),
             "strength": STRENGTH,
             "across": rounded(across_places),
         }
-    spec = {
-        "name": "training-rows",
-        "alt": alt,
-        "height": height,
-        "hint": "Point at a dot to read its training row; drag a frame to look closer.",
-        "pick": False,
-        "x": {"range": room_around(np.append(across[seen], value)), "label": labels[0]},
-        "panels": [panel],
-        "legend": [
+    trees = np.where(share[kept] > 0.0, share[kept], np.nan)
+    return draw_curves(
+        "training-rows",
+        alt,
+        height,
+        axis(room_around(np.append(across[seen], value)), labels[0]),
+        [panel(room_around(np.append(target, seen_too)), labels[1], drawn, **beside)],
+        [
             {"name": f"{len(near.rows)} neighbours", **dot_look(NEAR), "role": "near"},
             *([] if aside is None else [density_entry(aside, NEAR)]),
             entry("\u00b1 2 scales", bar),
             *([entry("its own target", _OWN_TARGET)] if observed is not None else []),
             *([_BEHIND] if marked is not None else []),
         ],
-        "read": {
-            "x": rounded(across[kept]),
-            "y": rounded(target[kept]),
-            "names": (kept + 1).tolist(),
-            "label": "training row",
-            "values": [
-                {"name": "target", "at": rounded(target[kept])},
-                {
-                    "name": "share of trees",
-                    "at": [s if s else None for s in rounded(share[kept])],
-                    "role": "share",
-                },
-            ],
-        },
-    }
-    return Curves({**spec, **with_bar((), live)})
+        reading(
+            across[kept],
+            "training row",
+            [("target", target[kept]), ("share of trees", trees, "share")],
+            y=rounded(target[kept]),
+            names=(kept + 1).tolist(),
+        ),
+        hint="Point at a dot to read its training row; drag a frame to look closer.",
+        pick=False,
+        **live,
+    )
 
 
 _OWN_TARGET: Part = {"kind": "dots", "colour": "text", "opacity": 1.0, "size": 9.0}

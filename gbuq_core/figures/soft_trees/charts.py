@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from gbuq_core.figures.canvas.panels import Line, Panel, PanelSheet, Strip, StripLine
 from gbuq_core.figures.colour import OKABE_ITO
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, line, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import Part, axis, entry, line, panel, plain_dots, reading
 from gbuq_core.figures.soft_trees.picture import Scene
 from gbuq_core.figures.theme import METHOD_STYLES
 
@@ -289,35 +289,26 @@ def rank_figure(
     for i, one in enumerate(lines):
         colour = METHOD_STYLES["vst"].colour if i == 0 else _COLOURS[i]
         layers.append(line(one.ranks, one.mean, colour, 2.2))
-        layers.append(
-            {"kind": "dots", "x": rounded(one.ranks), "y": rounded(one.mean), "colour": colour,
-             "opacity": 1.0, "size": 7.0}
-        )  # fmt: skip
+        layers.append(plain_dots(one.ranks, one.mean, colour, 1.0, 7.0))
         for rank, mean, error in zip(one.ranks, one.mean, one.error, strict=True):
             if np.isfinite(error):
                 layers.append(line([rank, rank], [mean - error, mean + error], colour, 1.4))
         legend.append({"name": one.label, "kind": "line", "colour": colour, "width": 2.2})
     for label, colour, level in levels:
         layers.append(line(ends, [level, level], colour, 1.6, "6 5"))
-        legend.append(
-            {"name": label, "kind": "line", "colour": colour, "width": 1.6, "dash": "6 5"}
-        )
-    legend.append({"name": "chance", "kind": "line", "colour": "text", "width": 1.0, "dash": "2 4"})
+        legend.append(entry(label, layers[-1]))
+    legend.append(entry("chance", layers[0]))
     ranks = np.unique(np.concatenate([one.ranks for one in lines])).astype(np.float64)
-    values = [
-        {"name": one.label, "at": rounded(np.interp(ranks, one.ranks, one.mean))} for one in lines
-    ]
-    spec = {
-        "name": "ood-rank",
-        "alt": alt,
-        "height": height,
-        "hint": "Point at the picture, or use its arrow keys, to read values.",
-        "x": {"range": ends, "label": "rank of the posterior's covariance"},
-        "panels": [{"share": 1.0, "range": [low - 0.03, 1.02], "label": "AUROC", "layers": layers}],
-        "legend": legend,
-        "read": {"x": rounded(ranks), "label": "rank", "values": values},
-    }
-    return Curves(spec)
+    values = [(one.label, np.interp(ranks, one.ranks, one.mean)) for one in lines]
+    return draw_curves(
+        "ood-rank",
+        alt,
+        height,
+        axis(ends, "rank of the posterior's covariance"),
+        [panel([low - 0.03, 1.02], "AUROC", layers)],
+        legend,
+        reading(ranks, "rank", values),
+    )
 
 
 def _level(node: int) -> int:

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, line, rounded, stretches
+from gbuq_core.figures.curves import READ_HINT, Curves, draw_curves
+from gbuq_core.figures.curves.parts import Part, axis, band, line, rounded, stretches
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.theme import METHOD_STYLES
 
@@ -29,7 +29,6 @@ _FAINTER = 0.5  # bands behind functions, times
 _BESIDE, _ABOVE = 0.05, 0.15  # of the rows' width and height, where they alone are shown
 _COLUMNS = 4  # panels in a row, or 3 if there are more
 _LEVELS = 65535  # of a function's values
-_HINT = "Point at the picture, or use its arrow keys, to read values."
 _PLACE_HINT = (
     "Click an empty place to add a point. Drag a point to move it. Click a point to remove it."
 )
@@ -138,24 +137,24 @@ def functions_figure(
         panels.append(panel)
     if not panels:
         panels = [{**shown, "title": "Rows", "colour": "text", "layers": [*behind, *before]}]
-    spec = {
-        "name": "soft-trees",
-        "alt": alt,
-        "height": int(height if rows_of_panels == 1 else 1.15 * height / rows_of_panels),
-        "hint": _PLACE_HINT if place else _HINT,
-        "facets": max(facets, 1),
-        "x": {"range": now["x"], "label": "x"},
-        "panels": panels,
-        "legend": _legend(methods, scene, show, n_std),
-        "read": _read(scene, methods),
-    }
+    more: Part = {}
     if bar is not None:
-        spec["knobs"] = [knob.spec for knob in bar.knobs]
-        spec["focus"] = axes
-        spec["live"] = _live(methods, scene, n_std, bar)
+        more = {"focus": axes, "live": _live(methods, scene, n_std, bar)}
     if place:
-        spec["place"] = {"x": scene.x_rows.tolist(), "y": scene.y_rows.tolist()}  # come back
-    return Curves(spec, () if bar is None else bar.knobs)
+        more["place"] = {"x": scene.x_rows.tolist(), "y": scene.y_rows.tolist()}  # come back
+    return draw_curves(
+        "soft-trees",
+        alt,
+        height if rows_of_panels == 1 else 1.15 * height / rows_of_panels,
+        axis(now["x"], "x"),
+        panels,
+        _legend(methods, scene, show, n_std),
+        _read(scene, methods),
+        hint=_PLACE_HINT if place else READ_HINT,
+        knobs=() if bar is None else bar.knobs,
+        facets=max(facets, 1),
+        **more,
+    )
 
 
 def _axes(scene: Scene, focus: bool) -> Part:

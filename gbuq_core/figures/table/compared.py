@@ -7,8 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, entry, line, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import (
+    Part,
+    around,
+    axis,
+    entry,
+    line,
+    panel,
+    plain_dots,
+    reading,
+)
 from gbuq_core.figures.theme import MethodStyle
 from gbuq_core.figures.vega import cut
 
@@ -35,25 +44,20 @@ def compared_figure(
     names = [style.label for style in styles]
     zero = line(ends, [0.0, 0.0], "text", 1.2, "2 3")
     values = [
-        {"name": f"{gap.label}{name}", "at": rounded(part)}
+        (f"{gap.label}{name}", part)
         for gap in gaps
         for name, part in (("", gap.value), (" from", gap.low), (" to", gap.high))
     ]
-    spec = {
-        "name": "methods",
-        "alt": alt,
-        "height": len(gaps) * height + 44,
-        "hint": "Point at the picture, or use its arrow keys, to read values.",
-        "x": {
-            "range": ends,
-            "label": "",
-            "ticks": {"ticks": places.tolist(), "labels": [cut(name, _LONGEST) for name in names]},
-        },
-        "panels": [_panel(gap, places, styles, zero, 1.0 / len(gaps)) for gap in gaps],
-        "legend": [entry("no difference", zero)],
-        "read": {"x": places.tolist(), "names": names, "label": "", "values": values},
-    }
-    return Curves(spec)
+    short = dict(zip(places.tolist(), [cut(name, _LONGEST) for name in names], strict=True))
+    return draw_curves(
+        "methods",
+        alt,
+        len(gaps) * height + 44,
+        axis(ends, "", short),
+        [_panel(gap, places, styles, zero, 1.0 / len(gaps)) for gap in gaps],
+        [entry("no difference", zero)],
+        reading(places, "", values, names=names),
+    )
 
 
 def _panel(
@@ -67,13 +71,5 @@ def _panel(
     for k, style in enumerate(styles):
         at = float(places[k])
         layers.append(line([at, at], [gap.low[k], gap.high[k]], style.colour, _WIDTH))
-        dot = line([at], [gap.value[k]], style.colour)
-        layers.append({**dot, "kind": "dots", "opacity": 1.0, "size": _DOT})
-    low, high = float(np.min(gap.low)), float(np.max(gap.high))
-    room = 0.08 * (high - low) or 1.0
-    return {
-        "share": share,
-        "range": [low - room, high + room],
-        "label": gap.label,
-        "layers": layers,
-    }
+        layers.append(plain_dots([at], [gap.value[k]], style.colour, 1.0, _DOT))
+    return panel(around(gap.low, gap.high, room=0.08), gap.label, layers, share)

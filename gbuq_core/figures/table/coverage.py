@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, entry, line, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import Part, axis, band, entry, line, panel, reading
 from gbuq_core.figures.theme import MethodStyle
 from gbuq_core.metrics import Coverage, Reliability
 
@@ -115,37 +115,13 @@ def _against_diagonal(
         other = line(x, beside[0][1], _CONFORMAL, 2.0, "7 4")
         layers += [other, {**other, "kind": "dots", "opacity": 1.0, "size": 7}]
         legend = [entry("by the law", measured), entry("conformal", other)]
-    spec = {
-        "name": "calibration" if labels[0].startswith("probability") else "coverage",
-        "alt": alt,
-        "height": height,
-        "hint": "Point at the picture, or use its arrow keys, to read values.",
-        "x": {"range": [0.0, 100.0], "label": labels[0]},
-        "panels": [
-            {
-                "share": 1.0,
-                "range": [0.0, 104.0],
-                "label": labels[1],
-                "layers": [chance, diagonal, *layers],
-            }
-        ],
-        "legend": [
-            entry("right", diagonal),
-            entry("95 % band of chance", chance),
-            *legend,
-        ],
-        "read": {
-            "x": rounded(x),
-            "label": "% predicted:",
-            "values": [
-                {"name": name, "at": rounded(at)}
-                for name, at in (
-                    (names[0], percent.measured),
-                    *beside,
-                    (names[1], percent.low),
-                    (names[2], percent.high),
-                )
-            ],
-        },
-    }
-    return Curves(spec)
+    read = [(names[0], percent.measured), *beside]
+    return draw_curves(
+        "calibration" if labels[0].startswith("probability") else "coverage",
+        alt,
+        height,
+        axis((0.0, 100.0), labels[0]),
+        [panel([0.0, 104.0], labels[1], [chance, diagonal, *layers])],
+        [entry("right", diagonal), entry("95 % band of chance", chance), *legend],
+        reading(x, "% predicted:", [*read, (names[1], percent.low), (names[2], percent.high)]),
+    )

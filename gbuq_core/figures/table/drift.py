@@ -7,8 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, entry, limits, line, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import (
+    Part,
+    axis,
+    band,
+    entry,
+    limits,
+    line,
+    panel,
+    reading,
+    rounded,
+)
 from gbuq_core.figures.theme import ink
 from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
 from gbuq_core.presentation import percent
@@ -122,42 +132,23 @@ def two_files_figure(files: TwoFiles, name: str, label: str, alt: str, height: i
     bars: Part = band(corners, np.zeros(len(corners)), first, _FIRST, 0.35)
     steps = line(corners, second, _SECOND, 2.0)
     middle = (edges[1:] + edges[:-1]) / 2.0
-    axis: dict[str, Any] = {"range": [float(edges[0]), float(edges[-1])], "label": label}
+    ticks = None
     if files.dates:
         places = np.unique(np.linspace(0, len(edges) - 1, _FEW_DATES).round().astype(int))
-        axis["ticks"] = {
-            "ticks": rounded(edges[places]),
-            "labels": [files.dates[place] for place in places],
-        }
-    return Curves(
-        {
-            "name": name,
-            "alt": alt,
-            "height": height,
-            "hint": "Point at the picture, or use its arrow keys, to read values.",
-            "x": axis,
-            "panels": [
-                {
-                    "share": 1.0,
-                    "range": limits(first, second),
-                    "label": "share of rows (%)",
-                    "layers": [bars, steps],
-                }
-            ],
-            "legend": [entry("first file", bars), entry("second file", steps)],
-            "read": {
-                "x": rounded(middle),
-                "names": list(files.labels),
-                "label": "",
-                "values": [
-                    {"name": who, "at": rounded(100.0 * part)}
-                    for who, part in (
-                        ("first file (%)", files.first),
-                        ("second file (%)", files.second),
-                    )
-                ],
-            },
-        }
+        ticks = {x: files.dates[k] for x, k in zip(rounded(edges[places]), places, strict=True)}
+    return draw_curves(
+        name,
+        alt,
+        height,
+        axis((edges[0], edges[-1]), label, ticks),
+        [panel(limits(first, second), "share of rows (%)", [bars, steps])],
+        [entry("first file", bars), entry("second file", steps)],
+        reading(
+            middle,
+            "",
+            [("first file (%)", 100.0 * files.first), ("second file (%)", 100.0 * files.second)],
+            names=list(files.labels),
+        ),
     )
 
 

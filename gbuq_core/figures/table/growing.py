@@ -7,8 +7,18 @@ from typing import NamedTuple
 import numpy as np
 
 from gbuq_core.figures.colour import OKABE_ITO
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, entry, line, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import (
+    Part,
+    around,
+    axis,
+    band,
+    entry,
+    line,
+    panel,
+    plain_dots,
+    reading,
+)
 from gbuq_core.figures.vega import cut
 from gbuq_core.presentation import short
 
@@ -59,10 +69,7 @@ def growing_figure(row: Growing, height: int = 300) -> Curves:
     name = "mean" if not row.names else cut(row.names[0], 20)
     legend.append(entry(name if len(lines) == 1 else f"{name} of {len(lines)} models", lines[0]))
     at = np.flatnonzero(np.isin(x, row.member_trees))
-    dots: Part = {
-        "kind": "dots", "x": rounded(np.tile(x[at], len(row.loc))),
-        "y": rounded(row.loc[:, at].ravel()), "colour": row.colour, "opacity": 1.0, "size": 7,
-    }  # fmt: skip
+    dots = plain_dots(np.tile(x[at], len(row.loc)), row.loc[:, at].ravel(), row.colour, 1.0, 7)
     layers.append(dots)
     legend.append(entry("members", dots))
     every = np.concatenate([np.ravel(part) for part in values])
@@ -71,7 +78,7 @@ def growing_figure(row: Growing, height: int = 300) -> Curves:
         truth = line([0.0, float(x[-1])], [row.truth] * 2, "#d55e00", 1.6, "5 3")
         layers.append(truth)
         legend.append(entry("true value", truth))
-    limits = [0.0, 1.0] if row.names else _around(every)
+    limits = [0.0, 1.0] if row.names else around(every, room=0.05)
     for trees, dash, what in ((used, "6 4", "in use"), (row.scale_trees, "2 3", "for the noise")):
         if what == "in use" or trees != used:
             mark = line([trees, trees], limits, "text", 1.2, dash)
@@ -82,21 +89,15 @@ def growing_figure(row: Growing, height: int = 300) -> Curves:
         readings += [("2 std below", low), ("2 std above", high)]
     elif len(row.loc) > 1:
         readings += [("lowest model", row.loc.min(axis=0)), ("highest", row.loc.max(axis=0))]
-    spec: Part = {
-        "name": "members-by-trees",
-        "alt": describe_growing(row),
-        "height": height,
-        "hint": "Point at the picture, or use its arrow keys, to read values.",
-        "x": {"range": [0.0, float(x[-1])], "label": "trees"},
-        "panels": [{"share": 1.0, "range": limits, "label": cut(row.label, 40), "layers": layers}],
-        "legend": legend,
-        "read": {
-            "x": rounded(x),
-            "label": "trees:",
-            "values": [{"name": name, "at": rounded(at)} for name, at in readings],
-        },
-    }
-    return Curves(spec)
+    return draw_curves(
+        "members-by-trees",
+        describe_growing(row),
+        height,
+        axis((0.0, x[-1]), "trees"),
+        [panel(limits, cut(row.label, 40), layers)],
+        legend,
+        reading(x, "trees:", readings),
+    )
 
 
 def describe_growing(row: Growing) -> str:
@@ -109,10 +110,3 @@ def describe_growing(row: Growing) -> str:
         f"{what} is {short(mean[0])} with {row.n_trees[0]:,} trees, {short(mean[at])} with the "
         f"{used:,} in use and {short(mean[-1])} with all {row.n_trees[-1]:,}."
     )
-
-
-def _around(values: np.ndarray) -> list[float]:
-    """An axis around most of the values: the first trees may be far away."""
-    low, high = float(values.min()), float(values.max())
-    room = 0.05 * (high - low) or 1.0
-    return [low - room, high + room]

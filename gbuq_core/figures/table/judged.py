@@ -6,8 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, entry, limits, line, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import (
+    Part,
+    axis,
+    band,
+    entry,
+    limits,
+    line,
+    panel,
+    plain_dots,
+    reading,
+)
 from gbuq_core.figures.table.rejection import KIND_COLOURS
 from gbuq_core.figures.theme import MethodStyle, ink
 from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
@@ -36,36 +46,18 @@ def pit_figure(found: PitHistogram, style: MethodStyle, alt: str, height: int = 
         for x, ends in zip(middle, np.column_stack([low, high]).tolist(), strict=True)
     ]
     right = line([0.0, 100.0], flat, "text", 1.2, "2 3")
-    names = ("share of rows", "95 % band from", "to")
-    return Curves(
-        {
-            "name": "pit",
-            "alt": alt,
-            "height": height,
-            "hint": "Point at the picture, or use its arrow keys, to read values.",
-            "x": {"range": [0.0, 100.0], "label": "true value's place in its distribution (%)"},
-            "panels": [
-                {
-                    "share": 1.0,
-                    "range": limits(high, flat),
-                    "label": "share of rows (%)",
-                    "layers": [bars, *chance, right],
-                }
-            ],
-            "legend": [
-                entry("right", right),
-                entry("measured", bars),
-                entry("95 % band", chance[0]),
-            ],
-            "read": {
-                "x": rounded(middle),
-                "label": "% and its neighbours:",
-                "values": [
-                    {"name": name, "at": rounded(at)}
-                    for name, at in zip(names, (share, low, high), strict=True)
-                ],
-            },
-        }
+    return draw_curves(
+        "pit",
+        alt,
+        height,
+        axis((0.0, 100.0), "true value's place in its distribution (%)"),
+        [panel(limits(high, flat), "share of rows (%)", [bars, *chance, right])],
+        [entry("right", right), entry("measured", bars), entry("95 % band", chance[0])],
+        reading(
+            middle,
+            "% and its neighbours:",
+            [("share of rows", share), ("95 % band from", low), ("to", high)],
+        ),
     )
 
 
@@ -174,40 +166,18 @@ def groups_curves(found: GroupCoverage, style: MethodStyle, label: str, alt: str
         colour = _OFF if found.is_off[k] else style.colour
         layers.append(line([at - 0.35, at + 0.35], [promised[k]] * 2, "text", 1.5, "2 3"))
         layers.append(line([at, at], [low[k], high[k]], colour, 3.0))
-        dot = line([at], [observed[k]], colour)
-        layers.append({**dot, "kind": "dots", "opacity": 1.0, "size": 9})
+        layers.append(plain_dots([at], [observed[k]], colour, 1.0, 9))
     parts = (("should be", promised), ("is", observed), ("band from", low), ("to", high))
     letters = max(_FEWEST_LETTERS, _LETTERS // n)
-    return Curves(
-        {
-            "name": "groups",
-            "alt": alt,
-            "height": 240,
-            "hint": "Point at the picture, or use its arrow keys, to read values.",
-            "x": {
-                "range": [0.5, n + 0.5],
-                "label": "",
-                "ticks": {
-                    "ticks": places.tolist(),
-                    "labels": [cut(name, letters) for name in found.names],
-                },
-            },
-            "panels": [
-                {
-                    "share": 1.0,
-                    "range": [min(low.min(), promised.min(), 90.0) - 2.0, 102.0],
-                    "label": label,
-                    "layers": layers,
-                }
-            ],
-            "legend": [entry("what it should be", layers[0])],
-            "read": {
-                "x": places.tolist(),
-                "names": list(found.names),
-                "label": "",
-                "values": [{"name": name, "at": rounded(part)} for name, part in parts],
-            },
-        }
+    below = dict(zip(places.tolist(), [cut(name, letters) for name in found.names], strict=True))
+    return draw_curves(
+        "groups",
+        alt,
+        240,
+        axis((0.5, n + 0.5), "", below),
+        [panel([min(low.min(), promised.min(), 90.0) - 2.0, 102.0], label, layers)],
+        [entry("what it should be", layers[0])],
+        reading(places, "", parts, names=list(found.names)),
     )
 
 
@@ -251,40 +221,26 @@ def asking_figure(
     nobody = line(ends, prices[:1] * 2, "text", 1.2, "2 3")
     everybody = line(ends, prices[1:2] * 2, "text", 1.2, "7 4")
     drawn = line(share, cost, KIND_COLOURS.get(kind, _UNFAMILIAR), 2.5)
-    dot: Part = {
-        "kind": "dots", "x": rounded([100.0 * asking.asked]), "y": rounded(prices[2:]),
-        "colour": _OFF, "opacity": 1.0, "size": 10,
-    }  # fmt: skip
-    return Curves(
-        {
-            "name": "asking",
-            "alt": alt,
-            "height": height,
-            "hint": "Point at the picture, or use its arrow keys, to read values.",
-            "x": {"range": ends, "label": "rows asked about, most uncertain first (%)"},
-            "panels": [
-                {
-                    "share": 1.0,
-                    "range": limits(cost, prices),
-                    "label": f"cost (questions per {_PER_ROWS} rows)",
-                    "layers": [nobody, everybody, drawn, dot],
-                }
-            ],
-            "legend": [
-                entry("ask nobody", nobody),
-                entry("ask everybody", everybody),
-                entry(f"ask by {kind}", drawn),
-                entry("chosen on other rows", dot),
-            ],
-            "read": {
-                "x": rounded(share),
-                "label": "% asked about:",
-                "values": [
-                    {"name": "cost", "at": rounded(cost)},
-                    {"name": "if errors were known", "at": rounded(best)},
-                ],
-            },
-        }
+    dot = plain_dots([100.0 * asking.asked], prices[2:], _OFF, 1.0, 10)
+    return draw_curves(
+        "asking",
+        alt,
+        height,
+        axis(ends, "rows asked about, most uncertain first (%)"),
+        [
+            panel(
+                limits(cost, prices),
+                f"cost (questions per {_PER_ROWS} rows)",
+                [nobody, everybody, drawn, dot],
+            )
+        ],
+        [
+            entry("ask nobody", nobody),
+            entry("ask everybody", everybody),
+            entry(f"ask by {kind}", drawn),
+            entry("chosen on other rows", dot),
+        ],
+        reading(share, "% asked about:", [("cost", cost), ("if errors were known", best)]),
     )
 
 

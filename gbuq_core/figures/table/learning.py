@@ -6,8 +6,18 @@ import math
 
 import numpy as np
 
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, band, entry, line, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import (
+    Part,
+    around,
+    axis,
+    band,
+    entry,
+    line,
+    panel,
+    plain_dots,
+    reading,
+)
 from gbuq_core.figures.table.rejection import KIND_COLOURS
 from gbuq_core.figures.theme import MethodStyle
 from gbuq_core.metrics import LearningCurve, Verdict
@@ -61,37 +71,23 @@ def learning_figure(
     (shown if not curve.is_class else likely).append(ahead)
     expected = line([sizes[-1], 2.0 * sizes[-1]], ahead, "text", 1.6, "2 3")
     (errors if not curve.is_class else likelihoods).append(expected)
-    panels = [
-        {"share": 0.38, "range": _around(*shown), "label": error_name, "layers": errors},
-        {"share": 0.32, "range": _around(*likely), "label": "NLL (nats)", "layers": likelihoods},
-        {
-            "share": 0.3,
-            "range": _from_zero(*kinds.values()),
-            "label": unit,
-            "layers": list(parts.values()),
-        },
-    ]
-    values = [(error_name, error), ("NLL", nll), *kinds.items()]
-    return Curves(
-        {
-            "name": "learning-curve",
-            "alt": alt,
-            "height": height,
-            "hint": "Point at the picture, or use its arrow keys, to read values.",
-            "x": {"range": [0.0, 2.0 * sizes[-1]], "label": "rows learnt from"},
-            "panels": panels,
-            "legend": [
-                entry(error_name, errors[1]),
-                entry("NLL", likelihoods[1]),
-                *(entry(name, part) for name, part in parts.items()),
-                entry("expected of twice as many rows", expected),
-            ],
-            "read": {
-                "x": rounded(sizes),
-                "label": "rows:",
-                "values": [{"name": name, "at": rounded(at)} for name, at in values],
-            },
-        }
+    return draw_curves(
+        "learning-curve",
+        alt,
+        height,
+        axis((0.0, 2.0 * sizes[-1]), "rows learnt from"),
+        [
+            panel(around(*shown, room=_HEADROOM), error_name, errors, 0.38),
+            panel(around(*likely, room=_HEADROOM), "NLL (nats)", likelihoods, 0.32),
+            panel(_from_zero(*kinds.values()), unit, list(parts.values()), 0.3),
+        ],
+        [
+            entry(error_name, errors[1]),
+            entry("NLL", likelihoods[1]),
+            *(entry(name, part) for name, part in parts.items()),
+            entry("expected of twice as many rows", expected),
+        ],
+        reading(sizes, "rows:", [(error_name, error), ("NLL", nll), *kinds.items()]),
     )
 
 
@@ -197,21 +193,8 @@ def _with_band(x: np.ndarray, y: np.ndarray, error: np.ndarray, colour: str) -> 
     return [
         band(x, y - error, y + error, colour, _BAND),
         line(x, y, colour, 2.2),
-        {
-            "kind": "dots", "x": rounded(x), "y": rounded(y), "colour": colour, "opacity": 1.0,
-            "size": 7,
-        },
-    ]  # fmt: skip
-
-
-def _around(*values: np.ndarray) -> list[float]:
-    every = np.concatenate(values)
-    every = every[np.isfinite(every)]
-    if not len(every):
-        return [0.0, 1.0]
-    low, high = float(every.min()), float(every.max())
-    room = _HEADROOM * (high - low) or 1.0
-    return [low - room, high + room]
+        plain_dots(x, y, colour, 1.0, 7),
+    ]
 
 
 def _from_zero(*values: np.ndarray) -> list[float]:

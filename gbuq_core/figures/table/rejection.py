@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, entry, limits, line, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import Part, axis, entry, limits, line, panel, reading
 from gbuq_core.metrics import RejectionCurve
 
 # One colour for each uncertainty, told apart by dashes as well.
@@ -46,29 +46,15 @@ def rejection_figure(
         parts.append((kind, drawn))
     values = [("random", first.random), ("oracle", first.oracle)]
     values += [(ranking.kind, ranking.curve.remaining) for ranking in rankings]
-    layers = [part for _, part in parts]
-    spec = {
-        "name": name,
-        "alt": describe_rejection(rankings),
-        "height": height,
-        "hint": "Point at the picture, or use its arrow keys, to read values.",
-        "x": {"range": [0.0, 100.0], "label": "rows handed over, most uncertain first (%)"},
-        "panels": [
-            {
-                "share": 1.0,
-                "range": limits(*(at for _, at in values)),
-                "label": error_label,
-                "layers": layers,
-            }
-        ],
-        "legend": [entry(title, part) for title, part in parts],
-        "read": {
-            "x": rounded(share),
-            "label": "% handed over:",
-            "values": [{"name": title, "at": rounded(at)} for title, at in values],
-        },
-    }
-    return Curves(spec)
+    return draw_curves(
+        name,
+        describe_rejection(rankings),
+        height,
+        axis((0.0, 100.0), "rows handed over, most uncertain first (%)"),
+        [panel(limits(*(at for _, at in values)), error_label, [part for _, part in parts])],
+        [entry(title, part) for title, part in parts],
+        reading(share, "% handed over:", values),
+    )
 
 
 def describe_rejection(rankings: Sequence[Ranking], share: float = 0.1) -> str:

@@ -6,8 +6,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.curves.parts import Part, entry, limits, readable_dots, rounded
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import (
+    Part,
+    axis,
+    entry,
+    limits,
+    panel,
+    readable_dots,
+    reading,
+    rounded,
+    tick_texts,
+)
 from gbuq_core.figures.error_dots import NO_TRUTH, error_dots
 from gbuq_core.presentation import NONE, short
 
@@ -38,43 +48,28 @@ def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncerta
     every = (rows.data, rows.knowledge) if rows.whole is None else rows.whole
     heights, is_known = np.nan_to_num(rows.knowledge), not np.isnan(rows.knowledge).any()
     top = 1.06 * float(np.nan_to_num(every[1]).max()) or 1.0
-    panel: Part = {
-        "share": 1.0,
-        "range": [-0.02 * top, top],
-        "label": f"knowledge uncertainty ({rows.unit if is_known else 'not known'})",
-        "layers": layers,
-    }
-    if not is_known:
-        panel["ticks"] = {"ticks": [0.0], "labels": [NONE]}
+    marks: Part = {} if is_known else {"ticks": tick_texts({0.0: NONE})}
     if rows.selected is not None:
         x, y = rounded([rows.data[rows.selected], heights[rows.selected]])
-        panel["ring"] = {"x": x, "y": y, "colour": _RING}
+        marks["ring"] = {"x": x, "y": y, "colour": _RING}
+    label = f"knowledge uncertainty ({rows.unit if is_known else 'not known'})"
     values = [("data", rows.data), *([("knowledge", heights)] if is_known else [])]
-    readings: list[Part] = [{"name": title, "at": rounded(at)} for title, at in values]
     if np.isfinite(rows.error).any():
-        errors = [None if np.isnan(error) else error for error in rounded(rows.error)]
-        readings.append({"name": "error", "at": errors})
-    spec = {
-        "name": name,
-        "alt": describe_row_map(rows),
-        "height": height,
-        "hint": "Point at a dot to read its row. Click to open the row. Drag a frame to zoom in.",
-        "pick": True,
-        "x": {
-            "range": limits(every[0]),
-            "label": f"data uncertainty ({rows.unit}): noise",
-        },
-        "panels": [panel],
-        "legend": legend,
-        "read": {
-            "x": rounded(rows.data),
-            "y": rounded(heights),
-            "names": [int(number) for number in rows.number],
-            "label": "row",
-            "values": readings,
-        },
-    }
-    return Curves(spec)
+        values.append(("error", rows.error))
+    return draw_curves(
+        name,
+        describe_row_map(rows),
+        height,
+        axis(limits(every[0]), f"data uncertainty ({rows.unit}): noise"),
+        [panel([-0.02 * top, top], label, layers, **marks)],
+        legend,
+        reading(
+            rows.data, "row", values, y=rounded(heights),
+            names=[int(number) for number in rows.number],
+        ),
+        hint="Point at a dot to read its row. Click to open the row. Drag a frame to zoom in.",
+        pick=True,
+    )  # fmt: skip
 
 
 def _by_class(rows: RowMap) -> tuple[list[Part], list[Part]]:
