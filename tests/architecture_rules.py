@@ -432,7 +432,7 @@ BUDGET = {
     "gbuq_core": 101_800,
     "pages": 21_300,
     "demos": 7_700,
-    "benchmarks": 13_300,
+    "benchmarks": 13_700,  # with the protocol and the Markdown that were the core's
     "tests": 69_400,
 }
 
