@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from gbuq_core.experiments.claims import VERDICTS, Claim, write_setting
-from gbuq_core.experiments.settings import differences, quicker
+from gbuq_core.experiments.settings import bare, differences, quicker
 from gbuq_core.jobs import stage
 
 N_SEEDS = 10
@@ -173,7 +173,7 @@ class SeedStudy:
     # how people write fields of settings that are no record of knobs
     names: tuple[tuple[str, str], ...] | Mapping[str, str] = ()
     # `bare(settings)` returns them without what no statement depends on
-    bare: Callable[[Any], Any] = lambda settings: settings
+    bare: Callable[[Any], Any] = bare
 
     def plan(
         self, settings: Any, n_seeds: int = N_SEEDS, most_seconds: float = MOST_SECONDS

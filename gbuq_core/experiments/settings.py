@@ -15,7 +15,7 @@ settings of a study over seeds are derived::
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -49,6 +49,7 @@ class _Setting:
     codec: Codec | None
     words: Mapping[Any, str]
     each: bool
+    drawn: bool
     knob: Mapping[str, Any]
 
     @property
@@ -68,6 +69,7 @@ def setting(
     named: Mapping[str, Any] | None = None,
     codec: Codec | None = None,
     each: bool = False,
+    drawn: bool = False,
     **knob: Any,
 ) -> Any:
     """A field of a settings record, with its knob.
@@ -91,6 +93,8 @@ def setting(
         For a value that a link writes as one text.
     each : bool
         Whether each of its values has a fit of its own: the methods side by side.
+    drawn : bool
+        Whether it only changes how a picture looks: no number and no statement depends on it.
     **knob
         What else `Knob` takes: ``low``, ``high``, ``choices``, ``group``, ``help`` ...
     """
@@ -98,14 +102,14 @@ def setting(
     words = {value: word for word, value in named.items()}
     meta = _Setting(
         label=label, of=of, uses=uses, arg=arg, shrink=shrink, named=named, codec=codec,
-        words=words, each=each, knob=knob,
+        words=words, each=each, drawn=drawn, knob=knob,
     )  # fmt: skip
     return field(default=default, metadata={"setting": meta})
 
 
 def _settings_of(kind: type) -> Iterator[tuple[str, Any, _Setting]]:
     """Name, default and description of each field that has a knob."""
-    for each in fields(kind):
+    for each in fields(kind) if is_dataclass(kind) else ():
         if "setting" in each.metadata:
             yield each.name, each.default, each.metadata["setting"]
 
@@ -270,6 +274,17 @@ def arguments(settings: Any) -> dict[str, Any]:
         and getattr(settings, name) is not None
         and (one.uses is None or one.uses(settings))
     }
+
+
+def bare(settings: S) -> S:
+    """The settings without what is only drawn, on which no statement depends.
+
+    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> bare(HeartSettings(trees=50, unit="variance")) == HeartSettings(trees=50)
+    True
+    """
+    drawn = {name: usual for name, usual, one in _settings_of(type(settings)) if one.drawn}
+    return _with(settings, **drawn) if drawn else settings
 
 
 def quicker(settings: S, share: float) -> S:

@@ -154,10 +154,14 @@ class HeartSettings:
         named={**{str(n): n for n in (2, 3, 4, 5, 7, 10)}, "all": None},
         help="Uses only this many members. Nothing is retrained.",
     )  # fmt: skip
-    unit: str = setting("std", "Uncertainty as", group="picture", brief="As", choices=VIEWS)
-    log: bool = setting(True, "Logarithmic colours for knowledge", group="picture", brief="Log KU")
+    unit: str = setting(
+        "std", "Uncertainty as", group="picture", brief="As", choices=VIEWS, drawn=True
+    )
+    log: bool = setting(
+        True, "Logarithmic colours for knowledge", group="picture", brief="Log KU", drawn=True
+    )
     scale: str = setting(
-        "shared", "Colour scales", group="picture", brief="Scales", choices=SCALES,
+        "shared", "Colour scales", group="picture", brief="Scales", choices=SCALES, drawn=True,
         help="Shared: all noise maps share one scale, and all knowledge maps another. Own: each "
         "map has its own scale.",
     )  # fmt: skip

@@ -6,7 +6,6 @@ Malinin et al. (2021), section 4; eq. 6 for what the maps show.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -277,5 +276,4 @@ STUDY = SeedStudy(
     fit=run_heart,
     claims=check_claims,
     estimate=_seconds,
-    bare=lambda settings: replace(settings, unit="std", log=True, scale="shared"),
 )
