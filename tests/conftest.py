@@ -155,7 +155,9 @@ def strangers_files_are_read_once():
 
 
 # Where what the score of unfamiliarity finds is looked at, not that pages and commands show it.
-WHOLE_UNFAMILIARITY = {"unfamiliarity", "demos", "benchmarks", "test_lessons"}
+WHOLE_UNFAMILIARITY = {
+    "unfamiliarity", "demos", "benchmarks", "test_lessons", "test_saved_links", "test_readme",
+}  # fmt: skip
 SMALL_UNFAMILIARITY = {
     "N_MODELS": 2, "N_MODEL_TREES": 10, "_AFFINITY_TREES": 20, "_NOVELTY_TREES": 20,
 }  # fmt: skip
