@@ -7,12 +7,13 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.neighbours.data import DATASETS
+from gbuq_core.experiments.neighbours.plan import NeighboursSettings
+from gbuq_core.experiments.settings import from_values, sliders
 from pages._ui.claims import draw_chips
 from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
 from pages._ui.kept import kept, last_kept
 from pages._ui.live_sliders import LIVE_SECONDS, follow, take_dropped
-from pages._ui.neighbours.controls import FOLLOWED, STATE, settings_of
+from pages._ui.neighbours.controls import STATE
 from pages._ui.neighbours.export import explain_neighbours, export_neighbours, words_of
 from pages._ui.neighbours.look import draw_look, draw_rows
 from pages._ui.neighbours.picture import (
@@ -43,7 +44,8 @@ def draw(found: Found, values: SimpleNamespace, moving: bool) -> bool:
     if not moving:
         draw_picture(found)
         return True
-    (answer,) = ask([fit_request(settings_of(values))], LIVE_SECONDS, others=baseline_slots())
+    settings = from_values(NeighboursSettings, vars(values))
+    (answer,) = ask([fit_request(settings)], LIVE_SECONDS, others=baseline_slots())
     with suppress(GbuqError):
         found = find(values, answer)
     draw_picture(found)
@@ -58,10 +60,10 @@ def explore(values: SimpleNamespace, answer: Answer) -> None:
     found = find_or_say(values, answer)
     if found is None:
         return
-    follow(STATE, values, FOLLOWED, partial(draw, found))
+    follow(STATE, values, sliders(NeighboursSettings), partial(draw, found))
     draw_choice(found)
     st.caption(
-        f"{found.fit.data.title}: {DATASETS[found.settings.data].about}  \n"
+        f"{found.fit.data.title}: {found.settings.info.about}  \n"
         f"{cost_line(answer)}. The knobs above the picture update it without retraining. The "
         "scale is data uncertainty: it does not tell that rows are missing."
     )
@@ -97,7 +99,7 @@ st.title("Which training rows does a prediction come from?")
 with st.container(key="lede"):
     st.markdown(LEDE)
 values = open_page(STATE, controls_later=True)
-settings = settings_of(values)
+settings = from_values(NeighboursSettings, vars(values))
 (answer,) = ask([fit_request(settings)], WAIT_SECONDS, others=baseline_slots())
 with st.container():  # always there, so that the picture below stays in its place
     if answer.state != "done":

@@ -7,7 +7,6 @@ Brophy and Lowd, "Instance-based uncertainty estimation for gradient-boosted reg
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -39,22 +38,14 @@ from gbuq_core.ibug import FAMILIES
 from gbuq_core.metrics import auroc
 from gbuq_core.synthetic import ripples_truth
 
-
-class NeighboursPreset(NamedTuple):
-    """What the Neighbours page is opened with."""
-
-    settings: NeighboursSettings
-
-
 NOISY_SPOT, QUIET, HOLE = (0.5, -0.5), (-0.5, -0.5), (-0.35, 0.35)
-_RIPPLES = NeighboursSettings(data="ripples", rows=2000)
-SPOT = NeighboursPreset(replace(_RIPPLES, point=NOISY_SPOT))
-STILL = NeighboursPreset(replace(_RIPPLES, point=QUIET))
-FEW = NeighboursPreset(replace(_RIPPLES, point=NOISY_SPOT, k=3, calibrate=False))
-CALIBRATED = NeighboursPreset(replace(_RIPPLES, point=NOISY_SPOT, k=5))
-LAST = NeighboursPreset(replace(_RIPPLES, point=NOISY_SPOT, tau=5, order="last"))
-SKEWED = NeighboursPreset(NeighboursSettings(data="diabetes", family="best", chosen=12))
-EMPTY = NeighboursPreset(replace(_RIPPLES, point=HOLE))
+SPOT = NeighboursSettings(data="ripples", rows=2000, x1=NOISY_SPOT[0], x2=NOISY_SPOT[1])
+STILL = replace(SPOT, x1=QUIET[0], x2=QUIET[1])
+FEW = replace(SPOT, k=3, calibrate=False)
+CALIBRATED = replace(SPOT, k=5)
+LAST = replace(SPOT, tau=5, order="last")
+SKEWED = NeighboursSettings(data="diabetes", family="best", diabetes_row=13)
+EMPTY = replace(SPOT, x1=HOLE[0], x2=HOLE[1])
 MOST_FRAMES_K = 61
 COVERED_K = (3, 5, 7, 9, 11, 15, 21, 31, 41, 61, 91, 121, 151)
 COUNTS = (1, 2, 5, 10, 20, 50, 100)
@@ -63,7 +54,7 @@ _ORDER_COLOURS = dict(zip(ORDERS, (OKABE_ITO[0], OKABE_ITO[1], OKABE_ITO[3]), st
 
 def shared_leaves() -> Shown:
     """Affinity is a count of shared leaves."""
-    run = run_neighbours(SPOT.settings)
+    run = run_neighbours(SPOT)
     look, data = run.look, run.fit.data
     grown = affinity_by_trees(run.fit, look.x)
     trees = np.arange(1, len(grown) + 1)
@@ -110,7 +101,7 @@ def shared_leaves() -> Shown:
 
 def two_places() -> Shown:
     """The scale is the spread of the neighbours' targets, for better or worse."""
-    noisy, run = run_neighbours(SPOT.settings), run_neighbours(STILL.settings)
+    noisy, run = run_neighbours(SPOT), run_neighbours(STILL)
     truths = [ripples_truth([place]) for place in (NOISY_SPOT, QUIET)]
     noise = [float(np.sqrt(truth.variance[0])) for truth in truths]
     slope = float(ripples_truth(run.look.features).mean.std())
@@ -147,7 +138,7 @@ def two_places() -> Shown:
 
 def how_many() -> Shown:
     """Few neighbours are unreliable, many are not alike."""
-    run = run_neighbours(FEW.settings)
+    run = run_neighbours(FEW)
     ks = np.arange(2, MOST_FRAMES_K + 1)
     settings = run.settings
     search = search_neighbours(run.fit, replace(settings, k=MOST_FRAMES_K))
@@ -217,7 +208,7 @@ def how_many() -> Shown:
 
 def one_number_for_all() -> Shown:
     """Calibration corrects the level of the scale, not its map."""
-    run = run_neighbours(CALIBRATED.settings)
+    run = run_neighbours(CALIBRATED)
     search = search_neighbours(run.fit, replace(run.settings, k=COVERED_K[-1]))
     views = {
         calibrate: [
@@ -303,14 +294,14 @@ def one_number_for_all() -> Shown:
 
 def trees_that_count() -> Shown:
     """The first trees tell rows apart best."""
-    run = run_neighbours(LAST.settings)
+    run = run_neighbours(LAST)
     views = {
         order: [viewed(run, order=order, tau=count) for count in COUNTS] for order in ORDERS
     }  # fmt: skip
     everything = views["first"][-1]
     nll = {order: np.array([view.test_nll for view in found]) for order, found in views.items()}
     sheet = maps_of(run)
-    at, more = COUNTS.index(LAST.settings.tau), COUNTS.index(20)
+    at, more = COUNTS.index(LAST.tau), COUNTS.index(20)
     panels = same_colours(
         [
             scale_panel(
@@ -368,7 +359,7 @@ def trees_that_count() -> Shown:
 
 def skewed_neighbours() -> Shown:
     """Nine families over the same targets, and the danger of choosing one."""
-    run = run_neighbours(SKEWED.settings)
+    run = run_neighbours(SKEWED)
     fit, look, k = run.fit, run.look, run.view.k
     ranked = rank_families(fit, run.search, run.view)
     fresh = fit.model.score_families(
@@ -426,7 +417,7 @@ def skewed_neighbours() -> Shown:
 
 def nothing_there() -> Shown:
     """A scale is not knowledge: the hole does not show in it."""
-    run = run_neighbours(EMPTY.settings)
+    run = run_neighbours(EMPTY)
     data, look, view = run.fit.data, run.look, run.view
     empty = ~data.in_support
     error = np.abs(view.grid_loc - data.true_mean)

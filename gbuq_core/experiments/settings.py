@@ -50,12 +50,19 @@ class _Setting:
     words: Mapping[Any, str]
     each: bool
     drawn: bool
+    fits: bool
     knob: Mapping[str, Any]
+
+    @property
+    def group(self) -> str:
+        """The group of its knob."""
+        found: str = self.knob.get("group", "knobs")
+        return found
 
     @property
     def fitted(self) -> bool:
         """Whether a fit may depend on it: a knob of the view retrains nothing."""
-        return self.knob.get("group", "knobs") in _FITTED
+        return self.fits or self.group in _FITTED
 
 
 def setting(
@@ -70,6 +77,7 @@ def setting(
     codec: Codec | None = None,
     each: bool = False,
     drawn: bool = False,
+    fits: bool = False,
     **knob: Any,
 ) -> Any:
     """A field of a settings record, with its knob.
@@ -94,7 +102,9 @@ def setting(
     each : bool
         Whether each of its values has a fit of its own: the methods side by side.
     drawn : bool
-        Whether it only changes how a picture looks: no number and no statement depends on it.
+        Whether it only changes how a picture looks, or where: no statement depends on it.
+    fits : bool
+        Whether a fit depends on it although the page draws it by itself (group "page").
     **knob
         What else `Knob` takes: ``low``, ``high``, ``choices``, ``group``, ``help`` ...
     """
@@ -102,7 +112,7 @@ def setting(
     words = {value: word for word, value in named.items()}
     meta = _Setting(
         label=label, of=of, uses=uses, arg=arg, shrink=shrink, named=named, codec=codec,
-        words=words, each=each, drawn=drawn, knob=knob,
+        words=words, each=each, drawn=drawn, fits=fits, knob=knob,
     )  # fmt: skip
     return field(default=default, metadata={"setting": meta})
 
@@ -196,7 +206,7 @@ def _write(one: _Setting, value: Any) -> Any:
     if one.codec:
         return one.codec.write(value)
     if one.named and isinstance(value, tuple):
-        return tuple(one.words[each] for each in value)
+        return tuple(one.words.get(each, each) for each in value)
     return (one.words.get(value) or number_text(value)) if one.named else value
 
 
@@ -256,6 +266,36 @@ def plan_of(settings: S, method: str = "") -> S:
         if not (each.fitted and (each.uses is None or each.uses(one)))
     }
     return _with(one, **unused)
+
+
+def with_fit(settings: S, plan: S) -> S:
+    """The settings with all that a plan fits: today's view of a fit of earlier settings.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> shown = with_fit(HeartSettings(rows=10, step=20), HeartSettings(rows=30))
+    >>> shown.rows, shown.step
+    (30, 20)
+    """
+    kind = type(settings)
+    fitted = {name: getattr(plan, name) for name, _, one in _settings_of(kind) if one.fitted}
+    return _with(settings, **fitted)
+
+
+def check(settings: Any, *groups: str, besides: Sequence[str] = ()) -> None:
+    """Refuse a value that the knob of some groups cannot have, but for the knobs ``besides``.
+
+    Raises
+    ------
+    InvalidParameter
+        Which knob it is, and what it may be.
+    """
+    kind: Any = type(settings)
+    values = to_values(settings)
+    for knob in knobs_of(kind):
+        if knob.group in groups and knob.key not in besides:
+            check_knob(knob, values[knob.key])
 
 
 def arguments(settings: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -77,9 +78,12 @@ def live_knobs(page: PageState, values: SimpleNamespace) -> list[LiveKnob]:
     ('0 %', '5 %')
     """
     given = vars(values)
+    pictured = {knob.key: knob for knob in page.knobs if knob.group == "picture"}
     found = []
-    for knob in page.knobs:
-        if knob.group != "picture" or not is_shown(knob, given):
+    for knob in pictured.values():
+        # What needs another knob of the bar comes and goes in the browser.
+        other = pictured.get(knob.needs[0]) if knob.needs else None
+        if not is_shown(replace(knob, needs=None) if other else knob, given):
             continue
         shares = [f"{choice_text(one)} %" for one in knob.choices] if knob.unit == "%" else ()
         value = _on_step(knob, given.get(knob.key, knob.default))
@@ -87,7 +91,12 @@ def live_knobs(page: PageState, values: SimpleNamespace) -> list[LiveKnob]:
             found.append(live_map(knob, value))
             continue
         one = live_knob(knob, value, label=knob.brief or knob.label, texts=shares)
-        found.append(one._replace(help=f"{knob.label}. {knob.help}" if knob.help else knob.label))
+        one = one._replace(help=f"{knob.label}. {knob.help}" if knob.help else knob.label)
+        if knob.needs and other:
+            at = live_knob(other, other.default)
+            places = [v if at.kind == "switch" else at.choices.index(v) for v in knob.needs[1]]
+            one = one._replace(needs={other.key: tuple(places)})
+        found.append(one)
     return found
 
 

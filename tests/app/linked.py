@@ -4,13 +4,16 @@ from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 from pages._ui.knobs import read_knob
+from pages._ui.link_version import KEY, NOW
 
 
 def values_of_link(state, query):
     """The values of a page's knobs; no parameter may be unknown or refused."""
     knobs = {knob.key: knob for knob in state.knobs}
     values = {key: knob.default for key, knob in knobs.items()}
-    for name, texts in parse_qs(query, keep_blank_values=True).items():
+    named = parse_qs(query, keep_blank_values=True)
+    assert named.pop(KEY, [NOW]) == [NOW]
+    for name, texts in named.items():
         reading = read_knob(knobs[name], texts)
         assert reading.problem == ""
         values[name] = reading.value

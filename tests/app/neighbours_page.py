@@ -6,7 +6,7 @@ from tests.app.opening import open_link, wait_for_warm_up
 from tests.app.waiting import run_when_done
 
 SMALL = {"rows": "200", "trees": "20", "k": "15"}
-SETTINGS = NeighboursSettings(rows=200, trees=20, k=15, point=(7.0,))
+SETTINGS = NeighboursSettings(rows=200, trees=20, k=15)
 
 
 def open_neighbours(small=True, **query):

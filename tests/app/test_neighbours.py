@@ -1,6 +1,5 @@
 """Neighbours through AppTest: pictures of three kinds, knobs that refit nothing, looks, states."""
 
-import doctest
 import re
 
 import numpy as np
@@ -9,14 +8,12 @@ import pytest
 from gbuq_core.experiments.neighbours.data import DATASETS, load_neighbours_data
 from gbuq_core.experiments.neighbours.fit import count_fits
 from gbuq_core.experiments.neighbours.look import run_neighbours
+from gbuq_core.experiments.neighbours.plan import FEATURES, PLACES
 from gbuq_core.experiments.neighbours.words import describe_neighbours
 from gbuq_core.figures.neighbours.parts import NEAR
 from pages._ui.canvas import CanvasEvent
-from pages._ui.neighbours import controls as neighbours_controls
 from pages._ui.neighbours import picture as neighbours_picture
-from pages._ui.neighbours import scorecard as neighbours_scorecard
-from pages._ui.neighbours import words as neighbours_words
-from pages._ui.neighbours.controls import FEATURES, PLACES, rounded_place
+from pages._ui.neighbours.controls import KNOBS, rounded_place
 from tests.app.drawn import unnamed
 from tests.app.neighbours_page import (
     SETTINGS,
@@ -48,19 +45,15 @@ def strong_dots(spec, panel=0):
     ]
 
 
-@pytest.mark.parametrize("module", [neighbours_controls, neighbours_scorecard, neighbours_words])
-def test_the_examples_in_the_docstrings_hold(module):
-    assert doctest.testmod(module).failed == 0
-
-
 def test_the_tables_columns_and_rows_are_those_of_the_knobs():
     for key, info in DATASETS.items():
         data = load_neighbours_data(key)
+        knobs = [KNOBS[name] for name in PLACES[key]]
         if info.kind == "table":
             assert FEATURES[key] == data.feature_names
-            assert PLACES[key][0].high == len(data.y_test)
+            assert knobs[0].high == len(data.y_test)
         else:
-            for axis, knob in zip(data.axes, PLACES[key], strict=True):
+            for axis, knob in zip(data.axes, knobs, strict=True):
                 assert knob.low <= axis[0]
                 assert axis[-1] <= knob.high
                 assert axis[0] <= knob.default <= axis[-1]
@@ -168,7 +161,7 @@ def test_a_long_list_of_highlighted_rows_says_that_it_ends():
 def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
     at = open_neighbours(data="Wine: alcohol", wine_row="4")
     held_out, training = curves(at, "held-out-rows"), curves(at, "training-rows")
-    data = load_neighbours_data("wine", None, None, 0)
+    data = load_neighbours_data("wine")
     assert held_out["read"]["names"] == list(range(1, len(data.y_test) + 1))
     assert held_out["pick"]
     assert not training["pick"]

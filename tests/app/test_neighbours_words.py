@@ -13,12 +13,11 @@ from pages._ui.neighbours.words import describe_brush, describe_choice
 
 @pytest.fixture(scope="module")
 def run():
-    return run_neighbours(NeighboursSettings(rows=200, trees=20, k=15, point=(7.0,)))
+    return run_neighbours(NeighboursSettings(rows=200, trees=20, k=15))
 
 
 def test_one_percentile_is_one_scale(run):
-    top = float(run.view.scale.max())
-    settings = replace(run.settings, scale_low=top, scale_high=top)
+    settings = replace(run.settings, scales=(100, 100), scales_of="rows")
     brushed = brush_scale(run.fit, replace(run.view, settings=settings))
     words = describe_brush(run.fit, run.view, brushed, (100, 100))
     assert words.startswith("Percentile 100 is a scale of ")
@@ -43,7 +42,7 @@ def test_many_trees_are_written_as_elsewhere(run):
 
 def test_all_families_but_the_kernel_density_keep_the_prediction_as_their_mean():
     """What the page's caption says; the place is one where the two means differ."""
-    run = run_neighbours(NeighboursSettings(data="diabetes", trees=50, chosen=12))
+    run = run_neighbours(NeighboursSettings(data="diabetes", trees=50, diabetes_row=13))
     look = look_at(run.fit, run.search, run.settings, run.view)
     means = {}
     for name, density in look.densities.items():

@@ -6,14 +6,16 @@ import pytest
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heart.plan import HeartSettings
+from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.experiments.settings import from_values, knobs_of, plan_of, to_values
 from gbuq_core.knobs import problem_with
 from pages._ui.heart.controls import STATE as HEART
 from pages._ui.knobs import query_of, read_knob
+from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from tests.app.linked import values_of_link
 from tests.app.opening import open_link
 
-PAGES = {"heart": (HEART, HeartSettings)}
+PAGES = {"heart": (HEART, HeartSettings), "neighbours": (NEIGHBOURS, NeighboursSettings)}
 EACH_PAGE = pytest.mark.parametrize(("state", "kind"), PAGES.values(), ids=PAGES)
 KNOBS = [
     pytest.param(knob, id=f"{page}-{knob.key}")
@@ -62,7 +64,8 @@ def test_a_bad_parameter_is_refused_in_a_sentence(knob):
     for text in BAD:
         reading = read_knob(knob, [text])
         problem = reading.problem
-        if knob.kind == "text" and not problem:
+        if not problem:  # texts, and places below 0
+            assert knob.kind in ("text", "number")
             assert not problem_with(knob, reading.value)
             continue
         assert problem.startswith(f"{knob.key} must be "), text
@@ -72,7 +75,7 @@ def test_a_bad_parameter_is_refused_in_a_sentence(knob):
 @EACH_PAGE
 def test_a_knob_of_the_picture_refits_nothing(state, kind):
     for knob in knobs_of(kind):
-        if knob.group not in ("picture", "view"):
+        if knob.group not in ("picture", "view", "page"):
             continue
         after = from_values(kind, {knob.key: moved(knob)})
         for method in getattr(kind(), "methods", ("",)):

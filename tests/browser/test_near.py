@@ -25,7 +25,7 @@ from gbuq_core.experiments.neighbours.live import (
     tree_table,
 )
 from gbuq_core.experiments.neighbours.look import look_at
-from gbuq_core.experiments.neighbours.plan import ORDERS, NeighboursSettings, plan_neighbours
+from gbuq_core.experiments.neighbours.plan import ORDERS, NeighboursSettings, share_of
 from gbuq_core.experiments.novelty.ranks import compare_ranks, rank_among, rank_cells
 from gbuq_core.figures.canvas.renderer import renderer_source
 from gbuq_core.figures.curves import curves_source
@@ -63,12 +63,12 @@ FIND = """async ([source, tables, follow, cases]) => {
 @pytest.fixture(scope="module")
 def fit():
     settings = NeighboursSettings(rows=200, trees=20, noise=0.7)
-    return fit_neighbours(plan_neighbours(settings))
+    return fit_neighbours(settings)
 
 
 def test_the_browsers_neighbours_scales_and_densities_are_pythons(page, fit):
-    today = NeighboursSettings(rows=200, trees=20, noise=0.7, k=7, point=(7.03,))
-    counts = [max(1, round(20 * percent / 100)) for percent in PERCENT]
+    today = NeighboursSettings(rows=200, trees=20, noise=0.7, k=7, x=7.03)
+    counts = [share_of(20, percent) for percent in PERCENT]
     at = {"k": 2, "tau": 2, "order": 0, "calibrate": True, "family": 0}
     x = np.array(today.point)
     search = search_neighbours(fit, today)
@@ -77,7 +77,7 @@ def test_the_browsers_neighbours_scales_and_densities_are_pythons(page, fit):
     tables = [
         leaf_table(fit),
         scale_table(fit, search, today, KS),
-        tree_table(fit, today, counts),
+        tree_table(fit, today, PERCENT),
     ]
     follow = Follow(
         *(table.name for table in tables), at, counts, families, "normal",
@@ -98,10 +98,10 @@ def test_the_browsers_neighbours_scales_and_densities_are_pythons(page, fit):
         settings = replace(
             today,
             k=KS[now["k"]],
-            tau=None if now["tau"] == 2 else counts[now["tau"]],
+            tau=PERCENT[now["tau"]],
             order=ORDERS[now["order"]],
             calibrate=now["calibrate"],
-            point=today.point if place is None else tuple(fit.data.grid[place]),
+            x=today.x if place is None else float(fit.data.grid[place, 0]),
         )
         searched = search_neighbours(fit, settings)
         view = view_neighbours(fit, searched, settings)

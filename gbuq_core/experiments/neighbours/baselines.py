@@ -14,10 +14,9 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.neighbours.data import load_neighbours_data
 from gbuq_core.experiments.neighbours.fit import Array
 from gbuq_core.experiments.neighbours.plan import (
-    LIBRARIES,
     SCORINGS,
     VALIDATION_FRACTION,
-    NeighboursPlan,
+    NeighboursSettings,
     neighbours_model,
     why_not,
 )
@@ -25,7 +24,7 @@ from gbuq_core.validation import check_choice
 
 FITTED = ("knn", "knn_cb", "cbu")
 _WITH_IMPORTANCES = ("lightgbm", "catboost", "xgboost")
-_FEWEST_TREES, _MEMBERS, _DEPTH = 200, 20, 4  # of virtual SGLB, whose later half of members counts
+_FEWEST_TREES, _MEMBERS = 200, 20  # of virtual SGLB, whose later half of members counts
 
 
 class BaselineFit(NamedTuple):
@@ -56,30 +55,28 @@ def needed_fits(baselines: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(key for key in FITTED if key in wanted)
 
 
-def why_no_baseline(plan: NeighboursPlan, key: str) -> str:
+def why_no_baseline(plan: NeighboursSettings, key: str) -> str:
     """Why a baseline cannot be fitted to a plan, in a sentence; empty if it can.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.neighbours.plan import NeighboursSettings, plan_neighbours
-    >>> why_no_baseline(plan_neighbours(NeighboursSettings(library="sglb")), "knn_cb")[:40]
+    >>> why_no_baseline(NeighboursSettings(library="sglb"), "knn_cb")[:40]
     'kNN-CB uses the most important features,'
     """
     if key == "knn_cb" and plan.library not in _WITH_IMPORTANCES:
         return (
-            f"kNN-CB uses the most important features, but {LIBRARIES[plan.library].label} "
+            f"kNN-CB uses the most important features, but {plan.base.label} "
             "reports no importances: choose CatBoost, LightGBM or XGBoost."
         )
     return why_not(plan)
 
 
-def fit_baseline(plan: NeighboursPlan, key: str, scoring: str = "nll") -> BaselineFit:
+def fit_baseline(plan: NeighboursSettings, key: str, scoring: str = "nll") -> BaselineFit:
     """Fit one baseline on the plan's rows and predict the test rows and the grid.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.neighbours.plan import NeighboursSettings, plan_neighbours
-    >>> fit_baseline(plan_neighbours(NeighboursSettings(rows=100)), "knn").grid_scale.shape
+    >>> fit_baseline(NeighboursSettings(rows=100), "knn").grid_scale.shape
     (321,)
     """
     check_choice("baseline", key, FITTED)
@@ -102,7 +99,7 @@ def fit_baseline(plan: NeighboursPlan, key: str, scoring: str = "nll") -> Baseli
     return BaselineFit(key, loc, scale, grid_loc, grid_scale, seconds, held)
 
 
-def baseline_model(plan: NeighboursPlan, key: str, scoring: str) -> Any:
+def baseline_model(plan: NeighboursSettings, key: str, scoring: str) -> Any:
     """The unfitted baseline."""
     shared: dict[str, Any] = {
         "scoring": scoring,
@@ -117,13 +114,12 @@ def baseline_model(plan: NeighboursPlan, key: str, scoring: str) -> Any:
     return EuclideanNeighborsRegressor(base, **shared)
 
 
-def virtual_knobs(plan: NeighboursPlan) -> dict[str, Any]:
+def virtual_knobs(plan: NeighboursSettings) -> dict[str, Any]:
     """Arguments of virtual SGLB: as many trees as the base model or 200, truncated to ten members.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.neighbours.plan import NeighboursSettings, plan_neighbours
-    >>> virtual_knobs(plan_neighbours(NeighboursSettings(trees=400)))["truncation_step"]
+    >>> virtual_knobs(NeighboursSettings(trees=400))["truncation_step"]
     20
     """
     n_trees = max(plan.trees, _FEWEST_TREES)
@@ -133,7 +129,7 @@ def virtual_knobs(plan: NeighboursPlan) -> dict[str, Any]:
         "ensemble": "virtual",
         "n_trees": n_trees,
         "truncation_step": n_trees // _MEMBERS,
-        "depth": _DEPTH if plan.depth is None else plan.depth,
+        "depth": plan.depth,
         "learning_rate": plan.rate,
         "random_state": plan.seed,
     }

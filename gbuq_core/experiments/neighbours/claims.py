@@ -33,12 +33,11 @@ from gbuq_core.experiments.neighbours.plan import (
     NeighboursSettings,
     estimate_neighbours_seconds,
     one_thread,
-    plan_neighbours,
 )
 from gbuq_core.experiments.neighbours.scores import average_with, family_posterior
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.experiments.settings import shrink
+from gbuq_core.experiments.settings import bare, plan_of
 from gbuq_core.ibug import FAMILIES, log_density
 from gbuq_core.metrics import crps_gaussian_values, nll_gaussian_values, rmse
 from gbuq_core.metrics.neighbour_tuning import CANDIDATES
@@ -370,8 +369,8 @@ class _Checked(NamedTuple):
 
 
 def _run(settings: NeighboursSettings) -> _Checked:
-    plan = plan_neighbours(settings)
-    baselines = {key: fit_baseline(plan, key, settings.scoring) for key in settings.baselines}
+    plan = plan_of(settings)
+    baselines = {key: fit_baseline(plan, key, settings.scoring) for key in settings.compare}
     return _Checked(run_neighbours(settings), baselines)
 
 
@@ -382,23 +381,13 @@ def _check(checked: _Checked) -> tuple[Claim, ...]:
 
 def _bare(settings: NeighboursSettings) -> NeighboursSettings:
     """Without what is only looked at, and with the baselines that statements are about."""
-    plan = plan_neighbours(settings)
-    fitted = needed_fits(settings.baselines)
-    return replace(
-        settings,
-        chosen=None,
-        point=None,
-        scale_low=None,
-        scale_high=None,
-        baselines=tuple(key for key in fitted if not why_no_baseline(plan, key)),
-        family="normal",
-    )
+    able = (key for key in needed_fits(settings.compare) if not why_no_baseline(settings, key))
+    return replace(bare(settings), compare=tuple(able))
 
 
 def _seconds(settings: NeighboursSettings) -> float:
     """Roughly what one seed takes on one thread."""
-    each = estimate_neighbours_seconds(plan_neighbours(settings))
-    return 0.8 + (2.0 + len(settings.baselines)) * each
+    return 0.8 + (2.0 + len(settings.compare)) * estimate_neighbours_seconds(settings)
 
 
 STUDY = SeedStudy(
@@ -406,11 +395,5 @@ STUDY = SeedStudy(
     fit=_run,
     claims=_check,
     estimate=_seconds,
-    quicker=lambda settings, share: replace(
-        settings,
-        rows=shrink(settings.rows, share**0.5, 200),
-        trees=shrink(settings.trees, share**0.5, 50),
-    ),
-    names={"rows": "rows", "trees": "trees"},
     bare=_bare,
 )

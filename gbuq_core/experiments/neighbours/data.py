@@ -110,7 +110,7 @@ class NeighboursData:
 
 @lru_cache(maxsize=8)
 def load_neighbours_data(
-    key: str, rows: int | None = 800, noise: float | None = 1.0, seed: int = 0
+    key: str, rows: int = 800, noise: float = 1.0, seed: int = 0
 ) -> NeighboursData:
     """Draw a synthetic set, or split a table.
 
@@ -124,8 +124,7 @@ def load_neighbours_data(
     if info.kind == "table":
         data = _table(key, info, seed)
     else:
-        count, factor = 800 if rows is None else rows, 1.0 if noise is None else noise
-        data = _SYNTHETIC[key](info, count, factor, seed)
+        data = _SYNTHETIC[key](info, rows, noise, seed)
     for part in vars(data).values():
         for array in part if isinstance(part, tuple) else (part,):
             if isinstance(array, np.ndarray):

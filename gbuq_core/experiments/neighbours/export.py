@@ -6,19 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from gbuq_core.experiments.neighbours.data import DATASETS, HELD_OUT
+from gbuq_core.experiments.neighbours.data import HELD_OUT
 from gbuq_core.experiments.neighbours.fit import NeighboursFit, NeighboursSearch, NeighboursView
-from gbuq_core.experiments.neighbours.look import FIRST_POINTS, NeighboursLook
+from gbuq_core.experiments.neighbours.look import NeighboursLook
 from gbuq_core.experiments.neighbours.plan import (
+    ALL_TREES,
     BEST_FAMILY,
-    MODEL_CLASSES,
     VALIDATION_FRACTION,
-    NeighboursPlan,
     NeighboursSettings,
-    neighbours_knobs,
-    plan_neighbours,
+    neighbours_arguments,
 )
-from gbuq_core.experiments.python_text import import_lines
+from gbuq_core.experiments.python_text import arguments_text, import_lines
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import csv_text
 
@@ -66,23 +65,21 @@ def as_shown(
     view: NeighboursView,
     look: NeighboursLook,
 ) -> NeighboursSettings:
-    """The settings with the k, trees, family and place in use, which need not be those asked for.
+    """The settings with the k, trees and family in use, which need not be those asked for.
 
     Examples
     --------
     >>> from gbuq_core.experiments.neighbours.look import run_neighbours
-    >>> run = run_neighbours(NeighboursSettings(rows=100, trees=10, k=701, tau=99))
-    >>> shown = as_shown(*run[:1], *run[2:])
-    >>> shown.k, shown.tau, shown.point
-    (80, 10, (8.0,))
+    >>> run = run_neighbours(NeighboursSettings(rows=100, trees=10, k=701))
+    >>> as_shown(*run[:1], *run[2:]).k
+    80
     """
     return replace(
         settings,
         k=None if view.tuned else view.k,
-        tau=None if settings.tau is None else search.n_trees,
+        # A model that stopped early has no more: all of its trees count.
+        tau=settings.tau if settings.counted == search.n_trees else ALL_TREES,
         family=settings.family if settings.family == BEST_FAMILY else look.family,
-        chosen=look.row,
-        point=tuple(look.x.tolist()) if look.row is None else None,
     )
 
 
@@ -93,36 +90,34 @@ def neighbours_code(settings: NeighboursSettings) -> str:
 
     Examples
     --------
-    >>> "n_trees_sampled=5" in neighbours_code(NeighboursSettings(tau=5))
+    >>> "n_trees_sampled=10" in neighbours_code(NeighboursSettings(trees=200, tau=5))
     True
     """
-    plan = plan_neighbours(settings)
-    lines = ["import numpy as np"]
-    module, name = MODEL_CLASSES[plan.library]
-    base, ibug = f"{module}:{name}", METHODS["ibug"].builder().of
-    if module == "gbuq_core":
-        lines += ["", *import_lines([base, ibug])]
+    lines, builder = ["import numpy as np"], settings.base.builder
+    ibug = METHODS["ibug"].builder().of
+    if builder.module == "gbuq_core":
+        lines += ["", *import_lines([builder.of, ibug])]
     else:
-        lines += [*import_lines([base]), "", *import_lines([ibug])]
+        lines += [*import_lines([builder.of]), "", *import_lines([ibug])]
     lines += [
         "from gbuq_core.metrics import crps_gaussian, nll_gaussian, rmse",
-        _ROWS[plan.data].format(rows=plan.rows, noise=plan.noise, seed=plan.seed),
+        _ROWS[settings.data].format(**vars(settings)),
     ]
-    if DATASETS[plan.data].kind == "table":
-        lines.append(_SPLIT.format(seed=plan.seed, held_out=HELD_OUT).lstrip("\n"))
-    lines += ["", *_model_lines(plan, settings, name), *_use_lines(settings)]
+    if settings.info.kind == "table":
+        lines.append(_SPLIT.format(seed=settings.seed, held_out=HELD_OUT).lstrip("\n"))
+    lines += ["", *_model_lines(settings), *_use_lines(settings)]
     return "\n".join(lines).replace("'", '"') + "\n"
 
 
-def _model_lines(plan: NeighboursPlan, settings: NeighboursSettings, name: str) -> list[str]:
-    knobs = ", ".join(f"{key}={value!r}" for key, value in neighbours_knobs(plan).items())
+def _model_lines(settings: NeighboursSettings) -> list[str]:
+    base = arguments_text(neighbours_arguments(plan_of(settings)))
     return [
-        f"base = {name}({knobs})",
+        f"base = {settings.base.builder.name}({base})",
         f"model = {METHODS['ibug'].builder().name}(",
         "    base,",
         f"    scoring={settings.scoring!r},",
         f"    validation_fraction={VALIDATION_FRACTION},",
-        f"    random_state={plan.seed},",
+        f"    random_state={settings.seed},",
         ").fit(X, y)",
     ]
 
@@ -130,11 +125,10 @@ def _model_lines(plan: NeighboursPlan, settings: NeighboursSettings, name: str) 
 def _use_lines(settings: NeighboursSettings) -> list[str]:
     """The search and what is predicted from it."""
     trees = ""
-    if settings.tau is not None:
-        trees = f", n_trees_sampled={settings.tau}, tree_order={settings.order!r}"
+    if settings.tau < ALL_TREES:
+        trees = f", n_trees_sampled={settings.counted}, tree_order={settings.order!r}"
     k = settings.k if settings.k is not None else "tune"
     choices = f"n_neighbors={k!r}, calibrate={settings.calibrate}"
-    row = _row_text(settings)
     lines = [
         "",
         f"near = model.find_neighborhood(X_test{trees})",
@@ -142,7 +136,7 @@ def _use_lines(settings: NeighboursSettings) -> list[str]:
         "print(f'RMSE {rmse(y_test, loc):.4g}, NLL {nll_gaussian(y_test, loc, scale):.4g}, '",
         "      f'CRPS {crps_gaussian(y_test, loc, scale):.4g}')",
         "",
-        f"chosen = {row}",
+        f"chosen = {_row_text(settings)}",
         f"one = model.find_neighborhood(chosen{trees})",
         f"k = model.setting_for({k!r}{trees}).n_neighbors",
         "for row, shared in zip(one.indices[0, :k], one.affinities[0, :k]):",
@@ -163,14 +157,9 @@ def _use_lines(settings: NeighboursSettings) -> list[str]:
 
 
 def _row_text(settings: NeighboursSettings) -> str:
-    if DATASETS[settings.data].kind != "table":
-        point = settings.point
-        if point is None and settings.chosen is None:
-            point = FIRST_POINTS[settings.data]
-        if point is not None:
-            return f"np.array([{[float(value) for value in point]}])"
-    row = 0 if settings.chosen is None else settings.chosen
-    return f"X_test[{row}:{row + 1}]"
+    if settings.row is None:
+        return f"np.array([{list(settings.point or ())}])"
+    return f"X_test[{settings.row}:{settings.row + 1}]"
 
 
 def neighbours_csv(fit: NeighboursFit, view: NeighboursView) -> str:

@@ -17,11 +17,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.neighbours.data import NeighboursData, load_neighbours_data
 from gbuq_core.experiments.neighbours.plan import (
+    ALL_TREES,
+    EVERYTHING,
+    ROWS,
     VALIDATION_FRACTION,
-    NeighboursPlan,
     NeighboursSettings,
     check_view,
     neighbours_model,
@@ -42,7 +43,7 @@ Mask = npt.NDArray[np.bool_]
 class NeighboursFit(NamedTuple):
     """The base model with its training rows, and where its trees put the grid."""
 
-    plan: NeighboursPlan
+    plan: NeighboursSettings
     data: NeighboursData
     model: IBUGRegressor  # tuned on a fifth of the rows, then trained on all
     n_trees: int  # of the model
@@ -119,13 +120,12 @@ _FITS = Tally()
 count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 
-def fit_neighbours(plan: NeighboursPlan) -> NeighboursFit:
+def fit_neighbours(plan: NeighboursSettings) -> NeighboursFit:
     """Train the base model on a part of the rows, tune k on the rest, train it on all rows.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.neighbours.plan import plan_neighbours
-    >>> fit = fit_neighbours(plan_neighbours(NeighboursSettings(rows=200, trees=20)))
+    >>> fit = fit_neighbours(NeighboursSettings(rows=200, trees=20))
     >>> fit.n_trees, fit.most_k
     (20, 160)
     """
@@ -161,11 +161,10 @@ def search_key(fit: NeighboursFit, settings: NeighboursSettings) -> tuple[int, s
 
     Examples
     --------
-    >>> from gbuq_core.experiments.neighbours.plan import plan_neighbours
-    >>> fit = fit_neighbours(plan_neighbours(NeighboursSettings(rows=200, trees=20)))
-    >>> few = NeighboursSettings(tau=5, order="last", k=9)
-    >>> [search_key(fit, each) for each in (few, replace(few, tau=99), replace(few, k=80))]
-    [(5, 'last', 61), (20, 'first', 61), (5, 'last', 160)]
+    >>> fit = fit_neighbours(NeighboursSettings(rows=200, trees=20))
+    >>> few = NeighboursSettings(trees=20, tau=20, order="last", k=9)
+    >>> [search_key(fit, each) for each in (few, replace(few, tau=100), replace(few, k=80))]
+    [(4, 'last', 61), (20, 'first', 61), (4, 'last', 160)]
     """
     count, order = _trees(fit, settings)
     k = _clamped_k(fit, settings)
@@ -178,12 +177,12 @@ def search_key(fit: NeighboursFit, settings: NeighboursSettings) -> tuple[int, s
 
 def search_neighbours(fit: NeighboursFit, settings: NeighboursSettings) -> NeighboursSearch:
     """Find the neighbours of the test rows and of the grid with the trees that count."""
-    _check(settings)
+    check_view(settings)
     count, order, width = search_key(fit, settings)
     notes: tuple[str, ...] = ()
-    if settings.tau is not None and settings.tau != count:
+    if settings.tau < ALL_TREES and settings.counted != count:
         notes = (
-            f"You asked for {settings.tau} trees, and the model has {fit.n_trees}. The picture "
+            f"You asked for {settings.counted} trees, and the model has {fit.n_trees}. The picture "
             f"counts {count}.",
         )
     trees: dict[str, Any] = {"n_trees_sampled": count, "tree_order": order}
@@ -214,7 +213,7 @@ def search_neighbours(fit: NeighboursFit, settings: NeighboursSettings) -> Neigh
 
 def _trees(fit: NeighboursFit, settings: NeighboursSettings) -> tuple[int, str]:
     """How many trees count and which, in range."""
-    count = fit.n_trees if settings.tau is None else min(max(settings.tau, 1), fit.n_trees)
+    count = fit.n_trees if settings.tau == ALL_TREES else min(settings.counted, fit.n_trees)
     return count, "first" if count == fit.n_trees else settings.order
 
 
@@ -231,14 +230,13 @@ def view_neighbours(
 
     Examples
     --------
-    >>> from gbuq_core.experiments.neighbours.plan import plan_neighbours
     >>> settings = NeighboursSettings(rows=200, trees=20)
-    >>> fit = fit_neighbours(plan_neighbours(settings))
+    >>> fit = fit_neighbours(settings)
     >>> search = search_neighbours(fit, settings)
     >>> view_neighbours(fit, search, replace(settings, k=5000)).k
     160
     """
-    _check(settings)
+    check_view(settings)
     k, notes = _clamped_k(fit, settings), list(search.notes)
     if k != settings.k:
         why = (
@@ -271,16 +269,18 @@ def view_neighbours(
 
 
 def brush_scale(fit: NeighboursFit, view: NeighboursView) -> Brushed | None:
-    """The rows and cells whose scale lies in the settings' range; None where there is no range.
+    """The rows and cells whose scale lies in the settings' percentiles; None where all do.
 
-    Ends in the wrong order are swapped; an end that is missing is that of all rows.
+    Of rows: places may have smaller and larger scales than all of them, which belong to 0 and 100.
     """
-    low, high = view.settings.scale_low, view.settings.scale_high
-    if low is None and high is None:
+    scales = tuple(view.settings.scales)
+    if scales == EVERYTHING:
         return None
-    low = -math.inf if low is None or math.isnan(low) else low
-    high = math.inf if high is None or math.isnan(high) else high
-    low, high = min(low, high), max(low, high)
+    places = view.scale if view.grid_scale is None else view.grid_scale
+    seen = view.scale if view.settings.scales_of == ROWS else places
+    low, high = (float(end) for end in np.quantile(seen, [share / 100 for share in scales]))
+    low = min(low, float(places.min())) if scales[0] == 0 else low
+    high = max(high, float(places.max())) if scales[1] == 100 else high
     rows = (view.scale >= low) & (view.scale <= high)
     grid = None
     if view.grid_scale is not None:
@@ -327,9 +327,3 @@ def setting_of(
         n_trees_sampled=search.n_trees,
         tree_order=search.order,
     )
-
-
-def _check(settings: NeighboursSettings) -> None:
-    refusal = check_view(settings)
-    if refusal:
-        raise InvalidParameter(refusal)

@@ -26,6 +26,7 @@ from gbuq_core.experiments.neighbours.plan import (
     ORDERS,
     NeighboursSettings,
     one_thread,
+    share_of,
 )
 from gbuq_core.ibug.search import select_trees
 from gbuq_core.metrics.neighbour_tuning import running_std
@@ -107,8 +108,7 @@ def leaf_table(fit: NeighboursFit) -> LeafTable:
     Examples
     --------
     >>> from gbuq_core.experiments.neighbours.fit import fit_neighbours
-    >>> from gbuq_core.experiments.neighbours.plan import plan_neighbours
-    >>> fit = fit_neighbours(plan_neighbours(NeighboursSettings(rows=200, trees=20)))
+    >>> fit = fit_neighbours(NeighboursSettings(rows=200, trees=20))
     >>> table = leaf_table(fit)
     >>> table.rows.shape, table.places.shape, table.rows.dtype
     ((20, 200), (20, 321), dtype('uint8'))
@@ -165,9 +165,8 @@ def scale_table(
     >>> from gbuq_core.experiments.neighbours.fit import (
     ...     fit_neighbours, search_neighbours, view_neighbours
     ... )
-    >>> from gbuq_core.experiments.neighbours.plan import plan_neighbours
     >>> settings = NeighboursSettings(rows=200, trees=20, k=7)
-    >>> fit = fit_neighbours(plan_neighbours(settings))
+    >>> fit = fit_neighbours(settings)
     >>> search = search_neighbours(fit, settings)
     >>> table = scale_table(fit, search, settings, (None, 3, 7))
     >>> k, least, gamma, delta = table.by_k[2, 1]
@@ -193,13 +192,13 @@ def scale_table(
 
 
 def tree_table(
-    fit: NeighboursFit, settings: NeighboursSettings, counts: Sequence[int | None]
+    fit: NeighboursFit, settings: NeighboursSettings, shares: Sequence[int]
 ) -> TreeTable:
-    """What turns the std of the settings' k into a scale, for each number of trees that count."""
+    """What turns the std of the settings' k into a scale, for each percentage of trees counted."""
     k = None if settings.k is None else min(max(settings.k, 2), fit.most_k)
     model, by_trees = scored_by(fit, settings), []
-    for count in counts:
-        n_trees = fit.n_trees if count is None else min(max(count, 1), fit.n_trees)
+    for share in shares:
+        n_trees = min(share_of(fit.plan.trees, share), fit.n_trees)
         order = "first" if n_trees == fit.n_trees else settings.order
         some: dict[str, Any] = {"n_trees_sampled": n_trees, "tree_order": order}
         tuned = "tune" if k is None else k

@@ -28,8 +28,8 @@ from gbuq_core.experiments.neighbours.plan import (
     BEST_FAMILY,
     NeighboursSettings,
     one_thread,
-    plan_neighbours,
 )
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.ibug import FAMILIES, FamilyScores, check_family, fit_posterior, log_density
 from gbuq_core.ibug.affinity import count_affinities
 from gbuq_core.ibug.search import scale_of, select_trees
@@ -38,7 +38,6 @@ from gbuq_core.presentation import short
 
 _N_Y = 201
 _REACH = 4.5  # stds to either side of a prediction that densities are drawn over
-FIRST_POINTS = {"heteroscedastic": (8.0,), "wave": (1.4,), "ripples": (0.5, -0.5)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +96,8 @@ def look_at(
 
     Examples
     --------
-    >>> settings = NeighboursSettings(rows=200, trees=20, k=7, point=(9.0,))
-    >>> fit = fit_neighbours(plan_neighbours(settings))
+    >>> settings = NeighboursSettings(rows=200, trees=20, k=7, x=9.0)
+    >>> fit = fit_neighbours(settings)
     >>> look = look_at(fit, search_neighbours(fit, settings), settings)
     >>> look.indices.shape, bool((look.features[:, 0] > 5.0).all())
     ((7,), True)
@@ -106,7 +105,7 @@ def look_at(
     if view is None:
         view = view_neighbours(fit, search, settings)
     notes: list[str] = []
-    place = _place(fit, settings, notes)
+    place = _place(fit, settings)
     model = scored_by(fit, settings)
     count, order, k = search.n_trees, search.order, view.k
     with one_thread(fit.plan.library):
@@ -181,7 +180,7 @@ def run_neighbours(settings: NeighboursSettings | None = None) -> NeighboursRun:
     (7, 'cultivar 1')
     """
     settings = NeighboursSettings() if settings is None else settings
-    fit = fit_neighbours(plan_neighbours(settings))
+    fit = fit_neighbours(plan_of(settings))
     search = search_neighbours(fit, settings)
     view = view_neighbours(fit, search, settings)
     return NeighboursRun(settings, fit, search, view, look_at(fit, search, settings, view))
@@ -192,7 +191,7 @@ def affinity_by_trees(fit: NeighboursFit, x: Array) -> npt.NDArray[np.int64]:
 
     Examples
     --------
-    >>> settings = NeighboursSettings(rows=200, trees=20, point=(9.0,))
+    >>> settings = NeighboursSettings(rows=200, trees=20, x=9.0)
     >>> run = run_neighbours(settings)
     >>> grown = affinity_by_trees(run.fit, run.look.x)
     >>> grown.shape, bool((grown[-1] == run.look.map_affinity).all())
@@ -207,29 +206,13 @@ def affinity_by_trees(fit: NeighboursFit, x: Array) -> npt.NDArray[np.int64]:
     return np.cumsum(np.array(shared, np.int64), axis=0)
 
 
-def _place(fit: NeighboursFit, settings: NeighboursSettings, notes: list[str]) -> _Place:
-    """The place or row to look at; what makes no sense is replaced, with a sentence."""
-    data = fit.data
-    if data.n_inputs and settings.point is not None:
-        point = np.asarray(settings.point, dtype=np.float64)
-        if point.shape == (data.n_inputs,) and (np.abs(point) <= 1e6).all():
-            return _Place(_place_text(data.feature_names, point), point, None, None)
-        notes.append(
-            f"A place in this data set is {data.n_inputs} finite number"
-            f"{'s' if data.n_inputs > 1 else ''}. The picture shows another place."
-        )
-    if data.n_inputs and settings.chosen is None:
-        point = np.array(FIRST_POINTS[data.key])
+def _place(fit: NeighboursFit, settings: NeighboursSettings) -> _Place:
+    """The place of a drawn set, or the held-out row of a table, to look at."""
+    data, row = fit.data, settings.row
+    if row is None:
+        point = np.array(settings.point)
         return _Place(_place_text(data.feature_names, point), point, None, None)
-    row = 0 if settings.chosen is None else settings.chosen
-    if not 0 <= row < len(data.y_test):
-        notes.append(
-            f"There is no test row {row}: they are numbered from 0 to {len(data.y_test) - 1}. The "
-            "picture shows the nearest number."
-        )
-        row = min(max(row, 0), len(data.y_test) - 1)
-    kind = "fresh" if data.n_inputs else "held-out"
-    return _Place(f"{kind} row {row + 1}", data.X_test[row], row, float(data.y_test[row]))
+    return _Place(f"held-out row {row + 1}", data.X_test[row], row, float(data.y_test[row]))
 
 
 def _place_text(names: tuple[str, ...], point: Array) -> str:

@@ -7,7 +7,6 @@ Brophy and Lowd, "Instance-based uncertainty estimation for gradient-boosted reg
 from __future__ import annotations
 
 import contextlib
-import importlib
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,38 +14,110 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gbuq_core.errors import GbuqError, InvalidParameter
-from gbuq_core.experiments.neighbours.data import DATASETS
+from gbuq_core.experiments.neighbours.data import DATASETS, DatasetInfo
+from gbuq_core.experiments.settings import arguments, check, setting
 from gbuq_core.ibug import FAMILIES
-from gbuq_core.methods import METHODS, Method
+from gbuq_core.methods import METHODS, Builder, Method
 from gbuq_core.validation import check_choice, check_number
 
 ORDERS = ("first", "last", "random")
 SCORINGS = ("nll", "crps")
 BEST_FAMILY = "best"
+FAMILY_LABELS: Mapping[str, str] = MappingProxyType(
+    {
+        BEST_FAMILY: "best on validation rows",
+        **{key: family.label for key, family in FAMILIES.items()},
+    }
+)
+ALL_TREES, SOME_TREES = 100, (1, 2, 5, 10, 20, 30, 50, 70)  # percent that count
+ROWS, PLACES_DRAWN = "rows", "places"  # what percentiles of a scale are of
+EVERYTHING = (0, 100)
+PREDICTION = "prediction"
 MOST_TREES, MOST_ROWS = 2000, 20_000
 MOST_DEPTH, MOST_LEAVES = 10, 256
 VALIDATION_FRACTION = 0.2
 _TABLE_ROWS = {"diabetes": 354, "wine": 142}
+# The steps of k; None tunes it.
+KS: tuple[int | None, ...] = (
+    None, 2, 3, 5, 7, 9, 11, 15, 21, 31, 41, 61, 91, 121, 151, 201, 301, 401, 501, 601, 701,
+)  # fmt: skip
+# The columns of the tables, named here so that opening the page loads no table it does not show.
+FEATURES: Mapping[str, tuple[str, ...]] = {
+    "diabetes": (
+        "age (years)", "sex", "body mass index (kg/m\u00b2)", "average blood pressure (mm Hg)",
+        "total serum cholesterol", "low-density lipoproteins", "high-density lipoproteins",
+        "total cholesterol / HDL", "log of serum triglycerides", "blood sugar level",
+    ),
+    "wine": (
+        "malic acid", "ash", "alcalinity of ash", "magnesium", "total phenols", "flavanoids",
+        "nonflavanoid phenols", "proanthocyanins", "color intensity", "hue",
+        "od280/od315 of diluted wines", "proline",
+    ),
+}  # fmt: skip
+# The knobs that say what is looked at, for each set its own: a link means the same in every
+# session.
+PLACES: Mapping[str, tuple[str, ...]] = {
+    "heteroscedastic": ("x",),
+    "wave": ("wave_x",),
+    "ripples": ("x1", "x2"),
+    "diabetes": ("diabetes_row",),
+    "wine": ("wine_row",),
+}
 
 
 class NeighboursLibrary(NamedTuple):
-    """A library whose trees IBUG reads.
+    """A library whose trees IBUG reads."""
 
-    label : how people write it; package : what has to be installed; by_leaves : whether its trees
-    are limited by their leaves rather than by their depth.
-    """
+    label: str  # how people write it
+    builder: Builder  # one thread: these rows are too few for two
+    by_leaves: bool  # whether its trees are limited by their leaves rather than by their depth
+    names: Mapping[str, str]  # what it calls our arguments
 
-    label: str
-    package: str
-    by_leaves: bool
+    @property
+    def package(self) -> str:
+        """What has to be installed."""
+        return self.builder.module.partition(".")[0]
 
 
 _LIBRARIES = {
-    "lightgbm": NeighboursLibrary("LightGBM", "lightgbm", True),
-    "hist": NeighboursLibrary("scikit-learn HistGradientBoosting", "sklearn", True),
-    "catboost": NeighboursLibrary("CatBoost", "catboost", False),
-    "xgboost": NeighboursLibrary("XGBoost", "xgboost", False),
-    "sglb": NeighboursLibrary("SGLB (one model)", "gbuq_core", False),
+    "lightgbm": NeighboursLibrary(
+        "LightGBM",
+        Builder(of="lightgbm:LGBMRegressor", fixed={"n_jobs": 1, "verbose": -1}),
+        True,
+        {"n_trees": "n_estimators", "max_leaf_nodes": "num_leaves"},
+    ),
+    "hist": NeighboursLibrary(
+        "scikit-learn HistGradientBoosting",
+        Builder(
+            of="sklearn.ensemble:HistGradientBoostingRegressor", fixed={"early_stopping": False}
+        ),
+        True,
+        {"n_trees": "max_iter"},
+    ),
+    "catboost": NeighboursLibrary(
+        "CatBoost",
+        Builder(
+            of="catboost:CatBoostRegressor",
+            fixed={"thread_count": 1, "verbose": False, "allow_writing_files": False},
+        ),
+        False,
+        {"n_trees": "iterations"},
+    ),
+    "xgboost": NeighboursLibrary(
+        "XGBoost",
+        Builder(of="xgboost:XGBRegressor", fixed={"n_jobs": 1}),
+        False,
+        {"n_trees": "n_estimators", "depth": "max_depth"},
+    ),
+    "sglb": NeighboursLibrary(
+        "SGLB (one model)",
+        Builder(
+            of="gbuq_core:BoostedEnsembleRegressor",
+            fixed={"stopping": None, "method": "sglb", "n_members": 1},
+        ),
+        False,
+        {},
+    ),
 }
 LIBRARIES: Mapping[str, NeighboursLibrary] = MappingProxyType(_LIBRARIES)
 
@@ -66,79 +137,175 @@ BASELINES: Mapping[str, str] = MappingProxyType(
 )
 
 
+def _is_drawn(one: NeighboursSettings) -> bool:
+    """Whether the data are drawn: a table has the rows that it has."""
+    return one.info.kind != "table"
+
+
+def _place(default: float, low: float, high: float, data: str, label: str) -> Any:
+    """A knob of a place that is looked at."""
+    return setting(
+        default, label, kind="number", low=low, high=high, step=0.05, group="page", box=True,
+        drawn=True, uses=lambda one: one.data == data,
+    )  # fmt: skip
+
+
+def _row(n_rows: int, data: str) -> Any:
+    """A knob of a held-out row that is looked at, numbered from 1."""
+    return setting(
+        1, "Held-out row", low=1, high=n_rows, step=1, group="page", box=True,
+        drawn=True, uses=lambda one: one.data == data,
+    )  # fmt: skip
+
+
+def _by(data: str) -> Any:
+    """A knob of the column that training rows are drawn by."""
+    return setting(
+        PREDICTION, "Training rows by", choices=(PREDICTION, *FEATURES[data]), group="page",
+        drawn=True, uses=lambda one: one.data == data,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, kw_only=True)
 class NeighboursSettings:
     """Everything that the page depends on."""
 
-    data: str = "heteroscedastic"  # A key of `DATASETS`
-    # `rows`, `noise`: training rows of a synthetic set, and a factor of its usual noise; tables
-    # ignore them
-    rows: int = 800
-    noise: float = 1.0
-    seed: int = 0  # of rows, split and models
-    library: str = "lightgbm"  # A key of `LIBRARIES`
-    # `trees`, `rate`: of the base model
-    trees: int = 100
-    rate: float = 0.1
-    # `depth`, `leaves`: the size of its trees; which of the two counts depends on the library
-    depth: int = 4
-    leaves: int = 8
-    k: int | None = None  # neighbours; None takes the best on the validation rows
-    tau: int | None = None  # how many trees count; None: all
-    order: str = "first"  # {"first", "last", "random"}: which ones
-    calibrate: bool = True
-    scoring: str = "nll"  # {"nll", "crps"}: what tuning and calibration minimise
-    # A key of `gbuq_core.ibug.FAMILIES`, or "best" for the lowest NLL on the validation rows
-    family: str = "normal"
-    chosen: int | None = None  # the test row that is looked at
-    # the place that is looked at, in 1-D and 2-D; it counts before `chosen`
-    point: tuple[float, ...] | None = None
-    # `scale_low`, `scale_high`: the range of scale that is highlighted, in units of y
-    scale_low: float | None = None
-    scale_high: float | None = None
-    baselines: tuple[str, ...] = ("constant",)  # keys of `BASELINES`
+    data: str = setting(
+        "heteroscedastic", "Data", group="data",
+        named={info.label: key for key, info in DATASETS.items()},
+        help="Three synthetic sets with known truth, and two real tables.",
+    )  # fmt: skip
+    rows: int = setting(
+        800, "Training rows", group="data", uses=_is_drawn, shrink=(0.5, 200),
+        choices=(100, 200, 300, 400, 600, 800, 1000, 1500, 2000, 3000, 5000, 10000),
+    )  # fmt: skip
+    noise: float = setting(
+        1.0, "Noise factor", group="data", uses=_is_drawn,
+        choices=(0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0),
+        help="Multiplies the usual noise of the data.",
+    )  # fmt: skip
+    seed: int = setting(
+        0, "Seed", group="data", low=0, high=30, step=1, arg="random_state",
+        help="Draws the rows, or splits the table, and seeds the model.",
+    )  # fmt: skip
+    library: str = setting(
+        "lightgbm", "Trees from", group="method",
+        named={library.label: key for key, library in LIBRARIES.items()},
+        help="IBUG reads the leaves of any boosted trees. SGLB is this project's own booster.",
+    )  # fmt: skip
+    trees: int = setting(
+        100, "Trees", group="method", arg="n_trees", shrink=(0.5, 50),
+        choices=(1, 5, 10, 20, 50, 100, 150, 200, 300, 500, 700, 1000, 2000),
+    )  # fmt: skip
+    leaves: int = setting(
+        8, "Leaves per tree", group="method", arg="max_leaf_nodes",
+        choices=(2, 3, 4, 6, 8, 12, 16, 24, 31, 48, 64), uses=lambda one: one.base.by_leaves,
+    )  # fmt: skip
+    depth: int = setting(
+        4, "Depth", group="method", arg="depth", low=1, high=8, step=1,
+        uses=lambda one: not one.base.by_leaves,
+    )  # fmt: skip
+    rate: float = setting(
+        0.1, "Learning rate", group="method", arg="learning_rate",
+        choices=(0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3),
+    )  # fmt: skip
+    # These stand above the picture, which the browser draws anew while they move.
+    k: int | None = setting(
+        None, "Neighbours k", group="picture", brief="k", kind="ladder",
+        named={"tuned" if k is None else str(k): k for k in KS},
+        help="How many neighbours the scale comes from. Tuned: the best of 17 values on the "
+        "validation rows. No retraining.",
+    )  # fmt: skip
+    tau: int = setting(
+        ALL_TREES, "Trees that count", unit="%", group="picture", choices=(*SOME_TREES, ALL_TREES),
+        help="It is faster to count shared leaves in fewer trees. No retraining.",
+    )  # fmt: skip
+    order: str = setting(
+        "first", "Which trees count", group="picture", brief="Which", choices=ORDERS,
+        needs=("tau", SOME_TREES),
+    )  # fmt: skip
+    calibrate: bool = setting(
+        True, "Calibrate the scale", group="picture", brief="Calibrated",
+        help="Multiplies all scales by one factor, or adds one constant. Both come from the "
+        "validation rows. No retraining.",
+    )  # fmt: skip
+    family: str = setting(
+        "normal", "Distribution", group="picture", drawn=True,
+        named={label: key for key, label in FAMILY_LABELS.items()},
+        help="Fitted to the neighbours' targets. All families except the kernel density keep "
+        "IBUG's mean and spread.",
+    )  # fmt: skip
+    scoring: str = setting(
+        "nll", "Tuned for", group="view", named={score.upper(): score for score in SCORINGS},
+        help="The score that k and the calibration are chosen by.",
+    )  # fmt: skip
+    compare: tuple[str, ...] = setting(
+        ("constant",), "Compare in the scorecard", group="view",
+        named={label: key for key, label in BASELINES.items()},
+        help="Each method is fitted once, after the picture has appeared.",
+    )  # fmt: skip
+    x: float = _place(7.0, -3.0, 13.0, "heteroscedastic", "x")
+    wave_x: float = _place(1.4, 0.0, 6.9, "wave", "x")
+    x1: float = _place(0.5, -1.0, 1.0, "ripples", "x1")
+    x2: float = _place(-0.5, -1.0, 1.0, "ripples", "x2")
+    diabetes_row: int = _row(88, "diabetes")
+    wine_row: int = _row(36, "wine")
+    diabetes_by: str = _by("diabetes")
+    wine_by: str = _by("wine")
+    scales: tuple[int, int] = setting(
+        EVERYTHING, "Highlight rows by their scale", kind="range", low=0, high=100, step=5,
+        group="page", unit="percentile", drawn=True,
+        help="0 is the smallest scale, 100 the largest. Rows and places in the range are marked in "
+        "the picture, and the rows are listed below.",
+    )  # fmt: skip
+    # A link that does not name it means places, as before there was a choice.
+    scales_of: str = setting(
+        PLACES_DRAWN, "Percentiles of the", choices=(ROWS, PLACES_DRAWN), group="page",
+        uses=_is_drawn, drawn=True,
+        help="Rows: 80 to 100 is the fifth of the fresh rows with the largest scale. Places: the "
+        "fifth of the picture, of which many places may be without rows.",
+    )  # fmt: skip
+
+    @property
+    def info(self) -> DatasetInfo:
+        """The data set."""
+        return DATASETS[check_choice("data", self.data, tuple(DATASETS))]
+
+    @property
+    def base(self) -> NeighboursLibrary:
+        """The library of the trees."""
+        return LIBRARIES[check_choice("library", self.library, tuple(LIBRARIES))]
+
+    @property
+    def point(self) -> tuple[float, ...] | None:
+        """The place that is looked at; None of a table."""
+        if not _is_drawn(self):
+            return None
+        return tuple(float(getattr(self, name)) for name in PLACES[self.data])
+
+    @property
+    def row(self) -> int | None:
+        """The held-out row of a table that is looked at, from 0; None of a drawn set."""
+        return None if _is_drawn(self) else getattr(self, PLACES[self.data][0]) - 1
+
+    @property
+    def across(self) -> str:
+        """The column that a table's training rows are drawn by; empty of a drawn set."""
+        return "" if _is_drawn(self) else getattr(self, f"{self.data}_by")
+
+    @property
+    def counted(self) -> int:
+        """How many trees count, of as many as were asked for."""
+        return share_of(self.trees, self.tau)
 
 
-class NeighboursPlan(NamedTuple):
-    """What a fit depends on, and nothing else: the key of its result.
+def share_of(trees: int, percent: int) -> int:
+    """How many trees a share of them is, at least one.
 
-    Fields that the data or the library do not use are None, so that moving them refits nothing.
+    >>> share_of(50, 1), share_of(50, 70)
+    (1, 35)
     """
-
-    data: str
-    rows: int | None
-    noise: float | None
-    seed: int
-    library: str
-    trees: int
-    rate: float
-    depth: int | None
-    leaves: int | None
-
-
-def plan_neighbours(settings: NeighboursSettings) -> NeighboursPlan:
-    """What the fit of these settings depends on.
-
-    Examples
-    --------
-    >>> few, many = NeighboursSettings(k=5, tau=10), NeighboursSettings(order="random", depth=9)
-    >>> plan_neighbours(few) == plan_neighbours(many)
-    True
-    """
-    info = DATASETS[check_choice("data", settings.data, tuple(DATASETS))]
-    library = LIBRARIES[check_choice("library", settings.library, tuple(LIBRARIES))]
-    synthetic = info.kind != "table"
-    return NeighboursPlan(
-        data=settings.data,
-        rows=settings.rows if synthetic else None,
-        noise=settings.noise if synthetic else None,
-        seed=settings.seed,
-        library=settings.library,
-        trees=settings.trees,
-        rate=settings.rate,
-        depth=None if library.by_leaves else settings.depth,
-        leaves=settings.leaves if library.by_leaves else None,
-    )
+    return max(1, round(trees * percent / 100))
 
 
 def library_missing(key: str) -> str:
@@ -162,136 +329,68 @@ def library_missing(key: str) -> str:
     )
 
 
-def why_not(plan: NeighboursPlan) -> str:
+def why_not(plan: NeighboursSettings) -> str:
     """Why a plan cannot be fitted, in a sentence; empty if it can.
 
     Examples
     --------
-    >>> why_not(plan_neighbours(NeighboursSettings(rows=10)))
+    >>> why_not(NeighboursSettings(rows=10))
     'rows must be a whole number at least 50 and at most 20000; got 10.'
-    >>> why_not(plan_neighbours(NeighboursSettings()))
+    >>> why_not(NeighboursSettings())
     ''
     """
     try:
-        _check(plan)
+        for name, low, high in (
+            ("rows", 50, MOST_ROWS), ("seed", 0, 2**31 - 1), ("trees", 1, MOST_TREES),
+            ("depth", 1, MOST_DEPTH), ("leaves", 2, MOST_LEAVES),
+        ):  # fmt: skip
+            check_number(name, getattr(plan, name), low, high, integer=True)
+        check_number("noise", plan.noise, 0.0, 1000.0)
+        check_number("rate", plan.rate, 0.0, 1.0, low_open=True)
     except GbuqError as error:
         return str(error)
     return library_missing(plan.library)
 
 
-def _check(plan: NeighboursPlan) -> None:
-    if plan.rows is not None:
-        check_number("rows", plan.rows, 50, MOST_ROWS, integer=True)
-    if plan.noise is not None:
-        check_number("noise", plan.noise, 0.0, 1000.0)
-    check_number("seed", plan.seed, 0, 2**31 - 1, integer=True)
-    check_number("trees", plan.trees, 1, MOST_TREES, integer=True)
-    check_number("rate", plan.rate, 0.0, 1.0, low_open=True)
-    if plan.depth is not None:
-        check_number("depth", plan.depth, 1, MOST_DEPTH, integer=True)
-    if plan.leaves is not None:
-        check_number("leaves", plan.leaves, 2, MOST_LEAVES, integer=True)
+def check_view(settings: NeighboursSettings) -> None:
+    """Refuse knobs of the view that make no sense whatever the fit.
 
-
-def check_view(settings: NeighboursSettings) -> str:
-    """Why the knobs of the view make no sense whatever the fit; empty if they do.
-
-    Numbers that are too large or too small are brought into range by the view, which says so.
+    A k that is too large or too small is brought into range by the view, which says so.
 
     Examples
     --------
     >>> check_view(NeighboursSettings(order="middle"))
-    "order must be one of 'first', 'last', 'random'; got 'middle'."
+    Traceback (most recent call last):
+    gbuq_core.errors.InvalidParameter: order must be one of first, last, random; got 'middle'.
     """
-    try:
-        check_choice("order", settings.order, ORDERS)
-        check_choice("scoring", settings.scoring, SCORINGS)
-        check_choice("family", settings.family, (*FAMILIES, BEST_FAMILY))
-        for key in settings.baselines:
-            check_choice("baselines", key, tuple(BASELINES))
-        for name in ("k", "tau", "chosen"):
-            value = getattr(settings, name)
-            if value is not None:
-                check_number(name, value, -(10**9), 10**9, integer=True)
-    except GbuqError as error:
-        return str(error)
-    return ""
+    if settings.k is not None:
+        check_number("k", settings.k, -(10**9), 10**9, integer=True)
+    check(settings, "picture", "view", "page", besides=("k",))
 
 
-def neighbours_knobs(plan: NeighboursPlan) -> dict[str, Any]:
-    """Arguments of the base model's class, with one thread: these rows are too few for two."""
-    shared = {"random_state": plan.seed}
-    if plan.library == "lightgbm":
-        return {
-            "n_estimators": plan.trees,
-            "num_leaves": plan.leaves,
-            "learning_rate": plan.rate,
-            "n_jobs": 1,
-            "verbose": -1,
-            **shared,
-        }
-    if plan.library == "hist":
-        return {
-            "max_iter": plan.trees,
-            "max_leaf_nodes": plan.leaves,
-            "learning_rate": plan.rate,
-            "early_stopping": False,
-            **shared,
-        }
-    if plan.library == "catboost":
-        return {
-            "iterations": plan.trees,
-            "depth": plan.depth,
-            "learning_rate": plan.rate,
-            "thread_count": 1,
-            "verbose": False,
-            "allow_writing_files": False,
-            **shared,
-        }
-    if plan.library == "xgboost":
-        return {
-            "n_estimators": plan.trees,
-            "max_depth": plan.depth,
-            "learning_rate": plan.rate,
-            "n_jobs": 1,
-            **shared,
-        }
-    return {
-        "stopping": None,
-        "method": "sglb",
-        "n_members": 1,
-        "n_trees": plan.trees,
-        "depth": plan.depth,
-        "learning_rate": plan.rate,
-        **shared,
-    }
+def neighbours_arguments(plan: NeighboursSettings) -> dict[str, Any]:
+    """All arguments of the base model, by its library's names.
+
+    >>> neighbours_arguments(NeighboursSettings(library="hist"))["max_iter"]
+    100
+    """
+    library = plan.base
+    given = {library.names.get(name, name): value for name, value in arguments(plan).items()}
+    return library.builder.arguments(given)
 
 
-MODEL_CLASSES: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        "lightgbm": ("lightgbm", "LGBMRegressor"),
-        "hist": ("sklearn.ensemble", "HistGradientBoostingRegressor"),
-        "catboost": ("catboost", "CatBoostRegressor"),
-        "xgboost": ("xgboost", "XGBRegressor"),
-        "sglb": ("gbuq_core", "BoostedEnsembleRegressor"),
-    }
-)
-
-
-def neighbours_model(plan: NeighboursPlan) -> Any:
+def neighbours_model(plan: NeighboursSettings) -> Any:
     """The unfitted base model of a plan.
 
     Examples
     --------
-    >>> plan = plan_neighbours(NeighboursSettings(library="hist", leaves=5))
-    >>> neighbours_model(plan).max_leaf_nodes
+    >>> neighbours_model(NeighboursSettings(library="hist", leaves=5)).max_leaf_nodes
     5
     """
     refusal = why_not(plan)
     if refusal:
         raise InvalidParameter(refusal)
-    module, name = MODEL_CLASSES[plan.library]
-    return getattr(importlib.import_module(module), name)(**neighbours_knobs(plan))
+    return plan.base.builder.make(**neighbours_arguments(plan))
 
 
 def one_thread(library: str) -> contextlib.AbstractContextManager[Any]:
@@ -310,16 +409,15 @@ _PER_TREE = {"lightgbm": 1e-4, "hist": 6e-4, "catboost": 4e-4, "xgboost": 4e-4, 
 _PER_ROW = {"lightgbm": 6e-8, "hist": 1e-7, "catboost": 1.2e-7, "xgboost": 1.2e-7, "sglb": 5e-8}
 
 
-def estimate_neighbours_seconds(plan: NeighboursPlan) -> float:
+def estimate_neighbours_seconds(plan: NeighboursSettings) -> float:
     """Roughly what `fit_neighbours` takes: the model is fitted twice, once to tune on.
 
     Examples
     --------
-    >>> quick = plan_neighbours(NeighboursSettings())
-    >>> slow = quick._replace(trees=2000, rows=20_000)
+    >>> slow, quick = NeighboursSettings(trees=2000, rows=20_000), NeighboursSettings()
     >>> estimate_neighbours_seconds(slow) > 5 * estimate_neighbours_seconds(quick)
     True
     """
-    rows = plan.rows if plan.rows is not None else _TABLE_ROWS[plan.data]
+    rows = _TABLE_ROWS.get(plan.data, plan.rows)
     per_tree = _PER_TREE[plan.library] + rows * _PER_ROW[plan.library]
     return 0.1 + _IMPORT[plan.library] + 2.0 * plan.trees * per_tree

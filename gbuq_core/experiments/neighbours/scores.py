@@ -92,7 +92,7 @@ def score_neighbours(
     scores = [_score(data, own, "IBUG")]
     if family != "normal":
         scores.append(_score_family(fit, search, view, family, scores[0]))
-    for key in view.settings.baselines:
+    for key in view.settings.compare:
         found = _baseline(fit, own, baselines, key)
         if found is not None:
             scores.append(_score(data, found, BASELINES[key]))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gbuq_core.experiments.neighbours.data import NeighboursData
 from gbuq_core.experiments.neighbours.fit import NeighboursFit, NeighboursSearch, NeighboursView
 from gbuq_core.experiments.neighbours.look import NeighboursLook, runs_flat
-from gbuq_core.experiments.neighbours.plan import LIBRARIES
 from gbuq_core.metrics import rmse
 from gbuq_core.presentation import short
 
@@ -28,7 +27,7 @@ def describe_neighbours(
     data = fit.data
     return " ".join(
         [
-            f"{data.title}: {LIBRARIES[fit.plan.library].label} with {fit.n_trees:,} trees on "
+            f"{data.title}: {fit.plan.base.label} with {fit.n_trees:,} trees on "
             f"{len(data.y):,} rows. {describe_setting(fit, search, view)}",
             _describe_look(data, look),
             *([describe_empty(data, view)] if data.n_inputs else []),

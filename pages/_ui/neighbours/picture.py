@@ -35,11 +35,15 @@ from gbuq_core.experiments.neighbours.live import (
 from gbuq_core.experiments.neighbours.look import NeighboursLook, look_at
 from gbuq_core.experiments.neighbours.plan import (
     BEST_FAMILY,
-    NeighboursPlan,
+    FAMILY_LABELS,
+    KS,
+    PLACES,
+    PREDICTION,
     NeighboursSettings,
     estimate_neighbours_seconds,
-    plan_neighbours,
+    share_of,
 )
+from gbuq_core.experiments.settings import bare, from_values, plan_of, with_fit
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip
 from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.figures.curves import Curves
@@ -56,25 +60,9 @@ from pages._ui.controls import draw_knob
 from pages._ui.curves import Carry, show_curves
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept
+from pages._ui.live import live_knobs
 from pages._ui.live_sliders import carried, carry, drop
-from pages._ui.neighbours.controls import (
-    ACROSS,
-    COUNTED,
-    EVERYTHING,
-    PLACES,
-    PREDICTION,
-    RANGE,
-    STATE,
-    Looks,
-    bar_of,
-    counts_of,
-    families_shown,
-    ks_of,
-    looks_of,
-    map_of,
-    rounded_place,
-    settings_of,
-)
+from pages._ui.neighbours.controls import KNOBS, STATE, rounded_place
 from pages._ui.neighbours.words import describe_brush, describe_choice, truth_at
 
 SLOT = "neighbours"
@@ -93,21 +81,20 @@ class Found(NamedTuple):
     search: NeighboursSearch
     view: NeighboursView
     look: NeighboursLook
-    looks: Looks
     brushed: Brushed | None
     words: str
     bar: tuple[LiveKnob, ...]
     beside: LiveKnob
 
 
-def compute(plan: NeighboursPlan, job: object) -> NeighboursFit:
+def compute(plan: NeighboursSettings, job: object) -> NeighboursFit:
     """Train the trees; the runner calls this in another thread."""
     return fit_neighbours(plan)
 
 
 def fit_request(settings: NeighboursSettings) -> Request:
     """The fit that these settings need."""
-    plan = plan_neighbours(settings)
+    plan = plan_of(settings)
     seconds = estimate_neighbours_seconds(plan)
     return Request(SLOT, (SLOT, plan), partial(compute, plan), "Trees", seconds)
 
@@ -115,53 +102,35 @@ def fit_request(settings: NeighboursSettings) -> Request:
 def find(values: SimpleNamespace, answer: Answer) -> Found:
     """What the last good fit says with today's view; nothing is found twice."""
     fit: NeighboursFit = answer.result
-    settings = settings_of(values, fit.plan)
-    looks = looks_of(values, settings.data)
+    settings = with_fit(from_values(NeighboursSettings, vars(values)), fit.plan)
     search = kept(
         "neighbours-search",
         [fit],
         search_key(fit, settings),
         lambda: search_neighbours(fit, settings),
     )
-    bare = replace(settings, point=None, chosen=None, family="normal", baselines=())
+    plain = replace(bare(settings), compare=())
     view: NeighboursView = kept(
-        "neighbours-view", [search], bare, lambda: view_neighbours(fit, search, bare)
+        "neighbours-view", [search], plain, lambda: view_neighbours(fit, search, plain)
     )
-    low, high = _in_units(view, looks)
-    view = replace(view, settings=replace(settings, scale_low=low, scale_high=high))
+    view = replace(view, settings=settings)
     ranked = ranked_of(fit, search, view) if settings.family == BEST_FAMILY else None
     look = kept(
         "neighbours-look",
         [search],
-        replace(settings, baselines=()),
+        (plain, settings.point, settings.row, settings.family),
         lambda: look_at(fit, search, settings, view, ranked),
     )
     brushed = brush_scale(fit, view)
     words = describe_choice(fit, look)
-    return Found(
-        fit, settings, search, view, look, looks, brushed, words, bar_of(values), map_of(values)
-    )
+    *bar, beside = live_knobs(STATE, values)
+    return Found(fit, settings, search, view, look, brushed, words, tuple(bar), beside)
 
 
 def ranked_of(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView) -> FamilyScores:
     """Every family's NLL on the validation rows, worked out once."""
     depends = view.setting, view.settings.calibrate, view.settings.scoring
     return kept("neighbours-ranked", [search], depends, lambda: rank_families(fit, search, view))
-
-
-def _in_units(view: NeighboursView, looks: Looks) -> tuple[float | None, float | None]:
-    """The percentiles of the rows' or of the picture's scales; None and None for all of them.
-
-    Of rows: places may have smaller and larger scales than all of them, which belong to 0 and 100.
-    """
-    scales = tuple(looks.scales)
-    if scales == EVERYTHING:
-        return None, None
-    places = view.scale if view.grid_scale is None else view.grid_scale
-    seen = view.scale if looks.of_rows else places
-    low, high = (float(end) for end in np.quantile(seen, [share / 100 for share in scales]))
-    low = min(low, float(places.min())) if scales[0] == 0 else low
-    return low, max(high, float(places.max())) if scales[1] == 100 else high
 
 
 def draw_picture(found: Found) -> None:
@@ -196,18 +165,18 @@ def draw_picture(found: Found) -> None:
 def draw_choice(found: Found) -> None:
     """Under the picture: what is looked at, in boxes and in words."""
     data = found.settings.data
-    knobs = [*PLACES[data], *([ACROSS[data]] if data in ACROSS else [])]
+    across = [] if found.fit.data.n_inputs else [f"{data}_by"]
     with st.container(horizontal=True, key="neighbours-choice", vertical_alignment="bottom"):
-        for knob in knobs:
-            with st.container(width=_BOX_WIDTH if knob.box else 240):
-                draw_knob(knob)
+        for name in (*PLACES[data], *across):
+            with st.container(width=_BOX_WIDTH if KNOBS[name].box else 240):
+                draw_knob(KNOBS[name])
         with st.container(width=320):
-            draw_knob(RANGE)
+            draw_knob(KNOBS["scales"])
         if found.fit.data.n_inputs:
             with st.container(width=_BOX_WIDTH):
-                draw_knob(COUNTED)
+                draw_knob(KNOBS["scales_of"])
     st.text(found.words, width="stretch")
-    highlighted = describe_brush(found.fit, found.view, found.brushed, found.looks.scales)
+    highlighted = describe_brush(found.fit, found.view, found.brushed, found.settings.scales)
     if highlighted:
         st.text(highlighted, width="stretch")
 
@@ -227,8 +196,8 @@ def follow_of(found: Found) -> Follow | None:
         scale_name(fit, found.search, found.settings),
         tree_name(fit, found.settings),
         {knob.key: knob.value for knob in found.bar},
-        [min(count, fit.n_trees) for count in counts_of(fit.plan.trees)],
-        families_shown(),
+        [min(share_of(fit.plan.trees, share), fit.n_trees) for share in KNOBS["tau"].choices],
+        list(FAMILY_LABELS.items()),
         look.family,
         leaves_at(fit, look.x),
         look.loc,
@@ -246,11 +215,11 @@ def tables_of(found: Found) -> list[bytes]:
         kept("neighbours-leaves", [fit], None, lambda: pack_table(leaf_table(fit))),
         kept(
             "neighbours-scales", [search], name,
-            lambda: pack_table(scale_table(fit, search, settings, ks_of())),
+            lambda: pack_table(scale_table(fit, search, settings, KS)),
         ),
         kept(
             "neighbours-trees", [fit], tree_name(fit, settings),
-            lambda: pack_table(tree_table(fit, settings, counts_of(fit.plan.trees))),
+            lambda: pack_table(tree_table(fit, settings, KNOBS["tau"].choices)),
         ),
     ]  # fmt: skip
 
@@ -337,7 +306,7 @@ def training_of(found: Found) -> Curves:
         near_of(found),
         (value, look.loc, look.scale),
         behind_range(found),
-        (found.looks.across, data.target_name),
+        (found.settings.across, data.target_name),
         found.words,
         360,
         look.target,
@@ -349,7 +318,7 @@ def training_of(found: Found) -> Curves:
 
 def _across(found: Found) -> tuple[np.ndarray, float, np.ndarray]:
     """The column that training rows are drawn by; the chosen row's value in it, and all others'."""
-    fit, look, name = found.fit, found.look, found.looks.across
+    fit, look, name = found.fit, found.look, found.settings.across
     if name == PREDICTION:
         trained = kept("neighbours-trained", [fit], None, lambda: fit.model.predict(fit.data.X))
         return trained, look.loc, found.view.loc

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
@@ -21,12 +20,11 @@ from gbuq_core.experiments.neighbours.claims import STUDY, check_neighbours_clai
 from gbuq_core.experiments.neighbours.data import NeighboursData
 from gbuq_core.experiments.neighbours.plan import (
     BASELINES,
-    NeighboursPlan,
     NeighboursSettings,
     estimate_neighbours_seconds,
-    plan_neighbours,
 )
 from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
+from gbuq_core.experiments.settings import bare, plan_of
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import digits, markdown_table, megabytes
 from pages._ui.claims import draw_claims
@@ -40,7 +38,7 @@ _CHECKED = "_neighbours_checked"  # the settings that claims were last asked for
 _SLOTS = tuple(f"baseline-{key}" for key in BASELINES)
 
 
-def compute(plan: NeighboursPlan, key: str, scoring: str, job: object) -> BaselineFit:
+def compute(plan: NeighboursSettings, key: str, scoring: str, job: object) -> BaselineFit:
     """Fit one baseline; the runner calls this in another thread."""
     return fit_baseline(plan, key, scoring)
 
@@ -52,7 +50,7 @@ def baseline_slots() -> tuple[str, ...]:
 
 def baseline_requests(settings: NeighboursSettings) -> list[Request]:
     """The fits that the chosen baselines need and can have."""
-    plan = plan_neighbours(settings)
+    plan = plan_of(settings)
     return [
         Request(
             f"baseline-{key}",
@@ -61,7 +59,7 @@ def baseline_requests(settings: NeighboursSettings) -> list[Request]:
             BASELINES[key],
             estimate_neighbours_seconds(plan),
         )
-        for key in needed_fits(settings.baselines)
+        for key in needed_fits(settings.compare)
         if not why_no_baseline(plan, key)
     ]
 
@@ -84,7 +82,7 @@ def draw_scorecard(found: Found, answers: Sequence[Answer]) -> tuple[Claim, ...]
 
 def _draw_claims(found: Found, fitted: dict[str, BaselineFit]) -> tuple[Claim, ...]:
     """Checked at first and when asked again: it takes longer than a slider may."""
-    depends = _bare(found), tuple(sorted(fitted))
+    depends = bare(found.settings), tuple(sorted(fitted))
     if last_kept(_CLAIMS) is None:
         st.session_state[_CHECKED] = depends
     if st.session_state[_CHECKED] != depends:  # no statements of other settings beside these
@@ -100,7 +98,7 @@ def _draw_claims(found: Found, fitted: dict[str, BaselineFit]) -> tuple[Claim, .
         depends,
         lambda: check_neighbours_claims(found.fit, found.search, found.view, fitted),
     )
-    draw_claims(claims, STUDY, _bare(found), columns=1)
+    draw_claims(claims, STUDY, bare(found.settings), columns=1)
     return claims
 
 
@@ -113,14 +111,9 @@ def scores_of(found: Found, fitted: dict[str, BaselineFit]) -> tuple[NeighboursS
     return kept(
         "neighbours-scores",
         [found.search, *fitted.values()],
-        (_bare(found), found.look.family, tuple(fitted)),
+        (bare(found.settings), found.look.family, tuple(fitted)),
         lambda: score_neighbours(found.fit, found.search, found.view, fitted, found.look.family),
     )
-
-
-def _bare(found: Found) -> NeighboursSettings:
-    """Without what is looked at, which changes no score."""
-    return replace(found.settings, point=None, chosen=None, family="normal")
 
 
 def score_rows(scores: Sequence[NeighboursScore]) -> list[tuple[str, ...]]:
@@ -160,7 +153,7 @@ def _how_to_read(found: Found) -> str:
         else ""
     )
     set_apart = ""
-    if not found.settings.calibrate and needed_fits(found.settings.baselines):
+    if not found.settings.calibrate and needed_fits(found.settings.compare):
         set_apart = " You switched IBUG's calibration off; kNN and virtual SGLB stay calibrated."
     return (
         f"Scores on {rows}. Lower is better, except that the interval should hold 90 % of the "
@@ -176,7 +169,7 @@ def _units(data: NeighboursData) -> str:
 
 def _say_what_is_missing(found: Found, answers: Sequence[Answer]) -> None:
     plan = found.fit.plan
-    for key in needed_fits(found.settings.baselines):
+    for key in needed_fits(found.settings.compare):
         refusal = why_no_baseline(plan, key)
         if refusal:
             show_notice(f"{BASELINES[key]}: {refusal}", f"baseline-{key}")

@@ -24,9 +24,9 @@ from gbuq_core.experiments.neighbours.plan import (
     LIBRARIES,
     NeighboursSettings,
     estimate_neighbours_seconds,
-    plan_neighbours,
     why_not,
 )
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.ibug import FAMILIES
 from gbuq_core.trees.importers import leaf_source
 
@@ -38,7 +38,7 @@ SMALL = {
 
 @pytest.fixture(scope="module")
 def fits():
-    return {key: fit_neighbours(plan_neighbours(each)) for key, each in SMALL.items()}
+    return {key: fit_neighbours(plan_of(each)) for key, each in SMALL.items()}
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +74,11 @@ def test_only_the_models_settings_change_the_plan():
     base = NeighboursSettings(data="wine", library="hist")
     view = replace(
         base,
-        k=9, tau=3, order="last", calibrate=False, scoring="crps", family="kde", chosen=4,
-        point=(1.0,), scale_low=0.1, scale_high=0.2, baselines=("knn",), rows=50, noise=3.0,
-        depth=9,
+        k=9, tau=5, order="last", calibrate=False, scoring="crps", family="kde", wine_row=4,
+        x=1.0, scales=(10, 20), compare=("knn",), rows=50, noise=3.0, depth=9,
     )  # fmt: skip
-    assert plan_neighbours(view) == plan_neighbours(base)
-    assert plan_neighbours(replace(base, leaves=5)) != plan_neighbours(base)
+    assert plan_of(view) == plan_of(base)
+    assert plan_of(replace(base, leaves=5)) != plan_of(base)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +94,7 @@ def test_only_the_models_settings_change_the_plan():
     ],
 )
 def test_bad_plans_are_refused_in_a_sentence(wrong, words):
-    plan = plan_neighbours(NeighboursSettings(**wrong))
+    plan = plan_of(NeighboursSettings(**wrong))
     sentence = why_not(plan)
     assert words in sentence
     assert sentence.endswith(".")
@@ -107,15 +106,13 @@ def test_bad_plans_are_refused_in_a_sentence(wrong, words):
 
 def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert why_not(plan_neighbours(NeighboursSettings(library="xgboost"))).startswith(
-        "XGBoost is not installed"
-    )
+    assert why_not(NeighboursSettings(library="xgboost")).startswith("XGBoost is not installed")
 
 
 @pytest.mark.parametrize("key", LIBRARIES)
 def test_every_library_fits(key):
     settings = NeighboursSettings(library=key, rows=80, trees=8, depth=3)
-    plan = plan_neighbours(settings)
+    plan = plan_of(settings)
     assert why_not(plan) == ""
     assert 0.0 < estimate_neighbours_seconds(plan) < 10.0
     fit = fit_neighbours(plan)
@@ -125,13 +122,13 @@ def test_every_library_fits(key):
 
 
 def test_the_view_agrees_with_the_estimator(fits, searches):
-    settings = replace(SMALL["heteroscedastic"], k=15, tau=7, order="last", scoring="crps")
+    settings = replace(SMALL["heteroscedastic"], k=15, tau=20, order="last", scoring="crps")
     fit = fits["heteroscedastic"]
     view = view_neighbours(fit, search_neighbours(fit, settings), settings)
     model = fit.model
     model = type(model)(**(model.get_params(deep=False) | {"scoring": "crps"}))
     model.fit(fit.data.X, fit.data.y)
-    trees = {"n_neighbors": 15, "n_trees_sampled": 7, "tree_order": "last"}
+    trees = {"n_neighbors": 15, "n_trees_sampled": 6, "tree_order": "last"}
     expected = model.predict_distribution(fit.data.X_test, **trees)
     np.testing.assert_array_equal(view.scale, expected.scale)
     np.testing.assert_array_equal(view.loc, expected.loc)
@@ -144,7 +141,7 @@ def test_knobs_of_the_view_refit_nothing(fits, searches):
     before = count_fits()
     settings, fit = SMALL["heteroscedastic"], fits["heteroscedastic"]
     scales = []
-    for change in ({}, {"k": 5}, {"k": 5, "tau": 2}, {"k": 5, "calibrate": False}):
+    for change in ({}, {"k": 5}, {"k": 5, "tau": 5}, {"k": 5, "calibrate": False}):
         wanted = replace(settings, **change)
         view = view_neighbours(fit, search_neighbours(fit, wanted), wanted)
         scales.append(view.scale)
@@ -167,14 +164,12 @@ def test_scoring_reaches_tuning_and_leaves_the_fit_alone(fits, searches):
 @pytest.mark.parametrize(
     "change",
     [
-        {"k": 10**6, "tau": 10**6, "order": "random"},
-        {"k": -3, "tau": -3},
+        {"k": 10**6, "tau": 10, "order": "random"},
+        {"k": -3, "tau": 1},
         {"k": 1, "calibrate": False, "scoring": "crps"},
-        {"chosen": 10**6, "family": "weibull"},
-        {"point": (float("nan"),), "family": "log-normal"},
-        {"point": (1.0, 2.0, 3.0), "family": "best"},
-        {"scale_low": 3.0, "scale_high": -1.0},
-        {"scale_low": float("nan"), "tau": 1},
+        {"family": "weibull"},
+        {"x": 13.0, "family": "log-normal"},
+        {"scales": (50, 50), "family": "best"},
     ],
 )
 def test_knobs_out_of_range_are_clamped_in_words(fits, searches, key, change):
@@ -194,12 +189,22 @@ def test_knobs_out_of_range_are_clamped_in_words(fits, searches, key, change):
             assert "\n" not in note
     if abs(change.get("k", 5)) > 5 or change.get("k") == 1:
         assert any(f"The picture uses k = {view.k}." in note for note in view.notes)
-    if "tau" in change and change["tau"] != 1:
-        assert any("trees" in note for note in view.notes)
 
 
-def test_impossible_words_are_refused(fits, searches):
-    for change in ({"order": "middle"}, {"scoring": "mae"}, {"family": "cauchy"}, {"k": 2.5}):
+def test_a_model_that_stopped_early_counts_the_trees_that_it_has(fits):
+    asked = replace(SMALL["wine"], trees=300, tau=50, order="last")
+    search = search_neighbours(fits["wine"], asked)
+    assert (search.n_trees, search.order) == (30, "first")
+    assert search.notes == (
+        "You asked for 150 trees, and the model has 30. The picture counts 30.",
+    )
+
+
+def test_impossible_values_of_the_view_are_refused(fits, searches):
+    for change in (
+        {"order": "middle"}, {"scoring": "mae"}, {"family": "cauchy"}, {"k": 2.5}, {"tau": 7},
+        {"x": float("nan")}, {"wine_row": 37}, {"scales": (90, 10)}, {"compare": ("lightgbm",)},
+    ):  # fmt: skip
         with pytest.raises(GbuqError):
             view_neighbours(fits["wine"], searches["wine"], replace(SMALL["wine"], **change))
 
@@ -208,11 +213,11 @@ def test_search_key_counts_what_a_search_depends_on(fits):
     fit, settings = fits["heteroscedastic"], replace(SMALL["heteroscedastic"], k=20)
     same = [settings, replace(settings, calibrate=False, family="kde", k=9, order="last")]
     assert len({search_key(fit, each) for each in same}) == 1
-    assert search_key(fit, replace(settings, tau=4)) != search_key(fit, settings)
+    assert search_key(fit, replace(settings, tau=10)) != search_key(fit, settings)
 
 
 def test_a_look_tells_the_neighbours(fits, searches):
-    settings, fit = replace(SMALL["ripples"], k=12, point=(0.2, -0.4)), fits["ripples"]
+    settings, fit = replace(SMALL["ripples"], k=12, x1=0.2, x2=-0.4), fits["ripples"]
     look = look_at(fit, searches["ripples"], settings)
     source = leaf_source(fit.model.model_)
     own = source.leaf_matrix(np.array([[0.2, -0.4]]))
@@ -234,7 +239,7 @@ def test_a_look_tells_the_neighbours(fits, searches):
 
 
 def test_class_shares_are_those_of_the_neighbours(fits, searches):
-    look = look_at(fits["wine"], searches["wine"], replace(SMALL["wine"], k=10, chosen=3))
+    look = look_at(fits["wine"], searches["wine"], replace(SMALL["wine"], k=10, wine_row=4))
     labels = fits["wine"].data.labels[look.indices]
     assert look.row == 3
     assert look.target == fits["wine"].data.y_test[3]
@@ -244,9 +249,9 @@ def test_class_shares_are_those_of_the_neighbours(fits, searches):
 
 
 def test_densities_are_the_estimators(fits, searches):
-    settings, fit = replace(SMALL["wine"], k=12, chosen=5, tau=20, order="last"), fits["wine"]
+    settings, fit = replace(SMALL["wine"], k=12, wine_row=6, tau=70, order="last"), fits["wine"]
     look = look_at(fit, search_neighbours(fit, settings), settings)
-    near = fit.model.find_neighborhood(fit.data.X_test[5:6], 12, 20, "last")
+    near = fit.model.find_neighborhood(fit.data.X_test[5:6], 12, 21, "last")
     for name, density in look.densities.items():
         expected = fit.model.predict_density(near, look.y_grid, name, n_neighbors=12)[0]
         np.testing.assert_array_equal(density, expected)
@@ -267,7 +272,8 @@ def test_brushing_selects_by_scale(fits, searches):
     view = view_neighbours(fit, search, settings)
     assert brush_scale(fit, view) is None
     middle = float(np.median(view.scale))
-    brushed = brush_scale(fit, view_neighbours(fit, search, replace(settings, scale_low=middle)))
+    half = replace(settings, scales=(50, 100), scales_of="rows")
+    brushed = brush_scale(fit, view_neighbours(fit, search, half))
     np.testing.assert_array_equal(brushed.rows, view.scale >= middle)
     np.testing.assert_array_equal(brushed.grid, view.grid_scale >= middle)
     # Half of the rows, the noisier ones: they are worse predicted.

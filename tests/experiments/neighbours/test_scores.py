@@ -31,7 +31,7 @@ from gbuq_core.experiments.neighbours.export import (
 )
 from gbuq_core.experiments.neighbours.fit import view_neighbours
 from gbuq_core.experiments.neighbours.look import run_neighbours
-from gbuq_core.experiments.neighbours.plan import BASELINES, NeighboursSettings, plan_neighbours
+from gbuq_core.experiments.neighbours.plan import BASELINES, NeighboursSettings
 from gbuq_core.experiments.neighbours.scores import (
     family_posterior,
     integrate_posterior,
@@ -42,7 +42,7 @@ from gbuq_core.experiments.seeds import count_verdicts
 from gbuq_core.ibug import Posterior, quantile
 from gbuq_core.metrics import crps_ensemble, crps_gaussian_values, interval_coverage, rmse
 
-SETTINGS = NeighboursSettings(rows=400, trees=40, baselines=tuple(BASELINES), seed=1)
+SETTINGS = NeighboursSettings(rows=400, trees=40, compare=tuple(BASELINES), seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +52,12 @@ def run():
 
 @pytest.fixture(scope="module")
 def wine():
-    return run_neighbours(NeighboursSettings(data="wine", trees=20, k=8, chosen=2))
+    return run_neighbours(NeighboursSettings(data="wine", trees=20, k=8, wine_row=3))
 
 
 @pytest.fixture(scope="module")
 def baselines():
-    plan = plan_neighbours(SETTINGS)
-    return {key: fit_baseline(plan, key) for key in needed_fits(SETTINGS.baselines)}
+    return {key: fit_baseline(SETTINGS, key) for key in needed_fits(SETTINGS.compare)}
 
 
 def test_all_methods_are_scored_on_the_same_rows(run, baselines):
@@ -118,7 +117,7 @@ def test_kernel_densities_are_integrated_as_their_draws(run):
 
 def test_another_family_has_a_line_of_its_own(run):
     normal, laplace = score_neighbours(
-        run.fit, run.search, replace(run.view, settings=replace(SETTINGS, baselines=())), {},
+        run.fit, run.search, replace(run.view, settings=replace(SETTINGS, compare=())), {},
         "laplace",
     )  # fmt: skip
     assert laplace.label == "IBUG, Laplace"
@@ -129,12 +128,12 @@ def test_another_family_has_a_line_of_its_own(run):
 
 
 def test_baselines_that_cannot_be_are_refused_in_a_sentence():
-    plan = plan_neighbours(replace(SETTINGS, library="hist"))
+    plan = replace(SETTINGS, library="hist")
     assert why_no_baseline(plan, "knn") == ""
     with pytest.raises(InvalidParameter, match="reports no importances"):
         fit_baseline(plan, "knn_cb")
     with pytest.raises(InvalidParameter, match="rows must be"):
-        fit_baseline(plan._replace(rows=1), "knn")
+        fit_baseline(replace(plan, rows=1), "knn")
     with pytest.raises(InvalidParameter, match="baseline must be one of"):
         fit_baseline(plan, "constant")
 
@@ -175,7 +174,7 @@ def test_the_claim_of_k_is_of_the_score_that_tunes(run):
 
 
 def test_kernels_are_scored_by_their_own_mean(run):
-    view = replace(run.view, settings=replace(SETTINGS, baselines=()))
+    view = replace(run.view, settings=replace(SETTINGS, compare=()))
     normal, kernels = score_neighbours(run.fit, run.search, view, {}, "kde")
     own = run.search.near_test.targets[:, : view.k].mean(axis=1)
     assert kernels.rmse == pytest.approx(
@@ -191,10 +190,10 @@ def test_claims_leave_out_what_is_not_known(wine):
 
 
 def test_seeds_count_the_statements_about_the_baselines_that_can_be_fitted():
-    few = NeighboursSettings(rows=200, trees=20, baselines=("constant", "knn_cb", "ibug_cbu"))
+    few = NeighboursSettings(rows=200, trees=20, compare=("constant", "knn_cb", "ibug_cbu"))
     plan = STUDY.plan(few, n_seeds=1)
-    assert plan.settings.baselines == ("knn_cb", "cbu")
-    assert STUDY.plan(replace(few, library="sglb")).settings.baselines == ("cbu",)
+    assert plan.settings.compare == ("knn_cb", "cbu")
+    assert STUDY.plan(replace(few, library="sglb")).settings.compare == ("cbu",)
     keys = {count.key for count in count_verdicts(STUDY.run(plan))}
     assert {"knn_cb", "averaged", "noise", "stable"} <= keys
 
@@ -231,9 +230,9 @@ def test_words_admit_that_the_scale_misses_the_empty_region(run):
     "change",
     [
         {},
-        {"data": "wine", "library": "sglb", "family": "best", "tau": 9, "order": "random"},
-        {"data": "ripples", "library": "xgboost", "point": (0.1, 0.2), "k": 7, "calibrate": False},
-        {"data": "diabetes", "k": 701, "tau": 99, "chosen": 10**6},  # more than there are
+        {"data": "wine", "library": "sglb", "family": "best", "tau": 70, "order": "random"},
+        {"data": "ripples", "library": "xgboost", "x1": 0.1, "x2": 0.2, "k": 7, "calibrate": False},
+        {"data": "diabetes", "k": 701, "diabetes_row": 88},  # a larger k than there can be
         {"k": 1, "family": "weibull"},  # refused: the targets reach below 0
     ],
 )
