@@ -8,37 +8,30 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
 from demos.asking import Between, Brush, Brushed, Largest, both_of, crossing
 from demos.lesson import Lesson, Shown, Step, main
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
-from gbuq_core.experiments.two_clocks.plan import LEVELS, WAYS, TwoClocksSettings, plan_two_clocks
+from gbuq_core.experiments.two_clocks.picture import COLOUR, WAY_COLOURS, clocks_sheet
+from gbuq_core.experiments.two_clocks.plan import LEVELS, WAYS, TwoClocksSettings
 from gbuq_core.experiments.two_clocks.scores import TwoClocksLook, WayScore, look_two_clocks
 from gbuq_core.experiments.two_clocks.words import describe_two_clocks
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.guess import GuessChart, GuessLine
-from gbuq_core.figures.two_clocks import COLOUR, WAY_COLOURS, clocks_sheet
 from gbuq_core.presentation import short
 
-
-class ClocksPreset(NamedTuple):
-    """What the page Two clocks is opened with."""
-
-    settings: TwoClocksSettings
-
-
-MAIN = ClocksPreset(TwoClocksSettings())
-END = ClocksPreset(TwoClocksSettings(shown=(1000, 1000, False)))
-ONE_FEATURE = ClocksPreset(TwoClocksSettings(data="growing noise", rows=200))
+MAIN = TwoClocksSettings()
+END = TwoClocksSettings(clocks=(1000, 1000, False))
+ONE_FEATURE = TwoClocksSettings(data="growing noise", rows=200)
 _WITHIN = (np.inf, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)  # nats
 
 
 @lru_cache(maxsize=2)
 def _look(settings: TwoClocksSettings) -> TwoClocksLook:
-    return look_two_clocks(fit_two_clocks(plan_two_clocks(settings)), settings.tails)
+    return look_two_clocks(fit_two_clocks(plan_of(settings)), settings.tails)
 
 
 def _score(look: TwoClocksLook, way: str) -> WayScore:
@@ -138,9 +131,9 @@ def _collapse_chart(look: TwoClocksLook) -> Brushed:
 
 def collapse() -> Shown:
     """The model's own statement of its error falls below the error."""
-    look = _look(MAIN.settings)
+    look = _look(MAIN)
     curves, every = look.curves, _score(look, "all")
-    settings = MAIN.settings
+    settings = MAIN
     enough = curves.n_trees[curves.stated >= curves.rmse]
     notes = (
         f"{settings.rows} rows with five features train {settings.members} boosted models. Each "
@@ -172,7 +165,7 @@ def collapse() -> Shown:
 
 def two_moments() -> Shown:
     """Two scores are best at different numbers of trees."""
-    look = _look(MAIN.settings)
+    look = _look(MAIN)
     curves = look.curves
     at_rmse, at_nll = int(curves.rmse.argmin()), int(curves.nll.argmin())
     notes = (
@@ -201,7 +194,7 @@ def two_moments() -> Shown:
 
 def off_the_diagonal() -> Shown:
     """The best pair of numbers is not on the diagonal."""
-    look = _look(MAIN.settings)
+    look = _look(MAIN)
     early, clocks = _score(look, "early"), _score(look, "clocks")
     assert clocks.clocks is not None
     assert early.clocks is not None
@@ -235,7 +228,7 @@ def off_the_diagonal() -> Shown:
 
 def only_a_factor() -> Shown:
     """A factor repairs the coverage, but not the shape of the noise."""
-    look = _look(END.settings)
+    look = _look(END)
     every, factor, clocks = (_score(look, way) for way in ("all", "factor", "clocks"))
     assert factor.clocks is not None
     levels = 100 * np.array(LEVELS)
@@ -288,13 +281,13 @@ def only_a_factor() -> Shown:
 
 def one_feature() -> Shown:
     """Where the mean stops early too, the clocks nearly agree."""
-    look = _look(ONE_FEATURE.settings)
+    look = _look(ONE_FEATURE)
     early, clocks = _score(look, "early"), _score(look, "clocks")
     assert clocks.clocks is not None
     assert early.clocks is not None
     gain = "Little." if clocks.nll < early.nll else "Nothing, with this seed."
     notes = (
-        f"Now one feature, noise that grows with it, and {ONE_FEATURE.settings.rows} rows. The "
+        f"Now one feature, noise that grows with it, and {ONE_FEATURE.rows} rows. The "
         "mean is a simple curve that few trees can draw.",
     )
     told = (
@@ -305,7 +298,7 @@ def one_feature() -> Shown:
         f"{100 * clocks.coverage:.0f} % instead of {100 * early.coverage:.0f} %."
     )
     text = (
-        f"Now one feature, noise that grows with it, and {ONE_FEATURE.settings.rows} rows. Few "
+        f"Now one feature, noise that grows with it, and {ONE_FEATURE.rows} rows. Few "
         "trees can draw the mean."
     )
     right = Between(early.nll - clocks.nll, (0.005, 0.1))

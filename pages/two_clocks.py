@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from gbuq_core.experiments.two_clocks.plan import plan_two_clocks
+from gbuq_core.experiments.settings import from_values
+from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
 from pages._ui.jobs_glue import ask, show_progress
-from pages._ui.two_clocks.controls import STATE, settings_of
+from pages._ui.two_clocks.controls import STATE
 from pages._ui.two_clocks.picture import (
     FIT,
     OTHER_TAILS,
@@ -39,9 +40,8 @@ WAIT_SECONDS, QUICK = 1.5, 0.12  # the default's fits come without a flash of pr
 st.title("Is the stated uncertainty true?")
 lede = st.container(key="lede")
 values = open_page(STATE)
-settings = settings_of(values)
-has_clocks = plan_two_clocks(settings).has_clocks
-lede.markdown(LEDE if has_clocks else LEDE_WITHOUT_CLOCKS)
+settings = from_values(TwoClocksSettings, vars(values))
+lede.markdown(LEDE if settings.has_clocks else LEDE_WITHOUT_CLOCKS)
 (answer,) = ask([fit_request(settings)], WAIT_SECONDS, others=(SEEDS, OTHER_TAILS))
 chips = st.container(key="chips")
 look = look_at(settings, answer)

@@ -3,13 +3,13 @@
 import re
 from dataclasses import replace
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy.special import ndtri
 
 from gbuq_core.experiments.claims import chips_of
+from gbuq_core.experiments.settings import from_values, plan_of
 from gbuq_core.experiments.two_clocks.claims import (
     LEAST_SHARE,
     MOST_SHARE,
@@ -23,16 +23,21 @@ from gbuq_core.experiments.two_clocks.fit import (
     fit_two_clocks,
     law_of,
 )
-from gbuq_core.experiments.two_clocks.plan import MODELS, WAYS, TwoClocksSettings, plan_two_clocks
+from gbuq_core.experiments.two_clocks.plan import (
+    MODELS,
+    WAYS,
+    TwoClocksSettings,
+    read_clocks,
+    write_clocks,
+)
 from gbuq_core.experiments.two_clocks.scores import SCORES, look_two_clocks, score_seeds
 from gbuq_core.experiments.two_clocks.words import why_no_clocks
 from gbuq_core.methods import METHODS, record
 from pages._ui.canvas import CanvasEvent
 from pages._ui.curves import Turned, read_turn
 from pages._ui.two_clocks import controls, picture
-from pages._ui.two_clocks.controls import STATE, query_of, read_clocks, settings_of, write_clocks
+from pages._ui.two_clocks.controls import STATE
 from tests.app.drawn import curve_specs, sheets
-from tests.app.linked import values_of_link
 from tests.app.opening import open_link
 from tests.app.waiting import run_when_done
 
@@ -89,7 +94,7 @@ def test_the_page_shows_the_band_the_maps_curves_scores_and_verdicts():
 def test_the_picture_that_the_page_opens_with_shows_what_its_verdicts_say():
     """Share of the drawn dots in the band, and the band beside the true one, over ten seeds."""
     values = {knob.key: STATE.opening.get(knob.key, knob.default) for knob in STATE.knobs}
-    plan = plan_two_clocks(settings_of(SimpleNamespace(**values)))
+    plan = plan_of(from_values(TwoClocksSettings, values))
     fits = [fit_two_clocks(replace(plan, seed=seed)) for seed in range(10)]
     looks = [look_two_clocks(fit, "student") for fit in fits]
     seen = np.array(list(map(seen_and_stated, fits, looks)))
@@ -246,39 +251,15 @@ def test_a_link_puts_the_sliders_where_they_were_and_marks_them_on_the_map():
     assert sheet.header["panels"][0]["markers"][-1]["label"] == "shown"
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"data": "heart"}, {"rows": "7"}, {"trees": "-1"}, {"clocks": "99999.9"},
-        {"clocks": "<b>1.2</b>"}, {"tails": "cauchy"}, {"model": "nonsense"}, {"depth": "99"},
-        {"colour": "red"},
-    ],
-)  # fmt: skip
-def test_a_bad_link_says_so_and_shows_a_picture(bad):
-    at = open_page(**bad)
-    (name,) = bad
-    assert name in " ".join(text.value for text in at.text)
+def test_clocks_that_no_model_has_are_said_and_the_picture_is_shown():
+    at = open_page(clocks="99999.9")
+    assert "clocks" in " ".join(text.value for text in at.text)
     assert dials(at)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        SETTINGS,
-        replace(SETTINGS, tails="normal", shown=(100, 50, False), noise=0.3, mean_weight=1.0),
-        TwoClocksSettings(shown=(7, 900, True), depth=6, rate=0.3, seed=9),
-        TwoClocksSettings(model="ngboost", ngboost_trees=50),
-        TwoClocksSettings(model="virtual_sglb", trees=200),
-        TwoClocksSettings(model="gp", shown=(1, 1, False)),
-    ],
-)
-def test_a_query_restores_its_settings(settings):
-    assert settings_of(values_of_link(STATE, query_of(settings))) == settings
-
-
-@pytest.mark.parametrize("shown", [None, (5, 1000, True), (1000, 5, False)])
-def test_the_clocks_in_a_link_say_what_they_mean(shown):
-    assert read_clocks(write_clocks(shown)) == shown
+@pytest.mark.parametrize("clocks", [None, (5, 1000, True), (1000, 5, False)])
+def test_the_clocks_in_a_link_say_what_they_mean(clocks):
+    assert read_clocks(write_clocks(clocks)) == clocks
 
 
 @pytest.mark.parametrize(

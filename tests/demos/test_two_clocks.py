@@ -1,12 +1,12 @@
 """The lesson on two clocks: the facts that its fixed sentences rest on."""
 
 from demos.two_clocks import END, MAIN, _look, _score
-from gbuq_core.experiments.two_clocks.plan import plan_two_clocks
+from gbuq_core.experiments.settings import plan_of
 
 
 def test_one_factor_repairs_the_coverage_and_not_the_scores():
-    assert plan_two_clocks(MAIN.settings) == plan_two_clocks(END.settings)
-    look = _look(END.settings)
+    assert plan_of(MAIN) == plan_of(END)
+    look = _look(END)
     every, factor, clocks = (_score(look, way) for way in ("all", "factor", "clocks"))
     assert every.coverage < 0.6
     assert abs(factor.coverage - 0.9) < 0.06

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gbuq_core.experiments.two_clocks.plan import N_DRAWN, N_SCORED, TwoClocksPlan
+from gbuq_core.experiments.two_clocks.plan import N_DRAWN, N_SCORED, TwoClocksSettings
 from gbuq_core.synthetic import CurveData, make_friedman, make_heteroscedastic, make_wave
 
 Array = NDArray[np.float64]
@@ -50,13 +50,13 @@ class ClockRows:
     scene: Scene
 
 
-def rows_of(plan: TwoClocksPlan) -> ClockRows:
+def rows_of(plan: TwoClocksSettings) -> ClockRows:
     """Draw or load the rows of a plan.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings, plan_two_clocks
-    >>> rows = rows_of(plan_two_clocks(TwoClocksSettings(data="diabetes")))
+    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
+    >>> rows = rows_of(TwoClocksSettings(data="diabetes"))
     >>> len(rows.y), len(rows.y_scored), rows.mean_scored is None
     (331, 111, True)
     """
@@ -69,7 +69,7 @@ def rows_of(plan: TwoClocksPlan) -> ClockRows:
     return makers[plan.data](plan)
 
 
-def _five_features(plan: TwoClocksPlan) -> ClockRows:
+def _five_features(plan: TwoClocksSettings) -> ClockRows:
     rows = make_friedman(plan.rows, plan.noise, random_state=plan.seed)
     scored = make_friedman(N_SCORED, plan.noise, random_state=[plan.seed, 2])
     # A line through the middle of the cube along the fourth feature, and new rows on it.
@@ -97,7 +97,7 @@ def _five_features(plan: TwoClocksPlan) -> ClockRows:
     )
 
 
-def _growing_noise(plan: TwoClocksPlan) -> ClockRows:
+def _growing_noise(plan: TwoClocksSettings) -> ClockRows:
     slope = SLOPE * plan.noise
     rows = make_heteroscedastic(plan.rows, slope, random_state=plan.seed)
     scored: CurveData = make_heteroscedastic(N_SCORED, slope, random_state=[plan.seed, 2])
@@ -123,7 +123,7 @@ def _growing_noise(plan: TwoClocksPlan) -> ClockRows:
     )
 
 
-def _wave(plan: TwoClocksPlan) -> ClockRows:
+def _wave(plan: TwoClocksSettings) -> ClockRows:
     rows = make_wave(plan.rows, plan.noise, random_state=plan.seed)
     scored = make_wave(N_SCORED, plan.noise, random_state=[plan.seed, 2])
     place = np.searchsorted(scored.grid[:, 0], scored.X[:, 0])
@@ -150,12 +150,12 @@ def _wave(plan: TwoClocksPlan) -> ClockRows:
     )
 
 
-def _diabetes(plan: TwoClocksPlan) -> ClockRows:
+def _diabetes(plan: TwoClocksSettings) -> ClockRows:
     from sklearn.datasets import load_diabetes
 
     X, y = load_diabetes(return_X_y=True, scaled=False)
     order = np.random.default_rng([plan.seed, 5]).permutation(len(y))
-    train, scored = order[: plan.rows], order[plan.rows :]
+    train, scored = order[: plan.n_rows], order[plan.n_rows :]
     drawn = scored[np.argsort(y[scored], kind="stable")]
     rank = np.arange(1.0, len(scored) + 1.0)
     return ClockRows(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from gbuq_core.experiments.python_text import arguments_text
+from collections.abc import Mapping
+
+from gbuq_core.experiments.python_text import call_lines
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.two_clocks.data import SLOPE
-from gbuq_core.experiments.two_clocks.models import arguments_of, kind_of
-from gbuq_core.experiments.two_clocks.plan import (
-    N_SCORED,
-    SINGLE,
-    TwoClocksPlan,
-    TwoClocksSettings,
-    plan_two_clocks,
-)
+from gbuq_core.experiments.two_clocks.models import clock_arguments
+from gbuq_core.experiments.two_clocks.plan import N_SCORED, WEIGHTED, TwoClocksSettings
 from gbuq_core.experiments.two_clocks.scores import TwoClocksLook
 from gbuq_core.presentation import csv_text
 
@@ -56,30 +53,13 @@ for method, name in (("scale", "one factor"), ("two_clocks", "two clocks")):
     show(name, wrapped.predict_distribution(X_scored))
 """
 _CATBOOST = """
-def model():
-    return CatBoostRegressor(
-        loss_function="RMSEWithUncertainty", iterations={trees}, learning_rate={rate},
-        depth={depth}, random_seed=seed, thread_count=1, verbose=False,
-        allow_writing_files=False,
-    )
-
-
 raw = model().fit(X, y).predict(X_scored, prediction_type="RawFormulaVal")
 show("all trees", NormalDistribution(raw[:, 0], np.exp(raw[:, 1])))
 """
 _NGBOOST = """
-def model():
-    return NGBRegressor(
-        Base=DecisionTreeRegressor(max_depth={depth}, random_state=seed),
-        n_estimators={trees}, learning_rate={rate}, random_state=seed, verbose=False,
-    )
-
-
 found = model().fit(X, y).pred_dist(X_scored)
 show("all trees", NormalDistribution(found.loc, found.scale))
 """
-
-
 _SHOW_SCALED = """
 show("as it is", model().fit(X, y).predict_distribution(X_scored))
 wrapped = CalibratedRegressor(
@@ -89,6 +69,22 @@ wrapped.fit(X, y)
 print("factor:", wrapped.factor_)
 show("one factor", wrapped.predict_distribution(X_scored))
 """
+_NORMAL = "from gbuq_core.distribution import NormalDistribution"
+# Other libraries' imports, ours, what makes the model, and what is said of it.
+_LIBRARIES: Mapping[str, tuple[tuple[str, ...], str, str, str]] = {
+    "catboost": (
+        ("from catboost import CatBoostRegressor",),
+        _NORMAL,
+        "CatBoostRegressor",
+        _CATBOOST + _SHOW_WRAPPED,
+    ),
+    "ngboost": (
+        ("from ngboost import NGBRegressor", "from sklearn.tree import DecisionTreeRegressor"),
+        _NORMAL,
+        "NGBRegressor",
+        _NGBOOST + _SHOW_WRAPPED,
+    ),
+}
 
 
 def two_clocks_code(settings: TwoClocksSettings) -> str:
@@ -102,68 +98,30 @@ def two_clocks_code(settings: TwoClocksSettings) -> str:
     >>> "make_friedman(500, 1.0, random_state=0)" in two_clocks_code(TwoClocksSettings())
     True
     """
-    plan = plan_two_clocks(settings)
-    if plan.model in SINGLE:
-        return _code_of_library(plan, settings.tails)
-    if not plan.has_clocks:
-        return _code_of_method(plan, settings.tails)
-    knobs: dict[str, object] = {
-        **kind_of(plan),
-        "n_members": plan.members,
-        "n_trees": plan.trees,
-        "learning_rate": plan.rate,
-        "depth": plan.depth,
-        "mean_weight": plan.mean_weight,
-        "tails": settings.tails,
-        "random_state": plan.seed,
-    }
+    plan = plan_of(settings)
+    if plan.model not in WEIGHTED:
+        return _code_of_wrapped(plan, settings.tails)
+    given = {**clock_arguments(plan), "tails": settings.tails}
+    del given["stopping"]
     lines = ["import numpy as np", ""]
     lines += _rows_code(plan, ["from gbuq_core import BoostedEnsembleRegressor"])
-    lines.append(f"knobs = dict({arguments_text(knobs)})".replace("'", '"'))
+    lines += call_lines("knobs = dict", given)
     return "\n".join(lines) + "\n" + _SHOW
 
 
-def _code_of_library(plan: TwoClocksPlan, tails: str) -> str:
-    """The same around a model of CatBoost or NGBoost."""
-    lines = ["import numpy as np"]
-    if plan.model == "catboost":
-        lines += ["from catboost import CatBoostRegressor"]
-        maker = _CATBOOST
-    else:
-        lines += [
-            "from ngboost import NGBRegressor",
-            "from sklearn.tree import DecisionTreeRegressor",
-        ]
-        maker = _NGBOOST
-    imports = [
-        "from gbuq_core import CalibratedRegressor",
-        "from gbuq_core.distribution import NormalDistribution",
-    ]
-    lines += ["", *_rows_code(plan, imports), f'seed, tails = {plan.seed}, "{tails}"', ""]
-    made = maker.format(trees=plan.trees, rate=plan.rate, depth=plan.depth)
-    return "\n".join(lines) + _SCORES + made + _SHOW_WRAPPED
+def _code_of_wrapped(plan: TwoClocksSettings, tails: str) -> str:
+    """The same of a model that `CalibratedRegressor` stops or scales."""
+    of_method = f'METHODS["{plan.model}"].make'
+    other = (), "from gbuq_core.methods import METHODS", of_method, _SHOW_SCALED
+    theirs, ours, maker, show = _LIBRARIES.get(plan.model, other)
+    imports = ["from gbuq_core import CalibratedRegressor", ours]
+    lines = ["import numpy as np", *theirs, "", *_rows_code(plan, imports)]
+    lines += [f'seed, tails = {plan.seed}, "{tails}"', "", "", "def model():"]
+    lines += [f"    {line}" for line in call_lines(f"return {maker}", clock_arguments(plan))]
+    return "\n".join(lines) + "\n\n" + _SCORES + show
 
 
-def _code_of_method(plan: TwoClocksPlan, tails: str) -> str:
-    """The same of a model without clocks."""
-    imports = [
-        "from gbuq_core import CalibratedRegressor",
-        "from gbuq_core.methods import METHODS",
-    ]
-    lines = ["import numpy as np", "", *_rows_code(plan, imports)]
-    lines += [f'seed, tails = {plan.seed}, "{tails}"', "", ""]
-    lines += ["def model():", f'    return METHODS["{plan.model}"].make({_given(plan)})', ""]
-    return "\n".join(lines) + _SCORES + _SHOW_SCALED
-
-
-def _given(plan: TwoClocksPlan) -> str:
-    """Arguments of a model without clocks as code, the seed by its name."""
-    given = {name: value for name, value in arguments_of(plan).items() if name != "random_state"}
-    seed = ["random_state=seed"] if "random_state" in arguments_of(plan) else []
-    return ", ".join(part for part in (arguments_text(given), *seed) if part)
-
-
-def _rows_code(plan: TwoClocksPlan, imports: list[str]) -> list[str]:
+def _rows_code(plan: TwoClocksSettings, imports: list[str]) -> list[str]:
     """Lines that import what is left and make the rows."""
     if plan.data == "diabetes":
         return [
@@ -173,8 +131,8 @@ def _rows_code(plan: TwoClocksPlan, imports: list[str]) -> list[str]:
             "",
             "every_X, every_y = load_diabetes(return_X_y=True, scaled=False)",
             f"order = np.random.default_rng([{plan.seed}, 5]).permutation(len(every_y))",
-            f"X, y = every_X[order[:{plan.rows}]], every_y[order[:{plan.rows}]]",
-            f"X_scored, y_scored = every_X[order[{plan.rows}:]], every_y[order[{plan.rows}:]]",
+            f"X, y = every_X[order[:{plan.n_rows}]], every_y[order[:{plan.n_rows}]]",
+            f"X_scored, y_scored = every_X[order[{plan.n_rows}:]], every_y[order[{plan.n_rows}:]]",
         ]
     maker = _MAKERS[plan.data]
     noise = SLOPE * plan.noise if plan.data == "growing noise" else plan.noise

@@ -17,7 +17,7 @@ from gbuq_core.calibration import Clocks, Stages, choose_clocks, early_clocks
 from gbuq_core.distribution import Distribution, student
 from gbuq_core.experiments.two_clocks.data import Array, ClockRows, rows_of
 from gbuq_core.experiments.two_clocks.models import fit_model, held_out_stages, new_stages
-from gbuq_core.experiments.two_clocks.plan import SINGLE, TwoClocksPlan
+from gbuq_core.experiments.two_clocks.plan import SINGLE, TwoClocksSettings
 from gbuq_core.jobs import stage
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import Tally
@@ -28,7 +28,7 @@ from gbuq_core.resources import held_bytes
 class TwoClocksFit:
     """What the model says at about forty numbers of trees, or once if it has no clocks."""
 
-    plan: TwoClocksPlan
+    plan: TwoClocksSettings
     rows: ClockRows
     choosing: Stages  # about training rows, from folds that were not trained on them
     # `scoring`, `scene`: about rows that score, and about the scene's points (whose `y` is 0), from
@@ -44,14 +44,14 @@ class TwoClocksFit:
     memory_bytes: int | None
 
 
-def fit_two_clocks(plan: TwoClocksPlan) -> TwoClocksFit:
+def fit_two_clocks(plan: TwoClocksSettings) -> TwoClocksFit:
     """Train the model and the folds that choose.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings, plan_two_clocks
+    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
     >>> some = TwoClocksSettings(data="wave", rows=100, trees=50, members=2)
-    >>> fit = fit_two_clocks(plan_two_clocks(some))
+    >>> fit = fit_two_clocks(some)
     >>> fit.choosing.mean.shape[1], int(fit.choosing.n_trees[-1])
     (100, 50)
     """
@@ -77,7 +77,7 @@ def fit_two_clocks(plan: TwoClocksPlan) -> TwoClocksFit:
     )
 
 
-def _memory_of(plan: TwoClocksPlan, model: Any) -> int | None:
+def _memory_of(plan: TwoClocksSettings, model: Any) -> int | None:
     if plan.model in SINGLE or METHODS[plan.model].opaque:
         return None
     return int(model.memory_bytes_) if plan.has_clocks else held_bytes(model)

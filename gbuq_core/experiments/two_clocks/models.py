@@ -20,34 +20,27 @@ from gbuq_core.calibration.boosters import reader_of
 from gbuq_core.calibration.clocks import join_stages
 from gbuq_core.calibration.splits import make_splits
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.settings import arguments
 from gbuq_core.experiments.two_clocks.data import Array, ClockRows
-from gbuq_core.experiments.two_clocks.plan import CYCLICAL, SINGLE, TwoClocksPlan
+from gbuq_core.experiments.two_clocks.plan import CYCLICAL, MODELS, SINGLE, TwoClocksSettings
 from gbuq_core.jobs import stage, tick
 from gbuq_core.methods import METHODS
 from gbuq_core.progress import TreeWatcher
-
-# What sets an ensemble apart from the estimator's defaults.
-_KINDS: dict[str, dict[str, Any]] = {
-    "sglb": {},
-    "sgb": {"method": "sgb"},
-    "virtual_sglb": {"ensemble": "virtual"},
-    "virtual_catboost": {"ensemble": "virtual", "engine": "catboost"},
-    "csglb": {"method": "csglb"},
-    "cbsglb": {"method": "cbsglb"},
-}
+from gbuq_core.validation import check_choice
 
 
-def fit_model(plan: TwoClocksPlan, rows: ClockRows) -> Any:
+def fit_model(plan: TwoClocksSettings, rows: ClockRows) -> Any:
     """The model, fitted on all training rows."""
+    check_choice("model", plan.model, MODELS)
     refusal = METHODS[plan.model].why_not(len(rows.y))
     if refusal:
         raise InvalidParameter(refusal)
     if _stands_alone(plan):
         return _fit_alone(plan, rows.X, rows.y)
-    return _ensemble(plan, plan.seed, plan.members).fit(rows.X, rows.y)
+    return _ensemble(plan).fit(rows.X, rows.y)
 
 
-def held_out_stages(plan: TwoClocksPlan, rows: ClockRows, model: Any) -> Stages:
+def held_out_stages(plan: TwoClocksSettings, rows: ClockRows, model: Any) -> Stages:
     """About each row that chooses, from a fold without it.
 
     Folds and seeds are those of the estimator itself, or those of `CalibratedRegressor` around a
@@ -67,13 +60,13 @@ def held_out_stages(plan: TwoClocksPlan, rows: ClockRows, model: Any) -> Stages:
                     continue
                 drawn = int(np.random.SeedSequence((seed, 3, k)).generate_state(1)[0])
                 members = members_of_a_fold(model.plan_.n_models, len(splits))
-                part = _ensemble(plan, drawn, members).fit(X, y)
+                part = _ensemble(plan, random_state=drawn, n_members=members).fit(X, y)
                 n_models = model.plan_.n_models
                 parts.append(regression_stages(part, pd.DataFrame(held), held_y, n_models))
     return join_stages(parts)
 
 
-def new_stages(plan: TwoClocksPlan, model: Any, X: Array, y: Array) -> Stages:
+def new_stages(plan: TwoClocksSettings, model: Any, X: Array, y: Array) -> Stages:
     """What a fitted model says about new rows while it grows, or in its one stage."""
     if not plan.has_clocks:
         found = reader_of(model).parts(model, X)
@@ -82,89 +75,78 @@ def new_stages(plan: TwoClocksPlan, model: Any, X: Array, y: Array) -> Stages:
             data=found.data[None], y=y, for_mean=np.ones(1, bool),
         )  # fmt: skip
     if plan.model in SINGLE:
-        return reader_of(model, growing=True).stages(model, X, y, plan.trees)
+        return reader_of(model, growing=True).stages(model, X, y, arguments(plan)["n_trees"])
     return regression_stages(model, pd.DataFrame(X), y)
 
 
-def kind_of(plan: TwoClocksPlan) -> dict[str, Any]:
-    """Arguments of `BoostedEnsembleRegressor` that make it this ensemble.
+def clock_arguments(plan: TwoClocksSettings) -> dict[str, Any]:
+    """All arguments of the model's estimator.
 
-    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings, plan_two_clocks
-    >>> kind_of(plan_two_clocks(TwoClocksSettings(model="virtual_sglb")))
-    {'ensemble': 'virtual'}
-    """
-    cycles = {"cycle_length": plan.cycle_length} if plan.model in CYCLICAL else {}
-    return {**_KINDS[plan.model], **cycles}
+    CatBoost and NGBoost are those of their own libraries. A model without clocks has its method's
+    defaults, the seed, and one thread: threads would wait for so few rows.
 
-
-def arguments_of(plan: TwoClocksPlan) -> dict[str, Any]:
-    """Arguments of a model without clocks: its method's defaults, one thread, the seed.
-
-    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings, plan_two_clocks
-    >>> arguments_of(plan_two_clocks(TwoClocksSettings(model="ibug", seed=7)))
+    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
+    >>> clock_arguments(TwoClocksSettings(model="ibug", seed=7))
     {'n_jobs': 1, 'random_state': 7}
+    >>> clock_arguments(TwoClocksSettings(model="csglb", trees=100))["cycle_length"]
+    20
     """
-    takes = METHODS[plan.model].builder().takes
-    shared = {"n_jobs": 1, "random_state": plan.seed}  # threads would wait for so few rows
-    return {name: value for name, value in shared.items() if name in takes}
+    given = arguments(plan)
+    if plan.model == "catboost":
+        return {
+            "loss_function": "RMSEWithUncertainty",
+            "iterations": plan.trees,
+            "learning_rate": plan.rate,
+            "depth": plan.depth,
+            "random_seed": plan.seed,
+            "thread_count": 1,
+            "verbose": False,
+            "allow_writing_files": False,
+        }
+    if plan.model == "ngboost":
+        tree = DecisionTreeRegressor(max_depth=given.pop("depth"), random_state=plan.seed)
+        return {"Base": tree, "n_estimators": given.pop("n_trees"), "verbose": False, **given}
+    builder = METHODS[plan.model].builder()
+    if not plan.has_clocks:
+        shared = {"n_jobs": 1, **given}
+        return {name: value for name, value in shared.items() if name in builder.takes}
+    if plan.model in CYCLICAL:
+        given["cycle_length"] = plan.cycle_length
+    return {**builder.fixed, **given}
 
 
-def _stands_alone(plan: TwoClocksPlan) -> bool:
+def _stands_alone(plan: TwoClocksSettings) -> bool:
     """Whether it is not one of this library's ensembles, which choose clocks in their own fit."""
     return plan.model in SINGLE or not plan.has_clocks
 
 
-def _ensemble(plan: TwoClocksPlan, seed: int, members: int) -> BoostedEnsembleRegressor:
-    return BoostedEnsembleRegressor(
-        stopping=None,
-        mean_weight=plan.mean_weight,
-        n_members=members,
-        n_trees=plan.trees,
-        learning_rate=plan.rate,
-        depth=plan.depth,
-        random_state=seed,
-        **kind_of(plan),
-    )
+def _ensemble(plan: TwoClocksSettings, **changes: int) -> BoostedEnsembleRegressor:
+    return BoostedEnsembleRegressor(**{**clock_arguments(plan), **changes})
 
 
-def _fit_alone(plan: TwoClocksPlan, X: Array, y: Array) -> Any:
+def _fit_alone(plan: TwoClocksSettings, X: Array, y: Array) -> Any:
     if not plan.has_clocks:
         with stage(1.0, span=1.0):
-            return METHODS[plan.model].make(**arguments_of(plan)).fit(X, y)
-    with stage(float(plan.trees)):
+            return METHODS[plan.model].make(**clock_arguments(plan)).fit(X, y)
+    with stage(float(arguments(plan)["n_trees"])):
         fit = _fit_catboost if plan.model == "catboost" else _fit_ngboost
         return fit(plan, X, y)
 
 
-def _fit_catboost(plan: TwoClocksPlan, X: Array, y: Array) -> Any:
+def _fit_catboost(plan: TwoClocksSettings, X: Array, y: Array) -> Any:
     from catboost import CatBoostRegressor
 
-    model = CatBoostRegressor(
-        loss_function="RMSEWithUncertainty",
-        iterations=plan.trees,
-        learning_rate=plan.rate,
-        depth=plan.depth,
-        random_seed=plan.seed,
-        thread_count=1,
-        verbose=False,
-        allow_writing_files=False,
-    )
+    model = CatBoostRegressor(**clock_arguments(plan))
     watcher = TreeWatcher()
     reader_of(model).fit(model, X, y, callbacks=[watcher])
     watcher.raise_error()
     return model
 
 
-def _fit_ngboost(plan: TwoClocksPlan, X: Array, y: Array) -> Any:
+def _fit_ngboost(plan: TwoClocksSettings, X: Array, y: Array) -> Any:
     from ngboost import NGBRegressor
 
-    model = NGBRegressor(
-        Base=DecisionTreeRegressor(max_depth=plan.depth, random_state=plan.seed),
-        n_estimators=plan.trees,
-        learning_rate=plan.rate,
-        random_state=plan.seed,
-        verbose=False,
-    )
+    model = NGBRegressor(**clock_arguments(plan))
 
     def count(*_: Any) -> float:
         """The library asks for the training loss before each tree; nothing depends on it."""

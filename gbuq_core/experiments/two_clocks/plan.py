@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -9,8 +10,8 @@ from types import MappingProxyType
 from gbuq_core.boosting.stopping import members_of_a_fold
 from gbuq_core.calibration.clocks import TAILS
 from gbuq_core.calibration.splits import HELD_OUT_FROM, N_FOLDS
+from gbuq_core.experiments.settings import Codec, arguments, setting
 from gbuq_core.methods import METHODS, find_methods
-from gbuq_core.validation import check_choice
 
 # The boosted methods, which grow tree by tree; keys of `gbuq_core.methods.METHODS`.
 CYCLICAL = ("csglb", "cbsglb")
@@ -34,7 +35,6 @@ N_SCORED = 1000  # rows that score; of diabetes a quarter
 N_DRAWN = 121  # points of the line through five features
 N_SEEDS = 10  # seeds that a verdict counts
 _FEW_SEEDS = 5  # of models whose fit takes several seconds
-_LONGEST_CYCLE, _FEWEST_CYCLES = 200, 5
 _SOFT_TREES = MappingProxyType({"vst": 1})
 _FOREIGN_TREES = 1000  # of the boosted model that some methods train first, as `Costs` counts
 LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -55,48 +55,103 @@ WAYS = MappingProxyType(
 FACTOR_WAYS = MappingProxyType({"all": "As it is", "factor": "One factor"})
 
 
+_TAILS = MappingProxyType(dict(zip(("Student t", "normal"), TAILS, strict=True)))
+_MOST_TREES = 2000  # of any model here
+_TREES = r"(?:2000|1[0-9]{3}|[1-9][0-9]{0,2})"
+
+
+def read_clocks(text: str) -> tuple[int, int, bool] | None:
+    """Trees of the mean, trees of the scale, and whether the factor applies.
+
+    >>> read_clocks("1000.149"), read_clocks("90.9.plain"), read_clocks("")
+    ((1000, 149, True), (90, 9, False), None)
+    """
+    found = re.fullmatch(r"(\d+)\.(\d+)(\.plain)?", text)
+    return None if found is None else (int(found[1]), int(found[2]), found[3] is None)
+
+
+def write_clocks(clocks: tuple[int, int, bool] | None) -> str:
+    """The text of the clocks in the picture.
+
+    >>> write_clocks((90, 9, False))
+    '90.9.plain'
+    """
+    if clocks is None:
+        return ""
+    return f"{clocks[0]}.{clocks[1]}{'' if clocks[2] else '.plain'}"
+
+
+def _is_drawn(settings: TwoClocksSettings) -> bool:
+    return settings.data != "diabetes"
+
+
 @dataclass(frozen=True, kw_only=True)
 class TwoClocksSettings:
-    """Everything that the page shows."""
+    """Everything that the page shows. `settings.plan_of` it is what the fits depend on."""
 
-    data: str = "five features"  # one of `DATA`
-    model: str = MODELS[0]  # one of `MODELS`
-    # `rows`, `noise`, `seed`: training rows, the factor of the true noise's std (neither applies to
-    # diabetes), and the seed of the rows and of the models
-    rows: int = 500
-    noise: float = 1.0
-    seed: int = 0
-    # `trees`, `members`, `rate`, `depth`: Of the model. Only SGLB and SGB have several members.
-    # NGBoost has its own trees, and a model without clocks uses the defaults of its estimator.
-    trees: int = 1000
-    # boosting iterations of NGBoost, which takes about ten times as long as the others
-    ngboost_trees: int = 200
-    members: int = 4
-    rate: float = 0.1
-    depth: int = 3
-    # How much the mean counts beside the scale when splits are chosen; 1 is the papers' weight.
-    # Other libraries' models have no such knob.
-    mean_weight: float = 100.0
-    tails: str = TAILS[0]  # {"student", "normal"}: of every way but "all trees", which has a normal
-    # trees of the mean, trees of the scale and whether the factor applies, for the band; None is
-    # what two clocks chose
-    shown: tuple[int, int, bool] | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TwoClocksPlan:
-    """What the fits depend on, and nothing else; a knob that the model does not have is 0."""
-
-    data: str
-    model: str
-    rows: int
-    noise: float
-    seed: int
-    trees: int
-    members: int
-    rate: float
-    depth: int
-    mean_weight: float
+    data: str = setting(
+        "five features", "Data", group="data", choices=DATA,
+        help="Three sets with a known truth, and a real table of 442 patients.",
+    )  # fmt: skip
+    rows: int = setting(
+        500, "Training rows", group="data", choices=(100, 200, 500, 1000, 2000), uses=_is_drawn,
+        help="They train the models and choose the clocks. Other rows score them.",
+    )  # fmt: skip
+    noise: float = setting(
+        1.0, "True noise, times", group="data", choices=(0.1, 0.3, 0.5, 1.0, 2.0, 3.0),
+        uses=_is_drawn,
+        help="Multiplies the std of the true noise. Growing noise has a std of a tenth of x at 1.",
+    )  # fmt: skip
+    seed: int = setting(
+        0, "Seed", group="data", low=0, high=30, step=1, arg="random_state",
+        help="Seed of the rows and of the training.",
+    )  # fmt: skip
+    model: str = setting(
+        MODELS[0], "Model", named={METHODS[key].label: key for key in MODELS},
+        help="The first eight grow tree by tree, so that their clocks can stop. CatBoost is "
+        "trained with RMSEWithUncertainty and NGBoost with a normal, both on the target as it is. "
+        "All others have no clocks: they use their defaults, and one factor scales their std.",
+    )  # fmt: skip
+    trees: int = setting(
+        1000, of="sglb.n_trees", choices=(100, 200, 500, 1000, _MOST_TREES), arg="n_trees",
+        uses=lambda one: one.has_clocks and one.model != "ngboost",
+    )  # fmt: skip
+    ngboost_trees: int = setting(
+        200, of="ngboost.n_trees", choices=(50, 100, 200, 300, 500), arg="n_trees",
+        uses=lambda one: one.model == "ngboost",
+        help="NGBoost takes about ten times as long a tree as the other models.",
+    )  # fmt: skip
+    members: int = setting(
+        4, of="sglb.n_members", low=2, high=10, step=1, arg="n_members",
+        uses=lambda one: one.model in WITH_MEMBERS,
+    )  # fmt: skip
+    rate: float = setting(
+        0.1, of="sglb.learning_rate", choices=(0.03, 0.05, 0.1, 0.2, 0.3), arg="learning_rate",
+        uses=lambda one: one.has_clocks,
+    )  # fmt: skip
+    depth: int = setting(
+        3, of="sglb.depth", low=1, high=6, step=1, arg="depth", uses=lambda one: one.has_clocks
+    )
+    mean_weight: float = setting(
+        100.0, "Weight of the mean in splits", choices=(1.0, 10.0, 100.0), arg="mean_weight",
+        uses=lambda one: one.model in WEIGHTED,
+        help="How much the mean counts beside the scale when a tree chooses its splits. 1 is the "
+        "weight of the papers, 100 that of our default.",
+    )  # fmt: skip
+    # Of every way but "all trees", which has a normal
+    tails: str = setting(
+        TAILS[0], "Tails", group="view", named=_TAILS,
+        help="The law of the intervals. A Student t keeps the std; its degrees of freedom are "
+        "chosen together with the factor. Nothing is retrained.",
+    )  # fmt: skip
+    # Trees of the mean, trees of the scale and whether the factor applies
+    clocks: tuple[int, int, bool] | None = setting(
+        None, "Clocks in the picture", group="view", most=20,
+        codec=Codec(read_clocks, write_clocks),
+        pattern=rf"(?:{_TREES}\.{_TREES}(?:\.plain)?)?",
+        help=f"Trees for the mean and trees for the scale, at most {_MOST_TREES} each, for example "
+        "1000.149, or 1000.149.plain without the factor, or empty for what two clocks chose.",
+    )  # fmt: skip
 
     @property
     def has_clocks(self) -> bool:
@@ -109,67 +164,59 @@ class TwoClocksPlan:
         return WAYS if self.has_clocks else FACTOR_WAYS
 
     @property
+    def shown(self) -> tuple[int, int, bool] | None:
+        """The clocks of the band: not what a model without clocks left to one that has them."""
+        left = self.clocks is not None and self.clocks[:2] == (1, 1) and self.has_clocks
+        return None if left else self.clocks
+
+    @property
     def cycle_length(self) -> int:
         """Trees of a cycle: a fifth of all, and at most the 200 of the cyclical paper."""
-        return min(_LONGEST_CYCLE, self.trees // _FEWEST_CYCLES)
+        return min(200, self.trees // 5)
+
+    @property
+    def n_rows(self) -> int:
+        """Training rows; diabetes has its own."""
+        return self.rows if _is_drawn(self) else _DIABETES_ROWS
+
+    @property
+    def n_members(self) -> int:
+        """Models that are trained on all rows."""
+        return self.members if self.model in WITH_MEMBERS else 1
 
 
-def plan_two_clocks(settings: TwoClocksSettings) -> TwoClocksPlan:
-    """What the fits depend on; diabetes has its own rows and noise, a single model no members.
-
-    >>> some = TwoClocksSettings(data="diabetes", rows=200)
-    >>> plan_two_clocks(some) == plan_two_clocks(TwoClocksSettings(data="diabetes", noise=3.0))
-    True
-    """
-    model = check_choice("model", settings.model, MODELS)
-    is_table = settings.data == "diabetes"
-    grows = model in WITH_CLOCKS
-    trees = settings.ngboost_trees if model == "ngboost" else settings.trees
-    members = settings.members if model in WITH_MEMBERS else 1
-    return TwoClocksPlan(
-        data=settings.data,
-        model=model,
-        rows=_DIABETES_ROWS if is_table else settings.rows,
-        noise=1.0 if is_table else settings.noise,
-        seed=settings.seed,
-        trees=trees if grows else 0,
-        members=members if grows else 0,
-        rate=settings.rate if grows else 0.0,
-        depth=settings.depth if grows else 0,
-        mean_weight=settings.mean_weight if model in WEIGHTED else 1.0 if grows else 0.0,
-    )
-
-
-def seeds_of(plan: TwoClocksPlan) -> int:
+def seeds_of(plan: TwoClocksSettings) -> int:
     """How many seeds a verdict counts: fewer where the fits of one take several seconds.
 
-    >>> seeds_of(plan_two_clocks(TwoClocksSettings(model="ngboost")))
+    >>> seeds_of(TwoClocksSettings(model="ngboost"))
     5
     """
     slow = plan.model == "ngboost" or not plan.has_clocks
     return _FEW_SEEDS if slow else N_SEEDS
 
 
-def estimate_two_clocks_seconds(plan: TwoClocksPlan) -> float:
+def estimate_two_clocks_seconds(plan: TwoClocksSettings) -> float:
     """About how long the fits take: the model on all rows, and the folds that choose.
 
-    >>> estimate_two_clocks_seconds(plan_two_clocks(TwoClocksSettings())) > 0.1
+    >>> estimate_two_clocks_seconds(TwoClocksSettings()) > 0.1
     True
     """
     columns = _COLUMNS.get(plan.data, 1)
     costs = METHODS[plan.model].costs
-    n_folds = 1 if plan.rows >= HELD_OUT_FROM else N_FOLDS
+    n_folds = 1 if plan.n_rows >= HELD_OUT_FROM else N_FOLDS
     if not plan.has_clocks:
         trees = _trees_of(plan.model)
-        each = costs.fit_seconds(plan.rows, columns, trees)
-        each += costs.predict_seconds(plan.rows // N_FOLDS, trees)
+        each = costs.fit_seconds(plan.n_rows, columns, trees)
+        each += costs.predict_seconds(plan.n_rows // N_FOLDS, trees)
         scored = costs.predict_seconds(N_SCORED + N_DRAWN, trees)
         return (1 + n_folds) * each + scored
     if plan.model in SINGLE:
-        seconds = costs.fit_seconds(plan.rows, columns, plan.trees) * plan.depth / 3.0
+        seconds = (
+            costs.fit_seconds(plan.n_rows, columns, arguments(plan)["n_trees"]) * plan.depth / 3.0
+        )
         return (1 + n_folds) * seconds
-    members = plan.members + n_folds * members_of_a_fold(plan.members, n_folds)
-    return costs.fit_seconds(plan.rows, columns, members * plan.trees) * plan.depth / 6.0
+    members = plan.n_members + n_folds * members_of_a_fold(plan.n_members, n_folds)
+    return costs.fit_seconds(plan.n_rows, columns, members * plan.trees) * plan.depth / 6.0
 
 
 def _trees_of(model: str) -> int:

@@ -26,7 +26,7 @@ from gbuq_core.experiments.two_clocks.fit import (
 from gbuq_core.experiments.two_clocks.plan import (
     LEVEL,
     LEVELS,
-    TwoClocksPlan,
+    TwoClocksSettings,
     seeds_of,
 )
 from gbuq_core.jobs import stage
@@ -144,9 +144,9 @@ def look_two_clocks(
 
     Examples
     --------
-    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings, plan_two_clocks
+    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
     >>> some = TwoClocksSettings(data="wave", rows=100, trees=200, members=2)
-    >>> look = look_two_clocks(fit_two_clocks(plan_two_clocks(some)), "normal")
+    >>> look = look_two_clocks(fit_two_clocks(some), "normal")
     >>> [score.label for score in look.scores][-2:]
     ['Two clocks', 'The truth']
     """
@@ -349,14 +349,14 @@ def _scores(law: Distribution, y: Array) -> tuple[float, float, float, float]:
     )
 
 
-def score_seeds(plan: TwoClocksPlan, n_seeds: int | None = None) -> SeedScores:
+def score_seeds(plan: TwoClocksSettings, n_seeds: int | None = None) -> SeedScores:
     """Fit and score with several seeds, the plan's own first; `plan.seeds_of` says how many.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings, plan_two_clocks
+    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
     >>> some = TwoClocksSettings(data="wave", rows=60, trees=20, members=2)
-    >>> score_seeds(plan_two_clocks(some), 2).by_tails["normal"].shape
+    >>> score_seeds(some, 2).by_tails["normal"].shape
     (2, 4, 4)
     """
     n_seeds = seeds_of(plan) if n_seeds is None else n_seeds

@@ -14,7 +14,6 @@ from gbuq_core.experiments.two_clocks.plan import (
     SINGLE,
     WAYS,
     TwoClocksSettings,
-    plan_two_clocks,
 )
 from gbuq_core.experiments.two_clocks.scores import TwoClocksLook, WayScore
 from gbuq_core.methods import METHODS
@@ -35,18 +34,17 @@ def describe_data(settings: TwoClocksSettings) -> str:
         "wave": "The wave: one feature with a noisy stretch and a rare one.",
         "diabetes": "442 patients and ten measurements; the target is how far the disease went.",
     }[settings.data]
-    n = plan_two_clocks(settings).rows
-    plan = plan_two_clocks(settings)
+    n = settings.n_rows
     who = "a fifth of them, held out," if n >= HELD_OUT_FROM else "held out in five folds, they"
     verb = "chooses" if n >= HELD_OUT_FROM else "choose"
-    what = "the clocks" if plan.has_clocks else "the factor"
-    them = "them" if plan.has_clocks else "it"
+    what = "the clocks" if settings.has_clocks else "the factor"
+    them = "them" if settings.has_clocks else "it"
     told = f"{about} {n:,} rows train the model; {who} {verb} {what}. Other rows score {them}."
     label = METHODS[settings.model].label
     if settings.model in CYCLICAL:
         told += (
-            f" {label} has a member at the end of every {plan.cycle_length} trees, and its mean "
-            "can stop where at least two members are complete."
+            f" {label} has a member at the end of every {settings.cycle_length} trees, and its "
+            "mean can stop where at least two members are complete."
         )
     if settings.model in SINGLE:
         told += f" {label} is one model, so its knowledge uncertainty is 0."
@@ -59,10 +57,9 @@ def describe_two_clocks(look: TwoClocksLook) -> str:
     Examples
     --------
     >>> from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
-    >>> from gbuq_core.experiments.two_clocks.plan import plan_two_clocks
     >>> from gbuq_core.experiments.two_clocks.scores import look_two_clocks
     >>> some = TwoClocksSettings(data="wave", rows=100, trees=50, members=2)
-    >>> describe_two_clocks(look_two_clocks(fit_two_clocks(plan_two_clocks(some)), "normal"))[:9]
+    >>> describe_two_clocks(look_two_clocks(fit_two_clocks(some), "normal"))[:9]
     'All trees'
     """
     told = [describe_way(score) for score in look.scores]

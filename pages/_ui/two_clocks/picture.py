@@ -10,15 +10,20 @@ import streamlit as st
 
 from gbuq_core.calibration.clocks import TAILS
 from gbuq_core.experiments.claims import Claim, claim_table
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.two_clocks.claims import check_seed, check_seeds, verdicts_of
 from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import TwoClocksFit, fit_two_clocks
+from gbuq_core.experiments.two_clocks.picture import (
+    band_figure,
+    clocks_sheet,
+    curves_figure,
+    reliability_figure,
+)
 from gbuq_core.experiments.two_clocks.plan import (
     CYCLICAL,
-    TwoClocksPlan,
     TwoClocksSettings,
     estimate_two_clocks_seconds,
-    plan_two_clocks,
     seeds_of,
 )
 from gbuq_core.experiments.two_clocks.scores import (
@@ -39,12 +44,6 @@ from gbuq_core.experiments.two_clocks.words import (
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section, standalone_html
-from gbuq_core.figures.two_clocks import (
-    band_figure,
-    clocks_sheet,
-    curves_figure,
-    reliability_figure,
-)
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.presentation import format_bytes, markdown_table, seconds_text
 from pages._ui.canvas import CanvasEvent, canvas
@@ -85,14 +84,14 @@ _TERMS = (
 
 def fit_request(settings: TwoClocksSettings) -> Request:
     """The fits behind the picture."""
-    plan = plan_two_clocks(settings)
+    plan = plan_of(settings)
     seconds = estimate_two_clocks_seconds(plan)
     return Request(FIT, (FIT, plan), partial(_fit, plan), "Two clocks", seconds)
 
 
 def seeds_request(settings: TwoClocksSettings) -> Request:
     """The same fits with ten seeds, or five of models that take long."""
-    plan = plan_two_clocks(settings)
+    plan = plan_of(settings)
     n_seeds = seeds_of(plan)
     seconds = n_seeds * estimate_two_clocks_seconds(plan)
     return Request(SEEDS, (SEEDS, plan), partial(_seeds, plan), f"{n_seeds} seeds", seconds)
@@ -209,7 +208,7 @@ def draw_scores(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer
         "On rows that chose nothing, with this seed. Coverage is the share inside 90 % intervals; "
         f"NLL is in nats, RMSE and CRPS in units of y. {first} One factor multiplies every std."
     )
-    st.subheader(f"Over {seeds_of(plan_two_clocks(settings))} seeds")
+    st.subheader(f"Over {seeds_of(settings)} seeds")
     if answer is not None and answer.error:
         show_notice(answer.error, "two-clocks-seeds", tone="error")
     seeds = _seeds_of(answer)
@@ -292,7 +291,7 @@ def explain_two_clocks() -> None:
         show_departures("Boosting")
 
 
-def _fit(plan: TwoClocksPlan, job: object) -> Any:
+def _fit(plan: TwoClocksSettings, job: object) -> Any:
     return fit_two_clocks(plan)
 
 
@@ -300,7 +299,7 @@ def _look(fit: TwoClocksFit, tails: str, unscaled: Unscaled, job: object) -> Two
     return look_two_clocks(fit, tails, unscaled)
 
 
-def _seeds(plan: TwoClocksPlan, job: object) -> SeedScores:
+def _seeds(plan: TwoClocksSettings, job: object) -> SeedScores:
     return score_seeds(plan)
 
 

@@ -17,6 +17,7 @@ from gbuq_core.calibration.clocks import student_nll
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.claims import chips_of
 from gbuq_core.experiments.seeds import count_verdicts
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.two_clocks import models, scores
 from gbuq_core.experiments.two_clocks.claims import (
     LEAST_SHARE,
@@ -27,7 +28,7 @@ from gbuq_core.experiments.two_clocks.claims import (
 from gbuq_core.experiments.two_clocks.data import rows_of
 from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import count_fits, fit_two_clocks
-from gbuq_core.experiments.two_clocks.models import arguments_of, fit_model
+from gbuq_core.experiments.two_clocks.models import clock_arguments, fit_model
 from gbuq_core.experiments.two_clocks.plan import (
     CYCLICAL,
     DATA,
@@ -40,7 +41,6 @@ from gbuq_core.experiments.two_clocks.plan import (
     WITHOUT_CLOCKS,
     TwoClocksSettings,
     estimate_two_clocks_seconds,
-    plan_two_clocks,
     seeds_of,
 )
 from gbuq_core.experiments.two_clocks.scores import (
@@ -68,7 +68,7 @@ STOPPINGS = {"all": None, "early": "early", "clocks": "two_clocks"}
 
 @cache
 def fit_of(settings):
-    return fit_two_clocks(plan_two_clocks(settings))
+    return fit_two_clocks(plan_of(settings))
 
 
 @cache
@@ -169,7 +169,7 @@ def test_a_model_without_clocks_is_scaled_as_the_wrapper_scales_it(model, tails)
         pytest.skip(METHODS[model].missing())
     look = look_of(replace(SMALL, rows=100, model=model, tails=tails))
     rows, plan = look.fit.rows, look.fit.plan
-    made = METHODS[model].make(**arguments_of(plan))
+    made = METHODS[model].make(**clock_arguments(plan))
     wrapped = CalibratedRegressor(made, method="scale", tails=tails, **ONE_FACTOR)
     scaled = wrapped.fit(rows.X, rows.y).predict_distribution(rows.X_scored)
     own = wrapped.estimator_.predict_distribution(rows.X_scored)
@@ -197,7 +197,7 @@ def test_a_table_that_is_too_long_is_one_sentence(monkeypatch):
     few = replace(METHODS["gp"], most_rows=50)
     monkeypatch.setattr(models, "METHODS", {**METHODS, "gp": few})
     with pytest.raises(InvalidParameter, match="takes at most 50 rows, and this table has 200"):
-        fit_two_clocks(plan_two_clocks(replace(SMALL, model="gp")))
+        fit_two_clocks(plan_of(replace(SMALL, model="gp")))
 
 
 @pytest.mark.parametrize("df", [2.2, 5.0, math.inf])
@@ -215,7 +215,7 @@ def test_logarithms_of_products_are_the_likelihood(rng, n_rows, df):
 @pytest.mark.parametrize("model", SINGLE)
 def test_a_librarys_fit_counts_its_trees_and_ends_when_nobody_wants_it(model):
     pytest.importorskip(model)
-    plan = plan_two_clocks(replace(SMALL, model=model, trees=2000, ngboost_trees=500))
+    plan = plan_of(replace(SMALL, model=model, trees=2000, ngboost_trees=500))
     seen = []
 
     def look_at_and_stop(done, tick=progress.tick):
@@ -237,7 +237,7 @@ def test_a_librarys_fit_counts_its_trees_and_ends_when_nobody_wants_it(model):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_fit_depends_on_no_knob_that_its_model_does_not_have(model):
-    plan = plan_two_clocks(TwoClocksSettings(model=model))
+    plan = plan_of(TwoClocksSettings(model=model))
     alike = {"ngboost_trees": 50, "members": 9, "mean_weight": 1.0}
     for names, of_models in (("ngboost_trees", "ngboost"), ("members", WITH_MEMBERS)):
         if model in of_models:
@@ -248,14 +248,14 @@ def test_a_fit_depends_on_no_knob_that_its_model_does_not_have(model):
         alike["trees"] = 100
     if model in WITHOUT_CLOCKS:
         alike |= {"trees": 100, "rate": 0.3, "depth": 6}
-    assert plan_two_clocks(TwoClocksSettings(model=model, **alike)) == plan
+    assert plan_of(TwoClocksSettings(model=model, **alike)) == plan
     assert 0.01 < estimate_two_clocks_seconds(plan) < 60.0
     assert seeds_of(plan) == (5 if model == "ngboost" or model in WITHOUT_CLOCKS else 10)
 
 
 def test_a_missing_package_is_one_sentence(monkeypatch):
     monkeypatch.setattr(record, "_installed", lambda package: False)
-    plan = plan_two_clocks(replace(SMALL, model="catboost"))
+    plan = plan_of(replace(SMALL, model="catboost"))
     with pytest.raises(InvalidParameter, match="CatBoost is not installed: choose another"):
         fit_two_clocks(plan)
 
@@ -320,7 +320,7 @@ def test_the_story_early_stopping_is_on_the_diagonal_and_two_clocks_is_off_it():
 
 @pytest.mark.parametrize("data", DATA)
 def test_rows_that_score_are_not_rows_that_train(data):
-    rows = rows_of(plan_two_clocks(replace(SMALL, data=data, rows=100)))
+    rows = rows_of(plan_of(replace(SMALL, data=data, rows=100)))
     trained = {tuple(row) for row in np.column_stack([rows.X, rows.y])}
     assert not trained & {tuple(row) for row in np.column_stack([rows.X_scored, rows.y_scored])}
     scene = rows.scene
@@ -331,7 +331,7 @@ def test_rows_that_score_are_not_rows_that_train(data):
 
 def test_the_truth_of_the_picture_is_the_truth_of_the_rows():
     for data in ("five features", "growing noise", "wave"):
-        rows = rows_of(plan_two_clocks(replace(SMALL, data=data)))
+        rows = rows_of(plan_of(replace(SMALL, data=data)))
         z = (rows.y_scored - rows.mean_scored) / rows.std_scored
         assert abs(z.std() - 1.0) < 4 / (2 * len(z)) ** 0.5  # four standard errors
         scene = rows.scene
@@ -347,13 +347,13 @@ def test_tails_and_the_place_of_the_sliders_retrain_nothing():
     two = look_two_clocks(one.fit, "normal")
     assert count_fits() == before
     assert math.isinf(two.maps.df)
-    shown = replace(SMALL, shown=(5, 5, False), tails="normal")
-    assert plan_two_clocks(shown) == plan_two_clocks(SMALL)
+    shown = replace(SMALL, clocks=(5, 5, False), tails="normal")
+    assert plan_of(shown) == plan_of(SMALL)
 
 
 def test_seeds_are_fits_of_their_own_and_the_first_is_the_pages():
     settings = replace(SMALL, data="wave", rows=100, trees=50, members=2, seed=4)
-    seeds = score_seeds(plan_two_clocks(settings), 2)
+    seeds = score_seeds(plan_of(settings), 2)
     assert seeds.seeds == (4, 5)
     look = look_of(settings)
     first = seeds.by_tails["student"][0]

@@ -8,25 +8,25 @@ import pytest
 from tolerances import NEAR_ZERO
 
 from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
-from gbuq_core.experiments.two_clocks.plan import DATA, TwoClocksSettings, plan_two_clocks
-from gbuq_core.experiments.two_clocks.scores import look_two_clocks
-from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
-from gbuq_core.figures.curves import pack_curves, unpack_curves
-from gbuq_core.figures.standalone import standalone_html
-from gbuq_core.figures.theme import METHOD_STYLES
-from gbuq_core.figures.two_clocks import (
+from gbuq_core.experiments.two_clocks.picture import (
     band_figure,
     clocks_sheet,
     curves_figure,
     reliability_figure,
 )
+from gbuq_core.experiments.two_clocks.plan import DATA, TwoClocksSettings
+from gbuq_core.experiments.two_clocks.scores import look_two_clocks
+from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
+from gbuq_core.figures.curves import pack_curves, unpack_curves
+from gbuq_core.figures.standalone import standalone_html
+from gbuq_core.figures.theme import METHOD_STYLES
 
 SMALL = TwoClocksSettings(data="growing noise", rows=100, trees=100, members=2)
 
 
 @cache
 def look_of(data="growing noise", model="sglb"):
-    fit = fit_two_clocks(plan_two_clocks(replace(SMALL, data=data, model=model)))
+    fit = fit_two_clocks(replace(SMALL, data=data, model=model))
     return look_two_clocks(fit, "student")
 
 

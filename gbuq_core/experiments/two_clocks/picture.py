@@ -7,11 +7,14 @@ trees that were tried, about forty.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.calibration import Stages
+from gbuq_core.experiments.two_clocks.fit import stage_of
+from gbuq_core.experiments.two_clocks.scores import TreeCurves, TwoClocksLook
 from gbuq_core.figures.canvas.panels import Line, Marker, Panel, PanelSheet
 from gbuq_core.figures.curves import Curves, draw_curves
 from gbuq_core.figures.curves.parts import (
@@ -51,28 +54,6 @@ _NLL_REACH = 3.0  # nats above the least that the maps' colours span
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 
 
-class Look(Protocol):
-    """A scored fit, as `gbuq_core.experiments.two_clocks.scores.TwoClocksLook` has it."""
-
-    fit: Any
-    clocks: Any
-    curves: Any
-    maps: Any
-    reliability: Any
-
-    @property
-    def labels(self) -> Mapping[str, str]:
-        """The names of the ways to stop."""
-
-    @property
-    def levels(self) -> Sequence[float]:
-        """The nominal levels of ``reliability``."""
-
-    @property
-    def key(self) -> str:
-        """Tells looks apart."""
-
-
 class Stop(NamedTuple):
     """A place over both clocks: its name, the trees of mean and scale, and whether a factor."""
 
@@ -82,7 +63,7 @@ class Stop(NamedTuple):
     factor: bool
 
 
-def stops_of(look: Look) -> list[Stop]:
+def stops_of(look: TwoClocksLook) -> list[Stop]:
     """Where each way to stop stands."""
     return [
         Stop(
@@ -95,14 +76,16 @@ def stops_of(look: Look) -> list[Stop]:
     ]
 
 
-def shown_of(look: Look, shown: tuple[int, int, bool] | None) -> Stop:
+def shown_of(look: TwoClocksLook, shown: tuple[int, int, bool] | None) -> Stop:
     """Where the reader's sliders stand; None is two clocks."""
     if shown is None:
         return stops_of(look)[-1]
     return Stop("shown", *shown)
 
 
-def band_figure(look: Look, shown: tuple[int, int, bool] | None = None, alt: str = "") -> Curves:
+def band_figure(
+    look: TwoClocksLook, shown: tuple[int, int, bool] | None = None, alt: str = ""
+) -> Curves:
     """The 90 % interval over the truth, with a slider for each clock and a switch."""
     scene, stages, maps = look.fit.rows.scene, look.fit.scene, look.maps
     colour = METHOD_STYLES[look.fit.plan.model].colour
@@ -154,8 +137,8 @@ def band_figure(look: Look, shown: tuple[int, int, bool] | None = None, alt: str
             "key": look.key,
             "labels": {"mean": "Trees for the mean", "scale": "Trees for the scale"},
             "trees": trees,
-            **_place(shown_of(look, shown), trees),
-            "stops": [{"name": stop.name, **_place(stop, trees)} for stop in stops_of(look)],
+            **_place(shown_of(look, shown), stages),
+            "stops": [{"name": stop.name, **_place(stop, stages)} for stop in stops_of(look)],
             "x": rounded(scene.x),
             "colour": colour,
             "fill": fill,
@@ -174,22 +157,13 @@ def band_figure(look: Look, shown: tuple[int, int, bool] | None = None, alt: str
     )
 
 
-def _place(stop: Stop, trees: Sequence[int]) -> Part:
+def _place(stop: Stop, stages: Stages) -> Part:
     """Where a stop stands on the sliders."""
     return {
-        "mean": nearest(trees, stop.mean_trees),
-        "scale": nearest(trees, stop.scale_trees),
+        "mean": stage_of(stages, stop.mean_trees),
+        "scale": stage_of(stages, stop.scale_trees),
         "factor": bool(stop.factor),
     }
-
-
-def nearest(trees: Sequence[int] | Array, wanted: float) -> int:
-    """The stage whose number of trees is nearest.
-
-    >>> nearest([5, 10, 100], 40)
-    1
-    """
-    return int(np.argmin(np.abs(np.asarray(trees, dtype=np.float64) - wanted)))
 
 
 def _both(plain: Array, scaled: Array) -> Part:
@@ -197,10 +171,10 @@ def _both(plain: Array, scaled: Array) -> Part:
 
 
 def clocks_sheet(
-    look: Look, shown: tuple[int, int, bool] | None = None, alt: str = ""
+    look: TwoClocksLook, shown: tuple[int, int, bool] | None = None, alt: str = ""
 ) -> PanelSheet:
     """NLL over both clocks, with the std as it is and with the best factor of each pair."""
-    maps = look.maps
+    maps, stages = look.maps, look.fit.scoring
     trees = [int(n) for n in maps.n_trees]
     nll = (maps.nll_plain, maps.nll_scaled)
     taken = [stop[1:] for stop in stops_of(look)]  # their marks have names of their own
@@ -214,13 +188,13 @@ def clocks_sheet(
     titles = ("Std as it is", "Std times a factor")
     for has_factor, title, values in zip((False, True), titles, nll, strict=True):
         marks = [
-            Marker(nearest(trees, stop.mean_trees), nearest(trees, stop.scale_trees), stop.name)
+            Marker(stage_of(stages, stop.mean_trees), stage_of(stages, stop.scale_trees), stop.name)
             for stop in stops_of(look)
             if stop.factor == has_factor
         ]
         marks = _merged(marks)
         if mine is not None and mine.factor == has_factor:
-            at = (nearest(trees, mine.mean_trees), nearest(trees, mine.scale_trees))
+            at = (stage_of(stages, mine.mean_trees), stage_of(stages, mine.scale_trees))
             crowded = any(
                 abs(mark.x - at[0]) < len(trees) / 3 and abs(mark.y - at[1]) < 4 for mark in marks
             )
@@ -259,7 +233,7 @@ def _merged(marks: Sequence[Marker]) -> list[Marker]:
     return [Marker(x, y, " = ".join(each)) for (x, y), each in names.items()]
 
 
-def curves_figure(look: Look, alt: str = "") -> Curves:
+def curves_figure(look: TwoClocksLook, alt: str = "") -> Curves:
     """Scores against the number of trees, with one number for the mean and the scale."""
     curves, clocks = look.curves, look.clocks
     marks = {
@@ -322,14 +296,14 @@ def _marks(marks: Mapping[str, float], limits: Sequence[float]) -> list[Part]:
     ]
 
 
-def _late(curves: Any) -> npt.NDArray[np.bool_]:
+def _late(curves: TreeCurves) -> npt.NDArray[np.bool_]:
     """Stages from 20 trees on: the first ones predict the mean of y and need no room."""
     late = curves.n_trees >= 20
     found: npt.NDArray[np.bool_] = late if late.any() else np.ones(len(late), bool)
     return found
 
 
-def reliability_figure(look: Look, alt: str = "") -> Curves:
+def reliability_figure(look: TwoClocksLook, alt: str = "") -> Curves:
     """The observed share of rows inside intervals against their level, for each way to stop."""
     levels, labels, observed = look.levels, look.labels, look.reliability
     n_rows = len(look.fit.scoring.y)
