@@ -6,10 +6,11 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.experiments.heteroscedastic.plan import METHODS
+from gbuq_core.experiments.heteroscedastic.plan import METHODS, HeteroscedasticSettings
+from gbuq_core.experiments.settings import from_values
 from pages._ui import picture_first
 from pages._ui.claims import draw_chips
-from pages._ui.heteroscedastic.controls import FOLLOWED, STATE, draw_view_knobs, settings_of
+from pages._ui.heteroscedastic.controls import FOLLOWED, STATE, draw_view_knobs
 from pages._ui.heteroscedastic.export import (
     explain_heteroscedastic,
     export_heteroscedastic,
@@ -19,6 +20,7 @@ from pages._ui.heteroscedastic.picture import (
     PAGE,
     draw_picture,
     figure_of,
+    knobs_above,
     say_what_is_missing,
     show_costs,
 )
@@ -50,10 +52,10 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     if not early:
         draw_view_knobs(values)
     values = read_again(STATE, values)
-    settings = settings_of(values)
+    settings = from_values(HeteroscedasticSettings, vars(values))
     chips = st.container(key="chips")
     shown = PAGE.views(settings, answers)
-    figure = figure_of(values, settings, shown)
+    figure = figure_of(settings, shown, knobs_above(values))
     follow(STATE, values, FOLLOWED, partial(draw_picture, figure))
     say_what_is_missing(settings, shown, PAGE.refusals(settings))
     if early:
@@ -79,5 +81,6 @@ st.title("Does the model know its noise, and where it has seen nothing?")
 with st.container(key="lede"):
     st.markdown(LEDE)
 values = open_page(STATE)
-explore(values, ask(PAGE.requests(settings_of(values)), WAIT_SECONDS, others=measure_slots()))
+settings = from_values(HeteroscedasticSettings, vars(values))
+explore(values, ask(PAGE.requests(settings), WAIT_SECONDS, others=measure_slots()))
 explain_heteroscedastic()

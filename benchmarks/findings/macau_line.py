@@ -17,10 +17,9 @@ from gbuq_core.experiments.heteroscedastic.fit import fit_heteroscedastic, measu
 from gbuq_core.experiments.heteroscedastic.plan import (
     METHODS,
     HeteroscedasticSettings,
-    plan_heteroscedastic,
-    plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.scores import PAPER_TABLE, score_heteroscedastic
+from gbuq_core.experiments.settings import plan_of
 
 FORESTS: dict[str, dict[str, Any]] = {
     "the table's": {},
@@ -38,12 +37,12 @@ SIDES = {
 def measure(method: str, knobs: dict[str, Any], seed: int) -> tuple[float, dict[str, list[float]]]:
     """CRPS, and by score the AUROC for each side of the foreign rows."""
     settings = replace(HeteroscedasticSettings(seed=seed), **knobs)
-    fit = fit_heteroscedastic(plan_heteroscedastic(settings, method))
+    fit = fit_heteroscedastic(plan_of(settings, method))
     areas: dict[str, list[float]] = {score: [] for score in METHODS[method].scores}
     crps = np.nan
     for where in SIDES.values():
         here = replace(settings, **where)
-        found = score_heteroscedastic(fit, measure_heteroscedastic(fit, plan_measure(here)), here)
+        found = score_heteroscedastic(fit, measure_heteroscedastic(fit, here), here)
         crps = found.crps
         for score, values in areas.items():
             values.append(float(found.auroc_of(score)))

@@ -41,10 +41,9 @@ from gbuq_core.experiments.heteroscedastic.plan import METHODS as ONE_DIMENSIONA
 from gbuq_core.experiments.heteroscedastic.plan import SCORES as FOREIGN_SCORES
 from gbuq_core.experiments.heteroscedastic.plan import (
     HeteroscedasticSettings,
-    plan_heteroscedastic,
-    plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.scores import PAPER_TABLE, score_heteroscedastic
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.methods import METHODS, papers
 from gbuq_core.metrics import auroc, coverage, crps_gaussian, nll_gaussian, rmse
 
@@ -141,10 +140,8 @@ def _on_the_line(task: Task) -> Found:
     settings = replace(HeteroscedasticSettings(seed=task.split), **variation)
     if task.effort == "smoke":
         settings = replace(settings, rows=300, trees=5, subsample=0.5, test_rows=200, ood_rows=200)
-    fit = fit_heteroscedastic(plan_heteroscedastic(settings, record_key(task.method)))
-    found = score_heteroscedastic(
-        fit, measure_heteroscedastic(fit, plan_measure(settings)), settings
-    )
+    fit = fit_heteroscedastic(plan_of(settings, record_key(task.method)))
+    found = score_heteroscedastic(fit, measure_heteroscedastic(fit, settings), settings)
     scores = {
         "crps": found.crps,
         "excess": found.excess,

@@ -24,14 +24,12 @@ from gbuq_core.experiments.heteroscedastic.fit import (
 )
 from gbuq_core.experiments.heteroscedastic.plan import (
     SUPPORT,
-    HeteroscedasticPlan,
     HeteroscedasticSettings,
-    MeasurePlan,
-    plan_heteroscedastic,
     plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.predictions import interval_of
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches
 from gbuq_core.figures.guess import PLACES, GuessChart, GuessLine
@@ -51,19 +49,18 @@ _fit = lru_cache(maxsize=_KEPT)(fit_heteroscedastic)
 
 
 @lru_cache(maxsize=_KEPT)
-def _measure(plan: HeteroscedasticPlan, measure_plan: MeasurePlan) -> HeteroscedasticMeasure:
-    return measure_heteroscedastic(_fit(plan), measure_plan)
+def _measure(plan: HeteroscedasticSettings) -> HeteroscedasticMeasure:
+    return measure_heteroscedastic(_fit(plan_of(plan, plan.method)), plan)
 
 
 def run_of(settings: HeteroscedasticSettings) -> HeteroscedasticRun:
     """What `run_heteroscedastic` returns, with fits and measurements shared between the steps."""
-    plans = [plan_heteroscedastic(settings, method) for method in settings.methods]
     fits, measures = [], []
-    with stage(len(plans)):
-        for plan in plans:
+    with stage(len(settings.methods)):
+        for method in settings.methods:
             with stage(1, span=1):
-                fits.append(_fit(plan))
-            measures.append(_measure(plan, plan_measure(settings)))
+                fits.append(_fit(plan_of(settings, method)))
+            measures.append(_measure(plan_measure(settings, method)))
     views = tuple(view_heteroscedastic(fit, settings) for fit in fits)
     return HeteroscedasticRun(settings, data_of(settings), tuple(fits), views, tuple(measures))
 

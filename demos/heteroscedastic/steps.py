@@ -7,7 +7,6 @@ table 1.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -49,37 +48,21 @@ from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.theme import METHOD_STYLES
 
-
-class HeteroscedasticPreset(NamedTuple):
-    """What the Heteroscedastic page is opened with."""
-
-    settings: HeteroscedasticSettings
-
-
 _BASE = HeteroscedasticSettings()
 _TWO = ("macau_linear", "macau_basic")
-NOISE = HeteroscedasticPreset(
-    replace(_BASE, methods=("macau_linear", "forest", "catboost"), bands=("total", "data"))
+NOISE = replace(
+    _BASE, methods=("macau_linear", "forest", "catboost"), show_total=True, show_knowledge=False
 )
-PARTS = HeteroscedasticPreset(replace(_BASE, methods=_TWO, score="data"))
-BEYOND = HeteroscedasticPreset(replace(_BASE, score="knowledge"))
-NOVELTY = HeteroscedasticPreset(replace(_BASE, methods=(*_TWO, "isolation")))
-ALIKE = HeteroscedasticPreset(
-    replace(_BASE, methods=("macau_linear",), subsample=0.8, score="knowledge")
-)
-TINY = HeteroscedasticPreset(
-    replace(ALIKE.settings, subsample=0.1, min_child_samples=1, max_leaves=255)
-)
-AVERAGE = HeteroscedasticPreset(
-    replace(
-        _BASE,
-        methods=("macau_linear", "forest", "conformal_forest"), level=0.8, conformal=True,
-        bands=("total",),
-    )
+PARTS = replace(_BASE, methods=_TWO, score="data")
+BEYOND = replace(_BASE, score="knowledge")
+NOVELTY = replace(_BASE, methods=(*_TWO, "isolation"))
+ALIKE = replace(_BASE, methods=("macau_linear",), subsample=0.8, score="knowledge")
+TINY = replace(ALIKE, subsample=0.1, min_child_samples=1, max_leaves=255)
+AVERAGE = replace(
+    _BASE, methods=("macau_linear", "forest", "conformal_forest"), level=0.8, conformal=True,
+    show_total=True, show_data=False, show_knowledge=False,
 )  # fmt: skip
-TABLE = HeteroscedasticPreset(
-    replace(_BASE, methods=(*_TWO, "forest", "quantile", "gnll", "catboost"))
-)
+TABLE = replace(_BASE, methods=(*_TWO, "forest", "quantile", "gnll", "catboost"))
 MORE = ("conformal_forest", "conformal_linear", "isolation")  # a page shows six
 SEEDS = (1, 2, 3)
 PLAYED, STILL = 24, 12  # trees that are played; that stand behind others
@@ -107,7 +90,7 @@ def _tree_by_tree(sheet: PanelSheet) -> PanelSheet:
 
 def noise_that_grows() -> Shown:
     """Which stds follow the noise?"""
-    run = run_of(NOISE.settings)
+    run = run_of(NOISE)
     behind, scores = backdrop_of(run, near=True), _scores(run)
     widths = np.array([wide(level) for level in LEVELS])
     strips = []
@@ -152,7 +135,7 @@ def noise_that_grows() -> Shown:
 
 def data_and_knowledge() -> Shown:
     """The law of total variance, tree by tree."""
-    run = run_of(PARTS.settings)
+    run = run_of(PARTS)
     behind, scores = backdrop_of(run), _scores(run)
     strips, stds = [], []
     noise = np.where(run.views[0].support, np.sqrt(run.views[0].true_variance), np.nan)
@@ -174,7 +157,7 @@ def data_and_knowledge() -> Shown:
     )  # fmt: skip
     gap = max(float(np.abs(v.total - v.data - v.knowledge).max()) for v in run.views)
     plan = run.fits[0].plan
-    seen = round(float(plan.subsample or 0.0) * plan.rows)
+    seen = round(plan.subsample * plan.rows)
     notes = (
         f"MACAU is a random forest of {plan.trees} trees, each fitted to {seen} of the rows. Each "
         "leaf predicts a mean and a variance of y. A plain leaf takes those of its rows. A leaf "
@@ -200,7 +183,7 @@ def data_and_knowledge() -> Shown:
 
 def out_of_the_rows() -> Shown:
     """Does knowledge uncertainty rise where the rows end?"""
-    run = run_of(BEYOND.settings)
+    run = run_of(BEYOND)
     behind, scores = backdrop_of(run), _scores(run)
     strips = []
     for fit, view in zip(run.fits[:2], run.views[:2], strict=True):
@@ -269,7 +252,7 @@ def _told_strip(run: HeteroscedasticRun) -> Strip:
 
 def three_novelties() -> Shown:
     """Novelty scores, and one that does not work with plain leaves."""
-    run = run_of(NOVELTY.settings)
+    run = run_of(NOVELTY)
     behind, scores = backdrop_of(run), _scores(run)
     linear, basic, forest = run.views
     beyond = {}
@@ -342,13 +325,13 @@ def _values(view: HeteroscedasticView, key: str) -> Array:
 
 def alike_or_tiny() -> Shown:
     """How two knobs of a forest change its knowledge uncertainty and its mean."""
-    presets = (replace(_BASE, methods=("macau_linear",)), ALIKE.settings, TINY.settings)
+    presets = (replace(_BASE, methods=("macau_linear",)), ALIKE, TINY)
     runs = [run_of(settings) for settings in presets]
     behind = backdrop_of(runs[0])
     titles = (
         f"Subsample {_BASE.subsample:g}, leaves of {_BASE.min_child_samples}",
-        f"Subsample {ALIKE.settings.subsample:g}",
-        f"Leaves of {TINY.settings.min_child_samples}",
+        f"Subsample {ALIKE.subsample:g}",
+        f"Leaves of {TINY.min_child_samples}",
     )
     strips, stds = [], []
     inks = ((_colour("macau_linear"), False), ("text", False), ("text", True))
@@ -363,15 +346,15 @@ def alike_or_tiny() -> Shown:
     notes = (
         f"So far each tree saw {100 * _BASE.subsample:.0f} % of the rows, and every leaf had at "
         f"least {_BASE.min_child_samples} rows. Why these values? Here, the trees of one forest "
-        f"see {100 * ALIKE.settings.subsample:.0f} % of the rows. Another forest may have leaves "
+        f"see {100 * ALIKE.subsample:.0f} % of the rows. Another forest may have leaves "
         "with a single row.",
         f"The charts show {STILL} of the {_BASE.trees} trees. Their mean is in the colour of the "
         "text.",
     )
-    told = answers.what_breaks(base, more, tiny, far, ALIKE.settings.subsample)
+    told = answers.what_breaks(base, more, tiny, far, ALIKE.subsample)
     text = (
         f"So far each tree saw {100 * _BASE.subsample:.0f} % of the rows. In the second chart it "
-        f"sees {100 * ALIKE.settings.subsample:.0f} %; in the third, leaves may have one row."
+        f"sees {100 * ALIKE.subsample:.0f} %; in the third, leaves may have one row."
     )
     right = Between(far[1] / far[0], (0.8, 1.25))
     answer = (
@@ -390,7 +373,7 @@ def alike_or_tiny() -> Shown:
 
 def on_average() -> Shown:
     """Does conformal prediction hold its level everywhere?"""
-    settings = AVERAGE.settings
+    settings = AVERAGE
     runs = [run_of(replace(settings, conformal=on)) for on in (False, True)]
     run, level = runs[1], settings.level
     behind = backdrop_of(run, near=True)
@@ -454,7 +437,7 @@ def on_average() -> Shown:
 
 def beside_the_table() -> Shown:
     """Table 1 here and in the paper, method by method."""
-    run = both(run_of(TABLE.settings), run_of(replace(TABLE.settings, methods=MORE)))
+    run = both(run_of(TABLE), run_of(replace(TABLE, methods=MORE)))
     found = _scores(run)
     scores = [found[method] for method in run.settings.methods]
     behind = backdrop_of(run)

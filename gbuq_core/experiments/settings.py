@@ -20,7 +20,7 @@ from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 from gbuq_core.experiments.claims import write_setting
-from gbuq_core.knobs import Kind, Knob, check_knob, narrow, number_text
+from gbuq_core.knobs import Kind, Knob, check_knob, check_within, narrow, number_text
 from gbuq_core.methods import METHODS
 from gbuq_core.validation import check_choice
 
@@ -51,7 +51,15 @@ class _Setting:
     each: bool
     drawn: bool
     fits: bool
+    offered: bool
+    limits: tuple[float, float] | None
     knob: Mapping[str, Any]
+
+    @property
+    def record(self) -> Knob:
+        """The knob of the method's record that it is ``of``."""
+        method, _, of = self.of.partition(".")
+        return METHODS[method].knob(of)
 
     @property
     def group(self) -> str:
@@ -78,6 +86,8 @@ def setting(
     each: bool = False,
     drawn: bool = False,
     fits: bool = False,
+    offered: bool = True,
+    limits: tuple[float, float] | None = None,
     **knob: Any,
 ) -> Any:
     """A field of a settings record, with its knob.
@@ -105,6 +115,10 @@ def setting(
         Whether it only changes how a picture looks, or where: no statement depends on it.
     fits : bool
         Whether a fit depends on it although the page draws it by itself (group "page").
+    offered : bool
+        Whether the page has it; studies and statements name all of them.
+    limits : (low, high), optional
+        What `check` takes: whole numbers, if these are; else what the record or the widget takes.
     **knob
         What else `Knob` takes: ``low``, ``high``, ``choices``, ``group``, ``help`` ...
     """
@@ -112,7 +126,8 @@ def setting(
     words = {value: word for word, value in named.items()}
     meta = _Setting(
         label=label, of=of, uses=uses, arg=arg, shrink=shrink, named=named, codec=codec,
-        words=words, each=each, drawn=drawn, fits=fits, knob=knob,
+        words=words, each=each, drawn=drawn, fits=fits, offered=offered, limits=limits,
+        knob=knob,
     )  # fmt: skip
     return field(default=default, metadata={"setting": meta})
 
@@ -160,7 +175,9 @@ def knobs_of(kind: Any) -> tuple[Knob, ...]:
     >>> [knob.key for knob in knobs_of(HeartSettings)][:3]
     ['rows', 'noise', 'cells']
     """
-    return tuple(_knob(kind, name, default, one) for name, default, one in _settings_of(kind))
+    return tuple(
+        _knob(kind, name, default, one) for name, default, one in _settings_of(kind) if one.offered
+    )
 
 
 def _knob(kind: type, name: str, default: Any, one: _Setting) -> Knob:
@@ -171,10 +188,7 @@ def _knob(kind: type, name: str, default: Any, one: _Setting) -> Knob:
         uses = one.uses
         more["when"] = lambda values: any(map(uses, _alternatives(from_values(kind, values))))
     shown = _write(one, default)
-    given = Knob("", "", "text", "")
-    if one.of:
-        method, _, of = one.of.partition(".")
-        given = METHODS[method].knob(of)
+    given = one.record if one.of else Knob("", "", "text", "")
     if one.of and not one.named:
         return narrow(given, key=name, default=shown, **more)
     for value in one.named.values() if one.of else ():
@@ -247,10 +261,12 @@ def from_values(kind: type[S], values: Mapping[str, Any]) -> S:
     return kind(**given)
 
 
-def plan_of(settings: S, method: str = "") -> S:
+def plan_of(settings: S, method: str = "", also: Sequence[str] = ()) -> S:
     """What a fit depends on, the key of its result: all else is at its default.
 
-    ``method`` is one of those that the settings' ``methods`` may name, if there are such.
+    ``method`` is one of those that the settings' ``methods`` may name, if there are such; without
+    it, what any of them uses stays. ``also`` names knobs of the view that stay, where they are
+    used.
 
     Examples
     --------
@@ -259,13 +275,53 @@ def plan_of(settings: S, method: str = "") -> S:
     >>> plan_of(slow, "virtual_sglb") == plan_of(quick, "virtual_sglb")
     True
     """
-    one = _alone(settings, method) if method else settings
+    chosen = [_alone(settings, method)] if method else _alternatives(settings)
     unused = {
         name: default
         for name, default, each in _settings_of(type(settings))
-        if not (each.fitted and (each.uses is None or each.uses(one)))
+        if not (each.fitted or name in also)
+        or not (each.uses is None or any(map(each.uses, chosen)))
     }
-    return _with(one, **unused)
+    return _with(chosen[0] if method else settings, **unused)
+
+
+def check(settings: Any, *groups: str, besides: Sequence[str] = ()) -> None:
+    """Refuse an impossible value of the knobs of some groups, or of all, but for those ``besides``.
+
+    Raises
+    ------
+    InvalidParameter
+        Which knob it is, and what it may be.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
+    >>> check(HeteroscedasticSettings(tail="falls"))
+    Traceback (most recent call last):
+    gbuq_core.errors.InvalidParameter: tail must be one of 'rise', 'clip'; got 'falls'.
+    """
+    kind = type(settings)
+    for name, default, one in _settings_of(kind):
+        if name in besides or (groups and one.group not in groups):
+            continue
+        value, knob = getattr(settings, name), _legal(kind, name, default, one)
+        for each in (value if isinstance(value, tuple) else (value,)) if one.named else ():
+            if each not in (choices := tuple(one.named.values())):
+                check_choice(name, each, choices)
+        if knob.kind in ("integer", "number"):
+            check_within(knob, value)
+        else:
+            check_knob(knob, _write(one, value))
+
+
+def _legal(kind: type, name: str, default: Any, one: _Setting) -> Knob:
+    """What a field may be, whatever steps its widget has."""
+    if one.limits:
+        whole = isinstance(one.limits[0], int)
+        return Knob(name, one.label, "integer" if whole else "number", default, *one.limits)
+    if one.of and not one.named:
+        return replace(one.record, key=name)
+    return _knob(kind, name, default, one)
 
 
 def with_fit(settings: S, plan: S) -> S:
@@ -281,21 +337,6 @@ def with_fit(settings: S, plan: S) -> S:
     kind = type(settings)
     fitted = {name: getattr(plan, name) for name, _, one in _settings_of(kind) if one.fitted}
     return _with(settings, **fitted)
-
-
-def check(settings: Any, *groups: str, besides: Sequence[str] = ()) -> None:
-    """Refuse a value that the knob of some groups cannot have, but for the knobs ``besides``.
-
-    Raises
-    ------
-    InvalidParameter
-        Which knob it is, and what it may be.
-    """
-    kind: Any = type(settings)
-    values = to_values(settings)
-    for knob in knobs_of(kind):
-        if knob.group in groups and knob.key not in besides:
-            check_knob(knob, values[knob.key])
 
 
 def arguments(settings: Any) -> dict[str, Any]:
@@ -347,8 +388,8 @@ def shrink(value: int, share: float, least: int) -> int:
     return min(value, max(least, small))
 
 
-def differences(settings: Any, wanted: Any) -> tuple[str, ...]:
-    """How settings differ from others, as people write it.
+def differences(settings: Any, wanted: Any, words: str = "{} {} instead of {}") -> tuple[str, ...]:
+    """How settings differ from others, as people write it: a name and both values.
 
     >>> from gbuq_core.experiments.heart.plan import HeartSettings
     >>> differences(HeartSettings(trees=200), HeartSettings())
@@ -356,11 +397,11 @@ def differences(settings: Any, wanted: Any) -> tuple[str, ...]:
     """
     kind: Any = type(settings)
     now, then = to_values(settings), to_values(wanted)
+    labels = {n: _knob(kind, n, default, one).label for n, default, one in _settings_of(kind)}
     return tuple(
-        f"{knob.label[:1].lower()}{knob.label[1:]} {write_setting(now[knob.key])} instead of "
-        f"{write_setting(then[knob.key])}"
-        for knob in knobs_of(kind)
-        if now[knob.key] != then[knob.key]
+        words.format(label[:1].lower() + label[1:], *map(write_setting, (now[name], then[name])))
+        for name, label in labels.items()
+        if now[name] != then[name]
     )
 
 

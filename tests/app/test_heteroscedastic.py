@@ -1,6 +1,5 @@
 """Heteroscedastic through AppTest: the picture, every knob, links, presets, states, exports."""
 
-import doctest
 import math
 from dataclasses import replace
 
@@ -14,19 +13,18 @@ from gbuq_core.experiments.heteroscedastic.fit import (
     view_heteroscedastic,
 )
 from gbuq_core.experiments.heteroscedastic.plan import (
+    CHOSEN_SCORES,
     METHODS,
     PAPER,
+    SCORES,
     HeteroscedasticSettings,
-    plan_heteroscedastic,
     why_not,
 )
 from gbuq_core.experiments.heteroscedastic.scores import score_all
 from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
+from gbuq_core.experiments.settings import from_values, plan_of
 from gbuq_core.figures.theme import METHOD_STYLES
-from pages._ui.heteroscedastic import controls as heteroscedastic_controls
-from pages._ui.heteroscedastic import picture as heteroscedastic_ui
-from pages._ui.heteroscedastic import scorecard as heteroscedastic_scorecard
-from pages._ui.heteroscedastic.controls import CHOSEN_SCORES, SORTS, STATE, query_of
+from pages._ui.heteroscedastic.controls import SORTS, STATE
 from pages._ui.heteroscedastic.export import _html
 from pages._ui.heteroscedastic.picture import PAGE, figure_of
 from pages._ui.heteroscedastic.scorecard import (
@@ -61,13 +59,6 @@ def at():
 
 def lines_of(panel, n):
     return [part for part in panel["layers"] if part["kind"] == "line" and len(part["x"]) == n]
-
-
-@pytest.mark.parametrize(
-    "module", [heteroscedastic_controls, heteroscedastic_scorecard, heteroscedastic_ui]
-)
-def test_the_examples_in_the_docstrings_hold(module):
-    assert doctest.testmod(module).failed == 0
 
 
 def test_figures_write_methods_as_the_experiment_does():
@@ -113,10 +104,7 @@ def test_tables_hold_the_scores(at, run):
         ("left_from", -4, -10),
         ("tail", "ends at 5.2", "goes on rising"),
         ("right_to", 30, 20),
-        *(
-            (("score", heteroscedastic_controls.SCORES[key].label, "Novelty"))
-            for key in CHOSEN_SCORES[1:]
-        ),
+        *((("score", SCORES[key].label, "Novelty")) for key in CHOSEN_SCORES[1:]),
     ],
 )
 def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(at, key, value, before):
@@ -186,49 +174,6 @@ def test_methods_stand_side_by_side_and_say_what_they_lack():
     assert all(panel["below"]["own"] for panel in panels)
 
 
-BAD = {
-    "rows": ("-1", "rows must be one of"),
-    "noise_slope": ("nan", "noise_slope must be one of"),
-    "seed": ("31", "seed must be a whole number from 0 to 30"),
-    "trees": ("0", "trees must be one of"),
-    "subsample": ("2", "subsample must be one of"),
-    "min_child_samples": ("x", "min_child_samples must be one of"),
-    "max_leaves": ("1", "max_leaves must be one of"),
-    "left_from": ("5", "left_from must be a whole number from -30 to -1"),
-    "right_to": ("1e999", "right_to must be a whole number from 11 to 40"),
-    "show_total": ("2", "show_total must be true or false"),
-    "show_data": ("maybe", "show_data must be true or false"),
-    "show_knowledge": ("-", "show_knowledge must be true or false"),
-    "score": ("Age", "score must be one of"),
-    "tail": ("x", "tail must be one of"),
-    "log": ("x", "log must be true or false"),
-    "own_scale": ("x", "own_scale must be true or false"),
-    "level": ("1", "level must be one of"),
-    "conformal": ("2", "conformal must be true or false"),
-    "focus": ("rows", "focus must be true or false"),
-    "sort": ("colour", "sort must be one of"),
-    "what": ("1", 'settings of the link and ignores them: "what"'),
-}
-
-
-def test_each_bad_word_of_a_link_is_told_and_the_default_is_used():
-    page = open_heteroscedastic(methods="", **{name: text for name, (text, _) in BAD.items()})
-    for _, said in BAD.values():
-        assert any(said in text for text in words(page)), said
-    assert set(BAD) - {"what"} | {"methods"} == {knob.key for knob in STATE.knobs}
-    assert picture(page)["panels"]
-    assert page.slider(key="seed").value == 0
-
-
-@pytest.mark.parametrize(
-    "methods", ["Oracle", [method.label for method in METHODS.values()][:7]], ids=["none", "many"]
-)
-def test_methods_that_cannot_be_are_told(methods):
-    page = open_heteroscedastic(methods=methods)
-    assert any("methods must be at most 6 of" in text for text in words(page))
-    assert len(picture(page)["panels"]) == 3
-
-
 def test_leaves_that_a_tree_cannot_have_are_explained():
     page = open_heteroscedastic(rows="200", subsample="0.05")
     assert any("cannot be cut into two leaves" in text for text in words(page))
@@ -240,22 +185,12 @@ def test_without_a_method_the_page_says_what_to_do():
     assert "Choose a method on the left to see its prediction." in words(page)
 
 
-def test_a_link_restores_settings():
-    settings = HeteroscedasticSettings(
-        methods=("gnll",), score="knowledge", bands=("total",), level=0.8, right_to=12.0
-    )
-    query = query_of(settings)
-    for part in ("methods=GNLL", "level=0.8", "right_to=12", "show_total=true", "show_data=false"):
-        assert part in query
-    assert query_of(HeteroscedasticSettings()) == ""
-
-
 def test_no_choice_of_a_knob_is_refused_whatever_else_is_chosen():
     roomy = HeteroscedasticSettings(rows=20_000, min_child_samples=1)
     for knob in STATE.knobs:
         if knob.key in ("trees", "subsample", "max_leaves", "min_child_samples", "noise_slope"):
             for choice in knob.choices:
-                plan = plan_heteroscedastic(replace(roomy, **{knob.key: choice}), "macau_linear")
+                plan = plan_of(replace(roomy, **{knob.key: choice}), "macau_linear")
                 assert why_not(plan) == "", (knob.key, choice)
 
 
@@ -268,10 +203,11 @@ def test_methods_that_share_a_kind_of_crps_are_both_named(run):
 
 
 def test_presets_are_what_their_names_say():
-    paper, one, more = (preset.values for preset in STATE.presets)
-    assert one["tail"] == "ends at 5.2"
-    assert len(paper["methods"]) == len(PAPER.methods)
-    assert (one["min_child_samples"], more["subsample"]) == (1, 0.8)
+    paper, one, more = (
+        from_values(HeteroscedasticSettings, preset.values) for preset in STATE.presets
+    )
+    assert paper == PAPER
+    assert (one.tail, one.min_child_samples, more.subsample) == ("clip", 1, 0.8)
 
 
 @pytest.mark.parametrize(
@@ -288,15 +224,12 @@ def test_a_panel_without_a_prediction_keeps_its_place_and_says_why(state, error,
     assert [(panel["title"], panel["note"]) for panel in spec["panels"]] == [("GNLL", note)]
 
 
-def heteroscedastic_figure(answers, **more):
-    from types import SimpleNamespace
-
-    values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs}, **more)
-    return figure_of(values, SETTINGS, PAGE.views(SETTINGS, answers))
+def heteroscedastic_figure(answers):
+    return figure_of(SETTINGS, PAGE.views(SETTINGS, answers), ())
 
 
 def test_a_fit_of_other_rows_is_shown_with_its_own_until_the_next_is_there():
-    plan = plan_heteroscedastic(replace(SETTINGS, rows=300, seed=1), "conformal_linear")
+    plan = plan_of(replace(SETTINGS, rows=300, seed=1), "conformal_linear")
     fit = fit_heteroscedastic(plan)
     request = Request("conformal_linear", 1, print)
     answer = Answer("conformal_linear", request, "running", fit, False, 0.1, "", None)

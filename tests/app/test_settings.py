@@ -6,11 +6,13 @@ import pytest
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heart.plan import HeartSettings
+from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.experiments.settings import from_values, knobs_of, plan_of, to_values
 from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
 from gbuq_core.knobs import problem_with
 from pages._ui.heart.controls import STATE as HEART
+from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.knobs import query_of, read_knob
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
@@ -19,6 +21,7 @@ from tests.app.opening import open_link
 
 PAGES = {
     "heart": (HEART, HeartSettings),
+    "heteroscedastic": (HETEROSCEDASTIC, HeteroscedasticSettings),
     "neighbours": (NEIGHBOURS, NeighboursSettings),
     "two_clocks": (TWO_CLOCKS, TwoClocksSettings),
 }

@@ -54,7 +54,7 @@ def test_a_slider_of_the_view_moves_the_picture_a_link_restores_it_and_nothing_o
     url = serve(APP)
     root = open_heteroscedastic(page, url)
     before = root.evaluate(DRAWN)
-    slider = page.get_by_role("slider", name="Right of 10, up to")
+    slider = page.get_by_role("slider", name="Foreign rows up to")
     slider.focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile("right_to=21"))

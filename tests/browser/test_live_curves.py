@@ -13,14 +13,14 @@ import numpy as np
 from tolerances import NEAR_ZERO
 
 from gbuq_core.experiments.heteroscedastic import fit as noise_fit
-from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings, plan_heteroscedastic
+from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
+from gbuq_core.experiments.settings import plan_of, to_values
 from gbuq_core.experiments.soft_trees import fit as trees_fit
 from gbuq_core.experiments.soft_trees.bandit import BanditSettings, run_policies
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees
 from gbuq_core.figures.curves import curves_source, pack_curves
 from gbuq_core.figures.curves.parts import band, entry, line, readable_dots
 from gbuq_core.methods import METHODS
-from pages._ui.heteroscedastic import controls as noise_controls
 from pages._ui.heteroscedastic import picture as noise_ui
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.soft_trees import controls as trees_controls
@@ -190,22 +190,16 @@ def answers(fits):
 def test_every_level_and_part_of_intervals_is_what_python_draws(page):
     methods = ("macau_basic", "conformal_linear", "forest", "gnll", "isolation")
     settings = HeteroscedasticSettings(methods=methods, rows=200, trees=10, subsample=0.3)
-    plans = [plan_heteroscedastic(settings, method) for method in methods]
-    fits = [noise_fit.fit_heteroscedastic(plan) for plan in plans]
+    fits = [noise_fit.fit_heteroscedastic(plan_of(settings, method)) for method in methods]
 
-    def figure(values):
-        now = replace(
-            settings,
-            level=values.level,
-            conformal=values.conformal,
-            bands=tuple(p for p in noise_ui.PARTS if getattr(values, f"show_{p}")),
-        )
+    def figure(**knobs):
+        now = replace(settings, **knobs)
+        values = defaults(noise_ui.STATE, **to_values(now))
         shown = noise_ui.PAGE.views(now, answers(fits))
-        return noise_ui.figure_of(values, now, shown)
+        return noise_ui.figure_of(now, shown, noise_ui.knobs_above(values))
 
-    cases = [
-        defaults(
-            noise_controls.STATE,
+    figures = [
+        figure(
             level=level,
             conformal=conformal,
             focus=i % 2 == 1,
@@ -217,8 +211,7 @@ def test_every_level_and_part_of_intervals_is_what_python_draws(page):
         for conformal in (False, True)
         for i in range(8)
     ]
-    figures = [figure(values) for values in cases]
-    start = figure(defaults(noise_controls.STATE))
+    start = figure()
     placed = [{knob.key: knob.value for knob in one.knobs} for one in figures]
     found = worked(page, start, placed)
     errors = [compare(one, other) for one, other in zip(found, figures, strict=True)]

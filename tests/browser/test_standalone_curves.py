@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from gbuq_core.experiments.heteroscedastic.picture import heteroscedastic_figure
+from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import entry, line, readable_dots
-from gbuq_core.figures.heteroscedastic.picture import heteroscedastic_figure
-from gbuq_core.figures.heteroscedastic.scene import Belief, Ground, Judged
 from gbuq_core.figures.soft_trees.picture import Functions, Scene, functions_figure
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.figures.wave import Bands, Limits, bands_figure
 from tests.browser.conftest import DESKTOP, PHONE, screenshot
+from tests.heteroscedastic_parts import few_places, panel_of, score_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 FIGURE = ".gbuq-curves"
@@ -88,21 +89,17 @@ def functions() -> Curves:
 
 
 def noise() -> Curves:
-    rng = np.random.default_rng(4)
-    x = np.linspace(-10.0, 20.0, 121)
-    rows = rng.uniform(0.0, 10.0, 300)
-    foreign = ((-10.0, 0.0), (10.0, 20.0))
-    ground = Ground(
-        x, (x >= 0) & (x <= 10), x / 2 + np.sin(x), 0.1 * abs(x), rows, rows / 2, foreign
-    )
-    mean, std = 40 * np.sin(x / 3), np.ones(121)
-    judged = Judged("novelty", "novelty, z", 12 * abs(x - 5), 1.2)
-    ends = (mean - 2, mean + 2), (mean - 40, mean + 40)
-    believed = [
-        Belief(key, mean / 40, std, std, *ends, judged)
-        for key in ("macau_linear", "macau_basic", "catboost")
-    ]
-    return heteroscedastic_figure(ground, believed, alt="Noise in words.")
+    settings = HeteroscedasticSettings(rows=300)
+    data = few_places(settings)
+    x = data.x
+    mean, one = 40 * np.sin(x / 3), np.ones(len(x))
+    given = {
+        "loc": mean / 40, "data": one, "knowledge": one, "inner_lower": mean - 2,
+        "inner_upper": mean + 2, "lower": mean - 40, "upper": mean + 40,
+        "curves": (score_of(12 * abs(x - 5)),),
+    }  # fmt: skip
+    panels = [panel_of(data, key, **given) for key in ("macau_linear", "macau_basic", "catboost")]
+    return heteroscedastic_figure(data, panels, settings)
 
 
 def wave() -> Curves:
@@ -205,14 +202,14 @@ def test_values_are_read_with_pointer_and_keyboard_and_a_click_chooses_nothing(p
     for i, (alt, words) in enumerate(
         [
             ("Functions in words.", "truth"),
-            ("Noise in words.", "MACAU"),
+            ("300 rows with x from 0 to 10.", "MACAU"),
             ("A wave in words.", "knowledge std"),
             ("Dots in words.", "row 1   y 0"),
         ]
     ):
         figure = figures.nth(i)
         picture, readout = figure.locator("svg[tabindex]"), figure.locator(".gbuq-curves-readout")
-        assert picture.get_attribute("aria-label") == alt
+        assert picture.get_attribute("aria-label").startswith(alt)
         assert "lick" not in readout.inner_text()
         picture.focus()
         page.keyboard.press("ArrowRight")

@@ -26,8 +26,7 @@ from gbuq_core.experiments.heteroscedastic.claims import Ray
 from gbuq_core.experiments.heteroscedastic.fit import count_fits, count_measures
 from gbuq_core.experiments.heteroscedastic.plan import (
     LEVELS,
-    check_view,
-    plan_heteroscedastic,
+    check_settings,
     why_not,
 )
 from gbuq_core.experiments.heteroscedastic.scores import (
@@ -36,6 +35,7 @@ from gbuq_core.experiments.heteroscedastic.scores import (
     ScoreAuroc,
     score_all,
 )
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
 
 TITLES = [step.title for step in LESSON.steps]
@@ -87,9 +87,9 @@ def test_the_examples_in_the_docstrings_hold():
 
 @pytest.mark.parametrize("step", LESSON.steps, ids=TITLES)
 def test_each_preset_is_one_that_the_page_takes(step):
-    settings = step.preset.settings
-    assert check_view(settings) == ""
-    assert all(why_not(plan_heteroscedastic(settings, method)) == "" for method in settings.methods)
+    settings = step.preset
+    check_settings(settings)
+    assert all(why_not(plan_of(settings, method)) == "" for method in settings.methods)
 
 
 def test_steps_share_their_fits_and_measurements():
@@ -97,14 +97,14 @@ def test_steps_share_their_fits_and_measurements():
         shown(title)
     before = count_fits(), count_measures()
     for step in LESSON.steps:
-        run_of(step.preset.settings)
+        run_of(step.preset)
     assert (count_fits(), count_measures()) == before
     assert not LESSON.steps[0].compute().more[-1].endswith(" ")
     assert (count_fits(), count_measures()) == before
 
 
 def test_the_forest_alone_does_not_see_the_noise():
-    found = {s.method: s for s in score_all(run_of(NOISE.settings))}
+    found = {s.method: s for s in score_all(run_of(NOISE))}
     noise = found["forest"].mean_noise
     assert found["forest"].std_error > 0.5 * noise
     assert max(found["macau_linear"].std_error, found["catboost"].std_error) < 0.15 * noise
@@ -130,7 +130,7 @@ def test_the_intervals_that_are_played_are_those_of_the_levels():
 
 
 def test_parts_add_up_to_the_total_and_plain_leaves_say_more_noise():
-    run = run_of(PARTS.settings)
+    run = run_of(PARTS)
     for view, name in zip(run.views, ("linear", "basic"), strict=True):
         np.testing.assert_allclose(view.total, view.data + view.knowledge, rtol=SAME_SUM)
         strip = strip_of("Data and knowledge", f"Parts of MACAU ({name})")
@@ -148,7 +148,7 @@ def test_the_trees_that_are_played_are_the_forests():
     assert frames_of(title) == PLAYED
     strip = strip_of(title, "MACAU (basic)")
     tree = line_of(strip, "this tree")
-    fit = run_of(PARTS.settings).fits[1]
+    fit = run_of(PARTS).fits[1]
     members = fit.model.predict_members(np.asarray(strip.x)[:, None])[:PLAYED, :, 0]
     # Steps of a tree are drawn from the nearest places of the grid: few of them are cut.
     assert (np.abs(tree - members) < NEAR_ZERO).mean() > 0.9
@@ -156,7 +156,7 @@ def test_the_trees_that_are_played_are_the_forests():
 
 
 def test_lines_notice_the_end_and_constants_do_not():
-    run = run_of(BEYOND.settings)
+    run = run_of(BEYOND)
     linear, basic, catboost = (
         told_by_distance(measure, "knowledge", DISTANCES) for measure in run.measures
     )
@@ -182,8 +182,8 @@ def test_one_feature_leaves_two_novelties_the_same():
 
 
 def test_alike_trees_know_less_of_where_they_have_not_been():
-    base = run_of(replace(ALIKE.settings, subsample=0.1))
-    more = run_of(ALIKE.settings)
+    base = run_of(replace(ALIKE, subsample=0.1))
+    more = run_of(ALIKE)
     far = [float(np.sqrt(run.views[0].knowledge[-1])) for run in (base, more)]
     assert far[1] < 0.5 * far[0]
     answer = shown("Trees too much alike").more[-1]
@@ -192,8 +192,8 @@ def test_alike_trees_know_less_of_where_they_have_not_been():
 
 
 def test_one_width_holds_its_level_on_average_only():
-    run = run_of(AVERAGE.settings)
-    at = AVERAGE.settings.methods.index("conformal_forest")
+    run = run_of(AVERAGE)
+    at = AVERAGE.methods.index("conformal_forest")
     factor = run.views[at].factor
     thirds = held_by_place(run, at, 0.8, 3, factor)
     assert thirds[0] > 0.9
@@ -213,7 +213,7 @@ def test_one_width_holds_its_level_on_average_only():
 
 def test_the_table_is_played_method_by_method():
     title = "Beside the table"
-    run = run_of(BESIDE.settings)
+    run = run_of(BESIDE)
     assert frames_of(title) == 9
     for name in ("CRPS", "AUROC"):
         strip = strip_of(title, name)
@@ -222,7 +222,7 @@ def test_the_table_is_played_method_by_method():
         np.testing.assert_array_equal((~np.isnan(this)).sum(axis=0), ~np.isnan(every))
     found = {s.method: s for s in score_all(run)}
     this = line_of(strip_of(title, "CRPS"), "this method")
-    for frame, method in enumerate(BESIDE.settings.methods):
+    for frame, method in enumerate(BESIDE.methods):
         assert np.nansum(this[frame]) == found[method].crps
     lost = strip_of(title, "95 % interval")
     assert np.isnan(line_of(lost, "mean")[-1]).all()  # an isolation forest predicts nothing

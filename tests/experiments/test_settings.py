@@ -9,6 +9,7 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.settings import (
     Codec,
     arguments,
+    check,
     differences,
     from_values,
     knobs_of,
@@ -47,6 +48,8 @@ class Wave:
         codec=Codec(lambda text: tuple(map(int, text.split())), lambda x: " ".join(map(str, x))),
     )
     log: bool = setting(True, "Logarithmic", group="picture")
+    reach: int = setting(9, "Reach", low=1, high=30, step=2, limits=(0, 99), group="page")
+    judged: int = setting(50, "Test rows", group="page", offered=False)
     unknown: str = "no knob"
 
 
@@ -54,7 +57,7 @@ def test_each_field_becomes_the_knob_that_its_value_asks_for():
     kinds = {knob.key: knob.kind for knob in knobs_of(Wave)}
     assert kinds == {
         "methods": "choices", "rows": "ladder", "rate": "ladder", "noise": "choice",
-        "marks": "text", "log": "switch",
+        "marks": "text", "log": "switch", "reach": "integer",
     }  # fmt: skip
     assert sliders(Wave) == ("rows", "rate")
     assert Wave().unknown == "no knob"
@@ -77,6 +80,31 @@ def test_a_plan_holds_what_its_method_uses_and_nothing_of_the_view():
         plan_of(settings, "lightgbm")
 
 
+def test_a_plan_of_several_methods_holds_what_any_of_them_uses_and_what_else_is_asked_for():
+    settings = Wave(methods=("sgb", "sglb"), rate=0.2, log=False, judged=7)
+    assert plan_of(settings, also=("judged",)) == Wave(methods=("sgb", "sglb"), rate=0.2, judged=7)
+    assert plan_of(Wave(methods=("sgb",), rate=0.2)) == Wave(methods=("sgb",))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"reach": 100}, "reach must be a whole number at least 0 and at most 99; got 100."),
+        ({"rate": 2.0}, "rate must be a number greater than 0 and at most 1; got 2.0."),
+        ({"rows": 200}, "rows must be one of 100, 400; got 200."),
+        ({"methods": ("gp",)}, "methods must be one of 'sglb', 'sgb'; got 'gp'."),
+        ({"methods": ("sgb", "sgb")}, "methods must be at most 2 of SGLB, SGB; got "),
+        ({"noise": 3}, "noise must be one of None, True; got 3."),
+        ({"log": 1}, "log must be true or false; got 1."),
+    ],
+)
+def test_an_impossible_value_is_refused_and_steps_of_sliders_are_not_asked_for(wrong, said):
+    check(Wave(reach=98, rate=0.15))
+    with pytest.raises(InvalidParameter) as refused:
+        check(Wave(**wrong))
+    assert str(refused.value).startswith(said)
+
+
 def test_a_knob_is_shown_while_a_chosen_method_uses_it():
     (rate,) = (knob for knob in knobs_of(Wave) if knob.key == "rate")
     assert rate.when(to_values(Wave(methods=("sgb", "sglb"))))
@@ -86,6 +114,8 @@ def test_a_knob_is_shown_while_a_chosen_method_uses_it():
 def test_differences_are_written_for_people():
     said = differences(Wave(rows=100, noise=True), Wave())
     assert said == ("training rows 100 instead of 400", "noise on instead of automatic")
+    here = differences(Wave(judged=7), Wave(), "{} {} (there {})")
+    assert here == ("test rows 7 (there 50)",)
 
 
 def test_a_value_that_the_record_does_not_know_is_refused():

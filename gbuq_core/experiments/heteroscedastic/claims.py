@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import spearmanr
 
-from gbuq_core.experiments.claims import Claim, Threshold, judged, other_settings
+from gbuq_core.experiments.claims import Claim, Threshold, judged
 from gbuq_core.experiments.heteroscedastic.data import Array
 from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun, run_heteroscedastic
 from gbuq_core.experiments.heteroscedastic.models import (
@@ -24,16 +24,14 @@ from gbuq_core.experiments.heteroscedastic.models import (
     estimate_measure_seconds,
 )
 from gbuq_core.experiments.heteroscedastic.plan import (
-    METHODS,
     PAPER,
     SUPPORT,
     HeteroscedasticSettings,
-    plan_heteroscedastic,
     plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.experiments.settings import shrink
+from gbuq_core.experiments.settings import differences, quicker
 from gbuq_core.presentation import short
 
 # What counts as agreement. The paper has a picture and a table, so these limits are this project's.
@@ -49,18 +47,6 @@ HALF, HARDLY_HALF = 0.5, 0.75  # of the noise that between-tree spread alone sho
 NEAR, HARDLY_NEAR = 0.03, 0.06  # of a coverage to its level
 FOLLOWS, HARDLY_FOLLOWS = 0.15, 0.3  # error of the std, as a share of the mean noise std
 
-_KNOBS = {
-    "rows": "rows",
-    "noise_slope": "noise per unit of x",
-    "trees": "trees",
-    "subsample": "subsample",
-    "max_leaves": "leaves of a tree",
-    "min_child_samples": "rows in a leaf",
-    "left_from": "foreign rows down to",
-    "right_to": "foreign rows up to",
-    "ood_rows": "foreign rows",
-    "test_rows": "test rows",
-}
 _CAPTURED = Threshold("CRPS above the truth's", CAPTURES, HARDLY_CAPTURES, decimals=3)
 _CALLED = Threshold("share of data uncertainty", CALLED_DATA, HARDLY_CALLED_DATA, unit=" %",
                     times=100.0, decimals=0)  # fmt: skip
@@ -79,7 +65,6 @@ _NEAR = Threshold("distance of a coverage from its level", NEAR, HARDLY_NEAR, un
 _FOLLOWED = Threshold("error of the std", FOLLOWS, HARDLY_FOLLOWS, unit=" % of the noise",
                       times=100.0, decimals=0)  # fmt: skip
 _ORDERED = Threshold("share of the pairs in the paper's order", 1.0, 0.6, unit=" %", times=100.0)
-_OF_METHODS = ("trees", "subsample", "max_leaves", "min_child_samples")
 
 
 def settings_text(settings: HeteroscedasticSettings) -> str:
@@ -95,9 +80,9 @@ def settings_text(settings: HeteroscedasticSettings) -> str:
     >>> settings_text(other)
     'Different from the paper: noise per unit of x 0.5 (there 0.1).'
     """
-    used = {knob for method in settings.methods for knob in METHODS[method].knobs}
-    names = {k: name for k, name in _KNOBS.items() if k in used or k not in _OF_METHODS}
-    other = other_settings(settings, PAPER, names)
+    here = plan_measure(replace(settings, seed=PAPER.seed, tail=PAPER.tail))
+    paper = plan_measure(replace(PAPER, methods=settings.methods))
+    other = differences(here, paper, "{} {} (there {})")
     return (
         f"Different from the paper: {', '.join(other)}."
         if other
@@ -420,38 +405,16 @@ def _claim_of_order(found: Mapping[str, HeteroscedasticScore]) -> list[Claim]:
 
 def _seconds(settings: HeteroscedasticSettings) -> float:
     """Roughly what one seed takes on one thread."""
-    plans = [plan_heteroscedastic(settings, method) for method in settings.methods]
+    plans = [plan_measure(settings, method) for method in settings.methods]
     return sum(
-        estimate_heteroscedastic_seconds(plan)
-        + estimate_measure_seconds(plan, plan_measure(settings, plan.method))
-        for plan in plans
+        estimate_heteroscedastic_seconds(plan) + estimate_measure_seconds(plan) for plan in plans
     )
 
 
 def _quicker(settings: HeteroscedasticSettings, share: float) -> HeteroscedasticSettings:
     """Fewer rows and trees; a tree of a forest sees as many rows as before, so that it can grow."""
-    part = share**0.5
-    rows = shrink(settings.rows, part, 400)
-    return replace(
-        settings,
-        rows=rows,
-        subsample=min(0.9, settings.subsample * settings.rows / rows),
-        trees=shrink(settings.trees, part, 20),
-        test_rows=shrink(settings.test_rows, part, 500),
-        ood_rows=shrink(settings.ood_rows, part, 500),
-    )
-
-
-def _bare(settings: HeteroscedasticSettings) -> HeteroscedasticSettings:
-    """Without what is only drawn: no statement is about a conformal step."""
-    first = HeteroscedasticSettings()
-    return replace(
-        settings,
-        conformal=False,
-        level=first.level,
-        bands=first.bands,
-        score=first.score,
-    )
+    small = quicker(settings, share)
+    return replace(small, subsample=min(0.9, settings.subsample * settings.rows / small.rows))
 
 
 STUDY = SeedStudy(
@@ -460,6 +423,5 @@ STUDY = SeedStudy(
     claims=check_claims,
     estimate=_seconds,
     quicker=_quicker,
-    names=_KNOBS,
-    bare=_bare,
+    bare=plan_measure,  # no statement is about a conformal step
 )

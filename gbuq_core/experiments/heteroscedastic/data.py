@@ -16,10 +16,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     LEFTMOST,
     RIGHTMOST,
     SUPPORT,
-    HeteroscedasticPlan,
     HeteroscedasticSettings,
-    MeasurePlan,
-    check_measure,
 )
 from gbuq_core.synthetic import make_heteroscedastic
 
@@ -121,51 +118,45 @@ def true_mean(x: Array) -> Array:
     return 0.5 * x + np.sin(x)
 
 
-def data_of(plan_or_settings: HeteroscedasticPlan | HeteroscedasticSettings) -> HeteroscedasticData:
-    """The data of a plan or of settings.
+def data_of(settings: HeteroscedasticSettings) -> HeteroscedasticData:
+    """The data of settings, or of a fit's key.
 
     Examples
     --------
     >>> data_of(HeteroscedasticSettings(rows=150)).X.shape
     (150, 1)
     """
-    given = plan_or_settings
-    return load_heteroscedastic_data(given.rows, given.noise_slope, given.seed)
+    return load_heteroscedastic_data(settings.rows, settings.noise_slope, settings.seed)
 
 
-def draw_test(
-    plan: HeteroscedasticPlan | HeteroscedasticSettings, test_rows: int
-) -> HeteroscedasticTest:
+def draw_test(plan: HeteroscedasticSettings) -> HeteroscedasticTest:
     """Rows of the training law for scores alone.
 
     Examples
     --------
-    >>> test = draw_test(HeteroscedasticSettings(), 2000)
+    >>> test = draw_test(HeteroscedasticSettings())
     >>> bool(np.isin(test.y, data_of(HeteroscedasticSettings()).y).any())
     False
     """
-    drawn = make_heteroscedastic(test_rows, plan.noise_slope, [plan.seed, _TEST])
+    drawn = make_heteroscedastic(plan.test_rows, plan.noise_slope, [plan.seed, _TEST])
     return HeteroscedasticTest(drawn.X, drawn.y, drawn.row_mean, np.sqrt(drawn.row_variance))
 
 
-def draw_foreign(
-    plan: HeteroscedasticPlan | HeteroscedasticSettings, measure: MeasurePlan
-) -> Array:
+def draw_foreign(plan: HeteroscedasticSettings) -> Array:
     """Foreign rows (n, 1), uniform over ``[left_from, 0)`` and ``(10, right_to]``.
 
     Examples
     --------
-    >>> X = draw_foreign(HeteroscedasticSettings(), MeasurePlan(2000, 6000, -10.0, 20.0))
+    >>> X = draw_foreign(HeteroscedasticSettings())
     >>> X.shape, bool(((X < 0) | (X > 10)).all()), int((X < 0).sum())
     ((6000, 1), True, 3000)
     """
-    check_measure(measure)
     low, high = SUPPORT
-    left, right = low - measure.left_from, measure.right_to - high
-    n_left = round(measure.ood_rows * left / (left + right))
-    uniform = np.random.default_rng([plan.seed, _FOREIGN]).random(measure.ood_rows)
-    x = measure.right_to - uniform * right  # in (10, right_to], as the uniform is below 1
-    x[:n_left] = measure.left_from + uniform[:n_left] * left
+    left, right = low - plan.left_from, plan.right_to - high
+    n_left = round(plan.ood_rows * left / (left + right))
+    uniform = np.random.default_rng([plan.seed, _FOREIGN]).random(plan.ood_rows)
+    x = plan.right_to - uniform * right  # in (10, right_to], as the uniform is below 1
+    x[:n_left] = plan.left_from + uniform[:n_left] * left
     return x[:, None]
 
 

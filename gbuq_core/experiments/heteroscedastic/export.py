@@ -10,18 +10,17 @@ from gbuq_core.experiments.heteroscedastic.data import (
     shown_range,
 )
 from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun
-from gbuq_core.experiments.heteroscedastic.models import builder_of, heteroscedastic_knobs
+from gbuq_core.experiments.heteroscedastic.models import builder_of, heteroscedastic_arguments
 from gbuq_core.experiments.heteroscedastic.plan import (
     METHODS,
     SCORES,
     SUPPORT,
     TAILS,
-    HeteroscedasticPlan,
     HeteroscedasticSettings,
-    plan_heteroscedastic,
+    plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore
-from gbuq_core.experiments.python_text import import_lines
+from gbuq_core.experiments.python_text import call_lines, import_lines
 from gbuq_core.presentation import csv_text
 
 
@@ -33,7 +32,7 @@ def heteroscedastic_code(settings: HeteroscedasticSettings) -> str:
     >>> 'leaf_model="linear"' in heteroscedastic_code(HeteroscedasticSettings())
     True
     """
-    plans = [plan_heteroscedastic(settings, method) for method in settings.methods]
+    plans = [plan_measure(settings, method) for method in settings.methods]
     names = ["gbuq_core.synthetic:make_heteroscedastic", "gbuq_core.metrics:auroc"]
     if any(METHODS[plan.method].parts for plan in plans):
         names.append("gbuq_core.metrics:crps_gaussian")
@@ -72,14 +71,11 @@ def _data_lines(settings: HeteroscedasticSettings) -> list[str]:
     ]
 
 
-def _method_lines(plan: HeteroscedasticPlan, settings: HeteroscedasticSettings) -> list[str]:
+def _method_lines(plan: HeteroscedasticSettings, settings: HeteroscedasticSettings) -> list[str]:
     kind, own = METHODS[plan.method], plan.method
-    name = builder_of(plan).name
-    given = heteroscedastic_knobs(plan)
-    if "novelty" in kind.scores and settings.tail != TAILS[0]:
-        given["tail"] = settings.tail
-    knobs = [f"    {key}={value!r}," for key, value in given.items()]
-    lines = [f"# {kind.label}", f"{own} = {name}(", *knobs, ")", f"{own}.fit(rows.X, rows.y)"]
+    given = heteroscedastic_arguments(plan) | ({} if plan.tail == TAILS[0] else {"tail": plan.tail})
+    lines = [f"# {kind.label}", *call_lines(f"{own} = {builder_of(plan).name}", given)]
+    lines.append(f"{own}.fit(rows.X, rows.y)")
     if not kind.parts:
         return [
             *lines,

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heteroscedastic.data import (
     Array,
     HeteroscedasticData,
@@ -31,12 +30,8 @@ from gbuq_core.experiments.heteroscedastic.models import heteroscedastic_model
 from gbuq_core.experiments.heteroscedastic.plan import (
     LEVELS,
     METHODS,
-    HeteroscedasticPlan,
     HeteroscedasticSettings,
-    MeasurePlan,
-    check_measure,
-    check_view,
-    plan_heteroscedastic,
+    check_settings,
     plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.predictions import (
@@ -48,6 +43,7 @@ from gbuq_core.experiments.heteroscedastic.predictions import (
     predict_rows,
     score_again,
 )
+from gbuq_core.experiments.settings import check, plan_of
 from gbuq_core.jobs import stage
 from gbuq_core.presentation import Tally
 from gbuq_core.resources import held_bytes
@@ -58,7 +54,7 @@ Ends = Array | None
 class HeteroscedasticFit(NamedTuple):
     """A trained method, and its predictions for the grid and the calibration rows."""
 
-    plan: HeteroscedasticPlan
+    plan: HeteroscedasticSettings  # of one method
     data: HeteroscedasticData
     model: Any  # fitted
     grid: Prediction  # at the 761 places of `data.x`
@@ -125,13 +121,17 @@ class HeteroscedasticMeasure(NamedTuple):
     foreign_X : (n_ood, 1); seconds : of both predictions together.
     """
 
-    plan: MeasurePlan
-    method: str
+    plan: HeteroscedasticSettings  # of one method
     test: HeteroscedasticTest
     foreign_X: Array
     of_test: Prediction
     of_foreign: Prediction
     seconds: float
+
+    @property
+    def method(self) -> str:
+        """The method's key in `METHODS`."""
+        return self.plan.method
 
 
 class HeteroscedasticRun(NamedTuple):
@@ -148,13 +148,13 @@ _FITS, _MEASURES = Tally(), Tally()  # what a knob of the view leaves as they ar
 count_fits, count_measures = _FITS.count, _MEASURES.count
 
 
-def fit_heteroscedastic(plan: HeteroscedasticPlan) -> HeteroscedasticFit:
+def fit_heteroscedastic(plan: HeteroscedasticSettings) -> HeteroscedasticFit:
     """Train one method.
 
     Examples
     --------
     >>> settings = HeteroscedasticSettings(rows=500, trees=20)
-    >>> fit = fit_heteroscedastic(plan_heteroscedastic(settings, "gnll"))
+    >>> fit = fit_heteroscedastic(plan_of(settings, "gnll"))
     >>> fit.label, fit.grid.total.shape
     ('GNLL', (761,))
     """
@@ -190,12 +190,12 @@ def view_heteroscedastic(
     Examples
     --------
     >>> settings = HeteroscedasticSettings(rows=500, trees=20)
-    >>> fit = fit_heteroscedastic(plan_heteroscedastic(settings, "gnll"))
+    >>> fit = fit_heteroscedastic(plan_of(settings, "gnll"))
     >>> view = view_heteroscedastic(fit, settings)
     >>> view.x.shape, view.parts, view.factor
     ((601,), ('total', 'data'), 1.0)
     """
-    _check(settings)
+    check_settings(settings)
     data = fit.data
     low, high = shown_range(settings)
     shown = (data.x >= low) & (data.x <= high)
@@ -231,10 +231,10 @@ def _inner(
 ) -> tuple[Ends, Ends]:
     """The part of an interval that data uncertainty takes: all of it, where there is no other."""
     parts = METHODS[method].parts
-    if at.loc is None or "data" not in parts:
-        return None, None
-    if "knowledge" not in parts:
+    if at.loc is None or "knowledge" not in parts:
         return interval
+    if "data" not in parts:
+        return None, None
     half = factor * float(ndtri(0.5 + level / 2.0)) * np.sqrt(at.data)
     return at.loc - half, at.loc + half
 
@@ -249,7 +249,7 @@ def heteroscedastic_factor(
     Examples
     --------
     >>> settings = HeteroscedasticSettings(rows=500, trees=20, conformal=True)
-    >>> fit = fit_heteroscedastic(plan_heteroscedastic(settings, "forest"))
+    >>> fit = fit_heteroscedastic(plan_of(settings, "forest"))
     >>> heteroscedastic_factor(fit, settings, 0.8) > 1.5  # a forest's spread lacks the noise
     True
     """
@@ -275,7 +275,7 @@ def level_intervals(fit: HeteroscedasticFit, settings: HeteroscedasticSettings) 
     Examples
     --------
     >>> settings = HeteroscedasticSettings(rows=500, trees=20)
-    >>> fit = fit_heteroscedastic(plan_heteroscedastic(settings, "gnll"))
+    >>> fit = fit_heteroscedastic(plan_of(settings, "gnll"))
     >>> found = level_intervals(fit, settings)
     >>> len(found.factors) == len(LEVELS), found.own[0]
     (True, None)
@@ -291,26 +291,28 @@ def level_intervals(fit: HeteroscedasticFit, settings: HeteroscedasticSettings) 
     return LevelIntervals(tuple(factors), tuple(own))
 
 
-def measure_heteroscedastic(fit: HeteroscedasticFit, plan: MeasurePlan) -> HeteroscedasticMeasure:
+def measure_heteroscedastic(
+    fit: HeteroscedasticFit, settings: HeteroscedasticSettings
+) -> HeteroscedasticMeasure:
     """Predict test and foreign rows.
 
     Examples
     --------
     >>> settings = HeteroscedasticSettings(rows=500, test_rows=200, ood_rows=100)
-    >>> fit = fit_heteroscedastic(plan_heteroscedastic(settings, "conformal_linear"))
-    >>> measure = measure_heteroscedastic(fit, plan_measure(settings))
+    >>> fit = fit_heteroscedastic(plan_of(settings, "conformal_linear"))
+    >>> measure = measure_heteroscedastic(fit, settings)
     >>> measure.of_test.total.shape, measure.foreign_X.shape
     ((200,), (100, 1))
     """
-    check_measure(plan)
-    test = draw_test(fit.plan, plan.test_rows)
-    foreign = draw_foreign(fit.plan, plan)
+    plan = plan_measure(settings, fit.method)
+    check(plan)
+    test, foreign = draw_test(plan), draw_foreign(plan)
     began = time.perf_counter()
     of_test = predict_rows(fit.model, fit.method, test.X, tail=plan.tail)
     of_foreign = predict_rows(fit.model, fit.method, foreign, tail=plan.tail)
     seconds = time.perf_counter() - began
     _MEASURES.add()
-    return HeteroscedasticMeasure(plan, fit.method, test, foreign, of_test, of_foreign, seconds)
+    return HeteroscedasticMeasure(plan, test, foreign, of_test, of_foreign, seconds)
 
 
 def run_heteroscedastic(settings: HeteroscedasticSettings | None = None) -> HeteroscedasticRun:
@@ -323,19 +325,12 @@ def run_heteroscedastic(settings: HeteroscedasticSettings | None = None) -> Hete
     ['Conformal, linear']
     """
     settings = HeteroscedasticSettings() if settings is None else settings
-    _check(settings)
-    plans = [plan_heteroscedastic(settings, method) for method in settings.methods]
+    check_settings(settings)
     fits, measures = [], []
-    with stage(len(plans)):
-        for plan in plans:
+    with stage(len(settings.methods)):
+        for method in settings.methods:
             with stage(1, span=1):
-                fits.append(fit_heteroscedastic(plan))
-            measures.append(measure_heteroscedastic(fits[-1], plan_measure(settings, plan.method)))
+                fits.append(fit_heteroscedastic(plan_of(settings, method)))
+            measures.append(measure_heteroscedastic(fits[-1], settings))
     views = tuple(view_heteroscedastic(fit, settings) for fit in fits)
     return HeteroscedasticRun(settings, data_of(settings), tuple(fits), views, tuple(measures))
-
-
-def _check(settings: HeteroscedasticSettings) -> None:
-    refusal = check_view(settings)
-    if refusal:
-        raise InvalidParameter(refusal)

@@ -6,96 +6,86 @@ from typing import Any
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heteroscedastic.plan import (
-    ARGUMENTS,
     LEVELS,
     METHODS,
-    HeteroscedasticPlan,
-    MeasurePlan,
+    HeteroscedasticSettings,
     why_not,
 )
+from gbuq_core.experiments.settings import arguments
 from gbuq_core.methods import Builder
 
 
-def heteroscedastic_knobs(plan: HeteroscedasticPlan) -> dict[str, Any]:
-    """Arguments of the plan's estimator, only those that its method uses."""
-    record = METHODS[plan.method].record
-    builder = record.builder(_task(plan))
-    knobs: dict[str, Any] = {"levels": LEVELS} if "levels" in builder.takes else {}
-    values = {argument: getattr(plan, name) for name, argument in ARGUMENTS.items()}
-    knobs |= {name: value for name, value in values.items() if value is not None}
-    knobs |= {name: record.knob(name).default for name in builder.at_most}
+def heteroscedastic_arguments(plan: HeteroscedasticSettings) -> dict[str, Any]:
+    """All arguments of the estimator for settings of one method."""
+    record, builder = METHODS[plan.method].record, builder_of(plan)
+    given = {
+        "levels": LEVELS,
+        **arguments(plan),
+        "n_jobs": 1,
+    }  # so few rows that threads would wait
+    given = {
+        name: value
+        for name, value in given.items()
+        if name in builder.takes or name not in ("levels", "n_jobs", "random_state")
+    }
+    given |= {name: record.knob(name).default for name in builder.at_most}
     if builder.fixed.get("leaf_model") == "linear":
-        knobs["leaf_features"] = "path"  # as in the paper
-    if "n_jobs" in builder.takes:
-        knobs["n_jobs"] = 1  # so few rows that threads would wait for each other
-    if "random_state" in builder.takes:
-        knobs["random_state"] = plan.seed
-    return builder.arguments(knobs)
+        given["leaf_features"] = "path"  # as in the paper
+    return builder.arguments(given)
 
 
-def builder_of(plan: HeteroscedasticPlan) -> Builder:
-    """How the plan's estimator is made, without its knobs."""
-    return METHODS[plan.method].record.builder(_task(plan))
+def builder_of(plan: HeteroscedasticSettings) -> Builder:
+    """How the method's estimator is made, without its knobs."""
+    record = METHODS[plan.method].record
+    return record.builder("regression" if record.predicts else "novelty")
 
 
-def _task(plan: HeteroscedasticPlan) -> str:
-    return "regression" if METHODS[plan.method].record.predicts else "novelty"
-
-
-def heteroscedastic_model(plan: HeteroscedasticPlan) -> Any:
-    """The unfitted estimator of a plan.
+def heteroscedastic_model(plan: HeteroscedasticSettings) -> Any:
+    """The unfitted estimator for settings of one method.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.heteroscedastic.plan import (
-    ...     HeteroscedasticSettings, plan_heteroscedastic
-    ... )
-    >>> settings = HeteroscedasticSettings(subsample=0.3)
-    >>> heteroscedastic_model(plan_heteroscedastic(settings, "gnll")).subsample
+    >>> heteroscedastic_model(HeteroscedasticSettings(methods=("gnll",), subsample=0.3)).subsample
     0.3
     """
     refusal = why_not(plan)
     if refusal:
         raise InvalidParameter(refusal)
-    return builder_of(plan).make(**heteroscedastic_knobs(plan))
+    return builder_of(plan).make(**heteroscedastic_arguments(plan))
 
 
 _CURVE_ROWS = 1000  # what the grid and the calibration rows, without scores, are worth
 
 
-def estimate_heteroscedastic_seconds(plan: HeteroscedasticPlan) -> float:
+def estimate_heteroscedastic_seconds(plan: HeteroscedasticSettings) -> float:
     """Roughly what `fit_heteroscedastic` takes on one core; 0 for a plan that is refused at once.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.heteroscedastic.plan import (
-    ...     HeteroscedasticSettings, plan_heteroscedastic
-    ... )
-    >>> quick = plan_heteroscedastic(HeteroscedasticSettings(trees=20), "macau_linear")
-    >>> seconds = estimate_heteroscedastic_seconds(quick)
-    >>> estimate_heteroscedastic_seconds(quick._replace(trees=200)) > 5 * seconds
+    >>> quick, slow = (HeteroscedasticSettings(trees=n) for n in (20, 200))
+    >>> estimate_heteroscedastic_seconds(slow) > 5 * estimate_heteroscedastic_seconds(quick)
     True
     """
     if why_not(plan):
         return 0.0
-    costs, trees = METHODS[plan.method].record.costs, plan.trees or 0
+    costs, trees = METHODS[plan.method].record.costs, _trees(plan)
     return costs.fit_seconds(plan.rows, 1, trees) + costs.predict_seconds(_CURVE_ROWS, trees)
 
 
-def estimate_measure_seconds(plan: HeteroscedasticPlan, measure: MeasurePlan) -> float:
+def estimate_measure_seconds(plan: HeteroscedasticSettings) -> float:
     """Roughly what `measure_heteroscedastic` takes on one core; 0 for a plan that is refused.
 
     Examples
     --------
-    >>> from gbuq_core.experiments.heteroscedastic.plan import (
-    ...     HeteroscedasticSettings, plan_heteroscedastic, plan_measure
-    ... )
-    >>> settings = HeteroscedasticSettings()
-    >>> plan = plan_heteroscedastic(settings, "gnll")
-    >>> estimate_measure_seconds(plan, plan_measure(settings)) < 1.0
+    >>> estimate_measure_seconds(HeteroscedasticSettings(methods=("gnll",))) < 1.0
     True
     """
     if why_not(plan):
         return 0.0
-    rows = measure.test_rows + measure.ood_rows
-    return METHODS[plan.method].record.costs.predict_seconds(rows, plan.trees or 0)
+    rows = plan.test_rows + plan.ood_rows
+    return METHODS[plan.method].record.costs.predict_seconds(rows, _trees(plan))
+
+
+def _trees(plan: HeteroscedasticSettings) -> int:
+    """Trees of the method; none where it has no such thing."""
+    return int(arguments(plan).get("n_trees", 0))

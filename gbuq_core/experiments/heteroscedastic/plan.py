@@ -9,36 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.experiments.settings import arguments, check, plan_of, setting
 from gbuq_core.methods import NOVELTIES, PARTS, Method, find_methods
 from gbuq_core.methods.papers import CYCLICAL, IBUG, RASMUSSEN, SGLB, SOFT_TREES
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS
-from gbuq_core.validation import check_choice, check_number
+from gbuq_core.validation import check_choice
 
 MOST_METHODS = 6
-LEAST_ROWS, MOST_ROWS = 100, 20_000
-MOST_NOISE_SLOPE = 2.0
-LEAST_TREES, MOST_TREES = 4, 500
-MOST_LEAVES, MOST_CHILD_SAMPLES = 255, 500
-LEAST_SUBSAMPLE, MOST_SUBSAMPLE = 0.02, 0.99
-LEAST_JUDGED, MOST_JUDGED = 100, 20_000  # test rows, foreign rows
 SUPPORT = (0.0, 10.0)  # where rows are
 LEFTMOST, RIGHTMOST = -30.0, 40.0  # how far foreign rows may lie
-NEAREST = 0.5  # and the narrowest range of them on either side
+_NEAREST = 0.5  # and the narrowest range of them on either side
 LEVELS = CONFORMAL_LEVELS  # of the intervals
 TAILS = ("rise", "clip")  # novelty outside the training rows: goes on rising, or stops at 5.2
+_MEASURED = ("left_from", "right_to", "ood_rows", "test_rows", "tail")
 
-# Arguments of forests, as the page's settings call them.
-ARGUMENTS: Mapping[str, str] = MappingProxyType(
-    {
-        "trees": "n_trees",
-        "max_leaves": "max_leaves",
-        "min_child_samples": "min_child_samples",
-        "subsample": "subsample",
-    }
-)
 # Heart, Spiral, Neighbours and Soft trees show the methods of these papers.
 _OTHER_PAPERS = (SGLB, CYCLICAL, IBUG, SOFT_TREES, RASMUSSEN)
 
@@ -49,8 +36,6 @@ class HeteroscedasticMethod(NamedTuple):
     record: Method  # of `gbuq_core.methods`: label, package, estimator, costs
     parts: tuple[str, ...]  # which of `PARTS` it has; none for methods that only score rows
     scores: tuple[str, ...]  # keys of `SCORES`: its scores for foreign rows
-    # fields of `HeteroscedasticSettings` that its fit depends on besides rows, noise and seed
-    knobs: tuple[str, ...]
 
     @property
     def label(self) -> str:
@@ -69,13 +54,11 @@ def _method_of(record: Method) -> HeteroscedasticMethod:
     A method that splits data from knowledge has each of them as a score for foreign rows. Any other
     method has its total, or its one novelty score.
     """
-    arguments = {knob.key for knob in record.knobs}
-    knobs = tuple(name for name, argument in ARGUMENTS.items() if argument in arguments)
     if not record.predicts:
-        return HeteroscedasticMethod(record, (), (record.key,), knobs)
+        return HeteroscedasticMethod(record, (), (record.key,))
     novelties = NOVELTIES if set(NOVELTIES) <= set(record.yields) else ()
     scores = record.parts if set(PARTS) <= set(record.yields) else ("total",)
-    return HeteroscedasticMethod(record, record.parts, (*scores, *novelties), knobs)
+    return HeteroscedasticMethod(record, record.parts, (*scores, *novelties))
 
 
 _RECORDS = (
@@ -129,36 +112,113 @@ _OTHER_SCORES = {
 SCORES: Mapping[str, HeteroscedasticScoreKind] = MappingProxyType({**_SCORES, **_OTHER_SCORES})
 
 
+# A score that one method has only is its panel's own, whatever is chosen.
+CHOSEN_SCORES = (
+    "novelty", "conditional_novelty", "inference_novelty", "knowledge", "data", "total",
+)  # fmt: skip
+
+
+def _of_forests(default: float, argument: str, choices: tuple[float, ...], **more: Any) -> Any:
+    """A knob of the forests' records, for all methods that take it."""
+    return setting(
+        default, of=f"forest.{argument}", arg=argument, group="method", choices=choices, **more,
+        uses=lambda one: argument in {knob.key for knob in METHODS[one.method].record.knobs},
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, kw_only=True)
 class HeteroscedasticSettings:
-    """All settings of the page."""
+    """Everything that the page depends on.
 
-    # one to six keys of `METHODS`
-    methods: tuple[str, ...] = ("macau_linear", "macau_basic", "catboost")
-    # `rows`, `noise_slope`, `seed`: training rows, std of the noise per unit of x, seed of rows and
-    # fits
-    rows: int = 2000
-    noise_slope: float = 0.1
-    seed: int = 0
-    # `trees`, `subsample`, `max_leaves`, `min_child_samples`: of the random forests; NGBoost,
-    # CatBoost and isolation forests take the trees and keep their libraries' share of the rows
-    trees: int = 100
-    subsample: float = 0.1
-    max_leaves: int = 31
-    min_child_samples: int = 20
-    # `left_from`, `right_to`: foreign rows lie from `left_from` to 0 and from 10 to `right_to`
-    left_from: float = -10.0
-    right_to: float = 20.0
-    # `ood_rows`, `test_rows`: foreign rows and rows of the training law that scores are measured on
-    ood_rows: int = 6000
-    test_rows: int = 2000
-    # whether every std is stretched so that intervals hold their level on fresh rows
-    conformal: bool = False
-    level: float = 0.95  # of the interval that is drawn: one of `LEVELS`
-    bands: tuple[str, ...] = ("data", "knowledge")  # which of `PARTS` are drawn
-    score: str = "novelty"  # A key of `SCORES`: the curve that is drawn
-    # of MACAU's novelty scores, one of `TAILS`; new rows are scored again, nothing is refitted
-    tail: str = "rise"
+    With one method it is also the key of that method's fit (`settings.plan_of`), and of what is
+    measured of it (`plan_measure`).
+    """
+
+    rows: int = setting(
+        2000, "Rows", group="data", limits=(100, 20_000), shrink=(0.5, 400),
+        choices=(200, 500, 1000, 2000, 5000, 10000, 20000),
+    )  # fmt: skip
+    noise_slope: float = setting(
+        0.1, "Noise per unit of x", group="data", limits=(0.0, 2.0),
+        choices=(0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1, 2),
+        help="The std of the noise is this number times x: 0 at x = 0, ten times this number at x "
+        "= 10.",
+    )  # fmt: skip
+    seed: int = setting(
+        0, "Seed", group="data", low=0, high=30, step=1, arg="random_state",
+        limits=(0, 2**31 - 1), help="Seed of the rows and of the training.",
+    )  # fmt: skip
+    methods: tuple[str, ...] = setting(
+        ("macau_linear", "macau_basic", "catboost"), "Methods", group="method", each=True,
+        named={method.label: key for key, method in METHODS.items()}, most=MOST_METHODS,
+        help="Up to six, shown side by side on the same axes.",
+    )  # fmt: skip
+    # NGBoost, CatBoost and isolation forests keep their libraries' share of the rows.
+    trees: int = _of_forests(
+        100, "n_trees", (10, 20, 50, 100, 200, 300, 500), shrink=(0.5, 20)
+    )  # fmt: skip
+    subsample: float = _of_forests(0.1, "subsample", (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.95))
+    min_child_samples: int = _of_forests(20, "min_child_samples", (1, 2, 5, 10, 20, 50, 100))
+    max_leaves: int = _of_forests(31, "max_leaves", (2, 4, 8, 16, 31, 63, 127, 255))
+    # Foreign rows lie from `left_from` to 0 and from 10 to `right_to`.
+    left_from: float = setting(
+        -10, "Foreign rows down to", group="page", low=int(LEFTMOST), high=-1, step=1,
+        limits=(LEFTMOST, SUPPORT[0] - _NEAREST),
+        help="x of the farthest one to the left of 0. Foreign rows are drawn and scored again, "
+        "without retraining.",
+    )  # fmt: skip
+    right_to: float = setting(
+        20, "Foreign rows up to", group="page", low=11, high=int(RIGHTMOST), step=1,
+        limits=(SUPPORT[1] + _NEAREST, RIGHTMOST),
+        help="x of the farthest one to the right of 10. Foreign rows are drawn and scored again, "
+        "without retraining.",
+    )  # fmt: skip
+    # Scores are measured on foreign rows and on rows of the training law.
+    ood_rows: int = setting(
+        6000, "Foreign rows", group="page", offered=False, limits=(100, 20_000), shrink=(0.5, 500)
+    )
+    test_rows: int = setting(
+        2000, "Test rows", group="page", offered=False, limits=(100, 20_000), shrink=(0.5, 500)
+    )
+    score: str = setting(
+        "novelty", "Score below", group="page",
+        named={SCORES[key].label: key for key in CHOSEN_SCORES},
+        help="A method without this score shows its knowledge uncertainty, or else its own score.",
+    )  # fmt: skip
+    tail: str = setting(
+        "rise", "Novelty beyond the rows", group="page", plain=True,
+        named={"goes on rising": "rise", "ends at 5.2": "clip"},
+        uses=lambda one: "novelty" in METHODS[one.method].scores,
+        help="The authors' z-scores stop at 5.2. Ours go on rising. Changing this scores the rows "
+        "again, without retraining.",
+    )  # fmt: skip
+    log: bool = setting(False, "Logarithmic score", group="page")
+    own_scale: bool = setting(False, "Own scale for each score", group="page")
+    level: float = setting(
+        0.95, "Level of the bands", group="picture", brief="Level", choices=LEVELS
+    )
+    show_data: bool = setting(True, "Data (light band)", group="picture")
+    show_knowledge: bool = setting(True, "Knowledge (dark rim)", group="picture")
+    show_total: bool = setting(False, "Total (outline)", group="picture")
+    conformal: bool = setting(
+        False, "Conformal", group="picture",
+        help="Multiplies every std by one factor so that intervals hold their level. The factor "
+        "comes from 1,000 held-out rows.",
+    )  # fmt: skip
+    focus: bool = setting(
+        False, "Only where rows are", group="picture",
+        help="Shows x from 0 to 10 alone, where all training rows are.",
+    )  # fmt: skip
+
+    @property
+    def method(self) -> str:
+        """The first method, the only one of a fit's key."""
+        return self.methods[0]
+
+    @property
+    def bands(self) -> tuple[str, ...]:
+        """Which of `PARTS` are drawn."""
+        return tuple(part for part in PARTS if getattr(self, f"show_{part}"))
 
 
 # Six methods of the paper's figure: both forms of MACAU, and those it discusses most.
@@ -167,58 +227,8 @@ PAPER = HeteroscedasticSettings(
 )
 
 
-class HeteroscedasticPlan(NamedTuple):
-    """What one method's fit depends on, and nothing else: the key of its result.
-
-    Knobs that the method does not use are None, so that moving them refits nothing.
-    """
-
-    method: str
-    rows: int
-    noise_slope: float
-    seed: int
-    trees: int | None
-    subsample: float | None
-    max_leaves: int | None
-    min_child_samples: int | None
-
-
-class MeasurePlan(NamedTuple):
-    """What a measurement of a fit depends on besides the fit."""
-
-    test_rows: int
-    ood_rows: int
-    left_from: float
-    right_to: float
-    tail: str = "rise"
-
-
-def plan_heteroscedastic(settings: HeteroscedasticSettings, method: str) -> HeteroscedasticPlan:
-    """What a method's fit depends on.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> base = HeteroscedasticSettings()
-    >>> view = replace(base, conformal=True, level=0.5, left_from=-2.0, score="knowledge")
-    >>> plan_heteroscedastic(view, "macau_linear") == plan_heteroscedastic(base, "macau_linear")
-    True
-    >>> other = replace(base, subsample=0.8)
-    >>> plan_heteroscedastic(other, "catboost") == plan_heteroscedastic(base, "catboost")
-    True
-    """
-    knobs = METHODS[check_choice("method", method, tuple(METHODS))].knobs
-    return HeteroscedasticPlan(
-        method,
-        settings.rows,
-        settings.noise_slope,
-        settings.seed,
-        **{name: getattr(settings, name) if name in knobs else None for name in ARGUMENTS},
-    )
-
-
-def plan_measure(settings: HeteroscedasticSettings, method: str = "") -> MeasurePlan:
-    """What a measurement depends on besides the fit: of one method, only what it uses.
+def plan_measure(settings: HeteroscedasticSettings, method: str = "") -> HeteroscedasticSettings:
+    """What a fit and its measurement depend on: of one method, only what it uses.
 
     Examples
     --------
@@ -226,14 +236,7 @@ def plan_measure(settings: HeteroscedasticSettings, method: str = "") -> Measure
     >>> plan_measure(clipped, "gnll").tail, plan_measure(clipped, "macau_basic").tail
     ('rise', 'clip')
     """
-    uses_tail = not method or "novelty" in METHODS[method].scores
-    return MeasurePlan(
-        settings.test_rows,
-        settings.ood_rows,
-        settings.left_from,
-        settings.right_to,
-        settings.tail if uses_tail else TAILS[0],
-    )
+    return plan_of(settings, method, _MEASURED)
 
 
 def method_missing(method: str) -> str:
@@ -247,45 +250,28 @@ def method_missing(method: str) -> str:
     return METHODS[check_choice("method", method, tuple(METHODS))].record.missing()
 
 
-def why_not(plan: HeteroscedasticPlan) -> str:
-    """Why a plan cannot be fitted, in a sentence; empty if it can.
+def why_not(plan: HeteroscedasticSettings) -> str:
+    """Why a method cannot be fitted, in a sentence; empty if it can.
 
     Examples
     --------
-    >>> why_not(plan_heteroscedastic(HeteroscedasticSettings(rows=3), "catboost"))
+    >>> why_not(HeteroscedasticSettings(methods=("catboost",), rows=3))
     'rows must be a whole number at least 100 and at most 20000; got 3.'
-    >>> why_not(plan_heteroscedastic(HeteroscedasticSettings(rows=200), "macau_basic"))
+    >>> why_not(HeteroscedasticSettings(methods=("macau_basic",), rows=200))
     'Each tree sees 20 rows (0.1 of 200), which cannot be cut into two leaves of 20 rows: ...
     """
     try:
-        _check(plan)
+        check(plan)
     except GbuqError as error:
         return str(error)
     return _too_few(plan) or METHODS[plan.method].record.why_not(plan.rows)
 
 
-def _check(plan: HeteroscedasticPlan) -> None:
-    def number(name: str, low: float, high: float, **more: bool) -> None:
-        value = getattr(plan, name)
-        if value is not None:
-            check_number(name, value, low, high, **more)
-
-    check_choice("method", plan.method, tuple(METHODS))
-    number("rows", LEAST_ROWS, MOST_ROWS, integer=True)
-    number("noise_slope", 0.0, MOST_NOISE_SLOPE)
-    number("seed", 0, 2**31 - 1, integer=True)
-    number("trees", LEAST_TREES, MOST_TREES, integer=True)
-    number("subsample", LEAST_SUBSAMPLE, MOST_SUBSAMPLE)
-    number("max_leaves", 2, MOST_LEAVES, integer=True)
-    number("min_child_samples", 1, MOST_CHILD_SAMPLES, integer=True)
-
-
-def _too_few(plan: HeteroscedasticPlan) -> str:
+def _too_few(plan: HeteroscedasticSettings) -> str:
     """A forest whose trees see too few rows for a single cut."""
-    if plan.subsample is None or plan.min_child_samples is None:
-        return ""
     seen = int(plan.subsample * plan.rows)
-    if seen >= 2 * plan.min_child_samples:
+    forest = {"subsample", "min_child_samples"} <= arguments(plan).keys()
+    if not forest or seen >= 2 * plan.min_child_samples:
         return ""
     return (
         f"Each tree sees {seen} rows ({plan.subsample:g} of {plan.rows:,}), which cannot be cut "
@@ -294,50 +280,13 @@ def _too_few(plan: HeteroscedasticPlan) -> str:
     )
 
 
-def check_view(settings: HeteroscedasticSettings) -> str:
-    """Why the methods, measurements or view are refused, in one sentence; empty if they are fine.
+def check_settings(settings: HeteroscedasticSettings) -> None:
+    """Raise a sentence about settings that cannot be shown.
 
-    Examples
-    --------
-    >>> check_view(HeteroscedasticSettings(left_from=5.0))
-    'left_from must be a number at least -30 and at most -0.5; got 5.0.'
-    >>> check_view(HeteroscedasticSettings(methods=()))
-    'Choose at least one method.'
+    >>> check_settings(HeteroscedasticSettings(left_from=5.0))
+    Traceback (most recent call last):
+    gbuq_core.errors.InvalidParameter: left_from must be a number at least -30 and at most -0.5; ...
     """
-    try:
-        _check_methods(settings.methods)
-        check_measure(plan_measure(settings))
-        if settings.level not in LEVELS:
-            listed = ", ".join(f"{level:g}" for level in LEVELS)
-            raise InvalidParameter(f"level must be one of {listed}; got {settings.level!r}.")
-        if not isinstance(settings.conformal, bool):
-            raise InvalidParameter(f"conformal must be True or False; got {settings.conformal!r}.")
-        for band in settings.bands:
-            check_choice("bands", band, PARTS)
-        check_choice("score", settings.score, tuple(SCORES))
-    except GbuqError as error:
-        return str(error)
-    return ""
-
-
-def check_measure(plan: MeasurePlan) -> None:
-    """Check the numbers and ranges of test rows and foreign rows."""
-    check_number("test_rows", plan.test_rows, LEAST_JUDGED, MOST_JUDGED, integer=True)
-    check_number("ood_rows", plan.ood_rows, LEAST_JUDGED, MOST_JUDGED, integer=True)
-    check_choice("tail", plan.tail, TAILS)
-    check_number("left_from", plan.left_from, LEFTMOST, SUPPORT[0] - NEAREST)
-    check_number("right_to", plan.right_to, SUPPORT[1] + NEAREST, RIGHTMOST)
-
-
-def _check_methods(methods: tuple[str, ...]) -> None:
-    for method in methods:
-        check_choice("methods", method, tuple(METHODS))
-    if not methods:
+    check(settings)
+    if not settings.methods:
         raise InvalidParameter("Choose at least one method.")
-    if len(set(methods)) < len(methods):
-        raise InvalidParameter("A method is chosen twice: choose each method once.")
-    if len(methods) > MOST_METHODS:
-        raise InvalidParameter(
-            f"{len(methods)} methods are chosen, but at most {MOST_METHODS} are allowed: remove "
-            "some."
-        )

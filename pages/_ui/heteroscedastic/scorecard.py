@@ -25,7 +25,6 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     SCORES,
     TAILS,
     HeteroscedasticSettings,
-    MeasurePlan,
     plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.scores import (
@@ -47,7 +46,9 @@ _SLOT = "measure-"
 _NONE = "\u2013"
 
 
-def measure(fit: HeteroscedasticFit, plan: MeasurePlan, job: object) -> HeteroscedasticMeasure:
+def measure(
+    fit: HeteroscedasticFit, plan: HeteroscedasticSettings, job: object
+) -> HeteroscedasticMeasure:
     """Predict test and foreign rows; the runner calls this in another thread."""
     return measure_heteroscedastic(fit, plan)
 
@@ -64,10 +65,10 @@ def measure_requests(settings: HeteroscedasticSettings, shown: Sequence[Shown]) 
     return [
         Request(
             _SLOT + fit.method,
-            ("heteroscedastic-measure", fit.plan, plan),
+            ("heteroscedastic-measure", plan),
             partial(measure, fit, plan),
             f"Scores of {fit.label}",
-            estimate_measure_seconds(fit.plan, plan),
+            estimate_measure_seconds(plan),
         )
         for fit, plan in zip(fits, plans, strict=True)
     ]

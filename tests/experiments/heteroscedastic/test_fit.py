@@ -26,7 +26,7 @@ from gbuq_core.experiments.heteroscedastic.fit import (
 from gbuq_core.experiments.heteroscedastic.models import (
     estimate_heteroscedastic_seconds,
     estimate_measure_seconds,
-    heteroscedastic_knobs,
+    heteroscedastic_arguments,
 )
 from gbuq_core.experiments.heteroscedastic.plan import (
     LEVELS,
@@ -36,13 +36,12 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     PREDICTING,
     SCORES,
     HeteroscedasticSettings,
-    MeasurePlan,
-    check_view,
+    check_settings,
     method_missing,
-    plan_heteroscedastic,
     plan_measure,
     why_not,
 )
+from gbuq_core.experiments.settings import plan_of
 
 SMALL = HeteroscedasticSettings(
     rows=500, trees=12, subsample=0.3, min_child_samples=10, test_rows=200, ood_rows=150
@@ -54,8 +53,9 @@ VIEW_ONLY = {
     "right_to": 12.0,
     "ood_rows": 999,
     "test_rows": 888,
-    "bands": ("total",),
-    "score": "distance",
+    "show_total": True,
+    "score": "data",
+    "log": True,
     "tail": "clip",
     "methods": ("gnll",),
 }
@@ -64,20 +64,20 @@ FORESTS = {"macau_linear", "macau_basic", "forest", "quantile", "conformal_fores
 
 @pytest.fixture(scope="module")
 def fits():
-    return {key: fit_heteroscedastic(plan_heteroscedastic(SMALL, key)) for key in METHODS}
+    return {key: fit_heteroscedastic(plan_of(SMALL, key)) for key in METHODS}
 
 
 def test_a_method_of_the_page_has_a_model_and_known_scores():
     for method in METHODS.values():
         assert set(method.parts) <= set(PARTS)
         assert set(method.scores) <= set(SCORES)
-    assert check_view(PAPER) == ""
+    check_settings(PAPER)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_is_drawn_and_measured_refits_nothing(fits, method):
     settings = replace(SMALL, **VIEW_ONLY)
-    assert plan_heteroscedastic(settings, method) == fits[method].plan
+    assert plan_of(settings, method) == fits[method].plan
     before = count_fits(), count_measures()
     view = view_heteroscedastic(fits[method], settings)
     assert (count_fits(), count_measures()) == before
@@ -98,25 +98,21 @@ def test_what_is_drawn_and_measured_refits_nothing(fits, method):
 )
 def test_a_knob_of_the_fit_changes_the_plans_that_use_it(knob, methods):
     changed = replace(SMALL, **knob)
-    assert {
-        key
-        for key in METHODS
-        if plan_heteroscedastic(changed, key) != plan_heteroscedastic(SMALL, key)
-    } == (methods)
+    assert {key for key in METHODS if plan_of(changed, key) != plan_of(SMALL, key)} == (methods)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_estimators_get_the_plans_knobs(fits, method):
-    for name, value in heteroscedastic_knobs(fits[method].plan).items():
+    for name, value in heteroscedastic_arguments(fits[method].plan).items():
         assert getattr(fits[method].model, name) == value
     assert fits[method].seconds > 0.0
     assert estimate_heteroscedastic_seconds(fits[method].plan) > 0.0
-    assert estimate_measure_seconds(fits[method].plan, plan_measure(SMALL)) > 0.0
+    assert estimate_measure_seconds(plan_measure(SMALL, method)) > 0.0
 
 
 def test_rows_of_training_calibration_test_and_foreign_streams_are_never_the_same():
-    data, test = data_of(SMALL), draw_test(SMALL, 300)
-    foreign = draw_foreign(SMALL, plan_measure(SMALL))[:, 0]
+    data, test = data_of(SMALL), draw_test(SMALL)
+    foreign = draw_foreign(SMALL)[:, 0]
     drawn = [data.X[:, 0], data.calibration_X[:, 0], test.X[:, 0], foreign]
     together = np.concatenate(drawn)
     assert len(np.unique(together)) == len(together)
@@ -125,7 +121,7 @@ def test_rows_of_training_calibration_test_and_foreign_streams_are_never_the_sam
 
 
 def test_more_test_rows_keep_the_earlier_ones():
-    few, many = draw_test(SMALL, 100), draw_test(SMALL, 250)
+    few, many = (draw_test(replace(SMALL, test_rows=n)) for n in (100, 250))
     np.testing.assert_array_equal(few.y, many.y[:100])
 
 
@@ -134,7 +130,7 @@ def test_more_test_rows_keep_the_earlier_ones():
     [(-10.0, 20.0, 0.5), (-30.0, 20.0, 0.75), (-2.0, 40.0, 1 / 16)],
 )
 def test_foreign_rows_fill_their_ranges_and_nothing_else(left_from, right_to, share):
-    x = draw_foreign(SMALL, MeasurePlan(100, 4000, left_from, right_to))[:, 0]
+    x = draw_foreign(replace(SMALL, ood_rows=4000, left_from=left_from, right_to=right_to))[:, 0]
     left, right = x[x < 0.0], x[x > 10.0]
     assert len(left) + len(right) == 4000
     assert abs(len(left) / 4000 - share) <= 0.5 / 4000  # rounded to whole rows
@@ -149,7 +145,7 @@ def test_foreign_rows_fill_their_ranges_and_nothing_else(left_from, right_to, sh
 def test_the_truth_on_the_grid_is_that_of_the_rows():
     data = load_heteroscedastic_data(500, 0.3, 7)
     assert np.all(np.diff(data.x) > 0.0)
-    test = draw_test(HeteroscedasticSettings(noise_slope=0.3, seed=7), 400)
+    test = draw_test(HeteroscedasticSettings(noise_slope=0.3, seed=7, test_rows=400))
     # linear interpolation on steps of 0.05 misses a sine by 0.05 squared / 8
     on_grid = np.interp(test.X[:, 0], data.x, data.true_mean)
     np.testing.assert_allclose(on_grid, test.mean, atol=0.05**2 / 8.0)
@@ -244,8 +240,8 @@ def test_the_authors_tail_ends_at_their_bound_and_leaves_the_model_alone(fits):
     assert np.median(np.abs(inside[0] - inside[1])) < 0.05
     np.testing.assert_array_equal(rising.total, clipped.total)
     assert fit.model.tail == "rise"
-    plan = plan_measure(replace(SMALL, tail="clip"), fit.method)
-    assert measure_heteroscedastic(fit, plan).of_foreign.curve("novelty").values.max() <= bound
+    measure = measure_heteroscedastic(fit, replace(SMALL, tail="clip"))
+    assert measure.of_foreign.curve("novelty").values.max() <= bound
     assert fits["gnll"].clipped is None
 
 
@@ -259,8 +255,8 @@ def test_both_forms_of_macau_share_their_forest(fits):
 
 
 def test_a_measure_predicts_the_rows_it_names(fits):
-    fit, plan = fits["gnll"], plan_measure(SMALL)
-    measure = measure_heteroscedastic(fit, plan)
+    fit = fits["gnll"]
+    measure = measure_heteroscedastic(fit, SMALL)
     np.testing.assert_allclose(
         measure.of_test.loc, fit.model.predict(measure.test.X), rtol=SAME_SUM
     )
@@ -276,7 +272,7 @@ def test_a_measure_predicts_the_rows_it_names(fits):
         ({"noise_slope": -0.1}, "noise_slope must be"),
         ({"noise_slope": float("nan")}, "noise_slope must be"),
         ({"seed": -1}, "seed must be"),
-        ({"trees": 1}, "trees must be"),
+        ({"trees": 0}, "trees must be"),
         ({"subsample": 0.0}, "subsample must be"),
         ({"subsample": 1.0}, "subsample must be"),
         ({"max_leaves": 1}, "max_leaves must be"),
@@ -285,7 +281,7 @@ def test_a_measure_predicts_the_rows_it_names(fits):
     ],
 )
 def test_bad_plans_are_refused_in_a_sentence(wrong, words):
-    plan = plan_heteroscedastic(replace(SMALL, **wrong), "macau_basic")
+    plan = plan_of(replace(SMALL, **wrong), "macau_basic")
     assert words in why_not(plan)
     assert estimate_heteroscedastic_seconds(plan) == 0.0
     with pytest.raises(InvalidParameter, match=words):
@@ -296,7 +292,7 @@ def test_bad_plans_are_refused_in_a_sentence(wrong, words):
     ("wrong", "words"),
     [
         ({"methods": ()}, "at least one"),
-        ({"methods": ("gnll", "gnll")}, "twice"),
+        ({"methods": ("gnll", "gnll")}, "methods must be"),
         ({"methods": tuple(METHODS)}, "at most 6"),
         ({"methods": ("swag",)}, "methods must be one of"),
         ({"left_from": -31.0}, "left_from must be"),
@@ -307,14 +303,13 @@ def test_bad_plans_are_refused_in_a_sentence(wrong, words):
         ({"test_rows": 10**6}, "test_rows must be"),
         ({"level": 0.7}, "level must be one of"),
         ({"conformal": 1}, "conformal must be"),
-        ({"bands": ("noise",)}, "bands must be"),
+        ({"show_data": "yes"}, "show_data must be"),
         ({"score": "z"}, "score must be"),
         ({"tail": "fall"}, "tail must be"),
     ],
 )
 def test_bad_views_are_refused_in_a_sentence(fits, wrong, words):
     settings = replace(SMALL, **wrong)
-    assert words in check_view(settings)
     with pytest.raises(InvalidParameter, match=words):
         view_heteroscedastic(fits["gnll"], settings)
     with pytest.raises(InvalidParameter, match=words):
@@ -323,9 +318,9 @@ def test_bad_views_are_refused_in_a_sentence(fits, wrong, words):
 
 def test_impossible_measures_and_unknown_methods_are_refused(fits):
     with pytest.raises(InvalidParameter, match="left_from"):
-        measure_heteroscedastic(fits["gnll"], MeasurePlan(200, 200, 3.0, 20.0))
+        measure_heteroscedastic(fits["gnll"], replace(SMALL, left_from=3.0))
     with pytest.raises(InvalidParameter, match="method must be one of"):
-        plan_heteroscedastic(SMALL, "swag")
+        plan_of(SMALL, "swag")
 
 
 def test_a_missing_package_is_named(monkeypatch):

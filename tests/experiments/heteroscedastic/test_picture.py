@@ -1,37 +1,36 @@
 """The picture of growing noise draws the numbers it is given: bands, truth, and a score below."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gbuq_core.figures.heteroscedastic.picture import heteroscedastic_figure
-from gbuq_core.figures.heteroscedastic.scene import Belief, Ground, Judged, Look, pending
+from gbuq_core.experiments.heteroscedastic.picture import (
+    MethodPanel,
+    heteroscedastic_figure,
+)
+from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.figures.theme import METHOD_STYLES
+from tests.heteroscedastic_parts import few_places, panel_of, score_of
 
 ROUNDING = {"rtol": 5.1e-5, "atol": 1e-9}  # five significant digits are sent
+Z95, Z50 = 1.959964, 0.6744898  # half the width of a normal's 95 % and 50 % interval, in stds
 ALL = ("total", "data", "knowledge")
+SETTINGS = HeteroscedasticSettings(rows=3000, left_from=-5.0, right_to=15.0)
 
 
-@pytest.fixture
-def ground(rng):
-    x = np.linspace(-10.0, 20.0, 121)  # few enough to be drawn as they are
-    rows = rng.uniform(0.0, 10.0, 3000)
-    return Ground(
-        x, (x >= 0) & (x <= 10), x / 2 + np.sin(x), 0.1 * np.abs(x), rows, rows / 2,
-        ((-5.0, 0.0), (10.0, 15.0)),
-    )  # fmt: skip
+@pytest.fixture(scope="module")
+def ground():
+    return few_places(SETTINGS)
 
 
-def belief(ground, method="macau_linear", **more):
-    n = len(ground.x)
-    judged = Judged("novelty", "novelty (z)", np.abs(ground.x - 5.0) - 5.0, 0.5)
-    given = {
-        "loc": ground.x / 2, "data": np.full(n, 0.3), "knowledge": np.full(n, 0.4),
-        "inner": (ground.x / 2 - 0.6, ground.x / 2 + 0.6),
-        "outer": (ground.x / 2 - 1.0, ground.x / 2 + 1.0), "judged": judged, **more,
-    }  # fmt: skip
-    return Belief(method, **given)
+def figure_of(ground, panels, **knobs):
+    return heteroscedastic_figure(ground, panels, replace(SETTINGS, **knobs))
+
+
+def shown(*bands):
+    return {f"show_{part}": part in bands for part in ALL}
 
 
 def layers(panel, kind, **looks):
@@ -43,12 +42,11 @@ def layers(panel, kind, **looks):
 
 
 def test_data_are_the_inner_band_and_the_rim_ends_at_the_total(ground):
-    (panel,) = heteroscedastic_figure(ground, [belief(ground)]).spec["panels"]
+    (panel,) = figure_of(ground, [panel_of(ground)]).spec["panels"]
     inner, low, high = layers(panel, "band")
     np.testing.assert_allclose(inner["high"], ground.x / 2 + 0.6, **ROUNDING)
     np.testing.assert_allclose(low["high"], inner["low"])
     np.testing.assert_allclose(high["low"], inner["high"])
-    # 2 sqrt(0.3^2 + 0.4^2) = 1.
     np.testing.assert_allclose(high["high"], ground.x / 2 + 1.0, **ROUNDING)
     np.testing.assert_allclose(low["low"], ground.x / 2 - 1.0, **ROUNDING)
     assert low["opacity"] == high["opacity"] > inner["opacity"]
@@ -57,11 +55,12 @@ def test_data_are_the_inner_band_and_the_rim_ends_at_the_total(ground):
 
 
 def test_the_truth_is_dashed_with_its_noise(ground):
-    spec = heteroscedastic_figure(ground, [belief(ground)], Look(n_std=1.5)).spec
+    spec = figure_of(ground, [panel_of(ground)], level=0.5).spec
     low, high, mean = layers(spec["panels"][0], "line", colour="text")
     np.testing.assert_allclose(mean["y"], ground.true_mean, **ROUNDING)
-    np.testing.assert_allclose(high["y"], ground.true_mean + 0.15 * np.abs(ground.x), **ROUNDING)
-    np.testing.assert_allclose(low["y"], ground.true_mean - 0.15 * np.abs(ground.x), **ROUNDING)
+    noise = Z50 * 0.1 * np.abs(ground.x)
+    np.testing.assert_allclose(high["y"], ground.true_mean + noise, **ROUNDING)
+    np.testing.assert_allclose(low["y"], ground.true_mean - noise, **ROUNDING)
     assert all(part["dash"] for part in (low, high, mean))
     assert low["width"] < mean["width"]
 
@@ -71,7 +70,7 @@ def test_the_truth_is_dashed_with_its_noise(ground):
     [((), 0, 0), (("data",), 1, 0), (("knowledge",), 2, 0), (("total",), 0, 2), (ALL, 3, 2)],
 )
 def test_each_part_can_be_left_out(ground, bands, n_bands, n_lines):
-    spec = heteroscedastic_figure(ground, [belief(ground)], Look(bands=bands)).spec
+    spec = figure_of(ground, [panel_of(ground)], **shown(*bands)).spec
     colour = METHOD_STYLES["macau_linear"].colour
     assert len(layers(spec["panels"][0], "band")) == n_bands
     assert len(layers(spec["panels"][0], "line", colour=colour)) == 1 + n_lines
@@ -80,17 +79,24 @@ def test_each_part_can_be_left_out(ground, bands, n_bands, n_lines):
 
 
 def test_knowledge_without_data_lies_around_the_mean(ground):
-    spec = heteroscedastic_figure(ground, [belief(ground)], Look(bands=("knowledge",))).spec
+    spec = figure_of(ground, [panel_of(ground)], **shown("knowledge")).spec
     low, high = layers(spec["panels"][0], "band")
     np.testing.assert_allclose(low["high"], ground.x / 2, **ROUNDING)
-    np.testing.assert_allclose(high["high"], ground.x / 2 + 0.8, **ROUNDING)
+    np.testing.assert_allclose(high["high"], ground.x / 2 + 0.4 * Z95, **ROUNDING)
 
 
 def test_a_method_without_a_part_has_no_band_for_it(ground):
     skew = ground.x / 2 - 1.0, ground.x / 2 + 2.0
-    noise = belief(ground, "quantile", knowledge=None, inner=skew, outer=skew)
-    forest = belief(ground, "forest", data=None, inner=None)
-    first, second = heteroscedastic_figure(ground, [noise, forest]).spec["panels"]
+    ends = dict(zip(("lower", "upper"), skew, strict=True))
+    noise = panel_of(
+        ground, "quantile", parts=("total", "data"), **ends,
+        **{f"inner_{name}": end for name, end in ends.items()},
+    )  # fmt: skip
+    forest = panel_of(
+        ground, "forest", parts=("total", "knowledge"), inner_lower=None, inner_upper=None
+    )
+    first, second = figure_of(ground, [noise, forest]).spec["panels"]
+    assert (first["note"], second["note"]) == ("data only", "knowledge only")
     (whole,) = layers(first, "band")
     np.testing.assert_allclose(whole["low"], skew[0], **ROUNDING)
     np.testing.assert_allclose(whole["high"], skew[1], **ROUNDING)
@@ -100,16 +106,17 @@ def test_a_method_without_a_part_has_no_band_for_it(ground):
 
 
 def test_the_score_lies_below_with_its_mark_and_what_is_beyond(ground):
-    spec = heteroscedastic_figure(ground, [belief(ground)]).spec
+    spec = figure_of(ground, [panel_of(ground)]).spec
     below = spec["panels"][0]["below"]
     (curve,) = [part for part in layers(below, "line") if len(part["x"]) > 2]
     np.testing.assert_allclose(curve["y"], np.abs(ground.x - 5.0) - 5.0, **ROUNDING)
     (beyond,) = layers(below, "band")
-    assert np.min(beyond["low"]) == np.max(beyond["low"]) == 0.5
-    np.testing.assert_allclose(beyond["high"], np.maximum(curve["y"], 0.5), **ROUNDING)
+    mark = np.quantile(np.abs(ground.x - 5.0)[ground.support] - 5.0, 0.95)
+    assert np.min(beyond["low"]) == np.max(beyond["low"]) == pytest.approx(mark)
+    np.testing.assert_allclose(beyond["high"], np.maximum(curve["y"], mark), **ROUNDING)
     sampled = [part["x"] for part in layers(below, "line", width=5.0)]
     assert sampled == [[-5.0, 0.0], [10.0, 15.0]]
-    assert [part["text"] for part in layers(below, "words")] == ["novelty (z)"]
+    assert [part["text"] for part in layers(below, "words")] == ["novelty, z"]
     hatched = [(part["from"], part["to"]) for part in layers(below, "hatch")]
     np.testing.assert_allclose(hatched, [(-10.0, -0.125), (10.125, 20.0)])
     low, high = below["range"]
@@ -117,27 +124,27 @@ def test_the_score_lies_below_with_its_mark_and_what_is_beyond(ground):
 
 
 def test_scores_share_a_scale_unless_they_differ_or_are_asked_not_to(ground):
-    small = Judged("novelty", "novelty (z)", np.linspace(0.0, 1.0, len(ground.x)), 0.9)
-    two = [belief(ground), belief(ground, "macau_basic", judged=small)]
-    shared = heteroscedastic_figure(ground, two).spec
+    small = np.linspace(0.0, 1.0, len(ground.x))
+    two = [panel_of(ground), panel_of(ground, "macau_basic", curves=(score_of(small),))]
+    shared = figure_of(ground, two).spec
     ranges = [panel["below"]["range"] for panel in shared["panels"]]
     assert ranges[0] == ranges[1]
     assert not any(panel["below"]["own"] for panel in shared["panels"])
-    own = heteroscedastic_figure(ground, two, Look(own_scale=True)).spec
+    own = figure_of(ground, two, own_scale=True).spec
     assert own["panels"][1]["below"]["range"][1] < 2.0
     assert own["between"] > shared["between"]
-    three = [*two, belief(ground, "catboost", judged=small._replace(key="knowledge"))]
-    mixed = heteroscedastic_figure(ground, three).spec
+    three = [*two, panel_of(ground, "catboost", curves=(score_of(small, "knowledge"),))]
+    mixed = figure_of(ground, three).spec
     assert mixed["panels"][0]["below"]["range"] == mixed["panels"][1]["below"]["range"]
     assert mixed["panels"][2]["below"]["range"] != mixed["panels"][0]["below"]["range"]
     assert all(panel["below"]["own"] for panel in mixed["panels"])
 
 
 def test_means_are_followed_out_of_the_truths_range_but_not_far(ground):
-    low, high = heteroscedastic_figure(ground, []).spec["panels"][0]["range"]
+    low, high = figure_of(ground, []).spec["panels"][0]["range"]
     off = ground.x / 2 + np.where(ground.x > 10.0, 6.0, 0.0)
     near, far = (
-        heteroscedastic_figure(ground, [belief(ground, loc=loc)]).spec["panels"][0]["range"]
+        figure_of(ground, [panel_of(ground, loc=loc)]).spec["panels"][0]["range"]
         for loc in (off, 1e3 * off)
     )
     assert high < near[1] < far[1] < high + 0.5 * (high - low)
@@ -146,64 +153,65 @@ def test_means_are_followed_out_of_the_truths_range_but_not_far(ground):
 
 
 def test_a_logarithmic_score_says_so(ground):
-    tens = Judged("knowledge", "knowledge std", np.geomspace(1e-5, 10.0, len(ground.x)), 1.0)
-    spec = heteroscedastic_figure(
-        ground, [belief(ground, judged=tens)], Look(logarithmic=True)
-    ).spec
+    tens = np.geomspace(1e-5, 10.0, len(ground.x))
+    mark = np.quantile(tens[ground.support], 0.95)
+    panel = panel_of(ground, curves=(score_of(tens**2, "knowledge"),))
+    spec = figure_of(ground, [panel], score="knowledge", log=True).spec
     below = spec["panels"][0]["below"]
     (curve,) = [part for part in layers(below, "line") if len(part["x"]) > 2]
-    assert curve["y"][0] == pytest.approx(np.log10(0.05), abs=1e-4)  # the floor, of a mark of 1
+    assert curve["y"][0] == pytest.approx(np.log10(0.05 * mark), abs=1e-4)  # the floor
     assert curve["y"][-1] == pytest.approx(1.0)
-    assert layers(below, "words")[0]["text"] == "log\u2081\u2080 knowledge std"
+    assert layers(below, "words")[0]["text"] == "log\u2081\u2080 knowledge, std"
     assert spec["read"]["values"][-1]["at"][-1] == pytest.approx(10.0)
 
 
 def test_a_score_that_is_the_same_everywhere_has_an_axis(ground):
-    flat = Judged("inference_novelty", "|inference novelty|, z", np.zeros(len(ground.x)), 0.0)
-    for look in (Look(), Look(logarithmic=True)):
-        spec = heteroscedastic_figure(ground, [belief(ground, judged=flat)], look).spec
+    flat = score_of(np.zeros(len(ground.x)), "inference_novelty")
+    for log in (False, True):
+        spec = figure_of(ground, [panel_of(ground, curves=(flat,))], log=log).spec
         low, high = spec["panels"][0]["below"]["range"]
         assert high - low > 0.9
 
 
 def test_methods_that_only_score_or_have_no_result_keep_their_panel(ground):
-    empty = [belief(ground, "isolation", loc=None), pending("gnll", "being fitted")]
-    spec = heteroscedastic_figure(ground, empty).spec
-    assert [panel["note"] for panel in spec["panels"]] == ["", "being fitted"]
+    none = dict.fromkeys(("loc", "lower", "upper", "inner_lower", "inner_upper"))
+    scored = panel_of(ground, "isolation", parts=(), **none)
+    spec = figure_of(ground, [scored, MethodPanel("gnll", note="being fitted")]).spec
+    assert [panel["note"] for panel in spec["panels"]] == ["predicts nothing", "being fitted"]
     assert not any(layers(panel, "band") for panel in spec["panels"])
     assert len(layers(spec["panels"][0], "dots")[0]["x"]) == 700
     assert [part["name"] for part in spec["read"]["values"]] == [
-        "truth", "Isolation forest novelty (z)",
+        "truth", "Isolation forest novelty, z",
     ]  # fmt: skip
     assert not layers(spec["panels"][1]["below"], "words")
     assert layers(spec["panels"][0]["below"], "words")
 
 
 def test_without_a_method_the_rows_stand_alone(ground):
-    (panel,) = heteroscedastic_figure(ground, []).spec["panels"]
+    (panel,) = figure_of(ground, []).spec["panels"]
     assert panel["title"] == "Rows"
     assert "below" not in panel
     assert layers(panel, "dots")
 
 
 def test_two_rows_of_panels_are_lower_and_send_fewer_dots(ground):
-    one = heteroscedastic_figure(ground, [belief(ground)] * 3).spec
-    two = heteroscedastic_figure(ground, [belief(ground)] * 6).spec
+    one = figure_of(ground, [panel_of(ground)] * 3).spec
+    two = figure_of(ground, [panel_of(ground)] * 6).spec
     assert one["facets"] == two["facets"] == 3
     assert 0.4 * one["height"] < two["height"] < 0.6 * one["height"]
     assert len(layers(two["panels"][0], "dots")[0]["x"]) == 350
 
 
 def test_the_read_out_gives_means_stds_and_scores(ground):
-    values = heteroscedastic_figure(ground, [belief(ground)]).spec["read"]["values"]
-    assert [value["name"] for value in values] == ["truth", "MACAU (linear)", "novelty (z)"]
+    values = figure_of(ground, [panel_of(ground)]).spec["read"]["values"]
+    assert [value["name"] for value in values] == ["truth", "MACAU (linear)", "novelty, z"]
     np.testing.assert_allclose(values[1]["spread"], 0.5, **ROUNDING)
     assert all(len(value["at"]) == len(ground.x) for value in values)
 
 
 def test_a_panel_has_three_bands_over_a_score_with_what_is_beyond_its_mark(ground):
-    figure = heteroscedastic_figure(ground, [belief(ground)], alt="In words.")
+    figure = figure_of(ground, [panel_of(ground)])
     (panel,) = figure.spec["panels"]
     assert (len(layers(panel, "band")), len(layers(panel["below"], "band"))) == (3, 1)
-    assert "novelty (z)" in layers(panel["below"], "words")[0]["text"]
+    assert "novelty, z" in layers(panel["below"], "words")[0]["text"]
     json.dumps(figure.spec, allow_nan=False)
