@@ -77,10 +77,10 @@ def _use(page: Page, path: Path, rows: int, pid: int) -> list[Row]:
         run.click()
     table.wait_for()
     note("trained, and the table drawn")
-    cancel = page.locator(".st-key-_unfamiliar_cancel button")
+    cancel = page.locator(".st-key-_jobs_cancel-unfamiliar button")
     if cancel.count():
         cancel.click()
-        page.locator(".st-key-unfamiliar-cancelled").wait_for()
+        page.locator(".st-key-jobs-cancelled-unfamiliar").wait_for()
         note("unfamiliarity cancelled")
     wait_ready(page)
     last = time.perf_counter()

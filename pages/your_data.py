@@ -7,9 +7,9 @@ from pages._ui.notices import show_notice
 from pages._ui.url_state import open_page, preview
 from pages._ui.your_data.choices import draw_choices
 from pages._ui.your_data.columns import apply_edits, current_edits, show_columns
-from pages._ui.your_data.explain import ROW_SLOTS
 from pages._ui.your_data.explore import explore
 from pages._ui.your_data.given import draw_given
+from pages._ui.your_data.lens import show_answer_or_progress
 from pages._ui.your_data.methods import keep_scores
 from pages._ui.your_data.projects import (
     drop_project,
@@ -42,7 +42,7 @@ from pages._ui.your_data.training import (
     view_of,
     wanted_of,
 )
-from pages._ui.your_data.unfamiliar import show_measuring, with_unfamiliarity
+from pages._ui.your_data.unfamiliar import with_unfamiliarity
 
 LEDE = (
     "Drop a table and choose the column to predict. For each row you see how much of its "
@@ -91,7 +91,7 @@ with st.sidebar:
     st.caption(estimate_line(estimate))
 request, has_models = with_models(request, wanted, opened, second[1])
 asked = request if has_models else wait_for_run(request, wanted, estimate)
-(answer,) = ask([asked], others=ROW_SLOTS)
+(answer,) = ask([asked])
 answer = called_as_now(answer, opened, second)
 show_project(wanted, opened, second[1])
 show_progress([answer])
@@ -108,10 +108,10 @@ view = view_of(answer, values) if answer.result is not None else None
 draw_choices(page, values, None if view is None else view.scored, advice)
 reading = st.container() if opened.is_upload else None  # a file's owner looks there before rows
 if view is not None:
-    view, waiting = with_unfamiliarity(view, answer)
+    view, measured = with_unfamiliarity(view, answer.result, values)
     with words:
-        warn_of_second(view, answer)
-        show_measuring(waiting)
+        warn_of_second(view, answer.result, values)
+        show_answer_or_progress(measured)
     show_if_stale(answer)
     with st.container(key="results"):
         explore(page, values, answer, view)

@@ -23,7 +23,6 @@ from gbuq_core.commands.scored_table import (
 from gbuq_core.commands.table_options import add_reading, add_table, inputs_of
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.lenses.choices import MISSED, Choices
 from gbuq_core.presentation import shown
 
 if TYPE_CHECKING:
@@ -35,7 +34,6 @@ file with the result in words, live pictures, scores, the rows to check first, w
 fails, and the code that computes the same. It makes no request, and nothing that it shows of a file
 can run. With --project, its models score the rows, and nothing is trained.
 """
-_BY = {"errors": "errors", "misses": MISSED, "knowledge": "knowledge"}
 
 
 def add_report(commands: Any) -> None:
@@ -50,9 +48,9 @@ def add_report(commands: Any) -> None:
         "standard output")  # fmt: skip
     add("--unit", choices=["std", "variance"], default="std", help="of the uncertainties of a "
         "regression; default: %(default)s")  # fmt: skip
-    add("--fails-by", choices=list(_BY), default="errors", help="look for groups of rows with "
-        "large errors, missed intervals or much knowledge uncertainty; default: "
-        "%(default)s")  # fmt: skip
+    add("--fails-by", choices=["errors", "misses", "knowledge"], default="errors",
+        help="look for groups of rows with large errors, missed intervals or much knowledge "
+        "uncertainty; default: %(default)s")  # fmt: skip
     add("--group", metavar="NAME", help="also judge each group of this column")
     add_reading(add)
     add_project(add, "TRAIN is then its table, which is not needed if it is in the project")
@@ -77,9 +75,9 @@ def run(options: argparse.Namespace) -> None:
         names = [column.name for column in asked.scored.training.schema.columns]
         if options.group is not None and options.group not in names:
             raise InvalidParameter(f"There is no column {shown(options.group)}: check --group.")
-        choices = Choices(
+        choices = lenses.reader_choices(
             unit=options.unit,
-            by=_BY[options.fails_by],
+            by=lenses.MISSED if options.fails_by == "misses" else options.fails_by,
             within=100.0 * asked.scored.level,
             conformal=asked.scored.conformal,
             group=options.group,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -31,6 +31,8 @@ class Section:
     caption: str = ""  # A line under the figure
     # Rows of text. The first row holds the headings. The caller formats the numbers.
     table: Sequence[Sequence[str]] = ()
+    # Cells of the table that stand out, as (row, column); the first row holds the headings.
+    shaded: Container[tuple[int, int]] = ()
     question: str = ""  # A question above its `answer`, which is folded until the reader opens it
     answer: str = ""  # see `question`
     code: str = ""  # shown as it is, in a fixed-width font
@@ -152,7 +154,7 @@ def _section(section: Section, number: int) -> str:
     if section.caption:
         parts.append(f'<p class="caption">{escape(section.caption)}</p>')
     if section.table:
-        parts.append(_table(section.table))
+        parts.append(_table(section.table, section.shaded))
     if section.code:
         parts.append(f"<pre><code>{escape(section.code)}</code></pre>")
     if section.guess is not None:
@@ -215,13 +217,16 @@ def _block(name: str, data: bytes, more: str = "") -> str:
     return f'<script type="text/plain" id="{name}"{more}>{packed}</script>'
 
 
-def _table(rows: Sequence[Sequence[str]]) -> str:
+def _table(rows: Sequence[Sequence[str]], shaded: Container[tuple[int, int]]) -> str:
     head, *body = rows
     # The first column names the rows, whatever it holds.
     numeric = [i > 0 and all(_is_number(row[i]) for row in body) for i in range(len(head))]
-    kinds = [' class="number"' if right else "" for right in numeric]
+    kinds = ["number" if right else "" for right in numeric]
     cells = _cells("th", head, kinds)
-    lines = "\n".join(f"<tr>{_cells('td', row, kinds)}</tr>" for row in body)
+    lines = "\n".join(
+        f"<tr>{_cells('td', row, [_marked(k, (i, j) in shaded) for j, k in enumerate(kinds)])}</tr>"
+        for i, row in enumerate(body, 1)
+    )
     return (
         f'<div class="scroll"><table><thead><tr>{cells}</tr></thead>'
         f"<tbody>{lines}</tbody></table></div>"
@@ -229,9 +234,14 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _cells(tag: str, row: Sequence[str], kinds: Sequence[str]) -> str:
+    named = [f' class="{kind}"' if kind else "" for kind in kinds]
     return "".join(
-        f"<{tag}{kind}>{escape(text)}</{tag}>" for text, kind in zip(row, kinds, strict=True)
+        f"<{tag}{kind}>{escape(text)}</{tag}>" for text, kind in zip(row, named, strict=True)
     )
+
+
+def _marked(kind: str, is_shaded: bool) -> str:
+    return f"{kind} shaded".strip() if is_shaded else kind
 
 
 def _is_number(text: str) -> bool:

@@ -1,4 +1,6 @@
+from gbuq_core.lenses.failing import MISSED
 from gbuq_core.lenses.pictures import Shown, in_unit
+from gbuq_core.lenses.register import reader_choices
 from gbuq_core.lenses.report import table_report
 from gbuq_core.lenses.row import (
     MOST_COLUMNS,
@@ -11,12 +13,14 @@ from gbuq_core.lenses.row import (
 )
 
 __all__ = [
+    "MISSED",
     "MOST_COLUMNS",
     "Shown",
     "by_size",
     "describe_row",
     "feature_value",
     "in_unit",
+    "reader_choices",
     "say_members",
     "say_parts",
     "say_unfamiliarity",

@@ -1,25 +1,40 @@
-"""What a reader chooses about the lenses of a table; the page's knobs have the same names."""
+"""What a reader chooses that several lenses look at."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from gbuq_core.knobs import Knob
+from gbuq_core.lenses.lens import GROUPING_COLUMNS
+from gbuq_core.tables.cohorts import COHORTS_PATTERN, MOST_CHARACTERS
 
 AUTOMATIC = "automatic"
-MISSED = "missed intervals"
 
-
-class Choices(NamedTuple):
-    """The choices that train nothing, with the page's defaults."""
-
-    unit: str = "std"  # {"std", "variance"}: of the uncertainties of a regression
-    # what rows are ranked by: "total", "data", "knowledge" or another order of the page's
-    rank: str = "total"
-    # {"errors", "missed intervals", "knowledge"}: what the groups that fail have much of
-    by: str = "errors"
-    within: float = 90  # the level of intervals in percent
-    conformal: bool = False
-    doubt: str = AUTOMATIC  # by which uncertainty a person is asked: "automatic" is `rank`
-    # `wrong`, `miss`: what a wrong class, or an error of average size, costs in questions
-    wrong: float = 10
-    miss: float = 1.0
-    group: str | None = None  # the column whose groups are judged
+UNIT = Knob(
+    "unit",
+    "Uncertainty of a regression as",
+    "choice",
+    "std",
+    choices=("std", "variance"),
+    group="view",
+)
+RANK = Knob(
+    "rank",
+    "Rank by",
+    "choice",
+    "total",
+    choices=("total", "data", "knowledge", "error", "prediction", "unfamiliarity"),
+    group="page",
+)
+GROUP = Knob(
+    "group", "Group rows by", "choice", None, choices=(GROUPING_COLUMNS,), group="page", plain=True
+)
+# No control: buttons write it, and the address keeps it.
+COHORTS = Knob(
+    "cohorts",
+    "Cohorts",
+    "text",
+    "",
+    group="page",
+    most=MOST_CHARACTERS,
+    pattern=COHORTS_PATTERN,
+    help="Names and conditions such as old=age > 60, with | between two cohorts.",
+)

@@ -1,17 +1,29 @@
-"""Where the model fails, for the report: groups of rows in words."""
+"""Where the model fails: groups of rows in words, and as a table."""
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
+import pandas as pd
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.figures.standalone import Section
-from gbuq_core.lenses.choices import MISSED, Choices
+from gbuq_core.knobs import Knob
+from gbuq_core.lenses.lens import FAILS, Lens, Seen
+from gbuq_core.lenses.pictures import in_unit
 from gbuq_core.presentation import digits, percent
-from gbuq_core.tables import Cohort, Failures, ScoredTable, find_failures, why_no_coverage
+from gbuq_core.tables import Cohort, Failures, find_failures, why_no_coverage
 from gbuq_core.tables.intervals import name_interval
 
+MISSED = "missed intervals"
 MEASURES = {"errors": "error", MISSED: "misses", "knowledge": "knowledge"}
+BY = Knob("by", "Groups with large", "choice", "errors", choices=tuple(MEASURES), group="page")
+MEANING = (
+    "A shallow tree looks for groups of rows with large errors on one half of the rows that the "
+    "models had not seen. The numbers are those of the other half, so a group that is there by "
+    "chance shows no large error."
+)
 # What a group has, or is, more and less of than the other rows.
 _MORE_OR_LESS = {
     "error": ("worse", "better"),
@@ -20,19 +32,26 @@ _MORE_OR_LESS = {
 }
 
 
-def fails_sections(scored: ScoredTable, values: Choices, unit: str) -> list[Section]:
-    """Groups of rows, the worst first, or why there are none."""
-    heading, missing = "Where does it fail?", why_no_coverage(scored)
-    if missing and values.by == MISSED:
-        return [Section(heading=heading, text=missing)]
-    try:
-        found = find_failures(scored, MEASURES[values.by])
-    except InvalidData as error:
-        return [Section(heading=heading, text=str(error))]
-    interval = "" if missing else name_interval(scored)
-    cohorts = [describe_cohort(cohort, found, unit, interval) for cohort in found.cohorts]
-    every = describe_failures(found, unit, interval)
-    return [Section(heading=heading, text=[*filter(None, [missing]), every, *cohorts])]
+def failures_of(seen: Seen) -> Failures:
+    """The groups that the reader asks for, the worst first."""
+    missing = why_no_coverage(seen.scored)
+    if missing and seen.values.by == MISSED:
+        raise InvalidData(missing)
+    return find_failures(seen.scored, MEASURES[seen.values.by])
+
+
+def told_of(seen: Seen) -> tuple[str, str]:
+    """The unit of uncertainties, and the intervals whose misses are told; "" where none are."""
+    interval = "" if why_no_coverage(seen.scored) else name_interval(seen.scored)
+    return in_unit(seen.scored, seen.values.unit).unit, interval
+
+
+def _sections(seen: Seen, found: Failures) -> list[Section]:
+    """Groups of rows in words, the worst first."""
+    told = told_of(seen)
+    cohorts = [describe_cohort(cohort, found, *told) for cohort in found.cohorts]
+    missing, every = why_no_coverage(seen.scored), describe_failures(found, *told)
+    return [Section(text=[*filter(None, [missing]), every, *cohorts])]
 
 
 def describe_failures(found: Failures, unit: str, interval: str) -> str:
@@ -80,6 +99,35 @@ def compare_cohort(cohort: Cohort, measure: str) -> str:
     return f"clearly {more if cohort.is_worse else less}"
 
 
+def groups_frame(found: Failures, unit: str, interval: str) -> pd.DataFrame:
+    """A line a group, and one of all judging rows; the number that was asked for comes first."""
+    cohorts = (*found.cohorts, found.everything)
+    is_class = bool(np.isnan(found.everything.misses))
+    is_std = unit.startswith("std") and not is_class
+    error = [cohort.error for cohort in cohorts]
+    misses = [cohort.misses for cohort in cohorts]
+    knowledge = [np.sqrt(cohort.knowledge) if is_std else cohort.knowledge for cohort in cohorts]
+    columns = {"error": ("Wrong (%)" if is_class else "RMSE", error, digits)}
+    if is_class:
+        columns["error"] = ("Wrong (%)", [100.0 * share for share in error], digits)
+    elif interval:
+        shares = [100.0 * share for share in misses]
+        columns["misses"] = (f"Outside the {interval} (%)", shares, partial(digits, places=2))
+    columns["knowledge"] = ("K, std" if is_std else "K", knowledge, digits)
+    head, numbers, _ = columns.pop(found.measure)
+    cells: dict[str, object] = {
+        head: numbers,
+        "Group": [*(cohort.text for cohort in found.cohorts), "all of them"],
+        "Against the others": [
+            *(compare_cohort(cohort, found.measure) for cohort in found.cohorts), ""
+        ],
+        "Rows": [f"{cohort.n_rows:,} ({percent(cohort.share, 0)})" for cohort in cohorts],
+    }  # fmt: skip
+    for name, values, write in columns.values():
+        cells[name] = [write(value) for value in values]
+    return pd.DataFrame(cells)
+
+
 def _numbers(cohort: Cohort, found: Failures, unit: str, interval: str) -> str:
     if np.isnan(cohort.misses):
         parts = [f"{percent(cohort.error)} of the classes are wrong"]
@@ -93,3 +141,19 @@ def _numbers(cohort: Cohort, found: Failures, unit: str, interval: str) -> str:
         mean = float(np.sqrt(cohort.knowledge)) if unit.startswith("std") else cohort.knowledge
         parts.append(f"knowledge uncertainty {digits(mean)}")
     return ", ".join(parts)
+
+
+LENSES = (
+    Lens(
+        key="failing",
+        place=FAILS,
+        title="Where does it fail?",
+        meaning=MEANING,
+        knobs=(BY,),
+        asks=("by",),
+        shows=("unit",),
+        depends="levels",
+        compute=failures_of,
+        sections=_sections,
+    ),
+)

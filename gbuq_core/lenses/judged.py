@@ -1,4 +1,4 @@
-"""Is it any good? PIT, coverage by group, classes, and the cost of asking, for the report."""
+"""Is it any good? Warnings, PIT, coverage by level and group, classes, and the cost of asking."""
 
 from __future__ import annotations
 
@@ -14,18 +14,24 @@ from gbuq_core.figures.table.judged import (
     describe_asking,
     describe_groups,
     describe_pit,
-    groups_curves,
+    groups_figure,
     pit_figure,
 )
-from gbuq_core.lenses.choices import Choices
-from gbuq_core.lenses.pictures import kinds_of, style_of
-from gbuq_core.metrics import GroupCoverage, ask_by_threshold, asking_curve, pit_histogram
-from gbuq_core.presentation import digits, percent
+from gbuq_core.knobs import Knob
+from gbuq_core.lenses.choices import AUTOMATIC, GROUP
+from gbuq_core.lenses.lens import GOOD, Lens, Seen
+from gbuq_core.lenses.pictures import kinds_of, promises_of, ranking_kind, style_of
+from gbuq_core.metrics import (
+    ask_by_threshold,
+    asking_curve,
+    auroc,
+    average_precision,
+    pit_histogram,
+)
+from gbuq_core.presentation import digits, percent, short
 from gbuq_core.tables import (
     ClassScore,
     HeldOut,
-    ScoredTable,
-    Table,
     class_scores,
     coverage_by_group,
     group_column,
@@ -33,15 +39,82 @@ from gbuq_core.tables import (
     held_out_inside,
     held_out_unfamiliarity,
     pit_values,
+    split_warnings,
     why_no_coverage,
+    why_not_conformal,
 )
 
+MEANING = "All numbers are from rows that their model did not learn from."
 GROUP_MEANING = (
     "Dots are measured, ticks are what they should be. The bars of the groups are bands that hold "
     "together with 95 % confidence; the colour changes where a band excludes its tick."
 )
+_COST_MEANING = (
+    "A person who is asked makes no error. The threshold is chosen on one half of the rows and its "
+    "cost is measured on the other half, both ways. Brackets hold 95 % intervals."
+)
+_CLASS_MEANING = (
+    "Rarest first. Recall is the share of its rows that are predicted so, with a 95 % Wilson band. "
+    "Asked is the recall if a person decides about the rows that the costs below say. PR-AUC by "
+    "chance is the class's share of the rows."
+)
 _HEIGHT = 240
 _CURVE_POINTS = 201
+
+WITHIN = Knob(
+    "within",
+    "Intervals that should hold",
+    "ladder",
+    90,
+    choices=(50, 80, 90, 95),
+    unit="% of the rows",
+    group="page",
+)
+CONFORMAL = Knob(
+    "conformal",
+    "Conformal intervals",
+    "switch",
+    False,
+    group="page",
+    help="On: intervals are as wide as held-out rows need, whatever their law. Also in the "
+    "downloads. Trains nothing.",
+)
+DOUBT = Knob(
+    "doubt",
+    "Ask first about rows with the largest",
+    "choice",
+    AUTOMATIC,
+    choices=(AUTOMATIC, "total", "data", "knowledge", "unfamiliarity"),
+    group="page",
+    plain=True,
+    help="Automatic: the uncertainty that the rows are ranked by, or else the total.",
+)
+WRONG = Knob(
+    "wrong",
+    "A wrong class costs as much as",
+    "ladder",
+    10,
+    choices=(1, 2, 5, 10, 20, 50, 100, 200, 500),
+    unit="questions",
+    group="page",
+)
+MISS = Knob(
+    "miss",
+    "An error of average size costs as much as",
+    "ladder",
+    1.0,
+    choices=(0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0),
+    unit="questions",
+    group="page",
+    help="The cost of an error grows with its absolute size.",
+)
+
+
+class Order(NamedTuple):
+    """What the held-out rows are asked about by, and its values."""
+
+    kind: str
+    by: NDArray[np.float64]
 
 
 class Cost(NamedTuple):
@@ -52,122 +125,120 @@ class Cost(NamedTuple):
     is_asked: NDArray[np.bool_]
 
 
-class Order(NamedTuple):
-    """What the held-out rows are asked about by, and its values."""
-
-    kind: str
-    by: NDArray[np.float64]
+def held_rows(seen: Seen) -> HeldOut:
+    """The rows that all lenses of this file judge."""
+    return held_out(seen.scored)
 
 
-def good_sections(scored: ScoredTable, values: Choices, table: Table) -> list[Section]:
-    """PIT or classes, groups, and the cost of asking, as far as they can be told."""
-    held = held_out(scored)
-    sections = []
-    cost = None
-    if can_ask(held):
-        order = order_of(values, scored, held)
-        cost = costs_of(order.kind, price_of(values, held), held, order.by)
-    if held.classes:
-        lines = [("Class", "Rows", "Recall", "Asked", "Precision", "PR-AUC (by chance)")]
-        asked = None if cost is None else cost.is_asked
-        lines += [
-            (score.name, f"{score.n_rows:,}", recall_cell(score), share_cell(score.recall_asked),
-             share_cell(score.precision), pr_cell(score, len(held.y)))
-            for score in class_scores(held, asked)
-        ]  # fmt: skip
-        words = "Asked is the recall if a person decides about the rows that the costs below say."
-        sections.append(Section(heading="How well is each class found?", text=words, table=lines))
-    elif not why_no_coverage(scored):  # which the report says above
-        pit = pit_values(held)
-        figure = pit_of(pit, scored)
-        caption = str(figure.spec["alt"])
-        sections.append(
-            Section(
-                heading="Are the predicted distributions right?", curves=figure, caption=caption
-            )
-        )
-    sections += _group_sections(scored, values, table, held)
-    if cost is not None:
-        sections.append(
-            Section(
-                heading="What does it save to ask a person?", curves=cost.figure, caption=cost.words
-            )
-        )
-    return sections
+def order_of(seen: Seen, held: HeldOut) -> Order:
+    """The chosen order; the uncertainty that rows are ranked by, or else the total."""
+    kind = seen.values.doubt
+    if kind == "unfamiliarity":
+        found = held_out_unfamiliarity(seen.scored, held.rows)
+        if found is not None:
+            return Order(kind, found)
+    if kind not in kinds_of(seen.scored):
+        kind = ranking_kind(seen.scored, seen.values.rank)
+    return Order(kind, getattr(held.predictions.uncertainty, kind))
 
 
-def _group_sections(
-    scored: ScoredTable, values: Choices, table: Table, held: HeldOut
-) -> list[Section]:
+def costs_of(seen: Seen, held: HeldOut, order: Order) -> Cost:
+    """What it saves to ask a person about the rows that come first in an order."""
+    errors, is_class = held.errors, bool(held.classes)
+    price = float(seen.values.wrong if is_class else seen.values.miss)
+    if not is_class:
+        errors = errors / errors.mean()
+    found = ask_by_threshold(errors, order.by, price)
+    words = describe_asking(found, order.kind, is_class)
+    curve = asking_curve(errors, order.by, price, n_points=_CURVE_POINTS)
+    figure = asking_figure(curve, found, order.kind, words, _HEIGHT)
+    return Cost(figure, words, found.is_asked)
+
+
+def _can_ask(held: HeldOut) -> bool:
+    """Whether any held-out row is wrong, and another one could say whom to ask about."""
+    return len(held.y) >= 2 and bool(held.errors.any())
+
+
+def _is_class(seen: Seen) -> bool:
+    return bool(seen.scored.training.target.classes)
+
+
+def _is_whole(seen: Seen) -> bool:
+    """Whether the file's rows are those that were trained on."""
+    return seen.table.n_rows == len(seen.scored.training.X)
+
+
+def _warning_sections(seen: Seen, found: None) -> list[Section]:
+    if not _is_whole(seen):
+        return []
+    none = "No repeated identifiers, copied rows, leaking or duplicate columns were found."
+    return [Section(text=split_warnings(seen.table, seen.scored.training) or none)]
+
+
+def _pit_sections(seen: Seen, held: HeldOut) -> list[Section]:
+    pit = pit_values(held)
+    words = describe_pit(pit)
+    figure = pit_figure(pit_histogram(pit), style_of(seen.scored), words, _HEIGHT)
+    return [Section(curves=figure, caption=words)]
+
+
+def _level_sections(seen: Seen, held: None) -> list[Section]:
+    if why_no_coverage(seen.scored):
+        return []
+    figure = promises_of(seen.scored, seen.values.conformal)
+    return [Section(curves=figure, caption=str(figure.spec["alt"]))]
+
+
+def _group_sections(seen: Seen, held: HeldOut) -> list[Section]:
     """The chosen column's groups, as a picture and a table."""
-    columns = {column.name for column in scored.training.schema.columns}
-    column = getattr(values, "group", None)  # a table of one column has no such knob
-    if table.n_rows != len(scored.training.X) or column not in columns:
-        return []
-    if column == scored.training.target.name or why_no_coverage(scored):
-        return []
-    found = groups_of(scored, table, column, values.within, values.conformal, held)
+    scored, column = seen.scored, seen.values.group
+    names = {each.name for each in scored.training.schema.columns}
+    if column not in names or column == scored.training.target.name:
+        return []  # of another table than the one that was scored
+    level = 0.0 if held.classes else seen.values.within / 100.0
+    by_distance = seen.values.conformal and not held.classes
+    inside = held_out_inside(scored, level, True, held) if by_distance else None
+    groups = group_column(seen.table, scored.training.schema.column(column), held.rows)
+    found = coverage_by_group(held, groups, level, inside)
     lines = [("Group", "Rows", "Should be", "Is", "Band")]
     for name, n_rows, promised, observed, low, high, _ in zip(*found, strict=True):
         band = f"{percent(low, 0).removesuffix(' %')} to {percent(high, 0)}"
         lines.append((name, f"{n_rows:,}", percent(promised, 0), percent(observed, 0), band))
     words = describe_groups(found, bool(held.classes))
-    return [
-        Section(
-            heading=f'{title_of(held)} in every group of "{column}"?',
-            text=words,
-            curves=groups_curves(found, style_of(scored), axis_of(held), words),
-            caption=GROUP_MEANING,
-            table=lines,
+    axis = "rows predicted right (%)" if held.classes else "rows inside their interval (%)"
+    figure = groups_figure(found, style_of(scored), axis, words)
+    heading = f'{_group_title(seen)[:-1]} of "{column}"?'
+    return [Section(heading=heading, text=words, curves=figure, caption=GROUP_MEANING, table=lines)]
+
+
+def _group_title(seen: Seen) -> str:
+    asked = "Is it right as often as it says" if _is_class(seen) else "Do intervals hold"
+    return f"{asked} in every group?"
+
+
+def _class_sections(seen: Seen, held: HeldOut) -> list[Section]:
+    order = order_of(seen, held)
+    asked = costs_of(seen, held, order).is_asked if _can_ask(held) else None
+    lines = [("Class", "Rows", "Recall", "Asked", "Precision", "PR-AUC (by chance)", "AUROC")]
+    lines += [
+        (score.name, f"{score.n_rows:,}", _recall_cell(score), _share_cell(score.recall_asked),
+         _share_cell(score.precision), _pr_cell(score, len(held.y)),
+         digits(score.auroc) if np.isfinite(score.auroc) else "")
+        for score in class_scores(held, asked)
+    ]  # fmt: skip
+    wrong, caption = held.errors, ""
+    if 0.0 < wrong.mean() < 1.0:
+        what = order.kind if order.kind == "unfamiliarity" else f"{order.kind} uncertainty"
+        caption = (
+            f"By {what}, wrong rows are found with an AUROC of "
+            f"{digits(auroc(wrong, order.by))} (0.5 by chance) and a PR-AUC of "
+            f"{digits(average_precision(wrong, order.by))} ({digits(wrong.mean())} by chance)."
         )
-    ]
+    return [Section(table=lines, caption=caption)]
 
 
-def groups_of(
-    scored: ScoredTable,
-    table: Table,
-    column: str,
-    within: float,
-    conformal: bool,
-    held: HeldOut,
-) -> GroupCoverage:
-    """How often intervals of ``within`` percent, or predicted classes, hold in each group."""
-    level = 0.0 if held.classes else within / 100.0
-    by_distance = conformal and not held.classes
-    inside = held_out_inside(scored, level, True, held) if by_distance else None
-    groups = group_column(table, scored.training.schema.column(column), held.rows)
-    return coverage_by_group(held, groups, level, inside)
-
-
-def title_of(held: HeldOut) -> str:
-    """The question about every group."""
-    return "Is it right as often as it says" if held.classes else "Do intervals hold"
-
-
-def axis_of(held: HeldOut) -> str:
-    """What the groups' axis counts."""
-    return "rows predicted right (%)" if held.classes else "rows inside their interval (%)"
-
-
-def price_of(values: Choices, held: HeldOut) -> float:
-    """What an error costs, in questions."""
-    return float(values.wrong if held.classes else values.miss)
-
-
-def order_of(values: Choices, scored: ScoredTable, held: HeldOut) -> Order:
-    """The chosen order; the uncertainty that rows are ranked by, or else the total."""
-    kind = values.doubt
-    if kind == "unfamiliarity":
-        found = held_out_unfamiliarity(scored, held.rows)
-        if found is not None:
-            return Order(kind, found)
-    kinds = kinds_of(scored)
-    if kind not in kinds:
-        kind = values.rank if values.rank in kinds else "total"
-    return Order(kind, getattr(held.predictions.uncertainty, kind))
-
-
-def recall_cell(score: ClassScore) -> str:
+def _recall_cell(score: ClassScore) -> str:
     """A class's recall with its band; empty where no row has the class."""
     if not score.n_rows:
         return ""
@@ -175,34 +246,97 @@ def recall_cell(score: ClassScore) -> str:
     return f"{percent(score.recall, 0)} ({low} to {percent(score.high, 0)})"
 
 
-def share_cell(value: float) -> str:
+def _share_cell(value: float) -> str:
     """A share in percent; empty where there is none."""
     return percent(value, 0) if np.isfinite(value) else ""
 
 
-def pr_cell(score: ClassScore, n_rows: int) -> str:
+def _pr_cell(score: ClassScore, n_rows: int) -> str:
     """A class's PR-AUC, and what chance gives among so many rows."""
     if not score.n_rows:
         return ""
     return f"{digits(score.average_precision)} ({digits(score.n_rows / n_rows)})"
 
 
-def can_ask(held: HeldOut) -> bool:
-    """Whether any held-out row is wrong, and another one could say whom to ask about."""
-    return len(held.y) >= 2 and bool(held.errors.any())
+def _asking_sections(seen: Seen, held: HeldOut) -> list[Section]:
+    if not _can_ask(held):
+        return [Section(text="No held-out row is wrong, so there is nothing to ask about.")]
+    order = order_of(seen, held)
+    words = []
+    if order.kind != seen.values.doubt != AUTOMATIC:
+        words.append("How unfamiliar the rows are is not measured yet.")
+    cost = costs_of(seen, held, order)
+    size = "" if held.classes else f"An error of average size is {short(held.errors.mean())}. "
+    told = f"{size}The threshold was chosen on rows other than those that measure it."
+    return [Section(curves=cost.figure, text=[*words, cost.words], caption=told)]
 
 
-def costs_of(kind: str, price: float, held: HeldOut, order: NDArray[np.float64]) -> Cost:
-    """What it saves to ask a person about the rows that come first in an order."""
-    errors, is_class = held.errors, bool(held.classes)
-    if not is_class:
-        errors = errors / errors.mean()
-    found = ask_by_threshold(errors, order, price)
-    words = describe_asking(found, kind, is_class)
-    curve = asking_curve(errors, order, price, n_points=_CURVE_POINTS)
-    return Cost(asking_figure(curve, found, kind, words, _HEIGHT), words, found.is_asked)
-
-
-def pit_of(pit: NDArray[np.float64], scored: ScoredTable) -> Curves:
-    """The histogram of PIT values in the colour of the method."""
-    return pit_figure(pit_histogram(pit), style_of(scored), describe_pit(pit), _HEIGHT)
+LENSES = (
+    Lens(
+        key="split-warnings",
+        place=GOOD,
+        title="Is it any good?",
+        meaning=MEANING,
+        depends="fit",
+        compute=lambda seen: None,
+        sections=_warning_sections,
+    ),
+    Lens(
+        key="pit",
+        place=GOOD,
+        title="Are the predicted distributions right?",
+        half=True,
+        concerns=lambda seen: not _is_class(seen) and not why_no_coverage(seen.scored),
+        compute=held_rows,
+        sections=_pit_sections,
+    ),
+    Lens(
+        key="classes",
+        place=GOOD,
+        title="How well is each class found?",
+        meaning=_CLASS_MEANING,
+        half=True,
+        shows=("doubt", "rank", "wrong"),
+        concerns=_is_class,
+        compute=held_rows,
+        sections=_class_sections,
+    ),
+    Lens(
+        key="levels",
+        place=GOOD,
+        title="Do intervals hold at every level?",
+        half=True,
+        report="no",  # it has this picture anyhow
+        knobs=(WITHIN, CONFORMAL),
+        refuse=lambda seen: why_not_conformal(seen.scored.training.target.classes),
+        compute=lambda seen: None,
+        sections=_level_sections,
+    ),
+    Lens(
+        key="groups",
+        place=GOOD,
+        title=_group_title,
+        meaning=GROUP_MEANING,
+        half=True,
+        knobs=(GROUP,),
+        shows=("within", "conformal"),
+        concerns=lambda seen: (
+            getattr(seen.values, "group", None) is not None
+            and _is_whole(seen)
+            and not why_no_coverage(seen.scored)
+        ),
+        compute=held_rows,
+        sections=_group_sections,
+    ),
+    Lens(
+        key="asking",
+        place=GOOD,
+        title="What does it save to ask a person?",
+        meaning=_COST_MEANING,
+        knobs=(WRONG, MISS, DOUBT),
+        shows=("rank",),
+        without=lambda seen: ("miss",) if _is_class(seen) else ("wrong",),
+        compute=held_rows,
+        sections=_asking_sections,
+    ),
+)

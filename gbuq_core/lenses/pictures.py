@@ -105,6 +105,11 @@ def kinds_of(scored: ScoredTable) -> tuple[str, ...]:
     )
 
 
+def ranking_kind(scored: ScoredTable, rank: str) -> str:
+    """The uncertainty that rows are ranked by, or else the total."""
+    return rank if rank in kinds_of(scored) else "total"
+
+
 def rejection_of(scored: ScoredTable) -> Curves:
     """The rejection curves of the uncertainties that order the rows."""
     scores = scored.scores

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from gbuq_core.errors import GbuqError
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.figures.table.rows import row_map_figure
 from gbuq_core.glossary import UNCERTAINTY_KINDS
-from gbuq_core.lenses.choices import Choices
-from gbuq_core.lenses.failing import fails_sections
-from gbuq_core.lenses.judged import good_sections
+from gbuq_core.lenses.lens import Seen
 from gbuq_core.lenses.pictures import (
     Shown,
     clocks_of,
@@ -22,8 +23,7 @@ from gbuq_core.lenses.pictures import (
     row_map_of,
     score_cells,
 )
-from gbuq_core.lenses.second import second_sections
-from gbuq_core.lenses.unfamiliar import unfamiliar_sections
+from gbuq_core.lenses.register import LENSES
 from gbuq_core.presentation import digits, short
 from gbuq_core.tables import ScoredTable, Table, why_no_coverage
 from gbuq_core.tables.predicting import row_errors
@@ -72,16 +72,40 @@ def result_page(scored: ScoredTable, unit: str, code: str, more: Sequence[Sectio
     return standalone_html(sections, f"Which rows to check first: {name}").encode()
 
 
-def table_report(scored: ScoredTable, table: Table, choices: Choices, code: str) -> bytes:
-    """The report with all sections that need no further fit, in UTF-8."""
-    unit = in_unit(scored, choices.unit).unit
-    more = [
-        *unfamiliar_sections(scored),
-        *good_sections(scored, choices, table),
-        *fails_sections(scored, choices, unit),
-        *second_sections(scored),
-    ]
-    return result_page(scored, choices.unit, code, more)
+def table_report(scored: ScoredTable, table: Table, choices: Any, code: str) -> bytes:
+    """The report with all sections that need no further fit, in UTF-8.
+
+    ``choices`` are what `gbuq_core.lenses.register.reader_choices` returns.
+    """
+    return result_page(scored, choices.unit, code, lens_sections(Seen(scored, table, choices)))
+
+
+def lens_sections(seen: Seen, made: Mapping[str, Any] | None = None) -> list[Section]:
+    """What the lenses of the whole table say; ``made`` holds results that the page has, by key."""
+    known, found, results = made or {}, [], dict[Callable[[Seen], Any], Any]()
+    for lens in LENSES.values():
+        if (
+            lens.of_row
+            or lens.report == "no"
+            or (lens.report == "if made" and lens.key not in known)
+        ):
+            continue
+        if not lens.concerns(seen) or lens.refuse(seen) or lens.waits(seen):
+            continue
+        heading = lens.heading(seen)
+        try:
+            if lens.key in known:
+                result = known[lens.key]
+            else:
+                if lens.compute not in results:
+                    results[lens.compute] = lens.compute(seen)
+                result = results[lens.compute]
+            sections = lens.sections(seen, result)
+        except GbuqError as error:
+            sections = [Section(text=str(error))]
+        for section in sections:
+            found.append(section if section.heading else replace(section, heading=heading))
+    return found
 
 
 def _worst_rows(scored: ScoredTable, shown: Shown) -> list[tuple[str, ...]]:

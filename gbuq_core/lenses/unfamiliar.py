@@ -1,19 +1,33 @@
-"""The least familiar rows, for the report."""
+"""How unfamiliar the rows are: measured beside the page, and the least familiar ones listed."""
 
 from __future__ import annotations
 
 from gbuq_core.figures.standalone import Section
+from gbuq_core.lenses.lens import Lens, Seen, Waiting
 from gbuq_core.presentation import percent, short
-from gbuq_core.tables import ScoredTable, reason_of, say_reason
+from gbuq_core.tables import (
+    TableUnfamiliarity,
+    measure_unfamiliarity,
+    reason_of,
+    say_reason,
+)
+from gbuq_core.tables.unfamiliar import estimate_unfamiliarity
 
 _LISTED = 20
 
 
-def unfamiliar_sections(scored: ScoredTable) -> list[Section]:
-    """The least familiar rows for the report, each with what says so; none if not measured."""
+def measured(seen: Seen) -> TableUnfamiliarity:
+    """What the table holds, or measured now."""
+    scored = seen.scored
     found = scored.unfamiliarity
-    if found is None:
-        return []
+    if found is not None:
+        return found
+    return measure_unfamiliarity(scored.training, scored.scored, scored.plan.seed)
+
+
+def _sections(seen: Seen, found: TableUnfamiliarity) -> list[Section]:
+    """The least familiar rows, each with what says so."""
+    scored = seen.scored
     lines = [("Row", "Unfamiliarity", "Times beyond", "Columns outside", "Why")]
     for row in found.rows.order()[:_LISTED].tolist():
         reason = reason_of(scored, row)
@@ -27,3 +41,27 @@ def unfamiliar_sections(scored: ScoredTable) -> list[Section]:
         "by chance."
     )
     return [Section(heading=f"The {len(lines) - 1} least familiar rows", text=words, table=lines)]
+
+
+def _seconds(seen: Seen) -> float:
+    """At least what makes it a job: the page is drawn without it."""
+    return max(0.6, estimate_unfamiliarity(seen.scored.training, seen.scored.scored))
+
+
+LENSES = (
+    Lens(
+        key="unfamiliar",
+        place="",
+        title="Which rows are the least familiar?",
+        depends="files",
+        concerns=lambda seen: seen.scored.unfamiliarity is not None,
+        seconds=_seconds,
+        waiting=Waiting(
+            "Measuring how unfamiliar the rows are",
+            "It is not known how unfamiliar the rows are.",
+            "It could not be measured how unfamiliar the rows are.",
+        ),
+        compute=measured,
+        sections=_sections,
+    ),
+)

@@ -30,7 +30,7 @@ from pages._ui.jobs_glue import (
     BACKGROUND,
     Answer,
     Request,
-    ask_in_background,
+    ask_beside,
     start_again,
     stop_in_background,
 )
@@ -154,7 +154,7 @@ def _over_seeds(study: SeedStudy, plan: SeedPlan, place: str) -> Answer:
         f"{len(plan.seeds)} seeds",
         plan.seconds,
     )
-    answer = ask_in_background(request, start=False)
+    answer = ask_beside(request, start=False, background=True)
     asked = _STARTS or st.session_state.get(_ASKED + place) == request.key
     how = ""
     if plan.quicker:
@@ -204,7 +204,7 @@ def _watch(request: Request, how: str, place: str) -> None:
     """Start the seeds when the page has been still, and redraw the page when they are done."""
     label = request.label
     begun = not st.session_state.pop(_DRAWN + place, False)
-    answer = ask_in_background(request, start=begun)
+    answer = ask_beside(request, start=begun, background=True)
     if begun and answer.state in ("done", "cancelled"):
         st.rerun()
     if answer.error:

@@ -60,7 +60,7 @@ BACKGROUND = "background"  # slots of what a page asks for without waiting begin
 
 # Session keys, declared once.
 _LAST, _CANCELLED, _PAGE = "_jobs_last", "_jobs_cancelled", "_jobs_page"
-_BEHIND = "_jobs_behind"  # the slots that the page asked for without waiting
+_BEHIND = "_jobs_behind"  # the slots that the page asked for one by one
 
 
 class Request(NamedTuple):
@@ -79,6 +79,8 @@ class Request(NamedTuple):
     # the key
     rows: int | None = None
     columns: int | None = None
+    cancelled: str = ""  # what is said once the reader has stopped it
+    failed: str = ""  # what has failed, in a sentence; empty: the fit
 
 
 class Answer(NamedTuple):
@@ -113,8 +115,8 @@ def ask(
     """Return an answer for each request, after at most ``wait`` seconds.
 
     Slots that a page asked for before and no longer does are given up, but for ``others``, which a
-    fragment of the page sees to. What this session holds
-    already, as the last good result of a slot, is never computed again.
+    fragment of the page sees to, and those of `ask_beside`. What this session holds already, as
+    the last good result of a slot, is never computed again.
     """
     user = session_user()
     RUNNER.keep(
@@ -177,20 +179,24 @@ def _wait_for(job: Job, deadline: float) -> None:
         st.session_state.setdefault(_LAST, {})  # here a run that is overtaken ends
 
 
-def ask_in_background(request: Request, start: bool = True) -> Answer:
-    """What there is for a request that the page does not wait for."""
+def ask_beside(request: Request, start: bool = True, background: bool = False) -> Answer:
+    """What there is for a request beside those that the page asks for together.
+
+    In the background it gives way to all that is waited for.
+    """
     slot, key = request.slot, request.key
     st.session_state.setdefault(_BEHIND, set()).add(slot)
     cancelled = st.session_state.setdefault(_CANCELLED, {})
     if slot in cancelled and cancelled[slot] == key:
         return _answer(request, None)
+    cancelled.pop(slot, None)
     if _held(request) is not None:
         RUNNER.settle(session_user(), key, slot)
         return _answer(request, None)
     if not start:
         return _answer(request, None)._replace(state="waiting")
     try:
-        job = _want(request, background=True)
+        job = _want(request, background)
     except LimitReached as error:
         return _answer(request, None, str(error))
     job.wait(WAIT_SECONDS)
@@ -220,8 +226,11 @@ def show_progress(answers: Sequence[Answer], place: str = "") -> None:
         key = f"jobs-cancelled{place}"
         with st.container(horizontal=True, vertical_alignment="center", key=key):
             more = " The picture still shows the previous settings." if kept else ""
-            st.text(f"Cancelled.{more}")
-            if st.button("Start again", key=f"_jobs_again{place}", on_click=start_again):
+            told = "".join(f" {answer.request.cancelled}" for answer in cancelled)
+            st.text(f"Cancelled.{told.rstrip()}{more}")
+            slots = [answer.slot for answer in cancelled]
+            again = f"_jobs_again{place}"
+            if st.button("Start again", key=again, on_click=start_again, args=slots):
                 st.rerun()  # in a fragment, whose page asks for jobs: else it is running by now
 
 
@@ -280,7 +289,7 @@ def _answer(request: Request, job: Job | None, refused: str = "") -> Answer:
     if job is not None and state == "done":
         last[request.slot] = _Good(request.key, job.result(), job.seconds)
     elif job is not None and state == "failed":
-        error = _sentence(job)
+        error = _sentence(job, request.failed)
     good = last.get(request.slot)
     return Answer(
         slot=request.slot,
@@ -294,15 +303,13 @@ def _answer(request: Request, job: Job | None, refused: str = "") -> Answer:
     )
 
 
-def _sentence(job: Job) -> str:
+def _sentence(job: Job, failed: str) -> str:
     """One sentence about a failed fit; the log says where what is not ours went wrong."""
     error = job.error
     if isinstance(error, GbuqError):
         return str(error)
-    return (
-        f"The fit failed ({type(error).__name__}). The server's log tells where, under the "
-        f"reference {job.reference}."
-    )
+    what = failed or f"The fit failed ({type(error).__name__})."
+    return f"{what} The server's log tells where, under the reference {job.reference}."
 
 
 @st.fragment(run_every=POLL_SECONDS)
@@ -355,8 +362,8 @@ def was_cancelled(request: Request) -> bool:
     return bool(key == request.key)
 
 
-def start_again(slot: str | None = None) -> None:
-    """Make what was cancelled wanted again, in one slot or (None) in all: a button's callback."""
+def start_again(*slots: str) -> None:
+    """Make what was cancelled in these slots wanted again: a button's callback."""
     cancelled = st.session_state.setdefault(_CANCELLED, {})
-    for name in list(cancelled) if slot is None else [slot]:
-        cancelled.pop(name, None)
+    for slot in slots:
+        cancelled.pop(slot, None)

@@ -6,6 +6,7 @@ large and never change, are told apart by identity.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -53,3 +54,24 @@ def keep_only(start: str, names: Collection[str]) -> None:
 def forget_kept() -> None:
     """Forget everything; another page is being opened."""
     st.session_state.pop(_KEPT, None)
+
+
+def remember(name: Hashable, work: Callable[..., T], *given: Any, most: int = 64) -> T:
+    """What ``work(*given)`` returns, or has returned when it was asked for under this name.
+
+    ``name`` says all that the result depends on. The last ``most`` results of each function stay
+    until the session ends or its files are deleted.
+    """
+    held = _memory().setdefault(work, OrderedDict())
+    if name not in held:
+        held[name] = work(*given)
+        while len(held) > most:
+            held.popitem(last=False)
+    held.move_to_end(name)
+    found: T = held[name]
+    return found
+
+
+@st.cache_resource(scope="session", show_spinner=False)
+def _memory() -> dict[Callable[..., Any], OrderedDict[Hashable, Any]]:
+    return {}

@@ -5,6 +5,8 @@ from functools import cache
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
+from pages._ui.your_data import export
+
 
 @pytest.fixture(scope="session", autouse=True)
 def installed_components_are_looked_up_once():
@@ -18,3 +20,17 @@ def installed_components_are_looked_up_once():
 @pytest.fixture(scope="session", autouse=True)
 def no_page_waits_for_the_compiler(compiled_kernels):
     """Pages are given a minute, which a busy machine may need for their kernels alone."""
+
+
+@pytest.fixture
+def offered(monkeypatch):
+    """The files that the page "Your data" offers, by their names, as of its last run."""
+    found, show = {}, export.show_exports
+
+    def keep(key, code, link, downloads):
+        found.clear()
+        found.update({download.file_name: download.make for download in downloads})
+        show(key, code, link, downloads)
+
+    monkeypatch.setattr(export, "show_exports", keep)
+    return found

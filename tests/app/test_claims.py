@@ -66,8 +66,8 @@ def test_a_server_may_wait_until_it_is_asked_for_seeds(monkeypatch):
 
 
 def test_seeds_are_counted_with_a_dot_each(monkeypatch):
-    started = jobs_glue.ask_in_background
-    monkeypatch.setattr(claims, "ask_in_background", lambda request, start: started(request))
+    started = jobs_glue.ask_beside
+    monkeypatch.setattr(claims, "ask_beside", lambda request, start, background: started(request))
     at = AppTest.from_function(page).run()
     for _ in range(100):
         if "gbuq-dots" in html_of(at)[1]:

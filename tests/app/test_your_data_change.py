@@ -5,7 +5,7 @@ import re
 import pytest
 
 from gbuq_core.jobs import RUNNER, tick
-from pages._ui.your_data import explain as data_explain
+from gbuq_core.lenses import changing
 from tests.app.your_data_page import csv_of, numbers, open_at_once, open_page, says, settle, texts
 
 
@@ -67,11 +67,11 @@ def test_a_long_search_is_beside_the_page_and_can_be_cancelled(monkeypatch):
         while True:
             tick(0.0)  # ends here when it is cancelled
 
-    monkeypatch.setattr(data_explain, "estimate_change", lambda scored: 60.0)
-    monkeypatch.setattr(data_explain, "change_row", slow)
-    at = open_at_once(change="true")
-    assert any(button.key == "_change_cancel" for button in at.button)
-    at.button(key="_change_cancel").click().run()
+    monkeypatch.setattr(changing, "estimate_change", lambda scored: 60.0)
+    monkeypatch.setattr(changing, "change_row", slow)
+    at = open_at_once(change="true", level="35")  # which no other test asks for
+    assert any(button.key == "_jobs_cancel-change" for button in at.button)
+    at.button(key="_jobs_cancel-change").click().run()
     assert says(at, "No change was found")
     assert not at.exception
     assert len(calls) == 1

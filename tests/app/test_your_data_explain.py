@@ -7,8 +7,9 @@ import pytest
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import tick
+from gbuq_core.lenses import explaining
 from gbuq_core.tables import explain_row
-from pages._ui.your_data import explain as data_explain
+from pages._ui.your_data import lens as data_lens
 from tests.app.your_data_page import open_at_once, open_page, rows_of, says, settle
 
 
@@ -29,8 +30,8 @@ class SlowRow:
 def slow(monkeypatch):
     settle(open_page())  # the table is trained before, and it is known how unfamiliar its rows are
     row = SlowRow()
-    monkeypatch.setattr(data_explain, "explain_row", row)
-    monkeypatch.setattr(data_explain, "AT_ONCE_SECONDS", 0.0)
+    monkeypatch.setattr(explaining, "explain_row", row)
+    monkeypatch.setattr(data_lens, "AT_ONCE_SECONDS", 0.0)
     yield row
     row.go.set()
 
@@ -46,7 +47,7 @@ def run_until(at, condition):
 
 
 def can_cancel(at):
-    return any(button.key == "_row_cancel" for button in at.button)
+    return any(button.key == "_jobs_cancel-row" for button in at.button)
 
 
 def charts(at):
@@ -63,9 +64,9 @@ def test_it_is_beside_the_page_survives_reruns_and_can_be_cancelled(slow):
     begun = len(slow.threads)
     at.run()  # a rerun of the page does not begin again
     assert len(slow.threads) == begun == 1
-    at.button(key="_row_cancel").click().run()
+    at.button(key="_jobs_cancel-row").click().run()
     assert says(at, "is not known")
-    at.button(key="_row_again").click().run()
+    at.button(key="_jobs_again-row").click().run()
     slow.go.set()
     run_until(at, lambda: charts(at))
     assert not at.exception
@@ -79,7 +80,7 @@ def test_a_row_that_cannot_be_explained_is_a_sentence(slow, monkeypatch):
     def refuse(scored, row):
         raise InvalidData("This row is not to be explained.")
 
-    monkeypatch.setattr(data_explain, "explain_row", refuse)
+    monkeypatch.setattr(explaining, "explain_row", refuse)
     at = open_at_once(row="4")
     run_until(at, lambda: says(at, "This row is not to be explained."))
     assert not at.exception

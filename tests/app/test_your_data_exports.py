@@ -5,17 +5,15 @@ import re
 import runpy
 import shlex
 from html import escape
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from gbuq_core.__main__ import main
-from gbuq_core.lenses.judged import good_sections
-from gbuq_core.lenses.report import result_page
-from gbuq_core.lenses.second import second_sections
-from gbuq_core.lenses.unfamiliar import unfamiliar_sections
+from gbuq_core.lenses.lens import Seen
+from gbuq_core.lenses.register import reader_choices
+from gbuq_core.lenses.report import lens_sections, result_page
 from gbuq_core.tables import (
     ScorePlan,
     add_unfamiliarity,
@@ -26,7 +24,6 @@ from gbuq_core.tables import (
 )
 from gbuq_core.tables.words import describe_table
 from gbuq_core.unfamiliarity import UnfamiliarityScore
-from pages._ui.your_data import export
 from tests.app.your_data_page import NASTY, csv_of, numbers, open_page, rows_of, settle
 from tests.page_parts import curves_of
 
@@ -145,19 +142,6 @@ def test_the_page_to_take_away_is_offered():
     assert labels == [*files, "Save project"]
 
 
-@pytest.fixture
-def offered(monkeypatch):
-    """The files that the page offers, by their names, as of its last run."""
-    found = {}
-
-    def keep(key, code, link, downloads):
-        found.clear()
-        found.update({download.file_name: download.make for download in downloads})
-
-    monkeypatch.setattr(export, "show_exports", keep)
-    return found
-
-
 @pytest.mark.usefixtures("trained_once")
 def test_the_script_and_the_notebook_write_the_file_of_the_page(offered, tmp_path, monkeypatch):
     """Every number of it, bit for bit: what is offered is run where the file is."""
@@ -202,23 +186,24 @@ def test_infinite_intervals_are_named(offered):
 
 
 def test_the_report_says_how_a_second_file_differs():
+    table = read_table(numbers(80))
     new = read_table(numbers(40).replace(b"x,z,y", b"z,x,y"), to_score=True)
-    scored = score_table(
-        read_table(numbers(80)), "y", new=new, plan=ScorePlan(ensemble="virtual", n_trees=30)
-    )
+    scored = score_table(table, "y", new=new, plan=ScorePlan(ensemble="virtual", n_trees=30))
     scored = add_unfamiliarity(scored, measure_unfamiliarity(scored.training, scored.scored))
-    first, second = second_sections(scored)
+    sections = {each.heading: each for each in lens_sections(Seen(scored, table, reader_choices()))}
+    first = sections["Does the second file look like the first?"]
     assert first.table[0] == ("Column", "Shift (PSI)", "By chance up to")
     assert {line[0] for line in first.table[1:]} == {"x", "z"}
-    assert second.curves is not None
-    assert len(unfamiliar_sections(scored)[0].table) == 21
+    assert sections["How unfamiliar are its rows?"].curves is not None
+    assert len(sections["The 20 least familiar rows"].table) == 21
 
 
 def test_the_report_says_how_well_each_class_is_found():
     rng = np.random.default_rng(0)
     table = read_table(csv_of(x=rng.normal(size=60), y=[f"c{k % 2}" for k in range(60)]))
     scored = score_table(table, "y", plan=ScorePlan(ensemble="virtual", n_trees=30))
-    values = SimpleNamespace(doubt="data", rank="total", wrong=10)
-    classes, asking = good_sections(scored, values, table)
+    sections = lens_sections(Seen(scored, table, reader_choices(doubt="data")))
+    sections = {each.heading: each for each in sections}
+    classes = sections["How well is each class found?"]
     assert sorted(line[0] for line in classes.table) == ["Class", "c0", "c1"]
-    assert asking.curves is not None
+    assert sections["What does it save to ask a person?"].curves is not None

@@ -1,22 +1,20 @@
 """Your data: where the model fails, in groups of rows that can be listed."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 
-from pages._ui.your_data.cohorts import kept_cohorts
-from tests.app.your_data_page import csv_of, open_page, open_section, rows_of, says
+from gbuq_core.tables import read_cohorts
+from tests.app.your_data_page import csv_of, open_page, open_section, rows_of, says, tables_of
 
 
 def groups_of(at):
     """The table of groups, or None."""
-    tables = [each.value for each in at.dataframe if "Group" in each.value.columns]
+    tables = [each for each in tables_of(at) if "Group" in each.columns]
     return tables[0] if tables else None
 
 
 def cohorts_of(at):
-    return next(each.value for each in at.dataframe if each.value.columns[0] == "Cohort")
+    return next(each for each in tables_of(at) if each.columns[0] == "Cohort")
 
 
 def frame(n=400):
@@ -86,7 +84,7 @@ def test_groups_are_kept_under_names_compared_listed_and_removed():
     at.run()
     at.text_input(key="_cohort_name_found").set_value("high").run()
     at.button(key="_keep_now_found").click().run()
-    assert kept_cohorts(SimpleNamespace(cohorts=at.session_state["cohorts"]))["high"] == "x > 0.5"
+    assert read_cohorts(at.session_state["cohorts"])["high"] == "x > 0.5"
     at.session_state["section"] = "Where it fails"
     at.run()
     assert not at.exception

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 
 from tests.app.drawn import curve_specs
@@ -14,6 +13,7 @@ from tests.app.your_data_page import (
     open_section,
     says,
     settle,
+    table_with,
     texts,
 )
 
@@ -62,13 +62,14 @@ def test_classes_have_a_table_and_a_price_of_their_own():
     assert not at.exception
     assert not any(slider.key == "miss" for slider in at.select_slider)
     assert any("wrong rows are found with an AUROC" in element.value for element in at.caption)
-    classes = next(f.value for f in at.dataframe if "c4" in f.value.columns)
+    classes = table_with(at, "Class", "AUROC")
     assert len(classes) == 2
-    shares = [[float(cell.split(" %")[0]) for cell in classes[name]] for name in ("c2", "c6")]
-    assert all(asked >= recall for recall, asked in zip(*shares, strict=True))
-    toggle = next(t for t in at.toggle if t.label == "Conformal intervals")
-    assert toggle.disabled
-    assert "need a number as target" in toggle.help
+    recalls, asked = (
+        [float(cell.split(" %")[0]) for cell in classes[name]] for name in ("Recall", "Asked")
+    )
+    assert all(more >= recall for recall, more in zip(recalls, asked, strict=True))
+    assert not any(toggle.label == "Conformal intervals" for toggle in at.toggle)
+    assert says(at, "Conformal intervals need a number as target.")
     assert says(at, "questions per 100 rows")
 
 
@@ -93,15 +94,13 @@ def test_rows_are_grouped_by_what_the_model_learns_from_alone():
     )
     box = at.selectbox(key="group")
     assert box.options == ["day", "x"]
-    charts = [chart.proto for chart in at.get("vega_lite_chart")]
-    (chart,) = (chart for chart in charts if "rows inside their interval" in chart.spec)
-    names = list(pa.ipc.open_stream(chart.data.data).read_pandas()["c0"])
+    names = next(spec for spec in curve_specs(at) if spec["name"] == "groups")["read"]["names"]
     assert names[1].startswith("2024-03-01 to 2024-03-2")  # after all rows together
+    assert table_with(at, "Should be")["Group"].tolist() == names
     at.selectbox(key="target").set_value("x").run()
     settle(at)
     assert at.selectbox(key="group").options == ["day", "y"]
     assert at.selectbox(key="group").value == "day"
-    assert not at.exception
     assert not at.exception
 
 

@@ -7,7 +7,7 @@ from tolerances import SAME_SUM
 from gbuq_core.figures.curves import unpack_curves
 from gbuq_core.tables import ScorePlan, column_curve, read_table, score_edited, score_table
 from pages._ui.your_data.edit import Edits, Move, read_move, with_point
-from tests.app.your_data_page import csv_of, open_page, says, settle
+from tests.app.your_data_page import csv_of, open_page, says, settle, table_with
 
 
 def component(at, name):
@@ -25,9 +25,9 @@ def test_what_can_be_asked_about_a_row_is_worked_out_when_it_is_opened():
     at = settle(open_page(row="7"))  # also how unfamiliar the rows are
     assert len(at.dataframe) == 2  # the list, and the columns of the file
     choose(at, "Rows that decide")
-    table = next(one.value for one in at.dataframe if "share" in one.value.columns)
+    table = table_with(at, "Trees shared")
     assert len(table) == 11
-    assert table["row"].iloc[0] == "7 (this row)"
+    assert table["Row"].iloc[0] == "7 (this row)"
     assert says(at, "shares a leaf in")
     choose(at, "Tree by tree")
     assert component(at, "gbuq_curves")["name"] == "members-by-trees"

@@ -5,7 +5,6 @@ import time
 
 import pytest
 
-from pages._ui.your_data import export
 from tests.app.your_data_page import numbers, open_page, open_section, says, settle, texts
 
 COMPARED = "Methods"
@@ -22,14 +21,7 @@ def press_compare(at):
     return settle(at)
 
 
-def test_methods_are_compared_when_asked_and_kept(monkeypatch):
-    offered, show = {}, export.show_exports
-
-    def keep(key, code, link, downloads):
-        offered.update({download.file_name: download.make for download in downloads})
-        show(key, code, link, downloads)
-
-    monkeypatch.setattr(export, "show_exports", keep)
+def test_methods_are_compared_when_asked_and_kept(offered):
     at = open_page(numbers(80), trees="50", table="your file")
     open_section(at, COMPARED)
     assert says(at, "Without a choice, these are compared: virtual SGLB")

@@ -5,8 +5,8 @@ from io import BytesIO
 import numpy as np
 import pandas as pd
 
-from pages._ui.your_data.more import more_sections
-from tests.app.your_data_page import csv_of, open_page, says, settle, texts
+from tests.app.your_data_page import csv_of, open_page, says, settle, table_with, texts
+from tests.page_parts import curves_of
 
 VERDICTS = {"Collect more rows", "Inherent noise", "Not decided"}
 
@@ -19,10 +19,6 @@ def make_file(n=160, n_unlabelled=20):
     return csv_of(x=x.round(4), z=z.round(4), shop=np.where(x > 0, "=north", "south"), y=y)
 
 
-def frames_with(at, column):
-    return [frame.value for frame in at.dataframe if column in frame.value.columns]
-
-
 def settle_all(at):
     """Each job may start the next one: the model, how unfamiliar rows are, their ranking."""
     for _ in range(3):
@@ -30,15 +26,14 @@ def settle_all(at):
     return at
 
 
-def test_the_section_trains_when_asked_and_ranks_the_rows_without_a_target():
+def test_the_section_trains_when_asked_and_ranks_the_rows_without_a_target(offered):
     at = open_page(make_file(), section="More rows", trees="50", target="y", repeats="5")
     settle_all(at)
     assert not at.exception
-    assert any("Training 20 models takes about" in element.value for element in at.caption)
+    assert says(at, "Training 20 models takes about")
     assert not says(at, "repeats.")  # nothing is trained before it is asked for
     assert says(at, "20 of 20 rows without a target.")
-    (listed,) = frames_with(at, "c5")
-    assert listed["c1"].between(141, 160).all()
+    assert table_with(at, "Still new")["Row"].between(141, 160).all()
     at.select_slider(key="label").set_value(10).run()
     assert says(at, "10 of 20 rows without a target.")
 
@@ -46,20 +41,23 @@ def test_the_section_trains_when_asked_and_ranks_the_rows_without_a_target():
     settle(at)
     assert not at.exception
     assert says(at, "From 56 to 112 rows, the RMSE")
-    assert any(word in element.value for element in at.markdown for word in VERDICTS)
+    assert any(text.startswith(f"{word}. From 56") for word in VERDICTS for text in texts(at))
     at.radio(key="curveby").set_value("a column").run()
     at.selectbox(key="group").set_value("shop").run()
     assert not at.exception
-    groups = next(frame for frame in frames_with(at, "c7"))
-    assert groups["c1"].tolist() == ["all rows", "=north", "south"]
-    assert groups["c2"].tolist()[0] == 140
-    assert set(groups["c3"]) <= VERDICTS
+    groups = table_with(at, "Verdict")
+    assert groups["Group"].tolist() == ["all rows", "=north", "south"]
+    assert groups["Rows"].tolist()[0] == 140
+    assert set(groups["Verdict"]) <= VERDICTS
     at.number_input(key="curvegroup").set_value(2.0).run()
-    assert "south" in texts(at)
-    (section,) = more_sections(at.session_state["_data_curve_drawn"])  # of the report
-    assert section.curves.spec["name"] == "learning-curve"
-    assert any(section.text[0].startswith(f"{word} (south). From 56 to 112") for word in VERDICTS)
-    assert [line[-1] for line in section.table] == ["Group", "all rows", "=north", "south"]
+    told = [f"{word} (south). From 56 to 112" for word in VERDICTS]
+    assert any(text.startswith(words) for text in texts(at) for words in told)
+    report = offered["your-data.html"]().decode()  # takes the curve and the ranking over
+    assert any(words in report for words in told)
+    assert "learning-curve" in [picture["name"] for picture in curves_of(report)]
+    for cell in ("Last doubling", "all rows", "=north", "Still new"):
+        assert f">{cell}</t" in report
+    assert b"reason" in offered["rows-to-label.csv"]().splitlines()[0]
 
     at.radio(key="curveby").set_value("kept cohorts").run()
     assert says(at, "No cohort is kept.")
@@ -67,11 +65,11 @@ def test_the_section_trains_when_asked_and_ranks_the_rows_without_a_target():
     at.run()
     assert not at.exception
     assert says(at, 'tall: There is no column "height"')
-    groups = next(frame for frame in frames_with(at, "c7"))
-    assert groups["c1"].tolist() == ["all rows", "high", "southern"]  # they overlap
+    groups = table_with(at, "Verdict")
+    assert groups["Group"].tolist() == ["all rows", "high", "southern"]  # they overlap
     table = pd.read_csv(BytesIO(make_file())).dropna()
     n_high, n_south = int((table["z"] > 0).sum()), int((table["shop"] == "south").sum())
-    assert groups["c2"].tolist() == [140, n_high, n_south]
+    assert groups["Rows"].tolist() == [140, n_high, n_south]
 
 
 def test_without_a_row_to_label_it_says_what_to_do():

@@ -7,9 +7,8 @@ from streamlit.runtime.caching.cache_utils import CachedFunc
 from gbuq_core.errors import MemoryLimitExceeded
 from gbuq_core.jobs import RUNNER
 from gbuq_core.tables import estimate_scoring, read_table
+from pages._ui import kept
 from pages._ui.your_data import columns as data_columns
-from pages._ui.your_data import explain as data_explain
-from pages._ui.your_data import results as data_results
 from pages._ui.your_data import source as data_source
 from pages._ui.your_data import training as data_training
 from pages._ui.your_data.columns import Edits
@@ -137,7 +136,7 @@ def test_a_file_and_its_name_are_nobody_elses_and_go_with_the_session():
 
 
 def test_no_cache_of_the_page_outlives_a_session():
-    modules = (data_source, data_training, data_columns, data_explain, data_results)
+    modules = (data_source, data_training, data_columns, kept)
     cached = [
         function
         for module in modules
@@ -145,7 +144,7 @@ def test_no_cache_of_the_page_outlives_a_session():
         if isinstance(function, CachedFunc) and function is not data_source._builtin
     ]
     resources = [function._info for function in cached if hasattr(function._info, "on_release")]
-    assert len(resources) >= 8
+    assert len(resources) >= 4
     assert all(info.scope == "session" for info in resources)
 
 

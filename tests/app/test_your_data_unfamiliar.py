@@ -7,8 +7,17 @@ import pandas as pd
 import pytest
 
 from gbuq_core.figures.table.drift import PICKED
-from pages._ui.your_data import export, second
-from tests.app.your_data_page import csv_of, drop, open_page, rows_of, says, settle, texts
+from pages._ui.your_data import drift
+from tests.app.your_data_page import (
+    csv_of,
+    drop,
+    open_page,
+    rows_of,
+    says,
+    settle,
+    table_with,
+    texts,
+)
 
 
 def numbers(n, shift=0.0, seed=3):
@@ -42,14 +51,7 @@ def test_rows_are_ranked_and_found_by_it(wine):
     assert not wine.exception
 
 
-def test_a_foreign_second_file_is_told_before_anything_else(monkeypatch):
-    offered, show = {}, export.show_exports
-
-    def keep(key, code, link, downloads):
-        offered.update({download.file_name: download.make for download in downloads})
-        show(key, code, link, downloads)
-
-    monkeypatch.setattr(export, "show_exports", keep)
+def test_a_foreign_second_file_is_told_before_anything_else(offered):
     at = drop(open_page(trees="50"), numbers(520))  # a fifth of them is held out
     settle(drop(at, numbers(40, shift=9.0), "second.csv", key="upload_second"))
     told = texts(at)
@@ -84,10 +86,10 @@ def test_a_foreign_second_file_is_told_before_anything_else(monkeypatch):
     at.run()
     assert not at.exception
     assert sum("first file is not shown" in text for text in texts(at)) == 1
-    groups = next(frame.value for frame in at.dataframe if "Group" in frame.value.columns)
+    groups = table_with(at, "Group")
     assert list(groups) == ["RMSE", "Group", "Against the others", "Rows", "K, std"]
     assert not says(at, "outside the 90 % interval")
-    kept = next(frame.value for frame in at.dataframe if "Cohort" in frame.value.columns)
+    kept = table_with(at, "Cohort")
     assert "RMSE" in kept.columns
     assert "Inside 90 %" not in kept.columns
     report = offered["your-data.html"]().decode()
@@ -102,7 +104,7 @@ def test_nothing_is_called_unfamiliar_before_it_is_measured(monkeypatch):
     def fails(*arguments):
         raise RuntimeError("not today")
 
-    monkeypatch.setattr("pages._ui.your_data.unfamiliar.measure_unfamiliarity", fails)
+    monkeypatch.setattr("gbuq_core.lenses.unfamiliar.measure_unfamiliarity", fails)
     at = settle(drop(open_page(trees="50"), numbers(61, seed=9)))
     assert not any("familiar" in text.lower() for text in texts(at) if "measured" not in text)
     assert "unfamiliarity" not in rows_of(at).columns
@@ -117,7 +119,7 @@ def test_the_knobs_of_the_model_measure_nothing_again(wine, monkeypatch):
     def fails(*arguments):
         raise RuntimeError("measured again")
 
-    monkeypatch.setattr("pages._ui.your_data.unfamiliar.measure_unfamiliarity", fails)
+    monkeypatch.setattr("gbuq_core.lenses.unfamiliar.measure_unfamiliarity", fails)
     before = pd.Series(rows_of(wine)["unfamiliarity"]).sort_values().to_numpy()
     wine.session_state["depth"] = 2
     settle(settle(wine.run()))
@@ -131,7 +133,7 @@ def test_the_knobs_of_the_model_measure_nothing_again(wine, monkeypatch):
 )
 def test_a_clicked_bar_shows_its_column_and_nonsense_is_dropped(monkeypatch, picked, shown):
     chart = {"selection": {PICKED: picked}}
-    state = {second._CHART: chart, "drifted": "before"}
-    monkeypatch.setattr(second, "st", SimpleNamespace(session_state=state))
-    second._pick({"day": "date"})
+    state = {drift._CHART: chart, "drifted": "before"}
+    monkeypatch.setattr(drift, "st", SimpleNamespace(session_state=state))
+    drift._pick({"day": "date"})
     assert state["drifted"] == shown

@@ -1,5 +1,6 @@
 """The page "Your data" in a test: open it, drop a file on it, read what it says."""
 
+import json
 import time
 
 import numpy as np
@@ -63,6 +64,22 @@ def says(at, part):
 def rows_of(at):
     """The list of rows as sent to the browser; the list of columns has no uncertainty."""
     return next(frame.value for frame in at.dataframe if "total" in frame.value)
+
+
+def tables_of(at):
+    """The tables of the page, with the headings that a reader sees."""
+    found = []
+    for each in at.dataframe:
+        columns = json.loads(each.proto.columns or "{}")
+        labels = {name: about.get("label") or name for name, about in columns.items()}
+        found.append(each.value.rename(columns=labels))
+    return found
+
+
+def table_with(at, *headings):
+    """The one table that has these headings."""
+    (found,) = [table for table in tables_of(at) if {*headings} <= {*table.columns}]
+    return found
 
 
 def csv_of(**columns):

@@ -16,14 +16,11 @@ from gbuq_core.__main__ import main
 from gbuq_core.commands.json_output import json_text
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.jobs import Job, JobRunner
-from gbuq_core.lenses.choices import Choices
-from gbuq_core.lenses.failing import fails_sections
-from gbuq_core.lenses.judged import good_sections
+from gbuq_core.lenses.lens import Seen
 from gbuq_core.lenses.pictures import in_unit
-from gbuq_core.lenses.report import result_page, table_report
+from gbuq_core.lenses.register import reader_choices
+from gbuq_core.lenses.report import lens_sections, result_page, table_report
 from gbuq_core.lenses.row import describe_row, say_members, say_parts, say_unfamiliarity
-from gbuq_core.lenses.second import second_sections
-from gbuq_core.lenses.unfamiliar import unfamiliar_sections
 from gbuq_core.tables import (
     ScorePlan,
     add_unfamiliarity,
@@ -130,10 +127,10 @@ def test_a_row_is_explained_as_on_the_page(case, cut, capsys):
 
 def test_the_report_is_the_pages(case, tmp_path, capsys):
     words, target, table, _ = case
-    choices = Choices(unit="variance", by="knowledge", group="group")
+    chosen = {"unit": "variance", "by": "knowledge", "group": "group"}
     more = [*UNITS[target], "--fails-by=knowledge", "--group=group"]
     if target == "y":
-        choices = choices._replace(within=80.0, conformal=True)
+        chosen |= {"within": 80.0, "conformal": True}
         more += ["--level=0.8", "--conformal"]
     out = tmp_path / "report.html"
     run(capsys, "report", *words, *more, "--out", str(out), "--json")
@@ -141,12 +138,8 @@ def test_the_report_is_the_pages(case, tmp_path, capsys):
     scored = on_the_page(case)
     if target == "y":
         scored = with_intervals(scored, 0.8, True)
-    sections = [
-        *unfamiliar_sections(scored),
-        *good_sections(scored, choices, table),
-        *fails_sections(scored, choices, in_unit(scored, "variance").unit),
-        *second_sections(scored),
-    ]
+    choices = reader_choices(**chosen)
+    sections = lens_sections(Seen(scored, table, choices))
     page = result_page(scored, "variance", "the code", sections)
     assert page == table_report(scored, table, choices, "the code")
     parts = [text.decode().split("The same in Python") for text in (content, page)]

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from gbuq_core.lenses.report import result_page
+from gbuq_core.lenses.lens import Seen
+from gbuq_core.lenses.register import reader_choices
+from gbuq_core.lenses.report import lens_sections, result_page
 from gbuq_core.lenses.row import by_size, parts_of, say_parts, say_unfamiliarity
-from gbuq_core.lenses.second import second_sections
 from gbuq_core.tables import (
     ScorePlan,
     add_unfamiliarity,
@@ -32,7 +33,8 @@ def table_of(n_rows, n_columns, shift=0.0):
 def test_columns_that_are_not_listed_are_told(n_columns):
     table = table_of(60, n_columns + 1)
     scored = score_table(table, "y", new=table_of(40, n_columns + 1, 0.1), plan=PLAN)
-    section = second_sections(scored)[0]
+    sections = lens_sections(Seen(scored, table, reader_choices()))
+    (section,) = (each for each in sections if each.heading.startswith("Does the second file"))
     assert len(section.table) == 31
     told = f"The 30 columns that have shifted the most are listed, of {n_columns}."
     assert (told in section.text) == (n_columns > 30)

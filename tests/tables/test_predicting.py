@@ -12,9 +12,10 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.figures.table.learning import learning_figure
 from gbuq_core.figures.table.rows import row_map_figure
 from gbuq_core.lenses import describe_row, in_unit, table_report
-from gbuq_core.lenses.choices import Choices
 from gbuq_core.lenses.judged import order_of
+from gbuq_core.lenses.lens import Seen
 from gbuq_core.lenses.pictures import kinds_of, row_map_of, style_of
+from gbuq_core.lenses.register import reader_choices
 from gbuq_core.methods import METHODS
 from gbuq_core.metrics import judge_doublings
 from gbuq_core.tables import (
@@ -105,7 +106,8 @@ def test_what_is_not_known_is_empty_in_files_and_orders_nothing(scored):
     assert (following.weight > 0.0).all()
     assert np.isnan(following.knowledge).all()
     assert np.isnan(score_edited(scored, 0, {}).uncertainty.knowledge[0])
-    assert order_of(Choices(doubt="knowledge"), scored, held_out(scored)).kind == "total"
+    seen = Seen(scored, None, reader_choices(doubt="knowledge"))
+    assert order_of(seen, held_out(scored)).kind == "total"
 
 
 def test_pictures_and_words_say_that_knowledge_is_not_known(scored, table):
@@ -116,7 +118,7 @@ def test_pictures_and_words_say_that_knowledge_is_not_known(scored, table):
     assert figure.spec["panels"][0]["ticks"]["labels"] == ["\N{EN DASH}"]
     assert "Knowledge uncertainty is unknown" in figure.spec["alt"]
     assert "knowledge not known" in describe_row(scored, shown, None, 3)
-    page = table_report(scored, table, Choices(by="knowledge"), "").decode()
+    page = table_report(scored, table, reader_choices(by="knowledge"), "").decode()
     assert "kNN tells no knowledge uncertainty." in page
     assert "NaN" not in page
 

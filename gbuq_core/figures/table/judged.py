@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gbuq_core.figures.curves import Curves, draw_curves
@@ -19,14 +17,13 @@ from gbuq_core.figures.curves.parts import (
     reading,
 )
 from gbuq_core.figures.table.rejection import KIND_COLOURS
-from gbuq_core.figures.theme import MethodStyle, ink
-from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
+from gbuq_core.figures.theme import MethodStyle
+from gbuq_core.figures.vega import cut
 from gbuq_core.metrics import Asking, AskingCurve, GroupCoverage, PitHistogram, binomial_band
 from gbuq_core.presentation import percent, short
 
 _OFF = "#d55e00"
 _UNFAMILIAR = "#009e73"
-_GROUP_HEIGHT = 24
 _MOST_NAMED = 2
 _LETTERS, _FEWEST_LETTERS = 72, 4  # of all names below a picture, and of one
 _TAILS, _HALF = 0.2, 0.5
@@ -95,67 +92,11 @@ def describe_pit(pit: np.ndarray) -> str:
     )
 
 
-def groups_figure(found: GroupCoverage, style: MethodStyle, label: str, dark: bool = False) -> Spec:
-    """A line a group: its coverage as a dot, the Wilson band as a bar, the promise as a tick.
+def groups_figure(found: GroupCoverage, style: MethodStyle, label: str, alt: str) -> Curves:
+    """A column a group: coverage as a dot, its band as a bar, the promise as a dotted tick.
 
     Groups whose band excludes the promise are vermilion. Group names are the user's words.
     """
-    names = distinct(
-        [
-            f"{cut(name, 26)} ({n:,})"
-            for name, n in zip(found.names, found.n_rows.tolist(), strict=True)
-        ]
-    )
-    values: list[dict[str, Any]] = [
-        {
-            "c0": name,
-            "c1": round(100.0 * float(found.observed[k]), 2),
-            "c2": round(100.0 * float(found.low[k]), 2),
-            "c3": round(100.0 * float(found.high[k]), 2),
-            "c4": round(100.0 * float(found.promised[k]), 2),
-            "c5": _OFF if found.is_off[k] else style.colour,
-        }
-        for k, name in enumerate(names)
-    ]
-    y = {"field": "c0", "type": "nominal", "sort": names, "title": None, "axis": name_axis(170)}
-    floor = 10.0 * np.floor(10.0 * min(found.low.min(), found.promised.min()))
-
-    def x(field: str) -> Spec:
-        return {
-            "field": field,
-            "type": "quantitative",
-            "title": label,
-            "scale": {"domain": [min(float(floor), 90.0), 100.0], "nice": False},
-        }
-
-    colour = {"field": "c5", "type": "nominal", "scale": None}
-    tips: list[Spec] = [{"field": "c0", "title": "group"}]
-    for field, title in (("c1", "measured"), ("c2", "from"), ("c3", "to"), ("c4", "promised")):
-        tips.append({"field": field, "type": "quantitative", "title": title, "format": ".1f"})
-    return {
-        "height": _GROUP_HEIGHT * len(names) + AXIS_HEIGHT,
-        "data": {"values": values},
-        "layer": [
-            {
-                "mark": {"type": "rule", "strokeWidth": 4, "opacity": 0.35, "strokeCap": "round"},
-                "encoding": {
-                    "x": x("c2"), "x2": {"field": "c3"}, "y": y, "color": colour, "tooltip": tips,
-                },
-            },
-            {
-                "mark": {"type": "tick", "thickness": 2, "size": 18, "color": ink(dark).truth},
-                "encoding": {"x": x("c4"), "y": y, "tooltip": tips},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
-                "encoding": {"x": x("c1"), "y": y, "color": colour, "tooltip": tips},
-            },
-        ],
-    }  # fmt: skip
-
-
-def groups_curves(found: GroupCoverage, style: MethodStyle, label: str, alt: str) -> Curves:
-    """The same for a page without a server: a column a group, with a dotted tick at the promise."""
     n = len(found.names)
     places = np.arange(1.0, n + 1.0)
     observed, low, high, promised = (

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from gbuq_core.lenses.judged import CONFORMAL
 from gbuq_core.tables.code import TableRecipe
 from pages._ui.knobs import query_string
 from pages._ui.your_data.sections import SECTION
 from pages._ui.your_data.state import (
     AFTERWARDS,
     AUTOMATIC,
-    CONFORMAL,
     METHOD,
     SCALE,
     SPLIT,

@@ -21,7 +21,9 @@ from gbuq_core.figures.table.editing import (
     editor_spec,
     editor_styles,
 )
-from gbuq_core.lenses.pictures import Shown, row_map_of, style_of
+from gbuq_core.lenses.pictures import Shown, in_unit, ranking_kind, row_map_of, style_of
+from gbuq_core.lenses.register import LENSES
+from gbuq_core.lenses.row import by_size
 from gbuq_core.presentation import digits, short
 from gbuq_core.tables import (
     ColumnCurve,
@@ -33,6 +35,8 @@ from gbuq_core.tables import (
 )
 from gbuq_core.tables.editing import LEVEL, cell_text, column_values, prepared_cell, read_cell
 from gbuq_core.tables.unfamiliar import UNFAMILIAR
+from pages._ui.kept import remember
+from pages._ui.your_data.lens import Drawing, ask_lens
 
 MOST_HANDLES = 60
 _MOST_DOTS = 500
@@ -89,14 +93,17 @@ class Edits:
 
 
 @st.fragment
-def draw_edit(
-    scored: ScoredTable, shown: Shown, row: int, digest: str, columns: Sequence[str]
-) -> None:
-    """Handles for these columns of a row, and what is said of it as edited.
+def draw_edit(drawing: Drawing) -> None:
+    """Handles for the columns that matter most to a row, and what is said of it as edited.
 
     Only this runs when a value is let go; while it is dragged, the browser draws by itself.
     """
-    columns = tuple(columns[:MOST_HANDLES])
+    (scored, _, values, row), view, own = drawing.seen, drawing.view, drawing.found
+    shown, digest = in_unit(scored, values.unit), view.digest
+    explained = ask_lens(LENSES["row"], values, drawing.trained, view, row).result
+    kind = ranking_kind(scored, values.rank)
+    known = [effect.column for effect in by_size(explained.effects, kind)] if explained else []
+    columns = tuple((known or list(own))[:MOST_HANDLES])
     edits = _edits_of(scored, row)
     edits.grab = min(edits.grab, len(columns) - 1)
     key = f"row-edit-{edits.owner[:12]}"
@@ -107,13 +114,12 @@ def draw_edit(
         if move is not None:
             edits.apply(move, scored, row, columns)
 
-    editor = _editor(scored, shown, row, digest, columns, edits)
+    editor = _editor(scored, shown, row, digest, columns, edits, own)
     with st.container(key="row-edit"):
         _MOUNT(key=key, data=pack_curves(editor_spec(editor)), on_move_change=moved)
     note = "Drag a slider or type a value; an empty box is a missing value."
-    n_features = len({feature.column for feature in scored.training.features})
-    if n_features > len(columns):
-        note += f" {len(columns)} of {n_features:,} columns are shown: those that matter most."
+    if len(own) > len(columns):
+        note += f" {len(columns)} of {len(own):,} columns are shown: those that matter most."
     st.caption(f"{note} The edits are not in the link, and they change nothing in the table.")
 
 
@@ -164,10 +170,13 @@ def _editor(
     digest: str,
     columns: tuple[str, ...],
     edits: Edits,
+    own: dict[str, Any],
 ) -> Editor:
     cells = tuple(sorted(edits.cells.items()))
-    before, said = _score(digest, row, (), scored), _score(digest, row, cells, scored)
-    own = _own_cells(digest, row, columns, scored)
+    before, said = (
+        remember((digest, row, given), score_edited, scored, row, dict(given))
+        for given in ((), cells)
+    )
     handles = [_handle(scored, row, digest, column, own[column], edits, said) for column in columns]
     column = columns[edits.grab]
     curve = _curve(digest, row, column, cells, said, scored)
@@ -198,7 +207,8 @@ def _handle(
     said: EditedRow,
 ) -> Handle:
     cell = edits.cells.get(column, own)
-    texts = _place_texts(digest, row, column, cell, scored)
+    name = digest, row, column, cell
+    texts = remember(name, _place_texts, scored, row, column, cell, most=256)
     text, note = cell_text(cell), dict(said.notes).get(column, "")
     if column in edits.refused:
         text, note = edits.refused[column]
@@ -322,17 +332,13 @@ def _amount(value: Any, shown: Shown) -> Any:
 Cells = tuple[tuple[str, Any], ...]
 
 
-@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
-def _score(digest: str, row: int, cells: Cells, _scored: ScoredTable) -> EditedRow:
-    return score_edited(_scored, row, dict(cells))
-
-
 def _curve(
     digest: str, row: int, column: str, cells: Cells, said: EditedRow, scored: ScoredTable
 ) -> ColumnCurve:
     """The curve of a column with the row as it is edited on it."""
     others = tuple(pair for pair in cells if pair[0] != column)
-    found = _curve_of(digest, row, column, others, scored)
+    name = digest, row, column, others
+    found = remember(name, column_curve, scored, row, column, dict(others))
     cell = dict(cells).get(column)
     if cell is None or cell in found.values:
         return found
@@ -361,23 +367,5 @@ def with_point(curve: ColumnCurve, cell: Any, said: EditedRow) -> ColumnCurve:
     )
 
 
-@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
-def _curve_of(
-    digest: str, row: int, column: str, cells: Cells, _scored: ScoredTable
-) -> ColumnCurve:
-    return column_curve(_scored, row, column, dict(cells))
-
-
-@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
-def _own_cells(
-    digest: str, row: int, columns: tuple[str, ...], _scored: ScoredTable
-) -> dict[str, Any]:
-    """The row's cells as they are in the file."""
-    return {column: prepared_cell(_scored.scored, row, column) for column in columns}
-
-
-@st.cache_resource(max_entries=256, show_spinner=False, scope="session")
-def _place_texts(
-    digest: str, row: int, column: str, cell: Any, _scored: ScoredTable
-) -> tuple[str, ...]:
-    return tuple(cell_text(value) for value in column_values(_scored, row, column, cell=cell))
+def _place_texts(scored: ScoredTable, row: int, column: str, cell: Any) -> tuple[str, ...]:
+    return tuple(cell_text(value) for value in column_values(scored, row, column, cell=cell))

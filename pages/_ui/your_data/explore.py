@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from types import SimpleNamespace
 
 import streamlit as st
 
+from gbuq_core.lenses.lens import GOOD
 from gbuq_core.lenses.pictures import in_unit
 from pages._ui.jobs_glue import Answer
 from pages._ui.url_state import PageState, link_to, read_again
 from pages._ui.your_data.cohorts import bind_cohorts, draw_cohorts, draw_keep
-from pages._ui.your_data.export import export_table, with_levels
+from pages._ui.your_data.drift import draw_drift
+from pages._ui.your_data.export import export_table
 from pages._ui.your_data.failing import draw_failing
-from pages._ui.your_data.judged import draw_judged
+from pages._ui.your_data.lens import draw_lenses, lens_files
 from pages._ui.your_data.marks import draw_mark, marks_of
 from pages._ui.your_data.methods import comparison_downloads, draw_methods
-from pages._ui.your_data.more import draw_more
 from pages._ui.your_data.results import draw_row_map, draw_scorecard, draw_scores
 from pages._ui.your_data.row import draw_row
 from pages._ui.your_data.rows import choose_rows, draw_list, draw_list_controls
-from pages._ui.your_data.second import draw_second
-from pages._ui.your_data.sections import FAILS, GOOD, METHODS, MORE, ROWS, SECOND, choose_section
+from pages._ui.your_data.sections import METHODS, ROWS, choose_section
 from pages._ui.your_data.training import View, measured_line
 
+# Lenses that are more than sections.
+_PARTS = {"failing": draw_failing, "cohorts": draw_cohorts, "drift": draw_drift}
 _DRAWN = "_data_drawn"  # the digest of the view whose picture was sent last
 _HEAD_START = 0.1  # seconds
 
@@ -38,10 +39,18 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
     choose_section()
     bind_cohorts()
     values = read_again(page, values)
-    draw = _DRAW[values.section]
-    draw(page, values, answer, view)
+    trained = answer.result
+    if values.section == ROWS:
+        _draw_rows(page, values, answer, view)
+    elif values.section == METHODS:
+        draw_methods(page, values, answer, view)
+    else:
+        if values.section == GOOD:
+            draw_scorecard(view.scored, measured_line(answer, view))
+        draw_lenses(values.section, page, values, trained, view, parts=_PARTS)
     more = comparison_downloads(values, answer, view)
-    export_table(answer.result, view, values, link_to(page, values), more)
+    more += lens_files(values, trained, view)
+    export_table(trained, view, values, link_to(page, values), more)
 
 
 def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
@@ -68,32 +77,7 @@ def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: V
         draw_keep(values.find, "found")
     draw_list(scored, shown, marks, listed, row, digest)
     draw_mark(answer.result, row)
-    draw_row(page, values, scored, shown, row, digest)
-
-
-def _draw_good(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
-    """The scores, and a closer look at them."""
-    draw_scorecard(view.scored, measured_line(answer, view))
-    draw_judged(page, values, view.scored, answer.result.opened.table, view.digest)
-
-
-def _draw_fails(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
-    """Groups of rows that the model fails for, by the intervals that the reader chose."""
-    view = with_levels(view, values)
-    unit = in_unit(view.scored, values.unit).unit
-    draw_failing(page, values, view.scored, unit, view.digest)
-    draw_cohorts(values, view.scored, answer.result.opened.table, unit, view.digest)
-
-
-# What draws each section; all take the page, its values, the answer and the view.
-_DRAW: dict[str, Callable[[PageState, SimpleNamespace, Answer, View], None]] = {
-    ROWS: _draw_rows,
-    METHODS: draw_methods,
-    GOOD: _draw_good,
-    FAILS: _draw_fails,
-    MORE: draw_more,
-    SECOND: draw_second,
-}
+    draw_row(page, values, answer.result, view, shown, row)
 
 
 def _let_it_be_drawn(digest: str) -> None:

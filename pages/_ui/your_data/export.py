@@ -5,27 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gbuq_core.lenses.failing import fails_sections
-from gbuq_core.lenses.judged import good_sections
-from gbuq_core.lenses.pictures import in_unit
-from gbuq_core.lenses.report import result_page
-from gbuq_core.lenses.second import second_sections
-from gbuq_core.lenses.unfamiliar import unfamiliar_sections
+from gbuq_core.lenses.lens import Seen
+from gbuq_core.lenses.report import lens_sections, result_page
 from gbuq_core.tables import (
     MethodRun,
     ScoredTable,
     add_marks,
-    drift_csv,
     interval_names,
-    measure_drift,
     to_csv_bytes,
     to_parquet_bytes,
-    with_intervals,
 )
 from gbuq_core.tables.code import (
     TableRecipe,
@@ -35,13 +29,12 @@ from gbuq_core.tables.code import (
 )
 from gbuq_core.tables.reviewing import Marks
 from pages._ui.export import Download, show_exports
-from pages._ui.your_data.cohorts import cohort_sections
 from pages._ui.your_data.columns import Edits
+from pages._ui.your_data.lens import made_results
 from pages._ui.your_data.marks import marks_of
 from pages._ui.your_data.methods import compared_runs, methods_sections
-from pages._ui.your_data.more import DrawnCurve, drawn_curve, more_sections
 from pages._ui.your_data.projects import draw_save
-from pages._ui.your_data.training import Trained, View, cut_of
+from pages._ui.your_data.training import Trained, View, cut_of, with_levels
 
 
 def export_table(
@@ -52,7 +45,9 @@ def export_table(
     more: tuple[Download, ...] = (),
 ) -> None:
     """Code, link, the whole table as CSV and Parquet, and what the open section adds."""
+    made = made_results(values, trained, view)
     view = with_levels(view, values)
+    seen = Seen(view.scored, trained.opened.table, values)
     recipe = _recipe(trained, values, view.scored)
     code = table_code(recipe)
     command = table_command(recipe)
@@ -81,13 +76,8 @@ def export_table(
         "Page (HTML)",
         "your-data.html",
         "text/html",
-        partial(_report, trained, view, values, code, compared_runs(trained), drawn_curve(trained)),
+        partial(_report, seen, code, compared_runs(trained), made),
     )
-    if view.scored.protocol == "new_file":
-        drift = Download(
-            "Drift by column (CSV)", "drift.csv", "text/csv", partial(_drift_bytes, view.scored)
-        )
-        downloads = (*downloads, drift)
     show_exports("your-data", code, link, (*downloads, *own, *more, page))
     draw_save(trained, values, link)
     st.caption(intervals_line(view.scored))
@@ -102,38 +92,10 @@ def export_table(
         )
 
 
-def _report(
-    trained: Trained,
-    view: View,
-    values: SimpleNamespace,
-    code: str,
-    runs: dict[str, MethodRun],
-    curve: DrawnCurve | None,
-) -> bytes:
+def _report(seen: Seen, code: str, runs: dict[str, MethodRun], made: dict[str, Any]) -> bytes:
     """The report, with all that the page's sections find."""
-    scored, table = view.scored, trained.opened.table
-    unit = in_unit(scored, values.unit).unit
-    more = [
-        *unfamiliar_sections(scored),
-        *methods_sections(runs, scored),
-        *good_sections(scored, values, table),
-        *fails_sections(scored, values, unit),
-        *cohort_sections(values, scored, table, unit),
-        *more_sections(curve),
-        *second_sections(scored),
-    ]
-    return result_page(scored, values.unit, code, more)
-
-
-def with_levels(view: View, values: SimpleNamespace) -> View:
-    """The view whose table has the intervals that the reader chose."""
-    if view.scored.training.target.classes:
-        return view
-    level = values.within / 100.0
-    if (level, values.conformal) == (view.scored.level, view.scored.conformal):
-        return view
-    digest = f"{view.digest}-{values.within}-{values.conformal}"
-    return View(_with_intervals(digest, level, values.conformal, view.scored), digest)
+    more = [*methods_sections(runs, seen.scored), *lens_sections(seen, made)]
+    return result_page(seen.scored, seen.values.unit, code, more)
 
 
 def intervals_line(scored: ScoredTable) -> str:
@@ -158,13 +120,6 @@ def intervals_line(scored: ScoredTable) -> str:
     )
 
 
-@st.cache_resource(max_entries=4, show_spinner=False, scope="session")
-def _with_intervals(
-    digest: str, level: float, conformal: bool, _scored: ScoredTable
-) -> ScoredTable:
-    return with_intervals(_scored, level, conformal)
-
-
 def _as_bytes(text: str) -> bytes:
     return text.encode()
 
@@ -172,10 +127,6 @@ def _as_bytes(text: str) -> bytes:
 def _marked(write: Callable[[pd.DataFrame], bytes], frame: pd.DataFrame, marks: Marks) -> bytes:
     """The rows, with what the reader marked and noted if there is any."""
     return write(add_marks(frame, marks) if marks else frame)
-
-
-def _drift_bytes(scored: ScoredTable) -> bytes:
-    return drift_csv(measure_drift(scored, scored.plan.seed)).encode()
 
 
 def _recipe(trained: Trained, values: SimpleNamespace, scored: ScoredTable) -> TableRecipe:

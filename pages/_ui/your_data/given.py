@@ -24,8 +24,9 @@ from gbuq_core.tables import (
     to_csv_bytes,
 )
 from gbuq_core.tables.finding import list_rows
+from pages._ui.jobs_glue import Request, ask_beside
 from pages._ui.notices import show_notice
-from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
+from pages._ui.your_data.lens import only_fresh, show_answer_or_progress
 from pages._ui.your_data.results import draw_row_map
 from pages._ui.your_data.rows import RowList, draw_list, measures_of
 from pages._ui.your_data.source import Opened
@@ -35,12 +36,6 @@ _SECONDS = 8.0  # that reading a model and judging a table usually take
 _MOST_COLUMNS = 6  # of a neighbour
 _WITHOUT_LOSS = "_given_without_loss"  # digests of model files that do not name their loss
 _RANKS = {"novelty": "Novelty", "total": "Total", "data": "Data", "knowledge": "Knowledge"}
-_JUDGING = Task(
-    "given",
-    "Reading your model and asking its trees about each row",
-    "Cancelled. Your model was not used.",
-    "Your model could not be used. The server's log has the details.",
-)
 
 
 class _Refused(NamedTuple):
@@ -65,8 +60,18 @@ def draw_given(
         st.subheader("Your model")
         loss = _choose_loss(digest) if digest in without_loss else None
         asked = (digest, wanted.table, wanted.edits, wanted.target, wanted.task, wanted.second)
-        work = partial(_judge, upload, wanted, opened, schema, second, loss)
-        found = ask_job(_JUDGING, own_key(("your data", "given", *asked, loss)), work)
+        request = Request(
+            "given",
+            own_key(("your data", "given", *asked, loss)),
+            partial(_judge, upload, wanted, opened, schema, second, loss),
+            "Reading your model and asking its trees about each row",
+            _SECONDS,
+            method="given",
+            cancelled="Your model was not used.",
+            failed="Your model could not be used.",
+        )
+        answer = only_fresh(ask_beside(request))
+        found = answer.result
         if isinstance(found, _Refused) and found.needs_loss and digest not in without_loss:
             without_loss.add(digest)
             st.rerun()
@@ -76,7 +81,7 @@ def draw_given(
         elif isinstance(found, GivenTable):
             _draw(found, unit, "given" + digest + wanted.target)
         else:
-            show_waiting_for_task(_JUDGING, found, _SECONDS)
+            show_answer_or_progress(answer)
 
 
 def _choose_loss(digest: str) -> str | None:

@@ -37,10 +37,11 @@ from gbuq_core.tables.plan import compared_methods
 from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
 from pages._ui.export import Download
-from pages._ui.jobs_glue import Answer
+from pages._ui.jobs_glue import Answer, Request, ask_beside
+from pages._ui.kept import remember
 from pages._ui.own_scores import OwnTable, keep_runs, name_of_run
 from pages._ui.url_state import PageState
-from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
+from pages._ui.your_data.lens import only_fresh, show_answer_or_progress
 from pages._ui.your_data.sections import METHODS as METHODS_SECTION
 from pages._ui.your_data.state import COMPARE
 from pages._ui.your_data.training import Trained, View, own_key
@@ -52,18 +53,11 @@ MEANING = (
     "other rows would change, not what another training would."
 )
 _BY_LABEL = {method.label: method.key for method in compared_methods() if method.predicts}
-_TASK = Task(
-    "methods",
-    "Training the methods one after the other",
-    "Cancelled. Methods that were done are kept.",
-    "The methods could not be compared. The server's log has the details.",
-)
 _ASKED = "_data_methods_asked"
 _MODELS = 5  # of an independent ensemble, unless the page trains one
 _SUGGESTED = ("sglb", "macau_linear", "ibug", "vrf")
 _MOST_SUGGESTED = 3
 _IN_PICTURE = ("nll", "crps", "rmse", "error_rate")
-_CACHED = 32
 
 
 class _Setting(NamedTuple):
@@ -86,7 +80,7 @@ class _Asked(NamedTuple):
 def draw_methods(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
     """Draw the section: the choice, what it costs, the table, the picture and the words."""
     setting = _setting(answer.result)
-    reasons = _reasons(setting.name, setting.plan, setting.prepared)
+    reasons = _reasons(setting)
     st.markdown("**How do other methods do on the same rows?**", help=MEANING)
     knob = next(knob for knob in page.knobs if knob.key == COMPARE.key)
     able = [label for label, key in _BY_LABEL.items() if not reasons[key]]
@@ -101,7 +95,7 @@ def draw_methods(page: PageState, values: SimpleNamespace, answer: Answer, view:
         _draw_running(keys, missing, setting)
         runs = _runs_of(keys, setting, view)
     if runs:
-        _draw_comparison(_comparison(_name(runs, setting, view), tuple(runs.values())))
+        _draw_comparison(remember(_name(runs, setting, view), compare_runs, tuple(runs.values())))
         keep_scores(answer.result, view)
     _draw_reasons(reasons)
 
@@ -113,12 +107,12 @@ def comparison_downloads(
     if values.section != METHODS_SECTION:
         return ()
     setting = _setting(answer.result)
-    reasons = _reasons(setting.name, setting.plan, setting.prepared)
+    reasons = _reasons(setting)
     keys, _ = _chosen(values.compare, reasons, setting, view.scored)
     runs = _runs_of(keys, setting, view)
     if not any(not run.error for run in runs.values()):
         return ()
-    found = _comparison(_name(runs, setting, view), tuple(runs.values()))
+    found = remember(_name(runs, setting, view), compare_runs, tuple(runs.values()))
     make = partial(_frame_bytes, found)
     return (Download("Methods compared (CSV)", "methods.csv", "text/csv", make),)
 
@@ -143,7 +137,7 @@ def keep_scores(trained: Trained, view: View) -> None:
     own = method_of_plan(scored.plan, setting.task)
     runs = compared_runs(trained)
     if own is not None:
-        runs = {own: _trained_run(view.digest, own, scored), **runs}
+        runs = {own: remember((view.digest, own), run_of_scored, own, scored, most=8), **runs}
     n_rows, n_columns = scored.training.X.shape
     about = OwnTable(
         trained.opened.table.source.name,
@@ -212,7 +206,7 @@ def _runs_of(keys: Sequence[str], setting: _Setting, view: View) -> dict[str, Me
     kept, found = _kept(), {}
     for key in keys:
         if key == trained:
-            found[key] = _trained_run(view.digest, key, view.scored)
+            found[key] = remember((view.digest, key), run_of_scored, key, view.scored, most=8)
             continue
         run = kept.get((setting.name, plan_of_method(key, setting.task, setting.plan)))
         if run is not None:
@@ -250,10 +244,17 @@ def _draw_running(keys: Sequence[str], missing: Sequence[str], setting: _Setting
         return True
 
     # Its key does not change while methods get done one by one.
-    key = own_key(("your data", "methods", wanted, asked.missing))
-    found = ask_job(_TASK, key, work)
-    if found is not True:
-        show_waiting_for_task(_TASK, found, _cost(asked.missing, setting)[0])
+    request = Request(
+        "methods",
+        own_key(("your data", "methods", wanted, asked.missing)),
+        work,
+        "Training the methods one after the other",
+        _cost(asked.missing, setting)[0],
+        method="methods",
+        cancelled="Methods that were done are kept.",
+        failed="The methods could not be compared.",
+    )
+    show_answer_or_progress(only_fresh(ask_beside(request)))
 
 
 def _cost(keys: Sequence[str], setting: _Setting) -> tuple[float, str]:
@@ -341,16 +342,6 @@ def _kept() -> dict[Hashable, MethodRun]:
     return {}
 
 
-@st.cache_resource(max_entries=8, show_spinner=False, scope="session")
-def _trained_run(digest: str, key: str, _scored: ScoredTable) -> MethodRun:
-    return run_of_scored(key, _scored)
-
-
-@st.cache_resource(max_entries=_CACHED, show_spinner=False, scope="session")
-def _comparison(name: Hashable, _runs: tuple[MethodRun, ...]) -> MethodComparison:
-    return compare_runs(_runs)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False, scope="session")
-def _reasons(name: tuple[Hashable, ...], plan: ScorePlan, _prepared: Prepared) -> dict[str, str]:
-    return why_not_compared(_prepared, plan)
+def _reasons(setting: _Setting) -> dict[str, str]:
+    name = setting.name, setting.plan
+    return remember(name, why_not_compared, setting.prepared, setting.plan, most=8)

@@ -25,14 +25,13 @@ from gbuq_core.projects import (
     why_table_not_held,
 )
 from gbuq_core.session_limits import SMALLER_PROJECT
-from gbuq_core.tables import Table, infer_schema
+from gbuq_core.tables import Table, infer_schema, read_cohorts
 from gbuq_core.tables.cutting import stage_table
 from pages._ui.jobs_glue import Request
 from pages._ui.knobs import read_knob
 from pages._ui.link_version import left_out
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState, change, preview
-from pages._ui.your_data.cohorts import kept_cohorts
 from pages._ui.your_data.columns import Edits, restore_edits
 from pages._ui.your_data.keeping import forget_upload, keep_upload, restored
 from pages._ui.your_data.marks import marks_of, restore_marks
@@ -194,7 +193,7 @@ def _saved(trained: Trained, values: SimpleNamespace, link: str, with_table: boo
         used=dict(wanted.edits.used),
         missing_values=dict(wanted.edits.missing),
         keep_words=wanted.edits.keep_words,
-        cohorts=kept_cohorts(values),
+        cohorts=read_cohorts(values.cohorts),
         marks={} if wanted.second else marks_of(trained),
         level=values.within / 100.0,
         conformal=values.conformal and not scored.training.target.classes,

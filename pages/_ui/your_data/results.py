@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 
 import numpy as np
 import streamlit as st
@@ -25,6 +25,7 @@ from gbuq_core.tables.evaluating import RegressionScores
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.words import name_members, why_no_knowledge
 from pages._ui.curves import show_curves
+from pages._ui.kept import remember
 from pages._ui.your_data.told import draw_words
 
 _HEIGHT = 330
@@ -65,10 +66,13 @@ def draw_scores(scored: ScoredTable, digest: str, conformal: bool = False) -> No
     """What was found in words, and what was measured on rows that were held out, in tabs."""
     scores = scored.scores
     second = "Coverage" if isinstance(scores, RegressionScores) else "Calibration"
-    promises = partial(_promises, conformal=conformal and isinstance(scores, RegressionScores))
-    draw = {"Rejection": (_rejection, "rejection"), second: (promises, "coverage")}
+    conformal = conformal and isinstance(scores, RegressionScores)
+    draw: dict[str, tuple[Callable[..., Curves | None], str, tuple[bool, ...]]] = {
+        "Rejection": (rejection_of, "rejection", ()),
+        second: (promises_of, "coverage", (conformal,)),
+    }
     if scored.clocks is not None:
-        draw["Trees"] = (_clocks, "trees-in-use")
+        draw["Trees"] = (clocks_of, "trees-in-use", ())
     # Another key for other tabs: the open one may be gone.
     tabs = st.tabs(["In words", *draw], key=f"judged-{'-'.join(draw)}", on_change="rerun")
     # Only the open one is drawn.
@@ -77,27 +81,21 @@ def draw_scores(scored: ScoredTable, digest: str, conformal: bool = False) -> No
         with tabs[0]:
             draw_words(scored, digest)
         return
-    make, key = list(draw.values())[opened - 1]
+    make, key, chosen = list(draw.values())[opened - 1]
     missing = why_no_coverage(scored)
     with tabs[opened]:
         if key == "coverage" and missing:
             st.text(missing, width="stretch")
         else:
-            show_curves(make(digest, scored), key=key)
+            figure = remember((digest, chosen), make, scored, *chosen)
+            assert figure is not None
+            show_curves(figure, key=key)
     if key == "coverage" and missing:
         return
     if key == "trees-in-use":
         st.caption(_trees_caption(scored))
     else:
         st.caption(f"Measured on {scores.n_rows:,} rows that the model did not learn from.")
-
-
-def draw_promises(scored: ScoredTable, digest: str, conformal: bool) -> None:
-    """Coverage of a regression's intervals by their level."""
-    st.markdown("**Do intervals hold at every level?**")
-    figure = _promises(digest, scored, conformal=conformal)
-    show_curves(figure, key="coverage-by-level")
-    st.caption(str(figure.spec["alt"]))
 
 
 def _trees_caption(scored: ScoredTable) -> str:
@@ -114,24 +112,6 @@ def _trees_caption(scored: ScoredTable) -> str:
         f"{told} All rows held out chose the {trees} together, which flatters the scores a little. "
         f"For the scores, {who} chose {what}."
     )
-
-
-# A figure that did not change is not made again.
-@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
-def _clocks(digest: str, _scored: ScoredTable) -> Curves:
-    figure = clocks_of(_scored)
-    assert figure is not None
-    return figure
-
-
-@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
-def _rejection(digest: str, _scored: ScoredTable) -> Curves:
-    return rejection_of(_scored)
-
-
-@st.cache_resource(max_entries=64, show_spinner=False, scope="session")
-def _promises(digest: str, _scored: ScoredTable, conformal: bool) -> Curves:
-    return promises_of(_scored, conformal)
 
 
 def draw_scorecard(scored: ScoredTable, cost: str) -> None:

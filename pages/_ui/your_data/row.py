@@ -22,27 +22,28 @@ from gbuq_core.figures.table.members import (
 )
 from gbuq_core.figures.table.unfamiliar import describe_parts, parts_figure
 from gbuq_core.glossary import UNCERTAINTY_KINDS
-from gbuq_core.lenses.pictures import Shown, kinds_of, style_of
-from gbuq_core.lenses.row import MOST_COLUMNS, by_size, describe_row, feature_value
-from gbuq_core.presentation import short
-from gbuq_core.tables import (
-    EFFECT_MEANING,
-    ColumnEffect,
-    RowExplanation,
-    ScoredTable,
+from gbuq_core.lenses.pictures import Shown, ranking_kind, style_of
+from gbuq_core.lenses.register import LENSES
+from gbuq_core.lenses.row import (
+    MOST_COLUMNS,
+    by_size,
+    describe_row,
+    feature_value,
+    parts_of,
+    say_unfamiliarity,
 )
+from gbuq_core.presentation import short
+from gbuq_core.tables import EFFECT_MEANING, ColumnEffect, RowExplanation, ScoredTable
 from gbuq_core.tables.unfamiliar import UNFAMILIAR
 from gbuq_core.tables.words import name_members
 from pages._ui.controls import draw_knob
 from pages._ui.export import is_dark
+from pages._ui.kept import remember
 from pages._ui.url_state import PageState
-from pages._ui.your_data.change import draw_change
-from pages._ui.your_data.decide import draw_deciding
 from pages._ui.your_data.edit import draw_edit
-from pages._ui.your_data.explain import explanation_of, show_waiting
-from pages._ui.your_data.grow import draw_growing
-from pages._ui.your_data.sections import CHANGE, DECIDE, EDIT, MEMBERS, choose_lens
-from pages._ui.your_data.unfamiliar import describe_unfamiliarity, parts_of
+from pages._ui.your_data.lens import Drawing, ask_lens, draw_lenses
+from pages._ui.your_data.sections import choose_lens
+from pages._ui.your_data.training import Trained, View
 
 PARTS_MEANING = (
     "How many of the ordinary rows each measure puts below this row, from 0 to 1. The column is "
@@ -51,48 +52,30 @@ PARTS_MEANING = (
 
 
 def draw_row(
-    page: PageState,
-    values: SimpleNamespace,
-    scored: ScoredTable,
-    shown: Shown,
-    row: int,
-    digest: str,
+    page: PageState, values: SimpleNamespace, trained: Trained, view: View, shown: Shown, row: int
 ) -> None:
     """The row with this position: words, and the answer to the open question about it.
 
     Effects are those on the uncertainty that rows are ranked by, or else on the total.
     """
-    kind = values.rank if values.rank in kinds_of(scored) else "total"
-    found = explanation_of(scored, row, digest)
-    explained = found if isinstance(found, RowExplanation) else None
+    scored = view.scored
+    explained = ask_lens(LENSES["row"], values, trained, view, row).result
     heading, choice = st.columns([0.8, 0.2], vertical_alignment="bottom")
     with heading:
         st.subheader(f"Row {scored.scored.row_numbers[row]:,}")
-        told = describe_unfamiliarity(scored, row, digest)
+        told = remember((view.digest, row), say_unfamiliarity, scored, row)
         st.text(describe_row(scored, shown, explained, row, told), width="stretch")
     with choice:
         draw_knob(next(knob for knob in page.knobs if knob.key == "row"))
     choose_lens()
-    if values.lens == DECIDE:
-        draw_deciding(scored, row, digest)
-    elif values.lens == MEMBERS:
-        draw_growing(scored, row, digest)
-    elif values.lens == CHANGE:
-        draw_change(page, values, scored, shown, row, kind, digest)
-    elif values.lens == EDIT:
-        every = dict.fromkeys(feature.column for feature in scored.training.features)
-        known = [effect.column for effect in by_size(explained.effects, kind)] if explained else []
-        draw_edit(scored, shown, row, digest, known or list(every))
-    elif explained is None:
-        show_waiting(None if isinstance(found, RowExplanation) else found, scored)
-    else:
-        _draw_why(scored, explained, row, kind, digest)
+    parts = {"row": _draw_why, "edit": draw_edit}
+    draw_lenses(values.lens, page, values, trained, view, row, parts)
 
 
-def _draw_why(
-    scored: ScoredTable, explained: RowExplanation, row: int, kind: str, digest: str
-) -> None:
+def _draw_why(drawing: Drawing) -> None:
     """Members, effects, what is unfamiliar, and where the values lie."""
+    (scored, _, values, row), explained = drawing.seen, drawing.found
+    kind = ranking_kind(scored, values.rank)
     effects = by_size(explained.effects, kind)[:MOST_COLUMNS]
     members, causes, places = st.columns([0.3, 0.31, 0.39], gap="medium")
     with members:
@@ -107,7 +90,7 @@ def _draw_why(
             key="row-effects",
             alt=_effects_in_words(effects),
         )
-        _draw_parts(scored, row, digest)
+        _draw_parts(scored, row, drawing.view.digest)
     with places:
         st.markdown("**Where its values lie among the training rows**")
         cells = [feature_value(effect) for effect in effects]
@@ -125,7 +108,7 @@ def _draw_why(
 
 def _draw_parts(scored: ScoredTable, row: int, digest: str) -> None:
     """How unfamiliar every measure finds the row."""
-    parts = parts_of(scored, row, digest)
+    parts = remember((digest, row), parts_of, scored, row)
     if not parts:
         return
     st.markdown("**How unfamiliar it is, by measure**", help=PARTS_MEANING)

@@ -1,37 +1,18 @@
-"""The sections of the page "Your data" and of its open row: only the open ones are worked out.
-
-A section is drawn by a function of `explore.py`'s list; what it found stays in caches of the
-session, so that coming back costs nothing.
-"""
+"""The sections of the page "Your data" and of its open row: only the open ones are worked out."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from gbuq_core.knobs import Knob
+from gbuq_core.lenses.lens import CHANGE, FAILS, GOOD, WHY
+from gbuq_core.lenses.register import places
 
-ROWS, METHODS, GOOD = "Rows", "Methods", "Is it any good?"
-FAILS, MORE, SECOND = "Where it fails", "More rows", "Second file"
+ROWS, METHODS = "Rows", "Methods"
+_SECTIONS = (ROWS, METHODS, *places(of_row=False))
 
-SECTION = Knob(
-    "section",
-    "Section",
-    "choice",
-    ROWS,
-    choices=(ROWS, METHODS, GOOD, FAILS, MORE, SECOND),
-    group="page",
-)
-WHY, DECIDE, MEMBERS = "Why", "Rows that decide", "Tree by tree"
-EDIT, CHANGE = "Edit this row", "Smallest change"
-
-LENS = Knob(
-    "lens",
-    "The open row",
-    "choice",
-    WHY,
-    choices=(WHY, DECIDE, MEMBERS, EDIT, CHANGE),
-    group="page",
-)
+SECTION = Knob("section", "Section", "choice", ROWS, choices=_SECTIONS, group="page")
+LENS = Knob("lens", "The open row", "choice", WHY, choices=places(of_row=True), group="page")
 # Switches of earlier links, each with what took its place.
 _EARLIER = {"good": (SECTION, GOOD), "fails": (SECTION, FAILS), "change": (LENS, CHANGE)}
 

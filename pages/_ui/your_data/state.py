@@ -10,28 +10,25 @@ from typing import Any
 import streamlit as st
 
 from gbuq_core.knobs import Knob, problem_with
+from gbuq_core.lenses.choices import AUTOMATIC, COHORTS, RANK, UNIT
+from gbuq_core.lenses.lens import ALL_COLUMNS, GOOD, GROUPING_COLUMNS
+from gbuq_core.lenses.register import LENSES, lens_knobs
 from gbuq_core.tables import BUILTIN_TABLES
-from gbuq_core.tables.cohorts import COHORTS_PATTERN, MOST_CHARACTERS
 from gbuq_core.tables.plan import CYCLES, MOST_METHODS, compared_methods
 from pages._ui.knobs import Preset
 from pages._ui.present import Step
 from pages._ui.url_state import PageState, preview
-from pages._ui.your_data.sections import GOOD, LENS, SECTION
+from pages._ui.your_data.sections import LENS, SECTION
 
 PAGE = "your-data"
 BUILTIN = tuple(about.key.replace("_", " ") for about in BUILTIN_TABLES)
 UPLOADED = "your file"
-# Knobs whose choices are the columns of a table.
-_OF_COLUMNS = ("target", "by_column", "fixed", "group", "drifted")
 _ANY_ROW = 100_000_000  # more than a file can have
 
-AUTOMATIC = "automatic"
 VIRTUAL, INDEPENDENT = "virtual", "independent"
 AT_RANDOM, BY_GROUP, BY_TIME = "at random", "by group", "by time"
 PLAIN_SCALE, LOG_SCALE = "plain scale", "log scale"
 PLAIN, CYCLICAL = ("SGLB", "SGB"), ("cSGLB", "cbSGLB")
-MOST_SHIFTED = "(shifted the most)"
-RANKS = ("total", "data", "knowledge", "error", "prediction", "unfamiliarity")
 
 TABLE = Knob(
     "table",
@@ -197,14 +194,7 @@ AFTERWARDS = (
         group="view",
         help="The first models, or the last truncations or cycles. Trains nothing.",
     ),
-    Knob(
-        "unit",
-        "Uncertainty of a regression as",
-        "choice",
-        "std",
-        choices=("std", "variance"),
-        group="view",
-    ),
+    UNIT,
 )
 PRESETS = (
     Preset(
@@ -228,8 +218,7 @@ PRESETS = (
 # What present mode shows: of each section the pictures and tables that answer its question.
 PICTURE = (
     *("row-map", "scorecard", "methods-table", "methods-picture"),
-    *("pit", "asking", "coverage-groups", "failing", "learning-curve"),
-    *("drift-by-column", "drift-column", "drift-categories", "drift-unfamiliarity"),
+    *(f"lens-{lens.key}" for lens in LENSES.values() if not lens.of_row),
 )
 STORY = (
     Step("Each dot is a row: noise to the right, disagreement upwards. Which to check first?"),
@@ -245,117 +234,6 @@ COMPARE = Knob(
     most=MOST_METHODS,
     group="page",
     help="At most four. Without a choice, a few quick ones are compared.",
-)
-LEVEL = Knob(
-    "level",
-    "As sure as",
-    "integer",
-    50,
-    5,
-    95,
-    step=5,
-    unit="% of the rows",
-    group="page",
-    help="The uncertainty that this share of the rows stays below. 5 is the surest twentieth.",
-)
-BY = Knob(
-    "by",
-    "Groups with large",
-    "choice",
-    "errors",
-    choices=("errors", "missed intervals", "knowledge"),
-    group="page",
-)
-WITHIN = Knob(
-    "within",
-    "Intervals that should hold",
-    "ladder",
-    90,
-    choices=(50, 80, 90, 95),
-    unit="% of the rows",
-    group="page",
-)
-CONFORMAL = Knob(
-    "conformal",
-    "Conformal intervals",
-    "switch",
-    False,
-    group="page",
-    help="On: intervals are as wide as held-out rows need, whatever their law. Also in the "
-    "downloads. Trains nothing.",
-)
-DOUBT = Knob(
-    "doubt",
-    "Ask first about rows with the largest",
-    "choice",
-    AUTOMATIC,
-    choices=(AUTOMATIC, "total", "data", "knowledge", "unfamiliarity"),
-    group="page",
-    plain=True,
-    help="Automatic: the uncertainty that the rows are ranked by, or else the total.",
-)
-WRONG = Knob(
-    "wrong",
-    "A wrong class costs as much as",
-    "ladder",
-    10,
-    choices=(1, 2, 5, 10, 20, 50, 100, 200, 500),
-    unit="questions",
-    group="page",
-)
-MISS = Knob(
-    "miss",
-    "An error of average size costs as much as",
-    "ladder",
-    1.0,
-    choices=(0.2, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0),
-    unit="questions",
-    group="page",
-    help="The cost of an error grows with its absolute size.",
-)
-# No control: buttons write it, and the address keeps it.
-COHORTS = Knob(
-    "cohorts",
-    "Cohorts",
-    "text",
-    "",
-    group="page",
-    most=MOST_CHARACTERS,
-    pattern=COHORTS_PATTERN,
-    help="Names and conditions such as old=age > 60, with | between two cohorts.",
-)
-NO_GROUPS, BY_FAILURES, BY_COLUMN = "no groups", "where it fails", "a column"
-BY_COHORTS = "kept cohorts"
-MOST_TO_LABEL = 200
-MORE_ROWS = (
-    Knob("curve", "Train on fewer rows", "switch", False, group="page"),
-    Knob("repeats", "Repeats", "ladder", 10, choices=(5, 10, 20), group="page"),
-    Knob(
-        "curveby",
-        "Groups",
-        "choice",
-        NO_GROUPS,
-        choices=(NO_GROUPS, BY_FAILURES, BY_COLUMN, BY_COHORTS),
-        group="page",
-    ),
-    Knob(
-        "curvegroup",
-        "Group in the picture (0: all rows)",
-        "integer",
-        0,
-        0,
-        30,
-        group="page",
-        box=True,
-    ),
-    Knob(
-        "label",
-        "Rows to label",
-        "ladder",
-        20,
-        choices=(10, 20, 50, 100, MOST_TO_LABEL),
-        group="page",
-    ),
 )
 FIND = Knob(
     "find",
@@ -409,44 +287,7 @@ def page_state(
     groups: Sequence[str] = (),
 ) -> PageState:
     """The page's knobs for a table with these possible targets and these rows."""
-    target: tuple[Knob, ...] = ()
-    fixed: tuple[Knob, ...] = ()
-    if targets:
-        fixed = (
-            Knob(
-                "fixed",
-                "Columns that cannot change",
-                "choices",
-                (),
-                choices=tuple(targets),
-                group="page",
-                plain=True,
-                help="Such as a person's age. Dates never change.",
-            ),
-            Knob(
-                "drifted",
-                "Column in both files",
-                "choice",
-                MOST_SHIFTED,
-                choices=(MOST_SHIFTED, *(name for name in targets if name != MOST_SHIFTED)),
-                group="page",
-                plain=True,
-            ),
-        )
-        target = (target_knob(targets, suggested),)
-    grouping: tuple[Knob, ...] = ()
-    if groups:
-        grouping = (
-            Knob(
-                "group",
-                "Group rows by",
-                "choice",
-                groups[0],
-                choices=tuple(groups),
-                group="page",
-                plain=True,
-            ),
-        )
+    target = (target_knob(targets, suggested),) if targets else ()
     splitting = (SPLIT,)
     if splits:
         splitting += (split_column_knob(targets, splits),)
@@ -455,7 +296,7 @@ def page_state(
     table = (
         SECTION,
         COMPARE,
-        Knob("rank", "Rank by", "choice", "total", choices=RANKS, group="page"),
+        RANK,
         Knob("least", "Lowest first", "switch", False, group="page"),
         FIND,
         COHORTS,
@@ -472,22 +313,34 @@ def page_state(
             "skipped rows count. With 0, the open row is the first of the list.",
         ),
         LENS,
-        LEVEL,
-        BY,
-        *MORE_ROWS,
-        WITHIN,
-        CONFORMAL,
-        DOUBT,
-        WRONG,
-        MISS,
     )
+    lenses = [_of_table(knob, targets, groups) for knob in lens_knobs()]
+    of_lenses = [knob for knob in lenses if knob is not None]
     others = [_as_needed(knob) for knob in (*TRAINING, *AFTERWARDS)]
-    knobs = (*data, *METHOD, *others, *table, *fixed, *grouping)
+    knobs = (*data, *METHOD, *others, *table, *of_lenses)
     # A preset sets the method; it leaves the data and the open section as they are.
     kept = {knob.key: _fitting(knob) for knob in (*data, SECTION)}
     presets = tuple(preset._replace(values={**preset.values, **kept}) for preset in PRESETS)
-    later = () if targets else _OF_COLUMNS
+    later = () if targets else ("target", "by_column", *_of_columns())
     return PageState(PAGE, knobs, presets, later, picture=PICTURE, story=STORY, follow=("group",))
+
+
+def _of_columns() -> list[str]:
+    """The keys of the lenses' knobs whose choices are columns of a table."""
+    return [knob.key for knob in lens_knobs() if {*knob.choices} & {ALL_COLUMNS, GROUPING_COLUMNS}]
+
+
+def _of_table(knob: Knob, targets: Sequence[str], groups: Sequence[str]) -> Knob | None:
+    """A lens's knob with the columns of this table; None where there are none to choose from."""
+    columns = {ALL_COLUMNS: targets, GROUPING_COLUMNS: groups}
+    if not {*knob.choices} & {*columns}:
+        return knob
+    if not all(columns[choice] for choice in knob.choices if choice in columns):
+        return None
+    each = (columns.get(choice, (choice,)) for choice in knob.choices)
+    choices = tuple(dict.fromkeys(name for names in each for name in names))
+    default = choices[0] if knob.default is None else knob.default
+    return replace(knob, choices=choices, default=default)
 
 
 def is_independent(values: SimpleNamespace) -> bool:

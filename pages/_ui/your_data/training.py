@@ -24,9 +24,11 @@ from gbuq_core.tables import (
     estimate_scoring,
     prepare_training,
     score_table,
+    with_intervals,
 )
 from gbuq_core.tables.cutting import Cut, Stages, cut_table, stage_table
 from pages._ui.jobs_glue import Answer, Request, session_user
+from pages._ui.kept import remember
 from pages._ui.notices import show_notice
 from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.source import Opened
@@ -207,12 +209,25 @@ def view_of(answer: Answer, values: SimpleNamespace) -> View | None:
     digest = hashlib.sha256(repr((trained.wanted, cut)).encode()).hexdigest()
     last: View | None = st.session_state.get(_LAST_VIEW)
     try:
-        view = View(_cut(digest, cut, trained), digest)
+        scored = remember(digest, cut_table, trained.scored, cut, trained.stages, most=8)
+        view = View(scored, digest)
     except GbuqError as error:
         show_notice(str(error), "cut", tone="error")
         return last
     st.session_state[_LAST_VIEW] = view
     return view
+
+
+def with_levels(view: View, values: SimpleNamespace) -> View:
+    """The view whose table has the intervals that the reader chose."""
+    if view.scored.training.target.classes:
+        return view
+    level, conformal = values.within / 100.0, values.conformal
+    if (level, conformal) == (view.scored.level, view.scored.conformal):
+        return view
+    digest = f"{view.digest}-{values.within}-{conformal}"
+    scored = remember(digest, with_intervals, view.scored, level, conformal, most=4)
+    return View(scored, digest)
 
 
 def measured_line(answer: Answer, view: View) -> str:
@@ -263,7 +278,8 @@ def estimate_of(
 
 def sizes_of(wanted: Wanted, opened: Opened, schema: Schema) -> Prepared:
     """The prepared table with a first row of features: all that an estimate looks at."""
-    return _sizes_of(wanted._replace(plan=_split_alone(wanted.plan), second=""), opened, schema)
+    known = wanted._replace(plan=_split_alone(wanted.plan), second="")
+    return remember(known, _sizes_of, known, opened, schema, most=8)
 
 
 def _split_alone(plan: ScorePlan) -> ScorePlan:
@@ -272,10 +288,9 @@ def _split_alone(plan: ScorePlan) -> ScorePlan:
 
 
 # Of a large table this takes a second, and most knobs leave it as it is.
-@st.cache_resource(max_entries=8, show_spinner=False, scope="session")
-def _sizes_of(known: Wanted, _opened: Opened, _schema: Schema) -> Prepared:
+def _sizes_of(known: Wanted, opened: Opened, schema: Schema) -> Prepared:
     split, column = known.plan.split, known.plan.split_column
-    prepared = prepare_training(_opened.table, _schema, known.target, known.task, split, column)
+    prepared = prepare_training(opened.table, schema, known.target, known.task, split, column)
     return prepared._replace(X=prepared.X.iloc[:1].copy())
 
 
@@ -288,8 +303,3 @@ def _forget(kept: _Kept) -> None:
 def _kept() -> _Kept:
     """The results made of this session's own files, which go when its tab is closed."""
     return _Kept(session_user(), set())
-
-
-@st.cache_resource(max_entries=8, show_spinner=False, scope="session")
-def _cut(digest: str, cut: Cut, _trained: Trained) -> ScoredTable:
-    return cut_table(_trained.scored, cut, _trained.stages)

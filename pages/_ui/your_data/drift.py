@@ -1,8 +1,7 @@
-"""The section "Second file": how it differs from the first, by column and as foreign rows."""
+"""How the second file differs from the first: what is clicked in one chart is shown in another."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
 from functools import partial
 from types import SimpleNamespace
 
@@ -18,17 +17,15 @@ from gbuq_core.figures.table.drift import (
     two_files_categories,
     two_files_figure,
 )
-from gbuq_core.jobs import Job
-from gbuq_core.lenses.second import MEANING, unfamiliarity_picture
+from gbuq_core.lenses.drift import MOST_SHIFTED, unfamiliarity_picture
+from gbuq_core.lenses.register import LENSES
 from gbuq_core.tables import (
     ColumnDrift,
-    Histograms,
     ScoredTable,
     TableDrift,
     column_histograms,
     describe_column,
     describe_drift,
-    measure_drift,
     why_no_coverage,
 )
 from gbuq_core.tables.drifting import (
@@ -37,55 +34,32 @@ from gbuq_core.tables.drifting import (
     describe_outside,
     describe_shifts,
 )
-from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
 from pages._ui.export import is_dark
-from pages._ui.jobs_glue import Answer
-from pages._ui.url_state import PageState
-from pages._ui.your_data.explain import Task, ask_job, show_waiting_for_task
-from pages._ui.your_data.state import MOST_SHIFTED
-from pages._ui.your_data.training import Trained, View, own_key
+from pages._ui.kept import remember
+from pages._ui.your_data.lens import Drawing, ask_lens
+from pages._ui.your_data.training import Trained, View
 
 _CHART = "drift-by-column"
-_AT_ONCE_CELLS = 3_000_000  # about half a second
-_SECONDS_PER_CELL = 2e-7
 _HEIGHT = 220
-_COMPARING = Task(
-    "drift",
-    "Comparing the second file with the first",
-    "Cancelled. The second file was not compared with the first.",
-    "The second file could not be compared with the first. The server's log has the details.",
-)
 
 
-def drift_lines(view: View, answer: Answer) -> list[str]:
+def drift_lines(view: View, trained: Trained, values: SimpleNamespace) -> list[str]:
     """The second file in one sentence or two, as plain text; none without one or while it waits."""
     if view.scored.protocol != "new_file":
         return []
-    found = _drift_of(view.scored, answer.result)
-    if not isinstance(found, TableDrift):
+    answer = ask_lens(LENSES["drift"], values, trained, view)
+    if not answer.fresh:
         return []
     measured = view.scored.unfamiliarity
     if measured is not None and measured.is_foreign:  # the warning says the rest
-        return [describe_shifts(found)]
-    return [f"{describe_outside(found)}. {describe_shifts(found)}"]
+        return [describe_shifts(answer.result)]
+    return [f"{describe_outside(answer.result)}. {describe_shifts(answer.result)}"]
 
 
-def draw_second(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
-    """Draw the section."""
-    scored = view.scored
-    st.markdown("**Does the second file look like the first?**", help=MEANING)
-    if scored.protocol != "new_file":
-        st.text(
-            'No second file is scored. Drop one at "Score a second file" to see how it differs '
-            "from the first.",
-            width="stretch",
-        )
-        return
-    found = _drift_of(scored, answer.result)
-    if not isinstance(found, TableDrift):
-        show_waiting_for_task(_COMPARING, found, _seconds(scored))
-        return
+def draw_drift(drawing: Drawing) -> None:
+    """The shifts of all columns, the column that is chosen, and how unfamiliar the rows are."""
+    found, scored = drawing.found, drawing.seen.scored
     st.text(describe_drift(found), width="stretch")
     if missing := why_no_coverage(scored):
         st.text(missing, width="stretch")
@@ -93,8 +67,7 @@ def draw_second(page: PageState, values: SimpleNamespace, answer: Answer, view: 
     with left:
         _draw_shifts(found)
     with right:
-        draw_knob({knob.key: knob for knob in page.knobs}["drifted"])
-        _draw_column(values.drifted, found, scored, view.digest)
+        _draw_column(drawing.values.drifted, found, scored, drawing.view.digest)
     _draw_unfamiliarity(found, scored)
 
 
@@ -125,7 +98,8 @@ def _draw_column(wanted: str, found: TableDrift, scored: ScoredTable, digest: st
     if column is None:
         st.text(f"The model does not use {wanted}: choose another column.", width="stretch")
         return
-    files = _histograms(digest, column.name, scored)
+    name = digest, column.name
+    files = remember(name, column_histograms, scored, column.name)
     picture = TwoFiles(*files)
     words = describe_two_files(picture, column.name)
     if len(files.edges):
@@ -165,35 +139,3 @@ def _pick(columns: dict[str, str]) -> None:
 
 def _shifts(found: TableDrift) -> list[Shift]:
     return [Shift(column.name, column.psi, column.chance) for column in found.columns]
-
-
-def _seconds(scored: ScoredTable) -> float:
-    return _cells(scored) * _SECONDS_PER_CELL
-
-
-def _cells(scored: ScoredTable) -> int:
-    return int(scored.training.X.size + scored.scored.X.size)
-
-
-def _drift_of(scored: ScoredTable, trained: Trained) -> TableDrift | Job | None:
-    """The drift, which no knob of the model changes; its job, or None if that was cancelled."""
-    wanted = trained.wanted
-    key: tuple[Hashable, ...] = (
-        "your data", "drift", wanted.table, wanted.edits, wanted.target, wanted.task, wanted.second,
-        wanted.plan.seed, wanted.groups, scored.unfamiliarity is not None,
-    )  # fmt: skip
-    work: Callable[[], TableDrift] = partial(measure_drift, scored, wanted.plan.seed)
-    if _cells(scored) <= _AT_ONCE_CELLS:
-        return _drift(repr(key), work)
-    found: TableDrift | Job | None = ask_job(_COMPARING, own_key(key), lambda job: work())
-    return found
-
-
-@st.cache_resource(max_entries=8, show_spinner=False, scope="session")
-def _drift(key: str, _work: Callable[[], TableDrift]) -> TableDrift:
-    return _work()
-
-
-@st.cache_resource(max_entries=32, show_spinner=False, scope="session")
-def _histograms(digest: str, name: str, _scored: ScoredTable) -> Histograms:
-    return column_histograms(_scored, name)

@@ -1,15 +1,20 @@
-"""How a second file differs from the first, for the report."""
+"""How a second file differs from the first, by column and as rows that it did not hold."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.table.drift import TwoFiles, two_files_figure
+from gbuq_core.knobs import Knob
+from gbuq_core.lenses.lens import ALL_COLUMNS, SECOND, File, Lens, Seen, Waiting
 from gbuq_core.presentation import digits, percent
 from gbuq_core.tables import (
     ScoredTable,
     TableDrift,
     describe_drift,
+    drift_csv,
     measure_drift,
     why_no_coverage,
 )
@@ -22,15 +27,33 @@ MEANING = (
     "moderate shift and more is large. The tick is where chance ends: 95 % of unchanged files with "
     "as many rows stay below the ticks of all columns."
 )
+MOST_SHIFTED = "(shifted the most)"
+DRIFTED = Knob(
+    "drifted",
+    "Column in both files",
+    "choice",
+    MOST_SHIFTED,
+    choices=(MOST_SHIFTED, ALL_COLUMNS),
+    group="page",
+    plain=True,
+)
 _REPORTED = 30  # columns
 _HEIGHT = 220
+_SECONDS_PER_CELL = 2e-7
 
 
-def second_sections(scored: ScoredTable) -> list[Section]:
-    """The second file for the report; none without one."""
-    if scored.protocol != "new_file":
-        return []
-    found = measure_drift(scored, scored.plan.seed)
+def _refuse(seen: Seen) -> str:
+    if seen.scored.protocol == "new_file":
+        return ""
+    return (
+        'No second file is scored. Drop one at "Score a second file" to see how it differs from '
+        "the first."
+    )
+
+
+def _sections(seen: Seen, found: TableDrift) -> list[Section]:
+    """The columns that have shifted the most, and how unfamiliar the second file's rows are."""
+    scored = seen.scored
     lines = [("Column", "Shift (PSI)", "By chance up to")]
     lines += [
         (column.name, digits(column.psi), digits(column.chance))
@@ -42,17 +65,12 @@ def second_sections(scored: ScoredTable) -> list[Section]:
             f"The {_REPORTED} columns that have shifted the most are listed, of "
             f"{len(found.columns):,}."
         )
-    heading = "Does the second file look like the first?"
-    sections = [Section(heading=heading, text=words, table=lines)]
+    sections = [Section(text=words, table=lines)]
     if found.unfamiliarity is not None:
         picture = unfamiliarity_picture(found, scored)
-        sections.append(
-            Section(
-                heading="How unfamiliar are its rows?",
-                curves=picture,
-                caption=str(picture.spec["alt"]),
-            )
-        )
+        caption = str(picture.spec["alt"])
+        heading = "How unfamiliar are its rows?"
+        sections.append(Section(heading=heading, curves=picture, caption=caption))
     return sections
 
 
@@ -68,3 +86,32 @@ def unfamiliarity_picture(found: TableDrift, scored: ScoredTable) -> Curves:
     )
     picture = TwoFiles(*found.unfamiliarity)
     return two_files_figure(picture, "drift-unfamiliarity", "unfamiliarity", words, _HEIGHT)
+
+
+def _seconds(seen: Seen) -> float:
+    cells = seen.scored.training.X.size + seen.scored.scored.X.size
+    return float(cells) * _SECONDS_PER_CELL
+
+
+LENSES = (
+    Lens(
+        key="drift",
+        place=SECOND,
+        title="Does the second file look like the first?",
+        meaning=MEANING,
+        knobs=(DRIFTED,),
+        depends="files",
+        refuse=_refuse,
+        seconds=_seconds,
+        waiting=Waiting(
+            "Comparing the second file with the first",
+            "The second file was not compared with the first.",
+            "The second file could not be compared with the first.",
+        ),
+        compute=lambda seen: measure_drift(seen.scored, seen.scored.plan.seed),
+        sections=_sections,
+        file=lambda seen, found: File(
+            "Drift by column (CSV)", "drift.csv", "text/csv", partial(drift_csv, found)
+        ),
+    ),
+)
