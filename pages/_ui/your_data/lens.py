@@ -108,7 +108,7 @@ def ask_lens(
     """
     seen, name = _look(lens, values, trained, view, row)
     seconds = remember(name, lens.seconds, seen)
-    key: tuple[Hashable, ...] = ("your data", lens.key, name)
+    key: tuple[Hashable, ...] = ("your data", lens.key, *name)
     request = Request(
         lens.key,
         key,
@@ -168,7 +168,7 @@ def made_results(values: SimpleNamespace, trained: Trained, view: View) -> dict[
 
 def _look(
     lens: Lens, values: SimpleNamespace, trained: Trained, view: View, row: int
-) -> tuple[Seen, Hashable]:
+) -> tuple[Seen, tuple[Hashable, ...]]:
     """What a lens looks at, and a name of all that its result depends on."""
     if lens.depends == "levels":
         view = with_levels(view, values)
