@@ -28,6 +28,9 @@ from pages._ui.your_data.training import Trained, View, own_key, with_levels
 
 AT_ONCE_SECONDS = 0.5  # longer ones do not hold up the page
 _SHADED = "background-color: rgba(213, 94, 0, 0.22); font-weight: 700"
+_CELL_PIXELS, _LETTER_PIXELS = 24, 8
+_MOST_LINES = 20  # of a table that does not scroll
+_NUMBERED, _NUMBER = {"No.", "Rank", "Row", "Rows"}, re.compile(r"[0-9][0-9,]{0,14}")
 _MARKUP = re.compile(r"([\\`*_\[\]<>$~|])")
 
 
@@ -240,25 +243,28 @@ def draw_section(section: Section, key: str, alt: str) -> None:
 
 
 def _draw_table(section: Section, key: str, alt: str) -> None:
-    """Cells as they are written; columns of whole numbers are sorted as numbers."""
+    """Cells as they are written; row numbers and counts are sorted as numbers."""
     heads, *lines = section.table
     cells, config = {}, {}
     for number, head in enumerate(heads):
         column = [line[number] for line in lines]
-        texts = [cell.replace(",", "") for cell in column]
-        if all(text.isdecimal() for text in texts):
-            cells[f"c{number}"] = [int(text) for text in texts]
-            config[f"c{number}"] = st.column_config.NumberColumn(head, format="localized")
+        first = not number  # where a phone shows it
+        if head in _NUMBERED and all(_NUMBER.fullmatch(cell) for cell in column):
+            cells[f"c{number}"] = [int(cell.replace(",", "")) for cell in column]
+            config[f"c{number}"] = st.column_config.NumberColumn(head, pinned=first, format="%d")
         else:
             cells[f"c{number}"] = column
-            config[f"c{number}"] = st.column_config.TextColumn(head)
+            config[f"c{number}"] = st.column_config.TextColumn(head, pinned=first)
     frame = pd.DataFrame(cells)
-    styles = pd.DataFrame(
-        [
-            [_SHADED if (row, column) in section.shaded else "" for column in range(len(heads))]
-            for row in range(1, len(section.table))
-        ],
-        columns=frame.columns,
-    )
-    shown = frame.style.apply(lambda _: styles, axis=None) if styles.any(axis=None) else frame
-    st.dataframe(shown, hide_index=True, column_config=config, key=key, alt=alt)
+    marks = [
+        [_SHADED if (row, column) in section.shaded else "" for column in range(len(heads))]
+        for row in range(1, len(section.table))
+    ]
+    styles = pd.DataFrame(marks, columns=frame.columns)
+    shown: Any = frame
+    if styles.any(axis=None):  # whose columns do not fit themselves
+        shown = frame.style.apply(lambda _: styles, axis=None)
+        longest = max(len(line[0]) for line in section.table)
+        config["c0"] |= {"width": _CELL_PIXELS + _LETTER_PIXELS * longest}
+    height = "content" if len(lines) <= _MOST_LINES else "auto"
+    st.dataframe(shown, hide_index=True, column_config=config, height=height, key=key, alt=alt)
