@@ -20,8 +20,9 @@ import numpy as np
 
 from benchmarks.report import Row, median_seconds, parse_arguments, report
 from gbuq_core import BoostedEnsembleClassifier, make_spiral
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.fit import fit_spiral, map_spiral
-from gbuq_core.experiments.spiral.plan import METHODS, PAPER, plan_spiral
+from gbuq_core.experiments.spiral.plan import METHODS, PAPER
 from gbuq_core.experiments.spiral.quality import QualityPoint, quality_against_compute
 
 _SECTIONS = ["fit", "refit", "quality"]
@@ -57,7 +58,7 @@ def refit() -> list[Row]:
     """Maps of fitted chains after K or the burn-in moved."""
     rows = []
     for method, knob in (("virtual_sglb", {"step": 100}), ("csglb", {"burn_in": 3})):
-        fitted = fit_spiral(plan_spiral(PAPER, method))
+        fitted = fit_spiral(plan_of(PAPER, method))
         moved = replace(PAPER, **knob)
         seconds = median_seconds(lambda f=fitted, m=moved: map_spiral(f, m), repeats=5)
         what = f"{METHODS[method].label}: {next(iter(knob))} moved, all frames of 80 x 80 cells"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -18,9 +17,9 @@ from demos.asking import Between, Largest, Right, both_of
 from demos.lesson import Lesson, Shown, Step, main
 from demos.live import one_knob
 from gbuq_core.experiments.ranking import rank_correlation
+from gbuq_core.experiments.spiral.charts import ray_sheet
 from gbuq_core.experiments.spiral.fit import SpiralRun, map_spiral, run_spiral, spiral_truth
-from gbuq_core.experiments.spiral.growth import growth_of
-from gbuq_core.experiments.spiral.live import moving_members
+from gbuq_core.experiments.spiral.picture import spiral_sheet
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.spiral.probe import ray, ray_truth
 from gbuq_core.experiments.spiral.quality import (
@@ -31,29 +30,19 @@ from gbuq_core.experiments.spiral.quality import (
 from gbuq_core.experiments.spiral.regions import mean_of, spiral_regions
 from gbuq_core.experiments.spiral.scores import SpiralScore, describe_spiral, score_spiral
 from gbuq_core.figures.canvas.panels import Line, PanelSheet
-from gbuq_core.figures.spiral.charts import RayOfMethod, ray_sheet
-from gbuq_core.figures.spiral.picture import SpiralView, spiral_sheet
 
-
-class SpiralPreset(NamedTuple):
-    """What the Spiral page is opened with."""
-
-    settings: SpiralSettings
-    view: SpiralView = SpiralView()
-
-
-ONE = SpiralPreset(SpiralSettings(methods=("sglb",)))
-NARROW = SpiralPreset(SpiralSettings(methods=("sglb",), noise=0.2))
-BOTH = SpiralPreset(SpiralSettings(methods=("sglb", "virtual_sglb")))
-CYCLES = SpiralPreset(SpiralSettings(methods=("virtual_sglb", "csglb")))
-BURNT = SpiralPreset(SpiralSettings(methods=("sglb", "csglb"), burn_in=1))
-MASKED = SpiralPreset(SpiralSettings(methods=("csglb", "cbsglb")))
-MANY = SpiralPreset(SpiralSettings(methods=("sglb", "virtual_sglb", "csglb", "cbsglb"), members=30))
+ONE = SpiralSettings(methods=("sglb",))
+NARROW = SpiralSettings(methods=("sglb",), noise=0.2)
+BOTH = SpiralSettings(methods=("sglb", "virtual_sglb"))
+CYCLES = SpiralSettings(methods=("virtual_sglb", "csglb"))
+BURNT = SpiralSettings(methods=("sglb", "csglb"), burn_in=1)
+MASKED = SpiralSettings(methods=("csglb", "cbsglb"))
+MANY = SpiralSettings(methods=("sglb", "virtual_sglb", "csglb", "cbsglb"), members=30)
 WALK = ((0.0, 0.0), (600.0, 450.0))  # the page's own line
 
 
 def _shown(
-    preset: SpiralPreset,
+    settings: SpiralSettings,
     run: SpiralRun,
     text: str,
     right: Right,
@@ -63,16 +52,11 @@ def _shown(
     lines: Sequence[Line] = (),
 ) -> Shown:
     """The page's picture with one of its knobs."""
-    settings, view = preset.settings, preset.view
-    values = {name: getattr(settings, name) for name in ("step", "start", "burn_in")}
-    values |= {"flag": view.flag, "log": view.log, "scale": view.scale}
+    turned = ("step", "start", "burn_in", "flag", "log", "scale")
+    values = {name: getattr(settings, name) for name in turned}
     knobs = one_knob(knob, values, settings.members)
-    moving = [moving_members(maps) for maps in run.methods]
-    grown = [growth for maps in run.methods if (growth := growth_of(maps)) is not None]
     words = describe_spiral(run)
-    sheet = spiral_sheet(
-        run.truth, run.data, run.methods, grown, view, (), lines, words, knobs, moving
-    )
+    sheet = spiral_sheet(run.truth, run.data, run.methods, settings, (), lines, words, knobs)
     return Shown(text, right, answer, sheet, more)
 
 
@@ -80,19 +64,16 @@ def _scores(run: SpiralRun) -> list[SpiralScore]:
     return [score_spiral(maps, run.truth) for maps in run.methods]
 
 
-def _other(preset: SpiralPreset, method: str, **knobs: object) -> SpiralRun:
+def _other(settings: SpiralSettings, method: str, **knobs: object) -> SpiralRun:
     """The preset with one method and some knobs of its own."""
-    return run_spiral(replace(preset.settings, methods=(method,), **knobs))
+    return run_spiral(replace(settings, methods=(method,), **knobs))
 
 
 def _walked(sheet: PanelSheet, run: SpiralRun) -> PanelSheet:
     """The sheet with the charts of a walk in place of those of the training."""
     truth = ray_truth(run.settings.noise, *WALK)
-    lines = [
-        RayOfMethod(maps.method, ray(maps.fit, run.settings, *WALK).knowledge)
-        for maps in run.methods
-    ]
-    charts = ray_sheet(lines, truth.distance, truth.density, truth.in_support, "knowledge")
+    rays = [ray(maps.fit, run.settings, *WALK) for maps in run.methods]
+    charts = ray_sheet(rays, truth, "knowledge")
     # The line's places are no trees: nothing in these charts moves with the frames.
     still = [replace(strip, mode="frame") for strip in charts.strips]
     return replace(sheet, strips=still, strip_height=110)
@@ -100,7 +81,7 @@ def _walked(sheet: PanelSheet, run: SpiralRun) -> PanelSheet:
 
 def three_arms() -> Shown:
     """Data uncertainty where arms run into each other."""
-    run = run_spiral(ONE.settings)
+    run = run_spiral(ONE)
     (scores,) = _scores(run)
     inside, truth = spiral_regions(run.truth).inside, run.truth.data_uncertainty
     estimate = run.methods[0].data[-1]
@@ -139,7 +120,7 @@ def three_arms() -> Shown:
 
 def where_models_differ() -> Shown:
     """Knowledge uncertainty lies along class borders."""
-    run = run_spiral(ONE.settings)
+    run = run_spiral(ONE)
     (scores,) = _scores(run)
     (hot,) = _scores(_other(ONE, "sglb", temperature="posterior"))
     notes = (
@@ -177,11 +158,10 @@ def where_models_differ() -> Shown:
 
 def gaps_and_outside() -> Shown:
     """Trees notice a gap between rows, but no outer edge."""
-    run = run_spiral(NARROW.settings)
+    run = run_spiral(NARROW)
     (scores,) = _scores(run)
     between, wide_between = (
-        int(spiral_regions(spiral_truth(preset.settings.noise)).between.sum())
-        for preset in (NARROW, ONE)
+        int(spiral_regions(spiral_truth(preset.noise)).between.sum()) for preset in (NARROW, ONE)
     )
     notes = (
         f"With half the noise the arms are narrower. Now {between} cells lie in gaps between the "
@@ -221,7 +201,7 @@ def gaps_and_outside() -> Shown:
 
 def one_model() -> Shown:
     """A virtual ensemble predicts as well, but its knowledge uncertainty is far smaller."""
-    run = run_spiral(BOTH.settings)
+    run = run_spiral(BOTH)
     true, virtual = _scores(run)
     alike = rank_correlation(run.methods[1].knowledge[-1], run.methods[0].knowledge[-1])
     notes = (
@@ -259,7 +239,7 @@ def one_model() -> Shown:
 
 def in_cycles() -> Shown:
     """Scaling the gradient in cycles raises knowledge uncertainty everywhere."""
-    run = run_spiral(CYCLES.settings)
+    run = run_spiral(CYCLES)
     virtual, cyclic = _scores(run)
     settings = run.settings
     more = float((run.methods[1].knowledge[-1] > run.methods[0].knowledge[-1]).mean())
@@ -318,7 +298,7 @@ def largest_rise(loss: np.ndarray, cycle: int) -> float:
 
 def first_cycles() -> Shown:
     """Most of cSGLB's knowledge uncertainty comes from its first, unfinished members."""
-    run = run_spiral(BURNT.settings)
+    run = run_spiral(BURNT)
     models, burnt = run.methods
     effect = burn_in_effect(burnt.fit)
     whole = map_spiral(burnt.fit, replace(run.settings, burn_in=0))
@@ -356,7 +336,7 @@ def first_cycles() -> Shown:
 
 def rows_left_out() -> Shown:
     """Hidden rows make members differ more, and for longer."""
-    run = run_spiral(MASKED.settings)
+    run = run_spiral(MASKED)
     plain, masked = _scores(run)
     settings = run.settings
     late = [float(burn_in_effect(maps.fit).knowledge[5]) for maps in run.methods]
@@ -400,7 +380,7 @@ def rows_left_out() -> Shown:
 
 def what_compute_buys() -> Shown:
     """More models give a steadier map, but do not find the outside better."""
-    run = run_spiral(MANY.settings)
+    run = run_spiral(MANY)
     done = {maps.fit.plan: maps.fit for maps in run.methods}
     few, _, ten, many, virtual, cyclic, masked = quality_against_compute(run.settings, done)
     notes = (

@@ -5,11 +5,13 @@ from types import SimpleNamespace
 
 import streamlit as st
 
+from gbuq_core.experiments.settings import from_values
+from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.figures.canvas.panels import PanelSheet
 from pages._ui.claims import draw_chips
 from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.live import live_knobs, moved, send_members
-from pages._ui.spiral.controls import STATE, looks_of, settings_of, view_of
+from pages._ui.spiral.controls import STATE, looks_of
 from pages._ui.spiral.export import explain_spiral, export_spiral
 from pages._ui.spiral.look import draw_point, draw_ray
 from pages._ui.spiral.picture import (
@@ -38,17 +40,17 @@ def explore(values: SimpleNamespace, answers: Sequence[Answer]) -> PanelSheet:
     before, values = values, read_again(STATE, values)
     if moved(STATE, before, values):  # the scores below the picture depend on them, too
         st.rerun()
-    settings, view, looks = settings_of(values), view_of(values), looks_of(values)
+    settings, looks = from_values(SpiralSettings, vars(values)), looks_of(values)
     shown = PAGE.views(settings, answers)
     run = run_of(settings, shown)
     words = words_of(run)
     knobs = live_knobs(STATE, values)
-    sheet = draw_picture(run, shown, view, looks, words, knobs)
+    sheet = draw_picture(run, shown, looks, words, knobs)
     show_costs(settings, shown)
-    export_spiral(run, view, looks, words, link_to(STATE, values), knobs)
+    export_spiral(run, looks, words, link_to(STATE, values), knobs)
     maps = [one.view for one in shown if one.view is not None]
     draw_point(settings, maps, looks)
-    draw_ray(settings, maps, looks, view.log)
+    draw_ray(settings, maps, looks)
     return sheet
 
 
@@ -56,7 +58,7 @@ st.title("Does one long model know what an ensemble knows?")
 with st.container(key="lede"):
     st.markdown(LEDE)
 values = open_page(STATE, controls_later=True)
-settings = settings_of(values)
+settings = from_values(SpiralSettings, vars(values))
 fits, comparison = PAGE.requests(settings), quality_request() if values.compute else []
 # While the comparison runs nobody waits for it.
 asked = ask([*fits, *comparison], WAIT_SECONDS if not comparison else QUICK)

@@ -50,6 +50,11 @@ class EnsembleMethod(NamedTuple):
         return self.cyclical or self.builder.fixed.get("ensemble") == "virtual"
 
     @property
+    def cut(self) -> bool:
+        """Whether truncations of its one model are the members."""
+        return self.virtual and not self.cyclical
+
+    @property
     def langevin(self) -> bool:
         """Whether it trains with Langevin noise, so that the temperature matters."""
         return self.boosting not in ("", "sgb")

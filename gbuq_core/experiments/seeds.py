@@ -159,7 +159,7 @@ class SeedStudy:
     >>> from gbuq_core.experiments.spiral.plan import PAPER
     >>> plan = STUDY.plan(PAPER)
     >>> plan.seconds < 60.0, plan.quicker[0]
-    (True, 'rows a class 400 instead of 1,500')
+    (True, 'training rows per class 400 instead of 1,500')
     """
 
     name: str  # of the experiment

@@ -1,6 +1,5 @@
 """Spiral through AppTest: picture, knobs that refit and knobs that do not, looks, bad links."""
 
-import doctest
 import threading
 import time
 from dataclasses import replace
@@ -9,17 +8,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gbuq_core.experiments.settings import from_values
 from gbuq_core.experiments.spiral.fit import SIDE, count_fits, run_spiral
 from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
 from gbuq_core.experiments.spiral.probe import probe, ray
 from gbuq_core.experiments.spiral.scores import describe_spiral
 from gbuq_core.figures.canvas.encoding import decode_sheet
-from gbuq_core.figures.spiral.picture import SpiralView
 from pages._ui.canvas import CanvasEvent
-from pages._ui.knobs import read_knob
 from pages._ui.spiral import controls as spiral_controls
 from pages._ui.spiral import quality as spiral_quality
-from pages._ui.spiral.controls import STATE, choose, looks_of, settings_of, view_of
+from pages._ui.spiral.controls import STATE, choose, looks_of
 from pages._ui.spiral.export import _html
 from tests.app.drawn import unnamed
 from tests.app.opening import open_link
@@ -40,10 +38,6 @@ from tests.app.waiting import live_jobs
 from tests.page_parts import blocks_of
 
 
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(spiral_controls).failed == 0
-
-
 def test_the_page_shows_truth_and_methods_and_their_scores():
     at = open_spiral()
     run = run_spiral(SETTINGS)
@@ -59,19 +53,9 @@ def test_the_page_shows_truth_and_methods_and_their_scores():
     assert any(m.value.startswith("| Score |") for m in at.markdown)
 
 
-def test_the_defaults_and_the_papers_settings_are_those_of_the_experiment():
-    values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
-    assert settings_of(values) == SpiralSettings(methods=("sglb", "csglb"))
-    assert view_of(values) == SpiralView()
+def test_the_papers_preset_is_the_papers():
     (paper,) = STATE.presets
-    assert settings_of(SimpleNamespace(**{**vars(values), **paper.values})) == PAPER
-
-
-def test_every_default_lies_in_its_knobs_range():
-    for knob in STATE.knobs:
-        assert not read_knob(
-            knob, [str(v) for v in knob.default] if knob.kind == "choices" else [str(knob.default)]
-        ).problem, knob.key
+    assert from_values(SpiralSettings, paper.values) == PAPER
 
 
 @pytest.mark.parametrize(
@@ -369,7 +353,7 @@ def test_a_cancelled_comparison_offers_one_button_which_starts_it_again(monkeypa
 def test_the_page_for_download_has_room_for_titles_and_sets_words_from_the_left():
     run = run_spiral(replace(SETTINGS, methods=("sglb", "virtual_sglb", "csglb", "cbsglb")))
     values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
-    page = _html(run, SpiralView(), looks_of(values), "Words.").decode()
+    page = _html(run, looks_of(values), "Words.").decode()
     # Maps as wide as they are tall: "Density of class 1" is about 130 px long.
     assert decode_sheet(blocks_of(page, "sheet")[0]).header["height"] >= 160
     assert "<th>Here</th><th>Verdict</th>" in page

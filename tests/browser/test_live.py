@@ -21,14 +21,13 @@ from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.settings import plan_of, to_values
 from gbuq_core.experiments.spiral.data import SIDE, spiral_truth
 from gbuq_core.experiments.spiral.fit import SpiralFit, map_spiral
-from gbuq_core.experiments.spiral.live import moving_members as spiral_members
-from gbuq_core.experiments.spiral.plan import SpiralSettings, plan_spiral
+from gbuq_core.experiments.spiral.picture import flagged, spiral_sheet
+from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.live import chosen_stages, encode_members
 from gbuq_core.figures.canvas.panels import stacked_values
 from gbuq_core.figures.canvas.renderer import renderer_source
 from gbuq_core.figures.canvas.thinning import thin_sheet
-from gbuq_core.figures.spiral.picture import SpiralView, flagged, spiral_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.synthetic import make_spiral
 from gbuq_core.uncertainty import entropy
@@ -88,16 +87,18 @@ def text(data):
 
 def spiral_fit(settings, method, rng):
     """A method's predictions as they could be: a chain creeps, models disagree."""
-    plan = plan_spiral(settings, method)
-    chain = plan.members == 1
+    plan = plan_of(settings, method)
+    chain = plan.kind.virtual
     n_trees = (
-        np.arange(10, plan.trees + 1, 10) if chain else np.array([plan.trees // 2, plan.trees])
+        np.arange(10, plan.n_trees + 1, 10)
+        if chain
+        else np.array([plan.n_trees // 2, plan.n_trees])
     )
-    walk = 0.1 * np.cumsum(rng.normal(size=(len(n_trees), plan.members, SIDE**2, 3)), axis=0)
+    walk = 0.1 * np.cumsum(rng.normal(size=(len(n_trees), plan.n_models, SIDE**2, 3)), axis=0)
     logits = (
         4.0 * rng.normal(size=(SIDE**2, 3))
         + walk
-        + (0.0 if chain else 0.5) * rng.normal(size=(1, plan.members, SIDE**2, 3))
+        + (0.0 if chain else 0.5) * rng.normal(size=(1, plan.n_models, SIDE**2, 3))
     )
     proba = np.exp(logits - logits.max(axis=-1, keepdims=True))
     members = (proba / proba.sum(axis=-1, keepdims=True)).astype(np.float32)
@@ -109,28 +110,22 @@ def spiral_fit(settings, method, rng):
     )  # fmt: skip
 
 
-def spiral_as_drawn(fits, settings, view, knobs=()):
+def spiral_as_drawn(fits, settings, knobs=()):
     maps = [map_spiral(fit, settings) for fit in fits]
-    moving = [spiral_members(one) for one in maps] if knobs else []
     truth = spiral_truth(settings.noise)
-    return spiral_sheet(truth, fits[0].data, maps, (), view, knobs=knobs, moving=moving)
+    return spiral_sheet(truth, fits[0].data, maps, settings, knobs=knobs)
 
 
-def knobs_of(page, settings, view):
-    labels = page._label_values(settings) if hasattr(page, "_label_values") else {}
-    shown = "all" if settings.shown is None else str(settings.shown)
-    values = {**vars(settings), **labels, **view._asdict(), "shown": shown}
-    by_key = {key: label for label, key in page._BY_LABEL.items()}
-    values["methods"] = tuple(by_key[method] for method in settings.methods)
-    return live_knobs(page.STATE, SimpleNamespace(**values))
+def knobs_of(page, settings):
+    return live_knobs(page.STATE, SimpleNamespace(**to_values(settings)))
 
 
 def test_spirals_maps_and_scales_are_pythons(page):
     rng = np.random.default_rng(14)
-    settings = SpiralSettings(chain_trees=120, trees=60, members=4, cycle=20)
+    methods = ("sglb", "virtual_sglb", "csglb")
+    settings = SpiralSettings(methods=methods, chain_trees=120, trees=60, members=4, cycle=20)
     fits = [spiral_fit(settings, method, rng) for method in settings.methods]
-    view = SpiralView()
-    sheet = spiral_as_drawn(fits, settings, view, knobs_of(spiral_page, settings, view))
+    sheet = spiral_as_drawn(fits, settings, knobs_of(spiral_page, settings))
     n_frames = len(sheet.frame_values)
     moves = [
         ({}, {"flag": 20}, -1),
@@ -154,8 +149,7 @@ def test_spirals_maps_and_scales_are_pythons(page):
     assert not found[0]["on"]
     panels = [index for one in sheet.live.ensembles for index in one.panels]
     for (given, seen, _), (_, frame), shown in zip(moves, cases, found[1:], strict=True):
-        other = replace(settings, **given)
-        drawn = spiral_as_drawn(fits, other, view._replace(**seen))
+        drawn = spiral_as_drawn(fits, replace(settings, **given, **seen))
         assert shown["on"]
         for index, got in zip(panels, shown["panels"], strict=True):
             panel = drawn.panels[index]
@@ -180,11 +174,10 @@ def test_spirals_maps_and_scales_are_pythons(page):
 def test_a_page_for_download_follows_its_knobs_without_a_server(page, tmp_path):
     rng = np.random.default_rng(17)
     settings = SpiralSettings(methods=("virtual_sglb",), chain_trees=60, step=10)
-    view, fits = SpiralView(), [spiral_fit(settings, "virtual_sglb", rng)]
-    sheet = spiral_as_drawn(fits, settings, view, knobs_of(spiral_page, settings, view))
+    fits = [spiral_fit(settings, "virtual_sglb", rng)]
+    sheet = spiral_as_drawn(fits, settings, knobs_of(spiral_page, settings))
     file = tmp_path / "spiral.html"
-    seen = {name: getattr(settings, name) for name in ("step", "start")}
-    seen |= {name: getattr(view, name) for name in ("flag", "log", "scale")}
+    seen = {name: getattr(settings, name) for name in ("step", "start", "flag", "log", "scale")}
     # A knob that needs no members, which are left out.
     thin = thin_sheet(replace(sheet, knobs=one_knob("flag", seen, settings.members)))
     parts = [sheet, Section(sheet=thin, coarse=True)]
@@ -239,8 +232,7 @@ def test_hearts_maps_and_scales_are_pythons(page):
         methods=("sglb", "virtual_sglb", "vrf"), members=4, trees=200, rows=3, step=20
     )
     fits = [heart_fit(settings, method, rng) for method in settings.methods]
-    knobs = live_knobs(heart_page.STATE, SimpleNamespace(**to_values(settings)))
-    sheet = heart_as_drawn(fits, settings, knobs)
+    sheet = heart_as_drawn(fits, settings, knobs_of(heart_page, settings))
     moves = [
         ({}, {"unit": "variance"}, -1),
         ({}, {"log": False}, 12),

@@ -30,7 +30,7 @@ def shown(title):
 @cache
 def run_of(title, **knobs):
     with fits_made_once():
-        return run_spiral(replace(STEPS[title].preset.settings, **knobs))
+        return run_spiral(replace(STEPS[title].preset, **knobs))
 
 
 def scores_of(title, **knobs):

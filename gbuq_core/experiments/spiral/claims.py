@@ -13,14 +13,13 @@ from gbuq_core.experiments.claims import (
     Claim,
     Threshold,
     judged,
-    other_settings,
     smaller_text,
     times_text,
     verdict_of,
 )
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.experiments.settings import shrink
+from gbuq_core.experiments.settings import bare, differences, plan_of, quicker
 from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun, run_spiral
 from gbuq_core.experiments.spiral.plan import (
     METHODS,
@@ -28,7 +27,6 @@ from gbuq_core.experiments.spiral.plan import (
     STAGE_STEP,
     SpiralSettings,
     estimate_spiral_seconds,
-    plan_spiral,
 )
 from gbuq_core.experiments.spiral.regions import BETTER_THAN_CHANCE, against_chance
 from gbuq_core.experiments.spiral.scores import SpiralScore, ratio_of, score_spiral
@@ -57,31 +55,6 @@ _JITTER = Threshold("ratio at class borders", TRACE, FAINT_TRACE)
 _ALIGNED = Threshold("difference of the rank correlations", APART, -APART, decimals=2)
 _MAP_SECONDS = 0.2  # of maps and scores, beside the fit
 
-_KNOBS = {
-    "rows": "rows a class",
-    "noise": "noise",
-    "members": "models",
-    "trees": "trees of each",
-    "chain_trees": "trees of a chain",
-    "step": "K",
-    "start": "start of K",
-    "cycle": "trees of a cycle",
-    "burn_in": "cycles of burn-in",
-    "alpha_max": "alpha max",
-    "alpha_min": "alpha min",
-    "mask": "mask",
-    "exploration": "exploration",
-    "noise_free": "noise-free exploration",
-    "temperature": "temperature",
-    "leaf_noise": "leaf noise",
-    "random_strength": "random strength",
-    "rate": "learning rate",
-    "rate_cyclical": "cyclical learning rate",
-    "depth": "depth",
-    "forest_depth": "depth of vRF",
-    "shown": "members shown",
-}
-
 Found = tuple[SpiralMaps, SpiralScore]
 
 
@@ -92,12 +65,12 @@ def settings_text(settings: SpiralSettings) -> str:
     --------
     >>> from dataclasses import replace
     >>> settings_text(replace(PAPER, rows=500, seed=3))
-    "Not the papers' settings: rows a class 500 (there 1,500)."
+    "Not the papers' settings: training rows per class 500 instead of 1,500."
     >>> settings_text(PAPER)
     "In the papers' settings."
     """
-    other = other_settings(settings, PAPER, _names_of(settings))
-    return f"Not the papers' settings: {', '.join(other)}." if other else "In the papers' settings."
+    other = _not_the_papers(settings)
+    return f"Not the papers' settings: {'; '.join(other)}." if other else "In the papers' settings."
 
 
 def check_claims(run: SpiralRun) -> tuple[Claim, ...]:
@@ -127,7 +100,7 @@ def check_claims(run: SpiralRun) -> tuple[Claim, ...]:
         claims.append(_claim_of_struggle(virtual[1]))
     if true and virtual:
         claims.append(_claim_of_size(true[1], virtual[1]))
-    here = "In the papers' settings" if _is_paper(run.settings) else "At these settings"
+    here = "At these settings" if _not_the_papers(run.settings) else "In the papers' settings"
     for method in ("csglb", "cbsglb"):
         if method in found:
             cyclical = _claims_of_cyclical(METHODS[method].label, found[method], true, virtual)
@@ -136,14 +109,11 @@ def check_claims(run: SpiralRun) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
-def _is_paper(settings: SpiralSettings) -> bool:
-    return not other_settings(settings, PAPER, _names_of(settings))
-
-
-def _names_of(settings: SpiralSettings) -> dict[str, str]:
-    """The knobs that count: the forest's only if it is there."""
-    forest = "vrf" in settings.methods
-    return {key: name for key, name in _KNOBS.items() if forest or key != "forest_depth"}
+def _not_the_papers(settings: SpiralSettings) -> tuple[str, ...]:
+    """How the settings differ; the forest's depth counts only if there is a forest."""
+    free = bare(replace(settings, methods=PAPER.methods, seed=PAPER.seed))
+    forest = free if "vrf" in settings.methods else replace(free, forest_depth=PAPER.forest_depth)
+    return differences(forest, PAPER)
 
 
 def _claims_of_independent(label: str, maps: SpiralMaps, score: SpiralScore) -> list[Claim]:
@@ -383,8 +353,8 @@ def _claim_of_forest(maps: SpiralMaps, score: SpiralScore) -> Claim:
     above = score.error - score.error_optimal
     claim = judged(
         "vRF learns the arms. (The paper's forests have depth 10.)",
-        f"vRF: with trees of depth {maps.fit.plan.depth} it gets {100 * score.error:.1f} % of "
-        f"fresh rows wrong. The best possible is {100 * score.error_optimal:.1f} %.",
+        f"vRF: with trees of depth {maps.fit.plan.forest_depth} it gets {100 * score.error:.1f} % "
+        f"of fresh rows wrong. The best possible is {100 * score.error_optimal:.1f} %.",
         above,
         _LEARNED,
         key="depth:vrf",
@@ -395,25 +365,20 @@ def _claim_of_forest(maps: SpiralMaps, score: SpiralScore) -> Claim:
 
 def _seconds(settings: SpiralSettings) -> float:
     """Roughly what one seed takes on one thread."""
-    plans = [plan_spiral(settings, method) for method in settings.methods]
+    plans = [plan_of(settings, method) for method in settings.methods]
     threads = effective_n_jobs(None)
     return sum(
-        estimate_spiral_seconds(plan) * (min(plan.members, threads) or 1) + _MAP_SECONDS
+        estimate_spiral_seconds(plan) * (min(plan.n_models, threads) or 1) + _MAP_SECONDS
         for plan in plans
     )
 
 
 def _quicker(settings: SpiralSettings, share: float) -> SpiralSettings:
     """Fewer rows, trees and models; a chain keeps its number of cycles."""
-    part = share**0.5
-    chain = shrink(settings.chain_trees, part, 100)
-    fewer = chain / settings.chain_trees
+    smaller = quicker(settings, share)
+    fewer = smaller.chain_trees / settings.chain_trees
     return replace(
-        settings,
-        rows=shrink(settings.rows, part, 100),
-        members=shrink(settings.members, part, 5),
-        trees=shrink(settings.trees, part, 50),
-        chain_trees=chain,
+        smaller,
         cycle=min(settings.cycle, max(5, int(settings.cycle * fewer))),
         step=min(settings.step, max(1, round(settings.step * fewer / STAGE_STEP)) * STAGE_STEP),
     )
@@ -425,5 +390,4 @@ STUDY = SeedStudy(
     claims=check_claims,
     estimate=_seconds,
     quicker=_quicker,
-    names=_KNOBS,
 )

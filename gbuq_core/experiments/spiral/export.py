@@ -6,15 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from gbuq_core.experiments.python_text import arguments_text, import_lines
+from gbuq_core.experiments.python_text import arguments_text, call_lines, import_lines
 from gbuq_core.experiments.spiral.fit import GRID, SpiralRun
 from gbuq_core.experiments.spiral.plan import (
     METHODS,
-    SpiralPlan,
     SpiralSettings,
     member_trees,
-    plan_spiral,
-    spiral_knobs,
+    spiral_arguments,
 )
 from gbuq_core.presentation import csv_text
 
@@ -75,19 +73,18 @@ def spiral_code(settings: SpiralSettings) -> str:
     >>> "burn_in_cycles=2" in spiral_code(SpiralSettings(burn_in=2))
     True
     """
-    plans = [plan_spiral(settings, method) for method in settings.methods]
     data = {
         "n_per_class": settings.rows,
         "noise": settings.noise,
         "random_state": settings.seed,
     }
     lines = ["from pathlib import Path", "", "import numpy as np", ""]
-    forests = not all(METHODS[plan.method].boosting for plan in plans)
+    forests = not all(METHODS[method].boosting for method in settings.methods)
     lines += import_lines(
         [
             *_IMPORTED,
             *["gbuq_core.uncertainty:decompose_classification"] * forests,
-            *(METHODS[plan.method].builder.of for plan in plans),
+            *(METHODS[method].builder.of for method in settings.methods),
         ]
     )
     lines += [
@@ -100,43 +97,30 @@ def spiral_code(settings: SpiralSettings) -> str:
         f"density = spiral_density(points, noise={settings.noise!r}).mean(axis=1)",
         "maps = {}",
     ]
-    for plan in plans:
-        lines += _method_lines(plan, settings)
+    for method in settings.methods:
+        lines += _method_lines(replace(settings, methods=(method,)))
     return "\n".join(lines) + "\n" + _SHOW
 
 
-def _method_lines(plan: SpiralPlan, settings: SpiralSettings) -> list[str]:
-    kind, knobs = METHODS[plan.method], spiral_knobs(plan)
-    shown = _limit(plan, settings)
+def _method_lines(one: SpiralSettings) -> list[str]:
+    """Code that fits the method of these settings and maps its uncertainty."""
+    kind, shown = one.kind, _limit(one)
+    model = call_lines(f"model = {kind.builder.name}", spiral_arguments(one))
+    lines = ["", *model[:-1], ").fit(spiral.X, spiral.y)"]
     if not kind.boosting:
         members = f"members[:{shown}]" if shown else "members"
         return [
-            "",
-            f"model = {kind.builder.name}({arguments_text(knobs)})",
-            "members = model.fit(spiral.X, spiral.y).predict_members(grid)",
+            *lines,
+            "members = model.predict_members(grid)",
             f'maps["{kind.label}"] = decompose_classification({members})',
         ]
-    if kind.cyclical:
-        knobs["burn_in_cycles"] = settings.burn_in
-    elif kind.virtual:
-        knobs |= {"truncation_step": settings.step, "truncation_start": settings.start}
     limit = f", n_members={shown}" if shown else ""
-    lines = [
-        "",
-        f"model = {kind.builder.name}(",
-        "    stopping=None,  # all trees, as in the paper",
-    ]
-    lines += [f"    {name}={value!r}," for name, value in knobs.items()]
-    lines += [
-        ").fit(spiral.X, spiral.y)",
-        f'maps["{kind.label}"] = model.predict_uncertainty(grid{limit})',
-    ]
-    return [line.replace("'", '"') for line in lines]
+    return [*lines, f'maps["{kind.label}"] = model.predict_uncertainty(grid{limit})']
 
 
-def _limit(plan: SpiralPlan, settings: SpiralSettings) -> int | None:
+def _limit(one: SpiralSettings) -> int | None:
     """How many members count, where that is fewer than there are."""
-    shown, n_members = settings.shown, plan.members
-    if shown is not None and METHODS[plan.method].virtual:
-        n_members = len(member_trees(plan, replace(settings, shown=None)))
+    shown, n_members = one.shown, one.members
+    if shown is not None and one.kind.virtual:
+        n_members = len(member_trees(one, replace(one, shown=None)))
     return shown if shown is not None and shown < n_members else None

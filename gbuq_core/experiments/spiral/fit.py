@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.data import (
     AXIS,
     EXTENT,
@@ -27,12 +28,9 @@ from gbuq_core.experiments.spiral.data import (
     spiral_truth,
 )
 from gbuq_core.experiments.spiral.plan import (
-    METHODS,
     STAGE_STEP,
-    SpiralPlan,
     SpiralSettings,
     member_trees,
-    plan_spiral,
     spiral_estimator,
 )
 from gbuq_core.jobs import check_memory, parallel_map
@@ -72,7 +70,7 @@ _BLOCK = 2048  # rows predicted at a time, all stages and models at once
 class SpiralFit:
     """A trained method's predictions while it grew."""
 
-    plan: SpiralPlan
+    plan: SpiralSettings
     data: SpiralData  # what it was trained on
     model: Any  # fitted, for predictions elsewhere
     # (n_stages,): trees at each stage: of a chain every 10 and every cycle's end; all trees at the
@@ -136,14 +134,13 @@ def run_spiral(settings: SpiralSettings | None = None) -> SpiralRun:
     """
     settings = SpiralSettings() if settings is None else settings
     maps = tuple(
-        map_spiral(fit_spiral(plan_spiral(settings, method)), settings)
-        for method in settings.methods
+        map_spiral(fit_spiral(plan_of(settings, method)), settings) for method in settings.methods
     )
     data = make_spiral(settings.rows, settings.noise, settings.seed)
     return SpiralRun(settings, data, spiral_truth(settings.noise), maps)
 
 
-def fit_spiral(plan: SpiralPlan) -> SpiralFit:
+def fit_spiral(plan: SpiralSettings) -> SpiralFit:
     """Train one method and keep its predictions on the grid and the fresh rows while it grew.
 
     Of a chain every tenth stage is kept and every cycle's end, so that any truncation can follow.
@@ -151,7 +148,7 @@ def fit_spiral(plan: SpiralPlan) -> SpiralFit:
     Examples
     --------
     >>> settings = SpiralSettings(rows=50, chain_trees=60, cycle=25)
-    >>> fit_spiral(plan_spiral(settings, "csglb")).n_trees
+    >>> fit_spiral(plan_of(settings, "csglb")).n_trees
     array([10, 20, 25, 30, 40, 50, 60])
     """
     data = make_spiral(plan.rows, plan.noise, plan.seed)
@@ -191,7 +188,7 @@ def map_spiral(fit: SpiralFit, settings: SpiralSettings) -> SpiralMaps:
     --------
     >>> from dataclasses import replace
     >>> settings = SpiralSettings(rows=50, chain_trees=60, start=0.5)
-    >>> fit = fit_spiral(plan_spiral(settings, "virtual_sglb"))
+    >>> fit = fit_spiral(plan_of(settings, "virtual_sglb"))
     >>> [map_spiral(fit, replace(settings, step=step)).member_trees.tolist() for step in (30, 10)]
     [[60], [40, 50, 60]]
     """
@@ -202,7 +199,7 @@ def map_spiral(fit: SpiralFit, settings: SpiralSettings) -> SpiralMaps:
     for i, n_trees in enumerate(frames):
         stages, models = _counting(fit, settings, int(n_trees))
         counts[i] = len(stages) * len(models)
-        if before is not None and fit.plan.cycle and np.array_equal(stages, before):
+        if before is not None and fit.plan.kind.cyclical and np.array_equal(stages, before):
             maps[:, i] = maps[:, i - 1]  # no cycle has ended since
         elif counts[i]:
             members = fit.members[stages[:, None], models].reshape(-1, len(GRID), 3)
@@ -239,17 +236,16 @@ def _decompose(members: Members, entropies: Array) -> tuple[Array, Array, Array]
     return data + knowledge, data, knowledge
 
 
-def _grow(model: Any, plan: SpiralPlan, rows: Array) -> tuple[npt.NDArray[np.int64], Members]:
+def _grow(model: Any, plan: SpiralSettings, rows: Array) -> tuple[npt.NDArray[np.int64], Members]:
     """Stages and members (n_stages, n_models, n_rows, 3) of a fitted model."""
-    kind = METHODS[plan.method]
-    if not kind.boosting:
+    if not plan.kind.boosting:
         n_trees = np.array([model.n_trees_])
         members = model.predict_members(rows).astype(np.float32)[None]
         members.setflags(write=False)
         return n_trees, members
     n_trees = _stages(plan)
-    check_memory(20 * len(n_trees) * plan.members * len(rows), "the maps of this fit")
-    members = np.empty((len(n_trees), plan.members, len(rows), 3), np.float32)
+    check_memory(20 * len(n_trees) * plan.n_models * len(rows), "the maps of this fit")
+    members = np.empty((len(n_trees), plan.n_models, len(rows), 3), np.float32)
     for low in range(0, len(rows), _BLOCK):
         block = slice(low, low + _BLOCK)
         members[:, :, block] = model.staged_members(rows[block], at=n_trees).members
@@ -258,13 +254,13 @@ def _grow(model: Any, plan: SpiralPlan, rows: Array) -> tuple[npt.NDArray[np.int
     return n_trees, members
 
 
-def _stages(plan: SpiralPlan) -> npt.NDArray[np.int64]:
+def _stages(plan: SpiralSettings) -> npt.NDArray[np.int64]:
     """Numbers of trees at which predictions are kept."""
-    if METHODS[plan.method].virtual:
-        every = [np.arange(STAGE_STEP, plan.trees + 1, STAGE_STEP)]
-        if plan.cycle:
-            every.append(np.arange(plan.cycle, plan.trees + 1, plan.cycle))
-        return np.unique(np.concatenate([*every, [plan.trees]]))
+    if plan.kind.virtual:
+        every = [np.arange(STAGE_STEP, plan.n_trees + 1, STAGE_STEP)]
+        if plan.kind.cyclical:
+            every.append(np.arange(plan.cycle, plan.n_trees + 1, plan.cycle))
+        return np.unique(np.concatenate([*every, [plan.n_trees]]))
     wanted = max(1, min(_INDEPENDENT_FRAMES, _MAX_STAGE_MAPS // plan.members))
     step = -(-plan.trees // wanted)
     return np.unique(np.append(np.arange(step, plan.trees + 1, step), plan.trees))
@@ -272,18 +268,18 @@ def _stages(plan: SpiralPlan) -> npt.NDArray[np.int64]:
 
 def _frames(fit: SpiralFit) -> npt.NDArray[np.int64]:
     """At most `MAX_FRAMES` of the stages, the last among them."""
-    if not METHODS[fit.plan.method].virtual:
+    if not fit.plan.kind.virtual:
         return fit.n_trees
-    tens = -(-fit.plan.trees // (MAX_FRAMES * STAGE_STEP))
-    even = np.arange(STAGE_STEP * tens, fit.plan.trees, STAGE_STEP * tens)
-    return np.append(even[: MAX_FRAMES - 1], fit.plan.trees)
+    tens = -(-fit.plan.n_trees // (MAX_FRAMES * STAGE_STEP))
+    even = np.arange(STAGE_STEP * tens, fit.plan.n_trees, STAGE_STEP * tens)
+    return np.append(even[: MAX_FRAMES - 1], fit.plan.n_trees)
 
 
 def _counting(
     fit: SpiralFit, settings: SpiralSettings, n_trees: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Which stages and which models are the members when each model has ``n_trees`` trees."""
-    if METHODS[fit.plan.method].virtual:
+    if fit.plan.kind.virtual:
         cuts = member_trees(fit.plan, settings, n_trees)
         return np.searchsorted(fit.n_trees, cuts), np.array([0])
     shown = settings.shown

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gbuq_core.boosting.plan import exploring
 from gbuq_core.experiments.spiral.fit import SpiralMaps
-from gbuq_core.experiments.spiral.plan import METHODS
+from gbuq_core.experiments.spiral.plan import explores
 
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -49,12 +49,13 @@ def growth_of(maps: SpiralMaps) -> SpiralGrowth | None:
     >>> growth.member_trees.tolist(), growth.exploring
     ([20, 40], ((1.0, 18.0), (21.0, 38.0)))
     """
-    fit, plan = maps.fit, maps.fit.plan
+    fit = maps.fit
     if fit.trace is None:
         return None
+    plan = fit.plan
     stretches: tuple[tuple[float, float], ...] = ()
-    if plan.cycle is not None and plan.exploration is not None:
-        stretches = _stretches(exploring(plan.trees, plan.cycle, plan.exploration))
+    if explores(plan):
+        stretches = _stretches(exploring(plan.n_trees, plan.cycle, plan.exploration))
     return SpiralGrowth(
         method=plan.method,
         n_trees=fit.trace.n_trees,
@@ -62,7 +63,7 @@ def growth_of(maps: SpiralMaps) -> SpiralGrowth | None:
         train_loss=fit.trace.train_loss,
         validation_trees=fit.n_trees,
         validation_loss=fit.validation.mean(axis=1),
-        member_trees=maps.member_trees if METHODS[plan.method].virtual else np.empty(0, np.int64),
+        member_trees=maps.member_trees if plan.kind.virtual else np.empty(0, np.int64),
         exploring=stretches,
     )
 

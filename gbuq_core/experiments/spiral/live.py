@@ -6,7 +6,7 @@ import numpy as np
 
 from gbuq_core.experiments.moving import MovingMembers
 from gbuq_core.experiments.spiral.fit import SpiralMaps
-from gbuq_core.experiments.spiral.plan import METHODS, STAGE_STEP
+from gbuq_core.experiments.spiral.plan import STAGE_STEP
 
 
 def moving_members(maps: SpiralMaps) -> MovingMembers:
@@ -21,8 +21,8 @@ def moving_members(maps: SpiralMaps) -> MovingMembers:
     [20, 40]
     """
     fit = maps.fit
-    cycle = fit.plan.cycle or 0
-    if not METHODS[fit.plan.method].virtual:
+    cycle = fit.plan.cycle if fit.plan.kind.cyclical else 0
+    if not fit.plan.kind.virtual:
         chosen, plan = np.arange(len(fit.n_trees)) == len(fit.n_trees) - 1, "models"
     elif cycle:
         chosen, plan = fit.n_trees % cycle == 0, "cycles"

@@ -14,10 +14,16 @@ import numpy.typing as npt
 
 from gbuq_core.boosting.plan import LONGEST_STEP, cycle_ends, truncation_points
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.ensembles import ensemble_methods
+from gbuq_core.experiments.ensembles import (
+    LEAF_NOISE,
+    TEMPERATURES,
+    EnsembleMethod,
+    ensemble_methods,
+)
+from gbuq_core.experiments.settings import arguments, setting
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.presentation import short
-from gbuq_core.validation import check_choice, check_number
+from gbuq_core.validation import check_number
 
 STAGE_STEP = 10  # trees between two kept stages of a chain: K is a multiple of it
 _N_FEATURES, _N_CLASSES = 9, 3
@@ -26,174 +32,212 @@ _N_FEATURES, _N_CLASSES = 9, 3
 METHODS = ensemble_methods(
     "classification", ("sgb", "sglb", "virtual_sglb", "csglb", "cbsglb", "catboost", "vrf")
 )
+SCALES = ("shared", "own")
+POINTS = ("truth", "all maps", "off")
+_RATES = (0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3)
+
+
+def explores(one: SpiralSettings) -> bool:
+    """Whether exploration differs from the rest of a cycle."""
+    return one.kind.boosting == "cbsglb" or (one.kind.cyclical and one.noise_free)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpiralSettings:
-    """Everything that the maps depend on. `PAPER` holds the papers' values."""
+    """Everything that the maps depend on. `PAPER` holds the papers' values.
 
-    methods: tuple[str, ...] = ("sglb", "virtual_sglb", "csglb")  # keys of `METHODS`
-    # `rows`, `noise`, `seed`: as `n_per_class`, `noise` and `random_state` of `make_spiral`; the
-    # seed is the models' too
-    rows: int = 500
-    noise: float = 0.4
-    seed: int = 0
-    # `members`, `trees`: models of an independent ensemble and trees of each; a forest of `trees`
-    # trees is split into `members` groups
-    members: int = 5
-    trees: int = 300
-    chain_trees: int = 600  # trees (T) of the one model behind virtual and cyclical ensembles
-    # `step`, `start`: truncation step K, a multiple of 10, and start of virtual SGLB
-    step: int = 30
-    start: float = 0.5
-    # `cycle`, `burn_in`: trees of a cycle (C), and how many first cycles give no member
-    cycle: int = 60
-    burn_in: int = 0
-    # `alpha_max`, `alpha_min`: bounds of the gradient scale
-    alpha_max: float = 10.0
-    alpha_min: float = 1.0
-    # `mask`, `exploration`: cbSGLB's share of rows that count, and the part of a cycle in which
-    # they alone do
-    mask: float = 0.66
-    exploration: float = 0.9
-    noise_free: bool = False  # no Langevin noise while exploring (cSG-MCMC's variant)
-    # "catboost" (the number of rows), "posterior" (1) or a number
-    temperature: str | float = "catboost"
-    # as `gbuq_core.BoostedEnsembleClassifier`; the numba engine only
-    leaf_noise: bool | None = None
-    random_strength: float = 100.0  # noise on split scores that fades
-    # `rate`, `rate_cyclical`: learning rates of all others and of the cyclical methods
-    rate: float = 0.1
-    rate_cyclical: float = 0.05
-    # `depth`, `forest_depth`: Of the boosted trees and of the forest's. The paper's forest has
-    # depth 10, too little for the spiral's nine features.
-    depth: int = 6
-    forest_depth: int = 10
-    # How many members count: the first models, or the last truncations. None: all.
-    shown: int | None = None
+    With one method it is also the key of that method's fit (`settings.plan_of`).
+    """
+
+    rows: int = setting(
+        500, "Training rows per class", group="data", shrink=(0.5, 100),
+        choices=(50, 100, 200, 300, 500, 700, 1000, 1500, 2000, 3000),
+    )  # fmt: skip
+    noise: float = setting(
+        0.4, "Noise", group="data", choices=(0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0),
+        help="More noise makes the arms wider. They also widen with the distance from the middle.",
+    )  # fmt: skip
+    seed: int = setting(
+        0, "Seed", group="data", low=0, high=30, step=1, arg="random_state",
+        help="Sets the rows and the models' random numbers.",
+    )  # fmt: skip
+    # An ensemble and one long model: large maps, soon there
+    methods: tuple[str, ...] = setting(
+        ("sglb", "csglb"), "Methods, at most four", group="method", most=4, each=True,
+        named={method.label: key for key, method in METHODS.items()},
+        help="cSGLB and cbSGLB are one long model each, with a member at the end of every cycle. "
+        "vRF is one random forest whose members are groups of trees. CatBoost trains SGLB with "
+        "its own code.",
+    )  # fmt: skip
+    members: int = setting(
+        5, of="sglb.n_members", low=2, high=30, step=1, arg="n_members", shrink=(0.5, 5),
+        uses=lambda one: not one.kind.virtual,
+        help="The number of independent models, or of groups of vRF's trees. The members of one "
+        "long model follow from K or from its cycles.",
+    )  # fmt: skip
+    trees: int = setting(
+        300, "Trees, independent models", of="sglb.n_trees", arg="n_trees", shrink=(0.5, 50),
+        choices=(50, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000),
+        uses=lambda one: not one.kind.virtual,
+        help="The trees of each boosted model, and of the whole forest.",
+    )  # fmt: skip
+    chain_trees: int = setting(
+        600, "Trees, one long model", of="csglb.n_trees", arg="n_trees", shrink=(0.5, 100),
+        choices=(100, 200, 300, 400, 500, 600, 800, 1000, 1500, 2000, 3000),
+        uses=lambda one: one.kind.virtual, help="The length of virtual SGLB, cSGLB and cbSGLB.",
+    )  # fmt: skip
+    depth: int = setting(
+        6, of="sglb.depth", high=8, step=1, arg="depth", uses=lambda one: bool(one.kind.boosting)
+    )
+    # The paper's is too little for the spiral's nine features.
+    forest_depth: int = setting(
+        10, "Depth, vRF", of="vrf.max_depth", low=2, high=30, step=1, arg="max_depth",
+        uses=lambda one: not one.kind.boosting,
+        help="The paper's forests have depth 10. Does vRF learn the arms with it?",
+    )  # fmt: skip
+    rate: float = setting(
+        0.1, of="sglb.learning_rate", choices=_RATES, arg="learning_rate",
+        uses=lambda one: bool(one.kind.boosting) and not one.kind.cyclical,
+        help="For all boosted methods without cycles.",
+    )  # fmt: skip
+    rate_cyclical: float = setting(
+        0.05, "Learning rate, cyclical", of="csglb.learning_rate", choices=_RATES,
+        arg="learning_rate", uses=lambda one: one.kind.cyclical,
+    )  # fmt: skip
+    step: int = setting(
+        30, of="virtual_sglb.truncation_step", low=10, high=200, step=STAGE_STEP, group="picture",
+        brief="K", arg="truncation_step", uses=lambda one: one.kind.cut,
+    )  # fmt: skip
+    start: float = setting(
+        0.5, of="virtual_sglb.truncation_start", high=0.9, step=0.05, group="picture",
+        brief="Start", arg="truncation_start", uses=lambda one: one.kind.cut,
+    )  # fmt: skip
+    cycle: int = setting(
+        60, of="csglb.cycle_length", arg="cycle_length", uses=lambda one: one.kind.cyclical,
+        choices=(10, 20, 25, 40, 50, 60, 80, 100, 150, 200, 300, 400, 500),
+    )  # fmt: skip
+    alpha_max: float = setting(
+        10.0, of="csglb.alpha_max", choices=(1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 20.0),
+        arg="alpha_max", uses=lambda one: one.kind.cyclical,
+    )  # fmt: skip
+    alpha_min: float = setting(
+        1.0, of="csglb.alpha_min", choices=(0.1, 0.2, 0.5, 1.0, 2.0), arg="alpha_min",
+        uses=lambda one: one.kind.cyclical,
+    )  # fmt: skip
+    mask: float = setting(
+        0.66, of="cbsglb.mask_prob", low=0.05, step=0.01, arg="mask_prob",
+        uses=lambda one: one.kind.boosting == "cbsglb",
+    )  # fmt: skip
+    noise_free: bool = setting(
+        False, of="csglb.noise_free_exploration", arg="noise_free_exploration",
+        uses=lambda one: one.kind.cyclical,
+    )  # fmt: skip
+    exploration: float = setting(
+        0.9, of="csglb.exploration_fraction", step=0.05, arg="exploration_fraction", uses=explores,
+        help="cbSGLB hides rows during this part. If the switch above is on, this part has no "
+        "noise.",
+    )  # fmt: skip
+    temperature: str | float = setting(
+        "catboost", of="sglb.temperature", named=TEMPERATURES, arg="temperature",
+        uses=lambda one: one.kind.langevin,
+    )  # fmt: skip
+    leaf_noise: bool | None = setting(
+        None, of="sglb.leaf_noise", named=LEAF_NOISE, arg="leaf_noise",
+        uses=lambda one: one.kind.langevin and one.kind.engine == "numba",
+    )  # fmt: skip
+    random_strength: float = setting(
+        100.0, of="sglb.random_strength", choices=(0.0, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
+        arg="random_strength", uses=lambda one: bool(one.kind.boosting),
+    )  # fmt: skip
+    burn_in: int = setting(
+        0, of="csglb.burn_in_cycles", high=10, step=1, group="picture", brief="Burn-in",
+        arg="burn_in_cycles", uses=lambda one: one.kind.cyclical,
+        help="The first cycles give no member. Nothing is retrained. The paper keeps all cycles.",
+    )  # fmt: skip
+    # The first models, or the last truncations
+    shown: int | None = setting(
+        None, "Members shown", group="picture", brief="Members", kind="ladder",
+        named={**{str(n): n for n in (2, 3, 5, 7, 10, 15)}, "all": None},
+        help="Uses only this many members. Nothing is retrained.",
+    )  # fmt: skip
+    flag: int = setting(
+        0, "Flag the most unknown cells", unit="%", group="picture", brief="Flag", drawn=True,
+        choices=(0, 1, 5, 10, 20, 30, 40, 50),
+        help="Hatches these cells in each map of knowledge uncertainty.",
+    )  # fmt: skip
+    points: str = setting("truth", "Training rows on", group="view", choices=POINTS, drawn=True)
+    log: bool = setting(
+        True, "Logarithmic colours for knowledge", group="picture", brief="Log KU", drawn=True
+    )
+    scale: str = setting(
+        "shared", "Colour scales", group="picture", brief="Scales", choices=SCALES, drawn=True,
+        help="Shared: total and data run from 0 to ln 3 nats, and all knowledge maps share a "
+        "scale. Own: each map has its own scale.",
+    )  # fmt: skip
+
+    @property
+    def method(self) -> str:
+        """The first method, the only one of a fit's key."""
+        return self.methods[0]
+
+    @property
+    def kind(self) -> EnsembleMethod:
+        """What that method is."""
+        return METHODS[self.method]
+
+    @property
+    def n_trees(self) -> int:
+        """Trees of each of its models."""
+        return self.chain_trees if self.kind.virtual else self.trees
+
+    @property
+    def n_models(self) -> int:
+        """Models that it trains; of a forest its groups."""
+        return 1 if self.kind.virtual else self.members
 
 
 # Appendix B.2 of the cyclical paper: one chain of 2000 trees costs a tenth of 20 models of 1000.
 PAPER = SpiralSettings(
-    rows=1500, members=20, trees=1000, chain_trees=2000, step=50, start=0.5, cycle=200
-)
+    methods=("sglb", "virtual_sglb", "csglb"), rows=1500, members=20, trees=1000, chain_trees=2000,
+    step=50, start=0.5, cycle=200,
+)  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class SpiralPlan:
-    """What one method's fit depends on, and nothing else. It is the key of the fit's result.
-
-    Fields that the method does not use are None, so that changing them retrains nothing.
-    """
-
-    method: str
-    rows: int
-    noise: float
-    seed: int
-    members: int
-    trees: int
-    depth: int
-    rate: float | None
-    random_strength: float | None
-    temperature: str | float | None
-    leaf_noise: bool | None
-    cycle: int | None
-    alpha_max: float | None
-    alpha_min: float | None
-    mask: float | None
-    exploration: float | None
-    noise_free: bool | None
-
-
-def plan_spiral(settings: SpiralSettings, method: str) -> SpiralPlan:
-    """What a method's fit depends on.
-
-    Examples
-    --------
-    >>> few, many = SpiralSettings(step=100), SpiralSettings(step=10, burn_in=2)
-    >>> [plan_spiral(few, key) == plan_spiral(many, key) for key in ("virtual_sglb", "csglb")]
-    [True, True]
-    """
-    kind = METHODS[check_choice("method", method, tuple(METHODS))]
-    boosting = bool(kind.boosting)
-    masked = kind.boosting == "cbsglb"
-    explores = masked or (kind.cyclical and settings.noise_free)
-    return SpiralPlan(
-        method=method,
-        rows=settings.rows,
-        noise=settings.noise,
-        seed=settings.seed,
-        members=1 if kind.virtual else settings.members,
-        trees=settings.chain_trees if kind.virtual else settings.trees,
-        depth=settings.depth if boosting else settings.forest_depth,
-        rate=(settings.rate_cyclical if kind.cyclical else settings.rate) if boosting else None,
-        random_strength=settings.random_strength if boosting else None,
-        temperature=settings.temperature if kind.langevin else None,
-        leaf_noise=settings.leaf_noise if kind.langevin and kind.engine == "numba" else None,
-        cycle=settings.cycle if kind.cyclical else None,
-        alpha_max=settings.alpha_max if kind.cyclical else None,
-        alpha_min=settings.alpha_min if kind.cyclical else None,
-        mask=settings.mask if masked else None,
-        exploration=settings.exploration if explores else None,
-        noise_free=settings.noise_free if kind.cyclical else None,
-    )
-
-
-def forest_trees(plan: SpiralPlan) -> int:
+def forest_trees(plan: SpiralSettings) -> int:
     """Trees that a forest trains: equally many a group, at least one.
 
-    >>> forest_trees(plan_spiral(SpiralSettings(members=3, trees=50), "vrf"))
+    >>> from gbuq_core.experiments.settings import plan_of
+    >>> forest_trees(plan_of(SpiralSettings(members=3, trees=50), "vrf"))
     48
     """
     return plan.members * max(1, plan.trees // plan.members)
 
 
-def spiral_knobs(plan: SpiralPlan) -> dict[str, Any]:
-    """Arguments of the plan's estimator, only those that its method uses."""
-    kind = METHODS[plan.method]
-    if not kind.boosting:
-        return {
-            "n_groups": plan.members,
-            "trees_per_group": forest_trees(plan) // plan.members,
-            "max_depth": plan.depth,
-            "random_state": plan.seed,
-        }
-    knobs = {
-        "method": kind.boosting,
-        "ensemble": "virtual" if kind.virtual else "independent",
-        "n_members": None if kind.virtual else plan.members,
-        "n_trees": plan.trees,
-        "depth": plan.depth,
-        "learning_rate": plan.rate,
-        "random_strength": plan.random_strength,
-        "temperature": plan.temperature,
-        "leaf_noise": plan.leaf_noise,
-        "cycle_length": plan.cycle,
-        "alpha_max": plan.alpha_max,
-        "alpha_min": plan.alpha_min,
-        "mask_prob": plan.mask,
-        "exploration_fraction": plan.exploration,
-        "noise_free_exploration": plan.noise_free,
-        "engine": None if kind.engine == "numba" else kind.engine,
-        "random_state": plan.seed,
-    }
-    return {name: value for name, value in knobs.items() if value is not None}
+def spiral_arguments(plan: SpiralSettings) -> dict[str, Any]:
+    """All arguments of the estimator for settings of one method."""
+    given = arguments(plan)
+    if not plan.kind.boosting:
+        groups = {"n_groups": given.pop("n_members")}
+        given = {**groups, "trees_per_group": forest_trees(plan) // plan.members, **given}
+        del given["n_trees"]
+    return plan.kind.builder.arguments(given)
 
 
-def why_not(plan: SpiralPlan, settings: SpiralSettings | None = None) -> str:
+def why_not(plan: SpiralSettings, settings: SpiralSettings | None = None) -> str:
     """One sentence on why a plan cannot be fitted; empty if it can.
 
     With ``settings`` it also says why the fit would give no members.
 
     Examples
     --------
-    >>> why_not(plan_spiral(SpiralSettings(chain_trees=100, cycle=500), "csglb"))
+    >>> from gbuq_core.experiments.settings import plan_of
+    >>> why_not(plan_of(SpiralSettings(chain_trees=100, cycle=500), "csglb"))
     'Cycle length 500 is more than the 100 trees of the model: choose shorter cycles or more trees.'
-    >>> why_not(plan_spiral(SpiralSettings(chain_trees=100, cycle=500), "sglb"))
+    >>> why_not(plan_of(SpiralSettings(chain_trees=100, cycle=500), "sglb"))
     ''
     """
     refusal = _refusal(plan)
-    if refusal or settings is None or not METHODS[plan.method].virtual:
+    if refusal or settings is None or not plan.kind.virtual:
         return refusal
     try:
         member_trees(plan, settings)
@@ -202,13 +246,13 @@ def why_not(plan: SpiralPlan, settings: SpiralSettings | None = None) -> str:
     return ""
 
 
-def _refusal(plan: SpiralPlan) -> str:
+def _refusal(plan: SpiralSettings) -> str:
     """What the estimator would refuse too, but in the words of the settings."""
-    if plan.cycle is None or plan.rate is None or plan.alpha_max is None or plan.alpha_min is None:
+    if not plan.kind.cyclical:
         return ""
-    if plan.cycle > plan.trees:
+    if plan.cycle > plan.n_trees:
         return (
-            f"Cycle length {plan.cycle} is more than the {plan.trees} trees of the model: choose "
+            f"Cycle length {plan.cycle} is more than the {plan.n_trees} trees of the model: choose "
             "shorter cycles or more trees."
         )
     if plan.alpha_min > plan.alpha_max:
@@ -216,44 +260,47 @@ def _refusal(plan: SpiralPlan) -> str:
             f"Smallest alpha {plan.alpha_min:g} is above largest alpha {plan.alpha_max:g}: lower "
             "the smallest or raise the largest."
         )
-    step = plan.rate * plan.alpha_max
+    step = plan.rate_cyclical * plan.alpha_max
     if step > LONGEST_STEP + 1e-9:  # 0.2 * 10 is not quite 2 in binary
         return (
-            f"Learning rate {plan.rate:g} times largest alpha {plan.alpha_max:g} is {short(step)}. "
-            f"Above {LONGEST_STEP:g} every tree overshoots and the model diverges. Lower the "
-            f"learning rate to {short(LONGEST_STEP / plan.alpha_max)}, or lower the largest alpha."
+            f"Learning rate {plan.rate_cyclical:g} times largest alpha {plan.alpha_max:g} is "
+            f"{short(step)}. Above {LONGEST_STEP:g} every tree overshoots and the model diverges. "
+            f"Lower the learning rate to {short(LONGEST_STEP / plan.alpha_max)}, or lower the "
+            "largest alpha."
         )
     return ""
 
 
-def spiral_estimator(plan: SpiralPlan) -> Any:
+def spiral_estimator(plan: SpiralSettings) -> Any:
     """The unfitted estimator of a plan.
 
     Examples
     --------
-    >>> spiral_estimator(plan_spiral(SpiralSettings(rate=0.2), "sglb")).learning_rate
+    >>> from gbuq_core.experiments.settings import plan_of
+    >>> spiral_estimator(plan_of(SpiralSettings(rate=0.2), "sglb")).learning_rate
     0.2
     """
     refusal = _refusal(plan)
     if refusal:
         raise InvalidParameter(refusal)
-    return METHODS[plan.method].make(spiral_knobs(plan))
+    return plan.kind.make(spiral_arguments(plan))
 
 
-def estimate_spiral_seconds(plan: SpiralPlan) -> float:
+def estimate_spiral_seconds(plan: SpiralSettings) -> float:
     """Roughly what `fit_spiral` takes on this machine's cores.
 
     A plan that cannot be fitted takes no time: `fit_spiral` refuses it at once (`why_not`).
 
     Examples
     --------
-    >>> quick = estimate_spiral_seconds(plan_spiral(SpiralSettings(), "virtual_sglb"))
-    >>> estimate_spiral_seconds(plan_spiral(PAPER, "sglb")) > 5 * quick
+    >>> from gbuq_core.experiments.settings import plan_of
+    >>> quick = estimate_spiral_seconds(plan_of(SpiralSettings(), "virtual_sglb"))
+    >>> estimate_spiral_seconds(plan_of(PAPER, "sglb")) > 5 * quick
     True
     """
     n_rows = _N_CLASSES * plan.rows
-    if not METHODS[plan.method].boosting:
-        costs = METHODS[plan.method].record.costs
+    if not plan.kind.boosting:
+        costs = plan.kind.record.costs
         seconds = costs.fit_seconds(n_rows, _N_FEATURES, forest_trees(plan))
         return seconds / effective_n_jobs(None)
     try:
@@ -264,20 +311,21 @@ def estimate_spiral_seconds(plan: SpiralPlan) -> float:
 
 
 def member_trees(
-    plan: SpiralPlan, settings: SpiralSettings, n_trees: int | None = None
+    plan: SpiralSettings, settings: SpiralSettings, n_trees: int | None = None
 ) -> npt.NDArray[np.int64]:
     """After how many trees a chain gives a member: every K trees, or at the ends of cycles.
 
     Examples
     --------
+    >>> from gbuq_core.experiments.settings import plan_of
     >>> settings = SpiralSettings(chain_trees=600, cycle=100, burn_in=2)
-    >>> member_trees(plan_spiral(settings, "csglb"), settings)
+    >>> member_trees(plan_of(settings, "csglb"), settings)
     array([300, 400, 500, 600])
     """
     if settings.shown is not None:
         check_number("shown", settings.shown, 1, integer=True)
-    points = _all_members(plan, settings, plan.trees)  # refuses a chain without any
-    if n_trees is not None and n_trees < plan.trees:
+    points = _all_members(plan, settings, plan.n_trees)  # refuses a chain without any
+    if n_trees is not None and n_trees < plan.n_trees:
         try:
             points = _all_members(plan, settings, n_trees)
         except InvalidParameter:
@@ -285,8 +333,10 @@ def member_trees(
     return points[-(settings.shown or 0) :]
 
 
-def _all_members(plan: SpiralPlan, settings: SpiralSettings, n_trees: int) -> npt.NDArray[np.int64]:
-    if plan.cycle is None:
+def _all_members(
+    plan: SpiralSettings, settings: SpiralSettings, n_trees: int
+) -> npt.NDArray[np.int64]:
+    if not plan.kind.cyclical:
         step = check_number("step", settings.step, 1, integer=True)
         if step % STAGE_STEP:
             raise InvalidParameter(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.spiral.data import marginal_log_density, support_limit
 from gbuq_core.experiments.spiral.fit import SpiralFit
-from gbuq_core.experiments.spiral.plan import METHODS, SpiralSettings, member_trees
+from gbuq_core.experiments.spiral.plan import SpiralSettings, member_trees
 from gbuq_core.synthetic import spiral_features, spiral_log_density, spiral_posterior
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, entropy
 from gbuq_core.validation import check_number
@@ -25,8 +25,10 @@ _PATH_STAGES = 500  # of a probability path
 class Probe(NamedTuple):
     """What one method says at one point."""
 
+    method: str  # a key of `METHODS`
     member_proba: Array  # (n_members, 3): class probabilities of each member that counts
-    member_trees: npt.NDArray[np.int64]  # (n_members,): how many trees it has
+    # (n_members,): how many trees it has: where the chain is cut, or all of each model
+    member_trees: npt.NDArray[np.int64]
     # (n_stages,): tree counts at up to 500 stages; one stage where a method does not grow
     path_trees: npt.NDArray[np.int64]
     # (n_stages, 3): the probabilities there: of the chain, or of the mean over the models that
@@ -41,6 +43,7 @@ class Probe(NamedTuple):
 class Ray(NamedTuple):
     """Uncertainty along a straight line, in nats."""
 
+    method: str  # a key of `METHODS`
     distance: Array  # from the start
     points: Array
     # `total`, `data`, `knowledge`: knowledge is NaN with a single member
@@ -67,16 +70,17 @@ def probe(fit: SpiralFit, settings: SpiralSettings, x: float, y: float) -> Probe
 
     Examples
     --------
+    >>> from gbuq_core.experiments.settings import plan_of
     >>> from gbuq_core.experiments.spiral.fit import fit_spiral
-    >>> from gbuq_core.experiments.spiral.plan import plan_spiral
     >>> settings = SpiralSettings(rows=50, chain_trees=100)
-    >>> probe(fit_spiral(plan_spiral(settings, "csglb")), settings, 0, 100).member_trees
+    >>> probe(fit_spiral(plan_of(settings, "csglb")), settings, 0, 100).member_trees
     array([60])
     """
     point = _check_points([(x, y)])
     trees, members = predict_points(fit, settings, point)
     path_trees, path = _path(fit, settings, point)
     return Probe(
+        method=fit.plan.method,
         member_proba=members[:, 0],
         member_trees=trees,
         path_trees=path_trees,
@@ -97,15 +101,15 @@ def ray(
 
     Examples
     --------
+    >>> from gbuq_core.experiments.settings import plan_of
     >>> from gbuq_core.experiments.spiral.fit import fit_spiral
-    >>> from gbuq_core.experiments.spiral.plan import plan_spiral
     >>> settings = SpiralSettings(rows=50, members=2, trees=20)
-    >>> ray(fit_spiral(plan_spiral(settings, "sglb")), settings, (0, 0), (300, 400), n=6).distance
+    >>> ray(fit_spiral(plan_of(settings, "sglb")), settings, (0, 0), (300, 400), n=6).distance
     array([  0., 100., 200., 300., 400., 500.])
     """
     points, distance = _line(start, end, n)
     uncertainty = _decompose(predict_points(fit, settings, points)[1])
-    return Ray(distance, points, *uncertainty)
+    return Ray(fit.plan.method, distance, points, *uncertainty)
 
 
 def ray_truth(noise: float, start: Sequence[float], end: Sequence[float], n: int = 121) -> RayTruth:
@@ -135,7 +139,7 @@ def predict_points(
 ) -> tuple[npt.NDArray[np.int64], Array]:
     """Trees (n_members,) and class probabilities (n_members, n, 3) of the members that count."""
     rows = spiral_features(points)
-    if METHODS[fit.plan.method].virtual:
+    if fit.plan.kind.virtual:
         trees = member_trees(fit.plan, settings)
         return trees, fit.model.staged_members(rows, at=trees).members[:, 0]
     members = fit.model.predict_members(rows)[: _shown(settings)]
@@ -147,13 +151,13 @@ def _path(
 ) -> tuple[npt.NDArray[np.int64], Array]:
     """Tree counts and probabilities (n_stages, 3) at a point while the models grew."""
     rows = spiral_features(point)
-    if not METHODS[fit.plan.method].boosting:
+    if not fit.plan.kind.boosting:
         return fit.n_trees, fit.model.predict_members(rows)[: _shown(settings), 0].mean(axis=0)[
             None
         ]
-    every = -(-fit.plan.trees // _PATH_STAGES)
+    every = -(-fit.plan.n_trees // _PATH_STAGES)
     staged: Any = fit.model.staged_members(rows, every=every)
-    models = staged.members[:, : None if fit.plan.members == 1 else _shown(settings), 0]
+    models = staged.members[:, : None if fit.plan.n_models == 1 else _shown(settings), 0]
     return staged.n_trees, models.mean(axis=1)
 
 

@@ -16,14 +16,12 @@ import numpy.typing as npt
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.ranking import auroc_of, rank_correlation
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.data import spiral_truth
 from gbuq_core.experiments.spiral.fit import SpiralFit, SpiralMaps, fit_spiral, map_spiral
 from gbuq_core.experiments.spiral.plan import (
-    METHODS,
-    SpiralPlan,
     SpiralSettings,
     member_trees,
-    plan_spiral,
 )
 from gbuq_core.experiments.spiral.probe import predict_points
 from gbuq_core.experiments.spiral.regions import (
@@ -51,6 +49,7 @@ _KNOWS = 0.8  # the AUROC of a method that knows that it left the data; below, o
 class BurnInEffect(NamedTuple):
     """A cyclical ensemble without its first cycles; one entry for each burn-in."""
 
+    method: str  # a key of `METHODS`
     cycles: npt.NDArray[np.int64]  # first cycles that give no member: 0 to all but two
     n_members: npt.NDArray[np.int64]
     # `knowledge`, `knowledge_inside`: mean knowledge uncertainty over the grid, and over the
@@ -105,13 +104,13 @@ def burn_in_effect(fit: SpiralFit) -> BurnInEffect:
     Examples
     --------
     >>> settings = SpiralSettings(rows=50, chain_trees=80, cycle=20)
-    >>> effect = burn_in_effect(fit_spiral(plan_spiral(settings, "csglb")))
+    >>> effect = burn_in_effect(fit_spiral(plan_of(settings, "csglb")))
     >>> effect.cycles, effect.n_members
     (array([0, 1, 2]), array([4, 3, 2]))
     """
     plan = fit.plan
-    if not METHODS[plan.method].cyclical:
-        raise InvalidParameter(f"{METHODS[plan.method].label} has no cycles to leave out.")
+    if not plan.kind.cyclical:
+        raise InvalidParameter(f"{plan.kind.label} has no cycles to leave out.")
     ends = member_trees(plan, SpiralSettings())
     members = fit.members[np.searchsorted(fit.n_trees, ends), 0]
     where = spiral_regions(spiral_truth(plan.noise))
@@ -124,7 +123,7 @@ def burn_in_effect(fit: SpiralFit) -> BurnInEffect:
             mean_of(knowledge, where.inside),
             auroc_of(where.far, ~where.far, knowledge),
         )
-    return BurnInEffect(cycles, len(ends) - cycles, *found)
+    return BurnInEffect(plan.method, cycles, len(ends) - cycles, *found)
 
 
 def walk_off(fit: SpiralFit, settings: SpiralSettings) -> WalkOff:
@@ -137,7 +136,7 @@ def walk_off(fit: SpiralFit, settings: SpiralSettings) -> WalkOff:
     Examples
     --------
     >>> settings = SpiralSettings(rows=50, members=2, trees=20, depth=3)
-    >>> walk_off(fit_spiral(plan_spiral(settings, "sglb")), settings).share_constant_far > 0.9
+    >>> walk_off(fit_spiral(plan_of(settings, "sglb")), settings).share_constant_far > 0.9
     True
     """
     near, remote = (_along_rays(fit, settings, span) for span in (_NEAR, _REMOTE))
@@ -157,23 +156,23 @@ def walk_off(fit: SpiralFit, settings: SpiralSettings) -> WalkOff:
         auroc_far=far,
         sentence="",
     )
-    return off._replace(sentence=_say(METHODS[fit.plan.method].label, off))
+    return off._replace(sentence=_say(fit.plan.kind.label, off))
 
 
-def quality_plans(settings: SpiralSettings) -> tuple[SpiralPlan, ...]:
+def quality_plans(settings: SpiralSettings) -> tuple[SpiralSettings, ...]:
     """The four fits that `quality_against_compute` needs: 30 independent models, and the chains.
 
     Examples
     --------
-    >>> [plan.members for plan in quality_plans(SpiralSettings())]
+    >>> [plan.n_models for plan in quality_plans(SpiralSettings())]
     [30, 1, 1, 1]
     """
     largest = replace(settings, members=max(ENSEMBLE_SIZES))
-    return tuple(plan_spiral(largest, method) for method in ("sglb", *CHAINS))
+    return tuple(plan_of(largest, method) for method in ("sglb", *CHAINS))
 
 
 def quality_against_compute(
-    settings: SpiralSettings, fits: Mapping[SpiralPlan, SpiralFit] | None = None
+    settings: SpiralSettings, fits: Mapping[SpiralSettings, SpiralFit] | None = None
 ) -> tuple[QualityPoint, ...]:
     """Independent ensembles of 3, 5, 10 and 30 models beside virtual SGLB, cSGLB and cbSGLB.
 
@@ -203,13 +202,13 @@ def quality_against_compute(
 def _point(maps: SpiralMaps, n_models: int, reference: Array | None) -> QualityPoint:
     plan, knowledge = maps.fit.plan, maps.knowledge[-1]
     score = score_spiral(maps, spiral_truth(plan.noise))
-    cores = min(effective_n_jobs(None), plan.members)
+    cores = min(effective_n_jobs(None), plan.n_models)
     return QualityPoint(
         method=maps.method,
         n_models=n_models,
         n_members=score.n_members,
-        n_trees=n_models * plan.trees,
-        core_seconds=maps.fit.seconds * cores * n_models / plan.members,
+        n_trees=n_models * plan.n_trees,
+        core_seconds=maps.fit.seconds * cores * n_models / plan.n_models,
         auroc_far=score.auroc_far,
         auroc_between=score.auroc_between,
         knowledge=float(knowledge.mean()),

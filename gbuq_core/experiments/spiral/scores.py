@@ -107,7 +107,7 @@ def score_spiral(maps: SpiralMaps, truth: SpiralTruth) -> SpiralScore:
         error_optimal=error_rate(fresh.data.y, fresh.proba.argmax(axis=1)),
         size=effective_ensemble_size(maps.members[:, cells], true_proba[cells]),
         n_members=int(maps.n_members[-1]),
-        n_trees=int(maps.fit.n_trees[-1]) * (plan.members if METHODS[plan.method].boosting else 1),
+        n_trees=int(maps.fit.n_trees[-1]) * (plan.n_models if plan.kind.boosting else 1),
         seconds=maps.fit.seconds,
         memory_bytes=maps.fit.memory_bytes,
     )

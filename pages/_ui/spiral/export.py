@@ -9,13 +9,13 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.claims import claim_table
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.claims import check_claims, settings_text
 from gbuq_core.experiments.spiral.export import spiral_code, spiral_csv
 from gbuq_core.experiments.spiral.fit import SpiralRun
-from gbuq_core.experiments.spiral.plan import SpiralSettings, plan_spiral, why_not
+from gbuq_core.experiments.spiral.plan import SpiralSettings, why_not
 from gbuq_core.experiments.spiral.scores import score_spiral
 from gbuq_core.figures.handles import LiveKnob
-from gbuq_core.figures.spiral.picture import SpiralView
 from gbuq_core.figures.standalone import Section, standalone_html
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
@@ -37,7 +37,6 @@ _LEAST_HEIGHT = 184  # of the maps in a page of its own, which scrolls: titles h
 
 def export_spiral(
     run: SpiralRun,
-    view: SpiralView,
     looks: Looks,
     words: str,
     link: str,
@@ -50,7 +49,7 @@ def export_spiral(
             "Page (HTML)",
             "spiral.html",
             "text/html",
-            partial(_html, run, view, looks, words, knobs),
+            partial(_html, run, looks, words, knobs),
         ),
     )
     show_exports("spiral", spiral_code(_possible(run.settings)), link, downloads)
@@ -93,20 +92,18 @@ def explain_spiral() -> None:
 def _possible(settings: SpiralSettings) -> SpiralSettings:
     """The settings without the methods that cannot run with them: their code would fail."""
     methods = settings.methods
-    given = tuple(m for m in methods if not why_not(plan_spiral(settings, m), settings))
+    given = tuple(m for m in methods if not why_not(plan_of(settings, m), settings))
     return replace(settings, methods=given)
 
 
-def _html(
-    run: SpiralRun, view: SpiralView, looks: Looks, words: str, knobs: Sequence[LiveKnob] = ()
-) -> bytes:
+def _html(run: SpiralRun, looks: Looks, words: str, knobs: Sequence[LiveKnob] = ()) -> bytes:
     scores = [score_spiral(maps, run.truth) for maps in run.methods]
     looks = looks._replace(point_open=True, walk_open=True)  # both are told below
-    sheet = sheet_of(run, run.methods, view, looks, words, knobs)
+    sheet = sheet_of(run, run.methods, looks, words, knobs)
     height = max(sheet.panel_height, _LEAST_HEIGHT)
     sections = [
         Section(sheet=replace(sheet, panel_height=height), caption=words),
-        *looks_as_sections(run.settings, run.methods, looks, view.log),
+        *looks_as_sections(run.settings, run.methods, looks),
         Section(heading="Scorecard", table=score_rows(run, scores)),
         Section(
             heading="The papers and this picture",

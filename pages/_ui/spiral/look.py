@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
+from gbuq_core.experiments.spiral.charts import probe_sheet, ray_sheet
 from gbuq_core.experiments.spiral.fit import SpiralMaps
 from gbuq_core.experiments.spiral.plan import METHODS, SpiralSettings
 from gbuq_core.experiments.spiral.probe import Probe, Ray, RayTruth, probe, ray, ray_truth
 from gbuq_core.figures.canvas.panels import PanelSheet
-from gbuq_core.figures.spiral.charts import PointOfMethod, RayOfMethod, probe_sheet, ray_sheet
 from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import digits, markdown_table
 from pages._ui.canvas import canvas
@@ -48,30 +48,25 @@ def _draw_point(settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Lo
         )
         for maps in shown
     ]
-    points = [_point_of(maps, one) for maps, one in zip(shown, probes, strict=True)]
-    canvas(_sheet_of_point(looks, points, probes), key="spiral-point")
+    canvas(probe_sheet(probes, _words_of_point(looks, probes)), key="spiral-point")
     with st.container(key="table-point"):
-        st.markdown(_point_table(points, probes))
+        st.markdown(_point_table(probes))
     st.caption(
         "Click a map to choose the point. Dashed lines are the true class probabilities there. "
         "Uncertainties are in nats. Marks show after how many trees a long model gives a member."
     )
 
 
-def draw_ray(
-    settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Looks, log: bool
-) -> None:
+def draw_ray(settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Looks) -> None:
     """One uncertainty of every method along the line, over the true density."""
     section = fold(WALK_OPEN, (*RAY, ALONG))
     if section is None:
         return
     with section:
-        _draw_ray(settings, shown, looks, log)
+        _draw_ray(settings, shown, looks)
 
 
-def _draw_ray(
-    settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Looks, log: bool
-) -> None:
+def _draw_ray(settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Looks) -> None:
     _boxes("ray", (*RAY, ALONG))
     if looks.start == looks.end:
         st.text("The line has no length. Move one of its ends.")
@@ -83,8 +78,7 @@ def _draw_ray(
         kept(_RAYS + maps.method, [maps], ends, lambda maps=maps: ray(maps.fit, settings, *ends))
         for maps in shown
     ]
-    sheet = _sheet_of_ray(looks, shown, rays, truth, log)
-    canvas(sheet, key="spiral-ray")
+    canvas(_sheet_of_ray(looks, rays, truth, settings.log), key="spiral-ray")
     st.caption(
         "Draw another line on a map (the arrow in its toolbar), or type its ends. Beyond the "
         "outermost rows every tree repeats its outermost cell, so a method is as certain far out "
@@ -93,19 +87,18 @@ def _draw_ray(
 
 
 def looks_as_sections(
-    settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Looks, log: bool
+    settings: SpiralSettings, shown: Sequence[SpiralMaps], looks: Looks
 ) -> list[Section]:
     """Both for a page of its own, outside the session."""
     if not shown or looks.start == looks.end:
         return []
     ends = looks.start, looks.end
     probes = [probe(maps.fit, settings, *looks.point) for maps in shown]
-    points = [_point_of(maps, one) for maps, one in zip(shown, probes, strict=True)]
     rays = [ray(maps.fit, settings, *ends) for maps in shown]
     sheets = {
-        "One point": _sheet_of_point(looks, points, probes),
+        "One point": probe_sheet(probes, _words_of_point(looks, probes)),
         "A walk out of the data": _sheet_of_ray(
-            looks, shown, rays, ray_truth(settings.noise, *ends), log
+            looks, rays, ray_truth(settings.noise, *ends), settings.log
         ),
     }
     return [
@@ -113,30 +106,8 @@ def looks_as_sections(
     ]
 
 
-def _sheet_of_point(
-    looks: Looks, points: Sequence[PointOfMethod], probes: Sequence[Probe]
-) -> PanelSheet:
-    words = _words_of_point(looks, points, probes)
-    return probe_sheet(points, probes[0].truth_proba, words)
-
-
-def _sheet_of_ray(
-    looks: Looks, shown: Sequence[SpiralMaps], rays: Sequence[Ray], truth: RayTruth, log: bool
-) -> PanelSheet:
-    lines = [
-        RayOfMethod(maps.method, getattr(one, looks.along))
-        for maps, one in zip(shown, rays, strict=True)
-    ]
-    return ray_sheet(
-        lines,
-        truth.distance,
-        truth.density,
-        truth.in_support,
-        looks.along,
-        log,
-        None if looks.along == "knowledge" else truth.data_uncertainty,
-        _words_of_ray(looks, lines, truth.in_support),
-    )
+def _sheet_of_ray(looks: Looks, rays: Sequence[Ray], truth: RayTruth, log: bool) -> PanelSheet:
+    return ray_sheet(rays, truth, looks.along, log, _words_of_ray(looks, rays, truth.in_support))
 
 
 def _boxes(name: str, knobs: Sequence) -> None:
@@ -146,48 +117,36 @@ def _boxes(name: str, knobs: Sequence) -> None:
                 draw_knob(knob)
 
 
-def _point_of(maps: SpiralMaps, found: Probe) -> PointOfMethod:
-    chain = METHODS[maps.method].virtual
-    return PointOfMethod(
-        maps.method,
-        found.member_proba,
-        found.path_trees,
-        found.path_proba,
-        found.member_trees if chain else (),
-        float(found.uncertainty.knowledge),
-    )
-
-
-def _point_table(points: Sequence[PointOfMethod], probes: Sequence[Probe]) -> str:
+def _point_table(probes: Sequence[Probe]) -> str:
     """A Markdown table with a line for each method."""
     rows = [("At this point", "Total", "Data", "Knowledge", "Members", "They vote")]
-    for point, found in zip(points, probes, strict=True):
-        votes = np.bincount(np.argmax(point.member_proba, axis=1), minlength=3)
+    for one in probes:
+        votes = np.bincount(np.argmax(one.member_proba, axis=1), minlength=3)
         vote = ", ".join(f"{n} for class {i + 1}" for i, n in enumerate(votes) if n)
-        parts = (digits(float(value)) for value in found.uncertainty)
-        rows.append((METHODS[point.method].label, *parts, str(len(point.member_proba)), vote))
+        parts = (digits(float(value)) for value in one.uncertainty)
+        rows.append((METHODS[one.method].label, *parts, str(len(one.member_proba)), vote))
     return markdown_table(rows, "lrrrrl")
 
 
-def _words_of_point(looks: Looks, points: Sequence[PointOfMethod], probes: Sequence[Probe]) -> str:
+def _words_of_point(looks: Looks, probes: Sequence[Probe]) -> str:
     truth = ", ".join(f"{p:.2f}" for p in probes[0].truth_proba)
     words = [f"At ({looks.point[0]:g}, {looks.point[1]:g}) the true probabilities are {truth}."]
-    for point in points:
-        low, high = point.member_proba.min(axis=0), point.member_proba.max(axis=0)
+    for one in probes:
+        low, high = one.member_proba.min(axis=0), one.member_proba.max(axis=0)
         spans = ", ".join(f"{lo:.2f} to {hi:.2f}" for lo, hi in zip(low, high, strict=True))
         words.append(
-            f"{METHODS[point.method].label}: its {len(point.member_proba)} members give {spans}. "
-            f"Knowledge uncertainty is {digits(point.knowledge)} nats."
+            f"{METHODS[one.method].label}: its {len(one.member_proba)} members give {spans}. "
+            f"Knowledge uncertainty is {digits(float(one.uncertainty.knowledge))} nats."
         )
     return " ".join(words)
 
 
-def _words_of_ray(looks: Looks, lines: Sequence[RayOfMethod], inside: np.ndarray) -> str:
+def _words_of_ray(looks: Looks, rays: Sequence[Ray], inside: np.ndarray) -> str:
     words = [f"{looks.along.capitalize()} uncertainty from {looks.start} to {looks.end}."]
-    for line in lines:
-        values, parts = np.asarray(line.values), []
+    for one in rays:
+        values, parts = getattr(one, looks.along), []
         for name, where in (("among the data", inside), ("beyond them", ~inside)):
             if where.any():
                 parts.append(f"{digits(float(values[where].mean()))} {name}")
-        words.append(f"{METHODS[line.method].label}: {' and '.join(parts)} on average.")
+        words.append(f"{METHODS[one.method].label}: {' and '.join(parts)} on average.")
     return " ".join(words)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.fit import (
     SIDE,
     SpiralFit,
@@ -17,20 +18,16 @@ from gbuq_core.experiments.spiral.fit import (
     map_spiral,
     spiral_truth,
 )
-from gbuq_core.experiments.spiral.growth import growth_of
-from gbuq_core.experiments.spiral.live import moving_members
+from gbuq_core.experiments.spiral.picture import flagged, spiral_sheet
 from gbuq_core.experiments.spiral.plan import (
     METHODS,
-    SpiralPlan,
     SpiralSettings,
     estimate_spiral_seconds,
-    plan_spiral,
     why_not,
 )
 from gbuq_core.experiments.spiral.scores import describe_spiral
 from gbuq_core.figures.canvas.panels import Line, Marker, PanelSheet
 from gbuq_core.figures.handles import LiveKnob
-from gbuq_core.figures.spiral.picture import SpiralView, flagged, spiral_sheet
 from gbuq_core.synthetic import make_spiral
 from pages._ui.canvas import CanvasEvent, Selectable, canvas, keep_knobs
 from pages._ui.kept import kept, last_kept
@@ -41,26 +38,23 @@ from pages._ui.surface import show_surface
 
 
 def _depends(fit: SpiralFit, settings: SpiralSettings) -> tuple[Any, ...]:
-    kind = METHODS[fit.plan.method]
+    kind = fit.plan.kind
     if kind.cyclical:
         return settings.burn_in, settings.shown
     return (settings.step, settings.start, settings.shown) if kind.virtual else (settings.shown,)
 
 
-def _why_not(plan: SpiralPlan) -> str:
+def _why_not(plan: SpiralSettings) -> str:
     """The reason with the method it is about: two methods may refuse the same settings."""
-    kind = METHODS[plan.method]
-    missing = kind.record.missing()
-    if missing:
-        return missing
     reason = why_not(plan)
-    return f"{kind.label}: {reason}" if reason else ""
+    missing = plan.kind.record.missing()
+    return missing or (f"{plan.kind.label}: {reason}" if reason else "")
 
 
 PAGE = SideBySide(
     name="spiral",
     methods=METHODS,
-    plan=plan_spiral,
+    plan=plan_of,
     why_not=_why_not,
     estimate=estimate_spiral_seconds,
     fit=fit_spiral,
@@ -92,7 +86,6 @@ def words_of(run: SpiralRun) -> str:
 def sheet_of(
     run: SpiralRun,
     shown: Sequence[SpiralMaps],
-    view: SpiralView,
     looks: Looks | None = None,
     words: str = "",
     knobs: Sequence[LiveKnob] = (),
@@ -104,17 +97,12 @@ def sheet_of(
         markers = (Marker(x, y),) if looks.point_open else ()
         has_length = (x0, y0) != (x1, y1)
         lines = (Line([x0, x1], [y0, y1], arrow=True),) if looks.walk_open and has_length else ()
-    growths = [growth for maps in shown if (growth := growth_of(maps)) is not None]
-    moving = [moving_members(maps) for maps in shown] if knobs else []
-    return spiral_sheet(
-        run.truth, run.data, shown, growths, view, markers, lines, words, knobs, moving
-    )
+    return spiral_sheet(run.truth, run.data, shown, run.settings, markers, lines, words, knobs)
 
 
 def draw_picture(
     run: SpiralRun,
     shown: Sequence[Shown],
-    view: SpiralView,
     looks: Looks,
     words: str,
     knobs: Sequence[LiveKnob] = (),
@@ -124,25 +112,25 @@ def draw_picture(
     with st.container():  # always there, so that the picture below stays in its place
         _say_what_is_missing(run.settings, shown)
     maps = [one.view for one in shown if one.view is not None]
-    sheet = sheet_of(run, maps, view, looks, words, knobs)
+    sheet = sheet_of(run, maps, looks, words, knobs)
     kinds: tuple[Selectable, ...] = ("cells", "ray")
     canvas(sheet, key="spiral", select=kinds, on_select=on_select, on_turn=keep_knobs, grips=True)
-    flags = describe_flags(run, view)
+    flags = describe_flags(run)
     if flags:
         st.text(flags)
     show_surface(sheet, first=("knowledge", "KU"))
     return sheet
 
 
-def describe_flags(run: SpiralRun, view: SpiralView) -> str:
+def describe_flags(run: SpiralRun) -> str:
     """A sentence on how many flagged cells lie outside the data; empty if none are flagged."""
     known = [maps for maps in run.methods if np.isfinite(maps.knowledge[-1]).all()]
-    if not view.flag or not known:
+    if not run.settings.flag or not known:
         return ""
     outside = ~run.truth.in_support
     shares = [
         f"{METHODS[maps.method].label} "
-        f"{100 * outside[flagged(maps.knowledge[-1], view.flag)].mean():.0f} %"
+        f"{100 * outside[flagged(maps.knowledge[-1], run.settings.flag)].mean():.0f} %"
         for maps in known
     ]
     return (

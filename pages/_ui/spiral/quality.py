@@ -18,7 +18,7 @@ from gbuq_core.experiments.spiral.quality import (
     quality_against_compute,
     quality_plans,
 )
-from gbuq_core.figures.spiral.quality import MEASURES, describe_quality, quality_figure
+from gbuq_core.experiments.spiral.quality_picture import MEASURES, describe_quality, quality_figure
 from gbuq_core.figures.theme import METHOD_STYLES, plot_config
 from gbuq_core.presentation import digits, markdown_table, seconds_text
 from pages._ui.jobs_glue import Answer, Request, cost_line, show_progress, start_again

@@ -10,13 +10,13 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.claims import Claim
+from gbuq_core.experiments.spiral.charts import burn_in_sheet
 from gbuq_core.experiments.spiral.claims import STUDY, check_claims, settings_text
 from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun
 from gbuq_core.experiments.spiral.plan import METHODS
-from gbuq_core.experiments.spiral.quality import burn_in_effect, walk_off
+from gbuq_core.experiments.spiral.quality import BurnInEffect, burn_in_effect, walk_off
 from gbuq_core.experiments.spiral.regions import MIN_BETWEEN
 from gbuq_core.experiments.spiral.scores import SpiralScore, score_spiral
-from gbuq_core.figures.spiral.charts import BurnInOfMethod, burn_in_sheet
 from gbuq_core.presentation import digits, markdown_table, megabytes, percent, short
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claims
@@ -119,7 +119,11 @@ def draw_burn_in(run: SpiralRun) -> None:
 
 
 def _draw_burn_in(run: SpiralRun, cyclical: Sequence[SpiralMaps]) -> None:
-    curves = [curve for maps in cyclical if len((curve := _curve(maps)).cycles) > 1]
+    effects = [
+        kept(_BURNT + maps.method, [maps.fit], None, lambda maps=maps: burn_in_effect(maps.fit))
+        for maps in cyclical
+    ]
+    curves = [effect for effect in effects if len(effect.cycles) > 1]
     if not curves:
         st.text("This needs two cycles.")
         return
@@ -137,9 +141,10 @@ def _draw_burn_in(run: SpiralRun, cyclical: Sequence[SpiralMaps]) -> None:
     )
 
 
-def _words_of_burn_in(curve: BurnInOfMethod) -> str:
+def _words_of_burn_in(curve: BurnInEffect) -> str:
     """
-    >>> curve = BurnInOfMethod("csglb", np.arange(2), np.array([0.02, 0.005]), np.zeros(2))
+    >>> some, none = np.arange(2), np.zeros(2)
+    >>> curve = BurnInEffect("csglb", some, some, np.array([0.02, 0.005]), none, none)
     >>> _words_of_burn_in(curve)
     'cSGLB: without its first cycle, mean knowledge uncertainty is 0.005 nats instead of 0.02.'
     """
@@ -156,12 +161,6 @@ def _words_of_burn_in(curve: BurnInOfMethod) -> str:
         left = short(curve.knowledge[half], 2)
         text += f" Without its first {half} cycles it is {left} nats."
     return text
-
-
-def _curve(maps: SpiralMaps) -> BurnInOfMethod:
-    """What burn-in leaves of a fit."""
-    effect = kept(_BURNT + maps.method, [maps.fit], None, lambda: burn_in_effect(maps.fit))
-    return BurnInOfMethod(maps.method, effect.cycles, effect.knowledge, effect.auroc_far)
 
 
 def _outside(run: SpiralRun, maps: SpiralMaps) -> str:

@@ -7,13 +7,14 @@ import pytest
 from spiral_parts import TRUTH, WHERE, made_up, run_of
 
 from gbuq_core.experiments.claims import VERDICTS, chips_of
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.claims import (
     _claim_of_forest,
     check_claims,
     finds_outside,
     settings_text,
 )
-from gbuq_core.experiments.spiral.plan import PAPER, SpiralSettings, plan_spiral, spiral_knobs
+from gbuq_core.experiments.spiral.plan import PAPER, SpiralSettings, spiral_arguments
 from gbuq_core.experiments.spiral.scores import score_spiral
 
 REGIONS = ("far", "between", "outside", "border", "clear")
@@ -222,8 +223,10 @@ def test_claims_say_whether_the_settings_are_the_papers():
 def test_the_settings_that_are_not_the_papers_are_named():
     assert settings_text(replace(PAPER, methods=("sgb",), seed=7)) == "In the papers' settings."
     words = settings_text(SpiralSettings(noise_free=True))
-    assert words.startswith("Not the papers' settings: rows a class 500 (there 1,500), models 5")
-    assert "noise-free exploration on (there off)" in words
+    assert words.startswith(
+        "Not the papers' settings: training rows per class 500 instead of 1,500; "
+    )
+    assert "no noise while exploring on instead of off" in words
     assert "alpha" not in words
 
 
@@ -237,8 +240,8 @@ def test_a_forest_that_learned_little_is_said_with_its_depth(above, expected):
     assert "trees of depth 10" in claim.here
     assert check_claims(run)[-1].key == "depth:vrf"
     deep = replace(PAPER, methods=("vrf",), forest_depth=20)
-    assert settings_text(deep) == "Not the papers' settings: depth of vRF 20 (there 10)."
+    assert settings_text(deep) == "Not the papers' settings: depth, vRF 20 instead of 10."
     assert settings_text(replace(deep, methods=("sglb",))) == "In the papers' settings."
     # Deeper trees are what the knob gives the forest, and nobody else.
-    assert spiral_knobs(plan_spiral(deep, "vrf"))["max_depth"] == 20
-    assert plan_spiral(deep, "sglb") == plan_spiral(PAPER, "sglb")
+    assert spiral_arguments(plan_of(deep, "vrf"))["max_depth"] == 20
+    assert plan_of(deep, "sglb") == plan_of(PAPER, "sglb")

@@ -9,6 +9,7 @@ from tolerances import CANCELLED, ZERO
 from gbuq_core import BoostedEnsembleClassifier, make_spiral
 from gbuq_core.baselines import ForestEnsembleClassifier
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.fit import (
     AXIS,
     GRID,
@@ -26,7 +27,6 @@ from gbuq_core.experiments.spiral.plan import (
     SpiralSettings,
     estimate_spiral_seconds,
     member_trees,
-    plan_spiral,
     spiral_estimator,
 )
 from gbuq_core.experiments.spiral.probe import probe, ray, ray_truth
@@ -48,7 +48,7 @@ def fit_of():
 
     def fit(method):
         if method not in made:
-            made[method] = fit_spiral(plan_spiral(SMALL, method))
+            made[method] = fit_spiral(plan_of(SMALL, method))
         return made[method]
 
     return fit
@@ -107,7 +107,7 @@ def test_forest_maps_are_those_of_its_groups(fit_of):
 
 def test_catboost_goes_through_the_same_maps():
     settings = replace(SMALL, rows=30, members=2, trees=6)
-    fit = fit_spiral(plan_spiral(settings, "catboost"))
+    fit = fit_spiral(plan_of(settings, "catboost"))
     maps = map_spiral(fit, settings)
     assert_maps(maps, -1, fit.model.predict_uncertainty(FEATURES))
     assert fit.model.engine == "catboost"
@@ -129,7 +129,7 @@ def test_knobs_of_the_view_refit_nothing_and_give_what_the_estimator_gives(
 ):
     fit, model = fit_of(method), direct(method, 40 if method == "sglb" else 90)
     before, settings = count_fits(), replace(SMALL, **moved)
-    assert plan_spiral(settings, method) == fit.plan
+    assert plan_of(settings, method) == fit.plan
     maps = map_spiral(fit, settings)
     assert count_fits() == before
     assert_maps(maps, -1, model.predict_uncertainty(FEATURES, **knobs))
@@ -148,6 +148,10 @@ CHANGES = {
     "start": set(),
     "burn_in": set(),
     "shown": set(),
+    "flag": set(),
+    "points": set(),
+    "log": set(),
+    "scale": set(),
     "cycle": {"csglb", "cbsglb"},
     "alpha_max": {"csglb", "cbsglb"},
     "alpha_min": {"csglb", "cbsglb"},
@@ -168,14 +172,15 @@ def test_a_plan_holds_what_its_fit_depends_on_and_nothing_else():
     assert set(CHANGES) == {field.name for field in fields(SpiralSettings)} - {"methods"}
     default = SpiralSettings()
     words = {"temperature": "posterior", "leaf_noise": True, "noise_free": True, "shown": 2}
+    words |= {"points": "off", "log": False, "scale": "own"}
     for field, expected in CHANGES.items():
         other = words[field] if field in words else 2 * getattr(default, field) + 1
         moved = replace(default, **{field: other})
-        changed = {m for m in METHODS if plan_spiral(moved, m) != plan_spiral(default, m)}
+        changed = {m for m in METHODS if plan_of(moved, m) != plan_of(default, m)}
         assert changed == expected, field
     # Exploration means something to cSGLB once noise depends on it.
     free = replace(default, noise_free=True)
-    assert plan_spiral(free, "csglb") != plan_spiral(replace(free, exploration=0.5), "csglb")
+    assert plan_of(free, "csglb") != plan_of(replace(free, exploration=0.5), "csglb")
 
 
 def test_estimators_get_every_knob_of_their_plan():
@@ -184,7 +189,7 @@ def test_estimators_get_every_knob_of_their_plan():
         temperature=7.0, leaf_noise=True, random_strength=3.0, alpha_max=8.0, alpha_min=0.5,
         mask=0.4, exploration=0.7, noise_free=True, rate_cyclical=0.07,
     )  # fmt: skip
-    model = spiral_estimator(plan_spiral(settings, "cbsglb"))
+    model = spiral_estimator(plan_of(settings, "cbsglb"))
     found = {
         name: getattr(model, name)
         for name in (
@@ -199,13 +204,13 @@ def test_estimators_get_every_knob_of_their_plan():
 
 
 def test_the_papers_preset_is_the_papers():
-    plans = {method: plan_spiral(PAPER, method) for method in METHODS}
-    assert (plans["sglb"].members, plans["sglb"].trees, plans["sglb"].rate) == (20, 1000, 0.1)
+    plans = {method: plan_of(PAPER, method) for method in METHODS}
+    assert (plans["sglb"].members, plans["sglb"].n_trees, plans["sglb"].rate) == (20, 1000, 0.1)
     chain = plans["virtual_sglb"]
-    assert (chain.trees, chain.rate, chain.depth, chain.random_strength) == (2000, 0.1, 6, 100)
+    assert (chain.n_trees, chain.rate, chain.depth, chain.random_strength) == (2000, 0.1, 6, 100)
     assert len(member_trees(chain, PAPER)) == 20
     cyclical = plans["cbsglb"]
-    assert (cyclical.trees, cyclical.rate, cyclical.cycle) == (2000, 0.05, 200)
+    assert (cyclical.n_trees, cyclical.rate_cyclical, cyclical.cycle) == (2000, 0.05, 200)
     assert (cyclical.alpha_max, cyclical.alpha_min) == (10, 1)
     assert (cyclical.mask, cyclical.exploration, PAPER.rows) == (0.66, 0.9, 1500)
     assert member_trees(cyclical, PAPER).tolist() == list(range(200, 2001, 200))
@@ -215,7 +220,7 @@ def test_frames_end_with_all_trees_and_before_the_first_member_there_is_nothing(
     for method in ("sglb", "virtual_sglb", "csglb"):
         maps = map_spiral(fit_of(method), SMALL)
         assert len(maps.n_trees) <= MAX_FRAMES
-        assert maps.n_trees[-1] == fit_of(method).plan.trees
+        assert maps.n_trees[-1] == fit_of(method).plan.n_trees
         assert (np.diff(maps.n_trees) > 0).all()
     assert maps.n_members.tolist() == [0, 0, 1, 1, 2, 2, 2, 3, 3]  # after 10, 20, ... trees
     assert np.isnan(maps.total[:2]).all()
@@ -227,7 +232,7 @@ def test_frames_end_with_all_trees_and_before_the_first_member_there_is_nothing(
 
 def test_long_chains_keep_to_forty_frames():
     settings = replace(SMALL, rows=10, chain_trees=1010, cycle=100, depth=1)
-    fit = fit_spiral(plan_spiral(settings, "csglb"))
+    fit = fit_spiral(plan_of(settings, "csglb"))
     maps = map_spiral(fit, settings)
     assert len(fit.n_trees) == 101
     assert len(maps.n_trees) <= MAX_FRAMES
@@ -298,11 +303,11 @@ def test_views_without_members_are_refused_by_a_sentence(fit_of, method, moved, 
 def test_settings_that_cannot_be_fitted_are_refused_by_a_sentence():
     for moved in ({"rows": 0}, {"cycle": 1000}, {"rate_cyclical": 0.0}, {"noise": -1.0}):
         with pytest.raises(InvalidParameter):
-            fit_spiral(plan_spiral(replace(SMALL, **moved), "csglb"))
+            fit_spiral(plan_of(replace(SMALL, **moved), "csglb"))
     with pytest.raises(InvalidParameter, match="noise must be at least"):
         run_spiral(replace(SMALL, noise=0.0, methods=()))
     with pytest.raises(InvalidParameter, match="method"):
-        plan_spiral(SMALL, "magic")
+        plan_of(SMALL, "magic")
 
 
 def test_a_run_has_the_methods_of_its_settings_in_their_order():
@@ -312,9 +317,9 @@ def test_a_run_has_the_methods_of_its_settings_in_their_order():
 
 
 def test_estimated_seconds_grow_with_the_work():
-    few, many = (plan_spiral(s, "sglb") for s in (SMALL, PAPER))
+    few, many = (plan_of(s, "sglb") for s in (SMALL, PAPER))
     assert estimate_spiral_seconds(many) > 10 * estimate_spiral_seconds(few) > 0
-    forest = [plan_spiral(replace(SMALL, trees=n), "vrf") for n in (30, 3000)]
+    forest = [plan_of(replace(SMALL, trees=n), "vrf") for n in (30, 3000)]
     assert estimate_spiral_seconds(forest[1]) > estimate_spiral_seconds(forest[0])
 
 

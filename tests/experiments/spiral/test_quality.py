@@ -11,6 +11,7 @@ from tolerances import CANCELLED, NINE_DIGITS, ZERO
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.ranking import rank_correlation
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral import quality as spiral_quality
 from gbuq_core.experiments.spiral.export import spiral_code, spiral_csv
 from gbuq_core.experiments.spiral.fit import (
@@ -20,7 +21,7 @@ from gbuq_core.experiments.spiral.fit import (
     run_spiral,
     spiral_truth,
 )
-from gbuq_core.experiments.spiral.plan import METHODS, SpiralSettings, plan_spiral
+from gbuq_core.experiments.spiral.plan import METHODS, SpiralSettings
 from gbuq_core.experiments.spiral.probe import predict_points
 from gbuq_core.experiments.spiral.quality import (
     burn_in_effect,
@@ -38,7 +39,7 @@ SMALL = SpiralSettings(
 
 
 def fit_of(method, settings=SMALL):
-    return fit_spiral(plan_spiral(settings, method))
+    return fit_spiral(plan_of(settings, method))
 
 
 @pytest.mark.parametrize("method", ["csglb", "cbsglb"])
@@ -126,7 +127,7 @@ def test_quality_covers_ensembles_of_all_sizes_and_the_chains(quality):
     ]  # fmt: skip
     assert [p.n_trees for p in points] == [36, 60, 120, 360, 60, 60, 60]
     assert points[3].core_seconds == pytest.approx(10 * points[0].core_seconds)
-    chain = fits[plan_spiral(SMALL, "csglb")]
+    chain = fits[plan_of(SMALL, "csglb")]
     assert points[5].core_seconds == chain.seconds
 
 

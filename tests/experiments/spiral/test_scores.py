@@ -8,6 +8,7 @@ import pytest
 from spiral_parts import TRUTH, WHERE, made_up, run_of
 
 from gbuq_core.experiments.ranking import rank_correlation
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.claims import check_claims
 from gbuq_core.experiments.spiral.export import spiral_code
 from gbuq_core.experiments.spiral.fit import GRID, run_spiral, spiral_truth
@@ -16,7 +17,6 @@ from gbuq_core.experiments.spiral.plan import (
     SpiralSettings,
     estimate_spiral_seconds,
     forest_trees,
-    plan_spiral,
 )
 from gbuq_core.experiments.spiral.regions import MIN_BETWEEN, spiral_regions
 from gbuq_core.experiments.spiral.scores import describe_spiral, score_spiral
@@ -75,8 +75,10 @@ def test_trees_of_a_forest_are_those_trained(members, trees, trained):
     run = run_spiral(settings)
     assert score_spiral(run.methods[0], run.truth).n_trees == trained
     assert f"one forest of {trained} trees in {members} groups" in describe_spiral(run)
-    assert f"n_groups={members}, trees_per_group={trained // members}," in spiral_code(settings)
-    plan = plan_spiral(settings, "vrf")
+    code = spiral_code(settings)
+    assert f"n_groups={members}," in code
+    assert f"trees_per_group={trained // members}," in code
+    plan = plan_of(settings, "vrf")
     assert forest_trees(plan) == trained
     same = replace(plan, trees=trained)
     assert estimate_spiral_seconds(plan) == estimate_spiral_seconds(same)

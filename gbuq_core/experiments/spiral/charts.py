@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.experiments.spiral.picture import CLASS_COLOURS, CLASSES
+from gbuq_core.experiments.spiral.plan import METHODS
+from gbuq_core.experiments.spiral.probe import Probe, Ray, RayTruth
+from gbuq_core.experiments.spiral.quality import BurnInEffect
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches
-from gbuq_core.figures.spiral.picture import CLASS_COLOURS, CLASSES
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 
@@ -24,48 +26,15 @@ _MOST_PATH = 400  # vertices of a path
 _ROOM = 1.25  # of a log axis beyond the values on it
 
 
-class PointOfMethod(NamedTuple):
-    """One method at the probed point."""
-
-    method: str  # A key of `METHOD_STYLES`
-    member_proba: Array  # (n_members, 3)
-    # (n_stages,): Tree counts, with the probabilities there in `path_proba` (n_stages, 3): of the
-    # chain, or of the mean over independent models. Empty where a method does not grow.
-    path_trees: npt.ArrayLike
-    path_proba: Array  # (n_stages, 3)
-    # (n_members,): tree counts of the members of a chain; empty for independent models
-    member_trees: npt.ArrayLike
-    knowledge: float  # in nats
-
-
-class RayOfMethod(NamedTuple):
-    """One method along a line: its uncertainty (n_points,) in nats."""
-
-    method: str
-    values: Array
-
-
-class BurnInOfMethod(NamedTuple):
-    """A cyclical method without its first cycles, (n_choices,) each.
-
-    ``knowledge`` is its mean over the map in nats, ``auroc`` that of far cells.
-    """
-
-    method: str
-    cycles: npt.NDArray[np.int64]
-    knowledge: Array
-    auroc: Array
-
-
-def probe_sheet(methods: Sequence[PointOfMethod], truth: Array, alt: str = "") -> PanelSheet:
+def probe_sheet(probes: Sequence[Probe], alt: str = "") -> PanelSheet:
     """Every member's class probabilities over the probability path, a column a method."""
-    members = [_member_strip(one, truth) for one in methods]
-    paths = [replace(_path_strip(one, truth), legend=False) for one in methods]
+    members = [_member_strip(one) for one in probes]
+    paths = [replace(_path_strip(one), legend=False) for one in probes]
     members[1:] = [replace(strip, legend=False) for strip in members[1:]]
     return PanelSheet(
         panels=[],
         strips=[*members, *paths],
-        strip_columns=len(methods),
+        strip_columns=len(probes),
         strip_height=92,
         alt=alt,
         name="spiral-point",
@@ -73,24 +42,19 @@ def probe_sheet(methods: Sequence[PointOfMethod], truth: Array, alt: str = "") -
 
 
 def ray_sheet(
-    methods: Sequence[RayOfMethod],
-    distance: Array,
-    density: Array,
-    inside: npt.NDArray[np.bool_],
-    kind: str,
-    log: bool = True,
-    truth: Array | None = None,
-    alt: str = "",
+    rays: Sequence[Ray], truth: RayTruth, kind: str, log: bool = True, alt: str = ""
 ) -> PanelSheet:
     """An uncertainty along a line for every method, above the true density there."""
-    shaded = stretches(distance, inside)
+    distance, density = truth.distance, truth.density
+    shaded = stretches(distance, truth.in_support)
     tinted = "where the data are" if shaded else ""
+    values = [getattr(one, kind) for one in rays]
     lines = [
-        StripLine(METHOD_STYLES[one.method].label, one.values, METHOD_STYLES[one.method].colour)
-        for one in methods
+        StripLine(METHOD_STYLES[one.method].label, part, METHOD_STYLES[one.method].colour)
+        for one, part in zip(rays, values, strict=True)
     ]
-    if truth is not None:
-        lines.append(StripLine("true data uncertainty", truth, "text", dash=True))
+    if kind != "knowledge":
+        lines.append(StripLine("true data uncertainty", truth.data_uncertainty, "text", dash=True))
     log = log and kind == "knowledge"
     upper = Strip(
         title=f"{kind.capitalize()} uncertainty",
@@ -98,7 +62,7 @@ def ray_sheet(
         lines=lines,
         x_label="distance from the start",
         y_label="nats",
-        y_limits=_limits([one.values for one in methods], log),
+        y_limits=_limits(values, log),
         log=log,
         shaded=shaded,
         shaded_label=tinted,
@@ -116,25 +80,24 @@ def ray_sheet(
         shaded=shaded,
         shaded_label=tinted,
     )
-    strips = [upper, lower] if methods else [lower]
     return PanelSheet(
         panels=[],
-        strips=strips,
+        strips=[upper, lower] if rays else [lower],
         strip_columns=2,
         strip_height=150,
         alt=alt,
         name="ray",
-        follows=("spiral", UNCERTAINTY_KINDS.index(kind)) if methods else None,
+        follows=("spiral", UNCERTAINTY_KINDS.index(kind)) if rays else None,
     )
 
 
 def burn_in_sheet(
-    methods: Sequence[BurnInOfMethod],
+    effects: Sequence[BurnInEffect],
     levels: Sequence[tuple[str, float, float]] = (),
     alt: str = "",
 ) -> PanelSheet:
     """Knowledge uncertainty and its AUROC against the number of first cycles left out."""
-    longest = max((one.cycles for one in methods), key=len).astype(np.float64)
+    longest = max((one.cycles for one in effects), key=len).astype(np.float64)
 
     def strip(title: str, y_label: str, curves: Sequence[Array], flat: int, log: bool) -> Strip:
         lines = [
@@ -143,7 +106,7 @@ def burn_in_sheet(
                 np.interp(longest, one.cycles, curve, right=np.nan),
                 METHOD_STYLES[one.method].colour,
             )
-            for one, curve in zip(methods, curves, strict=True)
+            for one, curve in zip(effects, curves, strict=True)
         ]
         for level in levels:
             style = METHOD_STYLES[level[0]]
@@ -162,18 +125,18 @@ def burn_in_sheet(
         )
 
     strips = [
-        strip("Mean over the map", "nats", [one.knowledge for one in methods], 1, True),
-        strip("AUROC, far cells", "0.5 is chance", [one.auroc for one in methods], 2, False),
+        strip("Mean over the map", "nats", [one.knowledge for one in effects], 1, True),
+        strip("AUROC, far cells", "0.5 is chance", [one.auroc_far for one in effects], 2, False),
     ]
     return PanelSheet(
         panels=[], strips=strips, strip_columns=2, strip_height=120, alt=alt, name="spiral-burn-in"
     )
 
 
-def _member_strip(one: PointOfMethod, truth: Array) -> Strip:
+def _member_strip(one: Probe) -> Strip:
     style = METHOD_STYLES[one.method]
     n_members = len(one.member_proba)
-    chain = np.size(one.member_trees) > 0
+    chain = METHODS[one.method].virtual
     x = np.arange(1, n_members + 1, dtype=np.float64)
     if n_members == 1:  # a line needs two ends
         x = np.array([0.5, 1.5])
@@ -182,32 +145,35 @@ def _member_strip(one: PointOfMethod, truth: Array) -> Strip:
         x=x,
         # Nothing leads from one independent model to the next: no line between them.
         lines=_class_lines(
-            np.resize(one.member_proba, (len(x), 3)), truth, dots=n_members > 1 and not chain
+            np.resize(one.member_proba, (len(x), 3)),
+            one.truth_proba,
+            dots=n_members > 1 and not chain,
         ),
         x_label="member, in order of trees" if chain else "member",
         y_label="probability",
         y_limits=(0.0, 1.0),
-        alt=f"{style.label}: {n_members} members, knowledge {one.knowledge:.2g} nats.",
+        alt=f"{style.label}: {n_members} members, knowledge "
+        f"{float(one.uncertainty.knowledge):.2g} nats.",
     )
 
 
-def _path_strip(one: PointOfMethod, truth: Array) -> Strip:
+def _path_strip(one: Probe) -> Strip:
     style = METHOD_STYLES[one.method]
-    trees = np.asarray(one.path_trees, dtype=np.float64).ravel()
+    trees = one.path_trees.astype(np.float64)
     proba = one.path_proba
     if trees.size < 2:  # a forest does not grow
         trees, proba = np.array([0.0, 1.0]), np.tile(one.member_proba.mean(axis=0), (2, 1))
     keep = np.unique(np.linspace(0, len(trees) - 1, _MOST_PATH).astype(np.int64))
-    marks = np.asarray(one.member_trees, dtype=np.float64).ravel()
+    marks = [float(n) for n in one.member_trees] if METHODS[one.method].virtual else []
     return Strip(
         title=f"{style.label}, while it grew",
         x=trees[keep],
-        lines=_class_lines(proba[keep], truth),
+        lines=_class_lines(proba[keep], one.truth_proba),
         x_label="trees",
         y_label="probability",
         y_limits=(0.0, 1.0),
         marks=marks,
-        mark_label="member" if marks.size else "",
+        mark_label="member" if marks else "",
     )
 
 

@@ -10,13 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.experiments.spiral.data import EXTENT, SpiralTruth
+from gbuq_core.experiments.spiral.fit import SpiralMaps
+from gbuq_core.experiments.spiral.growth import growth_of
+from gbuq_core.experiments.spiral.live import moving_members
+from gbuq_core.experiments.spiral.plan import POINTS, SCALES, SpiralSettings
+from gbuq_core.experiments.spiral.training import training_strips
 from gbuq_core.figures.canvas.frames import log_spaced
-from gbuq_core.figures.canvas.live import Ensemble, Live, Moving, offered
+from gbuq_core.figures.canvas.live import Ensemble, Live, offered
 from gbuq_core.figures.canvas.panels import (
     Line,
     Marker,
@@ -27,7 +32,6 @@ from gbuq_core.figures.canvas.panels import (
 )
 from gbuq_core.figures.colour import OKABE_ITO
 from gbuq_core.figures.handles import LiveKnob
-from gbuq_core.figures.spiral.training import Growth, training_strips
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.synthetic import SpiralData
@@ -36,9 +40,6 @@ from gbuq_core.validation import check_choice, check_number
 Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-EXTENT = (-600.0, 600.0)
-SCALES = ("shared", "own")
-POINTS = ("truth", "all maps", "off")
 MOST_FRAMES = 40  # of the maps: 12 of them with 6,400 cells then travel as 3 MB
 
 _NATS = "nats"
@@ -51,62 +52,18 @@ _KNOWLEDGE_SPAN = 1e-4  # of the largest value: what the log colours of knowledg
 CLASSES, CLASS_COLOURS = ("class 1", "class 2", "class 3"), OKABE_ITO[:3]
 
 
-class Truth(Protocol):
-    """What is known of the spiral on its grid: `SpiralTruth` of the experiment."""
-
-    @property
-    def data_uncertainty(self) -> Array: ...  # noqa: D102
-    @property
-    def density(self) -> Array: ...  # noqa: D102
-    @property
-    def in_support(self) -> npt.NDArray[np.bool_]: ...  # noqa: D102
-    @property
-    def proba(self) -> Array: ...  # noqa: D102
-
-
-class Maps(Protocol):
-    """What is drawn of one method: `SpiralMaps` of the experiment, or anything like it.
-
-    ``method`` is a key of `METHOD_STYLES`, ``n_trees`` (n_frames,) what the stages are called; the
-    maps (n_frames, ny, nx) are in nats, NaN where there is no such value.
-    """
-
-    @property
-    def method(self) -> str: ...  # noqa: D102
-    @property
-    def n_trees(self) -> Ints: ...  # noqa: D102
-    @property
-    def total(self) -> Array: ...  # noqa: D102
-    @property
-    def data(self) -> Array: ...  # noqa: D102
-    @property
-    def knowledge(self) -> Array: ...  # noqa: D102
-
-
-class SpiralView(NamedTuple):
-    """How the maps are shown."""
-
-    log: bool = True  # logarithmic colours for knowledge uncertainty
-    scale: str = "shared"  # one of `SCALES`
-    points: str = "truth"  # where the training rows are drawn, one of `POINTS`
-    # so many percent of the cells, those with most knowledge uncertainty, are hatched
-    flag: int = 0
-
-
 def spiral_sheet(
-    truth: Truth,
+    truth: SpiralTruth,
     rows: SpiralData,
-    methods: Sequence[Maps],
-    growths: Sequence[Growth] = (),
-    view: SpiralView | None = None,
+    methods: Sequence[SpiralMaps],
+    settings: SpiralSettings | None = None,
     markers: Sequence[Marker] = (),
     lines: Sequence[Line] = (),
     alt: str = "",
     knobs: Sequence[LiveKnob] = (),
-    moving: Sequence[Moving] = (),
 ) -> PanelSheet:
     """Panels of the truth and of every method, over strips of their training."""
-    view = SpiralView() if view is None else view
+    view = SpiralSettings() if settings is None else settings
     check_choice("scale", view.scale, SCALES)
     check_choice("points", view.points, POINTS)
     check_number("flag", view.flag, 0, 100)
@@ -114,6 +71,7 @@ def spiral_sheet(
     plays, focus = len(frames) > 1, _where_rows_are(rows)
     knowledge = _knowledge_limits(methods, view) if view.scale == "shared" else None
     brief = len(methods) > 2
+    growths = [growth for maps in methods if (growth := growth_of(maps)) is not None]
     rest = [_method_panels(maps, view, knowledge, frames, brief) for maps in methods]
     panels = _arrange(_truth_panels(truth, brief), rest)
     border = border_of(truth.in_support)
@@ -145,7 +103,7 @@ def spiral_sheet(
         name="spiral",
         knobs=offered(knobs, plays=plays, focus=focus),
         focus=focus,
-        live=_live(methods, moving, frames, panels) if knobs else None,
+        live=_live(methods, frames, panels) if knobs else None,
     )
 
 
@@ -173,13 +131,12 @@ def _truths_of(panels: Sequence[Panel]) -> list[int]:
 _FLAGGED = "the {} % of the cells with most knowledge uncertainty"
 
 
-def _live(
-    methods: Sequence[Maps], moving: Sequence[Moving], frames: Ints, panels: Sequence[Panel]
-) -> Live:
+def _live(methods: Sequence[SpiralMaps], frames: Ints, panels: Sequence[Panel]) -> Live:
     """What the browser needs to redraw the maps, with the rules of `_knowledge_limits`."""
     titles = [panel.title for panel in panels]
     ensembles = []
-    for maps, one in zip(methods, moving, strict=True):
+    for maps in methods:
+        one = moving_members(maps)
         own = [
             i for i, t in enumerate(titles) if t.startswith(f"{METHOD_STYLES[one.method].label}: ")
         ]
@@ -214,7 +171,7 @@ _COLUMNS = {0: 3, 1: 5, 2: 4, 3: 4, 4: 5}
 _HEIGHTS = {0: 300, 1: 200, 2: 174, 3: 118, 4: 118}
 
 
-def common_frames(methods: Sequence[Maps]) -> Ints:
+def common_frames(methods: Sequence[SpiralMaps]) -> Ints:
     """The tree counts that all maps are played on: the stages of the longest, at most 40.
 
     Of more stages those at even steps of the logarithm stay.
@@ -229,7 +186,7 @@ def common_frames(methods: Sequence[Maps]) -> Ints:
     return stages[log_spaced(stages, MOST_FRAMES)]
 
 
-def maps_at(maps: Maps, part: Array, frames: Ints) -> Array:
+def maps_at(maps: SpiralMaps, part: Array, frames: Ints) -> Array:
     """A method's maps (n_frames, ny, nx) at other tree counts; NaN before its first stage."""
     stage = np.searchsorted(maps.n_trees, frames, side="right") - 1
     values: Array = part[np.maximum(stage, 0)]
@@ -237,7 +194,7 @@ def maps_at(maps: Maps, part: Array, frames: Ints) -> Array:
     return values
 
 
-def _words_of_blank(methods: Sequence[Maps], frames: Ints) -> str:
+def _words_of_blank(methods: Sequence[SpiralMaps], frames: Ints) -> str:
     """From which frame on a method has members, for those that begin with none."""
     begins = []
     for maps in methods:
@@ -251,7 +208,7 @@ def _words_of_blank(methods: Sequence[Maps], frames: Ints) -> str:
     return f"no member yet ({', '.join(begins)}); knowledge needs two"
 
 
-def _knowledge_limits(methods: Sequence[Maps], view: SpiralView) -> tuple[float, float]:
+def _knowledge_limits(methods: Sequence[SpiralMaps], view: SpiralSettings) -> tuple[float, float]:
     """One scale over the finished maps; early stages may leave it."""
     lo, hi = shared_limits([maps.knowledge[-1] for maps in methods], log=view.log)
     return (max(lo, hi * _KNOWLEDGE_SPAN), hi) if view.log else (0.0, hi)
@@ -340,7 +297,7 @@ def _points(border: Array, rows: SpiralData | None) -> Points:
     return Points(x, y, group, names, colours, radius=1.0, opacity=0.8)
 
 
-def _truth_panels(truth: Truth, brief: bool) -> list[Panel]:
+def _truth_panels(truth: SpiralTruth, brief: bool) -> list[Panel]:
     """True data uncertainty, the density, and the density of one class."""
     name = _BRIEF["data"] if brief else "data uncertainty"
     noise = Panel(
@@ -360,8 +317,8 @@ def _truth_panels(truth: Truth, brief: bool) -> list[Panel]:
 
 
 def _method_panels(
-    maps: Maps,
-    view: SpiralView,
+    maps: SpiralMaps,
+    view: SpiralSettings,
     knowledge: tuple[float, float] | None,
     frames: Ints,
     brief: bool,

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gbuq_core.experiments.spiral.quality import QualityPoint
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.presentation import seconds_text
 
@@ -23,22 +24,7 @@ MEASURES: Mapping[str, str] = MappingProxyType(
 _SYMBOLS = {"sglb": "circle", "virtual_sglb": "square", "csglb": "diamond", "cbsglb": "triangle-up"}
 
 
-class Quality(Protocol):
-    """One ensemble: `QualityPoint` of the experiment, or anything like it."""
-
-    @property
-    def method(self) -> str: ...  # noqa: D102
-    @property
-    def n_models(self) -> int: ...  # noqa: D102
-    @property
-    def core_seconds(self) -> float: ...  # noqa: D102
-    @property
-    def auroc_far(self) -> float: ...  # noqa: D102
-    @property
-    def rank_correlation(self) -> float: ...  # noqa: D102
-
-
-def quality_figure(points: Sequence[Quality], measure: str, height: int = 290) -> go.Figure:
+def quality_figure(points: Sequence[QualityPoint], measure: str, height: int = 290) -> go.Figure:
     """One measure of quality against the seconds of one core."""
     import plotly.graph_objects as go
 
@@ -56,7 +42,7 @@ def quality_figure(points: Sequence[Quality], measure: str, height: int = 290) -
     return figure
 
 
-def _trace(points: Sequence[Quality], measure: str) -> go.Scatter:
+def _trace(points: Sequence[QualityPoint], measure: str) -> go.Scatter:
     import plotly.graph_objects as go
 
     style = METHOD_STYLES[points[0].method]
@@ -79,7 +65,7 @@ def _trace(points: Sequence[Quality], measure: str) -> go.Scatter:
     )
 
 
-def describe_quality(points: Sequence[Quality]) -> str:
+def describe_quality(points: Sequence[QualityPoint]) -> str:
     """The figure in words."""
     words = []
     for point in points:

@@ -1,34 +1,26 @@
 """The spiral's charts of one point: what lines join; its maps before there are members."""
 
-import numpy as np
 import pytest
 
+from gbuq_core.experiments.spiral.charts import probe_sheet
 from gbuq_core.experiments.spiral.fit import run_spiral
+from gbuq_core.experiments.spiral.picture import spiral_sheet
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
-from gbuq_core.figures.spiral.charts import PointOfMethod, probe_sheet
-from gbuq_core.figures.spiral.picture import spiral_sheet
-
-TRUTH = np.array([0.8, 0.1, 0.1])
-
-
-def point_of(method, n_members, chain):
-    proba = np.tile([0.5, 0.3, 0.2], (n_members, 1))
-    trees = np.arange(10, 10 * n_members + 1, 10)
-    return PointOfMethod(method, proba, trees, proba, trees if chain else (), 0.01)
+from tests.spiral_parts import probe_of
 
 
 @pytest.mark.parametrize(
-    ("method", "n_members", "chain", "dots"),
+    ("method", "n_members", "dots"),
     [
-        ("sglb", 5, False, True),
-        ("vrf", 3, False, True),
-        ("csglb", 5, True, False),
-        ("sglb", 1, False, False),  # a level line, its only member
+        ("sglb", 5, True),
+        ("vrf", 3, True),
+        ("csglb", 5, False),
+        ("sglb", 1, False),  # a level line, its only member
     ],
 )
-def test_independent_members_are_dots_and_a_chain_is_a_line(method, n_members, chain, dots):
-    sheet = probe_sheet([point_of(method, n_members, chain)], TRUTH)
+def test_independent_members_are_dots_and_a_chain_is_a_line(method, n_members, dots):
+    sheet = probe_sheet([probe_of(method, n_members)])
     members, path = sheet.strips
     assert {line.dots for line in members.lines if not line.dash} == {dots}
     assert not any(line.dots for line in members.lines if line.dash)  # the truth

@@ -6,11 +6,11 @@ The cyclical paper, algorithm 1 and equation 7.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.experiments.spiral.growth import SpiralGrowth
 from gbuq_core.figures.canvas.panels import Strip, StripLine
 from gbuq_core.figures.theme import METHOD_STYLES, MethodStyle
 from gbuq_core.presentation import short
@@ -21,33 +21,7 @@ Ints = npt.NDArray[np.int64]
 _MOST_CURVE = 400  # vertices of a curve
 
 
-class Growth(Protocol):
-    """How one method was trained: `SpiralGrowth` of the experiment, or anything like it.
-
-    ``method`` is a key of `METHOD_STYLES`; ``scale`` and ``train_loss`` go with ``n_trees``,
-    ``validation_loss`` with ``validation_trees``, and all of them may be empty. Tree counts that
-    give a member are in ``member_trees``, stretches of them in ``exploring``.
-    """
-
-    @property
-    def method(self) -> str: ...  # noqa: D102
-    @property
-    def n_trees(self) -> npt.ArrayLike: ...  # noqa: D102
-    @property
-    def scale(self) -> npt.ArrayLike: ...  # noqa: D102
-    @property
-    def train_loss(self) -> npt.ArrayLike: ...  # noqa: D102
-    @property
-    def validation_trees(self) -> npt.ArrayLike: ...  # noqa: D102
-    @property
-    def validation_loss(self) -> npt.ArrayLike: ...  # noqa: D102
-    @property
-    def member_trees(self) -> npt.ArrayLike: ...  # noqa: D102
-    @property
-    def exploring(self) -> Sequence[tuple[float, float]]: ...  # noqa: D102
-
-
-def training_strips(growths: Sequence[Growth], frames: Ints) -> list[Strip]:
+def training_strips(growths: Sequence[SpiralGrowth], frames: Ints) -> list[Strip]:
     """The schedule with its members marked, and the losses, over the number of trees."""
     if not growths:
         return []
@@ -101,7 +75,7 @@ def training_strips(growths: Sequence[Growth], frames: Ints) -> list[Strip]:
     return [scale, loss]
 
 
-def _style(growth: Growth) -> MethodStyle:
+def _style(growth: SpiralGrowth) -> MethodStyle:
     return METHOD_STYLES[growth.method]
 
 
@@ -111,7 +85,7 @@ def _at(x: Ints, n_trees: npt.ArrayLike, values: npt.ArrayLike) -> Array:
     return np.interp(x, own, y, left=np.nan, right=np.nan) if y.size else np.full(len(x), np.nan)
 
 
-def _schedule_words(growths: Sequence[Growth]) -> str:
+def _schedule_words(growths: Sequence[SpiralGrowth]) -> str:
     words = []
     for growth in growths:
         scale = np.asarray(growth.scale, dtype=np.float64)
@@ -124,7 +98,7 @@ def _schedule_words(growths: Sequence[Growth]) -> str:
     return f"Factor of the gradients over the trees: {'; '.join(words)}." if words else ""
 
 
-def _loss_words(growths: Sequence[Growth]) -> str:
+def _loss_words(growths: Sequence[SpiralGrowth]) -> str:
     words = []
     for growth in growths:
         train = np.asarray(growth.train_loss, dtype=np.float64)

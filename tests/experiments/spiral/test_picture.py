@@ -1,30 +1,30 @@
 """The spiral's sheets: which panels, which scales, what plays, what the strips show."""
 
 import math
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.spiral.charts import burn_in_sheet, probe_sheet, ray_sheet
 from gbuq_core.experiments.spiral.growth import SpiralGrowth
+from gbuq_core.experiments.spiral.picture import MOST_FRAMES, common_frames, maps_at, spiral_sheet
+from gbuq_core.experiments.spiral.plan import SpiralSettings
+from gbuq_core.experiments.spiral.probe import Ray, RayTruth
+from gbuq_core.experiments.spiral.quality import BurnInEffect
+from gbuq_core.experiments.spiral.quality_picture import describe_quality, quality_figure
+from gbuq_core.experiments.spiral.training import training_strips
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
 from gbuq_core.figures.canvas.panels import Line, Marker
-from gbuq_core.figures.spiral import picture as maps_figure
-from gbuq_core.figures.spiral.charts import (
-    BurnInOfMethod,
-    PointOfMethod,
-    RayOfMethod,
-    burn_in_sheet,
-    probe_sheet,
-    ray_sheet,
-)
-from gbuq_core.figures.spiral.picture import SpiralView, common_frames, maps_at, spiral_sheet
-from gbuq_core.figures.spiral.quality import describe_quality, quality_figure
+from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.synthetic import make_spiral
+from tests.spiral_parts import probe_of
 
 N = 6  # cells a side are enough for a figure
 ROWS = make_spiral(20, random_state=0)
+FRAMES = np.array([10, 20])
 
 
 class Truth(NamedTuple):
@@ -40,6 +40,7 @@ class Maps(NamedTuple):
     total: np.ndarray
     data: np.ndarray
     knowledge: np.ndarray
+    fit: SimpleNamespace = SimpleNamespace(trace=None)  # no strips below the maps
 
 
 INSIDE = np.zeros((N, N), dtype=bool)
@@ -105,22 +106,29 @@ def test_scales_are_shared_or_own():
     assert shared[0].limits == shared[1].limits == shared[6].limits == (0.0, math.log(3))
     # Two methods decades apart keep one scale, cut at 1e-4 of the largest.
     assert shared[3].limits == shared[7].limits == pytest.approx((4e-6, 0.04))
-    own = spiral_sheet(TRUTH, ROWS, methods, view=SpiralView(scale="own")).panels
+    own = spiral_sheet(TRUTH, ROWS, methods, settings=SpiralSettings(scale="own")).panels
     assert own[7].limits[1] < 1e-8
     assert own[1].limits != (0.0, math.log(3))
 
 
 def test_the_log_switch_is_for_knowledge_alone():
     for log in (True, False):
-        panels = spiral_sheet(TRUTH, ROWS, [maps_of(), maps_of("csglb")], view=SpiralView(log))
+        panels = spiral_sheet(
+            TRUTH, ROWS, [maps_of(), maps_of("csglb")], settings=SpiralSettings(log=log)
+        )
         assert [panel.log for panel in panels.panels[1:4]] == [False, False, log]
-    assert spiral_sheet(TRUTH, ROWS, [maps_of()], view=SpiralView(False)).panels[-1].limits[0] == 0
+    assert (
+        spiral_sheet(TRUTH, ROWS, [maps_of()], settings=SpiralSettings(log=False))
+        .panels[-1]
+        .limits[0]
+        == 0
+    )
 
 
 def test_training_rows_are_where_the_view_wants_them():
     def with_points(choice):
         sheet = spiral_sheet(
-            TRUTH, ROWS, [maps_of(), maps_of("sgb")], view=SpiralView(points=choice)
+            TRUTH, ROWS, [maps_of(), maps_of("sgb")], settings=SpiralSettings(points=choice)
         )
         return {panel.title for panel in sheet.panels if "class 1" in panel.points.group_names}
 
@@ -130,15 +138,16 @@ def test_training_rows_are_where_the_view_wants_them():
 
 
 @pytest.mark.parametrize(
-    "view", [SpiralView(points="here"), SpiralView(scale="none"), SpiralView(flag=101)]
+    "settings",
+    [SpiralSettings(points="here"), SpiralSettings(scale="none"), SpiralSettings(flag=101)],
 )
-def test_views_that_there_are_not_are_refused(view):
+def test_views_that_there_are_not_are_refused(settings):
     with pytest.raises(InvalidParameter):
-        spiral_sheet(TRUTH, ROWS, [], view=view)
+        spiral_sheet(TRUTH, ROWS, [], settings)
 
 
 def test_the_border_of_the_data_is_dotted_on_every_map():
-    sheet = spiral_sheet(TRUTH, ROWS, [maps_of()], view=SpiralView(points="off"))
+    sheet = spiral_sheet(TRUTH, ROWS, [maps_of()], settings=SpiralSettings(points="off"))
     for panel in sheet.panels:
         assert panel.points.group_names == ["where the data end"]
         # INSIDE reaches from -400 to 400; bilinear corners are a little rounder.
@@ -158,7 +167,7 @@ def test_methods_of_other_lengths_play_on_the_trees_of_the_longest():
 
 def test_many_stages_are_thinned_and_the_last_stays():
     frames = common_frames([maps_of(n_trees=range(1, 1001))])
-    assert len(frames) <= maps_figure.MOST_FRAMES
+    assert len(frames) <= MOST_FRAMES
     assert frames[-1] == 1000
 
 
@@ -170,10 +179,7 @@ def test_a_forest_stands_still():
 
 
 def test_strips_share_the_frames_and_mark_the_members():
-    sheet = spiral_sheet(
-        TRUTH, ROWS, [maps_of(), maps_of("csglb")], [growth_of("sglb", 20, ()), growth_of()]
-    )
-    scale, loss = sheet.strips
+    scale, loss = training_strips([growth_of("sglb", 20, ()), growth_of()], FRAMES)
     assert [line.name for line in scale.lines] == ["SGLB", "cSGLB"]
     assert scale.marks == [10.0, 20.0]
     assert "cSGLB" in scale.mark_label
@@ -181,13 +187,12 @@ def test_strips_share_the_frames_and_mark_the_members():
     assert list(scale.frame_x) == [10.0, 20.0]
     assert [line.dash for line in loss.lines] == [False, False, True, True]
     assert "0.5 on new rows" in loss.alt
-    assert encode_sheet(sheet)
 
 
 def test_the_most_unknown_cells_are_hatched_where_knowledge_is_drawn():
     knowledge = np.arange(N * N, dtype=float).reshape(1, N, N) + 1e-3
     maps = maps_of(n_trees=(20,))._replace(knowledge=knowledge)
-    sheet = spiral_sheet(TRUTH, ROWS, [maps], view=SpiralView(flag=25))
+    sheet = spiral_sheet(TRUTH, ROWS, [maps], settings=SpiralSettings(flag=25))
     *others, last = sheet.panels
     assert {panel.hatched is None for panel in others} == {True}
     assert np.flatnonzero(last.hatched).tolist() == list(range(27, 36))
@@ -197,20 +202,13 @@ def test_the_most_unknown_cells_are_hatched_where_knowledge_is_drawn():
 
 def test_of_several_chains_the_one_in_cycles_is_marked():
     flat = growth_of("virtual_sglb", 20, (5, 15))._replace(scale=np.ones(20), exploring=())
-    methods = [maps_of("virtual_sglb"), maps_of("csglb")]
-    scale = spiral_sheet(TRUTH, ROWS, methods, [flat, growth_of()]).strips[0]
+    scale, _ = training_strips([flat, growth_of()], FRAMES)
     assert scale.marks == [10.0, 20.0]
 
 
 def test_a_shorter_method_ends_in_its_strip():
-    sheet = spiral_sheet(
-        TRUTH,
-        ROWS,
-        [maps_of("sglb", (5, 10)), maps_of("csglb")],
-        [growth_of("sglb", 10, ()), growth_of()],
-    )
-    line = np.asarray(sheet.strips[0].lines[0].y)
-    x = np.asarray(sheet.strips[0].x)
+    scale, _ = training_strips([growth_of("sglb", 10, ()), growth_of()], FRAMES)
+    line, x = np.asarray(scale.lines[0].y), np.asarray(scale.x)
     assert np.isnan(line[x > 10]).all()
     assert np.isfinite(line[x <= 10]).all()
 
@@ -228,15 +226,8 @@ def test_the_point_and_the_ray_are_on_every_map():
     assert len(header["lines"]) == 1
 
 
-def point_of(method="csglb", n_members=3, chain=True):
-    proba = np.tile([0.5, 0.3, 0.2], (n_members, 1))
-    trees = np.arange(10, 10 * n_members + 1, 10)
-    path = np.tile([0.5, 0.3, 0.2], (n_members, 1))
-    return PointOfMethod(method, proba, trees, path, trees if chain else (), 0.01)
-
-
 def test_a_point_has_members_above_their_path():
-    sheet = probe_sheet([point_of("sglb", chain=False), point_of()], np.array([0.8, 0.1, 0.1]))
+    sheet = probe_sheet([probe_of("sglb"), probe_of("csglb")])
     assert [strip.title for strip in sheet.strips] == [
         "SGLB, members", "cSGLB, members", "SGLB, while it grew", "cSGLB, while it grew",
     ]  # fmt: skip
@@ -249,25 +240,27 @@ def test_a_point_has_members_above_their_path():
 
 
 def test_one_member_and_no_path_can_be_drawn():
-    lone = point_of("vrf", 1)._replace(path_trees=np.array([300]), member_trees=())
-    assert encode_sheet(probe_sheet([lone], np.array([1.0, 0.0, 0.0])))
+    lone = probe_of("vrf", 1)._replace(path_trees=np.array([300]))
+    assert encode_sheet(probe_sheet([lone]))
 
 
-def ray_of(kind="knowledge", log=True):
+def rays_of(kind="knowledge"):
     distance = np.linspace(0, 700, 8)
     inside = distance < 300
     values = np.linspace(1e-3, 1e-1, 8)
     density = np.where(inside, 1e-5, 0.0)
-    return ray_sheet([RayOfMethod("sglb", values)], distance, density, inside, kind, log)
+    truth = RayTruth(distance, None, density, None, values, inside, None)
+    return ray_sheet([Ray("sglb", distance, None, values, values, values)], truth, kind)
 
 
 def test_a_ray_has_the_density_below_and_the_data_tinted():
-    sheet = ray_of()
+    sheet = rays_of()
     upper, lower = sheet.strips
     assert upper.log
-    assert not ray_of("data").strips[0].log
+    assert not rays_of("data").strips[0].log
+    assert [len(rays_of(kind).strips[0].lines) for kind in UNCERTAINTY_KINDS] == [2, 2, 1]
     # While the line is dragged the browser reads it off the maps of the sheet "spiral".
-    followed = decode_sheet(encode_sheet(ray_of("data"))).header["follows"]
+    followed = decode_sheet(encode_sheet(rays_of("data"))).header["follows"]
     assert followed == {"name": spiral_sheet(TRUTH, ROWS, []).name, "part": 1}
     assert lower.log
     assert upper.shaded == lower.shaded == [(0.0, 250.0)]
@@ -275,10 +268,11 @@ def test_a_ray_has_the_density_below_and_the_data_tinted():
 
 
 def test_burn_in_is_drawn_beside_a_level():
-    line = BurnInOfMethod(
-        "csglb", np.arange(4), np.array([0.1, 0.01, 0.001, 5e-4]), np.full(4, 0.4)
+    four, two = np.arange(4), np.arange(2)
+    line = BurnInEffect(
+        "csglb", four, four, np.array([0.1, 0.01, 0.001, 5e-4]), four, np.full(4, 0.4)
     )
-    short = BurnInOfMethod("cbsglb", np.arange(2), np.array([0.2, 0.1]), np.full(2, 0.6))
+    short = BurnInEffect("cbsglb", two, two, np.array([0.2, 0.1]), two, np.full(2, 0.6))
     sheet = burn_in_sheet([line, short], [("virtual_sglb", 0.0004, 0.3)])
     mean, auroc = sheet.strips
     assert [entry.name for entry in mean.lines] == ["cSGLB", "cbSGLB", "virtual SGLB"]
