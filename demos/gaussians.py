@@ -8,51 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from demos.asking import Between, Largest, Right
 from demos.lesson import Lesson, Shown, Step, main
 from gbuq_core.experiments.gaussians.fit import GaussiansRun, run_gaussians, run_sampler
-from gbuq_core.experiments.gaussians.plan import GaussiansSettings, plan_sampler
+from gbuq_core.experiments.gaussians.picture import gaussians_sheet
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.gaussians.scores import (
     SamplerScores,
     describe_gaussians,
     score_sampler,
 )
-from gbuq_core.figures.gaussians.picture import GaussiansView, gaussians_sheet
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.presentation import digits, percent
 
-
-class GaussiansPreset(NamedTuple):
-    """What the 25 Gaussians page is opened with."""
-
-    settings: GaussiansSettings
-    view: GaussiansView = GaussiansView()
-
-
-SHORT = GaussiansView(charts=("modes", "schedules"))
-ONE = GaussiansPreset(GaussiansSettings(samplers=("sgld",)))
-NOISY = GaussiansPreset(GaussiansSettings(samplers=("sgld", "nsgld")))
-CYCLES = GaussiansPreset(GaussiansSettings(samplers=("sgld", "clr")))
-BOTH = GaussiansPreset(GaussiansSettings(samplers=("clr", "cg")), SHORT)
-STABLE = GaussiansPreset(GaussiansSettings(samplers=("cg",), alpha_max=5.0), SHORT)
-KEPT = GaussiansPreset(
-    GaussiansSettings(samplers=("cg",), exploration_cg=0.5),
-    GaussiansView(charts=("schedules", "x")),
-)
-MANY = GaussiansPreset(GaussiansSettings(samplers=("sgld", "cg"), chains=20, steps=2000))
-UNEQUAL = GaussiansPreset(
-    GaussiansSettings(target="two_modes"), GaussiansView(charts=("modes", "schedules", "x"))
-)
+SHORT = ("modes", "schedules")  # charts
+ONE = GaussiansSettings(samplers=("sgld",))
+NOISY = GaussiansSettings(samplers=("sgld", "nsgld"))
+CYCLES = GaussiansSettings(samplers=("sgld", "clr"))
+BOTH = GaussiansSettings(samplers=("clr", "cg"), charts=SHORT)
+STABLE = GaussiansSettings(samplers=("cg",), alpha_max=5.0, charts=SHORT)
+KEPT = GaussiansSettings(samplers=("cg",), exploration_cg=0.5, charts=("schedules", "x"))
+MANY = GaussiansSettings(samplers=("sgld", "cg"), chains=20, steps=2000)
+UNEQUAL = GaussiansSettings(target="two_modes", charts=(*SHORT, "x"))
 
 
 def _shown(
-    preset: GaussiansPreset, race: GaussiansRun, text: str, right: Right, answer: str,
+    settings: GaussiansSettings, race: GaussiansRun, text: str, right: Right, answer: str,
     more: Sequence[str],
 ) -> Shown:  # fmt: skip
-    sheet = gaussians_sheet(race.truth, race.runs, preset.view, describe_gaussians(race))
+    sheet = gaussians_sheet(race.truth, race.runs, settings, describe_gaussians(race))
     return Shown(text, right, answer, sheet, more)
 
 
@@ -62,14 +49,14 @@ def _scores(race: GaussiansRun) -> list[SamplerScores]:
 
 def _other(settings: GaussiansSettings, sampler: str, **knobs) -> SamplerScores:
     """The scores of the same settings but for some knobs."""
-    return score_sampler(run_sampler(plan_sampler(replace(settings, **knobs), sampler)))
+    return score_sampler(run_sampler(plan_of(replace(settings, **knobs), sampler)))
 
 
 def trapped() -> Shown:
     """A chain that stays where it falls."""
-    race = run_gaussians(ONE.settings)
+    race = run_gaussians(ONE)
     (scores,) = _scores(race)
-    seeds = [_other(ONE.settings, "sgld", seed=seed).modes_visited for seed in range(1, 6)]
+    seeds = [_other(ONE, "sgld", seed=seed).modes_visited for seed in range(1, 6)]
     notes = (
         "The target on the left has 25 equal modes. Stochastic gradient Langevin dynamics (SGLD) "
         "follows noisy gradients downhill on -log p and adds noise. In the long run it should "
@@ -101,9 +88,9 @@ def trapped() -> Shown:
 
 def more_noise() -> Shown:
     """Noise finds the modes and loses the density."""
-    race = run_gaussians(NOISY.settings)
+    race = run_gaussians(NOISY)
     _, noisy = _scores(race)
-    mild = _other(NOISY.settings, "nsgld", noise_nsgld=1.5)
+    mild = _other(NOISY, "nsgld", noise_nsgld=1.5)
     notes = (
         f"N-SGLD multiplies the Langevin noise by {race.settings.noise_nsgld:g}. Its chain jumps "
         "all over the map.",
@@ -134,7 +121,7 @@ def more_noise() -> Shown:
 
 def cycles() -> Shown:
     """Large steps to leave, small steps to settle."""
-    race = run_gaussians(CYCLES.settings)
+    race = run_gaussians(CYCLES)
     trapped_scores, cyclic = _scores(race)
     notes = (
         f"In each of its {race.settings.cycles} cycles, clr-SGLD starts with a step size of "
@@ -166,9 +153,9 @@ def cycles() -> Shown:
 
 def scaled_gradients() -> Shown:
     """The same by scaling the gradient, which boosting can do."""
-    race = run_gaussians(BOTH.settings)
+    race = run_gaussians(BOTH)
     clr, cg = _scores(race)
-    every = _other(BOTH.settings, "clr", exploration_clr=0.0)
+    every = _other(BOTH, "clr", exploration_clr=0.0)
     notes = (
         f"cg-SGLD keeps its learning rate at {race.settings.rate_cg:g} and multiplies the gradient "
         f"by a scale that falls from {race.settings.alpha_max:g} to {race.settings.alpha_min:g} in "
@@ -202,12 +189,12 @@ def scaled_gradients() -> Shown:
 
 def overshooting() -> Shown:
     """What throws the chain out is an unstable step."""
-    race = run_gaussians(STABLE.settings)
+    race = run_gaussians(STABLE)
     (stable,) = _scores(race)
     settings, limit = race.settings, race.truth.step_limit
     above = _other(settings, "cg", alpha_max=7.0)
     notes = (
-        f"Now the scale starts at {settings.alpha_max:g} instead of {BOTH.settings.alpha_max:g}; "
+        f"Now the scale starts at {settings.alpha_max:g} instead of {BOTH.alpha_max:g}; "
         "nothing else has changed.",
         "Where -log p has curvature h, a gradient step s multiplies the distance to the mode by "
         "1 - s h. The dashed line is 2 / h. A longer step lands farther away than it started.",
@@ -221,7 +208,7 @@ def overshooting() -> Shown:
         "so you have to try scales."
     )
     text = (
-        f"Now the scale starts at {settings.alpha_max:g} instead of {BOTH.settings.alpha_max:g}. "
+        f"Now the scale starts at {settings.alpha_max:g} instead of {BOTH.alpha_max:g}. "
         "A step above the dashed line lands farther from the mode than it started."
     )
     right = Between(stable.modes_visited, (2.0, 8.0))
@@ -236,9 +223,9 @@ def overshooting() -> Shown:
 
 def what_to_keep() -> Shown:
     """Samples of the wild part of a cycle are not from the target."""
-    race = run_gaussians(KEPT.settings)
+    race = run_gaussians(KEPT)
     (kept,) = _scores(race)
-    every = _other(KEPT.settings, "cg", exploration_cg=0.0)
+    every = _other(KEPT, "cg", exploration_cg=0.0)
     notes = (
         "cg-SGLD again with its scale from 10, but the first half of each cycle does not count.",
         "cSGLB goes further with this idea: it keeps only the last model of each cycle.",
@@ -265,11 +252,11 @@ def what_to_keep() -> Shown:
 
 def many_chains() -> Shown:
     """Many short chains against one long one."""
-    race = run_gaussians(MANY.settings)
+    race = run_gaussians(MANY)
     sgld = _scores(race)[0]
     total = race.settings.steps * race.settings.chains
-    long = _other(MANY.settings, "cg", chains=1, steps=total)
-    half = _other(MANY.settings, "cg", chains=1, steps=total, exploration_cg=0.5)
+    long = _other(MANY, "cg", chains=1, steps=total)
+    half = _other(MANY, "cg", chains=1, steps=total, exploration_cg=0.5)
     alone = float(np.mean(race.runs[0].report.modes_visited))
     notes = (
         f"Each sampler now runs {race.settings.chains} chains of {race.settings.steps:,} steps, "
@@ -300,10 +287,10 @@ def many_chains() -> Shown:
 
 def unequal_modes() -> Shown:
     """Finding modes is not weighing them."""
-    race = run_gaussians(UNEQUAL.settings)
-    found = dict(zip(UNEQUAL.settings.samplers, _scores(race), strict=True))
+    race = run_gaussians(UNEQUAL)
+    found = dict(zip(UNEQUAL.samplers, _scores(race), strict=True))
     noisy, clr, cg = found["nsgld"], found["clr"], found["cg"]
-    reach = UNEQUAL.settings.rate_cg * UNEQUAL.settings.alpha_max
+    reach = UNEQUAL.rate_cg * UNEQUAL.alpha_max
     share = float(race.runs[2].occupancy[0, 0])
     notes = (
         "This target has two modes. The left one has 80 % of the weight. Both are wider, so the "

@@ -2,7 +2,9 @@
 
 import streamlit as st
 
-from pages._ui.gaussians.controls import STATE, knobs_of, settings_of, view_of
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.experiments.settings import from_values
+from pages._ui.gaussians.controls import STATE
 from pages._ui.gaussians.cycle import draw_cycle
 from pages._ui.gaussians.lede import lede_of
 from pages._ui.gaussians.picture import (
@@ -14,6 +16,7 @@ from pages._ui.gaussians.picture import (
     show_costs,
 )
 from pages._ui.jobs_glue import ask, show_progress
+from pages._ui.live import live_knobs
 from pages._ui.url_state import link_to, open_page
 
 WAIT_SECONDS = 0.5  # 4 x 50,000 steps come without a flash of progress
@@ -22,14 +25,15 @@ WAIT_SECONDS = 0.5  # 4 x 50,000 steps come without a flash of progress
 st.title("Can one chain find all the modes?")
 lede = st.container(key="lede")
 values = open_page(STATE)
-settings, view = settings_of(values), view_of(values)
+settings = from_values(GaussiansSettings, vars(values))
+knobs = live_knobs(STATE, values)
 lede.markdown(lede_of(settings))
 answers = ask(PAGE.requests(settings), WAIT_SECONDS)
 show_progress(answers)
 shown = PAGE.views(settings, answers)
-run = draw_gaussians(settings, view, shown, knobs_of(values))
+run = draw_gaussians(settings, shown, knobs)
 show_costs(settings, shown)
-export_gaussians(run, view, link_to(STATE, values), values.cycle, knobs_of(values))
+export_gaussians(run, link_to(STATE, values), values.cycle, knobs)
 draw_cycle(values)
 draw_scores(run)
 explain_gaussians()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gbuq_core.presentation import decimal, short
 
@@ -189,23 +189,6 @@ def verdict_of(value: float, whole: float, part: float) -> str:
     ('holds', 'partly', 'does not hold')
     """
     return "holds" if value >= whole else "partly" if value >= part else "does not hold"
-
-
-def other_settings(settings: Any, paper: Any, names: Mapping[str, str]) -> list[str]:
-    """Which settings are not the paper's, each with the paper's own.
-
-    Examples
-    --------
-    >>> mine, theirs = Claim("", "", "holds"), Claim("", "", "partly")
-    >>> other_settings(mine, theirs, {"here": "here", "verdict": "verdict"})
-    ['verdict holds (there partly)']
-    """
-    return [
-        f"{name} {write_setting(getattr(settings, field))} "
-        f"(there {write_setting(getattr(paper, field))})"
-        for field, name in names.items()
-        if getattr(settings, field) != getattr(paper, field)
-    ]
 
 
 def write_setting(value: object) -> str:

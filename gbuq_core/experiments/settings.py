@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from gbuq_core.experiments.claims import write_setting
 from gbuq_core.knobs import Kind, Knob, check_knob, check_within, narrow, number_text
-from gbuq_core.methods import METHODS
+from gbuq_core.methods import METHODS, SAMPLERS
 from gbuq_core.validation import check_choice
 
 _FITTED = ("data", "method", "knobs")  # the groups of knobs that a fit depends on
@@ -57,9 +57,9 @@ class _Setting:
 
     @property
     def record(self) -> Knob:
-        """The knob of the method's record that it is ``of``."""
+        """The knob of the method's or sampler's record that it is ``of``."""
         method, _, of = self.of.partition(".")
-        return METHODS[method].knob(of)
+        return (METHODS.get(method) or SAMPLERS[method]).knob(of)
 
     @property
     def group(self) -> str:
@@ -97,7 +97,8 @@ def setting(
     default, label
         Of the knob. A link names the field.
     of : str
-        ``"sglb.depth"``: label, help and limits are those of the method's record, if not given.
+        ``"sglb.depth"``: label, help and limits are those of the method's record, if not given;
+        ``"cg.alpha_max"`` of a sampler's.
     uses : callable, optional
         Whether settings of one method need it (all do). Others neither show nor refit it.
     arg : str
@@ -158,7 +159,9 @@ def _alone(settings: S, method: str) -> S:
     """The settings with one of the methods that there are."""
     name = _each_of(type(settings))
     known = next(one.named for field, _, one in _settings_of(type(settings)) if field == name)
-    return _with(settings, **{name: (check_choice("method", method, tuple(known.values())),)})
+    return _with(
+        settings, **{name: (check_choice(name.removesuffix("s"), method, tuple(known.values())),)}
+    )
 
 
 def _with(settings: S, **changes: Any) -> S:

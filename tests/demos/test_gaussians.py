@@ -7,13 +7,13 @@ from lesson_parts import computed
 
 from demos.gaussians import BOTH, KEPT, MANY, NOISY, ONE, STABLE, UNEQUAL
 from gbuq_core.experiments.gaussians.fit import run_gaussians, run_sampler, target_grid
-from gbuq_core.experiments.gaussians.plan import plan_sampler
 from gbuq_core.experiments.gaussians.scores import score_sampler
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.presentation import digits
 
 
-def score(preset, sampler, **knobs):
-    return score_sampler(run_sampler(plan_sampler(replace(preset.settings, **knobs), sampler)))
+def score(settings, sampler, **knobs):
+    return score_sampler(run_sampler(plan_of(replace(settings, **knobs), sampler)))
 
 
 def test_sgld_stays_in_one_mode_whatever_the_seed():
@@ -31,13 +31,13 @@ def test_much_noise_blurs_and_a_little_more_of_it_does_better():
 
 
 def test_each_cycle_takes_two_frames():
-    race = run_gaussians(replace(ONE.settings, samplers=("clr",)))
-    assert len(race.runs[0].steps) == 2 * ONE.settings.cycles
+    race = run_gaussians(replace(ONE, samplers=("clr",)))
+    assert len(race.runs[0].steps) == 2 * ONE.cycles
 
 
 def test_the_limit_of_a_stable_step_lies_between_the_two_scales():
-    limit = target_grid(STABLE.settings.target).step_limit / STABLE.settings.rate_cg
-    assert STABLE.settings.alpha_max < limit < 7
+    limit = target_grid(STABLE.target).step_limit / STABLE.rate_cg
+    assert STABLE.alpha_max < limit < 7
     assert score(STABLE, "cg").modes_visited == 1
     assert score(STABLE, "cg", alpha_max=7.0).modes_visited >= 7
     assert "crossed at a scale of 6.00" in computed("gaussians", "What throws it out").more[-1]
@@ -66,7 +66,7 @@ def test_samples_of_the_second_half_of_a_cycle_are_better_and_fewer():
 
 def test_one_long_cyclical_chain_against_many_short_ones():
     """It finds more modes, is farther off with all its samples, nearer with the later ones."""
-    total = MANY.settings.steps * MANY.settings.chains
+    total = MANY.steps * MANY.chains
     short = score(MANY, "sgld")
     long = score(MANY, "cg", chains=1, steps=total)
     half = score(MANY, "cg", chains=1, steps=total, exploration_cg=0.5)
@@ -78,8 +78,8 @@ def test_one_long_cyclical_chain_against_many_short_ones():
 def test_two_modes_are_found_by_clr_and_not_by_cg():
     found = dict(
         zip(
-            UNEQUAL.settings.samplers,
-            map(score_sampler, run_gaussians(UNEQUAL.settings).runs),
+            UNEQUAL.samplers,
+            map(score_sampler, run_gaussians(UNEQUAL).runs),
             strict=True,
         )
     )
@@ -87,7 +87,7 @@ def test_two_modes_are_found_by_clr_and_not_by_cg():
     assert found["cg"].modes_visited == 1
     assert found["nsgld"].share_in_modes < 0.5
     grid = target_grid("two_modes")
-    assert UNEQUAL.settings.rate_cg * UNEQUAL.settings.alpha_max < grid.step_limit
+    assert UNEQUAL.rate_cg * UNEQUAL.alpha_max < grid.step_limit
     # The first mode is the left one, with 80 % of the weight.
     left = grid.density[:, : grid.density.shape[1] // 2].sum() / grid.density.sum()
     assert left == pytest.approx(0.8, abs=1e-3)

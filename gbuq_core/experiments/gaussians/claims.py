@@ -6,15 +6,11 @@ agrees with its verdict.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gbuq_core.experiments.claims import VERDICTS, Claim, Threshold, judged, verdict_of
 from gbuq_core.experiments.gaussians.fit import GaussiansRun, SamplerRun, run_gaussians
 from gbuq_core.experiments.gaussians.plan import (
     GaussiansSettings,
-    SamplerPlan,
     estimate_sampler_seconds,
-    plan_sampler,
 )
 from gbuq_core.experiments.gaussians.scores import (
     SamplerScores,
@@ -22,7 +18,7 @@ from gbuq_core.experiments.gaussians.scores import (
     score_sampler,
 )
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.experiments.settings import shrink
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.presentation import digits, percent, short
 from gbuq_core.sampling import SAMPLERS
 from gbuq_core.sampling.counting import VISIT_SAMPLES
@@ -85,7 +81,7 @@ def describe_settings(settings: GaussiansSettings) -> str:
     "At these settings, which are not all the paper's."
     """
     paper = GaussiansSettings(samplers=settings.samplers, seed=settings.seed)
-    if settings == paper:
+    if all(plan_of(settings, each) == plan_of(paper, each) for each in settings.samplers):
         return "In the paper's settings, as far as it states them."
     return "At these settings, which are not all the paper's."
 
@@ -183,8 +179,8 @@ def _claim_of_cycles(run: SamplerRun, scores: SamplerScores, race: GaussiansRun)
 
 
 def _claim_of_likeness(
-    clr_plan: SamplerPlan,
-    cg_plan: SamplerPlan,
+    clr_plan: GaussiansSettings,
+    cg_plan: GaussiansSettings,
     scores: dict[str, SamplerScores],
     race: GaussiansRun,
 ) -> Claim | None:
@@ -225,7 +221,7 @@ def _claim_of_likeness(
     )
 
 
-def _kept_text(plan: SamplerPlan) -> str:
+def _kept_text(plan: GaussiansSettings) -> str:
     """Which of its samples a cyclical sampler keeps."""
     if not plan.exploration:
         return "all samples"
@@ -234,7 +230,7 @@ def _kept_text(plan: SamplerPlan) -> str:
 
 def _seconds(settings: GaussiansSettings) -> float:
     """Roughly what one seed takes on one thread."""
-    plans = (plan_sampler(settings, sampler) for sampler in settings.samplers)
+    plans = (plan_of(settings, sampler) for sampler in settings.samplers)
     return sum(estimate_sampler_seconds(plan) for plan in plans)
 
 
@@ -243,10 +239,4 @@ STUDY = SeedStudy(
     fit=run_gaussians,
     claims=check_claims,
     estimate=_seconds,
-    quicker=lambda settings, share: replace(
-        settings,
-        steps=shrink(settings.steps, share**0.5, 5000),
-        chains=shrink(settings.chains, share**0.5, 1),
-    ),
-    names={"steps": "steps", "chains": "chains"},
 )

@@ -13,7 +13,8 @@ from functools import cache
 import numpy as np
 
 from gbuq_core.experiments.gaussians.fit import Array, Ints, sample_plan
-from gbuq_core.experiments.gaussians.plan import GaussiansSettings, SamplerPlan, plan_sampler
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.sampling import SAMPLERS, TARGETS
 from gbuq_core.validation import check_choice, check_number
 
@@ -79,7 +80,7 @@ def record_cycle(
     >>> trace.first, trace.n_steps, trace.points.shape, int(trace.exploring.sum())
     (200, 100, (101, 2), 26)
     """
-    plan = plan_sampler(settings, sampler)
+    plan = plan_of(settings, sampler)
     cycles = min(settings.cycles, plan.steps)
     number = check_number("cycle", cycle, 0, cycles - 1, integer=True)
     check_number("most", most, 2, integer=True)
@@ -123,7 +124,7 @@ def record_cycle(
 _FARTHEST = 1e3  # beyond it a chain is on its way to infinity
 
 
-def _energies(plan: SamplerPlan, points: Array) -> Array:
+def _energies(plan: GaussiansSettings, points: Array) -> Array:
     target = TARGETS[plan.target]
     return np.asarray(-target.log_density(points)) - _lowest(plan.target)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gbuq_core.experiments.gaussians.fit import GaussiansRun
-from gbuq_core.experiments.gaussians.plan import GaussiansSettings, SamplerPlan, plan_sampler
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.experiments.settings import arguments, plan_of
 from gbuq_core.presentation import csv_text
 from gbuq_core.sampling import SAMPLERS
 
@@ -13,6 +14,8 @@ _COLUMNS = (
     *("sampler", "step", "kept_samples", "modes_visited", "share_in_modes", "occupancy_error"),
     *("kl_nats", "chain_1_x", "chain_1_y"),
 )
+
+_COMMON = ("target", "n_steps", "n_chains", "random_state", "gradient_noise")  # to all samplers
 
 _SHOW = """
 left, right, bottom, top = target.extent
@@ -76,13 +79,9 @@ def gaussians_code(settings: GaussiansSettings) -> str:
     >>> '"cg": {"n_cycles": 30, ' in gaussians_code(GaussiansSettings())
     True
     """
-    common = {
-        "target": settings.target,
-        "n_steps": settings.steps,
-        "n_chains": settings.chains,
-        "random_state": settings.seed,
-        "gradient_noise": settings.gradient_noise,
-    }
+    given = {name: arguments(plan_of(settings, name)) for name in settings.samplers}
+    shared = arguments(plan_of(settings, "sgld"))
+    common = {name: shared[name] for name in _COMMON}
     lines = [
         "from pathlib import Path",
         "",
@@ -97,24 +96,10 @@ def gaussians_code(settings: GaussiansSettings) -> str:
         f"common = {_mapping(common)}",
         "samplers = {",
     ]
-    for sampler in settings.samplers:
-        options = _options(plan_sampler(settings, sampler))
-        lines.append(f'    "{sampler}": {_mapping(options)},  # {SAMPLERS[sampler].label}')
+    for sampler, every in given.items():
+        own = {name: value for name, value in every.items() if name not in _COMMON}
+        lines.append(f'    "{sampler}": {_mapping(own)},  # {SAMPLERS[sampler].label}')
     return "\n".join([*lines, "}"]) + _SHOW
-
-
-def _options(plan: SamplerPlan) -> dict[str, object]:
-    """A sampler's own numbers as `sample_mixture` calls them."""
-    named: dict[str, object] = {
-        "n_cycles": plan.cycles,
-        "learning_rate": plan.rate,
-        "noise_scale": plan.noise,
-        "alpha_max": plan.alpha_max,
-        "alpha_min": plan.alpha_min,
-        "exploration_fraction": plan.exploration,
-        "noise_free_exploration": True if plan.noise_free else None,
-    }
-    return {name: value for name, value in named.items() if value is not None}
 
 
 def _mapping(given: Mapping[str, object]) -> str:

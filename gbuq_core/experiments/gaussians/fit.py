@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.experiments.gaussians.plan import GaussiansSettings, SamplerPlan, plan_sampler
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.experiments.settings import arguments, plan_of
 from gbuq_core.presentation import Tally
 from gbuq_core.sampling import (
     TARGETS,
@@ -66,7 +67,7 @@ class TargetGrid:
 class SamplerRun:
     """One sampler's race: what had been kept by the end of each frame, and its path."""
 
-    plan: SamplerPlan
+    plan: GaussiansSettings
     # `steps`, `n_kept`: steps done by each chain, and samples kept of all chains, cumulative as all
     # that follows
     steps: Ints
@@ -130,7 +131,7 @@ def run_gaussians(settings: GaussiansSettings | None = None) -> GaussiansRun:
     [False, True]
     """
     settings = GaussiansSettings() if settings is None else settings
-    runs = tuple(run_sampler(plan_sampler(settings, sampler)) for sampler in settings.samplers)
+    runs = tuple(run_sampler(plan_of(settings, sampler)) for sampler in settings.samplers)
     return GaussiansRun(settings, target_grid(settings.target), runs)
 
 
@@ -177,12 +178,12 @@ def _step_limit(density: Target) -> float:
     return float(2.0 / np.linalg.eigvalsh(hessians).max())
 
 
-def run_sampler(plan: SamplerPlan) -> SamplerRun:
+def run_sampler(plan: GaussiansSettings) -> SamplerRun:
     """Run one sampler and count what it found, frame by frame.
 
     Examples
     --------
-    >>> run = run_sampler(plan_sampler(GaussiansSettings(steps=20_000), "cg"))
+    >>> run = run_sampler(plan_of(GaussiansSettings(steps=20_000), "cg"))
     >>> len(run.steps), int(run.n_kept[-1]), bool(run.modes_visited[-1] >= 7)
     (60, 20000, True)
     """
@@ -192,43 +193,30 @@ def run_sampler(plan: SamplerPlan) -> SamplerRun:
     return run
 
 
-def sample_plan(plan: SamplerPlan, n_chains: int | None = None) -> Chains:
+def sample_plan(plan: GaussiansSettings, n_chains: int | None = None) -> Chains:
     """The chains of a plan; fewer of them are the first ones.
 
     Examples
     --------
-    >>> plan = plan_sampler(GaussiansSettings(steps=100, chains=3), "clr")
+    >>> plan = plan_of(GaussiansSettings(steps=100, chains=3), "clr")
     >>> one, all_of_them = sample_plan(plan, n_chains=1), sample_plan(plan)
     >>> bool((one.samples[0] == all_of_them.samples[0]).all())
     True
     """
-    return sample_mixture(
-        plan.sampler,
-        n_steps=plan.steps,
-        n_chains=plan.chains if n_chains is None else n_chains,
-        n_cycles=plan.cycles or 1,
-        random_state=plan.seed,
-        target=plan.target,
-        learning_rate=plan.rate,
-        noise_scale=plan.noise,
-        alpha_max=plan.alpha_max,
-        alpha_min=plan.alpha_min,
-        exploration_fraction=plan.exploration,
-        noise_free_exploration=plan.noise_free,
-        gradient_noise=plan.gradient_noise,
-    )
+    given = arguments(plan)
+    return sample_mixture(plan.sampler, **{**given, "n_chains": n_chains or plan.chains})
 
 
 _RUNS = Tally()
 count_runs = _RUNS.count  # what a knob of the view leaves as it is
 
 
-def count_chains(plan: SamplerPlan, chains: Chains) -> SamplerRun:
+def count_chains(plan: GaussiansSettings, chains: Chains) -> SamplerRun:
     """What chains had found by the end of each frame.
 
     Examples
     --------
-    >>> plan = plan_sampler(GaussiansSettings(steps=1000), "sgld")
+    >>> plan = plan_of(GaussiansSettings(steps=1000), "sgld")
     >>> run = count_chains(plan, sample_mixture("sgld", n_steps=1000, random_state=0))
     >>> int(run.steps[0]), int(run.steps[-1]), int(run.n_kept[-1])
     (16, 1000, 1000)
@@ -286,9 +274,9 @@ def _spread(n: int, n_steps: int) -> Ints:
     return np.linspace(0, n_steps, min(n, n_steps), endpoint=False).astype(np.int64)
 
 
-def _repeated_steps(plan: SamplerPlan) -> int:
+def _repeated_steps(plan: GaussiansSettings) -> int:
     """The steps of a few cycles if there are more than twice as many, else all of them."""
-    if plan.cycles is None or plan.cycles <= 2 * SHOWN_CYCLES:
+    if not plan.cyclical or plan.cycles <= 2 * SHOWN_CYCLES:
         return plan.steps
     return -(-SHOWN_CYCLES * plan.steps // plan.cycles)
 

@@ -7,106 +7,136 @@ cyclical gradient MCMC", section 5.1 and appendix B.1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from gbuq_core.sampling import SAMPLERS
-from gbuq_core.validation import check_choice
+from gbuq_core.experiments.settings import setting
+from gbuq_core.methods import SAMPLERS
+from gbuq_core.sampling import TARGETS
 
+SHOWN = ("density", "counts")
+SCALES = ("the target's", "own")
+CHARTS = ("modes", "schedules", "x", "y")  # what a row of charts shows, in order
+_CHART_NAMES = ("modes visited", "step sizes", "marginals of x", "marginals of y")
 # Seconds on one core of a 2020s server, for the estimate before a run.
 _SECONDS_PER_STEP = 0.5e-6
 
 
-@dataclass(frozen=True, kw_only=True)
-class GaussiansSettings:
-    """Everything that the race depends on. The defaults are the paper's where it states them."""
-
-    # keys of `gbuq_core.sampling.SAMPLERS`
-    samplers: tuple[str, ...] = ("sgld", "nsgld", "clr", "cg")
-    target: str = "gaussians25"  # A key of `gbuq_core.sampling.TARGETS`
-    seed: int = 0  # of the start and the noise; the same for all samplers
-    # std of the noise on every gradient, which stands for a minibatch's
-    gradient_noise: float = 1.0
-    # `steps`, `chains`: of every sampler: the budget
-    steps: int = 50_000
-    chains: int = 1
-    cycles: int = 30  # of clr-SGLD and cg-SGLD
-    # `rate_sgld`, `rate_nsgld`, `rate_clr`, `rate_cg`: learning rates: SGLD's at its first step,
-    # clr-SGLD's at the start of a cycle
-    rate_sgld: float = SAMPLERS["sgld"].defaults["learning_rate"]
-    rate_nsgld: float = SAMPLERS["nsgld"].defaults["learning_rate"]
-    rate_clr: float = SAMPLERS["clr"].defaults["learning_rate"]
-    rate_cg: float = SAMPLERS["cg"].defaults["learning_rate"]
-    # noise scale of all but N-SGLD; 1 samples from the target itself
-    noise: float = SAMPLERS["sgld"].defaults["noise_scale"]
-    noise_nsgld: float = SAMPLERS["nsgld"].defaults["noise_scale"]  # N-SGLD's noise scale
-    # `exploration_clr`, `exploration_cg`: share of each cycle that is not kept
-    exploration_clr: float = SAMPLERS["clr"].defaults["exploration_fraction"]
-    exploration_cg: float = SAMPLERS["cg"].defaults["exploration_fraction"]
-    noise_free: bool = False  # whether steps that are not kept inject no noise
-    # `alpha_max`, `alpha_min`: limits of cg-SGLD's gradient scale
-    alpha_max: float = SAMPLERS["cg"].defaults["alpha_max"]
-    alpha_min: float = SAMPLERS["cg"].defaults["alpha_min"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SamplerPlan:
-    """What one sampler's chains depend on, and nothing else. It is the key of their result.
-
-    Fields that the sampler does not use are None, so that changing them reruns nothing.
-    """
-
-    sampler: str
-    target: str
-    seed: int
-    gradient_noise: float
-    steps: int
-    chains: int
-    rate: float
-    noise: float
-    cycles: int | None
-    exploration: float | None
-    noise_free: bool
-    alpha_max: float | None
-    alpha_min: float | None
-
-
-def plan_sampler(settings: GaussiansSettings, sampler: str) -> SamplerPlan:
-    """What a sampler's chains depend on.
-
-    >>> low, high = GaussiansSettings(alpha_max=5.0), GaussiansSettings(alpha_max=20.0)
-    >>> plan_sampler(low, "clr") == plan_sampler(high, "clr")
-    True
-    """
-    kind = SAMPLERS[check_choice("sampler", sampler, tuple(SAMPLERS))]
-    rates = {
-        "sgld": settings.rate_sgld,
-        "nsgld": settings.rate_nsgld,
-        "clr": settings.rate_clr,
-        "cg": settings.rate_cg,
-    }
-    explorations = {"clr": settings.exploration_clr, "cg": settings.exploration_cg}
-    exploration = explorations.get(sampler)
-    return SamplerPlan(
-        sampler=sampler,
-        target=settings.target,
-        seed=settings.seed,
-        gradient_noise=settings.gradient_noise,
-        steps=settings.steps,
-        chains=settings.chains,
-        rate=rates[sampler],
-        noise=settings.noise_nsgld if sampler == "nsgld" else settings.noise,
-        cycles=settings.cycles if kind.cyclical else None,
-        exploration=exploration,
-        # Without exploring steps there is nothing to be free of noise.
-        noise_free=bool(settings.noise_free and exploration),
-        alpha_max=settings.alpha_max if sampler == "cg" else None,
-        alpha_min=settings.alpha_min if sampler == "cg" else None,
+def _own(sampler: str, name: str, **changes: Any) -> Any:
+    """A number that only this sampler has."""
+    record = SAMPLERS[sampler]
+    return setting(
+        record.defaults[name],
+        f"{record.knob(name).label}, {record.label}",
+        of=f"{sampler}.{name}",
+        arg=name,
+        uses=lambda one: one.sampler == sampler,
+        **changes,
     )
 
 
-def estimate_sampler_seconds(plan: SamplerPlan) -> float:
+@dataclass(frozen=True, kw_only=True)
+class GaussiansSettings:
+    """Everything that the race depends on. The defaults are the paper's where it states them.
+
+    With one sampler it is also the key of that sampler's chains (`settings.plan_of`).
+    """
+
+    target: str = setting(
+        "gaussians25", "Target", group="data", arg="target",
+        named={target.label: key for key, target in TARGETS.items()},
+    )  # fmt: skip
+    gradient_noise: float = setting(
+        1.0, "Noise of the gradient (std)", group="data", choices=(0.0, 0.3, 1.0, 3.0, 10.0),
+        arg="gradient_noise",
+        help="In practice minibatches make gradients noisy. This noise stands for them.",
+    )  # fmt: skip
+    seed: int = setting(
+        0, "Seed", group="data", low=0, high=30, step=1, arg="random_state",
+        help="Sets the starts and the noise. They are the same for all samplers.",
+    )  # fmt: skip
+    samplers: tuple[str, ...] = setting(
+        tuple(SAMPLERS), "Samplers", group="method", each=True,
+        named={kind.label: key for key, kind in SAMPLERS.items()},
+        help="N-SGLD adds more noise. clr-SGLD cycles the step size; cg-SGLD cycles the gradient's "
+        "scale.",
+    )  # fmt: skip
+    steps: int = setting(
+        50_000, "Steps", choices=(1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000),
+        arg="n_steps", shrink=(0.5, 5000), help="The length of each chain.",
+    )  # fmt: skip
+    chains: int = setting(
+        1, "Chains", choices=(1, 2, 5, 10, 20, 50), arg="n_chains", shrink=(0.5, 1),
+        help="Each chain has its own start. The maps show all chains of a sampler together.",
+    )  # fmt: skip
+    cycles: int = setting(
+        30, "Cycles", choices=(1, 2, 5, 10, 20, 30, 50, 100), arg="n_cycles",
+        uses=lambda one: one.cyclical,
+    )  # fmt: skip
+    # SGLD's learning rate is that of its first step, clr-SGLD's that of the start of a cycle.
+    rate_sgld: float = _own("sgld", "learning_rate", choices=(0.005, 0.01, 0.02, 0.05, 0.1, 0.2))
+    rate_nsgld: float = _own(
+        "nsgld", "learning_rate", choices=(0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1)
+    )
+    noise_nsgld: float = _own("nsgld", "noise_scale", choices=(1.0, 1.5, 2.0, 3.0, 5.0, 10.0))
+    rate_clr: float = _own(
+        "clr", "learning_rate", choices=(0.01, 0.03, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1, 0.12)
+    )
+    exploration_clr: float = _own("clr", "exploration_fraction", high=0.9, step=0.05)
+    rate_cg: float = _own(
+        "cg", "learning_rate", choices=(0.002, 0.005, 0.007, 0.01, 0.012, 0.015, 0.02)
+    )
+    alpha_max: float = _own("cg", "alpha_max", low=1.0, high=15.0, step=0.5)
+    alpha_min: float = _own("cg", "alpha_min", low=0.5, high=5.0, step=0.5)
+    exploration_cg: float = _own("cg", "exploration_fraction", high=0.9, step=0.05)
+    noise_free: bool = setting(
+        False, "No noise while exploring", arg="noise_free_exploration",
+        uses=lambda one: one.exploration > 0.0, help="As in cSG-MCMC (appendix A).",
+    )  # fmt: skip
+    # 1 samples from the target itself.
+    noise: float = setting(
+        SAMPLERS["sgld"].defaults["noise_scale"], "Noise scale, SGLD and cyclical",
+        of="sgld.noise_scale", choices=(0.0, 0.1, 0.2, 0.4, 0.5, 0.7, 1.0, 1.5, 2.0),
+        arg="noise_scale", uses=lambda one: one.sampler != "nsgld",
+    )  # fmt: skip
+    shown: str = setting("density", "Colours show", group="view", drawn=True, choices=SHOWN)
+    scale: str = setting(
+        SCALES[0], "Colour scale", group="view", drawn=True, choices=SCALES,
+        help="A trapped chain is far denser than the target. Its own scale shows by how much.",
+    )  # fmt: skip
+    log: bool = setting(False, "Logarithmic colours", group="view", drawn=True)
+    trail: bool = setting(True, "Path of chain 1", group="view", drawn=True)
+    outlines: bool = setting(
+        False, "Borders of the modes", group="view", drawn=True,
+        help="A sample within 3 standard deviations of a mode counts as in that mode.",
+    )  # fmt: skip
+    charts: tuple[str, ...] = setting(
+        CHARTS,
+        "Charts",
+        group="view",
+        drawn=True,
+        named=dict(zip(_CHART_NAMES, CHARTS, strict=True)),
+    )
+
+    @property
+    def sampler(self) -> str:
+        """The first sampler, the only one of a chain's key."""
+        return self.samplers[0]
+
+    @property
+    def cyclical(self) -> bool:
+        """Whether that sampler has cycles."""
+        return SAMPLERS[self.sampler].cyclical
+
+    @property
+    def exploration(self) -> float:
+        """The share of each of its cycles that is not kept."""
+        return {"clr": self.exploration_clr, "cg": self.exploration_cg}.get(self.sampler, 0.0)
+
+
+def estimate_sampler_seconds(plan: GaussiansSettings) -> float:
     """Roughly what `run_sampler` takes on this machine.
 
-    >>> estimate_sampler_seconds(plan_sampler(GaussiansSettings(), "cg")) < 0.2
+    >>> estimate_sampler_seconds(GaussiansSettings()) < 0.2
     True
     """
     return 0.02 + plan.steps * plan.chains * _SECONDS_PER_STEP

@@ -45,8 +45,8 @@ def score_sampler(run: SamplerRun) -> SamplerScores:
     Examples
     --------
     >>> from gbuq_core.experiments.gaussians.fit import run_sampler
-    >>> from gbuq_core.experiments.gaussians.plan import GaussiansSettings, plan_sampler
-    >>> run = run_sampler(plan_sampler(GaussiansSettings(steps=20_000), "sgld"))
+    >>> from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+    >>> run = run_sampler(GaussiansSettings(samplers=("sgld",), steps=20_000))
     >>> score_sampler(run).modes_visited
     1.0
     """

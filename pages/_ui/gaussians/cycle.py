@@ -12,13 +12,14 @@ from gbuq_core.experiments.gaussians.cycle import (
     energy_map,
     record_cycle,
 )
+from gbuq_core.experiments.gaussians.cycle_picture import cycle_sheet
 from gbuq_core.experiments.gaussians.fit import target_grid
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.experiments.settings import from_values
 from gbuq_core.figures.canvas.panels import PanelSheet
-from gbuq_core.figures.gaussians.cycle import cycle_sheet
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
-from pages._ui.gaussians.controls import CYCLE, SLOW, STATE, settings_of
+from pages._ui.gaussians.controls import CYCLE, SLOW, STATE
 from pages._ui.kept import kept
 from pages._ui.url_state import read_again
 
@@ -37,7 +38,7 @@ def draw_cycle(values: SimpleNamespace) -> None:
     section = st.expander(SLOW.label, key=SLOW.key, on_change="rerun", bind="query-params")
     if not section.open:
         return
-    settings = settings_of(values)
+    settings = from_values(GaussiansSettings, vars(values))
     with section:
         st.markdown(ABOUT_CYCLE)
         if not settings.samplers:

@@ -11,13 +11,13 @@ from gbuq_core.experiments.claims import claim_table
 from gbuq_core.experiments.gaussians.claims import STUDY, check_claims, describe_settings
 from gbuq_core.experiments.gaussians.export import gaussians_code, gaussians_csv
 from gbuq_core.experiments.gaussians.fit import GaussiansRun, run_sampler, target_grid
+from gbuq_core.experiments.gaussians.picture import gaussians_sheet
 from gbuq_core.experiments.gaussians.plan import (
     GaussiansSettings,
     estimate_sampler_seconds,
-    plan_sampler,
 )
 from gbuq_core.experiments.gaussians.scores import describe_gaussians, describe_race, score_rows
-from gbuq_core.figures.gaussians.picture import GaussiansView, gaussians_sheet
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.presentation import markdown_table
@@ -47,7 +47,7 @@ _READING = (
 PAGE = SideBySide(
     name="gaussians",
     methods=SAMPLERS,
-    plan=plan_sampler,
+    plan=plan_of,
     why_not=lambda plan: "",  # every sampler can run
     estimate=estimate_sampler_seconds,
     fit=run_sampler,
@@ -61,7 +61,6 @@ PAGE = SideBySide(
 
 def draw_gaussians(
     settings: GaussiansSettings,
-    view: GaussiansView,
     shown: Sequence[Shown],
     knobs: Sequence[LiveKnob] = (),
 ) -> GaussiansRun:
@@ -80,7 +79,7 @@ def draw_gaussians(
     with st.container(key="chips"):
         draw_chips(check_claims(run))
     runs = [one.view for one in shown if one.view is not None]
-    sheet = gaussians_sheet(truth, runs, view, describe_gaussians(run), knobs)
+    sheet = gaussians_sheet(truth, runs, settings, describe_gaussians(run), knobs)
     canvas(sheet, key="gaussians", on_turn=keep_knobs)
     return run
 
@@ -134,13 +133,12 @@ _DEFINITIONS = (
 
 def export_gaussians(
     run: GaussiansRun,
-    view: GaussiansView,
     link: str,
     cycle: int = 1,
     knobs: Sequence[LiveKnob] = (),
 ) -> None:
     """Buttons for the code, the link, the data and a page; below them the picture in words."""
-    page = partial(_html, run, view, cycle, knobs)
+    page = partial(_html, run, cycle, knobs)
     downloads = (
         Download("Data (CSV)", "gaussians.csv", "text/csv", partial(gaussians_csv, run)),
         Download("Page (HTML)", "gaussians.html", "text/html", page),
@@ -184,12 +182,10 @@ def explain_gaussians() -> None:
         show_departures("25 Gaussians")
 
 
-def _html(
-    run: GaussiansRun, view: GaussiansView, cycle: int = 1, knobs: Sequence[LiveKnob] = ()
-) -> bytes:
+def _html(run: GaussiansRun, cycle: int = 1, knobs: Sequence[LiveKnob] = ()) -> bytes:
     words = describe_gaussians(run)
     given = run.settings
-    sheet = gaussians_sheet(run.truth, run.runs, view, words, knobs)
+    sheet = gaussians_sheet(run.truth, run.runs, given, words, knobs)
     sections = [
         Section(sheet=sheet, caption=f"{words} {_READING}"),
         Section(heading="Scorecard", caption=_DEFINITIONS, table=score_rows(run)),

@@ -159,7 +159,7 @@ def test_the_two_cycles_are_compared_with_what_each_keeps(race):
     runs = made_up(race, "clr", 24), made_up(race, "cg", 23)
     own = "cg-SGLD keeps all samples, and clr-SGLD keeps the samples after the first 25 % of each"
     assert own in last_claim(race, *runs).here
-    alike = replace(runs[0], plan=replace(runs[0].plan, exploration=0.0)), runs[1]
+    alike = replace(runs[0], plan=replace(runs[0].plan, exploration_clr=0.0)), runs[1]
     claim = last_claim(race, *alike)
     assert "Both keep all samples." in claim.here
     assert "compare too" not in claim.here

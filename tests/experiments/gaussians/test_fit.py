@@ -21,8 +21,8 @@ from gbuq_core.experiments.gaussians.fit import (
 from gbuq_core.experiments.gaussians.plan import (
     GaussiansSettings,
     estimate_sampler_seconds,
-    plan_sampler,
 )
+from gbuq_core.experiments.settings import arguments, plan_of
 from gbuq_core.sampling import SAMPLERS, TARGETS, grid_kl, sample_mixture
 
 SMALL = GaussiansSettings(steps=2000, chains=3, cycles=8, seed=4)
@@ -44,7 +44,7 @@ def chains_of(sampler, settings=SMALL):
 
 @pytest.fixture(scope="module", params=list(SAMPLERS))
 def pair(request):
-    return run_sampler(plan_sampler(SMALL, request.param)), chains_of(request.param)
+    return run_sampler(plan_of(SMALL, request.param)), chains_of(request.param)
 
 
 def test_the_last_frame_is_what_the_chains_say(pair):
@@ -105,14 +105,14 @@ def test_the_path_and_the_stays_are_the_first_chains(pair):
 
 
 def test_schedules_of_many_cycles_are_shown_in_part():
-    cyclic = run_sampler(plan_sampler(SMALL, "clr"))
+    cyclic = run_sampler(plan_of(SMALL, "clr"))
     assert cyclic.size_span == SHOWN_CYCLES * SMALL.steps // SMALL.cycles
     length = SMALL.steps // SMALL.cycles
     quarter = -(-length // 4)
     assert cyclic.exploring.tolist() == [[c * length, c * length + quarter] for c in range(3)]
-    few = run_sampler(plan_sampler(replace(SMALL, cycles=2), "clr"))
+    few = run_sampler(plan_of(replace(SMALL, cycles=2), "clr"))
     assert few.size_span == SMALL.steps
-    plain = run_sampler(plan_sampler(SMALL, "sgld"))
+    plain = run_sampler(plan_of(SMALL, "sgld"))
     assert plain.size_span == SMALL.steps
     assert plain.exploring.size == 0
 
@@ -140,7 +140,7 @@ def test_cg_explores_above_the_longest_stable_step_and_not_below():
     """What the lesson and the page say about a largest scale of 5 and of 10; fixed seeds."""
     for seed in range(3):
         below, above = (
-            run_sampler(plan_sampler(GaussiansSettings(alpha_max=alpha, seed=seed), "cg"))
+            run_sampler(plan_of(GaussiansSettings(alpha_max=alpha, seed=seed), "cg"))
             for alpha in (5.0, 10.0)
         )
         assert below.report.modes_visited[0] <= 2
@@ -174,7 +174,7 @@ def test_what_is_kept_decides_which_cyclical_sampler_looks_better():
     ],
 )
 def test_what_a_sampler_does_not_use_runs_nothing_again(sampler, knobs):
-    assert plan_sampler(replace(SMALL, **knobs), sampler) == plan_sampler(SMALL, sampler)
+    assert plan_of(replace(SMALL, **knobs), sampler) == plan_of(SMALL, sampler)
 
 
 @pytest.mark.parametrize(
@@ -195,23 +195,19 @@ def test_what_a_sampler_does_not_use_runs_nothing_again(sampler, knobs):
     ],
 )
 def test_what_a_sampler_uses_makes_a_new_plan(sampler, knobs):
-    assert plan_sampler(replace(SMALL, **knobs), sampler) != plan_sampler(SMALL, sampler)
+    assert plan_of(replace(SMALL, **knobs), sampler) != plan_of(SMALL, sampler)
 
 
 def test_the_settings_defaults_are_the_librarys():
-    names = {
-        "rate": "learning_rate", "noise": "noise_scale", "alpha_max": "alpha_max",
-        "alpha_min": "alpha_min", "exploration": "exploration_fraction",
-    }  # fmt: skip
     for sampler, kind in SAMPLERS.items():
-        plan = plan_sampler(GaussiansSettings(), sampler)
-        for field, name in names.items():
-            assert getattr(plan, field) == kind.defaults.get(name)
+        given = arguments(plan_of(GaussiansSettings(), sampler))
+        own = {name: value for name, value in kind.defaults.items() if name != "decay"}
+        assert {name: given[name] for name in own} == own
 
 
 def test_runs_are_counted_and_reproducible():
     before = count_runs()
-    plan = plan_sampler(SMALL, "cg")
+    plan = plan_of(SMALL, "cg")
     first, second = run_sampler(plan), run_sampler(plan)
     assert count_runs() == before + 2
     np.testing.assert_array_equal(first.density, second.density)
@@ -226,7 +222,7 @@ def test_a_race_has_its_samplers_in_order():
 @pytest.mark.filterwarnings("ignore:.*ran off to infinity")
 def test_chains_that_run_off_are_told():
     settings = replace(SMALL, rate_nsgld=1.0)
-    wild = run_sampler(plan_sampler(settings, "nsgld"))
+    wild = run_sampler(plan_of(settings, "nsgld"))
     assert wild.stopped.startswith("All 3 chains ran off to infinity, the first at step")
     assert wild.stopped.endswith("; lower its learning rate.")
     assert wild.all_stopped
@@ -241,7 +237,7 @@ def test_chains_that_run_off_are_told():
     assert wild.divergence[-1] == pytest.approx(grid_kl(far, together=True)[0], rel=SAME_SUM)
     assert np.isfinite(wild.path).all()
     assert np.isfinite(wild.density).all()
-    plan = plan_sampler(SMALL, "sgld")
+    plan = plan_of(SMALL, "sgld")
     chains = chains_of("sgld")
     samples, labels = chains.samples.copy(), chains.mode_index.copy()
     samples[0, 500:], labels[0, 500:] = np.nan, -1
@@ -258,14 +254,14 @@ def test_chains_that_run_off_are_told():
 @pytest.mark.filterwarnings("ignore:.*ran off to infinity")
 def test_a_single_chain_that_runs_off_is_told_with_a_remedy():
     settings = GaussiansSettings(steps=1000, alpha_max=15.0, rate_cg=0.02, gradient_noise=10.0)
-    run = run_sampler(plan_sampler(settings, "cg"))
+    run = run_sampler(plan_of(settings, "cg"))
     assert run.all_stopped
     assert run.stopped.startswith("The chain ran off to infinity at step ")
     assert run.stopped.endswith("; lower its learning rate or its largest gradient scale.")
 
 
 def test_before_the_first_kept_sample_there_are_no_shares():
-    run = run_sampler(plan_sampler(replace(SMALL, exploration_clr=0.9, cycles=1), "clr"))
+    run = run_sampler(plan_of(replace(SMALL, exploration_clr=0.9, cycles=1), "clr"))
     nothing = run.n_kept == 0
     assert nothing.any()
     assert np.isnan(run.share_in_modes[nothing]).all()
@@ -275,15 +271,15 @@ def test_before_the_first_kept_sample_there_are_no_shares():
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(InvalidParameter, match="sampler"):
-        plan_sampler(SMALL, "hmc")
+    with pytest.raises(InvalidParameter, match="sampler must be one of"):
+        plan_of(SMALL, "hmc")
     with pytest.raises(InvalidParameter, match="target"):
         target_grid("donut")
 
 
 def test_estimates_grow_with_the_work():
-    short = estimate_sampler_seconds(plan_sampler(SMALL, "cg"))
-    long = estimate_sampler_seconds(plan_sampler(replace(SMALL, chains=100), "cg"))
+    short = estimate_sampler_seconds(plan_of(SMALL, "cg"))
+    long = estimate_sampler_seconds(plan_of(replace(SMALL, chains=100), "cg"))
     assert 0 < short < long
 
 

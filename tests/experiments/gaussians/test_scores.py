@@ -16,13 +16,14 @@ from gbuq_core.experiments.gaussians.fit import (
     run_sampler,
     target_grid,
 )
-from gbuq_core.experiments.gaussians.plan import GaussiansSettings, plan_sampler
+from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.gaussians.scores import (
     describe_gaussians,
     describe_race,
     score_rows,
     score_sampler,
 )
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.presentation import digits
 from gbuq_core.sampling import SAMPLERS, diagnose, sample_mixture
 
@@ -101,7 +102,7 @@ def test_words_tell_the_numbers(race):
 
 
 def test_words_where_nothing_was_kept():
-    run = run_sampler(plan_sampler(replace(SMALL, steps=1000, cycles=1, exploration_cg=0.9), "cg"))
+    run = run_sampler(plan_of(replace(SMALL, steps=1000, cycles=1, exploration_cg=0.9), "cg"))
     nothing = replace(run, n_kept=np.zeros_like(run.n_kept))
     words = describe_gaussians(GaussiansRun(SMALL, target_grid(SMALL.target), (nothing,)))
     assert words.endswith("no sample was kept.")

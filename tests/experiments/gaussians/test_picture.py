@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.gaussians.cycle_picture import cycle_sheet
+from gbuq_core.experiments.gaussians.picture import gaussians_sheet
+from gbuq_core.experiments.gaussians.plan import CHARTS, GaussiansSettings
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
-from gbuq_core.figures.gaussians.charts import CHARTS
-from gbuq_core.figures.gaussians.cycle import cycle_sheet
-from gbuq_core.figures.gaussians.picture import GaussiansView, gaussians_sheet
 from gbuq_core.methods import METHODS, SAMPLERS
 
 N = 4  # cells a side
@@ -115,20 +115,20 @@ def test_the_sheet_can_be_drawn_and_plays():
 def test_one_scale_for_all_or_each_its_own():
     shared = gaussians_sheet(Grid(), RACE).panels
     assert {panel.limits for panel in shared} == {(0.0, 0.125)}
-    own = gaussians_sheet(Grid(), RACE, GaussiansView(scale="own")).panels
+    own = gaussians_sheet(Grid(), RACE, GaussiansSettings(scale="own")).panels
     assert [panel.limits for panel in own] == [(0.0, 0.125), (0.0, 0.25), (0.0, 0.25)]
-    nothing = gaussians_sheet(Grid(), [run_of(density=0.0)], GaussiansView(scale="own"))
+    nothing = gaussians_sheet(Grid(), [run_of(density=0.0)], GaussiansSettings(scale="own"))
     assert nothing.panels[1].limits == (0.0, 1.0)
 
 
 def test_log_colours_span_four_decades():
-    panels = gaussians_sheet(Grid(), RACE, GaussiansView(log=True)).panels
+    panels = gaussians_sheet(Grid(), RACE, GaussiansSettings(log=True)).panels
     assert all(panel.log for panel in panels)
     assert panels[0].limits == pytest.approx((0.125e-4, 0.125))
 
 
 def test_counts_are_samples_of_a_cell():
-    panels = gaussians_sheet(Grid(), RACE, GaussiansView(shown="counts")).panels
+    panels = gaussians_sheet(Grid(), RACE, GaussiansSettings(shown="counts")).panels
     assert panels[1].unit == "samples a cell"
     # 30 samples, a quarter per unit area, half a unit of area a cell: 3.75.
     assert np.unique(panels[1].values[-1]).tolist() == [4.0]
@@ -140,12 +140,12 @@ def test_the_path_appears_and_vanishes_with_its_frame():
     assert points.appear.tolist() == [0] * 5 + [1] * 5 + [2] * 5
     np.testing.assert_array_equal(points.vanish, points.appear + 1)
     assert points.group.tolist() == [0, 0, 0, 0, 1] * 3
-    assert gaussians_sheet(Grid(), RACE, GaussiansView(trail=False)).panels[1].points is None
+    assert gaussians_sheet(Grid(), RACE, GaussiansSettings(trail=False)).panels[1].points is None
 
 
 def test_the_borders_of_the_modes_on_request():
     assert gaussians_sheet(Grid(), RACE).lines == ()
-    (line,) = gaussians_sheet(Grid(), RACE, GaussiansView(outlines=True)).lines
+    (line,) = gaussians_sheet(Grid(), RACE, GaussiansSettings(outlines=True)).lines
     assert np.isnan(line.x).sum() == 2  # a gap behind each
     assert line.x[:4].tolist() == [0.0, 1.0, 0.0, 0.0]  # closed
 
@@ -205,11 +205,11 @@ def test_cells_that_chains_never_came_to_before_they_ran_off_are_hatched():
 
 
 def test_charts_can_be_left_out():
-    sheet = gaussians_sheet(Grid(), RACE, GaussiansView(charts=("x",)))
+    sheet = gaussians_sheet(Grid(), RACE, GaussiansSettings(charts=("x",)))
     assert [strip.title for strip in sheet.strips] == [
         "KL, nats", "SGLD: x", "cg-SGLD: x",
     ]  # fmt: skip
-    assert gaussians_sheet(Grid(), RACE, GaussiansView(charts=())).strips == []
+    assert gaussians_sheet(Grid(), RACE, GaussiansSettings(charts=())).strips == []
 
 
 def test_a_run_of_other_steps_stands_still():
@@ -231,7 +231,7 @@ def test_no_sampler_leaves_the_target():
 @pytest.mark.parametrize("view", [{"shown": "x"}, {"scale": "x"}, {"charts": ("x", "z")}])
 def test_an_impossible_view_is_refused(view):
     with pytest.raises(InvalidParameter, match="must be one of"):
-        gaussians_sheet(Grid(), RACE, GaussiansView(**view))
+        gaussians_sheet(Grid(), RACE, GaussiansSettings(**view))
 
 
 class Cycle(NamedTuple):

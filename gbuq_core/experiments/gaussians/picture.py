@@ -8,53 +8,33 @@ charts under the target compare all samplers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
+from gbuq_core.experiments.gaussians.charts import Floats, Ints, chart_rows
+from gbuq_core.experiments.gaussians.fit import SamplerRun, TargetGrid
+from gbuq_core.experiments.gaussians.plan import CHARTS, SCALES, SHOWN, GaussiansSettings
 from gbuq_core.figures.canvas.live import offered
 from gbuq_core.figures.canvas.panels import Line, Panel, PanelSheet, Points
-from gbuq_core.figures.gaussians.charts import (
-    CHARTS,
-    Floats,
-    Ints,
-    Race,
-    Truth,
-    chart_rows,
-)
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.methods import SAMPLERS
 from gbuq_core.presentation import short
 from gbuq_core.validation import check_choice
-
-SCALES = ("the target's", "own")
-SHOWN = ("density", "counts")
 
 # A log scale spans so many times less than the target's highest cell.
 _LOG_SPAN = 1e-4
 _HEIGHTS = {2: 260, 3: 240}
 
 
-class GaussiansView(NamedTuple):
-    """How the race is shown: counts or density, whose colour scale, log colours, which charts."""
-
-    shown: str = "density"
-    scale: str = SCALES[0]
-    log: bool = False
-    charts: tuple[str, ...] = CHARTS
-    trail: bool = True
-    outlines: bool = False
-
-
 def gaussians_sheet(
-    truth: Truth,
-    runs: Sequence[Race],
-    view: GaussiansView | None = None,
+    truth: TargetGrid,
+    runs: Sequence[SamplerRun],
+    settings: GaussiansSettings | None = None,
     alt: str = "",
     knobs: Sequence[LiveKnob] = (),
 ) -> PanelSheet:
     """The target and every sampler side by side, with charts below them."""
-    view = GaussiansView() if view is None else view
+    view = GaussiansSettings() if settings is None else settings
     check_choice("shown", view.shown, SHOWN)
     check_choice("scale", view.scale, SCALES)
     for chart in view.charts:
@@ -86,7 +66,7 @@ def gaussians_sheet(
     )
 
 
-def _outlines(truth: Truth) -> list[Line]:
+def _outlines(truth: TargetGrid) -> list[Line]:
     """All modes' borders as one line with gaps: what counts as being in a mode."""
     gap = np.full((1, 2), np.nan)
     parts = [np.concatenate([outline, outline[:1], gap]) for outline in truth.outlines]
@@ -94,7 +74,7 @@ def _outlines(truth: Truth) -> list[Line]:
     return [Line(whole[:, 0], whole[:, 1], "#ffffff")]
 
 
-def _cell_area(truth: Truth) -> float:
+def _cell_area(truth: TargetGrid) -> float:
     return float((truth.edges_x[1] - truth.edges_x[0]) * (truth.edges_y[1] - truth.edges_y[0]))
 
 
@@ -103,7 +83,7 @@ def _limits(highest: float, log: bool) -> tuple[float, float]:
     return (_LOG_SPAN * highest if log else 0.0), highest
 
 
-def _values(truth: Truth, run: Race, view: GaussiansView) -> Floats:
+def _values(truth: TargetGrid, run: SamplerRun, view: GaussiansSettings) -> Floats:
     """A sampler's maps in the unit of the view."""
     if view.shown == "density":
         return run.density
@@ -111,11 +91,11 @@ def _values(truth: Truth, run: Race, view: GaussiansView) -> Floats:
     return np.asarray(np.rint(expected))
 
 
-def _unit(view: GaussiansView) -> str:
+def _unit(view: GaussiansSettings) -> str:
     return "per unit area" if view.shown == "density" else "samples a cell"
 
 
-def _target_panel(truth: Truth, runs: Sequence[Race], view: GaussiansView) -> Panel:
+def _target_panel(truth: TargetGrid, runs: Sequence[SamplerRun], view: GaussiansSettings) -> Panel:
     values = np.asarray(truth.density)
     if view.shown == "counts":
         values = values * (_most_kept(runs) * _cell_area(truth))
@@ -123,11 +103,11 @@ def _target_panel(truth: Truth, runs: Sequence[Race], view: GaussiansView) -> Pa
     return Panel(title="Target", values=values, unit=_unit(view), limits=limits, log=view.log)
 
 
-def _most_kept(runs: Sequence[Race]) -> int:
+def _most_kept(runs: Sequence[SamplerRun]) -> int:
     return max((int(run.n_kept[-1]) for run in runs), default=1)
 
 
-def _panel(truth: Truth, run: Race, view: GaussiansView, frames: Ints) -> Panel:
+def _panel(truth: TargetGrid, run: SamplerRun, view: GaussiansSettings, frames: Ints) -> Panel:
     style = SAMPLERS[run.sampler]
     values = _values(truth, run, view)
     plays = np.array_equal(run.steps, frames)
@@ -150,7 +130,7 @@ def _panel(truth: Truth, run: Race, view: GaussiansView, frames: Ints) -> Panel:
     )
 
 
-def _panel_alt(truth: Truth, run: Race) -> str:
+def _panel_alt(truth: TargetGrid, run: SamplerRun) -> str:
     gone = " Every chain ran off to infinity." if run.all_stopped else ""
     return (
         f"{SAMPLERS[run.sampler].label}: after {int(run.steps[-1]):,} steps "
@@ -159,7 +139,7 @@ def _panel_alt(truth: Truth, run: Race) -> str:
     )
 
 
-def _trail(run: Race) -> Points:
+def _trail(run: SamplerRun) -> Points:
     """Where the first chain went during each frame, and where it is at its end."""
     n_frames, n_points = run.path.shape[:2]
     frame = np.repeat(np.arange(n_frames), n_points)

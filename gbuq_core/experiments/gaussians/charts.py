@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.experiments.gaussians.fit import SamplerRun, TargetGrid
+from gbuq_core.experiments.gaussians.plan import CHARTS
 from gbuq_core.figures.canvas.panels import Strip, StripLine
 from gbuq_core.methods import SAMPLERS
 
 Floats = npt.NDArray[np.floating]
 Ints = npt.NDArray[np.int64]
-
-# What a row of charts shows, in order.
-CHARTS = ("modes", "schedules", "x", "y")
 
 # Marginals reach so many times the target's highest: a trapped chain is cut off, not the others.
 _MARGINAL_ROOM = 2.2
@@ -24,89 +23,9 @@ _MARGINAL_ROOM = 2.2
 _SMALLEST_FALL, _LARGEST_FALL = 20.0, 2000.0
 
 
-class Truth(Protocol):
-    """The target on the maps' grid: `TargetGrid` of the experiment, or anything like it.
-
-    ``label`` names it, ``edges_x`` and ``edges_y`` (n + 1,) are the cells' borders, ``density``
-    (n, n) is per unit area with y first, ``marginal_x`` and ``marginal_y`` (n,) are per unit
-    length, ``n_modes`` is how many modes it has, ``outlines`` are their borders, each (k, 2), and
-    ``step_limit`` is the longest step that does not overshoot.
-    """
-
-    @property
-    def label(self) -> str: ...  # noqa: D102
-    @property
-    def edges_x(self) -> Floats: ...  # noqa: D102
-    @property
-    def edges_y(self) -> Floats: ...  # noqa: D102
-    @property
-    def density(self) -> Floats: ...  # noqa: D102
-    @property
-    def marginal_x(self) -> Floats: ...  # noqa: D102
-    @property
-    def marginal_y(self) -> Floats: ...  # noqa: D102
-    @property
-    def n_modes(self) -> int: ...  # noqa: D102
-    @property
-    def outlines(self) -> Sequence[Floats]: ...  # noqa: D102
-    @property
-    def step_limit(self) -> float: ...  # noqa: D102
-
-
-class Race(Protocol):
-    """What is drawn of one sampler: `SamplerRun` of the experiment, or anything like it.
-
-    ``sampler`` is a key of `gbuq_core.methods.SAMPLERS`, ``n_chains`` chains are counted together.
-    Over frames f: ``steps`` (f,) done by then, ``n_kept`` (f,) samples kept so far, ``density`` (f,
-    n, n), ``marginal_x``, ``marginal_y`` (f, n) of them, ``modes_visited``, ``share_in_modes``,
-    ``occupancy_error``, ``divergence`` (f,), ``path`` (f, p, 2) positions of the first chain in
-    that frame, the last one last. Besides ``stay_modes`` (k,), the mode that the first chain is in
-    at ``stay_steps`` (k,), -1 between modes, and ``sizes`` (j,), step size times gradient scale at
-    ``size_steps`` (j,), which repeat themselves after ``size_span`` steps; ``exploring`` (e, 2) are
-    the stretches of those that give no samples. ``all_stopped`` says that every chain ran off.
-    """
-
-    @property
-    def sampler(self) -> str: ...  # noqa: D102
-    @property
-    def steps(self) -> Ints: ...  # noqa: D102
-    @property
-    def n_chains(self) -> int: ...  # noqa: D102
-    @property
-    def n_kept(self) -> Ints: ...  # noqa: D102
-    @property
-    def density(self) -> Floats: ...  # noqa: D102
-    @property
-    def marginal_x(self) -> Floats: ...  # noqa: D102
-    @property
-    def marginal_y(self) -> Floats: ...  # noqa: D102
-    @property
-    def modes_visited(self) -> Floats: ...  # noqa: D102
-    @property
-    def share_in_modes(self) -> Floats: ...  # noqa: D102
-    @property
-    def occupancy_error(self) -> Floats: ...  # noqa: D102
-    @property
-    def divergence(self) -> Floats: ...  # noqa: D102
-    @property
-    def path(self) -> Floats: ...  # noqa: D102
-    @property
-    def stay_steps(self) -> Ints: ...  # noqa: D102
-    @property
-    def stay_modes(self) -> Ints: ...  # noqa: D102
-    @property
-    def size_steps(self) -> Ints: ...  # noqa: D102
-    @property
-    def sizes(self) -> Floats: ...  # noqa: D102
-    @property
-    def size_span(self) -> int: ...  # noqa: D102
-    @property
-    def exploring(self) -> Ints: ...  # noqa: D102
-    @property
-    def all_stopped(self) -> bool: ...  # noqa: D102
-
-
-def chart_rows(truth: Truth, runs: Sequence[Race], charts: Collection[str]) -> list[Strip]:
+def chart_rows(
+    truth: TargetGrid, runs: Sequence[SamplerRun], charts: Collection[str]
+) -> list[Strip]:
     """The chosen rows of charts, each with one chart of all samplers and one for each of them."""
     if not runs:
         return []
@@ -121,7 +40,7 @@ def chart_rows(truth: Truth, runs: Sequence[Race], charts: Collection[str]) -> l
     ]
 
 
-def _compare(title: str, runs: Sequence[Race], frames: Ints, part: str) -> Strip:
+def _compare(title: str, runs: Sequence[SamplerRun], frames: Ints, part: str) -> Strip:
     """All samplers in one chart, as far as the race has gone."""
     lines = [
         StripLine(
@@ -135,7 +54,7 @@ def _compare(title: str, runs: Sequence[Race], frames: Ints, part: str) -> Strip
     return Strip(title=title, x=frames, lines=lines, x_label="step", mode="grow", frame_x=frames)
 
 
-def _modes_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
+def _modes_row(truth: TargetGrid, runs: Sequence[SamplerRun], frames: Ints) -> list[Strip]:
     most = max(1, truth.n_modes)
     several = any(run.n_chains > 1 for run in runs)
     title = "Modes, a chain" if several else "Modes visited"
@@ -160,7 +79,7 @@ def _modes_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
     return row
 
 
-def _cursor(run: Race, frames: Ints) -> Ints:
+def _cursor(run: SamplerRun, frames: Ints) -> Ints:
     """Where the cursor stands; at the end for a run that stands still."""
     same = np.array_equal(run.steps, frames)
     return frames if same else np.full(len(frames), run.steps[-1])
@@ -187,7 +106,7 @@ def _segments(steps: Ints, modes: Ints, end: int) -> tuple[Floats, Floats]:
     return whole, np.concatenate([[np.nan], y, [np.nan]])
 
 
-def _schedules_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
+def _schedules_row(truth: TargetGrid, runs: Sequence[SamplerRun], frames: Ints) -> list[Strip]:
     share = _compare("Share in a mode", runs, frames, "share_in_modes")
     row = [replace(share, y_limits=(0.0, 1.04))]
     for run in runs:
@@ -218,7 +137,7 @@ def _falls_far(sizes: Floats) -> bool:
 
 
 def _marginal_row(
-    axis: str, first: Strip, truth: Truth, runs: Sequence[Race], frames: Ints
+    axis: str, first: Strip, truth: TargetGrid, runs: Sequence[SamplerRun], frames: Ints
 ) -> list[Strip]:
     edges = np.asarray(getattr(truth, f"edges_{axis}"))
     centres = (edges[1:] + edges[:-1]) / 2
@@ -245,14 +164,14 @@ def _marginal_row(
     return row
 
 
-def _x_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
+def _x_row(truth: TargetGrid, runs: Sequence[SamplerRun], frames: Ints) -> list[Strip]:
     first = _compare("KL, nats", runs, frames, "divergence")
     highest = max(float(np.nanmax(line.y, initial=0.0)) for line in first.lines)
     first = replace(first, y_limits=(0.0, 1.05 * highest or 1.0))
     return _marginal_row("x", first, truth, runs, frames)
 
 
-def _y_row(truth: Truth, runs: Sequence[Race], frames: Ints) -> list[Strip]:
+def _y_row(truth: TargetGrid, runs: Sequence[SamplerRun], frames: Ints) -> list[Strip]:
     first = _compare("Occupancy error", runs, frames, "occupancy_error")
     return _marginal_row("y", replace(first, y_limits=(0.0, 1.04)), truth, runs, frames)
 

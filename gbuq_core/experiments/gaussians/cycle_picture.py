@@ -7,12 +7,14 @@ has, and what moves it, all under one scrubber.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from gbuq_core.experiments.gaussians.charts import Floats
+from gbuq_core.experiments.gaussians.cycle import CycleTrace
+from gbuq_core.experiments.gaussians.fit import TargetGrid
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet, Points, Strip, StripLine
-from gbuq_core.figures.gaussians.charts import Floats, Ints, Truth
 from gbuq_core.methods import SAMPLERS
 
 STAGES = {
@@ -28,34 +30,12 @@ _FRAMES_PER_SECOND = 30.0
 _HEIGHTS = {1: 380, 2: 340, 3: 290}
 
 
-class Cycle(Protocol):
-    """One sampler's cycle: `CycleTrace` of the experiment, or anything like it.
-
-    ``sampler`` is a key of `gbuq_core.methods.SAMPLERS`. Over m points of the chain: ``steps`` (m,)
-    of the cycle that each comes after, ``points`` (m, 2), NaN once the chain is gone, ``energy``,
-    ``exploring``, ``sizes``, ``pulls`` and ``kicks`` (m,) as `CycleTrace` has them.
-    """
-
-    @property
-    def sampler(self) -> str: ...  # noqa: D102
-    @property
-    def steps(self) -> Ints: ...  # noqa: D102
-    @property
-    def points(self) -> Floats: ...  # noqa: D102
-    @property
-    def energy(self) -> Floats: ...  # noqa: D102
-    @property
-    def exploring(self) -> np.ndarray: ...  # noqa: D102
-    @property
-    def sizes(self) -> Floats: ...  # noqa: D102
-    @property
-    def pulls(self) -> Floats: ...  # noqa: D102
-    @property
-    def kicks(self) -> Floats: ...  # noqa: D102
-
-
 def cycle_sheet(
-    truth: Truth, energy: Any, cycles: Sequence[Cycle], start: int | None = None, alt: str = ""
+    truth: TargetGrid,
+    energy: Any,
+    cycles: Sequence[CycleTrace],
+    start: int | None = None,
+    alt: str = "",
 ) -> PanelSheet:
     """The energy with a chain on it for every sampler, and three charts under each.
 
@@ -93,7 +73,7 @@ def cycle_sheet(
     )
 
 
-def _panel(cycle: Cycle, energy: Floats, step_limit: float) -> Panel:
+def _panel(cycle: CycleTrace, energy: Floats, step_limit: float) -> Panel:
     style = SAMPLERS[cycle.sampler]
     return Panel(
         title=style.label,
@@ -105,7 +85,7 @@ def _panel(cycle: Cycle, energy: Floats, step_limit: float) -> Panel:
     )
 
 
-def _chain(cycle: Cycle, step_limit: float) -> Points:
+def _chain(cycle: CycleTrace, step_limit: float) -> Points:
     """Where the chain has just been, coloured by its stage, and where it is now."""
     there = np.flatnonzero(np.isfinite(cycle.points).all(axis=1))
     n, frames = len(there), len(cycle.steps)
@@ -125,7 +105,7 @@ def _chain(cycle: Cycle, step_limit: float) -> Points:
     )
 
 
-def _shared(cycle: Cycle) -> dict[str, Any]:
+def _shared(cycle: CycleTrace) -> dict[str, Any]:
     """What the charts have in common: their x and the stretches that explore."""
     steps = np.asarray(cycle.steps, dtype=np.float64)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], cycle.exploring.astype(np.int8), [0]])))
@@ -133,7 +113,7 @@ def _shared(cycle: Cycle) -> dict[str, Any]:
     return {"x": steps, "frame_x": steps, "shaded": ends, "x_label": "step of the cycle"}
 
 
-def _size_strip(cycle: Cycle, step_limit: float, top: float) -> Strip:
+def _size_strip(cycle: CycleTrace, step_limit: float, top: float) -> Strip:
     label = SAMPLERS[cycle.sampler].label
     limit = np.full(len(cycle.steps), step_limit)
     return Strip(
@@ -148,7 +128,7 @@ def _size_strip(cycle: Cycle, step_limit: float, top: float) -> Strip:
     )
 
 
-def _energy_strip(cycle: Cycle, step_limit: float, top: float) -> Strip:
+def _energy_strip(cycle: CycleTrace, step_limit: float, top: float) -> Strip:
     label = SAMPLERS[cycle.sampler].label
     return Strip(
         title=f"{label}: energy",
@@ -161,7 +141,7 @@ def _energy_strip(cycle: Cycle, step_limit: float, top: float) -> Strip:
     )
 
 
-def _moves_strip(cycle: Cycle, step_limit: float, top: float) -> Strip:
+def _moves_strip(cycle: CycleTrace, step_limit: float, top: float) -> Strip:
     label = SAMPLERS[cycle.sampler].label
     return Strip(
         title=f"{label}: moves",

@@ -1,1 +1,0 @@
-"""What the page 25 Gaussians draws."""
