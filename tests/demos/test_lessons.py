@@ -157,12 +157,12 @@ def test_the_numbers_of_the_heart_are_those_of_its_experiment():
     heart = load_lessons()[NAMES.index("heart")]
     by_title = {step.title: step for step in heart.steps}
     step = by_title["Small steps"]
-    true, virtual = (score_heart(maps) for maps in run_heart(step.preset.settings).methods)
+    true, virtual = (score_heart(maps) for maps in run_heart(step.preset).methods)
     answer = computed("heart", step.title).more[-1]
     assert f"falls to {auroc_text(virtual.auroc_knowledge)}" in answer
     assert f"do as well as before (AUROC {auroc_text(true.auroc_knowledge)})" in answer
     step = by_title["One model instead of ten"]
-    true, virtual = (score_heart(maps) for maps in run_heart(step.preset.settings).methods)
+    true, virtual = (score_heart(maps) for maps in run_heart(step.preset).methods)
     answer = computed("heart", step.title).more[-1]
     assert f"In empty cells it is {virtual.knowledge_empty:.2g}," in answer
 
@@ -172,14 +172,14 @@ def test_what_the_heart_lesson_says_is_so():
     heart = load_lessons()[NAMES.index("heart")]
     presets = {step.title: step.preset for step in heart.steps}
     score = {
-        title: [score_heart(maps) for maps in run_heart(preset.settings).methods]
+        title: [score_heart(maps) for maps in run_heart(preset).methods]
         for title, preset in presets.items()
         if title in ("Where nothing was ever seen", "Small steps", "Take rows away")
     }
     assert score["Where nothing was ever seen"][0].auroc_knowledge == 1.0
     true, virtual = score["Small steps"]
     assert virtual.auroc_knowledge < 0.95 < true.auroc_knowledge
-    slower = replace(presets["Small steps"].settings, methods=("virtual_sglb",), rate=0.03)
+    slower = replace(presets["Small steps"], methods=("virtual_sglb",), rate=0.03)
     assert score_heart(run_heart(slower).methods[0]).auroc_knowledge < 0.5
     longer = replace(slower, rate=0.1, trees=2000)
     assert score_heart(run_heart(longer).methods[0]).auroc_knowledge > virtual.auroc_knowledge
