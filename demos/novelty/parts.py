@@ -21,15 +21,15 @@ from gbuq_core.experiments.novelty.fit import (
     fit_novelty_maps,
     map_novelty,
     maps_key,
-    ranks_of,
     scorer,
     unit_of,
     view_novelty,
 )
 from gbuq_core.experiments.novelty.look import PlaceLook
+from gbuq_core.experiments.novelty.picture import accent_of, as_map, ground_of, leaves_of
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltyPlan, NoveltySettings, plan_novelty
 from gbuq_core.experiments.novelty.ranks import rank_among
-from gbuq_core.experiments.novelty.scores import MapScore, score_maps, support_of
+from gbuq_core.experiments.novelty.scores import MapScore, score_maps
 from gbuq_core.experiments.novelty.words import describe_novelty
 from gbuq_core.figures.canvas.panels import (
     Panel,
@@ -44,19 +44,15 @@ from gbuq_core.figures.neighbours.live import pack_table
 from gbuq_core.figures.novelty.picture import (
     CLASS_COLOURS,
     MACAU,
-    Ellipses,
-    Ground,
     ScoreMap,
     Scores,
     follow_ranks,
     maps_sheet,
 )
-from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.knobs import Knob
 from gbuq_core.presentation import digits
 
 _FITS, _MAPS = 6, 8  # that a process keeps: steps share those of moons, blobs and rings
-_OTHERS = ("isolation", "distance")  # scores that are not MACAU's
 _SHOW = {"ranks among cells": "cells", "ranks among rows": "rows", "own values": "value"}
 SHOW = Knob(
     "show", "Show", "choice", "ranks among cells", choices=tuple(_SHOW),
@@ -104,43 +100,6 @@ def box_edit(data: str, kind: str, x: tuple[float, float], y: tuple[float, float
     return edit_of(kind, cells_within(load_novelty_data(data).axes, corners))
 
 
-def as_map(values: np.ndarray) -> np.ndarray:
-    """Values (..., 3600) of cells as rows and columns.
-
-    >>> as_map(np.zeros((2, 3600))).shape
-    (2, 60, 60)
-    """
-    return values.reshape(*values.shape[:-1], 60, 60)
-
-
-def ground_of(fit: NoveltyFit) -> Ground:
-    """The rows that were trained on, and the axes of the maps."""
-    data, rows, support = fit.data, fit.rows, support_of(fit)
-    return Ground(
-        *data.extent, rows.X[:, :2], rows.y.astype(np.int64), tuple(data.classes),
-        None if support is None else as_map(support), *data.feature_names[:2],
-    )  # fmt: skip
-
-
-def accent_of(key: str) -> str | None:
-    """The colour of the method that a score comes from; the truth has none."""
-    if key in _OTHERS:
-        return METHOD_STYLES["vrf"].colour
-    return None if key == "truth" else MACAU.colour
-
-
-def score_map(run: NoveltyRun, key: str, title: str = "", ellipses: bool = False) -> ScoreMap:
-    """One score as the page draws it: its own values, or ranks from 0 to 100."""
-    ranks = run.settings.ranks
-    values = run.maps.of(key) if ranks == "value" else ranks_of(run.maps, key, ranks)
-    limits = None if ranks == "value" else (0.0, 100.0)
-    unit = unit_of(run.fit, key, ranks)
-    return ScoreMap(
-        title or METHODS[key].label, unit, as_map(values), accent_of(key), limits,
-        ellipses=ellipses, key=key,
-    )  # fmt: skip
-
-
 def sheet_of(
     run: NoveltyRun,
     maps: Sequence[ScoreMap],
@@ -149,7 +108,7 @@ def sheet_of(
     point: tuple[float, float] | None = None,
 ) -> PanelSheet:
     """The page's row of maps."""
-    leaves = None if look is None else Ellipses(look.ellipses.centre, look.ellipses.covariance)
+    leaves = None if look is None else leaves_of(look)
     spread = run.view.disagreement.spread if apart and run.view.disagreement else None
     return maps_sheet(
         ground_of(run.fit),

@@ -16,7 +16,6 @@ from demos.lesson import Lesson, Shown, Step
 from demos.novelty.parts import (
     THIRDS,
     Scored,
-    as_map,
     box_edit,
     by_third_feature,
     edit_sheet,
@@ -24,7 +23,6 @@ from demos.novelty.parts import (
     listed,
     noticed,
     run_of,
-    score_map,
     scores_of,
     share_of_steps,
     sheet_of,
@@ -45,6 +43,7 @@ from demos.novelty.words import (
 from gbuq_core.experiments.novelty.edits import mask_of
 from gbuq_core.experiments.novelty.fit import NoveltyMaps, predict_places, ranks_of, unit_of
 from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
+from gbuq_core.experiments.novelty.picture import as_map, score_map
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.figures.canvas.panels import Line, Marker

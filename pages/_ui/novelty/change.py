@@ -17,6 +17,7 @@ from gbuq_core.experiments.novelty.compare import (
 )
 from gbuq_core.experiments.novelty.edits import mask_of
 from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, unit_of
+from gbuq_core.experiments.novelty.picture import as_map, ground_of
 from gbuq_core.experiments.novelty.plan import plan_novelty
 from gbuq_core.experiments.novelty.words import describe_change
 from gbuq_core.figures.canvas.panels import PanelSheet
@@ -27,7 +28,7 @@ from pages._ui.jobs_glue import Answer
 from pages._ui.notices import show_notice
 from pages._ui.novelty.controls import SCORE
 from pages._ui.novelty.edits import guesses_of
-from pages._ui.novelty.picture import Found, Made, as_map, ground_of, maps_of
+from pages._ui.novelty.picture import Found, Made, maps_of
 
 
 class Changed(NamedTuple):
@@ -95,10 +96,10 @@ def change_sheet_of(found: Found, changed: Changed) -> PanelSheet:
     change, fit = changed.change, found.fit
     unit = unit_of(fit, change.key)
     return change_sheet(
-        (ground_of(changed.fit), as_map(fit, change.before)),
-        (ground_of(fit), as_map(fit, change.after)),
+        (ground_of(changed.fit), as_map(change.before)),
+        (ground_of(fit), as_map(change.after)),
         change.label,
         unit,
-        as_map(fit, changed.mask),
+        as_map(changed.mask),
         alt=describe_change(change),
     )

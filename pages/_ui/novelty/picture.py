@@ -19,6 +19,7 @@ from gbuq_core.experiments.novelty.edits import Edit
 from gbuq_core.experiments.novelty.fit import (
     NoveltyFit,
     NoveltyMaps,
+    NoveltyRun,
     NoveltyView,
     fit_novelty_maps,
     map_novelty,
@@ -27,6 +28,13 @@ from gbuq_core.experiments.novelty.fit import (
     view_novelty,
 )
 from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
+from gbuq_core.experiments.novelty.picture import (
+    POSITIVE,
+    as_map,
+    ground_of,
+    leaves_of,
+    score_map,
+)
 from gbuq_core.experiments.novelty.plan import (
     METHODS,
     NoveltySettings,
@@ -35,22 +43,17 @@ from gbuq_core.experiments.novelty.plan import (
     plan_novelty,
     why_not,
 )
-from gbuq_core.experiments.novelty.scores import support_of
 from gbuq_core.experiments.novelty.words import describe_disagreement, describe_novelty
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.neighbours.live import pack_table
 from gbuq_core.figures.novelty.picture import (
-    MACAU,
-    Ellipses,
-    Ground,
     ScoreMap,
     Scores,
     follow_ranks,
     maps_sheet,
 )
-from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.presentation import digits
 from pages._ui.canvas import CanvasEvent, canvas, keep_knobs
 from pages._ui.jobs_glue import Answer, Request, ask
@@ -73,8 +76,6 @@ from pages._ui.novelty.edits import on_maps, waiting_mask
 from pages._ui.surface import show_surface
 
 SLOT, BEFORE, CLAIMS = "novelty", "novelty-before", "novelty-claims"
-_OTHERS = ("isolation", "distance")  # scores that are not MACAU's
-_POSITIVE = ("knowledge", "data", "distance")  # variances and distances
 _NEXT_TO_NOTHING = 1e-3  # of the largest KU
 _TABLES = st.components.v2.component("gbuq_near", js=near_source(), isolate_styles=True)
 
@@ -161,54 +162,16 @@ def maps_of(made: Made, settings: NoveltySettings, name: str) -> NoveltyMaps:
     return kept(f"novelty-maps-{name}", [fit], key, lambda: map_novelty(fit, settings))
 
 
-def ground_of(fit: NoveltyFit) -> Ground:
-    """The rows that a fit was trained on, and the axes of its maps."""
-    data, rows = fit.data, fit.rows
-    x_name, y_name = data.feature_names[:2]
-    known = support_of(fit)
-    support = None if known is None else as_map(fit, known)
-    group, names = np.zeros(len(rows.y), dtype=np.int64), ("training rows",)
-    if data.classes:
-        group, names = rows.y.astype(np.int64), tuple(data.classes)
-    return Ground(*data.extent, rows.X[:, :2], group, names, support, x_name, y_name)
-
-
-def as_map(fit: NoveltyFit, flat: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Values of cells as rows and columns."""
-    x, y = fit.data.axes
-    return flat.reshape(len(y), len(x))
-
-
-def accent_of(key: str) -> str | None:
-    """The colour of the method that a score comes from; the truth has none."""
-    if key in _OTHERS:
-        return METHOD_STYLES["vrf"].colour
-    return None if key == "truth" else MACAU.colour
-
-
 def score_maps_of(found: Found) -> list[ScoreMap]:
     """The chosen maps as they are drawn."""
-    view, own = found.view, found.settings.ranks == "value"
-    keys = found.shown.keys and view.keys
+    run = NoveltyRun(found.settings, found.fit, found.maps, found.view)
     # The truth comes first, and novelty takes the place of a truth that nobody knows.
-    ordered = sorted(keys, key=lambda key: key != "truth")
-    chosen = [
-        ScoreMap(
-            METHODS[key].label,
-            view.units[view.keys.index(key)],
-            as_map(found.fit, view.shown[view.keys.index(key)]),
-            accent_of(key),
-            None if own else (0.0, 100.0),
-            log=own and found.shown.log and key in _POSITIVE,
-            ellipses=key == "novelty",
-            key=key,
-        )
-        for key in ordered
-    ]
+    keys = sorted(found.shown.keys and found.view.keys, key=lambda key: key != "truth")
+    log = found.shown.log
+    chosen = [score_map(run, key, log=log, ellipses=key == "novelty") for key in keys]
     if found.shown.own:
-        values = as_map(found.fit, found.maps.of("knowledge"))
-        unit = unit_of(found.fit, "knowledge")
-        chosen.append(ScoreMap(OWN, unit, values, accent_of("knowledge"), log=True))
+        own = score_map(run, "knowledge", OWN, ranks="value", log=True)
+        chosen.append(own._replace(key=""))
     return chosen
 
 
@@ -224,7 +187,7 @@ def follow_of(found: Found, maps: Sequence[ScoreMap]) -> dict[str, Any]:
         tuple(RANK_LABELS.values()),
         {kind: unit_of(fit, "novelty", kind) for kind in ("cells", "rows")},
         {key: unit_of(fit, key) for key in keys},
-        _POSITIVE,
+        POSITIVE,
         apart.keys if apart is not None and found.shown.apart else (),
     )
 
@@ -267,16 +230,15 @@ def sheet_of(
 ) -> PanelSheet:
     """The row of maps."""
     fit, look = found.fit, found.look
-    leaves = Ellipses(look.ellipses.centre, look.ellipses.covariance)
     apart = found.view.disagreement if found.shown.apart else None
-    spread = None if apart is None else as_map(fit, apart.spread)
+    spread = None if apart is None else as_map(apart.spread)
     maps, bar = score_maps_of(found), {knob.key for knob in found.bar}
     return maps_sheet(
         ground_of(fit),
         maps,
         found.settings.point,
-        leaves,
-        None if region is None else as_map(fit, region),
+        leaves_of(look),
+        None if region is None else as_map(region),
         spread,
         found.words,
         (*found.bar, *(one for one in knobs if one.key not in bar)),
