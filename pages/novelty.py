@@ -9,13 +9,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.novelty.edits import Edit
+from gbuq_core.experiments.novelty.plan import why_not
 from gbuq_core.experiments.novelty.words import explain_variances
 from pages._ui.claims import draw_chips
 from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
 from pages._ui.live_sliders import take_dropped
 from pages._ui.notices import show_notice
 from pages._ui.novelty.change import changed_of, draw_change, say_verdict
-from pages._ui.novelty.controls import EXPLORE, STATE, edits_or_say, knobs_of, settings_of
+from pages._ui.novelty.controls import EXPLORE, STATE, bar_knobs, settings_of
 from pages._ui.novelty.edits import bind_edits, draw_tools, offer_to_forget
 from pages._ui.novelty.export import explain_novelty, export_novelty
 from pages._ui.novelty.look import draw_place
@@ -27,7 +28,6 @@ from pages._ui.novelty.picture import (
     draw_picture,
     find,
     fit_requests,
-    problem_with,
     say_contradiction,
     say_own,
     send_scores,
@@ -68,7 +68,7 @@ def explore(
     )
     draw_change(found, before, changed)
     draw_place(found)
-    export_novelty(found, changed, link_to(STATE, values), knobs_of(values))
+    export_novelty(found, changed, link_to(STATE, values), bar_knobs(values))
     with st.expander("In words"):
         st.text(found.words)
 
@@ -116,17 +116,14 @@ with st.container(key="lede"):
     st.markdown(LEDE)
 values = open_page(STATE, controls_later=True)
 bind_edits()
-edits, problem = edits_or_say(values)
-settings = settings_of(values, edits)
-if edits and not problem:
-    problem = problem_with(settings)
+settings = settings_of(values)
+problem = why_not(settings)
+if problem and settings.edits:
     bare = replace(settings, edits=())
-    if problem and not problem_with(bare):
-        settings, edits = bare, ()
-        problem = f"{problem} The maps leave these edits out."
-if problem:
-    offer_to_forget(problem)
-problem = problem_with(settings)
+    if not why_not(bare):
+        settings = bare
+        offer_to_forget(f"{problem} The maps leave these edits out.")
+        problem = ""
 if problem:
     show_notice(problem, "novelty", tone="error")
     draw_controls(STATE)
@@ -137,8 +134,8 @@ else:
         if any(answer.state != "done" for answer in answers):
             show_progress(answers)
     chips = st.container(key="chips")
-    explore(values, edits, now, before)
+    explore(values, settings.edits, now, before)
     draw_controls(STATE)
     if now.result is not None and not now.error:
-        scores_or_say(values, edits, now, chips)
+        scores_or_say(values, settings.edits, now, chips)
 explain_novelty()

@@ -20,17 +20,17 @@ from gbuq_core.experiments.novelty.fit import (
     at_places,
     fit_novelty_maps,
     map_novelty,
-    maps_key,
     scorer,
     unit_of,
     view_novelty,
 )
 from gbuq_core.experiments.novelty.look import PlaceLook
 from gbuq_core.experiments.novelty.picture import accent_of, as_map, ground_of, leaves_of
-from gbuq_core.experiments.novelty.plan import METHODS, NoveltyPlan, NoveltySettings, plan_novelty
+from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
 from gbuq_core.experiments.novelty.ranks import rank_among
 from gbuq_core.experiments.novelty.scores import MapScore, score_maps
 from gbuq_core.experiments.novelty.words import describe_novelty
+from gbuq_core.experiments.settings import knobs_of, plan_of, to_values
 from gbuq_core.figures.canvas.panels import (
     Panel,
     PanelSheet,
@@ -49,32 +49,23 @@ from gbuq_core.figures.novelty.picture import (
     follow_ranks,
     maps_sheet,
 )
-from gbuq_core.knobs import Knob
+from gbuq_core.knobs import find_knob
 from gbuq_core.presentation import digits
 
 _FITS, _MAPS = 6, 8  # that a process keeps: steps share those of moons, blobs and rings
-_SHOW = {"ranks among cells": "cells", "ranks among rows": "rows", "own values": "value"}
-SHOW = Knob(
-    "show", "Show", "choice", "ranks among cells", choices=tuple(_SHOW),
-    help="A rank is the share of the map's cells, or of the training rows, with a lower score.",
-)  # fmt: skip
+SHOW = find_knob(knobs_of(NoveltySettings), "show")
 _WENT = {"rise": "rises", "stay": "stays", "fall": "falls"}
 
 
 @lru_cache(maxsize=_FITS)
-def fit_of(plan: NoveltyPlan) -> NoveltyFit:
+def fit_of(plan: NoveltySettings) -> NoveltyFit:
     """The forests of a plan, made once for steps that follow each other."""
     return fit_novelty_maps(plan)
 
 
 @lru_cache(maxsize=_MAPS)
-def _scored(plan: NoveltyPlan, tail: str, third_at: float, neighbours: int) -> NoveltyMaps:
-    own = {name: value for name, value in vars(plan).items() if value is not None}
-    settings = replace(
-        NoveltySettings(**own),
-        tail=tail, third_at=third_at, neighbours=neighbours
-    )  # fmt: skip
-    return map_novelty(fit_of(plan), settings)
+def _scored(settings: NoveltySettings) -> NoveltyMaps:
+    return map_novelty(fit_of(plan_of(settings)), settings)
 
 
 def run_of(settings: NoveltySettings) -> NoveltyRun:
@@ -84,9 +75,8 @@ def run_of(settings: NoveltySettings) -> NoveltyRun:
     >>> run_of(settings).fit is run_of(replace(settings, tail="clip")).fit
     True
     """
-    plan = plan_novelty(settings)
-    fit = fit_of(plan)
-    maps = _scored(plan, *maps_key(fit, settings))
+    fit = fit_of(plan_of(settings))
+    maps = _scored(plan_of(settings, also=("tail", "third_at", "neighbours")))
     return NoveltyRun(settings, fit, maps, view_novelty(fit, maps, settings))
 
 
@@ -148,8 +138,8 @@ def followed(
         np.stack([getattr(score, part) for score in scores.values()]) for part in ("values", "rows")
     )
     name = f"lesson-{blake2b(values.tobytes(), digest_size=8).hexdigest()}"
-    kinds = tuple(_SHOW.values())
-    knob = live_knob(SHOW, SHOW.choices[kinds.index(run.settings.ranks)])
+    kinds = ("cells", "rows", "value")
+    knob = live_knob(SHOW, to_values(run.settings)["show"])
     near = follow_ranks(
         maps,
         name,

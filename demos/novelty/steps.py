@@ -7,7 +7,6 @@ Merilinna, "Advanced uncertainty quantification and novelty detection for random
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -50,52 +49,42 @@ from gbuq_core.figures.canvas.panels import Line, Marker
 from gbuq_core.figures.novelty.charts import tree_sheet
 from gbuq_core.presentation import digits
 
-
-class NoveltyPreset(NamedTuple):
-    """What the Novelty maps page is opened with; the cell (row, column) from 0 is looked at."""
-
-    settings: NoveltySettings
-    cell: tuple[int, int] = (44, 49)
-
-
 _MAPS = ("truth", "novelty", "knowledge", "isolation", "distance")
-MOONS = NoveltyPreset(NoveltySettings(ranks="cells", methods=_MAPS))
-BLOBS = NoveltyPreset(
-    NoveltySettings(
-        data="blobs", ranks="cells", methods=("truth", "novelty", "isolation"),
-        compared=("novelty", "isolation"),
-    )
+_MIDDLE = NoveltySettings(row=45, column=50)  # the cell that is looked at
+MOONS = replace(_MIDDLE, maps=(*_MAPS, "apart"))
+BLOBS = replace(
+    _MIDDLE, data="blobs", maps=("truth", "novelty", "isolation", "apart"),
+    compared=("novelty", "isolation"),
 )  # fmt: skip
-THIRD = NoveltyPreset(
-    NoveltySettings(
-        third=True, third_at=3.0, ranks="rows", methods=("truth", "novelty", "conditional")
-    ),
-    (35, 26),
+THIRD = NoveltySettings(
+    third=True, third_at=3.0, show="rows", maps=("truth", "novelty", "conditional", "apart"),
+    row=36, column=27,
+)  # fmt: skip
+RINGS = NoveltySettings(
+    data="rings", maps=("truth", "novelty", "distance", "apart"), row=31, column=31
 )
-RINGS = NoveltyPreset(
-    NoveltySettings(data="rings", ranks="cells", methods=("truth", "novelty", "distance")), (30, 30)
-)
-CLIPPED = NoveltyPreset(
-    NoveltySettings(tail="clip", methods=("truth", "novelty", "distance")), (30, 10)
+CLIPPED = NoveltySettings(
+    tail="clip", show="value", maps=("truth", "novelty", "distance", "apart"), row=31, column=11
 )
 ARC = box_edit("rings", "remove", (0.3, 1.4), (-1.0, 1.0))
 MOON_END = box_edit("moons", "remove", (1.2, 2.6), (-1.0, 0.6))
-ERASED = NoveltyPreset(
-    NoveltySettings(data="rings", methods=("novelty", "knowledge"), edits=(ARC,)), (30, 36)
-)
+ERASED = NoveltySettings(
+    data="rings", show="value", maps=("novelty", "knowledge", "apart"), edits=(ARC,), row=31,
+    column=37,
+)  # fmt: skip
 MISLABELLED = box_edit("moons", "flip", (0.8, 1.2), (-0.8, -0.45))
 BLOB_FLIP = box_edit("blobs", "flip", (1.0, 2.0), (-2.0, -1.0))
-FLIPPED = NoveltyPreset(
-    NoveltySettings(methods=("novelty", "knowledge"), edits=(MISLABELLED,), score="knowledge"),
-    (22, 33),
-)
+FLIPPED = NoveltySettings(
+    show="value", maps=("novelty", "knowledge", "apart"), edits=(MISLABELLED,), score="knowledge",
+    row=23, column=34,
+)  # fmt: skip
 APART = 30.0  # points between ranks that count as a contradiction
 _OUT, _CORNER = (30, 54), (48, 48)  # cells of the rings' map
 
 
 def beside_the_truth() -> Shown:
     """Novelty and its rivals beside the density that the rows come from."""
-    run = run_of(MOONS.settings)
+    run = run_of(MOONS)
     scores = scores_of(run)
     rivals = [key for key in _MAPS if key not in ("truth", "novelty")]
     best = max((*rivals, "novelty"), key=lambda key: scores[key].auroc)
@@ -141,7 +130,7 @@ def beside_the_truth() -> Shown:
 
 def who_is_right() -> Shown:
     """Where novelty and the isolation forest contradict each other, and what the truth says."""
-    moons, run = run_of(MOONS.settings), run_of(BLOBS.settings)
+    moons, run = run_of(MOONS), run_of(BLOBS)
     scores, apart = scores_of(run), run.view.disagreement
     assert apart is not None  # two scores are compared
     at = int(apart.spread.argmax())
@@ -186,7 +175,7 @@ def who_is_right() -> Shown:
         f"{scores['distance'].auroc_crossings:.2f}."
     )
     sheet = sheet_of(run, maps, apart=True, point=(x, y))
-    sheet, table = followed(run, sheet, maps, compared=BLOBS.settings.compared)
+    sheet, table = followed(run, sheet, maps, compared=BLOBS.compared)
     return Shown(text, right, answer, sheet, (*notes, told), (table,))
 
 
@@ -199,8 +188,8 @@ def nearer_share(maps: NoveltyMaps) -> float:
 
 def unused_feature() -> Shown:
     """A feature that says nothing of the class: novelty sees it, conditional novelty does not."""
-    run = run_of(THIRD.settings)
-    fit, at = run.fit, THIRD.settings.third_at
+    run = run_of(THIRD)
+    fit, at = run.fit, THIRD.third_at
     strip, means, ranks = by_third_feature(fit)
     before, after = ({key: line[i] for key, line in means.items()} for i in (4, 4 + int(at)))
     used = fit.model.forest_.trees.feature
@@ -226,7 +215,7 @@ def unused_feature() -> Shown:
         score_map(run, key)._replace(values=as_map(ranks[key]))
         if key in ranks
         else score_map(run, key)
-        for key in THIRD.settings.methods
+        for key in THIRD.mapped
     ]
     sheet = replace(
         sheet_of(run, maps),
@@ -252,7 +241,7 @@ def unused_feature() -> Shown:
 
 def why_here() -> Shown:
     """The ellipse of a leaf that goes round the hole covers it; shares of the distance."""
-    run = run_of(RINGS.settings)
+    run = run_of(RINGS)
     x, y = run.fit.data.axes
     middle, out, corner = (
         explain_place(run.fit, run.maps, run.settings, (float(x[column]), float(y[row])))
@@ -270,7 +259,7 @@ def why_here() -> Shown:
         f"{digits(corner.value_of('novelty'))} at b, where it comes from {_shares(corner)}. These "
         "shares are Shapley values: the mean of what a feature adds over all orders of features."
     )
-    maps = [score_map(run, key, ellipses=key == "novelty") for key in RINGS.settings.methods]
+    maps = [score_map(run, key, ellipses=key == "novelty") for key in RINGS.mapped]
     sheet = sheet_of(run, maps, middle)
     marks = [Marker(*out.point, "a", "cross"), Marker(*corner.point, "b", "cross")]
     sheet = replace(sheet, markers=(*sheet.markers, *marks), panel_height=240)
@@ -297,7 +286,7 @@ def _shares(look: PlaceLook) -> str:
 
 def clipped_tail() -> Shown:
     """Beyond the farthest row the authors' z-score says the same everywhere."""
-    clipped, rising = run_of(CLIPPED.settings), run_of(replace(CLIPPED.settings, tail="rise"))
+    clipped, rising = run_of(CLIPPED), run_of(replace(CLIPPED, tail="rise"))
     empty = ~clipped.fit.data.in_support
     truth = clipped.maps.of("truth")
     z = [each.maps.of("novelty") for each in (rising, clipped)]
@@ -348,9 +337,9 @@ def clipped_tail() -> Shown:
 
 def rows_erased() -> Shown:
     """Take an arc of the inner ring away."""
-    after = run_of(ERASED.settings)
-    before = run_of(replace(ERASED.settings, edits=()))
-    moon = went_elsewhere(run_of(MOONS.settings), MOON_END)
+    after = run_of(ERASED)
+    before = run_of(replace(ERASED, edits=()))
+    moon = went_elsewhere(run_of(MOONS), MOON_END)
     inside = {key: went(before, after, key) for key in ("novelty", "knowledge", "isolation")}
     arc = mask_of(ARC.runs)
     called = [predict_places(run.fit, run.fit.data.grid[arc]) for run in (before, after)]
@@ -392,12 +381,12 @@ def rows_erased() -> Shown:
 
 def labels_flipped() -> Shown:
     """Give some rows the other class; none is moved."""
-    after = run_of(FLIPPED.settings)
-    before = run_of(replace(FLIPPED.settings, edits=()))
+    after = run_of(FLIPPED)
+    before = run_of(replace(FLIPPED, edits=()))
     keys = ("novelty", "knowledge", "data", "isolation")
     inside = {key: went(before, after, key) for key in keys}
     same = bool((before.maps.of("isolation") == after.maps.of("isolation")).all())
-    blob = went_elsewhere(run_of(BLOBS.settings), BLOB_FLIP)
+    blob = went_elsewhere(run_of(BLOBS), BLOB_FLIP)
     notes = (
         "These are the moons again. The rows in the outlined box get the other class, as if they "
         "were mislabelled. No row moves or disappears.",

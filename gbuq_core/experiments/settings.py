@@ -50,7 +50,7 @@ class _Setting:
     words: Mapping[Any, str]
     each: bool
     drawn: bool
-    fits: bool
+    fits: bool | None
     offered: bool
     limits: tuple[float, float] | None
     knob: Mapping[str, Any]
@@ -70,7 +70,7 @@ class _Setting:
     @property
     def fitted(self) -> bool:
         """Whether a fit may depend on it: a knob of the view retrains nothing."""
-        return self.fits or self.group in _FITTED
+        return self.group in _FITTED if self.fits is None else self.fits
 
 
 def setting(
@@ -85,7 +85,7 @@ def setting(
     codec: Codec | None = None,
     each: bool = False,
     drawn: bool = False,
-    fits: bool = False,
+    fits: bool | None = None,
     offered: bool = True,
     limits: tuple[float, float] | None = None,
     **knob: Any,
@@ -114,8 +114,9 @@ def setting(
         Whether each of its values has a fit of its own: the methods side by side.
     drawn : bool
         Whether it only changes how a picture looks, or where: no statement depends on it.
-    fits : bool
-        Whether a fit depends on it although the page draws it by itself (group "page").
+    fits : bool, optional
+        Whether a fit depends on it, if its group does not say so: knobs of the groups "data",
+        "method" and "knobs" are fitted, others are not.
     offered : bool
         Whether the page has it; studies and statements name all of them.
     limits : (low, high), optional

@@ -1,7 +1,5 @@
 """Novelty maps through AppTest: every control, edits with their predictions, links, states."""
 
-import doctest
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,17 +9,15 @@ from gbuq_core.experiments.novelty.edits import edit_of
 from gbuq_core.experiments.novelty.fit import count_fits, run_novelty
 from gbuq_core.experiments.novelty.links import decode_edits, encode_edits
 from gbuq_core.experiments.novelty.look import explain_place
-from gbuq_core.experiments.novelty.plan import NoveltySettings
+from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
 from gbuq_core.experiments.novelty.words import describe_novelty
-from gbuq_core.knobs import problem_with
+from gbuq_core.knobs import find_knob
 from gbuq_core.presentation import short
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import read_knob
-from pages._ui.novelty import controls as novelty_controls
 from pages._ui.novelty import edits as novelty_edits
 from pages._ui.novelty import look as novelty_looks
-from pages._ui.novelty import scorecard as novelty_scorecard
-from pages._ui.novelty.controls import EDITS, STATE, cell_of, query_of, settings_of
+from pages._ui.novelty.controls import STATE
 from pages._ui.novelty.edits import on_maps
 from pages._ui.novelty.export import _html
 from tests.app.drawn import unnamed
@@ -44,53 +40,11 @@ DEFAULT_TITLES = [
     "\u2212log true density", "Novelty", "Conditional novelty", "Knowledge uncertainty",
     "Isolation forest", "Where ranks disagree",
 ]  # fmt: skip
-BAD = {
-    "map": "nothing",
-    "focus": "maybe",
-    "data": "<b>x</b>",
-    "table": "[x](javascript:0)",
-    "diabetes_x": "<img src=x>",
-    "diabetes_y": "42",
-    "wine_x": "",
-    "wine_y": "price",
-    "breast_cancer_x": "mean",
-    "breast_cancer_y": "nan",
-    "rows": "7",
-    "noise": "-1",
-    "third": "perhaps",
-    "seed": "1.5",
-    "edits": "a b",
-    "trees": "1e9",
-    "leaves": "nan",
-    "leaf_model": "cubic",
-    "min_leaf": "0",
-    "subsample": "inf",
-    "tail": "up",
-    "maps": "everything",
-    "show": "none",
-    "log": "2",
-    "third_at": "99",
-    "neighbours": "0",
-    "compared": "all",
-    "drawn": "1000",
-    "column": "61",
-    "row": "0",
-    "score": "truth",
-    "surface": "3",
-    "surface_map": 81 * "x",
-}
 
 
 @pytest.fixture(scope="module")
 def run():
-    return run_novelty(
-        NoveltySettings(rows=200, trees=10, ranks="cells", methods=novelty_controls._SHOWN[:-1])
-    )
-
-
-@pytest.mark.parametrize("module", [novelty_controls, novelty_scorecard])
-def test_the_examples_in_the_docstrings_hold(module):
-    assert doctest.testmod(module).failed == 0
+    return run_novelty(NoveltySettings(rows=200, trees=10))
 
 
 def test_maps_numbers_and_words_of_the_default_are_those_of_the_experiment(run):
@@ -99,7 +53,7 @@ def test_maps_numbers_and_words_of_the_default_are_those_of_the_experiment(run):
     maps = sheet(at, "novelty")
     assert unnamed(maps) == set()
     for title, values in zip(DEFAULT_TITLES[:-1], maps.values, strict=False):
-        key = next(k for k, m in novelty_controls.METHODS.items() if m.label == title)
+        key = next(k for k, m in METHODS.items() if m.label == title)
         shown = run.view.shown[run.view.keys.index(key)].reshape(60, 60)
         np.testing.assert_allclose(values[0], shown, rtol=1e-6)  # travels as float32
     spread = run.view.disagreement.spread.reshape(60, 60)
@@ -305,8 +259,9 @@ def test_damaged_edits_are_said_and_taken_out_of_the_address():
     assert said in words(at)
     assert "edits" not in at.query_params
     assert titles(at) == DEFAULT_TITLES
-    assert read_knob(EDITS, [ERASED[:-3] + "AAA"]).problem == said.partition(";")[0]
-    assert read_knob(EDITS, [ERASED]) == (ERASED, "")
+    edits = find_knob(STATE.knobs, "edits")
+    assert read_knob(edits, [ERASED[:-3] + "AAA"]).problem == said.partition(";")[0]
+    assert read_knob(edits, [ERASED]) == (ERASED, "")
 
 
 @pytest.mark.parametrize(
@@ -338,47 +293,6 @@ def test_too_many_edits_are_refused():
     many = tuple(edit_of("flip", [(0, 0)]) for _ in range(20))
     said = novelty_edits.why_not_one_more(data, many, many[0])
     assert said == "There are already 20 edits, the most possible. Undo some of them."
-
-
-def test_bad_parameters_are_said_and_the_defaults_used():
-    assert BAD.keys() == {knob.key for knob in STATE.knobs}
-    at = open_novelty(small=False, **BAD, what="1")
-    said = "\n".join(words(at))
-    for knob in STATE.knobs:
-        damaged = knob.key == "edits"  # its text is a code, which has no range to name
-        assert ("The edits in the link are damaged" if damaged else f"{knob.key} must be") in said
-    assert '"what"' in said
-    assert titles(at) == DEFAULT_TITLES
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        NoveltySettings(ranks="cells"),
-        NoveltySettings(data="rings", rows=300, noise=2.0, third=True, third_at=-2.5, tail="clip"),
-        NoveltySettings(data="table", table="wine", columns=("alcohol", "hue"), ranks="rows"),
-        NoveltySettings(edits=(edit_of("add", LEFT, 1, copies=4), edit_of("flip", CORNER))),
-        NoveltySettings(leaf_model="basic", trees=50, leaves=8, min_leaf=5, subsample=0.3,
-                        neighbours=1, score="isolation", n_top=2, seed=4,
-                        methods=("truth", "distance"), compared=("novelty", "data")),
-    ],
-)  # fmt: skip
-def test_a_link_of_settings_says_them_back(settings):
-    values = values_of_link(STATE, query_of(settings))
-    read = settings_of(values, decode_edits(values.edits))
-    methods = tuple(sorted(settings.methods))
-    settings = replace(settings, columns=settings.columns or read.columns, methods=methods)
-    assert replace(read, methods=tuple(sorted(read.methods))) == settings
-
-
-def test_every_default_and_preset_lies_in_its_knobs_range():
-    knobs = {knob.key: knob for knob in STATE.knobs}
-    for knob in STATE.knobs:
-        assert not problem_with(knob, knob.default), knob.key
-    for preset in STATE.presets:
-        for key, value in preset.values.items():
-            assert not problem_with(knobs[key], value), (preset.name, key)
-    assert cell_of(values_of_link(STATE, "")) == (49, 44)
 
 
 def test_the_page_to_take_away_holds_maps_edits_numbers_and_code():

@@ -9,16 +9,18 @@ from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
+from gbuq_core.experiments.novelty.plan import NoveltySettings
 from gbuq_core.experiments.settings import from_values, knobs_of, plan_of, to_values
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
-from gbuq_core.knobs import problem_with
+from gbuq_core.knobs import problem_with, refusal_of
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heart.controls import STATE as HEART
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.knobs import query_of, read_knob
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
+from pages._ui.novelty.controls import STATE as NOVELTY
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
@@ -31,6 +33,7 @@ PAGES = {
     "heteroscedastic": (HETEROSCEDASTIC, HeteroscedasticSettings),
     "neighbours": (NEIGHBOURS, NeighboursSettings),
     "spiral": (SPIRAL, SpiralSettings),
+    "novelty": (NOVELTY, NoveltySettings),
     "two_clocks": (TWO_CLOCKS, TwoClocksSettings),
     "soft_trees": (SOFT_TREES, SoftTreesSettings),
 }
@@ -91,7 +94,7 @@ def test_a_bad_parameter_is_refused_in_a_sentence(knob):
             assert knob.kind in ("text", "number")
             assert not problem_with(knob, reading.value)
             continue
-        assert problem.startswith(f"{knob.key} must be "), text
+        assert problem.startswith(refusal_of(knob, text) or f"{knob.key} must be "), text
         assert reading.value is None
 
 

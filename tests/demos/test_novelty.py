@@ -47,7 +47,7 @@ def shown(title):
 
 def both(preset):
     """The runs before and after the edits of a preset."""
-    return [run_of(replace(preset.settings, edits=edits)) for edits in ((), preset.settings.edits)]
+    return [run_of(replace(preset, edits=edits)) for edits in ((), preset.edits)]
 
 
 @pytest.mark.parametrize("module", [steps, parts, words])
@@ -56,7 +56,7 @@ def test_the_examples_in_the_docstrings_hold(module):
 
 
 def test_the_first_answer_has_the_scores_of_the_maps_against_the_truth():
-    run, answer = run_of(MOONS.settings), shown("Where rows can lie").more[-1]
+    run, answer = run_of(MOONS), shown("Where rows can lie").more[-1]
     empty = ~run.fit.data.in_support
     for key in ("novelty", "knowledge", "isolation", "distance"):
         value = auroc(empty, run.maps.of(key))
@@ -72,7 +72,7 @@ def test_the_first_answer_has_the_scores_of_the_maps_against_the_truth():
 
 def test_neither_of_two_scores_is_always_right_and_the_ring_is_where_they_differ_most():
     title = "Two scores contradict"
-    run, moons, now = run_of(PRESETS[title].settings), run_of(MOONS.settings), shown(title)
+    run, moons, now = run_of(PRESETS[title]), run_of(MOONS), shown(title)
     assert nearer_share(run.maps) < 0.5 < nearer_share(moons.maps)
     assert "So neither is always right." in now.more[-1]
     novel, isolated = (ranks_of(run.maps, key) for key in ("novelty", "isolation"))
@@ -89,7 +89,7 @@ def test_neither_of_two_scores_is_always_right_and_the_ring_is_where_they_differ
 
 def test_a_feature_nobody_uses_moves_novelty_and_not_conditional_novelty():
     title = "A feature nobody uses"
-    run, now = run_of(PRESETS[title].settings), shown(title)
+    run, now = run_of(PRESETS[title]), shown(title)
     (strip,) = now.sheet.strips
     own, conditional = (np.asarray(line.y) for line in strip.lines)
     # The chart's value at 3 is the mean of the page's map over the cells where rows can lie.
@@ -106,7 +106,7 @@ def test_a_feature_nobody_uses_moves_novelty_and_not_conditional_novelty():
 
 
 def test_the_empty_middle_of_the_rings_is_the_least_novel_place():
-    now, run = shown("An empty middle"), run_of(RINGS.settings)
+    now, run = shown("An empty middle"), run_of(RINGS)
     row, column = RINGS.cell
     cell = 60 * row + column
     assert not run.fit.data.in_support[cell]
@@ -149,7 +149,7 @@ def test_the_first_frame_of_an_edit_gives_nothing_away(title, preset):
         pair = np.asarray(panel.values).reshape(2, -1)
         np.testing.assert_array_equal(pair[0], before.maps.of(key))
         np.testing.assert_array_equal(pair[1], after.maps.of(key))
-        mask = mask_of(preset.settings.edits[-1].runs)
+        mask = mask_of(preset.edits[-1].runs)
         inside = compare_maps(before.maps, after.maps, key, mask).inside
         assert f"({digits(inside.before)} to {digits(inside.after)})" in answer
     for panel in sheet.panels[1::2]:
@@ -170,7 +170,7 @@ def test_an_arc_that_is_gone_is_noticed_by_knowledge_uncertainty_alone():
     for x, label in ((0.4, 0), (1.2, 1)):
         look = explain_place(after.fit, after.maps, after.settings, (x, 0.0))
         assert all((after.fit.rows.y[rows] == label).mean() > 0.9 for rows in look.leaf_rows)
-    arc = mask_of(ERASED.settings.edits[-1].runs)
+    arc = mask_of(ERASED.edits[-1].runs)
     assert after.maps.of("novelty")[arc].max() < 3  # nothing in it is far out
     assert "of its cells change their class" in shown("Rows taken away").more[-1]
     assert "novelty rises" in shown("Rows taken away").more[0]

@@ -25,15 +25,13 @@ from gbuq_core.experiments.novelty.fit import (
     run_novelty,
 )
 from gbuq_core.experiments.novelty.plan import (
-    NoveltySettings,
     estimate_novelty_seconds,
-    novelty_knobs,
-    plan_novelty,
+    novelty_arguments,
 )
 from gbuq_core.experiments.novelty.scores import MapScore, crossings, score_maps, support_of
 from gbuq_core.experiments.ranking import auroc_of, rank_correlation
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.experiments.settings import shrink
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.macau import MacauClassifier, MacauRegressor
 
 # What counts as agreeing; the paper uses words and a table, the levels are ours.
@@ -307,20 +305,12 @@ def _claims_of_leaf_models(fit: NoveltyFit, maps: NoveltyMaps, support: Mask) ->
 
 def refit_leaves(fit: NoveltyFit, leaf_model: str) -> MacauClassifier | MacauRegressor:
     """The same forest with another kind of model in its leaves."""
-    known = novelty_knobs(replace(fit.plan, leaf_model=leaf_model), fit.data.task)
+    known = novelty_arguments(replace(fit.plan, leaf_model=leaf_model), fit.data.task)
     of_leaves = {name: known[name] for name in ("leaf_model", "leaf_features") if name in known}
     model = type(fit.model)(
         **of_leaves, base_model=fit.model.forest_, n_jobs=1, random_state=fit.plan.seed
     )
     return model.fit(fit.rows.X, fit.rows.y)
-
-
-def _view(settings: NoveltySettings) -> NoveltySettings:
-    """With the view as the page opens: no knob of it changes a statement."""
-    first = NoveltySettings()
-    names = ("tail", "third_at", "neighbours", "ranks", "methods", "compared", "score")
-    kept = {name: getattr(first, name) for name in names}
-    return replace(settings, **kept, point=None, n_top=first.n_top)
 
 
 def _check(run: NoveltyRun) -> tuple[Claim, ...]:
@@ -331,12 +321,6 @@ STUDY = SeedStudy(
     name="novelty",
     fit=run_novelty,
     claims=_check,
-    estimate=lambda settings: 2.0 * estimate_novelty_seconds(plan_novelty(settings)),
-    quicker=lambda settings, share: replace(
-        settings,
-        rows=shrink(settings.rows, share**0.5, 200),
-        trees=shrink(settings.trees, share, 20),
-    ),
-    names={"rows": "rows", "trees": "trees"},
-    bare=_view,
+    estimate=lambda settings: 2.0 * estimate_novelty_seconds(plan_of(settings)),
+    bare=plan_of,  # with the view as the page opens: no knob of it changes a statement
 )

@@ -10,14 +10,13 @@ from gbuq_core.experiments.novelty.data import SIDE, load_novelty_data
 from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, ranks_of
 from gbuq_core.experiments.novelty.links import encode_edits
 from gbuq_core.experiments.novelty.plan import (
-    NoveltyPlan,
     NoveltySettings,
     forest_of,
-    novelty_knobs,
+    novelty_arguments,
     plan_data,
-    plan_novelty,
 )
-from gbuq_core.experiments.python_text import import_lines
+from gbuq_core.experiments.python_text import call_lines, import_lines
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import csv_text
 
@@ -56,8 +55,9 @@ def novelty_code(settings: NoveltySettings) -> str:
     >>> "MacauClassifier" in novelty_code(NoveltySettings())
     True
     """
-    plan = plan_novelty(settings)
-    task = plan_data(plan).task
+    plan = plan_of(settings)
+    data = plan_data(plan)
+    task = data.task
     forest = forest_of(plan).builder(task).name
     isolation, distance = (METHODS[key].builder("novelty") for key in ("isolation", "distance"))
     lines = [
@@ -68,15 +68,13 @@ def novelty_code(settings: NoveltySettings) -> str:
     ]
     if plan.third:
         lines.append(f"grid = np.column_stack([grid, np.full(len(grid), {settings.third_at!r})])")
-    knobs = [f"    {key}={value!r}," for key, value in novelty_knobs(plan, task).items()]
-    point = settings.point if settings.point is not None else (0.0, 0.0)
-    place = [float(value) for value in point] + ([settings.third_at] if plan.third else [])
+    given = {**novelty_arguments(plan, task), "tail": settings.tail}
+    (row, column), (x, y) = settings.cell, data.axes
+    place = [float(x[column]), float(y[row])] + ([settings.third_at] if plan.third else [])
     seed, k = plan.seed, settings.neighbours
     lines += [
         "",
-        f"model = {forest}(",
-        *knobs,
-        f"    tail={settings.tail!r},",
+        *call_lines(f"model = {forest}", given)[:-1],
         ").fit(X, y)",
         "novel, uncertain = model.score_novelty(grid), model.predict_uncertainty(grid)",
         f"isolation = {isolation.name}({plan.trees}, random_state={seed}).fit(X)",
@@ -103,16 +101,11 @@ def novelty_code(settings: NoveltySettings) -> str:
     return "\n".join(lines).replace("'", '"') + "\n"
 
 
-def _rows_code(plan: NoveltyPlan) -> str:
-    if plan.edits or plan.third or plan.table is not None or plan.data not in _NOISE:
-        given = {
-            "rows": plan.rows,
-            "noise": plan.noise,
-            "seed": plan.seed,
-            "third": plan.third or None,
-            "table": plan.table,
-            "columns": plan.columns,
-        }
+def _rows_code(plan: NoveltySettings) -> str:
+    if plan.edits or plan.third or plan.data not in _NOISE:
+        own = ("table", "columns") if plan.data == "table" else ("rows", "noise")
+        given = {name: getattr(plan, name) for name in (*own, "seed")}
+        given["third"] = plan.third or None
         named = [f"{name}={value!r}" for name, value in given.items() if value is not None]
         arguments = ", ".join([repr(plan.data), *named])
         edits = encode_edits(plan.edits)
@@ -122,7 +115,7 @@ def _rows_code(plan: NoveltyPlan) -> str:
     return template.format(
         key=plan.data,
         rows=plan.rows,
-        noise=_NOISE[plan.data] * (plan.noise or 1.0),
+        noise=_NOISE[plan.data] * plan.noise,
         seed=plan.seed,
         grid=_GRID.format(side=SIDE, extent=extent),
     )

@@ -16,17 +16,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gbuq_core.baselines.isolation import DistanceScore, IsolationForestScore
-from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.novelty.data import N_CELLS, Array, NoveltyData
 from gbuq_core.experiments.novelty.editing import EditedRows, apply_edits
 from gbuq_core.experiments.novelty.plan import (
     METHODS,
-    NoveltyPlan,
     NoveltySettings,
-    check_view,
+    check_settings,
     novelty_model,
     plan_data,
-    plan_novelty,
 )
 from gbuq_core.experiments.novelty.ranks import (
     Disagreement,
@@ -35,6 +32,7 @@ from gbuq_core.experiments.novelty.ranks import (
     rank_cells,
 )
 from gbuq_core.experiments.novelty.reuse import score_rows
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.macau import MacauClassifier, MacauRegressor
 from gbuq_core.presentation import Tally
 from gbuq_core.resources import held_bytes
@@ -44,7 +42,7 @@ from gbuq_core.resources import held_bytes
 class NoveltyFit:
     """A forest and an isolation forest on the rows as edited."""
 
-    plan: NoveltyPlan
+    plan: NoveltySettings
     data: NoveltyData  # before any edit
     rows: EditedRows  # what was trained on
     model: MacauClassifier | MacauRegressor
@@ -102,12 +100,12 @@ _FITS = Tally()
 count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 
-def fit_novelty_maps(plan: NoveltyPlan) -> NoveltyFit:
+def fit_novelty_maps(plan: NoveltySettings) -> NoveltyFit:
     """Edit the rows, and fit MACAU and an isolation forest to them.
 
     Examples
     --------
-    >>> fit = fit_novelty_maps(plan_novelty(NoveltySettings(rows=200, trees=10)))
+    >>> fit = fit_novelty_maps(plan_of(NoveltySettings(rows=200, trees=10)))
     >>> fit.n_trees, fit.rows.X.shape
     (10, (200, 2))
     """
@@ -141,10 +139,10 @@ def maps_key(fit: NoveltyFit, settings: NoveltySettings) -> tuple[str, float, in
     Examples
     --------
     >>> settings = NoveltySettings(rows=200, trees=10, third_at=3.0, neighbours=150)
-    >>> maps_key(fit_novelty_maps(plan_novelty(settings)), settings)
+    >>> maps_key(fit_novelty_maps(plan_of(settings)), settings)
     ('rise', 0.0, 150)
     """
-    refuse_view(settings)
+    check_settings(settings)
     third = float(settings.third_at) if fit.plan.third else 0.0
     return settings.tail, third, min(settings.neighbours, len(fit.rows.y) - 1)
 
@@ -155,7 +153,7 @@ def map_novelty(fit: NoveltyFit, settings: NoveltySettings) -> NoveltyMaps:
     Examples
     --------
     >>> settings = NoveltySettings(rows=200, trees=10)
-    >>> maps = map_novelty(fit_novelty_maps(plan_novelty(settings)), settings)
+    >>> maps = map_novelty(fit_novelty_maps(plan_of(settings)), settings)
     >>> maps.values.shape, bool(maps.of("novelty")[0] > maps.of_rows("novelty").max())
     ((8, 3600), True)
     """
@@ -211,7 +209,7 @@ def scorer(fit: NoveltyFit, tail: str) -> MacauClassifier | MacauRegressor:
 def at_places(fit: NoveltyFit, points: Array, third: float = 0.0) -> Array:
     """Places of the plane as rows of the model: with the third feature, where there is one.
 
-    >>> fit = fit_novelty_maps(plan_novelty(NoveltySettings(rows=200, trees=5, third=True)))
+    >>> fit = fit_novelty_maps(plan_of(NoveltySettings(rows=200, trees=5, third=True)))
     >>> at_places(fit, np.array([[1.0, 2.0]]), 0.5)
     array([[1. , 2. , 0.5]])
     """
@@ -253,15 +251,15 @@ def view_novelty(fit: NoveltyFit, maps: NoveltyMaps, settings: NoveltySettings) 
 
     Examples
     --------
-    >>> settings = NoveltySettings(rows=200, trees=10, ranks="cells", methods=("data", "novelty"))
+    >>> settings = NoveltySettings(rows=200, trees=10, maps=("data", "novelty"))
     >>> run = run_novelty(settings)
     >>> run.view.keys, float(run.view.shown.max())
     (('novelty', 'data'), 100.0)
     """
-    refuse_view(settings)
-    keys = tuple(key for key in METHODS if key in settings.methods and key in maps.keys)
+    check_settings(settings)
+    keys = tuple(key for key in METHODS if key in settings.mapped and key in maps.keys)
     notes = []
-    if "truth" in (*settings.methods, *settings.compared) and "truth" not in maps.keys:
+    if "truth" in (*settings.mapped, *settings.compared) and "truth" not in maps.keys:
         notes.append(f"The true density of the rows of {fit.data.title} is not known.")
     if not keys:
         keys = ("novelty",)
@@ -269,14 +267,14 @@ def view_novelty(fit: NoveltyFit, maps: NoveltyMaps, settings: NoveltySettings) 
     compared = tuple(key for key in METHODS if key in settings.compared and key in maps.keys)
     disagreement = None
     if len(compared) > 1:
-        by = "rows" if settings.ranks == "rows" else "cells"
+        by = "rows" if settings.show == "rows" else "cells"
         ranks = np.stack([ranks_of(maps, key, by) for key in compared])
         disagreement = compare_ranks(compared, ranks)
     shown = [
-        maps.of(key) if settings.ranks == "value" else ranks_of(maps, key, settings.ranks)
+        maps.of(key) if settings.show == "value" else ranks_of(maps, key, settings.show)
         for key in keys
     ]
-    units = tuple(unit_of(fit, key, settings.ranks) for key in keys)
+    units = tuple(unit_of(fit, key, settings.show) for key in keys)
     return NoveltyView(settings, keys, np.stack(shown), units, disagreement, tuple(notes))
 
 
@@ -316,13 +314,6 @@ def run_novelty(settings: NoveltySettings | None = None) -> NoveltyRun:
     ('novelty', 'knowledge', 'isolation', 'distance')
     """
     settings = NoveltySettings() if settings is None else settings
-    fit = fit_novelty_maps(plan_novelty(settings))
+    fit = fit_novelty_maps(plan_of(settings))
     maps = map_novelty(fit, settings)
     return NoveltyRun(settings, fit, maps, view_novelty(fit, maps, settings))
-
-
-def refuse_view(settings: NoveltySettings) -> None:
-    """Raise the sentence of `check_view`, if there is one."""
-    refusal = check_view(settings)
-    if refusal:
-        raise InvalidParameter(refusal)

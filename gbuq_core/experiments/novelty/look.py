@@ -18,25 +18,22 @@ from gbuq_core.experiments.novelty.fit import (
     NoveltyMaps,
     at_places,
     predict_places,
-    refuse_view,
     scorer,
 )
-from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings, finite_point
+from gbuq_core.experiments.novelty.plan import (
+    METHODS,
+    NoveltySettings,
+    check_settings,
+    finite_point,
+)
 from gbuq_core.experiments.novelty.ranks import rank_among
 from gbuq_core.macau.novelty import LeafEllipses
 from gbuq_core.presentation import short
 
 Whole = npt.NDArray[np.int64]
 
+
 # Where each map is looked at first: in a gap of it.
-_FIRST_POINTS = {
-    "moons": (0.5, 1.6),
-    "spiral": (0.0, 450.0),
-    "rings": (0.0, 0.0),
-    "blobs": (2.0, 2.0),
-}
-
-
 class PlaceValue(NamedTuple):
     """One score at the place, and its percentiles.
 
@@ -91,25 +88,25 @@ def explain_place(
     settings: NoveltySettings,
     point: tuple[float, float] | None = None,
 ) -> PlaceLook:
-    """Look at a place: that of the settings, or one in a gap of the data without any.
+    """Look at a place: the middle of the settings' cell, if no other is given.
 
     Examples
     --------
     >>> from gbuq_core.experiments.novelty.fit import run_novelty
     >>> run = run_novelty(NoveltySettings(rows=200, trees=10, third=True, third_at=6.0))
-    >>> look = explain_place(run.fit, run.maps, run.settings)
+    >>> look = explain_place(run.fit, run.maps, run.settings, (0.5, 1.6))
     >>> int(look.shares.argmax()), len(look.leaf_rows)
     (2, 6)
     """
-    refuse_view(settings)
+    check_settings(settings)
     notes: list[str] = []
-    where = _point(fit, settings.point if point is None else point, notes)
+    where = _point(fit, settings, point, notes)
     x = at_places(fit, np.array([where]), maps.third_at)
     model = scorer(fit, maps.tail)
     detail = model.inspect_novelty(x)
     z = detail.z[0]
     contributions = detail.contributions[0].mean(axis=0)
-    top = np.argsort(-z, kind="stable")[: settings.n_top].astype(np.int64)
+    top = np.argsort(-z, kind="stable")[: settings.drawn].astype(np.int64)
     ellipses = model.leaf_ellipses(x, features=(0, 1), trees=top)
     conditional = model.explain_novelty(x, conditional=True)[0]
     novel = model.score_novelty(x)
@@ -136,7 +133,9 @@ def explain_place(
     )
 
 
-def _point(fit: NoveltyFit, given: Any, notes: list[str]) -> tuple[float, float]:
+def _point(
+    fit: NoveltyFit, settings: NoveltySettings, given: Any, notes: list[str]
+) -> tuple[float, float]:
     point = None if given is None else finite_point(given)
     if given is not None and point is None:
         notes.append(
@@ -145,12 +144,8 @@ def _point(fit: NoveltyFit, given: Any, notes: list[str]) -> tuple[float, float]
         )
     if point is not None:
         return point
-    if fit.data.key in _FIRST_POINTS:
-        return _FIRST_POINTS[fit.data.key]
-    # Two thirds of the way from the middle of a table's rows to the upper right corner.
-    (_, right), (_, upper) = fit.data.extent
-    x, y = np.median(fit.data.X[:, :2], axis=0)
-    return float(x + 0.66 * (right - x)), float(y + 0.66 * (upper - y))
+    (row, column), (x, y) = settings.cell, fit.data.axes
+    return float(x[column]), float(y[row])
 
 
 def _shares(contributions: Array) -> Array:
@@ -190,7 +185,7 @@ def _values(
     if "truth" in maps.keys:
         from gbuq_core.experiments.novelty.data import true_log_density
 
-        found["truth"] = -true_log_density(fit.data.key, np.array([where]), fit.plan.noise or 1.0)
+        found["truth"] = -true_log_density(fit.data.key, np.array([where]), fit.plan.noise)
     values = []
     for key in maps.keys:
         value = float(found[key][0])

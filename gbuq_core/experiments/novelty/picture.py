@@ -22,9 +22,10 @@ _OTHERS = ("isolation", "distance")  # scores that are not MACAU's
 def ground_of(fit: NoveltyFit) -> Ground:
     """The rows that a fit was trained on, and the axes of its maps."""
     data, rows, known = fit.data, fit.rows, support_of(fit)
-    group, names = np.zeros(len(rows.y), dtype=np.int64), ("training rows",)
+    group = np.zeros(len(rows.y), dtype=np.int64)
     if data.classes:
-        group, names = rows.y.astype(np.int64), tuple(data.classes)
+        group = rows.y.astype(np.int64)
+    names = data.classes or ("training rows",)
     support = None if known is None else as_map(known)
     return Ground(*data.extent, rows.X[:, :2], group, names, support, *data.feature_names[:2])
 
@@ -53,7 +54,7 @@ def score_map(
     ellipses: bool = False,
 ) -> ScoreMap:
     """One score: its own values, or ranks from 0 to 100, as the settings say if not given."""
-    ranks = ranks or run.settings.ranks
+    ranks = ranks or run.settings.show
     own = ranks == "value"
     return ScoreMap(
         title or METHODS[key].label,

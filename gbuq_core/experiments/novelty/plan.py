@@ -12,21 +12,23 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gbuq_core.errors import GbuqError, InvalidParameter
-from gbuq_core.experiments.novelty.data import DATASETS, N_CELLS, check_columns, load_novelty_data
+from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.novelty.data import (
+    DATASETS,
+    N_CELLS,
+    SIDE,
+    TABLE_TITLES,
+    check_columns,
+    load_novelty_data,
+)
 from gbuq_core.experiments.novelty.editing import FEWEST_ROWS, apply_edits
 from gbuq_core.experiments.novelty.edits import Edit, check_edits
+from gbuq_core.experiments.novelty.links import MOST_CHARACTERS, decode_edits, encode_edits
+from gbuq_core.experiments.settings import Codec, arguments, check, setting
 from gbuq_core.macau import MacauClassifier, MacauRegressor
 from gbuq_core.methods import METHODS as RECORDS
 from gbuq_core.methods import Method
-from gbuq_core.validation import check_choice, check_number
 
-LEAF_MODELS = ("linear", "basic")
-TAILS = ("rise", "clip")
-RANKS = ("value", "cells", "rows")
-MOST_ROWS, MOST_TREES, MOST_LEAVES, MOST_IN_LEAF = 5000, 500, 256, 500
-MIN_NOISE, MAX_NOISE = 0.2, 3.0
-MOST_NEIGHBOURS, MOST_TOP = 200, 30
 _TABLE_SHAPES = {"diabetes": (442, 0), "wine": (178, 3), "breast_cancer": (569, 2)}
 
 
@@ -103,107 +105,163 @@ _METHODS = {
 METHODS: Mapping[str, MethodInfo] = MappingProxyType(_METHODS)
 
 
+OWN_LABEL = "Knowledge uncertainty, own values"
+APART, OWN = "apart", "own"  # maps of where ranks disagree, and of KU's own values
+# Truth first, then what is to repeat it.
+ORDER = ("truth", *(key for key in METHODS if key != "truth"))
+_ESTIMATES = {METHODS[key].label: key for key in ORDER[1:]}
+MAP_LABELS = {
+    **{METHODS[key].label: key for key in ORDER},
+    OWN_LABEL: OWN,  # on a logarithmic scale, whatever the others show
+    "where ranks disagree": APART,
+}
+
+
+def _damage(text: str) -> str:
+    """Why a link's edits cannot be read, as a clause; nothing if they can."""
+    try:
+        decode_edits(text)
+    except GbuqError as error:
+        return str(error).partition(";")[0].rstrip(".")
+    return ""
+
+
+def _of_table(one: NoveltySettings) -> bool:
+    return one.data == "table"
+
+
+def _synthetic(one: NoveltySettings) -> bool:
+    return one.data != "table"
+
+
 @dataclass(frozen=True, kw_only=True)
 class NoveltySettings:
-    """Everything that the page depends on."""
+    """Everything that the page depends on; `settings.plan_of` makes it the key of a fit."""
 
-    data: str = "moons"  # A key of `DATASETS`
-    # `rows`, `noise`: training rows of a synthetic set, and a factor of its usual noise; tables
-    # ignore them
-    rows: int = 600
-    noise: float = 1.0
-    seed: int = 0  # of rows, added rows and models
-    third: bool = False  # whether there is a third feature that has nothing to do with y
-    # `table`, `columns`: A built-in table and two of its columns; None takes the usual ones
-    table: str = "diabetes"
-    columns: tuple[str, str] | None = None
-    leaf_model: str = "linear"  # {"linear", "basic"}: of MACAU
-    # `trees`, `leaves`, `min_leaf`, `subsample`: Of its forest: trees, the most leaves of one, the
-    # fewest rows of a leaf, and the share of the rows that each tree is grown on. The isolation
-    # forest has as many trees.
-    trees: int = 100
-    leaves: int = 31
-    min_leaf: int = 20
-    subsample: float = 0.8
-    edits: tuple[Edit, ...] = ()  # what eraser and painter did to the rows
-    # {"rise", "clip"}: whether z-scores rise beyond the training rows or stop at 5.2, as the
-    # authors' code does
-    tail: str = "rise"
-    third_at: float = 0.0  # the value of the third feature all over the map
-    neighbours: int = 10  # training rows that the distance is averaged over
-    # {"value", "cells", "rows"}: what maps show: the values, their percentiles among the map's
-    # cells, or among the training rows' own values
-    ranks: str = "value"
-    # `methods`, `compared`: keys of `METHODS`: the maps, and those whose ranks are held against
-    # each other
-    methods: tuple[str, ...] = tuple(_METHODS)
-    compared: tuple[str, ...] = ("novelty", "knowledge", "isolation", "distance")
-    score: str = "novelty"  # the one whose change an edit is judged by
-    point: tuple[float, float] | None = None  # the place that is looked at
-    n_top: int = 6  # how many of the trees that find it most novel are shown
-
-
-@dataclass(frozen=True, kw_only=True)
-class NoveltyPlan:
-    """What a fit depends on, and nothing else: the key of its result.
-
-    Fields that the data do not use are None, so that moving them refits nothing.
-    """
-
-    data: str
-    rows: int | None
-    noise: float | None
-    seed: int
-    third: bool
-    table: str | None
-    columns: tuple[str, str] | None
-    leaf_model: str
-    trees: int
-    leaves: int
-    min_leaf: int
-    subsample: float
-    edits: tuple[Edit, ...]
-
-
-def plan_novelty(settings: NoveltySettings) -> NoveltyPlan:
-    """What the fit of these settings depends on.
-
-    Examples
-    --------
-    >>> one, other = NoveltySettings(third_at=2.0), NoveltySettings(tail="clip", table="wine")
-    >>> plan_novelty(one) == plan_novelty(other)
-    True
-    """
-    is_table = check_choice("data", settings.data, tuple(DATASETS)) == "table"
-    return NoveltyPlan(
-        data=settings.data,
-        rows=None if is_table else settings.rows,
-        noise=None if is_table else settings.noise,
-        seed=settings.seed,
-        third=bool(settings.third),
-        table=settings.table if is_table else None,
-        columns=check_columns(settings.table, settings.columns) if is_table else None,
-        leaf_model=settings.leaf_model,
-        trees=settings.trees,
-        leaves=settings.leaves,
-        min_leaf=settings.min_leaf,
-        subsample=settings.subsample,
-        edits=tuple(settings.edits),
+    data: str = setting(
+        "moons", "Data", group="data", named={info.label: key for key, info in DATASETS.items()},
+        help="Four synthetic sets with known density, and two columns of a real table.",
+    )  # fmt: skip
+    table: str = setting(
+        "diabetes", "Table", group="data", uses=_of_table,
+        named={title: key for key, title in TABLE_TITLES.items()},
+    )  # fmt: skip
+    # Of the table; None takes the usual ones. The page has knobs of its own for each table's.
+    columns: tuple[str, str] | None = setting(
+        None, "Columns", group="data", uses=_of_table, offered=False
     )
+    rows: int = setting(
+        600, "Training rows", group="data", uses=_synthetic, limits=(FEWEST_ROWS, 5000),
+        shrink=(0.5, 200), choices=(60, 100, 200, 300, 400, 600, 800, 1000, 1500, 2000, 3000),
+    )  # fmt: skip
+    noise: float = setting(
+        1.0, "Noise factor", group="data", uses=_synthetic, limits=(0.2, 3.0),
+        choices=(0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0), help="Multiplies the usual noise of the data.",
+    )  # fmt: skip
+    third: bool = setting(
+        False, "Add an irrelevant feature", group="data",
+        help="A third feature of standard normal noise, which says nothing about the target.",
+    )  # fmt: skip
+    seed: int = setting(
+        0, "Seed", group="data", low=0, high=30, step=1, limits=(0, 2**31 - 1), arg="random_state",
+        help="Draws the rows and grows the trees.",
+    )  # fmt: skip
+    # No control: lassos write them, and the address keeps them.
+    edits: tuple[Edit, ...] = setting(
+        (), "Edits", group="page", fits=True, codec=Codec(decode_edits, encode_edits),
+        most=MOST_CHARACTERS, pattern=rf".{{0,{MOST_CHARACTERS}}}", check=_damage,
+        help="What was erased, added, duplicated or flipped, as a link writes it.",
+    )  # fmt: skip
+    # The isolation forest has as many trees.
+    trees: int = setting(
+        100, "Trees", group="method", limits=(1, 500), arg="n_trees", shrink=(1.0, 20),
+        choices=(10, 20, 30, 50, 70, 100, 150, 200, 300),
+    )  # fmt: skip
+    leaves: int = setting(
+        31, "Leaves per tree, at most", group="method", limits=(2, 256), arg="max_leaves",
+        choices=(2, 3, 4, 6, 8, 12, 16, 24, 31, 48, 64),
+    )  # fmt: skip
+    leaf_model: str = setting(
+        "linear", "A leaf predicts with", group="method", arg="leaf_model",
+        named={"linear or logistic": "linear", "mean or share": "basic"},
+        help="A regression on the features of its path, or the mean (the class share) of its rows.",
+    )  # fmt: skip
+    min_leaf: int = setting(
+        20, "Rows in a leaf, at least", group="method", limits=(1, 500), arg="min_child_samples",
+        choices=(1, 2, 3, 5, 10, 15, 20, 30, 50, 100),
+    )  # fmt: skip
+    subsample: float = setting(
+        0.8, "Share of rows per tree", group="method", limits=(0.05, 0.95), arg="subsample",
+        choices=(0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9),
+    )  # fmt: skip
+    tail: str = setting(
+        "rise", "z beyond the farthest row", group="method", fits=False,
+        named={"keeps rising": "rise", "clipped, as the authors'": "clip"},
+        help="The authors' z-scores stop at 5.2, so all distant places are equally new.",
+    )  # fmt: skip
+    # These two stand above the maps, which the browser colours anew when they are chosen.
+    show: str = setting(
+        "cells", "Show", group="picture",
+        named={"ranks among cells": "cells", "ranks among rows": "rows", "own values": "value"},
+        help="Scores have different units, but their ranks can be compared. A rank is the share "
+        "of the map's cells, or of the training rows, with a lower score.",
+    )  # fmt: skip
+    log: bool = setting(
+        False, "Logarithmic colours", group="picture", needs=("show", ("own values",)),
+        help="For variances and distances.",
+    )  # fmt: skip
+    maps: tuple[str, ...] = setting(
+        ("truth", "novelty", "conditional", "knowledge", "isolation", APART), "Maps", group="view",
+        named=MAP_LABELS,
+    )  # fmt: skip
+    third_at: float = setting(
+        0.0, "Third feature on the maps", group="view", low=-5.0, high=5.0, step=0.5, unit="std",
+        limits=(-100.0, 100.0), uses=lambda one: one.third,
+    )  # fmt: skip
+    neighbours: int = setting(
+        10, "Nearest rows", group="view", choices=(1, 2, 3, 5, 10, 20, 50), limits=(1, 200),
+        help="The distance to rows is the mean distance to this many nearest training rows.",
+        uses=lambda one: "distance" in (*one.maps, *one.compared),
+    )  # fmt: skip
+    compared: tuple[str, ...] = setting(
+        ("novelty", "knowledge", "isolation", "distance"), "Scores to compare", group="view",
+        named=_ESTIMATES, uses=lambda one: APART in one.maps,
+    )  # fmt: skip
+    drawn: int = setting(
+        6, "Leaves drawn", group="view", choices=(1, 2, 3, 4, 6, 8, 10, 15, 20), limits=(1, 30),
+        help="Of the trees that find the chosen place most novel.",
+    )  # fmt: skip
+    # The cell that is looked at.
+    column: int = setting(
+        45, "Cell, from the left", group="page", low=1, high=SIDE, step=1, box=True
+    )
+    row: int = setting(50, "Cell, from below", group="page", low=1, high=SIDE, step=1, box=True)
+    # The one whose change an edit is judged by.
+    score: str = setting("novelty", "Score", group="page", named=_ESTIMATES)
+
+    @property
+    def mapped(self) -> tuple[str, ...]:
+        """The scores among the maps, in their own order; all of them where there is none."""
+        return tuple(key for key in ORDER if key in self.maps) or ORDER
+
+    @property
+    def cell(self) -> tuple[int, int]:
+        """The (row, column) from 0 that is looked at."""
+        return self.row - 1, self.column - 1
 
 
-def why_not(plan: NoveltyPlan) -> str:
-    """Why a plan cannot be fitted, in a sentence; empty if it can. Edits are tried out.
+def why_not(plan: NoveltySettings) -> str:
+    """Why settings cannot be fitted, in a sentence; empty if they can. Edits are tried out.
 
     Examples
     --------
-    >>> why_not(plan_novelty(NoveltySettings(rows=10)))
+    >>> why_not(NoveltySettings(rows=10))
     'rows must be a whole number at least 50 and at most 5000; got 10.'
-    >>> why_not(plan_novelty(NoveltySettings()))
+    >>> why_not(NoveltySettings())
     ''
     """
     try:
-        check_plan(plan)
+        check_settings(plan)
         if plan.edits:
             apply_edits(plan_data(plan), plan.edits, plan.seed)
     except GbuqError as error:
@@ -211,94 +269,47 @@ def why_not(plan: NoveltyPlan) -> str:
     return ""
 
 
-def check_plan(plan: NoveltyPlan) -> None:
+def check_settings(settings: NoveltySettings) -> None:
     """Raise the sentence of `why_not`, but for what the edits do to the rows."""
-    check_choice("data", plan.data, tuple(DATASETS))
-    if plan.rows is not None:
-        check_number("rows", plan.rows, FEWEST_ROWS, MOST_ROWS, integer=True)
-    if plan.noise is not None:
-        check_number("noise", plan.noise, MIN_NOISE, MAX_NOISE)
-    check_number("seed", plan.seed, 0, 2**31 - 1, integer=True)
-    check_choice("leaf_model", plan.leaf_model, LEAF_MODELS)
-    check_number("trees", plan.trees, 1, MOST_TREES, integer=True)
-    check_number("leaves", plan.leaves, 2, MOST_LEAVES, integer=True)
-    check_number("min_leaf", plan.min_leaf, 1, MOST_IN_LEAF, integer=True)
-    check_number("subsample", plan.subsample, 0.05, 0.95)
-    check_edits(plan.edits)
+    check(settings, besides=("edits", "columns"))
+    check_edits(settings.edits)
+    if settings.data == "table":
+        check_columns(settings.table, settings.columns)
 
 
-def plan_data(plan: NoveltyPlan) -> Any:
-    """The data of a plan before any edit, as `load_novelty_data` returns them."""
-    return load_novelty_data(
-        plan.data, plan.rows, plan.noise, plan.seed, plan.third, plan.table, plan.columns
-    )
+def plan_data(plan: NoveltySettings) -> Any:
+    """The data of settings before any edit, as `load_novelty_data` returns them."""
+    given: tuple[Any, ...] = (None, None, plan.seed, plan.third, plan.table, plan.columns)
+    if plan.data != "table":
+        given = (plan.rows, plan.noise, plan.seed, plan.third, None, None)
+    return load_novelty_data(plan.data, *given)
 
 
-def check_view(settings: NoveltySettings) -> str:
-    """Why the knobs of the view make no sense whatever the fit; empty if they do.
-
-    Examples
-    --------
-    >>> check_view(NoveltySettings(compared=("novelty",)))
-    'Ranks are compared between two or more scores. Choose another one.'
-    >>> check_view(NoveltySettings())
-    ''
-    """
-    try:
-        check_choice("tail", settings.tail, TAILS)
-        check_choice("ranks", settings.ranks, RANKS)
-        check_number("third_at", settings.third_at, -100.0, 100.0)
-        check_number("neighbours", settings.neighbours, 1, MOST_NEIGHBOURS, integer=True)
-        check_number("n_top", settings.n_top, 1, MOST_TOP, integer=True)
-        check_choice("score", settings.score, tuple(METHODS))
-        for name in ("methods", "compared"):
-            for key in getattr(settings, name):
-                check_choice(name, key, tuple(METHODS))
-        if not settings.methods:
-            raise InvalidParameter("No map is chosen. Choose one.")
-        if len(set(settings.compared)) < 2:
-            raise InvalidParameter(
-                "Ranks are compared between two or more scores. Choose another one."
-            )
-    except GbuqError as error:
-        return str(error)
-    return ""
-
-
-def novelty_knobs(plan: NoveltyPlan, task: str) -> dict[str, Any]:
+def novelty_arguments(plan: NoveltySettings, task: str) -> dict[str, Any]:
     """Arguments of MACAU's class, with one thread: these rows are too few for two."""
     of_paper = task == "regression" and plan.leaf_model == "linear"
-    return {
-        **({"leaf_features": "path"} if of_paper else {}),
-        "leaf_model": plan.leaf_model,
-        "n_trees": plan.trees,
-        "max_leaves": plan.leaves,
-        "min_child_samples": plan.min_leaf,
-        "subsample": plan.subsample,
-        "n_jobs": 1,
-        "random_state": plan.seed,
-    }
+    return {**({"leaf_features": "path"} if of_paper else {}), **arguments(plan), "n_jobs": 1}
 
 
-def novelty_model(plan: NoveltyPlan, task: str) -> MacauClassifier | MacauRegressor:
+def novelty_model(plan: NoveltySettings, task: str) -> MacauClassifier | MacauRegressor:
     """The unfitted forest of a plan.
 
     Examples
     --------
-    >>> novelty_model(plan_novelty(NoveltySettings(trees=7)), "regression").n_trees
+    >>> novelty_model(NoveltySettings(trees=7), "regression").n_trees
     7
     """
-    check_plan(plan)
+    check_settings(plan)
     model: MacauClassifier | MacauRegressor = (
-        forest_of(plan).builder(task).make(**novelty_knobs(plan, task))
+        forest_of(plan).builder(task).make(**novelty_arguments(plan, task))
     )
     return model
 
 
-def forest_of(plan: NoveltyPlan) -> Method:
+def forest_of(plan: NoveltySettings) -> Method:
     """The record of the plan's forest.
 
-    >>> forest_of(plan_novelty(NoveltySettings(leaf_model="basic"))).label
+    >>> forest_of(NoveltySettings(leaf_model="basic")).label
     'MACAU (basic)'
     """
     return RECORDS[f"macau_{plan.leaf_model}"]
@@ -308,14 +319,13 @@ def forest_of(plan: NoveltyPlan) -> Method:
 _BASE, _PER_ROUND, _PER_TREE, _PER_CELL, _PER_ROW = 0.1, 2.3e-3, 1.5e-3, 1.5e-6, 4.3e-6
 
 
-def estimate_novelty_seconds(plan: NoveltyPlan) -> float:
+def estimate_novelty_seconds(plan: NoveltySettings) -> float:
     """Roughly what `fit_novelty_maps` and the first maps take.
 
     Examples
     --------
-    >>> from dataclasses import replace
-    >>> quick = plan_novelty(NoveltySettings())
-    >>> estimate_novelty_seconds(replace(quick, trees=500)) > 2 * estimate_novelty_seconds(quick)
+    >>> quick, slow = (NoveltySettings(trees=n) for n in (100, 500))
+    >>> estimate_novelty_seconds(slow) > 2 * estimate_novelty_seconds(quick)
     True
     """
     rows, forests = _shape(plan)
@@ -323,12 +333,12 @@ def estimate_novelty_seconds(plan: NoveltyPlan) -> float:
     return _BASE + plan.trees * (_PER_ROUND + forests * per_tree)
 
 
-def _shape(plan: NoveltyPlan) -> tuple[int, int]:
+def _shape(plan: NoveltySettings) -> tuple[int, int]:
     """Rows before any edit, and trees that are grown in each round."""
-    if plan.table is not None:
+    if plan.data == "table":
         rows, classes = _TABLE_SHAPES[plan.table]
     else:
-        rows, classes = plan.rows or 0, 3 if plan.data == "spiral" else 2
+        rows, classes = plan.rows, 3 if plan.data == "spiral" else 2
     painted = sum(
         edit.copies * sum(length for _, length in edit.runs)
         for edit in plan.edits

@@ -105,7 +105,7 @@ def describe_place(fit: NoveltyFit, look: PlaceLook) -> str:
     >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
     >>> run = run_novelty(NoveltySettings(rows=200, trees=10))
     >>> describe_place(run.fit, explain_place(run.fit, run.maps, run.settings))[:34]
-    'At x1 = 0.5, x2 = 1.6 novelty is z'
+    'At x1 = 2.43, x2 = 2.85 novelty is'
     """
     names = fit.data.feature_names
     novelty = next(value for value in look.values if value.key == "novelty")

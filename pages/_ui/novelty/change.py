@@ -18,15 +18,16 @@ from gbuq_core.experiments.novelty.compare import (
 from gbuq_core.experiments.novelty.edits import mask_of
 from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, unit_of
 from gbuq_core.experiments.novelty.picture import as_map, ground_of
-from gbuq_core.experiments.novelty.plan import plan_novelty
 from gbuq_core.experiments.novelty.words import describe_change
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.novelty.picture import change_sheet
+from gbuq_core.knobs import find_knob
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
 from pages._ui.jobs_glue import Answer
 from pages._ui.notices import show_notice
-from pages._ui.novelty.controls import SCORE
+from pages._ui.novelty.controls import STATE
 from pages._ui.novelty.edits import guesses_of
 from pages._ui.novelty.picture import Found, Made, maps_of
 
@@ -48,7 +49,7 @@ def changed_of(found: Found, before: Answer | None) -> Changed | None:
         return None
     made: Made = before.result
     fit = made.fit
-    if fit.plan != plan_novelty(replace(found.settings, edits=edits[:-1])):
+    if fit.plan != plan_of(replace(found.settings, edits=edits[:-1])):
         return None
     maps = maps_of(made, found.settings, "before")
     mask = mask_of(edits[-1].runs)
@@ -79,7 +80,7 @@ def draw_change(found: Found, before: Answer | None, changed: Changed | None) ->
         return
     st.header("What the last edit changed")
     with st.container(width=260):
-        draw_knob(SCORE)
+        draw_knob(find_knob(STATE.knobs, "score"))
     if changed is None:
         problem = "" if before is None else before.error
         if problem:

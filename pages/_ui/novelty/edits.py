@@ -26,10 +26,11 @@ from gbuq_core.experiments.novelty.edits import (
 )
 from gbuq_core.experiments.novelty.fit import NoveltyFit
 from gbuq_core.experiments.novelty.links import encode_edits
+from gbuq_core.knobs import find_knob
 from pages._ui.canvas import CanvasEvent
 from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
-from pages._ui.novelty.controls import EDITS, choose_cell
+from pages._ui.novelty.controls import STATE, choose_cell
 
 # Session keys.
 _TOOL, _LABEL, _VALUE, _COPIES = (
@@ -88,7 +89,7 @@ def _say_refused(problem: str) -> None:
 def bind_edits() -> None:
     """Bind the edits to the address, by a box that the style sheet hides from everybody."""
     with st.container(key="novelty-unseen"):
-        draw_knob(EDITS)
+        draw_knob(find_knob(STATE.knobs, "edits"))
 
 
 def offer_to_forget(problem: str) -> None:

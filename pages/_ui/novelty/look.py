@@ -8,10 +8,11 @@ from gbuq_core.experiments.novelty.fit import unit_of
 from gbuq_core.experiments.novelty.words import describe_place
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.novelty.charts import share_figure, tree_sheet
+from gbuq_core.knobs import find_knob
 from gbuq_core.presentation import digits, markdown_table, percent
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
-from pages._ui.novelty.controls import PLACE
+from pages._ui.novelty.controls import STATE
 from pages._ui.novelty.picture import Found
 
 _BOX_WIDTH = 170  # pixels of a number box
@@ -24,9 +25,9 @@ def draw_place(found: Found) -> None:
     left, right = st.columns([0.42, 0.58], gap="large")
     with left:
         with st.container(horizontal=True, key="novelty-place"):
-            for knob in PLACE:
+            for key in ("column", "row"):
                 with st.container(width=_BOX_WIDTH):
-                    draw_knob(knob)
+                    draw_knob(find_knob(STATE.knobs, key))
         with st.container(key="table-place"):
             st.markdown(markdown_table(place_rows(found)))
         st.caption(

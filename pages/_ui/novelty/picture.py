@@ -37,13 +37,12 @@ from gbuq_core.experiments.novelty.picture import (
 )
 from gbuq_core.experiments.novelty.plan import (
     METHODS,
+    OWN_LABEL,
     NoveltySettings,
-    check_view,
     estimate_novelty_seconds,
-    plan_novelty,
-    why_not,
 )
 from gbuq_core.experiments.novelty.words import describe_disagreement, describe_novelty
+from gbuq_core.experiments.settings import plan_of, with_fit
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.figures.handles import LiveKnob
@@ -62,13 +61,10 @@ from pages._ui.live_sliders import LIVE_SECONDS, drop, follow
 from pages._ui.novelty.controls import (
     EXPLORE,
     FOLLOWED,
-    OWN,
-    RANK_LABELS,
     STATE,
     Shown,
+    bar_knobs,
     bar_of,
-    cell_of,
-    knobs_of,
     settings_of,
     shown_of,
 )
@@ -89,17 +85,8 @@ class Found(NamedTuple):
     maps: NoveltyMaps
     view: NoveltyView
     look: PlaceLook
-    cell: tuple[int, int]
     words: str
     bar: tuple[LiveKnob, ...]
-
-
-def problem_with(settings: NoveltySettings) -> str:
-    """Why these settings cannot be fitted or shown, in a sentence; nothing if they can."""
-    try:
-        return why_not(plan_novelty(settings)) or check_view(settings)
-    except GbuqError as error:
-        return str(error)
 
 
 class Made(NamedTuple):
@@ -111,7 +98,7 @@ class Made(NamedTuple):
 
 def compute(settings: NoveltySettings, job: object) -> Made:
     """Train the forests and score the map; the runner calls this in another thread."""
-    fit = fit_novelty_maps(plan_novelty(settings))
+    fit = fit_novelty_maps(plan_of(settings))
     return Made(fit, map_novelty(fit, settings))
 
 
@@ -125,7 +112,7 @@ def fit_requests(settings: NoveltySettings) -> list[Request]:
 
 
 def _request(slot: str, label: str, settings: NoveltySettings) -> Request:
-    plan = plan_novelty(settings)
+    plan = plan_of(settings)
     seconds = estimate_novelty_seconds(plan)
     return Request(slot, (SLOT, plan), partial(compute, settings), label, seconds)
 
@@ -134,23 +121,20 @@ def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> Fo
     """What the last good fit says with today's view; nothing is found twice."""
     made: Made = answer.result
     fit = made.fit
-    cell, shown = cell_of(values), shown_of(values)
-    settings = settings_of(values, edits, fit.plan)
-    maps = maps_of(made, settings, "now")
+    settings = with_fit(replace(settings_of(values), edits=edits), fit.plan)
+    maps, shown = maps_of(made, settings, "now"), shown_of(settings)
     view: NoveltyView = kept(
         "novelty-view",
         [maps],
-        replace(settings, n_top=1, score="novelty"),
+        (settings.mapped, settings.compared, settings.show),
         lambda: view_novelty(fit, maps, settings),
     )
-    x, y = fit.data.axes
-    settings = replace(settings, point=(float(x[cell[1]]), float(y[cell[0]])))
-    depends = cell, settings.n_top
+    depends = settings.cell, settings.drawn
     look: PlaceLook = kept(
         "novelty-look", [maps], depends, lambda: explain_place(fit, maps, settings)
     )
     words = kept("novelty-words", [view], None, lambda: describe_novelty(fit, maps, view))
-    return Found(fit, settings, shown, maps, view, look, cell, words, bar_of(values))
+    return Found(fit, settings, shown, maps, view, look, words, bar_of(values))
 
 
 def maps_of(made: Made, settings: NoveltySettings, name: str) -> NoveltyMaps:
@@ -170,7 +154,7 @@ def score_maps_of(found: Found) -> list[ScoreMap]:
     log = found.shown.log
     chosen = [score_map(run, key, log=log, ellipses=key == "novelty") for key in keys]
     if found.shown.own:
-        own = score_map(run, "knowledge", OWN, ranks="value", log=True)
+        own = score_map(run, "knowledge", OWN_LABEL, ranks="value", log=True)
         chosen.append(own._replace(key=""))
     return chosen
 
@@ -184,7 +168,7 @@ def follow_of(found: Found, maps: Sequence[ScoreMap]) -> dict[str, Any]:
         _scores_name(found),
         keys,
         {knob.key: knob.value for knob in found.bar},
-        tuple(RANK_LABELS.values()),
+        ("cells", "rows", "value"),
         {kind: unit_of(fit, "novelty", kind) for kind in ("cells", "rows")},
         {key: unit_of(fit, key) for key in keys},
         POSITIVE,
@@ -216,12 +200,12 @@ def say_own(found: Found) -> None:
     """Below the maps: what ranks hide of KU."""
     values = found.maps.of("knowledge")
     half, most = float(np.nanmedian(values)), float(np.nanmax(values))
-    drawn = "knowledge" in found.shown.keys and found.settings.ranks == "cells"
+    drawn = "knowledge" in found.shown.keys and found.settings.show == "cells"
     if drawn and half < _NEXT_TO_NOTHING * most:
         st.caption(
             f"Knowledge uncertainty is below {digits(half)} ({unit_of(found.fit, 'knowledge')}) in "
             f"half of the cells; its largest value is {digits(most)}. Ranks give that half of the "
-            f'cells half of the colours. The map "{OWN}" shows sizes on a logarithmic scale.'
+            f'cells half of the colours. The map "{OWN_LABEL}" shows sizes on a logarithmic scale.'
         )
 
 
@@ -236,7 +220,7 @@ def sheet_of(
     return maps_sheet(
         ground_of(fit),
         maps,
-        found.settings.point,
+        look.point,
         leaves_of(look),
         None if region is None else as_map(region),
         spread,
@@ -250,7 +234,7 @@ def draw_picture(found: Found, values: SimpleNamespace) -> bool:
     """The maps, which follow sliders, and one as a surface; False if none is chosen."""
     if not (found.shown.keys or found.shown.apart or found.shown.own):
         return False
-    sheet = sheet_of(found, waiting_mask(), knobs_of(values))
+    sheet = sheet_of(found, waiting_mask(), bar_knobs(values))
     follow(STATE, values, FOLLOWED, partial(_draw_maps, found, sheet))
     show_surface(sheet, first=(METHODS["novelty"].label,))
     return True
@@ -262,7 +246,7 @@ def _draw_maps(found: Found, sheet: PanelSheet, values: SimpleNamespace, moving:
     if moving:
         with suppress(GbuqError):  # as they are, where edits do not fit these rows
             found, fresh = _find_moved(values, found.settings.edits)
-            sheet = sheet_of(found, waiting_mask(), knobs_of(values))
+            sheet = sheet_of(found, waiting_mask(), bar_knobs(values))
     pick = partial(_hear, bool(found.fit.data.classes))
     canvas(sheet, "novelty-maps", "cells", pick, _turn)
     return fresh
@@ -270,7 +254,7 @@ def _draw_maps(found: Found, sheet: PanelSheet, values: SimpleNamespace, moving:
 
 def _find_moved(values: SimpleNamespace, edits: tuple[Edit, ...]) -> tuple[Found, bool]:
     """What there is for a slider on its way, and whether that is of its value."""
-    request, *_ = fit_requests(settings_of(values, edits))
+    request, *_ = fit_requests(replace(settings_of(values), edits=edits))
     (answer,) = ask([request], LIVE_SECONDS, others=(BEFORE, CLAIMS))
     return find(values, answer, edits), answer.fresh or bool(answer.error)
 

@@ -9,6 +9,7 @@ from gbuq_core.experiments.novelty.data import (
     DATASETS,
     N_CELLS,
     SIDE,
+    TABLE_TITLES,
     cell_numbers,
     check_columns,
     load_novelty_data,
@@ -95,3 +96,7 @@ def test_arrays_are_read_only():
     data = load_novelty_data("blobs")
     for array in (data.X, data.y, data.grid, data.log_density, data.axes[0]):
         assert not array.flags.writeable
+
+
+def test_tables_have_the_titles_of_their_loader():
+    assert {choice.key: choice.title for choice in table_choices()} == TABLE_TITLES

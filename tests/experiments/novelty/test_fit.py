@@ -33,8 +33,6 @@ from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.experiments.novelty.plan import (
     METHODS,
     NoveltySettings,
-    check_view,
-    plan_novelty,
 )
 from gbuq_core.experiments.novelty.ranks import compare_ranks
 from gbuq_core.experiments.novelty.scores import crossings, score_maps, support_of
@@ -44,6 +42,7 @@ from gbuq_core.experiments.novelty.words import (
     describe_place,
 )
 from gbuq_core.experiments.ranking import auroc_of
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.resources import Recent
 
 QUICK = NoveltySettings(rows=300, trees=20)
@@ -104,13 +103,13 @@ def test_view_knobs_fit_nothing(moons):
         {"third_at": 3.0},
         {"tail": "clip"},
         {"neighbours": 3},
-        {"ranks": "rows"},
-        {"methods": ("data",), "compared": ("data", "truth")},
-        {"point": (0.0, 0.0), "n_top": 2},
+        {"show": "rows"},
+        {"maps": ("data",), "compared": ("data", "novelty")},
+        {"row": 3, "column": 4, "drawn": 2},
         {"score": "knowledge"},
     ):
         settings = replace(moons.settings, **change)
-        assert plan_novelty(settings) == fit.plan
+        assert plan_of(settings) == fit.plan
         maps = moons.maps
         if maps_key(fit, settings) != maps_key(fit, moons.settings):
             maps = map_novelty(fit, settings)
@@ -151,7 +150,7 @@ def test_disagreement_names_who_says_what(moons):
     assert (ranks <= ranks[apart.most, cells]).all()
     same = compare_ranks(("a", "b"), ranks[[0, 0]])
     assert same.spread.max() == 0.0
-    by_rows = view_novelty(moons.fit, moons.maps, replace(moons.settings, ranks="rows"))
+    by_rows = view_novelty(moons.fit, moons.maps, replace(moons.settings, show="rows"))
     assert by_rows.units[0] == "% of training rows below"
     assert by_rows.shown.max() <= 100.0
 
@@ -205,9 +204,9 @@ def test_a_place_is_explained_by_its_trees(moons):
 
 def test_any_place_is_answered(moons):
     for point in ((float("nan"), 0.0), "x", (1.0,), (1e400, 0.0), (0.0, -1e7)):
-        look = explain_place(moons.fit, moons.maps, replace(moons.settings, point=point))
+        look = explain_place(moons.fit, moons.maps, moons.settings, point)
         assert len(look.notes) == 1
-        assert look.point == (0.5, 1.6)
+        assert look.point == explain_place(moons.fit, moons.maps, moons.settings).point
     far = explain_place(moons.fit, moons.maps, moons.settings, (50.0, 50.0))
     assert far.cell == -1
     assert np.isfinite([value.value for value in far.values]).all()
@@ -313,20 +312,18 @@ def test_claims_say_what_their_verdicts_do(moons):
     "change",
     [
         {"tail": "up"},
-        {"ranks": "deciles"},
+        {"show": "deciles"},
         {"third_at": float("inf")},
         {"neighbours": 0},
-        {"n_top": 0},
+        {"drawn": 0},
         {"score": "magic"},
-        {"methods": ()},
-        {"methods": ("magic",)},
+        {"maps": ("magic",)},
         {"compared": ("novelty", "novelty")},
     ],
 )
 def test_impossible_views_are_one_sentence(moons, change):
     settings = replace(moons.settings, **change)
-    assert check_view(settings).endswith(".")
-    with pytest.raises(InvalidParameter):
+    with pytest.raises(InvalidParameter, match=r"\.$"):
         view_novelty(moons.fit, moons.maps, settings)
 
 

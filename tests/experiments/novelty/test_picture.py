@@ -19,4 +19,4 @@ def test_rows_without_classes_are_one_group_and_classes_are_told_apart():
     assert ground.in_support.shape == (60, 60)
     shown = score_map(moons, "knowledge", ranks="cells", log=True)
     assert (shown.limits, shown.log, shown.unit) == ((0.0, 100.0), False, "% of cells below")
-    assert score_map(moons, "knowledge", log=True).log
+    assert score_map(moons, "knowledge", ranks="value", log=True).log

@@ -16,7 +16,6 @@ from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.experiments.novelty.plan import (
     NoveltySettings,
     estimate_novelty_seconds,
-    plan_novelty,
     why_not,
 )
 from gbuq_core.experiments.novelty.ranks import rank_among, rank_cells
@@ -54,7 +53,7 @@ def test_crossings_lie_beside_the_support_both_ways():
 
 def test_edits_that_leave_nothing_are_refused_with_a_sentence():
     everything = edit_of("remove", range(N_CELLS))
-    plan = plan_novelty(replace(QUICK, edits=(everything,)))
+    plan = replace(QUICK, edits=(everything,))
     assert "every training row" in why_not(plan)
     with pytest.raises(InvalidData, match="every training row"):
         fit_novelty_maps(plan)
@@ -73,11 +72,14 @@ def test_edits_that_leave_nothing_are_refused_with_a_sentence():
         {"min_leaf": 0},
         {"subsample": 1.0},
         {"leaf_model": "cubic"},
+        {"compared": ("novelty", "age")},
+        {"tail": "up"},
+        {"data": "table", "columns": ("age", "age")},
         {"edits": (edit_of("remove", [1]),) * 21},
     ],
 )
 def test_impossible_plans_are_one_sentence(change):
-    plan = plan_novelty(replace(NoveltySettings(), **change))
+    plan = NoveltySettings(**change)
     sentence = why_not(plan)
     assert sentence.endswith(".")
     with pytest.raises(GbuqError):
@@ -99,7 +101,7 @@ def test_small_and_odd_forests_are_mapped():
 
 
 def test_estimates_grow_with_the_work():
-    small, spiral = plan_novelty(QUICK), plan_novelty(replace(QUICK, data="spiral"))
+    small, spiral = QUICK, replace(QUICK, data="spiral")
     assert estimate_novelty_seconds(spiral) > estimate_novelty_seconds(small) > 0
     longer = replace(small, trees=200)
     assert estimate_novelty_seconds(longer) > estimate_novelty_seconds(small)
@@ -115,7 +117,6 @@ def test_estimates_grow_with_the_work():
             edits=(edit_of("remove", [1700, 1701]),),
             third=True,
             third_at=1.5,
-            point=(30.0, 5.0),
         ),
     ],
 )
