@@ -1,7 +1,6 @@
 """What the figures of a page were given to draw."""
 
-from gbuq_core.figures.canvas.encoding import decode_sheet
-from gbuq_core.figures.curves import unpack_curves
+from figure_readers import decode_sheet, unpack_curves
 
 
 def curve_specs(at):

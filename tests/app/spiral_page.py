@@ -1,7 +1,8 @@
 """The Spiral page as its tests see it: opening it small, waiting for fits, reading its figures."""
 
+from figure_readers import decode_sheet
+
 from gbuq_core.experiments.spiral.plan import SpiralSettings
-from gbuq_core.figures.canvas.encoding import decode_sheet
 from pages._ui.spiral.controls import STATE
 from tests.app.opening import open_link
 from tests.app.waiting import run_when_done

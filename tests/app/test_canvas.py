@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
+from figure_readers import decode_sheet
 from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.figures.canvas.encoding import decode_sheet
 from pages._ui.canvas import CanvasEvent, SheetShape, read_event
 
 SHAPE = SheetShape(panels=2, frames=5, rows=3, columns=4)

@@ -8,13 +8,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from figure_readers import decode_sheet
 
 from gbuq_core.experiments.gaussians.export import gaussians_code, gaussians_csv
 from gbuq_core.experiments.gaussians.fit import count_runs, run_gaussians
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.gaussians.scores import describe_gaussians
 from gbuq_core.experiments.settings import from_values
-from gbuq_core.figures.canvas.encoding import decode_sheet
 from gbuq_core.sampling import SAMPLERS, TARGETS
 from pages._ui.gaussians import lede as gaussians_lede
 from pages._ui.gaussians.controls import STATE

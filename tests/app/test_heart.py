@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from figure_readers import decode_sheet
 
 from gbuq_core.experiments.heart.export import heart_code, heart_csv
 from gbuq_core.experiments.heart.fit import count_fits, run_heart
@@ -17,7 +18,6 @@ from gbuq_core.experiments.heart.plan import (
 )
 from gbuq_core.experiments.heart.scores import describe_heart, score_heart
 from gbuq_core.experiments.settings import from_values
-from gbuq_core.figures.canvas.encoding import decode_sheet
 from pages._ui.canvas import CanvasEvent
 from pages._ui.heart.controls import STATE, toggled
 from pages._ui.heart.picture import _html

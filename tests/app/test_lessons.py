@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import pytest
+from figure_readers import decode_sheet
 from lesson_parts import computed
 
 from demos import load_lessons
@@ -13,7 +14,6 @@ from demos.teaching import TEACHING
 from gbuq_core.experiments.heart.export import heart_code
 from gbuq_core.experiments.scoreboard.board import read_board
 from gbuq_core.experiments.settings import from_values
-from gbuq_core.figures.canvas.encoding import decode_sheet
 from pages._ui.gaussians import controls as gaussians_controls
 from pages._ui.heart import controls as heart_controls
 from pages._ui.heteroscedastic import controls as heteroscedastic_controls

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from figure_readers import decode_strips, unpack_sheaf
 
 from gbuq_core.experiments.settings import from_values
 from gbuq_core.experiments.soft_trees.bandit import run_policies
@@ -13,8 +14,6 @@ from gbuq_core.experiments.soft_trees.plan import PAPER, SoftTreesSettings, plan
 from gbuq_core.experiments.soft_trees.scores import score_all
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun, plan_tuning
 from gbuq_core.experiments.soft_trees.words import describe_soft_trees
-from gbuq_core.figures.canvas.encoding import decode_strips
-from gbuq_core.figures.soft_trees.picture import unpack_sheaf
 from pages._ui import jobs_glue
 from pages._ui.curves import read_place
 from pages._ui.jobs_glue import Answer, Request

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from figure_readers import decode_sheet
 
 from gbuq_core.experiments.settings import from_values
 from gbuq_core.experiments.spiral.fit import SIDE, count_fits, run_spiral
 from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
 from gbuq_core.experiments.spiral.probe import probe, ray
 from gbuq_core.experiments.spiral.scores import describe_spiral
-from gbuq_core.figures.canvas.encoding import decode_sheet
 from pages._ui.canvas import CanvasEvent
 from pages._ui.spiral import controls as spiral_controls
 from pages._ui.spiral import quality as spiral_quality

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from figure_readers import decode_sheet
 from lesson_parts import computed
 
 import demos
@@ -22,7 +23,7 @@ from demos.lesson import Lesson, Shown, Step, before_answer, lesson_html, main
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heart.fit import run_heart
 from gbuq_core.experiments.heart.scores import auroc_text, score_heart
-from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
+from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 
 ROOT = Path(__file__).resolve().parents[2]

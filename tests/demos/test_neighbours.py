@@ -6,13 +6,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+from figure_readers import decode_sheet
 from lesson_parts import computed, fits_made_once
 
 from demos.neighbours import steps
 from demos.neighbours.steps import COUNTS, LESSON, MOST_FRAMES_K, NOISY_SPOT, QUIET
 from gbuq_core.experiments.neighbours.fit import search_neighbours, view_neighbours
 from gbuq_core.experiments.neighbours.look import run_neighbours
-from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
+from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.metrics import auroc
 from gbuq_core.synthetic import ripples_truth
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from figure_readers import decode_sheet
 from lesson_parts import computed
 from tolerances import NEAR_ZERO
 
@@ -34,7 +35,7 @@ from gbuq_core.experiments.novelty.compare import compare_maps
 from gbuq_core.experiments.novelty.edits import mask_of
 from gbuq_core.experiments.novelty.fit import ranks_of
 from gbuq_core.experiments.novelty.look import explain_place
-from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
+from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.metrics import auroc
 from gbuq_core.presentation import digits
 

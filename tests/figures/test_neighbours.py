@@ -6,8 +6,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from figure_readers import decode_sheet
 
-from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
+from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.error_dots import error_dots
 from gbuq_core.figures.neighbours.charts import (
     Families,

@@ -9,14 +9,14 @@ import anywidget
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+from figure_readers import decode_members, decode_sheet, unpack_curves
 
 from gbuq_core.distribution import NormalDistribution
 from gbuq_core.errors import InvalidParameter, MissingPackage
 from gbuq_core.figures import notebook, show
-from gbuq_core.figures.canvas.encoding import decode_sheet
-from gbuq_core.figures.canvas.live import Ensemble, Live, decode_members
+from gbuq_core.figures.canvas.live import Ensemble, Live
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
-from gbuq_core.figures.curves import Curves, curves_source, unpack_curves
+from gbuq_core.figures.curves import Curves, curves_source
 from gbuq_core.figures.curves.parts import line
 from gbuq_core.figures.handles import live_knob
 from gbuq_core.knobs import Knob

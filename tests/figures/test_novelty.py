@@ -4,9 +4,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from figure_readers import decode_sheet, decode_strips
 from tolerances import SAME_SUM
 
-from gbuq_core.figures.canvas.encoding import decode_sheet, decode_strips, encode_sheet
+from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.novelty import picture as novelty
 from gbuq_core.figures.novelty.charts import histogram_edges, share_figure, tree_sheet
 from gbuq_core.figures.novelty.picture import (

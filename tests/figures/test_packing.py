@@ -1,12 +1,15 @@
 import json
+from typing import NamedTuple
 
 import numpy as np
 import pytest
+from figure_readers import unpack_curves, unpack_table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gbuq_core.figures.curves import pack_curves, unpack_curves
+from gbuq_core.figures.curves import pack_curves
 from gbuq_core.figures.curves.parts import rounded
+from gbuq_core.figures.neighbours.live import pack_table
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
 LEAVES = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4) | NUMBERS
@@ -61,3 +64,17 @@ def test_numbers_are_shortened_as_their_text_would_be(values):
     found = rounded(values)
     np.testing.assert_allclose(found, expected, rtol=1.001e-4, atol=0)
     assert found == [float(f"{v:.5g}") for v in found]  # and no digit more
+
+
+class Table(NamedTuple):
+    name: str
+    codes: np.ndarray
+    y: np.ndarray
+
+
+def test_a_table_of_arrays_comes_back():
+    table = Table("one", np.uint8([[1, 2, 3]]), np.float32([0.5, 2.0]))
+    found = unpack_table(pack_table(table))
+    assert found["name"] == "one"
+    np.testing.assert_array_equal(found["codes"], table.codes)
+    np.testing.assert_array_equal(found["y"], table.y)

@@ -6,18 +6,13 @@ import re
 
 import numpy as np
 import pytest
+from figure_readers import decode_sheet, decode_strips
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.figures.canvas.encoding import (
-    decode_sheet,
-    decode_strips,
-    describe_sheet,
-    describe_strip,
-    encode_sheet,
-)
+from gbuq_core.figures.canvas.encoding import describe_sheet, describe_strip, encode_sheet
 from gbuq_core.figures.canvas.panels import (
     Line,
     Panel,

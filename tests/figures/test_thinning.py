@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from figure_readers import decode_sheet
 
-from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
+from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.live import Ensemble, Live, chosen_stages
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet, Points, Strip, StripLine
 from gbuq_core.figures.canvas.thinning import thin_sheet

@@ -51,22 +51,6 @@ FLOAT_VALUES = 300_000
 FINE_VALUES = 1_000_000
 
 
-class DecodedSheet(NamedTuple):
-    """What `decode_sheet` found: the header and each panel's values, NaN = no value."""
-
-    header: dict[str, Any]
-    values: list[npt.NDArray[np.float64]]
-
-
-class DecodedStrip(NamedTuple):
-    """What `decode_strips` found of one strip: ``x (n,)``, and name -> ``(1 or n_frames, n)``."""
-
-    header: dict[str, Any]
-    x: npt.NDArray[np.float32]
-    lines: dict[str, npt.NDArray[np.float32]]
-    frame_x: npt.NDArray[np.float32] | None
-
-
 class _Body:
     """Collects the blobs behind the header."""
 
@@ -100,12 +84,6 @@ def encode_sheet(
 
     Values travel as float32 while the sheet has at most 300,000 of them in all, as 16-bit
     steps of each panel's range up to 1 million, as 8-bit steps above.
-
-    Examples
-    --------
-    >>> sheet = PanelSheet(panels=[Panel(title="Knowledge", values=[[0.1, 0.2]], unit="nats")])
-    >>> decode_sheet(encode_sheet(sheet)).header["panels"][0]["unit"]
-    'nats'
     """
     shape = check_sheet(sheet)
     stacks = [stacked_values(panel) for panel in sheet.panels]
@@ -144,36 +122,6 @@ def encode_sheet(
     packed = json.dumps({**header, "digest": digest}, allow_nan=False).encode()
     packed += b" " * (-len(packed) % 4)
     return struct.pack("<I", len(packed)) + packed + blobs
-
-
-def decode_sheet(data: bytes) -> DecodedSheet:
-    """Read what `encode_sheet` wrote: for tests of pages, which see only the bytes."""
-    (length,) = struct.unpack_from("<I", data)
-    header = json.loads(data[4 : 4 + length])
-    body, values = memoryview(data)[4 + length :], []
-    for panel in header["panels"]:
-        blob = panel["values"]
-        raw = np.frombuffer(body, _TYPES[blob["type"]], blob["n"], blob["at"])
-        stack = raw.reshape(-1, header["ny"], header["nx"])
-        values.append(Quantised(stack, panel["range"]).restore(panel["log"]))
-    return DecodedSheet(header, values)
-
-
-def decode_strips(data: bytes) -> list[DecodedStrip]:
-    """Read the line charts that `encode_sheet` wrote: for tests of pages."""
-    (length,) = struct.unpack_from("<I", data)
-    body = memoryview(data)[4 + length :]
-
-    def read(blob: dict[str, Any]) -> npt.NDArray[np.float32]:
-        return np.frombuffer(body, np.float32, blob["n"], blob["at"])
-
-    found = []
-    for strip in json.loads(data[4 : 4 + length])["strips"]:
-        x = read(strip["x"])
-        lines = {line["name"]: read(line["y"]).reshape(-1, x.size) for line in strip["lines"]}
-        cursor = strip["frameX"]
-        found.append(DecodedStrip(strip, x, lines, None if cursor is None else read(cursor)))
-    return found
 
 
 def _sheet_header(sheet: PanelSheet, shape: tuple[int, int, int]) -> dict[str, Any]:
@@ -380,17 +328,6 @@ class Quantised(NamedTuple):
 
     codes: npt.NDArray[Any]
     span: Any
-
-    def restore(self, log: bool) -> npt.NDArray[np.float64]:
-        """Return the values as the browser reads them, ``(n_frames, ny, nx)`` float64."""
-        if self.span is None:
-            return self.codes.astype(np.float64)
-        top = np.iinfo(self.codes.dtype).max - 2
-        lo, hi = (np.reshape(side, (-1, 1, 1)) for side in self.span)
-        share = np.minimum(self.codes, top) / top
-        values = lo * (hi / lo) ** share if log else lo + (hi - lo) * share
-        values = np.where(self.codes == top + 1, 0.0, values)
-        return np.where(self.codes == top + 2, np.nan, values)
 
 
 def quantise(

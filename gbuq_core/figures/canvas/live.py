@@ -235,13 +235,6 @@ def encode_members(live: Live, for_page: bool = False) -> bytes:
     cell]``; means and variances float32, ``[stage, model, output, cell]``. ``for_page`` writes
     steps as differences between stages, all low bytes before all high ones: deflated, they are
     half as large.
-
-    Examples
-    --------
-    >>> members = np.array([[[[0.5, 0.25, 0.25]]]])
-    >>> one = Ensemble("models", [10], members, [10], (0, 1, 2))
-    >>> decode_members(encode_members(Live("classes", [one])))[0].round(4).tolist()
-    [[[[0.5, 0.25, 0.25]]]]
     """
     parts, blobs, size = [], [], 0
     for one in live.ensembles:
@@ -259,22 +252,6 @@ def encode_members(live: Live, for_page: bool = False) -> bytes:
     packed = json.dumps(header).encode()
     packed += b" " * (-len(packed) % 4)
     return struct.pack("<I", len(packed)) + packed + b"".join(parts)
-
-
-def decode_members(data: bytes) -> list[npt.NDArray[np.float64]]:
-    """Read what `encode_members` wrote, as the browser does: for tests of pages."""
-    (length,) = struct.unpack_from("<I", data)
-    header = json.loads(data[4 : 4 + length])
-    found = []
-    for blob in header["members"]:
-        kind = "<u2" if blob["type"] == "u2" else "<f4"
-        codes = np.frombuffer(data, kind, blob["n"], 4 + length + blob["at"]).astype(np.float64)
-        values = np.moveaxis(codes.reshape(blob["shape"]), -1, -2)
-        if header["family"] == "classes":
-            values = values / _TOP
-            values = np.concatenate([values, 1.0 - values.sum(axis=-1, keepdims=True)], axis=-1)
-        found.append(values)
-    return found
 
 
 def _split(codes: npt.NDArray[np.uint16]) -> bytes:

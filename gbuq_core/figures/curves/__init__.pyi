@@ -1,4 +1,4 @@
-from gbuq_core.figures.curves.packing import pack_curves, unpack_curves
+from gbuq_core.figures.curves.packing import pack_curves
 from gbuq_core.figures.curves.page import (
     PLAYED_PARTS,
     READ_HINT,
@@ -16,5 +16,4 @@ __all__ = [
     "curves_styles",
     "draw_curves",
     "pack_curves",
-    "unpack_curves",
 ]

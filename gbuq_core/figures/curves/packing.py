@@ -24,14 +24,7 @@ _EXACT = frozenset({"place", "knobs"})
 
 
 def pack_curves(spec: dict[str, Any]) -> bytes:
-    """Return a figure's specification as bytes.
-
-    Examples
-    --------
-    >>> spec = {"name": "wave", "x": [0.5 * i for i in range(20)], "at": [1, 2]}
-    >>> unpack_curves(pack_curves(spec)) == spec
-    True
-    """
+    """Return a figure's specification as bytes."""
     rows: list[np.ndarray] = []
     size = 0
 
@@ -56,25 +49,6 @@ def pack_curves(spec: dict[str, Any]) -> bytes:
     header = json.dumps(reduced(spec), separators=(",", ":"), allow_nan=False).encode()
     header += b" " * (-len(header) % 4)
     return b"".join([struct.pack("<I", len(header)), header, *(row.tobytes() for row in rows)])
-
-
-def unpack_curves(data: bytes) -> dict[str, Any]:
-    """Return the specification that `pack_curves` packed; its numbers have float32's digits."""
-    (length,) = struct.unpack_from("<I", data)
-    numbers = np.frombuffer(data, dtype="<f4", offset=4 + length)
-
-    def whole(value: Any) -> Any:
-        if isinstance(value, list):
-            return [whole(v) for v in value]
-        if not isinstance(value, dict):
-            return value
-        if "packed" in value:
-            first, count = value["packed"]
-            return numbers[first : first + count].astype(np.float64).tolist()
-        return {k: whole(v) for k, v in value.items()}
-
-    found: dict[str, Any] = whole(json.loads(data[4 : 4 + length]))
-    return found
 
 
 def _fits(row: np.ndarray) -> bool:

@@ -80,16 +80,7 @@ def density_entry(aside: Aside, colour: str) -> dict[str, Any]:
 
 
 def pack_table(table: Any) -> bytes:
-    """Return a named table of arrays as bytes; the browser keeps it under its name.
-
-    Examples
-    --------
-    >>> class Pair(NamedTuple):
-    ...     name: str
-    ...     y: np.ndarray
-    >>> unpack_table(pack_table(Pair("one", np.float32([0.5, 2.0]))))["y"].tolist()
-    [0.5, 2.0]
-    """
+    """Return a named table of arrays as bytes; the browser keeps it under its name."""
     blobs, parts, size = {}, [], 0
     for field in table._fields:
         if field == "name":
@@ -104,16 +95,3 @@ def pack_table(table: Any) -> bytes:
     packed = json.dumps({"store": table.name, "blobs": blobs}).encode()
     packed += b" " * (-len(packed) % 4)
     return b"".join([struct.pack("<I", len(packed)), packed, *parts])
-
-
-def unpack_table(data: bytes) -> dict[str, Any]:
-    """Read what `pack_table` wrote: for tests of pages, which see only the bytes."""
-    (length,) = struct.unpack_from("<I", data)
-    header = json.loads(data[4 : 4 + length])
-    kinds = {short: kind for kind, short in _TYPES.items()}
-    found: dict[str, Any] = {"name": header["store"]}
-    for field, blob in header["blobs"].items():
-        count = int(np.prod(blob["shape"]))
-        flat = np.frombuffer(data, kinds[blob["type"]], count, 4 + length + blob["at"])
-        found[field] = flat.reshape(blob["shape"])
-    return found

@@ -227,20 +227,6 @@ def _live(methods: Sequence[Functions], scene: Scene, n_std: float, bar: Bar) ->
     }
 
 
-def unpack_sheaf(part: Part) -> tuple[Array, Array]:
-    """``x (n,)`` and the lines ``(n_lines, n)`` of a part of many lines.
-
-    >>> part = pack_sheaf([0.0, 1.0], [[0.0, 1.0], [1.0, 0.5]], (0.0, 1.0), "#0072b2", 1.0)
-    >>> unpack_sheaf(part)[1].round(3).tolist()
-    [[0.0, 1.0], [1.0, 0.5]]
-    """
-    codes = np.frombuffer(base64.b64decode(part["data"]), "<u2").reshape(-1, part["count"])
-    low, high = part["range"]
-    return np.linspace(part["from"], part["to"], part["count"]), low + (
-        high - low
-    ) * codes / _LEVELS
-
-
 def pack_sheaf(
     x: npt.ArrayLike,
     lines: npt.ArrayLike,

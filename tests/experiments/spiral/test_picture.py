@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from figure_readers import decode_sheet
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.spiral.charts import burn_in_sheet, probe_sheet, ray_sheet
@@ -16,7 +17,7 @@ from gbuq_core.experiments.spiral.probe import Ray, RayTruth
 from gbuq_core.experiments.spiral.quality import BurnInEffect
 from gbuq_core.experiments.spiral.quality_picture import describe_quality, quality_figure
 from gbuq_core.experiments.spiral.training import training_strips
-from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
+from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import Line, Marker
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.synthetic import make_spiral

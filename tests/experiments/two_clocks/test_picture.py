@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from figure_readers import decode_sheet, unpack_curves
 from tolerances import NEAR_ZERO
 
 from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
@@ -16,8 +17,8 @@ from gbuq_core.experiments.two_clocks.picture import (
 )
 from gbuq_core.experiments.two_clocks.plan import DATA, TwoClocksSettings
 from gbuq_core.experiments.two_clocks.scores import look_two_clocks
-from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
-from gbuq_core.figures.curves import pack_curves, unpack_curves
+from gbuq_core.figures.canvas.encoding import encode_sheet
+from gbuq_core.figures.curves import pack_curves
 from gbuq_core.figures.standalone import standalone_html
 from gbuq_core.figures.theme import METHOD_STYLES
 

@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from figure_readers import decode_sheet, decode_strips, unpack_sheaf
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.figures.canvas.encoding import decode_sheet, decode_strips, encode_sheet
+from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves import curves_source
 from gbuq_core.figures.soft_trees.charts import (
@@ -23,13 +24,7 @@ from gbuq_core.figures.soft_trees.charts import (
     stages_sheet,
     tree_sheet,
 )
-from gbuq_core.figures.soft_trees.picture import (
-    Functions,
-    Scene,
-    functions_figure,
-    pack_sheaf,
-    unpack_sheaf,
-)
+from gbuq_core.figures.soft_trees.picture import Functions, Scene, functions_figure, pack_sheaf
 from gbuq_core.figures.theme import METHOD_STYLES
 
 # Numbers are sent with five significant digits.
