@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gbuq_core.figures.theme import METHOD_STYLES, ink
-from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
+from gbuq_core.figures.vega import (
+    AXIS_HEIGHT,
+    Spec,
+    bars_of,
+    cut,
+    distinct,
+    layer,
+    own_colour,
+    quantity,
+    tip,
+)
 from gbuq_core.methods.papers import DARK_GREY
 from gbuq_core.presentation import short
 
@@ -63,6 +73,7 @@ class TimedDot(NamedTuple):
     on_front: bool
 
 
+_DOT: Spec = {"filled": True, "opacity": 1.0}
 PICKED = "picked"  # the name of the charts' selection
 
 
@@ -123,8 +134,8 @@ def beside_figure(dots: Sequence[Dot], score: str, dark: bool = False) -> Spec:
                 )
     y = _names(labels)
     offset = {"field": "c4", "sort": ["ours", "paper"]}
-    x = {"field": "c1", "type": "quantitative", "title": score, "scale": {"zero": False}}
-    colour = {"field": "c5", "type": "nominal", "scale": None}
+    x = quantity("c1", score, scale={"zero": False})
+    colour = own_colour("c5")
     shape = {
         "field": "c4",
         "type": "nominal",
@@ -133,22 +144,18 @@ def beside_figure(dots: Sequence[Dot], score: str, dark: bool = False) -> Spec:
         "legend": {"orient": "top", "symbolFillColor": truth, "symbolStrokeColor": truth},
     }
     tips = [
-        {"field": "c0", "title": "method"},
-        {"field": "c4", "title": "whose"},
-        {"field": "c6", "title": f"{cut(score, 40)} (standard error)"},
-        {"field": "c7", "title": "ours is"},
+        tip("c0", "method"),
+        tip("c4", "whose"),
+        tip("c6", f"{cut(score, 40)} (standard error)"),
+        tip("c7", "ours is"),
     ]
     shared = {"y": y, "yOffset": offset, "color": colour}
-    bar = {"x": {**x, "field": "c2"}, "x2": {"field": "c3"}, **shared}
     return {
         "height": _TALL_LINE * max(len(labels), 1) + AXIS_HEIGHT,
         "data": {"values": rows},
         "layer": [
-            {"mark": {"type": "rule", "strokeWidth": 2}, "encoding": bar},
-            {
-                "mark": {"type": "point", "filled": True, "size": 70, "opacity": 1.0},
-                "encoding": {"x": x, "shape": shape, "tooltip": tips, **shared},
-            },
+            layer("rule", {"strokeWidth": 2}, x={**x, "field": "c2"}, x2={"field": "c3"}, **shared),
+            layer("point", {**_DOT, "size": 70}, x=x, shape=shape, tooltip=tips, **shared),
         ],
     }
 
@@ -186,31 +193,19 @@ def ranks_figure(
         "value": "#ffffff",
     }
     tips = [
-        {"field": "c0", "title": "method"},
-        {"field": "c1", "title": "set"},
-        {"field": "c5", "title": "rank"},
-        {"field": "c3", "type": "quantitative", "title": cut(score, 40), "format": ".4g"},
-    ]
+        tip("c0", "method"), tip("c1", "set"), tip("c5", "rank"), tip("c3", cut(score, 40), ".4g"),
+    ]  # fmt: skip
     place = {"x": x, "y": _names(lines)}
+    ranked = {"transform": [{"filter": "isValid(datum.c2)"}]}
+    hatch, text = {"fontSize": 13, "color": _HATCH_COLOUR}, {"fontSize": 11}
     return {
         "height": _height(len(lines)),
         "data": {"values": rows},
         "layer": [
-            {
-                "mark": {"type": "text", "fontSize": 13, "color": _HATCH_COLOUR},
-                "encoding": {**place, "text": {"field": "c6"}},
-            },
-            {
-                "transform": [{"filter": "isValid(datum.c2)"}],
-                "mark": "rect",
-                "encoding": {**place, "color": colour},
-            },
-            {
-                "transform": [{"filter": "isValid(datum.c2)"}],
-                "mark": {"type": "text", "fontSize": 11},
-                "encoding": {**place, "text": {"field": "c4"}, "color": letters},
-            },
-            {"mark": {"type": "rect", "opacity": 0.0}, "encoding": {**place, "tooltip": tips}},
+            layer("text", hatch, text={"field": "c6"}, **place),
+            {**ranked, **layer("rect", {}, color=colour, **place)},
+            {**ranked, **layer("text", text, text={"field": "c4"}, color=letters, **place)},
+            layer("rect", {"opacity": 0.0}, tooltip=tips, **place),
         ],
     }
 
@@ -258,40 +253,24 @@ def groups_figure(
         for k, group in enumerate(groups)
     ]  # fmt: skip
     y = _names(labels)
-    x = {
-        "field": "c1", "type": "quantitative", "title": "mean rank (1 is best)",
-        "scale": {"domain": [0.0, right + gap * (len(groups) + 1)], "nice": False},
-        "axis": {"tickMinStep": 1},
-    }  # fmt: skip
-    colour = {"field": "c4", "type": "nominal", "scale": None}
-    tips = [
-        {"field": "c0", "title": "method"},
-        {"field": "c1", "type": "quantitative", "title": "mean rank", "format": ".3g"},
-    ]
-    layers: list[Spec] = [
-        {
-            "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.55, "clip": True},
-            "encoding": {"x": {**x, "field": "c2"}, "x2": {"field": "c3"}, "y": y, "color": colour},
-        },
-        {
-            "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1.0},
-            "encoding": {"x": x, "y": y, "color": colour, "tooltip": tips},
-        },
+    x = quantity(
+        "c1",
+        "mean rank (1 is best)",
+        scale={"domain": [0.0, right + gap * (len(groups) + 1)], "nice": False},
+        axis={"tickMinStep": 1},
+    )
+    colour = own_colour("c4")
+    tips = [tip("c0", "method"), tip("c1", "mean rank", ".3g")]
+    shared = {"y": y, "color": colour}
+    half_bar = {"strokeWidth": 2, "opacity": 0.55, "clip": True}
+    layers = [
+        layer("rule", half_bar, x={**x, "field": "c2"}, x2={"field": "c3"}, **shared),
+        layer("point", {**_DOT, "size": 80}, x=x, tooltip=tips, **shared),
     ]
     if bars:
-        layers.append(
-            {
-                "data": {"values": bars},
-                "mark": {
-                    "type": "rule", "strokeWidth": 4, "strokeCap": "round",
-                    "color": ink(dark).truth,
-                },
-                "encoding": {
-                    "x": x, "y": y, "y2": {"field": "c5"},
-                    "tooltip": [{"field": "c6", "title": "group"}],
-                },
-            }
-        )  # fmt: skip
+        round_bar = {"strokeWidth": 4, "strokeCap": "round", "color": ink(dark).truth}
+        group = {"y2": {"field": "c5"}, "tooltip": [tip("c6", "group")]}
+        layers.append(layer("rule", round_bar, values=bars, x=x, y=y, **group))
     return {
         "height": _height(len(labels)),
         "data": {"values": rows},
@@ -310,47 +289,33 @@ def front_figure(
          "c8": cut(dot.label, 20) if named else ""}
         for dot, named in zip(dots, _names_apart(dots), strict=True)
     ]  # fmt: skip
-    x = {
-        "field": "c1", "type": "quantitative", "title": "processor seconds of a split (log)",
-        "scale": {"type": "log", "nice": False, "padding": 24},
-        "axis": {"tickCount": 4, "format": "~g"},
-    }  # fmt: skip
-    y = {"field": "c2", "type": "quantitative", "title": score, "scale": {"zero": False}}
-    colour = {"field": "c3", "type": "nominal", "scale": None}
+    x = quantity(
+        "c1",
+        "processor seconds of a split (log)",
+        scale={"type": "log", "nice": False, "padding": 24},
+        axis={"tickCount": 4, "format": "~g"},
+    )
+    y = quantity("c2", score, scale={"zero": False})
+    colour = own_colour("c3")
     tips = [
-        {"field": "c0", "title": "method"},
-        {"field": "c1", "type": "quantitative", "title": "seconds", "format": ".3g"},
-        {"field": "c7", "title": f"{cut(score, 40)} (standard error)"},
-        {"field": "c4", "title": "best for its time"},
+        tip("c0", "method"),
+        tip("c1", "seconds", ".3g"),
+        tip("c7", f"{cut(score, 40)} (standard error)"),
+        tip("c4", "best for its time"),
     ]
     truth = ink(dark).truth
-    layers: list[Spec] = [
-        {
-            "transform": [{"filter": "datum.c4"}],
-            "mark": {"type": "line", "interpolate": "step-after", "color": truth, "opacity": 0.5},
-            "encoding": {"x": x, "y": y},
-        },
-        {
-            "mark": {"type": "rule", "opacity": 0.5},
-            "encoding": {"x": x, "y": {**y, "field": "c5"}, "y2": {"field": "c6"}, "color": colour},
-        },
-        {
-            "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1.0},
-            "encoding": {"x": x, "y": y, "color": colour, "tooltip": tips},
-        },
-        {
-            "mark": {"type": "text", "dy": -12, "fontSize": 11, "color": truth},
-            "encoding": {"x": x, "y": y, "text": {"field": "c8"}},
-        },
+    steps = {"interpolate": "step-after", "color": truth, "opacity": 0.5}
+    error = {"y": {**y, "field": "c5"}, "y2": {"field": "c6"}, "color": colour}
+    name = {"dy": -12, "fontSize": 11, "color": truth}
+    layers = [
+        {"transform": [{"filter": "datum.c4"}], **layer("line", steps, x=x, y=y)},
+        layer("rule", {"opacity": 0.5}, x=x, **error),
+        layer("point", {**_DOT, "size": 80}, x=x, y=y, color=colour, tooltip=tips),
+        layer("text", name, x=x, y=y, text={"field": "c8"}),
     ]
     if budget is not None:
-        layers.append(
-            {
-                "data": {"values": [{"c1": budget}]},
-                "mark": {"type": "rule", "strokeDash": [4, 4], "color": truth},
-                "encoding": {"x": x},
-            }
-        )
+        limit = {"strokeDash": [4, 4], "color": truth}
+        layers.append(layer("rule", limit, values=[{"c1": budget}], x=x))
     return {"height": 340, "data": {"values": rows}, "layer": layers}
 
 
@@ -384,12 +349,9 @@ def _labels(names: Sequence[str]) -> list[str]:
     return distinct([cut(name, LETTERS) for name in names])
 
 
-def _names(labels: Sequence[str]) -> dict[str, Any]:
+def _names(labels: Sequence[str]) -> Spec:
     # A domain, since layers with data of their own would sort names anew.
-    return {
-        "field": "c0", "type": "nominal", "scale": {"domain": list(labels)}, "title": None,
-        "axis": name_axis(_NAMES),
-    }  # fmt: skip
+    return bars_of(labels, _NAMES, scale={"domain": list(labels)})
 
 
 def _or_zero(error: float) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.novelty.picture import MACAU, Array
-from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
+from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, bars_of, cut, distinct, layer, quantity, tip
 from gbuq_core.presentation import short
 
 CONDITIONAL = "#7f7f7f"
@@ -70,20 +70,11 @@ def share_figure(names: Sequence[str], shares: Array, colour: str = MACAU.colour
         {"c0": label, "c1": 100.0 * float(share)}
         for label, share in zip(labels, shares, strict=True)
     ]
-    y = {"field": "c0", "type": "nominal", "sort": labels, "title": None, "axis": name_axis(150)}
-    x = {
-        "field": "c1",
-        "type": "quantitative",
-        "title": "share of the squared distance (%)",
-        "axis": {"tickCount": 5},
-    }
-    tips = [
-        {"field": "c0", "title": "feature"},
-        {"field": "c1", "type": "quantitative", "title": "share (%)", "format": ".3g"},
-    ]
+    y = bars_of(labels, 150)
+    x = quantity("c1", "share of the squared distance (%)", axis={"tickCount": 5})
+    tips = [tip("c0", "feature"), tip("c1", "share (%)", ".3g")]
     return {
         "height": _ROW_HEIGHT * max(len(labels), 1) + AXIS_HEIGHT,
         "data": {"values": rows},
-        "mark": {"type": "bar", "height": 16, "color": colour},
-        "encoding": {"x": x, "y": y, "tooltip": tips},
+        **layer("bar", {"height": 16, "color": colour}, x=x, y=y, tooltip=tips),
     }

@@ -20,7 +20,17 @@ from gbuq_core.figures.curves.parts import (
     rounded,
 )
 from gbuq_core.figures.theme import ink
-from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
+from gbuq_core.figures.vega import (
+    AXIS_HEIGHT,
+    Spec,
+    bars_of,
+    cut,
+    distinct,
+    layer,
+    own_colour,
+    quantity,
+    tip,
+)
 from gbuq_core.presentation import percent
 
 _FIRST, _SECOND, _QUIET = "#0072b2", "#d55e00", "#7f7f7f"
@@ -73,46 +83,27 @@ def shifts_figure(shifts: Sequence[Shift], marks: tuple[float, float], dark: boo
         }
         for name, shift in zip(names, drawn, strict=True)
     ]
+    y = bars_of(names, 170)
     title = "population stability index"
-    y = {"field": "c0", "type": "nominal", "sort": names, "title": None, "axis": name_axis(170)}
-    tips: list[Spec] = [{"field": "c0", "title": "column"}]
-    for field, said in (("c1", "index"), ("c2", "chance, up to")):
-        tips.append({"field": field, "type": "quantitative", "title": said, "format": ".3f"})
-
-    def x(field: str) -> Spec:
-        return {"field": field, "type": "quantitative", "title": title, "scale": {"zero": True}}
-
-    lines = {
-        "data": {"values": [{"c1": mark} for mark in marks]},
-        "mark": {"type": "rule", "strokeDash": [3, 3], "color": ink(dark).truth, "opacity": 0.5},
-        "encoding": {"x": x("c1")},
-    }
+    index, chance = (quantity(field, title, scale={"zero": True}) for field in ("c1", "c2"))
+    tips = [tip("c0", "column"), tip("c1", "index", ".3f"), tip("c2", "chance, up to", ".3f")]
+    bar = {"height": 12, "cursor": "pointer"}
+    truth = ink(dark).truth
+    limit = {"strokeDash": [3, 3], "color": truth, "opacity": 0.5}
+    select = {"type": "point", "fields": ["c0"], "on": "click"}
     return {
         "height": _ROW_HEIGHT * len(names) + AXIS_HEIGHT,
         "data": {"values": values},
-        "params": [
-            {
-                "name": PICKED,
-                "select": {"type": "point", "fields": ["c0"], "on": "click"},
-                "views": ["bars"],
-            }
-        ],
+        "params": [{"name": PICKED, "select": select, "views": ["bars"]}],
         "layer": [
             {
                 "name": "bars",
-                "mark": {"type": "bar", "height": 12, "cursor": "pointer"},
-                "encoding": {
-                    "x": x("c1"),
-                    "y": y,
-                    "color": {"field": "c3", "type": "nominal", "scale": None},
-                    "tooltip": tips,
-                },
+                **layer("bar", bar, x=index, y=y, color=own_colour("c3"), tooltip=tips),
             },
-            {
-                "mark": {"type": "tick", "thickness": 2, "size": 18, "color": ink(dark).truth},
-                "encoding": {"x": x("c2"), "y": y, "tooltip": tips},
-            },
-            lines,
+            layer(
+                "tick", {"thickness": 2, "size": 18, "color": truth}, x=chance, y=y, tooltip=tips
+            ),
+            layer("rule", limit, values=[{"c1": mark} for mark in marks], x=index),
         ],
     }
 
@@ -164,26 +155,23 @@ def two_files_categories(files: TwoFiles) -> Spec:
     return {
         "height": _PAIR_HEIGHT * len(names) + AXIS_HEIGHT + _LEGEND_HEIGHT,
         "data": {"values": values},
-        "mark": {"type": "bar"},
-        "encoding": {
-            "x": {"field": "c1", "type": "quantitative", "title": "share of rows (%)"},
-            "y": {
-                "field": "c0", "type": "nominal", "sort": names, "title": None,
-                "axis": name_axis(170),
-            },
-            "yOffset": {"field": "c2", "sort": who},
-            "color": {
-                "field": "c2", "type": "nominal", "sort": who, "title": None,
+        **layer(
+            "bar",
+            {},
+            x=quantity("c1", "share of rows (%)"),
+            y=bars_of(names, 170),
+            yOffset={"field": "c2", "sort": who},
+            color={
+                "field": "c2",
+                "type": "nominal",
+                "sort": who,
+                "title": None,
                 "scale": {"domain": who, "range": [_FIRST, _SECOND]},
                 "legend": {"orient": "top"},
             },
-            "tooltip": [
-                {"field": "c0", "title": "category"},
-                {"field": "c2", "title": "file"},
-                {"field": "c1", "type": "quantitative", "title": "share (%)", "format": ".1f"},
-            ],
-        },
-    }  # fmt: skip
+            tooltip=[tip("c0", "category"), tip("c2", "file"), tip("c1", "share (%)", ".1f")],
+        ),
+    }
 
 
 def describe_two_files(files: TwoFiles, name: str) -> str:

@@ -12,7 +12,17 @@ from typing import NamedTuple
 import numpy as np
 
 from gbuq_core.figures.table.rejection import KIND_COLOURS
-from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
+from gbuq_core.figures.vega import (
+    AXIS_HEIGHT,
+    Spec,
+    bars_of,
+    cut,
+    distinct,
+    layer,
+    own_colour,
+    quantity,
+    tip,
+)
 from gbuq_core.presentation import short
 
 ROW_HEIGHT = 24
@@ -48,41 +58,38 @@ def positions_figure(features: Sequence[FeatureValue]) -> Spec:
             numbers.append({**row, "c1": feature.percentile})
         if feature.note:
             notes.append({**row, "c1": 50.0})
-    y = {"field": "c0", "type": "nominal", "sort": labels, "title": None, "axis": name_axis(190)}
-    x = {
-        "field": "c1",
-        "type": "quantitative",
-        "title": "percentile; bars: share of rows",
-        "scale": {"domain": [0, 100]},
-        "axis": {"values": [0, 25, 50, 75, 100], "format": "d"},
-    }
-    tips = [{"field": "c0", "title": "value"}, {"field": "c3", "title": "place"}]
-    colour = {"field": "c4", "type": "nominal", "scale": None}
-    strips = [
-        {
-            "data": {"values": [{"c0": n["c0"], "c1": low, "c2": high} for n in numbers]},
-            "mark": {"type": "bar", "color": "#7f7f7f", "height": 10, "opacity": opacity},
-            "encoding": {"x": x, "x2": {"field": "c2"}, "y": y},
-        }
+    y = bars_of(labels, 190)
+    x = quantity(
+        "c1",
+        "percentile; bars: share of rows",
+        scale={"domain": [0, 100]},
+        axis={"values": [0, 25, 50, 75, 100], "format": "d"},
+    )
+    tips = [tip("c0", "value"), tip("c3", "place")]
+    looks = {"x": x, "y": y, "color": own_colour("c4"), "tooltip": tips}
+    layers = [
+        layer(
+            "bar",
+            {"color": "#7f7f7f", "height": 10, "opacity": opacity},
+            values=[{"c0": n["c0"], "c1": low, "c2": high} for n in numbers],
+            x=x,
+            x2={"field": "c2"},
+            y=y,
+        )
         for low, high, opacity in ((0, 100, 0.12), (25, 75, 0.25))
     ]
-    layers = [
-        *strips,
-        {
-            "data": {"values": shares},
-            "mark": {"type": "bar", "height": 10, "opacity": 0.6},
-            "encoding": {"x": x, "x2": {"field": "c2"}, "y": y, "color": colour, "tooltip": tips},
-        },
-        {
-            "data": {"values": numbers},
-            "mark": {"type": "tick", "thickness": 4, "size": 18},
-            "encoding": {"x": x, "y": y, "color": colour, "tooltip": tips},
-        },
-        {
-            "data": {"values": notes},
-            "mark": {"type": "text", "color": "#d55e00", "fontWeight": "bold"},
-            "encoding": {"x": x, "y": y, "text": {"field": "c3"}},
-        },
+    share, place = {"height": 10, "opacity": 0.6}, {"thickness": 4, "size": 18}
+    layers += [
+        layer("bar", share, values=shares, x2={"field": "c2"}, **looks),
+        layer("tick", place, values=numbers, **looks),
+        layer(
+            "text",
+            {"color": "#d55e00", "fontWeight": "bold"},
+            values=notes,
+            x=x,
+            y=y,
+            text={"field": "c3"},
+        ),
     ]
     return {"height": ROW_HEIGHT * max(len(features), 1) + AXIS_HEIGHT, "layer": layers}
 
@@ -94,26 +101,13 @@ def contributions_figure(names: Sequence[str], changes: np.ndarray, kind: str, u
     return {
         "height": ROW_HEIGHT * max(len(labels), 1) + AXIS_HEIGHT,
         "data": {"values": rows},
-        "mark": {"type": "bar", "height": 12, "color": KIND_COLOURS[kind]},
-        "encoding": {
-            "x": {
-                "field": "c1",
-                "type": "quantitative",
-                "title": f"{kind} uncertainty ({unit})",
-                "axis": {"tickCount": 4},
-            },
-            "y": {
-                "field": "c0",
-                "type": "nominal",
-                "sort": labels,
-                "title": None,
-                "axis": name_axis(130),
-            },
-            "tooltip": [
-                {"field": "c0", "title": "column"},
-                {"field": "c1", "type": "quantitative", "title": "effect", "format": "+.3g"},
-            ],
-        },
+        **layer(
+            "bar",
+            {"height": 12, "color": KIND_COLOURS[kind]},
+            x=quantity("c1", f"{kind} uncertainty ({unit})", axis={"tickCount": 4}),
+            y=bars_of(labels, 130),
+            tooltip=[tip("c0", "column"), tip("c1", "effect", "+.3g")],
+        ),
     }
 
 

@@ -11,7 +11,17 @@ from typing import NamedTuple
 import numpy as np
 
 from gbuq_core.figures.theme import MethodStyle, ink
-from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, distinct, name_axis
+from gbuq_core.figures.vega import (
+    AXIS_HEIGHT,
+    Spec,
+    bars_of,
+    cut,
+    distinct,
+    layer,
+    own_colour,
+    quantity,
+    tip,
+)
 from gbuq_core.presentation import short
 
 _MOST_CLASSES = 8
@@ -55,44 +65,28 @@ def member_values_figure(members: MemberValues, style: MethodStyle, dark: bool =
         {"c0": name, "c1": loc, "c2": loc - 2 * std, "c3": loc + 2 * std, "c4": colour}
         for name, loc, std, colour in zip(names, centres, stds, colours, strict=True)
     ]
-    y = {"field": "c0", "type": "nominal", "sort": names, "title": None, "axis": name_axis(90)}
-    colour = {"field": "c4", "type": "nominal", "scale": None}
+    y = bars_of(names, 90)
+    colour = own_colour("c4")
     scale = {"zero": False}
     tips = [
-        {"field": "c0", "title": "who"},
-        _number_tip("c1", "mean"),
-        _number_tip("c2", "2 std below"),
-        _number_tip("c3", "2 std above"),
+        tip("c0", "who"),
+        tip("c1", "mean", ".4g"),
+        tip("c2", "2 std below", ".4g"),
+        tip("c3", "2 std above", ".4g"),
     ]
     title = cut(members.target, 60)  # the same in all layers, or Vega-Lite would join them
-    bars_x = _quantity("c2", title, scale)
-    dots_x = _quantity("c1", title, scale)
+    dots_x = quantity("c1", title, scale=scale)
+    shared = {"y": y, "color": colour, "tooltip": tips}
+    bar = {"strokeWidth": 4, "opacity": 0.35, "strokeCap": "round"}
     layers = [
-        {
-            "mark": {"type": "rule", "strokeWidth": 4, "opacity": 0.35, "strokeCap": "round"},
-            "encoding": {
-                "x": bars_x, "x2": {"field": "c3"}, "y": y, "color": colour, "tooltip": tips,
-            },
-        },
-        {
-            "mark": {"type": "point", "filled": True, "size": 55, "opacity": 1},
-            "encoding": {
-                "x": dots_x, "y": y, "color": colour, "tooltip": tips,
-            },
-        },
-    ]  # fmt: skip
+        layer("rule", bar, x=quantity("c2", title, scale=scale), x2={"field": "c3"}, **shared),
+        layer("point", {"filled": True, "size": 55, "opacity": 1}, x=dots_x, **shared),
+    ]
     if np.isfinite(members.truth):
-        layers.append(
-            {
-                "data": {"values": [{"c1": members.truth}]},
-                "mark": {
-                    "type": "rule", "color": "#d55e00", "strokeDash": [5, 3], "strokeWidth": 2,
-                },
-                "encoding": {
-                    "x": dots_x, "tooltip": [_number_tip("c1", "true value")],
-                },
-            }
-        )  # fmt: skip
+        truth = {"color": "#d55e00", "strokeDash": [5, 3], "strokeWidth": 2}
+        at = [{"c1": members.truth}]
+        said = [tip("c1", "true value", ".4g")]
+        layers.append(layer("rule", truth, values=at, x=dots_x, tooltip=said))
     height = _ROW_HEIGHT * (count + 1) + AXIS_HEIGHT
     return {"height": height, "data": {"values": rows}, "layer": layers}
 
@@ -100,16 +94,21 @@ def member_values_figure(members: MemberValues, style: MethodStyle, dark: bool =
 def member_means_figure(members: MemberValues, style: MethodStyle) -> Spec:
     """The members' means alone, on a scale of their own: what knowledge uncertainty measures."""
     rows = [{"c0": i + 1, "c1": float(mean)} for i, mean in enumerate(members.means)]
-    scale = {"zero": False, "nice": False, "padding": 8}
-    x = _quantity("c1", "means of the members, enlarged", scale)
+    x = quantity(
+        "c1",
+        "means of the members, enlarged",
+        scale={"zero": False, "nice": False, "padding": 8},
+        axis={"tickCount": 5, "grid": False},
+    )
     return {
         "height": 28 + AXIS_HEIGHT,
         "data": {"values": rows},
-        "mark": {"type": "tick", "thickness": 3, "size": 22, "color": style.colour},
-        "encoding": {
-            "x": {**x, "axis": {"tickCount": 5, "grid": False}},
-            "tooltip": [{"field": "c0", "title": "member"}, _number_tip("c1", "mean", ".5g")],
-        },
+        **layer(
+            "tick",
+            {"thickness": 3, "size": 22, "color": style.colour},
+            x=x,
+            tooltip=[tip("c0", "member"), tip("c1", "mean", ".5g")],
+        ),
     }
 
 
@@ -127,36 +126,16 @@ def member_classes_figure(members: MemberClasses, style: MethodStyle) -> Spec:
         for label, c in zip(labels, shown, strict=True)
         for i, p in enumerate(members.probabilities[:, c])
     ]
-    y = {"field": "c0", "type": "nominal", "sort": labels, "title": None, "axis": name_axis(130)}
-    x = _quantity("c1", "probability", {"domain": [0, 1]})
+    y = bars_of(labels, 130)
+    x = quantity("c1", "probability", scale={"domain": [0, 1]})
+    said = [tip("c2", "who"), tip("c1", "probability", ".3f")]
+    bar = {"color": style.colour, "opacity": 0.3, "height": 16}
+    dot = {"filled": True, "size": 40, "color": style.colour, "opacity": 0.75}
     layers = [
-        {
-            "data": {"values": bars},
-            "mark": {"type": "bar", "color": style.colour, "opacity": 0.3, "height": 16},
-            "encoding": {"x": x, "y": y},
-        },
-        {
-            "data": {"values": dots},
-            "mark": {
-                "type": "point", "filled": True, "size": 40, "color": style.colour, "opacity": 0.75,
-            },
-            "encoding": {
-                "x": x, "y": y,
-                "tooltip": [
-                    {"field": "c2", "title": "who"}, _number_tip("c1", "probability", ".3f"),
-                ],
-            },
-        },
-    ]  # fmt: skip
+        layer("bar", bar, values=bars, x=x, y=y),
+        layer("point", dot, values=dots, x=x, y=y, tooltip=said),
+    ]
     return {"height": max(90, 34 * len(shown)) + AXIS_HEIGHT, "layer": layers}
-
-
-def _quantity(field: str, title: str, scale: Spec) -> Spec:
-    return {"field": field, "type": "quantitative", "title": title, "scale": scale}
-
-
-def _number_tip(field: str, title: str, form: str = ".4g") -> Spec:
-    return {"field": field, "type": "quantitative", "title": title, "format": form}
 
 
 def describe_members(means: np.ndarray, stds: np.ndarray) -> str:

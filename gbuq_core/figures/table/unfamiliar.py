@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, cut, name_axis
+from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, bars_of, cut, layer, own_colour, quantity, tip
 
 _ROW_HEIGHT = 20
 _HIGH, _USUAL = "#d55e00", "#0072b2"
@@ -34,7 +34,7 @@ def parts_figure(parts: Sequence[PartRank], high: float) -> Spec:
     >>> parts_figure([PartRank("range", 1.0, "age")], 0.9)["data"]["values"][0]["c2"]
     'age'
     """
-    rows = [
+    rows: list[Spec] = [
         {
             "c0": LABELS[one.part],
             "c1": one.rank,
@@ -44,36 +44,24 @@ def parts_figure(parts: Sequence[PartRank], high: float) -> Spec:
         for one in parts
     ]
     names = [row["c0"] for row in rows]
-    y = {"field": "c0", "type": "nominal", "sort": names, "title": None, "axis": name_axis(130)}
-    x = {
-        "field": "c1",
-        "type": "quantitative",
-        "title": "rank among ordinary rows",
-        "scale": {"domain": [0, 1]},
-        "axis": {"values": [0, 0.5, 0.9, 1], "format": ".1f"},
-    }
-    tips = [
-        {"field": "c0", "title": "measure"},
-        {"field": "c1", "type": "quantitative", "title": "rank", "format": ".2f"},
-        {"field": "c2", "title": "mainly by"},
-    ]
+    y = bars_of(names, 130)
+    x = quantity(
+        "c1",
+        "rank among ordinary rows",
+        scale={"domain": [0, 1]},
+        axis={"values": [0, 0.5, 0.9, 1], "format": ".1f"},
+    )
+    tips = [tip("c0", "measure"), tip("c1", "rank", ".2f"), tip("c2", "mainly by")]
+    bar = {"height": 11, "opacity": 0.75}
+    name = {"align": "left", "x": 4, "fontWeight": "bold"}
     return {
         "height": _ROW_HEIGHT * max(len(rows), 1) + AXIS_HEIGHT,
         "data": {"values": rows},
         "layer": [
-            {
-                "mark": {"type": "bar", "height": 11, "opacity": 0.75},
-                "encoding": {
-                    "x": x, "y": y, "tooltip": tips,
-                    "color": {"field": "c3", "type": "nominal", "scale": None},
-                },
-            },
-            {
-                "mark": {"type": "text", "align": "left", "x": 4, "fontWeight": "bold"},
-                "encoding": {"y": y, "text": {"field": "c2"}, "tooltip": tips},
-            },
+            layer("bar", bar, x=x, y=y, color=own_colour("c3"), tooltip=tips),
+            layer("text", name, y=y, text={"field": "c2"}, tooltip=tips),
         ],
-    }  # fmt: skip
+    }
 
 
 def describe_parts(parts: Sequence[PartRank]) -> str:
