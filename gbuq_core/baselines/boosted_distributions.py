@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from gbuq_core.array_checks import FloatArray
-from gbuq_core.baselines.interval_regressor import IntervalRegressor, Parts, missing_package
+from gbuq_core.baselines.interval_regressor import IntervalParts, IntervalRegressor, missing_package
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import effective_n_jobs, tick
 from gbuq_core.knobs import check_within
@@ -134,10 +134,10 @@ class NGBoostRegressor(_BoostedNormal):
                 "fewer trees or a lower learning_rate."
             ) from error
 
-    def _parts(self, X: FloatArray) -> Parts:
+    def _parts(self, X: FloatArray) -> IntervalParts:
         found = self.model_.pred_dist(X)
         loc, scale = np.asarray(found.loc, np.float64), np.asarray(found.scale, np.float64)
-        return Parts(loc, scale * scale, np.zeros(len(X)))
+        return IntervalParts(loc, scale * scale, np.zeros(len(X)))
 
 
 class CatBoostUncertaintyRegressor(_BoostedNormal):
@@ -264,14 +264,14 @@ class CatBoostUncertaintyRegressor(_BoostedNormal):
             reason = re.sub(r"^.*?\.cpp:\d+:\s*", "", str(error)).strip().rstrip(".")
             raise InvalidData(f"CatBoost cannot be fitted to these rows: {reason}.") from error
 
-    def _parts(self, X: FloatArray) -> Parts:
+    def _parts(self, X: FloatArray) -> IntervalParts:
         _, knowledge, data = self.model_.virtual_ensembles_predict(
             X,
             prediction_type="TotalUncertainty",
             virtual_ensembles_count=int(self.n_members),
             thread_count=effective_n_jobs(self.n_jobs),
         ).T
-        return Parts(self._loc(X), data, np.maximum(knowledge, 0.0))
+        return IntervalParts(self._loc(X), data, np.maximum(knowledge, 0.0))
 
     def _loc(self, X: FloatArray) -> FloatArray:
         return np.asarray(self.model_.predict(X), dtype=np.float64)[:, 0]

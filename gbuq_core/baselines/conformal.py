@@ -16,9 +16,9 @@ from sklearn.linear_model import LinearRegression
 
 from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.interval_regressor import (
+    IntervalParts,
     Intervals,
     LightGBMForest,
-    Parts,
     check_booster,
     missing_package,
 )
@@ -224,9 +224,9 @@ class ConformalRegressor(_ConformalRegressor):
     def _ends(self, predicted: FloatArray) -> FloatArray:
         return self.conformal_.predict_interval(predicted)[1].transpose(1, 2, 0)
 
-    def _parts(self, X: FloatArray) -> Parts:
+    def _parts(self, X: FloatArray) -> IntervalParts:
         variance = np.full(len(X), self._inner_scale**2)
-        return Parts(self._predicted(X)[:, 0], variance, np.zeros(len(X)))
+        return IntervalParts(self._predicted(X)[:, 0], variance, np.zeros(len(X)))
 
 
 class ConformalizedQuantileRegressor(_ConformalRegressor):
@@ -372,12 +372,12 @@ class ConformalizedQuantileRegressor(_ConformalRegressor):
         """Ends of all levels on the inner scale, ascending, (2 n_levels, n_samples)."""
         return np.sort(np.concatenate(self._ends(self._predicted(X))), axis=0)
 
-    def _parts(self, X: FloatArray) -> Parts:
+    def _parts(self, X: FloatArray) -> IntervalParts:
         return self._parts_of(X, self._sorted_ends(X))
 
-    def _parts_of(self, X: FloatArray, ends: FloatArray) -> Parts:
+    def _parts_of(self, X: FloatArray, ends: FloatArray) -> IntervalParts:
         scale = quantile_scale(self._end_levels, ends)
-        return Parts(self._loc(X), scale * scale, np.zeros(len(X)))
+        return IntervalParts(self._loc(X), scale * scale, np.zeros(len(X)))
 
     def _loc(self, X: FloatArray) -> FloatArray:
         return predict_booster(self.mean_booster_, X)

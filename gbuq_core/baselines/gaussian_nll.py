@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from gbuq_core.array_checks import FloatArray
-from gbuq_core.baselines.interval_regressor import LightGBMForest, Parts, check_booster
+from gbuq_core.baselines.interval_regressor import IntervalParts, LightGBMForest, check_booster
 from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster
 
@@ -80,11 +80,11 @@ class GaussianNLLRegressor(LightGBMForest):
         self._inner_intercept = float(found[0] - self.coef_ @ centre)
         self.intercept_ = self._inner_intercept + 2.0 * float(np.log(self.target_scale_.spread))
 
-    def _parts(self, X: FloatArray) -> Parts:
+    def _parts(self, X: FloatArray) -> IntervalParts:
         with np.errstate(over="ignore", invalid="ignore"):
             line = np.nan_to_num(self._inner_intercept + X @ self.coef_)
         variance = np.exp(np.clip(line, -_LARGEST_LOG, _LARGEST_LOG))
-        return Parts(self._loc(X), variance, np.zeros(len(X)))
+        return IntervalParts(self._loc(X), variance, np.zeros(len(X)))
 
     def _loc(self, X: FloatArray) -> FloatArray:
         return predict_booster(self.booster_, X)

@@ -35,7 +35,7 @@ from gbuq_core.uncertainty import Uncertainty, mean_over_members, variance_over_
 LARGEST_INPUT = 1e38  # of single precision, in which some of the libraries keep rows
 
 
-class Parts(NamedTuple):
+class IntervalParts(NamedTuple):
     """Mean and the two variances, (n_samples,) each, on the inner scale of the target."""
 
     loc: FloatArray
@@ -125,7 +125,7 @@ class IntervalRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
         tags.input_tags.allow_nan = self._reads_gaps
         return tags
 
-    def _pair(self, parts: Parts) -> tuple[FloatArray, FloatArray]:
+    def _pair(self, parts: IntervalParts) -> tuple[FloatArray, FloatArray]:
         """``loc`` and ``scale``, (n_samples,) each, in units of y."""
         centre, spread = self.target_scale_
         return centre + spread * parts.loc, spread * np.sqrt(parts.data + parts.knowledge)
@@ -142,7 +142,7 @@ class IntervalRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
         """Fit on a matrix (n, p) and the inner target (n,)."""
 
     @abstractmethod
-    def _parts(self, X: FloatArray) -> Parts:
+    def _parts(self, X: FloatArray) -> IntervalParts:
         """Mean and variances at the rows of a matrix, on the inner scale."""
 
     def _loc(self, X: FloatArray) -> FloatArray:
@@ -334,9 +334,11 @@ class ForestVarianceRegressor(LightGBMForest):
     def _fit(self, X: FloatArray, y: FloatArray) -> None:
         self.booster_ = self._grow(X, y)
 
-    def _parts(self, X: FloatArray) -> Parts:
+    def _parts(self, X: FloatArray) -> IntervalParts:
         values = tree_values(self.booster_, X)
-        return Parts(mean_over_members(values), np.zeros(len(X)), variance_over_members(values))
+        return IntervalParts(
+            mean_over_members(values), np.zeros(len(X)), variance_over_members(values)
+        )
 
     def _loc(self, X: FloatArray) -> FloatArray:
         return predict_booster(self.booster_, X)

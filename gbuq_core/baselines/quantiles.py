@@ -11,7 +11,12 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from gbuq_core.array_checks import FloatArray, check_array, check_same_length
-from gbuq_core.baselines.interval_regressor import Intervals, LightGBMForest, Parts, check_booster
+from gbuq_core.baselines.interval_regressor import (
+    IntervalParts,
+    Intervals,
+    LightGBMForest,
+    check_booster,
+)
 from gbuq_core.distribution import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.model_files.contents import check_arrays, require
@@ -452,12 +457,12 @@ class QuantileForestRegressor(LightGBMForest):
     def _inner_quantiles(self, X: FloatArray) -> FloatArray:
         return np.sort([predict_booster(booster, X) for booster in self.boosters_], axis=0)
 
-    def _parts(self, X: FloatArray) -> Parts:
+    def _parts(self, X: FloatArray) -> IntervalParts:
         return self._parts_of(X, self._inner_quantiles(X))
 
-    def _parts_of(self, X: FloatArray, inner: FloatArray) -> Parts:
+    def _parts_of(self, X: FloatArray, inner: FloatArray) -> IntervalParts:
         scale = quantile_scale(self.quantiles_, inner)
-        return Parts(self._loc(X), scale * scale, np.zeros(len(X)))
+        return IntervalParts(self._loc(X), scale * scale, np.zeros(len(X)))
 
     def _loc(self, X: FloatArray) -> FloatArray:
         return predict_booster(self.mean_booster_, X)

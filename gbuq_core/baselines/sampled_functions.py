@@ -21,7 +21,7 @@ from gbuq_core.uncertainty import Uncertainty
 _BLOCK_VALUES = 4_000_000  # numbers of one block of rows in memory, 32 MB
 
 
-class Moments(NamedTuple):
+class SampledMoments(NamedTuple):
     """Of the mean function and of the noise, (n_samples,) each, on the inner scale."""
 
     mean: FloatArray
@@ -57,14 +57,14 @@ class SampledFunctionsRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
         return Uncertainty(data + knowledge, data, knowledge)
 
     @abstractmethod
-    def _moments(self, matrix: FloatArray) -> Moments:
+    def _moments(self, matrix: FloatArray) -> SampledMoments:
         """Moments at the rows of a matrix (n, p)."""
 
     @abstractmethod
     def _values_per_row(self) -> int:
         """Numbers that `_moments` holds for each row."""
 
-    def _all_moments(self, X: Any) -> Moments:
+    def _all_moments(self, X: Any) -> SampledMoments:
         """Block by block, so that memory is bounded whatever the number of rows."""
         return join_moments([self._moments(rows) for rows in self._blocks(X)])
 
@@ -74,7 +74,7 @@ class SampledFunctionsRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
         size = max(1, _BLOCK_VALUES // self._values_per_row())
         return [matrix[start : start + size] for start in range(0, len(matrix), size)]
 
-    def _pair(self, moments: Moments) -> tuple[FloatArray, FloatArray]:
+    def _pair(self, moments: SampledMoments) -> tuple[FloatArray, FloatArray]:
         """``loc`` and ``scale``, (n_samples,) each, in units of y."""
         centre, spread = self.target_scale_
         std = np.sqrt(moments.knowledge + moments.data)
@@ -95,9 +95,9 @@ class SampledFunctionsRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
         return _numbers(check_new_rows(self, X))
 
 
-def join_moments(blocks: list[Moments]) -> Moments:
+def join_moments(blocks: list[SampledMoments]) -> SampledMoments:
     """Those of all rows from those of each block."""
-    return Moments(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+    return SampledMoments(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
 
 def _numbers(rows: Any) -> FloatArray:

@@ -13,8 +13,8 @@ import numpy as np
 
 from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.sampled_functions import (
-    Moments,
     SampledFunctionsRegressor,
+    SampledMoments,
     join_moments,
 )
 from gbuq_core.distribution import Distribution, MixtureDistribution
@@ -203,13 +203,13 @@ class XBARTRegressor(SampledFunctionsRegressor):
         drawn = np.asarray(self._forests.predict(rows), dtype=np.float64)
         return drawn.reshape(len(matrix), -1)[:, -self.n_kept_ :].T
 
-    def _moments(self, matrix: FloatArray) -> Moments:
+    def _moments(self, matrix: FloatArray) -> SampledMoments:
         return self._moments_of(self._functions(matrix))
 
-    def _moments_of(self, functions: FloatArray) -> Moments:
+    def _moments_of(self, functions: FloatArray) -> SampledMoments:
         noise = self.noise_variances_.mean() / self.target_scale_.spread**2
         n_rows = functions.shape[1]
-        return Moments(functions.mean(axis=0), functions.var(axis=0), np.full(n_rows, noise))
+        return SampledMoments(functions.mean(axis=0), functions.var(axis=0), np.full(n_rows, noise))
 
     def _values_per_row(self) -> int:
         return 2 * (self.n_burn_in + self.n_kept_)

@@ -30,7 +30,7 @@ WITH_STAGES = (
 )
 
 
-class Parts(NamedTuple):
+class BoosterParts(NamedTuple):
     """Mean (units of y), and variances of data and knowledge (squared units), (n_rows,) each.
 
     With a ``shift`` they are those of ``log(y + shift)``. ``law`` is the model's own one there, or
@@ -44,7 +44,7 @@ class Parts(NamedTuple):
     law: Distribution | None = None
 
 
-class Reader:
+class BoosterReader:
     """How to read one kind of model; the base reads ``predict_distribution``.
 
     Attributes
@@ -66,7 +66,7 @@ class Reader:
         """Fit an unfitted model in place and return it."""
         return model.fit(X, y, **options)
 
-    def parts(self, model: Any, X: Any, logs: bool = False) -> Parts:
+    def parts(self, model: Any, X: Any, logs: bool = False) -> BoosterParts:
         """What the fitted model predicts; knowledge is 0 unless it adds up to the scale.
 
         With ``logs`` a model that answers by a `LogDistribution` is read on its log scale.
@@ -80,14 +80,14 @@ class Reader:
         own = isinstance(read, Distribution) and not isinstance(read, NormalDistribution)
         shape = read if own else None
         if on_logs:
-            return Parts(loc, total, np.zeros_like(total), law.shift, shape)
+            return BoosterParts(loc, total, np.zeros_like(total), law.shift, shape)
         if hasattr(model, "predict_uncertainty"):
             found = model.predict_uncertainty(X)
             # Not so where uncertainties are stds, or the scale is an average of its own.
             if np.allclose(found.data + found.knowledge, total, rtol=1e-6, atol=0.0):
                 data, knowledge = np.asarray(found.data), np.asarray(found.knowledge)
-                return Parts(loc, data, knowledge, law=shape)
-        return Parts(loc, total, np.zeros_like(total), law=shape)
+                return BoosterParts(loc, data, knowledge, law=shape)
+        return BoosterParts(loc, total, np.zeros_like(total), law=shape)
 
     def n_trees(self, model: Any) -> int:
         """Trees of a fitted model."""
@@ -97,12 +97,12 @@ class Reader:
         """What a fitted model says about other rows at ``tree_grid(n_trees)``."""
         raise NotImplementedError
 
-    def parts_at(self, model: Any, X: Any, clocks: Clocks) -> Parts:
+    def parts_at(self, model: Any, X: Any, clocks: Clocks) -> BoosterParts:
         """Mean and knowledge at the mean's clock, data at the scale's, without the factor."""
         raise NotImplementedError
 
 
-class _OwnBooster(Reader):
+class _OwnBooster(BoosterReader):
     """A `BoostedEnsembleRegressor`."""
 
     grows = True
@@ -116,7 +116,7 @@ class _OwnBooster(Reader):
         return found
 
 
-class _SingleBooster(Reader):
+class _SingleBooster(BoosterReader):
     """One model of another library: no members, so no knowledge."""
 
     grows = True
@@ -134,15 +134,15 @@ class _SingleBooster(Reader):
             ) from error
         return model
 
-    def parts(self, model: Any, X: Any, logs: bool = False) -> Parts:
+    def parts(self, model: Any, X: Any, logs: bool = False) -> BoosterParts:
         loc, scale = self._at(model, X, self.n_trees(model))
-        return Parts(loc, scale * scale, np.zeros_like(loc))
+        return BoosterParts(loc, scale * scale, np.zeros_like(loc))
 
-    def parts_at(self, model: Any, X: Any, clocks: Clocks) -> Parts:
+    def parts_at(self, model: Any, X: Any, clocks: Clocks) -> BoosterParts:
         loc, scale = self._at(model, X, clocks.mean_trees)
         if clocks.scale_trees != clocks.mean_trees:
             scale = self._at(model, X, clocks.scale_trees)[1]
-        return Parts(loc, scale * scale, np.zeros_like(loc))
+        return BoosterParts(loc, scale * scale, np.zeros_like(loc))
 
     def stages(self, model: Any, X: Any, y: FloatArray, n_trees: int) -> Stages:
         grid = tree_grid(n_trees)
@@ -217,7 +217,7 @@ def unwrap(estimator: Any) -> Any:
     return inner
 
 
-def reader_of(estimator: Any, growing: bool = False) -> Reader:
+def reader_of(estimator: Any, growing: bool = False) -> BoosterReader:
     """The reader of an estimator, or one sentence if there is none.
 
     Examples
@@ -229,7 +229,7 @@ def reader_of(estimator: Any, growing: bool = False) -> Reader:
     name = type(estimator).__name__
     if isinstance(estimator, type):
         raise InvalidParameter(f"estimator must be an object, not a class: pass {name}().")
-    found: Reader | None = None
+    found: BoosterReader | None = None
     if _is_of(type(estimator), "catboost"):
         _check_loss(estimator)
         found = _CatBoostNormal()
@@ -241,7 +241,7 @@ def reader_of(estimator: Any, growing: bool = False) -> Reader:
     elif hasattr(estimator, "stages") and hasattr(estimator, "with_clocks"):
         found = _OwnBooster()
     elif hasattr(estimator, "predict_distribution") and hasattr(estimator, "fit"):
-        found = Reader()
+        found = BoosterReader()
     if found is None:
         raise InvalidParameter(
             f"{name} predicts no scale: choose an estimator with predict_distribution, or "

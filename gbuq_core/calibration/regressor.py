@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbuq_core.array_checks import check_array, check_flag
-from gbuq_core.calibration.boosters import Parts, reader_of, unwrap
+from gbuq_core.calibration.boosters import BoosterParts, reader_of, unwrap
 from gbuq_core.calibration.clocks import (
     MOST_LOG_FACTOR,
     TAILS,
@@ -421,7 +421,7 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
         table = check_new_rows(self, X)
         return table if hasattr(X, "iloc") else np.asarray(X)
 
-    def _parts(self, X: Any) -> Parts:
+    def _parts(self, X: Any) -> BoosterParts:
         """Calibrated parts of new rows."""
         rows = self._rows(X)
         if self.clocks_ is not None:
@@ -430,7 +430,7 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
             parts = self._reader.parts(self.estimator_, rows, self.method != "conformal")
         return parts._replace(data=self._data(parts))
 
-    def _data(self, parts: Parts) -> FloatArray:
+    def _data(self, parts: BoosterParts) -> FloatArray:
         """The calibrated data part of the variance, with the floor."""
         scaled = self.factor_**2 * np.maximum(parts.data, self._smallest)
         found: FloatArray = scaled + self.floor_**2
@@ -512,7 +512,7 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
             return
         logs = self.method != "conformal"  # which has no tails to carry over from a log scale
         parts = [self._reader.parts(model, rows.X, logs) for model, rows in pairs]
-        found = Parts(
+        found = BoosterParts(
             np.concatenate([part.loc for part in parts]),
             np.concatenate([part.data for part in parts]),
             np.concatenate([part.knowledge for part in parts]),
@@ -569,7 +569,9 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
     def _set_factor(self, factor: float, df: float | None, n_rows: int) -> None:
         self.factor_, self.df_, self.n_calibration_ = factor, df, n_rows
 
-    def _measure_residuals(self, parts: Parts, y: FloatArray, weight: FloatArray | None) -> None:
+    def _measure_residuals(
+        self, parts: BoosterParts, y: FloatArray, weight: FloatArray | None
+    ) -> None:
         """Sizes of the residuals in stds, which are scaled to have mean square 1 beforehand.
 
         The scaling changes no interval of a single model; it shares the std between data and
@@ -594,7 +596,7 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
         self._sizes = sizes[order]
         self._size_weight = None if weight is None else weight[order]
 
-    def _standardised(self, parts: Parts, y: FloatArray) -> FloatArray:
+    def _standardised(self, parts: BoosterParts, y: FloatArray) -> FloatArray:
         residuals: FloatArray = (y - parts.loc) / np.sqrt(self._data(parts) + parts.knowledge)
         return residuals
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from gbuq_core.calibration.boosters import Parts
+from gbuq_core.calibration.boosters import BoosterParts
 from gbuq_core.calibration.clocks import (
     MOST_LOG_FACTOR,
     Clocks,
@@ -109,7 +109,7 @@ def _best_floor(
 
 
 def choose_own_width(
-    parts: Sequence[Parts],
+    parts: Sequence[BoosterParts],
     y: Sequence[FloatArray],
     weight: FloatArray | None = None,
     with_floor: bool = True,
@@ -134,7 +134,7 @@ def choose_own_width(
     return Width(factor=factor, floor=floor, df=None, nll=nll, crps=crps)
 
 
-def stretch(part: Parts, width: FloatArray) -> Distribution:
+def stretch(part: BoosterParts, width: FloatArray) -> Distribution:
     """The estimator's own law with another std, (n_rows,); a normal stays one."""
     if part.law is None:
         return NormalDistribution(part.loc, width)
@@ -145,7 +145,7 @@ class _OwnLaws:
     """The estimator's laws of the rows that choose, as wide as a factor and a floor make them."""
 
     def __init__(
-        self, parts: Sequence[Parts], y: Sequence[FloatArray], weight: FloatArray | None
+        self, parts: Sequence[BoosterParts], y: Sequence[FloatArray], weight: FloatArray | None
     ) -> None:
         self._parts, self._y, self._weight = parts, y, weight
         self.squared = np.concatenate(

@@ -28,7 +28,7 @@ class Places(NamedTuple):
     width: int  # how many columns the table has
 
 
-class Cells(NamedTuple):
+class MapCells(NamedTuple):
     """The cells of a map: (low, high) of both axes, (ny, nx), and the rows' cells, -1 for none."""
 
     x_extent: tuple[float, float]
@@ -74,7 +74,7 @@ def read_places(X: Any, n_rows: int | None = None, columns: Columns = None) -> P
     return Places(shown, values, tuple(chosen), len(names))
 
 
-def lay_cells(values: Array) -> Cells:
+def lay_cells(values: Array) -> MapCells:
     """Cells over rows of two columns: their own grid where it is even, else some rows a cell.
 
     Examples
@@ -95,7 +95,7 @@ def lay_cells(values: Array) -> Cells:
     column = np.clip(((known[:, 0] - x0) / x_step).astype(np.int64), 0, nx - 1)
     row = np.clip(((known[:, 1] - y0) / y_step).astype(np.int64), 0, ny - 1)
     cell[there] = row * nx + column
-    return Cells((x0, x0 + nx * x_step), (y0, y0 + ny * y_step), (ny, nx), cell)
+    return MapCells((x0, x0 + nx * x_step), (y0, y0 + ny * y_step), (ny, nx), cell)
 
 
 def _even_steps(column: Array) -> tuple[float, float, int]:

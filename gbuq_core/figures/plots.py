@@ -41,8 +41,8 @@ from gbuq_core.figures.neighbours.parts import (
 )
 from gbuq_core.figures.novelty.picture import Ground, ScoreMap, maps_sheet
 from gbuq_core.figures.places import (
-    Cells,
     Columns,
+    MapCells,
     Places,
     lay_cells,
     read_places,
@@ -432,7 +432,7 @@ def _curves(
 
 
 def _sheet(
-    panels: Sequence[Panel], places: Places, cells: Cells, alt: str, name: str
+    panels: Sequence[Panel], places: Places, cells: MapCells, alt: str, name: str
 ) -> PanelSheet:
     blank = any(np.isnan(panel.values).any() for panel in panels)
     return PanelSheet(

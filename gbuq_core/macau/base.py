@@ -33,11 +33,11 @@ from gbuq_core.macau.novelty import (
     LeafEllipses,
     LeafQuantiles,
     MeanNovelty,
-    Measured,
+    MeasuredNovelty,
     Novelty,
     NoveltyDetail,
     NoveltyModel,
-    Predicted,
+    PredictedNovelty,
     mean_novelty,
     measure_rows,
 )
@@ -287,12 +287,12 @@ class LeafModels(Savable, BaseEstimator):
             )  # fmt: skip
         return Novelty(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
-    def _predicted(self, rows: Located) -> list[Predicted]:
+    def _predicted(self, rows: Located) -> list[PredictedNovelty]:
         """What inference novelty compares, of all rows."""
         values = self._inference_values(self._members(rows))
-        return [Predicted(np.arange(len(rows.X)), values, rows.numbers, self._quantiles)]
+        return [PredictedNovelty(np.arange(len(rows.X)), values, rows.numbers, self._quantiles)]
 
-    def measure_novelty(self, X: Any) -> tuple[Measured, ...]:
+    def measure_novelty(self, X: Any) -> tuple[MeasuredNovelty, ...]:
         """Distances and predictions of rows in every tree, block by block, for `mean_novelty`.
 
         They take at least 24 bytes a row and tree.
@@ -305,7 +305,7 @@ class LeafModels(Savable, BaseEstimator):
             for rows in self._blocks(X)
         )  # fmt: skip
 
-    def mean_novelty(self, measured: tuple[Measured, ...]) -> MeanNovelty:
+    def mean_novelty(self, measured: tuple[MeasuredNovelty, ...]) -> MeanNovelty:
         """The means of `score_novelty` for rows that were measured, with today's ``tail``."""
         parts = [mean_novelty(one, self._distances, self.tail, self.n_jobs) for one in measured]
         return MeanNovelty(*np.concatenate(parts, axis=1))

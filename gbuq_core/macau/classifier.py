@@ -17,7 +17,7 @@ from gbuq_core.macau import novelty
 from gbuq_core.macau.base import LeafModels, Located
 from gbuq_core.macau.class_leaves import ClassLeaves, ClassMembers, fit_class, predict_class
 from gbuq_core.macau.forest import rows_for
-from gbuq_core.macau.novelty import Novelty, Predicted
+from gbuq_core.macau.novelty import Novelty, PredictedNovelty
 from gbuq_core.model_files.contents import begins, check_arrays, require
 from gbuq_core.resources import check_memory
 from gbuq_core.uncertainty import Uncertainty
@@ -336,9 +336,9 @@ class MacauClassifier(ClassifierMixin, LeafModels):
                 values = (values > 0.5).astype(np.float64)
             yield int(c), own, values
 
-    def _predicted(self, rows: Located) -> list[Predicted]:
+    def _predicted(self, rows: Located) -> list[PredictedNovelty]:
         return [
-            Predicted(
+            PredictedNovelty(
                 own, values, rows.numbers[own][:, self._leaves[c].trees], self._leaves[c].quantiles
             )
             for c, own, values in self._compared(rows, self._class_members(rows))

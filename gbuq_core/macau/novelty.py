@@ -460,7 +460,7 @@ def explain_novelty(
     return out
 
 
-class Predicted(NamedTuple):
+class PredictedNovelty(NamedTuple):
     """What inference novelty compares, of some of the rows.
 
     rows : (k,) int64, which of them.
@@ -477,12 +477,12 @@ class Predicted(NamedTuple):
     quantiles: LeafQuantiles
 
 
-class Measured(NamedTuple):
+class MeasuredNovelty(NamedTuple):
     """Distances of rows in all and in path features, (n, n_trees) float64, and predictions."""
 
     distances: np.ndarray
     path_distances: np.ndarray
-    predicted: tuple[Predicted, ...]
+    predicted: tuple[PredictedNovelty, ...]
 
 
 class MeanNovelty(NamedTuple):
@@ -496,17 +496,17 @@ class MeanNovelty(NamedTuple):
 def measure_rows(
     X: np.ndarray,
     numbers: np.ndarray,
-    predicted: Sequence[Predicted],
+    predicted: Sequence[PredictedNovelty],
     table: LeafTable,
     scaling: LeafScaling,
     model: NoveltyModel,
     n_jobs: int | None = None,
-) -> Measured:
+) -> MeasuredNovelty:
     """Measure rows X (n, n_features) in their leaves (n, n_trees).
 
     Parameters as in `gbuq_core.macau.novelty.score_novelty`.
     """
-    found = Measured(np.empty(numbers.shape), np.empty(numbers.shape), tuple(predicted))
+    found = MeasuredNovelty(np.empty(numbers.shape), np.empty(numbers.shape), tuple(predicted))
     size = max(1, _SHARE_CELLS // max(1, table.n_trees))
 
     def work(start: int) -> None:
@@ -521,7 +521,7 @@ def measure_rows(
 
 
 def mean_novelty(
-    measured: Measured, model: NoveltyModel, tail: str, n_jobs: int | None = None
+    measured: MeasuredNovelty, model: NoveltyModel, tail: str, n_jobs: int | None = None
 ) -> MeanNovelty:
     """Means over the trees of the z-scores of what was measured, to the last bit as without."""
     n, n_trees = measured.distances.shape

@@ -20,13 +20,13 @@ _MOST_ITEMS = 10_000  # of a list that says no other limit
 _HALF_LETTER = re.compile("[\ud800-\udfff]")  # half a pair of surrogates cannot be written again
 
 
-class Place(NamedTuple):
+class JsonPlace(NamedTuple):
     """Where a value is in the file, as in ``project.plan.depth``."""
 
     path: str
     newer: bool = False  # a newer minor version wrote the file: its own settings are passed over
 
-    def inner(self, name: str) -> Place:
+    def inner(self, name: str) -> JsonPlace:
         """The place of a part."""
         return self._replace(path=self.path + name)
 
@@ -36,13 +36,13 @@ class Place(NamedTuple):
             raise damaged(f"{self.path} must {must}")
 
 
-Form: TypeAlias = Callable[[Any, Place], Any]
+Form: TypeAlias = Callable[[Any, JsonPlace], Any]
 
 
 def plain(must: str, fits: Callable[[Any], bool], make: Callable[[Any], Any] | None = None) -> Form:
     """A value without parts, and how a sentence calls what it must be."""
 
-    def read(stored: Any, place: Place) -> Any:
+    def read(stored: Any, place: JsonPlace) -> Any:
         place.require(fits(stored), f"be {must}, but it is {_described(stored)}")
         return stored if make is None else make(stored)
 
@@ -113,7 +113,7 @@ def or_null(form: Form) -> Form:
 def list_of(form: Form, most: int = _MOST_ITEMS) -> Form:
     """A list of values of one form, as a tuple."""
 
-    def read(stored: Any, place: Place) -> tuple[Any, ...]:
+    def read(stored: Any, place: JsonPlace) -> tuple[Any, ...]:
         fits = type(stored) is list and len(stored) <= most
         place.require(fits, f"be a list of at most {most:,}, but it is {_described(stored)}")
         return tuple(form(value, place.inner(f"[{k}]")) for k, value in enumerate(stored))
@@ -124,7 +124,7 @@ def list_of(form: Form, most: int = _MOST_ITEMS) -> Form:
 def row_of(*forms: Form) -> Form:
     """A list with one value of each form, as a tuple."""
 
-    def read(stored: Any, place: Place) -> tuple[Any, ...]:
+    def read(stored: Any, place: JsonPlace) -> tuple[Any, ...]:
         fits = type(stored) is list and len(stored) == len(forms)
         place.require(fits, f"be a list of {len(forms)}, but it is {_described(stored)}")
         return tuple(form(stored[k], place.inner(f"[{k}]")) for k, form in enumerate(forms))
@@ -135,7 +135,7 @@ def row_of(*forms: Form) -> Form:
 def by_name(form: Form, most: int = _MOST_ITEMS) -> Form:
     """An object with values of one form under any names, as a dict."""
 
-    def read(stored: Any, place: Place) -> dict[str, Any]:
+    def read(stored: Any, place: JsonPlace) -> dict[str, Any]:
         fits = type(stored) is dict and len(stored) <= most
         place.require(fits, f"be an object of at most {most:,}, but it is {_described(stored)}")
         return {
@@ -149,7 +149,7 @@ def by_name(form: Form, most: int = _MOST_ITEMS) -> Form:
 def parts(**forms: Form | tuple[Form, Any]) -> Form:
     """An object with parts of these names, as a dict; one with a default may be missing."""
 
-    def read(stored: Any, place: Place) -> dict[str, Any]:
+    def read(stored: Any, place: JsonPlace) -> dict[str, Any]:
         place.require(type(stored) is dict, f"be an object, but it is {_described(stored)}")
         unknown = [name for name in stored if name not in forms]
         place.require(place.newer or not unknown, f"not hold {listed(unknown)}")

@@ -18,7 +18,7 @@ from gbuq_core.model_files.archive import read_archive, write_archive
 from gbuq_core.model_files.contents import PLAIN_TYPES, errors_as_damage, pack, require, unpack
 from gbuq_core.model_files.fields import load
 from gbuq_core.presentation import shown
-from gbuq_core.projects.forms import TEXT, Place, list_of, or_null, parts, row_of
+from gbuq_core.projects.forms import TEXT, JsonPlace, list_of, or_null, parts, row_of
 from gbuq_core.tables import ScorePlan, Target
 from gbuq_core.tables.number_columns import MOST_LEVELS, Levels, NumberColumns
 from gbuq_core.tables.predicting import ListedModel
@@ -124,7 +124,7 @@ _COLUMNS = parts(
 
 
 def _read_columns(header: Mapping[str, Any], features: Sequence[str]) -> NumberColumns:
-    place = Place("columns of a model")
+    place = JsonPlace("columns of a model")
     known = {name: header[name] for name in ("kind", "columns", "levels", "complete")}
     found = _COLUMNS(known, place)
     place.require(found["columns"] == tuple(features), "be the features of the table")

@@ -31,7 +31,7 @@ from gbuq_core.projects.container import MAX_MODELS, damaged, require
 from gbuq_core.projects.forms import (
     FLAG,
     TEXT,
-    Place,
+    JsonPlace,
     is_number,
     list_of,
     one_of,
@@ -179,7 +179,7 @@ def _read(
     task, n_rows = project.target.task, project.n_rows
     names = {column.name for column in project.schema.columns}
     require(header.get("kind") == _KIND, f"{STATE} does not hold the models of a project")
-    place = Place("models", newer)
+    place = JsonPlace("models", newer)
     own = {name: value for name, value in header.items() if name not in _OF_ARCHIVE}
     scores = parts(**dict.fromkeys(_SCORES[task], _SCORE))
     head = parts(**_HEADER, scores=scores)(own, place)

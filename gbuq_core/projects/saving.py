@@ -18,7 +18,7 @@ from gbuq_core.projects.container import (
     write_bytes,
     write_container,
 )
-from gbuq_core.projects.forms import TEXT, Place, list_of, parts
+from gbuq_core.projects.forms import TEXT, JsonPlace, list_of, parts
 from gbuq_core.projects.models import STATE, read_models, why_not_kept, write_models
 from gbuq_core.projects.project import Project
 from gbuq_core.projects.settings import read_settings, write_settings
@@ -135,7 +135,7 @@ def open_project(source: Any, *, trust: bool = False) -> Project:
     with errors_as_damage():
         newer = about["version"][1] > MINOR
         own = {name: part for name, part in about.items() if name not in OF_CONTAINER}
-        found = _ABOUT(own, Place(SETTINGS, newer))
+        found = _ABOUT(own, JsonPlace(SETTINGS, newer))
         project = read_settings(about["project"], about["version"], found["written_by"])
         notices = found["table_notices"]
         if TABLE in members:

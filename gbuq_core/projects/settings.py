@@ -12,7 +12,7 @@ from gbuq_core.projects.forms import (
     NUMBER,
     PLAIN_VALUE,
     TEXT,
-    Place,
+    JsonPlace,
     above,
     by_name,
     list_of,
@@ -135,7 +135,7 @@ def write_settings(project: Project) -> dict[str, Any]:
 
 def read_settings(stored: Any, version: Sequence[int], written_by: str) -> Project:
     """The project without models and data."""
-    place = Place("project", newer=version[1] > MINOR)
+    place = JsonPlace("project", newer=version[1] > MINOR)
     found = _SETTINGS(stored, place)
     columns: tuple[Column, ...] = found.pop("columns")
     if version[1] < _KEEPS_NONE:
@@ -171,7 +171,7 @@ def write_plan(plan: ScorePlan) -> dict[str, Any]:
     return {**asdict(plan), "knobs": [list(knob) for knob in plan.knobs]}
 
 
-def check_plan(plan: ScorePlan, task: str, columns: Collection[str], place: Place) -> None:
+def check_plan(plan: ScorePlan, task: str, columns: Collection[str], place: JsonPlace) -> None:
     """Refuse a method of another task, and a split by a column that the table does not have."""
     methods = table_methods(task)
     must = f"be a method for {task}, but it is {plan.method}"
