@@ -14,10 +14,13 @@ from gbuq_core.experiments.heart.export import heart_code
 from gbuq_core.experiments.scoreboard.board import read_board
 from gbuq_core.experiments.settings import from_values
 from gbuq_core.figures.canvas.encoding import decode_sheet
+from gbuq_core.jobs import JobRunner
+from pages._ui import jobs_glue
 from pages._ui.gaussians import controls as gaussians_controls
 from pages._ui.heart import controls as heart_controls
 from pages._ui.heteroscedastic import controls as heteroscedastic_controls
 from pages._ui.knobs import read_knob
+from pages._ui.lessons import step as step_of_page
 from pages._ui.lessons.links import OPENERS
 from pages._ui.neighbours import controls as neighbours_controls
 from pages._ui.novelty import controls as novelty_controls
@@ -164,6 +167,15 @@ def test_the_chooser_names_lessons_as_their_pages():
     assert next(c.value for c in reversed(at.code)) == "?lesson=25+Gaussians&v=3"
 
 
+@pytest.fixture
+def quick_steps(monkeypatch):
+    """Steps show the first one of Heart: what each computes is looked at in tests/demos."""
+    shown = computed("heart", HEART.steps[0].title)
+    monkeypatch.setattr(step_of_page, "compute", lambda step, job: shown)
+    monkeypatch.setattr(jobs_glue, "RUNNER", JobRunner())
+
+
+@pytest.mark.usefixtures("quick_steps")
 @pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.name)
 def test_links_may_say_the_modules_name_and_then_say_the_pages(lesson):
     """The page rewrites the older name and runs anew, as if the link had said the page's name."""

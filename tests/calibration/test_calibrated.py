@@ -426,8 +426,11 @@ def _own_words(model):
 @parametrize_with_checks(
     [
         CalibratedRegressor(
-            BoostedEnsembleRegressor(**{**BOOSTED, "learning_rate": 0.5, "n_jobs": 1}), method,
-            random_state=0,
+            BoostedEnsembleRegressor(
+                n_members=2, n_trees=10, depth=3, learning_rate=0.5, stopping=None, n_jobs=1,
+                random_state=0,
+            ),
+            method, random_state=0,
         )
         for method in METHODS
     ],
