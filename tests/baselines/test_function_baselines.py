@@ -1,15 +1,12 @@
 """XBART and the Gaussian process: draws, their moments, known posteriors and refusals."""
 
-import copy
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 from tolerances import CANCELLED, NEAR_ZERO, ZERO
 
@@ -70,14 +67,6 @@ def test_the_mean_and_the_noise_are_found(model, tails):
     assert noise == pytest.approx(0.1, abs=0.03)
 
 
-def test_seeds_are_honoured(model, tails):
-    grid = tails.grid[::50]
-    twin = clone(model).fit(tails.X, tails.y)
-    np.testing.assert_array_equal(twin.sample_functions(grid), model.sample_functions(grid))
-    other = clone(model).set_params(random_state=1).fit(tails.X, tails.y)
-    assert not np.array_equal(other.sample_functions(grid), model.sample_functions(grid))
-
-
 def test_units_do_not_matter(model, tails):
     grid = tails.grid[::50]
     moved = clone(model).fit(1000 * tails.X + 7, 1e6 * tails.y - 3e6)
@@ -95,20 +84,6 @@ def test_rows_are_scored_in_blocks(model, tails, monkeypatch):
     np.testing.assert_allclose(
         model.predict_uncertainty(tails.grid), whole, rtol=CANCELLED, atol=ZERO
     )
-
-
-def test_models_can_be_copied(model, tails):
-    grid = tails.grid[::50]
-    copied = copy.deepcopy(model)
-    np.testing.assert_array_equal(copied.sample_functions(grid), model.sample_functions(grid))
-
-
-def test_frames_keep_their_columns(model, tails):
-    frame = pd.DataFrame(tails.X, columns=["x"])
-    named = clone(model).fit(frame, tails.y)
-    np.testing.assert_array_equal(named.predict(frame), model.predict(tails.X))
-    with pytest.raises(ValueError, match="feature names"):
-        named.predict(frame.rename(columns={"x": "z"}))
 
 
 def test_xbart_draws_are_thinned_evenly(tails):
@@ -271,13 +246,6 @@ def test_rows_that_know_nothing_of_each_other_are_noise():
 def test_a_constant_target_is_a_constant_for_the_process():
     model = GaussianProcessBaseline().fit([[0.0], [1.0], [2.0]], [4.0, 4.0, 4.0])
     np.testing.assert_allclose(model.predict([[0.5]]), 4.0)
-
-
-@parametrize_with_checks(
-    [XBARTRegressor(n_trees=3, n_draws=5, n_burn_in=3), GaussianProcessBaseline(n_restarts=0)]
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
 
 
 def test_roots_of_singular_covariances_are_found(tails, monkeypatch):

@@ -1,6 +1,5 @@
 """The peers of MACAU behind one interface: what they find, what they share and what they refuse."""
 
-import copy
 import sys
 
 import lightgbm
@@ -10,7 +9,6 @@ import pytest
 from catboost import CatBoostRegressor
 from sklearn.base import clone
 from sklearn.ensemble import IsolationForest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from tolerances import CANCELLED, SAME_SUM
 
 from gbuq_core.baselines import (
@@ -246,25 +244,6 @@ def test_parts_add_up_and_missing_ones_are_nothing(key, fitted, curve):
     assert model.fit_seconds_ > 0.0
 
 
-@pytest.mark.parametrize("key", PEERS)
-def test_seeds_copies_and_frames(key, fitted, curve):
-    def predict(model, rows):
-        return (
-            model.predict_distribution(rows)[1] if key in REGRESSORS else model.score_novelty(rows)
-        )
-
-    grid, expected = curve.grid[::20], predict(fitted[key], curve.grid[::20])
-    frame = pd.DataFrame(curve.X, columns=["x"])
-    named = clone(fitted[key]).fit(frame, curve.y)
-    np.testing.assert_array_equal(predict(named, pd.DataFrame(grid, columns=["x"])), expected)
-    with pytest.raises(ValueError, match="feature names"):
-        predict(named, pd.DataFrame(grid, columns=["z"]))
-    np.testing.assert_array_equal(predict(copy.deepcopy(fitted[key]), grid), expected)
-    if key not in ("conformal_linear", "distance"):
-        other = clone(fitted[key]).set_params(random_state=1).fit(curve.X, curve.y)
-        assert not np.array_equal(predict(other, grid), expected)
-
-
 @pytest.mark.parametrize("key", ["forest", "quantile", "catboost", "gnll"])
 def test_units_do_not_matter(key, fitted, curve):
     loc, scale = fitted[key].predict_distribution(curve.grid)
@@ -388,14 +367,3 @@ def test_missing_libraries_are_one_sentence(curve, monkeypatch):
             make(key)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert METHODS["cqr"].missing().endswith("install the package mapie.")
-
-
-@parametrize_with_checks(
-    [
-        ForestVarianceRegressor(n_trees=3, n_jobs=1),
-        CatBoostUncertaintyRegressor(n_trees=4, n_members=2, n_jobs=1),
-        DistanceScore(n_neighbors=2),
-    ]
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)

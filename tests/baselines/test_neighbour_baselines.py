@@ -15,7 +15,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM
 
 from gbuq_core import BoostedEnsembleRegressor
@@ -295,14 +294,3 @@ def test_members_tune_on_no_row_that_their_model_has_seen(table):
     # clone makes it an unfitted one, which is fitted to the other rows only.
     averaged = AveragingRegressor([("ibug", IBUGRegressor(model, random_state=0))])
     assert averaged.fit(X, y).estimators_[0].model_ is not model
-
-
-@parametrize_with_checks(
-    [
-        EuclideanNeighborsRegressor(),
-        EuclideanNeighborsRegressor(GradientBoostingRegressor(**GBM)),
-        AveragingRegressor([("knn", EuclideanNeighborsRegressor())]),
-    ]
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)

@@ -5,12 +5,10 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from tolerances import NEAR_ZERO, SAME_SUM, ZERO
 
 from gbuq_core.boosting import (
@@ -43,22 +41,11 @@ def refused(kind, start):
     return pytest.raises(kind, match=rf"^{start}[^\n]*\.$")
 
 
-@parametrize_with_checks(
-    [
-        BoostedEnsembleRegressor(stopping=None, n_members=2, n_trees=10),
-        BoostedEnsembleClassifier(stopping=None, n_members=2, n_trees=10),
-    ]
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
-
-
 @BOTH
-def test_clones_grids_pipelines_and_scores(frame, kind):
+def test_grids_pipelines_and_scores(frame, kind):
     X, y = frame
     target = target_for(kind, y)
     model = kind(**SMALL)
-    assert clone(model).get_params() == model.get_params()
     search = GridSearchCV(
         make_pipeline(StandardScaler(), model), {f"{kind.__name__.lower()}__depth": [1, 2]}, cv=2
     )
@@ -72,34 +59,6 @@ def test_questions_before_the_fit_are_refused(kind):
         question = getattr(kind(), ask)
         with pytest.raises(NotFittedError, match=f"^This {kind.__name__} instance is not fitted"):
             question(*() if ask == "member_trees" else ([[0.0]],))
-
-
-@BOTH
-def test_feature_names_are_remembered_and_checked(frame, kind):
-    X, y = frame
-    model = kind(**SMALL).fit(X, target_for(kind, y))
-    assert model.feature_names_in_.tolist() == ["a", "b"]
-    assert model.n_features_in_ == 2
-    with pytest.raises(ValueError, match=r"(?s)feature names should match.*order"):
-        model.predict(X[["b", "a"]])
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(X.rename(columns={"b": "c"}))
-    with pytest.warns(UserWarning, match="does not have valid feature names"):
-        by_array = model.predict(X.to_numpy())
-    np.testing.assert_array_equal(by_array, model.predict(X))
-    unnamed = kind(**SMALL).fit(X.to_numpy(), target_for(kind, y))
-    assert not hasattr(unnamed, "feature_names_in_")
-    np.testing.assert_array_equal(unnamed.predict(X.to_numpy()), by_array)
-    with pytest.raises(ValueError, match="1 features, but"):
-        unnamed.predict(X[["a"]].to_numpy())
-
-
-@BOTH
-def test_a_refit_forgets_the_names_of_the_last(frame, kind):
-    X, y = frame
-    model = kind(**SMALL).fit(X, target_for(kind, y))
-    model.fit(X.to_numpy(), target_for(kind, y))
-    assert not hasattr(model, "feature_names_in_")
 
 
 @pytest.mark.parametrize(

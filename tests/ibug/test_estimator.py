@@ -3,7 +3,6 @@
 import threading
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import (
@@ -11,7 +10,6 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.model_selection import GridSearchCV
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from tolerances import CANCELLED, SAME_SUM
 
 from gbuq_core import BoostedEnsembleRegressor
@@ -323,49 +321,12 @@ def test_the_scale_path_shows_the_std_of_each_k(model, new):
 # Conventions
 
 
-def base_models_own(estimator):
-    return {
-        "check_sample_weight_equivalence_on_dense_data": (
-            "scikit-learn's GradientBoostingRegressor, the base model here, does not pass it"
-        )
-    }
-
-
-@parametrize_with_checks(
-    [IBUGRegressor(GradientBoostingRegressor(n_estimators=40, max_depth=2), n_jobs=1)],
-    expected_failed_checks=base_models_own,
-)
-def test_scikit_learn_conventions(estimator, check):
-    check(estimator)
-
-
-def test_frames_are_taken_with_their_names(table, new):
-    X, y = table
-    names = ["a", "b", "c"]
-    frame = pd.DataFrame(X, columns=names)
-    model = IBUGRegressor(GradientBoostingRegressor(**GBM), random_state=0)
-    scale = model.fit(frame[:210], pd.Series(y[:210])).predict_distribution(frame[210:]).scale
-    plain = IBUGRegressor(GradientBoostingRegressor(**GBM), random_state=0).fit(X[:210], y[:210])
-    np.testing.assert_array_equal(scale, plain.predict_distribution(new[0]).scale)
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(frame.rename(columns={"a": "z"}))
-
-
 def test_clones_and_grids(table):
     X, y = table
     model = IBUGRegressor(GradientBoostingRegressor(**GBM), n_neighbors=5)
     assert clone(model).get_params()["n_neighbors"] == 5
     search = GridSearchCV(model, {"n_neighbors": [3, 9]}, cv=2).fit(X, y)
     assert search.best_params_["n_neighbors"] in (3, 9)
-
-
-def test_one_thread_or_three(model, table, fitted_gbm, new):
-    X, y = table
-    expected = model.predict_distribution(new[0])
-    for n_jobs in (1, 3):
-        other = IBUGRegressor(fitted_gbm, n_jobs=n_jobs)
-        other.fit(X[:160], y[:160], X[160:210], y[160:210])
-        np.testing.assert_array_equal(other.predict_distribution(new[0]).scale, expected.scale)
 
 
 def test_a_fit_counts_up_and_can_be_stopped(table):

@@ -238,13 +238,6 @@ def test_missing_values_constant_and_repeated_features(rng):
     assert model.predict_uncertainty(X).data.max() < 1.0
 
 
-def test_results_do_not_depend_on_the_number_of_threads(rng):
-    X, codes = blobs(rng)
-    one, two = (small(n_jobs=n).fit(X, codes) for n in (1, 2))
-    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
-    np.testing.assert_array_equal(one.score_novelty(X), two.score_novelty(X))
-
-
 def test_refuses_what_are_no_classes(rng):
     X, codes = blobs(rng)
     for y, words in (
