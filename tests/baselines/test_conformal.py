@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from mapie.regression import ConformalizedQuantileRegressor as MapieQuantiles
 from mapie.regression import SplitConformalRegressor
+from refusal_parts import refused
 from scipy.stats import binom, norm
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression
@@ -26,10 +27,6 @@ MODELS = [
     ConformalRegressor("linear", **FEW),
     ConformalizedQuantileRegressor(**FEW),
 ]
-
-
-def refused(kind, text):
-    return pytest.raises(kind, match=rf"^[^\n]*{text}[^\n]*\.$")
 
 
 @pytest.fixture(scope="module")

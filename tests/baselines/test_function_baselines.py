@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from refusal_parts import refused
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
@@ -24,10 +25,6 @@ def one_blas_thread():
     """Scikit-learn's own matrices are small as well: threads would wait for each other."""
     with threadpool_limits(1, user_api="blas"):
         yield
-
-
-def refused(kind, text):
-    return pytest.raises(kind, match=rf"^[^\n]*{text}[^\n]*\.$")
 
 
 @pytest.fixture(scope="module")

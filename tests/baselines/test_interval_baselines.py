@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from catboost import CatBoostRegressor
+from refusal_parts import refused
 from sklearn.base import clone
 from sklearn.ensemble import IsolationForest
 from tolerances import CANCELLED, SAME_SUM
@@ -32,10 +33,6 @@ REGRESSORS = [
 SCORES = ["isolation", "distance"]
 PEERS = [*REGRESSORS, *SCORES]
 READ_GAPS = {"forest", "quantile", "conformal_forest", "cqr", "catboost", "isolation"}
-
-
-def refused(kind, text):
-    return pytest.raises(kind, match=rf"^[^\n]*{text}[^\n]*\.$")
 
 
 def make(key, n_trees=None):

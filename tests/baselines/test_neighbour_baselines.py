@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusal_parts import refused
 from sklearn.base import clone
 from sklearn.ensemble import (
     GradientBoostingClassifier,
@@ -39,10 +40,6 @@ VIRTUAL = {
     "truncation_step": 20,
     "depth": 3,
 }
-
-
-def refused(kind, text):
-    return pytest.raises(kind, match=rf"^[^\n]*{text}[^\n]*\.$")
 
 
 @pytest.fixture(scope="module")

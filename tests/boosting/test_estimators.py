@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from refusal_parts import refused_from
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -34,11 +35,6 @@ def frame(rng):
 
 def target_for(kind, y):
     return np.where(y > 0, "yes", "no") if kind is BoostedEnsembleClassifier else y
-
-
-def refused(kind, start):
-    """One sentence that begins with ``start``."""
-    return pytest.raises(kind, match=rf"^{start}[^\n]*\.$")
 
 
 @BOTH
@@ -125,7 +121,7 @@ def test_text_in_a_data_frame_is_a_category_unnamed(rng, kind, stopping):
     named = kind(**knobs, categorical_features=["odd", "text", "kind"]).fit(X, target)
     assert model.is_category_.tolist() == [False, True, True, True]
     np.testing.assert_array_equal(model.predict_members(X), named.predict_members(X))
-    with refused(InvalidData, "column '1' holds values that are not numbers"):
+    with refused_from(InvalidData, "column '1' holds values that are not numbers"):
         kind(**knobs).fit(X.to_numpy(), target)  # an array says nothing of its columns
 
 
@@ -295,7 +291,7 @@ def test_progress_reaches_the_end_and_stops_on_request(frame, kind):
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
 def test_impossible_knobs_are_refused(frame, kind, knobs, start):
-    with refused(InvalidParameter, start):
+    with refused_from(InvalidParameter, start):
         kind(**{**SMALL, **knobs}).fit(frame[0], target_for(kind, frame[1]))
 
 
@@ -323,7 +319,7 @@ def test_defaults_are_filled_in():
 )
 def test_impossible_data_are_refused(kind, X, start):
     y = target_for(kind, np.array([-1.0, 1.0]))[: min(len(X), 2)]
-    with refused(InvalidData, start):
+    with refused_from(InvalidData, start):
         kind(**SMALL).fit(X, y)
 
 
@@ -340,13 +336,13 @@ def test_impossible_data_are_refused(kind, X, start):
     ids=["none", "text", "missing", "infinite", "two columns", "huge"],
 )
 def test_impossible_targets_are_refused(y, start):
-    with refused(InvalidData, start):
+    with refused_from(InvalidData, start):
         BoostedEnsembleRegressor(**SMALL).fit([[0.0], [1.0]], y)
 
 
 def test_more_columns_than_trees_can_name_are_refused(monkeypatch):
     monkeypatch.setattr(base, "MAX_COLUMNS", 3)
-    with refused(InvalidData, "X has 4 columns after encoding"):
+    with refused_from(InvalidData, "X has 4 columns after encoding"):
         BoostedEnsembleRegressor(**SMALL).fit(np.zeros((5, 4)), np.arange(5.0))
 
 
@@ -384,5 +380,5 @@ def test_prediction_needs_a_fit_and_rows(frame):
         for method in ("predict", "predict_members", "predict_uncertainty", "inspect_rows", "save"):
             with pytest.raises(ValueError, match="not fitted"):
                 getattr(kind(), method)(X)
-    with refused(InvalidData, r"Found array with 0 sample\(s\)"):
+    with refused_from(InvalidData, r"Found array with 0 sample\(s\)"):
         BoostedEnsembleRegressor(**SMALL).fit(X, y).predict(X[:0])

@@ -4,6 +4,7 @@ import lightgbm
 import numpy as np
 import pytest
 from naive_ibug import naive_affinities, naive_nearest
+from refusal_parts import refused
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
@@ -16,11 +17,6 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug import IBUGRegressor, class_neighbors
 from gbuq_core.ibug.search import select_trees
 from gbuq_core.trees.importers import leaf_source
-
-
-def refused(kind, text):
-    """One sentence with ``text`` in it."""
-    return pytest.raises(kind, match=rf"^[^\n]*{text}[^\n]*\.$")
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from refusal_parts import refused
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.ensemble import (
     GradientBoostingRegressor,
@@ -26,11 +27,6 @@ from gbuq_core.inputs import hold_out
 from gbuq_core.trees.importers import load_leaf_source
 
 CATBOOST = {"verbose": 0, "allow_writing_files": False, "iterations": 3, "thread_count": 1}
-
-
-def refused(kind, text):
-    """One sentence with ``text`` in it."""
-    return pytest.raises(kind, match=rf"^[^\n]*{text}[^\n]*\.$")
 
 
 @pytest.fixture(scope="module")

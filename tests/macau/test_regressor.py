@@ -6,6 +6,7 @@ import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+from refusal_parts import refused
 from sklearn.ensemble import (
     ExtraTreesRegressor,
     GradientBoostingRegressor,
@@ -31,11 +32,6 @@ SMALL = {"n_trees": 6, "min_child_samples": 10, "random_state": 0, "n_jobs": 1}
 def table(rng):
     X = rng.uniform(-3.0, 3.0, size=(240, 3))
     return X, 3.0 * X[:, 0] + 5.0 * np.sin(X[:, 1]) + rng.normal(size=240)
-
-
-def refused(kind, text):
-    """One sentence that holds ``text``."""
-    return pytest.raises(kind, match=rf"^[^\n]*{text}[^\n]*\.$")
 
 
 def everything(model, X):

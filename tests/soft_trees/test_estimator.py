@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pandas as pd
 import pytest
+from refusal_parts import refused_from
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM, ZERO
@@ -50,11 +51,6 @@ def curve():
 
 def target_for(kind, y):
     return np.where(y > 0, "yes", "no") if kind is VariationalSoftTreeClassifier else y
-
-
-def refused(kind, start):
-    """One sentence that begins with ``start``."""
-    return pytest.raises(kind, match=rf"^{start}[^\n]*\.$")
 
 
 @EACH
@@ -184,7 +180,7 @@ def test_results_of_the_classifier_fit_together(frame, fitted):
     picture = model.tree_picture(X, draw=2)
     np.testing.assert_allclose(picture.output, members[2], rtol=CANCELLED)
     assert picture.leaf_probabilities.shape == (2, 120, 2)
-    with refused(InvalidData, "y holds the class 'maybe'"):
+    with refused_from(InvalidData, "y holds the class 'maybe'"):
         model.log_score(X, np.where(y > 0, "yes", "maybe"))
 
 
@@ -287,19 +283,19 @@ def test_tuning_takes_the_best_of_the_grid():
         assert found.knobs == ({"depth": 0}, {"depth": 1})
         assert found.scores[1] > found.scores[0]
         assert found.estimator.n_rows_ == 120
-    with refused(InvalidParameter, "grid names 'trees', but"):
+    with refused_from(InvalidParameter, "grid names 'trees', but"):
         tune_soft_tree(start, x, y, {"trees": [1]})
-    with refused(InvalidParameter, "grid has no value for 'depth'"):
+    with refused_from(InvalidParameter, "grid has no value for 'depth'"):
         tune_soft_tree(start, x, y, {"depth": []})
-    with refused(InvalidParameter, "grid must have a list of values for 'depth'"):
+    with refused_from(InvalidParameter, "grid must have a list of values for 'depth'"):
         tune_soft_tree(start, x, y, {"depth": 3})
-    with refused(InvalidParameter, "grid must give each parameter a list of values"):
+    with refused_from(InvalidParameter, "grid must give each parameter a list of values"):
         tune_soft_tree(start, x, y, ["depth"])
-    with refused(InvalidParameter, "estimator must be a soft tree"):
+    with refused_from(InvalidParameter, "estimator must be a soft tree"):
         tune_soft_tree("VST", x, y)
-    with refused(InvalidParameter, "scoring must be one of"):
+    with refused_from(InvalidParameter, "scoring must be one of"):
         tune_soft_tree(start, x, y, scoring="r2")
-    with refused(InvalidData, "2 rows are too few"):
+    with refused_from(InvalidData, "2 rows are too few"):
         tune_soft_tree(start, x[:2], y[:2])
 
 

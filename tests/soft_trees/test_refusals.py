@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from refusal_parts import refused_from
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.soft_trees import (
@@ -26,11 +27,6 @@ def frame():
 
 def target_for(kind, y):
     return np.where(y > 0, "yes", "no") if kind is VariationalSoftTreeClassifier else y
-
-
-def refused(kind, start):
-    """One sentence that begins with ``start``."""
-    return pytest.raises(kind, match=rf"^{start}[^\n]*\.$")
 
 
 @EACH
@@ -59,7 +55,7 @@ def refused(kind, start):
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
 def test_impossible_knobs_are_refused(frame, kind, knobs, start):
-    with refused(InvalidParameter, start):
+    with refused_from(InvalidParameter, start):
         kind(**{**SMALL, **knobs}).fit(frame[0], target_for(kind, frame[1]))
 
 
@@ -72,7 +68,7 @@ def test_impossible_knobs_are_refused(frame, kind, knobs, start):
     ],
 )
 def test_impossible_outputs_are_refused(frame, knobs, start):
-    with refused(InvalidParameter, start):
+    with refused_from(InvalidParameter, start):
         VariationalSoftTreeRegressor(**SMALL, **knobs).fit(*frame)
 
 
@@ -91,13 +87,13 @@ def test_impossible_outputs_are_refused(frame, knobs, start):
 )
 def test_impossible_data_are_refused(kind, X, start):
     y = target_for(kind, np.array([-1.0, 1.0]))[: min(len(X), 2)]
-    with refused(InvalidData, start):
+    with refused_from(InvalidData, start):
         kind(**SMALL).fit(X, y)
 
 
 def test_too_many_columns_are_refused(monkeypatch):
     monkeypatch.setattr(inputs, "MAX_COLUMNS", 3)
-    with refused(InvalidData, "X has 4 columns after encoding"):
+    with refused_from(InvalidData, "X has 4 columns after encoding"):
         VariationalSoftTreeRegressor(**SMALL).fit(np.eye(5)[:, :4], np.arange(5.0))
 
 
@@ -108,15 +104,15 @@ def test_prediction_needs_a_fit_rows_and_possible_draws(frame, kind):
         with pytest.raises(ValueError, match="not fitted"):
             getattr(kind(), method)(X)
     model = kind(**SMALL).fit(X, target_for(kind, y))
-    with refused(InvalidData, r"Found array with 0 sample\(s\)"):
+    with refused_from(InvalidData, r"Found array with 0 sample\(s\)"):
         model.predict(X[:0])
-    with refused(InvalidParameter, "n_draws must be a whole number"):
+    with refused_from(InvalidParameter, "n_draws must be a whole number"):
         model.predict_members(X, n_draws=0)
-    with refused(InvalidParameter, "seed must be a whole number"):
+    with refused_from(InvalidParameter, "seed must be a whole number"):
         model.predict_members(X, seed=-1)
-    with refused(InvalidParameter, "draw must be a whole number"):
+    with refused_from(InvalidParameter, "draw must be a whole number"):
         model.tree_picture(X, draw=-1)
-    with refused(InvalidParameter, "snapshot must be a whole number"):
+    with refused_from(InvalidParameter, "snapshot must be a whole number"):
         model.tree_picture(X, snapshot=1000)
-    with refused(InvalidData, "The arrays must describe the same rows"):
+    with refused_from(InvalidData, "The arrays must describe the same rows"):
         model.log_score(X, np.zeros(3))

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from table_parts import table_of
 
 from gbuq_core.errors import InvalidData, InvalidParameter, MemoryLimitExceeded
 from gbuq_core.tables import (
@@ -16,13 +17,6 @@ from gbuq_core.tables import (
 
 N = 40
 COUNT = list(range(N))
-
-
-def table_of(decimal=".", **columns):
-    delimiter = ";" if decimal == "," else ","
-    lines = [delimiter.join(columns)]
-    lines += [delimiter.join(map(str, row)) for row in zip(*columns.values(), strict=True)]
-    return read_table("\n".join(lines).encode())
 
 
 def prepared(target="y", task=None, **columns):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from table_parts import as_table
 
 from gbuq_core.boosting.stopping import class_stages, clocks_of, regression_stages
 from gbuq_core.calibration import ClassClocks
@@ -15,7 +16,6 @@ from gbuq_core.tables import (
     infer_schema,
     load_builtin,
     prepare_training,
-    read_table,
     score_table,
 )
 from gbuq_core.tables.clocks import (
@@ -48,10 +48,6 @@ def class_frame(n, seed=0):
     frame = noisy_frame(n, seed)
     flipped = np.random.default_rng(seed + 10).random(n) < 0.2
     return frame.assign(y=np.where((frame.y > 0.3) ^ flipped, "up", "down"))
-
-
-def as_table(frame):
-    return read_table(frame.to_csv(index=False).encode())
 
 
 def chosen(clocks):

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 from scipy.stats import t as student
+from table_parts import as_table
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.tables import (
@@ -17,7 +18,6 @@ from gbuq_core.tables import (
     held_out,
     measure_unfamiliarity,
     read_cohorts,
-    read_table,
     score_table,
     write_cohorts,
 )
@@ -39,13 +39,9 @@ def make_frame(n=200, seed=0):
     return frame.round(4)
 
 
-def table_of(frame):
-    return read_table(frame.to_csv(index=False).encode())
-
-
 @pytest.fixture(scope="module")
 def scored():
-    found = score_table(table_of(make_frame()), "y", plan=PLAN)
+    found = score_table(as_table(make_frame()), "y", plan=PLAN)
     return add_unfamiliarity(found, measure_unfamiliarity(found.training, found.scored))
 
 
@@ -106,8 +102,8 @@ def test_rows_of_cohorts_overlap_and_measures_hold_for_held_out_rows_only(scored
     with pytest.raises(InvalidData, match=r'^tall: There is no column "height"'):
         cohort_rows(scored, {"tall": "height > 2"})
 
-    table = table_of(make_frame())
-    beside = score_table(table, "y", new=table_of(make_frame(50, 1)), plan=PLAN)
+    table = as_table(make_frame())
+    beside = score_table(table, "y", new=as_table(make_frame(50, 1)), plan=PLAN)
     old, certain = cohort_rows(beside, {"old": "age > 60", "any": "total > 0"}, table=table).T
     np.testing.assert_array_equal(old, frame["age"] > 60)
     np.testing.assert_array_equal(np.flatnonzero(certain), held_out(beside).rows)
@@ -130,7 +126,7 @@ def test_a_condition_that_cannot_be_read_names_its_cohort(scored):
 def test_classes_and_a_second_file():
     frame = make_frame(150)
     frame["y"] = np.where(frame["age"] + np.random.default_rng(1).normal(0, 9, 150) > 50, "a", "b")
-    table, new = table_of(frame), table_of(frame.drop(columns="y").head(20))
+    table, new = as_table(frame), as_table(frame.drop(columns="y").head(20))
     scored = score_table(table, "y", new=new, plan=PLAN)
     held = held_out(scored)
     cohorts = {"south": "shop = south", "said a": "prediction = a", "is a": "y = a"}

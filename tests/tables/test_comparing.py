@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from table_parts import as_table
 from tolerances import CANCELLED, SAME_SUM
 
 from gbuq_core.errors import Cancelled, InvalidParameter
@@ -23,7 +24,6 @@ from gbuq_core.tables import (
     estimate_method,
     infer_schema,
     prepare_training,
-    read_table,
     run_methods,
     score_table,
     why_not_compared,
@@ -40,10 +40,6 @@ def frame_of(n=90, seed=0):
     x = rng.uniform(-2, 2, n)
     z = rng.normal(size=n)
     return pd.DataFrame({"x": x, "z": z, "y": np.sin(2 * x) + 0.3 * rng.normal(size=n)}).round(6)
-
-
-def as_table(frame):
-    return read_table(frame.to_csv(index=False).encode())
 
 
 def prepared_of(frame, target="y"):

@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from table_parts import as_table
 from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core.errors import InvalidParameter
@@ -40,10 +41,6 @@ def make_frame(n=240):
     frame.loc[7, "x"] = np.nan
     frame.loc[9, "group"] = None
     return frame.round(6)
-
-
-def as_table(frame):
-    return read_table(frame.to_csv(index=False).encode())
 
 
 def test_the_date_of_a_typed_file_is_told_as_a_date():

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from table_parts import as_table
 from tolerances import CANCELLED, SAME_SUM
 
 from gbuq_core.errors import InvalidData, InvalidParameter
@@ -16,7 +17,6 @@ from gbuq_core.tables import (
     infer_schema,
     law_of,
     pit_values,
-    read_table,
     score_table,
 )
 from gbuq_core.tables.cutting import Cut, cut_table, stage_table
@@ -34,10 +34,6 @@ def price_frame(n=150, seed=0):
     return pd.DataFrame(
         {"x": x, "z": rng.normal(size=n), "y": np.exp(2 * x + rng.normal(0, 0.3, n))}
     )
-
-
-def as_table(frame):
-    return read_table(frame.to_csv(index=False).encode())
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from table_parts import as_table
 
 from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded
 from gbuq_core.resources import MOST_THREADS
@@ -13,7 +14,6 @@ from gbuq_core.tables import (
     estimate_scoring,
     infer_schema,
     prepare_training,
-    read_table,
     score_table,
     settle_plan,
 )
@@ -27,10 +27,6 @@ def regression_frame(n, seed=0):
     group = rng.choice(["a", "b", "c"], n)
     y = np.sin(2 * x) + (group == "a") + 0.2 * rng.normal(size=n)
     return pd.DataFrame({"x": x, "group": group, "y": y}).round(6)
-
-
-def as_table(frame):
-    return read_table(frame.to_csv(index=False).encode())
 
 
 def test_two_clocks_keep_a_gaussian_from_overfitting():

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from table_parts import as_table
 from tolerances import SAME_SUM
 
 from gbuq_core.errors import InvalidParameter
@@ -16,7 +17,6 @@ from gbuq_core.tables import (
     deciding_rows,
     grow_row,
     measure_unfamiliarity,
-    read_table,
     score_edited,
     score_table,
     unfamiliarity_parts,
@@ -45,10 +45,6 @@ def make_frame(n=120):
     )
     frame["y"] = (3 * frame.x + (frame.group == "a") + 0.1 * rng.normal(size=n)).round(6)
     return frame
-
-
-def as_table(frame, **options):
-    return read_table(frame.to_csv(index=False).encode(), **options)
 
 
 @pytest.fixture(scope="module")

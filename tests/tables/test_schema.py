@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from table_parts import table_of
 from tolerances import NEAR_ZERO, SAME_SUM
 
 from gbuq_core.errors import InvalidData, InvalidParameter
@@ -34,13 +35,6 @@ from gbuq_core.tables.columns import (
 )
 
 N = 40
-
-
-def table_of(decimal=".", **columns):
-    delimiter = ";" if decimal == "," else ","
-    lines = [delimiter.join(columns)]
-    lines += [delimiter.join(map(str, row)) for row in zip(*columns.values(), strict=True)]
-    return read_table("\n".join(lines).encode())
 
 
 def column_of(values, name="v", decimal="."):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from table_parts import as_table
 from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core.distribution import student
@@ -17,7 +18,6 @@ from gbuq_core.tables import (
     ScorePlan,
     edit_schema,
     infer_schema,
-    read_table,
     score_table,
     to_csv_bytes,
 )
@@ -39,10 +39,6 @@ def regression_frame(n, seed=0):
 def class_frame(n, seed=0):
     frame = regression_frame(n, seed)
     return frame.assign(y=np.where(frame.y > 0.5, "high", np.where(frame.y < -0.3, "low", "mid")))
-
-
-def as_table(frame):
-    return read_table(frame.to_csv(index=False).encode())
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from table_parts import as_table
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.tables import (
@@ -15,7 +16,6 @@ from gbuq_core.tables import (
     held_out,
     infer_schema,
     prepare_training,
-    read_table,
     score_table,
 )
 from gbuq_core.tables.clocks import halves
@@ -46,10 +46,6 @@ def frame_of(n=120, seed=0):
             "y": x + 0.3 * who + rng.normal(0, 0.2, n),
         }
     )
-
-
-def as_table(frame, **options):
-    return read_table(frame.to_csv(index=False).encode(), **options)
 
 
 groups_and_targets = st.integers(2, 40).flatmap(

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusal_parts import refused_from
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import TargetEncoder
 from tolerances import SAME_SUM
@@ -28,11 +29,6 @@ SMALL = {"stopping": None, "n_members": 1, "n_trees": 5, "depth": 2, "random_sta
 def encode(X, declared, target=None, n_classes=None, seed=0):
     target = np.arange(len(X), dtype=float) if target is None else target
     return fit_encoding(X, target, n_classes, declared, seed)
-
-
-def refused(kind, start):
-    """One sentence that begins with ``start``."""
-    return pytest.raises(kind, match=rf"^{start}[^\n]*\.$")
 
 
 def test_numbers_pass_through(rng):
@@ -233,13 +229,13 @@ def test_declaring_categories(declared, expected):
 )
 def test_declarations_that_make_no_sense_are_refused(declared):
     table = pd.DataFrame({"a": [1.0], "b": ["x"], "c": [True]})
-    with refused(InvalidParameter, "categorical_features "):
+    with refused_from(InvalidParameter, "categorical_features "):
         category_positions(table, declared)
 
 
 def test_an_ambiguous_name_is_refused():
     table = pd.DataFrame([[1, 2]], columns=["a", "a"])
-    with refused(InvalidParameter, "categorical_features names 'a', but several columns"):
+    with refused_from(InvalidParameter, "categorical_features names 'a', but several columns"):
         category_positions(table, ["a"])
     assert category_positions(table, [1]).tolist() == [False, True]
 
@@ -258,13 +254,13 @@ def test_an_ambiguous_name_is_refused():
 )
 def test_columns_that_are_not_numbers_are_refused(column, start):
     X = pd.DataFrame({"a\nb": column})
-    with refused(InvalidData, start):
+    with refused_from(InvalidData, start):
         encode(X, None)
 
 
 def test_a_column_that_changed_its_kind_is_refused():
     encoding, _ = encode(pd.DataFrame({"a": [1.0, 2.0]}), None)
-    with refused(InvalidData, "column 'a' holds values that are not numbers"):
+    with refused_from(InvalidData, "column 'a' holds values that are not numbers"):
         apply_encoding(encoding, pd.DataFrame({"a": ["one"]}))
 
 
@@ -280,14 +276,14 @@ def test_a_column_that_changed_its_kind_is_refused():
     ids=["number", "row", "cube", "ragged", "complex"],
 )
 def test_what_is_no_table_is_refused(X, start):
-    with refused(InvalidData, start):
+    with refused_from(InvalidData, start):
         as_table(X)
 
 
 def test_sparse_matrices_are_refused():
     from scipy.sparse import csr_array
 
-    with refused(InvalidData, "X is a sparse matrix"):
+    with refused_from(InvalidData, "X is a sparse matrix"):
         as_table(csr_array(np.eye(2)))
 
 
@@ -322,9 +318,9 @@ def test_classes_are_sorted(y, classes, codes):
     ids=["NaN", "None", "infinity", "fractions", "mixed", "one class", "many"],
 )
 def test_labels_that_make_no_classes_are_refused(y, start):
-    with refused(InvalidData, start):
+    with refused_from(InvalidData, start):
         encode_classes(y)
-    with refused(InvalidData, start):
+    with refused_from(InvalidData, start):
         BoostedEnsembleClassifier(**SMALL).fit(np.zeros((len(y), 1)), y)
 
 

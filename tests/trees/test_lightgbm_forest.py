@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
+from refusal_parts import refused
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.synthetic import make_heteroscedastic
 from gbuq_core.trees.lightgbm_forest import grow_forest, tree_values
-
-
-def refused(kind, text):
-    return pytest.raises(kind, match=rf"^[^\n]*{text}[^\n]*\.$")
 
 
 def test_trees_without_a_split_say_the_mean_of_their_rows():
