@@ -6,10 +6,12 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.settings import from_values
+from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from pages._ui.claims import draw_chips
 from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.notices import show_notice
-from pages._ui.soft_trees.controls import STATE, settings_of
+from pages._ui.soft_trees.controls import STATE
 from pages._ui.soft_trees.export import explain_soft_trees, export_soft_trees, words_of
 from pages._ui.soft_trees.look import draw_looks
 from pages._ui.soft_trees.panels import (
@@ -34,7 +36,7 @@ WAIT_SECONDS, QUICK = 0.9, 0.12  # the default's methods come without a flash of
 def look_inside(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     """The trees themselves. Another draw or tree reruns only this part."""
     values = read_again(STATE, values)
-    settings = settings_of(values)
+    settings = from_values(SoftTreesSettings, vars(values))
     try:
         draw_looks(values, settings, PAGE.views(settings, answers))
     except GbuqError as error:
@@ -45,14 +47,14 @@ def look_inside(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
 def compare(values: SimpleNamespace, answers: Sequence[Answer], alone: bool) -> None:
     """Tuning, the bandit and the ranks."""
     values = read_again(STATE, values)
-    draw_panels(panels_of(values, settings_of(values)), answers, alone)
+    draw_panels(panels_of(values, from_values(SoftTreesSettings, vars(values))), answers, alone)
 
 
 st.title("How many functions fit these points?")
 with st.container(key="lede"):
     st.markdown(LEDE)
 values = open_page(STATE, controls_later=True)
-settings = settings_of(values)
+settings = from_values(SoftTreesSettings, vars(values))
 fits = PAGE.requests(settings)
 compared = panel_requests(panels_of(values, settings))
 # The page does not wait for a comparison.

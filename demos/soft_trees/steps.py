@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -44,23 +43,13 @@ from gbuq_core.figures.soft_trees.charts import TreeFrames, correlation_sheet, t
 from gbuq_core.figures.soft_trees.strips import frames_from, functions_strip, scene_from
 from gbuq_core.figures.theme import METHOD_STYLES
 
-
-class SoftTreesPreset(NamedTuple):
-    """What the Soft trees page is opened with."""
-
-    settings: SoftTreesSettings
-
-
-_ONE = SoftTreesSettings(methods=("vst",))
-GATE = SoftTreesPreset(
-    replace(_ONE, data="step", rows=75, depth=1, leaf="constant", beta=2.0, steps=1000)
-)
-TAILS = SoftTreesPreset(_ONE)
-GAP = SoftTreesPreset(replace(_ONE, data="gap"))
-FIELD = SoftTreesPreset(replace(_ONE, rank=0))
-WAVELET = SoftTreesPreset(SoftTreesSettings(methods=("vst", "vsgbm"), data="wavelet"))
-OTHERS = SoftTreesPreset(SoftTreesSettings(methods=("vst", "vsgbm", "sglb", "gp")))
-COST = SoftTreesPreset(replace(OTHERS.settings, data="gap"))
+TAILS = SoftTreesSettings(methods=("vst",))
+GATE = replace(TAILS, data="step", rows=75, depth=1, leaf="constant", beta=2.0, steps=1000)
+GAP = replace(TAILS, data="gap")
+FIELD = replace(TAILS, rank=0)
+WAVELET = SoftTreesSettings(methods=("vst", "vsgbm"), data="wavelet")
+OTHERS = SoftTreesSettings(methods=("vst", "vsgbm", "sglb", "gp"))
+COST = replace(OTHERS, data="gap")
 SOFTEST, HARDEST, N_BETAS = 0.25, 32.0, 29
 RANKS = (0, 2, 5, 10, 20)
 _PLAYED, _STILL = 30, 12  # functions that are lifted out one by one; that stand behind others
@@ -68,7 +57,7 @@ _PLAYED, _STILL = 30, 12  # functions that are lifted out one by one; that stand
 
 def one_gate() -> Shown:
     """Beta turns a soft split into a hard one."""
-    settings = GATE.settings
+    settings = GATE
     betas = np.round(np.geomspace(SOFTEST, HARDEST, N_BETAS), 3)
     fits = [
         fit_soft_trees(plan_soft_trees(replace(settings, beta=float(beta)), "vst"))
@@ -132,7 +121,7 @@ def one_gate() -> Shown:
 
 def many_functions() -> Shown:
     """Do draws of the posterior agree where there are rows, and spread elsewhere?"""
-    tails, gap = run_soft_trees(TAILS.settings), run_soft_trees(GAP.settings)
+    tails, gap = run_soft_trees(TAILS), run_soft_trees(GAP)
     scores = [score_all(run)[0] for run in (tails, gap)]
     strips = []
     for run in (tails, gap):
@@ -188,9 +177,9 @@ def many_functions() -> Shown:
 
 def what_varies_together() -> Shown:
     """Correlations of the posterior, and their effect."""
-    by_rank = {rank: over_seeds(FIELD.settings, rank=rank) for rank in RANKS}
+    by_rank = {rank: over_seeds(FIELD, rank=rank) for rank in RANKS}
     scores = {rank: numbers(runs) for rank, runs in by_rank.items()}
-    gap = {rank: numbers(over_seeds(GAP.settings, rank=rank)) for rank in (0, 5)}
+    gap = {rank: numbers(over_seeds(GAP, rank=rank)) for rank in (0, 5)}
     first = [by_rank[rank][0] for rank in RANKS]
     views = [covariance_view(run.fits[0]) for run in first]
     scene = scene_from(first[0].data)
@@ -273,12 +262,12 @@ def what_varies_together() -> Shown:
 
 def several_trees() -> Shown:
     """Does one tree underfit, and how much of the gain comes from having several?"""
-    runs = over_seeds(WAVELET.settings)
-    steps = over_seeds(WAVELET.settings, data="step")
+    runs = over_seeds(WAVELET)
+    steps = over_seeds(WAVELET, data="step")
     run = runs[0]
     one, many = zip(*(score_all(each) for each in runs), strict=True)
     step_one, step_many = zip(*(score_all(each) for each in steps), strict=True)
-    alone = numbers(over_seeds(WAVELET.settings, methods=("vsgbm",), trees=1))
+    alone = numbers(over_seeds(WAVELET, methods=("vsgbm",), trees=1))
     deeper = run_soft_trees(replace(run.settings, methods=("vst",), depth=4))
     scene = scene_from(run.data)
     staged = stages_view(run.fits[1], run.settings).functions[:, :_STILL]
@@ -328,7 +317,7 @@ def several_trees() -> Shown:
 
 def beside_others() -> Shown:
     """Which of four methods spread outside the rows?"""
-    run = run_soft_trees(OTHERS.settings)
+    run = run_soft_trees(OTHERS)
     scores = score_all(run)
     found = {score.method: score for score in scores}
     scene = scene_from(run.data)
@@ -348,11 +337,9 @@ def beside_others() -> Shown:
     )
     claims = check_claims(run, scores)
     kept = sum(claim.verdict == "holds" for claim in claims)
-    fans = names(
-        [f"{found[key].label} {found[key].fan_out:.1f}" for key in OTHERS.settings.methods]
-    )
+    fans = names([f"{found[key].label} {found[key].fan_out:.1f}" for key in OTHERS.methods])
     covers = names(
-        [f"{found[key].label} {100 * found[key].coverage:.0f} %" for key in OTHERS.settings.methods]
+        [f"{found[key].label} {100 * found[key].coverage:.0f} %" for key in OTHERS.methods]
     )
     least = min(scores, key=lambda score: score.fan_out)
     best = min(scores, key=lambda score: score.nll)
@@ -380,7 +367,7 @@ def beside_others() -> Shown:
         "Four methods give functions for the same rows. All charts have the same axes. Play the "
         "functions."
     )
-    right = Largest(tuple(-found[key].fan_out for key in OTHERS.settings.methods))
+    right = Largest(tuple(-found[key].fan_out for key in OTHERS.methods))
     answer = (
         f"Spread outside over inside: {fans}. A hard tree repeats its last value, a soft leaf is "
         "a line that goes on, a Gaussian process returns to its prior. These rows cannot tell "
@@ -391,7 +378,7 @@ def beside_others() -> Shown:
 
 def what_it_costs() -> Shown:
     """Seconds, bytes, and how many steps are needed."""
-    run = run_soft_trees(COST.settings)
+    run = run_soft_trees(COST)
     fit = run.fits[0]
     moments, path = tree_frames(fit), fit.elbo[0]
     sheet = replace(
@@ -401,8 +388,8 @@ def what_it_costs() -> Shown:
     began = time.perf_counter()
     view = view_soft_trees(fit, run.settings)
     redraw = time.perf_counter() - began
-    half = run_soft_trees(replace(_ONE, data="gap", steps=run.settings.steps // 2))
-    quarter, full = (run_soft_trees(replace(GAP.settings, **knobs)) for knobs in (
+    half = run_soft_trees(replace(GAP, steps=run.settings.steps // 2))
+    quarter, full = (run_soft_trees(replace(GAP, **knobs)) for knobs in (
         {"steps": run.settings.steps // 4}, {"rank": full_rank("vst", 3, "linear")}))  # fmt: skip
     seconds = names([f"{fit.label} {fit.seconds:.2g}" for fit in run.fits])
     memory = names(
@@ -410,7 +397,7 @@ def what_it_costs() -> Shown:
     )
     scores = [score_all(each)[0] for each in (run, half, quarter)]
     tables = {
-        n: estimate_soft_trees_seconds(plan_soft_trees(replace(_ONE, rows=n), "vst"))
+        n: estimate_soft_trees_seconds(plan_soft_trees(replace(TAILS, rows=n), "vst"))
         for n in (100, 1000)
     }
     notes = (

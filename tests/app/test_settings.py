@@ -9,12 +9,14 @@ from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.experiments.settings import from_values, knobs_of, plan_of, to_values
+from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
 from gbuq_core.knobs import problem_with
 from pages._ui.heart.controls import STATE as HEART
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
 from pages._ui.knobs import query_of, read_knob
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
+from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
 from tests.app.linked import values_of_link
 from tests.app.opening import open_link
@@ -24,6 +26,7 @@ PAGES = {
     "heteroscedastic": (HETEROSCEDASTIC, HeteroscedasticSettings),
     "neighbours": (NEIGHBOURS, NeighboursSettings),
     "two_clocks": (TWO_CLOCKS, TwoClocksSettings),
+    "soft_trees": (SOFT_TREES, SoftTreesSettings),
 }
 EACH_PAGE = pytest.mark.parametrize(("state", "kind"), PAGES.values(), ids=PAGES)
 KNOBS = [

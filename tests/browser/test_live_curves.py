@@ -224,13 +224,13 @@ def test_every_number_of_functions_is_what_python_draws(page):
     fits = [trees_fit.fit_soft_trees(plan_soft_trees(settings, method)) for method in methods]
 
     def figure(show, shown, draws, focus):
-        now = replace(settings, shown=shown, draws=max(shown, draws))
+        now = replace(settings, show=show, shown=shown, draws=draws)
         found = trees_ui.PAGE.views(now, answers(fits))
-        return trees_ui.figure_of(now, found, show, False, focus, draws)
+        return trees_ui.figure_of(now, found, False, focus)
 
     cases = [
         (show, shown, draws, shown == 5)
-        for show in trees_controls.SHOWS
+        for show in trees_controls.KNOBS["show"].choices
         for shown in (1, 5, 30, 100)
         for draws in (10, 50, 100)
     ]
@@ -362,7 +362,7 @@ def test_a_point_flows_through_soft_trees_as_python_has_it(page, monkeypatch):
     fits = [trees_fit.fit_soft_trees(plan_soft_trees(settings, method)) for method in methods]
     monkeypatch.setattr(trees_look, "kept", lambda name, objects, now, make: make())
     monkeypatch.setattr(trees_look, "keep_only", lambda *names: None)
-    figure = trees_look.flow_figure_of(defaults(trees_controls.STATE), settings, fits)
+    figure = trees_look.flow_figure_of(defaults(trees_controls.STATE), fits)
     cases = [
         (place, whose, tree, draw)
         for whose, tree in ((0, 0), (1, 0), (1, 2))

@@ -16,7 +16,7 @@ from gbuq_core.experiments.soft_trees.fit import run_soft_trees
 from gbuq_core.experiments.soft_trees.scores import score_all
 from gbuq_core.figures.canvas.encoding import decode_sheet, encode_sheet
 
-PRESETS = {step.title: step.preset.settings for step in LESSON.steps}
+PRESETS = {step.title: step.preset for step in LESSON.steps}
 
 
 def shown(title):

@@ -33,8 +33,6 @@ ALL_TREES, SOME_TREES = 100, (1, 2, 5, 10, 20, 30, 50, 70)  # percent that count
 ROWS, PLACES_DRAWN = "rows", "places"  # what percentiles of a scale are of
 EVERYTHING = (0, 100)
 PREDICTION = "prediction"
-MOST_TREES, MOST_ROWS = 2000, 20_000
-MOST_DEPTH, MOST_LEAVES = 10, 256
 VALIDATION_FRACTION = 0.2
 _TABLE_ROWS = {"diabetes": 354, "wine": 142}
 # The steps of k; None tunes it.
@@ -176,16 +174,16 @@ class NeighboursSettings:
         help="Three synthetic sets with known truth, and two real tables.",
     )  # fmt: skip
     rows: int = setting(
-        800, "Training rows", group="data", uses=_is_drawn, shrink=(0.5, 200),
+        800, "Training rows", group="data", uses=_is_drawn, shrink=(0.5, 200), limits=(50, 20_000),
         choices=(100, 200, 300, 400, 600, 800, 1000, 1500, 2000, 3000, 5000, 10000),
     )  # fmt: skip
     noise: float = setting(
-        1.0, "Noise factor", group="data", uses=_is_drawn,
+        1.0, "Noise factor", group="data", uses=_is_drawn, limits=(0.0, 1000.0),
         choices=(0.1, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0),
         help="Multiplies the usual noise of the data.",
     )  # fmt: skip
     seed: int = setting(
-        0, "Seed", group="data", low=0, high=30, step=1, arg="random_state",
+        0, "Seed", group="data", low=0, high=30, step=1, limits=(0, 2**31 - 1), arg="random_state",
         help="Draws the rows, or splits the table, and seeds the model.",
     )  # fmt: skip
     library: str = setting(
@@ -194,15 +192,15 @@ class NeighboursSettings:
         help="IBUG reads the leaves of any boosted trees. SGLB is this project's own booster.",
     )  # fmt: skip
     trees: int = setting(
-        100, "Trees", group="method", arg="n_trees", shrink=(0.5, 50),
+        100, "Trees", group="method", arg="n_trees", shrink=(0.5, 50), limits=(1, 2000),
         choices=(1, 5, 10, 20, 50, 100, 150, 200, 300, 500, 700, 1000, 2000),
     )  # fmt: skip
     leaves: int = setting(
-        8, "Leaves per tree", group="method", arg="max_leaf_nodes",
+        8, "Leaves per tree", group="method", arg="max_leaf_nodes", limits=(2, 256),
         choices=(2, 3, 4, 6, 8, 12, 16, 24, 31, 48, 64), uses=lambda one: one.base.by_leaves,
     )  # fmt: skip
     depth: int = setting(
-        4, "Depth", group="method", arg="depth", low=1, high=8, step=1,
+        4, "Depth", group="method", arg="depth", low=1, high=8, step=1, limits=(1, 10),
         uses=lambda one: not one.base.by_leaves,
     )  # fmt: skip
     rate: float = setting(
@@ -340,12 +338,7 @@ def why_not(plan: NeighboursSettings) -> str:
     ''
     """
     try:
-        for name, low, high in (
-            ("rows", 50, MOST_ROWS), ("seed", 0, 2**31 - 1), ("trees", 1, MOST_TREES),
-            ("depth", 1, MOST_DEPTH), ("leaves", 2, MOST_LEAVES),
-        ):  # fmt: skip
-            check_number(name, getattr(plan, name), low, high, integer=True)
-        check_number("noise", plan.noise, 0.0, 1000.0)
+        check(plan, "data", "method", besides=("rate",))
         check_number("rate", plan.rate, 0.0, 1.0, low_open=True)
     except GbuqError as error:
         return str(error)

@@ -10,6 +10,7 @@ The paper leaves the constants of the bumps open; the defaults here are this pro
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -19,6 +20,7 @@ from scipy.special import expit
 
 from gbuq_core.boosting.plan import TEMPERATURES
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.settings import arguments, check, plan_of, setting
 from gbuq_core.experiments.soft_trees.bandit_trace import BanditTrace, Recorder
 from gbuq_core.jobs import advance, parallel_map, stage
 from gbuq_core.methods import METHODS
@@ -49,59 +51,73 @@ _SGLB_TREE, _SGLB_ROW_TREE = 5e-5, 1e-8
 _XBART_TREE, _XBART_ROW_TREE = 7e-5, 1.5e-7
 
 
+def _draws(one: BanditSettings) -> bool:
+    """Whether the policy has models that are fitted."""
+    return one.policy != "random"
+
+
+def _is(*models: str) -> Callable[[BanditSettings], bool]:
+    """Whether the policy's model is one of these."""
+    return lambda one: _MODEL_OF.get(one.policy, one.policy) in models
+
+
 @dataclass(frozen=True, kw_only=True)
 class BanditSettings:
-    """Everything that a comparison depends on."""
+    """Everything that a comparison depends on.
 
-    policies: tuple[str, ...] = ("random", "sglb", "xbart", "vst")  # keys of `POLICIES`
-    n_steps: int = 2000  # contexts, one pull each; the paper's 20,000 or fewer
-    n_arms: int = 5  # bumps, evenly spaced over [-1, 1]
-    # half the width of a bump; at most half their distance, `1 / n_arms`: they are disjoint
-    alpha: float = 0.15
-    # steepness of their flanks; `alpha * beta` is at least 2, or they would be flat
-    beta: float = 40.0
-    noise: float = 0.1  # std of a reward's noise
-    refit_every: int = 50  # steps between two fits of an arm's model
-    initial_pulls: int = 3  # pulls of each arm, in turn, before the first fit
-    # `n_seeds`, `seed`: repetitions, and the seed of the first; contexts and noise are the same for
-    # all policies
-    n_seeds: int = 3
-    seed: int = 0
-    sglb_ensemble: str = "virtual"  # {"virtual", "independent"}
-    sglb_temperature: str | float = "catboost"  # as of `BoostedEnsembleRegressor`
-    # of each SGLB model; a virtual ensemble has two members for every ten of them
-    n_trees: int = 100
-    xbart_trees: int = 20
-    xbart_draws: int = 40
-    # `vst_depth`, `vst_rank`, `vst_steps`: depth, rank and Adam steps of the soft tree
-    vst_depth: int = 3
-    vst_rank: int = 5
-    vst_steps: int = 600
-
-
-@dataclass(frozen=True, kw_only=True)
-class BanditPlan:
-    """What one policy's run depends on, and nothing else: the key of its result.
-
-    ``model`` holds the estimator's own parameters, as pairs of name and value; knobs that the
-    policy does not use are None or absent, so that moving them runs nothing again.
+    With one policy it is also the key of that policy's run (`plan_bandit`).
     """
 
-    policy: str
-    n_steps: int
-    n_arms: int
-    alpha: float
-    beta: float
-    noise: float
-    n_seeds: int
-    seed: int
-    refit_every: int | None
-    initial_pulls: int | None
-    model: tuple[tuple[str, Any], ...]
+    policies: tuple[str, ...] = setting(
+        ("random", "sglb", "xbart", "vst"), "Policies", each=True,
+        named={label: key for key, label in POLICIES.items()},
+    )  # fmt: skip
+    # Contexts, one pull each; the paper's 20,000 or fewer.
+    n_steps: int = setting(2000, "Steps", low=10, high=MAX_BANDIT_STEPS, shrink=(1 / 3, 300))
+    n_arms: int = setting(5, "Arms", low=2, high=20)  # bumps, evenly spaced over [-1, 1]
+    # At most half the distance of two bumps, `1 / n_arms`: they are disjoint.
+    alpha: float = setting(0.15, "Half the width of a bump", low=0.001, high=0.5)
+    # `alpha * beta` is at least 2, or the flanks would be flat.
+    beta: float = setting(40.0, "Steepness of a bump's flanks", low=2.0, high=1e6)
+    noise: float = setting(0.1, "Noise of a reward (std)", low=0.001, high=1000.0)
+    refit_every: int = setting(50, "Steps between fits", uses=_draws, low=1, high=MAX_BANDIT_STEPS)
+    # Of each arm, in turn, before the first fit.
+    initial_pulls: int = setting(3, "First pulls of each arm", uses=_draws, low=3, high=1000)
+    # Contexts and noise are the same for all policies.
+    n_seeds: int = setting(3, "Repetitions", low=1, high=20)
+    seed: int = setting(0, "Seed of the first repetition", low=0, high=2**31 - 1)
+    sglb_ensemble: str = setting(
+        "virtual", "SGLB's ensemble", uses=_is("sglb"), arg="ensemble", choices=SGLB_ENSEMBLES
+    )
+    sglb_temperature: str | float = setting(
+        "catboost", "Temperature of SGLB", uses=_is("sglb"), arg="temperature",
+        choices=TEMPERATURES,
+    )  # fmt: skip
+    # A virtual ensemble has two members for every ten of them.
+    n_trees: int = setting(
+        100, "Trees of each SGLB model", uses=_is("sglb"), arg="n_trees", low=20, high=2000
+    )
+    xbart_trees: int = setting(
+        20, "Trees of XBART", uses=_is("xbart"), arg="n_trees", low=1, high=200
+    )
+    xbart_draws: int = setting(
+        40, "Draws of XBART", uses=_is("xbart"), arg="n_draws", low=2, high=1000
+    )
+    vst_depth: int = setting(3, "Depth of VST", uses=_is("vst"), arg="depth", low=1, high=6)
+    vst_rank: int = setting(5, "Rank of VST", uses=_is("vst"), arg="rank", low=0, high=50)
+    vst_steps: int = setting(
+        600, "Training steps of VST", uses=_is("vst"), arg="n_steps", low=50, high=20_000,
+        shrink=(1 / 3, 150),
+    )  # fmt: skip
+
+    @property
+    def policy(self) -> str:
+        """The first policy, the only one of a run's key."""
+        return self.policies[0]
 
 
-def plan_bandit(settings: BanditSettings, policy: str) -> BanditPlan:
-    """What a policy's run depends on.
+def plan_bandit(settings: BanditSettings, policy: str) -> BanditSettings:
+    """What a policy's run depends on, checked.
 
     Examples
     --------
@@ -109,70 +125,33 @@ def plan_bandit(settings: BanditSettings, policy: str) -> BanditPlan:
     >>> plan_bandit(few, "sglb") == plan_bandit(many, "sglb")
     True
     """
-    check_choice("policy", policy, tuple(POLICIES))
-    steps = check_number("n_steps", settings.n_steps, 10, MAX_BANDIT_STEPS, integer=True)
-    arms = check_number("n_arms", settings.n_arms, 2, 20, integer=True)
-    alpha = check_number("alpha", settings.alpha, 0.001, 1.0 / arms)
-    beta = check_number("beta", settings.beta, 2.0 / alpha, 1e6)
-    every = check_number("refit_every", settings.refit_every, 1, MAX_BANDIT_STEPS, integer=True)
-    pulls = check_number("initial_pulls", settings.initial_pulls, 3, 1000, integer=True)
-    if pulls * arms >= steps:
+    plan = plan_of(settings, check_choice("policy", policy, tuple(POLICIES)))
+    check(plan, "knobs", besides=("sglb_temperature",))
+    _check_temperature(plan.sglb_temperature)
+    check_number("alpha", plan.alpha, 0.001, 1.0 / plan.n_arms)
+    check_number("beta", plan.beta, 2.0 / plan.alpha, 1e6)
+    if plan.initial_pulls * plan.n_arms >= plan.n_steps:
         raise InvalidParameter(
-            f"initial_pulls = {pulls} for each of {arms} arms uses up all {steps} steps: choose a "
-            "larger n_steps or fewer pulls."
+            f"initial_pulls = {plan.initial_pulls} for each of {plan.n_arms} arms uses up all "
+            f"{plan.n_steps} steps: choose a larger n_steps or fewer pulls."
         )
-    plan = BanditPlan(
-        policy=policy,
-        n_steps=steps,
-        n_arms=arms,
-        alpha=alpha,
-        beta=beta,
-        noise=check_number("noise", settings.noise, 0.001, 1000.0),
-        n_seeds=check_number("n_seeds", settings.n_seeds, 1, 20, integer=True),
-        seed=check_number("seed", settings.seed, 0, 2**31 - 1, integer=True),
-        refit_every=None if policy == "random" else every,
-        initial_pulls=None if policy == "random" else pulls,
-        model=_model_parameters(settings, policy),
-    )
     fits = count_fits(plan)
     if fits > _MAX_FITS:
         raise InvalidParameter(
-            f"refit_every = {every} would mean {fits:,} fits, but at most {_MAX_FITS:,} are "
-            "allowed: fit less often, or choose fewer steps, arms or seeds."
+            f"refit_every = {plan.refit_every} would mean {fits:,} fits, but at most "
+            f"{_MAX_FITS:,} are allowed: fit less often, or choose fewer steps, arms or seeds."
         )
     return plan
 
 
-def _model_parameters(settings: BanditSettings, policy: str) -> tuple[tuple[str, Any], ...]:
-    """The parameters of the policy's estimator, checked."""
-
-    def whole(knob: str, low: int, high: int) -> int:
-        number: int = check_number(knob, getattr(settings, knob), low, high, integer=True)
-        return number
-
-    found: dict[str, Any] = {}
-    if policy == "sglb":
-        found["ensemble"] = check_choice("sglb_ensemble", settings.sglb_ensemble, SGLB_ENSEMBLES)
-        found["temperature"] = _check_temperature(settings.sglb_temperature)
-        found["n_trees"] = whole("n_trees", 20, 2000)
-    elif policy == "xbart":
-        found["n_trees"] = whole("xbart_trees", 1, 200)
-        found["n_draws"] = whole("xbart_draws", 2, 1000)
-    elif policy in ("vst", "greedy"):
-        found["depth"] = whole("vst_depth", 1, 6)
-        found["rank"] = whole("vst_rank", 0, 50)
-        found["n_steps"] = whole("vst_steps", 50, 20_000)
-    return tuple(found.items())
-
-
-def _check_temperature(value: str | float) -> str | float:
+def _check_temperature(value: str | float) -> None:
     if isinstance(value, str):
-        return check_choice("sglb_temperature", value, TEMPERATURES)
-    number: float = check_number("sglb_temperature", value, 0.0, 1e12, low_open=True)
-    return number
+        check_choice("sglb_temperature", value, TEMPERATURES)
+    else:
+        check_number("sglb_temperature", value, 0.0, 1e12, low_open=True)
 
 
-def fit_steps(plan: BanditPlan) -> np.ndarray:
+def fit_steps(plan: BanditSettings) -> np.ndarray:
     """The steps before which arms are fitted, (n_fits,) int64; none for the random policy.
 
     Examples
@@ -180,18 +159,18 @@ def fit_steps(plan: BanditPlan) -> np.ndarray:
     >>> fit_steps(plan_bandit(BanditSettings(n_steps=120), "sglb"))
     array([ 15,  65, 115])
     """
-    if plan.refit_every is None or plan.initial_pulls is None:
+    if not _draws(plan):
         return np.empty(0, dtype=np.int64)
     first = plan.initial_pulls * plan.n_arms
     return np.arange(first, plan.n_steps, plan.refit_every, dtype=np.int64)
 
 
-def count_fits(plan: BanditPlan) -> int:
+def count_fits(plan: BanditSettings) -> int:
     """Fits of all arms and seeds at most: an arm without new rewards is not fitted again."""
     return len(fit_steps(plan)) * plan.n_arms * plan.n_seeds
 
 
-def estimate_bandit_seconds(plan: BanditPlan) -> float:
+def estimate_bandit_seconds(plan: BanditSettings) -> float:
     """Roughly what `run_bandit` takes on one core.
 
     Arms end with an equal share of the steps at best; the estimate takes half of that as the
@@ -203,7 +182,7 @@ def estimate_bandit_seconds(plan: BanditPlan) -> float:
     True
     """
     rows = 0.5 * plan.n_steps / plan.n_arms
-    model, seconds = dict(plan.model), 0.0
+    model, seconds = arguments(plan), 0.0
     if plan.policy == "sglb":
         models = 10 if model["ensemble"] == "independent" else 1
         seconds = models * model["n_trees"] * (_SGLB_TREE + rows * _SGLB_ROW_TREE)
@@ -243,7 +222,7 @@ class ArmModel(Protocol):
 class BanditRun:
     """The result of one policy."""
 
-    plan: BanditPlan
+    plan: BanditSettings
     label: str
     contexts: Array  # (n_seeds, n_steps)
     arms: NDArray[np.int64]  # (n_seeds, n_steps): the arm pulled at each step
@@ -285,7 +264,7 @@ def mean_rewards(contexts: Array, n_arms: int, alpha: float, beta: float) -> Arr
     return rewards
 
 
-def make_bandit(plan: BanditPlan, repetition: int) -> Bandit:
+def make_bandit(plan: BanditSettings, repetition: int) -> Bandit:
     """The contexts and rewards of one repetition; they depend on no policy.
 
     More steps leave the first ones alone, and more noise scales the same deviations.
@@ -303,7 +282,7 @@ def make_bandit(plan: BanditPlan, repetition: int) -> Bandit:
 class RandomArm:
     """Knows nothing: draws are uniform, so that all arms are equally likely."""
 
-    def __init__(self, plan: BanditPlan, seed: int) -> None:
+    def __init__(self, plan: BanditSettings, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
 
     def fit(self, contexts: Array, rewards: Array) -> Self:
@@ -322,7 +301,7 @@ class RandomArm:
 class SampledArm:
     """An arm whose model has functions to draw from: one at random for each context."""
 
-    def __init__(self, plan: BanditPlan, seed: int) -> None:
+    def __init__(self, plan: BanditSettings, seed: int) -> None:
         self._plan, self._seed = plan, seed
         self._rng = np.random.default_rng(seed)
         self._model: Any = None
@@ -332,7 +311,7 @@ class SampledArm:
         """Fit the model anew on all of the arm's pulls."""
         key = _MODEL_OF.get(self._plan.policy, self._plan.policy)
         builder = METHODS[key].builder()
-        given = {**_FIXED[key], **dict(self._plan.model)}
+        given = {**_FIXED[key], **arguments(self._plan)}
         self._model = builder.make(random_state=self._seed, **given)
         self._model.fit(contexts[:, None], rewards)
         return self
@@ -372,7 +351,7 @@ def _functions(model: Any, X: Array) -> Array:
     return members
 
 
-def make_arms(plan: BanditPlan, repetition: int) -> list[ArmModel]:
+def make_arms(plan: BanditSettings, repetition: int) -> list[ArmModel]:
     """One model an arm, each with a seed of its own."""
     source = np.random.SeedSequence((plan.seed, repetition, _FIT_STREAM))
     seeds = (source.generate_state(plan.n_arms) >> 1).tolist()
@@ -381,7 +360,7 @@ def make_arms(plan: BanditPlan, repetition: int) -> list[ArmModel]:
     return [kind(plan, seed) for seed in seeds]
 
 
-def run_bandit(plan: BanditPlan) -> BanditRun:
+def run_bandit(plan: BanditSettings) -> BanditRun:
     """Let one policy play all repetitions; seeds run side by side.
 
     Between two fits the policy draws, for every context, one function of each arm and pulls the
@@ -455,7 +434,7 @@ def describe_bandit(runs: tuple[BanditRun, ...]) -> str:
 
 
 def _play(
-    plan: BanditPlan, repetition: int
+    plan: BanditSettings, repetition: int
 ) -> tuple[Bandit, NDArray[np.int64], int, BanditTrace | None]:
     """One repetition: the world, the arm pulled at each step, fitted models; the first's trace."""
     world = make_bandit(plan, repetition)
@@ -466,7 +445,7 @@ def _play(
     stale = np.ones(plan.n_arms, dtype=bool)
     recorder = None
     if repetition == 0:
-        recorder = Recorder(plan.n_steps, plan.n_arms, plan.policy != "random")
+        recorder = Recorder(plan.n_steps, plan.n_arms, _draws(plan))
     n_fits = 0
     for low, high in zip(starts, np.append(starts[1:], plan.n_steps), strict=True):
         for arm in range(plan.n_arms):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from gbuq_core.experiments.claims import Claim, Threshold, judged, times_text
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.experiments.settings import shrink
+from gbuq_core.experiments.settings import bare, quicker
 from gbuq_core.experiments.soft_trees.bandit import (
     BanditRun,
     BanditSettings,
@@ -286,8 +286,7 @@ def _seconds(settings: SoftTreesSettings) -> float:
 
 def _bare(settings: SoftTreesSettings) -> SoftTreesSettings:
     """Without what is only looked at."""
-    first = SoftTreesSettings()
-    return replace(settings, shown=first.shown, draw=None, tree=0, frame=None)
+    return replace(bare(settings), draws=settings.n_functions)
 
 
 STUDY = SeedStudy(
@@ -295,19 +294,6 @@ STUDY = SeedStudy(
     fit=run_soft_trees,
     claims=check_claims,
     estimate=_seconds,
-    quicker=lambda settings, share: replace(
-        settings,
-        steps=shrink(settings.steps, share, 500),
-        restarts=shrink(settings.restarts, share, 1),
-        members=shrink(settings.members, share**0.5, 5),
-        sglb_trees=shrink(settings.sglb_trees, share**0.5, 50),
-    ),
-    names={
-        "steps": "steps",
-        "restarts": "restarts",
-        "members": "SGLB's models",
-        "sglb_trees": "trees of SGLB",
-    },
     bare=_bare,
 )
 
@@ -329,14 +315,9 @@ def _bandit_seconds(settings: BanditSettings) -> float:
 
 def _quicker_bandit(settings: BanditSettings, share: float) -> BanditSettings:
     """Fewer steps, fewer fits, shorter fits, in equal parts: the order needs steps to show."""
-    part = share ** (1.0 / 3.0)
     every = settings.refit_every
-    return replace(
-        settings,
-        n_steps=shrink(settings.n_steps, part, 300),
-        refit_every=max(every, min(int(round(every / part, -1)), settings.n_steps // 10)),
-        vst_steps=shrink(settings.vst_steps, part, 150),
-    )
+    rarer = min(int(round(every / share ** (1.0 / 3.0), -1)), settings.n_steps // 10)
+    return replace(quicker(settings, share), refit_every=max(every, rarer))
 
 
 def _bare_bandit(settings: BanditSettings) -> BanditSettings:
@@ -351,7 +332,6 @@ BANDIT_STUDY = SeedStudy(
     claims=_check_policies,
     estimate=_bandit_seconds,
     quicker=_quicker_bandit,
-    names={"n_steps": "steps", "refit_every": "steps between fits", "vst_steps": "VST's steps"},
     bare=_bare_bandit,
 )
 
@@ -371,7 +351,5 @@ RANK_STUDY = SeedStudy(
     fit=_run_ranks,
     claims=lambda run: (check_rank_claim(run),),
     estimate=estimate_rank_seconds,
-    quicker=lambda settings, share: replace(settings, steps=shrink(settings.steps, share, 200)),
-    names={"steps": "steps"},
     bare=_bare_ranks,
 )

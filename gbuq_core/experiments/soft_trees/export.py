@@ -6,14 +6,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from gbuq_core.experiments.python_text import import_lines
+from gbuq_core.experiments.python_text import call_lines, import_lines
 from gbuq_core.experiments.soft_trees.bandit import BanditRun
 from gbuq_core.experiments.soft_trees.data import OWN, SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import SoftTreesFit, SoftTreesRun, SoftTreesView, data_of
-from gbuq_core.experiments.soft_trees.models import builder_of, soft_trees_knobs
+from gbuq_core.experiments.soft_trees.models import builder_of, soft_trees_arguments
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
-    SoftTreesPlan,
     SoftTreesSettings,
     plan_soft_trees,
 )
@@ -63,16 +62,13 @@ def _data_lines(settings: SoftTreesSettings, data: SoftTreesData) -> list[str]:
     ]
 
 
-def _method_lines(plan: SoftTreesPlan, settings: SoftTreesSettings) -> list[str]:
-    builder = builder_of(plan)
-    arguments = builder.arguments(soft_trees_knobs(plan))
-    knobs = [f"    {key}={value!r}," for key, value in arguments.items()]
-    kind = METHODS[plan.method]
-    lines = [f"# {kind.label}", f"{plan.method} = {builder.name}(", *knobs, ").fit(X, y)"]
-    own = plan.method
-    seed = "" if settings.draw_seed is None else f", seed={settings.draw_seed}"
+def _method_lines(plan: SoftTreesSettings, settings: SoftTreesSettings) -> list[str]:
+    kind, own = METHODS[plan.method], plan.method
+    model = call_lines(f"{own} = {builder_of(plan).name}", soft_trees_arguments(plan))
+    lines = [f"# {kind.label}", *model[:-1], ").fit(X, y)"]
+    seed = f", seed={settings.draw_seed}" if settings.draw_seed else ""
     kept = plan_kept(plan)
-    draws = settings.draws if kept is None else min(settings.draws, kept)
+    draws = settings.n_functions if kept is None else min(settings.n_functions, kept)
     if kind.family == "process" and seed:
         lines.append(f"{own}.seed_ = {settings.draw_seed}  # the seed of the draws")
     how = f", n_draws={draws}{seed}" if kind.family == "soft" else ""
@@ -98,19 +94,18 @@ def _method_lines(plan: SoftTreesPlan, settings: SoftTreesSettings) -> list[str]
     return lines
 
 
-def _picture_arguments(plan: SoftTreesPlan, settings: SoftTreesSettings, seed: str) -> str:
-    """Which tree, and at which moment or for which draw."""
-    tree = min(settings.tree, plan.trees - 1) if plan.trees else 0
-    if settings.frame is not None:
-        return f"tree={tree}, snapshot={settings.frame}"
-    return f"draw={settings.draw}, tree={tree}{seed}"
+def _picture_arguments(plan: SoftTreesSettings, settings: SoftTreesSettings, seed: str) -> str:
+    """Which tree, and for which draw."""
+    tree = min(settings.tree, plan.trees) - 1 if plan.method == "vsgbm" else 0
+    draw = settings.draw - 1 if settings.draw else None
+    return f"draw={draw}, tree={tree}{seed}"
 
 
-def plan_kept(plan: SoftTreesPlan) -> int | None:
+def plan_kept(plan: SoftTreesSettings) -> int | None:
     """How many functions a fit of the plan keeps; None where they are drawn anew."""
     if plan.method == "sglb":
         return plan.members
-    return int(soft_trees_knobs(plan)["n_draws"]) if plan.method == "xbart" else None
+    return int(soft_trees_arguments(plan)["n_draws"]) if plan.method == "xbart" else None
 
 
 def soft_trees_curves_csv(run: SoftTreesRun) -> str:

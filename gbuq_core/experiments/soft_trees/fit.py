@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.settings import check
 from gbuq_core.experiments.soft_trees.data import (
     OWN,
     Array,
@@ -27,9 +27,7 @@ from gbuq_core.experiments.soft_trees.data import (
 from gbuq_core.experiments.soft_trees.models import soft_trees_model
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
-    SoftTreesPlan,
     SoftTreesSettings,
-    check_view,
     plan_soft_trees,
 )
 from gbuq_core.jobs import stage
@@ -42,7 +40,7 @@ from gbuq_core.uncertainty import decompose_regression
 class SoftTreesFit(NamedTuple):
     """A trained method."""
 
-    plan: SoftTreesPlan
+    plan: SoftTreesSettings
     data: SoftTreesData
     model: Any  # fitted
     # `step` and `elbo` (n_steps,) of each tree; none for methods without
@@ -95,21 +93,20 @@ _FITS = Tally()
 count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 
-def data_of(plan_or_settings: SoftTreesPlan | SoftTreesSettings) -> SoftTreesData:
-    """The data of a plan or of settings; own points may be too few for a fit.
+def data_of(settings: SoftTreesSettings) -> SoftTreesData:
+    """The data of settings; own points may be too few for a fit.
 
     Examples
     --------
     >>> data_of(SoftTreesSettings(data="step", rows=40)).X.shape
     (40, 1)
     """
-    given = plan_or_settings
-    if given.data == OWN:
-        return load_soft_trees_data(OWN, points=check_points(given.points or ()))
-    return load_soft_trees_data(given.data, given.rows, given.noise, given.seed)
+    if settings.data == OWN:
+        return load_soft_trees_data(OWN, points=check_points(settings.points))
+    return load_soft_trees_data(settings.data, settings.rows, settings.noise, settings.seed)
 
 
-def fit_soft_trees(plan: SoftTreesPlan) -> SoftTreesFit:
+def fit_soft_trees(plan: SoftTreesSettings) -> SoftTreesFit:
     """Train one method.
 
     Examples
@@ -149,7 +146,7 @@ def view_soft_trees(fit: SoftTreesFit, settings: SoftTreesSettings) -> SoftTrees
     >>> view.functions.shape
     (30, 441)
     """
-    _check(settings)
+    check(settings, "view", "picture")
     functions, moments, notes = predict_soft_trees(fit, settings, fit.data.grid)
     loc, total, data, knowledge = moments
     return SoftTreesView(
@@ -192,8 +189,8 @@ def moments_by_draws(
     >>> functions.shape, bool(np.array_equal(more.knowledge, view.knowledge))
     ((30, 441), True)
     """
-    most = replace(settings, draws=max(counts))
-    _check(most)
+    most = replace(settings, draws=max(counts), shown=0)
+    check(most, "view", "picture")
     if METHODS[fit.method].family == "process":
         functions, exact, _ = predict_soft_trees(fit, most, fit.data.grid)
         return functions, (exact,) * len(counts)
@@ -221,17 +218,18 @@ def soft_trees_members(
 ) -> tuple[Array, tuple[str, ...]]:
     """Mean and variance of y of every draw, (n_draws, n, 2), and notes; not of a process."""
     if METHODS[fit.method].family == "soft":
-        return fit.model.predict_members(X, settings.draws, settings.draw_seed), ()
+        return fit.model.predict_members(X, settings.n_functions, settings.sampling_seed), ()
     if fit.method == "sglb":
-        members = fit.model.predict_members(X)[: settings.draws]
-        kept, what = fit.plan.members or 0, "members"
+        members = fit.model.predict_members(X)[: settings.n_functions]
+        kept, what = fit.plan.members, "members"
     else:
         kept, what = fit.model.n_kept_, "sweeps"
-        members = fit.model.predict_members(X, min(settings.draws, kept))
-    if settings.draws <= kept:
+        members = fit.model.predict_members(X, min(settings.n_functions, kept))
+    if settings.n_functions <= kept:
         return members, ()
     note = (
-        f"{fit.label} keeps {kept} {what}, so it has {kept} functions instead of {settings.draws}."
+        f"{fit.label} keeps {kept} {what}, so it has {kept} functions instead of "
+        f"{settings.n_functions}."
     )
     return members, (note,)
 
@@ -239,10 +237,10 @@ def soft_trees_members(
 def _functions_of_process(fit: SoftTreesFit, settings: SoftTreesSettings, X: Array) -> Array:
     """Draws of a Gaussian process with the settings' seed, from the fitted one."""
     model = fit.model
-    if settings.draw_seed is not None:
+    if settings.sampling_seed is not None:
         model = copy.copy(model)
-        model.seed_ = settings.draw_seed
-    functions: Array = model.sample_functions(X, settings.draws)
+        model.seed_ = settings.sampling_seed
+    functions: Array = model.sample_functions(X, settings.n_functions)
     return functions
 
 
@@ -256,7 +254,7 @@ def run_soft_trees(settings: SoftTreesSettings | None = None) -> SoftTreesRun:
     (['Gaussian process'], 'Tails')
     """
     settings = SoftTreesSettings() if settings is None else settings
-    _check(settings)
+    check(settings, "view", "picture")
     plans = [plan_soft_trees(settings, method) for method in settings.methods]
     fits = []
     with stage(max(1, len(plans))):
@@ -265,9 +263,3 @@ def run_soft_trees(settings: SoftTreesSettings | None = None) -> SoftTreesRun:
                 fits.append(fit_soft_trees(plan))
     views = tuple(view_soft_trees(fit, settings) for fit in fits)
     return SoftTreesRun(settings, data_of(settings), tuple(fits), views)
-
-
-def _check(settings: SoftTreesSettings) -> None:
-    refusal = check_view(settings)
-    if refusal:
-        raise InvalidParameter(refusal)

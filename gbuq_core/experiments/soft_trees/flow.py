@@ -59,10 +59,9 @@ def tree_flow(fit: SoftTreesFit, settings: SoftTreesSettings | None = None) -> T
     if METHODS[fit.method].family != "soft":
         raise InvalidParameter(f"{fit.label} has no soft trees: choose VST or VSGBM.")
     model, most = fit.model, flow_draws(fit)
-    wanted = 0 if settings.draw is None else settings.draw + 1
     sets = tuple(range(most + 1))
-    sets = sets if wanted <= most else (*sets, wanted)
-    draws = model.draw_parameters(max(sets), settings.draw_seed)
+    sets = sets if settings.draw <= most else (*sets, settings.draw)
+    draws = model.draw_parameters(max(sets), settings.sampling_seed)
     at = np.array(sets[1:]) - 1
     trees = tuple(
         _lines(fit, number, np.vstack([tree.posterior.mean[None], draws[number][at]]))

@@ -95,8 +95,10 @@ class CovarianceView:
     strongest: tuple[str, str, float] | None
 
 
-def tree_view(fit: SoftTreesFit, settings: SoftTreesSettings | None = None) -> TreeView:
-    """The tree of the settings' ``tree``, ``draw`` (with ``draw_seed``) or ``frame``.
+def tree_view(
+    fit: SoftTreesFit, settings: SoftTreesSettings | None = None, frame: int | None = None
+) -> TreeView:
+    """The tree of the settings' ``tree``, and its ``draw`` (with ``draw_seed``) or a ``frame``.
 
     If a moment of the training is given, the draw is ignored, because only means are kept during
     training. A tree or moment that does not exist is replaced by the last one, and a note says so.
@@ -105,19 +107,18 @@ def tree_view(fit: SoftTreesFit, settings: SoftTreesSettings | None = None) -> T
     --------
     >>> from gbuq_core.experiments.soft_trees.fit import fit_soft_trees
     >>> from gbuq_core.experiments.soft_trees.plan import plan_soft_trees
-    >>> settings = SoftTreesSettings(rows=40, steps=300, depth=1, draw=4)
+    >>> settings = SoftTreesSettings(rows=40, steps=300, depth=1, draw=5)
     >>> tree_view(fit_soft_trees(plan_soft_trees(settings, "vst")), settings).title
     'VST: draw 5'
     """
     settings = SoftTreesSettings() if settings is None else settings
-    tree, notes = _tree_of(fit, settings.tree)
+    tree, notes = _tree_of(fit, settings.tree - 1)
     steps = fit.frames[tree]
-    frame = settings.frame
     if frame is not None and frame > len(steps) - 1:
         notes.append(f"The training has {len(steps)} saved moments. The last one is shown.")
         frame = len(steps) - 1
-    draw = settings.draw if frame is None else None
-    picture = fit.model.tree_picture(fit.data.grid, draw, tree, frame, settings.draw_seed)
+    draw = settings.draw - 1 if settings.draw and frame is None else None
+    picture = fit.model.tree_picture(fit.data.grid, draw, tree, frame, settings.sampling_seed)
     n_steps = len(fit.elbo[tree].step)
     what = "posterior mean"
     if frame is not None:
@@ -181,7 +182,7 @@ def stages_view(fit: SoftTreesFit, settings: SoftTreesSettings) -> StagesView:
     """How the sum of a VSGBM grows tree by tree."""
     if fit.method != "vsgbm":
         raise InvalidParameter(f"{fit.label} is not built tree by tree: choose VSGBM.")
-    draws = (settings.draws, settings.draw_seed)
+    draws = (settings.n_functions, settings.sampling_seed)
     functions = fit.model.staged_functions(fit.data.grid, *draws)
     on_rows = fit.model.staged_functions(fit.data.X, *draws).mean(axis=1)
     return StagesView(

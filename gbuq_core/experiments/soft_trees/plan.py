@@ -7,35 +7,36 @@ belong to the view: they refit nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
 from gbuq_core.boosting.plan import TEMPERATURES
 from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.settings import Codec, check, plan_of, setting
 from gbuq_core.experiments.soft_trees.data import (
     DATASETS,
+    MOST_POINTS,
     OWN,
     OWN_START,
-    Points,
+    POINTS_PATTERN,
     check_points,
+    decode_points,
+    encode_points,
+    problem_with_points,
     why_no_fit,
 )
+from gbuq_core.figures.soft_trees.picture import SHOWS
 from gbuq_core.methods import METHODS as RECORDS
 from gbuq_core.methods import Method
 from gbuq_core.soft_trees.layout import LEAVES, MAX_DEPTH, TreeShape
 from gbuq_core.validation import check_choice, check_number
 
-LEAST_ROWS, MOST_ROWS = 10, 1000
-MOST_NOISE = 2.0
-MOST_RANK, MOST_STEPS, MOST_RESTARTS = 250, 20_000, 10
 MOST_TREES = 20
-MOST_MEMBERS, MOST_BOOSTED_TREES = 100, 2000
-MOST_XBART_TREES = 200
-MOST_DRAWS = 500
-KEPT_SWEEPS = 100  # of XBART, the draws it has
-DEPTH_OF_SGLB = 3
+MOST_DRAWS, MOST_DRAW = 500, 100
+_SEEDS = (0, 2**31 - 1)
+_CHARACTERS = 20  # of one point in a link, at most
 
 
 class SoftTreesMethod(NamedTuple):
@@ -63,75 +64,169 @@ METHODS: Mapping[str, SoftTreesMethod] = MappingProxyType(_METHODS)
 SOFT_METHODS = tuple(key for key, method in METHODS.items() if method.family == "soft")
 
 
+def _is_soft(one: SoftTreesSettings) -> bool:
+    return METHODS[one.method].family == "soft"
+
+
+def _is_drawn(one: SoftTreesSettings) -> bool:
+    return one.data != OWN
+
+
+def _is(method: str) -> Callable[[SoftTreesSettings], bool]:
+    return lambda one: one.method == method
+
+
 @dataclass(frozen=True, kw_only=True)
 class SoftTreesSettings:
-    """All settings of the page."""
+    """All settings of the page.
 
-    methods: tuple[str, ...] = ("vst", "sglb", "gp")  # keys of `METHODS`
-    data: str = "tails"  # A key of `DATASETS`
-    # `rows`, `noise`: of a drawn set: training rows, and the noise's std in units of y
-    rows: int = 150
-    noise: float = 0.1
-    points: Points = OWN_START  # of the set "own"
-    seed: int = 0  # of rows and fits
-    # `depth`, `leaf`, `rank`, `beta`, `prior_scale`, `steps`, `restarts`, `learning_rate`: Of soft
-    # trees, as `depth`, `leaf`, `rank`, `beta`, `prior_scale`, `n_steps`, `n_restarts` and
-    # `learning_rate` (None: by the number of columns) of
-    # `gbuq_core.soft_trees.VariationalSoftTreeRegressor`. A rank above the number of parameters
-    # (`full_rank`) counts as that number.
-    depth: int = 3
-    leaf: str = "linear"
-    rank: int = 5
-    beta: float = 4.0
-    prior_scale: float = 2.5
-    steps: int = 2000
-    restarts: int = 1
-    learning_rate: float | None = None
-    trees: int = 5  # of the VSGBM
-    # `members`, `sglb_trees`, `temperature`: of SGLB: models, trees of each, and the temperature of
-    # its noise
-    members: int = 20
-    sglb_trees: int = 100
-    temperature: str | float = "catboost"
-    xbart_trees: int = 30
-    # functions drawn for bands and numbers; a method that kept fewer takes what it has
-    draws: int = 100
-    # Of the drawn functions; None takes that of the fit. Methods with kept functions ignore it.
-    draw_seed: int | None = None
-    shown: int = 20  # how many of them are drawn as lines: the first
-    draw: int | None = None  # which of them the tree shows; None: the posterior mean
-    tree: int = 0  # which tree of the VSGBM is shown, from 0
-    frame: int | None = None  # A moment of the training, from 0 (the start); None: its end
+    With one method it is also the key of that method's fit (`plan_soft_trees`).
+    """
+
+    data: str = setting(
+        "tails", "Data", group="data", named={info.label: key for key, info in DATASETS.items()},
+        help="Four data sets of the paper, or points that you place in the picture.",
+    )  # fmt: skip
+    rows: int = setting(
+        150, "Rows", group="data", uses=_is_drawn, limits=(10, 1000),
+        choices=(10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1000),
+    )  # fmt: skip
+    noise: float = setting(
+        0.1, "Noise (std)", group="data", uses=_is_drawn, limits=(0.0, 2.0),
+        choices=(0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0),
+    )  # fmt: skip
+    seed: int = setting(
+        0, "Seed", group="data", low=0, high=30, step=1, limits=_SEEDS, arg="random_state",
+        help="Seed of the rows and of the training.",
+    )  # fmt: skip
+    methods: tuple[str, ...] = setting(
+        ("vst", "sglb", "gp"), "Methods", group="method", each=True,
+        named={method.label: key for key, method in METHODS.items()},
+        help="Shown side by side on the same axes. VST is one soft tree. VSGBM is a boosted sum "
+        "of soft trees.",
+    )  # fmt: skip
+    depth: int = setting(
+        3, of="vst.depth", group="method", uses=_is_soft, arg="depth", high=6, step=1
+    )
+    leaf: str = setting(
+        "linear", of="vst.leaf", group="method", uses=_is_soft, arg="leaf",
+        named={"a line": "linear", "a constant": "constant"},
+    )  # fmt: skip
+    # One above the number of parameters (`full_rank`) counts as that number.
+    rank: int = setting(
+        5, of="vst.rank", group="method", uses=_is_soft, arg="rank", limits=(0, 250),
+        choices=(0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100),
+    )  # fmt: skip
+    beta: float = setting(
+        4.0, of="vst.beta", group="method", uses=_is_soft, arg="beta",
+        choices=(0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 20.0),
+    )  # fmt: skip
+    prior_scale: float = setting(
+        2.5, of="vst.prior_scale", group="method", uses=_is_soft, arg="prior_scale",
+        choices=(0.25, 0.5, 1.0, 1.5, 2.5, 4.0, 6.0, 10.0),
+    )  # fmt: skip
+    steps: int = setting(
+        2000, of="vst.n_steps", group="method", uses=_is_soft, arg="n_steps", shrink=(1.0, 500),
+        limits=(50, 20_000),
+        choices=(100, 200, 500, 1000, 1500, 2000, 3000, 4000, 6000, 10000),
+    )  # fmt: skip
+    restarts: int = setting(
+        1, of="vst.n_restarts", group="method", uses=_is_soft, arg="n_restarts", shrink=(1.0, 1),
+        high=10, step=1, limits=(1, 10),
+    )  # fmt: skip
+    rate: float | None = setting(
+        None, "Learning rate", group="method", uses=_is_soft, arg="learning_rate", kind="ladder",
+        named={"auto": None, "0.003": 0.003, "0.01": 0.01, "0.03": 0.03, "0.1": 0.1},
+        help="The highest learning rate of Adam. It rises at first and then falls to 0. "
+        "auto is 0.03.",
+    )  # fmt: skip
+    trees: int = setting(
+        5,
+        of="vsgbm.n_trees",
+        group="method",
+        uses=_is("vsgbm"),
+        arg="n_trees",
+        high=20,
+        limits=(1, MOST_TREES),
+        step=1,
+    )
+    members: int = setting(
+        20, "Models of SGLB", of="sglb.n_members", group="method", uses=_is("sglb"),
+        arg="n_members", choices=(2, 3, 5, 10, 20, 30, 50, 100), shrink=(0.5, 5), help="",
+        limits=(2, 100),
+    )  # fmt: skip
+    sglb_trees: int = setting(
+        100, "Trees of each SGLB model", of="sglb.n_trees", group="method", uses=_is("sglb"),
+        arg="n_trees", choices=(20, 50, 100, 200, 300, 500, 1000, 2000), shrink=(0.5, 50),
+        limits=(1, 2000),
+    )  # fmt: skip
+    temperature: str | float = setting(
+        "catboost", "Temperature of SGLB", group="method", uses=_is("sglb"), arg="temperature",
+        choices=TEMPERATURES,
+    )  # fmt: skip
+    xbart_trees: int = setting(
+        30, of="xbart.n_trees", group="method", uses=_is("xbart"), arg="n_trees",
+        choices=(1, 5, 10, 20, 30, 50, 100, 200), limits=(1, 200),
+    )  # fmt: skip
+    # 0 takes the fit's own. Methods with kept functions ignore it.
+    draw_seed: int = setting(
+        0, "Seed of the draws", group="view", low=0, high=30, step=1, limits=_SEEDS,
+        help="Draws other functions from the same posterior. Changing this does not retrain.",
+    )  # fmt: skip
+    show: str = setting(
+        "both", "Show", group="picture", choices=SHOWS, drawn=True,
+        help="Sampled functions, bands of data and knowledge uncertainty, or both.",
+    )  # fmt: skip
+    shown: int = setting(
+        20, "Functions drawn as lines", group="picture", brief="Lines", drawn=True,
+        choices=(1, 3, 5, 10, 20, 30, 50, 100), needs=("show", ("both", "functions")),
+        limits=(0, MOST_DRAWS),
+        help="How many functions are shown.",
+    )  # fmt: skip
+    draws: int = setting(
+        100, "Functions behind the bands", group="picture", limits=(2, MOST_DRAWS),
+        choices=(10, 20, 50, 100, 200, 500),
+        help="Bands and scores follow from this many functions. A Gaussian process needs none.",
+    )  # fmt: skip
+    points: tuple[tuple[float, float], ...] = setting(
+        OWN_START, "Points", group="page", fits=True, uses=lambda one: one.data == OWN,
+        codec=Codec(decode_points, encode_points), pattern=POINTS_PATTERN,
+        check=problem_with_points, most=_CHARACTERS * MOST_POINTS,
+        help="Points as x_y with a tilde between them: -1.25_0.5~0_0.333",
+    )  # fmt: skip
+    tree: int = setting(
+        1, "Tree", group="picture", drawn=True, low=1, high=MOST_TREES, step=1,
+        limits=(1, 10**9),
+        help="Which tree of the boosted sum is shown.",
+    )  # fmt: skip
+    draw: int = setting(  # 0: the mean
+        0, "Draw", group="picture", drawn=True, low=0, high=MOST_DRAW, step=1, limits=_SEEDS,
+        help="The mean of the posterior, or a tree drawn from it.",
+    )  # fmt: skip
+
+    @property
+    def method(self) -> str:
+        """The first method, the only one of a fit's key."""
+        return self.methods[0]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows are drawn or placed."""
+        return self.rows if _is_drawn(self) else len(self.points)
+
+    @property
+    def n_functions(self) -> int:
+        """How many functions are drawn; a method that kept fewer takes what it has."""
+        return max(self.draws, self.shown)
+
+    @property
+    def sampling_seed(self) -> int | None:
+        """The seed of the draws; None takes the fit's."""
+        return self.draw_seed or None
 
 
 # The paper's comparison: all methods, trained until they converge. The paper tuned each data set.
 PAPER = SoftTreesSettings(methods=tuple(METHODS), steps=6000, restarts=3)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SoftTreesPlan:
-    """What one method's fit depends on, and nothing else: the key of its result.
-
-    Fields that the data or the method do not use are None, so that moving them refits nothing.
-    """
-
-    method: str
-    data: str
-    rows: int | None
-    noise: float | None
-    points: Points | None
-    seed: int
-    depth: int | None
-    leaf: str | None
-    rank: int | None
-    beta: float | None
-    prior_scale: float | None
-    steps: int | None
-    restarts: int | None
-    learning_rate: float | None
-    trees: int | None
-    members: int | None
-    temperature: str | float | None
 
 
 def full_rank(method: str, depth: int, leaf: str) -> int:
@@ -145,53 +240,22 @@ def full_rank(method: str, depth: int, leaf: str) -> int:
     return TreeShape(depth, 1, leaf, "mixture" if method == "vst" else "mean").n_parameters
 
 
-def plan_soft_trees(settings: SoftTreesSettings, method: str) -> SoftTreesPlan:
-    """What a method's fit depends on.
+def plan_soft_trees(settings: SoftTreesSettings, method: str) -> SoftTreesSettings:
+    """What a method's fit depends on: `settings.plan_of` with a rank that its trees can have.
 
     Examples
     --------
-    >>> from dataclasses import replace
-    >>> base = SoftTreesSettings()
-    >>> view = replace(base, draws=50, draw_seed=7, draw=3, frame=2, trees=9, members=3)
-    >>> plan_soft_trees(view, "vst") == plan_soft_trees(base, "vst")
-    True
+    >>> plan_soft_trees(SoftTreesSettings(rank=500, draws=50, members=3), "vst").rank
+    46
     """
-    kind = METHODS[check_choice("method", method, tuple(METHODS))]
-    own = check_choice("data", settings.data, tuple(DATASETS)) == OWN
-    soft = kind.family == "soft"
-    trees = {
-        "vsgbm": settings.trees,
-        "sglb": settings.sglb_trees,
-        "xbart": settings.xbart_trees,
-    }.get(method)
-    return SoftTreesPlan(
-        method=method,
-        data=settings.data,
-        rows=None if own else settings.rows,
-        noise=None if own else settings.noise,
-        points=check_points(settings.points) if own else None,
-        seed=settings.seed,
-        depth=settings.depth if soft else None,
-        leaf=settings.leaf if soft else None,
-        rank=_rank(settings, method) if soft else None,
-        beta=settings.beta if soft else None,
-        prior_scale=settings.prior_scale if soft else None,
-        steps=settings.steps if soft else None,
-        restarts=settings.restarts if soft else None,
-        learning_rate=settings.learning_rate if soft else None,
-        trees=trees,
-        members=settings.members if method == "sglb" else None,
-        temperature=settings.temperature if method == "sglb" else None,
-    )
-
-
-def _rank(settings: SoftTreesSettings, method: str) -> int:
-    """The rank, at most the full one; as it is where the shape makes no sense (`why_not`)."""
-    if settings.leaf not in LEAVES or settings.depth not in range(MAX_DEPTH + 1):
-        return settings.rank
-    if isinstance(settings.rank, bool) or not isinstance(settings.rank, int):
-        return settings.rank
-    return min(settings.rank, full_rank(method, settings.depth, settings.leaf))
+    check_choice("data", settings.data, tuple(DATASETS))
+    plan = plan_of(settings, method)
+    if plan.data == OWN:
+        plan = replace(plan, points=check_points(plan.points))
+    shaped = plan.leaf in LEAVES and plan.depth in range(MAX_DEPTH + 1)
+    if _is_soft(plan) and shaped and type(plan.rank) is int:  # else `why_not` refuses it
+        plan = replace(plan, rank=min(plan.rank, full_rank(method, plan.depth, plan.leaf)))
+    return plan
 
 
 def method_missing(method: str) -> str:
@@ -205,7 +269,7 @@ def method_missing(method: str) -> str:
     return METHODS[check_choice("method", method, tuple(METHODS))].record.missing()
 
 
-def why_not(plan: SoftTreesPlan) -> str:
+def why_not(plan: SoftTreesSettings) -> str:
     """Why a plan cannot be fitted, in a sentence; empty if it can.
 
     Examples
@@ -219,54 +283,15 @@ def why_not(plan: SoftTreesPlan) -> str:
         _check(plan)
     except GbuqError as error:
         return str(error)
-    refusal = why_no_fit(plan.points) if plan.points is not None else ""
-    return refusal or METHODS[plan.method].record.why_not(plan.rows or len(plan.points or ()))
+    refusal = "" if _is_drawn(plan) else why_no_fit(plan.points)
+    return refusal or METHODS[plan.method].record.why_not(plan.n_rows)
 
 
-def _check(plan: SoftTreesPlan) -> None:
-    def number(name: str, low: float, high: float, **more: bool) -> None:
-        value = getattr(plan, name)
-        if value is not None:
-            check_number(name, value, low, high, **more)
-
-    number("rows", LEAST_ROWS, MOST_ROWS, integer=True)
-    number("noise", 0.0, MOST_NOISE)
-    number("seed", 0, 2**31 - 1, integer=True)
-    number("depth", 0, MAX_DEPTH, integer=True)
-    if plan.leaf is not None:
-        check_choice("leaf", plan.leaf, LEAVES)
-    number("rank", 0, MOST_RANK, integer=True)
-    number("beta", 0.0, 100.0, low_open=True)
-    number("prior_scale", 0.0, 100.0, low_open=True)
-    number("steps", 50, MOST_STEPS, integer=True)
-    number("restarts", 1, MOST_RESTARTS, integer=True)
-    number("learning_rate", 0.0, 1.0, low_open=True)
-    most = {"vsgbm": MOST_TREES, "sglb": MOST_BOOSTED_TREES, "xbart": MOST_XBART_TREES}
-    number("trees", 1, most.get(plan.method, 1), integer=True)
-    number("members", 2, MOST_MEMBERS, integer=True)
+def _check(plan: SoftTreesSettings) -> None:
+    check(plan, "data", "method", besides=("rate", "temperature"))
+    if plan.rate is not None:
+        check_number("rate", plan.rate, 0.0, 1.0, low_open=True)
     if isinstance(plan.temperature, str):
         check_choice("temperature", plan.temperature, TEMPERATURES)
     else:
-        number("temperature", 0.0, 1e12, low_open=True)
-
-
-def check_view(settings: SoftTreesSettings) -> str:
-    """Why the knobs of the view are refused for any fit; empty if they are fine.
-
-    The view itself replaces a tree or moment that a fit does not have.
-
-    Examples
-    --------
-    >>> check_view(SoftTreesSettings(draws=1))
-    'draws must be a whole number at least 2 and at most 500; got 1.'
-    """
-    try:
-        check_number("draws", settings.draws, 2, MOST_DRAWS, integer=True)
-        check_number("shown", settings.shown, 0, MOST_DRAWS, integer=True)
-        for name in ("draw_seed", "draw", "frame"):
-            if getattr(settings, name) is not None:
-                check_number(name, getattr(settings, name), 0, 2**31 - 1, integer=True)
-        check_number("tree", settings.tree, 0, 10**9, integer=True)
-    except GbuqError as error:
-        return str(error)
-    return ""
+        check_number("temperature", plan.temperature, 0.0, 1e12, low_open=True)

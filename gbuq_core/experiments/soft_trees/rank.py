@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.experiments.settings import arguments, check, plan_of, setting
 from gbuq_core.experiments.soft_trees.data import Array
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.metrics import auroc
@@ -24,9 +25,8 @@ from gbuq_core.soft_trees import (
     VariationalSoftTreeClassifier,
     VariationalSoftTreeRegressor,
 )
-from gbuq_core.soft_trees.layout import LEAVES, MAX_DEPTH
 from gbuq_core.synthetic import MOONS_EXTENT, make_moons3
-from gbuq_core.validation import check_choice, check_number
+from gbuq_core.validation import check_number
 
 MOST_SEEDS, MOST_RANKS, MOST_RANK_ROWS = 20, 12, 2000
 FULL = 500  # more than any tree of the panel has parameters: counts as full rank
@@ -67,23 +67,33 @@ RANK_DATASETS: Mapping[str, RankDataset] = MappingProxyType(_RANK_DATASETS)
 
 @dataclass(frozen=True, kw_only=True)
 class RankSettings:
-    """Everything that the comparison depends on, so it is also the key of its result."""
+    """Everything that the comparison depends on, so it is also the key of its result.
 
-    data: str = "diabetes"  # A key of `RANK_DATASETS`
-    # rising; one above the number of parameters counts as that number
-    ranks: tuple[int, ...] = (0, 1, 2, 5, 10, 20)
-    # `n_seeds`, `seed`: repetitions of split and fit, and the first one's seed
-    n_seeds: int = 5
-    seed: int = 0
-    rows: int | None = 200  # training rows of the drawn set; a table has those it has, and None
-    # `depth`, `leaf`, `beta`, `prior_scale`, `steps`, `draws`: of the trees, as in
-    # `plan.SoftTreesSettings`
-    depth: int = 2
-    leaf: str = "linear"
-    beta: float = 4.0
-    prior_scale: float = 2.5
-    steps: int = 1000
-    draws: int = 100
+    The trees' knobs are those of `plan.SoftTreesSettings`.
+    """
+
+    data: str = setting(
+        "diabetes", "Data", named={info.label: key for key, info in RANK_DATASETS.items()}
+    )
+    # One above the number of parameters counts as that number.
+    ranks: tuple[int, ...] = setting(
+        (0, 1, 2, 5, 10, 20), "Ranks", choices=tuple(range(FULL + 1)), most=MOST_RANKS
+    )
+    n_seeds: int = setting(5, "Repetitions", low=1, high=MOST_SEEDS)  # of split and fit
+    seed: int = setting(0, "Seed of the first repetition", low=0, high=2**31 - 1 - MOST_SEEDS)
+    # A table has the rows that it has.
+    rows: int = setting(
+        200, "Training rows", low=20, high=MOST_RANK_ROWS,
+        uses=lambda one: RANK_DATASETS[one.data].rows is None,
+    )  # fmt: skip
+    depth: int = setting(2, of="vst.depth", arg="depth", limits=(0, 4))
+    leaf: str = setting("linear", of="vst.leaf", arg="leaf")
+    beta: float = setting(4.0, of="vst.beta", arg="beta")
+    prior_scale: float = setting(2.5, of="vst.prior_scale", arg="prior_scale")
+    steps: int = setting(
+        1000, of="vst.n_steps", arg="n_steps", limits=(50, 20_000), shrink=(1.0, 200)
+    )
+    draws: int = setting(100, "Functions", arg="n_draws", low=2, high=1000)
 
 
 class RankRun(NamedTuple):
@@ -128,8 +138,7 @@ def plan_rank(settings: RankSettings) -> RankSettings:
         raise InvalidParameter(refusal)
     full = rank_parameters(settings)
     ranks = tuple(sorted({min(rank, full) for rank in settings.ranks}))
-    rows = None if RANK_DATASETS[settings.data].rows is not None else settings.rows
-    return replace(settings, ranks=ranks, rows=rows)
+    return plan_of(replace(settings, ranks=ranks))
 
 
 def why_no_rank(settings: RankSettings) -> str:
@@ -140,24 +149,13 @@ def why_no_rank(settings: RankSettings) -> str:
     >>> why_no_rank(RankSettings(n_seeds=0))
     'n_seeds must be a whole number at least 1 and at most 20; got 0.'
     """
+    n = len(settings.ranks)
+    if not 1 <= n <= MOST_RANKS:
+        return f"There must be 1 to {MOST_RANKS} ranks, but there are {n}."
     try:
-        info = RANK_DATASETS[check_choice("data", settings.data, tuple(RANK_DATASETS))]
-        if not 1 <= len(settings.ranks) <= MOST_RANKS:
-            raise InvalidParameter(
-                f"There must be 1 to {MOST_RANKS} ranks, but there are {len(settings.ranks)}."
-            )
-        for rank in settings.ranks:
+        for rank in settings.ranks:  # one named twice is fitted once
             check_number("ranks", rank, 0, FULL, integer=True)
-        check_number("n_seeds", settings.n_seeds, 1, MOST_SEEDS, integer=True)
-        check_number("seed", settings.seed, 0, 2**31 - 1 - MOST_SEEDS, integer=True)
-        if info.rows is None:
-            check_number("rows", settings.rows, 20, MOST_RANK_ROWS, integer=True)
-        check_number("depth", settings.depth, 0, min(4, MAX_DEPTH), integer=True)
-        check_choice("leaf", settings.leaf, LEAVES)
-        check_number("beta", settings.beta, 0.0, 100.0, low_open=True)
-        check_number("prior_scale", settings.prior_scale, 0.0, 100.0, low_open=True)
-        check_number("steps", settings.steps, 50, 20_000, integer=True)
-        check_number("draws", settings.draws, 2, 1000, integer=True)
+        check(settings, "knobs", besides=("ranks",))
     except GbuqError as error:
         return str(error)
     return ""
@@ -187,7 +185,7 @@ def estimate_rank_seconds(settings: RankSettings) -> float:
     if why_no_rank(settings):
         return 0.0
     plan, info = plan_rank(settings), RANK_DATASETS[settings.data]
-    rows = info.rows or plan.rows or 0
+    rows = info.rows or plan.rows
     per_seed = sum(
         _model(plan, rank, 0).estimate_fit(rows, info.n_features).seconds for rank in plan.ranks
     )
@@ -236,17 +234,7 @@ def run_rank(settings: RankSettings | None = None) -> RankRun:
 
 def _model(plan: RankSettings, rank: int, seed: int) -> Any:
     kind = VariationalSoftTreeClassifier if plan.data == "moons3" else VariationalSoftTreeRegressor
-    return kind(
-        depth=plan.depth,
-        leaf=plan.leaf,
-        rank=rank,
-        beta=plan.beta,
-        prior_scale=plan.prior_scale,
-        n_steps=plan.steps,
-        n_draws=plan.draws,
-        n_jobs=1,
-        random_state=plan.seed + seed,
-    )
+    return kind(**arguments(plan), rank=rank, n_jobs=1, random_state=plan.seed + seed)
 
 
 def _score(plan: RankSettings, rank: int, seed: int) -> tuple[float, float]:
@@ -273,7 +261,7 @@ def rank_rows(settings: RankSettings, seed: int) -> RankRows:
 
 
 def _moons(settings: RankSettings, seed: int) -> RankRows:
-    train = make_moons3(settings.rows or 200, MOONS_NOISE, seed)
+    train = make_moons3(settings.rows, MOONS_NOISE, seed)
     test = make_moons3(_TEST_ROWS, MOONS_NOISE, [seed, _TEST_STREAM])
     rng = np.random.default_rng([seed, _FOREIGN_STREAM])
     empty = train.grid[~train.in_support.ravel(), :2]

@@ -130,5 +130,7 @@ def _fresh(
     members, _ = soft_trees_members(fit, settings, X)
     moments = moments_of(members)[1]
     if fit.method == "vst":  # each draw is a mixture itself: its leaves'
-        return moments, -float(fit.model.log_score(X, y, settings.draws, settings.draw_seed))
+        return moments, -float(
+            fit.model.log_score(X, y, settings.n_functions, settings.sampling_seed)
+        )
     return moments, nll_mixture(y, members[..., 0], members[..., 1])

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.soft_trees.fit import data_of
 from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds, soft_trees_model
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     SOFT_METHODS,
-    SoftTreesPlan,
     SoftTreesSettings,
-    plan_soft_trees,
     why_not,
 )
 from gbuq_core.presentation import short
@@ -30,6 +29,7 @@ from gbuq_core.soft_trees import DEFAULT_GRID, tune_soft_tree
 from gbuq_core.validation import check_choice
 
 HELD_OUT = 0.2  # of the rows
+_NAMES = {"learning_rate": "rate"}  # of the grid, where a knob is called otherwise
 
 
 class TunedKnobs(NamedTuple):
@@ -46,7 +46,7 @@ class TunedKnobs(NamedTuple):
 class TuningRun(NamedTuple):
     """All settings that were tried, with their scores."""
 
-    plan: SoftTreesPlan  # with None for the knobs that were tuned
+    plan: SoftTreesSettings  # with the knobs that are tuned at their defaults
     label: str  # of the method
     tried: tuple[TunedKnobs, ...]  # the highest validation ELBO first
     # `n_held_out`, `n_rows`: rows that gave the scores, and all
@@ -60,23 +60,22 @@ class TuningRun(NamedTuple):
         return max(self.tried, key=lambda one: one.log_score)
 
 
-def plan_tuning(settings: SoftTreesSettings, method: str) -> SoftTreesPlan:
+def plan_tuning(settings: SoftTreesSettings, method: str) -> SoftTreesSettings:
     """What tuning a method depends on: the plan of its fit without the knobs that are tuned.
 
     Examples
     --------
-    >>> deep = SoftTreesSettings(depth=5, beta=20.0, learning_rate=0.1)
+    >>> deep = SoftTreesSettings(depth=5, beta=20.0, rate=0.1)
     >>> plan_tuning(deep, "vst") == plan_tuning(SoftTreesSettings(), "vst")
     True
     """
     check_choice("method", method, SOFT_METHODS)
-    plan = plan_soft_trees(settings, method)
-    return replace(
-        plan, depth=None, rank=settings.rank, beta=None, prior_scale=None, learning_rate=None
-    )
+    tuned = (_NAMES.get(name, name) for name in DEFAULT_GRID)
+    defaults = {name: getattr(SoftTreesSettings(), name) for name in tuned}
+    return plan_of(replace(settings, **defaults), method)
 
 
-def why_no_tuning(plan: SoftTreesPlan) -> str:
+def why_no_tuning(plan: SoftTreesSettings) -> str:
     """Why a plan cannot be tuned, in a sentence; empty if it can.
 
     Examples
@@ -87,18 +86,13 @@ def why_no_tuning(plan: SoftTreesPlan) -> str:
     return why_not(_with_depth(plan, DEFAULT_GRID["depth"][0]))
 
 
-def _with_depth(plan: SoftTreesPlan, depth: float) -> SoftTreesPlan:
+def _with_depth(plan: SoftTreesSettings, depth: float) -> SoftTreesSettings:
     """A plan of the grid; its other knobs hardly change what a fit takes."""
-    return replace(
-        plan,
-        depth=int(depth),
-        beta=DEFAULT_GRID["beta"][0],
-        prior_scale=DEFAULT_GRID["prior_scale"][0],
-        learning_rate=DEFAULT_GRID["learning_rate"][0],
-    )
+    first: dict[str, Any] = {_NAMES.get(name, name): grid[0] for name, grid in DEFAULT_GRID.items()}
+    return replace(plan, **{**first, "depth": int(depth)})
 
 
-def estimate_tuning_seconds(plan: SoftTreesPlan) -> float:
+def estimate_tuning_seconds(plan: SoftTreesSettings) -> float:
     """Roughly what `run_tuning` takes on one core; 0 for a plan that is refused.
 
     Examples
@@ -116,7 +110,7 @@ def estimate_tuning_seconds(plan: SoftTreesPlan) -> float:
     return each * (1 + int(np.prod([len(values) for values in DEFAULT_GRID.values()])))
 
 
-def run_tuning(plan: SoftTreesPlan) -> TuningRun:
+def run_tuning(plan: SoftTreesSettings) -> TuningRun:
     """Try the grid on four fifths of the rows and score it on the rest.
 
     Examples

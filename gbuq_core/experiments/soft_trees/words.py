@@ -97,7 +97,7 @@ def describe_covariance(view: CovarianceView) -> str:
 
 def describe_elbo(fit: SoftTreesFit) -> str:
     """How long the training took and whether its bound still rose; empty without a bound."""
-    if not fit.elbo or fit.plan.steps is None:
+    if not fit.elbo:
         return ""
     most = fit.plan.steps
     early = sum(len(path.step) < most for path in fit.elbo)

@@ -24,7 +24,6 @@ from gbuq_core.figures.standalone import Section, standalone_html
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.side_by_side import Shown
-from pages._ui.soft_trees.controls import settings_of
 from pages._ui.soft_trees.look import (
     READ_TREE,
     correlation_sheet_of,
@@ -132,7 +131,7 @@ def _html(
     sections = [Section(curves=figure), Section(heading="In words", text=words_of(run))]
     soft = [fit for fit in run.fits if fit.method in SOFT_METHODS]
     if soft:
-        flow = flow_figure_of(values, settings_of(values), soft)
+        flow = flow_figure_of(values, soft)
         about = READ_TREE.replace("*", "")
         sections.append(Section(heading="Inside one tree", text=about, curves=flow))
     for fit in run.fits:

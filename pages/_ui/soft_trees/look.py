@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import streamlit as st
 
+from gbuq_core.experiments.settings import from_values
 from gbuq_core.experiments.soft_trees.fit import SoftTreesFit
 from gbuq_core.experiments.soft_trees.flow import (
     TreeFlow,
@@ -26,7 +27,12 @@ from gbuq_core.experiments.soft_trees.look import (
     tree_frames,
     tree_view,
 )
-from gbuq_core.experiments.soft_trees.plan import METHODS, SOFT_METHODS, SoftTreesSettings
+from gbuq_core.experiments.soft_trees.plan import (
+    METHODS,
+    MOST_DRAW,
+    SOFT_METHODS,
+    SoftTreesSettings,
+)
 from gbuq_core.experiments.soft_trees.words import (
     describe_covariance,
     describe_elbo,
@@ -50,7 +56,7 @@ from pages._ui.canvas import canvas
 from pages._ui.curves import show_curves
 from pages._ui.kept import keep_only, kept
 from pages._ui.side_by_side import Shown
-from pages._ui.soft_trees.controls import DRAW, MOST_DRAW, PLACE, TREE, WHOSE
+from pages._ui.soft_trees.controls import KNOBS, PLACE, WHOSE
 
 _EMPTY = "Choose VST or VSGBM on the left to see the inside of a soft tree."
 READ_TREE = (
@@ -82,7 +88,7 @@ def draw_looks(
         return
     st.markdown(READ_TREE)
     fit = fits[next((key for key in soft if METHODS[key].label == values.whose), soft[0])]
-    show_curves(flow_figure_of(values, settings, [fits[key] for key in soft]), "soft-tree-flow")
+    show_curves(flow_figure_of(values, [fits[key] for key in soft]), "soft-tree-flow")
     look = tree_view(fit, settings)
     tree = look.tree
     st.caption(_TRAINED if look.draw is None else _DRAWN)
@@ -102,10 +108,9 @@ def draw_looks(
             draw_stages(fit, settings)
 
 
-def flow_figure_of(
-    values: SimpleNamespace, settings: SoftTreesSettings, fits: Sequence[SoftTreesFit]
-) -> Curves:
+def flow_figure_of(values: SimpleNamespace, fits: Sequence[SoftTreesFit]) -> Curves:
     """The trees with a point that flows through them, and the bar that chooses among them."""
+    settings = from_values(SoftTreesSettings, vars(values))
     keep_only(_FLOWS, {_FLOWS + fit.method for fit in fits})
     flows = [_flow_of(fit, settings) for fit in fits]
     methods = [
@@ -121,11 +126,13 @@ def flow_figure_of(
     if most > 1:
         summed = next(i for i, flow in enumerate(flows) if len(flow.trees) == most)
         needs = {WHOSE.key: (summed,)} if len(labels) > 1 else None
-        knobs.append(live_knob(narrow(TREE, high=most), min(values.tree, most), needs=needs))
+        knobs.append(
+            live_knob(narrow(KNOBS["tree"], high=most), min(settings.tree, most), needs=needs)
+        )
     texts = ("mean", *(str(number) for number in range(1, MOST_DRAW + 1)))
-    knobs.append(live_knob(DRAW, values.draw, texts=texts))
-    tree = min(values.tree, len(flows[at].trees)) - 1
-    which = flows[at].sets.index(values.draw)
+    knobs.append(live_knob(KNOBS["draw"], settings.draw, texts=texts))
+    tree = min(settings.tree, len(flows[at].trees)) - 1
+    which = flows[at].sets.index(settings.draw)
     x = fits[0].data.x
     place = float(x[0] + (x[-1] - x[0]) * values.tree_x / 100.0)
     words = describe_flow(flows[at], place, tree, which)
@@ -138,8 +145,7 @@ _FLOWS = "soft-trees-flow:"  # what is kept of each method
 
 def _flow_of(fit: SoftTreesFit, settings: SoftTreesSettings) -> TreeFlow:
     """Gates and leaves, written out again only for a draw that is not among them."""
-    asked = 0 if settings.draw is None else settings.draw + 1
-    further = asked if asked > flow_draws(fit) else 0
+    further = settings.draw if settings.draw > flow_draws(fit) else 0
     return kept(
         _FLOWS + fit.method, [fit], (settings.draw_seed, further),
         lambda: tree_flow(fit, settings),
@@ -210,7 +216,7 @@ def draw_stages(fit: SoftTreesFit, settings: SoftTreesSettings) -> None:
     view: StagesView = kept(
         "soft-trees-stages",
         [fit],
-        (settings.draws, settings.draw_seed),
+        (settings.n_functions, settings.draw_seed),
         lambda: stages_view(fit, settings),
     )
     words = ", ".join(map(short, view.rmse))

@@ -13,7 +13,6 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.soft_trees.bandit import (
-    BanditPlan,
     BanditRun,
     BanditSettings,
     describe_bandit,
@@ -31,10 +30,9 @@ from gbuq_core.experiments.soft_trees.claims import (
     check_rank_claim,
 )
 from gbuq_core.experiments.soft_trees.export import bandit_csv, rank_csv, tuning_csv
-from gbuq_core.experiments.soft_trees.plan import SoftTreesPlan, SoftTreesSettings, method_missing
+from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, method_missing
 from gbuq_core.experiments.soft_trees.rank import (
     FULL,
-    RANK_DATASETS,
     RankRun,
     RankSettings,
     describe_rank,
@@ -149,7 +147,6 @@ def _others(values: SimpleNamespace, settings: SoftTreesSettings) -> tuple[Panel
     ranked = RankSettings(
         data=rank_data_of(values),
         ranks=(*RankSettings().ranks, FULL) if moons else RankSettings().ranks,
-        rows=RANK_DATASETS[rank_data_of(values)].rows or 200,
         seed=settings.seed,
         leaf=settings.leaf,
         beta=settings.beta,
@@ -165,7 +162,7 @@ def _others(values: SimpleNamespace, settings: SoftTreesSettings) -> tuple[Panel
     )  # fmt: skip
 
 
-def tune(plan: SoftTreesPlan, job: object) -> TuningRun:
+def tune(plan: SoftTreesSettings, job: object) -> TuningRun:
     """Try the grid; the runner calls this in another thread."""
     return run_tuning(plan)
 
@@ -237,7 +234,7 @@ def _draw_panel(one: Panel, knob: Any, answer: Answer | None) -> None:
         st.caption(f"{cost_line(answer).replace('Fitted', 'Computed')}.")
 
 
-def draw_tuning(run: TuningRun, settings: SoftTreesPlan | None) -> None:
+def draw_tuning(run: TuningRun, settings: SoftTreesSettings | None) -> None:
     """The best settings, in words and as a table; a button takes over the first."""
     st.text(describe_tuning(run), width="stretch")
     head = ("Depth", "Sharpness", "Prior std", "Learning rate", "Validation ELBO", "Log density")
@@ -309,7 +306,7 @@ def bandit_figure_of(values: SimpleNamespace, runs: tuple[BanditRun, ...], words
     )  # fmt: skip
 
 
-def bandit_world(plan: BanditPlan) -> BanditWorld:
+def bandit_world(plan: BanditSettings) -> BanditWorld:
     """What every policy meets in its first repetition."""
     world, x = make_bandit(plan, 0), np.linspace(-1.0, 1.0, TRACE_PLACES)
     truth = mean_rewards(x, plan.n_arms, plan.alpha, plan.beta)

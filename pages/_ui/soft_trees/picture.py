@@ -8,12 +8,12 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.settings import from_values, sliders, to_values, with_fit
 from gbuq_core.experiments.soft_trees.data import (
     OWN,
     SoftTreesData,
@@ -30,14 +30,12 @@ from gbuq_core.experiments.soft_trees.fit import (
 from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
-    SoftTreesPlan,
     SoftTreesSettings,
     plan_soft_trees,
     why_not,
 )
 from gbuq_core.experiments.soft_trees.words import describe_data
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.handles import live_knob
 from gbuq_core.figures.soft_trees.picture import (
     Bar,
     Functions,
@@ -46,33 +44,24 @@ from gbuq_core.figures.soft_trees.picture import (
     pending,
 )
 from gbuq_core.figures.soft_trees.strips import scene_from
-from gbuq_core.knobs import Knob
 from pages._ui.controls import draw_knob
 from pages._ui.curves import Carry, Placed, show_curves
 from pages._ui.jobs_glue import ask
 from pages._ui.kept import keep_only, kept
+from pages._ui.live import live_knobs
 from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, follow
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import Shown, SideBySide, say_problems
 from pages._ui.soft_trees.controls import (
     COMPARISONS,
-    DRAWS,
-    FOCUS,
-    FOLLOWED,
-    POINTS,
+    KNOBS,
     REFUSED,
-    SHOW,
-    SHOWN,
     STATE,
-    WITH_LINES,
     clear_points,
-    label_of_show,
     place,
-    points_of,
-    settings_of,
-    show_of,
 )
 
+_BAR = ("show", "shown", "draws", "focus")
 _HEIGHT = 370
 _AHEAD = "soft-trees-ahead:"  # what is kept of each method
 MOST_AHEAD = 100  # functions that are drawn for knobs before they are moved
@@ -88,7 +77,7 @@ PAGE = SideBySide(
     estimate=estimate_soft_trees_seconds,
     fit=fit_soft_trees,
     view=view_soft_trees,
-    depends=lambda _, given: (given.draws, given.draw_seed),
+    depends=lambda _, given: (given.n_functions, given.draw_seed),
 )
 
 
@@ -97,7 +86,7 @@ def run_of(settings: SoftTreesSettings, shown: Sequence[Shown]) -> SoftTreesRun:
     fresh = [one for one in shown if one.fresh]
     fits = tuple(one.fit for one in fresh if one.fit is not None)
     views = tuple(one.view for one in fresh if one.view is not None)
-    settings = replace(settings, methods=tuple(fit.method for fit in fits), draw=None, tree=0)
+    settings = replace(settings, methods=tuple(fit.method for fit in fits), draw=0, tree=1)
     return SoftTreesRun(settings, data_of(settings), fits, views)
 
 
@@ -108,24 +97,22 @@ def draw_picture(
     refusals: Sequence[str],
 ) -> None:
     """The panels, and below them what is missing."""
-    own = settings.data == OWN
-    figure = figure_of(settings, shown, show_of(values), own, values.focus, int(values.draws))
-    follow(STATE, values, FOLLOWED, partial(_draw_panels, figure))
+    figure = figure_of(settings, shown, settings.data == OWN, values.focus)
+    follow(STATE, values, (*sliders(SoftTreesSettings), "draw_seed"), partial(_draw_panels, figure))
     if settings.data == OWN:
         _draw_points(settings)
     with st.container():  # below, so that the picture stays in its place while points are clicked
-        _say_what_is_missing(values, settings, shown, refusals)
+        _say_what_is_missing(settings, shown, refusals)
 
 
 def _draw_panels(figure: Curves, values: SimpleNamespace, moving: bool) -> bool:
     """The panels, alone while something is dragged; whether they are of these values."""
     done = True
     if moving:
-        settings = settings_of(values)
+        settings = from_values(SoftTreesSettings, vars(values))
         answers = ask(PAGE.requests(settings), LIVE_SECONDS, others=COMPARISONS)
         shown = PAGE.views(settings, answers)
-        own, draws = settings.data == OWN, int(values.draws)
-        figure = figure_of(settings, shown, show_of(values), own, values.focus, draws, False)
+        figure = figure_of(settings, shown, settings.data == OWN, values.focus, False)
         done = all(one.fresh or one.problem for one in shown)
     if "place" in figure.spec:
         points = Carry(carried(STATE), not done, _carry_points)
@@ -143,10 +130,8 @@ def _carry_points(seq: int, points: Placed) -> None:
 def figure_of(
     settings: SoftTreesSettings,
     shown: Sequence[Shown],
-    show: Any = "both",
     own: bool = False,
     focus: bool = False,
-    draws: int | None = None,
     ahead: bool = True,
 ) -> Curves:
     """The picture for today's rows; until one method is trained on them, the previous picture.
@@ -157,8 +142,8 @@ def figure_of(
     if shown and not any(_belongs(one, settings) for one in shown):
         old = next((one.fit for one in shown if one.fit is not None), None)
         if old is not None:
-            data, settings = old.data, replace(settings, **_data_of_plan(old.plan))
-    bar = bar_of(settings, show, focus, draws)
+            data, settings = old.data, with_fit(settings, old.plan)
+    bar = bar_of(settings, focus)
     keep_only(_AHEAD, {_AHEAD + one.answer.slot for one in shown})
     if not ahead:
         bar = bar._replace(behind=())
@@ -168,7 +153,7 @@ def figure_of(
     return functions_figure(
         scene_from(data),
         methods,
-        show,
+        settings.show,
         place=own and data.key == OWN,
         alt=words,
         height=_HEIGHT,
@@ -176,30 +161,22 @@ def figure_of(
     )
 
 
-def bar_of(settings: SoftTreesSettings, show: Any, focus: bool, draws: int | None) -> Bar:
+def bar_of(settings: SoftTreesSettings, focus: bool) -> Bar:
     """The knobs above the panels, which the browser works out while they are moved."""
-    knobs = (
-        live_knob(SHOW, label_of_show(show)),
-        live_knob(SHOWN, _nearest(SHOWN, settings.shown), label="Lines", needs=WITH_LINES),
-        live_knob(DRAWS, _nearest(DRAWS, settings.draws if draws is None else draws)),
-        live_knob(FOCUS, focus),
-    )
+    values = SimpleNamespace(**to_values(settings), focus=focus)
+    knobs = tuple(knob for knob in live_knobs(STATE, values) if knob.key in _BAR)
+    lines, draws = (KNOBS[key].choices for key in ("shown", "draws"))
     # As many as a drag can show at once: more are drawn when the knob is let go.
-    most = max(settings.draws, MOST_AHEAD)
-    behind = {max(each, line) for each in DRAWS.choices for line in SHOWN.choices}
+    most = max(settings.n_functions, MOST_AHEAD)
+    behind = {max(each, line) for each in draws for line in lines}
     return Bar(
         knobs,
         {knob.key: knob.value for knob in knobs},
-        SHOWN.choices,
-        DRAWS.choices,
+        lines,
+        draws,
         tuple(sorted(count for count in behind if count <= most)),
         focus,
     )
-
-
-def _nearest(knob: Knob, value: int) -> int:
-    found: int = min(knob.choices, key=lambda choice: abs(choice - value))
-    return found
 
 
 def _functions(
@@ -225,7 +202,7 @@ def _functions(
     )
     return Functions(
         method, view.x, lines, view.loc, view.data, view.knowledge, note,
-        more[: SHOWN.choices[-1]], moments,
+        more[: KNOBS["shown"].choices[-1]], moments,
     )  # fmt: skip
 
 
@@ -241,30 +218,22 @@ def spread_note(knowledge: np.ndarray, data: SoftTreesData) -> str:
     return f"{outside / inside:.1f} times as wide without rows"
 
 
-def _data_of_plan(plan: SoftTreesPlan) -> dict[str, Any]:
-    names = ("data", "rows", "noise", "points", "seed")
-    return {name: getattr(plan, name) for name in names if getattr(plan, name) is not None}
-
-
 def _belongs(one: Shown, settings: SoftTreesSettings) -> bool:
     """Whether a fit's rows are those of the picture; own points move, their board does not."""
     if one.fit is None:
         return False
     plan = one.fit.plan
     if OWN in (plan.data, settings.data):
-        return plan.data == settings.data
-    return all(getattr(settings, name) == value for name, value in _data_of_plan(plan).items())
+        return bool(plan.data == settings.data)
+    names = ("data", "rows", "noise", "seed")
+    return all(getattr(settings, name) == getattr(plan, name) for name in names)
 
 
 def _say_what_is_missing(
-    values: SimpleNamespace,
-    settings: SoftTreesSettings,
-    shown: Sequence[Shown],
-    refusals: Sequence[str],
+    settings: SoftTreesSettings, shown: Sequence[Shown], refusals: Sequence[str]
 ) -> None:
     refused = st.session_state.pop(REFUSED, "")
-    unread = points_of(values)[1] if settings.data == OWN else ""
-    said = [text for text in (unread, refused, *refusals) if text]
+    said = [text for text in (refused, *refusals) if text]
     if said:
         show_notice(said, "soft-trees")
     say_problems(shown)
@@ -279,7 +248,7 @@ def _draw_points(settings: SoftTreesSettings) -> None:
         st.caption(f"{n} point{'s' if n != 1 else ''}.", width="content")
         st.button("Clear", key="_soft_trees_clear", on_click=clear_points, disabled=not n)
         with st.popover("As text"):
-            draw_knob(POINTS)
+            draw_knob(KNOBS["points"])
 
 
 def show_costs(settings: SoftTreesSettings, shown: Sequence[Shown]) -> None:

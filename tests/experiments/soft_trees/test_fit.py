@@ -23,7 +23,7 @@ from gbuq_core.experiments.soft_trees.look import (
 )
 from gbuq_core.experiments.soft_trees.models import (
     estimate_soft_trees_seconds,
-    soft_trees_knobs,
+    soft_trees_arguments,
     soft_trees_model,
 )
 from gbuq_core.experiments.soft_trees.plan import (
@@ -31,7 +31,6 @@ from gbuq_core.experiments.soft_trees.plan import (
     PAPER,
     SOFT_METHODS,
     SoftTreesSettings,
-    check_view,
     full_rank,
     method_missing,
     plan_soft_trees,
@@ -40,9 +39,9 @@ from gbuq_core.experiments.soft_trees.plan import (
 
 SMALL = SoftTreesSettings(
     methods=tuple(METHODS), rows=60, depth=2, steps=300, trees=2, members=6, sglb_trees=20,
-    xbart_trees=8, draws=25,
+    xbart_trees=8, draws=25, shown=5,
 )  # fmt: skip
-VIEW_ONLY = {"draws": 7, "draw_seed": 3, "shown": 2, "draw": 4, "tree": 1, "frame": 2}
+VIEW_ONLY = {"draws": 7, "draw_seed": 3, "shown": 2, "draw": 5, "tree": 2, "show": "bands"}
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +72,7 @@ def test_the_knobs_of_the_view_refit_nothing(fits, method):
         ({"prior_scale": 1.0}, {"vst", "vsgbm"}),
         ({"steps": 400}, {"vst", "vsgbm"}),
         ({"restarts": 2}, {"vst", "vsgbm"}),
-        ({"learning_rate": 0.01}, {"vst", "vsgbm"}),
+        ({"rate": 0.01}, {"vst", "vsgbm"}),
         ({"trees": 3}, {"vsgbm"}),
         ({"members": 3}, {"sglb"}),
         ({"sglb_trees": 30}, {"sglb"}),
@@ -111,7 +110,7 @@ def test_ranks_above_the_full_one_are_one_plan(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_estimators_get_the_plans_knobs(fits, method):
     model = fits[method].model
-    for name, value in soft_trees_knobs(fits[method].plan).items():
+    for name, value in soft_trees_arguments(fits[method].plan).items():
         assert getattr(model, name) == value
     assert estimate_soft_trees_seconds(fits[method].plan) > 0.0
     assert fits[method].seconds > 0.0
@@ -180,7 +179,7 @@ def test_the_tree_of_a_draw_is_the_function_of_that_draw(fits, method):
     fit = fits[method]
     total = 0.0
     for tree in range(len(fit.frames)):
-        view = tree_view(fit, replace(SMALL, draw=4, tree=tree))
+        view = tree_view(fit, replace(SMALL, draw=5, tree=tree + 1))
         assert view.gates.shape == (3, len(fit.data.x))
         np.testing.assert_allclose(view.reach.sum(axis=0), 1.0, rtol=SAME_SUM)
         np.testing.assert_allclose(
@@ -210,10 +209,10 @@ def test_the_training_ends_at_the_posterior_mean(fits):
         end = tree_view(fits[method], SMALL)
         np.testing.assert_allclose(frames.output[-1], end.output, rtol=1e-5, atol=1e-5)  # float32
         assert np.abs(frames.output[0] - end.output).max() > 0.01
-        last = tree_view(fits[method], replace(SMALL, frame=10_000))
+        last = tree_view(fits[method], SMALL, frame=10_000)
         assert last.frame == len(frames.step) - 1
         assert "moments" in last.notes[0]
-    beyond = tree_view(fits["vsgbm"], replace(SMALL, tree=9))
+    beyond = tree_view(fits["vsgbm"], replace(SMALL, tree=10))
     assert beyond.tree == 1
     assert beyond.notes
 
@@ -285,7 +284,7 @@ def test_five_own_points_are_enough(method):
         ({"prior_scale": float("inf")}, "prior_scale must be"),
         ({"steps": 10}, "steps must be"),
         ({"restarts": 0}, "restarts must be"),
-        ({"learning_rate": 0.0}, "learning_rate must be a number greater than 0"),
+        ({"rate": 0.0}, "rate must be a number greater than 0"),
         ({"data": "own", "points": ((0.0, 0.0),)}, "Training needs at least 5 points"),
         ({"data": "own", "points": tuple((i, 1) for i in range(6))}, "All points have y = 1"),
     ],
@@ -319,15 +318,11 @@ def test_bad_knobs_of_the_others_are_refused(method, wrong, words):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"draws": 1}, {"draws": 501}, {"shown": -1}, {"draw": -1}, {"frame": 1.5}, {"tree": None}],
+    [{"draws": 1}, {"draws": 501}, {"shown": -1}, {"draw": -1}, {"draw_seed": 1.5}, {"tree": 0}],
 )
 def test_bad_views_are_refused(fits, wrong):
-    settings = replace(SMALL, **wrong)
-    sentence = check_view(settings)
-    assert sentence.startswith(next(iter(wrong)))
-    with pytest.raises(InvalidParameter) as caught:
-        view_soft_trees(fits["vst"], settings)
-    assert str(caught.value) == sentence
+    with pytest.raises(InvalidParameter, match=f"^{next(iter(wrong))} must be"):
+        view_soft_trees(fits["vst"], replace(SMALL, **wrong))
 
 
 def test_unknown_methods_and_sets_are_refused():

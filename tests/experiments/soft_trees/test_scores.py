@@ -213,7 +213,7 @@ def test_tables_hold_the_numbers(runs):
 @pytest.mark.parametrize("data", ["tails", "own"])
 def test_the_code_draws_the_same_functions(runs, data):
     run = runs[data]
-    settings = replace(run.settings, draw_seed=9, draw=3, methods=("vst", "gp", "sglb"))
+    settings = replace(run.settings, draw_seed=9, draw=4, methods=("vst", "gp", "sglb"))
     exec(soft_trees_code(settings), names := {})
     np.testing.assert_allclose(names["X"], run.data.X, rtol=SAME_SUM)
     np.testing.assert_allclose(names["grid"], run.data.grid, rtol=SAME_SUM, atol=ZERO)
@@ -238,7 +238,9 @@ def test_the_code_takes_as_few_kept_functions_as_the_picture(runs):
     run = runs["tails"]
     for method in ("sglb", "xbart"):
         fit = next(fit for fit in run.fits if fit.method == method)
-        few = replace(run.settings, methods=(method,), draws=5)  # of 6 members, of 100 sweeps
+        few = replace(
+            run.settings, methods=(method,), draws=5, shown=5
+        )  # of 6 members, of 100 sweeps
         view = view_soft_trees(fit, few)
         exec(soft_trees_code(few), names := {})
         for name in ("functions", "data", "knowledge"):
@@ -246,9 +248,9 @@ def test_the_code_takes_as_few_kept_functions_as_the_picture(runs):
 
 
 def test_the_code_names_only_what_it_uses():
-    text = soft_trees_code(SoftTreesSettings(methods=("vsgbm",), tree=8, frame=2, data="gap"))
+    text = soft_trees_code(SoftTreesSettings(methods=("vsgbm",), tree=9, draw=3, data="gap"))
     assert "make_gap" in text
-    assert "tree=4, snapshot=2" in text
+    assert "draw=2, tree=4" in text
     assert "XBART" not in text
     assert "n_draws=100)" in soft_trees_code(SoftTreesSettings(methods=("xbart",), draws=400))
 
@@ -279,7 +281,9 @@ def test_the_papers_order_of_policies_stands_beside_ours():
     run = run_bandit(plan_bandit(settings, "random"))
     regrets = {"xbart": 50.0, "vst": 70.0, "sglb": 95.0, "random": 190.0}
     runs = [
-        replace(run, plan=replace(run.plan, policy=policy), label=policy, mean=np.array([regret]))
+        replace(
+            run, plan=replace(run.plan, policies=(policy,)), label=policy, mean=np.array([regret])
+        )
         for policy, regret in regrets.items()
     ]
     assert check_bandit_claim(runs).verdict == "holds"
@@ -371,7 +375,7 @@ def test_every_seed_of_the_rank_has_repetitions_of_its_own():
 def test_a_quicker_bandit_has_fewer_steps_and_fewer_and_shorter_fits():
     plan = BANDIT_STUDY.plan(BanditSettings())
     assert plan.seconds < 40.0
-    assert [said.split(" ")[0] for said in plan.quicker] == ["steps", "steps", "VST's"]
+    assert [said.split(" ")[0] for said in plan.quicker] == ["steps", "steps", "training"]
     assert plan.settings.n_steps >= 300
     assert not BANDIT_STUDY.plan(BanditSettings(policies=("random",))).quicker
 
