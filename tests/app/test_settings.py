@@ -10,7 +10,7 @@ from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.experiments.novelty.plan import NoveltySettings
-from gbuq_core.experiments.settings import from_values, knobs_of, plan_of, to_values
+from gbuq_core.experiments.settings import _each_of, from_values, knobs_of, plan_of, to_values
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
@@ -64,11 +64,6 @@ def moved(knob):
             return int(end) if knob.kind == "integer" else float(end)
 
 
-def side_by_side(kind):
-    """The field whose values have a fit each; empty where there is one fit."""
-    return next((knob.key for knob in knobs_of(kind) if knob.group == "method"), "")
-
-
 @EACH_PAGE
 def test_the_page_offers_each_knob_and_its_default_is_possible(state, kind):
     assert set(knobs_of(kind)) <= set(state.knobs)
@@ -104,13 +99,13 @@ def test_a_knob_of_the_picture_refits_nothing(state, kind):
         if knob.group not in ("picture", "view", "page"):
             continue
         after = from_values(kind, {knob.key: moved(knob)})
-        for method in getattr(kind(), side_by_side(kind), ("",)):
+        for method in getattr(kind(), _each_of(kind), ("",)):
             assert plan_of(after, method) == plan_of(kind(), method)
 
 
 @EACH_PAGE
 def test_an_unknown_method_is_refused(state, kind):
-    if name := side_by_side(kind):
+    if name := _each_of(kind):
         with pytest.raises(InvalidParameter, match=f"{name[:-1]} must be one of"):
             plan_of(replace(kind(), **{name: ()}), "lightgbmm")
 
