@@ -31,7 +31,7 @@ _SHADED = "background-color: rgba(213, 94, 0, 0.22); font-weight: 700"
 _CELL_PIXELS, _LETTER_PIXELS = 24, 8
 _MOST_LINES = 20  # of a table that does not scroll
 _NUMBERED, _NUMBER = {"No.", "Rank", "Row", "Rows"}, re.compile(r"[0-9][0-9,]{0,14}")
-_MARKUP = re.compile(r"([\\`*_\[\]<>$~|])")
+_MARKUP = re.compile(r"([\\`*_\[\]<>$~|#])")
 
 
 class Drawing(NamedTuple):
