@@ -53,30 +53,6 @@ class VariationalSoftTreeClassifier(ClassifierMixin, OneTree):
 
     classes_: np.ndarray
 
-    def __init__(
-        self,
-        depth: int = 3,
-        leaf: str = "linear",
-        rank: int = 5,
-        beta: float = 5.0,
-        prior_scale: float = 2.5,
-        n_steps: int = 3000,
-        learning_rate: float | None = None,
-        n_draws: int = 100,
-        n_gradient_draws: int = 2,
-        n_restarts: int = 2,
-        batch_size: int | None = None,
-        flat_tolerance: float = 0.001,
-        categorical_features: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            depth, leaf, rank, beta, prior_scale, n_steps, learning_rate, n_draws,
-            n_gradient_draws, n_restarts, batch_size, flat_tolerance, categorical_features, n_jobs,
-            random_state,
-        )  # fmt: skip
-
     def _shape(self, n_features: int) -> TreeShape:
         n_classes = len(getattr(self, "classes_", (0, 1)))
         return TreeShape(self.depth, n_features, self.leaf, "classes", n_classes)
