@@ -33,10 +33,7 @@ def _shown(
 ) -> Shown:
     """The page's picture with one of its knobs; without it the reader plays the trees."""
     run = run._replace(settings=settings)
-    virtual = "virtual_sglb" in settings.methods
-    values = {"step": settings.step, "start": settings.start} if virtual else {}
-    values |= {"unit": settings.unit, "log": settings.log, "scale": settings.scale}
-    knobs = one_knob(knob, values, settings.members) if knob else ()
+    knobs = one_knob(knob, settings) if knob else ()
     sheet = heart_sheet(run.data, run.methods, settings, describe_heart(run), knobs)
     return Shown(text, right, answer, sheet, more)
 

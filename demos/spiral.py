@@ -52,9 +52,7 @@ def _shown(
     lines: Sequence[Line] = (),
 ) -> Shown:
     """The page's picture with one of its knobs."""
-    turned = ("step", "start", "burn_in", "flag", "log", "scale")
-    values = {name: getattr(settings, name) for name in turned}
-    knobs = one_knob(knob, values, settings.members)
+    knobs = one_knob(knob, settings)
     words = describe_spiral(run)
     sheet = spiral_sheet(run.truth, run.data, run.methods, settings, (), lines, words, knobs)
     return Shown(text, right, answer, sheet, more)

@@ -7,7 +7,7 @@ import zlib
 from base64 import b64decode
 from typing import Any
 
-from figure_readers import unpack_curves
+from tests.figure_readers import unpack_curves
 
 
 def blocks_of(page: str, kind: str) -> list[bytes]:

@@ -1,6 +1,6 @@
 """What the figures of a page were given to draw."""
 
-from figure_readers import decode_sheet, unpack_curves
+from tests.figure_readers import decode_sheet, unpack_curves
 
 
 def curve_specs(at):

@@ -1,11 +1,10 @@
 """The Spiral page as its tests see it: opening it small, waiting for fits, reading its figures."""
 
-from figure_readers import decode_sheet
-
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from pages._ui.spiral.controls import STATE
 from tests.app.opening import open_link
 from tests.app.waiting import run_when_done
+from tests.figure_readers import decode_sheet
 
 SMALL = {
     "rows": "100", "members": "3", "trees": "50", "chain_trees": "100", "cycle": "20",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import pytest
-from figure_readers import decode_sheet
 from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from pages._ui.canvas import CanvasEvent, SheetShape, read_event
+from tests.figure_readers import decode_sheet
 
 SHAPE = SheetShape(panels=2, frames=5, rows=3, columns=4)
 

@@ -8,7 +8,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet
 
 from gbuq_core.experiments.gaussians.export import gaussians_code, gaussians_csv
 from gbuq_core.experiments.gaussians.fit import count_runs, run_gaussians
@@ -23,6 +22,7 @@ from pages._ui.gaussians.picture import _html
 from tests.app.drawn import unnamed
 from tests.app.opening import open_link
 from tests.app.waiting import run_when_done
+from tests.figure_readers import decode_sheet
 
 SMALL = {"steps": "2000"}
 SETTINGS = GaussiansSettings(steps=2000)

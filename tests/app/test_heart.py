@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet
 
 from gbuq_core.experiments.heart.export import heart_code, heart_csv
 from gbuq_core.experiments.heart.fit import count_fits, run_heart
@@ -24,6 +23,7 @@ from pages._ui.heart.picture import _html
 from tests.app.drawn import unnamed
 from tests.app.opening import open_link
 from tests.app.waiting import live_jobs, run_when_done
+from tests.figure_readers import decode_sheet
 
 SMALL = {"rows": "30", "trees": "100", "members": "4", "step": "10"}
 SETTINGS = HeartSettings(rows=30, trees=100, members=4, step=10)

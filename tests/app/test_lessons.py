@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from urllib.parse import parse_qs
 
 import pytest
-from figure_readers import decode_sheet
 from lesson_parts import computed
 
 from demos import load_lessons
@@ -31,6 +30,7 @@ from pages._ui.two_clocks import controls as two_clocks_controls
 from pages._ui.your_data import controls as your_data_controls
 from pages._ui.your_data.training import cut_of, plan_of
 from tests.app.opening import open_link
+from tests.figure_readers import decode_sheet
 
 HEART = load_lessons()[0]
 CONTROLS = {

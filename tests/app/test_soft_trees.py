@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from figure_readers import decode_strips, unpack_sheaf
 
 from gbuq_core.experiments.settings import from_values
 from gbuq_core.experiments.soft_trees.bandit import run_policies
@@ -36,6 +35,7 @@ from tests.app.soft_trees_page import (
     sheet,
     words,
 )
+from tests.figure_readers import decode_strips, unpack_sheaf
 
 FEW = "-2_0~-1_1~0_0.5~1_-1~2_0"  # points
 OWN = {"data": "Own points", "points": FEW}

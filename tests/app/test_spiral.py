@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet
 
 from gbuq_core.experiments.settings import from_values
 from gbuq_core.experiments.spiral.fit import SIDE, count_fits, run_spiral
@@ -35,6 +34,7 @@ from tests.app.spiral_page import (
     words,
 )
 from tests.app.waiting import live_jobs
+from tests.figure_readers import decode_sheet
 from tests.page_parts import blocks_of
 
 

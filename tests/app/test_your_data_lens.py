@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from figure_readers import unpack_curves
 from tolerances import SAME_SUM
 
 from gbuq_core.tables import ScorePlan, column_curve, read_table, score_edited, score_table
 from pages._ui.your_data.edit import Edits, Move, read_move, with_point
 from tests.app.your_data_page import csv_of, open_page, says, settle, table_with
+from tests.figure_readers import unpack_curves
 
 
 def component(at, name):

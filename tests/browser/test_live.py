@@ -177,9 +177,8 @@ def test_a_page_for_download_follows_its_knobs_without_a_server(page, tmp_path):
     fits = [spiral_fit(settings, "virtual_sglb", rng)]
     sheet = spiral_as_drawn(fits, settings, knobs_of(spiral_page, settings))
     file = tmp_path / "spiral.html"
-    seen = {name: getattr(settings, name) for name in ("step", "start", "flag", "log", "scale")}
     # A knob that needs no members, which are left out.
-    thin = thin_sheet(replace(sheet, knobs=one_knob("flag", seen, settings.members)))
+    thin = thin_sheet(replace(sheet, knobs=one_knob("flag", settings)))
     parts = [sheet, Section(sheet=thin, coarse=True)]
     file.write_text(standalone_html(parts, "Spiral"), encoding="utf-8")
     page.goto(file.as_uri())

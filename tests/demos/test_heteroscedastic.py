@@ -5,7 +5,6 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet
 from lesson_parts import computed
 from tolerances import NEAR_ZERO, SAME_SUM, ZERO
 
@@ -38,6 +37,7 @@ from gbuq_core.experiments.heteroscedastic.scores import (
 )
 from gbuq_core.experiments.settings import plan_of
 from gbuq_core.figures.canvas.encoding import encode_sheet
+from tests.figure_readers import decode_sheet
 
 TITLES = [step.title for step in LESSON.steps]
 

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet
 from lesson_parts import computed
 
 import demos
@@ -25,6 +24,7 @@ from gbuq_core.experiments.heart.fit import run_heart
 from gbuq_core.experiments.heart.scores import auroc_text, score_heart
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
+from tests.figure_readers import decode_sheet
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = [(given, step) for given in load_lessons() for step in given.steps]

@@ -6,7 +6,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet
 from lesson_parts import computed, fits_made_once
 
 from demos.neighbours import steps
@@ -16,6 +15,7 @@ from gbuq_core.experiments.neighbours.look import run_neighbours
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.metrics import auroc
 from gbuq_core.synthetic import ripples_truth
+from tests.figure_readers import decode_sheet
 
 PRESETS = {step.title: step.preset for step in LESSON.steps}
 

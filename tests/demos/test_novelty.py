@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet
 from lesson_parts import computed
 from tolerances import NEAR_ZERO
 
@@ -38,6 +37,7 @@ from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.metrics import auroc
 from gbuq_core.presentation import digits
+from tests.figure_readers import decode_sheet
 
 PRESETS = {step.title: step.preset for step in LESSON.steps}
 

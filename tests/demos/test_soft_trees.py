@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
-from figure_readers import decode_sheet
 from lesson_parts import computed, fits_made_once
 from tolerances import ZERO
 
@@ -16,6 +15,7 @@ from gbuq_core.experiments.soft_trees.claims import check_claims
 from gbuq_core.experiments.soft_trees.fit import run_soft_trees
 from gbuq_core.experiments.soft_trees.scores import score_all
 from gbuq_core.figures.canvas.encoding import encode_sheet
+from tests.figure_readers import decode_sheet
 
 PRESETS = {step.title: step.preset for step in LESSON.steps}
 

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet
 
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.error_dots import error_dots
@@ -27,6 +26,7 @@ from gbuq_core.figures.neighbours.parts import (
 from gbuq_core.figures.neighbours.picture import Course, Surface, course_figure, surface_sheet
 from gbuq_core.figures.neighbours.rows import HeldOut, held_out_figure, training_figure
 from gbuq_core.figures.neighbours.sources import reasons_from
+from tests.figure_readers import decode_sheet
 
 # Numbers are sent with five significant digits.
 ROUNDING = {"rtol": 5.1e-5, "atol": 0.0}

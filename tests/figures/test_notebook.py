@@ -9,7 +9,6 @@ import anywidget
 import numpy as np
 import plotly.graph_objects as go
 import pytest
-from figure_readers import decode_members, decode_sheet, unpack_curves
 
 from gbuq_core.distribution import NormalDistribution
 from gbuq_core.errors import InvalidParameter, MissingPackage
@@ -20,6 +19,7 @@ from gbuq_core.figures.curves import Curves, curves_source
 from gbuq_core.figures.curves.parts import line
 from gbuq_core.figures.handles import live_knob
 from gbuq_core.knobs import Knob
+from tests.figure_readers import decode_members, decode_sheet, unpack_curves
 
 X = np.linspace(0.0, 1.0, 20)
 

@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet, decode_strips
 from tolerances import SAME_SUM
 
 from gbuq_core.figures.canvas.encoding import encode_sheet
@@ -19,6 +18,7 @@ from gbuq_core.figures.novelty.picture import (
     ellipse_corners,
     maps_sheet,
 )
+from tests.figure_readers import decode_sheet, decode_strips
 
 NY, NX = 4, 6
 

@@ -3,13 +3,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from figure_readers import unpack_curves, unpack_table
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gbuq_core.figures.curves import pack_curves
 from gbuq_core.figures.curves.parts import rounded
 from gbuq_core.figures.neighbours.live import pack_table
+from tests.figure_readers import unpack_curves, unpack_table
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)
 LEAVES = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4) | NUMBERS

@@ -10,7 +10,6 @@ from hashlib import sha256
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet, restore
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -31,6 +30,7 @@ from gbuq_core.figures.canvas.renderer import FOLDER, PARTS, renderer_source, re
 from gbuq_core.figures.colour import COLOUR_MAPS, OKABE_ITO, colour_table
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section, standalone_html
+from tests.figure_readers import decode_sheet, restore
 from tests.page_parts import blocks_of, curves_of
 
 GRID = np.array([[0.5, np.nan, 2.0], [1.0, -1.0, 0.0]])

@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet, decode_strips
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -23,6 +22,7 @@ from gbuq_core.figures.canvas.panels import (
     strip_limits,
 )
 from gbuq_core.figures.standalone import standalone_html
+from tests.figure_readers import decode_sheet, decode_strips
 from tests.page_parts import blocks_of
 
 GRID = np.zeros((3, 4))

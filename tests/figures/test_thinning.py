@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet
 
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.live import Ensemble, Live, chosen_stages
@@ -10,6 +9,7 @@ from gbuq_core.figures.canvas.panels import Panel, PanelSheet, Points, Strip, St
 from gbuq_core.figures.canvas.thinning import thin_sheet
 from gbuq_core.figures.handles import live_knob
 from gbuq_core.knobs import Knob
+from tests.figure_readers import decode_sheet
 
 TREES = np.arange(20, 601, 20)
 STAGES = np.arange(10, 601, 10)

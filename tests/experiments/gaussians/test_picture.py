@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.gaussians.cycle_picture import cycle_sheet
@@ -12,6 +11,7 @@ from gbuq_core.experiments.gaussians.picture import gaussians_sheet
 from gbuq_core.experiments.gaussians.plan import CHARTS, GaussiansSettings
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.methods import METHODS, SAMPLERS
+from tests.figure_readers import decode_sheet
 
 N = 4  # cells a side
 

@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heart.picture import heart_sheet
 from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.synthetic import HeartData, make_heart
+from tests.figure_readers import decode_sheet
 
 HEART = make_heart(3, random_state=0)
 

@@ -1,13 +1,13 @@
 """The spiral's charts of one point: what lines join; its maps before there are members."""
 
 import pytest
-from figure_readers import decode_sheet
 
 from gbuq_core.experiments.spiral.charts import probe_sheet
 from gbuq_core.experiments.spiral.fit import run_spiral
 from gbuq_core.experiments.spiral.picture import spiral_sheet
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.figures.canvas.encoding import encode_sheet
+from tests.figure_readers import decode_sheet
 from tests.spiral_parts import probe_of
 
 

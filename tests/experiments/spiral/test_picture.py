@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.spiral.charts import burn_in_sheet, probe_sheet, ray_sheet
@@ -21,6 +20,7 @@ from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import Line, Marker
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.synthetic import make_spiral
+from tests.figure_readers import decode_sheet
 from tests.spiral_parts import probe_of
 
 N = 6  # cells a side are enough for a figure

@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet, unpack_curves
 from tolerances import NEAR_ZERO
 
 from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
@@ -21,6 +20,7 @@ from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.curves import pack_curves
 from gbuq_core.figures.standalone import standalone_html
 from gbuq_core.figures.theme import METHOD_STYLES
+from tests.figure_readers import decode_sheet, unpack_curves
 
 SMALL = TwoClocksSettings(data="growing noise", rows=100, trees=100, members=2)
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet, decode_strips, unpack_sheaf
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.figures.canvas.encoding import encode_sheet
@@ -26,6 +25,7 @@ from gbuq_core.figures.soft_trees.charts import (
 )
 from gbuq_core.figures.soft_trees.picture import Functions, Scene, functions_figure, pack_sheaf
 from gbuq_core.figures.theme import METHOD_STYLES
+from tests.figure_readers import decode_sheet, decode_strips, unpack_sheaf
 
 # Numbers are sent with five significant digits.
 ROUNDING = {"rtol": 5.1e-5, "atol": 0.0}

@@ -4,12 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from figure_readers import decode_sheet
 from tolerances import ZERO
 
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.soft_trees.strips import frames_from, functions_strip, scene_from
+from tests.figure_readers import decode_sheet
 
 X = np.linspace(-1.0, 1.0, 41)
 ROWS = np.array([-0.51, 0.0, 0.52])
