@@ -429,11 +429,11 @@ def files_are_short(module):
 # Lines of all Python files of a room. Where it grows beyond, something else is to go first; where
 # it has shrunk, its budget follows.
 BUDGET = {
-    "gbuq_core": 102_200,
-    "pages": 19_600,
-    "demos": 7_700,
+    "gbuq_core": 101_900,
+    "pages": 17_900,
+    "demos": 7_500,
     "benchmarks": 13_700,  # with the protocol and the Markdown that were the core's
-    "tests": 69_800,
+    "tests": 69_500,
 }
 
 
