@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 from gbuq_core.experiments.claims import write_setting
@@ -149,11 +149,9 @@ def _each_of(kind: type) -> str:
 def _alternatives(settings: S) -> list[S]:
     """The settings with one method each; they themselves where there are no several."""
     name = _each_of(type(settings))
-    return (
-        [_with(settings, **{name: (one,)}) for one in getattr(settings, name)]
-        if name
-        else [settings]
-    )
+    if not name:
+        return [settings]
+    return [_with(settings, **{name: (one,)}) for one in getattr(settings, name)]
 
 
 def _alone(settings: S, method: str) -> S:
@@ -189,8 +187,7 @@ def _knob(kind: type, name: str, default: Any, one: _Setting) -> Knob:
     if one.label:
         more["label"] = one.label
     if one.uses is not None:
-        uses = one.uses
-        more["when"] = lambda values: any(map(uses, _alternatives(from_values(kind, values))))
+        more["when"] = partial(_is_used, kind, one.uses)
     shown = _write(one, default)
     given = one.record if one.of else Knob("", "", "text", "")
     if one.of and not one.named:
@@ -204,6 +201,13 @@ def _knob(kind: type, name: str, default: Any, one: _Setting) -> Knob:
     )
     more = {"label": given.label, "help": given.help, **more}
     return Knob(name, kind=kind_of_knob, default=shown, **more)
+
+
+def _is_used(kind: type, uses: Callable[[Any], bool], values: Mapping[str, Any]) -> bool:
+    """Whether a chosen method needs a knob; a text that a reader may still type decides nothing."""
+    texts = {name for name, _, one in _settings_of(kind) if one.codec}
+    read = {name: value for name, value in values.items() if name not in texts}
+    return any(map(uses, _alternatives(from_values(kind, read))))
 
 
 def _kind_of(one: _Setting, default: Any, more: Mapping[str, Any]) -> Kind:

@@ -119,3 +119,9 @@ def went_back() -> bool:
     """Whether the reader went Back or Forward to come to this run."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
+
+
+def fragment_runs() -> bool:
+    """Whether this run is a fragment's: what `open_page` says is said in the others."""
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)

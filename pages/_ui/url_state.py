@@ -68,6 +68,7 @@ from gbuq_core.knobs import Knob, choice_text, problem_with
 from pages._ui import picture_first, present
 from pages._ui.address import (
     forget_untold,
+    fragment_runs,
     put,
     put_again,
     put_together,
@@ -234,7 +235,7 @@ def read_again(page: PageState, values: SimpleNamespace) -> SimpleNamespace:
     """
     write_picture_knobs(page.knobs)
     own = {knob.key: _held(knob) for knob in page.knobs if knob.group in ("page", "picture")}
-    fresh = _checked(page, {**vars(values), **own})
+    fresh = _checked(page, {**vars(values), **own}, told=fragment_runs())
     st.session_state[_VALUES + page.key] = fresh
     return SimpleNamespace(**fresh)
 
@@ -502,12 +503,12 @@ def _fitting(page: PageState, knob: Knob, value: Any) -> Any:
     return knob.default if knob.key in page.follow and problem_with(knob, value) else value
 
 
-def _checked(page: PageState, values: dict[str, Any]) -> dict[str, Any]:
+def _checked(page: PageState, values: dict[str, Any], told: bool = True) -> dict[str, Any]:
     """Texts as typed are checked here; every other widget keeps to its range by itself."""
     for knob in page.knobs:
         if problem_with(knob, values[knob.key]):
-            text = why_not(knob, values[knob.key])
-            show_notice(text, f"knob-{knob.key}")
+            if told:
+                show_notice(why_not(knob, values[knob.key]), f"knob-{knob.key}")
             values[knob.key] = knob.default
     return values
 

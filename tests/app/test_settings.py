@@ -18,7 +18,7 @@ from gbuq_core.knobs import problem_with, refusal_of
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heart.controls import STATE as HEART
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
-from pages._ui.knobs import query_of, read_knob
+from pages._ui.knobs import query_of, read_knob, why_not
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.novelty.controls import STATE as NOVELTY
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
@@ -119,3 +119,16 @@ def test_the_page_says_what_a_link_got_wrong(page):
     assert any(text.startswith(f"{key} must be") for text in said)
     assert any(text.endswith('ignores them: "colour".') for text in said)
     assert "<" not in str(dict(at.query_params))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_text_that_is_no_value_is_said_while_it_stands_in_its_box(page):
+    """Where a page has such a box, also one whose picture runs alone."""
+    at = open_link(page, {"data": "own points"} if page == "soft_trees" else {})
+    boxes = {box.key for box in at.text_input}
+    texts = [knob for knob in knobs_of(PAGES[page][1]) if knob.key in boxes]
+    assert texts or page not in ("heart", "soft_trees", "novelty")
+    for knob in texts:
+        at.text_input(key=knob.key).set_value("\u20ac 1").run()
+        assert not at.exception
+        assert [text.value for text in at.text].count(why_not(knob, "\u20ac 1")) == 1

@@ -15,6 +15,7 @@ from gbuq_core.experiments.heart.plan import (
     write_cells,
 )
 from gbuq_core.experiments.settings import knobs_of
+from gbuq_core.knobs import find_knob, problem_with
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import Preset
 from pages._ui.live import COLOURS, FOCUS, map_knob, names_of_kinds
@@ -54,8 +55,9 @@ STATE = PageState(
 
 def paint(event: CanvasEvent) -> None:
     """Remove or add rows after a click or a lasso. Streamlit calls this before the page runs."""
-    held = read_cells(st.session_state.get("cells", ""))
-    painted = toggled(() if problem_with_cells(held) else held, event)
+    typed = st.session_state.get("cells", "")
+    held = () if problem_with(find_knob(STATE.knobs, "cells"), typed) else read_cells(typed)
+    painted = toggled(held, event)
     problem = problem_with_cells(painted)
     if problem:
         st.toast(problem)

@@ -24,7 +24,7 @@ from gbuq_core.experiments.heart.scores import (
     describe_heart,
     score_heart,
 )
-from gbuq_core.experiments.settings import plan_of
+from gbuq_core.experiments.settings import bare, plan_of
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section, standalone_html
@@ -105,7 +105,7 @@ def show_costs(settings: HeartSettings, shown: Sequence[Shown]) -> None:
 
 def claims_of(run: HeartRun) -> tuple[Claim, ...]:
     """The paper's statements, checked once."""
-    return kept("heart-claims", run.methods, run.settings, lambda: check_claims(run))
+    return kept("heart-claims", run.methods, bare(run.settings), lambda: check_claims(run))
 
 
 def draw_scores(run: HeartRun) -> None:
