@@ -7,11 +7,11 @@ for where its own take long.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
-from gbuq_core.experiments.claims import VERDICTS, Claim, write_setting
+from gbuq_core.experiments.claims import VERDICTS, Claim
 from gbuq_core.experiments.settings import bare, differences, quicker
 from gbuq_core.jobs import stage
 
@@ -170,8 +170,6 @@ class SeedStudy:
     estimate: Callable[[Any], float]
     # `quicker(settings, share)` returns settings of about that share of the sizes
     quicker: Callable[[Any, float], Any] = quicker
-    # how people write fields of settings that are no record of knobs
-    names: tuple[tuple[str, str], ...] | Mapping[str, str] = ()
     # `bare(settings)` returns them without what no statement depends on
     bare: Callable[[Any], Any] = bare
 
@@ -184,13 +182,7 @@ class SeedStudy:
         while n_seeds * self.estimate(chosen) > most_seconds and share > _LEAST_SHARE:
             share /= 2.0
             chosen = self.quicker(wanted, share)
-        named = tuple(
-            f"{name} {write_setting(getattr(chosen, field))} instead of "
-            f"{write_setting(getattr(wanted, field))}"
-            for field, name in dict(self.names).items()
-            if getattr(chosen, field) != getattr(wanted, field)
-        )
-        differs = named if self.names or chosen == wanted else differences(chosen, wanted)
+        differs = differences(chosen, wanted)
         seconds = n_seeds * self.estimate(chosen)
         return SeedPlan(self.name, chosen, tuple(range(n_seeds)), differs, seconds)
 

@@ -164,7 +164,7 @@ def _alone(settings: S, method: str) -> S:
 
 
 def _with(settings: S, **changes: Any) -> S:
-    return replace(settings, **changes)  # type: ignore[type-var]
+    return replace(settings, **changes) if changes else settings  # type: ignore[type-var]
 
 
 @cache
@@ -373,7 +373,7 @@ def bare(settings: S) -> S:
     True
     """
     drawn = {name: usual for name, usual, one in _settings_of(type(settings)) if one.drawn}
-    return _with(settings, **drawn) if drawn else settings
+    return _with(settings, **drawn)
 
 
 def quicker(settings: S, share: float) -> S:

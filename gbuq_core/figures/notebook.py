@@ -29,8 +29,6 @@ Kind = Literal["sheet", "curves"]
 
 _ENTRY = Path(__file__).parent / "notebook.js"
 _APP_ENTRY = "export default "
-# What a moved slider makes of a figure of two stages: see dials.js.
-_DIALS = ("mean", "scale", "factor")
 _VEGA = "application/vnd.vegalite.v5+json"
 _VEGA_SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 _VEGA_PARTS = {"mark", "layer", "facet", "concat", "hconcat", "vconcat"}

@@ -227,11 +227,6 @@ def next_frame(scored: ScoredTable, found: NextRows) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def has_candidates(scored: ScoredTable) -> bool:
-    """Whether some scored row has no target."""
-    return bool((~scored.scored.known).any())
-
-
 def _candidates(scored: ScoredTable) -> NDArray[np.int64]:
     return np.flatnonzero(~scored.scored.known)
 

@@ -6,8 +6,7 @@ browser. `controls` draws the widgets and `url_state` ties both to the address b
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import permutations
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -42,20 +41,6 @@ class Reading(NamedTuple):
 
     value: Any
     problem: str
-
-
-def while_one_of(
-    key: str, wanted: Collection[str], choices: Collection[str], most: int
-) -> tuple[str, tuple[tuple[str, ...], ...]]:
-    """What a knob ``needs`` that is shown while one of several choices is among those taken.
-
-    Examples
-    --------
-    >>> while_one_of("methods", ["b"], ["a", "b"], 2)
-    ('methods', (('b',), ('a', 'b'), ('b', 'a')))
-    """
-    taken = (choice for n in range(1, most + 1) for choice in permutations(choices, n))
-    return key, tuple(choice for choice in taken if not set(choice).isdisjoint(wanted))
 
 
 def read_knob(knob: Knob, texts: Sequence[str]) -> Reading:

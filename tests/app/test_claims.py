@@ -9,15 +9,10 @@ from pages._ui import claims, jobs_glue
 
 def page():
     """One statement about the seed itself: it holds from seed 7 on."""
-    from typing import NamedTuple
-
     from gbuq_core.experiments.claims import Threshold, judged
     from gbuq_core.experiments.seeds import SeedStudy
     from pages._ui.claims import draw_chips, draw_claims
-
-    class Settings(NamedTuple):
-        seed: int = 8
-        trees: int = 400
+    from tests.seed_parts import Small
 
     def check(run):
         level = Threshold("level", 7.0, 4.0)
@@ -25,10 +20,9 @@ def page():
 
     study = SeedStudy(
         name="made up", fit=lambda settings: settings, claims=check,
-        estimate=lambda settings: settings.trees / 100, names={"trees": "trees"},
-        quicker=lambda settings, share: settings._replace(trees=int(settings.trees * share)),
+        estimate=lambda settings: settings.trees / 100,
     )  # fmt: skip
-    settings = Settings()
+    settings = Small(seed=8, trees=400)
     draw_chips(check(settings))
     draw_claims(check(settings), study, settings, columns=1)
 

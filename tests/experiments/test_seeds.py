@@ -1,22 +1,14 @@
 """Statements over seeds: counted, told as they come, with quicker settings where they take long."""
 
-from typing import NamedTuple
-
 from gbuq_core.experiments.claims import Threshold, judged
 from gbuq_core.experiments.seeds import (
     SeedStudy,
     count_verdicts,
     run_over_seeds,
 )
-from gbuq_core.experiments.settings import shrink
+from tests.seed_parts import Small
 
 LEVEL = Threshold("level", 7.0, 4.0, more=8.0)
-
-
-class Small(NamedTuple):
-    seed: int = 5
-    trees: int = 800
-    shown: int = 3
 
 
 def fit(settings):
@@ -33,9 +25,6 @@ def claims(run):
 STUDY = SeedStudy(
     name="small", fit=fit, claims=lambda run: tuple(claims(run)),
     estimate=lambda settings: settings.trees / 100,
-    quicker=lambda settings, share: settings._replace(trees=shrink(settings.trees, share, 50)),
-    bare=lambda settings: settings._replace(shown=0),
-    names={"trees": "trees"},
 )  # fmt: skip
 
 

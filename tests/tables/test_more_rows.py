@@ -25,7 +25,6 @@ from gbuq_core.tables import (
     read_table,
     score_table,
 )
-from gbuq_core.tables.next_rows import has_candidates
 
 PLAN = ScorePlan(ensemble="virtual", n_trees=50, depth=3, learning_rate=0.2)
 
@@ -211,7 +210,6 @@ def test_small_tables_are_refused():
     with pytest.raises(InvalidParameter):
         learning_curve(scored, n_repeats=1)
     assert estimate_curve(scored.training, PLAN).seconds > 0
-    assert not has_candidates(scored)
 
 
 def test_a_job_is_cancelled_and_counts_up(smooth):

@@ -69,7 +69,6 @@ _METHODS = {
     record.key: _method_of(record) for record in _RECORDS if record.paper not in _OTHER_PAPERS
 }
 METHODS: Mapping[str, HeteroscedasticMethod] = MappingProxyType(_METHODS)
-PREDICTING = tuple(key for key, method in METHODS.items() if method.parts)
 
 
 class HeteroscedasticScoreKind(NamedTuple):

@@ -158,11 +158,6 @@ def mask_of(runs: Runs) -> Mask:
     return mask
 
 
-def edited_cells(edits: Sequence[Edit]) -> Mask:
-    """All cells that any of the edits names, (3600,) bool."""
-    return np.logical_or.reduce([np.zeros(N_CELLS, bool), *(mask_of(edit.runs) for edit in edits)])
-
-
 def cells_within(axes: tuple[Array, Array], polygon: Sequence[tuple[float, float]]) -> Whole:
     """The cells whose middle lies inside a polygon, by the even-odd rule.
 
