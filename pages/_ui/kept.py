@@ -72,6 +72,11 @@ def remember(name: Hashable, work: Callable[..., T], *given: Any, most: int = 64
     return found
 
 
+def is_remembered(name: Hashable, work: Callable[..., Any]) -> bool:
+    """Whether `remember` would not have to work."""
+    return name in _memory().get(work, {})
+
+
 @st.cache_resource(scope="session", show_spinner=False)
 def _memory() -> dict[Callable[..., Any], OrderedDict[Hashable, Any]]:
     return {}

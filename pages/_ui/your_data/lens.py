@@ -22,7 +22,7 @@ from pages._ui.controls import draw_knob, is_shown
 from pages._ui.curves import show_curves
 from pages._ui.export import Download
 from pages._ui.jobs_glue import Answer, Request, ask_beside, show_progress
-from pages._ui.kept import remember
+from pages._ui.kept import is_remembered, remember
 from pages._ui.url_state import PageState
 from pages._ui.your_data.training import Trained, View, own_key, with_levels
 
@@ -107,7 +107,7 @@ def ask_lens(
 ) -> Answer:
     """The answer of a lens: at once, or of a job where that takes long.
 
-    Its ``result`` is that of these very choices, or None.
+    Its ``result`` is that of these very choices, or None. Without ``start``, nothing is worked out.
     """
     seen, name = _look(lens, values, trained, view, row)
     seconds = remember(name, lens.seconds, seen)
@@ -123,6 +123,8 @@ def ask_lens(
         failed=lens.waiting.failed,
     )
     if seconds <= AT_ONCE_SECONDS:
+        if not start and not is_remembered(name, lens.compute):
+            return Answer(lens.key, request, "waiting", None, False, None, "", None)
         try:
             found = remember(name, lens.compute, seen)
         except GbuqError as error:
