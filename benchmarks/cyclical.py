@@ -20,10 +20,10 @@ import numpy as np
 
 from benchmarks.report import Row, median_seconds, parse_arguments, report
 from gbuq_core import BoostedEnsembleClassifier, make_spiral
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.fit import fit_spiral, map_spiral
 from gbuq_core.experiments.spiral.plan import METHODS, PAPER
 from gbuq_core.experiments.spiral.quality import QualityPoint, quality_against_compute
+from gbuq_core.settings import plan_of
 
 _SECTIONS = ["fit", "refit", "quality"]
 _SEEDS = (0, 1, 2)

@@ -21,8 +21,8 @@ from gbuq_core.experiments.gaussians.scores import (
     describe_gaussians,
     score_sampler,
 )
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.presentation import digits, percent
+from gbuq_core.settings import plan_of
 
 SHORT = ("modes", "schedules")  # charts
 ONE = GaussiansSettings(samplers=("sgld",))

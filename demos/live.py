@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gbuq_core.experiments.settings import knobs_of, to_values
 from gbuq_core.figures.handles import LiveKnob, live_knob
+from gbuq_core.settings import knobs_of, to_values
 
 _ALL = "all"
 

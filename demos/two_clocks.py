@@ -13,7 +13,6 @@ import numpy as np
 
 from demos.asking import Between, Brush, Brushed, Largest, both_of, crossing
 from demos.lesson import Lesson, Shown, Step, main
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
 from gbuq_core.experiments.two_clocks.picture import COLOUR, WAY_COLOURS, clocks_sheet
 from gbuq_core.experiments.two_clocks.plan import LEVELS, WAYS, TwoClocksSettings
@@ -22,6 +21,7 @@ from gbuq_core.experiments.two_clocks.words import describe_two_clocks
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.guess import GuessChart, GuessLine
 from gbuq_core.presentation import short
+from gbuq_core.settings import plan_of
 
 MAIN = TwoClocksSettings()
 END = TwoClocksSettings(clocks=(1000, 1000, False))

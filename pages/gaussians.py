@@ -3,7 +3,7 @@
 import streamlit as st
 
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.settings import from_values
+from gbuq_core.settings import from_values
 from pages._ui.gaussians.controls import STATE
 from pages._ui.gaussians.cycle import draw_cycle
 from pages._ui.gaussians.lede import lede_of

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.experiments.heart.plan import HeartSettings
-from gbuq_core.experiments.settings import from_values, sliders
 from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.settings import from_values, sliders
 from pages._ui.claims import draw_chips
 from pages._ui.heart.controls import STATE, paint
 from pages._ui.heart.picture import (

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.experiments.heteroscedastic.plan import METHODS, HeteroscedasticSettings
-from gbuq_core.experiments.settings import from_values
+from gbuq_core.settings import from_values
 from pages._ui import picture_first
 from pages._ui.claims import draw_chips
 from pages._ui.heteroscedastic.controls import FOLLOWED, STATE, draw_view_knobs

@@ -8,7 +8,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
-from gbuq_core.experiments.settings import from_values, sliders
+from gbuq_core.settings import from_values, sliders
 from pages._ui.claims import draw_chips
 from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
 from pages._ui.kept import kept, last_kept

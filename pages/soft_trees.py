@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.settings import from_values
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
+from gbuq_core.settings import from_values
 from pages._ui.claims import draw_chips
 from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.notices import show_notice

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.experiments.settings import from_values
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.settings import from_values
 from pages._ui.claims import draw_chips
 from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.live import live_knobs, moved, send_members

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from gbuq_core.experiments.settings import from_values
 from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
+from gbuq_core.settings import from_values
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.two_clocks.controls import STATE
 from pages._ui.two_clocks.picture import (

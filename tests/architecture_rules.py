@@ -33,6 +33,7 @@ FLOORS = [
         "knobs",
         "methods",
         "presentation",
+        "settings",
         "session_limits",
         "limited_process",
         "file_bytes",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gbuq_core.experiments.settings import setting
+from gbuq_core.settings import setting
 
 
 @dataclass(frozen=True, kw_only=True)

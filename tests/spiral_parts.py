@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.fit import (
     GRID,
     SpiralFit,
@@ -14,6 +13,7 @@ from gbuq_core.experiments.spiral.fit import (
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.spiral.probe import Probe
 from gbuq_core.experiments.spiral.regions import spiral_regions
+from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import make_spiral
 from gbuq_core.uncertainty import Uncertainty
 

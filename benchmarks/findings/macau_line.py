@@ -19,7 +19,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     HeteroscedasticSettings,
 )
 from gbuq_core.experiments.heteroscedastic.scores import PAPER_TABLE, score_heteroscedastic
-from gbuq_core.experiments.settings import plan_of
+from gbuq_core.settings import plan_of
 
 FORESTS: dict[str, dict[str, Any]] = {
     "the table's": {},

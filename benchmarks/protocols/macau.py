@@ -43,9 +43,9 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     HeteroscedasticSettings,
 )
 from gbuq_core.experiments.heteroscedastic.scores import PAPER_TABLE, score_heteroscedastic
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.methods import METHODS, papers
 from gbuq_core.metrics import auroc, coverage, crps_gaussian, nll_gaussian, rmse
+from gbuq_core.settings import plan_of
 
 LINE, LINEAR, HALVES = "one_dimensional", "linear", "linear_halves"
 CALIFORNIA, CALIFORNIA_HALVES = "california", "california_halves"

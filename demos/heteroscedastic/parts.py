@@ -29,13 +29,13 @@ from gbuq_core.experiments.heteroscedastic.plan import (
 )
 from gbuq_core.experiments.heteroscedastic.predictions import interval_of
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches
 from gbuq_core.figures.guess import PLACES, GuessChart, GuessLine
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.jobs import stage
 from gbuq_core.metrics import auroc
+from gbuq_core.settings import plan_of
 
 GREY, ORANGE = "#9a9a9a", "#d55e00"
 _ROWS, _EVERY = 100, 2  # rows that a chart shows, and every how many places of the grid

@@ -30,7 +30,6 @@ from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
 from gbuq_core.experiments.novelty.ranks import rank_among
 from gbuq_core.experiments.novelty.scores import MapScore, score_maps
 from gbuq_core.experiments.novelty.words import describe_novelty
-from gbuq_core.experiments.settings import knobs_of, plan_of, to_values
 from gbuq_core.figures.canvas.panels import (
     Panel,
     PanelSheet,
@@ -51,6 +50,7 @@ from gbuq_core.figures.novelty.picture import (
 )
 from gbuq_core.knobs import find_knob
 from gbuq_core.presentation import digits
+from gbuq_core.settings import knobs_of, plan_of, to_values
 
 _FITS, _MAPS = 6, 8  # that a process keeps: steps share those of moons, blobs and rings
 SHOW = find_knob(knobs_of(NoveltySettings), "show")

@@ -191,21 +191,6 @@ def verdict_of(value: float, whole: float, part: float) -> str:
     return "holds" if value >= whole else "partly" if value >= part else "does not hold"
 
 
-def write_setting(value: object) -> str:
-    """A setting as people write it.
-
-    >>> write_setting(None), write_setting(True), write_setting(0.5), write_setting(1500)
-    ('automatic', 'on', '0.5', '1,500')
-    """
-    if value is None:
-        return "automatic"
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, float):
-        return f"{value:g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
 def times_text(ratio: float) -> str:
     """A factor in words, to two digits.
 

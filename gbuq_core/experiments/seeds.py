@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 from gbuq_core.experiments.claims import VERDICTS, Claim
-from gbuq_core.experiments.settings import bare, differences, quicker
 from gbuq_core.jobs import stage
+from gbuq_core.settings import bare, differences, quicker
 
 N_SEEDS = 10
 MOST_SECONDS = 30.0  # for all seeds on one thread: above it, quicker settings are taken

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from gbuq_core.experiments.settings import knobs_of, to_values
 from gbuq_core.knobs import (
     Knob,
     choice_text,
@@ -19,6 +18,7 @@ from gbuq_core.knobs import (
     problem_with,
     refusal_of,
 )
+from gbuq_core.settings import knobs_of, to_values
 
 _SHOWN_CHARACTERS = 40  # of a foreign text in a notice
 

@@ -13,8 +13,8 @@ from gbuq_core.experiments.gaussians.export import gaussians_code, gaussians_csv
 from gbuq_core.experiments.gaussians.fit import count_runs, run_gaussians
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.gaussians.scores import describe_gaussians
-from gbuq_core.experiments.settings import from_values
 from gbuq_core.sampling import SAMPLERS, TARGETS
+from gbuq_core.settings import from_values
 from pages._ui.gaussians import lede as gaussians_lede
 from pages._ui.gaussians.controls import STATE
 from pages._ui.gaussians.lede import lede_of

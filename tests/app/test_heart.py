@@ -16,7 +16,7 @@ from gbuq_core.experiments.heart.plan import (
     write_cells,
 )
 from gbuq_core.experiments.heart.scores import describe_heart, score_heart
-from gbuq_core.experiments.settings import from_values
+from gbuq_core.settings import from_values
 from pages._ui.canvas import CanvasEvent
 from pages._ui.heart.controls import STATE, toggled
 from pages._ui.heart.picture import _html

@@ -22,8 +22,8 @@ from gbuq_core.experiments.heteroscedastic.plan import (
 )
 from gbuq_core.experiments.heteroscedastic.scores import score_all
 from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
-from gbuq_core.experiments.settings import from_values, plan_of
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.settings import from_values, plan_of
 from pages._ui.heteroscedastic.controls import SORTS, STATE
 from pages._ui.heteroscedastic.export import _html
 from pages._ui.heteroscedastic.picture import PAGE, figure_of

@@ -12,8 +12,8 @@ from demos import load_lessons
 from demos.teaching import TEACHING
 from gbuq_core.experiments.heart.export import heart_code
 from gbuq_core.experiments.scoreboard.board import read_board
-from gbuq_core.experiments.settings import from_values
 from gbuq_core.jobs import JobRunner
+from gbuq_core.settings import from_values
 from pages._ui import jobs_glue
 from pages._ui.gaussians import controls as gaussians_controls
 from pages._ui.heart import controls as heart_controls

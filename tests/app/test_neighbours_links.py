@@ -8,8 +8,8 @@ import pytest
 
 from gbuq_core.experiments.neighbours.export import neighbours_code
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
-from gbuq_core.experiments.settings import from_values
 from gbuq_core.knobs import problem_with
+from gbuq_core.settings import from_values
 from pages._ui.neighbours.controls import STATE
 from pages._ui.neighbours.export import _html
 from pages._ui.neighbours.picture import find

@@ -10,11 +10,11 @@ from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.experiments.novelty.plan import NoveltySettings
-from gbuq_core.experiments.settings import _each_of, from_values, knobs_of, plan_of, to_values
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
 from gbuq_core.knobs import problem_with, refusal_of
+from gbuq_core.settings import _each_of, from_values, knobs_of, plan_of, to_values
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heart.controls import STATE as HEART
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.settings import from_values
 from gbuq_core.experiments.soft_trees.bandit import run_policies
 from gbuq_core.experiments.soft_trees.data import OWN_START, decode_points
 from gbuq_core.experiments.soft_trees.fit import count_fits, fit_soft_trees, run_soft_trees
@@ -13,6 +12,7 @@ from gbuq_core.experiments.soft_trees.plan import PAPER, SoftTreesSettings, plan
 from gbuq_core.experiments.soft_trees.scores import score_all
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun, plan_tuning
 from gbuq_core.experiments.soft_trees.words import describe_soft_trees
+from gbuq_core.settings import from_values
 from pages._ui import jobs_glue
 from pages._ui.curves import read_place
 from pages._ui.jobs_glue import Answer, Request

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.settings import from_values
 from gbuq_core.experiments.spiral.fit import SIDE, count_fits, run_spiral
 from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
 from gbuq_core.experiments.spiral.probe import probe, ray
 from gbuq_core.experiments.spiral.scores import describe_spiral
+from gbuq_core.settings import from_values
 from pages._ui.canvas import CanvasEvent
 from pages._ui.spiral import controls as spiral_controls
 from pages._ui.spiral import quality as spiral_quality

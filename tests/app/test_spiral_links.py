@@ -6,12 +6,12 @@ from dataclasses import replace
 from html import escape
 from types import SimpleNamespace
 
-from gbuq_core.experiments.settings import knobs_of
 from gbuq_core.experiments.spiral.export import spiral_code, spiral_csv
 from gbuq_core.experiments.spiral.fit import SIDE, run_spiral
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.spiral.scores import describe_spiral
 from gbuq_core.knobs import problem_with
+from gbuq_core.settings import knobs_of
 from pages._ui.spiral.controls import STATE, looks_of
 from pages._ui.spiral.export import _html
 from tests.app.spiral_page import SETTINGS, notes, open_spiral, settle, titles

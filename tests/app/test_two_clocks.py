@@ -9,7 +9,6 @@ import pytest
 from scipy.special import ndtri
 
 from gbuq_core.experiments.claims import chips_of
-from gbuq_core.experiments.settings import from_values, plan_of
 from gbuq_core.experiments.two_clocks.claims import (
     LEAST_SHARE,
     MOST_SHARE,
@@ -33,6 +32,7 @@ from gbuq_core.experiments.two_clocks.plan import (
 from gbuq_core.experiments.two_clocks.scores import SCORES, look_two_clocks, score_seeds
 from gbuq_core.experiments.two_clocks.words import why_no_clocks
 from gbuq_core.methods import METHODS, record
+from gbuq_core.settings import from_values, plan_of
 from pages._ui.canvas import CanvasEvent
 from pages._ui.curves import Turned, read_turn
 from pages._ui.two_clocks import controls, picture

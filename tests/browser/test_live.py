@@ -18,7 +18,6 @@ from gbuq_core.experiments.heart.data import make_painted_heart
 from gbuq_core.experiments.heart.fit import HeartFit, map_heart
 from gbuq_core.experiments.heart.picture import heart_sheet
 from gbuq_core.experiments.heart.plan import HeartSettings
-from gbuq_core.experiments.settings import plan_of, to_values
 from gbuq_core.experiments.spiral.data import SIDE, spiral_truth
 from gbuq_core.experiments.spiral.fit import SpiralFit, map_spiral
 from gbuq_core.experiments.spiral.picture import flagged, spiral_sheet
@@ -29,6 +28,7 @@ from gbuq_core.figures.canvas.panels import stacked_values
 from gbuq_core.figures.canvas.renderer import renderer_source
 from gbuq_core.figures.canvas.thinning import thin_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.settings import plan_of, to_values
 from gbuq_core.synthetic import make_spiral
 from gbuq_core.uncertainty import entropy
 from pages._ui.heart import controls as heart_page

@@ -14,13 +14,13 @@ from tolerances import NEAR_ZERO
 
 from gbuq_core.experiments.heteroscedastic import fit as noise_fit
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
-from gbuq_core.experiments.settings import plan_of, to_values
 from gbuq_core.experiments.soft_trees import fit as trees_fit
 from gbuq_core.experiments.soft_trees.bandit import BanditSettings, run_policies
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees
 from gbuq_core.figures.curves import curves_source, pack_curves
 from gbuq_core.figures.curves.parts import band, entry, line, readable_dots
 from gbuq_core.methods import METHODS
+from gbuq_core.settings import plan_of, to_values
 from pages._ui.heteroscedastic import picture as noise_ui
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.soft_trees import controls as trees_controls

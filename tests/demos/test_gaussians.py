@@ -8,8 +8,8 @@ from lesson_parts import computed
 from demos.gaussians import BOTH, KEPT, MANY, NOISY, ONE, STABLE, UNEQUAL
 from gbuq_core.experiments.gaussians.fit import run_gaussians, run_sampler, target_grid
 from gbuq_core.experiments.gaussians.scores import score_sampler
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.presentation import digits
+from gbuq_core.settings import plan_of
 
 
 def score(settings, sampler, **knobs):

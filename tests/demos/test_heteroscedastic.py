@@ -35,8 +35,8 @@ from gbuq_core.experiments.heteroscedastic.scores import (
     ScoreAuroc,
     score_all,
 )
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.figures.canvas.encoding import encode_sheet
+from gbuq_core.settings import plan_of
 from tests.figure_readers import decode_sheet
 
 TITLES = [step.title for step in LESSON.steps]

@@ -1,7 +1,7 @@
 """The lesson on two clocks: the facts that its fixed sentences rest on."""
 
 from demos.two_clocks import END, MAIN, _look, _score
-from gbuq_core.experiments.settings import plan_of
+from gbuq_core.settings import plan_of
 
 
 def test_one_factor_repairs_the_coverage_and_not_the_scores():

@@ -18,10 +18,10 @@ from gbuq_core.experiments.gaussians.scores import (
     score_sampler,
 )
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.presentation import digits, percent, short
 from gbuq_core.sampling import SAMPLERS
 from gbuq_core.sampling.counting import VISIT_SAMPLES
+from gbuq_core.settings import plan_of
 
 # "Roughly 7 - 8 different modes" of 25.
 PAPER_MODES, MOST_PAPER_MODES = 7, 8

@@ -14,8 +14,8 @@ import numpy as np
 
 from gbuq_core.experiments.gaussians.fit import Array, Ints, sample_plan
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.sampling import SAMPLERS, TARGETS
+from gbuq_core.settings import plan_of
 from gbuq_core.validation import check_choice, check_number
 
 MAX_POINTS = 2000  # of a cycle; a longer one is thinned

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from gbuq_core.experiments.gaussians.fit import GaussiansRun
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.settings import arguments, plan_of
 from gbuq_core.presentation import csv_text
 from gbuq_core.sampling import SAMPLERS
+from gbuq_core.settings import arguments, plan_of
 
 _COLUMNS = (
     *("sampler", "step", "kept_samples", "modes_visited", "share_in_modes", "occupancy_error"),

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.settings import arguments, plan_of
 from gbuq_core.presentation import Tally
 from gbuq_core.sampling import (
     TARGETS,
@@ -30,6 +29,7 @@ from gbuq_core.sampling import (
 )
 from gbuq_core.sampling.counting import VISIT_SAMPLES, count_steps, count_visits
 from gbuq_core.sampling.diagnostics import cell_divergence, find_cells
+from gbuq_core.settings import arguments, plan_of
 from gbuq_core.validation import check_choice
 
 Array = npt.NDArray[np.float64]

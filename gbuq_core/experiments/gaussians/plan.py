@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gbuq_core.experiments.settings import setting
 from gbuq_core.methods import SAMPLERS
 from gbuq_core.sampling import TARGETS
+from gbuq_core.settings import setting
 
 SHOWN = ("density", "counts")
 SCALES = ("the target's", "own")

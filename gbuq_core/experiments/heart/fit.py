@@ -22,8 +22,8 @@ from gbuq_core.experiments.heart.plan import (
     HeartSettings,
     heart_arguments,
 )
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.presentation import Tally
+from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import HeartData
 from gbuq_core.uncertainty import decompose_regression
 from gbuq_core.validation import check_number

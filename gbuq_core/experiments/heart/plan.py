@@ -18,9 +18,9 @@ from gbuq_core.experiments.ensembles import (
     ensemble_methods,
 )
 from gbuq_core.experiments.heart.data import SIDE, make_painted_heart
-from gbuq_core.experiments.settings import Codec, arguments, setting
 from gbuq_core.glossary import VIEWS
 from gbuq_core.jobs import effective_n_jobs
+from gbuq_core.settings import Codec, arguments, setting
 
 FOREST_DEPTH = 10  # the paper's
 

@@ -15,11 +15,11 @@ from gbuq_core.experiments.claims import Claim, Threshold, judged, smaller_text
 from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun, run_heart
 from gbuq_core.experiments.heart.plan import METHODS, HeartSettings, estimate_heart_seconds
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.glossary import VIEWS
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.metrics import auroc
 from gbuq_core.presentation import short
+from gbuq_core.settings import plan_of
 from gbuq_core.validation import check_choice
 
 Array = npt.NDArray[np.float64]

@@ -31,8 +31,8 @@ from gbuq_core.experiments.heteroscedastic.plan import (
 )
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.experiments.settings import differences, quicker
 from gbuq_core.presentation import short
+from gbuq_core.settings import differences, quicker
 
 # What counts as agreement. The paper has a picture and a table, so these limits are this project's.
 CAPTURES, HARDLY_CAPTURES = 0.015, 0.03  # CRPS above the truth's own, in units of y

@@ -43,10 +43,10 @@ from gbuq_core.experiments.heteroscedastic.predictions import (
     predict_rows,
     score_again,
 )
-from gbuq_core.experiments.settings import check, plan_of
 from gbuq_core.jobs import stage
 from gbuq_core.presentation import Tally
 from gbuq_core.resources import held_bytes
+from gbuq_core.settings import check, plan_of
 
 Ends = Array | None
 

@@ -11,8 +11,8 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     HeteroscedasticSettings,
     why_not,
 )
-from gbuq_core.experiments.settings import arguments
 from gbuq_core.methods import Builder
+from gbuq_core.settings import arguments
 
 
 def heteroscedastic_arguments(plan: HeteroscedasticSettings) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gbuq_core.errors import GbuqError, InvalidParameter
-from gbuq_core.experiments.settings import arguments, check, plan_of, setting
 from gbuq_core.methods import NOVELTIES, PARTS, Method, find_methods
 from gbuq_core.methods.papers import CYCLICAL, IBUG, RASMUSSEN, SGLB, SOFT_TREES
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS
+from gbuq_core.settings import arguments, check, plan_of, setting
 from gbuq_core.validation import check_choice
 
 MOST_METHODS = 6

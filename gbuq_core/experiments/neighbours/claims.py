@@ -37,11 +37,11 @@ from gbuq_core.experiments.neighbours.plan import (
 from gbuq_core.experiments.neighbours.scores import average_with, family_posterior
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.experiments.settings import bare, plan_of
 from gbuq_core.ibug import FAMILIES, log_density
 from gbuq_core.metrics import crps_gaussian_values, nll_gaussian_values, rmse
 from gbuq_core.metrics.neighbour_tuning import CANDIDATES
 from gbuq_core.presentation import short
+from gbuq_core.settings import bare, plan_of
 
 # What counts as agreeing; the paper uses words, the numbers are ours.
 FOLLOWS, HARDLY_FOLLOWS = 0.8, 0.5  # rank correlation of scale and true noise

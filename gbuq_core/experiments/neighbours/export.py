@@ -17,9 +17,9 @@ from gbuq_core.experiments.neighbours.plan import (
     neighbours_arguments,
 )
 from gbuq_core.experiments.python_text import arguments_text, import_lines
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import csv_text
+from gbuq_core.settings import plan_of
 
 _ROWS = {
     "wave": """\

@@ -29,12 +29,12 @@ from gbuq_core.experiments.neighbours.plan import (
     NeighboursSettings,
     one_thread,
 )
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.ibug import FAMILIES, FamilyScores, check_family, fit_posterior, log_density
 from gbuq_core.ibug.affinity import count_affinities
 from gbuq_core.ibug.search import scale_of, select_trees
 from gbuq_core.metrics.neighbour_tuning import running_std
 from gbuq_core.presentation import short
+from gbuq_core.settings import plan_of
 
 _N_Y = 201
 _REACH = 4.5  # stds to either side of a prediction that densities are drawn over

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from gbuq_core.errors import GbuqError, InvalidParameter
 from gbuq_core.experiments.neighbours.data import DATASETS, DatasetInfo
-from gbuq_core.experiments.settings import arguments, check, setting
 from gbuq_core.ibug import FAMILIES
 from gbuq_core.methods import METHODS, Builder, Method
+from gbuq_core.settings import arguments, check, setting
 from gbuq_core.validation import check_choice, check_number
 
 ORDERS = ("first", "last", "random")

@@ -31,8 +31,8 @@ from gbuq_core.experiments.novelty.plan import (
 from gbuq_core.experiments.novelty.scores import MapScore, crossings, score_maps, support_of
 from gbuq_core.experiments.ranking import auroc_of, rank_correlation
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.macau import MacauClassifier, MacauRegressor
+from gbuq_core.settings import plan_of
 
 # What counts as agreeing; the paper uses words and a table, the levels are ours.
 DETECTS, ALMOST_DETECTS = 0.9, 0.75  # an AUROC

@@ -16,9 +16,9 @@ from gbuq_core.experiments.novelty.plan import (
     plan_data,
 )
 from gbuq_core.experiments.python_text import call_lines, import_lines
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import csv_text
+from gbuq_core.settings import plan_of
 
 _DATA = """\
 from gbuq_core.experiments.novelty.data import load_novelty_data

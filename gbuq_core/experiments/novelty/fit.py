@@ -32,10 +32,10 @@ from gbuq_core.experiments.novelty.ranks import (
     rank_cells,
 )
 from gbuq_core.experiments.novelty.reuse import score_rows
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.macau import MacauClassifier, MacauRegressor
 from gbuq_core.presentation import Tally
 from gbuq_core.resources import held_bytes
+from gbuq_core.settings import plan_of
 
 
 @dataclass(frozen=True, kw_only=True)

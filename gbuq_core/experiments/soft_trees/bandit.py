@@ -20,10 +20,10 @@ from scipy.special import expit
 
 from gbuq_core.boosting.plan import TEMPERATURES
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.settings import arguments, check, plan_of, setting
 from gbuq_core.experiments.soft_trees.bandit_trace import BanditTrace, Recorder
 from gbuq_core.jobs import advance, parallel_map, stage
 from gbuq_core.methods import METHODS
+from gbuq_core.settings import arguments, check, plan_of, setting
 from gbuq_core.validation import check_choice, check_number
 
 Array = NDArray[np.float64]

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from gbuq_core.experiments.claims import Claim, Threshold, judged, times_text
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.experiments.settings import bare, quicker
 from gbuq_core.experiments.soft_trees.bandit import (
     BanditRun,
     BanditSettings,
@@ -35,6 +34,7 @@ from gbuq_core.experiments.soft_trees.rank import (
     run_rank,
 )
 from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_all
+from gbuq_core.settings import bare, quicker
 
 # RMSE. The paper has none for other pairs, and does not say how much noise it drew.
 PAPER_RMSE: Mapping[str, Mapping[str, float]] = MappingProxyType(

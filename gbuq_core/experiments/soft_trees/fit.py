@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.experiments.settings import check
 from gbuq_core.experiments.soft_trees.data import (
     OWN,
     Array,
@@ -33,6 +32,7 @@ from gbuq_core.experiments.soft_trees.plan import (
 from gbuq_core.jobs import stage
 from gbuq_core.presentation import Tally
 from gbuq_core.resources import held_bytes
+from gbuq_core.settings import check
 from gbuq_core.soft_trees import ElboPath
 from gbuq_core.uncertainty import decompose_regression
 

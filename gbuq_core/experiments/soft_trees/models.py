@@ -6,13 +6,13 @@ from functools import lru_cache
 from typing import Any
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.settings import arguments
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     SoftTreesSettings,
     why_not,
 )
 from gbuq_core.methods import Builder
+from gbuq_core.settings import arguments
 
 # What no knob of the page moves: SGLB's depth, and how many sweeps of XBART are kept as draws.
 _FIXED: dict[str, dict[str, Any]] = {"sglb": {"depth": 3}, "xbart": {"n_draws": 100}}

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from gbuq_core.boosting.plan import TEMPERATURES
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.settings import Codec, check, plan_of, setting
 from gbuq_core.experiments.soft_trees.data import (
     DATASETS,
     MOST_POINTS,
@@ -30,6 +29,7 @@ from gbuq_core.experiments.soft_trees.data import (
 from gbuq_core.figures.soft_trees.picture import SHOWS
 from gbuq_core.methods import METHODS as RECORDS
 from gbuq_core.methods import Method
+from gbuq_core.settings import Codec, check, plan_of, setting
 from gbuq_core.soft_trees.layout import LEAVES, MAX_DEPTH, TreeShape
 from gbuq_core.validation import check_choice, check_number
 

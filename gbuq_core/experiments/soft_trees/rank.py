@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gbuq_core.errors import GbuqError, InvalidParameter
-from gbuq_core.experiments.settings import arguments, check, plan_of, setting
 from gbuq_core.experiments.soft_trees.data import Array
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.metrics import auroc
+from gbuq_core.settings import arguments, check, plan_of, setting
 from gbuq_core.soft_trees import (
     TreeShape,
     VariationalSoftTreeClassifier,

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.soft_trees.fit import data_of
 from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds, soft_trees_model
 from gbuq_core.experiments.soft_trees.plan import (
@@ -25,6 +24,7 @@ from gbuq_core.experiments.soft_trees.plan import (
     why_not,
 )
 from gbuq_core.presentation import short
+from gbuq_core.settings import plan_of
 from gbuq_core.soft_trees import DEFAULT_GRID, tune_soft_tree
 from gbuq_core.validation import check_choice
 

@@ -19,7 +19,6 @@ from gbuq_core.experiments.claims import (
 )
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.experiments.settings import bare, differences, plan_of, quicker
 from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun, run_spiral
 from gbuq_core.experiments.spiral.plan import (
     METHODS,
@@ -31,6 +30,7 @@ from gbuq_core.experiments.spiral.plan import (
 from gbuq_core.experiments.spiral.regions import BETTER_THAN_CHANCE, against_chance
 from gbuq_core.experiments.spiral.scores import SpiralScore, ratio_of, score_spiral
 from gbuq_core.jobs import effective_n_jobs
+from gbuq_core.settings import bare, differences, plan_of, quicker
 
 # What counts as agreeing; the papers use words, the numbers are ours.
 DETECTS, HARDLY_DETECTS = 0.8, 0.6  # AUROC

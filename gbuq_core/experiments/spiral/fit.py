@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.data import (
     AXIS,
     EXTENT,
@@ -35,6 +34,7 @@ from gbuq_core.experiments.spiral.plan import (
 )
 from gbuq_core.jobs import check_memory, parallel_map
 from gbuq_core.presentation import Tally
+from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import SpiralData, make_spiral, spiral_features
 from gbuq_core.uncertainty import entropy
 from gbuq_core.validation import check_number

@@ -20,9 +20,9 @@ from gbuq_core.experiments.ensembles import (
     EnsembleMethod,
     ensemble_methods,
 )
-from gbuq_core.experiments.settings import arguments, setting
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.presentation import short
+from gbuq_core.settings import arguments, setting
 from gbuq_core.validation import check_number
 
 STAGE_STEP = 10  # trees between two kept stages of a chain: K is a multiple of it
@@ -206,7 +206,7 @@ PAPER = SpiralSettings(
 def forest_trees(plan: SpiralSettings) -> int:
     """Trees that a forest trains: equally many a group, at least one.
 
-    >>> from gbuq_core.experiments.settings import plan_of
+    >>> from gbuq_core.settings import plan_of
     >>> forest_trees(plan_of(SpiralSettings(members=3, trees=50), "vrf"))
     48
     """
@@ -230,7 +230,7 @@ def why_not(plan: SpiralSettings, settings: SpiralSettings | None = None) -> str
 
     Examples
     --------
-    >>> from gbuq_core.experiments.settings import plan_of
+    >>> from gbuq_core.settings import plan_of
     >>> why_not(plan_of(SpiralSettings(chain_trees=100, cycle=500), "csglb"))
     'Cycle length 500 is more than the 100 trees of the model: choose shorter cycles or more trees.'
     >>> why_not(plan_of(SpiralSettings(chain_trees=100, cycle=500), "sglb"))
@@ -276,7 +276,7 @@ def spiral_estimator(plan: SpiralSettings) -> Any:
 
     Examples
     --------
-    >>> from gbuq_core.experiments.settings import plan_of
+    >>> from gbuq_core.settings import plan_of
     >>> spiral_estimator(plan_of(SpiralSettings(rate=0.2), "sglb")).learning_rate
     0.2
     """
@@ -293,7 +293,7 @@ def estimate_spiral_seconds(plan: SpiralSettings) -> float:
 
     Examples
     --------
-    >>> from gbuq_core.experiments.settings import plan_of
+    >>> from gbuq_core.settings import plan_of
     >>> quick = estimate_spiral_seconds(plan_of(SpiralSettings(), "virtual_sglb"))
     >>> estimate_spiral_seconds(plan_of(PAPER, "sglb")) > 5 * quick
     True
@@ -317,7 +317,7 @@ def member_trees(
 
     Examples
     --------
-    >>> from gbuq_core.experiments.settings import plan_of
+    >>> from gbuq_core.settings import plan_of
     >>> settings = SpiralSettings(chain_trees=600, cycle=100, burn_in=2)
     >>> member_trees(plan_of(settings, "csglb"), settings)
     array([300, 400, 500, 600])

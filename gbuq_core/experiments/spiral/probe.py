@@ -70,7 +70,7 @@ def probe(fit: SpiralFit, settings: SpiralSettings, x: float, y: float) -> Probe
 
     Examples
     --------
-    >>> from gbuq_core.experiments.settings import plan_of
+    >>> from gbuq_core.settings import plan_of
     >>> from gbuq_core.experiments.spiral.fit import fit_spiral
     >>> settings = SpiralSettings(rows=50, chain_trees=100)
     >>> probe(fit_spiral(plan_of(settings, "csglb")), settings, 0, 100).member_trees
@@ -101,7 +101,7 @@ def ray(
 
     Examples
     --------
-    >>> from gbuq_core.experiments.settings import plan_of
+    >>> from gbuq_core.settings import plan_of
     >>> from gbuq_core.experiments.spiral.fit import fit_spiral
     >>> settings = SpiralSettings(rows=50, members=2, trees=20)
     >>> ray(fit_spiral(plan_of(settings, "sglb")), settings, (0, 0), (300, 400), n=6).distance

@@ -16,7 +16,6 @@ import numpy.typing as npt
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.ranking import auroc_of, rank_correlation
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.data import spiral_truth
 from gbuq_core.experiments.spiral.fit import SpiralFit, SpiralMaps, fit_spiral, map_spiral
 from gbuq_core.experiments.spiral.plan import (
@@ -32,6 +31,7 @@ from gbuq_core.experiments.spiral.regions import (
 )
 from gbuq_core.experiments.spiral.scores import score_spiral
 from gbuq_core.jobs import effective_n_jobs
+from gbuq_core.settings import plan_of
 from gbuq_core.uncertainty import decompose_classification
 
 Array = npt.NDArray[np.float64]

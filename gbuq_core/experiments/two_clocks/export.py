@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gbuq_core.experiments.python_text import call_lines
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.two_clocks.data import SLOPE
 from gbuq_core.experiments.two_clocks.models import clock_arguments
 from gbuq_core.experiments.two_clocks.plan import N_SCORED, WEIGHTED, TwoClocksSettings
 from gbuq_core.experiments.two_clocks.scores import TwoClocksLook
 from gbuq_core.presentation import csv_text
+from gbuq_core.settings import plan_of
 
 _MAKERS = {
     "five features": "make_friedman",

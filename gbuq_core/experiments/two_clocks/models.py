@@ -20,12 +20,12 @@ from gbuq_core.calibration.boosters import reader_of
 from gbuq_core.calibration.clocks import join_stages
 from gbuq_core.calibration.splits import make_splits
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.settings import arguments
 from gbuq_core.experiments.two_clocks.data import Array, ClockRows
 from gbuq_core.experiments.two_clocks.plan import CYCLICAL, MODELS, SINGLE, TwoClocksSettings
 from gbuq_core.jobs import stage, tick
 from gbuq_core.methods import METHODS
 from gbuq_core.progress import TreeWatcher
+from gbuq_core.settings import arguments
 from gbuq_core.validation import check_choice
 
 

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from gbuq_core.boosting.stopping import members_of_a_fold
 from gbuq_core.calibration.clocks import TAILS
 from gbuq_core.calibration.splits import HELD_OUT_FROM, N_FOLDS
-from gbuq_core.experiments.settings import Codec, arguments, setting
 from gbuq_core.methods import METHODS, find_methods
+from gbuq_core.settings import Codec, arguments, setting
 
 # The boosted methods, which grow tree by tree; keys of `gbuq_core.methods.METHODS`.
 CYCLICAL = ("csglb", "cbsglb")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.settings import knobs_of
 from gbuq_core.knobs import Knob
 from gbuq_core.sampling import SAMPLERS
+from gbuq_core.settings import knobs_of
 from pages._ui.knobs import Preset
 from pages._ui.live import COLOURS, map_knob
 from pages._ui.present import Step

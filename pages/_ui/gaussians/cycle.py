@@ -15,8 +15,8 @@ from gbuq_core.experiments.gaussians.cycle import (
 from gbuq_core.experiments.gaussians.cycle_picture import cycle_sheet
 from gbuq_core.experiments.gaussians.fit import target_grid
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.settings import from_values
 from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.settings import from_values
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
 from pages._ui.gaussians.controls import CYCLE, SLOW, STATE

@@ -17,11 +17,11 @@ from gbuq_core.experiments.gaussians.plan import (
     estimate_sampler_seconds,
 )
 from gbuq_core.experiments.gaussians.scores import describe_gaussians, describe_race, score_rows
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.presentation import markdown_table
 from gbuq_core.sampling import SAMPLERS
+from gbuq_core.settings import plan_of
 from pages._ui.canvas import canvas, keep_knobs
 from pages._ui.claims import draw_chips, draw_claims
 from pages._ui.departures import show_departures

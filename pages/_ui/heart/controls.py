@@ -14,8 +14,8 @@ from gbuq_core.experiments.heart.plan import (
     read_cells,
     write_cells,
 )
-from gbuq_core.experiments.settings import knobs_of
 from gbuq_core.knobs import find_knob, problem_with
+from gbuq_core.settings import knobs_of
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import Preset
 from pages._ui.live import COLOURS, FOCUS, map_knob, names_of_kinds

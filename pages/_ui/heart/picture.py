@@ -24,12 +24,12 @@ from gbuq_core.experiments.heart.scores import (
     describe_heart,
     score_heart,
 )
-from gbuq_core.experiments.settings import bare, plan_of
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.glossary import STD_CAVEAT
 from gbuq_core.presentation import digits, markdown_table, megabytes
+from gbuq_core.settings import bare, plan_of
 from gbuq_core.synthetic import HeartData
 from pages._ui.canvas import CanvasEvent, canvas, keep_knobs
 from pages._ui.claims import draw_claims

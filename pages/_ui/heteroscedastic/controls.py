@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.experiments.heteroscedastic.plan import PAPER, SCORES, HeteroscedasticSettings
-from gbuq_core.experiments.settings import knobs_of, sliders, to_values
 from gbuq_core.knobs import Knob, find_knob
+from gbuq_core.settings import knobs_of, sliders, to_values
 from pages._ui.controls import HEADINGS, draw_knob, is_shown
 from pages._ui.knobs import Preset
 from pages._ui.present import Step

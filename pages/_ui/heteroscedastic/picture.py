@@ -27,9 +27,9 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     HeteroscedasticSettings,
     why_not,
 )
-from gbuq_core.experiments.settings import from_values, plan_of
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.handles import LiveKnob
+from gbuq_core.settings import from_values, plan_of
 from pages._ui.curves import show_curves
 from pages._ui.heteroscedastic.controls import STATE
 from pages._ui.heteroscedastic.scorecard import measure_slots

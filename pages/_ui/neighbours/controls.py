@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from gbuq_core.experiments.neighbours.data import DATASETS
 from gbuq_core.experiments.neighbours.plan import PLACES, ROWS, NeighboursSettings
-from gbuq_core.experiments.settings import knobs_of
+from gbuq_core.settings import knobs_of
 from pages._ui.knobs import Preset
 from pages._ui.live import map_knob
 from pages._ui.present import Step

@@ -43,7 +43,6 @@ from gbuq_core.experiments.neighbours.plan import (
     estimate_neighbours_seconds,
     share_of,
 )
-from gbuq_core.experiments.settings import bare, from_values, plan_of, with_fit
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip
 from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.figures.curves import Curves
@@ -55,6 +54,7 @@ from gbuq_core.figures.neighbours.picture import Course, course_figure, surface_
 from gbuq_core.figures.neighbours.rows import HeldOut, held_out_figure, training_figure
 from gbuq_core.figures.neighbours.sources import near_from, surface_from
 from gbuq_core.ibug import FAMILIES, FamilyScores
+from gbuq_core.settings import bare, from_values, plan_of, with_fit
 from pages._ui.canvas import CanvasEvent, canvas, keep_knobs
 from pages._ui.controls import draw_knob
 from pages._ui.curves import Carry, show_curves

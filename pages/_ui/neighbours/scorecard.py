@@ -24,9 +24,9 @@ from gbuq_core.experiments.neighbours.plan import (
     estimate_neighbours_seconds,
 )
 from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
-from gbuq_core.experiments.settings import bare, plan_of
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import digits, markdown_table, megabytes
+from gbuq_core.settings import bare, plan_of
 from pages._ui.claims import draw_claims
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept, last_kept

@@ -19,10 +19,10 @@ from gbuq_core.experiments.novelty.edits import mask_of
 from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, unit_of
 from gbuq_core.experiments.novelty.picture import as_map, ground_of
 from gbuq_core.experiments.novelty.words import describe_change
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.novelty.picture import change_sheet
 from gbuq_core.knobs import find_knob
+from gbuq_core.settings import plan_of
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
 from pages._ui.jobs_glue import Answer

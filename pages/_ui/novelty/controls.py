@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from gbuq_core.experiments.novelty.data import DATASETS, table_choices
 from gbuq_core.experiments.novelty.plan import APART, MAP_LABELS, METHODS, OWN, NoveltySettings
-from gbuq_core.experiments.settings import from_values, knobs_of, sliders
 from gbuq_core.figures.handles import LiveKnob, live_knob
 from gbuq_core.knobs import Knob, find_knob
+from gbuq_core.settings import from_values, knobs_of, sliders
 from pages._ui.knobs import Preset
 from pages._ui.live import FOCUS, live_knobs, map_knob
 from pages._ui.live_sliders import drop

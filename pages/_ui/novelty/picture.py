@@ -42,7 +42,6 @@ from gbuq_core.experiments.novelty.plan import (
     estimate_novelty_seconds,
 )
 from gbuq_core.experiments.novelty.words import describe_disagreement, describe_novelty
-from gbuq_core.experiments.settings import plan_of, with_fit
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.figures.handles import LiveKnob
@@ -54,6 +53,7 @@ from gbuq_core.figures.novelty.picture import (
     maps_sheet,
 )
 from gbuq_core.presentation import digits
+from gbuq_core.settings import plan_of, with_fit
 from pages._ui.canvas import CanvasEvent, canvas, keep_knobs
 from pages._ui.jobs_glue import Answer, Request, ask
 from pages._ui.kept import kept

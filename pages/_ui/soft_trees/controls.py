@@ -7,7 +7,6 @@ from types import MappingProxyType, SimpleNamespace
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.settings import from_values, knobs_of, to_values
 from gbuq_core.experiments.soft_trees.bandit import POLICIES, BanditSettings
 from gbuq_core.experiments.soft_trees.bandit_trace import TRACE_STEPS
 from gbuq_core.experiments.soft_trees.data import DATASETS, OWN, check_points, encode_points
@@ -15,6 +14,7 @@ from gbuq_core.experiments.soft_trees.plan import METHODS, PAPER, SOFT_METHODS, 
 from gbuq_core.experiments.soft_trees.rank import RANK_DATASETS, RankSettings
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs
 from gbuq_core.knobs import Knob, find_knob, narrow
+from gbuq_core.settings import from_values, knobs_of, to_values
 from pages._ui.curves import Placed
 from pages._ui.knobs import Preset
 from pages._ui.present import Step

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import streamlit as st
 
-from gbuq_core.experiments.settings import from_values
 from gbuq_core.experiments.soft_trees.fit import SoftTreesFit
 from gbuq_core.experiments.soft_trees.flow import (
     TreeFlow,
@@ -52,6 +51,7 @@ from gbuq_core.figures.soft_trees.strips import frames_from, scene_from
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.knobs import narrow
 from gbuq_core.presentation import short
+from gbuq_core.settings import from_values
 from pages._ui.canvas import canvas
 from pages._ui.curves import show_curves
 from pages._ui.kept import keep_only, kept

@@ -13,7 +13,6 @@ import numpy as np
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.settings import from_values, sliders, to_values, with_fit
 from gbuq_core.experiments.soft_trees.data import (
     OWN,
     SoftTreesData,
@@ -44,6 +43,7 @@ from gbuq_core.figures.soft_trees.picture import (
     pending,
 )
 from gbuq_core.figures.soft_trees.strips import scene_from
+from gbuq_core.settings import from_values, sliders, to_values, with_fit
 from pages._ui.controls import draw_knob
 from pages._ui.curves import Carry, Placed, show_curves
 from pages._ui.jobs_glue import ask

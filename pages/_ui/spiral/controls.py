@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from gbuq_core.experiments.settings import knobs_of, to_values
 from gbuq_core.experiments.spiral.data import EXTENT
 from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.knobs import Knob
+from gbuq_core.settings import knobs_of, to_values
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import Preset
 from pages._ui.live import COLOURS, FOCUS, map_knob, names_of_kinds

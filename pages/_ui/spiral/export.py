@@ -9,7 +9,6 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.claims import claim_table
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.claims import check_claims, settings_text
 from gbuq_core.experiments.spiral.export import spiral_code, spiral_csv
 from gbuq_core.experiments.spiral.fit import SpiralRun
@@ -17,6 +16,7 @@ from gbuq_core.experiments.spiral.plan import SpiralSettings, why_not
 from gbuq_core.experiments.spiral.scores import score_spiral
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.settings import plan_of
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.spiral.controls import Looks

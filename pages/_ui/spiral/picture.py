@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.fit import (
     SIDE,
     SpiralFit,
@@ -28,6 +27,7 @@ from gbuq_core.experiments.spiral.plan import (
 from gbuq_core.experiments.spiral.scores import describe_spiral
 from gbuq_core.figures.canvas.panels import Line, Marker, PanelSheet
 from gbuq_core.figures.handles import LiveKnob
+from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import make_spiral
 from pages._ui.canvas import CanvasEvent, Selectable, canvas, keep_knobs
 from pages._ui.kept import kept, last_kept

@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 import streamlit as st
 
-from gbuq_core.experiments.settings import knobs_of
 from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings, write_clocks
+from gbuq_core.settings import knobs_of
 from pages._ui.curves import Turned
 from pages._ui.knobs import Preset
 from pages._ui.present import Step

@@ -10,7 +10,6 @@ import streamlit as st
 
 from gbuq_core.calibration.clocks import TAILS
 from gbuq_core.experiments.claims import Claim, claim_table
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.two_clocks.claims import check_seed, check_seeds, verdicts_of
 from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import TwoClocksFit, fit_two_clocks
@@ -46,6 +45,7 @@ from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.presentation import format_bytes, markdown_table, seconds_text
+from gbuq_core.settings import plan_of
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.claims import draw_chips, draw_claims
 from pages._ui.curves import Turned, show_curves

@@ -22,8 +22,8 @@ from gbuq_core.experiments.gaussians.plan import (
     GaussiansSettings,
     estimate_sampler_seconds,
 )
-from gbuq_core.experiments.settings import arguments, plan_of
 from gbuq_core.sampling import SAMPLERS, TARGETS, grid_kl, sample_mixture
+from gbuq_core.settings import arguments, plan_of
 
 SMALL = GaussiansSettings(steps=2000, chains=3, cycles=8, seed=4)
 

@@ -23,9 +23,9 @@ from gbuq_core.experiments.gaussians.scores import (
     score_rows,
     score_sampler,
 )
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.presentation import digits
 from gbuq_core.sampling import SAMPLERS, diagnose, sample_mixture
+from gbuq_core.settings import plan_of
 
 SMALL = GaussiansSettings(steps=2000, chains=2, seed=1)
 

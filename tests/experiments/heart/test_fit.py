@@ -22,7 +22,7 @@ from gbuq_core.experiments.heart.plan import (
     HeartSettings,
     estimate_heart_seconds,
 )
-from gbuq_core.experiments.settings import plan_of
+from gbuq_core.settings import plan_of
 
 SMALL = HeartSettings(rows=20, members=3, trees=60, step=10, seed=1)
 # Both sides compute the same kernels on the same numbers; only sums may be ordered differently.

@@ -23,8 +23,8 @@ from gbuq_core.experiments.heart.scores import (
     describe_heart,
     score_heart,
 )
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.settings import plan_of
 
 ROOT = Path(__file__).resolve().parents[3]
 PERFECT = {"empty": 0.04, "filled": 0.01, "factor": 1.0}

@@ -40,7 +40,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     plan_measure,
     why_not,
 )
-from gbuq_core.experiments.settings import plan_of
+from gbuq_core.settings import plan_of
 
 SMALL = HeteroscedasticSettings(
     rows=500, trees=12, subsample=0.3, min_child_samples=10, test_rows=200, ood_rows=150

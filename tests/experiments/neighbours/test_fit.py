@@ -26,8 +26,8 @@ from gbuq_core.experiments.neighbours.plan import (
     estimate_neighbours_seconds,
     why_not,
 )
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.ibug import FAMILIES
+from gbuq_core.settings import plan_of
 from gbuq_core.trees.importers import leaf_source
 
 SMALL = {

@@ -42,8 +42,8 @@ from gbuq_core.experiments.novelty.words import (
     describe_place,
 )
 from gbuq_core.experiments.ranking import auroc_of
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.resources import Recent
+from gbuq_core.settings import plan_of
 
 QUICK = NoveltySettings(rows=300, trees=20)
 WINE = replace(QUICK, data="table", table="wine", trees=6)

@@ -8,7 +8,6 @@ import pytest
 from tolerances import ZERO
 
 from gbuq_core.errors import Cancelled, InvalidParameter
-from gbuq_core.experiments.settings import arguments
 from gbuq_core.experiments.soft_trees import bandit
 from gbuq_core.experiments.soft_trees.bandit import (
     POLICIES,
@@ -27,6 +26,7 @@ from gbuq_core.experiments.soft_trees.bandit import (
 )
 from gbuq_core.experiments.soft_trees.bandit_trace import TRACE_STEPS, trace_steps
 from gbuq_core.progress import Place, Progress, at
+from gbuq_core.settings import arguments
 
 SMALL = BanditSettings(
     n_steps=300, n_arms=3, alpha=0.25, n_seeds=2, n_trees=60, xbart_trees=8, vst_steps=250

@@ -7,7 +7,6 @@ import pytest
 from spiral_parts import TRUTH, WHERE, made_up, run_of
 
 from gbuq_core.experiments.claims import VERDICTS, chips_of
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.claims import (
     _claim_of_forest,
     check_claims,
@@ -16,6 +15,7 @@ from gbuq_core.experiments.spiral.claims import (
 )
 from gbuq_core.experiments.spiral.plan import PAPER, SpiralSettings, spiral_arguments
 from gbuq_core.experiments.spiral.scores import score_spiral
+from gbuq_core.settings import plan_of
 
 REGIONS = ("far", "between", "outside", "border", "clear")
 # What a claim may end with, and the verdicts that this goes with.

@@ -9,7 +9,6 @@ from tolerances import CANCELLED, ZERO
 from gbuq_core import BoostedEnsembleClassifier, make_spiral
 from gbuq_core.baselines import ForestEnsembleClassifier
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.fit import (
     AXIS,
     GRID,
@@ -31,6 +30,7 @@ from gbuq_core.experiments.spiral.plan import (
 )
 from gbuq_core.experiments.spiral.probe import probe, ray, ray_truth
 from gbuq_core.metrics import nll_classification
+from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import spiral_features, spiral_posterior
 
 SMALL = SpiralSettings(

@@ -11,7 +11,6 @@ from tolerances import CANCELLED, NINE_DIGITS, ZERO
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.ranking import rank_correlation
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral import quality as spiral_quality
 from gbuq_core.experiments.spiral.export import spiral_code, spiral_csv
 from gbuq_core.experiments.spiral.fit import (
@@ -31,6 +30,7 @@ from gbuq_core.experiments.spiral.quality import (
 )
 from gbuq_core.experiments.spiral.regions import against_chance
 from gbuq_core.experiments.spiral.scores import score_spiral
+from gbuq_core.settings import plan_of
 from gbuq_core.uncertainty import decompose_classification
 
 SMALL = SpiralSettings(

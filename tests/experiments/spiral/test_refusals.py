@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.fit import fit_spiral
 from gbuq_core.experiments.spiral.plan import (
     SpiralSettings,
     estimate_spiral_seconds,
     why_not,
 )
+from gbuq_core.settings import plan_of
 
 SMALL = SpiralSettings(
     rows=60, members=3, trees=40, chain_trees=90, step=10, cycle=25, depth=4, seed=1

@@ -8,7 +8,6 @@ import pytest
 from spiral_parts import TRUTH, WHERE, made_up, run_of
 
 from gbuq_core.experiments.ranking import rank_correlation
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.spiral.claims import check_claims
 from gbuq_core.experiments.spiral.export import spiral_code
 from gbuq_core.experiments.spiral.fit import GRID, run_spiral, spiral_truth
@@ -21,6 +20,7 @@ from gbuq_core.experiments.spiral.plan import (
 from gbuq_core.experiments.spiral.regions import MIN_BETWEEN, spiral_regions
 from gbuq_core.experiments.spiral.scores import describe_spiral, score_spiral
 from gbuq_core.metrics import effective_ensemble_size
+from gbuq_core.settings import plan_of
 
 
 def test_regions_are_what_they_say():

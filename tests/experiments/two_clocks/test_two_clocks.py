@@ -17,7 +17,6 @@ from gbuq_core.calibration.clocks import student_nll
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.claims import chips_of
 from gbuq_core.experiments.seeds import count_verdicts
-from gbuq_core.experiments.settings import plan_of
 from gbuq_core.experiments.two_clocks import models, scores
 from gbuq_core.experiments.two_clocks.claims import (
     LEAST_SHARE,
@@ -59,6 +58,7 @@ from gbuq_core.experiments.two_clocks.words import (
 from gbuq_core.jobs import JobRunner, current_job
 from gbuq_core.methods import METHODS, find_methods, record
 from gbuq_core.presentation import short
+from gbuq_core.settings import plan_of
 
 SMALL = TwoClocksSettings(data="growing noise", rows=200, trees=200, members=3)
 # The page shows one factor and the moments, in its exported code too.

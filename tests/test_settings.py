@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.settings import (
+from gbuq_core.settings import (
     Codec,
     arguments,
     check,
@@ -20,7 +20,7 @@ from gbuq_core.experiments.settings import (
 )
 
 LABELS = {"SGLB": "sglb", "SGB": "sgb"}
-GUIDE = Path(__file__).parents[2] / "docs" / "code.md"
+GUIDE = Path(__file__).parents[1] / "docs" / "code.md"
 
 
 def read_marks(text):

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
-from gbuq_core.experiments.claims import write_setting
 from gbuq_core.knobs import Kind, Knob, check_knob, check_within, narrow, number_text
 from gbuq_core.methods import METHODS, SAMPLERS
 from gbuq_core.validation import check_choice
@@ -411,6 +410,21 @@ def differences(settings: Any, wanted: Any, words: str = "{} {} instead of {}") 
         for name, label in labels.items()
         if now[name] != then[name]
     )
+
+
+def write_setting(value: object) -> str:
+    """A setting as people write it.
+
+    >>> write_setting(None), write_setting(True), write_setting(0.5), write_setting(1500)
+    ('automatic', 'on', '0.5', '1,500')
+    """
+    if value is None:
+        return "automatic"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, float):
+        return f"{value:g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def sliders(kind: type) -> Sequence[str]:
