@@ -40,8 +40,7 @@ from gbuq_core.experiments.spiral.claims import STUDY as SPIRAL
 from gbuq_core.experiments.spiral.plan import PAPER as SPIRAL_PAPER
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.wave.claims import STUDY as WAVE
-from gbuq_core.experiments.wave.claims import wave_seeds
-from gbuq_core.experiments.wave.fit import WaveConfig
+from gbuq_core.experiments.wave.plan import WaveSettings
 from gbuq_core.presentation import markdown_table
 
 # The pages' first settings, and the papers' where they are others.
@@ -57,7 +56,7 @@ STUDIES: dict[str, tuple[SeedStudy, Any, Any]] = {
     # The page opens with narrow arms; links without a noise mean 0.4, as before.
     "spiral": (SPIRAL, SpiralSettings(methods=("sglb", "csglb"), noise=0.2), SPIRAL_PAPER),
     "spiral_wide": (SPIRAL, SpiralSettings(methods=("sglb", "csglb")), None),
-    "wave": (WAVE, wave_seeds(WaveConfig(n_rows=100)), None),
+    "wave": (WAVE, WaveSettings(rows=100), None),
     "heart": (HEART, HeartSettings(), None),
 }
 

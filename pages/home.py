@@ -5,14 +5,17 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.experiments.wave.claims import STUDY, check_claims, wave_seeds
-from gbuq_core.experiments.wave.fit import WaveConfig, WaveRun, run_wave
+from gbuq_core.experiments.wave.claims import STUDY, check_claims
+from gbuq_core.experiments.wave.fit import WaveRun, run_wave
+from gbuq_core.experiments.wave.picture import is_wide
+from gbuq_core.experiments.wave.plan import WaveSettings
+from gbuq_core.settings import from_values
 from gbuq_core.synthetic.wave import RARE_END, describe_rare
 from pages._ui.claims import draw_chips, draw_claims
 from pages._ui.controls import draw_knob
-from pages._ui.home.controls import EXPERIMENT, FOLLOWED, RARE, STATE, config_of
+from pages._ui.home.controls import EXPERIMENT, FOLLOWED, STATE
 from pages._ui.home.map import show_methods, show_pages
-from pages._ui.home.picture import draw_wave, export_wave, is_wide, score_wave
+from pages._ui.home.picture import draw_wave, export_wave, score_wave
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress
 from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, drop, follow, take_dropped
 from pages._ui.notices import show_notice
@@ -36,21 +39,20 @@ WHAT_TO_LOOK_AT = (
 )
 
 
-def reading_of(config: WaveConfig) -> str:
+def reading_of(settings: WaveSettings) -> str:
     """What to look at, in Markdown."""
-    rare = describe_rare(config.rare_from, config.rare_width)
+    rare = describe_rare(settings.rare, settings.rare_width)
     return WHAT_TO_LOOK_AT.format(rare=rare, end=RARE_END)
 
 
-def compute(config: WaveConfig, job: object) -> WaveRun:
+def compute(settings: WaveSettings, job: object) -> WaveRun:
     """Refit the ensemble; the runner calls this in another thread."""
-    return run_wave(config)
+    return run_wave(settings)
 
 
-def request_of(values: SimpleNamespace) -> Request:
-    """The fit that the slider asks for."""
-    config = config_of(values)
-    return Request("wave", ("wave", config), partial(compute, config), "SGLB")
+def request_of(settings: WaveSettings) -> Request:
+    """The fit that the sliders ask for."""
+    return Request("wave", ("wave", settings), partial(compute, settings), "SGLB")
 
 
 def draw(answer: Answer, wide: bool, values: SimpleNamespace, moving: bool) -> bool:
@@ -59,7 +61,8 @@ def draw(answer: Answer, wide: bool, values: SimpleNamespace, moving: bool) -> b
     ``wide`` says which axes it has, which stay until what is dragged is let go.
     """
     if moving:
-        (answer,) = ask([request_of(values)], LIVE_SECONDS)
+        settings = from_values(WaveSettings, vars(values))
+        (answer,) = ask([request_of(settings)], LIVE_SECONDS)
     done = answer.fresh or bool(answer.error)
     if answer.error:
         show_notice(answer.error, "wave", tone="error")
@@ -85,27 +88,27 @@ def experiment() -> None:
     picture, reading = st.columns([0.68, 0.32], gap="large")
     with picture:
         values = open_page(STATE, in_sidebar=False)
-        (answer,) = ask([request_of(values)])
+        settings = from_values(WaveSettings, vars(values))
+        (answer,) = ask([request_of(settings)])
         with st.container():  # always there, so that the picture below stays in its place
             show_progress([answer])
         with st.container(key="chips"):
             if answer.result is not None:
                 draw_chips(check_claims(answer.result), "" if answer.fresh else _BEFORE)
         with st.container(key="picture"):
-            wide = is_wide(config_of(values))
-            follow(STATE, values, FOLLOWED, partial(draw, answer, wide))
+            follow(STATE, values, FOLLOWED, partial(draw, answer, is_wide(settings)))
         with st.container(horizontal=True, gap="large", key="rare-rows"):
-            for knob in RARE:
+            for knob in STATE.knobs[1:]:
                 with st.container(width=_RARE_SLIDER_WIDTH):
                     draw_knob(knob)
     with reading, st.container(key="reading"):
-        st.markdown(reading_of(config_of(values)))
+        st.markdown(reading_of(settings))
         if answer.result is not None:
             score_wave(answer.result)
     if answer.result is not None:
         st.subheader("Statements and this picture")
-        settings = wave_seeds(answer.result.config)
-        draw_claims(check_claims(answer.result), STUDY if answer.fresh else None, settings)
+        study = STUDY if answer.fresh else None
+        draw_claims(check_claims(answer.result), study, answer.result.settings)
         export_wave(answer.result, link_to(STATE, values))
 
 

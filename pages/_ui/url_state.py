@@ -6,37 +6,31 @@ A page declares its knobs and presets once and gets their values back::
 
     import streamlit as st
 
-    from gbuq_core.experiments.wave.fit import WaveConfig
-    from gbuq_core.knobs import Knob
+    from gbuq_core.settings import from_values, knobs_of
+    from gbuq_core.experiments.wave.plan import WaveSettings
     from pages._ui.export import show_exports
     from pages._ui.jobs_glue import Request, ask, show_progress
     from pages._ui.knobs import Preset
-    from pages._ui.link_version import KEY as VERSION
-from pages._ui.link_version import NOW, left_out, with_version
-from pages._ui.notices import show_notice
+    from pages._ui.notices import show_notice
     from pages._ui.url_state import PageState, link_to, open_page
 
     STATE = PageState(
         key="wave",
-        knobs=(
-            Knob("rows", "Training rows", "ladder", 400, choices=(100, 400, 1600), group="data"),
-            Knob("members", "Members", "integer", 10, 2, 20),
-            Knob("truth", "True mean", "switch", True, group="view"),
-        ),
-        presets=(Preset("Quick"), Preset("Many rows", {"rows": 1600})),
+        knobs=knobs_of(WaveSettings),
+        presets=(Preset("Usual"), Preset("Many rows", {"rows": 1600})),
     )
 
     st.title("Where has the model seen too few rows?")
     values = open_page(STATE)            # notices about a bad link appear here
 
-    config = WaveConfig(n_rows=values.rows, n_members=values.members)
-    (answer,) = ask([Request("wave", ("wave", config), partial(compute, config), "SGLB")])
+    settings = from_values(WaveSettings, vars(values))
+    (answer,) = ask([Request("wave", ("wave", settings), partial(compute, settings), "SGLB")])
     show_progress([answer])              # progress and Cancel, only if it takes a while
     if answer.error:
         show_notice(answer.error, "wave", tone="error")
     elif answer.result is not None:      # the last good result until the new one is ready
-        draw_wave(answer.result, values.truth)
-        show_exports("wave", wave_code(config), link_to(STATE, values), downloads)
+        draw_wave(answer.result)
+        show_exports("wave", wave_code(settings), link_to(STATE, values), downloads)
 
 ``compute`` (called with the job, in another thread), ``draw_wave``, ``wave_code`` and ``downloads``
 are the page's own.

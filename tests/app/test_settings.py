@@ -13,11 +13,20 @@ from gbuq_core.experiments.novelty.plan import NoveltySettings
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
+from gbuq_core.experiments.wave.plan import WaveSettings
 from gbuq_core.knobs import problem_with, refusal_of
-from gbuq_core.settings import _each_of, from_values, knobs_of, plan_of, to_values
+from gbuq_core.settings import (
+    _each_of,
+    _settings_of,
+    from_values,
+    knobs_of,
+    plan_of,
+    to_values,
+)
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heart.controls import STATE as HEART
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
+from pages._ui.home.controls import STATE as HOME
 from pages._ui.knobs import query_of, read_knob, why_not
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.novelty.controls import STATE as NOVELTY
@@ -30,6 +39,7 @@ from tests.app.opening import open_link
 PAGES = {
     "gaussians": (GAUSSIANS, GaussiansSettings),
     "heart": (HEART, HeartSettings),
+    "home": (HOME, WaveSettings),
     "heteroscedastic": (HETEROSCEDASTIC, HeteroscedasticSettings),
     "neighbours": (NEIGHBOURS, NeighboursSettings),
     "spiral": (SPIRAL, SpiralSettings),
@@ -95,8 +105,10 @@ def test_a_bad_parameter_is_refused_in_a_sentence(knob):
 
 @EACH_PAGE
 def test_a_knob_of_the_picture_refits_nothing(state, kind):
+    fitted = {name for name, _, one in _settings_of(kind) if one.fitted}
     for knob in knobs_of(kind):
-        if knob.group not in ("picture", "view", "page"):
+        if knob.key in fitted:
+            assert knob.group in ("data", "method", "knobs", "page")
             continue
         after = from_values(kind, {knob.key: moved(knob)})
         for method in getattr(kind(), _each_of(kind), ("",)):

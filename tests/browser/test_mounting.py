@@ -8,9 +8,8 @@ import pytest
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.canvas.renderer import renderer_source
-from gbuq_core.figures.curves import curves_source, pack_curves
-from gbuq_core.figures.theme import METHOD_STYLES
-from gbuq_core.figures.wave import Bands, Limits, bands_figure
+from gbuq_core.figures.curves import curves_source, draw_curves, pack_curves
+from gbuq_core.figures.curves.parts import axis, line, panel, reading
 
 # When data overtake the loading of the module, the call with the older data is made all the same,
 # before or after that with the newer ones, and cleaned up. What is drawn after each step?
@@ -44,10 +43,15 @@ def a_sheet(title):
 
 
 def curves(title):
-    x = np.linspace(0.0, 1.0, 5)
-    bands = Bands(x, x, x, x, true_mean=x, true_variance=x, x_rows=x, y_rows=x)
-    limits = Limits(y=(-1.0, 1.0), variance=(0.0, 1.0))
-    spec = bands_figure(bands, METHOD_STYLES["sglb"], limits).spec | {"alt": title}
+    spec = draw_curves(
+        "line",
+        title,
+        200,
+        axis((0.0, 1.0), "x"),
+        [panel((0.0, 1.0), "y", [line([0.0, 1.0], [0.0, 1.0], "text", 1.0)], 1.0)],
+        [],
+        reading([0.0, 1.0], "x", [("y", [0.0, 1.0])]),
+    ).spec
     return base64.b64encode(pack_curves(spec)).decode()
 
 

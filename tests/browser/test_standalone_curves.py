@@ -11,13 +11,14 @@ from playwright.sync_api import expect
 
 from gbuq_core.experiments.heteroscedastic.picture import heteroscedastic_figure
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
+from gbuq_core.experiments.wave.fit import run_wave
+from gbuq_core.experiments.wave.picture import wave_figure
+from gbuq_core.experiments.wave.plan import WaveSettings
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import entry, line, readable_dots
 from gbuq_core.figures.soft_trees.picture import Functions, Scene, functions_figure
 from gbuq_core.figures.standalone import Section, standalone_html
-from gbuq_core.figures.theme import METHOD_STYLES
-from gbuq_core.figures.wave import Bands, Limits, bands_figure
 from tests.browser.conftest import DESKTOP, PHONE, screenshot
 from tests.heteroscedastic_parts import few_places, panel_of, score_of
 
@@ -103,10 +104,7 @@ def noise() -> Curves:
 
 
 def wave() -> Curves:
-    x = np.linspace(0.0, 1.0, 41)
-    parts = {"true_mean": x, "true_variance": x, "x_rows": x, "y_rows": x}
-    bands = Bands(x=x, loc=9 * x, data=x, knowledge=x, gaps=((0.8, 1.0),), **parts)
-    figure = bands_figure(bands, METHOD_STYLES["sglb"], Limits((-2.0, 5.0), (0.0, 1.0)))
+    figure = wave_figure(run_wave(WaveSettings(rows=100)))
     return Curves({**figure.spec, "alt": "A wave in words."})
 
 

@@ -6,14 +6,11 @@ knowledge uncertainty is due to a lack of rows, data uncertainty to noise.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gbuq_core.experiments.claims import Claim, Threshold, judged, times_text
 from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.experiments.wave.fit import (
     NOMINAL_COVERAGE,
     RegionScores,
-    WaveConfig,
     WaveRun,
     run_wave,
 )
@@ -34,7 +31,8 @@ def check_claims(run: WaveRun) -> tuple[Claim, ...]:
 
     Examples
     --------
-    >>> claims = check_claims(run_wave(WaveConfig(n_rows=100)))
+    >>> from gbuq_core.experiments.wave.plan import WaveSettings
+    >>> claims = check_claims(run_wave(WaveSettings(rows=100)))
     >>> claims[1].answer
     'KU is larger beyond the rows: no, 0.5 times'
     """
@@ -89,37 +87,9 @@ def _claim_of_knowledge(
     return claim._replace(value=times_text(ratio))
 
 
-class _Seeded(NamedTuple):
-    """What the seeds run: a wave's rows, its seed, and where rows are rare."""
-
-    n_rows: int
-    seed: int
-    rare_from: float
-    rare_width: float
-
-
-def wave_seeds(config: WaveConfig) -> _Seeded:
-    """The settings of `STUDY` for a wave.
-
-    >>> wave_seeds(WaveConfig(n_rows=100)).n_rows
-    100
-    """
-    return _Seeded(config.n_rows, config.random_state, config.rare_from, config.rare_width)
-
-
-def _run(one: _Seeded) -> WaveRun:
-    config = WaveConfig(
-        one.n_rows,
-        random_state=one.seed,
-        rare_from=one.rare_from,
-        rare_width=one.rare_width,
-    )
-    return run_wave(config)
-
-
 STUDY = SeedStudy(
     name="wave",
-    fit=_run,
+    fit=run_wave,
     claims=check_claims,
-    estimate=lambda one: 0.15 + 1e-5 * one.n_rows,
+    estimate=lambda settings: 0.15 + 1e-5 * settings.rows,
 )

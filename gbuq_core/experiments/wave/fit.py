@@ -14,44 +14,17 @@ import numpy.typing as npt
 from scipy.special import ndtr
 
 from gbuq_core.boosting import BoostedEnsembleRegressor
+from gbuq_core.experiments.python_text import arguments_text, call_lines
+from gbuq_core.experiments.wave.plan import ENSEMBLE, WaveSettings
 from gbuq_core.presentation import short
+from gbuq_core.settings import arguments
 from gbuq_core.synthetic import WaveData, make_wave
-from gbuq_core.synthetic.wave import RARE_END, RARE_FROM, RARE_WIDTH
 from gbuq_core.uncertainty import Uncertainty, decompose_regression
 
 Array = npt.NDArray[np.float64]
 
 N_STD = 2.0  # half the width of the bands, in standard deviations
 NOMINAL_COVERAGE = float(ndtr(N_STD) - ndtr(-N_STD))
-
-
-class WaveConfig(NamedTuple):
-    """The settings of the wave; rows are rare between ``rare_from`` and ``rare_width`` further.
-
-    The temperature of posterior sampling, 1, is for models as free as their trees. The sine is
-    smoother: at 1 knowledge uncertainty is 1.7 times the prediction's error where rows are
-    plentiful and 1.5 times where they are rare. At 2.5 it is 1.5 and 1.2 (means of four seeds).
-    """
-
-    n_rows: int = 800
-    n_members: int = 20
-    n_trees: int = 100
-    depth: int = 4
-    learning_rate: float = 0.2
-    temperature: float = 2.5
-    l2: float = 1.0
-    random_state: int = 0
-    rare_from: float = RARE_FROM
-    rare_width: float = RARE_WIDTH
-
-    @property
-    def rare(self) -> tuple[float, float]:
-        """Both ends of the stretch where rows are rare.
-
-        >>> WaveConfig(rare_from=5.0, rare_width=2.0).rare
-        (5.0, 6.0)
-        """
-        return self.rare_from, min(round(self.rare_from + self.rare_width, 1), RARE_END)
 
 
 class RegionScores(NamedTuple):
@@ -77,64 +50,42 @@ class WaveScores(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class WaveRun:
-    """Training rows, estimates on the grid, the truth, and scores."""
+    """Training rows with the truth, estimates on the grid, and scores."""
 
-    config: WaveConfig
-    X: Array
-    y: Array
-    x: Array
-    loc: Array
-    uncertainty: Uncertainty
-    true_mean: Array
-    true_variance: Array
-    in_support: npt.NDArray[np.bool_]
-    is_rare: npt.NDArray[np.bool_]
+    settings: WaveSettings
+    data: WaveData
+    loc: Array  # (70,): the predicted mean on the grid
+    uncertainty: Uncertainty  # variances on the grid
     scores: WaveScores
     fit_seconds: float
     memory_bytes: int
 
+    @property
+    def x(self) -> Array:
+        """The grid, (70,)."""
+        return self.data.grid[:, 0]
 
-def run_wave(config: WaveConfig | None = None) -> WaveRun:
+
+def run_wave(settings: WaveSettings | None = None) -> WaveRun:
     """Draw the rows, fit the ensemble and predict on the grid.
 
     Examples
     --------
-    >>> run = run_wave(WaveConfig(n_rows=800))
+    >>> run = run_wave(WaveSettings(rows=800))
     >>> run.scores.rare.knowledge > run.scores.plenty.knowledge
     True
     """
-    config = WaveConfig() if config is None else config
-    wave = make_wave(
-        config.n_rows,
-        random_state=config.random_state,
-        rare_from=config.rare_from,
-        rare_width=config.rare_width,
-    )
-    model = BoostedEnsembleRegressor(
-        stopping=None,
-        method="sglb",
-        n_members=config.n_members,
-        n_trees=config.n_trees,
-        depth=config.depth,
-        learning_rate=config.learning_rate,
-        temperature=config.temperature,
-        l2=config.l2,
-        random_state=config.random_state,
-    ).fit(wave.X, wave.y)
+    settings = WaveSettings() if settings is None else settings
+    wave = make_wave(**arguments(settings))
+    model = BoostedEnsembleRegressor(**ENSEMBLE, random_state=settings.seed).fit(wave.X, wave.y)
     members = model.predict_members(wave.grid)
     loc = members[..., 0].mean(axis=0)
     uncertainty = decompose_regression(members[..., 0], members[..., 1])
     return WaveRun(
-        config=config,
-        X=wave.X,
-        y=wave.y,
-        x=wave.grid[:, 0],
+        settings=settings,
+        data=wave,
         loc=loc,
         uncertainty=uncertainty,
-        true_mean=wave.mean,
-        true_variance=wave.variance,
-        in_support=wave.in_support,
-        is_rare=wave.is_rare,
         scores=_scores(loc, uncertainty, wave),
         fit_seconds=model.fit_seconds_,
         memory_bytes=model.memory_bytes_,
@@ -150,9 +101,9 @@ def describe_wave(run: WaveRun) -> str:
     True
     """
     plenty, rare, beyond, coverage = run.scores
-    x_rare, x_seen = run.x[run.is_rare], run.x[run.in_support]
+    x_rare, x_seen = run.x[run.data.is_rare], run.x[run.data.in_support]
     return (
-        f"A prediction from {run.config.n_rows:,} training rows over x from {run.x[0]:g} to "
+        f"A prediction from {run.settings.rows:,} training rows over x from {run.x[0]:g} to "
         f"{run.x[-1]:g}, beside the true curve. Standard deviations, in units of y: where rows "
         f"are plentiful, data uncertainty is {short(plenty.data)} (the true noise is "
         f"{short(plenty.true_noise)}) and knowledge uncertainty {short(plenty.knowledge)} (the "
@@ -165,36 +116,37 @@ def describe_wave(run: WaveRun) -> str:
     )
 
 
-def wave_code(config: WaveConfig) -> str:
+def wave_code(settings: WaveSettings) -> str:
     """Python that computes the run with the library's public names, for copying.
 
     Examples
     --------
-    >>> "n_members=20" in wave_code(WaveConfig())
+    >>> "n_members=20" in wave_code(WaveSettings())
     True
     """
-    moved = "" if config.rare_from == RARE_FROM else f", rare_from={config.rare_from:g}"
-    moved += "" if config.rare_width == RARE_WIDTH else f", rare_width={config.rare_width:g}"
-    return f"""\
-from gbuq_core import BoostedEnsembleRegressor
-from gbuq_core.synthetic import WaveData, make_wave
-
-wave = make_wave(n={config.n_rows}, random_state={config.random_state}{moved})
-model = BoostedEnsembleRegressor(
-    stopping=None,
-    method="sglb",
-    n_members={config.n_members},
-    n_trees={config.n_trees},
-    depth={config.depth},
-    learning_rate={config.learning_rate},
-    temperature={config.temperature},
-    l2={config.l2},
-    random_state={config.random_state},
-).fit(wave.X, wave.y)
-
-prediction = model.predict(wave.grid)
-total, data, knowledge = model.predict_uncertainty(wave.grid)  # variances
-"""
+    given, usual = arguments(settings), arguments(WaveSettings())
+    moved = {
+        name: round(given[name], 1)
+        for name in ("rare_from", "rare_width")
+        if given[name] != usual[name]
+    }
+    rows = {name: given[name] for name in ("n", "random_state")} | moved
+    model = call_lines("BoostedEnsembleRegressor", {**ENSEMBLE, "random_state": settings.seed})
+    return "\n".join(
+        [
+            "from gbuq_core import BoostedEnsembleRegressor",
+            "from gbuq_core.synthetic import make_wave",
+            "",
+            f"wave = make_wave({arguments_text(rows)})",
+            f"model = {model[0]}",
+            *model[1:-1],
+            ").fit(wave.X, wave.y)",
+            "",
+            "prediction = model.predict(wave.grid)",
+            "total, data, knowledge = model.predict_uncertainty(wave.grid)  # variances",
+            "",
+        ]
+    )
 
 
 def _scores(loc: Array, uncertainty: Uncertainty, wave: WaveData) -> WaveScores:

@@ -6,20 +6,21 @@ from tolerances import SAME_SUM
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.claims import chips_of, times_text
-from gbuq_core.experiments.wave.claims import STUDY, check_claims, wave_seeds
-from gbuq_core.experiments.wave.fit import WaveConfig, describe_wave, run_wave, wave_code
+from gbuq_core.experiments.wave.claims import STUDY, check_claims
+from gbuq_core.experiments.wave.fit import describe_wave, run_wave, wave_code
+from gbuq_core.experiments.wave.plan import WaveSettings
 from gbuq_core.presentation import short
 from gbuq_core.synthetic import make_wave
 
 
 @pytest.fixture(scope="module")
 def few():
-    return run_wave(WaveConfig(n_rows=100))
+    return run_wave(WaveSettings(rows=100))
 
 
 @pytest.fixture(scope="module")
 def many():
-    return run_wave(WaveConfig(n_rows=6400))
+    return run_wave(WaveSettings(rows=6400))
 
 
 def test_more_rows_are_the_same_rows_and_more():
@@ -87,17 +88,20 @@ def test_the_outer_band_holds_at_least_its_share_of_new_values(few, many):
 
 
 def test_the_same_configuration_gives_the_same_numbers(few):
-    again = run_wave(WaveConfig(n_rows=100))
+    again = run_wave(WaveSettings(rows=100))
     np.testing.assert_array_equal(again.loc, few.loc)
     np.testing.assert_array_equal(again.uncertainty.total, few.uncertainty.total)
 
 
-def test_the_code_for_copying_computes_the_same(few):
-    names = {}
-    exec(compile(wave_code(few.config), "copied", "exec"), names)
-    np.testing.assert_array_equal(names["prediction"], few.loc)
-    np.testing.assert_array_equal(names["knowledge"], few.uncertainty.knowledge)
-    np.testing.assert_array_equal(names["total"], few.uncertainty.total)
+@pytest.mark.parametrize("moved", [{}, {"rare": 1.0 + 1e-9, "rare_width": 2.2}])
+def test_the_code_for_copying_computes_the_same(moved):
+    names, run = {}, run_wave(WaveSettings(rows=100, **moved))
+    code = wave_code(run.settings)
+    assert ("rare_from=1.0, rare_width=2.2" in code) == bool(moved)
+    exec(compile(code, "copied", "exec"), names)
+    np.testing.assert_array_equal(names["prediction"], run.loc)
+    np.testing.assert_array_equal(names["knowledge"], run.uncertainty.knowledge)
+    np.testing.assert_array_equal(names["total"], run.uncertainty.total)
 
 
 def test_the_words_carry_the_numbers(few):
@@ -114,8 +118,8 @@ def test_statements_follow_the_numbers_and_seeds_are_runs_of_their_own(few):
     assert short(beyond.knowledge) in none.here
     assert rare.value == times_text(few.scores.rare.knowledge / plenty.knowledge)
     assert len(chips_of((rare, none, noise, inside))) == 3
-    plan = STUDY.plan(wave_seeds(few.config))
+    plan = STUDY.plan(few.settings)
     assert not plan.quicker
     first, second = STUDY.run(plan._replace(seeds=(0, 1)))
     assert first.claims == (rare, none, noise, inside)
-    assert second.claims == check_claims(run_wave(WaveConfig(n_rows=100, random_state=1)))
+    assert second.claims == check_claims(run_wave(WaveSettings(rows=100, seed=1)))
