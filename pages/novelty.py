@@ -55,16 +55,16 @@ def explore(
     found = find_or_say(values, edits, now)
     if found is None:
         return
-    draw_tools(found.fit, edits)
+    draw_tools(found.run.fit, edits)
     if not draw_picture(found, values):
         st.text("No map is chosen. Choose one in the sidebar.")
-    say_own(found)
-    say_contradiction(found)
+    say_own(found.run)
+    say_contradiction(found.run)
     changed = changed_of(found, before)
     say_verdict(found, changed)
     st.caption(
         f"{cost_line(now)}. Maps, ranks, leaves and places update the picture without retraining. "
-        + explain_variances(found.fit, found.maps)
+        + explain_variances(found.run.fit, found.run.maps)
     )
     draw_change(found, before, changed)
     draw_place(found)
@@ -88,8 +88,7 @@ def find_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer) -
         return None
     if not now.fresh:
         st.caption("The picture still shows the previous settings.")
-    notes = [found.shown.note, *found.view.notes, *found.look.notes]
-    notes = [note for note in notes if note]
+    notes = [*found.run.view.notes, *found.look.notes]
     if notes:
         show_notice(list(dict.fromkeys(notes)), "range")
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from hashlib import blake2b
 from typing import NamedTuple
 
 import numpy as np
@@ -25,11 +24,20 @@ from gbuq_core.experiments.novelty.fit import (
     view_novelty,
 )
 from gbuq_core.experiments.novelty.look import PlaceLook
-from gbuq_core.experiments.novelty.picture import accent_of, as_map, ground_of, leaves_of
+from gbuq_core.experiments.novelty.picture import (
+    CLASS_COLOURS,
+    DIFFERENCE,
+    MACAU,
+    accent_of,
+    as_map,
+    follow_ranks,
+    map_axes,
+    novelty_sheet,
+    score_table,
+)
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
 from gbuq_core.experiments.novelty.ranks import rank_among
 from gbuq_core.experiments.novelty.scores import MapScore, score_maps
-from gbuq_core.experiments.novelty.words import describe_novelty
 from gbuq_core.figures.canvas.panels import (
     Panel,
     PanelSheet,
@@ -40,14 +48,6 @@ from gbuq_core.figures.canvas.panels import (
 )
 from gbuq_core.figures.handles import live_knob
 from gbuq_core.figures.neighbours.live import pack_table
-from gbuq_core.figures.novelty.picture import (
-    CLASS_COLOURS,
-    MACAU,
-    ScoreMap,
-    Scores,
-    follow_ranks,
-    maps_sheet,
-)
 from gbuq_core.knobs import find_knob
 from gbuq_core.presentation import digits
 from gbuq_core.settings import knobs_of, plan_of, to_values
@@ -90,68 +90,23 @@ def box_edit(data: str, kind: str, x: tuple[float, float], y: tuple[float, float
     return edit_of(kind, cells_within(load_novelty_data(data).axes, corners))
 
 
-def sheet_of(
-    run: NoveltyRun,
-    maps: Sequence[ScoreMap],
-    look: PlaceLook | None = None,
-    apart: bool = False,
-    point: tuple[float, float] | None = None,
-) -> PanelSheet:
-    """The page's row of maps."""
-    leaves = None if look is None else leaves_of(look)
-    spread = run.view.disagreement.spread if apart and run.view.disagreement else None
-    return maps_sheet(
-        ground_of(run.fit),
-        maps,
-        point if look is None else look.point,
-        leaves,
-        spread=None if spread is None else as_map(spread),
-        alt=describe_novelty(run.fit, run.maps, run.view),
-    )
-
-
-class Scored(NamedTuple):
-    """A score of a map that follows the knob.
-
-    values : (3600,) of the cells; rows : (n_rows,) of the training rows; unit : of both
-    """
-
-    values: np.ndarray
-    rows: np.ndarray
-    unit: str
-
-
 def followed(
     run: NoveltyRun,
-    sheet: PanelSheet,
-    maps: Sequence[ScoreMap],
-    scores: Mapping[str, Scored] | None = None,
-    compared: Sequence[str] = (),
+    panels: Mapping[str, Panel],
+    maps: NoveltyMaps | None = None,
+    units: Mapping[str, str] | None = None,
+    look: PlaceLook | None = None,
+    point: tuple[float, float] | None = None,
 ) -> tuple[PanelSheet, bytes]:
-    """The sheet with the page's choice between ranks and own values, and what it needs for it."""
-    if scores is None:
-        scores = {
-            key: Scored(run.maps.of(key), run.maps.of_rows(key), unit_of(run.fit, key))
-            for key in run.maps.keys
-        }
-    values, rows = (
-        np.stack([getattr(score, part) for score in scores.values()]) for part in ("values", "rows")
-    )
-    name = f"lesson-{blake2b(values.tobytes(), digest_size=8).hexdigest()}"
-    kinds = ("cells", "rows", "value")
-    knob = live_knob(SHOW, to_values(run.settings)["show"])
-    near = follow_ranks(
-        maps,
-        name,
-        tuple(scores),
-        {"show": knob.value, "log": False},
-        kinds,
-        {kind: unit_of(run.fit, "novelty", kind) for kind in ("cells", "rows")},
-        {key: score.unit for key, score in scores.items()},
-        (),
-        compared,
-    )
-    return replace(sheet, knobs=[knob], near=near), pack_table(Scores(name, values, rows))
+    """The page's maps with its choice between ranks and own values, and what it needs for it.
+
+    ``maps`` and ``units`` are of scores that are no method's.
+    """
+    bar = [live_knob(SHOW, to_values(run.settings)["show"])]
+    sheet = novelty_sheet(run, panels, look=look, point=point)
+    scored = run if maps is None else run._replace(maps=maps)
+    near = follow_ranks(scored, panels, bar, units)
+    return replace(sheet, knobs=bar, near=near), pack_table(score_table(scored.maps))
 
 
 def edit_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str]) -> PanelSheet:
@@ -180,19 +135,14 @@ def edit_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str]) -> Pa
                 values=as_map(np.stack([np.full_like(change, np.nan), change])),
                 unit=unit,
                 limits=(-most, most),
-                colour_map="viridis",
+                colour_map=DIFFERENCE,
                 blank_hatched=True,
             ),
         ]
     region = as_map(mask_of(after.settings.edits[-1].runs))
-    ground = ground_of(before.fit)
     return PanelSheet(
         panels=[replace(panel, outlined=region) for panel in panels],
         columns=4,
-        x_label=ground.x_label,
-        y_label=ground.y_label,
-        x_extent=ground.x_extent,
-        y_extent=ground.y_extent,
         panel_height=230,
         frame_label="training rows",
         frame_values=("before the edit", "after it"),
@@ -202,6 +152,7 @@ def edit_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str]) -> Pa
         blank_label="before the edit",
         alt=f"{after.fit.rows.outcomes[-1].text} The maps show "
         f"{listed([METHODS[key].label.lower() for key in keys])} before that, and after it.",
+        **map_axes(before.fit),
     )
 
 

@@ -14,7 +14,6 @@ from demos.asking import Between, Largest, both_of
 from demos.lesson import Lesson, Shown, Step
 from demos.novelty.parts import (
     THIRDS,
-    Scored,
     box_edit,
     by_third_feature,
     edit_sheet,
@@ -24,7 +23,6 @@ from demos.novelty.parts import (
     run_of,
     scores_of,
     share_of_steps,
-    sheet_of,
     walk_strip,
     went,
     went_elsewhere,
@@ -39,14 +37,19 @@ from demos.novelty.words import (
     new_there,
     tail_words,
 )
+from gbuq_core.experiments.novelty.charts import tree_sheet
 from gbuq_core.experiments.novelty.edits import mask_of
 from gbuq_core.experiments.novelty.fit import NoveltyMaps, predict_places, ranks_of, unit_of
 from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
-from gbuq_core.experiments.novelty.picture import as_map, score_map
+from gbuq_core.experiments.novelty.picture import (
+    as_map,
+    novelty_panels,
+    novelty_sheet,
+    score_panel,
+)
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.figures.canvas.panels import Line, Marker
-from gbuq_core.figures.novelty.charts import tree_sheet
 from gbuq_core.presentation import digits
 
 _MAPS = ("truth", "novelty", "knowledge", "isolation", "distance")
@@ -112,8 +115,8 @@ def beside_the_truth() -> Shown:
             + " on these rows."
         )
     )
-    maps = [score_map(run, key) for key in _MAPS]
-    sheet, table = followed(run, replace(sheet_of(run, maps), panel_height=240), maps)
+    sheet, table = followed(run, {key: score_panel(run, key) for key in run.view.keys})
+    sheet = replace(sheet, panel_height=240)
     text = (
         "A forest learns two moons. The first map is the truth: minus the log of the density of "
         "rows. All maps show ranks of cells."
@@ -161,7 +164,6 @@ def who_is_right() -> Shown:
         f"The plain distance to rows has {scores['distance'].auroc:.3f} and "
         f"{scores['distance'].auroc_crossings:.3f}."
     )
-    maps = [score_map(run, key) for key in ("truth", "novelty", "isolation")]
     text = (
         "Two corners are empty, but have rows beside them along both features. The last map "
         "shows where novelty and the isolation forest contradict each other."
@@ -174,8 +176,7 @@ def who_is_right() -> Shown:
         f"{scores['isolation'].auroc_crossings:.2f}, plain distance "
         f"{scores['distance'].auroc_crossings:.2f}."
     )
-    sheet = sheet_of(run, maps, apart=True, point=(x, y))
-    sheet, table = followed(run, sheet, maps, compared=BLOBS.compared)
+    sheet, table = followed(run, novelty_panels(run), point=(x, y))
     return Shown(text, right, answer, sheet, (*notes, told), (table,))
 
 
@@ -211,14 +212,10 @@ def unused_feature() -> Shown:
         "can it count. Which score is right depends on the question: nobody has seen such a row, "
         "but the prediction hardly depends on the feature that is unusual."
     )
-    maps = [
-        score_map(run, key)._replace(values=as_map(ranks[key]))
-        if key in ranks
-        else score_map(run, key)
-        for key in THIRD.mapped
-    ]
+    maps = {key: score_panel(run, key) for key in run.view.keys}
+    maps |= {key: replace(maps[key], values=as_map(values)) for key, values in ranks.items()}
     sheet = replace(
-        sheet_of(run, maps),
+        novelty_sheet(run, maps),
         panel_height=240,
         frame_label="third feature",
         frame_values=[f"{value:g}" for value in THIRDS],
@@ -259,11 +256,10 @@ def why_here() -> Shown:
         f"{digits(corner.value_of('novelty'))} at b, where it comes from {_shares(corner)}. These "
         "shares are Shapley values: the mean of what a feature adds over all orders of features."
     )
-    maps = [score_map(run, key, ellipses=key == "novelty") for key in RINGS.mapped]
-    sheet = sheet_of(run, maps, middle)
+    maps = {key: score_panel(run, key, look=middle) for key in run.view.keys}
+    sheet, table = followed(run, maps, look=middle)
     marks = [Marker(*out.point, "a", "cross"), Marker(*corner.point, "b", "cross")]
     sheet = replace(sheet, markers=(*sheet.markers, *marks), panel_height=240)
-    sheet, table = followed(run, sheet, maps)
     ranks = {value.key: value for value in middle.values}
     text = (
         "One ring lies inside another; no row can lie in the middle. The ellipses are leaves, "
@@ -275,7 +271,7 @@ def why_here() -> Shown:
         f"plain distance is higher than at {ranks['distance'].rank_rows:.0f} %. Leaves go round "
         "the hole, and a distance from their mean is smallest in the middle of a ring."
     )
-    sheet = with_strips(sheet, tree_sheet(middle.z).strips)
+    sheet = with_strips(sheet, tree_sheet(middle).strips)
     return Shown(text, right, answer, sheet, (*notes, told), (table,))
 
 
@@ -301,27 +297,25 @@ def clipped_tail() -> Shown:
         "The chart shows novelty along the arrow across the moons.",
     )
     told = tail_words(flat, float(z[1].max()), float(z[0].max()), follows, aurocs)
-    maps = [
-        score_map(clipped, "truth"),
-        score_map(clipped, "distance"),
-        score_map(rising, "novelty", "Novelty, rising")._replace(key="rising"),
-        score_map(clipped, "novelty", "Novelty, clipped")._replace(key="clipped"),
-    ]
-    scores = {
-        name: Scored(each.maps.of(key), each.maps.of_rows(key), unit_of(each.fit, key))
-        for name, each, key in (
-            ("truth", clipped, "truth"),
-            ("distance", clipped, "distance"),
-            ("rising", rising, "novelty"),
-            ("clipped", clipped, "novelty"),
-        )
+    drawn = {
+        "truth": (clipped, "truth", ""),
+        "distance": (clipped, "distance", ""),
+        "rising": (rising, "novelty", "Novelty, rising"),
+        "clipped": (clipped, "novelty", "Novelty, clipped"),
     }
+    maps = {name: score_panel(*each) for name, each in drawn.items()}
+    units = {name: unit_of(each.fit, key) for name, (each, key, _) in drawn.items()}
+    both = clipped.maps._replace(
+        keys=tuple(drawn),
+        values=np.stack([each.maps.of(key) for each, key, _ in drawn.values()]),
+        rows=np.stack([each.maps.of_rows(key) for each, key, _ in drawn.values()]),
+    )
     x, y = clipped.fit.data.axes
     walk = Line([x[0], x[-1]], [y[row], y[row]], arrow=True)
     lines = [as_map(values)[row] for values in z]
     strip = walk_strip(x, lines, as_map(~empty)[row], f"Along x2 = {y[row]:.2f}")
-    sheet = replace(sheet_of(clipped, maps), lines=(walk,), panel_height=240)
-    sheet, table = followed(clipped, sheet, maps, scores)
+    sheet, table = followed(clipped, maps, both, units)
+    sheet = replace(sheet, lines=(walk,), panel_height=240)
     text = (
         "z ranks a distance among those of the training rows. Beyond the farthest row the "
         "authors' code stops at 5.2; here z can also rise."

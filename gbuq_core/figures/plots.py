@@ -39,7 +39,6 @@ from gbuq_core.figures.neighbours.parts import (
     others_of,
     room_around,
 )
-from gbuq_core.figures.novelty.picture import Ground, ScoreMap, maps_sheet
 from gbuq_core.figures.places import (
     Columns,
     MapCells,
@@ -209,13 +208,11 @@ def plot_scores(
     dots = _dots_of(X_rows, places)
     if len(places.names) == 2:
         cells = lay_cells(places.values)
-        rows = np.zeros((0, 2)) if dots is None else np.column_stack([dots.x, dots.y])
-        names = () if dots is None else ("rows",)
-        group = np.zeros(len(rows), dtype=np.int64)
-        x_label, y_label = places.names
-        ground = Ground(cells.x_extent, cells.y_extent, rows, group, names, None, x_label, y_label)
-        maps = [ScoreMap(title, unit, cells.mean(values)) for title, values in arrays.items()]
-        return maps_sheet(ground, maps, alt=alt)
+        maps = [
+            Panel(title=title, values=cells.mean(values), unit=unit, points=dots)
+            for title, values in arrays.items()
+        ]
+        return _sheet(maps, places, cells, alt, "scores")
     x, found = _over_x(places, *arrays.values())
     panels, legend = [], []
     for i, (title, values) in enumerate(zip(arrays, found, strict=True)):
@@ -437,7 +434,7 @@ def _sheet(
     blank = any(np.isnan(panel.values).any() for panel in panels)
     return PanelSheet(
         panels=panels,
-        columns=len(panels),
+        columns=min(len(panels), 4),
         x_label=places.names[0],
         y_label=places.names[1],
         x_extent=cells.x_extent,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.experiments.novelty.edits import edit_of
-from gbuq_core.experiments.novelty.fit import count_fits, run_novelty
+from gbuq_core.experiments.novelty.fit import count_fits, ranks_of, run_novelty
 from gbuq_core.experiments.novelty.links import decode_edits, encode_edits
 from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
@@ -54,7 +54,7 @@ def test_maps_numbers_and_words_of_the_default_are_those_of_the_experiment(run):
     assert unnamed(maps) == set()
     for title, values in zip(DEFAULT_TITLES[:-1], maps.values, strict=False):
         key = next(k for k, m in METHODS.items() if m.label == title)
-        shown = run.view.shown[run.view.keys.index(key)].reshape(60, 60)
+        shown = ranks_of(run.maps, key).reshape(60, 60)
         np.testing.assert_allclose(values[0], shown, rtol=1e-6)  # travels as float32
     spread = run.view.disagreement.spread.reshape(60, 60)
     np.testing.assert_allclose(maps.values[-1][0], spread, rtol=1e-6, atol=1e-5)

@@ -26,12 +26,17 @@ from gbuq_core.experiments.neighbours.live import (
 )
 from gbuq_core.experiments.neighbours.look import look_at
 from gbuq_core.experiments.neighbours.plan import ORDERS, NeighboursSettings, share_of
+from gbuq_core.experiments.novelty.fit import run_novelty
+from gbuq_core.experiments.novelty.picture import follow_ranks, score_table
+from gbuq_core.experiments.novelty.plan import NoveltySettings
 from gbuq_core.experiments.novelty.ranks import compare_ranks, rank_among, rank_cells
 from gbuq_core.figures.canvas.renderer import renderer_source
 from gbuq_core.figures.curves import curves_source
+from gbuq_core.figures.handles import live_knob
 from gbuq_core.figures.neighbours.live import CLOSED, Follow, pack_table
-from gbuq_core.figures.novelty.picture import ScoreMap, Scores, follow_ranks
 from gbuq_core.ibug import FAMILIES, fit_posterior, log_density
+from gbuq_core.knobs import find_knob
+from gbuq_core.settings import knobs_of
 
 KS = (None, 2, 7, 31, 501)
 PERCENT = (10, 50, 100)
@@ -157,14 +162,13 @@ def test_the_browsers_ranks_are_pythons_to_the_last_digit(page, rng):
     rows = np.stack([rng.integers(0, 9, 11) / 7.0, 10.0 ** rng.uniform(-12, -1, 11)])
     keys = ("novelty", "knowledge")
     at = {"show": 0, "log": False}
-    maps = [ScoreMap(key, "", values[:1], key=key) for key in keys]
-    own = ScoreMap("own", "", values[:1])
-    near = follow_ranks(
-        [*maps, own], "some", keys, at, ("cells", "rows", "value"),
-        {"cells": "of cells", "rows": "of rows"}, {"novelty": "z", "knowledge": "variance"},
-        ("knowledge",), keys,
-    )  # fmt: skip
-    table = base64.b64encode(pack_table(Scores("some", values, rows))).decode()
+    run = run_novelty(NoveltySettings(rows=100, trees=5, compared=keys))
+    run = run._replace(maps=run.maps._replace(keys=keys, values=values, rows=rows))
+    bar = [live_knob(find_knob(knobs_of(NoveltySettings), key), value)
+           for key, value in (("show", "ranks among cells"), ("log", False))]  # fmt: skip
+    near = follow_ranks(run, [*keys, "own", "apart"], bar)
+    assert near["at"] == at
+    table = base64.b64encode(pack_table(score_table(run.maps))).decode()
     page.goto("about:blank")
     cases = [at, {"show": 1, "log": False}, {"show": 2, "log": True}, {"show": 0, "log": True}]
     served, among, size, logged = page.evaluate(
@@ -175,7 +179,7 @@ def test_the_browsers_ranks_are_pythons_to_the_last_digit(page, rng):
     ranks = np.stack([rank_among(*each) for each in zip(values, rows, strict=True)])
     for wanted, got in zip(ranks, among["panels"], strict=False):
         assert got["shown"] == wanted.tolist()
-        assert (got["unit"], got["limits"]) == ("of rows", [0, 100])
+        assert (got["unit"], got["limits"]) == ("% of training rows below", [0, 100])
     assert among["panels"][2]["shown"] is None  # own values stay what they are
     assert among["panels"][3]["shown"] == compare_ranks(keys, ranks).spread.tolist()
     cells = np.stack([rank_cells(each) for each in values])

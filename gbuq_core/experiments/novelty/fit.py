@@ -19,7 +19,9 @@ from gbuq_core.baselines.isolation import DistanceScore, IsolationForestScore
 from gbuq_core.experiments.novelty.data import N_CELLS, Array, NoveltyData
 from gbuq_core.experiments.novelty.editing import EditedRows, apply_edits
 from gbuq_core.experiments.novelty.plan import (
+    APART,
     METHODS,
+    ORDER,
     NoveltySettings,
     check_settings,
     novelty_model,
@@ -83,13 +85,10 @@ class NoveltyMaps(NamedTuple):
 
 
 class NoveltyView(NamedTuple):
-    """Maps as they are drawn."""
+    """Which maps there are for the settings, and where ranks lie apart."""
 
-    settings: NoveltySettings
-    # the settings' methods, in the order of `METHODS`, without a truth that nobody knows
+    # the scores among the settings' maps, the truth first; none where nobody knows it
     keys: tuple[str, ...]
-    shown: Array  # (n_keys, 3600): Values, or percentiles
-    units: tuple[str, ...]
     # of percentiles among the cells, or among the training rows' scores where those are shown; None
     # where fewer than two of the compared methods are there
     disagreement: Disagreement | None
@@ -247,21 +246,24 @@ def _distances(fit: NoveltyFit, places: Array, neighbours: int) -> Array:
 
 
 def view_novelty(fit: NoveltyFit, maps: NoveltyMaps, settings: NoveltySettings) -> NoveltyView:
-    """The settings' scores as values or ranks, and where ranks lie apart.
+    """Which of the settings' scores can be drawn, and where ranks lie apart.
 
     Examples
     --------
     >>> settings = NoveltySettings(rows=200, trees=10, maps=("data", "novelty"))
     >>> run = run_novelty(settings)
-    >>> run.view.keys, float(run.view.shown.max())
-    (('novelty', 'data'), 100.0)
+    >>> run.view.keys
+    ('novelty', 'data')
     """
     check_settings(settings)
-    keys = tuple(key for key in METHODS if key in settings.mapped and key in maps.keys)
+    wanted = [key for key in ORDER if key in settings.maps]
+    keys = tuple(key for key in wanted if key in maps.keys)
     notes = []
-    if "truth" in (*settings.mapped, *settings.compared) and "truth" not in maps.keys:
+    if APART in settings.maps and len(settings.compared) < 2:
+        notes.append("Ranks can only disagree between two or more scores. Choose another one.")
+    if "truth" in wanted and "truth" not in maps.keys:
         notes.append(f"The true density of the rows of {fit.data.title} is not known.")
-    if not keys:
+    if wanted and not keys:
         keys = ("novelty",)
         notes.append("The map shows novelty instead.")
     compared = tuple(key for key in METHODS if key in settings.compared and key in maps.keys)
@@ -270,12 +272,7 @@ def view_novelty(fit: NoveltyFit, maps: NoveltyMaps, settings: NoveltySettings) 
         by = "rows" if settings.show == "rows" else "cells"
         ranks = np.stack([ranks_of(maps, key, by) for key in compared])
         disagreement = compare_ranks(compared, ranks)
-    shown = [
-        maps.of(key) if settings.show == "value" else ranks_of(maps, key, settings.show)
-        for key in keys
-    ]
-    units = tuple(unit_of(fit, key, settings.show) for key in keys)
-    return NoveltyView(settings, keys, np.stack(shown), units, disagreement, tuple(notes))
+    return NoveltyView(keys, disagreement, tuple(notes))
 
 
 def ranks_of(maps: NoveltyMaps, key: str, by: str = "cells") -> Array:

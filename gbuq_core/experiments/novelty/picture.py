@@ -1,33 +1,221 @@
-"""What Novelty's maps show of a fit: page and lesson draw the same."""
+"""Maps of what is new to a model, side by side, and of what an edit of its rows changes.
+
+Training rows lie on every map; the leaves of the trees that find a place most novel on one.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.experiments.novelty.data import SIDE
-from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyRun, ranks_of, unit_of
+from gbuq_core.experiments.novelty.compare import MapChange
+from gbuq_core.experiments.novelty.data import SIDE, Array, Mask
+from gbuq_core.experiments.novelty.fit import (
+    NoveltyFit,
+    NoveltyMaps,
+    NoveltyRun,
+    ranks_of,
+    unit_of,
+)
 from gbuq_core.experiments.novelty.look import PlaceLook
-from gbuq_core.experiments.novelty.plan import METHODS
+from gbuq_core.experiments.novelty.plan import APART, METHODS, ORDER, OWN, OWN_LABEL, SHOWS
 from gbuq_core.experiments.novelty.scores import support_of
-from gbuq_core.figures.novelty.picture import MACAU, Ellipses, Ground, ScoreMap
+from gbuq_core.experiments.novelty.words import describe_change, describe_novelty
+from gbuq_core.figures.canvas.live import offered
+from gbuq_core.figures.canvas.panels import Line, Marker, Panel, PanelSheet, Points, shared_limits
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.macau.novelty import LeafEllipses
 
-POSITIVE = ("knowledge", "data", "distance")  # variances and distances
+MACAU = METHOD_STYLES["macau"]
+# Rows lie where novelty is low and maps are dark: light colours, told apart by any eye.
+CLASS_COLOURS = ("#e69f00", "#56b4e9", "#cc79a7", "#f0e442", "#ffffff")
+DIFFERENCE = "viridis"
+MOST_POINTS = 1500
+_POSITIVE = ("knowledge", "data", "distance")  # variances and distances
 _OTHERS = ("isolation", "distance")  # scores that are not MACAU's
+_ELLIPSE, _ELLIPSE_STDS, _CORNERS = "#ffffff", 2.0, 48
+_LEAVES = "leaves that call this place newest, at two standard deviations"
 
 
-def ground_of(fit: NoveltyFit) -> Ground:
-    """The rows that a fit was trained on, and the axes of its maps."""
-    data, rows, known = fit.data, fit.rows, support_of(fit)
-    group = np.zeros(len(rows.y), dtype=np.int64)
-    if data.classes:
-        group = rows.y.astype(np.int64)
-    names = data.classes or ("training rows",)
-    support = None if known is None else as_map(known)
-    return Ground(*data.extent, rows.X[:, :2], group, names, support, *data.feature_names[:2])
+def novelty_sheet(
+    run: NoveltyRun,
+    panels: Mapping[str, Panel] | None = None,
+    *,
+    look: PlaceLook | None = None,
+    point: tuple[float, float] | None = None,
+    region: Mask | None = None,
+    bar: Sequence[LiveKnob] = (),
+    knobs: Sequence[LiveKnob] = (),
+    alt: str = "",
+) -> PanelSheet:
+    """The settings' maps, or those that are given, which follow the knobs of ``bar``.
+
+    ``region`` (3600,) are the cells under a lasso.
+    """
+    drawn = novelty_panels(run, look) if panels is None else panels
+    sheet = [replace(panel, points=_dots(run.fit)) for panel in drawn.values()]
+    known, outline_label = support_of(run.fit), ""
+    if region is not None:
+        sheet = [replace(panel, outlined=as_map(region)) for panel in sheet]
+        outline_label = "under the lasso"
+    elif known is not None and sheet:
+        sheet[0] = replace(sheet[0], outlined=as_map(known))
+        outline_label = "where nearly all rows lie"
+    point = point if look is None else look.point
+    at = {knob.key for knob in bar}
+    focus = _where_rows_are(run.fit)
+    return PanelSheet(
+        panels=sheet,
+        columns=_columns(len(sheet)),
+        panel_height=300 if len(sheet) <= 4 else 193,
+        outline_label=outline_label,
+        markers=() if point is None else (Marker(*point, legend="the place you look at"),),
+        alt=alt or describe_novelty(run.fit, run.maps, run.view),
+        name="novelty",
+        knobs=offered([*bar, *(knob for knob in knobs if knob.key not in at)], focus=focus),
+        focus=focus,
+        near=follow_ranks(run, drawn, bar) if bar else None,
+        **map_axes(run.fit),
+    )
+
+
+def novelty_panels(run: NoveltyRun, look: PlaceLook | None = None) -> dict[str, Panel]:
+    """The maps of the settings, by their key there; with a look, its leaves on novelty's."""
+    chosen = run.settings.maps
+    # The truth comes first, and novelty takes the place of a truth that nobody knows.
+    keys = [key for key in ORDER if key in run.view.keys]
+    panels = {key: score_panel(run, key, look=look) for key in keys}
+    if OWN in chosen:
+        panels[OWN] = score_panel(run, "knowledge", OWN_LABEL, show="value", log=True)
+    if APART in chosen and run.view.disagreement is not None:
+        panels[APART] = Panel(
+            title="Where ranks disagree",
+            name="where ranks disagree",
+            values=as_map(run.view.disagreement.spread),
+            unit="points apart",
+            limits=(0.0, 100.0),
+        )
+    return panels
+
+
+def score_panel(
+    run: NoveltyRun,
+    key: str,
+    title: str = "",
+    *,
+    show: str = "",
+    log: bool = False,
+    look: PlaceLook | None = None,
+) -> Panel:
+    """One score: its own values, or ranks from 0 to 100, as the settings say if not given."""
+    show = show or run.settings.show
+    own = show == "value"
+    lines: tuple[Line, ...] = ()
+    if key == "novelty" and look is not None and len(look.ellipses.centre):
+        lines = (Line(*ellipse_corners(look.ellipses), _ELLIPSE, legend=_LEAVES),)
+    return Panel(
+        title=title or METHODS[key].label,
+        values=as_map(run.maps.of(key) if own else ranks_of(run.maps, key, show)),
+        unit=unit_of(run.fit, key, show),
+        limits=None if own else (0.0, 100.0),
+        log=own and (log or run.settings.log) and key in _POSITIVE,
+        accent=accent_of(key),
+        lines=lines,
+    )
+
+
+def accent_of(key: str) -> str | None:
+    """The colour of the method that a score comes from; the truth has none."""
+    if key in _OTHERS:
+        return METHOD_STYLES["vrf"].colour
+    return None if key == "truth" else MACAU.colour
+
+
+class ScoreTable(NamedTuple):
+    """Every score over the map and of the training rows, for `pack_table`; both float64.
+
+    name : the same for the same scores; values : (n_scores, n_cells); rows : (n_scores, n_rows)
+    """
+
+    name: str
+    values: Array
+    rows: Array
+
+
+def score_table(maps: NoveltyMaps) -> ScoreTable:
+    """What maps need in the browser to follow a choice between ranks and own values."""
+    digest = blake2b(maps.values.tobytes() + maps.rows.tobytes(), digest_size=8)
+    return ScoreTable(f"scores-{digest.hexdigest()}", maps.values, maps.rows)
+
+
+def follow_ranks(
+    run: NoveltyRun,
+    drawn: Collection[str],
+    bar: Sequence[LiveKnob],
+    units: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """How maps of these keys follow the knobs of the bar, as rank_maps.js reads it.
+
+    ``units`` are those of own values, for scores that are no method's.
+    """
+    keys, apart = run.maps.keys, run.view.disagreement
+    return {
+        "kind": "ranks",
+        "table": score_table(run.maps).name,
+        "keys": [key if key in (*keys, APART) else None for key in drawn],
+        "rows": {key: row for row, key in enumerate(keys)},
+        "at": {"log": False, **{knob.key: knob.value for knob in bar}},
+        "kinds": list(SHOWS),
+        "rankUnits": {show: unit_of(run.fit, "novelty", show) for show in ("cells", "rows")},
+        "units": dict(units or {key: unit_of(run.fit, key) for key in keys}),
+        "positive": list(_POSITIVE),
+        "compared": list(apart.keys) if apart is not None and APART in drawn else [],
+    }
+
+
+def change_sheet(
+    before: NoveltyFit, after: NoveltyFit, change: MapChange, region: Mask
+) -> PanelSheet:
+    """One score before an edit of the rows under ``region`` (3600,), after it, the difference."""
+    both = shared_limits([change.before, change.after])
+    most = float(np.abs(change.difference).max()) or 1.0
+    unit = unit_of(after, change.key)
+    panels = [
+        Panel(
+            title="Before", values=as_map(change.before), unit=unit, limits=both,
+            points=_dots(before),
+        ),
+        Panel(
+            title="After", values=as_map(change.after), unit=unit, limits=both,
+            points=_dots(after), accent=MACAU.colour,
+        ),
+        Panel(
+            title="Difference", values=as_map(change.difference),
+            unit=f"{unit}, after \u2212 before", limits=(-most, most), colour_map=DIFFERENCE,
+        ),
+    ]  # fmt: skip
+    return PanelSheet(
+        panels=[replace(panel, outlined=as_map(region)) for panel in panels],
+        columns=3,
+        panel_height=300,
+        outline_label=f"the last edit; {change.label.lower()}",
+        alt=describe_change(change),
+        name="novelty-change",
+        focus=_where_rows_are(after),
+        **map_axes(after),
+    )
+
+
+def map_axes(fit: NoveltyFit) -> dict[str, Any]:
+    """Names and outer edges of a map's axes, as `PanelSheet` takes them."""
+    (x, y), (x_extent, y_extent) = fit.data.feature_names[:2], fit.data.extent
+    return {"x_label": x, "y_label": y, "x_extent": x_extent, "y_extent": y_extent}
 
 
 def as_map(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -39,37 +227,39 @@ def as_map(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return values.reshape(*values.shape[:-1], SIDE, SIDE)
 
 
-def leaves_of(look: PlaceLook) -> Ellipses:
-    """The leaves that call a place newest."""
-    return Ellipses(look.ellipses.centre, look.ellipses.covariance)
+def ellipse_corners(leaves: LeafEllipses, stds: float = _ELLIPSE_STDS) -> tuple[Array, Array]:
+    """Corners of ellipses one after the other, with a NaN behind each.
+
+    An ellipse holds the points whose Mahalanobis distance from its centre is at most ``stds``.
+    """
+    angle = np.linspace(0.0, 2.0 * np.pi, _CORNERS + 1)
+    circle = np.stack([np.cos(angle), np.sin(angle)])
+    values, vectors = np.linalg.eigh(leaves.covariance)
+    # Rounding may leave a flat leaf a variance just below 0.
+    roots = vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]
+    corners = leaves.centre[:, :, None] + stds * (roots @ circle)
+    gaps = np.full((len(corners), 2, 1), np.nan)
+    flat = np.concatenate([corners, gaps], axis=2).transpose(1, 0, 2).reshape(2, -1)
+    return flat[0], flat[1]
 
 
-def score_map(
-    run: NoveltyRun,
-    key: str,
-    title: str = "",
-    *,
-    ranks: str = "",
-    log: bool = False,
-    ellipses: bool = False,
-) -> ScoreMap:
-    """One score: its own values, or ranks from 0 to 100, as the settings say if not given."""
-    ranks = ranks or run.settings.show
-    own = ranks == "value"
-    return ScoreMap(
-        title or METHODS[key].label,
-        unit_of(run.fit, key, ranks),
-        as_map(run.maps.of(key) if own else ranks_of(run.maps, key, ranks)),
-        accent_of(key),
-        None if own else (0.0, 100.0),
-        log=own and log and key in POSITIVE,
-        ellipses=ellipses,
-        key=key,
-    )
+def _dots(fit: NoveltyFit) -> Points:
+    """Training rows, evenly thinned to as many as a map shows."""
+    rows, classes = fit.rows, fit.data.classes
+    n = len(rows.y)
+    kept = np.linspace(0, n - 1, min(n, MOST_POINTS)).astype(np.int64)
+    group = rows.y[kept].astype(np.int64) if classes else np.zeros(len(kept), dtype=np.int64)
+    return Points(
+        rows.X[kept, 0], rows.X[kept, 1], group % len(CLASS_COLOURS),
+        tuple(classes) or ("training rows",), CLASS_COLOURS, radius=1.5, opacity=0.8,
+    )  # fmt: skip
 
 
-def accent_of(key: str) -> str | None:
-    """The colour of the method that a score comes from; the truth has none."""
-    if key in _OTHERS:
-        return METHOD_STYLES["vrf"].colour
-    return None if key == "truth" else MACAU.colour
+def _columns(n: int) -> int:
+    """One row of up to four maps, then two rows of nearly the same length."""
+    return n if n <= 4 else 3 if n <= 6 else 4 if n <= 8 else 5
+
+
+def _where_rows_are(fit: NoveltyFit) -> tuple[tuple[float, float], tuple[float, float]]:
+    (x0, y0), (x1, y1) = (ends(fit.rows.X[:, :2], axis=0).tolist() for ends in (np.min, np.max))
+    return (x0, x1), (y0, y1)

@@ -115,6 +115,8 @@ MAP_LABELS = {
     OWN_LABEL: OWN,  # on a logarithmic scale, whatever the others show
     "where ranks disagree": APART,
 }
+_SHOWS = {"ranks among cells": "cells", "ranks among rows": "rows", "own values": "value"}
+SHOWS = tuple(_SHOWS.values())
 
 
 def _damage(text: str) -> str:
@@ -202,7 +204,7 @@ class NoveltySettings:
     # These two stand above the maps, which the browser colours anew when they are chosen.
     show: str = setting(
         "cells", "Show", group="picture",
-        named={"ranks among cells": "cells", "ranks among rows": "rows", "own values": "value"},
+        named=_SHOWS,
         help="Scores have different units, but their ranks can be compared. A rank is the share "
         "of the map's cells, or of the training rows, with a lower score.",
     )  # fmt: skip
@@ -238,11 +240,6 @@ class NoveltySettings:
     row: int = setting(50, "Cell, from below", group="page", low=1, high=SIDE, step=1, box=True)
     # The one whose change an edit is judged by.
     score: str = setting("novelty", "Score", group="page", named=_ESTIMATES)
-
-    @property
-    def mapped(self) -> tuple[str, ...]:
-        """The scores among the maps, in their own order; all of them where there is none."""
-        return tuple(key for key in ORDER if key in self.maps) or ORDER
 
     @property
     def cell(self) -> tuple[int, int]:

@@ -16,11 +16,10 @@ from gbuq_core.experiments.novelty.compare import (
     judge_prediction,
 )
 from gbuq_core.experiments.novelty.edits import mask_of
-from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, unit_of
-from gbuq_core.experiments.novelty.picture import as_map, ground_of
+from gbuq_core.experiments.novelty.fit import NoveltyFit
+from gbuq_core.experiments.novelty.picture import change_sheet
 from gbuq_core.experiments.novelty.words import describe_change
 from gbuq_core.figures.canvas.panels import PanelSheet
-from gbuq_core.figures.novelty.picture import change_sheet
 from gbuq_core.knobs import find_knob
 from gbuq_core.settings import plan_of
 from pages._ui.canvas import canvas
@@ -33,10 +32,9 @@ from pages._ui.novelty.picture import Found, Made, maps_of
 
 
 class Changed(NamedTuple):
-    """The fit before the last edit, its maps, where the edit was, and what was predicted."""
+    """The fit before the last edit, where the edit was, and what was predicted."""
 
     fit: NoveltyFit
-    maps: NoveltyMaps
     mask: npt.NDArray[np.bool_]
     change: MapChange
     judgements: tuple[Judgement, ...]
@@ -44,28 +42,29 @@ class Changed(NamedTuple):
 
 def changed_of(found: Found, before: Answer | None) -> Changed | None:
     """What the last edit changed; None without edits, or while the fit before is on its way."""
-    edits = found.settings.edits
+    run = found.run
+    edits = run.settings.edits
     if not edits or before is None or before.result is None:
         return None
     made: Made = before.result
     fit = made.fit
-    if fit.plan != plan_of(replace(found.settings, edits=edits[:-1])):
+    if fit.plan != plan_of(replace(run.settings, edits=edits[:-1])):
         return None
-    maps = maps_of(made, found.settings, "before")
+    maps = maps_of(made, run.settings, "before")
     mask = mask_of(edits[-1].runs)
-    change = compare_maps(maps, found.maps, found.settings.score, mask)
+    change = compare_maps(maps, run.maps, run.settings.score, mask)
     judgements = tuple(
-        judge_prediction(key, answer, maps, found.maps, mask)
+        judge_prediction(key, answer, maps, run.maps, mask)
         for key, answer in guesses_of(edits).items()
     )
-    return Changed(fit, maps, mask, change, judgements)
+    return Changed(fit, mask, change, judgements)
 
 
 def say_verdict(found: Found, changed: Changed | None) -> None:
     """Right below the maps: what the edit did to the rows, and whether it was foreseen."""
-    if not found.settings.edits:
+    if not found.run.settings.edits:
         return
-    outcome = found.fit.rows.outcomes[-1].text
+    outcome = found.run.fit.rows.outcomes[-1].text
     lines = [outcome]
     if changed is not None:
         lines += [judgement.text for judgement in changed.judgements]
@@ -76,7 +75,7 @@ def say_verdict(found: Found, changed: Changed | None) -> None:
 
 def draw_change(found: Found, before: Answer | None, changed: Changed | None) -> None:
     """The maps before and after the last edit, and their difference."""
-    if not found.settings.edits:
+    if not found.run.settings.edits:
         return
     st.header("What the last edit changed")
     with st.container(width=260):
@@ -94,13 +93,4 @@ def draw_change(found: Found, before: Answer | None, changed: Changed | None) ->
 
 def change_sheet_of(found: Found, changed: Changed) -> PanelSheet:
     """Before, after and difference of the chosen score."""
-    change, fit = changed.change, found.fit
-    unit = unit_of(fit, change.key)
-    return change_sheet(
-        (ground_of(changed.fit), as_map(change.before)),
-        (ground_of(fit), as_map(change.after)),
-        change.label,
-        unit,
-        as_map(changed.mask),
-        alt=describe_change(change),
-    )
+    return change_sheet(changed.fit, found.run.fit, changed.change, changed.mask)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 from gbuq_core.experiments.novelty.data import DATASETS, table_choices
 from gbuq_core.experiments.novelty.plan import APART, MAP_LABELS, METHODS, OWN, NoveltySettings
@@ -114,28 +114,6 @@ def bar_of(values: SimpleNamespace) -> tuple[LiveKnob, ...]:
     show, log = (find_knob(STATE.knobs, key) for key in ("show", "log"))
     own = (show.choices.index("own values"),)
     return live_knob(show, values.show), live_knob(log, values.log, needs={"show": own})
-
-
-class Shown(NamedTuple):
-    """Which maps are drawn, whether colours are logarithmic, and what could not be drawn.
-
-    ``apart`` and ``own`` are the maps of where ranks disagree, and of KU's own values.
-    """
-
-    keys: tuple[str, ...]
-    apart: bool
-    log: bool
-    own: bool
-    note: str = ""
-
-
-def shown_of(settings: NoveltySettings) -> Shown:
-    """The maps in their own order, whatever order they were chosen in."""
-    chosen, apart = set(settings.maps), APART in settings.maps
-    keys = tuple(key for key in settings.mapped if key in chosen)
-    few = apart and len(settings.compared) < 2
-    note = "Ranks can only disagree between two or more scores. Choose another one." if few else ""
-    return Shown(keys, apart and not few, settings.log, OWN in chosen, note)
 
 
 def bar_knobs(values: SimpleNamespace) -> list[LiveKnob]:

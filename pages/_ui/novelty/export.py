@@ -8,7 +8,9 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.claims import claim_table
+from gbuq_core.experiments.novelty.charts import tree_sheet
 from gbuq_core.experiments.novelty.export import novelty_code, novelty_csv, novelty_rows_csv
+from gbuq_core.experiments.novelty.picture import novelty_sheet
 from gbuq_core.experiments.novelty.words import describe_change, describe_place
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section, standalone_html
@@ -16,8 +18,8 @@ from gbuq_core.glossary import GLOSSARY
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.novelty.change import Changed, change_sheet_of
-from pages._ui.novelty.look import place_rows, trees_of
-from pages._ui.novelty.picture import Found, scores_of_maps, sheet_of
+from pages._ui.novelty.look import place_rows
+from pages._ui.novelty.picture import Found, scores_of_maps
 from pages._ui.novelty.scorecard import about_claims, claims_of, score_rows, scores_of
 
 _PAPER = "https://doi.org/10.5121/csit.2023.131920"
@@ -32,7 +34,7 @@ def export_novelty(
     found: Found, changed: Changed | None, link: str, knobs: Sequence[LiveKnob] = ()
 ) -> None:
     """Code, link, data, page."""
-    fit, maps = found.fit, found.maps
+    fit, maps = found.run.fit, found.run.maps
     downloads = (
         Download("Maps (CSV)", "novelty-maps.csv", "text/csv", partial(novelty_csv, fit, maps)),
         Download(
@@ -40,7 +42,7 @@ def export_novelty(
         ),
         Download("Page (HTML)", "novelty.html", "text/html", partial(_html, found, changed, knobs)),
     )
-    show_exports("novelty", novelty_code(found.settings), link, downloads)
+    show_exports("novelty", novelty_code(found.run.settings), link, downloads)
 
 
 def explain_novelty() -> None:
@@ -79,8 +81,9 @@ def explain_novelty() -> None:
 
 def _html(found: Found, changed: Changed | None, knobs: Sequence[LiveKnob] = ()) -> bytes:
     scores = scores_of(found)
-    maps = sheet_of(found, knobs=knobs)
-    sections = [Section(sheet=maps, caption=found.words, tables=[scores_of_maps(found)])]
+    maps = novelty_sheet(found.run, look=found.look, bar=found.bar, knobs=knobs, alt=found.words)
+    sheet, tables = (maps, [scores_of_maps(found)]) if maps.panels else (None, [])
+    sections = [Section(sheet=sheet, caption=found.words, tables=tables)]
     if changed is not None:
         told = [describe_change(changed.change), *(one.text for one in changed.judgements)]
         sections.append(
@@ -90,11 +93,11 @@ def _html(found: Found, changed: Changed | None, knobs: Sequence[LiveKnob] = ())
                 caption=" ".join(told),
             )
         )
-    trees = trees_of(found)
+    trees = tree_sheet(found.look)
     sections += [
         Section(
             heading=f"At {found.look.title}: what makes it new",
-            text=describe_place(found.fit, found.look),
+            text=describe_place(found.run.fit, found.look),
             table=place_rows(found),
         ),
         Section(heading="Tree by tree", sheet=trees, caption=trees.alt),
@@ -104,6 +107,6 @@ def _html(found: Found, changed: Changed | None, knobs: Sequence[LiveKnob] = ())
             text=" ".join(about_claims(found)),
             table=claim_table(claims_of(found)),
         ),
-        Section(heading="Python", code=novelty_code(found.settings)),
+        Section(heading="Python", code=novelty_code(found.run.settings)),
     ]
     return standalone_html(sections, "Novelty maps", _LEAD).encode()

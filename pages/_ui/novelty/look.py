@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from gbuq_core.experiments.novelty.charts import share_figure, tree_sheet
 from gbuq_core.experiments.novelty.fit import unit_of
 from gbuq_core.experiments.novelty.words import describe_place
-from gbuq_core.figures.canvas.panels import PanelSheet
-from gbuq_core.figures.novelty.charts import share_figure, tree_sheet
 from gbuq_core.knobs import find_knob
 from gbuq_core.presentation import digits, markdown_table, percent
 from pages._ui.canvas import canvas
@@ -34,22 +33,11 @@ def draw_place(found: Found) -> None:
             "Rank: the share of the map's cells, or of the training rows, with a lower score."
         )
     with right:
-        names = found.fit.data.feature_names
-        shares = share_figure(names, look.shares)
+        shares = share_figure(found.run.fit.data.feature_names, look.shares)
         st.markdown("**Which features its distance comes from**")
         st.vega_lite_chart(shares, key="novelty-shares", alt=_share_words(found))
-        canvas(trees_of(found), key="novelty-trees")
-    st.text(describe_place(found.fit, look), width="stretch")
-
-
-def trees_of(found: Found) -> PanelSheet:
-    """What every tree says about the chosen place."""
-    z = found.look.z
-    text = (
-        f"{len(z)} trees give this place z-scores from {digits(float(z.min()))} to "
-        f"{digits(float(z.max()))}, {digits(float(z.mean()))} on average."
-    )
-    return tree_sheet(z, alt=text)
+        canvas(tree_sheet(look), key="novelty-trees")
+    st.text(describe_place(found.run.fit, look), width="stretch")
 
 
 def place_rows(found: Found) -> list[tuple[str, ...]]:
@@ -57,7 +45,7 @@ def place_rows(found: Found) -> list[tuple[str, ...]]:
     head = ("Score", "Value", "Rank, cells", "Rank, rows")
     lines = [
         (
-            _with_unit(one.label, unit_of(found.fit, one.key)),
+            _with_unit(one.label, unit_of(found.run.fit, one.key)),
             digits(one.value),
             percent(one.rank_cells / 100, 0),
             percent(one.rank_rows / 100, 0),
@@ -78,6 +66,6 @@ def _with_unit(label: str, unit: str) -> str:
 def _share_words(found: Found) -> str:
     parts = [
         f"{name} {100 * share:.0f} %"
-        for name, share in zip(found.fit.data.feature_names, found.look.shares, strict=True)
+        for name, share in zip(found.run.fit.data.feature_names, found.look.shares, strict=True)
     ]
     return f"Shares of the squared distance: {', '.join(parts)}."

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from hashlib import blake2b
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
@@ -28,14 +25,9 @@ from gbuq_core.experiments.novelty.fit import (
     view_novelty,
 )
 from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
-from gbuq_core.experiments.novelty.picture import (
-    POSITIVE,
-    as_map,
-    ground_of,
-    leaves_of,
-    score_map,
-)
+from gbuq_core.experiments.novelty.picture import novelty_sheet, score_table
 from gbuq_core.experiments.novelty.plan import (
+    APART,
     METHODS,
     OWN_LABEL,
     NoveltySettings,
@@ -46,12 +38,6 @@ from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.neighbours.live import pack_table
-from gbuq_core.figures.novelty.picture import (
-    ScoreMap,
-    Scores,
-    follow_ranks,
-    maps_sheet,
-)
 from gbuq_core.presentation import digits
 from gbuq_core.settings import plan_of, with_fit
 from pages._ui.canvas import CanvasEvent, canvas, keep_knobs
@@ -62,11 +48,9 @@ from pages._ui.novelty.controls import (
     EXPLORE,
     FOLLOWED,
     STATE,
-    Shown,
     bar_knobs,
     bar_of,
     settings_of,
-    shown_of,
 )
 from pages._ui.novelty.edits import on_maps, waiting_mask
 from pages._ui.surface import show_surface
@@ -77,13 +61,9 @@ _TABLES = st.components.v2.component("gbuq_near", js=near_source(), isolate_styl
 
 
 class Found(NamedTuple):
-    """Everything the page shows of a fit; ``settings`` has the fit's own plan."""
+    """Everything the page shows of a fit; the run's settings have the fit's own plan."""
 
-    fit: NoveltyFit
-    settings: NoveltySettings
-    shown: Shown
-    maps: NoveltyMaps
-    view: NoveltyView
+    run: NoveltyRun
     look: PlaceLook
     words: str
     bar: tuple[LiveKnob, ...]
@@ -122,11 +102,11 @@ def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> Fo
     made: Made = answer.result
     fit = made.fit
     settings = with_fit(replace(settings_of(values), edits=edits), fit.plan)
-    maps, shown = maps_of(made, settings, "now"), shown_of(settings)
+    maps = maps_of(made, settings, "now")
     view: NoveltyView = kept(
         "novelty-view",
         [maps],
-        (settings.mapped, settings.compared, settings.show),
+        (settings.maps, settings.compared, settings.show),
         lambda: view_novelty(fit, maps, settings),
     )
     depends = settings.cell, settings.drawn
@@ -134,7 +114,7 @@ def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> Fo
         "novelty-look", [maps], depends, lambda: explain_place(fit, maps, settings)
     )
     words = kept("novelty-words", [view], None, lambda: describe_novelty(fit, maps, view))
-    return Found(fit, settings, shown, maps, view, look, words, bar_of(values))
+    return Found(NoveltyRun(settings, fit, maps, view), look, words, bar_of(values))
 
 
 def maps_of(made: Made, settings: NoveltySettings, name: str) -> NoveltyMaps:
@@ -146,95 +126,44 @@ def maps_of(made: Made, settings: NoveltySettings, name: str) -> NoveltyMaps:
     return kept(f"novelty-maps-{name}", [fit], key, lambda: map_novelty(fit, settings))
 
 
-def score_maps_of(found: Found) -> list[ScoreMap]:
-    """The chosen maps as they are drawn."""
-    run = NoveltyRun(found.settings, found.fit, found.maps, found.view)
-    # The truth comes first, and novelty takes the place of a truth that nobody knows.
-    keys = sorted(found.shown.keys and found.view.keys, key=lambda key: key != "truth")
-    log = found.shown.log
-    chosen = [score_map(run, key, log=log, ellipses=key == "novelty") for key in keys]
-    if found.shown.own:
-        own = score_map(run, "knowledge", OWN_LABEL, ranks="value", log=True)
-        chosen.append(own._replace(key=""))
-    return chosen
-
-
-def follow_of(found: Found, maps: Sequence[ScoreMap]) -> dict[str, Any]:
-    """How the maps follow the knobs above them."""
-    fit, apart = found.fit, found.view.disagreement
-    keys = found.maps.keys
-    return follow_ranks(
-        maps,
-        _scores_name(found),
-        keys,
-        {knob.key: knob.value for knob in found.bar},
-        ("cells", "rows", "value"),
-        {kind: unit_of(fit, "novelty", kind) for kind in ("cells", "rows")},
-        {key: unit_of(fit, key) for key in keys},
-        POSITIVE,
-        apart.keys if apart is not None and found.shown.apart else (),
-    )
-
-
-def _scores_name(found: Found) -> str:
-    depends = found.fit.plan, maps_key(found.fit, found.settings)
-    return "scores-" + blake2b(repr(depends).encode(), digest_size=8).hexdigest()
-
-
 def scores_of_maps(found: Found) -> bytes:
     """Every score, packed once for the browser."""
-    maps = found.maps
-    return kept(
-        "novelty-table", [maps], None,
-        lambda: pack_table(Scores(_scores_name(found), maps.values, maps.rows)),
-    )  # fmt: skip
+    maps = found.run.maps
+    return kept("novelty-table", [maps], None, lambda: pack_table(score_table(maps)))
 
 
 def send_scores(found: Found) -> None:
-    """Send them; the maps do not wait for them."""
+    """Send every score to the browser; the maps do not wait for them."""
     with st.container(key="unseen-novelty-scores"):
         _TABLES(key="novelty-scores", data=scores_of_maps(found))
 
 
-def say_own(found: Found) -> None:
+def say_own(run: NoveltyRun) -> None:
     """Below the maps: what ranks hide of KU."""
-    values = found.maps.of("knowledge")
+    values = run.maps.of("knowledge")
     half, most = float(np.nanmedian(values)), float(np.nanmax(values))
-    drawn = "knowledge" in found.shown.keys and found.settings.show == "cells"
+    drawn = "knowledge" in run.view.keys and run.settings.show == "cells"
     if drawn and half < _NEXT_TO_NOTHING * most:
         st.caption(
-            f"Knowledge uncertainty is below {digits(half)} ({unit_of(found.fit, 'knowledge')}) in "
+            f"Knowledge uncertainty is below {digits(half)} ({unit_of(run.fit, 'knowledge')}) in "
             f"half of the cells; its largest value is {digits(most)}. Ranks give that half of the "
             f'cells half of the colours. The map "{OWN_LABEL}" shows sizes on a logarithmic scale.'
         )
 
 
-def sheet_of(
-    found: Found, region: npt.NDArray[np.bool_] | None = None, knobs: Sequence[LiveKnob] = ()
-) -> PanelSheet:
+def sheet_of(found: Found, values: SimpleNamespace) -> PanelSheet:
     """The row of maps."""
-    fit, look = found.fit, found.look
-    apart = found.view.disagreement if found.shown.apart else None
-    spread = None if apart is None else as_map(apart.spread)
-    maps, bar = score_maps_of(found), {knob.key for knob in found.bar}
-    return maps_sheet(
-        ground_of(fit),
-        maps,
-        look.point,
-        leaves_of(look),
-        None if region is None else as_map(region),
-        spread,
-        found.words,
-        (*found.bar, *(one for one in knobs if one.key not in bar)),
-        near=follow_of(found, maps),
-    )
+    return novelty_sheet(
+        found.run, look=found.look, region=waiting_mask(), bar=found.bar, knobs=bar_knobs(values),
+        alt=found.words,
+    )  # fmt: skip
 
 
 def draw_picture(found: Found, values: SimpleNamespace) -> bool:
     """The maps, which follow sliders, and one as a surface; False if none is chosen."""
-    if not (found.shown.keys or found.shown.apart or found.shown.own):
+    sheet = sheet_of(found, values)
+    if not sheet.panels:
         return False
-    sheet = sheet_of(found, waiting_mask(), bar_knobs(values))
     follow(STATE, values, FOLLOWED, partial(_draw_maps, found, sheet))
     show_surface(sheet, first=(METHODS["novelty"].label,))
     return True
@@ -245,9 +174,9 @@ def _draw_maps(found: Found, sheet: PanelSheet, values: SimpleNamespace, moving:
     fresh = True
     if moving:
         with suppress(GbuqError):  # as they are, where edits do not fit these rows
-            found, fresh = _find_moved(values, found.settings.edits)
-            sheet = sheet_of(found, waiting_mask(), bar_knobs(values))
-    pick = partial(_hear, bool(found.fit.data.classes))
+            found, fresh = _find_moved(values, found.run.settings.edits)
+            sheet = sheet_of(found, values)
+    pick = partial(_hear, bool(found.run.fit.data.classes))
     canvas(sheet, "novelty-maps", "cells", pick, _turn)
     return fresh
 
@@ -271,8 +200,8 @@ def _turn(values: dict[str, Any]) -> None:
     drop(STATE, EXPLORE)
 
 
-def say_contradiction(found: Found) -> None:
+def say_contradiction(run: NoveltyRun) -> None:
     """Below the maps: which scores contradict each other most, and where."""
-    apart = found.view.disagreement
-    if found.shown.apart and apart is not None:
-        st.text(describe_disagreement(found.fit, apart), width="stretch")
+    apart = run.view.disagreement
+    if APART in run.settings.maps and apart is not None:
+        st.text(describe_disagreement(run.fit, apart), width="stretch")

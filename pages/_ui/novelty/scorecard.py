@@ -24,8 +24,8 @@ _VIEW = NoveltySettings()
 
 def claim_request(found: Found) -> Request:
     """The paper's statements, which take longer to check than a slider may."""
-    key = CLAIMS, found.fit.plan
-    return Request(CLAIMS, key, partial(check, found.fit), "The paper's statements", 0.5)
+    key = CLAIMS, found.run.fit.plan
+    return Request(CLAIMS, key, partial(check, found.run.fit), "The paper's statements", 0.5)
 
 
 def check(fit: NoveltyFit, job: object = None) -> tuple[Claim, ...]:
@@ -39,20 +39,20 @@ def check(fit: NoveltyFit, job: object = None) -> tuple[Claim, ...]:
 def about_claims(found: Found) -> list[str]:
     """What the statements are held against, and with which view where it is not today's."""
     parts = []
-    if found.fit.data.in_support is not None:
+    if found.run.fit.data.in_support is not None:
         parts.append(
             "The paper uses other data, and its out-of-distribution rows lie beyond the range of a "
             "feature. Here they are the map's cells where rows hardly ever lie, gaps included."
         )
-    if maps_key(found.fit, found.settings) != maps_key(found.fit, _VIEW):
+    if maps_key(found.run.fit, found.run.settings) != maps_key(found.run.fit, _VIEW):
         parts.append(_view_of_claims(found))
     return parts
 
 
 def _view_of_claims(found: Found) -> str:
     """The view that statements are checked with."""
-    third = f", the third feature at {_VIEW.third_at:g}" if found.fit.plan.third else ""
-    near = maps_key(found.fit, _VIEW)[2]
+    third = f", the third feature at {_VIEW.third_at:g}" if found.run.fit.plan.third else ""
+    near = maps_key(found.run.fit, _VIEW)[2]
     return (
         f"The checks use z-scores that keep rising and the distance to {near} rows{third}, "
         "whatever the maps show."
@@ -71,7 +71,8 @@ def draw_scorecard(found: Found, claims: Answer) -> None:
 
 def scores_of(found: Found) -> tuple[MapScore, ...]:
     """The scores, worked out once."""
-    return kept("novelty-scores", [found.maps], None, lambda: score_maps(found.fit, found.maps))
+    fit, maps = found.run.fit, found.run.maps
+    return kept("novelty-scores", [maps], None, lambda: score_maps(fit, maps))
 
 
 def _draw_claims(found: Found, answer: Answer, about: Sequence[str]) -> None:
@@ -82,12 +83,12 @@ def _draw_claims(found: Found, answer: Answer, about: Sequence[str]) -> None:
     for text in about:
         st.caption(text)
     if answer.fresh and not answer.error:  # no statements of other settings beside these numbers
-        draw_claims(answer.result or (), STUDY, found.settings)
+        draw_claims(answer.result or (), STUDY, found.run.settings)
 
 
 def claims_of(found: Found) -> tuple[Claim, ...]:
     """The paper's statements, for a page to take away."""
-    return check(found.fit)
+    return check(found.run.fit)
 
 
 def score_rows(scores: Sequence[MapScore]) -> list[tuple[str, ...]]:
@@ -106,7 +107,7 @@ def score_rows(scores: Sequence[MapScore]) -> list[tuple[str, ...]]:
 
 def _how_to_read(found: Found) -> str:
     cost = "Seconds and megabytes are those of the fit behind a score. MACAU's scores share one."
-    if found.fit.data.in_support is None:
+    if found.run.fit.data.in_support is None:
         return (
             f"There is no AUROC, because nobody knows where the rows of this table can lie. {cost}"
         )
