@@ -91,12 +91,13 @@ def describe_range(knob: Knob) -> str:
     if knob.kind in ("integer", "number"):
         noun, steps = "a whole number" if knob.kind == "integer" else "a number", ""
         low, high = _ends(knob)
+        first, last = number_text(low), number_text(high)
         if knob.step and not knob.box and (knob.kind == "number" or knob.step > 1):
             multiples = knob.kind == "integer" and low % knob.step == 0
             noun = f"a multiple of {knob.step:g}" if multiples else noun
             steps = "" if multiples else f" in steps of {knob.step:g}"
-        start = f"above {low:g} and up" if knob.low_open else f"from {low:g}"
-        return f"{noun} {start} to {high:g}{steps}"
+        start = f"above {first} and up" if knob.low_open else f"from {first}"
+        return f"{noun} {start} to {last}{steps}"
     if knob.kind == "range":
         low, high = _ends(knob)
         return f"two whole numbers from {low:g} to {high:g}, the lower one first"

@@ -1,8 +1,8 @@
-"""A settings record: each knob of an experiment is one field, and all else follows from it.
+"""A settings record: each knob of an experiment or of a table's plan is one field.
 
 A field says what the knob is called, what it may be, whom it concerns, and what the estimator calls
-it. The widgets, the words of a link, the key of a fit, the estimator's arguments and the quicker
-settings of a study over seeds are derived::
+it. The widgets, the words of a link, the options of the command line, the key of a fit, the
+estimator's arguments and the quicker settings of a study over seeds are derived::
 
     @dataclass(frozen=True, kw_only=True)
     class Wave:
@@ -23,7 +23,10 @@ from gbuq_core.knobs import Kind, Knob, check_knob, check_within, narrow, number
 from gbuq_core.methods import METHODS, SAMPLERS
 from gbuq_core.validation import check_choice
 
+AUTOMATIC = "automatic"  # what a widget and a link call None, where that leaves the choice to us
 _FITTED = ("data", "method", "knobs")  # the groups of knobs that a fit depends on
+_NONE = "none"  # what the command line calls None, where that is a choice
+_LISTED = 4  # choices that the usage line of a command shows
 
 S = TypeVar("S")
 
@@ -40,23 +43,29 @@ class _Setting:
     """What a field says of its knob besides the default; see `setting`."""
 
     label: str
-    of: str
+    of: str | Knob
+    key: str
+    word: str | None
+    automatic: str
+    more: str
     uses: Callable[[Any], bool] | None
     arg: str
     shrink: tuple[float, int] | None
-    named: Mapping[str, Any]
+    named: Mapping[Any, Any]
     codec: Codec | None
     words: Mapping[Any, str]
     each: bool
     drawn: bool
     fits: bool | None
     offered: bool
-    limits: tuple[float, float] | None
+    limits: tuple[Any, ...]
     knob: Mapping[str, Any]
 
     @property
     def record(self) -> Knob:
         """The knob of the method's or sampler's record that it is ``of``."""
+        if isinstance(self.of, Knob):
+            return self.of
         method, _, of = self.of.partition(".")
         return (METHODS.get(method) or SAMPLERS[method]).knob(of)
 
@@ -76,17 +85,21 @@ def setting(
     default: Any,
     label: str = "",
     *,
-    of: str = "",
+    of: str | Knob = "",
+    key: str = "",
+    word: str | None = "",
+    automatic: str = "",
+    more: str = "",
     uses: Callable[[Any], bool] | None = None,
     arg: str = "",
     shrink: tuple[float, int] | None = None,
-    named: Mapping[str, Any] | None = None,
+    named: Mapping[Any, Any] | None = None,
     codec: Codec | None = None,
     each: bool = False,
     drawn: bool = False,
     fits: bool | None = None,
     offered: bool = True,
-    limits: tuple[float, float] | None = None,
+    limits: tuple[Any, ...] = (),
     **knob: Any,
 ) -> Any:
     """A field of a settings record, with its knob.
@@ -94,10 +107,18 @@ def setting(
     Parameters
     ----------
     default, label
-        Of the knob. A link names the field.
-    of : str
+        Of the knob.
+    of : str or Knob
         ``"sglb.depth"``: label, help and limits are those of the method's record, if not given;
         ``"cg.alpha_max"`` of a sampler's.
+    key, word : str
+        What links and widgets, and what options of the command line call it, if not as the field.
+        The command line does not have it if ``word`` is None.
+    automatic : str
+        What None means: the choice is left to us. A widget with ``choices`` offers it, if it has
+        no default of its own.
+    more : str
+        What the help of the command line says besides.
     uses : callable, optional
         Whether settings of one method need it (all do). Others neither show nor refit it.
     arg : str
@@ -118,17 +139,18 @@ def setting(
         "method" and "knobs" are fitted, others are not.
     offered : bool
         Whether the page has it; studies and statements name all of them.
-    limits : (low, high), optional
+    limits : (low, high) or texts, optional
         What `check` takes: whole numbers, if these are; else what the record or the widget takes.
     **knob
-        What else `Knob` takes: ``low``, ``high``, ``choices``, ``group``, ``help`` ...
+        What else `Knob` takes: ``low``, ``high``, ``choices``, ``group``, ``help`` ..., and the
+        widget's own default as ``shown``.
     """
     named = {} if named is None else named
     words = {value: word for word, value in named.items()}
     meta = _Setting(
-        label=label, of=of, uses=uses, arg=arg, shrink=shrink, named=named, codec=codec,
-        words=words, each=each, drawn=drawn, fits=fits, offered=offered, limits=limits,
-        knob=knob,
+        label=label, of=of, key=key, word=word, automatic=automatic, more=more, uses=uses,
+        arg=arg, shrink=shrink, named=named, codec=codec, words=words, each=each, drawn=drawn,
+        fits=fits, offered=offered, limits=limits, knob=knob,
     )  # fmt: skip
     return field(default=default, metadata={"setting": meta})
 
@@ -167,8 +189,10 @@ def _with(settings: S, **changes: Any) -> S:
 
 
 @cache
-def knobs_of(kind: Any) -> tuple[Knob, ...]:
+def knobs_of(kind: Any, asked: Any = None) -> tuple[Knob, ...]:
     """The knobs of a settings record, in the order of its fields.
+
+    ``asked`` is the record whose settings need them or not, if that is another one.
 
     Examples
     --------
@@ -177,34 +201,40 @@ def knobs_of(kind: Any) -> tuple[Knob, ...]:
     ['rows', 'noise', 'cells']
     """
     return tuple(
-        _knob(kind, name, default, one) for name, default, one in _settings_of(kind) if one.offered
+        _knob(asked or kind, name, default, one)
+        for name, default, one in _settings_of(kind)
+        if one.offered
     )
 
 
 def _knob(kind: type, name: str, default: Any, one: _Setting) -> Knob:
-    more = dict(one.knob)
+    more = {**one.knob, "key": one.key or name}
+    shown = more.pop("shown", _write(one, default))
     if one.label:
         more["label"] = one.label
     if one.uses is not None:
         more["when"] = partial(_is_used, kind, one.uses)
-    shown = _write(one, default)
     given = one.record if one.of else Knob("", "", "text", "")
+    if shown == AUTOMATIC and one.automatic and "choices" in more:
+        more["help"] = f"{_about(one)} Automatic: {one.automatic}.".strip()
+        numbers = narrow(given, default=more["choices"][0], **more)
+        return replace(numbers, choices=(AUTOMATIC, *numbers.choices), default=shown)
     if one.of and not one.named:
-        return narrow(given, key=name, default=shown, **more)
+        return narrow(given, default=shown, **more)
     for value in one.named.values() if one.of else ():
         check_knob(given, value)
-    if one.named:
+    if one.named and more.get("kind") != "switch":
         more.setdefault("choices", tuple(one.named))
     kind_of_knob: Kind = more.pop("kind", "") or (
         given.kind if one.of else _kind_of(one, default, more)
     )
     more = {"label": given.label, "help": given.help, **more}
-    return Knob(name, kind=kind_of_knob, default=shown, **more)
+    return Knob(kind=kind_of_knob, default=shown, **more)
 
 
 def _is_used(kind: type, uses: Callable[[Any], bool], values: Mapping[str, Any]) -> bool:
     """Whether a chosen method needs a knob; a text that a reader may still type decides nothing."""
-    texts = {name for name, _, one in _settings_of(kind) if one.codec}
+    texts = {one.key or name for name, _, one in _settings_of(kind) if one.codec}
     read = {name: value for name, value in values.items() if name not in texts}
     return any(map(uses, _alternatives(from_values(kind, read))))
 
@@ -226,15 +256,19 @@ def _write(one: _Setting, value: Any) -> Any:
     """A field's value as its widget and a link have it."""
     if one.codec:
         return one.codec.write(value)
+    if one.automatic:
+        return one.knob.get("shown", AUTOMATIC) if value is None else value
     if one.named and isinstance(value, tuple):
         return tuple(one.words.get(each, each) for each in value)
-    return (one.words.get(value) or number_text(value)) if one.named else value
+    return one.words.get(value, number_text(value)) if one.named else value
 
 
 def _read(one: _Setting, value: Any) -> Any:
     """A field's value from that of its widget."""
     if one.codec:
         return one.codec.read(value)
+    if one.automatic:
+        return None if value == AUTOMATIC else value
     if isinstance(value, tuple | list):
         return tuple(one.named.get(each, each) for each in value)
     return one.named.get(value, value)
@@ -250,7 +284,9 @@ def to_values(settings: Any) -> dict[str, Any]:
     '34'
     """
     kind = type(settings)
-    return {name: _write(one, getattr(settings, name)) for name, _, one in _settings_of(kind)}
+    return {
+        one.key or name: _write(one, getattr(settings, name)) for name, _, one in _settings_of(kind)
+    }
 
 
 def from_values(kind: type[S], values: Mapping[str, Any]) -> S:
@@ -263,7 +299,9 @@ def from_values(kind: type[S], values: Mapping[str, Any]) -> S:
     (8, 31)
     """
     given = {
-        name: _read(one, values[name]) for name, _, one in _settings_of(kind) if name in values
+        name: _read(one, values[one.key or name])
+        for name, _, one in _settings_of(kind)
+        if (one.key or name) in values
     }
     return kind(**given)
 
@@ -312,6 +350,11 @@ def check(settings: Any, *groups: str, besides: Sequence[str] = ()) -> None:
         if name in besides or (groups and one.group not in groups):
             continue
         value, knob = getattr(settings, name), _legal(kind, name, default, one)
+        if (value is None and one.automatic) or (knob.kind == "choice" and not knob.choices):
+            continue  # left to us, or one of a table's columns
+        if one.limits and knob.kind == "choice":
+            check_choice(name, value, knob.choices)
+            continue
         for each in (value if isinstance(value, tuple) else (value,)) if one.named else ():
             if each not in (choices := tuple(one.named.values())):
                 check_choice(name, each, choices)
@@ -323,12 +366,34 @@ def check(settings: Any, *groups: str, besides: Sequence[str] = ()) -> None:
 
 def _legal(kind: type, name: str, default: Any, one: _Setting) -> Knob:
     """What a field may be, whatever steps its widget has."""
+    if one.limits and isinstance(one.limits[0], str):
+        return Knob(name, one.label, "choice", default, choices=one.limits)
     if one.limits:
         whole = isinstance(one.limits[0], int)
         return Knob(name, one.label, "integer" if whole else "number", default, *one.limits)
     if one.of and not one.named:
         return replace(one.record, key=name)
     return _knob(kind, name, default, one)
+
+
+def unused(kind: type, asked: Any) -> frozenset[str]:
+    """The fields that do not concern some settings, which may be of another record."""
+    rules = ((name, one.uses) for name, _, one in _settings_of(kind))
+    return frozenset(name for name, uses in rules if uses is not None and not uses(asked))
+
+
+def needed(settings: S, asked: Any = None) -> S:
+    """The settings with all at its default that does not concern ``asked``, or they themselves.
+
+    >>> from gbuq_core.tables.plan import Cut, ScorePlan
+    >>> needed(ScorePlan(method="csglb", ensemble="virtual", n_trees=50)).ensemble
+    'automatic'
+    >>> needed(Cut(step=5, members=3), ScorePlan(ensemble="independent"))
+    Cut(step=None, start=None, members=3, burn_in=None)
+    """
+    kind = type(settings)
+    idle = unused(kind, settings if asked is None else asked)
+    return _with(settings, **{name: usual for name, usual, _ in _settings_of(kind) if name in idle})
 
 
 def with_fit(settings: S, plan: S) -> S:
@@ -404,7 +469,9 @@ def differences(settings: Any, wanted: Any, words: str = "{} {} instead of {}") 
     """
     kind: Any = type(settings)
     now, then = to_values(settings), to_values(wanted)
-    labels = {n: _knob(kind, n, default, one).label for n, default, one in _settings_of(kind)}
+    labels = {
+        one.key or n: _knob(kind, n, default, one).label for n, default, one in _settings_of(kind)
+    }
     return tuple(
         words.format(label[:1].lower() + label[1:], *map(write_setting, (now[name], then[name])))
         for name, label in labels.items()
@@ -431,3 +498,137 @@ def sliders(kind: type) -> Sequence[str]:
     """The knobs whose fit the picture follows while they are dragged."""
     dragged = ("integer", "number", "ladder")
     return tuple(k.key for k in knobs_of(kind) if k.kind in dragged and k.group in _FITTED)
+
+
+def documented(kind: type[S]) -> type[S]:
+    """Say in the docstring of a settings record, which `help` shows, what its fields are."""
+    lines = [f"{kind.__doc__}".rstrip(), "", "    Attributes", "    ----------"]
+    for name, default, one in _settings_of(kind):
+        label = one.label or one.record.label
+        usual = f" None: {one.automatic}." if one.automatic else ""
+        lines += [f"    {name} : default {default!r}", f"        {label}. {_about(one)}{usual}"]
+    kind.__doc__ = "\n".join(lines)
+    return kind
+
+
+def _about(one: _Setting) -> str:
+    """What a field does, in sentences."""
+    return str(one.knob.get("help") or (one.record.help if one.of else ""))
+
+
+def legal_knobs(kind: type) -> dict[str, Knob]:
+    """What each field may be, by its name: the values themselves, not the words of widgets."""
+    found = {}
+    for name, default, one in _settings_of(kind):
+        knob = _legal(kind, name, default, one)
+        if one.named and not one.limits:
+            knob = replace(knob, kind="choice", choices=tuple(one.named.values()))
+        found[name] = knob
+    return found
+
+
+def may_be_none(kind: type) -> frozenset[str]:
+    """The fields that None leaves to us."""
+    return frozenset(name for name, _, one in _settings_of(kind) if one.automatic)
+
+
+def option_names(kind: type) -> dict[str, str]:
+    """The fields that are options of the command line, by the name of the option's value.
+
+    >>> from gbuq_core.tables.plan import ScorePlan
+    >>> option_names(ScorePlan)["trees"]
+    'n_trees'
+    """
+    return {
+        (one.word or name).replace("-", "_"): name
+        for name, _, one in _settings_of(kind)
+        if one.word is not None
+    }
+
+
+def add_options(add: Callable[..., Any], kind: type, *names: str) -> None:
+    """Add the options of a settings record to a parser of arguments, or those of some fields.
+
+    ``add`` is the parser's ``add_argument``.
+    """
+    legal, options = legal_knobs(kind), {name: d for d, name in option_names(kind).items()}
+    for name, default, one in _settings_of(kind):
+        if name not in options or (names and name not in names):
+            continue
+        knob, option = legal[name], _flag(options[name])
+        more: dict[str, Any] = {"metavar": "NAME", "default": default}
+        if knob.choices:
+            words = [_option_word(choice) for choice in knob.choices]
+            more = {"choices": words, "default": default and _option_word(default)}
+            if len(words) > _LISTED:
+                more["metavar"] = option[2:].upper()
+        elif knob.kind in ("integer", "number"):
+            whole = knob.kind == "integer"
+            more |= {"type": int if whole else float, "metavar": "N" if whole else "X"}
+        usual = one.automatic or ("" if default is None else str(default))
+        about = _about(one) or one.label or one.record.label
+        said = (about, one.more, usual and f"default: {usual}")
+        parts = [_lowered(part) for text in said for part in text.split(". ") if part]
+        add(option, help="; ".join(parts).replace("%", "%%"), **more)
+
+
+def given_options(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that the values of options set, by the names of the fields."""
+    legal, found = legal_knobs(kind), {}
+    for dest, name in option_names(kind).items():
+        value = options.get(dest)
+        if value is not None:
+            found[name] = None if value == _NONE and None in legal[name].choices else value
+    return found
+
+
+def check_options(kind: type, options: Mapping[str, Any], own: Sequence[Knob] = ()) -> None:
+    """Refuse an impossible number among options; a method's ``own`` knobs say what it takes.
+
+    >>> from gbuq_core.tables.plan import ScorePlan
+    >>> check_options(ScorePlan, {"depth": 0})  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    gbuq_core.errors.InvalidParameter: --depth must be a whole number at least 1 and at most 12...
+    """
+    legal = {**legal_knobs(kind), **{knob.key: knob for knob in own}}
+    for dest, name in option_names(kind).items():
+        if options.get(dest) is not None and legal[name].kind in ("integer", "number"):
+            check_within(replace(legal[name], key=_flag(dest)), options[dest])
+
+
+def changed(settings: Any) -> dict[str, Any]:
+    """The fields that are not at their defaults."""
+    return {
+        each.name: getattr(settings, each.name)
+        for each in fields(settings)
+        if getattr(settings, each.name) != each.default
+    }
+
+
+def flags_of(settings: Any) -> list[tuple[str, str]]:
+    """The options of the command line that set what is not at its default, with their values.
+
+    >>> from gbuq_core.tables.plan import ScorePlan
+    >>> flags_of(ScorePlan(n_trees=50, stopping=None))
+    [('trees', '50'), ('stopping', 'none')]
+    """
+    given = changed(settings)
+    return [
+        (_flag(dest)[2:], _option_word(given[name]))
+        for dest, name in option_names(type(settings)).items()
+        if name in given
+    ]
+
+
+def _flag(dest: str) -> str:
+    return "--" + dest.replace("_", "-")
+
+
+def _option_word(value: Any) -> str:
+    return _NONE if value is None else str(value)
+
+
+def _lowered(sentence: str) -> str:
+    """A sentence as a part of a longer one."""
+    sentence = sentence.rstrip(".")
+    return sentence if sentence[1:2].isupper() else sentence[:1].lower() + sentence[1:]

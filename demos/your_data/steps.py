@@ -38,8 +38,8 @@ from gbuq_core.tables import (
     held_out_inside,
 )
 from gbuq_core.tables.code import TableRecipe
-from gbuq_core.tables.cutting import Cut
 from gbuq_core.tables.files import ReadOptions
+from gbuq_core.tables.plan import Cut
 
 
 class TablePreset(NamedTuple):

@@ -166,7 +166,7 @@ def make_plan(estimator: Any) -> BoostingPlan:
         newton=newton,
         standardize_target=_check_switch(estimator, "standardize_target"),
         l2=check_number("l2", estimator.l2, 0.0, 1e9),
-        max_bins=check_number("max_bins", estimator.max_bins, 2, 255, integer=True),
+        max_bins=check_within(KNOBS["max_bins"], estimator.max_bins),
         engine=engine,
         cycle_length=cycle_length,
         alpha_max=alpha_max,

@@ -37,7 +37,7 @@ def _has_one_model(value: Callable[[str], Any]) -> bool:
     """Whether the members are parts of one model, for sure."""
     truncated = (value("truncation_step"), value("truncation_start")) != (None, None)
     by_method = value("method") in CYCLICAL_METHODS
-    return by_method or value("ensemble") == "virtual" or (truncated and not value("ensemble"))
+    return by_method or value("ensemble") == "virtual" or truncated
 
 
 def _compared(value: Callable[[str], Any]) -> set[str]:

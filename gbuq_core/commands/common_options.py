@@ -10,16 +10,14 @@ from typing import Any
 
 from gbuq_core.commands.outputs import is_standard_output
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.settings import add_options
 from gbuq_core.tables.plan import ScorePlan
 
 
 def add_common(add: Callable[..., Any], *, trains: bool = True) -> None:
     """Options of every command that prints a result; ``trains`` adds those of a fit."""
     if trains:
-        add("--seed", type=int, default=ScorePlan().seed, metavar="N", help="of all random "
-            "choices: one seed gives the same numbers on any number of threads; default: "
-            "%(default)s")  # fmt: skip
-        add("--jobs", type=int, metavar="N", help="threads; all cores by default")
+        add_options(add, ScorePlan, "seed", "n_jobs")
     add("--config", metavar="FILE", help="a TOML file whose table of this command's name holds "
         "options, such as trees = 300; options on the line win")  # fmt: skip
     add("--json", action="store_true", help="print the result as one JSON object to the standard "

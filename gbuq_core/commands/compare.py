@@ -11,7 +11,6 @@ from gbuq_core import tables
 from gbuq_core.commands.cluster_options import add_cluster, workers
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
-from gbuq_core.commands.model_options import check_knobs
 from gbuq_core.commands.outputs import check_out, write_file
 from gbuq_core.commands.table_options import (
     add_reading,
@@ -27,6 +26,7 @@ from gbuq_core.commands.text_table import print_columns
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.presentation import short
+from gbuq_core.settings import add_options, check_options, given_options
 from gbuq_core.tables.plan import MOST_METHODS, ScorePlan, check_methods, compared_methods
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ _DESCRIPTION = """\
 Train up to four methods on TRAIN and print their scores on the same held-out rows, each with its
 standard error, and which of them are not told apart: the 95 % interval of the difference on the
 same rows contains 0. Rows are held out as by the command score. A method that fails is named, and
-the others are compared without it.
+the others are compared without it. Trees, members, depth, learning rate and stopping are those of
+boosted ensembles; other methods keep their own.
 """
 
 
@@ -57,18 +58,7 @@ def add_compare(commands: Any) -> None:
         help="what the others are compared with; default: the best in each score")  # fmt: skip
     add("--out", metavar="OUT", help="also write all numbers to this CSV file")
     add_reading(add)
-    plan = ScorePlan()
-    add("--trees", type=int, metavar="N", help="a model of boosted ensembles; other methods keep "
-        "their own; default: 300 where gbuq score would train five independent models, else "
-        f"{plan.trees}")  # fmt: skip
-    add("--members", type=int, metavar="N", help="of an independent ensemble; default: 5 where "
-        f"gbuq score would train independent models, else {plan.members}")  # fmt: skip
-    add("--depth", type=int, metavar="N",
-        help="of a boosted tree; default: 6, or 4 with more than 200 features")  # fmt: skip
-    add("--learning-rate", type=float, metavar="X",
-        help="of boosted ensembles; default: 0.1, or 0.05 for cyclical methods")  # fmt: skip
-    add("--stopping", choices=["two_clocks", "none"], default="two_clocks",
-        help="of boosted ensembles; default: %(default)s")  # fmt: skip
+    add_options(add, ScorePlan, "n_trees", "n_members", "depth", "learning_rate", "stopping")
     add_cluster(add)
     add_common(add)
     compare.set_defaults(run=run)
@@ -86,21 +76,10 @@ def run(options: argparse.Namespace) -> None:
         check_out(out, inputs_of(options))
     check_split(options)
     check_files(options)
-    check_knobs(options, "sglb")
+    check_options(ScorePlan, vars(options))
     keys = [key.strip() for key in options.methods.split(",") if key.strip()]
     check_methods(keys)
-    plan = ScorePlan(
-        n_trees=options.trees,
-        n_members=options.members,
-        depth=options.depth,
-        learning_rate=options.learning_rate,
-        stopping=None if options.stopping == "none" else options.stopping,
-        seed=options.seed,
-        n_jobs=options.jobs,
-        split=options.split,
-        split_column=options.split_column,
-        scale=options.scale,
-    )
+    plan = ScorePlan(**given_options(ScorePlan, vars(options)))
 
     def run(job: Job) -> tuple[tables.Table, tables.MethodComparison]:
         table, _ = read(options)

@@ -10,16 +10,16 @@ from gbuq_core import lenses, tables
 from gbuq_core.commands.common_options import add_common, say_notes, shows_progress
 from gbuq_core.commands.given_model import add_given, explain_given
 from gbuq_core.commands.json_output import print_json
-from gbuq_core.commands.model_options import add_members, add_model
+from gbuq_core.commands.model_options import add_model
 from gbuq_core.commands.project_options import add_project, check_inputs
-from gbuq_core.commands.score_words import plan_record
 from gbuq_core.commands.scored_table import Asked, add_unfamiliar, check_asked, score_as_asked
 from gbuq_core.commands.table_options import add_reading, add_table
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.commands.watching import watched
 from gbuq_core.methods import PARTS
 from gbuq_core.presentation import percent, short
-from gbuq_core.tables.plan import USUAL_LEVEL
+from gbuq_core.settings import add_options
+from gbuq_core.tables.plan import USUAL_LEVEL, Cut
 from gbuq_core.validation import check_number
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def add_explain(commands: Any) -> None:
     add_project(add, "TRAIN is then its table, which is not needed if it is in the project")
     add_given(add)
     add_model(add)
-    add_members(add)
+    add_options(add, Cut)
     add_unfamiliar(add)
     add_common(add)
     explain.set_defaults(run=run, level=USUAL_LEVEL, conformal=False)
@@ -167,7 +167,7 @@ def _record(
         "effects": lenses.by_size(explained.effects, options.by),
         "unfamiliarity": None if found is None else float(found.rows.score[row]),
         "words": _words(asked, explained, shown),
-        "plan": plan_record(scored.plan),
+        "plan": vars(scored.plan),
         "notices": scored.notices,
         "warnings": asked.warned,
     }

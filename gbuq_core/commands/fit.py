@@ -21,7 +21,6 @@ from gbuq_core.commands.model_options import (
     plan_of,
 )
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
-from gbuq_core.commands.score_words import plan_record
 from gbuq_core.commands.table_options import (
     add_reading,
     add_table,
@@ -76,8 +75,8 @@ def run(options: argparse.Namespace) -> None:
         raise InvalidParameter("With --sql, fit takes no file: leave TRAIN out.")
     sort_inputs(options)
     check_out(out, inputs_of(options))
-    check_method(options)
     check_split(options)
+    check_method(options)
     check_files(options)
     check_level(options.level)
     plan = plan_of(options)
@@ -122,7 +121,7 @@ def _record(
         "rows": project.n_rows,
         "target": project.target.name,
         "task": project.target.task,
-        "plan": plan_record(project.models.plan),
+        "plan": vars(project.models.plan),
         "scores": project.models.scores,
         "notices": notices,
         "seconds": seconds,

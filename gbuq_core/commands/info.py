@@ -12,7 +12,6 @@ from gbuq_core.commands.combinations import check_formats
 from gbuq_core.commands.common_options import add_common, say_notes
 from gbuq_core.commands.given_model import add_loss
 from gbuq_core.commands.json_output import print_json
-from gbuq_core.commands.score_words import plan_record
 from gbuq_core.commands.table_options import add_format, reading_of, source_of
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.errors import InvalidParameter, ModelFileError
@@ -109,7 +108,7 @@ def _tell_project(source: Path | bytes, name: str, options: argparse.Namespace) 
                 "target": project.target.name,
                 "task": project.target.task,
                 "classes": project.target.classes,
-                "plan": plan_record(project.plan),
+                "plan": vars(project.plan),
                 "scores": None if models is None else models.scores,
                 "level": project.level,
                 "conformal": project.conformal,

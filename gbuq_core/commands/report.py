@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from gbuq_core import lenses, tables
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
-from gbuq_core.commands.model_options import add_intervals, add_members, add_model
+from gbuq_core.commands.model_options import add_intervals, add_model
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
 from gbuq_core.commands.project_options import add_project, check_inputs
-from gbuq_core.commands.score_words import plan_record, scores_record
+from gbuq_core.commands.score_words import scores_record
 from gbuq_core.commands.scored_table import (
     Asked,
     add_unfamiliar,
@@ -24,6 +24,8 @@ from gbuq_core.commands.table_options import add_reading, add_table, inputs_of
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.presentation import shown
+from gbuq_core.settings import add_options
+from gbuq_core.tables.plan import Cut
 
 if TYPE_CHECKING:
     from gbuq_core.jobs import Job
@@ -55,7 +57,7 @@ def add_report(commands: Any) -> None:
     add_reading(add)
     add_project(add, "TRAIN is then its table, which is not needed if it is in the project")
     add_model(add)
-    add_members(add)
+    add_options(add, Cut)
     add_intervals(add)
     add_unfamiliar(add)
     add_common(add)
@@ -95,7 +97,7 @@ def run(options: argparse.Namespace) -> None:
                 "rows": len(scored.frame),
                 "target": scored.training.target.name,
                 "task": scored.training.target.task,
-                "plan": plan_record(scored.plan),
+                "plan": vars(scored.plan),
                 "scores": scores_record(scored.scores),
                 "notices": scored.notices,
                 "warnings": asked.warned,

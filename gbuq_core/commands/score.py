@@ -19,14 +19,13 @@ from gbuq_core.commands.given_model import add_given, score_given
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import (
     add_intervals,
-    add_members,
     add_model,
 )
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
 from gbuq_core.commands.project_options import add_project, check_inputs
 from gbuq_core.commands.project_scores import score_by_project
 from gbuq_core.commands.score_stream import check_in_memory, run_stream, streams
-from gbuq_core.commands.score_words import drift_record, plan_record, scores_line, scores_record
+from gbuq_core.commands.score_words import drift_record, scores_line, scores_record
 from gbuq_core.commands.scored_table import add_unfamiliar, check_asked, score_as_asked
 from gbuq_core.commands.table_options import (
     add_reading,
@@ -35,7 +34,8 @@ from gbuq_core.commands.table_options import (
 )
 from gbuq_core.commands.watching import watched
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.tables.plan import MOST_NEXT
+from gbuq_core.settings import add_options
+from gbuq_core.tables.plan import MOST_NEXT, Cut
 from gbuq_core.validation import check_number
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def add_score(commands: Any) -> None:
     add_reading(add)
     add_given(add)
     add_model(add)
-    add_members(add)
+    add_options(add, Cut)
     add_intervals(add)
     add_unfamiliar(add)
     add("--next", metavar="FILE", help="another file to write: the rows without a target whose "
@@ -182,7 +182,7 @@ def _record(
         "target": scored.training.target.name,
         "task": scored.training.target.task,
         "protocol": scored.protocol,
-        "plan": plan_record(scored.plan),
+        "plan": vars(scored.plan),
         "scores": scores_record(scored.scores),
         "new_scores": scores_record(scored.new_scores),
         "drift": _drift_record(scored),

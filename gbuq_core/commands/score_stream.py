@@ -15,7 +15,7 @@ from gbuq_core.commands.common_options import shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import cut_of, plan_of
 from gbuq_core.commands.outputs import check_out, is_standard_output
-from gbuq_core.commands.score_words import drift_record, plan_record, scores_line, scores_record
+from gbuq_core.commands.score_words import drift_record, scores_line, scores_record
 from gbuq_core.commands.table_options import (
     STANDARD_INPUT,
     edited_schema,
@@ -135,7 +135,7 @@ def _record(scored: streaming.StreamedScores, options: argparse.Namespace) -> di
         "target": base.training.target.name,
         "task": base.training.target.task,
         "protocol": base.protocol,
-        "plan": plan_record(base.plan),
+        "plan": vars(base.plan),
         "scores": scores_record(base.scores),
         "new_scores": _new_scores(scored),
         "drift": drift_record(scored.drift),

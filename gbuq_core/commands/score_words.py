@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 from gbuq_core import tables
 from gbuq_core.presentation import short
-from gbuq_core.tables.plan import ScorePlan
 
 
 def scores_record(scores: tables.Scores | None) -> dict[str, Any] | None:
@@ -56,11 +54,6 @@ def drift_record(drift: tables.TableDrift) -> dict[str, Any]:
             for column in drift.columns
         ],
     }
-
-
-def plan_record(plan: ScorePlan) -> dict[str, Any]:
-    """The settings of a fit, by the names that Python has for them."""
-    return {field.name: getattr(plan, field.name) for field in fields(plan)}
 
 
 def scores_line(scores: tables.Scores, quotes_coverage: bool = True) -> str:

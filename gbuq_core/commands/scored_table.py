@@ -56,8 +56,8 @@ def check_asked(options: argparse.Namespace) -> None:
     if options.project is not None:
         check_project(options, _OF_LOOKING)
         return
-    check_method(options)
     check_split(options)
+    check_method(options)
     check_level(options.level)
     plan_of(options)
 

@@ -13,7 +13,8 @@ from gbuq_core import tables
 from gbuq_core.commands.combinations import check_formats
 from gbuq_core.errors import InvalidParameter, TableError
 from gbuq_core.presentation import shown
-from gbuq_core.tables.plan import SCALES, SPLITS, ScorePlan
+from gbuq_core.settings import add_options
+from gbuq_core.tables.plan import ScorePlan
 
 STANDARD_INPUT = "-"
 # The files that are read, by the option that names them.
@@ -61,14 +62,7 @@ def add_reading(add: Callable[..., Any]) -> None:
     )
     add("--url", metavar="URL", help="of the database, as SQLAlchemy writes it, such as "
         "sqlite:///rows.db")  # fmt: skip
-    add("--split", choices=SPLITS, default=ScorePlan().split, help="how rows are held out: one by "
-        "one, by groups that stay together, or in the order of time (each row is judged by a model "
-        "of earlier rows); default: %(default)s")  # fmt: skip
-    add("--split-column", metavar="NAME", help="what names the groups or the time; a column of "
-        "groups is no feature unless --use names it")  # fmt: skip
-    add("--scale", choices=SCALES, default=ScorePlan().scale, help="on which a regression learns "
-        "its target; log is for positive targets with a long tail; predictions and scores are in "
-        "units of the target either way; default: %(default)s")  # fmt: skip
+    add_options(add, ScorePlan, "split", "split_column", "scale")
 
 
 def add_format(add: Callable[..., Any]) -> None:

@@ -6,8 +6,6 @@ from gbuq_core.knobs import Knob
 from gbuq_core.lenses.lens import GROUPING_COLUMNS
 from gbuq_core.tables.cohorts import COHORTS_PATTERN, MOST_CHARACTERS
 
-AUTOMATIC = "automatic"
-
 UNIT = Knob(
     "unit",
     "Uncertainty of a regression as",

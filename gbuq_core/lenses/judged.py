@@ -18,7 +18,7 @@ from gbuq_core.figures.table.judged import (
     pit_figure,
 )
 from gbuq_core.knobs import Knob
-from gbuq_core.lenses.choices import AUTOMATIC, GROUP
+from gbuq_core.lenses.choices import GROUP
 from gbuq_core.lenses.lens import GOOD, Lens, Seen
 from gbuq_core.lenses.pictures import kinds_of, promises_of, ranking_kind, style_of
 from gbuq_core.metrics import (
@@ -29,6 +29,7 @@ from gbuq_core.metrics import (
     pit_histogram,
 )
 from gbuq_core.presentation import digits, percent, short
+from gbuq_core.settings import AUTOMATIC
 from gbuq_core.tables import (
     ClassScore,
     HeldOut,

@@ -24,6 +24,7 @@ _CYCLICAL_TREES = replace(_TREES, low=2)  # of the shortest cycle
 _CYCLICAL_RATE = replace(_SHARED[2], default=0.05)
 _SUBSAMPLE = Knob("subsample", "Subsample of each tree", "number", 0.5, 0.0, 1.0, low_open=True)
 _CYCLICAL = (_CYCLICAL_TREES, _SHARED[1], _CYCLICAL_RATE, _SHARED[3])
+_BINS = Knob("max_bins", "Bins of a numeric feature", "integer", 128, 2, 255)
 _MEMBERS = Knob("n_members", "Members", "integer", 10, 1, 1000, help="Independent models.")
 _VIRTUAL = (
     Knob(
@@ -95,7 +96,7 @@ def _ensembles(**fixed: Any) -> dict[str, Builder]:
 # By their names; a knob has the same limits in all of these methods, and the ensembles check them.
 KNOBS = {
     knob.key: knob
-    for knob in (_MEMBERS, *_SHARED, *_VIRTUAL, *_LANGEVIN, *_CYCLES, *_MASK, _SUBSAMPLE)
+    for knob in (_MEMBERS, _BINS, *_SHARED, *_VIRTUAL, *_LANGEVIN, *_CYCLES, *_MASK, _SUBSAMPLE)
 }
 
 RECORDS = (

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, NamedTuple, TypeAlias, get_type_hints
 
+from gbuq_core.knobs import Knob, describe_range, problem_with
 from gbuq_core.presentation import listed, shown
 from gbuq_core.projects.container import damaged
 
@@ -108,6 +109,17 @@ def one_of(choices: Collection[Any]) -> Form:
 def or_null(form: Form) -> Form:
     """The form, or null."""
     return lambda stored, place: None if stored is None else form(stored, place)
+
+
+def of_knob(knob: Knob) -> Form:
+    """What a setting may be, by its knob."""
+    if knob.choices:
+        return one_of(knob.choices)
+    return plain(
+        describe_range(knob),
+        lambda value: is_number(value) and not problem_with(knob, value),
+        int if knob.kind == "integer" else float,
+    )
 
 
 def list_of(form: Form, most: int = _MOST_ITEMS) -> Form:

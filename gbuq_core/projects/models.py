@@ -42,7 +42,7 @@ from gbuq_core.projects.forms import (
 )
 from gbuq_core.projects.listed_models import read_listed, why_method_not_kept, write_listed
 from gbuq_core.projects.project import Project, ProjectModels
-from gbuq_core.projects.settings import PLAN, check_plan, write_plan
+from gbuq_core.projects.settings import PLAN, check_plan
 from gbuq_core.tables import FittedModel, ScorePlan
 from gbuq_core.tables.cleaning import Feature
 from gbuq_core.tables.columns import DATE_PARTS
@@ -129,7 +129,7 @@ def write_models(models: ProjectModels) -> dict[str, bytes]:
     header = {
         "kind": _KIND,
         "protocol": models.protocol,
-        "plan": write_plan(models.plan),
+        "plan": models.plan.as_json(),
         "why_ensemble": models.why_ensemble,
         "features": [list(feature) for feature in models.features],
         "fits": [next(k for k, r in enumerate(rows) if r is model.rows) for model in every],

@@ -17,6 +17,7 @@ from gbuq_core.projects.forms import (
     by_name,
     list_of,
     matching,
+    of_knob,
     one_of,
     or_null,
     parts,
@@ -26,10 +27,10 @@ from gbuq_core.projects.forms import (
     whole,
 )
 from gbuq_core.projects.project import Project
+from gbuq_core.settings import legal_knobs, may_be_none
 from gbuq_core.tables import (
     CHOSEN_KINDS,
     KINDS,
-    SPLITS,
     TASKS,
     Column,
     Mark,
@@ -42,35 +43,24 @@ from gbuq_core.tables import (
 from gbuq_core.tables.cohorts import LONGEST_CONDITION, MOST_COHORTS, name_problem
 from gbuq_core.tables.columns import KEPT_WORD, REMARKS
 from gbuq_core.tables.limits import MAX_COLUMNS
-from gbuq_core.tables.plan import ENSEMBLES, MOST_FOLDS, SCALES, STOPPINGS, table_methods
+from gbuq_core.tables.plan import table_methods
 from gbuq_core.tables.reviewing import LONGEST_NOTE, MOST_MARKS
 from gbuq_core.tables.separated_text import DELIMITERS
 
 _MAX_ROWS = 1_000_000_000
 _MAX_CLASSES = 200
 _KEEPS_NONE = 2  # the first minor version in which None is a value in columns of words
-_COUNT, _TREES = whole(0, _MAX_ROWS), or_null(whole(1, 100_000))
+_COUNT = whole(0, _MAX_ROWS)
 _MARK = one_of((".", ","))
 
 PLAN = record(
     ScorePlan,
-    method=one_of(table_methods()),
-    ensemble=one_of(ENSEMBLES),
-    engine=one_of(("numba", "catboost")),
-    n_members=or_null(whole(1, 1000)),
-    n_trees=_TREES,
-    depth=or_null(whole(1, 30)),
-    truncation_step=_TREES,
-    cycle_length=_TREES,
-    max_bins=or_null(whole(2, 255)),
-    learning_rate=or_null(above(0, 10)),
-    stopping=one_of(STOPPINGS),
-    n_folds=whole(2, MOST_FOLDS),
-    seed=whole(0, 2**31 - 1),
-    n_jobs=or_null(whole(-1024, 1024)),
     knobs=list_of(row_of(TEXT, PLAIN_VALUE), 100),
-    split=one_of(SPLITS),
-    scale=one_of(SCALES),
+    **{
+        name: or_null(of_knob(knob)) if name in may_be_none(ScorePlan) else of_knob(knob)
+        for name, knob in legal_knobs(ScorePlan).items()
+        if knob.choices or knob.high is not None
+    },
 )
 _SOURCE = record(
     Source,
@@ -119,7 +109,7 @@ def write_settings(project: Project) -> dict[str, Any]:
         "notices": list(project.schema.notices),
         "target": project.target._asdict(),
         "task": project.task,
-        "plan": write_plan(project.plan),
+        "plan": project.plan.as_json(),
         "kinds": dict(project.kinds),
         "used": dict(project.used),
         "missing_values": {name: list(marks) for name, marks in project.missing_values.items()},
@@ -164,11 +154,6 @@ def read_settings(stored: Any, version: Sequence[int], written_by: str) -> Proje
     schema = Schema(columns, found["n_rows"], found.pop("notices"))
     found |= {"schema": schema, "cohorts": cohorts, "marks": marks}
     return Project(**found, written_by=written_by)
-
-
-def write_plan(plan: ScorePlan) -> dict[str, Any]:
-    """A plan as JSON holds it."""
-    return {**asdict(plan), "knobs": [list(knob) for knob in plan.knobs]}
 
 
 def check_plan(plan: ScorePlan, task: str, columns: Collection[str], place: JsonPlace) -> None:

@@ -10,7 +10,7 @@ import hashlib
 import math
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import islice
 from os import PathLike
@@ -49,11 +49,11 @@ from gbuq_core.tables import (
     with_intervals,
 )
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.cutting import Cut, cut_table
+from gbuq_core.tables.cutting import cut_table
 from gbuq_core.tables.drifting import FirstFile, SecondCounts, TableDrift
 from gbuq_core.tables.judging import HeldOut, heavy_rows, held_out
 from gbuq_core.tables.output import added_columns, join_columns
-from gbuq_core.tables.plan import USUAL_LEVEL
+from gbuq_core.tables.plan import USUAL_LEVEL, Cut
 from gbuq_core.tables.predicting import Predictions, predict_rows
 from gbuq_core.tables.schema import Schema
 from gbuq_core.tables.scoring import flag_notices, flagged_sentence, score_prepared
@@ -211,7 +211,8 @@ def score_in_blocks(
             inputs={"TRAIN": _digest_table(table), "NEW": new.source.digest},
             settings={
                 **(settings or {}), "target": target, "task": training.target.task,
-                "plan": _plain(replace(settled, n_jobs=None)), "cut": list(cut or Cut()),
+                "plan": replace(settled, n_jobs=None).as_json(),
+                "cut": [*vars(cut or Cut()).values()],
                 "level": level, "conformal": conformal, "unfamiliarity": unfamiliarity,
                 "block_rows": block_rows, "part_rows": part_rows,
             },
@@ -469,12 +470,6 @@ def _without_flags(base: ScoredTable) -> list[str]:
     """Notices but for those about the rows of the first block."""
     of_block = flag_notices(base.predictions)
     return [notice for notice in base.notices if notice not in of_block]
-
-
-def _plain(plan: ScorePlan) -> dict[str, Any]:
-    found = asdict(plan)
-    found["knobs"] = [list(pair) for pair in plan.knobs]
-    return found
 
 
 def _digest_table(table: Table) -> str:

@@ -5,34 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from gbuq_core.tables.cutting import Cut
+from gbuq_core.settings import changed, flags_of, needed
 from gbuq_core.tables.files import ReadOptions
-from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan
-
-# The command line's names of a plan's settings.
-_FLAGS: Mapping[str, str] = MappingProxyType(
-    {
-        "method": "method",
-        "ensemble": "ensemble",
-        "cycle_length": "cycle-length",
-        "engine": "engine",
-        "n_members": "members",
-        "n_trees": "trees",
-        "n_folds": "folds",
-        "depth": "depth",
-        "learning_rate": "learning-rate",
-        "stopping": "stopping",
-        "seed": "seed",
-        "split": "split",
-        "split_column": "split-column",
-        "scale": "scale",
-    }
-)
-
+from gbuq_core.tables.plan import USUAL_LEVEL, Cut, ScorePlan
 
 _ANY_URL = "sqlite:///rows.db"  # of a database; the app's own may hold a password
 
@@ -161,14 +139,11 @@ def _steps(recipe: TableRecipe) -> tuple[_Step, _Step, _Step, _Step]:
     if given and "read_table" in names:
         names.append("ReadOptions")
     scoring = [
-        f"plan = {_plan_text(recipe.plan)}",
+        f"plan = {_text(recipe.plan)}",
         f"scored = score_table({', '.join(arguments)}, plan=plan)",
     ]
-    cut = ", ".join(
-        f"{name}={value!r}" for name, value in recipe.cut._asdict().items() if value is not None
-    )
     scoring += [
-        f"scored = cut_table(scored, Cut({cut}))  # choose the members; no retraining",
+        f"scored = cut_table(scored, {_text(recipe.cut)})  # choose the members; no retraining",
         f"found = measure_unfamiliarity(scored.training, scored.scored, {recipe.plan.seed})",
         "scored = add_unfamiliarity(scored, found)",
     ]
@@ -247,19 +222,18 @@ def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
         *(("missing", f"{name}={','.join(words)}") for name, words in recipe.missing.items()),
         *(("keep-words", name) for name in recipe.keep_words),
     ]
-    plan, default = dict(vars(recipe.plan)), vars(ScorePlan())
-    plan["stopping"] = plan["stopping"] or "none"
-    if recipe.plan.one_model:
-        plan["n_members"] = default["n_members"]
-    if recipe.second or recipe.plan.split == "time":
-        plan["n_folds"] = default["n_folds"]
-    flags += [(flag, plan[name]) for name, flag in _FLAGS.items() if plan[name] != default[name]]
-    if recipe.plan.ensemble != "independent":
-        step = recipe.plan.truncation_step if cut.step is None else cut.step
-        flags += [("truncation-step", step), ("truncation-start", cut.start)]
+    plan = needed(recipe.plan)
+    if recipe.second:
+        plan = replace(plan, n_folds=ScorePlan.n_folds)
+    step = plan.truncation_step if cut.step is None else cut.step
+    cut = needed(
+        replace(cut, step=step, burn_in=cut.burn_in or None),
+        replace(plan, ensemble="virtual") if plan.is_open else plan,
+    )
+    own = {name: value for name, value in plan.knobs if name in vars(plan)}
     flags += [
-        ("burn-in", cut.burn_in or None),
-        ("most-members", cut.members),
+        *flags_of(replace(plan, **own)),
+        *flags_of(cut),
         ("level", None if recipe.level == USUAL_LEVEL else recipe.level),
         ("conformal", True if recipe.conformal else None),
     ]
@@ -277,14 +251,9 @@ def _shell_word(word: str) -> str:
     ) + "'"  # fmt: skip
 
 
-def _plan_text(plan: ScorePlan) -> str:
-    defaults = ScorePlan()
-    given = [
-        f"{name}={value!r}"
-        for name, value in vars(plan).items()
-        if value != getattr(defaults, name)
-    ]
-    return f"ScorePlan({', '.join(given)})"
+def _text(settings: ScorePlan | Cut) -> str:
+    given = ", ".join(f"{name}={value!r}" for name, value in changed(settings).items())
+    return f"{type(settings).__name__}({given})"
 
 
 def _options_text(options: ReadOptions) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.intervals import refresh_output
+from gbuq_core.tables.plan import Cut
 from gbuq_core.tables.predicting import (
     Predictions,
     all_classes,
@@ -34,20 +35,6 @@ from gbuq_core.tables.scoring import (
 from gbuq_core.validation import check_number
 
 _MOST_STAGE_BYTES = 32_000_000
-
-
-class Cut(NamedTuple):
-    """Which members of the trained models count; None leaves the choice to the model.
-
-    ``step`` and ``start`` are K and the start of a virtual ensemble, ``burn_in`` the cycles that
-    are left out of a cyclical one, ``members`` the most that count: the first models, or the last
-    truncations or cycles.
-    """
-
-    step: int | None = None
-    start: float | None = None
-    members: int | None = None
-    burn_in: int | None = None
 
 
 class CutModel:

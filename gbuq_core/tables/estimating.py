@@ -9,16 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.presentation import counted, number_word, seconds_text
 from gbuq_core.resources import MOST_THREADS
+from gbuq_core.settings import check
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.clocks import MOST_CHOOSING
-from gbuq_core.tables.plan import ENSEMBLES, MOST_FOLDS, N_FOLDS, ScorePlan
+from gbuq_core.tables.plan import N_FOLDS, ScorePlan
 from gbuq_core.tables.predicting import BLOCK_ROWS, make_estimator, stops_early
 from gbuq_core.tables.splitting import CHAIN, LAST_FIFTH
-from gbuq_core.validation import check_number
 
 PROTOCOLS = ("out_of_fold", "held_out", "new_file")
 MAX_ROWS_OUT_OF_FOLD = 20_000
@@ -101,7 +100,7 @@ def settle_plan(plan: ScorePlan, prepared: Prepared, n_new: int = 0) -> Settled:
     Raises
     ------
     InvalidParameter
-        If the ensemble is unknown.
+        If a setting cannot be so.
 
     Examples
     --------
@@ -114,11 +113,7 @@ def settle_plan(plan: ScorePlan, prepared: Prepared, n_new: int = 0) -> Settled:
     >>> reason[:61]
     'Five independent models of 300 trees are trained for each of '
     """
-    if plan.ensemble not in ENSEMBLES:
-        raise InvalidParameter(
-            f"ensemble must be automatic, independent or virtual; got {plan.ensemble!r}."
-        )
-    check_number("n_folds", plan.n_folds, 2, MOST_FOLDS, integer=True)
+    check(plan, besides=("method",))
     if not plan.is_open:
         return Settled(plan, "")
     virtual = replace(plan, ensemble="virtual", n_members=None)

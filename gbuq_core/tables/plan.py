@@ -12,12 +12,12 @@ from typing import Any
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.methods import METHODS, Builder, Method, find_methods
-from gbuq_core.validation import check_number
+from gbuq_core.methods.boosted import KNOBS
+from gbuq_core.settings import AUTOMATIC, documented, setting
 
 BOOSTED = ("sglb", "sgb", "csglb", "cbsglb")  # as `ScorePlan.method` and the ensembles call them
 CYCLICAL_METHODS = ("csglb", "cbsglb")
-AUTOMATIC, ENSEMBLES = "automatic", ("automatic", "independent", "virtual")
-STOPPINGS = ("two_clocks", None)
+ENSEMBLES = (AUTOMATIC, "independent", "virtual")
 SPLITS = ("random", "group", "time")
 SCALES = ("plain", "log")
 N_FOLDS, MOST_FOLDS = 5, 20
@@ -34,78 +34,154 @@ _DEPTH, _DEPTH_IF_WIDE = 6, 4
 _FEWEST_BINS = 16
 
 
+def table_methods(task: str | None = None) -> tuple[str, ...]:
+    """Keys of the methods that can score a table: of one task, or of either.
+
+    A regression takes a total variance, a classification members that predict probabilities.
+
+    Examples
+    --------
+    >>> table_methods("classification")
+    ('sglb', 'sgb', 'csglb', 'cbsglb', 'vrf', 'forests')
+    >>> "gp" in table_methods("regression")
+    True
+    """
+    found: dict[str, None] = dict.fromkeys(BOOSTED)
+    for each, yields in (("regression", "total"), ("classification", "members")):
+        if task in (None, each):
+            for method in find_methods(each, yields=(yields,)):
+                if not is_boosted(method.builder(each)):
+                    found[method.key] = None
+    return tuple(found)
+
+
+def is_boosted(builder: Builder) -> bool:
+    """Whether this makes a boosted ensemble of ours, which a `ScorePlan` sets up itself."""
+    return builder.of in _ENSEMBLES
+
+
+def _is_boosted(plan: ScorePlan) -> bool:
+    return not plan.listed
+
+
+def _is_plain(plan: ScorePlan) -> bool:
+    return not (plan.listed or plan.cyclical)
+
+
+def _is_virtual(plan: ScorePlan) -> bool:
+    return _is_plain(plan) and plan.ensemble == "virtual"
+
+
+@documented
 @dataclass(frozen=True, kw_only=True)
 class ScorePlan:
-    """How to train; see `gbuq_core.BoostedEnsembleRegressor` for the knobs.
+    """How to train; a field says what it may be, and whom it concerns.
 
-    Attributes
-    ----------
-    method : str
-        "sglb", "sgb", "csglb" or "cbsglb". The last two are cyclical: one model, whose members
-        are the ends of its cycles, and ``ensemble`` and ``truncation_step`` do not matter. Or
-        another of `table_methods`, which takes its settings from ``knobs``, and of the others
-        ``seed`` and ``n_jobs`` only.
-    ensemble : {"automatic", "independent", "virtual"}
-        "automatic": five independent models of 300 trees where all folds are estimated at less than
-        15 s, with fewer folds if that is what it takes, else truncations of one model; see
-        `gbuq_core.tables.estimating.settle_plan`. A scored table's plan holds what was settled.
-    engine : {"numba", "catboost"}
-    n_members : int or None
-        Of an independent ensemble; a virtual one has one member every ``truncation_step`` trees.
-        None means 5 if the ensemble is automatic, else 10.
-    n_trees : int or None
-        None means 300 for independent models of an automatic ensemble, else 500.
-    n_folds : int
-        Into how many folds the rows are dealt, where each is scored by the model without it.
-    depth : int or None
-        None means 6, and 4 with more than 200 features.
-    truncation_step : int or None
-        None means a twentieth of the trees, which gives ten members. Given, an automatic ensemble
-        is a virtual one.
-    cycle_length : int or None
-        Trees of a cycle. None means a tenth of all, which gives ten members.
-    max_bins : int or None
-        Of a numeric feature. None means 128, and fewer with more than 200 features: the time of a
-        tree grows with the number of bins of all features.
-    learning_rate : float or None
-        None means the method's own: 0.1, and 0.05 for the cyclical ones.
-    stopping : {"two_clocks"} or None
-        "two_clocks": the rows that a model did not learn from choose how many trees its mean uses
-        and how many its spread, a factor of the stds and the tails; of classes, the trees and a
-        temperature. It costs no further fit. None: all trees, as in the papers; intervals are then
-        far too narrow on most tables. Tables of fewer than 40 rows use all trees.
-    seed : int
-        Splits and fits with the same seed are the same.
-    n_jobs : int or None
-    knobs : tuple of (name, value)
-        Of a method that is not one of the first four; its class's defaults hold otherwise.
-    split : {"random", "group", "time"}
-        How rows are held out: one by one, by groups that stay together, or in the order of time.
-    split_column : str or None
-        What names the groups or the time.
-    scale : {"plain", "log"}
-        On which scale the target of a regression is learnt. All that is predicted and all scores
-        are in units of the target either way.
+    A method that this project does not boost takes its settings from ``knobs``. A scored table's
+    plan holds the ensemble that was settled, see `gbuq_core.tables.estimating.settle_plan`.
     """
 
-    method: str = "sglb"
-    ensemble: str = "automatic"
-    engine: str = "numba"
-    n_members: int | None = None
-    n_trees: int | None = None
-    depth: int | None = None
-    truncation_step: int | None = None
-    cycle_length: int | None = None
-    max_bins: int | None = None
-    learning_rate: float | None = None
-    stopping: str | None = "two_clocks"
-    n_folds: int = N_FOLDS
-    seed: int = 0
-    n_jobs: int | None = None
-    knobs: tuple[tuple[str, Any], ...] = ()
-    split: str = "random"
-    split_column: str | None = None
-    scale: str = "plain"
+    method: str = setting(
+        "sglb", "Boosting", named={METHODS[key].label: key for key in BOOSTED},
+        limits=table_methods(), group="method",
+        help="Boosting with Langevin noise (on the gradients, all rows), plain stochastic boosting "
+        "(SGB), or cyclical Langevin boosting: one model trained in ten cycles of large and "
+        "then small steps, a member at the end of each; cbSGLB learns from other rows in each "
+        "cycle.",
+        more=f"for a regression: {', '.join(table_methods('regression'))}. For classes: "
+        f"{', '.join(table_methods('classification'))}",
+    )  # fmt: skip
+    ensemble: str = setting(
+        AUTOMATIC, "Ensemble", choices=ENSEMBLES, uses=_is_plain, group="page",
+        help="Several models trained from different seeds, or truncations of one model. "
+        "Automatic: five independent models of 300 trees where all folds are estimated at less "
+        "than 15 s, with fewer folds if that is what it takes, else truncations (virtual).",
+    )  # fmt: skip
+    n_members: int | None = setting(
+        None, "Models trained", of="sglb.n_members", key="models", word="members",
+        shown=5, low=2, high=20, help="Of an independent ensemble.",
+        automatic=f"5 if the ensemble is automatic, else {MEMBERS}",
+        uses=lambda plan: _is_plain(plan) and plan.ensemble != "virtual",
+    )  # fmt: skip
+    n_trees: int | None = setting(
+        None, of="sglb.n_trees", key="trees", word="trees", uses=_is_boosted,
+        choices=(50, 100, 200, 300, 500, 1000, 2000), help="Of a model.",
+        automatic="300 for independent models of an automatic ensemble, "
+        f"{TREES} for other boosted ensembles, else the method's own",
+    )  # fmt: skip
+    # Into how many folds the rows are dealt, where each is scored by the model without it.
+    n_folds: int = setting(
+        N_FOLDS, "Folds", word="folds", limits=(2, MOST_FOLDS), offered=False,
+        uses=lambda plan: plan.split != "time", help="Into how many folds the rows are dealt.",
+        more="fewer where that makes independent models quick enough",
+    )  # fmt: skip
+    depth: int | None = setting(
+        None, of="sglb.depth", uses=_is_boosted, choices=tuple(range(1, 11)), help="Of a tree.",
+        automatic=f"{_DEPTH}, or {_DEPTH_IF_WIDE} with more than {_MANY_FEATURES} features",
+    )  # fmt: skip
+    learning_rate: float | None = setting(
+        None, of="sglb.learning_rate", key="rate", uses=_is_boosted, kind="choice",
+        choices=(0.01, 0.02, 0.05, 0.1, 0.2, 0.3),
+        automatic="0.1, or 0.05 for cyclical methods",
+    )  # fmt: skip
+    stopping: str | None = setting(
+        "two_clocks", "Two clocks", key="clocks", kind="switch", uses=_is_boosted,
+        named={True: "two_clocks", False: None},
+        help="On (two_clocks): rows that a model has not seen choose how many trees its mean uses "
+        "and how many its spread. Off (none): both use all trees, as in the papers; intervals are "
+        "then too narrow on most tables. Tables of fewer than 40 rows use all trees.",
+    )  # fmt: skip
+    engine: str = setting(
+        "numba", "Engine", named={"numba": "numba", "CatBoost": "catboost"}, group="method",
+        uses=_is_plain,
+    )  # fmt: skip
+    cycle_length: int | None = setting(
+        None, of="csglb.cycle_length", offered=False, uses=lambda plan: plan.cyclical,
+        help="Trees of a cycle of a cyclical method.", automatic="a tenth of the trees",
+    )  # fmt: skip
+    # Given, an automatic ensemble is a virtual one.
+    truncation_step: int | None = setting(
+        None, of="virtual_sglb.truncation_step", word=None, offered=False, uses=_is_plain,
+        automatic="a twentieth of the trees",
+    )  # fmt: skip
+    # The time of a tree grows with the number of bins of all features.
+    max_bins: int | None = setting(
+        None, of=KNOBS["max_bins"], word=None, offered=False, uses=_is_boosted,
+        automatic=f"{MOST_BINS}, and fewer with more than {_MANY_FEATURES} features",
+    )  # fmt: skip
+    seed: int = setting(
+        0, "Seed", low=0, high=1_000_000, box=True, limits=(0, 2**31 - 1),
+        help="Of all random choices: one seed gives the same numbers on any number of threads.",
+    )  # fmt: skip
+    n_jobs: int | None = setting(
+        None, "Threads", word="jobs", limits=(-1024, 1024), offered=False,
+        automatic="all cores",
+    )  # fmt: skip
+    knobs: tuple[tuple[str, Any], ...] = ()  # of a listed method: names and values
+    split: str = setting(
+        "random", "Split", group="page",
+        named=dict(zip(("at random", "by group", "by time"), SPLITS, strict=True)),
+        help="How rows are held out for the scores. At random: one by one. By group: rows with "
+        "the same value, such as those of one patient, stay together, and the scores are those of "
+        "a new one. By time: each row is judged by a model of earlier rows.",
+    )  # fmt: skip
+    split_column: str | None = setting(
+        None, "Split by the column", key="by_column", kind="choice", plain=True, group="page",
+        uses=lambda plan: plan.split != "random",
+        help="What names the groups or the time.",
+        more="a column of groups is no feature unless --use names it",
+    )  # fmt: skip
+    scale: str = setting(
+        "plain", "Target on a", group="page",
+        named=dict(zip(("plain scale", "log scale"), SCALES, strict=True)),
+        help="On which scale a regression learns its target. Log is for positive targets with a "
+        "long tail, such as prices: errors count in proportion. Predictions and scores are in "
+        "units of the target either way.",
+    )  # fmt: skip
+
+    def as_json(self) -> dict[str, Any]:
+        """What JSON holds of it."""
+        return {**vars(self), "knobs": [list(knob) for knob in self.knobs]}
 
     @property
     def listed(self) -> bool:
@@ -143,6 +219,38 @@ class ScorePlan:
         return max(2, self.trees // CYCLES) if self.cycle_length is None else self.cycle_length
 
 
+@documented
+@dataclass(frozen=True)
+class Cut:
+    """Which members of the trained models count; None leaves the choice to the model.
+
+    ``step`` and ``start`` are K and the start of a virtual ensemble, ``burn_in`` the cycles that
+    are left out of a cyclical one, ``members`` the most that count. A field concerns some plans.
+    """
+
+    step: int | None = setting(
+        None, of="virtual_sglb.truncation_step", word="truncation-step", group="view",
+        shown=10, choices=(1, 2, 5, 10, 20, 25, 50, 100, 200), uses=_is_virtual,
+        help="How many trees apart two members of a virtual ensemble are. Trains nothing.",
+        automatic="a twentieth of the trees",
+    )  # fmt: skip
+    start: float | None = setting(
+        None, of="virtual_sglb.truncation_start", word="truncation-start", group="view",
+        shown=0.5, high=0.9, step=0.05, uses=_is_virtual, automatic="0.5",
+        help="The share of the trees before the first member. Trains nothing.",
+    )  # fmt: skip
+    members: int | None = setting(
+        None, "Members used, at most", word="most-members", group="view", shown=20, kind="integer",
+        low=2, high=20, limits=(1, 100_000), uses=_is_boosted, automatic="all",
+        help="The first models, or the last truncations or cycles. Trains nothing.",
+    )  # fmt: skip
+    burn_in: int | None = setting(
+        None, "Burn-in", of="csglb.burn_in_cycles", high=CYCLES - 1, unit="cycles", group="view",
+        shown=0, uses=lambda plan: plan.cyclical, automatic="0",
+        help="Cycles at the start of a cyclical method that give no member. Trains nothing.",
+    )  # fmt: skip
+
+
 def bins_for(plan: ScorePlan, n_features: int) -> int:
     """How many bins a numeric feature gets.
 
@@ -152,7 +260,7 @@ def bins_for(plan: ScorePlan, n_features: int) -> int:
     (128, 25)
     """
     if plan.max_bins is not None:
-        return int(check_number("max_bins", plan.max_bins, 2, 255, integer=True))
+        return plan.max_bins
     return max(_FEWEST_BINS, min(_MOST_BINS_IN_ALL // max(1, n_features), MOST_BINS))
 
 
@@ -161,27 +269,6 @@ def depth_for(plan: ScorePlan, n_features: int) -> int:
     if plan.depth is not None:
         return plan.depth
     return _DEPTH if n_features <= _MANY_FEATURES else _DEPTH_IF_WIDE
-
-
-def table_methods(task: str | None = None) -> tuple[str, ...]:
-    """Keys of the methods that can score a table: of one task, or of either.
-
-    A regression takes a total variance, a classification members that predict probabilities.
-
-    Examples
-    --------
-    >>> table_methods("classification")
-    ('sglb', 'sgb', 'csglb', 'cbsglb', 'vrf', 'forests')
-    >>> "gp" in table_methods("regression")
-    True
-    """
-    found: dict[str, None] = dict.fromkeys(BOOSTED)
-    for each, yields in (("regression", "total"), ("classification", "members")):
-        if task in (None, each):
-            for method in find_methods(each, yields=(yields,)):
-                if not is_boosted(method.builder(each)):
-                    found[method.key] = None
-    return tuple(found)
 
 
 def compared_methods() -> tuple[Method, ...]:
@@ -193,11 +280,6 @@ def compared_methods() -> tuple[Method, ...]:
     ['sgb', 'sglb', 'virtual_sglb', 'csglb']
     """
     return tuple(method for method in METHODS.values() if not method.forms)
-
-
-def is_boosted(builder: Builder) -> bool:
-    """Whether this makes a boosted ensemble of ours, which a `ScorePlan` sets up itself."""
-    return builder.of in _ENSEMBLES
 
 
 def tells_total(key: str, task: str) -> bool:

@@ -26,11 +26,11 @@ from gbuq_core.jobs import tick
 from gbuq_core.methods import METHODS
 from gbuq_core.metrics import nll_mixture_values
 from gbuq_core.parallel import is_elsewhere, spread_map
+from gbuq_core.settings import check
 from gbuq_core.tables.cleaning import Prepared, Target
 from gbuq_core.tables.number_columns import NumberColumns, learn_columns
 from gbuq_core.tables.plan import (
     N_FOLDS,
-    STOPPINGS,
     ScorePlan,
     bins_for,
     check_table_method,
@@ -45,7 +45,6 @@ from gbuq_core.uncertainty import (
     decompose_regression,
     mean_over_members,
 )
-from gbuq_core.validation import check_number
 
 
 class RowsJudged(NamedTuple):
@@ -328,8 +327,6 @@ def law_of(predictions: Predictions, rows: NDArray[Any] | slice | None = None) -
 
 def stops_early(plan: ScorePlan, prepared: Prepared) -> bool:
     """Whether a plan's models stop where unseen rows say, rather than at all trees."""
-    if plan.stopping not in STOPPINGS:
-        raise InvalidParameter(f"stopping must be two_clocks or None; got {plan.stopping!r}.")
     enough = int(prepared.known.sum()) >= FEWEST_ROWS
     return plan.stopping is not None and not plan.listed and enough
 
@@ -348,16 +345,17 @@ def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
     """The unfitted ensemble of a plan for a prepared table."""
     from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
 
+    check(plan, besides=("method",))
     check_scale(plan.scale, prepared.y, prepared.target)
     if plan.listed:
-        seed = check_number("seed", plan.seed, 0, 2**31 - 1, integer=True)
-        model = ListedModel(plan.method, prepared.target.task, dict(plan.knobs), plan.n_jobs, seed)
+        model = ListedModel(
+            plan.method, prepared.target.task, dict(plan.knobs), plan.n_jobs, plan.seed
+        )
         model.target_ = "log" if plan.scale == "log" else None
         model.check(prepared.X, int(prepared.known.sum()))
         return model
     regression = prepared.target.task == "regression"
     kind = BoostedEnsembleRegressor if regression else BoostedEnsembleClassifier
-    n_trees = check_number("n_trees", plan.trees, 1, 100_000, integer=True)
     of_numbers: dict[str, Any] = {"target": "log"} if plan.scale == "log" else {}
     return kind(
         stopping=None,  # the models of a protocol choose together, see gbuq_core.tables.clocks
@@ -366,14 +364,14 @@ def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
         ensemble=None if plan.cyclical else plan.ensemble,
         engine=plan.engine,
         n_members=plan.members,
-        n_trees=n_trees,
+        n_trees=plan.trees,
         depth=depth_for(plan, prepared.X.shape[1]),
-        truncation_step=plan.truncation_step or max(1, n_trees // 20),
+        truncation_step=plan.truncation_step or max(1, plan.trees // 20),
         cycle_length=plan.cycle,
         learning_rate=plan.learning_rate,
         max_bins=bins_for(plan, prepared.X.shape[1]),
         categorical_features=prepared.categorical,
-        random_state=check_number("seed", plan.seed, 0, 2**31 - 1, integer=True),
+        random_state=plan.seed,
         n_jobs=plan.n_jobs,
         **of_numbers,
     )

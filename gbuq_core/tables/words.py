@@ -8,11 +8,12 @@ import numpy as np
 
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import enumerated, number_word, short
-from gbuq_core.tables.cutting import Cut, CutModel
+from gbuq_core.tables.cutting import CutModel
 from gbuq_core.tables.drifting import why_no_coverage
 from gbuq_core.tables.evaluating import RegressionScores, Scores
 from gbuq_core.tables.evidence import find_evidence
 from gbuq_core.tables.judging import heavy_rows
+from gbuq_core.tables.plan import Cut
 from gbuq_core.tables.scaling import describe_scale
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.splitting import describe_split

@@ -177,7 +177,7 @@ def test_versions(valid, version, more, said):
         (
             ("plan", "depth"),
             True,
-            "project.plan.depth must be a whole number from 1 to 30, but it is true",
+            "project.plan.depth must be a whole number from 1 to 12, but it is true",
         ),
         (("plan", "method"), "gp2", 'but it is "gp2"'),
         (("plan", "seed"), None, "project.plan.seed must be a whole number from 0"),

@@ -329,3 +329,12 @@ def test_a_query_and_a_sheet_are_in_the_code_and_the_command(tmp_path, monkeypat
     of_sheet = replace(recipe, query="", source="book.xlsx", options=ReadOptions(sheet="my rows"))
     assert main(shlex.split(table_command(of_sheet))[3:]) == 0
     assert len(pd.read_csv("scored.csv")) == 60
+
+
+def test_the_command_names_the_settings_of_another_method():
+    recipe = TableRecipe(
+        source="a.csv", is_builtin=False, options=ReadOptions(), kinds={}, used={}, missing={},
+        target="y", task=None, second="", cut=Cut(),
+        plan=ScorePlan(method="gnll", knobs=(("n_trees", 20), ("learning_rate", 0.2))),
+    )  # fmt: skip
+    assert "--method=gnll --trees=20 --learning-rate=0.2" in table_command(recipe)

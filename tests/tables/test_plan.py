@@ -7,9 +7,17 @@ import pandas as pd
 import pytest
 from table_parts import as_table
 
-from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded
+from gbuq_core.__main__ import main
+from gbuq_core.commands.model_options import cut_of
+from gbuq_core.commands.model_options import plan_of as plan_from
+from gbuq_core.commands.parser import build_parser
+from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded, ProjectError
+from gbuq_core.projects.forms import JsonPlace
+from gbuq_core.projects.settings import PLAN
 from gbuq_core.resources import MOST_THREADS
+from gbuq_core.settings import check, flags_of, needed
 from gbuq_core.tables import (
+    Cut,
     ScorePlan,
     estimate_scoring,
     infer_schema,
@@ -161,3 +169,68 @@ def test_what_is_trained_does_not_depend_on_the_machine(rng, monkeypatch):
         (one,) = found
         plans.add((one.plan.ensemble, one.plan.n_folds))
     assert len(plans) > 1  # the sizes are such that time decides
+
+
+# A value beyond each limit of the plan, and the option that sets it.
+BEYOND = {
+    "n_members": (1001, "members"),
+    "n_trees": (100_001, "trees"),
+    "n_folds": (21, "folds"),
+    "depth": (13, "depth"),
+    "learning_rate": (1.01, "learning-rate"),
+    "cycle_length": (1, "cycle-length"),
+    "seed": (-1, "seed"),
+    "n_jobs": (1025, "jobs"),
+    "max_bins": (256, ""),
+    "truncation_step": (0, ""),
+    "ensemble": ("virtuous", "ensemble"),
+    "stopping": ("three_clocks", "stopping"),
+    "engine": ("abacus", "engine"),
+    "split": ("odd", "split"),
+    "scale": ("cubic", "scale"),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND)
+def test_a_limit_holds_in_the_plan_in_a_project_and_on_the_command_line(name, capsys):
+    value, option = BEYOND[name]
+    plan = replace(ScorePlan(), **{name: value})
+    with pytest.raises(InvalidParameter, match=f"^{name} must be"):
+        check(plan)
+    with pytest.raises(ProjectError, match=rf"plan\.{name} must be"):
+        PLAN(plan.as_json(), JsonPlace("plan"))
+    assert PLAN(ScorePlan().as_json(), JsonPlace("plan")) == ScorePlan()
+    if option:
+        method = "--method=csglb" if name == "cycle_length" else "--method=sglb"
+        line = ["score", __file__, "--target=y", "--out=out.csv", method, f"--{option}={value}"]
+        try:
+            code = main(line)
+        except SystemExit as stopped:
+            code = stopped.code
+        assert code == 2
+        assert f"--{option}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("plan", "cut"),
+    [
+        (ScorePlan(), Cut(members=3)),
+        (ScorePlan(ensemble="virtual", n_trees=50, depth=4, learning_rate=0.2), Cut(5, 0.25, 4)),
+        (ScorePlan(method="cbsglb", cycle_length=20, stopping=None, seed=3), Cut(burn_in=2)),
+        (ScorePlan(ensemble="independent", n_members=3, engine="catboost", n_jobs=2), Cut()),
+        (ScorePlan(split="group", split_column="shop", scale="log", n_folds=3), Cut()),
+        (ScorePlan(method="gnll", split="time", split_column="none"), Cut()),
+    ],
+)
+def test_the_options_of_a_plan_make_the_same_plan(plan, cut):
+    flags = [f"--{name}={value}" for name, value in (*flags_of(plan), *flags_of(cut))]
+    line = ["score", "a.csv", "--target=y", "--out=b.csv", *flags]
+    options = build_parser("gbuq", "0").parse_args(line)
+    assert (plan_from(options), cut_of(options)) == (plan, cut)
+
+
+def test_settings_that_do_not_concern_a_method_go_to_their_defaults():
+    everything = ScorePlan(ensemble="virtual", n_members=3, cycle_length=9, engine="catboost")
+    assert needed(everything) == ScorePlan(ensemble="virtual", engine="catboost")
+    assert needed(replace(everything, method="csglb")) == ScorePlan(method="csglb", cycle_length=9)
+    assert needed(replace(everything, method="gnll", depth=3)) == ScorePlan(method="gnll")

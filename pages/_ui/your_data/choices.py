@@ -10,7 +10,7 @@ from gbuq_core.tables import ScaleAdvice, ScoredTable
 from gbuq_core.tables.words import explain_choices, name_choices
 from pages._ui.controls import draw_knob, is_shown
 from pages._ui.url_state import PageState
-from pages._ui.your_data.state import PLAIN_SCALE
+from pages._ui.your_data.state import SCALE
 
 _KNOBS = (("task",), ("ensemble",), ("split", "by_column"), ("scale",))  # a column each
 _NOTHING_YET = "Task, ensemble, split and scale"
@@ -21,7 +21,7 @@ def draw_choices(
 ) -> None:
     """Draw the line, folded. Its controls run the whole page, so it is outside of all fragments."""
     knobs = {knob.key: knob for knob in page.knobs}
-    offers = bool(advice.offer) and values.scale == PLAIN_SCALE
+    offers = bool(advice.offer) and values.scale == SCALE.default
     label = _NOTHING_YET if scored is None else name_choices(scored)
     with st.expander(f"{label}; try a log scale" if offers else label, key="choices"):
         for sentence in explain_choices(scored) if scored is not None else ():

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 from gbuq_core.lenses.judged import CONFORMAL
+from gbuq_core.settings import to_values
 from gbuq_core.tables.code import TableRecipe
 from pages._ui.knobs import query_string
 from pages._ui.your_data.sections import SECTION
-from pages._ui.your_data.state import (
-    AFTERWARDS,
-    AUTOMATIC,
-    METHOD,
-    SCALE,
-    SPLIT,
-    TABLE,
-    TRAINING,
-)
+from pages._ui.your_data.state import AFTERWARDS, PLAN, TABLE
 
 # Those whose choices do not depend on the table.
-KNOBS = (TABLE, SPLIT, SCALE, *METHOD, *TRAINING, *AFTERWARDS, SECTION, CONFORMAL)
+KNOBS = (TABLE, *PLAN.values(), *AFTERWARDS, SECTION, CONFORMAL)
 
 
 def query_of(recipe: TableRecipe, section: str) -> str:
     """The part of a link after the question mark that opens a table with its plan, at a section.
 
-    The plan is one of SGLB with a random split on the plain scale; its number of trees and its
-    depth are given.
-
-    >>> from gbuq_core.tables.cutting import Cut
+    >>> from gbuq_core.tables.plan import Cut
     >>> from gbuq_core.tables import ScorePlan
     >>> from gbuq_core.tables.files import ReadOptions
     >>> recipe = TableRecipe(
@@ -37,14 +27,9 @@ def query_of(recipe: TableRecipe, section: str) -> str:
     >>> query_of(recipe, "More rows")
     'table=wine&ensemble=independent&trees=50&depth=4&section=More+rows'
     """
-    plan = recipe.plan
     values = {
+        **to_values(recipe.plan),
         "table": recipe.source.replace("_", " "),
-        "ensemble": plan.ensemble,
-        "trees": AUTOMATIC if plan.n_trees is None else plan.n_trees,
-        "models": plan.members,
-        "depth": AUTOMATIC if plan.depth is None else plan.depth,
-        "seed": plan.seed,
         "section": section,
         "conformal": recipe.conformal,
     }

@@ -16,7 +16,7 @@ from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState
 from pages._ui.your_data.keeping import keep_bytes, kept_bytes
 from pages._ui.your_data.source import Opened
-from pages._ui.your_data.state import AUTOMATIC, INDEPENDENT, PLAIN, VIRTUAL
+from pages._ui.your_data.state import AUTOMATIC, VIRTUAL
 from pages._ui.your_data.training import Wanted, estimate_of, plan_of, sizes_of
 
 RUN_SECONDS = 60.0  # training that is estimated to take longer waits for a press
@@ -95,7 +95,7 @@ def _find_quicker(
 ) -> _Quicker | None:
     """The first change that needs no press, or else the quickest; None if none saves a third."""
     changes: list[tuple[dict[str, Any], str]] = []
-    if values.method in PLAIN and values.ensemble == INDEPENDENT:
+    if wanted.plan.ensemble == "independent":
         changes.append(({"ensemble": VIRTUAL}, "truncations of one model"))
     trees = next(knob for knob in page.knobs if knob.key == "trees")
     numbers = (n for n in trees.choices if n != AUTOMATIC)

@@ -6,20 +6,13 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from gbuq_core.tables import ScaleAdvice, Schema, advise_scale, split_columns
+from gbuq_core.settings import from_values
+from gbuq_core.tables import ScaleAdvice, Schema, ScorePlan, advise_scale, split_columns
 from gbuq_core.tables.cleaning import used_columns
 from pages._ui.url_state import preview
 from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.source import Opened
-from pages._ui.your_data.state import (
-    AUTOMATIC,
-    BY_GROUP,
-    BY_TIME,
-    SPLIT,
-    TASK,
-    split_column_knob,
-    target_knob,
-)
+from pages._ui.your_data.state import AUTOMATIC, SPLIT, TASK, split_column_knob, target_knob
 
 
 def possible_splits(opened: Opened, schema: Schema, targets: Sequence[str]) -> tuple[str, ...]:
@@ -28,7 +21,7 @@ def possible_splits(opened: Opened, schema: Schema, targets: Sequence[str]) -> t
     Without any, the target stands for them: choosing it says why it cannot be.
     """
     target = _target(opened, targets)
-    by = "time" if preview(SPLIT) == BY_TIME else "group"
+    by = "time" if _split() == "time" else "group"
     return split_columns(schema, by, target) or (target,)
 
 
@@ -36,7 +29,7 @@ def needed_columns(
     opened: Opened, schema: Schema, targets: Sequence[str], splits: Sequence[str]
 ) -> tuple[str, ...]:
     """The columns that the model will learn from, which a second file must have."""
-    groups = preview(split_column_knob(targets, splits)) if preview(SPLIT) == BY_GROUP else None
+    groups = preview(split_column_knob(targets, splits)) if _split() == "group" else None
     return tuple(column.name for column in used_columns(schema, _target(opened, targets), groups))
 
 
@@ -45,6 +38,10 @@ def advise(opened: Opened, schema: Schema, edits: Edits, targets: Sequence[str])
     task = preview(TASK)
     target = _target(opened, targets)
     return _advise(opened.key, edits, target, None if task == AUTOMATIC else task, opened, schema)
+
+
+def _split() -> str:
+    return from_values(ScorePlan, {"split": preview(SPLIT)}).split
 
 
 def _target(opened: Opened, targets: Sequence[str]) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import streamlit as st
 
 from gbuq_core.knobs import Knob, problem_with
-from gbuq_core.lenses.choices import AUTOMATIC, COHORTS, RANK, UNIT
+from gbuq_core.lenses.choices import COHORTS, RANK, UNIT
 from gbuq_core.lenses.lens import ALL_COLUMNS, GOOD, GROUPING_COLUMNS
 from gbuq_core.lenses.register import LENSES, lens_knobs
+from gbuq_core.settings import AUTOMATIC, knobs_of
 from gbuq_core.tables import BUILTIN_TABLES
-from gbuq_core.tables.plan import CYCLES, MOST_METHODS, compared_methods
+from gbuq_core.tables.plan import MOST_METHODS, Cut, ScorePlan, compared_methods
 from pages._ui.knobs import Preset
 from pages._ui.present import Step
 from pages._ui.url_state import PageState, preview
@@ -25,10 +25,7 @@ BUILTIN = tuple(about.key.replace("_", " ") for about in BUILTIN_TABLES)
 UPLOADED = "your file"
 _ANY_ROW = 100_000_000  # more than a file can have
 
-VIRTUAL, INDEPENDENT = "virtual", "independent"
-AT_RANDOM, BY_GROUP, BY_TIME = "at random", "by group", "by time"
-PLAIN_SCALE, LOG_SCALE = "plain scale", "log scale"
-PLAIN, CYCLICAL = ("SGLB", "SGB"), ("cSGLB", "cbSGLB")
+VIRTUAL = "virtual"
 
 TABLE = Knob(
     "table",
@@ -47,155 +44,11 @@ TASK = Knob(
     choices=(AUTOMATIC, "regression", "classification"),
     group="page",
 )
-SPLIT = Knob(
-    "split",
-    "Split",
-    "choice",
-    AT_RANDOM,
-    choices=(AT_RANDOM, BY_GROUP, BY_TIME),
-    group="page",
-    help="How rows are held out for the scores. By group: rows with the same value, such as those "
-    "of one patient, stay together, and the scores are those of a new one. By time: each row is "
-    "judged by a model of earlier rows.",
-)
-SCALE = Knob(
-    "scale",
-    "Target on a",
-    "choice",
-    PLAIN_SCALE,
-    choices=(PLAIN_SCALE, LOG_SCALE),
-    group="page",
-    help="A log scale is for positive targets with a long tail, such as prices: errors count in "
-    "proportion. Predictions and scores stay in units of the target.",
-)
-METHOD = (
-    Knob(
-        "method",
-        "Boosting",
-        "choice",
-        "SGLB",
-        choices=(*PLAIN, *CYCLICAL),
-        group="method",
-        help="Langevin boosting (noise on the gradients, all rows), plain stochastic boosting, or "
-        "cyclical Langevin boosting: one model trained in ten cycles of large and then small "
-        "steps, a member at the end of each; cbSGLB learns from other rows in each cycle.",
-    ),
-    Knob(
-        "ensemble",
-        "Ensemble",
-        "choice",
-        AUTOMATIC,
-        choices=(AUTOMATIC, INDEPENDENT, VIRTUAL),
-        group="page",
-        needs=("method", PLAIN),
-        help="Several models trained from different seeds, or truncations of one model. "
-        "Automatic: independent models where they are trained in less than 15 s.",
-    ),
-    Knob(
-        "engine",
-        "Engine",
-        "choice",
-        "numba",
-        choices=("numba", "CatBoost"),
-        group="method",
-        needs=("method", PLAIN),
-    ),
-)
-TRAINING = (
-    Knob(
-        "trees",
-        "Trees",
-        "ladder",
-        AUTOMATIC,
-        choices=(AUTOMATIC, 50, 100, 200, 300, 500, 1000, 2000),
-        help="Automatic: 300 for the independent models of an automatic ensemble, else 500, as on "
-        "the command line.",
-    ),
-    Knob(
-        "models",
-        "Models trained",
-        "integer",
-        5,
-        2,
-        20,
-        needs=("ensemble", (AUTOMATIC, INDEPENDENT)),
-    ),
-    Knob(
-        "depth",
-        "Depth",
-        "ladder",
-        AUTOMATIC,
-        choices=(AUTOMATIC, *range(1, 11)),
-        help="Automatic: 6, and 4 with more than 200 columns, as on the command line.",
-    ),
-    Knob(
-        "rate",
-        "Learning rate",
-        "choice",
-        AUTOMATIC,
-        choices=(AUTOMATIC, "0.01", "0.02", "0.05", "0.1", "0.2", "0.3"),
-        help="Automatic: 0.1, and 0.05 for cyclical boosting.",
-    ),
-    Knob(
-        "clocks",
-        "Two clocks",
-        "switch",
-        True,
-        help="On: rows that a model has not seen choose how many trees its mean uses and how many "
-        "its spread. Off: both use all trees, as in the papers; intervals are then too narrow on "
-        "most tables.",
-    ),
-    Knob("seed", "Seed", "integer", 0, 0, 1_000_000, box=True),
-)
-# Moving these trains nothing.
-AFTERWARDS = (
-    Knob(
-        "step",
-        "Truncation step K",
-        "ladder",
-        10,
-        choices=(1, 2, 5, 10, 20, 25, 50, 100, 200),
-        unit="trees",
-        group="view",
-        needs=("ensemble", (VIRTUAL,)),
-        help="How many trees apart two members are. Trains nothing.",
-    ),
-    Knob(
-        "start",
-        "Truncation start",
-        "number",
-        0.5,
-        0.0,
-        0.9,
-        step=0.05,
-        group="view",
-        needs=("ensemble", (VIRTUAL,)),
-        help="The share of the trees that is passed before the first member. Trains nothing.",
-    ),
-    Knob(
-        "burn_in",
-        "Burn-in",
-        "integer",
-        0,
-        0,
-        CYCLES - 1,
-        unit="cycles",
-        group="view",
-        needs=("method", CYCLICAL),
-        help="Cycles at the start that give no member. Trains nothing.",
-    ),
-    Knob(
-        "members",
-        "Members used, at most",
-        "integer",
-        20,
-        2,
-        20,
-        group="view",
-        help="The first models, or the last truncations or cycles. Trains nothing.",
-    ),
-    UNIT,
-)
+# By their keys. How rows are split and the scale are drawn beside the table.
+PLAN = {knob.key: knob for knob in knobs_of(ScorePlan)}
+SPLIT, BY_COLUMN, SCALE = PLAN["split"], PLAN["by_column"], PLAN["scale"]
+MODEL = tuple(knob for knob in PLAN.values() if knob not in (SPLIT, BY_COLUMN, SCALE))
+AFTERWARDS = (*knobs_of(Cut, ScorePlan), UNIT)  # moving these trains nothing
 PRESETS = (
     Preset(
         "Quick",
@@ -265,16 +118,8 @@ def target_knob(targets: Sequence[str], suggested: str) -> Knob:
 
 def split_column_knob(targets: Sequence[str], splits: Sequence[str]) -> Knob:
     """The choice of the column that the rows are split by; the first of ``splits`` by default."""
-    return Knob(
-        "by_column",
-        "Split by the column",
-        "choice",
-        splits[0],
-        choices=tuple(name for name in targets if name in splits),
-        group="page",
-        needs=("split", (BY_GROUP, BY_TIME)),
-        plain=True,
-    )
+    choices = tuple(name for name in targets if name in splits)
+    return replace(BY_COLUMN, choices=choices, default=splits[0])
 
 
 def page_state(
@@ -291,7 +136,7 @@ def page_state(
     splitting = (SPLIT,)
     if splits:
         splitting += (split_column_knob(targets, splits),)
-    scale = replace(SCALE, choices=(PLAIN_SCALE,), refusal=no_log) if no_log else SCALE
+    scale = replace(SCALE, choices=SCALE.choices[:1], refusal=no_log) if no_log else SCALE
     data = (TABLE, *target, TASK, *splitting, scale)
     table = (
         SECTION,
@@ -316,8 +161,7 @@ def page_state(
     )
     lenses = [_of_table(knob, targets, groups) for knob in lens_knobs()]
     of_lenses = [knob for knob in lenses if knob is not None]
-    others = [_as_needed(knob) for knob in (*TRAINING, *AFTERWARDS)]
-    knobs = (*data, *METHOD, *others, *table, *of_lenses)
+    knobs = (*data, *MODEL, *AFTERWARDS, *table, *of_lenses)
     # A preset sets the method; it leaves the data and the open section as they are.
     kept = {knob.key: _fitting(knob) for knob in (*data, SECTION)}
     presets = tuple(preset._replace(values={**preset.values, **kept}) for preset in PRESETS)
@@ -341,18 +185,6 @@ def _of_table(knob: Knob, targets: Sequence[str], groups: Sequence[str]) -> Knob
     choices = tuple(dict.fromkeys(name for names in each for name in names))
     default = choices[0] if knob.default is None else knob.default
     return replace(knob, choices=choices, default=default)
-
-
-def is_independent(values: SimpleNamespace) -> bool:
-    """Whether several models may be trained; cyclical boosting knows no such choice."""
-    return values.method in PLAIN and values.ensemble != VIRTUAL
-
-
-def _as_needed(knob: Knob) -> Knob:
-    """What an ensemble of truncations or models needs goes while the method has cycles."""
-    if knob.needs and knob.needs[0] == "ensemble" and preview(METHOD[0]) in CYCLICAL:
-        return replace(knob, needs=("method", PLAIN))
-    return knob
 
 
 def _fitting(knob: Knob) -> Any:

@@ -14,6 +14,7 @@ import streamlit as st
 from gbuq_core.errors import GbuqError
 from gbuq_core.jobs import RUNNER, Job
 from gbuq_core.presentation import counted, format_bytes, seconds_text
+from gbuq_core.settings import from_values, needed
 from gbuq_core.tables import (
     Prepared,
     Schema,
@@ -26,24 +27,15 @@ from gbuq_core.tables import (
     score_table,
     with_intervals,
 )
-from gbuq_core.tables.cutting import Cut, Stages, cut_table, stage_table
+from gbuq_core.tables.cutting import Stages, cut_table, stage_table
+from gbuq_core.tables.plan import Cut
 from pages._ui.jobs_glue import Answer, Request, session_user
 from pages._ui.kept import remember
 from pages._ui.notices import show_notice
 from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.source import Opened
-from pages._ui.your_data.state import (
-    AT_RANDOM,
-    AUTOMATIC,
-    BY_GROUP,
-    BY_TIME,
-    CYCLICAL,
-    LOG_SCALE,
-    VIRTUAL,
-    is_independent,
-)
+from pages._ui.your_data.state import AUTOMATIC
 
-_SPLITS = {AT_RANDOM: "random", BY_GROUP: "group", BY_TIME: "time"}
 _LAST_VIEW, _OWNER = "_data_last_view", "_data_owner"
 
 
@@ -94,20 +86,7 @@ class View(NamedTuple):
 
 def plan_of(values: SimpleNamespace) -> ScorePlan:
     """The knobs that train. K, start and members shown are not among them."""
-    return ScorePlan(
-        method=values.method.lower(),
-        ensemble=AUTOMATIC if values.method in CYCLICAL else values.ensemble,
-        engine="numba" if values.method in CYCLICAL else values.engine.lower(),
-        n_members=values.models if is_independent(values) else None,
-        n_trees=None if values.trees == AUTOMATIC else int(values.trees),
-        depth=None if values.depth == AUTOMATIC else int(values.depth),
-        learning_rate=None if values.rate == AUTOMATIC else float(values.rate),
-        stopping="two_clocks" if values.clocks else None,
-        seed=values.seed,
-        split=_SPLITS[values.split],
-        split_column=None if values.split == AT_RANDOM else values.by_column,
-        scale="log" if values.scale == LOG_SCALE else "plain",
-    )
+    return needed(from_values(ScorePlan, vars(values)))
 
 
 def wanted_of(
@@ -195,11 +174,7 @@ def estimate_line(estimate: ScoreEstimate | None) -> str:
 
 def cut_of(plan: ScorePlan, values: SimpleNamespace) -> Cut:
     """The knobs of the view that go with a plan."""
-    if plan.cyclical:
-        return Cut(members=values.members, burn_in=values.burn_in)
-    if plan.ensemble == VIRTUAL:
-        return Cut(values.step, values.start, values.members)
-    return Cut(members=values.members)
+    return needed(from_values(Cut, vars(values)), plan)
 
 
 def view_of(answer: Answer, values: SimpleNamespace) -> View | None:
