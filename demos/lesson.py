@@ -37,7 +37,7 @@ class Shown(NamedTuple):
     sheet: PanelSheet  # the picture, by the same code as the page's
     # further paragraphs, folded below the answer: how the picture was made, and all numbers
     more: Sequence[str] = ()
-    # what its picture follows its knob with (`gbuq_core.figures.neighbours.live.pack_table`)
+    # what its picture follows its knob with (`gbuq_core.figures.near.pack_table`)
     tables: Sequence[bytes] = ()
 
 

@@ -7,19 +7,21 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.neighbours.look import NeighboursRun
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
+from gbuq_core.experiments.neighbours.words import describe_neighbours
 from gbuq_core.settings import from_values, sliders
 from pages._ui.claims import draw_chips
 from pages._ui.jobs_glue import Answer, ask, cost_line, show_progress
 from pages._ui.kept import kept, last_kept
+from pages._ui.live import live_knobs
 from pages._ui.live_sliders import LIVE_SECONDS, follow, take_dropped
 from pages._ui.neighbours.controls import STATE
-from pages._ui.neighbours.export import explain_neighbours, export_neighbours, words_of
+from pages._ui.neighbours.export import explain_neighbours, export_neighbours
 from pages._ui.neighbours.look import draw_look, draw_rows
 from pages._ui.neighbours.picture import (
     EXPLORE,
     SLOT,
-    Found,
     draw_choice,
     draw_picture,
     find,
@@ -39,16 +41,16 @@ WAIT_SECONDS = 0.6  # the default comes without a flash of progress
 EMPTY = "The picture appears when the first fit is done."
 
 
-def draw(found: Found, values: SimpleNamespace, moving: bool) -> bool:
+def draw(run: NeighboursRun, values: SimpleNamespace, moving: bool) -> bool:
     """The picture, alone while something is dragged; whether it is of these values."""
     if not moving:
-        draw_picture(found)
+        draw_picture(run, live_knobs(STATE, values))
         return True
     settings = from_values(NeighboursSettings, vars(values))
     (answer,) = ask([fit_request(settings)], LIVE_SECONDS, others=baseline_slots())
     with suppress(GbuqError):
-        found = find(values, answer)
-    draw_picture(found)
+        run = find(values, answer)
+    draw_picture(run, live_knobs(STATE, values))
     return answer.fresh or bool(answer.error)
 
 
@@ -57,24 +59,24 @@ def explore(values: SimpleNamespace, answer: Answer) -> None:
     """The picture and what is looked at in it: a click or a range runs nothing else again."""
     take_dropped(STATE)
     values = read_again(STATE, values)
-    found = find_or_say(values, answer)
-    if found is None:
+    run = find_or_say(values, answer)
+    if run is None:
         return
-    follow(STATE, values, sliders(NeighboursSettings), partial(draw, found))
-    draw_choice(found)
+    follow(STATE, values, sliders(NeighboursSettings), partial(draw, run))
+    draw_choice(run)
     st.caption(
-        f"{found.fit.data.title}: {found.settings.info.about}  \n"
+        f"{run.fit.data.title}: {run.settings.info.about}  \n"
         f"{cost_line(answer)}. The knobs above the picture update it without retraining. The "
         "scale is data uncertainty: it does not tell that rows are missing."
     )
-    draw_look(found)
-    draw_rows(found)
-    export_neighbours(found, link_to(STATE, values))
+    draw_look(run)
+    draw_rows(run)
+    export_neighbours(run, live_knobs(STATE, values), link_to(STATE, values))
     with st.expander("In words"):
-        st.text(words_of(found))
+        st.text(describe_neighbours(run))
 
 
-def find_or_say(values: SimpleNamespace, answer: Answer) -> Found | None:
+def find_or_say(values: SimpleNamespace, answer: Answer) -> NeighboursRun | None:
     """What there is to show, or the reason why there is nothing."""
     if answer.error or answer.result is None:
         if answer.error:
@@ -83,16 +85,16 @@ def find_or_say(values: SimpleNamespace, answer: Answer) -> Found | None:
             st.text(EMPTY)
         return None
     try:
-        found = find(values, answer)
+        run = find(values, answer)
     except GbuqError as error:
         show_notice(str(error), "neighbours", tone="error")
         return None
     if not answer.fresh:
         st.caption("The picture still shows the previous settings.")
-    notes = [*found.view.notes, *found.look.notes]
+    notes = [*run.view.notes, *run.look.notes]
     if notes:
         show_notice(list(dict.fromkeys(notes)), "range")
-    return found
+    return run
 
 
 st.title("Which training rows does a prediction come from?")

@@ -114,7 +114,7 @@ def unpack_sheaf(part):
 
 
 def unpack_table(data):
-    """The named arrays of `gbuq_core.figures.neighbours.live.pack_table`."""
+    """The named arrays of `gbuq_core.figures.near.pack_table`."""
     header, begin = header_of(data)
     found = {"name": header["store"]}
     for field, blob in header["blobs"].items():

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from gbuq_core.experiments.neighbours.charts import family_strip
 from gbuq_core.experiments.neighbours.fit import NeighboursView, search_neighbours, view_neighbours
 from gbuq_core.experiments.neighbours.look import NeighboursRun
+from gbuq_core.experiments.neighbours.picture import neighbours_maps
 from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
 from gbuq_core.experiments.neighbours.words import describe_neighbours
 from gbuq_core.figures.canvas.panels import (
@@ -20,35 +22,13 @@ from gbuq_core.figures.canvas.panels import (
     shared_limits,
 )
 from gbuq_core.figures.colour import OKABE_ITO
-from gbuq_core.figures.neighbours.charts import Families, family_strip, reasons_sheet
-from gbuq_core.figures.neighbours.parts import NEAR
-from gbuq_core.figures.neighbours.picture import surface_sheet
-from gbuq_core.figures.neighbours.sources import near_from, reasons_from, surface_from
+from gbuq_core.figures.near import NEAR
 from gbuq_core.ibug import FAMILIES
-from gbuq_core.synthetic import ripples_truth
 
 
 def maps_of(run: NeighboursRun) -> PanelSheet:
-    """The page's three maps."""
-    surface = surface_from(run.fit.data, run.view.grid_scale, _share(run))
-    words = describe_neighbours(run.fit, run.search, run.view, run.look)
-    near, unit = near_from(run.look), run.fit.data.unit
-    return surface_sheet(surface, run.settings.point, near, unit=unit, alt=words)
-
-
-def _share(run: NeighboursRun) -> np.ndarray:
-    return run.look.map_affinity / run.look.n_trees
-
-
-def reasons_of(run: NeighboursRun) -> Sequence[Strip]:
-    """The page's charts of why the scale is what it is."""
-    true_std = None
-    if run.settings.point is not None:
-        truth = ripples_truth([run.settings.point], 0.5 * run.settings.noise)
-        true_std = float(np.sqrt(truth.variance[0]))
-    tuning, scoring = run.search.tuning, run.settings.scoring
-    reasons = reasons_from(run.look, run.view.setting, tuning, scoring, true_std)
-    return reasons_sheet(reasons, run.fit.data.unit).strips
+    """The page's three maps, with all that it says of them."""
+    return replace(neighbours_maps(run), alt=describe_neighbours(run))
 
 
 def with_strips(sheet: PanelSheet, strips: Sequence[Strip]) -> PanelSheet:
@@ -104,20 +84,12 @@ def over_k(run: NeighboursRun, tried: Sequence[int]) -> tuple[PanelSheet, list[i
 
 def played_families(run: NeighboursRun) -> tuple[Strip, list[str]]:
     """The page's chart of all families with one of them a frame in another colour; their names."""
-    look = run.look
     label = {name: family.label.lower() for name, family in FAMILIES.items()}
-    families = Families(
-        look.y_grid,
-        {label[name]: density for name, density in look.densities.items()},
-        label[look.family],
-        look.targets,
-        near_from(look).share,
-        look.target,
-    )
-    strip = family_strip(families, run.fit.data.target_name, label["normal"])
-    played = StripLine("this family", np.stack(list(families.density.values())), OKABE_ITO[2])
+    densities = {label[name]: density for name, density in run.look.densities.items()}
+    strip = family_strip(run, run.look.y_grid, densities, label[run.look.family], label["normal"])
+    played = StripLine("this family", np.stack(list(densities.values())), OKABE_ITO[2])
     lines = [*strip.lines[:-1], played, strip.lines[-1]]
-    return replace(strip, lines=lines, mode="frame"), list(families.density)
+    return replace(strip, lines=lines, mode="frame"), list(densities)
 
 
 def same_colours(panels: Sequence[Panel]) -> list[Panel]:

@@ -16,13 +16,13 @@ from demos.neighbours.parts import (
     maps_of,
     over_k,
     played_families,
-    reasons_of,
     same_colours,
     scale_panel,
     score_of,
     viewed,
     with_strips,
 )
+from gbuq_core.experiments.neighbours.charts import IBUG, reasons_sheet
 from gbuq_core.experiments.neighbours.fit import (
     rank_families,
     search_neighbours,
@@ -33,7 +33,6 @@ from gbuq_core.experiments.neighbours.plan import ORDERS, NeighboursSettings
 from gbuq_core.experiments.neighbours.words import describe_neighbours
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.colour import OKABE_ITO
-from gbuq_core.figures.neighbours.parts import IBUG
 from gbuq_core.ibug import FAMILIES
 from gbuq_core.metrics import auroc
 from gbuq_core.synthetic import ripples_truth
@@ -86,7 +85,7 @@ def shared_leaves() -> Shown:
         f"{both} of them are also among the {look.k} nearest by distance. A box ends where a tree "
         "found that y changes, even if the next row is close."
     )
-    still = [replace(strip, mode="frame") for strip in reasons_of(run)[:1]]  # of all trees
+    still = [replace(reasons_sheet(run).strips[0], mode="frame")]  # of all trees
     text = (
         f"Each of {look.n_trees} trees cuts the square into boxes. The affinity of two rows "
         "counts the trees in which they share one. The ring is a new row."
@@ -131,7 +130,7 @@ def two_places() -> Shown:
         "that as noise, so its map shows the ripples."
     )
     sheet, ks = over_k(run, [k for k in COVERED_K if k <= MOST_FRAMES_K])
-    alike, scale = reasons_of(run)[:2]
+    alike, scale = reasons_sheet(run).strips[:2]
     strips = [replace(alike, mode="frame"), replace(scale, frame_x=np.array(ks, float))]
     return Shown(text, right, answer, with_strips(sheet, strips), (*notes, told))
 
@@ -372,10 +371,10 @@ def skewed_neighbours() -> Shown:
     under = look.y_grid <= below
     impossible = float(np.trapezoid(look.densities["normal"][under], look.y_grid[under]))
     sheet = PanelSheet(
-        panels=[], alt=describe_neighbours(fit, run.search, run.view, look), name="neighbours"
+        panels=[], alt=describe_neighbours(run), name="neighbours"
     )  # fmt: skip
     played, names = played_families(run)
-    strips = [played, *(replace(strip, mode="frame") for strip in reasons_of(run)[:2])]
+    strips = [played, *(replace(strip, mode="frame") for strip in reasons_sheet(run).strips[:2])]
     sheet = replace(
         sheet,
         frame_label="family",

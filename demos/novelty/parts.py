@@ -47,7 +47,7 @@ from gbuq_core.figures.canvas.panels import (
     shared_limits,
 )
 from gbuq_core.figures.handles import live_knob
-from gbuq_core.figures.neighbours.live import pack_table
+from gbuq_core.figures.near import pack_table
 from gbuq_core.knobs import find_knob
 from gbuq_core.presentation import digits
 from gbuq_core.settings import knobs_of, plan_of, to_values

@@ -31,7 +31,7 @@ from gbuq_core.figures.curves.parts import (
     rounded,
 )
 from gbuq_core.figures.handles import live_knob
-from gbuq_core.figures.neighbours.parts import (
+from gbuq_core.figures.near import (
     NEAR,
     Near,
     by_strength,

@@ -43,7 +43,7 @@ class Section:
     # the figure and the answer stand folded below it
     guess: dict[str, Any] | None = None
     more: Sequence[str] = ()  # paragraphs below the answer, folded once more
-    # What its figure finds neighbours with (`gbuq_core.figures.neighbours.live.pack_table`).
+    # What its figure finds neighbours with (`gbuq_core.figures.near.pack_table`).
     # Figures in later sections find theirs, too.
     tables: Sequence[bytes] = ()
     coarse: bool = False  # whether the values of `sheet` are written as 8-bit steps of their range

@@ -10,7 +10,7 @@ from gbuq_core.experiments.neighbours.fit import count_fits
 from gbuq_core.experiments.neighbours.look import run_neighbours
 from gbuq_core.experiments.neighbours.plan import FEATURES, PLACES
 from gbuq_core.experiments.neighbours.words import describe_neighbours
-from gbuq_core.figures.neighbours.parts import NEAR
+from gbuq_core.figures.near import NEAR
 from pages._ui.canvas import CanvasEvent
 from pages._ui.neighbours import picture as neighbours_picture
 from pages._ui.neighbours.controls import KNOBS, rounded_place
@@ -67,7 +67,7 @@ def test_the_chosen_place_its_neighbours_and_their_numbers_are_shown_at_once(run
     np.testing.assert_allclose(sorted(strong_dots(curves(at, "neighbours"))), wanted, rtol=5.1e-5)
     (said,) = [text for text in words(at) if text.startswith("At x = 7: IBUG predicts")]
     assert "Its 15 neighbours lie at x from" in said
-    assert describe_neighbours(run.fit, run.search, run.view, look) in words(at)
+    assert describe_neighbours(run) in words(at)
     listed = at.dataframe[0].value
     np.testing.assert_array_equal(listed["training row"], look.indices + 1)
     np.testing.assert_allclose(listed["y"], look.targets)

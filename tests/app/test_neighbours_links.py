@@ -8,8 +8,10 @@ import pytest
 
 from gbuq_core.experiments.neighbours.export import neighbours_code
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
+from gbuq_core.experiments.neighbours.words import title_of
 from gbuq_core.knobs import problem_with
 from gbuq_core.settings import from_values
+from pages._ui.live import live_knobs
 from pages._ui.neighbours.controls import STATE
 from pages._ui.neighbours.export import _html
 from pages._ui.neighbours.picture import find
@@ -42,9 +44,9 @@ def test_the_page_to_take_away_holds_picture_numbers_and_code(data):
     values = values_of_link(STATE, "rows=200&trees=20&k=15")
     values.data, values.scales = data, (50, 100)
     last = at.session_state["_jobs_last"]["neighbours"]
-    found = find(values, SimpleNamespace(result=last.result))
-    page = _html(found).decode()
-    assert escape(found.words.split(":")[0].split(" of ")[0]) in page
+    run = find(values, SimpleNamespace(result=last.result))
+    page = _html(run, live_knobs(STATE, values)).decode()
+    assert escape(title_of(run)) in page
     assert "IBUGRegressor(" in page
     assert "<td>" in page
     assert page.count("<h2>") >= 5

@@ -19,12 +19,13 @@ from gbuq_core.experiments.neighbours.fit import (
     view_neighbours,
 )
 from gbuq_core.experiments.neighbours.live import (
+    CLOSED,
+    follow_of,
     leaf_table,
-    leaves_at,
     scale_table,
     tree_table,
 )
-from gbuq_core.experiments.neighbours.look import look_at
+from gbuq_core.experiments.neighbours.look import NeighboursRun, look_at
 from gbuq_core.experiments.neighbours.plan import ORDERS, NeighboursSettings, share_of
 from gbuq_core.experiments.novelty.fit import run_novelty
 from gbuq_core.experiments.novelty.picture import follow_ranks, score_table
@@ -33,7 +34,7 @@ from gbuq_core.experiments.novelty.ranks import compare_ranks, rank_among, rank_
 from gbuq_core.figures.canvas.renderer import renderer_source
 from gbuq_core.figures.curves import curves_source
 from gbuq_core.figures.handles import live_knob
-from gbuq_core.figures.neighbours.live import CLOSED, Follow, pack_table
+from gbuq_core.figures.near import pack_table
 from gbuq_core.ibug import FAMILIES, fit_posterior, log_density
 from gbuq_core.knobs import find_knob
 from gbuq_core.settings import knobs_of
@@ -75,7 +76,6 @@ def test_the_browsers_neighbours_scales_and_densities_are_pythons(page, fit):
     today = NeighboursSettings(rows=200, trees=20, noise=0.7, k=7, x=7.03)
     counts = [share_of(20, percent) for percent in PERCENT]
     at = {"k": 2, "tau": 2, "order": 0, "calibrate": True, "family": 0}
-    x = np.array(today.point)
     search = search_neighbours(fit, today)
     look = look_at(fit, search, today)
     families = [(key, FAMILIES[key].label) for key in FAMILIES]
@@ -84,10 +84,11 @@ def test_the_browsers_neighbours_scales_and_densities_are_pythons(page, fit):
         scale_table(fit, search, today, KS),
         tree_table(fit, today, PERCENT),
     ]
-    follow = Follow(
-        *(table.name for table in tables), at, counts, families, "normal",
-        leaves_at(fit, x), look.loc, look.scale,
-    )  # fmt: skip
+    run = NeighboursRun(today, fit, search, view_neighbours(fit, search, today), look)
+    bar = [live_knob(find_knob(knobs_of(NeighboursSettings), "calibrate"), True)]
+    # Fewer places of each knob than the page's.
+    follow = {**follow_of(run, bar), "at": at, "counts": counts, "families": families}
+    assert [follow[name] for name in ("leaves", "scales", "trees")] == [t.name for t in tables]
     moves = [
         ({}, None), ({}, 150), ({"k": 0}, 200), ({"k": 1}, None), ({"k": 3}, 40), ({"k": 4}, 220),
         ({"calibrate": False}, 150), ({"tau": 0}, None), ({"tau": 1}, 150),
@@ -96,7 +97,7 @@ def test_the_browsers_neighbours_scales_and_densities_are_pythons(page, fit):
     ]  # fmt: skip
     page.goto("about:blank")
     sent = [base64.b64encode(pack_table(table)).decode() for table in tables]
-    missing, found = page.evaluate(FIND, [curves_source(), sent, follow.spec, moves])
+    missing, found = page.evaluate(FIND, [curves_source(), sent, follow, moves])
     assert missing  # nothing is found before the tables have come
     for (values, place), got in zip(moves, found, strict=True):
         now = {**at, **values}

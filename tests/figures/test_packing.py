@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gbuq_core.figures.curves import pack_curves
 from gbuq_core.figures.curves.parts import rounded
-from gbuq_core.figures.neighbours.live import pack_table
+from gbuq_core.figures.near import pack_table
 from tests.figure_readers import unpack_curves, unpack_table
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False, width=32)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from gbuq_core.experiments.neighbours.charts import family_figure, reasons_sheet
 from gbuq_core.experiments.neighbours.data import HELD_OUT
-from gbuq_core.experiments.neighbours.fit import NeighboursFit, NeighboursSearch, NeighboursView
-from gbuq_core.experiments.neighbours.look import NeighboursLook
+from gbuq_core.experiments.neighbours.look import NeighboursRun
+from gbuq_core.experiments.neighbours.picture import course_figure, neighbours_maps
 from gbuq_core.experiments.neighbours.plan import (
     ALL_TREES,
     BEST_FAMILY,
@@ -16,7 +20,12 @@ from gbuq_core.experiments.neighbours.plan import (
     NeighboursSettings,
     neighbours_arguments,
 )
+from gbuq_core.experiments.neighbours.rows import held_out_figure, training_figure
+from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_rows
+from gbuq_core.experiments.neighbours.words import describe_neighbours, title_of
 from gbuq_core.experiments.python_text import arguments_text, import_lines
+from gbuq_core.figures.handles import LiveKnob
+from gbuq_core.figures.standalone import Section
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import csv_text
 from gbuq_core.settings import plan_of
@@ -52,6 +61,7 @@ from sklearn.datasets import load_wine
 measured = load_wine().data
 X, y = measured[:, 1:], measured[:, 0]  # alcohol is the first column""",
 }
+_MOST_LISTED = 50  # neighbours in the page to take away
 _SPLIT = """
 order = np.random.default_rng([{seed}, 2]).permutation(len(y))
 n_test = round({held_out} * len(y))
@@ -59,21 +69,16 @@ train, test = np.sort(order[n_test:]), np.sort(order[:n_test])
 X, X_test, y, y_test = X[train], X[test], y[train], y[test]"""
 
 
-def as_shown(
-    settings: NeighboursSettings,
-    search: NeighboursSearch,
-    view: NeighboursView,
-    look: NeighboursLook,
-) -> NeighboursSettings:
+def as_shown(run: NeighboursRun) -> NeighboursSettings:
     """The settings with the k, trees and family in use, which need not be those asked for.
 
     Examples
     --------
     >>> from gbuq_core.experiments.neighbours.look import run_neighbours
-    >>> run = run_neighbours(NeighboursSettings(rows=100, trees=10, k=701))
-    >>> as_shown(*run[:1], *run[2:]).k
+    >>> as_shown(run_neighbours(NeighboursSettings(rows=100, trees=10, k=701))).k
     80
     """
+    settings, _, search, view, look = run
     return replace(
         settings,
         k=None if view.tuned else view.k,
@@ -162,7 +167,7 @@ def _row_text(settings: NeighboursSettings) -> str:
     return f"X_test[{settings.row}:{settings.row + 1}]"
 
 
-def neighbours_csv(fit: NeighboursFit, view: NeighboursView) -> str:
+def neighbours_csv(run: NeighboursRun) -> str:
     """One line a test row: its features, target, prediction, scale, and the truth if it is known.
 
     Numbers with nine digits.
@@ -171,10 +176,10 @@ def neighbours_csv(fit: NeighboursFit, view: NeighboursView) -> str:
     --------
     >>> from gbuq_core.experiments.neighbours.look import run_neighbours
     >>> run = run_neighbours(NeighboursSettings(rows=100, trees=10))
-    >>> neighbours_csv(run.fit, run.view).splitlines()[0]
+    >>> neighbours_csv(run).splitlines()[0]
     'x,y,prediction,scale,true_mean,true_std'
     """
-    data = fit.data
+    data, view = run.fit.data, run.view
     names = [*data.feature_names, data.target_name, "prediction", "scale"]
     columns = [*data.X_test.T, data.y_test, view.loc, view.scale]
     if data.test_mean is not None and data.test_std is not None:
@@ -183,7 +188,7 @@ def neighbours_csv(fit: NeighboursFit, view: NeighboursView) -> str:
     return csv_text(names, zip(*columns, strict=True))
 
 
-def neighbours_map_csv(fit: NeighboursFit, view: NeighboursView, look: NeighboursLook) -> str:
+def neighbours_map_csv(run: NeighboursRun) -> str:
     """One line a place of the grid: prediction, scale, truth, affinity with the chosen place.
 
     Empty, but for the header, for a table, which has no grid.
@@ -192,10 +197,10 @@ def neighbours_map_csv(fit: NeighboursFit, view: NeighboursView, look: Neighbour
     --------
     >>> from gbuq_core.experiments.neighbours.look import run_neighbours
     >>> run = run_neighbours(NeighboursSettings(rows=100, trees=10))
-    >>> len(neighbours_map_csv(run.fit, run.view, run.look).splitlines())
+    >>> len(neighbours_map_csv(run).splitlines())
     322
     """
-    data = fit.data
+    data, view, affinity = run.fit.data, run.view, run.look.map_affinity
     names = [
         *data.feature_names[: data.n_inputs],
         "prediction",
@@ -206,26 +211,69 @@ def neighbours_map_csv(fit: NeighboursFit, view: NeighboursView, look: Neighbour
         "affinity",
     ]
     columns = (view.grid_loc, view.grid_scale, data.true_mean, data.true_std, data.in_support)
-    if data.grid is None or look.map_affinity is None:
+    if data.grid is None or affinity is None:
         return csv_text(names, ())
-    return csv_text(names, zip(*data.grid.T, *columns, look.map_affinity, strict=True))  # type: ignore[arg-type]
+    return csv_text(names, zip(*data.grid.T, *columns, affinity, strict=True))  # type: ignore[arg-type]
 
 
-def neighbours_rows_csv(fit: NeighboursFit, look: NeighboursLook) -> str:
-    """One line a neighbour: row number from 1, trees shared, target, features, class if any.
+def neighbour_columns(run: NeighboursRun) -> dict[str, npt.NDArray[Any]]:
+    """The neighbours by column: number from 1, trees shared, target, class if any, features.
 
     Examples
     --------
     >>> from gbuq_core.experiments.neighbours.look import run_neighbours
     >>> run = run_neighbours(NeighboursSettings(data="wine", trees=10, k=4))
-    >>> len(neighbours_rows_csv(run.fit, run.look).splitlines())
-    5
+    >>> list(neighbour_columns(run))[:4]
+    ['training row', 'trees shared', 'alcohol', 'cultivar']
     """
-    data = fit.data
-    names = ["training_row", "affinity", "trees", data.target_name, *data.feature_names]
-    trees = np.full(look.k, look.n_trees)
-    columns = [look.indices + 1, look.affinities, trees, look.targets, *look.features.T]
+    data, look = run.fit.data, run.look
+    columns: dict[str, npt.NDArray[Any]] = {
+        "training row": look.indices + 1,
+        "trees shared": look.affinities,
+        data.target_name: look.targets,
+    }
     if data.labels is not None:
-        names.append(data.label_name)
-        columns.append(data.labels[look.indices])
-    return csv_text(names, zip(*columns, strict=True))
+        columns[data.label_name] = data.labels[look.indices]
+    return columns | dict(zip(data.feature_names, look.features.T, strict=True))
+
+
+def neighbours_rows_csv(run: NeighboursRun) -> str:
+    """One line a neighbour, and how many trees there are that it could share."""
+    columns = neighbour_columns(run)
+    columns["trees"] = np.full(run.look.k, run.look.n_trees)
+    return csv_text([*columns], zip(*columns.values(), strict=True))
+
+
+def neighbours_sections(
+    run: NeighboursRun,
+    scores: Sequence[NeighboursScore],
+    knobs: Sequence[LiveKnob] = (),
+    tables: Sequence[bytes] = (),
+) -> list[Section]:
+    """Picture, closer look, neighbours, scorecard and code; ``tables`` make the picture follow."""
+    words, n_inputs = describe_neighbours(run), run.fit.data.n_inputs
+    if n_inputs == 2:
+        pictures = [Section(sheet=neighbours_maps(run, knobs), caption=words, tables=tables)]
+    elif n_inputs == 1:
+        pictures = [Section(curves=course_figure(run, knobs), caption=words, tables=tables)]
+    else:
+        held_out, training = held_out_figure(run, knobs), training_figure(run, knobs)
+        pictures = [
+            Section(heading="Held-out rows", curves=held_out, caption=words, tables=tables),
+            Section(heading="Training rows", curves=training, caption=str(training.alt)),
+        ]
+    columns = neighbour_columns(run)
+    listed = zip(*(_texts(values[:_MOST_LISTED]) for values in columns.values()), strict=True)
+    families, reasons = family_figure(run), reasons_sheet(run)
+    return [
+        *pictures,
+        Section(heading=title_of(run), curves=families, caption=str(families.alt)),
+        Section(heading="Why this scale", sheet=reasons, caption=reasons.alt),
+        Section(heading="The neighbours", table=[tuple(columns), *listed]),
+        Section(heading="Scorecard", table=score_rows(scores)),
+        Section(heading="Python", code=neighbours_code(as_shown(run))),
+    ]
+
+
+def _texts(values: npt.NDArray[Any]) -> list[str]:
+    return [value if isinstance(value, str) else f"{value:.6g}" for value in values.tolist()]

@@ -22,17 +22,24 @@ from gbuq_core.experiments.neighbours.fit import (
     scored_by,
     setting_of,
 )
+from gbuq_core.experiments.neighbours.look import NeighboursRun
 from gbuq_core.experiments.neighbours.plan import (
+    FAMILY_LABELS,
     ORDERS,
+    SHARES,
     NeighboursSettings,
     one_thread,
     share_of,
 )
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.ibug.search import select_trees
 from gbuq_core.metrics.neighbour_tuning import running_std
 
 Codes = npt.NDArray[Any]  # uint8 or uint16
 
+# Families whose density has a closed form in the prediction and the scale (and the targets).
+CLOSED = ("normal", "laplace", "logistic", "gumbel", "log-normal", "kde")
+_FOLLOWED = ("k", "tau", "order", "calibrate", "family")  # knobs
 MOST_BYTES = 4_000_000  # of leaves: more would be a long wait on a slow line
 
 
@@ -143,6 +150,33 @@ def _order(fit: NeighboursFit, order: str) -> npt.NDArray[np.intp] | None:
 
 def _rest(chosen: npt.NDArray[np.intp], every: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
     return np.setdiff1d(every, chosen)
+
+
+def follow_of(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> dict[str, Any] | None:
+    """How a picture finds neighbours by itself, as near.js reads it; its bar has the ``knobs``.
+
+    None without knobs, or if its leaves are too many.
+    """
+    fit, look = run.fit, run.look
+    if not knobs or not is_small(fit):
+        return None
+    return {
+        # the names of the tables that `pack_table` packs for it
+        "leaves": leaf_name(fit),
+        "scales": scale_name(fit, run.search, run.settings),
+        "trees": tree_name(fit, run.settings),
+        # where its knobs stand in the picture that was drawn
+        "at": {knob.key: knob.value for knob in knobs if knob.key in _FOLLOWED},
+        # how many trees count at each place of tau
+        "counts": [min(share_of(fit.plan.trees, share), fit.n_trees) for share in SHARES],
+        # what each place of family means; the key "best" stands for `family`
+        "families": [list(pair) for pair in FAMILY_LABELS.items()],
+        "family": look.family,
+        "codes": leaves_at(fit, look.x),  # the leaves of the chosen place
+        "loc": look.loc,
+        "scale": look.scale,
+        "closed": list(CLOSED),
+    }
 
 
 def leaves_at(fit: NeighboursFit, x: npt.NDArray[np.float64]) -> list[int]:

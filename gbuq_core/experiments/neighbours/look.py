@@ -15,9 +15,11 @@ import numpy.typing as npt
 from gbuq_core.errors import InvalidData
 from gbuq_core.experiments.neighbours.fit import (
     Array,
+    Brushed,
     NeighboursFit,
     NeighboursSearch,
     NeighboursView,
+    brush_scale,
     fit_neighbours,
     rank_families,
     scored_by,
@@ -168,6 +170,11 @@ class NeighboursRun(NamedTuple):
     search: NeighboursSearch
     view: NeighboursView
     look: NeighboursLook
+
+    @property
+    def brushed(self) -> Brushed | None:
+        """What the settings' range of scales highlights; None if all lie in it."""
+        return brush_scale(self.fit, self.view)
 
 
 def run_neighbours(settings: NeighboursSettings | None = None) -> NeighboursRun:

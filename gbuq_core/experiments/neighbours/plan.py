@@ -30,6 +30,7 @@ FAMILY_LABELS: Mapping[str, str] = MappingProxyType(
     }
 )
 ALL_TREES, SOME_TREES = 100, (1, 2, 5, 10, 20, 30, 50, 70)  # percent that count
+SHARES = (*SOME_TREES, ALL_TREES)
 ROWS, PLACES_DRAWN = "rows", "places"  # what percentiles of a scale are of
 EVERYTHING = (0, 100)
 PREDICTION = "prediction"
@@ -215,7 +216,7 @@ class NeighboursSettings:
         "validation rows. No retraining.",
     )  # fmt: skip
     tau: int = setting(
-        ALL_TREES, "Trees that count", unit="%", group="picture", choices=(*SOME_TREES, ALL_TREES),
+        ALL_TREES, "Trees that count", unit="%", group="picture", choices=SHARES,
         help="It is faster to count shared leaves in fewer trees. No retraining.",
     )  # fmt: skip
     order: str = setting(

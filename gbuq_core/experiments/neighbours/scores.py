@@ -7,7 +7,7 @@ true noise, where rows are and where there are none.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,6 +28,7 @@ from gbuq_core.experiments.neighbours.fit import (
 from gbuq_core.experiments.neighbours.plan import BASELINES
 from gbuq_core.ibug import FAMILIES, Posterior, cdf, log_density, moments
 from gbuq_core.metrics import coverage, crps_gaussian, nll_gaussian, pit_coverage, rmse
+from gbuq_core.presentation import digits, megabytes
 
 LEVEL = 0.9  # of the intervals
 _HALF_WIDTH = float(ndtri(0.5 + LEVEL / 2.0))  # in stds of a normal
@@ -97,6 +98,34 @@ def score_neighbours(
         if found is not None:
             scores.append(_score(data, found, BASELINES[key]))
     return tuple(scores)
+
+
+def score_rows(scores: Sequence[NeighboursScore]) -> list[tuple[str, ...]]:
+    """A line a score and a column a method, so that it fits a phone; first the headings."""
+    lines: list[tuple[str, ...]] = [("Score", *(one.label for one in scores))]
+    for title, name in (("RMSE", "rmse"), ("NLL (nats)", "nll"), ("CRPS", "crps")):
+        lines.append((title, *(digits(getattr(one, name)) for one in scores)))
+    shares = (f"{100 * one.coverage:.1f}\u00a0%" for one in scores)
+    lines.append(("Rows in the 90 % interval", *shares))
+    lines.append(("95 % band of that share", *(_band(one) for one in scores)))
+    lines.append(("Mean width of the interval", *(digits(one.width) for one in scores)))
+    for title, name in (
+        ("Error of the scale, where rows are", "scale_error_inside"),
+        ("Error of the scale, elsewhere", "scale_error_outside"),
+        ("Mean scale, where rows are", "mean_scale_inside"),
+        ("Mean scale, elsewhere", "mean_scale_outside"),
+    ):
+        values = tuple(digits(getattr(one, name)) for one in scores)
+        if any(value != "\u2013" for value in values):
+            lines.append((title, *values))
+    lines.append(("Seconds", *(digits(one.seconds) for one in scores)))
+    lines.append(("Megabytes", *(megabytes(one.memory_bytes) for one in scores)))
+    return lines
+
+
+def _band(score: NeighboursScore) -> str:
+    low, high = 100 * score.coverage_low, 100 * score.coverage_high
+    return f"{low:.0f}\u2013{high:.0f}\u00a0%"
 
 
 def constant_scale(fit: NeighboursFit) -> float:

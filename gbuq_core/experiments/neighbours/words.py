@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from gbuq_core.experiments.neighbours.data import NeighboursData
 from gbuq_core.experiments.neighbours.fit import NeighboursFit, NeighboursSearch, NeighboursView
-from gbuq_core.experiments.neighbours.look import NeighboursLook, runs_flat
+from gbuq_core.experiments.neighbours.look import NeighboursLook, NeighboursRun, runs_flat
 from gbuq_core.metrics import rmse
-from gbuq_core.presentation import short
+from gbuq_core.presentation import counted, digits, short
 
 _HIGHER = 1.5  # times the scale elsewhere that counts as marking a region
 
 
-def describe_neighbours(
-    fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView, look: NeighboursLook
-) -> str:
+def describe_neighbours(run: NeighboursRun) -> str:
     """The picture in words, from its numbers.
 
     Examples
@@ -21,9 +23,10 @@ def describe_neighbours(
     >>> from gbuq_core.experiments.neighbours.look import run_neighbours
     >>> from gbuq_core.experiments.neighbours.plan import NeighboursSettings
     >>> run = run_neighbours(NeighboursSettings(rows=200, trees=20))
-    >>> describe_neighbours(run.fit, run.search, run.view, run.look)[:45]
+    >>> describe_neighbours(run)[:45]
     'Growing noise: LightGBM with 20 trees on 200 '
     """
+    _, fit, search, view, look = run
     data = fit.data
     return " ".join(
         [
@@ -121,3 +124,126 @@ def describe_empty(data: NeighboursData, view: NeighboursView) -> str:
         f"{short(data.true_std[out].mean())}. The root mean squared error of the prediction there "
         f"is {short(error)}. {says}."
     )
+
+
+def title_of(run: NeighboursRun) -> str:
+    """What is looked at."""
+    fit, look = run.fit, run.look
+    if look.row is not None:
+        return f"Held-out row {look.row + 1} of {len(fit.data.y_test)}"
+    at = zip(fit.data.feature_names, look.x.tolist(), strict=True)
+    return "At " + ", ".join(f"{name} = {short(value)}" for name, value in at)
+
+
+def describe_choice(run: NeighboursRun) -> str:
+    """What is predicted there, and from which rows: two sentences or three."""
+    fit, look = run.fit, run.look
+    head = f"{title_of(run)}: IBUG predicts {digits(look.loc)} \u00b1 {digits(look.scale)}"
+    known = truth_at(run)
+    if look.target is not None:
+        head += f", and the row's own target is {digits(look.target)}"
+    elif known is not None:
+        head += f"; the true mean is {digits(known[0])} and the true noise {digits(known[1])}"
+    first, last = int(look.affinities[0]), int(look.affinities[-1])
+    shared = f"{last:,} to {first:,}" if last < first else f"{first:,}"
+    parts = [head, f"{_where(fit, look)} and share its leaf in {shared} of {look.n_trees:,} trees"]
+    if not _supported(fit, look):
+        parts.append(
+            "There are no training rows here. The neighbours come from the edge of the data, and "
+            "the scale is the spread of their targets"
+        )
+    return ". ".join(parts) + "."
+
+
+def _where(fit: NeighboursFit, look: NeighboursLook) -> str:
+    """Where the neighbours lie, as the beginning of a sentence."""
+    low, high = digits(float(look.targets.min())), digits(float(look.targets.max()))
+    if fit.data.n_inputs == 1:
+        first, last = (short(end(look.features[:, 0])) for end in (np.min, np.max))
+        at = f"x from {first} to {last}" if first != last else f"x = {first}"
+        return f"Its {look.k} neighbours lie at {at}"
+    if fit.data.n_inputs == 2:
+        far = np.hypot(*(look.features - look.x).T)
+        return f"Its {look.k} neighbours lie within {digits(float(far.max()))} of it"
+    return f"Its {look.k} neighbours have targets from {low} to {high}"
+
+
+def _cell(fit: NeighboursFit, look: NeighboursLook) -> int | None:
+    """The place of the grid that lies nearest; None for a table."""
+    if fit.data.grid is None:
+        return None
+    return int(np.argmin(np.abs(fit.data.grid - look.x).max(axis=1)))
+
+
+def _supported(fit: NeighboursFit, look: NeighboursLook) -> bool:
+    """Whether training rows can lie where the reader looks."""
+    cell = _cell(fit, look)
+    return cell is None or fit.data.in_support is None or bool(fit.data.in_support[cell])
+
+
+def truth_at(run: NeighboursRun) -> tuple[float, float] | None:
+    """The true mean and the std of the noise at the nearest place of the grid, if known."""
+    data, cell = run.fit.data, _cell(run.fit, run.look)
+    if cell is None or data.true_mean is None or data.true_std is None:
+        return None
+    return float(data.true_mean[cell]), float(data.true_std[cell])
+
+
+def describe_brush(run: NeighboursRun) -> str:
+    """How many rows a range of scales holds, and how wrong they are; nothing without a range."""
+    _, fit, _, view, _ = run
+    brushed, scales = run.brushed, view.settings.scales
+    if brushed is None:
+        return ""
+    rows = "fresh rows" if fit.data.n_inputs else "held-out rows"
+    low, high = digits(brushed.low), digits(brushed.high)
+    head = (
+        f"Percentiles {scales[0]} to {scales[1]} are scales from {low} to {high}."
+        if scales[0] != scales[1]
+        else f"Percentile {scales[0]} is a scale of {low}."
+    )
+    if not brushed.n_rows:
+        cells = "" if brushed.grid is None or not brushed.grid.any() else ", but some places do"
+        none = f"None of the {len(view.scale):,} {rows} has such a scale{cells}"
+        return f"{head} {none}. Choose a wider range."
+    verb = "lies" if brushed.n_rows == 1 else "lie"
+    share = f"{brushed.n_rows:,} of {len(view.scale):,} {rows} {verb} in this range"
+    errors = f"The mean absolute error is {digits(brushed.mean_error)} for them"
+    if not math.isnan(brushed.mean_error_others):
+        errors += f" and {digits(brushed.mean_error_others)} for the other rows"
+    return f"{head} {share}. {errors}."
+
+
+def describe_scale(run: NeighboursRun) -> str:
+    """Where the cut lies, and what turns the neighbours' spread into the scale."""
+    look, (k, least, gamma, delta) = run.look, run.view.setting
+    std = float(look.path_std[k - 2])
+    zero = int((look.row_affinities == 0).sum())
+    strangers = (
+        f"{zero:,} of {len(look.row_affinities):,} training rows share no leaf with it"
+        if zero
+        else "Every training row shares a leaf with it in some tree"
+    )
+    parts = [
+        strangers,
+        f"The {k} neighbours each share a leaf with it in at least {look.cut} of {look.n_trees} "
+        "trees",
+    ]
+    if look.n_tied:
+        others = f"{look.n_tied:,} other row{'s' * (look.n_tied > 1)}"
+        reached = counted(look.cut, "tree")
+        parts.append(f"{others} also reached {reached}: ties go to the rows that come first")
+    parts.append(f"The standard deviation (std) of the neighbours' targets is {digits(std)}")
+    if std < least:
+        parts.append(f"That is below the smallest scale allowed, {digits(least)}")
+    if gamma != 1.0:
+        parts.append(f"Calibration multiplies it by {short(gamma)}")
+    if delta:
+        parts.append(f"Calibration adds {short(delta)}")
+    if gamma == 1.0 and not delta:
+        off = not run.settings.calibrate
+        parts.append("Calibration is off" if off else "Calibration does not change it")
+    parts.append(f"The scale is {digits(look.scale)}")
+    if gamma != 1.0 or delta:
+        parts.append("The chart of the scale against k uses this calibration for every k")
+    return ". ".join(parts) + "."

@@ -1,6 +1,6 @@
 // Maps of neighbours that follow the bar's knobs and the pointer: scale, affinity with the place
 // under the pointer, its neighbours as points, and their targets below. What is computed is
-// neighbours/near.js's; `sheet.near` is made by neighbours/picture.py.
+// near.js's; `sheet.near` is made where the maps are drawn (neighbours_maps).
 
 const LATER = 'the app, when you let go';
 

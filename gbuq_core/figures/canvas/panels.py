@@ -343,7 +343,7 @@ class PanelSheet:
     note : str
         What is to be known of the colours, for the legend under the sheet.
     near : mapping, optional
-        The same for maps of neighbours (`gbuq_core.figures.neighbours.picture`).
+        The same for maps of neighbours: near_maps.js reads it.
     follows : (str, int), optional
         The name of a sheet with ``live`` whose line is dragged, and which of its total, data and
         knowledge uncertainty (0 to 2) the first strip shows along that line meanwhile.

@@ -17,7 +17,7 @@ PARTS = (
     "decode.js",
     "ensembles.js",
     "live.js",
-    "../neighbours/near.js",
+    "near.js",
     "near_maps.js",
     "rank_maps.js",
     "format.js",
@@ -69,7 +69,7 @@ def renderer_source() -> str:
 def near_source() -> str:
     """Return a module that keeps tables of leaves and scales, for the figures of its page."""
     keeper = "export default function ({ data }) { if (data) keepNear(data); }"
-    return _joined(("../neighbours/near.js",)) + keeper + "\n"
+    return _joined(("near.js",)) + keeper + "\n"
 
 
 @cache

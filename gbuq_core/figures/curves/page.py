@@ -14,7 +14,7 @@ from gbuq_core.figures.sources import join_scripts, read_styles
 
 _HERE = Path(__file__).parent
 _CANVAS = _HERE.parent / "canvas"
-NEAR_SCRIPT = _HERE.parent / "neighbours" / "near.js"
+NEAR_SCRIPT = _CANVAS / "near.js"
 
 # What is the canvas renderer's, and what builds on it, in this order.
 _PARTS = (
@@ -34,7 +34,7 @@ _PARTS = (
     _HERE / "carrying.js",
     _HERE / "live.js",
     NEAR_SCRIPT,
-    _HERE.parent / "neighbours" / "following.js",
+    _HERE / "following.js",
     _HERE / "facets.js",
     _HERE / "swipe.js",
     _HERE / "intervals.js",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -13,23 +13,15 @@ from gbuq_core.experiments.neighbours.export import (
     neighbours_csv,
     neighbours_map_csv,
     neighbours_rows_csv,
+    neighbours_sections,
 )
-from gbuq_core.experiments.neighbours.words import describe_neighbours
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.experiments.neighbours.look import NeighboursRun
+from gbuq_core.figures.handles import LiveKnob
+from gbuq_core.figures.standalone import standalone_html
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
-from pages._ui.neighbours.look import families_of, neighbour_frame, reasons_of
-from pages._ui.neighbours.picture import (
-    Found,
-    course_of,
-    held_out_of,
-    surface_of,
-    tables_of,
-    training_of,
-)
-from pages._ui.neighbours.scorecard import score_rows, scores_of
-from pages._ui.neighbours.words import title_of
+from pages._ui.neighbours.picture import tables_of
+from pages._ui.neighbours.scorecard import scores_of
 
 _PAPER = "https://arxiv.org/abs/2205.11412"
 _LEAD = (
@@ -37,40 +29,20 @@ _LEAD = (
     "After Brophy and Lowd, Instance-based uncertainty estimation for gradient-boosted regression "
     "trees (arXiv 2205.11412)."
 )
-_MOST_LISTED = 50  # neighbours in the page to take away
 
 
-def export_neighbours(found: Found, link: str) -> None:
+def export_neighbours(run: NeighboursRun, knobs: Sequence[LiveKnob], link: str) -> None:
     """Code, link, data, page."""
-    fit, view, look = found.fit, found.view, found.look
+    tables = {"Predictions": neighbours_csv, "Neighbours": neighbours_rows_csv}
+    if run.fit.data.n_inputs:
+        tables["Picture"] = neighbours_map_csv
     downloads = [
-        Download(
-            "Predictions (CSV)", "predictions.csv", "text/csv", partial(neighbours_csv, fit, view)
-        ),
-        Download(
-            "Neighbours (CSV)", "neighbours.csv", "text/csv",
-            partial(neighbours_rows_csv, fit, look),
-        ),
-        Download("Page (HTML)", "neighbours.html", "text/html", partial(_html, found)),
-    ]  # fmt: skip
-    if fit.data.n_inputs:
-        picture = Download(
-            "Picture (CSV)",
-            "picture.csv",
-            "text/csv",
-            partial(neighbours_map_csv, fit, view, look),
-        )
-        downloads.insert(1, picture)
-    show_exports("neighbours", _code(found), link, downloads)
-
-
-def _code(found: Found) -> str:
-    return neighbours_code(as_shown(found.settings, found.search, found.view, found.look))
-
-
-def words_of(found: Found) -> str:
-    """The picture in words."""
-    return describe_neighbours(found.fit, found.search, found.view, found.look)
+        Download(f"{name} (CSV)", f"{name.lower()}.csv", "text/csv", partial(make, run))
+        for name, make in tables.items()
+    ]
+    page = partial(_html, run, knobs)
+    downloads.append(Download("Page (HTML)", "neighbours.html", "text/html", page))
+    show_exports("neighbours", neighbours_code(as_shown(run)), link, downloads)
 
 
 def explain_neighbours() -> None:
@@ -100,37 +72,6 @@ def explain_neighbours() -> None:
         show_departures("IBUG")
 
 
-def _html(found: Found) -> bytes:
-    n_inputs, words = found.fit.data.n_inputs, words_of(found)
-    if n_inputs == 2:
-        pictures = [Section(sheet=surface_of(found), caption=words)]
-    elif n_inputs == 1:
-        pictures = [_curves("", course_of(found), words)]
-    else:
-        pictures = [
-            _curves("Held-out rows", held_out_of(found), words),
-            _curves("Training rows", training_of(found)),
-        ]
-    pictures[0] = replace(pictures[0], tables=tables_of(found))
-    frame = neighbour_frame(found).head(_MOST_LISTED)
-    listed = [
-        tuple(value if isinstance(value, str) else f"{value:.6g}" for value in row)
-        for row in frame.itertuples(index=False)
-    ]
-    sections = [
-        *pictures,
-        _curves(title_of(found.fit, found.look), families_of(found)),
-        Section(
-            heading="Why this scale", sheet=(reasons := reasons_of(found)), caption=reasons.alt
-        ),
-        Section(
-            heading="The neighbours", table=[tuple(str(name) for name in frame.columns), *listed]
-        ),
-        Section(heading="Scorecard", table=score_rows(scores_of(found, {}))),
-        Section(heading="Python", code=_code(found)),
-    ]
+def _html(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> bytes:
+    sections = neighbours_sections(run, scores_of(run, {}), knobs, tables_of(run))
     return standalone_html(sections, "Neighbours", _LEAD).encode()
-
-
-def _curves(heading: str, figure: Curves, caption: str = "") -> Section:
-    return Section(heading=heading, curves=figure, caption=caption or figure.alt)

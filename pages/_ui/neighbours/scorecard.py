@@ -18,19 +18,24 @@ from gbuq_core.experiments.neighbours.baselines import (
 )
 from gbuq_core.experiments.neighbours.claims import STUDY, check_neighbours_claims
 from gbuq_core.experiments.neighbours.data import NeighboursData
+from gbuq_core.experiments.neighbours.look import NeighboursRun
 from gbuq_core.experiments.neighbours.plan import (
     BASELINES,
     NeighboursSettings,
     estimate_neighbours_seconds,
 )
-from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
+from gbuq_core.experiments.neighbours.scores import (
+    NeighboursScore,
+    score_neighbours,
+    score_rows,
+)
 from gbuq_core.methods import METHODS
-from gbuq_core.presentation import digits, markdown_table, megabytes
+from gbuq_core.presentation import markdown_table
 from gbuq_core.settings import bare, plan_of
 from pages._ui.claims import draw_claims
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept, last_kept
-from pages._ui.neighbours.picture import Found, find
+from pages._ui.neighbours.picture import find
 from pages._ui.notices import show_notice
 
 _CLAIMS = "neighbours-claims"  # what is kept
@@ -64,25 +69,25 @@ def baseline_requests(settings: NeighboursSettings) -> list[Request]:
     ]
 
 
-def draw_scorecard(found: Found, answers: Sequence[Answer]) -> tuple[Claim, ...]:
+def draw_scorecard(run: NeighboursRun, answers: Sequence[Answer]) -> tuple[Claim, ...]:
     """The scores beside the paper's statements, and a sentence for each score that is missing."""
     fitted = {answer.request.key[2]: answer.result for answer in answers if answer.fresh}
     scores, claims = st.columns([0.58, 0.42], gap="large")
     with scores:
         st.header("Scorecard")
-        _say_what_is_missing(found, answers)
-        table = scores_of(found, fitted)
+        _say_what_is_missing(run, answers)
+        table = scores_of(run, fitted)
         with st.container(key="table-scores"):
             st.markdown(markdown_table(score_rows(table)))
-        st.caption(_how_to_read(found))
+        st.caption(_how_to_read(run))
     with claims:
         st.header("The paper and this picture")
-        return _draw_claims(found, fitted)
+        return _draw_claims(run, fitted)
 
 
-def _draw_claims(found: Found, fitted: dict[str, BaselineFit]) -> tuple[Claim, ...]:
+def _draw_claims(run: NeighboursRun, fitted: dict[str, BaselineFit]) -> tuple[Claim, ...]:
     """Checked at first and when asked again: it takes longer than a slider may."""
-    depends = bare(found.settings), tuple(sorted(fitted))
+    depends = bare(run.settings), tuple(sorted(fitted))
     if last_kept(_CLAIMS) is None:
         st.session_state[_CHECKED] = depends
     if st.session_state[_CHECKED] != depends:  # no statements of other settings beside these
@@ -96,9 +101,9 @@ def _draw_claims(found: Found, fitted: dict[str, BaselineFit]) -> tuple[Claim, .
         _CLAIMS,
         [],
         depends,
-        lambda: check_neighbours_claims(found.fit, found.search, found.view, fitted),
+        lambda: check_neighbours_claims(run.fit, run.search, run.view, fitted),
     )
-    draw_claims(claims, STUDY, bare(found.settings), columns=1)
+    draw_claims(claims, STUDY, bare(run.settings), columns=1)
     return claims
 
 
@@ -106,46 +111,18 @@ def _check(depends: tuple[object, ...]) -> None:
     st.session_state[_CHECKED] = depends
 
 
-def scores_of(found: Found, fitted: dict[str, BaselineFit]) -> tuple[NeighboursScore, ...]:
+def scores_of(run: NeighboursRun, fitted: dict[str, BaselineFit]) -> tuple[NeighboursScore, ...]:
     """The scores, worked out once."""
     return kept(
         "neighbours-scores",
-        [found.search, *fitted.values()],
-        (bare(found.settings), found.look.family, tuple(fitted)),
-        lambda: score_neighbours(found.fit, found.search, found.view, fitted, found.look.family),
+        [run.search, *fitted.values()],
+        (bare(run.settings), run.look.family, tuple(fitted)),
+        lambda: score_neighbours(run.fit, run.search, run.view, fitted, run.look.family),
     )
 
 
-def score_rows(scores: Sequence[NeighboursScore]) -> list[tuple[str, ...]]:
-    """A line a score and a column a method, so that it fits a phone; first the headings."""
-    lines: list[tuple[str, ...]] = [("Score", *(one.label for one in scores))]
-    for title, name in (("RMSE", "rmse"), ("NLL (nats)", "nll"), ("CRPS", "crps")):
-        lines.append((title, *(digits(getattr(one, name)) for one in scores)))
-    shares = (f"{100 * one.coverage:.1f}\u00a0%" for one in scores)
-    lines.append(("Rows in the 90 % interval", *shares))
-    lines.append(("95 % band of that share", *(_band(one) for one in scores)))
-    lines.append(("Mean width of the interval", *(digits(one.width) for one in scores)))
-    for title, name in (
-        ("Error of the scale, where rows are", "scale_error_inside"),
-        ("Error of the scale, elsewhere", "scale_error_outside"),
-        ("Mean scale, where rows are", "mean_scale_inside"),
-        ("Mean scale, elsewhere", "mean_scale_outside"),
-    ):
-        values = tuple(digits(getattr(one, name)) for one in scores)
-        if any(value != "\u2013" for value in values):
-            lines.append((title, *values))
-    lines.append(("Seconds", *(digits(one.seconds) for one in scores)))
-    lines.append(("Megabytes", *(megabytes(one.memory_bytes) for one in scores)))
-    return lines
-
-
-def _band(score: NeighboursScore) -> str:
-    low, high = 100 * score.coverage_low, 100 * score.coverage_high
-    return f"{low:.0f}\u2013{high:.0f}\u00a0%"
-
-
-def _how_to_read(found: Found) -> str:
-    data, n = found.fit.data, len(found.view.scale)
+def _how_to_read(run: NeighboursRun) -> str:
+    data, n = run.fit.data, len(run.view.scale)
     rows = f"{n:,} fresh rows" if data.n_inputs else f"the {n} held-out rows"
     truth = (
         " The error of the scale is its root mean squared difference from the true noise."
@@ -153,7 +130,7 @@ def _how_to_read(found: Found) -> str:
         else ""
     )
     set_apart = ""
-    if not found.settings.calibrate and needed_fits(found.settings.compare):
+    if not run.settings.calibrate and needed_fits(run.settings.compare):
         set_apart = " You switched IBUG's calibration off; kNN and virtual SGLB stay calibrated."
     return (
         f"Scores on {rows}. Lower is better, except that the interval should hold 90 % of the "
@@ -167,9 +144,9 @@ def _units(data: NeighboursData) -> str:
     return data.unit if data.n_inputs else f"the target's unit ({data.unit})"
 
 
-def _say_what_is_missing(found: Found, answers: Sequence[Answer]) -> None:
-    plan = found.fit.plan
-    for key in needed_fits(found.settings.compare):
+def _say_what_is_missing(run: NeighboursRun, answers: Sequence[Answer]) -> None:
+    plan = run.fit.plan
+    for key in needed_fits(run.settings.compare):
         refusal = why_no_baseline(plan, key)
         if refusal:
             show_notice(f"{BASELINES[key]}: {refusal}", f"baseline-{key}")

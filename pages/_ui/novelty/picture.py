@@ -37,7 +37,7 @@ from gbuq_core.experiments.novelty.words import describe_disagreement, describe_
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.figures.handles import LiveKnob
-from gbuq_core.figures.neighbours.live import pack_table
+from gbuq_core.figures.near import pack_table
 from gbuq_core.presentation import digits
 from gbuq_core.settings import plan_of, with_fit
 from pages._ui.canvas import CanvasEvent, canvas, keep_knobs

@@ -205,12 +205,10 @@ def test_one_tree_makes_no_claim_about_few():
 
 
 def test_words_carry_the_numbers(run, wine):
-    words = describe_neighbours(run.fit, run.search, run.view, run.look)
+    words = describe_neighbours(run)
     assert f"k = {run.view.k}, the best on the validation rows" in words
     assert "knowledge uncertainty is 0 by construction" in words
-    assert "The model did not see that." in describe_neighbours(
-        wine.fit, wine.search, wine.view, wine.look
-    )
+    assert "The model did not see that." in describe_neighbours(wine)
 
 
 def test_words_admit_that_the_scale_misses_the_empty_region(run):
@@ -240,7 +238,7 @@ def test_the_code_computes_the_same(change, capsys):
     settings = replace(replace(SETTINGS, rows=150, trees=12, k=20, scoring="crps"), **change)
     own = run_neighbours(settings)
     namespace = {}
-    code = neighbours_code(as_shown(settings, own.search, own.view, own.look))
+    code = neighbours_code(as_shown(own))
     exec(code, namespace)  # the code is this project's own
     np.testing.assert_array_equal(namespace["scale"], own.view.scale)
     np.testing.assert_array_equal(namespace["one"].indices[0, : own.view.k], own.look.indices)
@@ -254,14 +252,14 @@ def test_the_code_without_a_place_looks_where_the_picture_does(run):
 
 
 def test_tables_to_take_away(run, wine):
-    rows = list(csv.DictReader(io.StringIO(neighbours_csv(wine.fit, wine.view))))
+    rows = list(csv.DictReader(io.StringIO(neighbours_csv(wine))))
     assert len(rows) == len(wine.view.loc)
     assert float(rows[3]["scale"]) == pytest.approx(
         wine.view.scale[3], rel=NINE_DIGITS
     )  # nine digits
-    near = list(csv.DictReader(io.StringIO(neighbours_rows_csv(wine.fit, wine.look))))
-    assert [int(row["training_row"]) - 1 for row in near] == wine.look.indices.tolist()
+    near = list(csv.DictReader(io.StringIO(neighbours_rows_csv(wine))))
+    assert [int(row["training row"]) - 1 for row in near] == wine.look.indices.tolist()
     assert near[0]["cultivar"].startswith("cultivar ")
-    places = list(csv.DictReader(io.StringIO(neighbours_map_csv(run.fit, run.view, run.look))))
+    places = list(csv.DictReader(io.StringIO(neighbours_map_csv(run))))
     assert [row["in_support"] == "True" for row in places] == run.fit.data.in_support.tolist()
-    assert len(neighbours_map_csv(wine.fit, wine.view, wine.look).splitlines()) == 1
+    assert len(neighbours_map_csv(wine).splitlines()) == 1

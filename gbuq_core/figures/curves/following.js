@@ -1,5 +1,5 @@
 // Curves and dots of neighbours that follow the bar's knobs and the pointer. `live.follow` is
-// live.py's Follow; `live.points` says that a place under the pointer is looked at, `live.place` is
+// what near.js finds neighbours with; `live.points` says that a place under the pointer is looked at, `live.place` is
 // the chosen one among the places, null if it is none of them.
 
 // True in a downloaded page, too, which has no app to ask.

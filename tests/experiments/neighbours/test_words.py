@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.neighbours.fit import Brushed, brush_scale
 from gbuq_core.experiments.neighbours.look import look_at, run_neighbours
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
-from pages._ui.neighbours.words import describe_brush, describe_choice
+from gbuq_core.experiments.neighbours.words import describe_brush, describe_choice
 
 
 @pytest.fixture(scope="module")
@@ -16,28 +15,35 @@ def run():
     return run_neighbours(NeighboursSettings(rows=200, trees=20, k=15))
 
 
+def brushed(run, scales, scales_of="rows"):
+    settings = replace(run.settings, scales=scales, scales_of=scales_of)
+    return run._replace(settings=settings, view=replace(run.view, settings=settings))
+
+
 def test_one_percentile_is_one_scale(run):
-    settings = replace(run.settings, scales=(100, 100), scales_of="rows")
-    brushed = brush_scale(run.fit, replace(run.view, settings=settings))
-    words = describe_brush(run.fit, run.view, brushed, (100, 100))
+    assert describe_brush(run) == ""
+    words = describe_brush(brushed(run, (100, 100)))
     assert words.startswith("Percentile 100 is a scale of ")
-    assert describe_brush(run.fit, run.view, brushed, (95, 100)).startswith("Percentiles 95 to 100")
+    assert describe_brush(brushed(run, (95, 100))).startswith("Percentiles 95 to 100")
 
 
 def test_a_range_without_a_row_says_so(run):
-    none = Brushed(9.0, 9.5, np.zeros(1000, bool), None, 0, np.nan, np.nan)
-    assert "None of the 1,000 fresh rows" in describe_brush(run.fit, run.view, none, (0, 0))
+    wide = replace(run.view, grid_scale=run.view.grid_scale + 9.0)
+    places = brushed(run._replace(view=wide), (100, 100), "places")
+    assert "None of the 1,000 fresh rows has such a scale, but some places do" in describe_brush(
+        places
+    )
 
 
 def test_neighbours_at_one_place_are_not_a_range(run):
     same = replace(run.look, features=np.full_like(run.look.features, 6.98))
-    assert "lie at x = 6.98 and" in describe_choice(run.fit, same)
-    assert "lie at x from " in describe_choice(run.fit, run.look)
+    assert "lie at x = 6.98 and" in describe_choice(run._replace(look=same))
+    assert "lie at x from " in describe_choice(run)
 
 
 def test_many_trees_are_written_as_elsewhere(run):
     many = replace(run.look, affinities=np.full(15, 1999), n_trees=2000)
-    assert "in 1,999 of 2,000 trees" in describe_choice(run.fit, many)
+    assert "in 1,999 of 2,000 trees" in describe_choice(run._replace(look=many))
 
 
 def test_all_families_but_the_kernel_density_keep_the_prediction_as_their_mean():

@@ -1,26 +1,30 @@
-"""What the pictures of neighbours share: their colours, dots by affinity, axes.
+"""What the pictures of neighbours share: their colour, dots by affinity, tables for the browser.
 
 Vermilion is the chosen point with its neighbours (the stronger, the more trees they share with
-it), green is IBUG, black the truth, and blue the part that a range of scales picks out.
+it). ``canvas/near.js`` finds neighbours as `gbuq_core.ibug` does: affinities are counts of equal
+leaves, the k nearest rows are sorted by them, and the scale is ``gamma * max(std, least) + delta``
+of their targets. Leaves are whole numbers and arrive as they are, so that JavaScript finds the very
+rows that Python finds. Targets, predictions and stds travel as float32: a scale differs from
+Python's by 2e-7 of itself at most where it is read from a table, and by 1e-5 where it is summed up
+from targets.
 """
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+import json
+import struct
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.figures.curves.parts import Part
-from gbuq_core.figures.theme import METHOD_STYLES
 
 Array = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
-NEAR, CHOSEN_RANGE = "#d55e00", "#0072b2"
+NEAR = "#d55e00"
 MOST_DOTS = 1000  # of the rows that are no neighbours
-IBUG = METHOD_STYLES["ibug"]
+_TYPES = {"|u1": "u1", "<u2": "u2", "<i4": "i4", "<f4": "f4", "<f8": "f8"}
 _LEVELS = 4  # of strength, by affinity
 _SIZES, _OPACITIES = (5.0, 9.0), (0.45, 1.0)
 # How near.js draws neighbours by their strength, and how many other rows.
@@ -38,21 +42,6 @@ class Near(NamedTuple):
 
     rows: npt.NDArray[np.int64]  # (k,): their positions among the training rows, the nearest first
     share: Array  # (k,): the share of the trees in which each is in the point's leaf, in [0, 1]
-
-
-def round_up(value: float) -> float:
-    """The next of 1, 1.5, 2, 3, 4, 5, 6, 8, 10 times a power of ten: an axis that seldom moves.
-
-    >>> round_up(0.43), round_up(11), round_up(0.0)
-    (0.5, 15.0, 1.0)
-    """
-    if not value > 0 or not math.isfinite(value):
-        return 1.0
-    unit = 10.0 ** math.floor(math.log10(value))
-    return unit * next(step for step in _STEPS if step * unit >= value * (1 - 1e-9))
-
-
-_STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
 def others_of(n_rows: int, near: Near) -> npt.NDArray[np.int64]:
@@ -95,3 +84,21 @@ def room_around(values: npt.ArrayLike) -> list[float]:
     low, high = (float(array.min()), float(array.max())) if len(array) else (0.0, 1.0)
     room = 0.04 * (high - low) or 0.5 * abs(low) or 0.5
     return [low - room, high + room]
+
+
+def pack_table(table: Any) -> bytes:
+    """Return a named table of arrays as bytes; the browser keeps it under its name."""
+    blobs, parts, size = {}, [], 0
+    for field in table._fields:
+        if field == "name":
+            continue
+        array = np.ascontiguousarray(getattr(table, field))
+        array = array.astype(array.dtype.newbyteorder("<"))
+        blobs[field] = {"at": size, "type": _TYPES[array.dtype.str], "shape": list(array.shape)}
+        data = array.tobytes()
+        data += b"\0" * (-len(data) % 4)
+        parts.append(data)
+        size += len(data)
+    packed = json.dumps({"store": table.name, "blobs": blobs}).encode()
+    packed += b" " * (-len(packed) % 4)
+    return b"".join([struct.pack("<I", len(packed)), packed, *parts])

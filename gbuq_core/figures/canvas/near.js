@@ -1,6 +1,6 @@
 // Neighbours, their scale and their density at any place, from the leaves of rows and places: what
-// gbuq_core/ibug computes, for pictures whose knobs and pointer move. Tables come from live.py's
-// pack_table, once for each fit.
+// gbuq_core/ibug computes, for pictures whose knobs and pointer move. Tables come from pack_table of
+// figures/near.py, once for each fit.
 
 const NEAR_TABLES = 9; // tables that a page holds
 const NEAR_TYPES = { u1: Uint8Array, u2: Uint16Array, i4: Int32Array, f4: Float32Array, f8: Float64Array };
