@@ -12,13 +12,7 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 
 
 def check_flag(name: str, value: Any) -> bool:
-    """Return ``value`` as ``bool`` if it is True or False: no word stands for either.
-
-    Examples
-    --------
-    >>> check_flag("calibrate", np.True_)
-    True
-    """
+    """Return ``value`` as ``bool`` if it is True or False: no word stands for either."""
     if not isinstance(value, bool | np.bool_):
         raise InvalidParameter(f"{name} must be True or False; got {value!r}.")
     return bool(value)
@@ -33,13 +27,7 @@ def check_array(
     high: float = math.inf,
     min_length: int = 1,
 ) -> NDArray[np.float64]:
-    """Return ``values`` as a float64 array if it is finite, of ``ndim`` axes and in range.
-
-    Examples
-    --------
-    >>> check_array("scale", [1, 2.5], 1, low=0)
-    array([1. , 2.5])
-    """
+    """Return ``values`` as a float64 array if it is finite, of ``ndim`` axes and in range."""
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -62,12 +50,7 @@ def check_array(
 
 
 def check_same_length(**arrays: NDArray[Any]) -> None:
-    """Raise `InvalidData` unless the last axes of all arrays have one length.
-
-    Examples
-    --------
-    >>> check_same_length(y=np.zeros(3), loc=np.zeros((2, 3)))
-    """
+    """Raise `InvalidData` unless the last axes of all arrays have one length."""
     lengths = {name: array.shape[-1] for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())

@@ -31,15 +31,6 @@ def read_limited(source: Any, kind: FileKind) -> tuple[bytes, str]:
 
     A device or a pipe has no size that could be looked at first, and may have no end: neither is
     opened.
-
-    Examples
-    --------
-    >>> from gbuq_core.errors import ModelFileError
-    >>> read_limited(b"abcd", FileKind("model file", ModelFileError, 3, "pass another file"))
-    Traceback (most recent call last):
-        ...
-    gbuq_core.errors.ModelFileError: The model file is larger than 3 bytes, the largest size that
-    is read: pass another file.
     """
     if isinstance(source, bytes | bytearray | memoryview):
         _check_size(memoryview(source).nbytes, kind)

@@ -53,10 +53,6 @@ def check_two_axes(X: Any) -> None:
     """Refuse what is no table by its number of axes; what has none to count is left to others.
 
     scikit-learn's own sentence holds all numbers of X.
-
-    Examples
-    --------
-    >>> check_two_axes([[1.0, 2.0]])
     """
     try:
         n_axes = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
@@ -113,8 +109,6 @@ def category_positions(table: pd.DataFrame, declared: Any) -> np.ndarray:
 def category_columns(X: Any, declared: Any) -> np.ndarray:
     """Which columns of X are categories, (n_features,) bool; text in a data frame says so itself.
 
-    Examples
-    --------
     >>> X = pd.DataFrame({"size": [1.0, 2.0], "kind": ["a", "b"]})
     >>> category_columns(X, None).tolist(), category_columns(X, ["size"]).tolist()
     ([False, True], [True, False])
@@ -210,13 +204,6 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] 
     They are rounded to multiples of a power of 2, so small beside their sum that nothing else
     changes: so sums and differences of weights are exact, and nothing is left where all is taken
     away.
-
-    Examples
-    --------
-    >>> check_sample_weight([1, 0, 2], 3)
-    array([1., 0., 2.])
-    >>> check_sample_weight([1, 1, 1], 3) is None
-    True
     """
     if sample_weight is None:
         return None
@@ -361,13 +348,7 @@ def exact_std(values: np.ndarray, weight: np.ndarray | None = None) -> float:
 
 
 def draw_seed(random_state: Any) -> int:
-    """A seed from what NumPy and scikit-learn call a random state.
-
-    Examples
-    --------
-    >>> draw_seed(3)
-    3
-    """
+    """A seed from what NumPy and scikit-learn call a random state."""
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool):
         return int(check_number("random_state", int(random_state), 0, 2**63 - 1, integer=True))
     if random_state is None:
@@ -424,8 +405,6 @@ class HeldOut(NamedTuple):
 def hold_out(n_rows: int, fraction: float, seed: int) -> HeldOut:
     """Choose a share of the rows at random, leaving at least three.
 
-    Examples
-    --------
     >>> fitted, tuned = hold_out(10, 0.2, seed=0)
     >>> len(fitted), len(tuned), sorted([*fitted.tolist(), *tuned.tolist()]) == list(range(10))
     (8, 2, True)
@@ -458,8 +437,6 @@ def join_frames(first: pd.DataFrame, second: pd.DataFrame) -> pd.DataFrame:
 
     Category columns stay such where the two know different levels: pandas makes text of them.
 
-    Examples
-    --------
     >>> first = pd.DataFrame({"kind": pd.Categorical(["a", "b"])})
     >>> second = pd.DataFrame({"kind": pd.Categorical(["c"])})
     >>> join_frames(first, second)["kind"].cat.categories.tolist()

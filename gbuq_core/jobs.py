@@ -75,34 +75,16 @@ _BACKGROUND = ThreadPoolExecutor(
 
 
 class Job:
-    """One result being computed: its progress, its state, and at the end its value or its error.
-
-    Attributes
-    ----------
-    key : hashable
-        Identifies the result.
-    state : {"queued", "running", "done", "failed", "cancelled"}
-        A stopped job becomes "cancelled" at its next tick.
-    error : BaseException or None
-        Why a failed job failed.
-    background : bool
-        Whether it rests while other jobs run or wait.
-    so_far : object
-        What the computation has found so far, if it says so by setting this.
-    reference : str
-        Eight letters and digits that name this job in a log and beside an error.
-    held_back : bool
-        Whether it waits because its user runs as many fits as they may.
-    """
+    """One result being computed: its progress, its state, and at the end its value or its error."""
 
     def __init__(self, key: Hashable, total: float = 1.0, background: bool = False) -> None:
         self.key = key
-        self.background = background
-        self.so_far: Any = None
-        self.state: State = "queued"
+        self.background = background  # whether it rests while other jobs run or wait
+        self.so_far: Any = None  # set by the computation: what it has found so far
+        self.state: State = "queued"  # a stopped job is "cancelled" at its next tick
         self.error: BaseException | None = None
-        self.reference = uuid.uuid4().hex[:8]
-        self.held_back = False
+        self.reference = uuid.uuid4().hex[:8]  # names it in a log and beside an error
+        self.held_back = False  # whether it waits, as its user runs as many fits as they may
         self.owner: Hashable = None  # who started it; guarded by the runner's lock, as are users
         self.users: set[tuple[Hashable, str]] = set()
         self._progress = Progress(total)
@@ -198,27 +180,8 @@ def current_job() -> Job | None:
 class JobRunner:
     """Computes each result once for all users who want it, and keeps the latest ones.
 
-    Parameters
-    ----------
-    max_results : int
-        The largest number of finished results to keep.
-    max_bytes : int
-        The most memory they may hold together. Results in a user's slot are always kept, and so is
-        the latest one, whatever its size.
-
-    Attributes
-    ----------
-    limits : SessionLimits
-        What each user may take; without limits at first. It holds for what is asked for later.
-
-    Examples
-    --------
-    >>> runner = JobRunner()
-    >>> job = runner.want("ann", ("square", 3), lambda job: 3**2)
-    >>> job.result(timeout=5)
-    9
-    >>> runner.want("bob", ("square", 3), lambda job: 3**2) is job
-    True
+    It keeps ``max_results`` finished ones of ``max_bytes`` together, and whatever its size the
+    latest one and those in a user's slot. ``limits`` hold for what is asked for after they are set.
     """
 
     def __init__(self, max_results: int = 64, max_bytes: int = 512 * 2**20) -> None:
@@ -288,15 +251,7 @@ class JobRunner:
             self.limits.check_held(self._held_by(user))
 
     def forget_user(self, user: Hashable) -> None:
-        """Empty a user's slots and what is noted for the limits: the session has ended.
-
-        Examples
-        --------
-        >>> runner = JobRunner()
-        >>> runner.want("ann", "letters", lambda job: "abc").result(timeout=5)
-        'abc'
-        >>> runner.forget_user("ann")
-        """
+        """Empty a user's slots and what is noted for the limits: the session has ended."""
         self.release(user)
         with self._lock:
             self._files.pop(user, None)
@@ -316,8 +271,6 @@ class JobRunner:
     def forget(self, keys: Iterable[Hashable]) -> None:
         """Drop finished results that are in no slot, such as those of a closed tab's own data.
 
-        Examples
-        --------
         >>> runner = JobRunner()
         >>> job = runner.want("ann", "letters", lambda job: "secret")
         >>> runner.release("ann")

@@ -193,8 +193,6 @@ def number_text(value: Any) -> str:
 def check_knob(knob: Knob, value: Any) -> Any:
     """The value, if the knob can have it.
 
-    Examples
-    --------
     >>> check_knob(Knob("depth", "Depth", "integer", 6, 1, 16), 20)
     Traceback (most recent call last):
     gbuq_core.errors.InvalidParameter: depth must be a whole number from 1 to 16; got 20.
@@ -207,8 +205,6 @@ def check_knob(knob: Knob, value: Any) -> Any:
 def check_within(knob: Knob, value: Any) -> Any:
     """A number between the knob's ends as ``int`` or ``float``; what an estimator asks of it.
 
-    Examples
-    --------
     >>> check_within(Knob("share", "Share", "number", 1.0, 0.0, 1.0, low_open=True), 0)
     Traceback (most recent call last):
     gbuq_core.errors.InvalidParameter: share must be a number greater than 0 and at most 1; got 0.
@@ -222,13 +218,6 @@ def narrow(knob: Knob, **changes: Any) -> Knob:
 
     Choices for a number make its range a ladder: the slider has these steps only.
 
-    Raises
-    ------
-    InvalidParameter
-        If the page would offer a value that the knob cannot have.
-
-    Examples
-    --------
     >>> trees = Knob("n_trees", "Trees", "integer", 100, 1, 10_000)
     >>> narrow(trees, key="trees", choices=(10, 20, 100), default=10).kind
     'ladder'

@@ -20,8 +20,6 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
 
     Modules of the package are found as its attributes too, whether somebody imported them or not.
 
-    Examples
-    --------
     >>> get, names, offered = lazy_names("gbuq_core.synthetic")
     >>> get("make_heart").__module__, "make_heart" in names(), "make_heart" in offered
     ('gbuq_core.synthetic.heart', True, True)

@@ -113,13 +113,7 @@ class Batch:
 def parallel_map(
     fn: Callable[[Item], Result], items: Iterable[Item], n_jobs: int | None = None
 ) -> list[Result]:
-    """Return ``[fn(item) for item in items]``, computed by several threads.
-
-    Examples
-    --------
-    >>> parallel_map(abs, [-1, 2, -3])
-    [1, 2, 3]
-    """
+    """Return ``[fn(item) for item in items]``, computed by several threads."""
     work = list(items)
     batch = Batch(fn, work)
     place = here()
@@ -180,13 +174,7 @@ def elsewhere(processes: OtherProcesses) -> Iterator[None]:
 
 
 def is_elsewhere() -> bool:
-    """Whether other processes do what `spread_map` is given.
-
-    Examples
-    --------
-    >>> is_elsewhere()
-    False
-    """
+    """Whether other processes do what `spread_map` is given."""
     return _ELSEWHERE.get() is not None
 
 
@@ -198,8 +186,6 @@ def spread_map(
 ) -> list[Result]:
     """Return ``[fn(shared, item) for item in items]``, by threads, or `elsewhere`.
 
-    Examples
-    --------
     >>> spread_map(pow, 2, [1, 2, 3])
     [2, 4, 8]
     """
@@ -214,8 +200,6 @@ def spread_each(
 ) -> Iterator[tuple[int, Result]]:
     """Yield ``(index, fn(shared, item))``: one by one in order, or `elsewhere` as they are done.
 
-    Examples
-    --------
     >>> list(spread_each(pow, 2, [1, 3]))
     [(0, 2), (1, 8)]
     """
@@ -232,8 +216,6 @@ def outer_map(
 
     Threads that wait for other processes need no core, so `elsewhere` all items are begun at once.
 
-    Examples
-    --------
     >>> outer_map(abs, [-1, 2])
     [1, 2]
     """

@@ -30,8 +30,6 @@ PLAIN_NUMBER = "^[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 def digits(value: SupportsFloat | None, places: int = 3, sign: str = "") -> str:
     """A number to some significant digits, as a table shows it: with the zeros at its end.
 
-    Examples
-    --------
     >>> digits(0.5), digits(143.2), digits(1432), digits(1234567.8), digits(0)
     ('0.500', '143', '1,430', '1,230,000', '0')
     >>> digits(0.0000123), digits(-math.inf), digits(math.nan), digits(25.4, 2, "+")
@@ -56,8 +54,6 @@ def decimal(value: SupportsFloat | None, decimals: int, sign: str = "") -> str:
 
     Takes what `digits` takes, and decimals instead of significant digits.
 
-    Examples
-    --------
     >>> decimal(0.5, 2), decimal(0.304, 2), decimal(-0.0001, 2), decimal(1234.5, 0)
     ('0.50', '0.30', '0.00', '1,234')
     >>> decimal(math.nan, 2), decimal(math.inf, 2), decimal(0.02, 2, "+")
@@ -74,8 +70,6 @@ def short(value: SupportsFloat | None, places: int = 3, sign: str = "") -> str:
 
     Takes what `digits` takes.
 
-    Examples
-    --------
     >>> short(0.5), short(2.0), short(1432.7), short(1400), short(0.00012), short(1e-10)
     ('0.5', '2', '1,430', '1,400', '0.00012', '1e-10')
     """
@@ -88,8 +82,6 @@ def written_apart(
 ) -> list[str]:
     """Numbers with so many significant digits, or as many as tell different ones apart.
 
-    Examples
-    --------
     >>> written_apart([20100.2, 20100.4]), written_apart([0.5, 0.5])
     (['20,100.2', '20,100.4'], ['0.500', '0.500'])
     """
@@ -104,8 +96,6 @@ def written_apart(
 def number_between(low: float, high: float, ends: bool = False) -> float:
     """A number of few decimals within (low, high], as close to the middle as they allow.
 
-    Examples
-    --------
     >>> number_between(3.4817, 3.6142), number_between(3.0, 4.0), number_between(3.0, 4.0, True)
     (3.5, 4.0, 3.5)
     """
@@ -121,8 +111,6 @@ def number_between(low: float, high: float, ends: bool = False) -> float:
 def percent(share: SupportsFloat | None, decimals: int | None = None) -> str:
     """A share in per cent: to three significant digits, or with so many decimals.
 
-    Examples
-    --------
     >>> percent(0.98794), percent(1.0), percent(0.0), percent(None)
     ('98.8 %', '100 %', '0 %', '–')
     >>> percent(0.98794, decimals=1), percent(1.0, decimals=1)
@@ -138,39 +126,21 @@ def percent(share: SupportsFloat | None, decimals: int | None = None) -> str:
 
 
 def seconds_text(seconds: float) -> str:
-    """A duration: two significant digits below a minute, then minutes and seconds.
-
-    Examples
-    --------
-    >>> seconds_text(0.0421), seconds_text(7.26), seconds_text(200)
-    ('0.042 s', '7.3 s', '3 min 20 s')
-    """
+    """A duration: two significant digits below a minute, then minutes and seconds."""
     if seconds < 59.5:
         return f"{short(max(seconds, 0.001), 2)} s"
     return f"{int(seconds + 0.5) // 60} min {int(seconds + 0.5) % 60} s"
 
 
 def format_bytes(size: float) -> str:
-    """A size with its unit.
-
-    Examples
-    --------
-    >>> format_bytes(3_100_000_000), format_bytes(240_000)
-    ('3.1 GB', '0.24 MB')
-    """
+    """A size with its unit."""
     if size < 1e9:
         return f"{short(size / 1e6)} MB"
     return f"{size / 1e9:.2g} GB" if size < 1e11 else f"{size / 1e9:,.0f} GB"
 
 
 def megabytes(size: float | None) -> str:
-    """A size in megabytes, for a column that names the unit.
-
-    Examples
-    --------
-    >>> megabytes(2_660_000), megabytes(8), megabytes(None)
-    ('2.66', '< 0.001', '–')
-    """
+    """A size in megabytes, for a column that names the unit."""
     if size is None:
         return NONE
     return "< 0.001" if size < 1000 else digits(size / 1e6)
@@ -181,11 +151,6 @@ def csv_text(names: Sequence[str], rows: Iterable[Iterable[object]], places: int
 
     Only cells that need quotes have them, as Python's `csv` decides. Texts and names that a
     spreadsheet would run begin with an apostrophe (`harmless`).
-
-    Examples
-    --------
-    >>> csv_text(["place", "y"], [("a, b", 1 / 3), ("=1+1", math.nan), ("c", 1e6)])
-    'place,y\n"a, b",0.333333333\n\'=1+1,\nc,1000000\n'
     """
     lines: list[str] = []
     # Carriage returns are quoted only where lines end with them.
@@ -209,13 +174,7 @@ def _cell(value: object, places: int) -> str:
 
 
 def harmless(text: str) -> str:
-    """The text, with an apostrophe in front where a spreadsheet would run it as a formula.
-
-    Examples
-    --------
-    >>> harmless("=1+1"), harmless("-5"), harmless("x@y.z")
-    ("'=1+1", '-5', 'x@y.z')
-    """
+    """The text, with an apostrophe in front where a spreadsheet would run it as a formula."""
     live = re.search(LIVE_CELL, text) and not re.fullmatch(PLAIN_NUMBER[1:-1], text)
     return f"'{text}" if live else text
 
@@ -225,14 +184,6 @@ def markdown_table(rows: Sequence[Sequence[str]], align: str = "lr") -> str:
 
     Cells may hold Markdown, such as ``**bold**``; bars, backslashes and line breaks in them stay
     inside.
-
-    Examples
-    --------
-    >>> print(markdown_table([("Score", "SGB"), ("NLL", "0.123"), ("P(a|b)", "0.5")]))
-    | Score | SGB |
-    |:--|--:|
-    | NLL | 0.123 |
-    | P(a\|b) | 0.5 |
     """
     marks = {"l": ":--", "r": "--:"}
     letters = align + align[-1] * len(rows[0])
@@ -248,8 +199,6 @@ def _in_a_cell(text: str) -> str:
 def shown(value: object) -> str:
     """A name or value as a sentence shows it: quoted, on one line, cut after 40 characters.
 
-    Examples
-    --------
     >>> shown("price")
     '"price"'
     """
@@ -261,8 +210,6 @@ def shown(value: object) -> str:
 def listed(values: Iterable[object], limit: int = 5) -> str:
     """Several names or values in a sentence.
 
-    Examples
-    --------
     >>> listed(["a", "b", "c"], limit=2)
     '"a", "b" and 1 more'
     """
@@ -277,8 +224,6 @@ def listed(values: Iterable[object], limit: int = 5) -> str:
 def enumerated(words: Sequence[str]) -> str:
     """Words in a sentence, with "and" before the last one.
 
-    Examples
-    --------
     >>> enumerated(["4"]), enumerated(["4", "7", "9"])
     ('4', '4, 7 and 9')
     """
@@ -288,8 +233,6 @@ def enumerated(words: Sequence[str]) -> str:
 def counted(number: int, noun: str, plural: str = "") -> str:
     """A number with its noun.
 
-    Examples
-    --------
     >>> counted(1, "row"), counted(20000, "row")
     ('1 row', '20,000 rows')
     """
@@ -302,8 +245,6 @@ _SMALL = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine"
 def number_word(number: int) -> str:
     """A whole number as a sentence has it: small ones in letters.
 
-    Examples
-    --------
     >>> number_word(5), number_word(20)
     ('five', '20')
     """
@@ -313,8 +254,6 @@ def number_word(number: int) -> str:
 def columns_named(names: Sequence[object]) -> str:
     """One or several columns as the subject of a sentence.
 
-    Examples
-    --------
     >>> columns_named(["a"]), columns_named(["a", "b"])
     ('The column "a"', 'The columns "a" and "b"')
     """
@@ -325,13 +264,6 @@ class Tally:
     """A count that several threads add to: how many fits a process has finished.
 
     A knob of the view must leave it as it is, and a test can ask.
-
-    Examples
-    --------
-    >>> fits = Tally()
-    >>> fits.add()
-    >>> fits.count()
-    1
     """
 
     def __init__(self) -> None:

@@ -75,12 +75,7 @@ def at(place: Place) -> Iterator[None]:
 
 
 def tick(done: float) -> None:
-    """Report that ``done`` units are done; to be called every 30-50 ms between kernel chunks.
-
-    Examples
-    --------
-    >>> tick(10)  # no job is running: nothing happens
-    """
+    """Report that ``done`` units are done; to be called every 30-50 ms between kernel chunks."""
     place = here()
     place.check()
     if place.progress is not None:
@@ -101,8 +96,6 @@ def stage(total: float, span: float | None = None) -> Iterator[None]:
 
     So a fit counts its trees in the same way if it is the whole job or one fold of five.
 
-    Examples
-    --------
     >>> def fit(n_trees):
     ...     with stage(n_trees):
     ...         for tree in range(n_trees):

@@ -44,11 +44,6 @@ def usable_cores() -> int:
     """Return the number of cores this process may run on, at least 1.
 
     The smaller of the scheduler's affinity mask and the container's quota.
-
-    Examples
-    --------
-    >>> usable_cores() >= 1
-    True
     """
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
@@ -62,13 +57,7 @@ def usable_cores() -> int:
 
 
 def effective_n_jobs(n_jobs: int | None) -> int:
-    """Return how many threads ``n_jobs`` stands for.
-
-    Examples
-    --------
-    >>> effective_n_jobs(3)
-    3
-    """
+    """Return how many threads ``n_jobs`` stands for."""
     if n_jobs is None:
         n_jobs = configured_n_jobs()
     most = MOST_THREADS.get()
@@ -87,13 +76,7 @@ MOST_THREADS: ContextVar[int | None] = ContextVar("MOST_THREADS", default=None)
 
 
 def allowed_n_jobs(n_jobs: int | None) -> int | None:
-    """``n_jobs`` for another library, or the limit where there is one (see `MOST_THREADS`).
-
-    Examples
-    --------
-    >>> allowed_n_jobs(4)
-    4
-    """
+    """``n_jobs`` for another library, or the limit where there is one (see `MOST_THREADS`)."""
     most = MOST_THREADS.get()
     return n_jobs if most is None else most
 
@@ -105,8 +88,6 @@ INHERITED_N_JOBS: ContextVar[int | None] = ContextVar("INHERITED_N_JOBS", defaul
 def configured_n_jobs() -> int | None:
     """What joblib's ``parallel_config(n_jobs=...)`` says around the call, or None.
 
-    Examples
-    --------
     >>> from joblib import parallel_config
     >>> with parallel_config(n_jobs=2):
     ...     inside = configured_n_jobs()
@@ -157,12 +138,7 @@ def _read(path: Path) -> str:
 
 
 def check_memory(estimate_bytes: float, what: str) -> None:
-    """Refuse work that needs more than `USABLE_SHARE` of the free memory.
-
-    Examples
-    --------
-    >>> check_memory(1000, "this fit")
-    """
+    """Refuse work that needs more than `USABLE_SHARE` of the free memory."""
     free = available_memory_bytes()
     if estimate_bytes > USABLE_SHARE * free:
         subject = what[:1].upper() + what[1:]
@@ -174,12 +150,7 @@ def check_memory(estimate_bytes: float, what: str) -> None:
 
 
 def release_memory() -> None:
-    """Return to the system what Python and Arrow have freed; allocators like to keep it.
-
-    Examples
-    --------
-    >>> release_memory()
-    """
+    """Return to the system what Python and Arrow have freed; allocators like to keep it."""
     gc.collect()
     if "pyarrow" in sys.modules:
         sys.modules["pyarrow"].default_memory_pool().release_unused()
@@ -194,11 +165,6 @@ def return_freed_arrays() -> bool:
     each time it raises what it calls large, up to 32 MB. Arrays below that then lie between what
     other threads hold for longer, and the process keeps their place. This sets the size once, and
     has threads share a few heaps. To be called before threads start.
-
-    Examples
-    --------
-    >>> return_freed_arrays() in (True, False)
-    True
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
@@ -213,12 +179,6 @@ def held_bytes(value: Any) -> int:
     Arrays and frames inside containers, named tuples and objects are counted once each. A view
     counts as the whole array that it keeps. For fitted estimators of this project, their
     ``memory_bytes_`` counts, because models of other libraries lie outside Python.
-
-    Examples
-    --------
-    >>> rows = np.zeros((1000, 10))
-    >>> held_bytes([rows, rows[0]]) // rows.nbytes
-    1
     """
     total = 0
     seen: set[int] = set()
@@ -258,19 +218,6 @@ class Recent(Generic[Value]):
     """The latest values by key, up to a number of values or of bytes.
 
     The least recently used value is dropped first. A copy or a pickle is empty.
-
-    Parameters
-    ----------
-    most : int, optional
-        The largest number of values to keep.
-    most_bytes : int, optional
-        The most memory they may hold together (see `held_bytes`).
-
-    Examples
-    --------
-    >>> squares = Recent(most=1)
-    >>> squares.get(3, lambda: 9), squares.get(3, lambda: 0), squares.get(4, lambda: 16)
-    (9, 9, 16)
     """
 
     def __init__(self, most: int | None = None, most_bytes: int | None = None) -> None:

@@ -33,18 +33,7 @@ _LARGEST = 10**12
 
 @dataclass(frozen=True)
 class SessionLimits:
-    """What one session, a browser tab, may use; None is no limit.
-
-    Examples
-    --------
-    >>> limits = SessionLimits(rows=1000)
-    >>> limits.check_rows(999)
-    >>> limits.check_rows(1001)
-    Traceback (most recent call last):
-        ...
-    gbuq_core.errors.LimitReached: The table has 1,001 rows, more than the 1,000 that this server
-    allows: keep fewer rows, or score the file with the command "gbuq score" on your own computer.
-    """
+    """What one session, a browser tab, may use; None is no limit."""
 
     # Fits that run at the same time. Further ones wait for one of the same session to end.
     fits_at_once: int | None = None
@@ -98,17 +87,7 @@ class SessionLimits:
 
 
 def read_limits(path: str | Path) -> SessionLimits:
-    r"""Read the section ``[limits]`` of a TOML file.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "gbuq.toml"
-    ...     _ = path.write_text("[limits]\nfits_at_once = 2\nrows = 100_000\n")
-    ...     read_limits(path).rows
-    100000
-    """
+    r"""Read the section ``[limits]`` of a TOML file."""
     name = Path(path).name
     try:
         text = Path(path).read_bytes().decode()
@@ -136,14 +115,7 @@ def read_limits(path: str | Path) -> SessionLimits:
 
 
 def configured_limits() -> SessionLimits:
-    """The limits of the file that ``GBUQ_CONFIG`` names, or of ``gbuq.toml``; else no limits.
-
-    Examples
-    --------
-    >>> os.environ.pop("GBUQ_CONFIG", None)
-    >>> configured_limits()
-    SessionLimits(fits_at_once=None, fits_per_hour=None, upload_megabytes=None, ...)
-    """
+    """The limits of the file that ``GBUQ_CONFIG`` names, or of ``gbuq.toml``; else no limits."""
     named = os.environ.get(VARIABLE)
     if named:
         return read_limits(named)

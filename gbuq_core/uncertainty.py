@@ -103,11 +103,6 @@ def mean_over_members(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
     NumPy adds in another order when there is one row only, so that a row's mean would depend on the
     rows that it is computed with.
-
-    Examples
-    --------
-    >>> mean_over_members(np.array([[1.0, 2.0], [3.0, 6.0]]))
-    array([2., 4.])
     """
     total = values[0].copy()
     for member in values[1:]:
@@ -120,11 +115,6 @@ def variance_over_members(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Variance over the first axis (divided by its length), added up in the order of the members.
 
     Deviations are squared after centring, so a large mean costs no digits and nothing is below 0.
-
-    Examples
-    --------
-    >>> variance_over_members(np.array([[1.0, 2.0], [3.0, 6.0]]))
-    array([1., 4.])
     """
     return mean_over_members(np.square(values - mean_over_members(values)))
 
@@ -175,8 +165,6 @@ def decompose_regression(means: ArrayLike, variances: ArrayLike) -> Uncertainty:
 def split_variance(means: NDArray[np.float64], variances: NDArray[np.float64]) -> Uncertainty:
     """`decompose_regression` of arrays (n_members, n_samples) float64 that are known to be valid.
 
-    Examples
-    --------
     >>> split_variance(np.array([[1.0], [3.0]]), np.array([[4.0], [6.0]])).knowledge
     array([1.])
     """
@@ -237,8 +225,6 @@ def decompose_classification(probabilities: ArrayLike) -> Uncertainty:
 def entropy(probabilities: ArrayLike) -> NDArray[np.float64]:
     """Entropy in nats over the last axis, ``-sum p log p`` with ``0 log 0 = 0``.
 
-    Examples
-    --------
     >>> entropy([0.5, 0.5, 0.0]).round(4)
     np.float64(0.6931)
     """
@@ -251,13 +237,7 @@ def entropy(probabilities: ArrayLike) -> NDArray[np.float64]:
 def check_probabilities(
     name: str, probabilities: ArrayLike, ndim: int, *, min_length: int = 1
 ) -> NDArray[np.float64]:
-    """Return class probabilities (last axis) as float64 if they are in [0, 1] and sum to one.
-
-    Examples
-    --------
-    >>> check_probabilities("probabilities", [[0.25, 0.75]], 2)
-    array([[0.25, 0.75]])
-    """
+    """Return class probabilities (last axis) as float64 if they are in [0, 1] and sum to one."""
     p = np.asarray(probabilities)
     if p.ndim == ndim and p.shape[-1] > 0 and p.size == 0 and min_length == 0 and p.shape[0] > 0:
         return p.astype(np.float64)  # members without rows: an empty table was scored

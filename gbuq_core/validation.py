@@ -22,13 +22,7 @@ def check_number(
     integer: bool = False,
     low_open: bool = False,
 ) -> Any:
-    """Return ``value`` as ``int`` or ``float`` if it lies in the allowed range.
-
-    Examples
-    --------
-    >>> check_number("depth", 6, 1, 12, integer=True)
-    6
-    """
+    """Return ``value`` as ``int`` or ``float`` if it lies in the allowed range."""
     kind = "a whole number" if integer else "a number"
     left = "greater than" if low_open else "at least"
     span = f"{left} {low:g}" + (f" and at most {high:g}" if math.isfinite(high) else "")
@@ -45,13 +39,7 @@ def check_number(
 
 
 def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
-    """Return ``value`` if it is one of ``choices``, else raise `InvalidParameter`.
-
-    Examples
-    --------
-    >>> check_choice("engine", "numba", ["numba", "catboost"])
-    'numba'
-    """
+    """Return ``value`` if it is one of ``choices``, else raise `InvalidParameter`."""
     if isinstance(value, str) and value in choices:
         return value
     listed = ", ".join(repr(choice) for choice in choices)

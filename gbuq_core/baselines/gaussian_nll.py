@@ -96,12 +96,6 @@ def log_variance_nll(
     """Mean Gaussian NLL without its constant, and its gradient.
 
     ``f(c) = mean_i [eta_i + r_i^2 exp(-eta_i)] / 2`` with ``eta = c_0 + X c_1..p``, convex in c.
-
-    Examples
-    --------
-    >>> value, gradient = log_variance_nll(np.zeros(2), np.array([[-1.0], [1.0]]), np.ones(2))
-    >>> value, gradient
-    (0.5, array([0., 0.]))
     """
     eta = coefficients[0] + X @ coefficients[1:]
     with np.errstate(over="ignore", invalid="ignore"):  # a step too far is infinitely bad
@@ -114,15 +108,8 @@ def log_variance_nll(
 def fit_log_variance(X: FloatArray, squares: FloatArray) -> FloatArray:
     """The coefficients (n_features + 1,) of least NLL, intercept first, by Newton's method.
 
-    Notes
-    -----
     Each step solves with the Hessian ``mean r^2 exp(-eta) x x^T / 2`` and is halved until the NLL
     falls. A ridge of a millionth of a row keeps columns that repeat each other apart.
-
-    Examples
-    --------
-    >>> fit_log_variance(np.zeros((4, 1)), np.full(4, np.e)).round(4)
-    array([1., 0.])
     """
     r2 = np.maximum(squares, _SMALLEST_SQUARE)
     rows = np.column_stack([np.ones(len(X)), X])

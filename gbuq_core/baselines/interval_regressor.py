@@ -202,13 +202,7 @@ def _read_column(values: pd.Series, name: Any) -> FloatArray:
 
 
 def short_seed(random_state: Any) -> int:
-    """A seed of 31 bits, as the libraries' are, that differs for all seeds of this project.
-
-    Examples
-    --------
-    >>> short_seed(3) == short_seed(3), short_seed(3) == short_seed(4)
-    (True, False)
-    """
+    """A seed of 31 bits, as the libraries' are, that differs for all seeds of this project."""
     return int(np.random.SeedSequence(draw_seed(random_state)).generate_state(1)[0] >> 1)
 
 

@@ -288,13 +288,7 @@ class RoundedDistribution(Distribution):
 
 
 def values_of_target(y: FloatArray) -> FloatArray:
-    """Distinct values of a target (n,), ascending: of 1,001 evenly spaced ranks at most.
-
-    Examples
-    --------
-    >>> values_of_target(np.array([3.0, 0.0, 0.0, 1.5]))
-    array([0. , 1.5, 3. ])
-    """
+    """Distinct values of a target (n,), ascending: of 1,001 evenly spaced ranks at most."""
     ranks = np.linspace(0, len(y) - 1, min(len(y), _MOST_VALUES)).round().astype(np.intp)
     return np.unique(np.sort(y)[ranks])
 
@@ -307,8 +301,6 @@ def borders_between(values: FloatArray) -> FloatArray:
 def move_to_nearest(values: FloatArray, points: FloatArray) -> FloatArray:
     """The nearest of ascending values, the lower one halfway, in the points' shape.
 
-    Examples
-    --------
     >>> move_to_nearest(np.array([0.0, 1.0, 5.0]), np.array([-9.0, 1e-8, 2.9, 3.1, np.inf]))
     array([0., 0., 1., 5., 5.])
     """
@@ -494,11 +486,6 @@ def quantile_scale(quantiles: FloatArray, values: FloatArray) -> FloatArray:
     """The std of a normal from pairs of quantiles: the median over the pairs.
 
     The pair ``a < b`` gives ``(y_b - y_a) / (z_b - z_a)``, with z the standard normal's quantiles.
-
-    Examples
-    --------
-    >>> quantile_scale(np.array([0.1, 0.5, 0.9]), np.array([[1.0], [2.0], [3.0]])).round(4)
-    array([0.7803])
     """
     z = ndtri(quantiles)
     n_pairs = len(z) // 2

@@ -288,13 +288,6 @@ def is_virtual_grid(checkpoints: np.ndarray, n_trees: int) -> bool:
     """Whether ``checkpoints`` are the truncations that CatBoost's own virtual ensembles have.
 
     V members out of T trees are ``K = T // (2 V)`` trees apart and end with all trees.
-
-    Examples
-    --------
-    >>> is_virtual_grid(np.arange(550, 1001, 50), 1000)
-    True
-    >>> is_virtual_grid(np.arange(100, 1001, 100), 1000)
-    False
     """
     n_members = len(checkpoints)
     step = n_trees // (2 * n_members)

@@ -254,13 +254,6 @@ def langevin_numbers(plan: BoostingPlan, n_rows: float) -> Langevin:
     the noise that sampling from the posterior asks for (cyclical paper, noise std ``sqrt(2 N / (eps
     beta))`` with beta = N): diffusion temperature 1. The model shrink rate is 1 / (2 N) in every
     case. SGB has neither noise nor shrinkage.
-
-    Examples
-    --------
-    >>> from gbuq_core import BoostedEnsembleRegressor
-    >>> plan = make_plan(BoostedEnsembleRegressor(learning_rate=0.1))
-    >>> langevin_numbers(plan, n_rows=2000).noise
-    0.1
     """
     if plan.method == "sgb":
         return Langevin(math.inf, 0.0, 0.0, 0.0, 1.0)
@@ -312,11 +305,6 @@ def gradient_scale(
     """The factor of every tree's gradients, (n_trees,): 1, or eq. 7 for the cyclical methods.
 
     ``alpha_t = max(alpha_max / 2 * (cos(pi * mod(t, C) / C) + 1), alpha_min)`` for t = 0, 1, ...
-
-    Examples
-    --------
-    >>> gradient_scale(6, "csglb", 4, 10.0, 1.0).round(2).tolist()
-    [10.0, 8.54, 5.0, 1.46, 10.0, 8.54]
     """
     if method not in CYCLICAL:
         return np.ones(n_trees)
@@ -330,8 +318,6 @@ def exploring(n_trees: int, cycle_length: int, exploration_fraction: float) -> n
 
     Those with ``mod(t, C) / C < exploration_fraction``; the others belong to its sampling.
 
-    Examples
-    --------
     >>> exploring(5, 5, 0.6).tolist()
     [True, True, True, False, False]
     """
@@ -340,13 +326,7 @@ def exploring(n_trees: int, cycle_length: int, exploration_fraction: float) -> n
 
 
 def cycle_ends(n_trees: int, cycle_length: int, burn_in_cycles: int = 0) -> np.ndarray:
-    """Numbers of trees ``C, 2 C, ...`` at which members are taken, without the first cycles.
-
-    Examples
-    --------
-    >>> cycle_ends(1100, 200, burn_in_cycles=2)
-    array([ 600,  800, 1000])
-    """
+    """Numbers of trees ``C, 2 C, ...`` at which members are taken, without the first cycles."""
     length = check_within(KNOBS["cycle_length"], cycle_length)
     burn_in = check_within(KNOBS["burn_in_cycles"], burn_in_cycles)
     n_cycles = n_trees // length
@@ -392,13 +372,7 @@ def make_schedule(
 
 
 def truncation_points(n_trees: int, truncation_step: int, truncation_start: float) -> np.ndarray:
-    """Numbers of trees ``t = K, 2K, ...`` with ``truncation_start * n_trees < t <= n_trees``.
-
-    Examples
-    --------
-    >>> truncation_points(1000, 50, 0.5)
-    array([ 550,  600,  650,  700,  750,  800,  850,  900,  950, 1000])
-    """
+    """Numbers of trees ``t = K, 2K, ...`` with ``truncation_start * n_trees < t <= n_trees``."""
     step = check_within(KNOBS["truncation_step"], truncation_step)
     start = check_within(KNOBS["truncation_start"], truncation_start)
     first = math.floor(start * n_trees / step + 1e-9) + 1

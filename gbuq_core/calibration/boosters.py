@@ -45,18 +45,10 @@ class BoosterParts(NamedTuple):
 
 
 class BoosterReader:
-    """How to read one kind of model; the base reads ``predict_distribution``.
+    """How to read one kind of model; the base reads ``predict_distribution``."""
 
-    Attributes
-    ----------
-    grows : bool
-        Whether there are stages to read.
-    stops : bool
-        Whether the model itself predicts by given clocks, and chooses them in its own ``fit``.
-    """
-
-    grows = False
-    stops = False
+    grows = False  # whether there are stages to read
+    stops = False  # whether it predicts by given clocks, and chooses them in its own `fit`
 
     def is_fitted(self, model: Any) -> bool:
         """Whether the model can predict."""
@@ -218,14 +210,7 @@ def unwrap(estimator: Any) -> Any:
 
 
 def reader_of(estimator: Any, growing: bool = False) -> BoosterReader:
-    """The reader of an estimator, or one sentence if there is none.
-
-    Examples
-    --------
-    >>> from gbuq_core import BoostedEnsembleRegressor
-    >>> type(reader_of(BoostedEnsembleRegressor())).__name__
-    '_OwnBooster'
-    """
+    """The reader of an estimator, or one sentence if there is none."""
     name = type(estimator).__name__
     if isinstance(estimator, type):
         raise InvalidParameter(f"estimator must be an object, not a class: pass {name}().")

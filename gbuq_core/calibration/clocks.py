@@ -202,13 +202,7 @@ def check_curves(*curves: NDArray[Any]) -> None:
 def student_nll(
     squared_error: NDArray[np.float64], variance: NDArray[np.float64], df: float
 ) -> NDArray[np.float64]:
-    """Negative log likelihood of a Student t with this variance (not squared scale), in nats.
-
-    Examples
-    --------
-    >>> student_nll(np.array([1.0]), np.array([1.0]), np.inf).round(4).tolist()
-    [1.4189]
-    """
+    """Negative log likelihood of a Student t with this variance (not squared scale), in nats."""
     if math.isinf(df):
         normal: NDArray[np.float64] = 0.5 * (
             np.log(2.0 * np.pi * variance) + squared_error / variance
@@ -223,14 +217,7 @@ def student_nll(
 
 
 def tree_grid(n_trees: int) -> NDArray[np.int64]:
-    """About forty numbers of trees up to ``n_trees``, closer together at the start.
-
-    Examples
-    --------
-    >>> grid = tree_grid(1000)
-    >>> len(grid), grid[:3].tolist(), int(grid[-1])
-    (40, [5, 6, 7], 1000)
-    """
+    """About forty numbers of trees up to ``n_trees``, closer together at the start."""
     grid = np.geomspace(min(_FIRST_STAGE, n_trees), n_trees, _MOST_STAGES)
     return np.unique(np.round(grid).astype(np.int64))
 
@@ -313,19 +300,6 @@ def refit_factor(stages: Stages, clocks: Clocks, tails: str = "student") -> Cloc
 
     The curves and ``n_rows`` stay those of the rows that chose the trees. Parameters as in
     `choose_clocks`; ``clocks`` stop at stages of ``stages``.
-
-    Examples
-    --------
-    >>> y = np.random.default_rng(0).normal(size=500)
-    >>> flat = np.zeros((2, 500))
-    >>> stages = Stages(
-    ...     n_trees=np.array([10, 20]), mean=flat, knowledge=flat, data=flat + 0.25, y=y,
-    ...     for_mean=np.ones(2, bool),
-    ... )
-    >>> clocks = choose_clocks(stages, tails="normal")
-    >>> halved = replace(stages, y=0.5 * y)
-    >>> round(clocks.factor, 1), round(refit_factor(halved, clocks, tails="normal").factor, 1)
-    (2.0, 1.0)
     """
     check_choice("tails", tails, TAILS)
     _require_rows(stages.y)

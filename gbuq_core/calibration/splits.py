@@ -28,8 +28,6 @@ def make_splits(
 ) -> list[Split]:
     """Rows that choose: a held-out fifth from 2,000 rows on, else five folds.
 
-    Examples
-    --------
     >>> [len(split.held) for split in make_splits(np.zeros(102), False, None, None, 0)]
     [21, 21, 20, 20, 20]
     >>> [len(split.held) for split in make_splits(np.zeros(5000), False, None, None, 0)]

@@ -59,21 +59,7 @@ class Width(NamedTuple):
 
 
 def choose_width(rows: Stages, tails: str, with_floor: bool = True) -> Width:
-    """Choose factor, floor and tails by the likelihood of a Student t or a normal.
-
-    Examples
-    --------
-    Half of the variance is noise that the predicted std does not see:
-
-    >>> rng = np.random.default_rng(0)
-    >>> data = rng.gamma(1.0, 1.0, (1, 4000))
-    >>> y = np.sqrt(1.0 + data[0]) * rng.normal(size=4000)
-    >>> rows = Stages(n_trees=np.array([1]), mean=0.0 * data, knowledge=0.0 * data, data=data, y=y,
-    ...     for_mean=np.ones(1, bool))
-    >>> found = choose_width(rows, "normal")
-    >>> round(found.factor, 1), round(found.floor, 1)
-    (1.0, 1.0)
-    """
+    """Choose factor, floor and tails by the likelihood of a Student t or a normal."""
     squared = np.square(rows.y - rows.mean[0])
     plain = choose_clocks(rows, tails)
     floor, best = 0.0, plain

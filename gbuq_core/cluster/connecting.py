@@ -232,14 +232,7 @@ def check_versions(cluster: Cluster) -> tuple[str, ...]:
 
 
 def compare_versions(ours: Mapping[str, str], answers: Mapping[str, Any]) -> tuple[str, ...]:
-    """As `check_versions`, of what each worker has answered by its address.
-
-    Examples
-    --------
-    >>> ours = {"numpy": "2.4.6", "processor": "znver3"}
-    >>> compare_versions(ours, {"tcp://a:1": {"numpy": "2.4.6", "processor": "skylake"}})[0][:36]
-    'Some workers have other processors ('
-    """
+    """As `check_versions`, of what each worker has answered by its address."""
     others = set()
     for address, theirs in answers.items():
         if isinstance(theirs, OSError):

@@ -60,8 +60,6 @@ def search_parts(cluster: Cluster, model: IBUGRegressor, n_blocks: int | None = 
 def cut_leaves(train: TrainLeaves, n_blocks: int) -> list[RowBlock]:
     """Training rows in blocks of nearly equal size.
 
-    Examples
-    --------
     >>> from gbuq_core.ibug.affinity import pack_leaves
     >>> [block.first for block in cut_leaves(pack_leaves(np.array([[0], [1], [0]])), 2)]
     [0, 1]
@@ -103,8 +101,6 @@ def _search(shared: tuple[Any, int, Any], block: RowBlock) -> Neighbours:
 def merge_neighbours(parts: list[Neighbours], k: int) -> Neighbours:
     """The k best of all parts: by affinity descending, then by row ascending.
 
-    Examples
-    --------
     >>> near = Neighbours(np.array([[4, 5]], np.int32), np.array([[9, 7]], np.int32))
     >>> also = Neighbours(np.array([[0, 1]], np.int32), np.array([[7, 2]], np.int32))
     >>> merge_neighbours([near, also], 2).indices

@@ -72,8 +72,6 @@ def _call(shared: tuple[Any, str], X: Any) -> Any:
 def join_parts(parts: list[Any], axis: int) -> Any:
     """Arrays, or named tuples of arrays, one after the other.
 
-    Examples
-    --------
     >>> join_parts([np.array([1, 2]), np.array([3])], 0)
     array([1, 2, 3])
     """

@@ -31,24 +31,12 @@ def run_task(fn: Callable[[Any, Any], Any], shared: Any, item: Any) -> Any:
 
 
 def hold(item: Any) -> Any:
-    """Return an object that a worker has fetched, for tasks that need it there.
-
-    Examples
-    --------
-    >>> hold("a model")
-    'a model'
-    """
+    """Return an object that a worker has fetched, for tasks that need it there."""
     return item
 
 
 def describe_process() -> dict[str, str]:
-    """Versions of what computes, by package, and the ``processor``.
-
-    Examples
-    --------
-    >>> sorted(describe_process())[:2]
-    ['Python', 'dask']
-    """
+    """Versions of what computes, by package, and the ``processor``."""
     import llvmlite.binding as llvm
 
     found = {"Python": ".".join(platform.python_version_tuple()[:2]), "gbuq": package_version()}

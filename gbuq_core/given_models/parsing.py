@@ -50,8 +50,6 @@ def parse_model(content: bytes, loss: str = "") -> PlainTrees:
 def find_kind(content: bytes) -> str:
     r"""What a file is by its first bytes and, of JSON, its first key.
 
-    Examples
-    --------
     >>> find_kind(b"CBM1..."), find_kind(b"tree\nversion=v4"), find_kind(b'{"learner": {}}')
     ('catboost', 'lightgbm', 'xgboost')
     """
@@ -168,8 +166,6 @@ def _lightgbm_link(read: LightGBMText) -> tuple[str, str, float]:
 def describe_refusal(error: BaseException) -> str:
     """One sentence about a file that could not be read.
 
-    Examples
-    --------
     >>> from gbuq_core.errors import InvalidParameter
     >>> describe_refusal(MemoryError())
     'The model file needs more memory than a model of its size: save it again with its library.'

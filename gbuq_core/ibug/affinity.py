@@ -43,19 +43,13 @@ _COMPARISONS = 2_000_000_000  # between two ticks: about 30 ms
 
 
 class TrainLeaves(NamedTuple):
-    """The leaves of ``n`` training rows in ``n_trees`` trees, compact.
+    """The leaves of ``n`` training rows in ``n_trees`` trees, compact."""
 
-    planes : LeafPlanes
-        Codes from 0 to the number of leaves in use - 1, tree-major, uint8.
-    lookup : (n_trees, n_numbers) int32
-        From the model's leaf numbers to codes, -1 for leaves without training rows.
-    n_leaves : (n_trees,) int64
-        Leaves with training rows.
-    """
-
-    planes: LeafPlanes
+    planes: LeafPlanes  # codes from 0 to the number of leaves in use - 1, tree-major, uint8
+    # (n_trees, n_numbers) int32: from the model's leaf numbers to codes, -1 for leaves without
+    # training rows
     lookup: np.ndarray
-    n_leaves: np.ndarray
+    n_leaves: np.ndarray  # (n_trees,) int64: leaves with training rows
 
     def check_file(self) -> None:
         """Refuse codes and leaves that do not exist."""
@@ -179,15 +173,7 @@ class Neighbours(NamedTuple):
 
 
 def pack_leaves(leaves: Any, n_rows: int | None = None) -> TrainLeaves:
-    """Keep the leaves of the training rows in one or two bytes each.
-
-    Examples
-    --------
-    >>> train = pack_leaves(np.array([[4, 0], [4, 2], [7, 2]]))
-    >>> train.planes.low
-    array([[0, 0, 1],
-           [0, 1, 1]], dtype=uint8)
-    """
+    """Keep the leaves of the training rows in one or two bytes each."""
     need_kernels("neighbours")
     chunks: Iterable[Any]
     if isinstance(leaves, np.ndarray):
@@ -266,13 +252,7 @@ class _Packer:
 
 
 def check_leaves(leaves: Any, n_trees: int | None = None) -> np.ndarray:
-    """Return leaf numbers as a contiguous (n, n_trees) int32 array, or say what is wrong.
-
-    Examples
-    --------
-    >>> check_leaves([[0, 3]]).dtype
-    dtype('int32')
-    """
+    """Return leaf numbers as a contiguous (n, n_trees) int32 array, or say what is wrong."""
     matrix = np.asarray(leaves)
     if matrix.ndim != 2 or matrix.dtype.kind not in "iu" or 0 in matrix.shape:
         raise InvalidData(
@@ -295,8 +275,6 @@ def check_leaves(leaves: Any, n_trees: int | None = None) -> np.ndarray:
 def encode(train: TrainLeaves, leaves: np.ndarray, trees: np.ndarray) -> np.ndarray:
     """Codes (n_queries, m) uint16 of query rows in the given order of trees (m,) int64.
 
-    Examples
-    --------
     >>> train = pack_leaves(np.array([[4, 0], [4, 2]]))
     >>> encode(train, np.array([[4, 1]], np.int32), np.arange(2))
     array([[    0, 65535]], dtype=uint16)
@@ -307,13 +285,7 @@ def encode(train: TrainLeaves, leaves: np.ndarray, trees: np.ndarray) -> np.ndar
 
 
 def check_trees(trees: Any, n_trees: int) -> np.ndarray:
-    """Return the positions of the trees that count, (m,) int64, each at most once.
-
-    Examples
-    --------
-    >>> check_trees(slice(3), 1000)
-    array([0, 1, 2])
-    """
+    """Return the positions of the trees that count, (m,) int64, each at most once."""
     if trees is None:
         return np.arange(n_trees)
     if isinstance(trees, slice):
@@ -356,16 +328,7 @@ def count_affinities(
 ) -> np.ndarray:
     """Count the trees in which each query row shares a leaf with each training row (eq. 1).
 
-    References
-    ----------
     Brophy and Lowd (2022), algorithm 1.
-
-    Examples
-    --------
-    >>> train = pack_leaves(np.array([[0, 0], [0, 1], [1, 1]]))
-    >>> count_affinities(train, np.array([[0, 1], [1, 5]]))
-    array([[1, 2, 1],
-           [0, 0, 1]], dtype=uint16)
     """
     matrix = check_leaves(leaves, train.n_trees)
     order = _order_trees(train, trees)
@@ -392,8 +355,6 @@ def nearest(
 
     Memory is bounded whatever the number of rows: no affinity is kept but those of the candidates.
 
-    Examples
-    --------
     >>> train = pack_leaves(np.array([[0, 0], [0, 1], [1, 1], [0, 1]]))
     >>> nearest(train, np.array([[0, 1]]), k=3)
     Neighbours(indices=array([[1, 3, 0]], dtype=int32), affinities=array([[2, 2, 1]], dtype=int32))
@@ -428,14 +389,7 @@ def nearest_places(
     n_jobs: int | None = None,
     search: Any = nearest,
 ) -> Neighbours:
-    """Find the training rows that fill k places, where a row takes as many as it weighs.
-
-    Examples
-    --------
-    >>> train = pack_leaves(np.array([[0, 0], [0, 1], [1, 1], [0, 1]]))
-    >>> nearest_places(train, np.array([[0, 1]]), 3, np.array([1.0, 2.0, 1.0, 2.0])).indices
-    array([[1, 3]], dtype=int32)
-    """
+    """Find the training rows that fill k places, where a row takes as many as it weighs."""
     lightest = np.cumsum(np.sort(weight))
     most = min(int(np.searchsorted(lightest, k)) + 1, train.n_rows)
     width = min(most, int(1.25 * k / weight.mean()) + 8)
@@ -450,13 +404,7 @@ def nearest_places(
 
 
 def estimate_nearest_bytes(n_queries: int, n_trees: int, k: int, n_jobs: int | None = None) -> int:
-    """Bytes that `nearest` needs besides the training rows: results, codes and candidates.
-
-    Examples
-    --------
-    >>> estimate_nearest_bytes(800, 1000, 50) < 20e6
-    True
-    """
+    """Bytes that `nearest` needs besides the training rows: results, codes and candidates."""
     at_work = min(n_queries, _QUERIES * effective_n_jobs(n_jobs))
     return n_queries * (8 * k + 4 * n_trees) + at_work * (8 * (k + 4 * BLOCK) + 2 * n_trees)
 
@@ -464,14 +412,7 @@ def estimate_nearest_bytes(n_queries: int, n_trees: int, k: int, n_jobs: int | N
 def leaf_density(
     train: TrainLeaves, leaves: Any = None, weight: np.ndarray | None = None
 ) -> LeafDensity:
-    """Tell what share of the training rows IBUG visits in each tree (paper, appendix C.5).
-
-    Examples
-    --------
-    >>> train = pack_leaves(np.array([[0, 0], [0, 1], [0, 2], [1, 3]]))
-    >>> leaf_density(train).visited
-    array([0.625, 0.25 ])
-    """
+    """Tell what share of the training rows IBUG visits in each tree (paper, appendix C.5)."""
     n_trees = train.n_trees
     visited, largest = np.empty(n_trees), np.empty(n_trees)
     codes = None
@@ -502,12 +443,6 @@ def _codes_of(planes: LeafPlanes, tree: int) -> np.ndarray:
 
 
 def estimate_leaf_bytes(n_rows: int, n_trees: int, max_leaves: int) -> int:
-    """Bytes of `pack_leaves` at its peak, without the chunks of the model's own leaf numbers.
-
-    Examples
-    --------
-    >>> estimate_leaf_bytes(41_157, 1000, 31) / (41_157 * 1000) < 1.1
-    True
-    """
+    """Bytes of `pack_leaves` at its peak, without the chunks of the model's own leaf numbers."""
     planes = 1 if max_leaves <= NARROW_LEAVES else 3  # the second byte, and both while it grows
     return n_rows * n_trees * planes + 4 * n_trees * max_leaves

@@ -19,22 +19,13 @@ _MOST_HISTOGRAM_LEVELS = 255  # of scikit-learn's HistGradientBoosting
 
 
 class Coding(NamedTuple):
-    """How text and category columns are handed to the base model.
+    """How text and category columns are handed to the base model."""
 
-    Attributes
-    ----------
-    kind : {"text", "category", "code"}
-        "text": strings, for CatBoost. "category": pandas categories, for models that split by
-        these. "code": the level's place among those of the training rows, a number.
-    positions : tuple of int
-        The columns.
-    levels : tuple of tuple
-        The levels of each in the training rows: numbers before text, each ascending, or in the
-        order of an ordered category.
-    """
-
+    # "text" for CatBoost; "category": pandas categories; "code": the level's place among levels
     kind: str
-    positions: tuple[int, ...]
+    positions: tuple[int, ...]  # the columns
+    # of each column in training: numbers before text, each ascending, or in an ordered category's
+    # order
     levels: tuple[tuple[Any, ...], ...]
 
     def check_file(self) -> None:
@@ -52,12 +43,6 @@ def find_coding(base_model: Any, X: Any) -> Coding | None:
 
     That is so without such columns, for a fitted model, and for one that reads them itself: a
     model of gbuq, or one that was told its categories.
-
-    Examples
-    --------
-    >>> X = pd.DataFrame({"size": [1.0, 2.0], "kind": ["b", "a"]})
-    >>> find_coding(None, X)
-    Coding(kind='text', positions=(1,), levels=(('a', 'b'),))
     """
     if not (isinstance(X, pd.DataFrame) and is_owned(base_model)):
         return None
@@ -77,13 +62,6 @@ def encode_rows(coding: Coding, X: Any) -> pd.DataFrame:
     A missing value stays missing, except that CatBoost gets a level for it. A level that no
     training row has is the number after the last one for "code", and missing for "category";
     CatBoost has its own rule.
-
-    Examples
-    --------
-    >>> coding = Coding("code", (1,), (("a", "b"),))
-    >>> X = pd.DataFrame({"size": [1, 2, 3], "kind": ["b", "new", None]})
-    >>> encode_rows(coding, X)["kind"].tolist()
-    [1.0, 2.0, nan]
     """
     if not isinstance(X, pd.DataFrame):
         raise InvalidData(

@@ -268,8 +268,6 @@ def log_likelihood(posterior: Posterior, y: FloatArray, resolution: float) -> Fl
     What was recorded to a resolution lies anywhere in this interval. A density at the one point
     would reward a family without bound for shrinking onto a value that many rows have.
 
-    Examples
-    --------
     >>> narrow = Posterior("normal", np.zeros(1), np.array([1e-9]))
     >>> log_likelihood(narrow, np.zeros(1), 1.0), log_density(narrow, np.zeros(1)).round(1)
     (array([0.]), array([19.8]))
@@ -284,13 +282,7 @@ def log_likelihood(posterior: Posterior, y: FloatArray, resolution: float) -> Fl
 
 
 def resolution_of(y: FloatArray) -> float:
-    """The smallest gap between two values of a target that has equal ones; 0 if all differ.
-
-    Examples
-    --------
-    >>> resolution_of(np.array([2.0, 0.5, 2.0])), resolution_of(np.array([2.0, 0.5]))
-    (1.5, 0.0)
-    """
+    """The smallest gap between two values of a target that has equal ones; 0 if all differ."""
     values = np.unique(y)
     return float(np.diff(values).min()) if 1 < len(values) < len(y) else 0.0
 
@@ -430,8 +422,6 @@ def _kernel_quantile(posterior: Posterior, levels: NDArray[np.float64]) -> Float
 def row_blocks(n_rows: int, n_neighbors: int) -> list[slice]:
     """Rows cut into blocks for the fits: the same whatever the number of threads.
 
-    Examples
-    --------
     >>> row_blocks(3, 60_000)
     [slice(0, 1, None), slice(1, 2, None), slice(2, 3, None)]
     """

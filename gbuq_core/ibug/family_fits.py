@@ -176,11 +176,6 @@ def half_are_equal(targets: FloatArray, places: FloatArray | None = None) -> NDA
 
     There a Student t of few degrees of freedom is the likelier the narrower it is. The value is
     one of the two in the middle.
-
-    Examples
-    --------
-    >>> half_are_equal(np.array([[0.0, 5.0, 0.0, 2.0], [0.0, 5.0, 1.0, 2.0]]))
-    array([ True, False])
     """
     taken = np.ones(targets.shape) if places is None else places
     count = np.zeros(len(targets))

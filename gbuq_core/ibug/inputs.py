@@ -177,13 +177,7 @@ def check_untuned(model: Any) -> None:
 
 
 def check_grid(y_grid: ArrayLike, n_rows: int) -> np.ndarray:
-    """A grid (m,) for all rows, or (n_rows, m), as float64.
-
-    Examples
-    --------
-    >>> check_grid([0, 1], 5)
-    array([0., 1.])
-    """
+    """A grid (m,) for all rows, or (n_rows, m), as float64."""
     grid = check_array("y_grid", y_grid, 2 if np.ndim(y_grid) == 2 else 1)
     if grid.ndim == 2 and len(grid) != n_rows:
         raise InvalidData(
@@ -230,8 +224,6 @@ def check_spread(y: np.ndarray) -> None:
 def check_counts(n_neighbors: ArrayLike) -> list[int]:
     """Several numbers of neighbours, or say in a sentence why they are none.
 
-    Examples
-    --------
     >>> check_counts([3, 5])
     [3, 5]
     """
@@ -247,8 +239,6 @@ def check_counts(n_neighbors: ArrayLike) -> list[int]:
 def encode_labels(labels: ArrayLike, n_train: int) -> tuple[np.ndarray, np.ndarray]:
     """The classes of labels (n_train,), sorted, and each label's place among them, (n_train,).
 
-    Examples
-    --------
     >>> encode_labels(["b", "a", "b"], 3)
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
     """

@@ -52,47 +52,28 @@ _MOST_SETTINGS = 2048
 
 
 class _Near(NamedTuple):
-    """Neighbours of all validation rows, (n_validation, k) each, in few bytes.
+    """Neighbours of all validation rows, (n_validation, k) each, in few bytes."""
 
-    indices count the training rows of the estimator, not those of the model for tuning.
-    """
-
-    indices: NDArray[Any]
+    indices: NDArray[Any]  # training rows of the estimator, not those of the model for tuning
     affinities: NDArray[Any]
 
 
 class ValidationRows:
-    """The validation rows, and what every choice of k and of trees makes of them.
+    """The validation rows, and what every choice of k and of trees makes of them."""
 
-    Parameters
-    ----------
-    leaves : TrainLeaves
-        Where the training rows of the model for tuning ended, which has not seen these rows.
-    own : ndarray of shape (n_validation, n_trees), unsigned
-        Where these rows ended in its trees.
-    loc, y : ndarray of shape (n_validation,)
-        Its predictions, and the targets.
-    places : ndarray of shape (n_fitted,) or None
-        The training rows of the model for tuning among those of ``y_train``; None: the same.
-    y_train : ndarray of shape (n_train,)
-    seed : int
-        Of random trees.
-    n_jobs : int or None
-    weight : ndarray of shape (n_validation,) or None
-        How many rows each validation row counts as in the scores; None means one.
-    weight_train : ndarray of shape (n_train,) or None
-        How many of the k places each row of ``y_train`` takes; None means one.
-    """
-
+    # where the rows of the model for tuning ended, which has not seen these rows
     leaves: TrainLeaves
-    own: NDArray[Any]
-    loc: FloatArray
-    y: FloatArray
+    own: NDArray[Any]  # (n_validation, n_trees): where these rows ended in its trees
+    loc: FloatArray  # (n_validation,): its predictions
+    y: FloatArray  # (n_validation,)
+    # (n_fitted,): its training rows among those of y_train; None: the same
     places: NDArray[np.intp] | None
+    # (n_validation,): how many rows each one counts as in the scores; None means one
     weight: FloatArray | None
+    # (n_train,): how many of the k places each row takes; None means one
     _weight_train: FloatArray | None
-    _y_train: FloatArray
-    _seed: int
+    _y_train: FloatArray  # (n_train,)
+    _seed: int  # of random trees
     _n_jobs: int | None
     _not_saved = ("_most_near", "_near", "_settings", "_tunings")
 

@@ -130,21 +130,14 @@ class TreeChoice(NamedTuple):
 
 
 class TrainingRows(NamedTuple):
-    """Where the trees put the training rows, and their targets.
+    """Where the trees put the training rows, and their targets."""
 
-    source : the model's leaves and predictions (see `gbuq_core.trees.importers`)
-    leaves : TrainLeaves; y : (n_rows,)
-    fit_id : a checksum of both, by which a neighbourhood is known as one of these rows
-    weight : (n_rows,) float64, how many rows each one counts as; None means one
-    search : `nearest`, or what finds the same rows elsewhere
-    """
-
-    source: LeafSource
-    leaves: TrainLeaves
-    y: FloatArray
-    fit_id: int
-    weight: FloatArray | None = None
-    search: Callable[..., Neighbours] = nearest
+    source: LeafSource  # the model's leaves and predictions (see `gbuq_core.trees.importers`)
+    leaves: TrainLeaves  # where the training rows ended in each tree
+    y: FloatArray  # (n_rows,)
+    fit_id: int  # a checksum of both, by which a neighbourhood is known as one of these rows
+    weight: FloatArray | None = None  # (n_rows,): how many rows each one counts as; None means one
+    search: Callable[..., Neighbours] = nearest  # `nearest`, or what finds the same rows elsewhere
 
     def check_file(self) -> None:
         """Refuse targets and weights of other rows, and leaves of other trees."""
@@ -173,8 +166,6 @@ def check_weight(weight: Any, n_rows: int) -> None:
 def count_places(n_rows: int, weight: FloatArray | None) -> int:
     """How many places the rows can fill: their number, or the sum of their weights, rounded down.
 
-    Examples
-    --------
     >>> count_places(3, np.array([2.0, 0.5, 1.25]))
     3
     """
@@ -264,8 +255,6 @@ def weights_at(weight: FloatArray, indices: NDArray[Any]) -> FloatArray:
 def stack_columns(parts: list[NDArray[Any]], fill: float) -> NDArray[Any]:
     """Rows below each other, filled up on the right where some have fewer columns.
 
-    Examples
-    --------
     >>> stack_columns([np.array([[1, 2]]), np.array([[3]])], -1)
     array([[ 1,  2],
            [ 3, -1]])
@@ -287,14 +276,7 @@ def select_trees(
 
     Random ones are the first of one permutation, so that more trees add to those before.
 
-    References
-    ----------
     Brophy and Lowd (IBUG, 2022), section 4.1.
-
-    Examples
-    --------
-    >>> select_trees(5, 2, "last", 0)
-    array([4, 3])
     """
     check_choice("tree_order", order, TREE_ORDERS)
     if n_sampled is None:
@@ -311,8 +293,6 @@ def select_trees(
 def parts_of(n_rows: int, n_neighbors: int) -> Iterator[slice]:
     """As many rows at a time as bound the memory of their neighbours.
 
-    Examples
-    --------
     >>> list(parts_of(5, 4_000_000 // 3))
     [slice(0, 3, None), slice(3, 5, None)]
     """

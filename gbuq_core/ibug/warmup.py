@@ -8,12 +8,7 @@ from gbuq_core.ibug.affinity import count_affinities, nearest, pack_leaves
 
 
 def warm_up() -> None:
-    """Search among three rows, so that no user waits for a compiler.
-
-    Examples
-    --------
-    >>> warm_up()
-    """
+    """Search among three rows, so that no user waits for a compiler."""
     leaves = np.array([[0, 0], [0, 1], [1, 1]])
     train = pack_leaves(leaves)
     nearest(train, leaves, k=2)

@@ -400,8 +400,6 @@ def read_matrix(table: pd.DataFrame, chosen: np.ndarray | None = None) -> np.nda
 
     Only of the ``chosen`` columns (n_features,) bool where it is given; the others are NaN.
 
-    Examples
-    --------
     >>> read_matrix(pd.DataFrame({"a": [1, 2], "b": [0.5, None]}))
     array([[1. , 0.5],
            [2. , nan]])

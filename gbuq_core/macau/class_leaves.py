@@ -20,37 +20,25 @@ _NO_INFORMATION = 1e-12
 
 
 class LogisticLeaves(NamedTuple):
-    """A logistic regression in every leaf, on its path features and its own scaling.
+    """A logistic regression in every leaf, on its path features and its own scaling."""
 
-    weights : (len(table.path) + n_leaves,) float64
-        Leaf g with k features has k weights and then its intercept, which is infinite where all of
-        its rows are of one class: the first of them stands at ``table.path_begin[g] + g``.
-    first : (n_leaves + 1,) int64
-        Leaf g has the covariance (k, k) ``covariance[first[g]:first[g + 1]]`` of equation 3.
-    covariance : (first[-1],) float64
-    """
-
+    # (len(table.path) + n_leaves,) float64: leaf g with k features has k weights and then its
+    # intercept, which is infinite where all of its rows are of one class: the first of them stands
+    # at `table.path_begin[g] + g`
     weights: np.ndarray
+    # (n_leaves + 1,) int64: leaf g has the covariance (k, k) `covariance[first[g]:first[g + 1]]` of
+    # equation 3
     first: np.ndarray
-    covariance: np.ndarray
+    covariance: np.ndarray  # (first[-1],) float64
 
 
 class ClassLeaves(NamedTuple):
-    """What the leaves of some trees say about one class against all others.
+    """What the leaves of some trees say about one class against all others."""
 
-    trees : (k,) int64
-        The trees that are about this class.
-    logistic : LogisticLeaves or None
-    shares : (n_leaves,) float64
-        The class's shares in the leaves.
-    quantiles : LeafQuantiles
-        Of the probabilities of the leaves' training rows.
-    """
-
-    trees: np.ndarray
+    trees: np.ndarray  # (k,) int64: the trees that are about this class
     logistic: LogisticLeaves | None
-    shares: np.ndarray
-    quantiles: LeafQuantiles
+    shares: np.ndarray  # (n_leaves,) float64: the class's shares in the leaves
+    quantiles: LeafQuantiles  # of the probabilities of the leaves' training rows
 
 
 class ClassMembers(NamedTuple):
@@ -71,8 +59,6 @@ def fit_class(
 ) -> ClassLeaves:
     """Fit the models of one class in the leaves of its trees.
 
-    References
-    ----------
     Merilinna (2023), section 3.1.2, equation 3.
     """
     labels = target[table.rows]
@@ -136,8 +122,6 @@ def predict_class(
 ) -> ClassMembers:
     """Probability of a class and its variance in every tree about it.
 
-    References
-    ----------
     Merilinna (2023), equations 4 and 5.
     """
     own = np.ascontiguousarray(numbers[:, leaves.trees])

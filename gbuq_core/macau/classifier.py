@@ -348,8 +348,6 @@ class MacauClassifier(ClassifierMixin, LeafModels):
 def _listed(classes: np.ndarray) -> str:
     """A few classes in words.
 
-    Examples
-    --------
     >>> _listed(np.arange(9))
     '0, 1, 2, 3, 4 and 4 more'
     """

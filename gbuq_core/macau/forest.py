@@ -30,14 +30,7 @@ class ForestKnobs(NamedTuple):
 def find_forest(
     base_model: Any, rows: Any, target: np.ndarray, n_classes: int, knobs: ForestKnobs
 ) -> LeafSource:
-    """The forest's leaves: of a fitted model, of one that is fitted here, or of a new forest.
-
-    Examples
-    --------
-    >>> x = np.linspace(0.0, 1.0, 200)[:, None]
-    >>> find_forest(None, x, x[:, 0], 0, ForestKnobs(5, 31, 20, 0.8, 0, None)).n_trees
-    5
-    """
+    """The forest's leaves: of a fitted model, of one that is fitted here, or of a new forest."""
     task = "classification" if n_classes else "regression"
     if isinstance(base_model, type):
         raise InvalidParameter(
@@ -83,12 +76,7 @@ def _grow(X: np.ndarray, target: np.ndarray, n_classes: int, knobs: ForestKnobs)
 
 
 def check_knobs(knobs: ForestKnobs) -> None:
-    """Check the numbers a forest is grown with.
-
-    Examples
-    --------
-    >>> check_knobs(ForestKnobs(5, 31, 20, 0.8, 0, None))
-    """
+    """Check the numbers a forest is grown with."""
     check_forest(knobs.n_trees, knobs.max_leaves, knobs.min_child_samples, knobs.subsample)
     effective_n_jobs(knobs.n_jobs)
 

@@ -161,8 +161,6 @@ def _with_all(
 def with_all_features(table: LeafTable, chosen: np.ndarray, n_features: int) -> LeafTable:
     """The same leaves; the ``chosen`` ones (n_leaves,) bool have all features for their paths.
 
-    Examples
-    --------
     >>> two, one_each = np.array([0, 2, 4]), np.array([0, 1, 2])
     >>> table = LeafTable(np.array([0, 2]), two, np.zeros(4), one_each, np.array([2, 1]), -1)
     >>> with_all_features(table, np.array([True, False]), 3).path.tolist()
@@ -175,8 +173,6 @@ def with_all_features(table: LeafTable, chosen: np.ndarray, n_features: int) -> 
 def has_rows_for_all(table: LeafTable, n_features: int) -> np.ndarray:
     """Which leaves have rows enough for a linear model of all features, (n_leaves,) bool.
 
-    Examples
-    --------
     >>> begin = np.array([0, 5, 12])  # leaves of 5 and of 7 rows
     >>> table = LeafTable(np.array([0, 2]), begin, np.zeros(12), begin, np.zeros(12), -1)
     >>> has_rows_for_all(table, 3).tolist()

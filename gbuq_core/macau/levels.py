@@ -20,12 +20,9 @@ MOST_LEVELS = 30
 
 
 class LevelColumns(NamedTuple):
-    """Which columns of X became several.
+    """Which columns of X became several."""
 
-    levels : tuple
-        One entry for each column of X: None for numbers, else the levels of the training rows.
-    """
-
+    # one entry for each column of X: None for numbers, else the levels of the training rows
     levels: tuple[tuple[Any, ...] | None, ...]
 
     def check_file(self) -> None:
@@ -90,8 +87,6 @@ class LevelColumns(NamedTuple):
 def find_columns(base_model: Any, X: Any) -> LevelColumns | None:
     """The levels of text and category columns; None without any, or if a forest is given fitted.
 
-    Examples
-    --------
     >>> X = pd.DataFrame({"size": [1.0, 2.0], "kind": ["b", "a"]})
     >>> columns = find_columns(None, X)
     >>> columns.levels, columns.names(X.columns)

@@ -151,28 +151,18 @@ class LeafEllipses(NamedTuple):
 
 
 class NoveltyModel(NamedTuple):
-    """Covariances of all leaves, on their own scaling, and the trees' quantiles of distances.
+    """Covariances of all leaves, on their own scaling, and the trees' quantiles of distances."""
 
-    location : (n_leaves, n_features) float64
-        Means of the leaves' rows.
-    factor : (n_leaves, n_features (n_features + 1) / 2) float64
-        W with ``S^-1 = W^T W`` for all features: see `gbuq_core.macau.covariance_kernels`.
-    path_first : (n_leaves + 1,) int64
-        W for the path features of leaf g is ``path_factor[path_first[g]:path_first[g + 1]]``.
-    path_factor : (path_first[-1],) float64
-    quantile_begin : (n_trees + 1,) int64
-        Tree t has the quantiles ``quantiles[quantile_begin[t]:quantile_begin[t + 1]]``.
-    quantiles, path_quantiles : (quantile_begin[-1],) float64
-        Of the training rows' distances, at evenly spaced levels.
-    """
-
-    location: np.ndarray
+    location: np.ndarray  # (n_leaves, n_features) float64: means of the leaves' rows
+    # (n_leaves, n_features (n_features + 1) / 2): W with `S^-1 = W^T W`, see covariance_kernels
     factor: np.ndarray
+    # (n_leaves + 1,) int64: where W for the path features of each leaf begins in path_factor
     path_first: np.ndarray
-    path_factor: np.ndarray
-    quantile_begin: np.ndarray
+    path_factor: np.ndarray  # (path_first[-1],) float64
+    quantile_begin: np.ndarray  # (n_trees + 1,) int64: where each tree's quantiles begin
+    # (quantile_begin[-1],): of the training rows' distances, at evenly spaced levels
     quantiles: np.ndarray
-    path_quantiles: np.ndarray
+    path_quantiles: np.ndarray  # the same of their distances in path features
 
     def check_against(self, table: LeafTable, n_features: int) -> None:
         """Refuse distances of a file that are of other leaves."""
@@ -229,8 +219,6 @@ def fit_novelty(
 ) -> NoveltyModel:
     """Fit the covariances of every leaf, and every tree's quantiles of the training distances.
 
-    Notes
-    -----
     Covariances are scikit-learn's OAS on features that were imputed and scaled within the leaf.
     Their shrinkage takes care of constant and collinear features: a feature that is constant in
     the leaf has the mean variance times the shrinkage. Where nothing varies (one row, or equal
@@ -239,17 +227,6 @@ def fit_novelty(
     to every row there, however far it is.
 
     All n training distances make the quantiles; scikit-learn draws 10,000 of them beyond that.
-
-    Examples
-    --------
-    >>> X = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0], [3.0, 1.0]])
-    >>> begin, path = np.array([0, 4]), np.zeros(4, np.int32)
-    >>> table = LeafTable(np.array([0, 1]), begin, np.arange(4, dtype=np.int32),
-    ...                   np.array([0, 1]), path[:1], -1)
-    >>> ones = np.ones((1, 2))
-    >>> model = fit_novelty(X, table, LeafScaling(ones, ones, ones))
-    >>> (1.0 / model.path_factor**2).round(2).tolist()  # the variance of the only path feature
-    [1.25]
     """
     p, n_leaves = X.shape[1], table.n_leaves
     lengths = np.diff(table.path_begin)
@@ -306,15 +283,7 @@ def _variances(X: np.ndarray) -> np.ndarray:
 def fit_inference(
     predictions: np.ndarray, table: LeafTable, n_jobs: int | None = None
 ) -> LeafQuantiles:
-    """Fit every leaf's quantiles of its model's predictions for its training rows.
-
-    Examples
-    --------
-    >>> begin = np.array([0, 2, 3])
-    >>> table = LeafTable(np.array([0, 2]), begin, np.arange(3), begin, np.zeros(3), -1)
-    >>> fit_inference(np.array([5.0, 1.0, 4.0]), table).quantiles.tolist()
-    [1.0, 5.0, 4.0]
-    """
+    """Fit every leaf's quantiles of its model's predictions for its training rows."""
     sizes = np.minimum(np.diff(table.begin), MAX_QUANTILES)
     begin = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     values, quantiles = predictions.copy(), np.empty(begin[-1])
@@ -338,17 +307,7 @@ def z_scores(
     *,
     of_leaves: bool = False,
 ) -> np.ndarray:
-    """Where values stand among the training values, as z-scores.
-
-    Examples
-    --------
-    >>> quantiles, begin = np.array([1.0, 2.0, 3.0]), np.array([0, 3])
-    >>> values, tables = np.array([[2.0, 3.0, 4.0, 5.0]]), np.zeros((1, 4), np.int64)
-    >>> z_scores(values, tables, begin, quantiles, "rise").round(2).tolist()
-    [[0.0, 0.97, 1.93, 2.9]]
-    >>> z_scores(values, tables, begin, quantiles, "clip").round(2).tolist()
-    [[0.0, 5.2, 5.2, 5.2]]
-    """
+    """Where values stand among the training values, as z-scores."""
     shares, excess = np.empty(values.shape), np.empty(values.shape)
     if tail == "clip":
         write_clipped(values, tables, begin, quantiles, of_leaves, shares, excess)
@@ -461,19 +420,11 @@ def explain_novelty(
 
 
 class PredictedNovelty(NamedTuple):
-    """What inference novelty compares, of some of the rows.
+    """What inference novelty compares, of some of the rows."""
 
-    rows : (k,) int64, which of them.
-    values : (k, m) float64
-        Predictions of m trees' leaves.
-    leaves : (k, m) int64
-        The numbers of these leaves.
-    quantiles : LeafQuantiles
-    """
-
-    rows: np.ndarray
-    values: np.ndarray
-    leaves: np.ndarray
+    rows: np.ndarray  # (k,) int64, which of them
+    values: np.ndarray  # (k, m) float64: predictions of m trees' leaves
+    leaves: np.ndarray  # (k, m) int64: the numbers of these leaves
     quantiles: LeafQuantiles
 
 

@@ -198,12 +198,8 @@ class LearningCurve:
 def corrected_error(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Standard errors of means over repeats, (n_repeats, ...), that share most of their rows.
 
-    References
-    ----------
     Nadeau and Bengio (2003), "Inference for the generalization error", section 4.
 
-    Examples
-    --------
     >>> float(corrected_error(np.array([1.0, 3.0])).round(3))  # sqrt(2) * sqrt(1 / 2 + 1 / 4)
     1.225
     """

@@ -56,15 +56,7 @@ class NeighbourTuning(NamedTuple):
 def running_std(
     targets: ArrayLike, counts: Sequence[int], weights: FloatArray | None = None
 ) -> FloatArray:
-    """Std (divided by k) of the first k targets of every row, for each k in ``counts``.
-
-    Examples
-    --------
-    >>> running_std([[1.0, 1.0, 4.0]], [2, 3]).round(4)
-    array([[0.    , 1.4142]])
-    >>> running_std([[1.0, 4.0]], [2, 3], np.array([[2.0, 1.0]])).round(4)
-    array([[0.    , 1.4142]])
-    """
+    """Std (divided by k) of the first k targets of every row, for each k in ``counts``."""
     y = np.asarray(targets, dtype=np.float64)
     k = np.asarray(counts, dtype=np.int64)
     if weights is not None:
@@ -107,13 +99,7 @@ def _running_weighted_std(y: FloatArray, k: NDArray[np.int64], weights: FloatArr
 
 
 def smallest_positive(scale: FloatArray) -> float:
-    """The smallest positive std, or `TINIEST_SCALE` where there is none.
-
-    Examples
-    --------
-    >>> smallest_positive(np.array([0.0, 3.0, 2.0]))
-    2.0
-    """
+    """The smallest positive std, or `TINIEST_SCALE` where there is none."""
     positive = scale[scale > TINIEST_SCALE]
     return float(positive.min()) if positive.size else TINIEST_SCALE
 
@@ -127,15 +113,7 @@ def tune_neighbors(
 ) -> NeighbourTuning:
     """Score every number of neighbours on rows that the model has not seen.
 
-    References
-    ----------
     Brophy and Lowd (IBUG, 2022), algorithm 3.
-
-    Examples
-    --------
-    >>> tuning = tune_neighbors([0.0], [0.0], [[-1.0, 1.0, -1.0, 9.0, -9.0]])
-    >>> int(tuning.n_neighbors[tuning.best])
-    3
     """
     check_choice("scoring", scoring, ("nll", "crps"))
     y, loc = check_array("y", y, 1), check_array("loc", loc, 1)
@@ -162,8 +140,6 @@ def score_counts(
 
     Each row counts ``weight`` (n_samples,) times in the mean scores; once without it.
 
-    Examples
-    --------
     >>> score_counts(np.zeros(2), np.zeros(2), np.array([[1.0, 9.0], [1.0, 9.0]]), [3, 5]).best
     0
     """

@@ -69,15 +69,7 @@ def calibrate_scale(
 ) -> ScaleCalibration:
     """Find the best of ``gamma * scale`` and ``scale + delta`` over the authors' grid.
 
-    References
-    ----------
     Brophy and Lowd (IBUG, 2022), equation 2 and appendix B.2.
-
-    Examples
-    --------
-    >>> y = [-2.0, 2.0, -2.0, 2.0]
-    >>> calibrate_scale(y, np.zeros(4), np.full(4, 0.8))[:2]
-    (2.5, 0.0)
     """
     score = scoring_function(scoring, weight)
     y, loc, scale = check_gaussian(y, loc, scale, positive=True)

@@ -15,15 +15,7 @@ VISIT_SAMPLES = 50
 
 
 def count_steps(chains: Chains, chain: int) -> NDArray[np.bool_]:
-    """Which steps of one chain count as samples: kept ones before it ran off; (n_steps,).
-
-    Examples
-    --------
-    >>> from gbuq_core import sample_mixture
-    >>> chains = sample_mixture("clr", n_steps=400, n_cycles=1, random_state=0)
-    >>> int(count_steps(chains, 0).sum())
-    300
-    """
+    """Which steps of one chain count as samples: kept ones before it ran off; (n_steps,)."""
     counted = chains.kept.copy()
     if chains.stopped_at[chain] >= 0:
         counted[chains.stopped_at[chain] :] = False

@@ -10,10 +10,6 @@ def warm_up() -> None:
     """Run a tiny chain, so that no user waits for a compiler.
 
     A few seconds the first time ever, a quarter of a second with a warm cache.
-
-    Examples
-    --------
-    >>> warm_up()
     """
     chains = sample_mixture("cg", n_steps=30, random_state=0)
     TARGETS[chains.target].mode_of(chains.samples[0])

@@ -324,15 +324,10 @@ class OneTree(SoftTrees):
 
 
 class Draws(NamedTuple):
-    """Draws of all that a prediction depends on.
+    """Draws of all that a prediction depends on."""
 
-    thetas : tuple of (n_draws, n_parameters)
-        One array a tree.
-    noises : (n_draws,)
-        Variance of the noise on the inner scale; 0 where the leaves have their own.
-    """
-
-    thetas: tuple[np.ndarray, ...]
+    thetas: tuple[np.ndarray, ...]  # (n_draws, n_parameters): one array a tree
+    # (n_draws,): variance of the noise on the inner scale; 0 where the leaves have their own
     noises: np.ndarray
 
 

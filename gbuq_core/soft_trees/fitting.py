@@ -63,11 +63,6 @@ def factor_rate(rank: int, learning_rate: float) -> float:
     length is the std that it gives to a parameter, by the rate times sqrt(rank) if the columns
     agree. The rate falls with the rank itself, which keeps the rows' steps short besides: at the
     full rate rank 20 ended 70 nats lower on 150 rows.
-
-    Examples
-    --------
-    >>> factor_rate(5, 0.03), factor_rate(20, 0.03)
-    (0.03, 0.0075)
     """
     return learning_rate * min(1.0, _FULL_RATE_RANK / max(rank, 1))
 
@@ -89,13 +84,7 @@ def training_plan(
     seed: int = 0,
     member: int = 0,
 ) -> Plan:
-    """Return how to train, for `run_steps`.
-
-    Examples
-    --------
-    >>> training_plan(TreeShape(3, 1), n_rows=150, n_steps=1000).warm_up
-    30
-    """
+    """Return how to train, for `run_steps`."""
     for name, value in (("beta", beta), ("prior_scale", prior_scale)):
         check_number(name, value, 0, low_open=True)
     check_number("learning_rate", learning_rate, 0, low_open=True)
@@ -139,14 +128,7 @@ def start_state(
     seed: int = 0,
     member: int = 0,
 ) -> State:
-    """Return a state to train from.
-
-    Examples
-    --------
-    >>> state = start_state(TreeShape(1, 1), np.zeros(10), 0.1, rank=2)
-    >>> state.mean.shape, state.columns.shape
-    ((10,), (2, 10))
-    """
+    """Return a state to train from."""
     n = shape.n_parameters
     mean = check_array("mean", mean, 1)
     if mean.shape != (n,):
@@ -191,13 +173,7 @@ def run_steps(
 
 
 def posterior(state: State) -> LowRankGaussian:
-    """Return the posterior as it is now; further steps do not change it.
-
-    Examples
-    --------
-    >>> posterior(start_state(TreeShape(1, 1), np.zeros(10), 0.1, rank=2)).factor.shape
-    (10, 2)
-    """
+    """Return the posterior as it is now; further steps do not change it."""
     return LowRankGaussian(
         state.mean.copy(), softplus(state.raw_scale), np.ascontiguousarray(state.columns.T)
     )
@@ -309,8 +285,6 @@ class FitKnobs:
 def batch_rows(n_rows: int, batch_size: int | None) -> int | None:
     """Rows of a gradient step, or None for all: `DEFAULT_BATCH` above `ALL_ROWS_UP_TO` rows.
 
-    Examples
-    --------
     >>> batch_rows(150, None), batch_rows(9_000, None), batch_rows(150, 50)
     (None, 1000, 50)
     """
@@ -324,8 +298,6 @@ def default_rate(n_features: int, minibatches: bool) -> float:
 
     A gate adds up the steps of all its weights, and minibatches make gradients noisier.
 
-    Examples
-    --------
     >>> default_rate(1, False), round(default_rate(9, True), 4)
     (0.03, 0.0033)
     """
@@ -360,17 +332,7 @@ def fit_tree(
 
 
 class Climb:
-    """One tree on its way up from one start.
-
-    Parameters
-    ----------
-    shape, matrix, target, knobs, seed
-        As for `fit_tree`.
-    mean : (n_parameters,)
-        Where the posterior mean starts.
-    lane : int
-        Names the random numbers, with the seed.
-    """
+    """One tree on its way up from the posterior mean ``mean``; ``lane`` names its draws."""
 
     def __init__(
         self,

@@ -95,15 +95,7 @@ def _checked_beta(beta: float) -> float:
 
 
 def draw_moments(shape: TreeShape, beta: float, thetas: Any, X: Any) -> Moments:
-    """Return mean and variance of the target given each draw (eq. 6 or eq. 4).
-
-    Examples
-    --------
-    >>> shape = TreeShape(depth=1, n_features=1, leaf="constant", output="mean")
-    >>> theta = [[1.0, 0.0, -5.0, 5.0]]  # gate at 0, leaves -5 and 5
-    >>> draw_moments(shape, 100.0, theta, [[-1.0], [0.0], [1.0]]).means
-    array([[-5.,  0.,  5.]])
-    """
+    """Return mean and variance of the target given each draw (eq. 6 or eq. 4)."""
     if shape.output == "classes":
         raise InvalidParameter("Classes have no moments; use draw_probabilities.")
     thetas, Xt = _checked(shape, thetas, X)
@@ -113,14 +105,7 @@ def draw_moments(shape: TreeShape, beta: float, thetas: Any, X: Any) -> Moments:
 
 
 def draw_probabilities(shape: TreeShape, beta: float, thetas: Any, X: Any) -> Floats:
-    """Return the class probabilities of each draw, (n_draws, n, n_classes).
-
-    Examples
-    --------
-    >>> shape = TreeShape(0, 1, "constant", "classes", 2)
-    >>> draw_probabilities(shape, 1.0, [[0.0, np.log(3.0)]], [[0.5]])
-    array([[[0.25, 0.75]]])
-    """
+    """Return the class probabilities of each draw, (n_draws, n, n_classes)."""
     if shape.output != "classes":
         raise InvalidParameter("Only a tree for classes has probabilities; use draw_moments.")
     thetas, Xt = _checked(shape, thetas, X)
@@ -130,14 +115,7 @@ def draw_probabilities(shape: TreeShape, beta: float, thetas: Any, X: Any) -> Fl
 
 
 def draw_gates(shape: TreeShape, beta: float, thetas: Any, X: Any) -> Gates:
-    """Return the gates of each draw and the probabilities of the leaves (eq. 7 to 9).
-
-    Examples
-    --------
-    >>> shape = TreeShape(depth=1, n_features=1, leaf="constant", output="mean")
-    >>> draw_gates(shape, 1.0, [[1.0, 0.0, -5.0, 5.0]], [[0.0]]).leaves
-    array([[[0.5, 0.5]]])
-    """
+    """Return the gates of each draw and the probabilities of the leaves (eq. 7 to 9)."""
     thetas, Xt = _checked(shape, thetas, X)
     size = (len(thetas), Xt.shape[1])
     gates = Gates(np.empty((*size, shape.n_nodes)), np.empty((*size, shape.n_leaves)))
@@ -146,13 +124,7 @@ def draw_gates(shape: TreeShape, beta: float, thetas: Any, X: Any) -> Gates:
 
 
 def draw_leaves(shape: TreeShape, thetas: Any, X: Any) -> Leaves:
-    """Return means and stds of the Gaussian leaves at rows (eq. 10 to 14), without the gates.
-
-    Examples
-    --------
-    >>> draw_leaves(TreeShape(0, 1, "linear", "mean"), [[2.0, 1.0]], [[3.0]]).means
-    array([[[7.]]])
-    """
+    """Return means and stds of the Gaussian leaves at rows (eq. 10 to 14), without the gates."""
     if shape.output == "classes":
         raise InvalidParameter("The leaves of a tree for classes have no mean and no std.")
     thetas, Xt = _checked(shape, thetas, X)
@@ -171,13 +143,7 @@ def draw_leaves(shape: TreeShape, thetas: Any, X: Any) -> Leaves:
 def draw_log_densities(
     shape: TreeShape, beta: float, thetas: Any, X: Any, y: Any, noises: Any = 1.0
 ) -> Floats:
-    """Return ``log p(y_i | x_i, theta_s)`` as (n_draws, n).
-
-    Examples
-    --------
-    >>> draw_log_densities(TreeShape(0, 1, "constant", "mean"), 1.0, [[2.0]], [[0.0]], [2.0])
-    array([[-0.91893853]])
-    """
+    """Return ``log p(y_i | x_i, theta_s)`` as (n_draws, n)."""
     thetas, Xt = _checked(shape, thetas, X)
     y = _checked_targets(shape, y, Xt.shape[1])
     noises = np.broadcast_to(np.asarray(noises, dtype=np.float64), (len(thetas),))
@@ -195,8 +161,6 @@ def log_likelihood(
 ) -> LogLikelihood:
     """Return ``log p(y | X, theta)`` and its gradient, by hand in kernels.
 
-    Examples
-    --------
     >>> shape = TreeShape(0, 1, "constant", "mean")
     >>> log_likelihood(shape, 1.0, [2.0], [[0.0], [0.0]], [3.0, 2.0]).gradient
     array([1.])

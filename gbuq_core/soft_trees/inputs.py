@@ -83,14 +83,7 @@ class SoftEncoding(NamedTuple):
 
 
 def fit_inputs(X: Any, declared: Any = None) -> tuple[SoftEncoding, np.ndarray]:
-    """Learn the coding of every column and return it with the training matrix (n, p).
-
-    Examples
-    --------
-    >>> encoding, matrix = fit_inputs([[1.0, 5.0], [3.0, 5.0]])
-    >>> matrix.tolist(), encoding.names
-    ([[-1.0], [1.0]], ('0',))
-    """
+    """Learn the coding of every column and return it with the training matrix (n, p)."""
     table = as_table(X)
     is_category = category_positions(table, declared)
     columns = tuple(
@@ -196,8 +189,6 @@ def fit_scale(y: np.ndarray) -> TargetScale:
     A constant target has no spread. What the posterior then keeps of the prior is scaled by a
     millionth of the target (1e-6 where it is 0), so that the prediction has nearly no variance.
 
-    Examples
-    --------
     >>> fit_scale(np.ones(5))
     TargetScale(centre=1.0, spread=1e-06)
     """

@@ -153,8 +153,6 @@ class TreeShape(NamedTuple):
 def softplus(raw: ArrayLike) -> NDArray[np.float64]:
     """Return ``log(1 + exp(raw))`` without overflow.
 
-    Examples
-    --------
     >>> softplus([-1000.0, 0.0, 1000.0])
     array([0.00000000e+00, 6.93147181e-01, 1.00000000e+03])
     """
@@ -162,12 +160,6 @@ def softplus(raw: ArrayLike) -> NDArray[np.float64]:
 
 
 def inverse_softplus(value: ArrayLike) -> NDArray[np.float64]:
-    """Return the raw number whose softplus is ``value`` > 0.
-
-    Examples
-    --------
-    >>> inverse_softplus(softplus([-20.0, 0.5, 40.0]))
-    array([-20. ,   0.5,  40. ])
-    """
+    """Return the raw number whose softplus is ``value`` > 0."""
     positive = np.asarray(value, dtype=np.float64)
     return positive + np.log(-np.expm1(-positive))

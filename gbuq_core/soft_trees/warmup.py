@@ -20,10 +20,6 @@ def warm_up() -> None:
     """Fit a tiny tree with the default output and draw from it, so that no user waits.
 
     Well under a second with a warm cache. Means and classes have steps of their own.
-
-    Examples
-    --------
-    >>> warm_up()
     """
     tree = VariationalSoftTreeRegressor(n_jobs=1, **_SMALL).fit(_X, _X[:, 0])
     tree.predict_uncertainty(_X)

@@ -31,8 +31,6 @@ def generator_of(random_state: Any) -> np.random.Generator:
 def normals_from(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
     """Standard normals from uniforms on [0, 1), in their shape.
 
-    Examples
-    --------
     >>> normals_from(np.array([0.0, 0.5])).round(1)
     array([-37.5,   0. ])
     """

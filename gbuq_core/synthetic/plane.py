@@ -16,26 +16,13 @@ Extent = tuple[tuple[float, float], tuple[float, float]]
 
 
 def cell_middles(extent: Extent, side: int) -> tuple[tuple[Floats, Floats], Floats]:
-    """Middles of ``side`` x ``side`` cells: along both features, and of every cell.
-
-    Examples
-    --------
-    >>> axes, cells = cell_middles(((0.0, 4.0), (0.0, 2.0)), 2)
-    >>> axes[0].tolist(), cells.tolist()
-    ([1.0, 3.0], [[1.0, 0.5], [3.0, 0.5], [1.0, 1.5], [3.0, 1.5]])
-    """
+    """Middles of ``side`` x ``side`` cells: along both features, and of every cell."""
     x, y = (low + (np.arange(side) + 0.5) * (high - low) / side for low, high in extent)
     return (x, y), np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
 
 
 def check_points(points: Any) -> Floats:
-    """Points of the plane as (n_points, 2), finite and within a million.
-
-    Examples
-    --------
-    >>> check_points([[0, 1]])
-    array([[0., 1.]])
-    """
+    """Points of the plane as (n_points, 2), finite and within a million."""
     where = check_array("points", points, 2, low=-1e6, high=1e6)
     if where.shape[1] != 2:
         raise InvalidData(f"points must have two columns; got {where.shape[1]}.")
@@ -54,8 +41,6 @@ class PlaneTruth(NamedTuple):
 def map_truth(by_class: Floats, side: int) -> PlaneTruth:
     """The truth at the cells of a map, from each class's log density there (side * side, 2).
 
-    Examples
-    --------
     >>> map_truth(np.log([[0.5, 0.5]]), 1)
     PlaneTruth(mean=array([[0.5]]), variance=array([[0.25]]), log_density=array([[-0.69314718]]))
     """

@@ -82,13 +82,7 @@ def make_wave(
 
 
 def describe_rare(rare_from: float = RARE_FROM, rare_width: float = RARE_WIDTH) -> str:
-    """How many rows `make_wave` draws where rows are rare, whatever the size of the set.
-
-    Examples
-    --------
-    >>> describe_rare()
-    'Between 3 and 4.5 there are 14 rows, one at each step of 0.1, however many there are in all.'
-    """
+    """How many rows `make_wave` draws where rows are rare, whatever the size of the set."""
     places = _rare_places(rare_from, rare_width)
     low, high = _WAVE_X[places.start - 1], _WAVE_X[places.stop]
     return (

@@ -319,11 +319,6 @@ def choose_borders(
 
     Each border lies half-way between two neighbouring distinct values; with few distinct values
     every one gets a bin. ``weight`` (n,) says how many rows each value counts as.
-
-    Examples
-    --------
-    >>> choose_borders(np.array([3.0, 1.0, 1.0, 2.0]), max_bins=128)
-    array([1.5, 2.5])
     """
     distinct, counts = np.unique(values, return_counts=True)
     if len(distinct) < 2:

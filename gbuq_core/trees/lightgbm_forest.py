@@ -20,12 +20,7 @@ OBJECTIVES = ("regression", "quantile", "binary", "multiclass")
 
 
 def check_forest(n_trees: Any, max_leaves: Any, min_child_samples: Any, subsample: Any) -> None:
-    """Check the parameters of a forest.
-
-    Examples
-    --------
-    >>> check_forest(100, 31, 20, 0.8)
-    """
+    """Check the parameters of a forest."""
     given = (n_trees, max_leaves, min_child_samples, subsample)
     for knob, value in zip(FOREST_KNOBS, given, strict=True):
         check_within(knob, value)
@@ -45,22 +40,11 @@ def grow_forest(
 ) -> Any:
     """Grow a LightGBM random forest: each tree on a fresh share of the rows, predictions averaged.
 
-    Notes
-    -----
     A tree without a split should predict the mean of its rows. In a LightGBM forest it lacks the
     value that all trees start from. This pulls predictions towards 0: by 5 % on 500 rows with a
     share of 0.1. `grow_forest` repairs such trees.
 
-    References
-    ----------
     Ke et al. (2017), LightGBM; MACAU, section 4, for the forest.
-
-    Examples
-    --------
-    >>> x = np.linspace(0.0, 1.0, 200)[:, None]
-    >>> forest = grow_forest(x, x[:, 0] ** 2, n_trees=5)
-    >>> forest.num_trees()
-    5
     """
     lightgbm = import_lightgbm()
     check_choice("objective", settings.get("objective", "regression"), OBJECTIVES)
@@ -102,15 +86,7 @@ def grow_forest(
 
 
 def tree_values(booster: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Predictions of each tree of a forest, (n_trees, n_samples); their mean is the forest's.
-
-    Examples
-    --------
-    >>> x = np.linspace(0.0, 1.0, 200)[:, None]
-    >>> forest = grow_forest(x, x[:, 0] ** 2, n_trees=5)
-    >>> bool(np.allclose(tree_values(forest, x).mean(axis=0), forest.predict(x)))
-    True
-    """
+    """Predictions of each tree of a forest, (n_trees, n_samples); their mean is the forest's."""
     n_trees = booster.num_trees()
     leaves = predict_booster(booster, X, pred_leaf=True).reshape(len(X), n_trees)
     values = np.empty((n_trees, len(X)))

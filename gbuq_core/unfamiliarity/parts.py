@@ -42,19 +42,13 @@ _BLOCK_ROWS = 4096
 
 
 class Learning(NamedTuple):
-    """What a fold learns from.
-
-    y : (n,) float64
-        Targets, or class codes from 0.
-    n_classes : int
-        0 for a regression.
-    """
+    """What a fold learns from."""
 
     columns: Columns
     space: Space
     rows: EncodedRows
-    y: NDArray[np.float64]
-    n_classes: int
+    y: NDArray[np.float64]  # (n,) float64: targets, or class codes from 0
+    n_classes: int  # 0 for a regression
     seed: int
     n_jobs: int | None
 
@@ -120,8 +114,6 @@ class RangePart:
 def count_novelty_trees(n_rows: int, n_features: int) -> int:
     """How many trees `NoveltyPart` can afford, 100 at most; 0 where ten would take too long.
 
-    Examples
-    --------
     >>> count_novelty_trees(800, 8), count_novelty_trees(8000, 100), count_novelty_trees(80, 1000)
     (100, 33, 0)
     """

@@ -11,16 +11,10 @@ from gbuq_core.model_files.contents import check_arrays, require
 
 
 class Reference(NamedTuple):
-    """The held-out rows of a fold, which say what is ordinary.
+    """The held-out rows of a fold, which say what is ordinary."""
 
-    sorted : (n_parts, n) float64
-        Each measure's values in order.
-    joint : (n,) float64
-        `join_ranks` of the same rows in order.
-    """
-
-    sorted: NDArray[np.float64]
-    joint: NDArray[np.float64]
+    sorted: NDArray[np.float64]  # (n_parts, n) float64: each measure's values in order
+    joint: NDArray[np.float64]  # (n,) float64: `join_ranks` of the same rows in order
 
     def check_file(self) -> None:
         """Refuse values that do not rise."""
@@ -41,8 +35,6 @@ def part_ranks(ordered: NDArray[np.float64], values: NDArray[np.float64]) -> NDA
 
     Only what is larger than the largest value of the reference rows has rank 1.
 
-    Examples
-    --------
     >>> part_ranks(np.array([[1.0, 2.0, 2.0, 5.0]]), np.array([[2.0, 5.0, 6.0]])).tolist()
     [[0.25, 0.75, 1.0]]
     """
@@ -57,12 +49,8 @@ def join_ranks(ranks: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     among rows with the same largest rank the others decide. Its inverse is the harmonic mean of
     p-values, which may depend on each other.
 
-    References
-    ----------
     Wilson, "The harmonic mean p-value for combining dependent tests", PNAS 116 (2019).
 
-    Examples
-    --------
     >>> join_ranks(np.array([[1.0, 0.75, 0.75], [0.0, 0.75, 0.5]]), 4).round(1).tolist()
     [8.9, 5.3, 4.3]
     """
@@ -82,11 +70,6 @@ def rank_reference(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The same for the reference rows themselves, spread evenly over 0 to 1.
 
     Rows that are equal in all measures share the middle of their ranks.
-
-    Examples
-    --------
-    >>> rank_reference(np.array([[3.0, 1.0, 2.0, 2.0]])).tolist()
-    [0.875, 0.125, 0.5, 0.5]
     """
     made = make_reference(values)
     return rank_among(made, part_ranks(made.sorted, values))
@@ -97,8 +80,6 @@ def rank_among(reference: Reference, ranks: NDArray[np.float64]) -> NDArray[np.f
 
     For the reference rows themselves it is `rank_reference`.
 
-    Examples
-    --------
     >>> made = make_reference(np.array([[3.0, 1.0, 2.0, 2.0]]))
     >>> rank_among(made, part_ranks(made.sorted, np.array([[1.0, 2.5, 9.0]]))).tolist()
     [0.125, 0.875, 1.0]

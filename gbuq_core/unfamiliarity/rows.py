@@ -21,19 +21,13 @@ _MISMATCH = np.sqrt(0.5)  # two different levels are then one std apart
 
 
 class Columns(NamedTuple):
-    """What the columns of a table hold.
-
-    names : tuple of str
-    numbers, categories : (k,) int64
-        Positions of the columns of either kind.
-    levels : tuple of tuple
-        Of each category, all that the table had.
-    """
+    """What the columns of a table hold."""
 
     names: tuple[str, ...]
+    # `numbers`, `categories`: (k,) int64: positions of the columns of either kind
     numbers: NDArray[np.int64]
     categories: NDArray[np.int64]
-    levels: tuple[tuple[Any, ...], ...]
+    levels: tuple[tuple[Any, ...], ...]  # of each category, all that the table had
 
     def check_file(self) -> None:
         """Refuse columns and categories that do not go together."""
@@ -48,13 +42,10 @@ class Columns(NamedTuple):
 
 
 class RawRows(NamedTuple):
-    """Rows as they were given.
+    """Rows as they were given."""
 
-    numbers : (n, n_numbers) float64, NaN where missing
-    codes : (n, n_categories) int64, -1 where missing, the number of levels where it is a new one
-    """
-
-    numbers: NDArray[np.float64]
+    numbers: NDArray[np.float64]  # (n, n_numbers) float64, NaN where missing
+    # (n, n_categories) int64, -1 where missing, the number of levels where it is a new one
     codes: NDArray[np.int64]
 
     def take(self, rows: NDArray[np.int64]) -> RawRows:
@@ -66,50 +57,39 @@ class RawRows(NamedTuple):
 
 
 class Space(NamedTuple):
-    """What the training rows of a fold say about each column.
+    """What the training rows of a fold say about each column."""
 
-    low, high, centre, spread, fill : (n_numbers,) float64
-        The range in the column's unit, mean and std in it, and the median in stds; a column that
-        was always missing has NaN as its range.
-    gaps : (n_numbers + n_categories,) bool
-        Whether a value was missing.
-    seen : tuple of (n_levels + 1,) bool
-        Which levels of each category there were.
-    slots : tuple of (n_levels + 1,) int64
-        The column of zeros and ones of each level; the rare ones and the new ones share the last.
-    """
-
+    # `low`, `high`, `centre`, `spread`, `fill`: (n_numbers,) float64: the range in the column's
+    # unit, mean and std in it, and the median in stds; a column that was always missing has NaN as
+    # its range
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     centre: NDArray[np.float64]
     spread: NDArray[np.float64]
     fill: NDArray[np.float64]
-    gaps: NDArray[np.bool_]
+    gaps: NDArray[np.bool_]  # (n_numbers + n_categories,) bool: whether a value was missing
+    # (n_levels + 1,) bool: which levels of each category there were
     seen: tuple[NDArray[np.bool_], ...]
+    # (n_levels + 1,) int64: the column of zeros and ones of each level; the rare ones and the new
+    # ones share the last
     slots: tuple[NDArray[np.int64], ...]
 
 
 class EncodedRows(NamedTuple):
-    """Rows as the parts of the score take them.
-
-    raw : RawRows
-    matrix : (n, n_features) float64, C order
-        For forests: numbers in stds with NaN, and a category's levels as zeros and ones.
-    points : (n, n_axes) float32, C order
-        For distances: the same with medians in place of gaps, and what was filled or new on axes
-        of its own.
-    """
+    """Rows as the parts of the score take them."""
 
     raw: RawRows
+    # (n, n_features) float64, C order: for forests: numbers in stds with NaN, and a category's
+    # levels as zeros and ones
     matrix: NDArray[np.float64]
+    # (n, n_axes) float32, C order: for distances: the same with medians in place of gaps, and what
+    # was filled or new on axes of its own
     points: NDArray[np.float32]
 
 
 def find_columns(X: Any) -> Columns:
     """What the columns of the training rows hold: text and categories have levels.
 
-    Examples
-    --------
     >>> columns = find_columns(pd.DataFrame({"size": ["m", "s", "m"], "price": [1.0, 2.0, 3.0]}))
     >>> columns.names, columns.categories.tolist(), columns.levels
     (('size', 'price'), [0], (('m', 's'),))

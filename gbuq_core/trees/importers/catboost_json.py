@@ -197,7 +197,7 @@ def _add_symmetric(tree: Any, features: _Features, found: _Splits) -> None:
 
     The last split becomes the root, so that a node's two children decide the next lower bit::
 
-        split 2              0                     node 0
+    split 2              0                     node 0
         split 1          1       2        left of node i at level l:  2 i + 1
         split 0        3   4   5   6
         leaves        0 1 2 3 4 5 6 7     (read from left to right)

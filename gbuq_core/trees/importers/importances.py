@@ -15,8 +15,6 @@ def source_importances(source: LeafSource) -> np.ndarray:
     Gains of LightGBM and XGBoost; what scikit-learn, CatBoost and this project call
     ``feature_importances_``. All are 0 where no tree splits.
 
-    Examples
-    --------
     >>> from sklearn.ensemble import RandomForestRegressor
     >>> from gbuq_core.trees.importers import leaf_source
     >>> X, y = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 5.0]]), [0.0, 1.0, 4.0]

@@ -26,12 +26,6 @@ def shared_threads(n_jobs: int | None = None) -> Iterator[int]:
 
     It is that of the calls under way, and ``n_jobs`` decides where there is none; see
     `gbuq_core.resources.effective_n_jobs`.
-
-    Examples
-    --------
-    >>> with shared_threads(3) as first, shared_threads(1) as second:
-    ...     (first, second)
-    (3, 3)
     """
     wanted = effective_n_jobs(n_jobs)
     with _LOCK:

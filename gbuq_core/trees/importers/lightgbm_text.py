@@ -35,46 +35,26 @@ _CATEGORICAL, _DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are th
 
 
 class LightGBMText(NamedTuple):
-    """A checked model.
+    """A checked model."""
 
-    clean : str
-        The model in LightGBM's format, with nothing in it that was not checked; "" for models
-        that do not come from files.
-    trees : NumericTrees
-        All trees; thresholds of categorical splits mean nothing.
-    leaf_counts : (n_trees,) int64
-    has_categories, is_linear : bool
-    n_features, n_per_iteration : int
-    feature_names : tuple of str
-    objective : str
-        Its name without arguments, "" where there is none.
-    objective_text : str
-        The same with its arguments.
-    leaf_values : (n_leaves,) float64
-        Of all trees, one after the other.
-    levels_begin : (n_splits + 1,) int64
-    levels : (levels_begin[-1],) int32
-        Codes of the levels that go left at each split of categories.
-    averages : bool
-        Whether the trees are averaged, as a random forest's.
-    pandas_levels : list of lists, or None
-        The levels of the category columns of the data frame that it was trained on.
-    """
-
+    # the model in LightGBM's format, with nothing in it that was not checked; "" for models that do
+    # not come from files
     clean: str
-    trees: NumericTrees
-    leaf_counts: np.ndarray
+    trees: NumericTrees  # all trees; thresholds of categorical splits mean nothing
+    leaf_counts: np.ndarray  # (n_trees,) int64
     has_categories: bool
     is_linear: bool
     n_features: int
     n_per_iteration: int
     feature_names: tuple[str, ...]
-    objective: str
-    objective_text: str
-    leaf_values: np.ndarray
-    levels_begin: np.ndarray
+    objective: str  # its name without arguments, "" where there is none
+    objective_text: str  # the same with its arguments
+    leaf_values: np.ndarray  # (n_leaves,) float64: of all trees, one after the other
+    levels_begin: np.ndarray  # (n_splits + 1,) int64
+    # (levels_begin[-1],) int32: codes of the levels that go left at each split of categories
     levels: np.ndarray
-    averages: bool
+    averages: bool  # whether the trees are averaged, as a random forest's
+    # the levels of the category columns of the data frame that it was trained on
     pandas_levels: list[list[Any]] | None
 
 

@@ -14,8 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 def is_owned(base_model: Any) -> bool:
     """Whether a model is still to be fitted: None, or an estimator that is not fitted yet.
 
-    Examples
-    --------
     >>> from sklearn.tree import DecisionTreeRegressor
     >>> tree = DecisionTreeRegressor()
     >>> is_owned(None), is_owned(tree), is_owned(tree.fit([[0.0], [1.0]], [0.0, 1.0]))
@@ -40,12 +38,6 @@ def copy_unfitted(model: Any) -> Any:
     """scikit-learn's `clone`, also for a CatBoost model with lists among its parameters.
 
     CatBoost copies such a parameter (``cat_features``), which `clone` takes for a change.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeRegressor
-    >>> copy_unfitted(DecisionTreeRegressor(max_depth=3)).max_depth
-    3
     """
     if type(model).__module__.startswith("catboost"):
         return type(model)(**copy.deepcopy(model.get_params()))

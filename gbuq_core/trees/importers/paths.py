@@ -37,18 +37,7 @@ class _Nodes(NamedTuple):
 
 
 def leaf_paths(source: LeafSource) -> LeafPaths:
-    """Collect the features on the path to every leaf of a random forest.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import RandomForestRegressor
-    >>> from gbuq_core.trees.importers import leaf_source
-    >>> X, y = [[0.0, 3.0], [1.0, 3.0], [2.0, 3.0], [3.0, 3.0]], [0.0, 1.0, 1.0, 5.0]
-    >>> forest = RandomForestRegressor(2, max_leaf_nodes=2, random_state=0).fit(X, y)
-    >>> paths = leaf_paths(leaf_source(forest))
-    >>> paths.begin.tolist(), paths.features.tolist()
-    ([0, 1, 2, 3, 4], [0, 0, 0, 0])
-    """
+    """Collect the features on the path to every leaf of a random forest."""
     if isinstance(source, LightGBMSource):
         _check_lightgbm(source)
         n_splits = int((source.leaf_counts - 1).sum())  # those of trees that count

@@ -237,8 +237,6 @@ def plain_name(name: str) -> str:
 
     Libraries put underscores for spaces, and a table's header is read without double ones.
 
-    Examples
-    --------
     >>> plain_name("floor  area") == plain_name("floor__area") == plain_name("floor area ")
     True
     """
@@ -271,8 +269,6 @@ def refuse_sum() -> InvalidParameter:
 def one_line(error: BaseException, limit: int = 200) -> str:
     """The first line of a library's message, without its final point.
 
-    Examples
-    --------
     >>> one_line(ValueError("It is broken."))
     'It is broken'
     """

@@ -32,29 +32,18 @@ _FLOAT = r"[-+]?\d+(\.\d*)?([eE][-+]?\d+)?"
 
 @dataclass(frozen=True, kw_only=True)
 class XGBoostModel:
-    """A checked model.
+    """A checked model."""
 
-    clean : dict
-        The document without what predictions do not need.
-    trees : NumericTrees
-        Thresholds of categorical splits mean nothing. XGBoost sends the levels of a split right,
-        and all others left; here it is the other way, as `PlainTrees` has it.
-    levels_begin : (n_splits + 1,) int64
-    levels : (levels_begin[-1],) int32
-        Codes of the levels that go left at each split of categories.
-    categories : tuple of tuple of str
-        The levels of each category column, in the order of their codes, where the file names them.
-    leaf_of_node : tuple of (n_nodes,) int32
-        The place of each node among its tree's leaves, -1 for the others.
-    n_best : int
-        Rounds up to the best one where early stopping found one, else all ``n_iterations``.
-    """
-
-    clean: dict[str, Any]
+    clean: dict[str, Any]  # the document without what predictions do not need
+    # Thresholds of categorical splits mean nothing. XGBoost sends the levels of a split right, and
+    # all others left; here it is the other way, as `PlainTrees` has it.
     trees: NumericTrees
-    levels_begin: np.ndarray
+    levels_begin: np.ndarray  # (n_splits + 1,) int64
+    # (levels_begin[-1],) int32: codes of the levels that go left at each split of categories
     levels: np.ndarray
+    # the levels of each category column, in the order of their codes, where the file names them
     categories: tuple[tuple[str, ...], ...]
+    # (n_nodes,) int32: the place of each node among its tree's leaves, -1 for the others
     leaf_of_node: tuple[np.ndarray, ...]
     leaf_counts: np.ndarray
     has_categories: bool
@@ -62,7 +51,7 @@ class XGBoostModel:
     n_classes: int
     n_targets: int
     n_iterations: int
-    n_best: int
+    n_best: int  # rounds up to the best one where early stopping found one, else all `n_iterations`
     objective: str
     feature_names: tuple[str, ...]
 
