@@ -77,10 +77,7 @@ class Mixture(NamedTuple):
 
 
 def check_gaussian(y: ArrayLike, loc: ArrayLike, scale: ArrayLike, positive: bool) -> Gaussian:
-    """Check targets and normals; a number as ``scale`` (or ``loc``) holds for every row.
-
-    ``positive`` refuses a scale of 0, where a density does not exist.
-    """
+    """Check targets and normals; a number holds for all rows. ``positive`` refuses a scale of 0."""
     target = check_array("y", y, 1)
     location = check_array("loc", _spread(loc, target.shape), 1)
     std = check_array("scale", _spread(scale, target.shape), 1, low=0.0)

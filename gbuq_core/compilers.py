@@ -180,10 +180,7 @@ if hasattr(os, "register_at_fork"):  # the threads stay with the parent
 
 
 def compiling_words() -> str | None:
-    """What this process waits for, with a count; None if nothing is being compiled.
-
-    >>> compiling_words()
-    """
+    """What this process waits for, with a count; None if nothing is being compiled."""
     progress = COMPILERS.progress()
     if progress is None:
         return None

@@ -27,11 +27,7 @@ class FileKind(NamedTuple):
 
 
 def read_limited(source: Any, kind: FileKind) -> tuple[bytes, str]:
-    """The content of a regular file, and its name.
-
-    A device or a pipe has no size that could be looked at first, and may have no end: neither is
-    opened.
-    """
+    """The content of a regular file, and its name; a device or a pipe may have no end."""
     if isinstance(source, bytes | bytearray | memoryview):
         _check_size(memoryview(source).nbytes, kind)
         return bytes(source), ""

@@ -50,10 +50,7 @@ def as_table(X: Any) -> pd.DataFrame:
 
 
 def check_two_axes(X: Any) -> None:
-    """Refuse what is no table by its number of axes; what has none to count is left to others.
-
-    scikit-learn's own sentence holds all numbers of X.
-    """
+    """Refuse what is no table by its axes: scikit-learn's sentence would hold all numbers."""
     try:
         n_axes = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
     except ValueError:  # rows of different lengths
@@ -66,10 +63,8 @@ def check_two_axes(X: Any) -> None:
 
 
 def category_positions(table: pd.DataFrame, declared: Any) -> np.ndarray:
-    """Which columns are categories, (n_features,) bool.
-
-    ``declared`` is None, "from_dtype" (columns of dtype category, string, object or bool), or a
-    sequence of column names or positions.
+    """Which columns are categories, (n_features,) bool; ``declared`` is None, names or
+    positions, or "from_dtype" (columns of dtype category, string, object or bool).
     """
     is_category = np.zeros(table.shape[1], bool)
     if declared is None:
@@ -159,9 +154,7 @@ def read_numbers(column: pd.Series, name: str) -> np.ndarray:
 
 
 def _plain(value: Any) -> Any:
-    """A level as a string or a float, so that 1, 1.0 and numpy's 1 are one level, also in a
-    file.
-    """
+    """A level as a string or a float, so that 1, 1.0 and numpy's 1 are one level."""
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
     if isinstance(value, int | np.integer) and abs(int(value)) > _EXACT_IN_FLOAT:

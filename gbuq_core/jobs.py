@@ -180,8 +180,8 @@ def current_job() -> Job | None:
 class JobRunner:
     """Computes each result once for all users who want it, and keeps the latest ones.
 
-    It keeps ``max_results`` finished ones of ``max_bytes`` together, and whatever its size the
-    latest one and those in a user's slot. ``limits`` hold for what is asked for after they are set.
+    It keeps at most ``max_results`` finished ones and ``max_bytes`` of them. The latest one and
+    those in a user's slot are kept whatever their size. ``limits`` hold for later requests.
     """
 
     def __init__(self, max_results: int = 64, max_bytes: int = 512 * 2**20) -> None:
@@ -285,11 +285,7 @@ class JobRunner:
                     del self._finished[key]
 
     def settle(self, user: Hashable, key: Hashable, slot: str = "main") -> None:
-        """Record that a user already holds the result of ``key`` and shows it in a slot.
-
-        The slot's earlier job is dropped. Nothing is computed, even if the runner no longer keeps
-        the result.
-        """
+        """Record that a user holds the result of ``key`` and shows it in a slot."""
         with self._lock:
             slots = self._slots.setdefault(user, {})
             held = slots.pop(slot, None)

@@ -13,10 +13,7 @@ from types import ModuleType
 
 
 def prepare_with_numba() -> None:
-    """Have the cache made ready before numba decorates its first function.
-
-    Where numba is there already, this is done at once. Calling it again does nothing.
-    """
+    """Have the cache made ready before numba decorates its first function, once."""
     if "numba" in sys.modules:
         _before()
         _after()

@@ -116,10 +116,7 @@ def stage(total: float, span: float | None = None) -> Iterator[None]:
 
 
 class TreeWatcher:
-    """CatBoost's callback: counts trees, and ends a fit that nobody wants any more.
-
-    An exception must not pass through CatBoost, so it is kept for later.
-    """
+    """CatBoost's callback: counts trees, ends a fit nobody wants, keeps exceptions for later."""
 
     def __init__(self) -> None:
         self._error: BaseException | None = None

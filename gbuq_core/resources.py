@@ -41,10 +41,7 @@ _ASSUMED_MEMORY = 4 * 2**30  # where the system tells nothing
 
 
 def usable_cores() -> int:
-    """Return the number of cores this process may run on, at least 1.
-
-    The smaller of the scheduler's affinity mask and the container's quota.
-    """
+    """The number of cores of this process: the smaller of affinity mask and container's quota."""
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:
@@ -215,10 +212,7 @@ def _own_bytes(item: Any) -> tuple[int, Iterable[Any]]:
 
 
 class Recent(Generic[Value]):
-    """The latest values by key, up to a number of values or of bytes.
-
-    The least recently used value is dropped first. A copy or a pickle is empty.
-    """
+    """The latest values by key, up to a number of values or bytes; a copy or a pickle is empty."""
 
     def __init__(self, most: int | None = None, most_bytes: int | None = None) -> None:
         self._most, self._most_bytes = most, most_bytes
@@ -226,10 +220,7 @@ class Recent(Generic[Value]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of a key, computed if it is not kept.
-
-        It is computed without the lock. Two sessions may both compute it, and neither waits.
-        """
+        """The value of a key; if not kept, computed without the lock, so that no session waits."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)

@@ -112,10 +112,7 @@ def mean_over_members(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def variance_over_members(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Variance over the first axis (divided by its length), added up in the order of the members.
-
-    Deviations are squared after centring, so a large mean costs no digits and nothing is below 0.
-    """
+    """Variance over the first axis, centred first, added up in the order of the members."""
     return mean_over_members(np.square(values - mean_over_members(values)))
 
 

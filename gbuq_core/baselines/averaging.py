@@ -93,10 +93,7 @@ def average_distributions(
 
 
 def _seed_unseeded(member: Any, seed: int) -> None:
-    """Seed a member, and a model that it is to fit, where they have no random state of their own.
-
-    A fitted ``base_model`` is the user's: it stays as it is.
-    """
+    """Seed a member, and an unfitted model inside it, where they have no random state."""
     owned = is_owned(getattr(member, "base_model", None))
     for name, value in member.get_params(deep=True).items():
         *above, last = name.split("__")

@@ -254,9 +254,7 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
 
 
 def _one_blas_thread() -> Any:
-    """For matrices of a few hundred rows: more threads mostly wait for each other (seventyfold on
-    a busy machine), and the order of sums would depend on them.
-    """
+    """One thread for small matrices: more wait for each other, and change the order of sums."""
     return _libraries().limit(limits=1, user_api="blas")
 
 

@@ -103,10 +103,7 @@ class QuantileDistribution(Distribution):
 
     @property
     def _pieces(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Where each piece starts: z and y; and its slope: all (n_levels + 1, ...).
-
-        The first piece, which has no start, counts from its end.
-        """
+        """Start (z, y) and slope of each piece; the first counts from its end."""
         z, y = self._knots, self.values
         inner = np.diff(y, axis=0) / np.diff(z)[:, None]
         slopes = np.concatenate([self.scale[None], inner, self.scale[None]])

@@ -243,11 +243,7 @@ def _short_seed(random_state: Any) -> int:
 
 
 def _apart(matrix: FloatArray, seed: int) -> FloatArray:
-    """Equal values of a column moved apart by about a millionth of its std.
-
-    Growing from the root, the library hardly splits a column of repeated values: on a table of
-    integers it would predict the mean of y.
-    """
+    """Equal values moved apart by a millionth of the std: XBART hardly splits repeated ones."""
     rng = np.random.default_rng(seed)
     moved = matrix.copy()
     for column in moved.T:

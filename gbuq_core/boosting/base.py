@@ -195,10 +195,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
         n_given: int,
         weight: np.ndarray | None,
     ) -> Self:
-        """Choose where to stop, then train on all rows.
-
-        The last ``n_given`` rows, if any, choose.
-        """
+        """Choose where to stop, by the last ``n_given`` rows if any; then train on all rows."""
         began = time.perf_counter()
         self._prepare(len(table), n_given > 0)
         plan = self.plan_
@@ -327,11 +324,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
         n_members: int | None = None,
         burn_in_cycles: int | None = None,
     ) -> list[np.ndarray]:
-        """What ``finish`` makes of the members' raw outputs (n_members, n_samples, n_outputs).
-
-        Many rows go block by block through everything, so that nothing as large as all members of
-        all rows is ever held, and each block stays in the processor's cache.
-        """
+        """What ``finish`` makes of raw outputs (n_members, n_rows, n_outputs), block by block."""
         matrix, _ = self._encode(X)
         points, limit = self.chosen_members(
             truncation_step, truncation_start, n_members, burn_in_cycles
@@ -419,10 +412,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
         truncation_start: float | None = None,
         burn_in_cycles: int | None = None,
     ) -> np.ndarray:
-        """The members' numbers of trees if the ensemble had ``n_trees``.
-
-        Truncations keep their number: of half the trees, the step is half as long.
-        """
+        """The members' numbers of trees of ``n_trees``; truncations keep their number."""
         plan = self.plan_
         if plan.cyclical:
             burn_in = self.burn_in_cycles if burn_in_cycles is None else burn_in_cycles

@@ -103,11 +103,7 @@ class Block(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """A member that is trained block by block: what its trees are made of, and by whom.
-
-    ``rows`` say what slots mean; ``chunks`` are ranges of features; ``width`` as in
-    `histogram_kernels`. ``state.raw`` follows one tree late: see `_gradients`.
-    """
+    """A member that is trained block by block: what its trees are made of, and by whom."""
 
     task: Task
     blocks: tuple[Block, ...]

@@ -40,10 +40,7 @@ _TICK_SECONDS = 0.03  # between two looks at whether anybody still wants the res
 
 
 class _Watcher:
-    """CatBoost's callback: counts trees for the progress bar, and ends a fit nobody wants.
-
-    An exception must not pass through CatBoost, so the watcher keeps it for the caller.
-    """
+    """CatBoost's callback: counts trees, ends a fit nobody wants, keeps exceptions for later."""
 
     def __init__(self, per_tree: float) -> None:
         self._error: BaseException | None = None
@@ -84,12 +81,7 @@ def fit(
     n_jobs: int | None,
     weight: np.ndarray | None = None,
 ) -> CatBoostModels:
-    """Train ``plan.n_models`` models, side by side; a single one uses all threads itself.
-
-    Two models side by side take less time than one after the other with two threads each (500 x 5
-    to 40,000 x 9 rows, two cores). Nobody's wish to stop is heard while CatBoost bins the features,
-    before the first tree.
-    """
+    """Train ``plan.n_models`` models, two side by side: faster than one after the other."""
     n_outputs = n_classes or 2
     check_memory(estimate_bytes(plan, len(matrix), matrix.shape[1], n_outputs), "this fit")
     refuse_data(matrix, target, n_classes)
@@ -137,19 +129,14 @@ def import_catboost() -> Any:
 
 
 def training_parameters(plan: BoostingPlan, n_rows: int, n_classes: int | None) -> dict[str, Any]:
-    """CatBoost's names for the knobs of ``plan``.
-
-    SGLB with temperature "catboost" is CatBoost's ``posterior_sampling``; any other temperature
-    sets the numbers that it stands for. Nothing is subsampled unless ``plan.subsample`` says so:
-    CatBoost's own default (MVS, 0.8) would. A penalty of ``l2`` on two logits ``-f/2, f/2`` is one
-    of ``l2 / 2`` on f, the one logit of two classes.
-    """
+    """CatBoost's names for the knobs of ``plan``."""
     loss = "RMSEWithUncertainty" if n_classes is None else "MultiClass"
     parameters: dict[str, Any] = {
         "loss_function": "Logloss" if n_classes == 2 else loss,
         "iterations": plan.n_trees,
         "depth": plan.depth,
         "learning_rate": plan.learning_rate,
+        # a penalty on two logits -f/2, f/2 is half of it on f, the one logit of two classes
         "l2_leaf_reg": 0.5 * plan.l2 if n_classes == 2 else plan.l2,
         "random_strength": plan.random_strength,
         "border_count": plan.max_bins - 1,
@@ -159,7 +146,7 @@ def training_parameters(plan: BoostingPlan, n_rows: int, n_classes: int | None) 
         "leaf_estimation_iterations": 1,
         "leaf_estimation_backtracking": "No",
         "boosting_type": "Plain",
-        "bootstrap_type": "No",
+        "bootstrap_type": "No",  # CatBoost's default would subsample (MVS, 0.8)
         "model_shrink_rate": 0.0,
         "allow_writing_files": False,
         "logging_level": "Silent",
@@ -191,10 +178,7 @@ def shrinkage(parameters: dict[str, Any]) -> float:
 
 
 def make_pool(matrix: np.ndarray, is_category: np.ndarray, target: Any = None) -> Any:
-    """CatBoost's data set of ``matrix`` (n_rows, n_features); level codes become text.
-
-    Codes below 0 and NaN are one text that training has not seen, which no one-hot split matches.
-    """
+    """CatBoost's data set of ``matrix`` (n_rows, n_features); codes below 0 are a new level."""
     catboost = import_catboost()
     with np.errstate(over="ignore"):  # what float32 cannot hold is infinite, and so the largest
         columns = np.asfortranarray(matrix, np.float32)
@@ -260,12 +244,7 @@ def raw_predictions(
     n_models: int,
     n_jobs: int | None,
 ) -> np.ndarray:
-    """Raw outputs of the first ``n_models`` models after each number of trees in ``checkpoints``.
-
-    Where the checkpoints are those of CatBoost's ``virtual_ensembles_predict`` (``T/2 + K, T/2 +
-    2K, ..., T``), they come from there. All others are partial sums ``start + trees``, each divided
-    by the shrinkage of the trees that followed; both agree to about 1e-7, CatBoost's rounding.
-    """
+    """Raw outputs of the first ``n_models`` models after each number of trees in `checkpoints`."""
     shape = (n_models, len(checkpoints), len(matrix), models.n_outputs)
     check_memory(8 * int(np.prod(shape)), "these predictions")
     out = np.empty(shape)
@@ -285,10 +264,7 @@ def raw_predictions(
 
 
 def is_virtual_grid(checkpoints: np.ndarray, n_trees: int) -> bool:
-    """Whether ``checkpoints`` are the truncations that CatBoost's own virtual ensembles have.
-
-    V members out of T trees are ``K = T // (2 V)`` trees apart and end with all trees.
-    """
+    """Whether these are the truncations of CatBoost's own virtual ensembles: T // (2 V) apart."""
     n_members = len(checkpoints)
     step = n_trees // (2 * n_members)
     grid = n_trees - step * np.arange(n_members)[::-1]
@@ -357,10 +333,7 @@ def leaf_indices(models: CatBoostModels, matrix: np.ndarray) -> np.ndarray:
 
 
 def value_changes(models: CatBoostModels, n_trees: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """CatBoost's PredictionValuesChange of the first ``n_trees[0]`` trees, (n_columns,).
-
-    CatBoost adds up the outputs in its own units, so ``units`` does not matter.
-    """
+    """CatBoost's PredictionValuesChange of the first ``n_trees[0]`` trees, (n_columns,)."""
     total = np.zeros(len(models.is_category))
     for model in models.models:
         cut = model.copy()
@@ -372,9 +345,7 @@ def value_changes(models: CatBoostModels, n_trees: np.ndarray, units: np.ndarray
 def estimate_bytes(
     plan: BoostingPlan, n_rows: int, n_features: int, n_outputs: int, n_jobs: int | None = None
 ) -> int:
-    """Peak memory of a fit in bytes; the factors are fitted to what CatBoost 1.2 was seen to
-    use.
-    """
+    """Peak memory of a fit in bytes; the factors are fitted to CatBoost 1.2."""
     shared = n_rows * n_features * (8 + 4)
     histogram = 3 * 2**plan.depth * plan.max_bins * 8 * (n_outputs + 1)
     at_work = n_rows * (n_features + 160 * n_outputs) + histogram

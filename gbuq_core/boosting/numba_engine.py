@@ -59,28 +59,20 @@ _PREDICTING = {2: "predicting", 3: "predicting_three"}
 
 
 class StepNumbers(NamedTuple):
-    """The numbers of a fit, as the kernels read them.
-
-    ``noise`` is ``sqrt(2 / (learning_rate * diffusion_temperature))`` (0 without Langevin noise)
-    and ``leaf_noise`` the same, or 0 where only the choice of splits is noisy;
-    ``decay`` is ``1 - model_shrink_rate * learning_rate``, ``subsample`` a share of the rows;
-    ``preconditioned`` says whether both noises have the covariance that samples from the posterior;
-    a Gaussian's log std does not follow its gradient below ``log_std_floor``; ``schedule`` holds
-    what changes from tree to tree.
-    """
+    """The numbers of a fit, as the kernels read them."""
 
     learning_rate: float
     l2: float
-    noise: float
-    leaf_noise: float
-    decay: float
+    noise: float  # `sqrt(2 / (learning_rate * diffusion_temperature))`, 0 without Langevin noise
+    leaf_noise: float  # the same, or 0 where only the choice of splits is noisy
+    decay: float  # `1 - model_shrink_rate * learning_rate`
     random_strength: float
     n_rows: float
-    subsample: float
+    subsample: float  # a share of the rows
     newton: bool
-    preconditioned: bool
-    log_std_floor: float
-    schedule: Schedule
+    preconditioned: bool  # whether both noises have the covariance that samples from the posterior
+    log_std_floor: float  # a Gaussian's log std does not follow its gradient below it
+    schedule: Schedule  # what changes from tree to tree
 
 
 class MemberState(NamedTuple):
@@ -125,24 +117,19 @@ def unrolled_width(n_outputs: int) -> tuple[int, ...]:
 
 
 def predicted_width(n_outputs: int) -> tuple[int, ...]:
-    """The ``width`` argument of the predicting kernels: one entry an output, or empty for any
-    number.
-    """
+    """The ``width`` of the predicting kernels: one entry an output, or empty for any number."""
     return (0,) * n_outputs if n_outputs in _UNROLLED_OUTPUTS else ()
 
 
 class NumbaModels(NamedTuple):
-    """Fitted models: one forest each, all with the same bins, start and decay.
-
-    ``traces`` holds for each model (2, n_trees + 1) float64: the mean NLL of the inner target
-    before each tree and after the last, and the root mean square of what each tree added.
-    """
+    """Fitted models: one forest each, all with the same bins, start and decay."""
 
     forests: tuple[ObliviousForest, ...]
     bins: Bins
     start: np.ndarray
     decay: float
     n_cells: int
+    # one a model, (2, n_trees + 1): NLL of the inner target before each tree, size of each tree
     traces: tuple[np.ndarray, ...] = ()
 
     @property
@@ -152,12 +139,7 @@ class NumbaModels(NamedTuple):
 
 
 class TrainingSet(NamedTuple):
-    """What every model of a fit is trained from; nobody writes to it.
-
-    ``rows`` are the binned rows, ``cut`` the same in blocks or None, ``sums`` the targets by cell;
-    ``masked`` says whether a model draws its own rows and so needs sums of its own; ``start``
-    (n_outputs,) is the first raw prediction, and ``n_leaf_sums`` how many sums a leaf has.
-    """
+    """What every model of a fit is trained from; nobody writes to it."""
 
     rows: BinnedRows
     cut: CutRows | None
@@ -173,11 +155,7 @@ class TrainingSet(NamedTuple):
 
 
 def train_model(training: TrainingSet, model: int) -> tuple[ObliviousForest, np.ndarray]:
-    """Train model number ``model`` of a fit: its trees and its trace, see `NumbaModels`.
-
-    Its random numbers follow from the seed and its number, so it does not matter in which process
-    it is trained.
-    """
+    """Train model number ``model`` of a fit, the same in any process: its trees and its trace."""
     plan, numbers, seed, cut = training.plan, training.numbers, training.seed, training.cut
     rows, start, n_classes = training.rows, training.start, training.n_classes
     task = GAUSSIAN if n_classes is None else SOFTMAX
@@ -274,10 +252,7 @@ def log_std_floor(inner: np.ndarray, weight: np.ndarray | None = None) -> float:
 def sum_gaussian(
     cells: Cells, inner: np.ndarray, weight: np.ndarray | None = None
 ) -> GaussianCells:
-    """Counts and central moments of ``inner`` (n_rows,) by cell; all rows have gradients.
-
-    ``weight`` (n_rows,) says how many rows each one counts as.
-    """
+    """Counts and central moments of ``inner`` (n_rows,) by cell; all rows have gradients."""
     begin, sorted_values = cells.begin, inner[cells.order]
     n_cells, count = len(begin) - 1, np.diff(begin)
     w = np.ones(len(inner)) if weight is None else weight[cells.order]
@@ -300,9 +275,7 @@ def sum_gaussian(
 def sum_classes(
     cells: Cells, class_codes: np.ndarray, n_classes: int, weight: np.ndarray | None = None
 ) -> ClassCells:
-    """How many rows of each class every cell has; ``class_codes`` (n_rows,) holds 0 ..
-    n_classes-1. All rows have gradients; ``weight`` (n_rows,) says how many rows each counts as.
-    """
+    """Rows of each class (``class_codes`` from 0) in every cell; all rows have gradients."""
     begin, count = cells.begin, np.diff(cells.begin)
     class_of_row = class_codes[cells.order].astype(np.int32)
     cell_of_row = np.repeat(np.arange(len(count)), count)
@@ -401,11 +374,7 @@ def leaf_indices(models: NumbaModels, matrix: np.ndarray) -> np.ndarray:
 
 
 def value_changes(models: NumbaModels, n_trees: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """How much the splits on each column of the matrix change the leaf values, (n_columns,).
-
-    For every level of every tree, the squared difference between leaves that only this split parts,
-    over the tree's leaves; leaves that no training row reached do not count.
-    """
+    """How much the splits on each column change the leaf values, squared, (n_columns,)."""
     total = np.zeros(len(models.bins.is_category))
     for forest in models.forests:
         tree = np.arange(len(forest.levels))[:, None]
@@ -440,11 +409,7 @@ def estimate_bytes(
 def check_models(
     models: NumbaModels, plan: BoostingPlan, n_outputs: int, is_category: np.ndarray
 ) -> None:
-    """Refuse models of a file that no training makes.
-
-    Kernels check nothing: a split on a feature that does not exist, or a tree with more levels than
-    its leaf values allow, would read outside an array.
-    """
+    """Refuse models of a file that no training makes: kernels would read outside an array."""
     check_arrays(models, start=("finite", n_outputs))
     same = np.array_equal(models.bins.is_category, is_category)
     require(same, "its columns contradict each other")

@@ -78,42 +78,31 @@ class BoostingPlan:
 
     @property
     def preconditioned(self) -> bool:
-        """Whether the noise has the covariance that samples from the posterior.
-
-        CatBoost's noise has one size for all rows; see `gaussian_kernels` and `softmax_kernels`.
-        """
+        """Whether the noise has the posterior's covariance; CatBoost's never has."""
         return self.method != "sgb" and self.temperature != "catboost"
 
 
 class CatBoostModels(NamedTuple):
-    """Fitted models: ``catboost.CatBoost`` objects, all trained on ``n_cells`` rows.
-
-    is_category (n_features,) bool: which columns hold level codes; decay: the factor by which
-    CatBoost shrinks a model before it adds a tree; n_bytes: size of the models, serialised.
-    """
+    """Fitted models: ``catboost.CatBoost`` objects, all trained on ``n_cells`` rows."""
 
     models: tuple[Annotated[Any, "catboost.CatBoost"], ...]
-    is_category: np.ndarray
+    is_category: np.ndarray  # (n_features,) bool: which columns hold level codes
     n_outputs: int
-    decay: float
+    decay: float  # by which CatBoost shrinks a model before it adds a tree
     n_cells: int
-    n_bytes: int
+    n_bytes: int  # size of the models, serialised
 
 
 class Langevin(NamedTuple):
-    """The two numbers of SGLB for a data set of ``n_rows`` rows.
-
-    ``noise`` is ``c = sqrt(2 / (learning_rate * diffusion_temperature))``, the std of one row's
-    gradient noise where splits are chosen (times the root of the row's curvature, if
-    preconditioned); ``leaf_noise`` is c again or 0 (see `leaf_noise` of the estimators);
-    ``decay = 1 - model_shrink_rate * learning_rate``.
-    """
+    """The numbers of SGLB for a data set of ``n_rows`` rows."""
 
     diffusion_temperature: float
     model_shrink_rate: float
+    # `sqrt(2 / (learning_rate * diffusion_temperature))`: std of a row's gradient noise, times the
+    # root of its curvature if preconditioned
     noise: float
-    leaf_noise: float
-    decay: float
+    leaf_noise: float  # the same, or 0 (see `leaf_noise` of the estimators)
+    decay: float  # `1 - model_shrink_rate * learning_rate`
 
 
 def make_plan(estimator: Any) -> BoostingPlan:
@@ -233,11 +222,7 @@ def plan_schedule(plan: BoostingPlan) -> Schedule:
 
 
 def _catboost_leaf_noise(wanted: bool | None, newton: bool) -> bool:
-    """Whether CatBoost (1.2) draws noise on leaves: on gradient ones always, on Newton never.
-
-    Its code means to do so in both, but skips leaves whose weight it knows to be 0, and it sums up
-    the weights of gradient leaves only.
-    """
+    """Whether CatBoost (1.2) draws noise on leaves: on gradient ones always, on Newton never."""
     if wanted is not None and wanted == newton:
         does, leaves = ("never", "newton") if newton else ("always", "gradient")
         raise InvalidParameter(
@@ -302,10 +287,7 @@ class Schedule(NamedTuple):
 def gradient_scale(
     n_trees: int, method: str, cycle_length: int, alpha_max: float, alpha_min: float
 ) -> np.ndarray:
-    """The factor of every tree's gradients, (n_trees,): 1, or eq. 7 for the cyclical methods.
-
-    ``alpha_t = max(alpha_max / 2 * (cos(pi * mod(t, C) / C) + 1), alpha_min)`` for t = 0, 1, ...
-    """
+    """The factor of every tree's gradients, (n_trees,): 1, or eq. 7 for the cyclical methods."""
     if method not in CYCLICAL:
         return np.ones(n_trees)
     angle = math.pi * (np.arange(n_trees) % cycle_length) / cycle_length
@@ -314,9 +296,7 @@ def gradient_scale(
 
 
 def exploring(n_trees: int, cycle_length: int, exploration_fraction: float) -> np.ndarray:
-    """Whether each tree belongs to the exploration of its cycle, (n_trees,) bool.
-
-    Those with ``mod(t, C) / C < exploration_fraction``; the others belong to its sampling.
+    """Whether each tree belongs to the exploration of its cycle: ``mod(t, C) / C < fraction``.
 
     >>> exploring(5, 5, 0.6).tolist()
     [True, True, True, False, False]

@@ -62,18 +62,13 @@ class SmallestChange(NamedTuple):
 
 
 class _Axis(NamedTuple):
-    """The cells of one input column: all values that the trees tell apart.
-
-    codes (width, n_cells) uint8 are the cell's codes in the ``features`` of the matrix; cost
-    (n_cells,) is 0 in the row's own cell; values holds for a number each cell's ends (low, high],
-    for a category its first level.
-    """
+    """The cells of one input column: all values that the trees tell apart."""
 
     column: int
     features: np.ndarray
-    codes: np.ndarray
-    cost: np.ndarray
-    values: list[Any]
+    codes: np.ndarray  # (width, n_cells) uint8: each cell's codes in the `features` of the matrix
+    cost: np.ndarray  # (n_cells,): 0 in the row's own cell
+    values: list[Any]  # a number's ends (low, high] of each cell, a category's first level
 
     def within(self, most: float) -> _Axis:
         """Only the cells that cost at most so much; the row's own is among them."""
@@ -319,8 +314,8 @@ class _Search:
         return best
 
     def _look(self, axes: tuple[_Axis, ...], best: _Found | None) -> tuple[_Found | None, float]:
-        """The best cell of one grid, if it is at least as small a change as the best so far; and
-        the least doubt on it.
+        """The best cell of one grid, if no larger a change than the best so far; and its least
+        doubt.
         """
         if best is not None:
             axes = tuple(axis.within(best.cost) for axis in axes)

@@ -44,10 +44,7 @@ _CLASS_VALUES = 16_000_000  # log probabilities that choose the temperature
 
 
 def resolve_stopping(estimator: Any, plan: BoostingPlan, n_rows: int, has_rows: bool) -> str | None:
-    """The rule that a fit follows: the estimator's own, or None where it cannot apply.
-
-    A chain that samples from a posterior is not truncated, and fewer than 40 rows choose nothing.
-    """
+    """The rule of a fit: None for samples from a posterior and for fewer than 40 rows."""
     rule = estimator.stopping
     if rule is not None:
         check_choice("stopping", rule, STOPPINGS)

@@ -47,10 +47,7 @@ _CODES = np.zeros((1, 2), np.uint8)
 
 
 def warm_up() -> None:
-    """Fit and predict tiny models with the real types: kernels are in memory then.
-
-    Takes under a second with a warm cache.
-    """
+    """Fit and predict tiny models with the real types: kernels are in memory then."""
     from gbuq_core.boosting.classifier import BoostedEnsembleClassifier
     from gbuq_core.boosting.regressor import BoostedEnsembleRegressor
 

@@ -59,10 +59,7 @@ class BoosterReader:
         return model.fit(X, y, **options)
 
     def parts(self, model: Any, X: Any, logs: bool = False) -> BoosterParts:
-        """What the fitted model predicts; knowledge is 0 unless it adds up to the scale.
-
-        With ``logs`` a model that answers by a `LogDistribution` is read on its log scale.
-        """
+        """What the fitted model predicts; with ``logs`` of a `LogDistribution` on its log scale."""
         law = model.predict_distribution(X)
         on_logs = logs and isinstance(law, LogDistribution)
         read = law.inner if on_logs else law

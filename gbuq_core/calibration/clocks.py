@@ -296,11 +296,7 @@ def choose_clocks(stages: Stages, tails: str = "student") -> Clocks:
 
 
 def refit_factor(stages: Stages, clocks: Clocks, tails: str = "student") -> Clocks:
-    """The same numbers of trees, with the factor and the degrees of freedom that these rows choose.
-
-    The curves and ``n_rows`` stay those of the rows that chose the trees. Parameters as in
-    `choose_clocks`; ``clocks`` stop at stages of ``stages``.
-    """
+    """The same trees and curves, with the factor and the df that these rows choose."""
     check_choice("tails", tails, TAILS)
     _require_rows(stages.y)
     at_mean, at_scale = np.searchsorted(stages.n_trees, [clocks.mean_trees, clocks.scale_trees])
@@ -377,10 +373,7 @@ def choose_class_clocks(stages: ClassStages, *, sharpen: bool = True) -> ClassCl
 
 
 def refit_temperature(stages: ClassStages, clocks: ClassClocks) -> ClassClocks:
-    """The same number of trees, with the temperature that these rows choose.
-
-    The curves and ``n_rows`` stay those of the rows that chose the trees.
-    """
+    """The same trees and curves, with the temperature that these rows choose."""
     _require_rows(stages.codes)
     at = int(np.searchsorted(stages.n_trees, clocks.n_trees_used))
     return replace(clocks, temperature=_best_temperature(*_with_one_wrong(stages, at)))
@@ -389,10 +382,7 @@ def refit_temperature(stages: ClassStages, clocks: ClassClocks) -> ClassClocks:
 def _with_one_wrong(
     stages: ClassStages, stage: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64] | None]:
-    """The log probabilities of a stage, the codes and the weights, with one row more.
-
-    It is the row of median confidence, and its class is the second most probable one.
-    """
+    """A stage, its codes and weights with one row more: the median one, of its second class."""
     found = stages.log_probabilities[stage]
     mean = np.exp(found).mean(axis=0)
     by_confidence = np.argsort(mean.max(axis=1), kind="stable")

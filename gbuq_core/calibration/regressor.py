@@ -572,11 +572,7 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
     def _measure_residuals(
         self, parts: BoosterParts, y: FloatArray, weight: FloatArray | None
     ) -> None:
-        """Sizes of the residuals in stds, which are scaled to have mean square 1 beforehand.
-
-        The scaling changes no interval of a single model; it shares the std between data and
-        knowledge, which is not scaled.
-        """
+        """Sizes of the residuals in stds, which are scaled to have mean square 1 beforehand."""
         squared = np.square(y - parts.loc)
         self._smallest = smallest_variance(squared, weight)
         data = np.maximum(parts.data, self._smallest)

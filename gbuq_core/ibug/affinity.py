@@ -326,10 +326,7 @@ def _row_steps(n_rows: int, n_queries: int, n_trees: int) -> list[tuple[int, int
 def count_affinities(
     train: TrainLeaves, leaves: Any, trees: Any = None, n_jobs: int | None = None
 ) -> np.ndarray:
-    """Count the trees in which each query row shares a leaf with each training row (eq. 1).
-
-    Brophy and Lowd (2022), algorithm 1.
-    """
+    """Count the trees in which rows share a leaf with training rows (eq. 1; algorithm 1)."""
     matrix = check_leaves(leaves, train.n_trees)
     order = _order_trees(train, trees)
     dtype = np.uint16 if len(order.trees) <= 65_535 else np.uint32

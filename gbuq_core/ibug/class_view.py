@@ -58,15 +58,6 @@ class ClassNeighbors(NamedTuple):
 
         The stronger a dot, the more trees share a leaf with the row. Over one feature the class is
         drawn upwards, by its number in ``classes``; over two features the second one.
-
-        Examples
-        --------
-        >>> from sklearn.ensemble import GradientBoostingClassifier
-        >>> X, y = np.arange(8.0)[:, None], np.repeat(["low", "high"], 4)
-        >>> model = GradientBoostingClassifier(n_estimators=3, max_depth=1).fit(X, y)
-        >>> near = class_neighbors(model, X, y, [[6.5]], n_neighbors=4)
-        >>> near.plot(X, y, X=[[6.5]]).spec["panels"][0]["label"]
-        'class: 0 high, 1 low'
         """
         from gbuq_core.figures.plots import plot_neighbours
 
@@ -131,10 +122,7 @@ def class_neighbors(
 def count_classes(
     codes: np.ndarray, n_classes: int, places: FloatArray | None = None
 ) -> FloatArray:
-    """The share of each class in every row of codes (n, k): (n, n_classes).
-
-    ``places`` (n, k) says how many neighbours each one counts as.
-    """
+    """Shares (n, n_classes) of codes (n, k), which count ``places`` (n, k) times each."""
     if places is not None:
         total = places.sum(axis=1)
         counts = [(places * (codes == code)).sum(axis=1) / total for code in range(n_classes)]

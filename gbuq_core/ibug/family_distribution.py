@@ -27,20 +27,10 @@ from gbuq_core.metrics.scores import crps_mixture_values
 class FamilyDistribution(Distribution):
     """One of IBUG's families a row, fitted to the row's neighbours.
 
-    Notes
-    -----
     `mean` and `variance` are the family's. They differ from ``loc`` and ``scale`` where the family
     was not matched to them: a KDE, ``posterior_fit="likelihood"``, and a prediction of at most 0
     under log-normal and Weibull. Fitted by likelihood, a Student t may have no variance: then it
     is inf.
-
-    Examples
-    --------
-    >>> from gbuq_core.ibug import fit_posterior
-    >>> loc, scale = np.array([3.0]), np.array([2.0])
-    >>> fitted = fit_posterior("laplace", loc, scale, np.array([[1.0, 2.0, 6.0]]))
-    >>> FamilyDistribution(loc, scale, fitted).interval(0.9).upper.round(3)
-    array([6.256])
     """
 
     # `loc`, `scale`: (n_samples,): the model's prediction and the calibrated std of the neighbours
@@ -84,10 +74,7 @@ def distribute(
     posterior_fit: str,
     n_jobs: int | None,
 ) -> Distribution:
-    """The distribution of all rows of ``parts``: the model's prediction with a family around it.
-
-    The normal of ``loc`` and ``scale`` needs no fit.
-    """
+    """The distribution of all rows of ``parts``: the prediction with a family around it."""
     matched = family == "normal" and posterior_fit == "matched"
     loc, scale, fitted = [], [], []
     for found in parts:

@@ -172,11 +172,7 @@ def weibull(mean: FloatArray, std: FloatArray) -> Parameters:
 
 
 def half_are_equal(targets: FloatArray, places: FloatArray | None = None) -> NDArray[np.bool_]:
-    """Rows in which at least half of the targets (n, k), and two at least, have one value, (n,).
-
-    There a Student t of few degrees of freedom is the likelier the narrower it is. The value is
-    one of the two in the middle.
-    """
+    """Rows in which half of the targets (n, k), two at least, are equal: no Student t is best."""
     taken = np.ones(targets.shape) if places is None else places
     count = np.zeros(len(targets))
     for middle in _middle(targets, places):

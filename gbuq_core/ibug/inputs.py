@@ -29,10 +29,9 @@ _LEAST_SPREAD = 1e3 * TINIEST_SCALE  # of y: three digits of its std are more th
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Check X against the estimator's columns and return it: a frame as it is, else float64.
+    """Check X against the estimator's columns; return a frame as it is, else float64.
 
-    NaN is left to the model; infinity is refused. An array of objects that are not all numbers
-    becomes a frame, whose columns have types of their own.
+    NaN is left to the model; infinity is refused. An array of other objects becomes a frame.
     """
     if isinstance(X, pd.DataFrame):
         if 0 in X.shape:

@@ -194,10 +194,7 @@ class ValidationRows:
     def neighborhood(
         self, choice: TreeChoice, n_neighbors: int, n_trees: int, fit_id: int
     ) -> Neighborhood:
-        """The rows with their neighbours: ``n_neighbors``, or as many as are kept if more.
-
-        ``n_trees`` is the number of trees of the estimator's model that the choice means.
-        """
+        """The rows with at least ``n_neighbors``; ``n_trees`` is how many trees count."""
         key, k = self._key(choice), max(self.width, n_neighbors)
         check_memory(len(self.y) * 32 * k, "these neighbours")
         near = self._kept(key) if k == self.width else _joined(list(self._search(key, k)))

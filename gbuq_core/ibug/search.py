@@ -192,10 +192,7 @@ def checksum(leaves: TrainLeaves, y: FloatArray, weight: FloatArray | None = Non
 def find_neighborhood(
     rows: TrainingRows, X: Any, k: int, choice: TreeChoice, seed: int, n_jobs: int | None
 ) -> Neighborhood:
-    """The k nearest training rows of each row of X (n_samples, n_features), some rows at a time.
-
-    ``seed`` is that of random trees.
-    """
+    """The k nearest training rows of each row of X; ``seed`` is that of random trees."""
     n_rows = len(X)
     trees = select_trees(rows.leaves.n_trees, choice.n_trees, choice.order, seed)
     check_memory(n_rows * (16 * k + 8), "these neighbours")
@@ -272,12 +269,7 @@ def stack_columns(parts: list[NDArray[Any]], fill: float) -> NDArray[Any]:
 def select_trees(
     n_trees: int, n_sampled: int | None, order: str, seed: int
 ) -> NDArray[np.intp] | None:
-    """The trees that count: all (None), or the first, last or random ``n_sampled`` of them.
-
-    Random ones are the first of one permutation, so that more trees add to those before.
-
-    Brophy and Lowd (IBUG, 2022), section 4.1.
-    """
+    """The trees that count: all, the first, the last, or the first of one random permutation."""
     check_choice("tree_order", order, TREE_ORDERS)
     if n_sampled is None:
         return None
@@ -350,9 +342,6 @@ def join_neighborhoods(parts: list[Neighborhood]) -> Neighborhood:
 def scale_of(
     targets: FloatArray, setting: Setting, weights: FloatArray | None = None
 ) -> FloatArray:
-    """The calibrated scale (n_samples,) of neighbours' targets (n_samples, k or more).
-
-    ``weights`` (n_samples, k or more) are those of a `Neighborhood`.
-    """
+    """The calibrated scale (n_samples,) of a `Neighborhood`'s targets and weights."""
     k, least, gamma, delta = setting
     return gamma * np.maximum(running_std(targets, [k], weights)[:, 0], least) + delta

@@ -152,11 +152,7 @@ class LeafModels(Savable, BaseEstimator):
     def _fit_leaves(
         self, X: np.ndarray, target: np.ndarray, labels: Any, n_classes: int, knobs: ForestKnobs
     ) -> None:
-        """Find the forest and fit everything in its leaves.
-
-        ``target`` is what leaf models are fitted to (numbers, or class codes), as a new forest of
-        classes is; ``labels`` what any other forest is given.
-        """
+        """Find the forest by ``labels``, and fit everything in its leaves to ``target``."""
         with stage(4.0):
             given = target if self.base_model is None and n_classes else labels
             names = getattr(self, "feature_names_in_", None)
@@ -293,10 +289,7 @@ class LeafModels(Savable, BaseEstimator):
         return [PredictedNovelty(np.arange(len(rows.X)), values, rows.numbers, self._quantiles)]
 
     def measure_novelty(self, X: Any) -> tuple[MeasuredNovelty, ...]:
-        """Distances and predictions of rows in every tree, block by block, for `mean_novelty`.
-
-        They take at least 24 bytes a row and tree.
-        """
+        """Distances and predictions of rows in every tree, block by block, for `mean_novelty`."""
         return tuple(
             measure_rows(
                 rows.X, rows.numbers, self._predicted(rows), self._table, self._scaling,

@@ -57,10 +57,7 @@ def fit_class(
     linear: bool,
     n_jobs: int | None = None,
 ) -> ClassLeaves:
-    """Fit the models of one class in the leaves of its trees.
-
-    Merilinna (2023), section 3.1.2, equation 3.
-    """
+    """Fit the models of one class in the leaves of its trees (section 3.1.2, eq. 3)."""
     labels = target[table.rows]
     sizes = np.maximum(np.diff(table.begin), 1)
     filled = np.append(labels, 0.0)  # so that reduceat may start at the end
@@ -120,10 +117,7 @@ def predict_class(
     leaves: ClassLeaves,
     n_jobs: int | None = None,
 ) -> ClassMembers:
-    """Probability of a class and its variance in every tree about it.
-
-    Merilinna (2023), equations 4 and 5.
-    """
+    """Probability of a class and its variance in every tree about it (eq. 4 and 5)."""
     own = np.ascontiguousarray(numbers[:, leaves.trees])
     model = leaves.logistic
     if model is None:

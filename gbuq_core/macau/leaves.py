@@ -25,27 +25,19 @@ class LeafTable(NamedTuple):
 
     Where training rows left a leaf of the forest empty (it was trained on others), one more leaf
     stands at the end, with all rows and all features: new rows of empty leaves belong to it.
-
-    first : (n_trees + 1,) int64
-        Leaf g of tree t has the number ``first[t] + g``.
-    begin : (n_leaves + 1,) int64
-        Leaf g has the rows ``rows[begin[g]:begin[g + 1]]``.
-    rows : (begin[-1],) int32
-        Training rows, ordered by leaf within each tree, ascending within each leaf.
-    path_begin : (n_leaves + 1,) int64
-        Leaf g has the features ``path[path_begin[g]:path_begin[g + 1]]``.
-    path : (path_begin[-1],) int32
-        Features on the path to the leaf, ascending; all features where there are none.
-    fallback : int
-        Number of the leaf of all rows, or -1 where no leaf is empty.
     """
 
-    first: np.ndarray
-    begin: np.ndarray
+    first: np.ndarray  # (n_trees + 1,) int64: leaf g of tree t has the number `first[t] + g`
+    begin: np.ndarray  # (n_leaves + 1,) int64: leaf g has the rows `rows[begin[g]:begin[g + 1]]`
+    # (begin[-1],) int32: training rows, ordered by leaf within each tree, ascending within each
+    # leaf
     rows: np.ndarray
+    # (n_leaves + 1,) int64: leaf g has the features `path[path_begin[g]:path_begin[g + 1]]`
     path_begin: np.ndarray
+    # (path_begin[-1],) int32: features on the path to the leaf, ascending; all features where there
+    # are none
     path: np.ndarray
-    fallback: int
+    fallback: int  # number of the leaf of all rows, or -1 where no leaf is empty
 
     def check_file(self) -> None:
         """Refuse leaves that have lost rows, or have rows and paths that do not exist."""
@@ -86,16 +78,14 @@ class LeafTable(NamedTuple):
 
 
 class LeafScaling(NamedTuple):
-    """What maps a feature to a leaf's own units: ``(x - centre) / scale``, gaps filled by median.
+    """A feature in a leaf's own units: ``(x - centre) / scale``, gaps filled by the median."""
 
-    median, centre, scale : (n_leaves, n_features) float64
-        Medians and interquartile ranges of the leaf's rows, as scikit-learn's SimpleImputer and
-        RobustScaler find them one after the other; scale 1 where the range is 0 but for rounding
-        (of values below 1 relative to them, so that no unit is too small). A feature that is
-        missing in all rows of the leaf has median 0 and scale infinity, so that it is always 0:
-        the imputer drops such a column. Leaves without rows: 0, 0, 1.
-    """
-
+    # `median`, `centre`, `scale`: (n_leaves, n_features) float64: Medians and interquartile ranges
+    # of the leaf's rows, as scikit-learn's SimpleImputer and RobustScaler find them one after the
+    # other; scale 1 where the range is 0 but for rounding (of values below 1 relative to them, so
+    # that no unit is too small). A feature that is missing in all rows of the leaf has median 0 and
+    # scale infinity, so that it is always 0: the imputer drops such a column. Leaves without rows:
+    # 0, 0, 1.
     median: np.ndarray
     centre: np.ndarray
     scale: np.ndarray

@@ -186,13 +186,10 @@ class NoveltyModel(NamedTuple):
 
 
 class LeafQuantiles(NamedTuple):
-    """Quantiles of what each leaf's model predicts for its training rows.
+    """Quantiles of what each leaf's model predicts for its training rows."""
 
-    Leaf g has ``quantiles[begin[g]:begin[g + 1]]``; begin (n_leaves + 1,) int64.
-    """
-
-    begin: np.ndarray
-    quantiles: np.ndarray
+    begin: np.ndarray  # (n_leaves + 1,) int64
+    quantiles: np.ndarray  # of leaf g, `quantiles[begin[g]:begin[g + 1]]`
 
     def check_against(self, table: LeafTable) -> None:
         """Refuse quantiles of a file that are of other leaves."""
@@ -203,10 +200,7 @@ class LeafQuantiles(NamedTuple):
 
 
 class DistanceScores(NamedTuple):
-    """Mahalanobis distances of rows and their z-scores, in all and in path features.
-
-    Each (n, n_trees) float64.
-    """
+    """Mahalanobis distances and z-scores in all and in path features, (n, n_trees) each."""
 
     distances: np.ndarray
     z: np.ndarray
@@ -364,10 +358,7 @@ def score_distances(
     model: NoveltyModel,
     tail: str,
 ) -> DistanceScores:
-    """Distances and their z-scores tree by tree, for as many rows as memory holds.
-
-    Parameters as in `score_novelty`.
-    """
+    """Distances and their z-scores tree by tree, for as many rows as memory holds."""
     distances, path_distances = np.empty(numbers.shape), np.empty(numbers.shape)
     write_distances(X, numbers, table, scaling, model, distances, path_distances)
     trees = np.tile(np.arange(table.n_trees, dtype=np.int64), (len(X), 1))
@@ -453,10 +444,7 @@ def measure_rows(
     model: NoveltyModel,
     n_jobs: int | None = None,
 ) -> MeasuredNovelty:
-    """Measure rows X (n, n_features) in their leaves (n, n_trees).
-
-    Parameters as in `gbuq_core.macau.novelty.score_novelty`.
-    """
+    """Measure rows X (n, n_features) in their leaves (n, n_trees)."""
     found = MeasuredNovelty(np.empty(numbers.shape), np.empty(numbers.shape), tuple(predicted))
     size = max(1, _SHARE_CELLS // max(1, table.n_trees))
 

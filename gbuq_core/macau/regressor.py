@@ -375,10 +375,7 @@ def _check_reach(X: np.ndarray, scale: np.ndarray) -> None:
 
 
 def _copy_models(model: LinearLeaves, table: LeafTable, leaves: np.ndarray) -> None:
-    """Give leaves the model of the first of them: those of trees without a split are all alike.
-
-    They have all rows and all features, and with many of these each would take long.
-    """
+    """Give leaves of trees without a split, which are all alike, the model of the first of them."""
     of_features = (
         (model.weight, table.path_begin), (model.offset, table.path_begin),
         (model.sigma, model.sigma_begin),

@@ -9,10 +9,7 @@ from gbuq_core.macau.regressor import MacauRegressor
 
 
 def warm_up() -> None:
-    """Fit a tiny forest and predict with it, so that no user waits.
-
-    Well under a second with a warm cache. Logistic leaves of classes have a step of their own.
-    """
+    """Fit a tiny forest of a regression and predict with it, so that no user waits."""
     x = np.linspace(-1.0, 1.0, 16)[:, None]
     model = MacauRegressor(n_trees=2, min_child_samples=4, random_state=0, n_jobs=1)
     model.fit(x, x[:, 0] ** 2).score_novelty(x)

@@ -111,10 +111,7 @@ def tune_neighbors(
     scoring: str = "nll",
     candidates: Sequence[int] = CANDIDATES,
 ) -> NeighbourTuning:
-    """Score every number of neighbours on rows that the model has not seen.
-
-    Brophy and Lowd (IBUG, 2022), algorithm 3.
-    """
+    """Score numbers of neighbours on rows the model has not seen (IBUG, algorithm 3)."""
     check_choice("scoring", scoring, ("nll", "crps"))
     y, loc = check_array("y", y, 1), check_array("loc", loc, 1)
     near = check_array("targets", targets, 2)

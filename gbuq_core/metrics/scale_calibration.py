@@ -45,10 +45,7 @@ class ScaleCalibration(NamedTuple):
 def scoring_function(
     scoring: str, weight: FloatArray | None = None
 ) -> Callable[[ArrayLike, ArrayLike, ArrayLike], float]:
-    """The function ``score(y, loc, scale)`` for ``"nll"`` or ``"crps"``: a mean over normals.
-
-    Each row counts ``weight`` (n_samples,) times; once without it.
-    """
+    """The function ``score(y, loc, scale)`` for "nll" or "crps": a weighted mean over normals."""
     check_choice("scoring", scoring, SCORINGS)
     if weight is None:
         return nll_gaussian if scoring == "nll" else crps_gaussian
@@ -67,10 +64,7 @@ def calibrate_scale(
     scoring: str = "nll",
     weight: FloatArray | None = None,
 ) -> ScaleCalibration:
-    """Find the best of ``gamma * scale`` and ``scale + delta`` over the authors' grid.
-
-    Brophy and Lowd (IBUG, 2022), equation 2 and appendix B.2.
-    """
+    """The best of ``gamma * scale`` and ``scale + delta`` on a grid (IBUG, eq. 2, B.2)."""
     score = scoring_function(scoring, weight)
     y, loc, scale = check_gaussian(y, loc, scale, positive=True)
     tried = [(1.0, float(delta)) for delta in DELTAS] + [(float(gamma), 0.0) for gamma in GAMMAS]

@@ -339,11 +339,7 @@ def crps_mixture(y: ArrayLike, means: ArrayLike, variances: ArrayLike) -> float:
 def crps_mixture_values(
     y: ArrayLike, means: ArrayLike, variances: ArrayLike, weights: FloatArray | None = None
 ) -> FloatArray:
-    """Per-row form of `crps_mixture`: (n_samples,) in units of y.
-
-    ``weights`` (n_members,), or (n_members, n_samples) for each row its own, sum to 1; all members
-    are equal without them.
-    """
+    """Per-row form of `crps_mixture`, (n_samples,); ``weights`` may differ by row."""
     y, means, variances = check_mixture(y, means, variances, positive=False)
     n_members = len(means)
     from_y = _mean_absolute_normal(y - means, np.sqrt(variances))

@@ -7,9 +7,6 @@ from gbuq_core.sampling.targets import TARGETS
 
 
 def warm_up() -> None:
-    """Run a tiny chain, so that no user waits for a compiler.
-
-    A few seconds the first time ever, a quarter of a second with a warm cache.
-    """
+    """Run a tiny chain, so that no user waits for a compiler."""
     chains = sample_mixture("cg", n_steps=30, random_state=0)
     TARGETS[chains.target].mode_of(chains.samples[0])

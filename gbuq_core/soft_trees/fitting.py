@@ -165,10 +165,7 @@ def _with_views(values: Floats, rank: int, n: int, *others: Any) -> State:
 def run_steps(
     plan: Plan, state: State, Xt: Floats, y: Floats, elbo_path: Floats, n_steps: int
 ) -> None:
-    """Do the next ``n_steps`` steps of the plan, or as many as are left of it.
-
-    Each output has a kernel of its own: nobody waits until those of the others are compiled.
-    """
+    """Do the next ``n_steps`` steps of the plan, or as many as are left of it."""
     _RUNS[plan.codes.output](plan, state, Xt, y, elbo_path, n_steps)
 
 
@@ -253,10 +250,7 @@ def _start_classes(
 
 @dataclass(frozen=True, kw_only=True)
 class FitKnobs:
-    """How one tree is fitted; `VariationalSoftTreeRegressor` explains the names.
-
-    ``noise`` is the fixed noise std of a mean output, or None for one that is learnt.
-    """
+    """How one tree is fitted; `VariationalSoftTreeRegressor` explains the names."""
 
     beta: float
     prior_scale: float
@@ -267,7 +261,7 @@ class FitKnobs:
     batch_size: int | None
     n_restarts: int
     flat_tolerance: float
-    noise: float | None = None
+    noise: float | None = None  # the fixed noise std of a mean output; None learns it
 
     def fitting(self, shape: TreeShape) -> FitKnobs:
         """The same with a rank that is at most full: more columns of V add nothing to it.

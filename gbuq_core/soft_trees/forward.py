@@ -52,10 +52,7 @@ class Gates(NamedTuple):
 
 
 class Leaves(NamedTuple):
-    """Means and stds of the leaves at each row, each (n_draws, n, n_leaves).
-
-    ``stds`` has no leaf unless the output is a mixture.
-    """
+    """Means and stds (none but of a mixture) of the leaves at each row, (n_draws, n, n_leaves)."""
 
     means: Floats
     stds: Floats

@@ -35,18 +35,14 @@ _ROUNDING = 1e-13  # a spread below this share of the values is rounding
 
 
 class SoftColumn(NamedTuple):
-    """How one input column becomes matrix columns.
-
-    ``levels`` have a column each; ``has_rest`` tells of one for all rarer and unknown levels;
-    ``has_missing`` of one for gaps. ``median`` fills the gaps of numbers.
-    """
+    """How one input column becomes matrix columns."""
 
     name: str
     is_number: bool
-    levels: tuple[Any, ...]
-    has_rest: bool
-    has_missing: bool
-    median: float
+    levels: tuple[Any, ...]  # a column each
+    has_rest: bool  # whether rarer and unknown levels share a column
+    has_missing: bool  # whether gaps have a column
+    median: float  # fills the gaps of numbers
 
     def check_file(self) -> None:
         """Refuse a coding that no column has."""
@@ -163,10 +159,7 @@ def column_names(column: SoftColumn) -> list[str]:
 def _read_column(
     column: SoftColumn, values: pd.Series
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Matrix columns before standardisation, which levels training had not, which gaps there are.
-
-    An unknown level has zeros in all columns of known levels.
-    """
+    """Columns before scaling, which levels are new (zeros there), and which gaps there are."""
     if column.is_number:
         numbers = read_numbers(values, column.name)
         missing = np.isnan(numbers)

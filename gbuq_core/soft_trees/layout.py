@@ -28,28 +28,19 @@ _CODES = {"mixture": MIXTURE, "mean": MEAN, "classes": CLASSES}
 
 
 class TreeParts(NamedTuple):
-    """What each group of parameters is; arrays, or slices of the vector.
+    """What each group of parameters is; arrays, or slices of the vector."""
 
-    Attributes
-    ----------
-    node_weights : array of shape (..., n_nodes, n_features)
-    node_biases : array of shape (..., n_nodes)
-        A gate turns right with probability ``sigmoid(beta (w.x + b))`` (eq. 9).
-    leaf_weights : array of shape (..., n_leaves, n_features)
-        Slopes of the leaf means (eq. 13), of size 0 in constant leaves. For classes one row a
-        leaf and class, (..., n_leaves, n_classes, n_features).
-    leaf_biases : array of shape (..., n_leaves) or (..., n_leaves, n_classes)
-    scale_weights : array of shape (..., n_leaves, n_features)
-        Slopes of the raw leaf stds (eq. 14); of size 0 but in linear leaves of a mixture.
-    scale_biases : array of shape (..., n_leaves)
-        The leaf std is the softplus of the raw one; of size 0 but in a mixture.
-    """
-
-    node_weights: Any
+    node_weights: Any  # (..., n_nodes, n_features)
+    # (..., n_nodes): A gate turns right with probability `sigmoid(beta (w.x + b))` (eq. 9).
     node_biases: Any
+    # (..., n_leaves, n_features): Slopes of the leaf means (eq. 13), of size 0 in constant leaves.
+    # For classes one row a leaf and class, (..., n_leaves, n_classes, n_features).
     leaf_weights: Any
-    leaf_biases: Any
+    leaf_biases: Any  # (..., n_leaves) or (..., n_leaves, n_classes)
+    # (..., n_leaves, n_features): Slopes of the raw leaf stds (eq. 14); of size 0 but in linear
+    # leaves of a mixture.
     scale_weights: Any
+    # (..., n_leaves): the leaf std is the softplus of the raw one; of size 0 but in a mixture
     scale_biases: Any
 
 

@@ -17,10 +17,7 @@ _X = np.linspace(-1.0, 1.0, 8)[:, None]
 
 
 def warm_up() -> None:
-    """Fit a tiny tree with the default output and draw from it, so that no user waits.
-
-    Well under a second with a warm cache. Means and classes have steps of their own.
-    """
+    """Fit a tiny tree with the default output and draw from it, so that no user waits."""
     tree = VariationalSoftTreeRegressor(n_jobs=1, **_SMALL).fit(_X, _X[:, 0])
     tree.predict_uncertainty(_X)
     tree.log_score(_X, _X[:, 0])

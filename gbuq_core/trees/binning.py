@@ -38,18 +38,14 @@ _N_FOLDS = 5  # of the cross-fitted target means
 
 
 class ColumnCoding(NamedTuple):
-    """How one input column becomes matrix columns.
-
-    kind is "number", "levels" or "target"; levels are the training levels in order (strings or
-    numbers); means (n_levels, n_columns) and fallback (n_columns,) belong to "target".
-    """
+    """How one input column becomes matrix columns."""
 
     name: str
-    kind: str
-    levels: tuple[Any, ...]
+    kind: str  # "number", "levels" or "target"
+    levels: tuple[Any, ...]  # in order, strings or numbers
     has_missing: bool
-    means: np.ndarray
-    fallback: np.ndarray
+    means: np.ndarray  # (n_levels, n_columns), of "target"
+    fallback: np.ndarray  # (n_columns,), of "target"
 
     def check_file(self) -> None:
         """Refuse levels that no column has, and means of other levels."""
@@ -140,10 +136,8 @@ def _fit_column(
 def _weighted_means(
     codes: np.ndarray, target: np.ndarray, task: str, weight: np.ndarray, folds: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What scikit-learn's `TargetEncoder` learns, with rows that count ``weight`` (n,) times.
-
-    A level of n rows with variance v has ``(n m + (v / V) M) / (n + v / V)``, with its mean m and
-    mean M and variance V of all rows.
+    """What scikit-learn's `TargetEncoder` learns, with rows that count ``weight`` (n,) times:
+    ``(n m + (v / V) M) / (n + v / V)`` for n rows of mean m, variance v, and M, V of all rows.
     """
     values = target[:, None].astype(np.float64)
     if task == "multiclass":
@@ -179,10 +173,8 @@ def fit_encoding(
     seed: int,
     weight: np.ndarray | None = None,
 ) -> tuple[Encoding, np.ndarray]:
-    """Learn the coding of every column and return it with the training matrix (n, n_columns).
-
-    The matrix of target-encoded columns is cross-fitted: no row's code uses its own target.
-    ``weight`` (n,) says how many rows each one counts as.
+    """Learn the coding of every column; return it with the training matrix (n, n_columns), in which
+    target-encoded columns are cross-fitted.
     """
     table = as_table(X)
     is_category = category_positions(table, declared)
@@ -213,11 +205,7 @@ def fit_encoding(
 
 
 def _float_matrix(table: pd.DataFrame) -> np.ndarray | None:
-    """The matrix of a table of float64, not to be written to, else None.
-
-    It is the table's own memory where its rows lie together there: large tables of numbers would
-    wait for a copy.
-    """
+    """The memory of a table of float64 without a copy, not to be written to; else None."""
     if not all(dtype == np.float64 for dtype in table.dtypes):
         return None
     return np.ascontiguousarray(table.to_numpy(np.float64))
@@ -273,18 +261,13 @@ _LARGE = 200_000  # cells of a matrix whose columns are worth sorting side by si
 
 
 class Bins(NamedTuple):
-    """How features are binned.
+    """How features are binned."""
 
-    borders: one ascending float64 array a numeric feature (a value ``x`` gets code
-    ``1 + number of borders < x``), empty for a category; n_codes (n_features,) int64: how many
-    codes training may use; is_category (n_features,) bool; has_missing (n_features,) bool: whether
-    a numeric feature was missing in training.
-    """
-
+    # ascending for each feature: `x` has code `1 + borders < x`; none for a category
     borders: tuple[np.ndarray, ...]
-    n_codes: np.ndarray
-    is_category: np.ndarray
-    has_missing: np.ndarray
+    n_codes: np.ndarray  # (n_features,): how many codes training may use
+    is_category: np.ndarray  # (n_features,) bool
+    has_missing: np.ndarray  # (n_features,) bool: whether a number was missing in training
 
     def check_file(self) -> None:
         """Refuse codes that no training makes: those of a number are 0 to ``n_borders + 1``."""
@@ -301,15 +284,12 @@ class Bins(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Rows with the same codes. order (n_rows,) sorts rows by cell; begin (n_cells + 1,) int64
-    tells where a cell's rows begin in that order; codes (n_cells, n_features) uint8 C, and columns
-    the same transposed, C too.
-    """
+    """Rows with the same codes."""
 
-    order: np.ndarray
-    begin: np.ndarray
-    codes: np.ndarray
-    columns: np.ndarray
+    order: np.ndarray  # (n_rows,) sorts rows by cell
+    begin: np.ndarray  # (n_cells + 1,): where a cell's rows begin in that order
+    codes: np.ndarray  # (n_cells, n_features) uint8, C order
+    columns: np.ndarray  # the same transposed, C order
 
 
 def choose_borders(
@@ -347,9 +327,7 @@ def fit_bins(
     weight: np.ndarray | None = None,
     n_jobs: int | None = 1,
 ) -> Bins:
-    """Choose bins for ``X`` (n, n_features) float64; NaN is missing; categories hold codes 0, 1,
-    ...; ``weight`` (n,) says how many rows each one counts as.
-    """
+    """Choose bins for ``X`` (n, n_features); NaN is missing; categories hold codes 0, 1, ..."""
     n_features = X.shape[1]
     borders = [np.empty(0)] * n_features
     n_codes, has_missing = np.empty(n_features, np.int64), np.zeros(n_features, bool)
@@ -391,10 +369,7 @@ def apply_bins(bins: Bins, X: np.ndarray, n_jobs: int | None = 1) -> np.ndarray:
 
 
 def merge_rows(columns: np.ndarray, always: bool = False) -> Cells | None:
-    """Cells of ``columns`` (n_features, n), or None if merging saves less than half the rows.
-
-    ``always`` merges even then.
-    """
+    """Cells of ``columns`` (n_features, n); None, unless ``always``, if few rows are equal."""
     n_features, n_rows = columns.shape
     if n_rows < 2 or n_features == 0:
         return None

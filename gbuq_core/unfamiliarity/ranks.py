@@ -67,10 +67,7 @@ def rank_rows(reference: Reference, ranks: NDArray[np.float64]) -> NDArray[np.fl
 
 
 def rank_reference(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The same for the reference rows themselves, spread evenly over 0 to 1.
-
-    Rows that are equal in all measures share the middle of their ranks.
-    """
+    """The same for the reference rows, spread over 0 to 1; equal rows share their middle rank."""
     made = make_reference(values)
     return rank_among(made, part_ranks(made.sorted, values))
 

@@ -186,10 +186,7 @@ def _indicators(codes: NDArray[np.int64], slot: NDArray[np.int64]) -> NDArray[np
 
 
 def find_strange(columns: Columns, space: Space, raw: RawRows) -> NDArray[np.bool_]:
-    """Cells with a category or a gap that the training rows do not have, (n, n_columns).
-
-    Where training had no value at all, any value is one.
-    """
+    """Cells with a category or a gap that training rows do not have, (n, n_columns)."""
     x, codes = raw
     out = np.zeros((len(x), len(columns.names)), bool)
     n_numbers = len(columns.numbers)

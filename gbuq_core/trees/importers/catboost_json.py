@@ -84,10 +84,7 @@ class _Splits:
 
 
 def read_catboost_json(content: bytes, loss: str = "") -> PlainTrees:
-    """Read a model that CatBoost has saved with ``format="json"``.
-
-    ``loss`` is one of `LOSSES`, for a file that does not name its own.
-    """
+    """Read a model saved with ``format="json"``; ``loss`` (of `LOSSES`) if the file names none."""
     try:
         return read_catboost_document(json.loads(content.decode("utf-8")), loss)
     except GbuqError:
@@ -197,7 +194,7 @@ def _add_symmetric(tree: Any, features: _Features, found: _Splits) -> None:
 
     The last split becomes the root, so that a node's two children decide the next lower bit::
 
-    split 2              0                     node 0
+        split 2              0                     node 0
         split 1          1       2        left of node i at level l:  2 i + 1
         split 0        3   4   5   6
         leaves        0 1 2 3 4 5 6 7     (read from left to right)
@@ -252,10 +249,7 @@ def _add_nested(tree: Any, features: _Features, found: _Splits) -> None:
 
 
 def _find_loss(info: Any, given: str) -> str:
-    """The loss by which the model was trained, by the file or else by the reader.
-
-    `sum_models` keeps it as text, and leaves it out where its models have different ones.
-    """
+    """The model's loss, by its file (`sum_models` leaves it out) or the reader."""
     known = info.get("params", {}).get("loss_function") or info.get("loss_function")
     known = json.loads(known) if isinstance(known, str) else known
     own = str(known["type"]) if known else ""

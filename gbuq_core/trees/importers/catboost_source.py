@@ -158,10 +158,7 @@ def from_catboost_file(content: bytes, task: str) -> CatBoostSource:
 
 
 def _try_in_a_process(content: bytes) -> None:
-    """Read the model in a process of its own first: CatBoost believes what a file says.
-
-    A cbm file has no digest, and one whose tree points nowhere ends the process that reads it.
-    """
+    """Read the model in a process of its own first: a cbm file may point nowhere, which ends it."""
     memory = 2 * 2**30 + _MEMORY_A_BYTE * len(content)
     limits = ProcessLimits(memory, cpu_seconds=_TRIAL_SECONDS, seconds=2.0 * _TRIAL_SECONDS)
     code, _ = ask_process(_TRIAL, {}, content, limits)

@@ -22,11 +22,7 @@ _IN_USE = {"calls": 0, "threads": 1}
 
 @contextmanager
 def shared_threads(n_jobs: int | None = None) -> Iterator[int]:
-    """The number of threads for calls of LightGBM inside.
-
-    It is that of the calls under way, and ``n_jobs`` decides where there is none; see
-    `gbuq_core.resources.effective_n_jobs`.
-    """
+    """Threads for calls of LightGBM inside: those of the calls under way, or else ``n_jobs``."""
     wanted = effective_n_jobs(n_jobs)
     with _LOCK:
         if _IN_USE["calls"] == 0:

@@ -15,10 +15,7 @@ from gbuq_core.trees.importers.source import LeafSource, refuse
 
 
 class OwnSource(LeafSource):
-    """The oblivious trees of a fitted ensemble, ``2 ** depth`` leaves each.
-
-    Tree ``iteration * n_models + model`` of the source is tree ``iteration`` of that model.
-    """
+    """A fitted ensemble's oblivious trees; tree ``i * n_models + m`` is tree i of model m."""
 
     kind = "gbuq"
 

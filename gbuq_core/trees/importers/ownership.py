@@ -12,13 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 
 def is_owned(base_model: Any) -> bool:
-    """Whether a model is still to be fitted: None, or an estimator that is not fitted yet.
-
-    >>> from sklearn.tree import DecisionTreeRegressor
-    >>> tree = DecisionTreeRegressor()
-    >>> is_owned(None), is_owned(tree), is_owned(tree.fit([[0.0], [1.0]], [0.0, 1.0]))
-    (True, True, False)
-    """
+    """Whether a model is still to be fitted: None, or an estimator that is not fitted yet."""
     if base_model is None:
         return True
     if isinstance(base_model, FrozenEstimator):
@@ -35,10 +29,7 @@ def is_owned(base_model: Any) -> bool:
 
 
 def copy_unfitted(model: Any) -> Any:
-    """scikit-learn's `clone`, also for a CatBoost model with lists among its parameters.
-
-    CatBoost copies such a parameter (``cat_features``), which `clone` takes for a change.
-    """
+    """scikit-learn's `clone`, also for CatBoost, which copies lists among its parameters."""
     if type(model).__module__.startswith("catboost"):
         return type(model)(**copy.deepcopy(model.get_params()))
     return clone(model, safe=False)  # None, a booster: a copy

@@ -18,13 +18,10 @@ from gbuq_core.trees.importers.source import LeafSource
 
 
 class LeafPaths(NamedTuple):
-    """The features on each leaf's path, leaves of all trees one after the other.
+    """The features on each leaf's path, leaves of all trees one after the other."""
 
-    begin (n_leaves + 1,) int64, features (begin[-1],) int32: those of leaf g are
-    ``features[begin[g]:begin[g + 1]]``, ascending, each once; none where a tree is a single leaf.
-    """
-
-    begin: np.ndarray
+    begin: np.ndarray  # (n_leaves + 1,) int64
+    # (begin[-1],) int32: of leaf g `features[begin[g]:begin[g + 1]]`, ascending, each once
     features: np.ndarray
 
 

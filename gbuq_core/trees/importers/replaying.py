@@ -21,21 +21,15 @@ _ZERO = float(np.float32(1e-35))  # LightGBM takes what is closer to 0 than this
 
 
 class NumericTrees(NamedTuple):
-    """Binary trees that compare numbers; ``n_splits`` splits of all trees one after the other.
+    """Binary trees that compare numbers; ``n_splits`` splits of all trees one after the other."""
 
-    begin (n_trees + 1,) int64; left, right (n_splits,) int32: a child's place in its own tree, or
-    ``~leaf``; feature (n_splits,) int32; threshold (n_splits,) float64: a row goes left where
-    ``x <= threshold`` (``x < threshold`` with ``strict``); missing (n_splits,) int8: one of the
-    rules above; missing_left (n_splits,) bool: where a missing value goes.
-    """
-
-    begin: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    feature: np.ndarray
-    threshold: np.ndarray
-    missing: np.ndarray
-    missing_left: np.ndarray
+    begin: np.ndarray  # (n_trees + 1,) int64
+    left: np.ndarray  # (n_splits,) int32: a child's place in its own tree, or `~leaf`
+    right: np.ndarray  # the same of the other child
+    feature: np.ndarray  # (n_splits,) int32
+    threshold: np.ndarray  # (n_splits,): a row goes left where `x <= threshold`, or `<` if strict
+    missing: np.ndarray  # (n_splits,) int8: one of the rules above
+    missing_left: np.ndarray  # (n_splits,) bool: where a missing value goes
     strict: bool
 
 
@@ -101,11 +95,7 @@ def make_table(trees: NumericTrees) -> ReplayTable | None:
 
 
 def rank_rows(table: ReplayTable, X: np.ndarray) -> np.ndarray:
-    """Ranks (n_planes, n) of rows X (n, n_features) float64 among the thresholds.
-
-    A row goes right at a threshold of rank r where its own rank is greater than r, so rank 0 always
-    goes left and the number of thresholds always goes right.
-    """
+    """Ranks (n_planes, n) of rows X (n, n_features); a row goes right where its rank is greater."""
     ranks = np.empty((len(table.planes), len(X)), table.dtype)
     for row, plane in enumerate(table.planes):
         column = X[:, plane.feature]

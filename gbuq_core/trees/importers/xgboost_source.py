@@ -153,11 +153,7 @@ def from_xgboost(model: Any, task: str) -> XGBoostSource:
 
 
 def from_xgboost_file(content: bytes, task: str) -> LeafSource:
-    """The source of a JSON or UBJ file, checked before XGBoost reads it.
-
-    It predicts up to the best round, as an estimator that loads the file. Splits by categories are
-    followed here: XGBoost is given files without them only.
-    """
+    """The source of a JSON or UBJ file, checked before XGBoost reads it, up to its best round."""
     read = read_xgboost(content)
     _check_task(read, task)
     if read.has_categories:

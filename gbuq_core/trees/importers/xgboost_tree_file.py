@@ -221,10 +221,7 @@ def _read_document(document: Any) -> XGBoostModel:
 
 
 def _best_rounds(learner: Any, n_iterations: int) -> int:
-    """Rounds that predict: an estimator that early stopping ended leaves out those after its best.
-
-    XGBoost keeps the best round, from 0, as an attribute of text.
-    """
+    """Rounds that predict, those up to the best one: early stopping keeps it, from 0, as text."""
     best = learner.get("attributes", {}).get("best_iteration")
     if best is None:
         return n_iterations
@@ -312,11 +309,7 @@ def _read_categories(cats: Any, n_features: int) -> tuple[tuple[str, ...], ...]:
 
 
 class _Tree(NamedTuple):
-    """One tree: children are places among its splits, or ``~`` places among its leaves.
-
-    ``n_levels`` (n_splits,) counts the levels of each split, 0 for numbers; ``levels`` are all of
-    them. ``clean`` is the checked tree as XGBoost writes it, with splits of categories as numbers.
-    """
+    """One tree: children are places among its splits, or ``~`` places among its leaves."""
 
     splits: NumericTrees
     n_levels: np.ndarray
