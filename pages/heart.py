@@ -3,15 +3,15 @@
 from functools import partial
 from types import SimpleNamespace
 
-import streamlit as st
-
 from gbuq_core.experiments.heart.plan import HeartSettings
+from gbuq_core.experiments.heart.scores import answer_heart
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.settings import from_values, sliders
-from pages._ui.claims import draw_chips
+from pages._ui.experiment import COMPARE, EXPORT, PAPER, WHY, Skeleton
 from pages._ui.heart.controls import STATE, paint
 from pages._ui.heart.picture import (
     PAGE,
+    check_paper,
     claims_of,
     draw_heart,
     draw_scores,
@@ -27,12 +27,11 @@ from pages._ui.heart.picture import (
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.live import live_knobs, send_members
 from pages._ui.live_sliders import LIVE_SECONDS, follow
-from pages._ui.url_state import link_to, open_page
+from pages._ui.url_state import link_to
 
 LEDE = (
-    "The hatched cells have no training rows, and the rows around the heart are noisier. Does "
-    "**knowledge** uncertainty find the hatched cells, and only those? Does **data** uncertainty "
-    "repeat the true noise? Play the trees, or click cells to remove or add rows."
+    "The hatched cells have no training rows. Does the model's **knowledge** uncertainty find "
+    "them? Click a cell to take its rows away."
 )
 WAIT_SECONDS = 0.5  # 10 x 1000 trees come without a flash of progress
 
@@ -48,25 +47,30 @@ def draw(sheet: PanelSheet, values: SimpleNamespace, moving: bool) -> bool:
     return all(one.fresh or one.problem for one in shown)
 
 
-st.title("Does the model know where it has seen nothing?")
-with st.container(key="lede"):
-    st.markdown(LEDE)
-values = open_page(STATE)
+page = Skeleton("Does the model know where it has seen nothing?", LEDE)
+values = page.open(STATE, ("rows",))
 settings = from_values(HeartSettings, vars(values))
 answers = ask(PAGE.requests(settings), WAIT_SECONDS)
-show_progress(answers)
+with page.notices:
+    show_progress(answers)
 shown = PAGE.views(settings, answers)
 run = run_of(settings, shown)
 knobs = live_knobs(STATE, values)
 sheet = sheet_of(run, shown, knobs)
-say_what_is_missing(settings, shown)
-with st.container(key="chips"):
-    draw_chips(claims_of(run))
-follow(STATE, values, sliders(HeartSettings), partial(draw, sheet))
-offer_unpaint(settings)
+with page.notices:
+    say_what_is_missing(settings, shown)
+with page.picture:
+    follow(STATE, values, sliders(HeartSettings), partial(draw, sheet))
+    offer_unpaint(settings)
+page.say_verdict(answer_heart(run), claims_of(run))
+with page.fold(COMPARE):
+    draw_scores(run)
+    show_costs(settings, shown)
+with page.fold(WHY):
+    explain_heart()
+with page.fold(PAPER):
+    check_paper(run)
+with page.fold(EXPORT):
+    export_heart(run, link_to(STATE, values), knobs)
 draw_surface(sheet)
-show_costs(settings, shown)
-export_heart(run, link_to(STATE, values), knobs)
-draw_scores(run)
-explain_heart()
 send_members(sheet.live, "heart")

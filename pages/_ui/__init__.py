@@ -24,6 +24,7 @@
     live           knobs in a picture's own bar, and the members it computes from
     curves         the component for curves
     surface        one map as a surface that can be turned
+    experiment     the skeleton of a page: question, picture, control, verdict, folds
     side_by_side   fits several methods side by side
     claims         a paper's statements with their verdicts
     lesson_link    leads from a page to its lesson

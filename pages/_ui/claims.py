@@ -40,16 +40,16 @@ _STILL_SECONDS = 2.0  # a page is left alone for so long before its seeds run
 # asked for; the settings that are to be run as they are.
 _DRAWN, _ASKED, _WHOLE = "_seeds_drawn", "_seeds_asked", "_seeds_whole"
 _STARTS = os.environ.get("GBUQ_SEEDS") != "asked"  # by themselves
-_MARKS = {"holds": "\u25cf", "partly": "\u25d0", "does not hold": "\u25cb"}
-_MARKS["more than claimed"] = "\u25b2"
-_LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in _MARKS.items())
+MARKS = {"holds": "\u25cf", "partly": "\u25d0", "does not hold": "\u25cb"}
+MARKS["more than claimed"] = "\u25b2"
+_LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
 
 
 def draw_chips(claims: Sequence[Claim], about: str = "") -> None:
     """At most three statements in a few words; a click leads to the statement with its numbers."""
     chips = "".join(
         f'<a class="gbuq-chip {_class(one.verdict)}" href="#{_anchor(one.key)}" target="_self">'
-        f'<span aria-hidden="true">{_MARKS[one.verdict]}</span> {escape(one.answer)}</a>'
+        f'<span aria-hidden="true">{MARKS[one.verdict]}</span> {escape(one.answer)}</a>'
         for one in chips_of(claims)
     )
     said = f"<span>{escape(about)}</span>" if about and chips else ""
@@ -110,7 +110,7 @@ def seeds_html(key: str, count: SeedCount | None, quicker: bool = False) -> str:
         return f'<div class="gbuq-seeds" id="{_anchor(key)}"></div>'
     dots = "".join(
         f'<span class="{_class(dot.verdict)}" role="img" title="{said}" aria-label="{said}">'
-        f"{_MARKS[dot.verdict]}</span>"
+        f"{MARKS[dot.verdict]}</span>"
         for dot in count.dots
         for said in [escape(f"Seed {dot.seed}: {dot.verdict}, {dot.value}", quote=True)]
     )

@@ -30,6 +30,10 @@ COLOURS = Knob(
     help="All frames: a colour means the same value in the whole run. This frame: each frame uses "
     "all colours.",
 )  # fmt: skip
+EVERY = Knob(
+    "every", "All maps", "switch", False, group="picture",
+    help="Shows every map at once, instead of the truth and one map.",
+)  # fmt: skip
 FOCUS = Knob(
     "focus", "Only where rows are", "switch", False, group="picture", brief="Only rows",
     help="Shows the part of the maps that holds the training rows.",

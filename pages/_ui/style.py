@@ -154,6 +154,10 @@ _CSS = """
     position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
   }
 }
+/* The answer of an experiment's page is read from afar. */
+.st-key-first-verdict { min-width: min(24rem, 100%); }
+.st-key-first-verdict button p { font-size: 1.1rem; text-align: left; }
+.st-key-first-verdict button { padding-left: 0; height: auto; white-space: normal; }
 /* Long lines of prose are hard to read. */
 .st-key-lede p { max-width: 60rem; }
 .st-key-reading p { max-width: 46rem; }

@@ -48,12 +48,13 @@ What holds for every page:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple, NoReturn
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.errors import StreamlitAPIException
 from streamlit.runtime.pages_manager import PagesManager
 
@@ -71,7 +72,7 @@ from pages._ui.address import (
     write_picture_knobs,
 )
 from pages._ui.back_steps import complete_address
-from pages._ui.controls import draw_knobs, is_shown
+from pages._ui.controls import draw_knob, draw_knobs, is_shown
 from pages._ui.knobs import Preset, Reading, link_texts, query_string, quoted, read_knob, why_not
 from pages._ui.link_version import KEY as VERSION
 from pages._ui.link_version import NOW, left_out, with_version
@@ -110,6 +111,14 @@ class PageState(NamedTuple):
     follow: tuple[str, ...] = ()
 
 
+class ControlPlaces(NamedTuple):
+    """Where in the page its controls stand: a few at the picture, the others in a fold."""
+
+    first: DeltaGenerator
+    keys: Sequence[str]  # of the knobs that stand in `first`
+    others: DeltaGenerator
+
+
 class LinkNotices(NamedTuple):
     """What was wrong with the link, kept until a control moves away from ``seen_with``."""
 
@@ -119,11 +128,15 @@ class LinkNotices(NamedTuple):
 
 
 def open_page(
-    page: PageState, in_sidebar: bool = True, controls_later: bool = False
+    page: PageState,
+    in_sidebar: bool = True,
+    controls_later: bool = False,
+    places: ControlPlaces | None = None,
 ) -> SimpleNamespace:
     """Restore the page's state, draw its controls and return its values as attributes.
 
-    Call it once a run, right below the title: sentences about a bad link appear there.
+    Call it once a run, right below the title: sentences about a bad link appear there. With
+    ``places`` the controls stand in the page instead of the sidebar.
     """
     _through_the_app()
     if st.session_state.get(_PAGE_NOW) != page.key:
@@ -162,6 +175,8 @@ def open_page(
     st.session_state[_LATER] = before if later else None
     if later:
         values = dict(before)
+    elif places is not None:
+        values = _draw_in_places(page, before, places)
     elif in_sidebar:
         values = _draw_sidebar(page, before)
     else:
@@ -204,6 +219,19 @@ def _draw_sidebar(page: PageState, before: Mapping[str, Any]) -> dict[str, Any]:
         values = draw_knobs(page.knobs, before)
     picture_first.controls_stand(page.key)
     return values
+
+
+def _draw_in_places(
+    page: PageState, before: Mapping[str, Any], places: ControlPlaces
+) -> dict[str, Any]:
+    values = dict(before)
+    with places.first:
+        for knob in page.knobs:
+            if knob.key in places.keys and is_shown(knob, values):
+                values[knob.key] = draw_knob(knob)
+    with places.others:
+        _draw_presets(page, before)
+        return draw_knobs([knob for knob in page.knobs if knob.key not in places.keys], values)
 
 
 def preview(knob: Knob, page: str = "") -> Any:

@@ -72,13 +72,14 @@ def test_home_says_where_rows_are_rare_where_there_are_none_and_where_the_noise_
 
 
 def test_heart_says_where_the_noise_is():
-    assert "the rows around the heart are noisier" in sentences("heart")["LEDE"]
+    (knob,) = (knob for knob in heart.STATE.knobs if knob.key == "noise")
+    assert "Around the heart it is four times as large." in knob.help
     truth = make_heart(1, random_state=0)
     known = np.asarray(truth.in_support).reshape(9, 9)
     std = np.sqrt(np.asarray(truth.variance).reshape(9, 9))
     padded = np.pad(~known, 1)
     beside = known & (padded[:-2, 1:-1] | padded[2:, 1:-1] | padded[1:-1, :-2] | padded[1:-1, 2:])
-    assert std[beside].min() > std[known & ~beside].max()
+    assert std[beside].min() == pytest.approx(2.0 * std[known & ~beside].max())  # of variances
     text = preset(heart, "Paper settings")
     one = HeartSettings()
     assert (one.members, one.trees, one.rate, one.rate_sgb) == (10, 1000, 0.3, 0.1)

@@ -79,16 +79,21 @@ def test_the_page_shows_the_band_the_maps_curves_scores_and_verdicts():
         "Std as it is", "Std times a factor",
     ]  # fmt: skip
     assert all(spec["alt"].startswith("All trees (100") for spec in curve_specs(at))
-    assert sum("of 2 seeds" in caption.value for caption in at.caption) == 6
+    assert sum("of 2 seeds" in caption.value for caption in at.caption) == 6 + 3  # and the answer's
     assert two_clocks_code(SETTINGS).strip() in [code.value for code in at.code]
     bodies = [found.proto.body for found in at.get("html")]
-    (chips,) = (body for body in bodies if body.startswith('<div class="gbuq-chips"'))
     places = [body for body in bodies if body.startswith('<div class="gbuq-seeds"')]
     assert len(places) == 6
-    assert chips.count("of 2 seeds") == chips.count('class="gbuq-chip ') == 3
+    # The answer is one sentence; a click on it gives the three main verdicts.
+    popover = at.get("popover")[0]
+    assert re.fullmatch(
+        r"With all trees, 90 % intervals hold \d+ % of new rows; with two clocks, \d+ %\.",
+        popover.proto.popover.label,
+    )
+    verdicts = [each.value for each in popover.markdown]
+    assert len(verdicts) == 3
+    assert all("of 2 seeds" in each for each in verdicts)
     assert all("gbuq-dots" in place and "of 2 seeds" in place for place in places)
-    for key in re.findall(r'href="#(claim-[^"]+)"', chips):
-        assert sum(f'id="{key}"' in place for place in places) == 1
 
 
 def test_the_picture_that_the_page_opens_with_shows_what_its_verdicts_say():
@@ -174,7 +179,7 @@ def test_every_model_is_drawn_with_its_own_knobs(label, hidden):
     assert {"members", "mean_weight", "trees", "ngboost_trees"} - keys == hidden
     code = two_clocks_code(replace(SETTINGS, model=key, ngboost_trees=50))
     assert code.strip() in [code.value for code in at.code]
-    assert sum("of 2 seeds" in caption.value for caption in at.caption) == 6
+    assert sum("of 2 seeds" in caption.value for caption in at.caption) == 6 + 3  # and the answer's
 
 
 @pytest.mark.parametrize("label", ["kNN", "Quantile regression"])
@@ -189,7 +194,7 @@ def test_a_model_without_clocks_has_no_sliders_but_a_factor_and_its_reliability(
     keys = {each.key for each in [*at.slider, *at.select_slider]}
     assert not keys & {"trees", "ngboost_trees", "members", "rate", "depth", "mean_weight"}
     assert sum(why_no_clocks(key) in caption.value for caption in at.caption) == 1
-    assert sum("of 2 seeds" in caption.value for caption in at.caption) == 4
+    assert sum("of 2 seeds" in caption.value for caption in at.caption) == 4 + 3  # and the answer's
     code = two_clocks_code(replace(SETTINGS, model=key))
     assert code.strip() in [code.value for code in at.code]
 

@@ -9,7 +9,7 @@ from tests.browser.figure import Figure, after, play_and_pause, press, turn, unf
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine, large enough to separate the heart.
-QUICK = "rows=100&trees=200&step=20"
+QUICK = "rows=100&trees=200&step=20&every=true"  # all maps
 OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
 
@@ -33,6 +33,8 @@ def knowledge(figure, row, column, title="SGLB: knowledge"):
 def test_sliders_change_picture_and_address_and_the_link_restores_everything(page, new_page, serve):
     url = serve(APP)
     figure = open_heart(page, url)
+    for label in ("Compare methods", "All settings"):
+        unfold(page, label)
     costs = page.get_by_text("Fitted: SGLB")
     before = costs.inner_text()
     after(page, figure, lambda: turn(figure, "start"))
@@ -71,7 +73,8 @@ def test_a_bad_link_is_explained_a_drag_empties_cells_and_the_paper_is_one_click
     assert "depth must be a whole number from 1 to 8" in text
     assert "cells must be the row and the column of each cell" in text
     assert '"what"' in text
-    methods = page.locator("[data-testid=stSidebar]")
+    methods = page.locator(".st-key-methods")
+    unfold(page, "All settings")
     assert methods.get_by_text("SGB", exact=True).count() == 0
 
     (left, top), (right, bottom) = figure.place(7, 0), figure.place(8, 2)
@@ -85,7 +88,7 @@ def test_a_bad_link_is_explained_a_drag_empties_cells_and_the_paper_is_one_click
 
     after(page, figure, drag)
     page.wait_for_url("**cells=70.71.72.80.81.82*")
-    unfold(page, "In words")
+    unfold(page, "Export")
     page.get_by_text("23 cells have no training rows").wait_for()
     page.get_by_role("button", name="Paper settings").click()
     page.wait_for_url(lambda address: address.count("methods=") == 3 and "trees" not in address)
@@ -93,13 +96,29 @@ def test_a_bad_link_is_explained_a_drag_empties_cells_and_the_paper_is_one_click
     methods.get_by_text("SGB", exact=True).wait_for()
 
 
-def test_nothing_overflows_and_the_picture_is_on_the_first_screen(page, serve):
+def test_the_page_opens_with_two_maps_one_control_and_the_answer_and_shows_all_when_asked(
+    page, serve
+):
     figure = open_heart(page, serve(APP), "")
+    answer = page.get_by_role("button", name="empty cells than in any cell with rows")
     for window, scheme in screens(page):
         assert not page.evaluate(OVERFLOW)
-        box = figure.root.locator(".gbuq-panel").first.bounding_box()
-        assert box["y"] + box["height"] < window[1]
+        assert figure.data("beside") == "0,3"  # the noise, and knowledge
+        for panel in (0, 3):
+            box = figure.root.locator(".gbuq-panel").nth(panel).bounding_box()
+            assert box["y"] + box["height"] < window[1]
         if window == DESKTOP:
-            last = figure.root.locator(".gbuq-panel").last.bounding_box()
-            assert last["y"] + last["height"] < window[1]
+            box = answer.bounding_box()
+            assert box["y"] + box["height"] < window[1]
         screenshot(page, f"heart-{window[0]}-{scheme}")
+    page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
+    figure.root.get_by_role("button", name="View").click()
+    figure.root.locator(".gbuq-knob[data-knob=every] input").check()
+    page.wait_for_url("**every=true*")
+    wait_ready(page, canvases=1)
+    shown = figure.root.locator(".gbuq-panel").evaluate_all(
+        "panels => panels.filter((panel) => panel.checkVisibility()).length"
+    )
+    assert shown == 8
+    answer.click()
+    page.get_by_text("Holds").first.wait_for(state="attached")

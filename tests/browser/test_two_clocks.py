@@ -19,7 +19,7 @@ OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clie
 
 def open_page(page, url, query=QUICK):
     page.goto(f"{url}/two_clocks?{query}")
-    page.get_by_text("each with new rows").wait_for(timeout=COLD)
+    page.get_by_text("each with new rows").wait_for(timeout=COLD, state="attached")
     wait_ready(page)
     root = page.locator(ROOT).first
     root.wait_for()

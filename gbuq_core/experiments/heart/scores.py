@@ -123,6 +123,28 @@ def check_claims(run: HeartRun) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
+def answer_heart(run: HeartRun) -> str:
+    """Does the model know where it has seen nothing? One sentence on the first method.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heart.fit import run_heart
+    >>> from gbuq_core.experiments.heart.plan import HeartSettings
+    >>> answer_heart(run_heart(HeartSettings(rows=30, trees=100, methods=("sglb",))))
+    'SGLB is less sure in 17 of the 17 empty cells than in any cell with rows.'
+    """
+    empty = ~run.data.in_support
+    for maps in run.methods:
+        knowledge = maps.knowledge[-1]
+        if empty.any() and np.isfinite(knowledge).all():
+            n = int((knowledge[empty] > knowledge[~empty].max()).sum())
+            return (
+                f"{METHODS[maps.method].label} is less sure in {n} of the {empty.sum()} empty "
+                "cells than in any cell with rows."
+            )
+    return ""
+
+
 def describe_heart(run: HeartRun) -> str:
     """The picture in words, from its numbers.
 

@@ -51,6 +51,27 @@ def describe_data(settings: TwoClocksSettings) -> str:
     return told
 
 
+def answer_two_clocks(look: TwoClocksLook) -> str:
+    """Is the stated uncertainty true? One sentence, from rows that neither trained nor chose.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
+    >>> from gbuq_core.experiments.two_clocks.scores import look_two_clocks
+    >>> some = TwoClocksSettings(data="wave", rows=100, trees=50, members=2)
+    >>> answer_two_clocks(look_two_clocks(fit_two_clocks(some), "normal"))[:43]
+    'With all trees, 90 % intervals hold 73 % of'
+    """
+    ways = WAYS if look.fit.plan.has_clocks else FACTOR_WAYS
+    inside = {score.label: f"{100 * score.coverage:.0f} %" for score in look.scores}
+    first, *_, last = ways.values()
+    given = "With all trees" if look.fit.plan.has_clocks else "As it is"
+    return (
+        f"{given}, 90 % intervals hold {inside[first]} of new rows; with {last[:1].lower()}"
+        f"{last[1:]}, {inside[last]}."
+    )
+
+
 def describe_two_clocks(look: TwoClocksLook) -> str:
     """The picture in words: each way to stop with its clocks and scores.
 

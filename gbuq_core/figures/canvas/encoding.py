@@ -138,6 +138,7 @@ def _sheet_header(sheet: PanelSheet, shape: tuple[int, int, int]) -> dict[str, A
         "columns": sheet.columns,
         "beside": list(sheet.beside),
         "chosen": sheet.chosen,
+        "quiet": sheet.quiet,
         "x": _axis(sheet.x_label, sheet.x_labels, sheet.x_extent),
         "y": _axis(sheet.y_label, sheet.y_labels, sheet.y_extent),
         "lower": sheet.origin == "lower" or (sheet.origin is None and sheet.y_extent is not None),

@@ -29,8 +29,8 @@ const STRIP_GAP = 16;
 const STRIP_WIDTH = 520; // least width of a strip below maps that take less, where there is room
 
 // `room` is the height that the window has for the maps in present mode, else null. Without
-// `paired` all panels stand in their grid.
-function layoutSheet(sheet, width, theme, ratio, room = null, paired = true) {
+// `paired` all panels stand in their grid, and with `quiet` a truth and one map on wide pages too.
+function layoutSheet(sheet, width, theme, ratio, room = null, paired = true, quiet = false) {
   const snap = (value) => Math.round(value * ratio) / ratio;
   const narrow = width < NARROW;
   const columns = narrow ? 1 : Math.min(sheet.columns, sheet.panels.length);
@@ -43,7 +43,7 @@ function layoutSheet(sheet, width, theme, ratio, room = null, paired = true) {
   const blocks = narrow && maps > 1 && maps === sheet.columns && maps === sheet.stripColumns;
   const edges = { blocks, width, narrow, snap, theme, titleWidth, tickWidth, columns: maps ? columns : 0 };
   if (!maps) return { columns, rows: 0, panels: [], narrow, ...layoutStrips(sheet, edges, 0, 0) };
-  if (paired && maps > 1 && (narrow || room !== null)) {
+  if (paired && maps > 1 && (narrow || room !== null || quiet)) {
     return { narrow, ...layoutPairs(sheet, edges, theme, ratio, room) };
   }
   const gap = columns < CROWD.columns ? GAP.column : CROWD.gap;

@@ -8,7 +8,7 @@ const MEMBER_KNOBS = {
 };
 const [TOTAL, DATA, KNOWLEDGE] = [0, 1, 2];
 const NO_MARKERS = [];
-const LOOKS = ['colours', 'focus', 'map']; // knobs that change no number: looking.js, pairs.js
+const LOOKS = ['colours', 'focus', 'map', 'every']; // knobs that change no number: looking.js, pairs.js
 
 // The value that a knob has at a place; "all" members are null, and numbers may be texts.
 function knobValue(spec, at) {

@@ -41,7 +41,7 @@ MOVES = (
     *("step", "start", "burn_in", "shown", "flag", "log", "scale", "unit", "colours", "focus"),
     *("k", "tau", "order", "calibrate", "family"),  # near_maps.js
     "show",  # rank_maps.js
-    MAP,  # pairs.js
+    *(MAP, "every"),  # pairs.js
 )
 FRAME_SCALES = ("all frames", "this frame")  # what the knob ``colours`` lets the colours span
 PLANS = ("models", "truncation", "cycles")

@@ -1,4 +1,5 @@
-// Truth and one map side by side, where there is no room for all panels or the page is presented.
+// Truth and one map side by side, where there is no room for all panels, the page is presented, or
+// the sheet is quiet.
 // The others come by a swipe, with the buttons above, or from the list of their titles.
 //
 //   +-- truth --+ +-- track ------------+
@@ -12,6 +13,7 @@
 const PAIR_GAP = 10;
 const PAIR_LEFT = 6; // left of a map in the track, whose axis is that of the truth
 const LEAST_MAP = 110;
+const QUIET = 0.46; // of the window's height are the maps of a quiet page
 const FOOT = 8; // pixels that present mode leaves below the maps
 const MAP = 'map'; // the knob's key
 const STANDS = 250; // milliseconds without a swipe, in browsers that do not tell its end
@@ -37,7 +39,8 @@ function layoutPairs(sheet, edges, theme, ratio, room) {
   const margin = titleWidth + tickWidth + RIGHT;
   const free = width - margin - PAIR_GAP - inset - RIGHT;
   const half = Math.max(40, Math.floor((free * ratio) / 2) / ratio); // maps are rounded
-  let map = mapSize(sheet, half, Math.max(sheet.height, 420), ratio);
+  const most = edges.narrow ? 420 : QUIET * window.innerHeight;
+  let map = mapSize(sheet, half, Math.max(sheet.height, most), ratio);
   if (room !== null) {
     const { header, tickRow, titleRow } = frameOf(sheet, mapSize(sheet, half, room, ratio), theme, snap);
     map = mapSize(sheet, half, Math.max(LEAST_MAP, room - header - tickRow - titleRow), ratio);
@@ -128,6 +131,17 @@ const Pairing = {
   roomNow() {
     const heights = this.theme.above ? [window.innerHeight, this.barsNow()] : [];
     return [this.root.clientWidth, window.devicePixelRatio || 1, ...heights].join();
+  },
+
+  // Whether a truth and one map stand alone on any page.
+  isQuiet() {
+    return Boolean(this.whole.quiet && this.whole.panels.length > 1 && !this.knobValues().every);
+  },
+
+  layOut() {
+    this.quiet = this.isQuiet();
+    this.root.classList.toggle('gbuq-quiet', this.quiet);
+    return layoutSheet(this.sheet, this.width, this.theme, this.ratio, this.roomLeft(), true, this.quiet);
   },
 
   // How high the bars above the maps are. A knob that comes or goes may add a row.

@@ -333,6 +333,9 @@ class PanelSheet:
     chosen : int
         The panel that stands beside its truth first; -1 for the first that can. A knob ``map`` of
         ``knobs`` goes before it where it names one (`Panel.name`).
+    quiet : bool
+        Whether wide pages open with a truth and one map too, large, and with few buttons: the
+        button "View" shows the others, and the knob ``every`` all maps.
     knobs : sequence of LiveKnob
         Sliders, switches and choices above the maps, which follow them while they are dragged.
     live : Live, optional
@@ -375,6 +378,7 @@ class PanelSheet:
     strip_height: int = 120
     beside: Sequence[int] = ()
     chosen: int = -1
+    quiet: bool = False
     blank_label: str = ""
     knobs: Sequence[LiveKnob] = ()
     live: Live | None = None

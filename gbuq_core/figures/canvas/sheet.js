@@ -190,7 +190,7 @@ class SheetView {
     this.ratio = (window.devicePixelRatio || 1) * type;
     if (!this.width) return;
     this.placePager();
-    this.layout = layoutSheet(this.sheet, this.width, this.theme, this.ratio, this.roomLeft());
+    this.layout = this.layOut();
     this.stage.style.height = `${this.layout.height * type}px`;
     this.root.classList.toggle('gbuq-narrow', this.layout.narrow);
     this.placeBars();
@@ -339,9 +339,11 @@ class SheetView {
   turn() {
     if (!this.layout) return;
     const { frame } = this.player;
-    if (JSON.stringify(this.wantedWindow()) !== JSON.stringify(this.window)) {
+    const otherPair = this.quiet !== this.isQuiet();
+    if (otherPair || JSON.stringify(this.wantedWindow()) !== JSON.stringify(this.window)) {
       this.live?.apply(this.knobValues(), frame);
       this.lookAt(this.brushed);
+      if (otherPair) this.arrange();
       return;
     }
     const { hatchLabel } = this.sheet;

@@ -139,7 +139,7 @@ class DialsView extends CurvesView {
     }
     this.factorText.textContent = `Factor ${said(dials.factors[at])}`;
     const share = Math.round(100 * dials.coverage[scaled][at]);
-    this.said.textContent = `On rows that chose nothing: 90 % intervals hold ${share} %, `
+    this.said.textContent = `On new rows: 90 % intervals hold ${share} %, `
       + `NLL ${said(dials.nll[scaled][at])}, RMSE ${said(dials.rmse[a])}.`;
     this.root.dataset.dials = JSON.stringify([dials.trees[a], dials.trees[b], times]);
   }

@@ -18,7 +18,7 @@ from gbuq_core.knobs import find_knob, problem_with
 from gbuq_core.settings import knobs_of
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import Preset
-from pages._ui.live import COLOURS, FOCUS, map_knob, names_of_kinds
+from pages._ui.live import COLOURS, EVERY, FOCUS, map_knob, names_of_kinds
 from pages._ui.present import Step
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
@@ -28,7 +28,7 @@ MAP = map_knob(("Training rows", "True mean", *names_of_kinds(_LABELS)))
 
 STATE = PageState(
     key="heart",
-    knobs=(*knobs_of(HeartSettings), COLOURS, FOCUS, MAP, *SURFACE),
+    knobs=(*knobs_of(HeartSettings), COLOURS, FOCUS, EVERY, MAP, *SURFACE),
     presets=(
         Preset(
             "Paper settings",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
@@ -77,7 +78,8 @@ def say_what_is_missing(settings: HeartSettings, shown: Sequence[Shown]) -> None
 def sheet_of(run: HeartRun, shown: Sequence[Shown], knobs: Sequence[LiveKnob] = ()) -> PanelSheet:
     """What there is to draw, the last good maps included."""
     maps = [one.view for one in shown if one.view is not None]
-    return heart_sheet(run.data, maps, run.settings, describe_heart(run), knobs)
+    sheet = heart_sheet(run.data, maps, run.settings, describe_heart(run), knobs)
+    return replace(sheet, quiet=True)
 
 
 def draw_heart(sheet: PanelSheet, on_select: Callable[[CanvasEvent], None]) -> None:
@@ -109,26 +111,25 @@ def claims_of(run: HeartRun) -> tuple[Claim, ...]:
 
 
 def draw_scores(run: HeartRun) -> None:
-    """The scorecard beside the paper's statements."""
-    scores, claims = st.columns([0.55, 0.45], gap="large")
-    with scores:
-        st.header("Scorecard")
-        if not run.methods:
-            st.text("Scores appear with the first fit.")
-        else:
-            st.markdown(markdown_table(_score_rows(run)))
-            unit = "standard deviations" if run.settings.unit == "std" else "variances"
-            st.caption(
-                f"Uncertainties and errors are {unit} of y, averaged over cells. AUROC is the "
-                "chance that an empty cell has more knowledge uncertainty than a filled one. The "
-                "error of data is its distance from the true noise in filled cells. Seconds are "
-                "the training time; megabytes are the size of the trained models."
-                + (f" {STD_CAVEAT}" if run.settings.unit == "std" else "")
-            )
-    with claims:
-        st.header("The paper and this picture")
-        complete = len(run.methods) == len(run.settings.methods)
-        draw_claims(claims_of(run), STUDY if complete else None, run.settings, columns=1)
+    """The scorecard."""
+    if not run.methods:
+        st.text("Scores appear with the first fit.")
+        return
+    st.markdown(markdown_table(_score_rows(run)))
+    unit = "standard deviations" if run.settings.unit == "std" else "variances"
+    st.caption(
+        f"Uncertainties and errors are {unit} of y, averaged over cells. AUROC is the chance that "
+        "an empty cell has more knowledge uncertainty than a filled one. The error of data is its "
+        "distance from the true noise in filled cells. Seconds are the training time; megabytes "
+        "are the size of the trained models."
+        + (f" {STD_CAVEAT}" if run.settings.unit == "std" else "")
+    )
+
+
+def check_paper(run: HeartRun) -> None:
+    """The paper's statements, over seeds."""
+    complete = len(run.methods) == len(run.settings.methods)
+    draw_claims(claims_of(run), STUDY if complete else None, run.settings)
 
 
 def export_heart(run: HeartRun, link: str, knobs: Sequence[LiveKnob] = ()) -> None:
@@ -139,39 +140,38 @@ def export_heart(run: HeartRun, link: str, knobs: Sequence[LiveKnob] = ()) -> No
         Download("Page (HTML)", "heart.html", "text/html", partial(_html, run, knobs)),
     )
     show_exports("heart", heart_code(run.settings), link, downloads)
-    with st.expander("In words"):
-        st.text(words)
+    st.caption("In words")
+    st.text(words)
 
 
 def explain_heart() -> None:
     """Equations and where they come from."""
-    with st.expander("Equations and paper"):
-        st.markdown(
-            f"Malinin, Prokhorenkova and Ustimenko, [Uncertainty in gradient boosting via "
-            f"ensembles]({_PAPER}), section 4. Total, data and knowledge uncertainty of M members "
-            "with means and variances of y (equation 6):"
-        )
-        st.latex(
-            r"\underbrace{\tfrac1M\sum_m\left(\mu_m-\bar\mu\right)^2"
-            r"+\tfrac1M\sum_m\sigma_m^2}_{\text{total}}"
-            r"=\underbrace{\tfrac1M\sum_m\sigma_m^2}_{\text{data}}"
-            r"+\underbrace{\tfrac1M\sum_m\left(\mu_m-\bar\mu\right)^2}_{\text{knowledge}}"
-        )
-        st.markdown(
-            "SGLB adds noise to the gradients before it fits a tree to them, and shrinks the model "
-            "before each tree (equations 11 and 12):"
-        )
-        st.latex(
-            r"F^{(t)}=(1-\gamma\epsilon)F^{(t-1)}+\epsilon\,h^{(t)},\quad "
-            r"h^{(t)}\approx-g^{(t)}+\nu,\quad\nu\sim\mathcal N\!\left(0,"
-            r"\tfrac{2}{\beta\epsilon}I\right)"
-        )
-        st.markdown(
-            "A virtual ensemble is one model. Its members are that model cut at K, 2K, ... trees "
-            "above the start. Each member is divided by the shrinkage that came after its cut "
-            "(equation 15)."
-        )
-        show_departures("Boosting")
+    st.markdown(
+        f"Malinin, Prokhorenkova and Ustimenko, [Uncertainty in gradient boosting via "
+        f"ensembles]({_PAPER}), section 4. Total, data and knowledge uncertainty of M members "
+        "with means and variances of y (equation 6):"
+    )
+    st.latex(
+        r"\underbrace{\tfrac1M\sum_m\left(\mu_m-\bar\mu\right)^2"
+        r"+\tfrac1M\sum_m\sigma_m^2}_{\text{total}}"
+        r"=\underbrace{\tfrac1M\sum_m\sigma_m^2}_{\text{data}}"
+        r"+\underbrace{\tfrac1M\sum_m\left(\mu_m-\bar\mu\right)^2}_{\text{knowledge}}"
+    )
+    st.markdown(
+        "SGLB adds noise to the gradients before it fits a tree to them, and shrinks the model "
+        "before each tree (equations 11 and 12):"
+    )
+    st.latex(
+        r"F^{(t)}=(1-\gamma\epsilon)F^{(t-1)}+\epsilon\,h^{(t)},\quad "
+        r"h^{(t)}\approx-g^{(t)}+\nu,\quad\nu\sim\mathcal N\!\left(0,"
+        r"\tfrac{2}{\beta\epsilon}I\right)"
+    )
+    st.markdown(
+        "A virtual ensemble is one model. Its members are that model cut at K, 2K, ... trees "
+        "above the start. Each member is divided by the shrinkage that came after its cut "
+        "(equation 15)."
+    )
+    show_departures("Boosting")
 
 
 def _truth(settings: HeartSettings) -> HeartData:

@@ -47,7 +47,7 @@ from gbuq_core.glossary import GLOSSARY
 from gbuq_core.presentation import format_bytes, markdown_table, seconds_text
 from gbuq_core.settings import plan_of
 from pages._ui.canvas import CanvasEvent, canvas
-from pages._ui.claims import draw_chips, draw_claims
+from pages._ui.claims import draw_claims
 from pages._ui.curves import Turned, show_curves
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
@@ -162,13 +162,16 @@ def draw_picture(settings: TwoClocksSettings, look: TwoClocksLook, fresh: bool) 
             )
         else:
             _draw_reliability(look, words)
+    note = "Click a cell of a map to move the sliders there."
+    st.caption(note if plan.has_clocks else why_no_clocks(plan.model))
+
+
+def describe_fit(settings: TwoClocksSettings, look: TwoClocksLook) -> None:
+    """The rows that train, choose and score, and what the fit took."""
     cost = seconds_text(look.fit.seconds)
     if look.fit.memory_bytes is not None:
         cost += f", {format_bytes(look.fit.memory_bytes)}"
-    note = "Click a cell of a map to move the sliders there."
-    if not plan.has_clocks:
-        note = why_no_clocks(plan.model)
-    st.caption(f"{describe_data(settings)} {note} Fitted in {cost}.")
+    st.caption(f"{describe_data(settings)} Fitted in {cost}.")
 
 
 def draw_more(look: TwoClocksLook) -> None:
@@ -176,14 +179,14 @@ def draw_more(look: TwoClocksLook) -> None:
     words = describe_two_clocks(look)
     left, right = st.columns([0.55, 0.45], gap="large")
     with left:
-        st.header("Against the number of trees")
+        st.subheader("Against the number of trees")
         show_curves(curves_figure(look, words), key="two-clocks-trees")
         st.caption(
             "The dashed line in the upper panel is what the model says its error is. One number "
             "of trees serves the mean and the scale here, and the std is as it is."
         )
     with right:
-        st.header("Reliability")
+        st.subheader("Reliability")
         _draw_reliability(look, words)
 
 
@@ -195,9 +198,8 @@ def _draw_reliability(look: TwoClocksLook, words: str) -> None:
     )
 
 
-def draw_scores(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer | None) -> None:
-    """The table of this seed, then the seeds' means and verdicts."""
-    st.header("Scores")
+def draw_scores(look: TwoClocksLook) -> None:
+    """The table of this seed."""
     with st.container(key="table-two-clocks"):
         st.markdown(markdown_table(score_rows(look)))
     plan = look.fit.plan
@@ -205,13 +207,17 @@ def draw_scores(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer
     if plan.model in (*CYCLICAL, "virtual_sglb", "virtual_catboost"):
         first = _ONE_RUN
     st.caption(
-        "On rows that chose nothing, with this seed. Coverage is the share inside 90 % intervals; "
-        f"NLL is in nats, RMSE and CRPS in units of y. {first} One factor multiplies every std."
+        "On rows that neither trained nor chose anything, with this seed. Coverage is the share "
+        f"inside 90 % intervals; NLL is in nats, RMSE and CRPS in units of y. {first} One factor "
+        "multiplies every std."
     )
-    st.subheader(f"Over {seeds_of(settings)} seeds")
+
+
+def draw_seeds(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer | None) -> None:
+    """The seeds' means and verdicts."""
     if answer is not None and answer.error:
         show_notice(answer.error, "two-clocks-seeds", tone="error")
-    seeds = _seeds_of(answer)
+    seeds = scores_over_seeds(answer)
     claims = claims_of(look, seeds)
     if seeds is None:
         st.text("These are verdicts of one seed, until all seeds are fitted.")
@@ -229,18 +235,11 @@ def claims_of(look: TwoClocksLook, seeds: SeedScores | None) -> tuple[Claim, ...
     return check_seed(look.scores) if seeds is None else verdicts_of(seeds.by_tails[look.tails])
 
 
-def draw_claim_chips(look: TwoClocksLook, answer: Answer | None, fresh: bool) -> None:
-    """Three statements at the picture."""
-    seeds = _seeds_of(answer)
-    about = "" if fresh else "with the previous settings"
-    draw_chips(claims_of(look, seeds), about or ("" if seeds else "with this seed"))
-
-
 def export_two_clocks(
     settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer | None, link: str
 ) -> None:
     """Code, link, data and page; then the picture in words."""
-    seeds = _seeds_of(answer)
+    seeds = scores_over_seeds(answer)
     page = partial(_html, settings, look, seeds)
     downloads = [
         Download("Scores (CSV)", "scores.csv", "text/csv", partial(scores_csv, look)),
@@ -250,45 +249,44 @@ def export_two_clocks(
         maps = Download("Maps (CSV)", "maps.csv", "text/csv", partial(maps_csv, look))
         downloads.insert(1, maps)
     show_exports("two_clocks", two_clocks_code(settings), link, downloads)
-    with st.expander("In words"):
-        st.text(describe_two_clocks(look), width="stretch")
+    st.caption("In words")
+    st.text(describe_two_clocks(look), width="stretch")
 
 
 def explain_two_clocks() -> None:
     """Equations, words, and what departs from the paper."""
-    with st.expander("Equations and paper"):
-        st.markdown(
-            f"The ensemble is that of Malinin, Prokhorenkova and Ustimenko, [Uncertainty in "
-            f"gradient boosting via ensembles]({_PAPER}): every member boosts a mean and a log "
-            "std by the likelihood (equation 9), and the variances add up (equation 6). The paper "
-            "uses all trees. Two clocks is ours. On rows that a fold has not seen, the mean clock "
-            "a has the least squared error, and then the scale clock b and the factor g have the "
-            "least NLL:"
-        )
-        st.latex(
-            r"a=\arg\min_t\sum_i\bigl(y_i-\bar\mu^{(t)}(x_i)\bigr)^2,\qquad"
-            r"(b,g)=\arg\min_{t,g}\;-\sum_i\log p\bigl(y_i\mid\bar\mu^{(a)}(x_i),"
-            r"v^{(t)}_g(x_i)\bigr)"
-        )
-        st.latex(
-            r"\underbrace{v^{(b)}_g(x)}_{\text{total}}="
-            r"\underbrace{\frac{g^2}{M}\sum_m\bigl(\sigma_m^{(b)}(x)\bigr)^2}_{\text{data}}+"
-            r"\underbrace{\frac1M\sum_m\bigl(\mu_m^{(a)}(x)-\bar\mu^{(a)}(x)\bigr)^2}"
-            r"_{\text{knowledge}}"
-        )
-        st.markdown(
-            "The factor scales data uncertainty only. p is a normal, or a Student t with the same "
-            "std whose degrees of freedom are chosen too. Early stopping takes one number of "
-            "trees for both, by the NLL. CatBoost and NGBoost are one model each, as their users "
-            "train them, so their knowledge is 0. The mean of a cyclical ensemble can stop only at "
-            "the end of a cycle, once two members are complete. A method without clocks has only "
-            "the factor. Early in training, the mean fits structure and the scale fits noise. "
-            "Later, the training rows are fitted so closely that their residuals no longer show "
-            "the noise, and the scale collapses."
-        )
-        terms = [GLOSSARY[name] for name in _TERMS]
-        st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
-        show_departures("Boosting")
+    st.markdown(
+        f"The ensemble is that of Malinin, Prokhorenkova and Ustimenko, [Uncertainty in "
+        f"gradient boosting via ensembles]({_PAPER}): every member boosts a mean and a log "
+        "std by the likelihood (equation 9), and the variances add up (equation 6). The paper "
+        "uses all trees. Two clocks is ours. On rows that a fold has not seen, the mean clock "
+        "a has the least squared error, and then the scale clock b and the factor g have the "
+        "least NLL:"
+    )
+    st.latex(
+        r"a=\arg\min_t\sum_i\bigl(y_i-\bar\mu^{(t)}(x_i)\bigr)^2,\qquad"
+        r"(b,g)=\arg\min_{t,g}\;-\sum_i\log p\bigl(y_i\mid\bar\mu^{(a)}(x_i),"
+        r"v^{(t)}_g(x_i)\bigr)"
+    )
+    st.latex(
+        r"\underbrace{v^{(b)}_g(x)}_{\text{total}}="
+        r"\underbrace{\frac{g^2}{M}\sum_m\bigl(\sigma_m^{(b)}(x)\bigr)^2}_{\text{data}}+"
+        r"\underbrace{\frac1M\sum_m\bigl(\mu_m^{(a)}(x)-\bar\mu^{(a)}(x)\bigr)^2}"
+        r"_{\text{knowledge}}"
+    )
+    st.markdown(
+        "The factor scales data uncertainty only. p is a normal, or a Student t with the same "
+        "std whose degrees of freedom are chosen too. Early stopping takes one number of "
+        "trees for both, by the NLL. CatBoost and NGBoost are one model each, as their users "
+        "train them, so their knowledge is 0. The mean of a cyclical ensemble can stop only at "
+        "the end of a cycle, once two members are complete. A method without clocks has only "
+        "the factor. Early in training, the mean fits structure and the scale fits noise. "
+        "Later, the training rows are fitted so closely that their residuals no longer show "
+        "the noise, and the scale collapses."
+    )
+    terms = [GLOSSARY[name] for name in _TERMS]
+    st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
+    show_departures("Boosting")
 
 
 def _fit(plan: TwoClocksSettings, job: object) -> Any:
@@ -303,7 +301,7 @@ def _seeds(plan: TwoClocksSettings, job: object) -> SeedScores:
     return score_seeds(plan)
 
 
-def _seeds_of(answer: Answer | None) -> SeedScores | None:
+def scores_over_seeds(answer: Answer | None) -> SeedScores | None:
     """The seeds of these settings; those of earlier ones are not shown."""
     if answer is None or not answer.fresh:
         return None
