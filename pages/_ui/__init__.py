@@ -25,6 +25,7 @@
     curves         the component for curves
     surface        one map as a surface that can be turned
     experiment     the skeleton of a page: question, picture, control, verdict, folds
+    sections       draws a section of the exported page on the page
     side_by_side   fits several methods side by side
     claims         a paper's statements with their verdicts
     lesson_link    leads from a page to its lesson

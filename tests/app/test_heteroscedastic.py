@@ -20,19 +20,14 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     HeteroscedasticSettings,
     why_not,
 )
-from gbuq_core.experiments.heteroscedastic.scores import score_all
+from gbuq_core.experiments.heteroscedastic.scorecard import foreign_section, intervals_section
+from gbuq_core.experiments.heteroscedastic.scores import SORTS, score_all, sort_scores
 from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.settings import from_values, plan_of
-from pages._ui.heteroscedastic.controls import SORTS, STATE
+from pages._ui.heteroscedastic.controls import STATE
 from pages._ui.heteroscedastic.export import _html
 from pages._ui.heteroscedastic.picture import PAGE, figure_of
-from pages._ui.heteroscedastic.scorecard import (
-    _how_intervals,
-    interval_rows,
-    ood_rows,
-    sorted_scores,
-)
 from pages._ui.jobs_glue import Answer, Request
 from tests.app.heteroscedastic_page import (
     SETTINGS,
@@ -86,9 +81,14 @@ def test_what_is_fitted_is_drawn_and_told(at, run):
 def test_tables_hold_the_scores(at, run):
     found = score_all(run)
     cells = [cell.strip() for cell in table(at, "| Method |").splitlines()[-1].split("|")[1:-1]]
-    wanted = interval_rows(found)[1]
-    assert cells[:8] == list(wanted[:8])  # seconds are another run's
-    assert "| " + " | ".join(ood_rows(found)[1]) + " |" in table(at, "| AUROC").splitlines()
+    intervals = intervals_section(found, SETTINGS)
+    wanted = [
+        f"**{text}**" if (1, j) in intervals.shaded else text
+        for j, text in enumerate(intervals.table[1])
+    ]
+    assert cells[:8] == wanted[:8]  # seconds are another run's
+    line = foreign_section(found, SETTINGS).table[1]
+    assert "| " + " | ".join(line) + " |" in table(at, "| AUROC").splitlines()
 
 
 @pytest.mark.parametrize(
@@ -143,10 +143,10 @@ def test_sorting_puts_the_best_first_and_methods_without_a_number_last(run):
     (one,) = score_all(run)
     worse = replace(one, excess=one.excess + 1.0, fit_seconds=0.0, auroc=())
     none = replace(one, excess=math.nan, coverage=(), fit_seconds=9.0)
-    assert sorted_scores([none, worse, one], "CRPS") == [one, worse, none]
-    assert sorted_scores([none, worse, one], "seconds")[0] == worse
-    assert sorted_scores([worse, one, none], "coverage")[-1] == none
-    assert sorted_scores([worse, one], SORTS[2])[-1] == worse
+    assert sort_scores([none, worse, one]) == (one, worse, none)
+    assert sort_scores([none, worse, one], "seconds")[0] == worse
+    assert sort_scores([worse, one, none], "coverage")[-1] == none
+    assert sort_scores([worse, one], SORTS[2])[-1] == worse
 
 
 def test_every_knob_of_the_fit_fits_once_more():
@@ -197,9 +197,10 @@ def test_no_choice_of_a_knob_is_refused_whatever_else_is_chosen():
 def test_methods_that_share_a_kind_of_crps_are_both_named(run):
     (one,) = score_all(run)
     pair = [replace(one, label=name, crps_kind="as told") for name in ("First", "Second")]
-    assert "CRPS of First and Second uses the as told." in _how_intervals(pair, SETTINGS)
-    assert "is left out" not in _how_intervals(pair, SETTINGS)
-    assert "is left out" in _how_intervals(pair, replace(SETTINGS, noise_slope=0.0))
+    said = intervals_section(pair, SETTINGS).caption
+    assert "CRPS of First and Second uses the as told." in said
+    assert "is left out" not in said
+    assert "is left out" in intervals_section(pair, replace(SETTINGS, noise_slope=0.0)).caption
 
 
 def test_presets_are_what_their_names_say():

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from gbuq_core.experiments.claims import Claim, claim_table
+from gbuq_core.experiments.heteroscedastic.claims import settings_text
 from gbuq_core.experiments.heteroscedastic.data import (
     N_CALIBRATION,
     HeteroscedasticData,
@@ -19,8 +23,12 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     HeteroscedasticSettings,
     plan_measure,
 )
+from gbuq_core.experiments.heteroscedastic.scorecard import foreign_section, intervals_section
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore
+from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
 from gbuq_core.experiments.python_text import call_lines, import_lines
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import csv_text
 
 
@@ -193,3 +201,21 @@ def scores_csv(scores: tuple[HeteroscedasticScore, ...]) -> str:
 def rows_csv(data: HeteroscedasticData) -> str:
     """The training rows."""
     return csv_text(["x", "y"], zip(data.X[:, 0], data.y, strict=True))
+
+
+def heteroscedastic_sections(
+    settings: HeteroscedasticSettings,
+    run: HeteroscedasticRun,
+    figure: Curves,
+    scores: Sequence[HeteroscedasticScore],
+    claims: Sequence[Claim],
+) -> list[Section]:
+    """The panels, what is said of them, both tables, the paper's statements and code."""
+    words = describe_heteroscedastic(run, tuple(scores))
+    sections = [Section(curves=figure), Section(heading="In words", text=words)]
+    if scores:
+        sections += [intervals_section(scores, settings), foreign_section(scores, settings)]
+    if claims:
+        heading, text = "The paper and this picture", settings_text(settings)
+        sections.append(Section(heading=heading, text=text, table=claim_table(claims)))
+    return [*sections, Section(heading="Python", code=heteroscedastic_code(settings))]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
@@ -35,6 +35,7 @@ from gbuq_core.experiments.heteroscedastic.predictions import interval_of
 from gbuq_core.metrics import auroc, crps_gaussian, rmse
 from gbuq_core.metrics.scores import binomial_band
 
+SORTS = ("CRPS", "coverage", "AUROC of its best score", "seconds")
 _NAN = math.nan
 _PLACES = 3  # parts of x that coverage is told apart for
 _CRPS_KINDS = {
@@ -239,12 +240,23 @@ def score_all(run: HeteroscedasticRun) -> tuple[HeteroscedasticScore, ...]:
 
 
 def sort_scores(
-    scores: list[HeteroscedasticScore] | tuple[HeteroscedasticScore, ...],
+    scores: Sequence[HeteroscedasticScore], by: str = SORTS[0]
 ) -> tuple[HeteroscedasticScore, ...]:
-    """Sort by excess, smallest first. Methods without one keep their order at the end."""
-    return tuple(
-        sorted(scores, key=lambda score: math.inf if math.isnan(score.excess) else score.excess)
-    )
+    """Best first by one of `SORTS`; methods without that number keep their order at the end."""
+    value_of: dict[str, Callable[[HeteroscedasticScore], float]] = {
+        SORTS[0]: lambda one: one.excess,
+        SORTS[1]: lambda one: max(
+            (abs(c.observed - c.level) for c in one.coverage), default=math.nan
+        ),
+        SORTS[2]: lambda one: -max((a.value for a in one.auroc), default=math.nan),
+        SORTS[3]: lambda one: one.fit_seconds,
+    }
+
+    def place(one: HeteroscedasticScore) -> float:
+        value = value_of[by](one)
+        return math.inf if math.isnan(value) else value
+
+    return tuple(sorted(scores, key=place))
 
 
 class _Numbers(NamedTuple):

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.experiments.neighbours.baselines import needed_fits
 from gbuq_core.experiments.neighbours.charts import family_figure, reasons_sheet
-from gbuq_core.experiments.neighbours.data import HELD_OUT
+from gbuq_core.experiments.neighbours.data import HELD_OUT, NeighboursData
 from gbuq_core.experiments.neighbours.look import NeighboursRun
 from gbuq_core.experiments.neighbours.picture import course_figure, neighbours_maps
 from gbuq_core.experiments.neighbours.plan import (
@@ -264,16 +265,50 @@ def neighbours_sections(
         ]
     columns = neighbour_columns(run)
     listed = zip(*(_texts(values[:_MOST_LISTED]) for values in columns.values()), strict=True)
-    families, reasons = family_figure(run), reasons_sheet(run)
+    families = family_figure(run)
     return [
         *pictures,
         Section(heading=title_of(run), curves=families, caption=str(families.alt)),
-        Section(heading="Why this scale", sheet=reasons, caption=reasons.alt),
+        reasons_section(run),
         Section(heading="The neighbours", table=[tuple(columns), *listed]),
-        Section(heading="Scorecard", table=score_rows(scores)),
+        scorecard_section(run, scores),
         Section(heading="Python", code=neighbours_code(as_shown(run))),
     ]
 
 
 def _texts(values: npt.NDArray[Any]) -> list[str]:
     return [value if isinstance(value, str) else f"{value:.6g}" for value in values.tolist()]
+
+
+def reasons_section(run: NeighboursRun) -> Section:
+    """Why the scale of the chosen place is what it is."""
+    reasons = reasons_sheet(run)
+    return Section(heading="Why this scale", sheet=reasons, caption=reasons.alt)
+
+
+def scorecard_section(run: NeighboursRun, scores: Sequence[NeighboursScore]) -> Section:
+    """The scores, and how to read them."""
+    return Section(heading="Scorecard", table=score_rows(scores), caption=_how_to_read(run))
+
+
+def _how_to_read(run: NeighboursRun) -> str:
+    data, n = run.fit.data, len(run.view.scale)
+    rows = f"{n:,} fresh rows" if data.n_inputs else f"the {n} held-out rows"
+    truth = (
+        " The error of the scale is its root mean squared difference from the true noise."
+        if data.n_inputs
+        else ""
+    )
+    set_apart = ""
+    if not run.settings.calibrate and needed_fits(run.settings.compare):
+        set_apart = " You switched IBUG's calibration off; kNN and virtual SGLB stay calibrated."
+    return (
+        f"Scores on {rows}. Lower is better, except that the interval should hold 90 % of the "
+        "rows. The band is the 95 % confidence interval of that share. RMSE, CRPS, width and scale "
+        f"are in {_units(data)}.{truth} Seconds count training and tuning, megabytes what is kept "
+        f"besides the model. {METHODS['ibug'].label} takes its mean from the trees.{set_apart}"
+    )
+
+
+def _units(data: NeighboursData) -> str:
+    return data.unit if data.n_inputs else f"the target's unit ({data.unit})"

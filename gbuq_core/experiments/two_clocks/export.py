@@ -4,11 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gbuq_core.experiments.claims import claim_table
 from gbuq_core.experiments.python_text import call_lines
+from gbuq_core.experiments.two_clocks.claims import verdicts_of
 from gbuq_core.experiments.two_clocks.data import SLOPE
 from gbuq_core.experiments.two_clocks.models import clock_arguments
-from gbuq_core.experiments.two_clocks.plan import N_SCORED, WEIGHTED, TwoClocksSettings
-from gbuq_core.experiments.two_clocks.scores import TwoClocksLook
+from gbuq_core.experiments.two_clocks.picture import (
+    band_figure,
+    clocks_sheet,
+    curves_figure,
+    reliability_figure,
+)
+from gbuq_core.experiments.two_clocks.plan import CYCLICAL, N_SCORED, WEIGHTED, TwoClocksSettings
+from gbuq_core.experiments.two_clocks.scores import SeedScores, TwoClocksLook
+from gbuq_core.experiments.two_clocks.words import (
+    describe_data,
+    describe_two_clocks,
+    score_rows,
+    seed_rows,
+)
+from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import csv_text
 from gbuq_core.settings import plan_of
 
@@ -17,6 +32,12 @@ _MAKERS = {
     "growing noise": "make_heteroscedastic",
     "wave": "make_wave",
 }
+_AS_IT_IS = "As it is: the law that the model predicts."
+_PAPERS = "All trees is the papers' way."
+_ONE_RUN = (
+    "With all trees, every member takes the std after the last tree; in the papers each member "
+    "has the std of its own trees."
+)
 _SHOW = """
 for stopping in (None, "early", "two_clocks"):
     model = BoostedEnsembleRegressor(stopping=stopping, **knobs).fit(X, y)
@@ -176,3 +197,64 @@ def maps_csv(look: TwoClocksLook) -> str:
         for b, scale in enumerate(trees)
     ]
     return csv_text(names, rows)
+
+
+def two_clocks_sections(
+    settings: TwoClocksSettings, look: TwoClocksLook, seeds: SeedScores | None = None
+) -> list[Section]:
+    """Band, maps, curves, reliability, scores, what seeds say if they are there, and code."""
+    words = describe_two_clocks(look)
+    band = band_figure(look, settings.shown, words)
+    sections = [Section(text=describe_data(settings), curves=band, caption=words)]
+    if look.fit.plan.has_clocks:
+        maps = clocks_sheet(look, settings.shown, words)
+        sections += [Section(heading="NLL over both clocks", sheet=maps), trees_section(look)]
+    sections += [reliability_section(look), scores_section(look)]
+    if seeds is not None:
+        table = claim_table(verdicts_of(seeds.by_tails[look.tails]), "Statement")
+        sections += [seeds_section(seeds, look.tails), Section(table=table)]
+    return [*sections, Section(heading="Python", code=two_clocks_code(settings))]
+
+
+def trees_section(look: TwoClocksLook) -> Section:
+    """Scores against one number of trees for both."""
+    return Section(
+        heading="Against the number of trees",
+        curves=curves_figure(look, describe_two_clocks(look)),
+        caption="The dashed line in the upper panel is what the model says its error is. One "
+        "number of trees serves the mean and the scale here, and the std is as it is.",
+    )
+
+
+def reliability_section(look: TwoClocksLook) -> Section:
+    """The share of rows that intervals of each level hold."""
+    return Section(
+        heading="Reliability",
+        curves=reliability_figure(look, describe_two_clocks(look)),
+        caption="A line below the diagonal: intervals hold fewer rows than they say. The shaded "
+        "part is chance, at 95 %.",
+    )
+
+
+def scores_section(look: TwoClocksLook) -> Section:
+    """The scores of this seed: a line a way to stop."""
+    plan = look.fit.plan
+    first = _PAPERS if plan.has_clocks else _AS_IT_IS
+    if plan.model in (*CYCLICAL, "virtual_sglb", "virtual_catboost"):
+        first = _ONE_RUN
+    return Section(
+        heading="Scores",
+        table=score_rows(look),
+        caption="On rows that neither trained nor chose anything, with this seed. Coverage is the "
+        f"share inside 90 % intervals; NLL is in nats, RMSE and CRPS in units of y. {first} One "
+        "factor multiplies every std.",
+    )
+
+
+def seeds_section(seeds: SeedScores, tails: str) -> Section:
+    """The scores' means over seeds."""
+    return Section(
+        heading=f"Over {len(seeds.seeds)} seeds",
+        table=seed_rows(seeds.by_tails[tails]),
+        caption=f"Means over seeds {seeds.seeds[0]} to {seeds.seeds[-1]}, each with new rows.",
+    )

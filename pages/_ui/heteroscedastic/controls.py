@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.experiments.heteroscedastic.plan import PAPER, SCORES, HeteroscedasticSettings
+from gbuq_core.experiments.heteroscedastic.scores import SORTS
 from gbuq_core.knobs import Knob, find_knob
 from gbuq_core.settings import knobs_of, sliders, to_values
 from pages._ui.controls import HEADINGS, draw_knob, is_shown
@@ -14,7 +15,6 @@ from pages._ui.knobs import Preset
 from pages._ui.present import Step
 from pages._ui.url_state import PageState
 
-SORTS = ("CRPS", "coverage", "AUROC of its best score", "seconds")
 SORT = Knob("sort", "Sorted by", "choice", SORTS[0], choices=SORTS, group="page", plain=True)
 FOREIGN, _VIEW = ("left_from", "right_to"), ("score", "tail", "log", "own_scale")
 # Sliders whose picture follows while they are dragged.

@@ -6,11 +6,10 @@ from functools import partial
 
 import streamlit as st
 
-from gbuq_core.experiments.claims import claim_table
-from gbuq_core.experiments.heteroscedastic.claims import settings_text
 from gbuq_core.experiments.heteroscedastic.export import (
     curves_csv,
     heteroscedastic_code,
+    heteroscedastic_sections,
     rows_csv,
     scores_csv,
 )
@@ -18,11 +17,11 @@ from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.figures.standalone import standalone_html
 from gbuq_core.glossary import GLOSSARY
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
-from pages._ui.heteroscedastic.scorecard import claims_of, interval_rows, ood_rows, scores_of
+from pages._ui.heteroscedastic.scorecard import claims_of, scores_of
 
 _PAPER = "https://doi.org/10.5121/csit.2023.131920"
 _LEAD = (
@@ -96,24 +95,5 @@ def explain_heteroscedastic() -> None:
 
 
 def _html(settings: HeteroscedasticSettings, run: HeteroscedasticRun, figure: Curves) -> bytes:
-    scores = scores_of(run)
-    sections = [Section(curves=figure), Section(heading="In words", text=words_of(run))]
-    if scores:
-        sections.append(Section(heading="Scorecard", table=_plain(interval_rows(scores))))
-        sections.append(Section(heading="Detecting foreign rows", table=_plain(ood_rows(scores))))
-    claims = claims_of(run)
-    if claims:
-        sections.append(
-            Section(
-                heading="The paper and this picture",
-                text=settings_text(settings),
-                table=claim_table(claims),
-            )
-        )
-    sections.append(Section(heading="Python", code=heteroscedastic_code(settings)))
+    sections = heteroscedastic_sections(settings, run, figure, scores_of(run), claims_of(run))
     return standalone_html(sections, "Heteroscedastic", _LEAD).encode()
-
-
-def _plain(rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Cells without the marks of bold text."""
-    return [tuple(cell.replace("**", "") for cell in row) for row in rows]

@@ -10,12 +10,12 @@ import streamlit as st
 
 from gbuq_core.experiments.wave.fit import WaveRun, describe_wave, wave_code
 from gbuq_core.experiments.wave.picture import wave_figure, wave_section
-from gbuq_core.figures.standalone import standalone_html
-from gbuq_core.presentation import markdown_table
+from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.synthetic.wave import LEAST_RARE_WIDTH, MOST_RARE_WIDTH, RARE_END
 from gbuq_core.tables.files import to_csv_bytes
 from pages._ui.curves import Carry, Ends, Stretch, show_curves
 from pages._ui.export import Download, show_exports
+from pages._ui.sections import draw_section
 
 _HINT = (
     " Drag the orange bar to move the stretch where rows are rare, or one of its ends to change "
@@ -57,8 +57,7 @@ def place_of(run: WaveRun, ends: Ends) -> tuple[float, float]:
 def score_wave(run: WaveRun) -> None:
     """Estimate beside truth, as numbers, and what they cost."""
     section = wave_section(run)
-    st.markdown(markdown_table(section.table))
-    st.caption(section.text)
+    draw_section(Section(table=section.table, caption=section.text), "wave")
 
 
 def export_wave(run: WaveRun, link: str) -> None:

@@ -6,15 +6,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from gbuq_core.experiments.neighbours.charts import family_figure, reasons_sheet
-from gbuq_core.experiments.neighbours.export import neighbour_columns
+from gbuq_core.experiments.neighbours.charts import family_figure
+from gbuq_core.experiments.neighbours.export import neighbour_columns, reasons_section
 from gbuq_core.experiments.neighbours.look import NeighboursRun
 from gbuq_core.experiments.neighbours.words import title_of
 from gbuq_core.ibug import FAMILIES, FamilyScores
 from gbuq_core.presentation import digits, markdown_table
-from pages._ui.canvas import canvas
 from pages._ui.curves import show_curves
 from pages._ui.neighbours.picture import ranked_of
+from pages._ui.sections import draw_section
 
 MOST_ROWS = 200  # of a list
 
@@ -25,10 +25,9 @@ def draw_look(run: NeighboursRun) -> None:
     left, right = st.columns([0.64, 0.36], gap="medium")
     with left:
         show_curves(family_figure(run), "neighbours-families")
-    st.header("Why this scale")
-    reasons = reasons_sheet(run)
-    canvas(reasons, key="neighbours-reasons")
-    st.caption(reasons.alt)
+    section = reasons_section(run)
+    st.header(section.heading)
+    draw_section(section, "neighbours-reasons")
     with right:
         _draw_ranking(run, ranked_of(run.fit, run.search, run.view))
 

@@ -17,26 +17,21 @@ from gbuq_core.experiments.neighbours.baselines import (
     why_no_baseline,
 )
 from gbuq_core.experiments.neighbours.claims import STUDY, check_neighbours_claims
-from gbuq_core.experiments.neighbours.data import NeighboursData
+from gbuq_core.experiments.neighbours.export import scorecard_section
 from gbuq_core.experiments.neighbours.look import NeighboursRun
 from gbuq_core.experiments.neighbours.plan import (
     BASELINES,
     NeighboursSettings,
     estimate_neighbours_seconds,
 )
-from gbuq_core.experiments.neighbours.scores import (
-    NeighboursScore,
-    score_neighbours,
-    score_rows,
-)
-from gbuq_core.methods import METHODS
-from gbuq_core.presentation import markdown_table
+from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
 from gbuq_core.settings import bare, plan_of
 from pages._ui.claims import draw_claims
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept, last_kept
 from pages._ui.neighbours.picture import find
 from pages._ui.notices import show_notice
+from pages._ui.sections import draw_section
 
 _CLAIMS = "neighbours-claims"  # what is kept
 _CHECKED = "_neighbours_checked"  # the settings that claims were last asked for
@@ -74,12 +69,10 @@ def draw_scorecard(run: NeighboursRun, answers: Sequence[Answer]) -> tuple[Claim
     fitted = {answer.request.key[2]: answer.result for answer in answers if answer.fresh}
     scores, claims = st.columns([0.58, 0.42], gap="large")
     with scores:
-        st.header("Scorecard")
+        section = scorecard_section(run, scores_of(run, fitted))
+        st.header(section.heading)
         _say_what_is_missing(run, answers)
-        table = scores_of(run, fitted)
-        with st.container(key="table-scores"):
-            st.markdown(markdown_table(score_rows(table)))
-        st.caption(_how_to_read(run))
+        draw_section(section, "scores")
     with claims:
         st.header("The paper and this picture")
         return _draw_claims(run, fitted)
@@ -119,29 +112,6 @@ def scores_of(run: NeighboursRun, fitted: dict[str, BaselineFit]) -> tuple[Neigh
         (bare(run.settings), run.look.family, tuple(fitted)),
         lambda: score_neighbours(run.fit, run.search, run.view, fitted, run.look.family),
     )
-
-
-def _how_to_read(run: NeighboursRun) -> str:
-    data, n = run.fit.data, len(run.view.scale)
-    rows = f"{n:,} fresh rows" if data.n_inputs else f"the {n} held-out rows"
-    truth = (
-        " The error of the scale is its root mean squared difference from the true noise."
-        if data.n_inputs
-        else ""
-    )
-    set_apart = ""
-    if not run.settings.calibrate and needed_fits(run.settings.compare):
-        set_apart = " You switched IBUG's calibration off; kNN and virtual SGLB stay calibrated."
-    return (
-        f"Scores on {rows}. Lower is better, except that the interval should hold 90 % of the "
-        "rows. The band is the 95 % confidence interval of that share. RMSE, CRPS, width and scale "
-        f"are in {_units(data)}.{truth} Seconds count training and tuning, megabytes what is kept "
-        f"besides the model. {METHODS['ibug'].label} takes its mean from the trees.{set_apart}"
-    )
-
-
-def _units(data: NeighboursData) -> str:
-    return data.unit if data.n_inputs else f"the target's unit ({data.unit})"
 
 
 def _say_what_is_missing(run: NeighboursRun, answers: Sequence[Answer]) -> None:

@@ -9,18 +9,21 @@ from typing import Any
 import streamlit as st
 
 from gbuq_core.calibration.clocks import TAILS
-from gbuq_core.experiments.claims import Claim, claim_table
+from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.two_clocks.claims import check_seed, check_seeds, verdicts_of
-from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
-from gbuq_core.experiments.two_clocks.fit import TwoClocksFit, fit_two_clocks
-from gbuq_core.experiments.two_clocks.picture import (
-    band_figure,
-    clocks_sheet,
-    curves_figure,
-    reliability_figure,
+from gbuq_core.experiments.two_clocks.export import (
+    maps_csv,
+    reliability_section,
+    scores_csv,
+    scores_section,
+    seeds_section,
+    trees_section,
+    two_clocks_code,
+    two_clocks_sections,
 )
+from gbuq_core.experiments.two_clocks.fit import TwoClocksFit, fit_two_clocks
+from gbuq_core.experiments.two_clocks.picture import band_figure, clocks_sheet
 from gbuq_core.experiments.two_clocks.plan import (
-    CYCLICAL,
     TwoClocksSettings,
     estimate_two_clocks_seconds,
     seeds_of,
@@ -36,15 +39,11 @@ from gbuq_core.experiments.two_clocks.scores import (
 from gbuq_core.experiments.two_clocks.words import (
     describe_data,
     describe_two_clocks,
-    score_rows,
-    seed_rows,
     why_no_clocks,
 )
-from gbuq_core.figures.canvas.panels import PanelSheet
-from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.figures.standalone import standalone_html
 from gbuq_core.glossary import GLOSSARY
-from gbuq_core.presentation import format_bytes, markdown_table, seconds_text
+from gbuq_core.presentation import format_bytes, seconds_text
 from gbuq_core.settings import plan_of
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.claims import draw_claims
@@ -54,17 +53,12 @@ from pages._ui.export import Download, show_exports
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept, last_kept
 from pages._ui.notices import show_notice
+from pages._ui.sections import draw_section
 from pages._ui.two_clocks.controls import turn
 
 FIT, SEEDS, OTHER_TAILS = "two-clocks", "two-clocks-seeds", "two-clocks-other-tails"
 _KEPT = "two-clocks-look-{}"  # with each kind of tails
 _PAPER = "https://arxiv.org/abs/2006.10562"
-_AS_IT_IS = "As it is: the law that the model predicts."
-_PAPERS = "All trees is the papers' way."
-_ONE_RUN = (
-    "With all trees, every member takes the std after the last tree; in the papers each member "
-    "has the std of its own trees."
-)
 _LEAD = (
     "Is the stated uncertainty true? The mean of a boosted ensemble and its scale stop at "
     "different numbers of trees, which rows held out of the training choose."
@@ -161,7 +155,7 @@ def draw_picture(settings: TwoClocksSettings, look: TwoClocksLook, fresh: bool) 
                 on_select=partial(_choose, [int(n) for n in look.maps.n_trees]),
             )
         else:
-            _draw_reliability(look, words)
+            draw_section(reliability_section(look), "two-clocks-reliability")
     note = "Click a cell of a map to move the sliders there."
     st.caption(note if plan.has_clocks else why_no_clocks(plan.model))
 
@@ -176,41 +170,20 @@ def describe_fit(settings: TwoClocksSettings, look: TwoClocksLook) -> None:
 
 def draw_more(look: TwoClocksLook) -> None:
     """Scores against the number of trees, and the reliability of each way to stop."""
-    words = describe_two_clocks(look)
     left, right = st.columns([0.55, 0.45], gap="large")
     with left:
-        st.subheader("Against the number of trees")
-        show_curves(curves_figure(look, words), key="two-clocks-trees")
-        st.caption(
-            "The dashed line in the upper panel is what the model says its error is. One number "
-            "of trees serves the mean and the scale here, and the std is as it is."
-        )
+        section = trees_section(look)
+        st.subheader(section.heading)
+        draw_section(section, "two-clocks-trees")
     with right:
-        st.subheader("Reliability")
-        _draw_reliability(look, words)
-
-
-def _draw_reliability(look: TwoClocksLook, words: str) -> None:
-    show_curves(reliability_figure(look, words), key="two-clocks-reliability")
-    st.caption(
-        "A line below the diagonal: intervals hold fewer rows than they say. The shaded part is "
-        "chance, at 95 %."
-    )
+        section = reliability_section(look)
+        st.subheader(section.heading)
+        draw_section(section, "two-clocks-reliability")
 
 
 def draw_scores(look: TwoClocksLook) -> None:
     """The table of this seed."""
-    with st.container(key="table-two-clocks"):
-        st.markdown(markdown_table(score_rows(look)))
-    plan = look.fit.plan
-    first = _PAPERS if plan.has_clocks else _AS_IT_IS
-    if plan.model in (*CYCLICAL, "virtual_sglb", "virtual_catboost"):
-        first = _ONE_RUN
-    st.caption(
-        "On rows that neither trained nor chose anything, with this seed. Coverage is the share "
-        f"inside 90 % intervals; NLL is in nats, RMSE and CRPS in units of y. {first} One factor "
-        "multiplies every std."
-    )
+    draw_section(scores_section(look), "two-clocks")
 
 
 def draw_seeds(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer | None) -> None:
@@ -223,10 +196,7 @@ def draw_seeds(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer 
         st.text("These are verdicts of one seed, until all seeds are fitted.")
         draw_claims(claims)
         return
-    scores = seeds.by_tails[settings.tails]
-    with st.container(key="table-two-clocks-seeds"):
-        st.markdown(markdown_table(seed_rows(scores)))
-    st.caption(f"Means over seeds {seeds.seeds[0]} to {seeds.seeds[-1]}, each with new rows.")
+    draw_section(seeds_section(seeds, settings.tails), "two-clocks-seeds")
     draw_claims(claims, outcomes=check_seeds(seeds, look.tails))
 
 
@@ -322,24 +292,4 @@ def _choose(trees: list[int], event: CanvasEvent) -> None:
 
 
 def _html(settings: TwoClocksSettings, look: TwoClocksLook, seeds: SeedScores | None) -> bytes:
-    words = describe_two_clocks(look)
-    band: Curves = band_figure(look, settings.shown, words)
-    sections = [Section(text=describe_data(settings), curves=band)]
-    if look.fit.plan.has_clocks:
-        sheet: PanelSheet = clocks_sheet(look, settings.shown, words)
-        sections += [
-            Section(heading="NLL over both clocks", sheet=sheet),
-            Section(heading="Against the number of trees", curves=curves_figure(look, words)),
-        ]
-    sections += [
-        Section(heading="Reliability", curves=reliability_figure(look, words)),
-        Section(heading="Scores", table=score_rows(look), caption=words),
-    ]
-    if seeds is not None:
-        scores = seeds.by_tails[settings.tails]
-        sections += [
-            Section(heading=f"Over {len(seeds.seeds)} seeds", table=seed_rows(scores)),
-            Section(table=claim_table(verdicts_of(scores), "Statement")),
-        ]
-    sections.append(Section(heading="Python", code=two_clocks_code(settings)))
-    return standalone_html(sections, "Two clocks", _LEAD).encode()
+    return standalone_html(two_clocks_sections(settings, look, seeds), "Two clocks", _LEAD).encode()
