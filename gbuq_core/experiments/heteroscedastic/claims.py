@@ -71,14 +71,6 @@ def settings_text(settings: HeteroscedasticSettings) -> str:
     """Which settings differ from the paper's. Methods and seed may differ.
 
     Knobs that none of the methods uses are ignored.
-
-    Examples
-    --------
-    >>> settings_text(HeteroscedasticSettings(seed=3))
-    "These are the paper's settings."
-    >>> other = HeteroscedasticSettings(methods=("catboost",), noise_slope=0.5, subsample=0.8)
-    >>> settings_text(other)
-    'Different from the paper: noise per unit of x 0.5 (there 0.1).'
     """
     here = plan_measure(replace(settings, seed=PAPER.seed, tail=PAPER.tail))
     paper = plan_measure(replace(PAPER, methods=settings.methods))
@@ -93,16 +85,7 @@ def settings_text(settings: HeteroscedasticSettings) -> str:
 def check_claims(
     run: HeteroscedasticRun, scores: tuple[HeteroscedasticScore, ...] | None = None
 ) -> tuple[Claim, ...]:
-    """Compare the paper's statements about the methods that were run with the results.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
-    >>> from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
-    >>> run = run_heteroscedastic(HeteroscedasticSettings(methods=("forest",)))
-    >>> [claim.verdict for claim in check_claims(run)]
-    ['holds']
-    """
+    """Compare the paper's statements about the methods that were run with the results."""
     if scores is None or run.settings.conformal:
         scores = score_all(run._replace(settings=replace(run.settings, conformal=False)))
     found = {score.method: score for score in scores}
@@ -139,15 +122,7 @@ class Ray(NamedTuple):
 
 
 def follow_rays(x: Array, values: Array) -> tuple[Ray, Ray]:
-    """A curve from 0 to the left and from 10 to the right.
-
-    Examples
-    --------
-    >>> x = np.arange(-10.0, 20.5, 0.5)
-    >>> left, right = follow_rays(x, np.abs(x))
-    >>> round(left.spearman, 6), round(right.slope, 6), right.last
-    (1.0, 1.0, 20.0)
-    """
+    """A curve from 0 to the left and from 10 to the right."""
     rays = []
     for side, away in (("left", SUPPORT[0] - x), ("right", x - SUPPORT[1])):
         outside = away >= 0.0

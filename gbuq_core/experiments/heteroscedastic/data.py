@@ -69,14 +69,7 @@ class HeteroscedasticTest(NamedTuple):
 def load_heteroscedastic_data(
     rows: int = 2000, noise_slope: float = 0.1, seed: int = 0
 ) -> HeteroscedasticData:
-    """Draw training and calibration rows.
-
-    Examples
-    --------
-    >>> data = load_heteroscedastic_data(rows=500)
-    >>> data.X.shape, data.x.shape, data.x[data.support][[0, -1]]
-    ((500, 1), (761,), array([ 0., 10.]))
-    """
+    """Draw training and calibration rows."""
     drawn = make_heteroscedastic(rows, noise_slope, seed)
     calibration = make_heteroscedastic(N_CALIBRATION, noise_slope, [seed, _CALIBRATION])
     x = np.concatenate(
@@ -119,38 +112,18 @@ def true_mean(x: Array) -> Array:
 
 
 def data_of(settings: HeteroscedasticSettings) -> HeteroscedasticData:
-    """The data of settings, or of a fit's key.
-
-    Examples
-    --------
-    >>> data_of(HeteroscedasticSettings(rows=150)).X.shape
-    (150, 1)
-    """
+    """The data of settings, or of a fit's key."""
     return load_heteroscedastic_data(settings.rows, settings.noise_slope, settings.seed)
 
 
 def draw_test(plan: HeteroscedasticSettings) -> HeteroscedasticTest:
-    """Rows of the training law for scores alone.
-
-    Examples
-    --------
-    >>> test = draw_test(HeteroscedasticSettings())
-    >>> bool(np.isin(test.y, data_of(HeteroscedasticSettings()).y).any())
-    False
-    """
+    """Rows of the training law for scores alone."""
     drawn = make_heteroscedastic(plan.test_rows, plan.noise_slope, [plan.seed, _TEST])
     return HeteroscedasticTest(drawn.X, drawn.y, drawn.row_mean, np.sqrt(drawn.row_variance))
 
 
 def draw_foreign(plan: HeteroscedasticSettings) -> Array:
-    """Foreign rows (n, 1), uniform over ``[left_from, 0)`` and ``(10, right_to]``.
-
-    Examples
-    --------
-    >>> X = draw_foreign(HeteroscedasticSettings())
-    >>> X.shape, bool(((X < 0) | (X > 10)).all()), int((X < 0).sum())
-    ((6000, 1), True, 3000)
-    """
+    """Foreign rows (n, 1), uniform over ``[left_from, 0)`` and ``(10, right_to]``."""
     low, high = SUPPORT
     left, right = low - plan.left_from, plan.right_to - high
     n_left = round(plan.ood_rows * left / (left + right))

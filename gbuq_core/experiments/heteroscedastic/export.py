@@ -33,13 +33,7 @@ from gbuq_core.presentation import csv_text
 
 
 def heteroscedastic_code(settings: HeteroscedasticSettings) -> str:
-    """Python that fits the methods, draws their intervals and measures them with public names.
-
-    Examples
-    --------
-    >>> 'leaf_model="linear"' in heteroscedastic_code(HeteroscedasticSettings())
-    True
-    """
+    """Python that fits the methods, draws their intervals and measures them with public names."""
     plans = [plan_measure(settings, method) for method in settings.methods]
     names = ["gbuq_core.synthetic:make_heteroscedastic", "gbuq_core.metrics:auroc"]
     if any(METHODS[plan.method].parts for plan in plans):
@@ -142,15 +136,7 @@ _CURVE_NAMES = ("method", "x", "mean", "total", "data", "knowledge", "scale", "l
 
 
 def curves_csv(run: HeteroscedasticRun) -> str:
-    """One line a place and method: mean, variances, interval, scores, truth; empty where none.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
-    >>> run = run_heteroscedastic(HeteroscedasticSettings(methods=("conformal_linear",), rows=500))
-    >>> curves_csv(run).splitlines()[0][:49]
-    'method,x,mean,total,data,knowledge,scale,lower,up'
-    """
+    """One line a place and method: mean, variances, interval, scores, truth; empty where none."""
     beyond = [key for key in SCORES if key not in ("total", "data", "knowledge")]
     rows: list[tuple[object, ...]] = []
     for view in run.views:

@@ -149,15 +149,7 @@ count_fits, count_measures = _FITS.count, _MEASURES.count
 
 
 def fit_heteroscedastic(plan: HeteroscedasticSettings) -> HeteroscedasticFit:
-    """Train one method.
-
-    Examples
-    --------
-    >>> settings = HeteroscedasticSettings(rows=500, trees=20)
-    >>> fit = fit_heteroscedastic(plan_of(settings, "gnll"))
-    >>> fit.label, fit.grid.total.shape
-    ('GNLL', (761,))
-    """
+    """Train one method."""
     model = heteroscedastic_model(plan)
     data = data_of(plan)
     record = METHODS[plan.method].record
@@ -185,16 +177,7 @@ def fit_heteroscedastic(plan: HeteroscedasticSettings) -> HeteroscedasticFit:
 def view_heteroscedastic(
     fit: HeteroscedasticFit, settings: HeteroscedasticSettings
 ) -> HeteroscedasticView:
-    """One method's curves over the picture. Trains and predicts nothing.
-
-    Examples
-    --------
-    >>> settings = HeteroscedasticSettings(rows=500, trees=20)
-    >>> fit = fit_heteroscedastic(plan_of(settings, "gnll"))
-    >>> view = view_heteroscedastic(fit, settings)
-    >>> view.x.shape, view.parts, view.factor
-    ((601,), ('total', 'data'), 1.0)
-    """
+    """One method's curves over the picture. Trains and predicts nothing."""
     check_settings(settings)
     data = fit.data
     low, high = shown_range(settings)
@@ -245,13 +228,6 @@ def heteroscedastic_factor(
     """The factor on all stds with which intervals of a level hold it on new rows.
 
     It is 1 without a conformal step, and for methods that predict nothing.
-
-    Examples
-    --------
-    >>> settings = HeteroscedasticSettings(rows=500, trees=20, conformal=True)
-    >>> fit = fit_heteroscedastic(plan_of(settings, "forest"))
-    >>> heteroscedastic_factor(fit, settings, 0.8) > 1.5  # a forest's spread lacks the noise
-    True
     """
     if not settings.conformal or fit.calibration.loc is None:
         return 1.0
@@ -294,16 +270,7 @@ def level_intervals(fit: HeteroscedasticFit, settings: HeteroscedasticSettings) 
 def measure_heteroscedastic(
     fit: HeteroscedasticFit, settings: HeteroscedasticSettings
 ) -> HeteroscedasticMeasure:
-    """Predict test and foreign rows.
-
-    Examples
-    --------
-    >>> settings = HeteroscedasticSettings(rows=500, test_rows=200, ood_rows=100)
-    >>> fit = fit_heteroscedastic(plan_of(settings, "conformal_linear"))
-    >>> measure = measure_heteroscedastic(fit, settings)
-    >>> measure.of_test.total.shape, measure.foreign_X.shape
-    ((200,), (100, 1))
-    """
+    """Predict test and foreign rows."""
     plan = plan_measure(settings, fit.method)
     check(plan)
     test, foreign = draw_test(plan), draw_foreign(plan)
@@ -316,14 +283,7 @@ def measure_heteroscedastic(
 
 
 def run_heteroscedastic(settings: HeteroscedasticSettings | None = None) -> HeteroscedasticRun:
-    """Train the methods one after the other, and measure them.
-
-    Examples
-    --------
-    >>> run = run_heteroscedastic(HeteroscedasticSettings(methods=("conformal_linear",), rows=500))
-    >>> [view.label for view in run.views]
-    ['Conformal, linear']
-    """
+    """Train the methods one after the other, and measure them."""
     settings = HeteroscedasticSettings() if settings is None else settings
     check_settings(settings)
     fits, measures = [], []

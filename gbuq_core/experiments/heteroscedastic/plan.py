@@ -227,38 +227,17 @@ PAPER = HeteroscedasticSettings(
 
 
 def plan_measure(settings: HeteroscedasticSettings, method: str = "") -> HeteroscedasticSettings:
-    """What a fit and its measurement depend on: of one method, only what it uses.
-
-    Examples
-    --------
-    >>> clipped = HeteroscedasticSettings(tail="clip")
-    >>> plan_measure(clipped, "gnll").tail, plan_measure(clipped, "macau_basic").tail
-    ('rise', 'clip')
-    """
+    """What a fit and its measurement depend on: of one method, only what it uses."""
     return plan_of(settings, method, _MEASURED)
 
 
 def method_missing(method: str) -> str:
-    """Why a method cannot be used, in a sentence; empty if it can. Nothing is imported.
-
-    Examples
-    --------
-    >>> method_missing("macau_basic")
-    ''
-    """
+    """Why a method cannot be used, in a sentence; empty if it can. Nothing is imported."""
     return METHODS[check_choice("method", method, tuple(METHODS))].record.missing()
 
 
 def why_not(plan: HeteroscedasticSettings) -> str:
-    """Why a method cannot be fitted, in a sentence; empty if it can.
-
-    Examples
-    --------
-    >>> why_not(HeteroscedasticSettings(methods=("catboost",), rows=3))
-    'rows must be a whole number at least 100 and at most 20000; got 3.'
-    >>> why_not(HeteroscedasticSettings(methods=("macau_basic",), rows=200))
-    'Each tree sees 20 rows (0.1 of 200), which cannot be cut into two leaves of 20 rows: ...
-    """
+    """Why a method cannot be fitted, in a sentence; empty if it can."""
     try:
         check(plan)
     except GbuqError as error:
@@ -280,12 +259,7 @@ def _too_few(plan: HeteroscedasticSettings) -> str:
 
 
 def check_settings(settings: HeteroscedasticSettings) -> None:
-    """Raise a sentence about settings that cannot be shown.
-
-    >>> check_settings(HeteroscedasticSettings(left_from=5.0))
-    Traceback (most recent call last):
-    gbuq_core.errors.InvalidParameter: left_from must be a number at least -30 and at most -0.5; ...
-    """
+    """Raise a sentence about settings that cannot be shown."""
     check(settings)
     if not settings.methods:
         raise InvalidParameter("Choose at least one method.")

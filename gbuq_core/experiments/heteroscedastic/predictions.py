@@ -138,15 +138,7 @@ def _own_intervals(model: Any, X: Array) -> tuple[LevelInterval, ...]:
 def interval_of(
     prediction: Prediction, level: float, factor: float | None = None
 ) -> tuple[Array | None, Array | None]:
-    """The central interval of a level: the method's own, or that of a normal.
-
-    Examples
-    --------
-    >>> one, none = np.ones(1), np.zeros(1)
-    >>> lower, upper = interval_of(Prediction(none, one, one, none, (), (), None), 0.95)
-    >>> upper.round(2), lower.round(2)
-    (array([1.96]), array([-1.96]))
-    """
+    """The central interval of a level: the method's own, or that of a normal."""
     if prediction.loc is None:
         return None, None
     if factor is None:

@@ -84,25 +84,13 @@ PAPER_TABLE: Mapping[tuple[str, str], PaperRow] = MappingProxyType(
 
 
 def paper_crps(method: str) -> float:
-    """The table's CRPS of a method with its total uncertainty; NaN where there is none.
-
-    Examples
-    --------
-    >>> paper_crps("macau_linear"), paper_crps("isolation")
-    (0.29, nan)
-    """
+    """The table's CRPS of a method with its total uncertainty; NaN where there is none."""
     row = PAPER_TABLE.get((method, "total"))
     return _NAN if row is None else row.crps
 
 
 def paper_auroc(method: str, score: str) -> float:
-    """The table's AUROC of a method's score; NaN where there is none.
-
-    Examples
-    --------
-    >>> paper_auroc("macau_linear", "knowledge"), paper_auroc("cqr", "total")
-    (0.95, nan)
-    """
+    """The table's AUROC of a method's score; NaN where there is none."""
     row = PAPER_TABLE.get((method, score))
     return _NAN if row is None else row.auroc
 
@@ -192,16 +180,7 @@ class HeteroscedasticScore:
 def score_heteroscedastic(
     fit: HeteroscedasticFit, measure: HeteroscedasticMeasure, settings: HeteroscedasticSettings
 ) -> HeteroscedasticScore:
-    """Score one method from its predictions.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
-    >>> run = run_heteroscedastic(HeteroscedasticSettings(methods=("catboost",), rows=1000))
-    >>> score = score_heteroscedastic(run.fits[0], run.measures[0], run.settings)
-    >>> 0.0 < score.excess < 0.03, [found.key for found in score.auroc]
-    (True, ['total', 'data', 'knowledge'])
-    """
+    """Score one method from its predictions."""
     test, at = measure.test, measure.of_test
     truth = crps_gaussian(test.y, test.mean, test.std)
     found = _Numbers(_NAN, "", (), _NAN, _NAN, _NAN, _NAN)

@@ -14,15 +14,7 @@ from gbuq_core.presentation import short
 def describe_heteroscedastic(
     run: HeteroscedasticRun, scores: tuple[HeteroscedasticScore, ...] | None = None
 ) -> str:
-    """The picture in words: the rows, then each method from the best CRPS to the worst.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
-    >>> run = run_heteroscedastic(HeteroscedasticSettings(methods=("conformal_linear",), rows=500))
-    >>> describe_heteroscedastic(run)[:42]
-    '500 rows with x from 0 to 10. The noise gr'
-    """
+    """The picture in words: the rows, then each method from the best CRPS to the worst."""
     scores = score_all(run) if scores is None else scores
     told = [describe_data(run.settings), *(describe_method(score) for score in scores)]
     if run.settings.tail == "clip" and any(

@@ -56,13 +56,7 @@ def needed_fits(baselines: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def why_no_baseline(plan: NeighboursSettings, key: str) -> str:
-    """Why a baseline cannot be fitted to a plan, in a sentence; empty if it can.
-
-    Examples
-    --------
-    >>> why_no_baseline(NeighboursSettings(library="sglb"), "knn_cb")[:40]
-    'kNN-CB uses the most important features,'
-    """
+    """Why a baseline cannot be fitted to a plan, in a sentence; empty if it can."""
     if key == "knn_cb" and plan.library not in _WITH_IMPORTANCES:
         return (
             f"kNN-CB uses the most important features, but {plan.base.label} "
@@ -72,13 +66,7 @@ def why_no_baseline(plan: NeighboursSettings, key: str) -> str:
 
 
 def fit_baseline(plan: NeighboursSettings, key: str, scoring: str = "nll") -> BaselineFit:
-    """Fit one baseline on the plan's rows and predict the test rows and the grid.
-
-    Examples
-    --------
-    >>> fit_baseline(NeighboursSettings(rows=100), "knn").grid_scale.shape
-    (321,)
-    """
+    """Fit one baseline on the plan's rows and predict the test rows and the grid."""
     check_choice("baseline", key, FITTED)
     check_choice("scoring", scoring, SCORINGS)
     refusal = why_no_baseline(plan, key)

@@ -116,15 +116,6 @@ def check_neighbours_claims(
 
     Searches for other trees and for all k, so that it takes several times as long as a picture.
     Statements about a baseline are left out where it was not fitted.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.neighbours.look import run_neighbours
-    >>> from gbuq_core.experiments.neighbours.plan import NeighboursSettings
-    >>> run = run_neighbours(NeighboursSettings(rows=200, trees=40))
-    >>> claims = check_neighbours_claims(run.fit, run.search, run.view)
-    >>> claims[0].paper[:52]
-    'The k nearest training rows quantify the range of ou'
     """
     baselines = {} if baselines is None else baselines
     claims = _claim_of_noise(fit, view)

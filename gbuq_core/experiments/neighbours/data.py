@@ -112,14 +112,7 @@ class NeighboursData:
 def load_neighbours_data(
     key: str, rows: int = 800, noise: float = 1.0, seed: int = 0
 ) -> NeighboursData:
-    """Draw a synthetic set, or split a table.
-
-    Examples
-    --------
-    >>> data = load_neighbours_data("wine")
-    >>> data.X.shape, data.X_test.shape, sorted(set(data.labels.tolist()))[0]
-    ((142, 12), (36, 12), 'cultivar 1')
-    """
+    """Draw a synthetic set, or split a table."""
     info = DATASETS[check_choice("data", key, tuple(DATASETS))]
     if info.kind == "table":
         data = _table(key, info, seed)

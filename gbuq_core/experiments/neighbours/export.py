@@ -71,14 +71,7 @@ X, X_test, y, y_test = X[train], X[test], y[train], y[test]"""
 
 
 def as_shown(run: NeighboursRun) -> NeighboursSettings:
-    """The settings with the k, trees and family in use, which need not be those asked for.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.neighbours.look import run_neighbours
-    >>> as_shown(run_neighbours(NeighboursSettings(rows=100, trees=10, k=701))).k
-    80
-    """
+    """The settings with the k, trees and family in use, which need not be those asked for."""
     settings, _, search, view, look = run
     return replace(
         settings,
@@ -93,11 +86,6 @@ def neighbours_code(settings: NeighboursSettings) -> str:
     """Python that computes predictions, scales and a row's neighbours with public names.
 
     Numbers out of range it hands on as they are: pass what `as_shown` makes of them.
-
-    Examples
-    --------
-    >>> "n_trees_sampled=10" in neighbours_code(NeighboursSettings(trees=200, tau=5))
-    True
     """
     lines, builder = ["import numpy as np"], settings.base.builder
     ibug = METHODS["ibug"].builder().of
@@ -172,13 +160,6 @@ def neighbours_csv(run: NeighboursRun) -> str:
     """One line a test row: its features, target, prediction, scale, and the truth if it is known.
 
     Numbers with nine digits.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.neighbours.look import run_neighbours
-    >>> run = run_neighbours(NeighboursSettings(rows=100, trees=10))
-    >>> neighbours_csv(run).splitlines()[0]
-    'x,y,prediction,scale,true_mean,true_std'
     """
     data, view = run.fit.data, run.view
     names = [*data.feature_names, data.target_name, "prediction", "scale"]
@@ -193,13 +174,6 @@ def neighbours_map_csv(run: NeighboursRun) -> str:
     """One line a place of the grid: prediction, scale, truth, affinity with the chosen place.
 
     Empty, but for the header, for a table, which has no grid.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.neighbours.look import run_neighbours
-    >>> run = run_neighbours(NeighboursSettings(rows=100, trees=10))
-    >>> len(neighbours_map_csv(run).splitlines())
-    322
     """
     data, view, affinity = run.fit.data, run.view, run.look.map_affinity
     names = [

@@ -121,14 +121,7 @@ count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 
 def fit_neighbours(plan: NeighboursSettings) -> NeighboursFit:
-    """Train the base model on a part of the rows, tune k on the rest, train it on all rows.
-
-    Examples
-    --------
-    >>> fit = fit_neighbours(NeighboursSettings(rows=200, trees=20))
-    >>> fit.n_trees, fit.most_k
-    (20, 160)
-    """
+    """Train the base model on a part of the rows, tune k on the rest, train it on all rows."""
     base = neighbours_model(plan)
     data = load_neighbours_data(plan.data, plan.rows, plan.noise, plan.seed)
     model = IBUGRegressor(base, validation_fraction=VALIDATION_FRACTION, random_state=plan.seed)
@@ -158,13 +151,6 @@ def search_key(fit: NeighboursFit, settings: NeighboursSettings) -> tuple[int, s
 
     All are brought into range. The neighbours held are 61, 201, 701 or as many as there are: few k
     are large, and a wide search takes long.
-
-    Examples
-    --------
-    >>> fit = fit_neighbours(NeighboursSettings(rows=200, trees=20))
-    >>> few = NeighboursSettings(trees=20, tau=20, order="last", k=9)
-    >>> [search_key(fit, each) for each in (few, replace(few, tau=100), replace(few, k=80))]
-    [(4, 'last', 61), (20, 'first', 61), (4, 'last', 160)]
     """
     count, order = _trees(fit, settings)
     k = _clamped_k(fit, settings)
@@ -227,14 +213,6 @@ def view_neighbours(
     """Predictions and scales for the settings' k, calibration and scoring.
 
     Nothing is searched but for a k beyond the search's width.
-
-    Examples
-    --------
-    >>> settings = NeighboursSettings(rows=200, trees=20)
-    >>> fit = fit_neighbours(settings)
-    >>> search = search_neighbours(fit, settings)
-    >>> view_neighbours(fit, search, replace(settings, k=5000)).k
-    160
     """
     check_view(settings)
     k, notes = _clamped_k(fit, settings), list(search.notes)

@@ -110,16 +110,7 @@ def is_small(fit: NeighboursFit) -> bool:
 
 
 def leaf_table(fit: NeighboursFit) -> LeafTable:
-    """The leaves of the training rows and of all places.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.neighbours.fit import fit_neighbours
-    >>> fit = fit_neighbours(NeighboursSettings(rows=200, trees=20))
-    >>> table = leaf_table(fit)
-    >>> table.rows.shape, table.places.shape, table.rows.dtype
-    ((20, 200), (20, 321), dtype('uint8'))
-    """
+    """The leaves of the training rows and of all places."""
     data, places = fit.data, places_of(fit)
     with one_thread(fit.plan.library):
         rows, others = (fit.source.leaf_matrix(X) for X in (data.X, places))
@@ -192,23 +183,7 @@ def scale_table(
     settings: NeighboursSettings,
     ks: Sequence[int | None],
 ) -> ScaleTable:
-    """Scales for every k of a slider, with the trees of the search.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.neighbours.fit import (
-    ...     fit_neighbours, search_neighbours, view_neighbours
-    ... )
-    >>> settings = NeighboursSettings(rows=200, trees=20, k=7)
-    >>> fit = fit_neighbours(settings)
-    >>> search = search_neighbours(fit, settings)
-    >>> table = scale_table(fit, search, settings, (None, 3, 7))
-    >>> k, least, gamma, delta = table.by_k[2, 1]
-    >>> scale = gamma * np.maximum(table.std[table.at[2]], least) + delta
-    >>> view = view_neighbours(fit, search, settings)
-    >>> bool(np.allclose(scale, view.grid_scale, rtol=1e-6))
-    True
-    """
+    """Scales for every k of a slider, with the trees of the search."""
     trees: dict[str, Any] = {"n_trees_sampled": search.n_trees, "tree_order": search.order}
     inside = [None if k is None else min(max(k, 2), fit.most_k) for k in ks]
     by_k = np.array([_both(fit, search, replace(settings, k=k)) for k in inside])

@@ -94,16 +94,7 @@ def look_at(
     view: NeighboursView | None = None,
     ranked: FamilyScores | None = None,
 ) -> NeighboursLook:
-    """Look at the place or test row of the settings.
-
-    Examples
-    --------
-    >>> settings = NeighboursSettings(rows=200, trees=20, k=7, x=9.0)
-    >>> fit = fit_neighbours(settings)
-    >>> look = look_at(fit, search_neighbours(fit, settings), settings)
-    >>> look.indices.shape, bool((look.features[:, 0] > 5.0).all())
-    ((7,), True)
-    """
+    """Look at the place or test row of the settings."""
     if view is None:
         view = view_neighbours(fit, search, settings)
     notes: list[str] = []
@@ -178,14 +169,7 @@ class NeighboursRun(NamedTuple):
 
 
 def run_neighbours(settings: NeighboursSettings | None = None) -> NeighboursRun:
-    """Fit, search, view and look.
-
-    Examples
-    --------
-    >>> run = run_neighbours(NeighboursSettings(data="wine", trees=20, k=7))
-    >>> run.view.k, sorted(run.look.class_shares)[0]
-    (7, 'cultivar 1')
-    """
+    """Fit, search, view and look."""
     settings = NeighboursSettings() if settings is None else settings
     fit = fit_neighbours(plan_of(settings))
     search = search_neighbours(fit, settings)

@@ -329,15 +329,7 @@ def library_missing(key: str) -> str:
 
 
 def why_not(plan: NeighboursSettings) -> str:
-    """Why a plan cannot be fitted, in a sentence; empty if it can.
-
-    Examples
-    --------
-    >>> why_not(NeighboursSettings(rows=10))
-    'rows must be a whole number at least 50 and at most 20000; got 10.'
-    >>> why_not(NeighboursSettings())
-    ''
-    """
+    """Why a plan cannot be fitted, in a sentence; empty if it can."""
     try:
         check(plan, "data", "method", besides=("rate",))
         check_number("rate", plan.rate, 0.0, 1.0, low_open=True)

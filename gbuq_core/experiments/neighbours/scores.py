@@ -74,17 +74,7 @@ def score_neighbours(
     baselines: Mapping[str, BaselineFit] | None = None,
     family: str = "normal",
 ) -> tuple[NeighboursScore, ...]:
-    """Score IBUG and the baselines of the settings.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.neighbours.look import run_neighbours
-    >>> from gbuq_core.experiments.neighbours.plan import NeighboursSettings
-    >>> run = run_neighbours(NeighboursSettings(rows=200, trees=20))
-    >>> ibug, constant = score_neighbours(run.fit, run.search, run.view)
-    >>> ibug.rmse == constant.rmse, ibug.crps < constant.crps
-    (True, True)
-    """
+    """Score IBUG and the baselines of the settings."""
     baselines = {} if baselines is None else baselines
     data = fit.data
     own = BaselineFit(
@@ -260,13 +250,6 @@ def integrate_posterior(
     The distribution function is taken at places up to 8 stds from ``loc``, or as far as y lies:
     257 of them, and fewer under kernels of many neighbours. ``CRPS = int (F(t) - 1[t >= y])^2 dt``
     by trapezoids, in units of y.
-
-    Examples
-    --------
-    >>> zero, one = np.zeros(1), np.ones(1)
-    >>> crps, width = integrate_posterior(Posterior("normal", zero, one), zero, zero, one)
-    >>> crps.round(3), width.round(2)
-    (array([0.234]), array([3.29]))
     """
     kernels = 1 if posterior.centres is None else posterior.centres.shape[1]
     wanted = _BUDGET // (len(y) * kernels)

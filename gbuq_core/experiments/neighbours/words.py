@@ -16,16 +16,7 @@ _HIGHER = 1.5  # times the scale elsewhere that counts as marking a region
 
 
 def describe_neighbours(run: NeighboursRun) -> str:
-    """The picture in words, from its numbers.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.neighbours.look import run_neighbours
-    >>> from gbuq_core.experiments.neighbours.plan import NeighboursSettings
-    >>> run = run_neighbours(NeighboursSettings(rows=200, trees=20))
-    >>> describe_neighbours(run)[:45]
-    'Growing noise: LightGBM with 20 trees on 200 '
-    """
+    """The picture in words, from its numbers."""
     _, fit, search, view, look = run
     data = fit.data
     return " ".join(
@@ -91,16 +82,7 @@ def _describe_look(data: NeighboursData, look: NeighboursLook) -> str:
 
 
 def describe_empty(data: NeighboursData, view: NeighboursView) -> str:
-    """What the scale does where no rows are; IBUG has no knowledge uncertainty to rise there.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.neighbours.look import run_neighbours
-    >>> from gbuq_core.experiments.neighbours.plan import NeighboursSettings
-    >>> run = run_neighbours(NeighboursSettings(rows=200, trees=20))
-    >>> describe_empty(run.fit.data, run.view).startswith("One model has no members")
-    True
-    """
+    """What the scale does where no rows are; IBUG has no knowledge uncertainty to rise there."""
     fitted = ", calibrated on errors where rows are" if view.settings.calibrate else ""
     none = (
         "One model has no members that could disagree, so its knowledge uncertainty is 0 by "

@@ -140,17 +140,7 @@ _OF_A_FACTOR: tuple[_Beats | _Covers, ...] = (
 
 
 def check_seed(scores: Sequence[WayScore] | Array) -> tuple[Claim, ...]:
-    """The statements with one seed, which is weak evidence.
-
-    Examples
-    --------
-    >>> scores = np.ones((4, 4))
-    >>> scores[3] = 0.9, 0.5, 1.0, 1.0
-    >>> for claim in check_seed(scores)[1:3]:
-    ...     print(claim.answer)
-    Two clocks' intervals are true: yes, coverage 90 %
-    Lower NLL than early stopping: yes, NLL 0.5 against 1
-    """
+    """The statements with one seed, which is weak evidence."""
     if not isinstance(scores, np.ndarray):
         labels = [*WAYS.values(), *FACTOR_WAYS.values()]
         scores = np.array(
@@ -177,16 +167,7 @@ def check_seeds(scores: SeedScores, tails: str) -> tuple[SeedOutcome, ...]:
 
 
 def verdicts_of(scores: Array) -> tuple[Claim, ...]:
-    """What the seeds say, each with its threshold.
-
-    Examples
-    --------
-    >>> scores = np.zeros((10, 4, 4))
-    >>> scores[:, :3, 1] = 1.0
-    >>> claim = verdicts_of(scores)[2]
-    >>> claim.here, claim.value
-    ('in 10 of 10 seeds; the mean NLL is 0 against 1.', '10 of 10 seeds')
-    """
+    """What the seeds say, each with its threshold."""
     ways, n = _ways_of(scores.shape[1]), len(scores)
     often, half = (math.ceil(share * n - 1e-9) for share in (OFTEN, MORE_THAN_HALF))
     claims = []

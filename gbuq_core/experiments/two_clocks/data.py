@@ -51,15 +51,7 @@ class ClockRows:
 
 
 def rows_of(plan: TwoClocksSettings) -> ClockRows:
-    """Draw or load the rows of a plan.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
-    >>> rows = rows_of(TwoClocksSettings(data="diabetes"))
-    >>> len(rows.y), len(rows.y_scored), rows.mean_scored is None
-    (331, 111, True)
-    """
+    """Draw or load the rows of a plan."""
     makers = {
         "five features": _five_features,
         "growing noise": _growing_noise,

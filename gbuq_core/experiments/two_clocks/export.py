@@ -113,11 +113,6 @@ def two_clocks_code(settings: TwoClocksSettings) -> str:
 
     An ensemble: all trees, early stopping and two clocks. CatBoost and NGBoost: all trees, one
     factor and two clocks. A model without clocks: as it is, and with one factor.
-
-    Examples
-    --------
-    >>> "make_friedman(500, 1.0, random_state=0)" in two_clocks_code(TwoClocksSettings())
-    True
     """
     plan = plan_of(settings)
     if plan.model not in WEIGHTED:

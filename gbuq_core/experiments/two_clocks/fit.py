@@ -45,16 +45,7 @@ class TwoClocksFit:
 
 
 def fit_two_clocks(plan: TwoClocksSettings) -> TwoClocksFit:
-    """Train the model and the folds that choose.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
-    >>> some = TwoClocksSettings(data="wave", rows=100, trees=50, members=2)
-    >>> fit = fit_two_clocks(some)
-    >>> fit.choosing.mean.shape[1], int(fit.choosing.n_trees[-1])
-    (100, 50)
-    """
+    """Train the model and the folds that choose."""
     rows = rows_of(plan)
     began = time.perf_counter()
     with stage(2.0):

@@ -84,12 +84,6 @@ def clock_arguments(plan: TwoClocksSettings) -> dict[str, Any]:
 
     CatBoost and NGBoost are those of their own libraries. A model without clocks has its method's
     defaults, the seed, and one thread: threads would wait for so few rows.
-
-    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
-    >>> clock_arguments(TwoClocksSettings(model="ibug", seed=7))
-    {'n_jobs': 1, 'random_state': 7}
-    >>> clock_arguments(TwoClocksSettings(model="csglb", trees=100))["cycle_length"]
-    20
     """
     given = arguments(plan)
     if plan.model == "catboost":

@@ -140,16 +140,7 @@ class SeedScores:
 def look_two_clocks(
     fit: TwoClocksFit, tails: str, unscaled: Unscaled | None = None
 ) -> TwoClocksLook:
-    """Score a fit; trains nothing.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
-    >>> some = TwoClocksSettings(data="wave", rows=100, trees=200, members=2)
-    >>> look = look_two_clocks(fit_two_clocks(some), "normal")
-    >>> [score.label for score in look.scores][-2:]
-    ['Two clocks', 'The truth']
-    """
+    """Score a fit; trains nothing."""
     unscaled = unscaled_of(fit) if unscaled is None else unscaled
     clocks = clocks_of_ways(fit.choosing, tails)
     laws = laws_of(fit, clocks)
@@ -350,15 +341,7 @@ def _scores(law: Distribution, y: Array) -> tuple[float, float, float, float]:
 
 
 def score_seeds(plan: TwoClocksSettings, n_seeds: int | None = None) -> SeedScores:
-    """Fit and score with several seeds, the plan's own first; `plan.seeds_of` says how many.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
-    >>> some = TwoClocksSettings(data="wave", rows=60, trees=20, members=2)
-    >>> score_seeds(some, 2).by_tails["normal"].shape
-    (2, 4, 4)
-    """
+    """Fit and score with several seeds, the plan's own first; `plan.seeds_of` says how many."""
     n_seeds = seeds_of(plan) if n_seeds is None else n_seeds
     seeds = tuple(range(plan.seed, plan.seed + n_seeds))
     found: dict[str, list[list[tuple[float, ...]]]] = {tails: [] for tails in TAILS}

@@ -21,13 +21,7 @@ from gbuq_core.presentation import short
 
 
 def describe_data(settings: TwoClocksSettings) -> str:
-    """The rows that train and choose, and the rows that score.
-
-    Examples
-    --------
-    >>> describe_data(TwoClocksSettings(data="wave"))[:53]
-    'The wave: one feature with a noisy stretch and a rare'
-    """
+    """The rows that train and choose, and the rows that score."""
     about = {
         "five features": "Five features that all matter; the noise grows with the fourth.",
         "growing noise": "One feature; the noise grows with it.",
@@ -73,16 +67,7 @@ def answer_two_clocks(look: TwoClocksLook) -> str:
 
 
 def describe_two_clocks(look: TwoClocksLook) -> str:
-    """The picture in words: each way to stop with its clocks and scores.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
-    >>> from gbuq_core.experiments.two_clocks.scores import look_two_clocks
-    >>> some = TwoClocksSettings(data="wave", rows=100, trees=50, members=2)
-    >>> describe_two_clocks(look_two_clocks(fit_two_clocks(some), "normal"))[:9]
-    'All trees'
-    """
+    """The picture in words: each way to stop with its clocks and scores."""
     told = [describe_way(score) for score in look.scores]
     if not look.fit.plan.has_clocks:
         return " ".join(told)

@@ -27,15 +27,7 @@ _TRUE = Threshold("difference", TRUE, NEARLY_TRUE, unit=" points", times=100.0, 
 
 
 def check_claims(run: WaveRun) -> tuple[Claim, ...]:
-    """Compare what is said of knowledge and data uncertainty with a run.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.wave.plan import WaveSettings
-    >>> claims = check_claims(run_wave(WaveSettings(rows=100)))
-    >>> claims[1].answer
-    'KU is larger beyond the rows: no, 0.5 times'
-    """
+    """Compare what is said of knowledge and data uncertainty with a run."""
     plenty, rare, beyond, coverage = run.scores
     off = abs(plenty.data / plenty.true_noise - 1.0)
     return (

@@ -67,14 +67,7 @@ class WaveRun:
 
 
 def run_wave(settings: WaveSettings | None = None) -> WaveRun:
-    """Draw the rows, fit the ensemble and predict on the grid.
-
-    Examples
-    --------
-    >>> run = run_wave(WaveSettings(rows=800))
-    >>> run.scores.rare.knowledge > run.scores.plenty.knowledge
-    True
-    """
+    """Draw the rows, fit the ensemble and predict on the grid."""
     settings = WaveSettings() if settings is None else settings
     wave = make_wave(**arguments(settings))
     model = BoostedEnsembleRegressor(**ENSEMBLE, random_state=settings.seed).fit(wave.X, wave.y)
@@ -93,13 +86,7 @@ def run_wave(settings: WaveSettings | None = None) -> WaveRun:
 
 
 def describe_wave(run: WaveRun) -> str:
-    """The picture in words, from its numbers.
-
-    Examples
-    --------
-    >>> describe_wave(run_wave()).startswith("A prediction from 800 training rows over x from 0")
-    True
-    """
+    """The picture in words, from its numbers."""
     plenty, rare, beyond, coverage = run.scores
     x_rare, x_seen = run.x[run.data.is_rare], run.x[run.data.in_support]
     return (
@@ -117,13 +104,7 @@ def describe_wave(run: WaveRun) -> str:
 
 
 def wave_code(settings: WaveSettings) -> str:
-    """Python that computes the run with the library's public names, for copying.
-
-    Examples
-    --------
-    >>> "n_members=20" in wave_code(WaveSettings())
-    True
-    """
+    """Python that computes the run with the library's public names, for copying."""
     given, usual = arguments(settings), arguments(WaveSettings())
     moved = {
         name: round(given[name], 1)
