@@ -11,8 +11,8 @@ import numpy as np
 from gbuq_core.experiments.soft_trees.fit import SoftTreesRun, run_soft_trees
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_all
+from gbuq_core.experiments.soft_trees.strips import functions_strip
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
-from gbuq_core.figures.soft_trees.strips import functions_strip, scene_from
 from gbuq_core.figures.theme import METHOD_STYLES
 
 VST, VSGBM = METHOD_STYLES["vst"].colour, METHOD_STYLES["vsgbm"].colour
@@ -47,7 +47,7 @@ def spread_strip(run: SoftTreesRun, title: str) -> Strip:
         StripLine("knowledge", np.sqrt(view.knowledge), VST),
         StripLine("data", np.sqrt(view.data), "text"),
     ]
-    shaded = functions_strip(scene_from(data), "", view.functions[:1], VST).shaded
+    shaded = functions_strip(data, "", view.functions[:1], VST).shaded
     return Strip(
         title=title,
         x=view.x,

@@ -26,9 +26,11 @@ from demos.soft_trees.parts import (
     spread_strip,
 )
 from gbuq_core.experiments.claims import times_text
+from gbuq_core.experiments.soft_trees.charts import correlation_sheet, tree_sheet
 from gbuq_core.experiments.soft_trees.claims import check_claims, rmse_beside_paper
 from gbuq_core.experiments.soft_trees.fit import fit_soft_trees, run_soft_trees, view_soft_trees
 from gbuq_core.experiments.soft_trees.look import (
+    TreeFrames,
     covariance_view,
     stages_view,
     tree_frames,
@@ -37,10 +39,9 @@ from gbuq_core.experiments.soft_trees.look import (
 from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, full_rank, plan_soft_trees
 from gbuq_core.experiments.soft_trees.scores import score_all, score_soft_trees
+from gbuq_core.experiments.soft_trees.strips import functions_strip
 from gbuq_core.experiments.soft_trees.words import describe_elbo, describe_soft_trees
 from gbuq_core.figures.canvas.panels import Strip, StripLine
-from gbuq_core.figures.soft_trees.charts import TreeFrames, correlation_sheet, tree_sheet
-from gbuq_core.figures.soft_trees.strips import frames_from, functions_strip, scene_from
 from gbuq_core.figures.theme import METHOD_STYLES
 
 TAILS = SoftTreesSettings(methods=("vst",))
@@ -65,18 +66,14 @@ def one_gate() -> Shown:
     ]
     views = [tree_view(fit) for fit in fits]
     data = fits[0].data
-    nothing = np.empty(0)
     frames = TreeFrames(
+        tree=0,
+        step=np.arange(len(betas)),
         x=data.x,
-        steps=np.arange(len(betas)),
         gates=np.stack([view.gates for view in views]),
         reach=np.stack([view.reach for view in views]),
-        leaves=np.stack([view.leaf_means for view in views]),
+        leaf_means=np.stack([view.leaf_means for view in views]),
         output=np.stack([view.output for view in views]),
-        elbo_steps=nothing,
-        elbo=nothing,
-        x_rows=data.X[:, 0],
-        y_rows=data.y,
     )
     widths = [blend_width(view.gates[0], view.x) for view in views]
     scores = [
@@ -88,7 +85,7 @@ def one_gate() -> Shown:
         f"One gate and two leaves fitted to a step, for {len(betas)} values of beta from "
         f"{betas[0]:g} to {betas[-1]:g}. A small beta mixes the leaves over a wide range of x."
     )
-    sheet = tree_sheet(frames, data.y_range, start, words)
+    sheet = tree_sheet(frames, data, start=start, alt=words)
     sheet = replace(sheet, frame_label="beta", frame_values=betas.tolist())
     notes = (
         f"The smallest soft tree has one gate and two leaves. Here it fits {len(data.y)} rows of a "
@@ -125,9 +122,9 @@ def many_functions() -> Shown:
     scores = [score_all(run)[0] for run in (tails, gap)]
     strips = []
     for run in (tails, gap):
-        scene, functions = scene_from(run.data), run.views[0].functions
+        functions = run.views[0].functions
         strips.append(
-            functions_strip(scene, run.data.title, functions[:_PLAYED], VST, spotlight=True)
+            functions_strip(run.data, run.data.title, functions[:_PLAYED], VST, spotlight=True)
         )
     strips += [spread_strip(run, f"{run.data.title}: std") for run in (tails, gap)]
     alt = " ".join(describe_soft_trees(run) for run in (tails, gap))
@@ -182,7 +179,7 @@ def what_varies_together() -> Shown:
     gap = {rank: numbers(over_seeds(GAP, rank=rank)) for rank in (0, 5)}
     first = [by_rank[rank][0] for rank in RANKS]
     views = [covariance_view(run.fits[0]) for run in first]
-    scene = scene_from(first[0].data)
+    data = first[0].data
     functions = np.stack([run.views[0].functions[:_STILL] for run in first])
     ranks = np.array(RANKS, float)
     fan_out = np.array([[score.fan_out for score in scores[rank]] for rank in RANKS])
@@ -192,7 +189,7 @@ def what_varies_together() -> Shown:
     ]
     lines.append(StripLine("mean of the seeds", fan_out.mean(axis=1), VST))
     strips = [
-        functions_strip(scene, "Functions, seed 0", functions, VST),
+        functions_strip(data, "Functions, seed 0", functions, VST),
         Strip(
             title="Spread without rows",
             x=ranks,
@@ -209,11 +206,12 @@ def what_varies_together() -> Shown:
         f"{value:.1f} at rank {r}" for value, r in zip(fan_out.mean(1), RANKS, strict=True)
     )
     sheet = correlation_sheet(
-        last.correlation, last.labels, [start for _, start, _ in last.groups],
+        last,
         alt=f"Posterior correlations for ranks {names([str(rank) for rank in RANKS])}. "
         f"Mean spread without rows, relative to with rows: {shown}.",
     )  # fmt: skip
-    panel = replace(sheet.panels[0], values=np.stack([view.correlation for view in views]))
+    values = np.stack([view.correlation for view in views])
+    panel = replace(sheet.panels[0], values=values, subtitle="")
     sheet = replace(
         sheet,
         panels=[panel], strips=strips, strip_columns=2, strip_height=170, panel_height=380,
@@ -269,11 +267,10 @@ def several_trees() -> Shown:
     step_one, step_many = zip(*(score_all(each) for each in steps), strict=True)
     alone = numbers(over_seeds(WAVELET, methods=("vsgbm",), trees=1))
     deeper = run_soft_trees(replace(run.settings, methods=("vst",), depth=4))
-    scene = scene_from(run.data)
     staged = stages_view(run.fits[1], run.settings).functions[:, :_STILL]
     strips = [
-        functions_strip(scene, "VST, one tree", run.views[0].functions[:_STILL], VST),
-        functions_strip(scene, "VSGBM, the sum so far", staged, VSGBM),
+        functions_strip(run.data, "VST, one tree", run.views[0].functions[:_STILL], VST),
+        functions_strip(run.data, "VSGBM, the sum so far", staged, VSGBM),
     ]
     sheet = replace(
         charts_of(strips, describe_soft_trees(run), height=220),
@@ -320,11 +317,10 @@ def beside_others() -> Shown:
     run = run_soft_trees(OTHERS)
     scores = score_all(run)
     found = {score.method: score for score in scores}
-    scene = scene_from(run.data)
     fewest = min(len(view.functions) for view in run.views)
     strips = [
         functions_strip(
-            scene, view.label, view.functions[:fewest], METHOD_STYLES[view.method].colour, True
+            run.data, view.label, view.functions[:fewest], METHOD_STYLES[view.method].colour, True
         )
         for view in run.views
     ]
@@ -380,9 +376,9 @@ def what_it_costs() -> Shown:
     """Seconds, bytes, and how many steps are needed."""
     run = run_soft_trees(COST)
     fit = run.fits[0]
-    moments, path = tree_frames(fit), fit.elbo[0]
+    n_steps = len(fit.elbo[0].step)
     sheet = replace(
-        tree_sheet(frames_from(moments, path, fit.data), fit.data.y_range, -1, describe_elbo(fit)),
+        tree_sheet(tree_frames(fit), fit.data, fit.elbo[0], alt=describe_elbo(fit)),
         name="soft-trees",
     )
     began = time.perf_counter()
@@ -401,7 +397,7 @@ def what_it_costs() -> Shown:
         for n in (100, 1000)
     }
     notes = (
-        f"The charts show the whole training of the tree over the gap: {len(path.step):,} steps of "
+        f"The charts show the whole training of the tree over the gap: {n_steps:,} steps of "
         "gradient ascent on the evidence lower bound (ELBO). The ELBO is how well the draws "
         "explain the rows, minus how far the Gaussian has moved away from the prior.",
         "Play it. A leaf's line is strong where the leaf has a large weight. The line in the "
@@ -421,7 +417,7 @@ def what_it_costs() -> Shown:
         f"{times_text(scores[0].fan_out)} as wide without rows."
     )
     text = (
-        f"Training is {len(path.step):,} steps of gradient ascent on the evidence lower bound "
+        f"Training is {n_steps:,} steps of gradient ascent on the evidence lower bound "
         "(ELBO). Play them."
     )
     right = Between(scores[2].rmse / scores[0].rmse, (1.3, 2.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,13 +12,15 @@ from playwright.sync_api import expect
 
 from gbuq_core.experiments.heteroscedastic.picture import heteroscedastic_figure
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
+from gbuq_core.experiments.soft_trees.data import load_soft_trees_data
+from gbuq_core.experiments.soft_trees.fit import SoftTreesView
+from gbuq_core.experiments.soft_trees.picture import MethodPanel, functions_figure
 from gbuq_core.experiments.wave.fit import run_wave
 from gbuq_core.experiments.wave.picture import wave_figure
 from gbuq_core.experiments.wave.plan import WaveSettings
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import entry, line, readable_dots
-from gbuq_core.figures.soft_trees.picture import Functions, Scene, functions_figure
 from gbuq_core.figures.standalone import Section, standalone_html
 from tests.browser.conftest import DESKTOP, PHONE, screenshot
 from tests.heteroscedastic_parts import few_places, panel_of, score_of
@@ -81,12 +84,18 @@ def functions() -> Curves:
     """Functions and bands that leave the axes on all sides."""
     rng = np.random.default_rng(3)
     x = np.linspace(-2.2, 2.2, 81)
-    scene = Scene(x, (-1.5, 1.5), rng.uniform(-1, 1, 40), rng.normal(size=40), abs(x) < 1, x / 2)
+    data = replace(
+        load_soft_trees_data("tails", 40), X=rng.uniform(-1, 1, (40, 1)), y=rng.normal(size=40),
+        x=x, y_range=(-1.5, 1.5), support=abs(x) < 1, true_mean=x / 2,
+    )  # fmt: skip
+    loc, own, doubt = np.sin(3 * x), 0.01 + x**4 / 9, x**4 / 4
     methods = [
-        Functions(key, x, rng.normal(size=(6, 1)) * x, np.sin(3 * x), 0.01 + x**4 / 9, x**4 / 4)
+        MethodPanel(
+            key, SoftTreesView(key, key, x, rng.normal(size=(6, 1)) * x, loc, own, own, doubt, ())
+        )
         for key in ("vst", "sglb", "gp")
     ]
-    return functions_figure(scene, methods, place=True, alt="Functions in words.")
+    return functions_figure(data, methods, place=True)
 
 
 def noise() -> Curves:
@@ -199,7 +208,7 @@ def test_values_are_read_with_pointer_and_keyboard_and_a_click_chooses_nothing(p
     figures = open_figures(page, address)
     for i, (alt, words) in enumerate(
         [
-            ("Functions in words.", "truth"),
+            ("Tails: 40 rows.", "truth"),
             ("300 rows with x from 0 to 10.", "MACAU"),
             ("A wave in words.", "knowledge std"),
             ("Dots in words.", "row 1   y 0"),

@@ -10,7 +10,7 @@ The paper leaves the constants of the bumps open; the defaults here are this pro
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -412,7 +412,7 @@ def run_policies(settings: BanditSettings) -> tuple[BanditRun, ...]:
     return tuple(runs)
 
 
-def describe_bandit(runs: tuple[BanditRun, ...]) -> str:
+def describe_bandit(runs: Sequence[BanditRun]) -> str:
     """The final regrets in words, lowest first.
 
     Examples

@@ -26,7 +26,6 @@ from gbuq_core.experiments.soft_trees.data import (
     problem_with_points,
     why_no_fit,
 )
-from gbuq_core.figures.soft_trees.picture import SHOWS
 from gbuq_core.methods import METHODS as RECORDS
 from gbuq_core.methods import Method
 from gbuq_core.settings import Codec, check, plan_of, setting
@@ -35,6 +34,7 @@ from gbuq_core.validation import check_choice, check_number
 
 MOST_TREES = 20
 MOST_DRAWS, MOST_DRAW = 500, 100
+SHOWS = ("both", "functions", "bands")
 _SEEDS = (0, 2**31 - 1)
 _CHARACTERS = 20  # of one point in a link, at most
 

@@ -9,7 +9,7 @@ import numpy as np
 from gbuq_core.experiments.claims import times_text
 from gbuq_core.experiments.soft_trees.data import DATASETS, SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import SoftTreesFit, SoftTreesRun
-from gbuq_core.experiments.soft_trees.look import CovarianceView, TreeView
+from gbuq_core.experiments.soft_trees.look import CovarianceView, StagesView, TreeView
 from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_all
 from gbuq_core.presentation import short
 
@@ -93,6 +93,11 @@ def describe_covariance(view: CovarianceView) -> str:
         f"{text} On average the low-rank factor gives {100 * view.shared:.0f} % of a parameter's "
         f"variance. The largest correlation is {value:+.2f}, between {first} and {second}."
     )
+
+
+def describe_stages(view: StagesView) -> str:
+    """How good a boosted sum is after each tree."""
+    return f"RMSE on the training rows after each tree: {', '.join(map(short, view.rmse))}."
 
 
 def describe_elbo(fit: SoftTreesFit) -> str:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.experiments.soft_trees.bandit import BanditRun, describe_bandit
+from gbuq_core.experiments.soft_trees.charts import correlation_sheet
 from gbuq_core.experiments.soft_trees.export import (
     soft_trees_code,
     soft_trees_curves_csv,
@@ -26,7 +27,6 @@ from pages._ui.export import Download, show_exports
 from pages._ui.side_by_side import Shown
 from pages._ui.soft_trees.look import (
     READ_TREE,
-    correlation_sheet_of,
     correlations_of,
     flow_figure_of,
     tree_sheet_of,
@@ -139,7 +139,7 @@ def _html(
             look = tree_view(fit, run.settings)
             sheet = tree_sheet_of(fit, look)
             sections.append(Section(heading="Its training", sheet=sheet, caption=sheet.alt))
-            correlations = correlation_sheet_of(correlations_of(fit, 0))
+            correlations = correlation_sheet(correlations_of(fit, 0))
             sections.append(
                 Section(
                     heading="Correlated parameters", sheet=correlations, caption=correlations.alt
@@ -149,7 +149,7 @@ def _html(
     if played:
         words = describe_bandit(played)
         about = ABOUT_STEPS.replace("*", "")
-        steps = bandit_figure_of(values, played, words)
+        steps = bandit_figure_of(values, played)
         sections.append(
             Section(heading="A bandit, step by step", text=about, curves=steps, caption=words)
         )

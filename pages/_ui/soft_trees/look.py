@@ -8,14 +8,20 @@ from types import SimpleNamespace
 import numpy as np
 import streamlit as st
 
+from gbuq_core.experiments.soft_trees.charts import (
+    correlation_sheet,
+    level_words,
+    stages_sheet,
+    tree_sheet,
+)
 from gbuq_core.experiments.soft_trees.fit import SoftTreesFit
 from gbuq_core.experiments.soft_trees.flow import (
     TreeFlow,
     describe_flow,
-    flow_at,
     flow_draws,
     tree_flow,
 )
+from gbuq_core.experiments.soft_trees.flow_picture import flow_figure
 from gbuq_core.experiments.soft_trees.look import (
     CovarianceView,
     StagesView,
@@ -40,17 +46,7 @@ from gbuq_core.experiments.soft_trees.words import (
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.handles import live_knob
-from gbuq_core.figures.soft_trees.charts import (
-    correlation_sheet,
-    level_words,
-    stages_sheet,
-    tree_sheet,
-)
-from gbuq_core.figures.soft_trees.flow import FlowMethod, flow_figure
-from gbuq_core.figures.soft_trees.strips import frames_from, scene_from
-from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.knobs import narrow
-from gbuq_core.presentation import short
 from gbuq_core.settings import from_values
 from pages._ui.canvas import canvas
 from pages._ui.curves import show_curves
@@ -113,10 +109,6 @@ def flow_figure_of(values: SimpleNamespace, fits: Sequence[SoftTreesFit]) -> Cur
     settings = from_values(SoftTreesSettings, vars(values))
     keep_only(_FLOWS, {_FLOWS + fit.method for fit in fits})
     flows = [_flow_of(fit, settings) for fit in fits]
-    methods = [
-        FlowMethod(fit.method, flow, _ranges(fit, flow))
-        for fit, flow in zip(fits, flows, strict=True)
-    ]
     labels = tuple(METHODS[fit.method].label for fit in fits)
     at = labels.index(values.whose) if values.whose in labels else 0
     knobs = []
@@ -137,7 +129,7 @@ def flow_figure_of(values: SimpleNamespace, fits: Sequence[SoftTreesFit]) -> Cur
     place = float(x[0] + (x[-1] - x[0]) * values.tree_x / 100.0)
     words = describe_flow(flows[at], place, tree, which)
     played = live_knob(PLACE, values.tree_x)
-    return flow_figure(scene_from(fits[0].data), methods, knobs, played, alt=words)
+    return flow_figure(fits, flows, knobs, played, alt=words)
 
 
 _FLOWS = "soft-trees-flow:"  # what is kept of each method
@@ -152,37 +144,15 @@ def _flow_of(fit: SoftTreesFit, settings: SoftTreesSettings) -> TreeFlow:
     )  # fmt: skip
 
 
-def _ranges(fit: SoftTreesFit, flow: TreeFlow) -> list[tuple[float, float]]:
-    """The y axis of every tree: that of the rows, or around 0 for what a later tree adds."""
-    ranges = [fit.data.y_range]
-    for lines in flow.trees[1:]:
-        means = [flow_at(lines, float(x))[2] for x in fit.data.x[::_COARSE]]
-        ranges.append(_limits(np.array(means), fit.data.target_std))
-    return ranges
-
-
-_COARSE = 8  # places of the grid between two that an axis is chosen by
-
-
 def tree_sheet_of(fit: SoftTreesFit, look: TreeView) -> PanelSheet:
     """The tree of the posterior mean through its training, or one draw as it stands."""
-    data = fit.data
     if look.draw is None:
-        moments = kept("soft-tree-frames", [fit], look.tree, lambda: tree_frames(fit, look.tree))
+        frames = kept("soft-tree-frames", [fit], look.tree, lambda: tree_frames(fit, look.tree))
     else:
         parts = (look.gates, look.reach, look.leaf_means, look.output)
         steps = np.array([look.n_steps])
-        moments = TreeFrames(look.tree, steps, look.x, *(part[None] for part in parts))
-    own = not look.tree  # later trees of a sum see what the first ones leave
-    frames = frames_from(moments, fit.elbo[look.tree], data, own)
-    limits = data.y_range if own else _limits(look.output, data.target_std)
-    return tree_sheet(frames, limits, alt=describe_tree(look))
-
-
-def _limits(output: np.ndarray, room: float) -> tuple[float, float]:
-    """A later tree of a sum adds to what the others say: around 0."""
-    half = max(float(np.abs(output).max()), room)
-    return -1.3 * half, 1.3 * half
+        frames = TreeFrames(look.tree, steps, look.x, *(part[None] for part in parts))
+    return tree_sheet(frames, fit.data, fit.elbo[look.tree], alt=describe_tree(look))
 
 
 def draw_correlations(fit: SoftTreesFit, tree: int) -> None:
@@ -192,23 +162,12 @@ def draw_correlations(fit: SoftTreesFit, tree: int) -> None:
     more = " There are too many parameters for a picture." if many else ""
     st.text(f"{describe_covariance(view)}{more}", width="stretch")
     if not many:
-        canvas(correlation_sheet_of(view), key="soft-trees-correlation")
+        canvas(correlation_sheet(view), key="soft-trees-correlation")
 
 
 def correlations_of(fit: SoftTreesFit, tree: int) -> CovarianceView:
     """The posterior's covariance, worked out once."""
     return kept("soft-trees-covariance", [fit], tree, lambda: covariance_view(fit, tree))
-
-
-def correlation_sheet_of(view: CovarianceView) -> PanelSheet:
-    """The heatmap."""
-    return correlation_sheet(
-        view.correlation,
-        view.labels,
-        [first for _, first, _ in view.groups],
-        subtitle=f"rank {view.rank} of {view.n_parameters}",
-        alt=describe_covariance(view),
-    )
 
 
 def draw_stages(fit: SoftTreesFit, settings: SoftTreesSettings) -> None:
@@ -219,9 +178,6 @@ def draw_stages(fit: SoftTreesFit, settings: SoftTreesSettings) -> None:
         (settings.n_functions, settings.draw_seed),
         lambda: stages_view(fit, settings),
     )
-    words = ", ".join(map(short, view.rmse))
-    words = f"RMSE on the training rows after each tree: {words}."
-    colour = METHOD_STYLES["vsgbm"].colour
-    st.text(words, width="stretch")
-    sheet = stages_sheet(view.x, view.functions, fit.data.y_range, colour, words)
+    sheet = stages_sheet(view, fit.data)
+    st.text(sheet.alt, width="stretch")
     canvas(sheet, key="soft-trees-stages")

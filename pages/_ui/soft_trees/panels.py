@@ -8,7 +8,6 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-import numpy as np
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
@@ -17,12 +16,11 @@ from gbuq_core.experiments.soft_trees.bandit import (
     BanditSettings,
     describe_bandit,
     estimate_bandit_seconds,
-    make_bandit,
-    mean_rewards,
     plan_bandit,
     run_policies,
 )
-from gbuq_core.experiments.soft_trees.bandit_trace import TRACE_PLACES, trace_steps
+from gbuq_core.experiments.soft_trees.bandit_picture import bandit_figure
+from gbuq_core.experiments.soft_trees.charts import rank_figure, regret_sheet
 from gbuq_core.experiments.soft_trees.claims import (
     BANDIT_STUDY,
     RANK_STUDY,
@@ -51,8 +49,6 @@ from gbuq_core.experiments.soft_trees.tuning import (
 )
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.handles import live_knob
-from gbuq_core.figures.soft_trees.bandit import BanditWorld, PolicyTrace, bandit_figure
-from gbuq_core.figures.soft_trees.charts import RankLine, Regret, rank_figure, regret_sheet
 from gbuq_core.knobs import narrow
 from gbuq_core.presentation import digits, markdown_table, seconds_text
 from pages._ui.canvas import canvas
@@ -106,7 +102,7 @@ _ABOUT_RANK = (
 )
 
 
-class Panel(NamedTuple):
+class Comparison(NamedTuple):
     """One comparison: its present settings, cost, refusal, and how it is run and drawn."""
 
     slot: str
@@ -118,22 +114,24 @@ class Panel(NamedTuple):
     draw: Callable[[Any, Any], None]
 
 
-def panels_of(values: SimpleNamespace, settings: SoftTreesSettings) -> tuple[Panel, Panel, Panel]:
+def panels_of(
+    values: SimpleNamespace, settings: SoftTreesSettings
+) -> tuple[Comparison, Comparison, Comparison]:
     """All comparisons with today's settings."""
     return _tuning_panel(values, settings), *_others(values, settings)
 
 
-def _tuning_panel(values: SimpleNamespace, settings: SoftTreesSettings) -> Panel:
+def _tuning_panel(values: SimpleNamespace, settings: SoftTreesSettings) -> Comparison:
     method = tuned_method_of(values)
     if method is None:
-        return Panel(TUNE, "Tuning", None, 0.0, _NO_TREE, tune, draw_tuning)
+        return Comparison(TUNE, "Tuning", None, 0.0, _NO_TREE, tune, draw_tuning)
     plan = plan_tuning(settings, method)
     cost = estimate_tuning_seconds(plan)
     refusal = _NO_FIT if why_no_tuning(plan) else ""  # the picture says why
-    return Panel(TUNE, "Tuning", plan, cost, refusal, tune, draw_tuning)
+    return Comparison(TUNE, "Tuning", plan, cost, refusal, tune, draw_tuning)
 
 
-def _others(values: SimpleNamespace, settings: SoftTreesSettings) -> tuple[Panel, Panel]:
+def _others(values: SimpleNamespace, settings: SoftTreesSettings) -> tuple[Comparison, Comparison]:
     played = bandit_of(values)
     built_in = ("random", "greedy")
     available = tuple(p for p in played.policies if p in built_in or not method_missing(p))
@@ -154,8 +152,8 @@ def _others(values: SimpleNamespace, settings: SoftTreesSettings) -> tuple[Panel
     )
     why = why_no_rank(ranked)
     return (
-        Panel(BANDIT, "Bandit", played, cost, refusal, play, partial(draw_bandit, values)),
-        Panel(
+        Comparison(BANDIT, "Bandit", played, cost, refusal, play, partial(draw_bandit, values)),
+        Comparison(
             RANK, "Ranks", ranked if why else plan_rank(ranked),
             0.0 if why else estimate_rank_seconds(ranked), why, compare_ranks, draw_ranks,
         ),
@@ -177,7 +175,7 @@ def compare_ranks(settings: RankSettings, job: object) -> RankRun:
     return run_rank(settings)
 
 
-def panel_requests(panels: Sequence[Panel]) -> list[Request]:
+def panel_requests(panels: Sequence[Comparison]) -> list[Request]:
     """The comparisons that the reader asked for; later settings leave them as they are."""
     wanted = ((one, st.session_state.get(_WANTED + one.slot)) for one in panels)
     return [
@@ -187,7 +185,7 @@ def panel_requests(panels: Sequence[Panel]) -> list[Request]:
     ]
 
 
-def draw_panels(panels: Sequence[Panel], answers: Sequence[Answer], alone: bool) -> None:
+def draw_panels(panels: Sequence[Comparison], answers: Sequence[Answer], alone: bool) -> None:
     """All panels; ``alone`` says that nothing else on the page shows its progress."""
     found = {answer.slot: answer for answer in answers}
     running = [answer for answer in answers if answer.state == "running"] if alone else []
@@ -203,7 +201,7 @@ def draw_panels(panels: Sequence[Panel], answers: Sequence[Answer], alone: bool)
             show_progress(running)
 
 
-def _draw_panel(one: Panel, knob: Any, answer: Answer | None) -> None:
+def _draw_panel(one: Comparison, knob: Any, answer: Answer | None) -> None:
     current = answer is not None and answer.request.key[1] == one.settings
     with st.container(horizontal=True, vertical_alignment="bottom", key=f"{one.slot}-choice"):
         if knob is not None:
@@ -267,15 +265,13 @@ def draw_bandit(
     values: SimpleNamespace, runs: tuple[BanditRun, ...], settings: BanditSettings | None
 ) -> None:
     """Cumulative regret of the policies, with the result in words, over seeds, step by step."""
-    words = describe_bandit(runs)
-    lines = [Regret(run.plan.policy, run.label, run.mean, run.standard_error) for run in runs]
-    canvas(regret_sheet(lines, words), key=BANDIT)
-    st.text(words, width="stretch")
+    canvas(regret_sheet(runs), key=BANDIT)
+    st.text(describe_bandit(runs), width="stretch")
     claim = check_bandit_claim(runs)
     if claim is not None:
         draw_claims([claim], settings and BANDIT_STUDY, settings, columns=1, place=BANDIT)
     st.markdown(ABOUT_STEPS)
-    show_curves(bandit_figure_of(values, runs, words), "soft-trees-bandit-steps")
+    show_curves(bandit_figure_of(values, runs), "soft-trees-bandit-steps")
     _offer("Steps (CSV)", "bandit.csv", partial(bandit_csv, runs))
 
 
@@ -285,40 +281,22 @@ def bandit_played(answers: Sequence[Answer]) -> tuple[BanditRun, ...]:
     return next((runs for runs in found if runs is not None), ())
 
 
-def bandit_figure_of(values: SimpleNamespace, runs: tuple[BanditRun, ...], words: str) -> Curves:
-    """The first repetition of every policy, step by step."""
-    world, steps = bandit_world(runs[0].plan), runs[0].trace.steps
-    labels = tuple(run.label for run in runs)
+def bandit_figure_of(values: SimpleNamespace, runs: tuple[BanditRun, ...]) -> Curves:
+    """The bandit step by step, at the policy and step of the knobs."""
+    steps, labels = runs[0].trace.steps, tuple(run.label for run in runs)
     policy = values.bandit_policy if values.bandit_policy in labels else labels[-1]
     near = min(steps.tolist(), key=lambda step: abs(step - values.bandit_at))
     return bandit_figure(
-        world,
-        [
-            PolicyTrace(
-                run.plan.policy, run.label, run.arms[0], run.trace.rewards, run.trace.functions,
-                run.trace.drawn, run.cumulative[0],
-            )
-            for run in runs
-        ],
+        runs,
         live_knob(narrow(POLICY, choices=labels), policy),
         live_knob(narrow(MOMENT, choices=tuple(steps.tolist())), near),
-        alt=f"The bandit step by step. {words}",
-    )  # fmt: skip
-
-
-def bandit_world(plan: BanditSettings) -> BanditWorld:
-    """What every policy meets in its first repetition."""
-    world, x = make_bandit(plan, 0), np.linspace(-1.0, 1.0, TRACE_PLACES)
-    truth = mean_rewards(x, plan.n_arms, plan.alpha, plan.beta)
-    return BanditWorld(world.contexts, world.means, x, truth, trace_steps(plan.n_steps))
+    )
 
 
 def draw_ranks(run: RankRun, settings: RankSettings | None) -> None:
     """AUROC against rank, with the result in words and the paper's statement."""
-    words = describe_rank(run)
-    line = RankLine(run.label, run.ranks, run.mean, run.standard_error)
-    show_curves(rank_figure([line], alt=words), RANK)
-    st.text(words, width="stretch")
+    show_curves(rank_figure(run), RANK)
+    st.text(describe_rank(run), width="stretch")
     claims = [check_rank_claim(run)]
     draw_claims(claims, settings and RANK_STUDY, settings, columns=1, place=RANK)
     _offer("AUROC by rank and seed (CSV)", "ranks.csv", partial(rank_csv, run))

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
-import numpy as np
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.soft_trees.data import (
     OWN,
-    SoftTreesData,
     check_points,
     encode_points,
 )
@@ -27,22 +24,19 @@ from gbuq_core.experiments.soft_trees.fit import (
     view_soft_trees,
 )
 from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds
+from gbuq_core.experiments.soft_trees.picture import (
+    LINES,
+    MethodPanel,
+    counts_ahead,
+    functions_figure,
+)
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     SoftTreesSettings,
     plan_soft_trees,
     why_not,
 )
-from gbuq_core.experiments.soft_trees.words import describe_data
 from gbuq_core.figures.curves import Curves
-from gbuq_core.figures.soft_trees.picture import (
-    Bar,
-    Functions,
-    Moments,
-    functions_figure,
-    pending,
-)
-from gbuq_core.figures.soft_trees.strips import scene_from
 from gbuq_core.settings import from_values, sliders, to_values, with_fit
 from pages._ui.controls import draw_knob
 from pages._ui.curves import Carry, Placed, show_curves
@@ -64,7 +58,6 @@ from pages._ui.soft_trees.controls import (
 _BAR = ("show", "shown", "draws", "focus")
 _HEIGHT = 370
 _AHEAD = "soft-trees-ahead:"  # what is kept of each method
-MOST_AHEAD = 100  # functions that are drawn for knobs before they are moved
 _STALE = "previous settings"
 _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel without functions
 
@@ -143,79 +136,32 @@ def figure_of(
         old = next((one.fit for one in shown if one.fit is not None), None)
         if old is not None:
             data, settings = old.data, with_fit(settings, old.plan)
-    bar = bar_of(settings, focus)
-    keep_only(_AHEAD, {_AHEAD + one.answer.slot for one in shown})
-    if not ahead:
-        bar = bar._replace(behind=())
-    methods = [_functions(one, settings, data, bar.behind) for one in shown]
-    said = (f"{METHODS[m.method].label}: {m.note}." for m in methods if m.note)
-    words = " ".join([describe_data(data), *said])
-    return functions_figure(
-        scene_from(data),
-        methods,
-        settings.show,
-        place=own and data.key == OWN,
-        alt=words,
-        height=_HEIGHT,
-        bar=bar if any(len(one.x) for one in methods) else None,
-    )
-
-
-def bar_of(settings: SoftTreesSettings, focus: bool) -> Bar:
-    """The knobs above the panels, which the browser works out while they are moved."""
     values = SimpleNamespace(**to_values(settings), focus=focus)
-    knobs = tuple(knob for knob in live_knobs(STATE, values) if knob.key in _BAR)
-    lines, draws = (KNOBS[key].choices for key in ("shown", "draws"))
-    # As many as a drag can show at once: more are drawn when the knob is let go.
-    most = max(settings.n_functions, MOST_AHEAD)
-    behind = {max(each, line) for each in draws for line in lines}
-    return Bar(
-        knobs,
-        {knob.key: knob.value for knob in knobs},
-        lines,
-        draws,
-        tuple(sorted(count for count in behind if count <= most)),
-        focus,
+    keep_only(_AHEAD, {_AHEAD + one.answer.slot for one in shown})
+    return functions_figure(
+        data,
+        [_panel(one, settings, counts_ahead(settings) if ahead else ()) for one in shown],
+        settings,
+        place=own and data.key == OWN,
+        focus=focus,
+        height=_HEIGHT,
+        knobs=[knob for knob in live_knobs(STATE, values) if knob.key in _BAR],
     )
 
 
-def _functions(
-    one: Shown, settings: SoftTreesSettings, data: SoftTreesData, behind: tuple[int, ...]
-) -> Functions:
+def _panel(one: Shown, settings: SoftTreesSettings, behind: tuple[int, ...]) -> MethodPanel:
     method = one.answer.slot
     if one.view is None or not _belongs(one, settings):
         state = "no result" if one.problem else _STATES.get(one.answer.state, "training")
-        return pending(method, state)
-    view = one.view
-    fresh = one.answer.fresh
-    note = spread_note(view.knowledge, data) if fresh else _STALE
-    lines = view.functions[: settings.shown]
+        return MethodPanel(method, note=state)
+    note = "" if one.answer.fresh else _STALE
     if not behind:
-        return Functions(method, view.x, lines, view.loc, view.data, view.knowledge, note)
-    more, each = kept(
+        return MethodPanel(method, one.view, note)
+    more, moments = kept(
         _AHEAD + method, [one.fit], (behind, settings.draw_seed),
         lambda: moments_by_draws(one.fit, settings, behind),
     )  # fmt: skip
-    moments = tuple(
-        Moments(m.loc, m.data, m.knowledge, spread_note(m.knowledge, data) if fresh else _STALE)
-        for m in each
-    )
-    return Functions(
-        method, view.x, lines, view.loc, view.data, view.knowledge, note,
-        more[: KNOBS["shown"].choices[-1]], moments,
-    )  # fmt: skip
-
-
-def spread_note(knowledge: np.ndarray, data: SoftTreesData) -> str:
-    """How wide functions spread where there are no rows, relative to where there are."""
-    if len(data.support) != len(knowledge):
-        return ""
-    std = knowledge**0.5
-    inside, outside = (float(std[where].mean()) if where.any() else math.nan
-                       for where in (data.support, ~data.support))  # fmt: skip
-    if not (math.isfinite(inside) and math.isfinite(outside) and inside > 0):
-        return ""
-    return f"{outside / inside:.1f} times as wide without rows"
+    return MethodPanel(method, one.view, note, more[: LINES[-1]], moments)
 
 
 def _belongs(one: Shown, settings: SoftTreesSettings) -> bool:

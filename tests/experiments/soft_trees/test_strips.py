@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from tolerances import ZERO
 
+from gbuq_core.experiments.soft_trees.strips import functions_strip
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import PanelSheet
-from gbuq_core.figures.soft_trees.strips import frames_from, functions_strip, scene_from
 from tests.figure_readers import decode_sheet
 
 X = np.linspace(-1.0, 1.0, 41)
 ROWS = np.array([-0.51, 0.0, 0.52])
 
 
-def data(support=None, true_mean=None):
+def data_of(support=None, true_mean=None):
     return SimpleNamespace(
         x=X, y_range=(-2.0, 2.0), X=ROWS[:, None], y=2 * ROWS,
         support=np.ones(len(X), bool) if support is None else support, true_mean=true_mean,
@@ -28,7 +28,7 @@ def lines_of(strip):
 
 def test_rows_stand_at_their_own_x_and_functions_are_read_between_places():
     functions = np.array([X, 3 * X])
-    strip = functions_strip(scene_from(data(true_mean=-X)), "VST", functions, "#773093")
+    strip = functions_strip(data_of(true_mean=-X), "VST", functions, "#773093")
     lines, x = lines_of(strip), np.asarray(strip.x)
     assert np.isin(ROWS, x).all()
     held = np.isfinite(lines["row"])
@@ -42,7 +42,7 @@ def test_rows_stand_at_their_own_x_and_functions_are_read_between_places():
 
 def test_frames_show_other_functions_or_lift_one_of_them_out():
     functions = np.random.default_rng(0).normal(size=(4, 3, len(X)))
-    scene = scene_from(data())
+    scene = data_of()
     played = functions_strip(scene, "by rank", functions, "#773093")
     assert lines_of(played)["function 3"].shape == (4, len(played.x))
     lifted = functions_strip(scene, "one by one", functions[0], "#773093", spotlight=True)
@@ -55,18 +55,7 @@ def test_frames_show_other_functions_or_lift_one_of_them_out():
 
 
 def test_where_rows_can_lie_is_tinted():
-    strip = functions_strip(scene_from(data(support=X > 0.01)), "tails", X[None], "#773093")
+    strip = functions_strip(data_of(support=X > 0.01), "tails", X[None], "#773093")
     ((low, high),) = strip.shaded
     assert low == pytest.approx(0.025)  # half-way between two places
     assert high == 1.0
-
-
-def test_a_trees_training_comes_with_its_rows():
-    moments = SimpleNamespace(
-        x=X, step=np.arange(2), gates="gates", reach="reach", leaf_means="leaves", output="output"
-    )
-    path = SimpleNamespace(step=np.arange(1, 4), elbo=np.zeros(3))
-    frames = frames_from(moments, path, data())
-    assert (frames.gates, frames.leaves, frames.output) == ("gates", "leaves", "output")
-    np.testing.assert_array_equal(frames.x_rows, ROWS)
-    np.testing.assert_array_equal(frames.elbo_steps, [1.0, 2.0, 3.0])

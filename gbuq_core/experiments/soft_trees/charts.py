@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.experiments.soft_trees.bandit import BanditRun, describe_bandit
+from gbuq_core.experiments.soft_trees.data import Array, SoftTreesData
+from gbuq_core.experiments.soft_trees.look import CovarianceView, StagesView, TreeFrames
+from gbuq_core.experiments.soft_trees.rank import RankRun, describe_rank
+from gbuq_core.experiments.soft_trees.words import describe_covariance, describe_stages
 from gbuq_core.figures.canvas.panels import Line, Panel, PanelSheet, Strip, StripLine
 from gbuq_core.figures.colour import OKABE_ITO
 from gbuq_core.figures.curves import Curves, draw_curves
 from gbuq_core.figures.curves.parts import Part, axis, entry, line, panel, plain_dots, reading
-from gbuq_core.figures.soft_trees.picture import Scene
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.soft_trees import ElboPath
 
-Array = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 MOST_VALUES = 160_000  # that a tree's frames send
@@ -28,52 +31,25 @@ _COLOURS = OKABE_ITO[:7]  # without black, which a dark page swallows
 _STAGE_FUNCTIONS, _STAGE_WEIGHT = 20, 0.3
 
 
-@dataclass(frozen=True, kw_only=True)
-class TreeFrames:
-    """A soft tree of one input while it is trained; m moments, n places."""
-
-    x: Array
-    steps: Ints  # (m,): training steps done
-    gates: Array  # (m, n_nodes, n): probabilities of going right, of nodes in the order of levels
-    reach: Array  # (m, n_leaves, n): probabilities of ending in each leaf
-    leaves: Array  # (m, n_leaves, n): what each leaf says
-    output: Array  # (m, n): what the tree says
-    # `elbo_steps`, `elbo`: (n_elbo,): the training's path
-    elbo_steps: Array
-    elbo: Array
-    # `x_rows`, `y_rows`: (n_rows,)
-    x_rows: Array
-    y_rows: Array
-
-
-class Regret(NamedTuple):
-    """How one policy fared: cumulative regret ``mean`` (n_steps,) and its standard error."""
-
-    policy: str
-    label: str
-    mean: Array
-    error: Array
-
-
-class RankLine(NamedTuple):
-    """OOD AUROC against rank on one data set, (n_ranks,) each; ``error`` is one standard error."""
-
-    label: str
-    ranks: Ints
-    mean: Array
-    error: Array
-
-
 def tree_sheet(
-    frames: TreeFrames, y_range: tuple[float, float], start: int = -1, alt: str = ""
+    frames: TreeFrames,
+    data: SoftTreesData,
+    elbo: ElboPath | None = None,
+    *,
+    start: int = -1,
+    alt: str = "",
 ) -> PanelSheet:
-    """Gates, leaves with their reach as opacity, and the ELBO, played through the training."""
+    """Gates, leaves with their reach as opacity, and the ELBO, played through the training.
+
+    A later tree of a sum sees what the first ones leave: it is drawn around 0, without rows.
+    """
     n_nodes, n_leaves = frames.gates.shape[1], frames.reach.shape[1]
-    x, at, rows_y = places(frames)
-    kept = _kept_frames(len(frames.steps), len(x) * (n_nodes + 2 * n_leaves + 1))
+    own = not frames.tree
+    x, at, rows_y = places(data, rows=own)
+    kept = _kept_frames(len(frames.step), len(x) * (n_nodes + 2 * n_leaves + 1))
     gates, reach, leaves, output = (
         resample(part[kept], frames.x, x)
-        for part in (frames.gates, frames.reach, frames.leaves, frames.output[:, None])
+        for part in (frames.gates, frames.reach, frames.leaf_means, frames.output[:, None])
     )
     dots = np.full(len(x), np.nan)
     dots[at] = rows_y
@@ -96,7 +72,7 @@ def tree_sheet(
             ],
             x_label="x",
             y_label="prediction; opacity: weight",
-            y_limits=y_range,
+            y_limits=data.y_range if own else around_zero(frames.output[-1], data),
             mode="frame",
             legend=False,
         ),
@@ -115,19 +91,25 @@ def tree_sheet(
             legend=False,
         ),
     ]
-    if len(frames.elbo):
-        strips.append(_elbo_strip(frames, kept))
+    if elbo is not None:
+        strips.append(_elbo_strip(elbo, frames.step[kept]))
     return PanelSheet(
         panels=[],
         strips=strips,
         strip_columns=len(strips),
         strip_height=220,
         frame_label="training step",
-        frame_values=[float(step) for step in frames.steps[kept]],
-        start_frame=int(np.argmin(np.abs(kept - range(len(frames.steps))[start]))),
+        frame_values=[float(step) for step in frames.step[kept]],
+        start_frame=int(np.argmin(np.abs(kept - range(len(frames.step))[start]))),
         alt=alt,
         name="soft-tree",
     )
+
+
+def around_zero(output: Array, data: SoftTreesData) -> tuple[float, float]:
+    """The y axis of a later tree of a sum, which adds to what the others say."""
+    half = max(float(np.abs(output).max()), data.target_std)
+    return -1.3 * half, 1.3 * half
 
 
 def level_words(n_nodes: int) -> str:
@@ -143,15 +125,14 @@ def level_words(n_nodes: int) -> str:
     )
 
 
-def stages_sheet(
-    x: Array, stages: Array, y_range: tuple[float, float], colour: str, alt: str = ""
-) -> PanelSheet:
+def stages_sheet(view: StagesView, data: SoftTreesData) -> PanelSheet:
     """A boosted sum tree by tree: its mean and a few of its functions."""
+    x, stages = view.x, view.functions
     thin = slice(None, None, max(1, len(x) // (2 * _TREE_X)))
     few = stages[:, :_STAGE_FUNCTIONS, thin]
     weight = np.full((len(stages), few.shape[2]), _STAGE_WEIGHT)
     lines = [
-        StripLine(f"function {i + 1}", few[:, i], colour, weight=weight)
+        StripLine(f"function {i + 1}", few[:, i], METHOD_STYLES["vsgbm"].colour, weight=weight)
         for i in range(few.shape[1])
     ]
     lines.append(StripLine("mean", stages[:, :, thin].mean(axis=1), "text"))
@@ -161,7 +142,7 @@ def stages_sheet(
         lines=lines,
         x_label="x",
         y_label="y",
-        y_limits=y_range,
+        y_limits=data.y_range,
         mode="frame",
         legend=False,
     )
@@ -172,37 +153,31 @@ def stages_sheet(
         frame_label="tree",
         frame_values=[float(tree) for tree in range(1, len(stages) + 1)],
         frames_per_second=1.5,
-        alt=alt,
+        alt=describe_stages(view),
         name="soft-trees-stages",
     )
 
 
-def correlation_sheet(
-    correlation: Array,
-    labels: Sequence[str],
-    borders: Sequence[int],
-    title: str = "Posterior correlation",
-    subtitle: str = "",
-    alt: str = "",
-) -> PanelSheet:
+def correlation_sheet(view: CovarianceView, alt: str = "") -> PanelSheet:
     """How parameters vary together in the posterior."""
-    edge = [-0.5, len(correlation) - 0.5]
-    ends = [border - 0.5 for border in borders if 0 < border < len(correlation)]
+    n, alt = view.n_parameters, alt or describe_covariance(view)
+    edge = [-0.5, n - 0.5]
+    ends = [first - 0.5 for _, first, _ in view.groups if 0 < first < n]
     lines = [Line([end, end], edge) for end in ends] + [Line(edge, [end, end]) for end in ends]
     panel = Panel(
-        title=title,
-        values=correlation,
+        title="Posterior correlation",
+        values=view.correlation,
         unit="correlation",
         limits=(-1.0, 1.0),
-        subtitle=subtitle,
+        subtitle=f"rank {view.rank} of {n}",
         lines=lines,
         alt=alt,
     )
     return PanelSheet(
         panels=[panel],
         columns=1,
-        x_labels=labels,
-        y_labels=labels,
+        x_labels=view.labels,
+        y_labels=view.labels,
         panel_height=430,
         alt=alt,
         name="soft-trees-correlation",
@@ -221,19 +196,20 @@ def policy_ink(policy: str) -> tuple[str, bool]:
     return ("text", True) if style is None else (style.colour, policy == "greedy")
 
 
-def regret_sheet(runs: Sequence[Regret], alt: str = "") -> PanelSheet:
+def regret_sheet(runs: Sequence[BanditRun]) -> PanelSheet:
     """Cumulative regret and the recent regret of a step, over the steps."""
     n_steps = len(runs[0].mean)
     at = np.unique(np.linspace(0, n_steps - 1, min(n_steps, _STEPS_DRAWN)).astype(np.int64))
     steps = at + 1.0
     sums, errors, recent = [], [], []
     for run in runs:
-        colour, dash = policy_ink(run.policy)
+        colour, dash = policy_ink(run.plan.policy)
         sums.append(StripLine(run.label, run.mean[at], colour, dash))
-        if np.isfinite(run.error).all():
+        if np.isfinite(run.standard_error).all():
             faint = np.full(len(at), 0.25)
             for sign, side in (("\u2212", -1.0), ("+", 1.0)):
-                name, edge = f"{run.label} {sign} 1 standard error", run.mean + side * run.error
+                name = f"{run.label} {sign} 1 standard error"
+                edge = run.mean + side * run.standard_error
                 errors.append(StripLine(name, edge[at], colour, weight=faint))
         padded = np.concatenate([[0.0], run.mean])
         first = np.maximum(at + 1 - _RECENT, 0)
@@ -268,46 +244,33 @@ def regret_sheet(runs: Sequence[Regret], alt: str = "") -> PanelSheet:
         strip_height=200,
         frame_label="step",
         frame_values=steps.tolist(),
-        alt=alt,
+        alt=describe_bandit(runs),
         name="bandit",
     )
 
 
-def rank_figure(
-    lines: Sequence[RankLine],
-    levels: Sequence[tuple[str, str, float]] = (),
-    alt: str = "",
-    height: int = 300,
-) -> Curves:
+def rank_figure(run: RankRun) -> Curves:
     """OOD AUROC against the posterior's rank, with one standard error to both sides."""
-    top = max(int(one.ranks.max()) for one in lines)
-    lowest = min(float(np.nanmin(one.mean - np.nan_to_num(one.error))) for one in lines)
-    low = min(0.5, *(level for _, _, level in levels), lowest) if levels else min(0.5, lowest)
-    ends = [-0.03 * max(top, 1), 1.03 * max(top, 1)]
-    layers: list[Part] = [line(ends, [0.5, 0.5], "text", 1.0, "2 4")]
-    legend: list[Part] = []
-    for i, one in enumerate(lines):
-        colour = METHOD_STYLES["vst"].colour if i == 0 else _COLOURS[i]
-        layers.append(line(one.ranks, one.mean, colour, 2.2))
-        layers.append(plain_dots(one.ranks, one.mean, colour, 1.0, 7.0))
-        for rank, mean, error in zip(one.ranks, one.mean, one.error, strict=True):
-            if np.isfinite(error):
-                layers.append(line([rank, rank], [mean - error, mean + error], colour, 1.4))
-        legend.append({"name": one.label, "kind": "line", "colour": colour, "width": 2.2})
-    for label, colour, level in levels:
-        layers.append(line(ends, [level, level], colour, 1.6, "6 5"))
-        legend.append(entry(label, layers[-1]))
-    legend.append(entry("chance", layers[0]))
-    ranks = np.unique(np.concatenate([one.ranks for one in lines])).astype(np.float64)
-    values = [(one.label, np.interp(ranks, one.ranks, one.mean)) for one in lines]
+    colour, error = METHOD_STYLES["vst"].colour, np.nan_to_num(run.standard_error)
+    top = max(int(run.ranks.max()), 1)
+    ends = [-0.03 * top, 1.03 * top]
+    chance = line(ends, [0.5, 0.5], "text", 1.0, "2 4")
+    mean = line(run.ranks, run.mean, colour, 2.2)
+    layers: list[Part] = [chance, mean, plain_dots(run.ranks, run.mean, colour, 1.0, 7.0)]
+    layers += [
+        line([rank, rank], [middle - half, middle + half], colour, 1.4)
+        for rank, middle, half in zip(run.ranks, run.mean, run.standard_error, strict=True)
+        if np.isfinite(half)
+    ]
+    low = min(0.5, float(np.nanmin(run.mean - error)))
     return draw_curves(
         "ood-rank",
-        alt,
-        height,
+        describe_rank(run),
+        300,
         axis(ends, "rank of the posterior's covariance"),
         [panel([low - 0.03, 1.02], "AUROC", layers)],
-        legend,
-        reading(ranks, "rank", values),
+        [entry(run.label, mean), entry("chance", chance)],
+        reading(run.ranks.astype(np.float64), "rank", [(run.label, run.mean)]),
     )
 
 
@@ -320,17 +283,16 @@ def _gate_name(node: int) -> str:
     return "root" if not node else f"gate {level + 1}.{node - 2**level + 2}"
 
 
-def places(frames: TreeFrames | Scene) -> tuple[Array, Ints, Array]:
+def places(data: SoftTreesData, rows: bool = True) -> tuple[Array, Ints, Array]:
     """Where the pictures have x, rows among them; the rows' places there; their y."""
-    grid = np.linspace(frames.x[0], frames.x[-1], _TREE_X)
-    few = np.linspace(0, len(frames.x_rows) - 1, min(len(frames.x_rows), _TREE_ROWS)).astype(
-        np.int64
-    )
-    x = np.concatenate([grid, frames.x_rows[few]])
+    n = len(data.y) if rows else 0
+    grid = np.linspace(data.x[0], data.x[-1], _TREE_X)
+    few = np.linspace(0, n - 1, min(n, _TREE_ROWS)).astype(np.int64)
+    x = np.concatenate([grid, data.X[few, 0]])
     order = np.argsort(x, kind="stable")
     position = np.empty(len(x), dtype=np.int64)
     position[order] = np.arange(len(x))
-    return x[order], position[len(grid) :], frames.y_rows[few]
+    return x[order], position[len(grid) :], data.y[few]
 
 
 def _kept_frames(n_frames: int, values: int) -> Ints:
@@ -339,7 +301,7 @@ def _kept_frames(n_frames: int, values: int) -> Ints:
     return np.unique(np.linspace(0, n_frames - 1, min(n_frames, most)).astype(np.int64))
 
 
-def resample(parts: Array, old: Array, new: Array) -> Array:
+def resample(parts: npt.NDArray[Any], old: Array, new: Array) -> Array:
     """Curves ``(m, k, n)`` over increasing ``old`` at ``new`` places, linearly."""
     right = np.clip(np.searchsorted(old, new), 1, len(old) - 1)
     share = np.clip((new - old[right - 1]) / (old[right] - old[right - 1]), 0.0, 1.0)
@@ -347,19 +309,19 @@ def resample(parts: Array, old: Array, new: Array) -> Array:
     return found
 
 
-def _elbo_strip(frames: TreeFrames, kept: Ints) -> Strip:
+def _elbo_strip(path: ElboPath, steps: Ints) -> Strip:
     """The path without its first plunge, which would flatten all the rest."""
-    elbo = frames.elbo
+    elbo, taken = path.elbo, path.step.astype(np.float64)
     late = elbo[len(elbo) // 10 :]
     low, high = float(np.nanquantile(late, 0.02)), float(np.nanmax(elbo))
     room = 0.08 * (high - low) or 1.0
     return Strip(
         title="ELBO",
-        x=frames.elbo_steps,
+        x=taken,
         lines=[StripLine("ELBO", elbo, METHOD_STYLES["vst"].colour)],
         x_label="training step",
         y_label="nats",
         y_limits=(low - room, high + room),
-        frame_x=np.clip(frames.steps[kept], frames.elbo_steps[0], frames.elbo_steps[-1]),
+        frame_x=np.clip(steps, taken[0], taken[-1]),
         legend=False,
     )

@@ -1,1 +1,0 @@
-"""What the page Soft trees draws."""
