@@ -1,17 +1,23 @@
 """Scoreboard: which method should I use, and does the paper's table hold?"""
 
+from functools import partial
+
 import streamlit as st
 
 from gbuq_core.experiments.scoreboard.bars import check_bars
 from gbuq_core.experiments.scoreboard.board import read_board
 from gbuq_core.experiments.scoreboard.differing import count_agreement
+from gbuq_core.experiments.scoreboard.numbers import find_number
+from gbuq_core.experiments.scoreboard.picture import board_picture
+from gbuq_core.experiments.scoreboard.plan import filter_table
+from pages._ui.export import is_dark
 from pages._ui.kept import kept
-from pages._ui.scoreboard.cells import draw_cell, draw_lines, lines_of
+from pages._ui.scoreboard.cells import draw_cell, draw_numbers
 from pages._ui.scoreboard.chooser import draw_chooser
-from pages._ui.scoreboard.controls import CELL, page_state, place_of, shown_of
+from pages._ui.scoreboard.controls import CELL, cell_label, page_state, place_of, settings_of
 from pages._ui.scoreboard.export import explain_scoreboard, export_scoreboard
 from pages._ui.scoreboard.own import draw_own, with_own
-from pages._ui.scoreboard.picture import draw_bar, draw_picture, picture_of
+from pages._ui.scoreboard.picture import draw_bar, draw_picture
 from pages._ui.scoreboard.running import draw_running
 from pages._ui.scoreboard.verdicts import draw_bars, draw_differences, draw_verdicts
 from pages._ui.url_state import link_to, open_page
@@ -30,33 +36,40 @@ page, opened = page_state(board)
 values = open_page(page)
 if values.paper != opened.label:  # a control was put back to its default
     st.rerun()
-shown = shown_of(opened, values)
+settings, table = settings_of(opened, values), opened.table
+left = filter_table(table, settings)
+name_cell = partial(cell_label, opened)
 bars = kept("scoreboard-bars", [stored], None, lambda: check_bars(stored))
 agreements = kept("scoreboard-agreement", [stored], None, lambda: count_agreement(stored))
-agreement = next((each for each in agreements if each.table == opened.table.key), None)
+agreement = next((each for each in agreements if each.table == table.key), None)
 
 answer, picture = st.columns([0.34, 0.66], gap="large")
 with answer:
-    draw_chooser(board, values)
+    draw_chooser(board, settings)
 with picture:
     with st.container(key="chips"):
         draw_verdicts(bars, agreement)
     draw_bar()
-    found = picture_of(opened, shown, values)
+    found = board_picture(table, settings, name_cell, is_dark())
     draw_picture(opened, found, values.cell)
-lines = lines_of(opened, shown)
-export_scoreboard(opened, shown, values, lines, bars, found, link_to(page, values))
+numbers = [
+    find_number(table, one, method, settings.score)
+    for one in left.sets
+    for method in left.methods
+    if name_cell(one, method) is not None
+]
+export_scoreboard(table, settings, left, numbers, bars, found, link_to(page, values))
 
 st.header("Every number")
-numbers, cell = st.columns([0.56, 0.44], gap="large")
-with numbers:
-    draw_lines(opened, lines, values.cell)
+every, cell = st.columns([0.56, 0.44], gap="large")
+with every:
+    draw_numbers(opened, numbers, values.cell)
     draw_own(own)
 with cell:
     st.subheader("One cell", anchor=CELL)
     place = place_of(opened, values)
     draw_cell(page, board, opened, place, values)
-    draw_running(opened.table, place)
-draw_differences(stored, opened.table)
+    draw_running(table, place)
+draw_differences(stored, table)
 draw_bars(bars)
-explain_scoreboard(opened.table)
+explain_scoreboard(table)

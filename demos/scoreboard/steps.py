@@ -7,7 +7,6 @@ classifiers over multiple data sets. The boards are made up, so that the truth i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -46,23 +45,13 @@ from demos.scoreboard.simulate import (
     tune_neighbours,
 )
 from gbuq_core.experiments.scoreboard.comparing import ERRORS
-from gbuq_core.experiments.scoreboard.export import BoardRecipe
+from gbuq_core.experiments.scoreboard.plan import APART, BESIDE, TIME, BoardSettings
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.colour import OKABE_ITO
 from gbuq_core.presentation import counted, number_word, seconds_text, short
 
-
-class BoardPreset(NamedTuple):
-    """What the page Scoreboard is opened with: a table with its metric, and one of its pictures."""
-
-    settings: BoardRecipe
-    view: str
-
-
-_RANKS, _BESIDE, _APART, _TIME = "Ranks", "Beside the paper", "Who differs", "Against time"
-IBUG = BoardRecipe("ibug", "crps")
-SGLB = BoardRecipe("sglb", "nll")
-EVERY = BoardRecipe("ours", "crps")
+IBUG = BoardSettings(table="ibug", view=BESIDE)
+SGLB = BoardSettings(table="sglb", score="nll", view=BESIDE)
 
 BLUE, ORANGE, GREEN, GREY = OKABE_ITO[0], OKABE_ITO[5], OKABE_ITO[2], "#7f7f7f"
 _MADE_UP = "The scores are made up, so that the truth is known."
@@ -409,7 +398,8 @@ def better_than() -> Shown:
 def what_it_takes() -> Shown:
     """Seconds belong beside the score."""
     table, sets = time_stored()
-    told_table = "every method with its defaults, CRPS" if table == EVERY.table else "SGLB, RMSE"
+    every = table == BoardSettings().table
+    told_table = "every method with its defaults, CRPS" if every else "SGLB, RMSE"
     times = np.array([each.times for each in sets])
     start = int(np.argsort(times, kind="stable")[len(times) // 2])
     shown = sets[start]
@@ -491,49 +481,49 @@ LESSON = Lesson(
             "Luck of three splits",
             "How often does that call equal methods different?",
             ("About 5 %", "About 10 %", "Nearly 20 %"),
-            BoardPreset(IBUG, _BESIDE),
+            IBUG,
             three_splits,
         ),
         Step(
             "Split by split",
             "Which comparison sees it in over half of the runs?",
             ("Of the two means", "Split by split", "Neither"),
-            BoardPreset(IBUG, _BESIDE),
+            IBUG,
             in_pairs,
         ),
         Step(
             "What ranks hide",
             "By which measure is A the better one?",
             ("Mean rank and mean error", "Mean rank only", "Mean error only", "Neither"),
-            BoardPreset(EVERY, _RANKS),
+            BoardSettings(),
             ranks_hide,
         ),
         Step(
             "Who differs",
             "How far apart are the best and the worst mean rank?",
             ("Under 1 rank", "1 to 3 ranks", "Over 3 ranks"),
-            BoardPreset(EVERY, _APART),
+            BoardSettings(view=APART),
             who_differs,
         ),
         Step(
             "The best of many",
             "How often is at least one of them significant?",
             ("Under 20 %", "20 to 50 %", "Over 50 %"),
-            BoardPreset(SGLB, _BESIDE),
+            SGLB,
             many_numbers,
         ),
         Step(
             "Better than the paper",
             "What makes it look more than 1 % better?",
             ("Leak and rival", "The leak only", "The rival only", "Neither"),
-            BoardPreset(SGLB, _BESIDE),
+            SGLB,
             better_than,
         ),
         Step(
             "What it takes",
             "How much longer does the best one take than that?",
             ("Hardly longer", "Up to 5 times", "More"),
-            BoardPreset(EVERY, _TIME),
+            BoardSettings(view=TIME),
             what_it_takes,
         ),
     ),

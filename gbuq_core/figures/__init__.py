@@ -3,8 +3,8 @@
 Two renderers of our own, in JavaScript, draw nearly all of them: ``canvas/`` sheets of heatmaps
 with their strips, ``curves/`` lines and bands over one x axis. `standalone` writes both as one HTML
 file, `show` puts them into a notebook, `plots` draws what estimators return, `surface` shows a map
-in 3-D by plotly, and `colour` holds the colour maps and the colour of each method. The folder or
-file of an experiment says what its page draws.
+in 3-D by plotly, and `colour` holds the colour maps and the colour of each method. A renderer knows
+no experiment: what a page draws lives with its experiment (``experiments/<name>/picture.py``).
 """
 
 from gbuq_core.figures.showing import register_bundle

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 from dataclasses import replace
+from functools import partial
 from html import unescape
 from pathlib import Path
 
@@ -15,26 +16,30 @@ from tolerances import SAME_SUM
 from gbuq_core.errors import InvalidData
 from gbuq_core.experiments.scoreboard import board as board_room
 from gbuq_core.experiments.scoreboard.bars import check_bars
+from gbuq_core.experiments.scoreboard.charts import PICKED
 from gbuq_core.experiments.scoreboard.choosing import choose_method
 from gbuq_core.experiments.scoreboard.commands import command_of
 from gbuq_core.experiments.scoreboard.differing import list_differences
-from gbuq_core.experiments.scoreboard.export import BoardRecipe, scoreboard_code
+from gbuq_core.experiments.scoreboard.export import scoreboard_code
 from gbuq_core.experiments.scoreboard.fresh import FreshCell
 from gbuq_core.experiments.scoreboard.fronts import find_front
 from gbuq_core.experiments.scoreboard.own import OWN_SET
-from gbuq_core.figures.scoreboard import PICKED
-from gbuq_core.jobs import RUNNER
-from gbuq_core.session_limits import SessionLimits
-from pages._ui.scoreboard import export, picture, running
-from pages._ui.scoreboard.controls import (
+from gbuq_core.experiments.scoreboard.picture import front_chart
+from gbuq_core.experiments.scoreboard.plan import (
     APART,
     BESIDE,
-    PURPOSE_KEYS,
     RANKS,
-    TASKS,
     TIME,
+    BoardSettings,
+)
+from gbuq_core.jobs import RUNNER
+from gbuq_core.session_limits import SessionLimits
+from gbuq_core.settings import from_values
+from pages._ui.scoreboard import export, picture, running
+from pages._ui.scoreboard.controls import (
+    QUESTIONS,
     _first_metric,
-    names_in_a_row,
+    cell_label,
     page_state,
     tables_by_label,
 )
@@ -208,7 +213,10 @@ def test_filters_name_sets_metrics_and_methods_and_the_table_follows(board):
     ours = [table.ours("power", key, "nll").mean for key in ("ngboost", "ibug_cbu")]
     assert lines(at)["c2"].tolist() == pytest.approx(ours, rel=SAME_SUM)
     assert lines(at)["c4"].tolist() == [2.752, 2.514]
-    code = scoreboard_code(BoardRecipe("ibug", "nll", ("ngboost", "ibug_cbu"), ("power",)))
+    methods = ("ngboost", "ibug_cbu")
+    code = scoreboard_code(
+        BoardSettings(table="ibug", score="nll", methods=methods, sets=("power",))
+    )
     assert code.strip() in [block.value for block in at.code]
 
 
@@ -251,11 +259,12 @@ def test_a_preset_opens_a_paper_with_its_main_metric(board):
     assert charts(at)
 
 
-@pytest.mark.parametrize("task", TASKS)
-@pytest.mark.parametrize("purpose", PURPOSE_KEYS)
+@pytest.mark.parametrize("task", QUESTIONS[0].choices)
+@pytest.mark.parametrize("purpose", QUESTIONS[1].choices)
 def test_the_chooser_answers_every_question_by_the_board(board, task, purpose):
     at = open_page(task=task, purpose=purpose, rows="10000")
-    found = choose_method(board, TASKS[task], 10_000, PURPOSE_KEYS[purpose])
+    asked = from_values(BoardSettings, {"task": task, "purpose": purpose})
+    found = choose_method(board, asked.task, 10_000, asked.purpose)
     assert found.why in texts(at)
     tables = [m.value for m in at.markdown if m.value.startswith("| Method | Mean rank |")]
     assert len(tables) == (found.method is not None)
@@ -294,7 +303,8 @@ def test_a_click_on_a_line_opens_its_cell(board):
 
 def test_a_click_on_a_picture_opens_its_cell(board, monkeypatch):
     _, opened = page_state(board, "3 IBUG")
-    spec = picture._front_panel(opened, find_front(opened.table, "crps", "power"), 0).spec
+    front = find_front(opened.table, "crps", "power")
+    spec = front_chart(opened.table, front, 0, partial(cell_label, opened)).spec
     assert spec["params"][0]["views"] == ["target"]
     assert [layer.get("name") for layer in spec["layer"]].count("target") == 1
     cells = [row["cell"] for row in spec["data"]["values"]]
@@ -439,8 +449,3 @@ def test_the_own_table_joins_as_one_more_set_of_the_session(board):
 
 def test_the_page_stands_in_the_navigation_as_a_link():
     assert any(entry.path == FILE and entry.title == "Scoreboard" for entry in PAGES)
-
-
-def test_names_in_a_row():
-    assert names_in_a_row([], 2) == ""
-    assert names_in_a_row(["a"], 2) == "a"

@@ -401,7 +401,7 @@ def test_a_bandit_is_told_step_by_step_as_it_was_played(page):
     )
     runs = run_policies(settings)
     values = defaults(trees_controls.STATE)
-    figure = trees_panels.bandit_figure_of(values, runs, "words")
+    figure = trees_panels.bandit_figure_of(values, runs)
     steps = runs[0].trace.steps
     knobs = [[at, {"bandit_policy": p}] for p in range(3) for at in range(len(steps))]
     found = iter(said(page, figure, "step", knobs))

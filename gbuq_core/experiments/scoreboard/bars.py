@@ -10,6 +10,7 @@ from gbuq_core.experiments.scoreboard.comparing import BETTER, SAME, WORSE
 from gbuq_core.experiments.scoreboard.pairing import gain_over, word_of_gain
 
 MET, NOT_MET, OPEN = "met", "not met", "not computed yet"
+MARKS = {MET: "\u25cf", NOT_MET: "\u25cb", OPEN: "\u25d0"}
 MOST_MINUTES = 90.0
 CORES = 2
 _REGRESSION = ("boston", "concrete", "energy", "power", "protein", "wine")
@@ -71,6 +72,14 @@ class Bar(NamedTuple):
         unknown = sum(item.good is None for item in self.items)
         rest = f", {unknown} {OPEN}" if unknown else ""
         return f"{self.verdict}: {self.good} of {self.possible}{rest}"
+
+
+def bar_rows(bars: Sequence[Bar]) -> list[tuple[str, ...]]:
+    """What is measured, the bar, and the verdict with its count; headings first."""
+    return [
+        ("What", "Bar", "Verdict"),
+        *((bar.what, bar.bar, f"{MARKS[bar.verdict]} {bar.words}") for bar in bars),
+    ]
 
 
 def check_bars(board: Board) -> tuple[Bar, ...]:

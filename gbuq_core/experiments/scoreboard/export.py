@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from gbuq_core.experiments.scoreboard.plan import BoardSettings
 
 
-class BoardRecipe(NamedTuple):
-    """Which numbers of the board: keys of a table and a score, of methods and of sets.
-
-    Without methods or sets, all that have the score.
-    """
-
-    table: str
-    score: str
-    methods: tuple[str, ...] | None = None
-    sets: tuple[str, ...] | None = None
-
-
-def scoreboard_code(recipe: BoardRecipe) -> str:
+def scoreboard_code(settings: BoardSettings) -> str:
     """Code for the ranks and the numbers beside the paper's, without the app.
 
     Examples
     --------
-    >>> recipe = BoardRecipe("macau", "crps", ("macau_linear", "forest"), ("linear",))
-    >>> print(scoreboard_code(recipe))
+    >>> methods = ("macau_linear", "forest")
+    >>> print(scoreboard_code(BoardSettings(table="macau", methods=methods, sets=("linear",))))
     from gbuq_core.experiments.scoreboard.board import read_board
     from gbuq_core.experiments.scoreboard.ranking import rank_methods
     <BLANKLINE>
@@ -37,7 +26,8 @@ def scoreboard_code(recipe: BoardRecipe) -> str:
     print(rank_methods(table, "crps", methods, sets).words)
     <BLANKLINE>
     """
-    table, score, methods, sets = recipe
+    table, score = settings.table, settings.score
+    methods, sets = settings.methods, settings.sets
     those_methods = f'[method.key for method in table.methods_with("{score}")]'
     those_sets = f'[each.key for each in table.sets_with("{score}")]'
     if methods is not None:

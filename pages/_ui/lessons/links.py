@@ -1,7 +1,8 @@
 """What ties lessons to their pages: names in the chooser and in links, a preset's address, code.
 
 Pages are not listed here: one that `site_map.has_lesson` names has its knobs in
-``pages/_ui/<name>/controls.py`` (``query_of``), and its code in
+``pages/_ui/<name>/controls.py`` (with a ``query_of`` of its own, if these are not all in the
+settings record), and its code in
 ``gbuq_core/experiments/<name>/export.py`` (``<name>_code``). The experiment of Your data is called
 table.
 """
@@ -29,10 +30,9 @@ class PresetOpener(NamedTuple):
 
     def query(self, preset: Any) -> str:
         """The part of the page's address after the question mark."""
-        if is_dataclass(preset):
-            return query_of(preset)
         controls = import_module(f"pages._ui.{self.entry.url_path}.controls")
-        found: str = controls.query_of(*preset)
+        write = getattr(controls, "query_of", query_of)
+        found: str = write(preset) if is_dataclass(preset) else write(*preset)
         return found
 
     def code(self, preset: Any) -> str:

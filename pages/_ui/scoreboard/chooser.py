@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import streamlit as st
 
 from gbuq_core.experiments.scoreboard.board import Board, BoardMethod
 from gbuq_core.experiments.scoreboard.choosing import RULE, Choice, choose_method
 from gbuq_core.experiments.scoreboard.commands import explain_method
+from gbuq_core.experiments.scoreboard.plan import RANKS, BoardSettings
+from gbuq_core.experiments.scoreboard.words import few_names
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import digits, markdown_table, seconds_text
 from pages._ui.controls import draw_knob
-from pages._ui.scoreboard.controls import (
-    PURPOSE_KEYS,
-    QUESTIONS,
-    RANKS,
-    TASKS,
-    label_of,
-    names_in_a_row,
-    page_state,
-)
+from pages._ui.scoreboard.controls import QUESTIONS, label_of, page_state
 from pages._ui.site_map import HOME, PAGES, TWO_CLOCKS, Entry
 from pages._ui.url_state import change_next
 
 _MOST_LINES = 4
 
 
-def draw_chooser(board: Board, values: SimpleNamespace) -> None:
+def draw_chooser(board: Board, settings: BoardSettings) -> None:
     """Draw the questions, then the method with its reason and the best lines."""
     st.subheader("Which method for your table?", anchor=False)
-    found = choose_method(board, TASKS[values.task], int(values.rows), PURPOSE_KEYS[values.purpose])
+    found = choose_method(board, settings.task, settings.rows, settings.purpose)
     with st.container(horizontal=True, gap="medium", key="board-chooser"):
         with st.container(key="board-questions"):
             for knob in QUESTIONS:
@@ -46,7 +38,7 @@ def _draw_answer(board: Board, found: Choice) -> None:
     st.markdown(f"#### {found.method.label}")
     st.text(found.why, width="stretch")
     if found.as_good:
-        names = names_in_a_row([method.label for method in found.as_good], _MOST_LINES)
+        names = few_names([method.label for method in found.as_good], _MOST_LINES)
         st.text(f"As good on all of them within two standard errors: {names}.", width="stretch")
     with st.container(key="table-board-lines"):
         st.markdown(markdown_table(choice_rows(found)))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -15,18 +16,16 @@ from gbuq_core.experiments.scoreboard.board import (
     Table,
     read_board,
 )
-from gbuq_core.experiments.scoreboard.choosing import PURPOSES
-from gbuq_core.experiments.scoreboard.export import BoardRecipe
 from gbuq_core.experiments.scoreboard.own import OWN_SET
+from gbuq_core.experiments.scoreboard.plan import APART, BESIDE, RANKS, TIME, BoardSettings
 from gbuq_core.figures.vega import distinct
 from gbuq_core.knobs import Knob
+from gbuq_core.settings import from_values, knobs_of, to_values
 from pages._ui.knobs import Preset, query_string
 from pages._ui.present import Step
 from pages._ui.url_state import PageState, preview
 
 PAGE = "scoreboard"
-RANKS, BESIDE, APART, TIME = "Ranks", "Beside the paper", "Who differs", "Against time"
-VIEWS = (RANKS, BESIDE, APART, TIME)
 ALL_SETS = "all sets"
 PICTURE = "scoreboard-picture"
 CELL = "one-cell"  # the anchor of the open cell
@@ -40,25 +39,7 @@ _TABLES: Mapping[str, str] = MappingProxyType(
     }
 )  # fmt: skip
 
-TASKS: Mapping[str, str] = MappingProxyType({"a number": "regression", "a class": "classification"})
-ROWS = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
-PURPOSE_KEYS: Mapping[str, str] = MappingProxyType(
-    {purpose.label: key for key, purpose in PURPOSES.items()}
-)
-QUESTIONS = (
-    Knob("task", "What do you predict?", "choice", "a number", choices=tuple(TASKS), group="page"),
-    Knob(
-        "purpose", "What is the uncertainty for?", "choice", next(iter(PURPOSE_KEYS)),
-        choices=tuple(PURPOSE_KEYS), group="page",
-    ),
-    Knob("rows", "How many rows do you have?", "ladder", 1000, choices=ROWS, group="page"),
-)  # fmt: skip
-VIEW = Knob("view", "Picture", "choice", RANKS, choices=VIEWS, group="page")
-BUDGET = Knob(
-    "budget", "At equal time, at most", "ladder", 0, unit="s",
-    choices=(0, 1, 3, 10, 30, 60, 120, 300, 600, 1800), group="page",
-    help="Only methods compete that take no more processor seconds for a split. 0 sets no limit.",
-)  # fmt: skip
+VIEW, BUDGET, *QUESTIONS = knobs_of(BoardSettings)
 
 _STORY = (
     ("Every method with its defaults. Which ones rank first, and on which sets?", RANKS),
@@ -67,19 +48,17 @@ _STORY = (
 )
 
 
-def query_of(settings: BoardRecipe, view: str) -> str:
+def query_of(settings: BoardSettings) -> str:
     """The part of a link after the question mark that opens a table by a metric in a picture.
 
-    >>> query_of(BoardRecipe("ibug", "nll"), APART)
+    >>> query_of(BoardSettings(table="ibug", score="nll", view=APART))
     'paper=3+IBUG&metric=NLL%2C+nats&view=Who+differs'
     """
     board = read_board()
     page, opened = page_state(board, label_of(board, settings.table))
     metric = next(label for label, one in opened.scores.items() if one.key == settings.score)
-    values = {knob.key: knob.default for knob in page.knobs}
-    return query_string(
-        page.knobs, {**values, "paper": opened.label, "metric": metric, "view": view}
-    )
+    values = {knob.key: knob.default for knob in page.knobs} | to_values(settings)
+    return query_string(page.knobs, {**values, "paper": opened.label, "metric": metric})
 
 
 class Opened(NamedTuple):
@@ -204,46 +183,15 @@ def _main_metric(table: Table) -> str:
     return next((k for k, one in scores.items() if one.key in published), next(iter(scores)))
 
 
-class Shown(NamedTuple):
-    """What the filters leave of the open table."""
-
-    score: Score
-    # `sets`, `methods`: keys
-    sets: tuple[str, ...]
-    methods: tuple[str, ...]
-    slow: int  # methods that take longer than the budget, and are left out
-
-
-def shown_of(opened: Opened, values: SimpleNamespace) -> Shown:
-    """The sets and methods that the filters name; without a choice, all with the metric."""
-    table, score = opened.table, opened.scores[values.metric]
-    has = {(one, method) for one, method, each in table.published if each == score.key}
-    has |= {(each.set, each.method) for each in table.results if score.key in each.scores}
-    # What has no result at all yet may have the metric, too.
-    done_sets = {each.set for each in table.results}
-    done_methods = {each.method for each in table.results}
-    of_sets, of_methods = {name for name, _ in has}, {key for _, key in has}
-    tasks = {one.task for one in table.sets if one.key in of_sets}
-    sets = [
-        one.key
-        for one in table.sets
-        if one.key in of_sets or (one.key not in done_sets and one.task in tasks)
-    ]
-    if values.set != ALL_SETS:
-        sets = [opened.sets[values.set].key]
-    methods = [
-        one.key for one in table.methods if one.key in of_methods or one.key not in done_methods
-    ]
-    if values.methods:
-        methods = [opened.methods[label].key for label in values.methods]
-    quick = [key for key in methods if is_quick(table, sets, key, values.budget)]
-    return Shown(score, tuple(sets), tuple(quick), len(methods) - len(quick))
-
-
-def is_quick(table: Table, sets: Sequence[str], method: str, budget: float) -> bool:
-    """Whether a method keeps to the budget on each of the sets, as far as it was run on them."""
-    seconds = [table.seconds(one, method) for one in sets]
-    return not budget or all(each is None or each <= budget for each in seconds)
+def settings_of(opened: Opened, values: SimpleNamespace) -> BoardSettings:
+    """The settings for the controls' values; without a choice, all sets and methods."""
+    return replace(
+        from_values(BoardSettings, vars(values)),
+        table=opened.table.key,
+        score=opened.scores[values.metric].key,
+        sets=None if values.set == ALL_SETS else (opened.sets[values.set].key,),
+        methods=tuple(opened.methods[label].key for label in values.methods) or None,
+    )
 
 
 def place_of(opened: Opened, values: SimpleNamespace) -> Place:
@@ -255,14 +203,3 @@ def place_of(opened: Opened, values: SimpleNamespace) -> Place:
 def cell_label(opened: Opened, set_key: str, method: str) -> str | None:
     """What the chooser calls a cell; None for one that it does not offer."""
     return next((k for k, cell in opened.cells.items() if cell == (set_key, method)), None)
-
-
-def names_in_a_row(labels: Sequence[str], most: int) -> str:
-    """Labels for a sentence, the first so many.
-
-    >>> names_in_a_row(["SGB", "SGLB", "VST"], 2), names_in_a_row(["SGB", "SGLB"], 2)
-    ('SGB, SGLB and 1 more', 'SGB and SGLB')
-    """
-    if len(labels) > most:
-        return f"{', '.join(labels[:most])} and {len(labels) - most} more"
-    return " and ".join(filter(None, [", ".join(labels[:-1]), *labels[-1:]]))

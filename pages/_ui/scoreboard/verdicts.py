@@ -10,15 +10,14 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from gbuq_core.experiments.scoreboard.bars import MET, NOT_MET, Bar
+from gbuq_core.experiments.scoreboard.bars import MARKS, MET, OPEN, Bar, bar_rows
 from gbuq_core.experiments.scoreboard.board import Board, Table
 from gbuq_core.experiments.scoreboard.comparing import share_by_chance
 from gbuq_core.experiments.scoreboard.differing import Agreement, Difference, list_differences
+from gbuq_core.experiments.scoreboard.numbers import with_error
 from gbuq_core.presentation import counted, markdown_table
-from pages._ui.scoreboard.cells import with_error
 
-_MARKS = {MET: ("\u25cf", "holds"), NOT_MET: ("\u25cb", "does-not-hold")}
-_OPEN = ("\u25d0", "partly")
+_LOOKS = {MET: "holds", OPEN: "partly"}  # of chips
 _MOST_HEIGHT = 420  # pixels
 BARS, DIFFERENCES = "figures-to-reach", "what-did-not-reproduce"
 
@@ -26,22 +25,21 @@ BARS, DIFFERENCES = "figures-to-reach", "what-did-not-reproduce"
 def draw_verdicts(bars: Sequence[Bar], agreement: Agreement | None) -> None:
     """Chips at the picture: how many figures are met, and how the open paper's numbers compare."""
     met = sum(bar.verdict == MET for bar in bars)
-    mark, look = _MARKS[MET] if met == len(bars) else _OPEN
-    chips = [_chip(BARS, mark, look, f"{met} of {len(bars)} figures to reach are met")]
+    chips = [_chip(BARS, met == len(bars), f"{met} of {len(bars)} figures to reach are met")]
     if agreement is not None and agreement.judged:
-        mark, look = _MARKS[MET] if not agreement.worse else _OPEN
         said = (
             f"{agreement.same + agreement.better} of {agreement.judged} numbers are the paper's or "
             f"better, {agreement.worse} worse"
         )
-        chips.append(_chip(DIFFERENCES, mark, look, said))
+        chips.append(_chip(DIFFERENCES, not agreement.worse, said))
     st.html(f'<div class="gbuq-chips">{"".join(chips)}</div>')
 
 
-def _chip(anchor: str, mark: str, look: str, text: str) -> str:
+def _chip(anchor: str, whole: bool, text: str) -> str:
+    verdict = MET if whole else OPEN
     return (
-        f'<a class="gbuq-chip gbuq-{look}" href="#{anchor}" target="_self">'
-        f'<span aria-hidden="true">{mark}</span> {escape(text)}</a>'
+        f'<a class="gbuq-chip gbuq-{_LOOKS[verdict]}" href="#{anchor}" target="_self">'
+        f'<span aria-hidden="true">{MARKS[verdict]}</span> {escape(text)}</a>'
     )
 
 
@@ -59,12 +57,6 @@ def draw_bars(bars: Sequence[Bar]) -> None:
                 st.text(f"{mark}  {item.name.replace('_', ' ')}: {item.detail}", width="stretch")
             for title in bar.explained:
                 st.text(f"See below: {title}", width="stretch")
-
-
-def bar_rows(bars: Sequence[Bar]) -> list[tuple[str, ...]]:
-    """What is measured, the bar, and the verdict with its count; headings first."""
-    rows = [(bar.what, bar.bar, f"{_MARKS.get(bar.verdict, _OPEN)[0]} {bar.words}") for bar in bars]
-    return [("What", "Bar", "Verdict"), *rows]
 
 
 def draw_differences(board: Board, table: Table) -> None:

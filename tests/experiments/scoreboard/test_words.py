@@ -6,37 +6,28 @@ from scoreboard_parts import made_up_board
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.scoreboard.board import table_of
+from gbuq_core.experiments.scoreboard.numbers import describe_numbers, find_number
 from gbuq_core.experiments.scoreboard.ranking import rank_methods
-from gbuq_core.experiments.scoreboard.words import describe_beside, describe_groups
+from gbuq_core.experiments.scoreboard.words import describe_groups
 
 TABLE = made_up_board().table("sglb")
 
 
-@pytest.mark.parametrize("name", [one.key for one in TABLE.sets])
-@pytest.mark.parametrize("score", ["nll", "rmse", "auroc_knowledge"])
-def test_each_judged_method_is_named_by_its_word(name, score):
-    said = describe_beside(TABLE, name, score)
-    words = {"Better than the paper": "better", "Worse than the paper": "worse",
-             "As in the paper": "same"}  # fmt: skip
-    for head, word in words.items():
-        labels = [
-            method.label
-            for method in TABLE.methods
-            if (beside := TABLE.beside(name, method.key, score)) and beside.word == word
-        ]
-        assert (head in said) == bool(labels)
-        part = said.partition(f"{head}: ")[2].partition(". ")[0]
-        assert all(label in part for label in labels)
-
-
-def test_the_best_is_highest_where_higher_is_better():
-    for higher, best in ((True, "b: 2"), (False, "a: 1")):
-        table = table_of({"a": {"x": [1.0]}, "b": {"x": [2.0]}}, higher=higher)
-        assert f"that of {best}." in describe_beside(table, "x", "score")
+def test_each_number_is_named_with_the_papers_and_its_word():
+    numbers = [find_number(TABLE, "boston", method.key, "nll") for method in TABLE.methods]
+    said = describe_numbers(numbers, "NLL")
+    assert said.startswith("NLL on boston: ")
+    parts = dict(zip(numbers, said.partition(": ")[2].rstrip(".").split("; "), strict=True))
+    for one, part in parts.items():
+        assert part.startswith(one.method.label)
+        assert ("not computed yet" in part) == np.isnan(one.ours)
+        assert ("paper" in part) == np.isfinite(one.theirs)
+        assert part.endswith(f"({one.word})") or not one.word
+    assert {"better", "worse", "same"} & {one.word for one in numbers}
     empty = made_up_board(sets=()).table("sglb")
-    assert describe_beside(empty, "boston", "nll").endswith("nothing is measured yet.")
+    assert find_number(empty, "boston", "sglb", "nll").said == "not computed yet"
     with pytest.raises(InvalidParameter):
-        describe_beside(TABLE, "x", "nll")
+        find_number(TABLE, "x", "sglb", "nll")
 
 
 def test_methods_that_all_differ_are_said_to():

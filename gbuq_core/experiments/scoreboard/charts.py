@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from gbuq_core.experiments.scoreboard.fronts import Front, Timed
+from gbuq_core.experiments.scoreboard.numbers import BoardNumber
+from gbuq_core.experiments.scoreboard.ranking import Ranking
 from gbuq_core.figures.theme import METHOD_STYLES, ink
 from gbuq_core.figures.vega import (
     AXIS_HEIGHT,
@@ -36,41 +39,6 @@ _APART_X, _APART_Y = 0.3, 0.08  # of the axes, between two names
 # Stripes across a cell that has no number; grey, for light and dark.
 _HATCH, _HATCH_COLOUR = "\u2571" * 6, "#8f8f8f"
 ERRORS = 2.0  # standard errors that an error bar is long, on each side
-
-
-class Dot(NamedTuple):
-    """A method's number on one set beside the paper's.
-
-    Attributes
-    ----------
-    label : str
-    record : str or None
-        Of the method's record, for its colour.
-    ours, ours_error : float
-        NaN where there is none.
-    theirs, theirs_error : float
-    word : str
-        "better", "worse", "same" or "".
-    """
-
-    label: str
-    record: str | None
-    ours: float
-    ours_error: float
-    theirs: float = math.nan
-    theirs_error: float = math.nan
-    word: str = ""
-
-
-class TimedDot(NamedTuple):
-    """A method's score and its seconds; ``on_front`` draws it into the line of the best ones."""
-
-    label: str
-    record: str | None
-    seconds: float
-    score: float
-    error: float
-    on_front: bool
 
 
 _DOT: Spec = {"filled": True, "opacity": 1.0}
@@ -110,14 +78,14 @@ def colour_of(record: str | None) -> str:
     return DARK_GREY if style is None else style.colour
 
 
-def beside_figure(dots: Sequence[Dot], score: str, dark: bool = False) -> Spec:
+def beside_figure(numbers: Sequence[BoardNumber], score: str, dark: bool = False) -> Spec:
     """A line a method: our mean as a dot, the paper's number as a diamond, both with two errors."""
-    labels, truth = _labels([dot.label for dot in dots]), ink(dark).truth
+    labels, truth = short_labels([one.method.label for one in numbers]), ink(dark).truth
     rows: list[Spec] = []
-    for label, dot in zip(labels, dots, strict=True):
+    for label, one in zip(labels, numbers, strict=True):
         for whose, value, error, shade in (
-            ("ours", dot.ours, dot.ours_error, colour_of(dot.record)),
-            ("paper", dot.theirs, dot.theirs_error, truth),
+            ("ours", one.ours, one.error, colour_of(one.method.record)),
+            ("paper", one.theirs, one.their_error, truth),
         ):
             if math.isfinite(value):
                 rows.append(
@@ -129,7 +97,7 @@ def beside_figure(dots: Sequence[Dot], score: str, dark: bool = False) -> Spec:
                         "c4": whose,
                         "c5": shade,
                         "c6": _with_error(value, error),
-                        "c7": dot.word or "not compared",
+                        "c7": one.word or "not compared",
                     }
                 )
     y = _names(labels)
@@ -168,7 +136,7 @@ def ranks_figure(
     score: str,
 ) -> Spec:
     """A heat map: a line a method, a column a set, its rank written in the cell."""
-    lines, columns = _labels(methods), distinct(sets)
+    lines, columns = short_labels(methods), distinct(sets)
     last = max(2.0, float(np.max(ranks, initial=1.0, where=np.isfinite(ranks))))
     rows = [
         {"c0": line, "c1": column, "c2": _or_none(ranks[i, j]), "c3": _or_none(means[i, j]),
@@ -229,21 +197,15 @@ def _state(rank: float, mean: float) -> str:
     return "not ranked" if math.isfinite(mean) else "not computed yet"
 
 
-def groups_figure(
-    methods: Sequence[str],
-    records: Sequence[str | None],
-    mean_ranks: np.ndarray,
-    groups: Sequence[Sequence[int]],
-    difference: float,
-    dark: bool = False,
-) -> Spec:
+def groups_figure(ranking: Ranking, dark: bool = False) -> Spec:
     """A critical-difference diagram on its side: mean ranks, and bars over who is like whom."""
-    labels = _labels(methods)
-    half = 0.5 * _or_zero(difference)
+    methods, mean_ranks = ranking.methods, ranking.mean_ranks
+    labels, groups = short_labels([method.label for method in methods]), group_places(ranking)
+    half = 0.5 * _or_zero(ranking.critical_difference)
     rows = [
         {"c0": label, "c1": float(mean), "c2": float(mean) - half, "c3": float(mean) + half,
-         "c4": colour_of(record)}
-        for label, mean, record in zip(labels, mean_ranks, records, strict=True)
+         "c4": colour_of(method.record)}
+        for label, mean, method in zip(labels, mean_ranks, methods, strict=True)
     ]  # fmt: skip
     right = float(np.max(mean_ranks, initial=1.0)) + half
     gap = group_gap(right)
@@ -278,16 +240,16 @@ def groups_figure(
     }
 
 
-def front_figure(
-    dots: Sequence[TimedDot], score: str, budget: float | None = None, dark: bool = False
-) -> Spec:
+def front_figure(front: Front, budget: float | None = None, dark: bool = False) -> Spec:
     """Score against seconds, logarithmic, with the line of those that nobody beats."""
+    score = front.score.label
     rows = [
-        {"c0": dot.label, "c1": dot.seconds, "c2": dot.score, "c3": colour_of(dot.record),
-         "c4": dot.on_front, "c5": dot.score - ERRORS * _or_zero(dot.error),
-         "c6": dot.score + ERRORS * _or_zero(dot.error), "c7": _with_error(dot.score, dot.error),
-         "c8": cut(dot.label, 20) if named else ""}
-        for dot, named in zip(dots, _names_apart(dots), strict=True)
+        {"c0": one.method.label, "c1": one.seconds, "c2": one.score.mean,
+         "c3": colour_of(one.method.record), "c4": one.on_front,
+         "c5": one.score.mean - ERRORS * _or_zero(one.score.error),
+         "c6": one.score.mean + ERRORS * _or_zero(one.score.error),
+         "c7": _with_error(*one.score), "c8": cut(one.method.label, 20) if named else ""}
+        for one, named in zip(front.points, _names_apart(front.points), strict=True)
     ]  # fmt: skip
     x = quantity(
         "c1",
@@ -319,33 +281,34 @@ def front_figure(
     return {"height": 340, "data": {"values": rows}, "layer": layers}
 
 
+def group_places(ranking: Ranking) -> list[list[int]]:
+    """The places of each group's methods among all, from 0."""
+    at = {method.key: place for place, method in enumerate(ranking.methods)}
+    return [[at[key] for key in group] for group in ranking.groups]
+
+
 def group_gap(right: float) -> float:
     """How far apart the bars of groups stand, in ranks, right of all dots."""
     return max(_GROUP_GAP, _GROUP_SHARE * right)
 
 
-def _names_apart(dots: Sequence[TimedDot]) -> list[bool]:
-    """Which dots are named: the best ones for their time, the best of all first, with room between.
-
-    >>> dots = [TimedDot(name, None, seconds, score, 0.0, True) for name, seconds, score in (
-    ...     ("quick", 1.0, 2.0), ("hardly slower", 1.1, 1.99), ("best", 10.0, 1.0))]
-    >>> _names_apart(dots)
-    [False, True, True]
-    """
-    x = [math.log10(max(dot.seconds, 1e-3)) for dot in dots]
-    y = [dot.score for dot in dots]
+def _names_apart(points: Sequence[Timed]) -> list[bool]:
+    """Which points are named: the best for their time, the best of all first, with room between."""
+    x = [math.log10(max(one.seconds, 1e-3)) for one in points]
+    y = [one.score.mean for one in points]
     wide, high = (max(each) - min(each) or 1.0 if each else 1.0 for each in (x, y))
     named: list[int] = []
-    for i in reversed(range(len(dots))):
+    for i in reversed(range(len(points))):
         near = any(
             abs(x[i] - x[k]) < _APART_X * wide and abs(y[i] - y[k]) < _APART_Y * high for k in named
         )
-        if dots[i].on_front and not near:
+        if points[i].on_front and not near:
             named.append(i)
-    return [i in named for i in range(len(dots))]
+    return [i in named for i in range(len(points))]
 
 
-def _labels(names: Sequence[str]) -> list[str]:
+def short_labels(names: Sequence[str]) -> list[str]:
+    """Names of methods as figures have room for them, told apart."""
     return distinct([cut(name, LETTERS) for name in names])
 
 

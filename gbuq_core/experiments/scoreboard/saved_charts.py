@@ -1,6 +1,6 @@
 """The scoreboard's pictures for a page that is downloaded: with the project's own renderers.
 
-A saved page has no Vega. Each function here has a namesake in `figures.scoreboard`.
+A saved page has no Vega. Each function here has a namesake in `charts`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gbuq_core.experiments.scoreboard.charts import (
+    ERRORS,
+    colour_of,
+    group_gap,
+    group_places,
+    short_labels,
+)
+from gbuq_core.experiments.scoreboard.fronts import Front
+from gbuq_core.experiments.scoreboard.numbers import BoardNumber
+from gbuq_core.experiments.scoreboard.ranking import Ranking
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.curves import Curves, draw_curves
 from gbuq_core.figures.curves.parts import (
@@ -24,8 +34,7 @@ from gbuq_core.figures.curves.parts import (
     rounded,
     tick_texts,
 )
-from gbuq_core.figures.scoreboard import ERRORS, LETTERS, Dot, TimedDot, colour_of, group_gap
-from gbuq_core.figures.vega import cut, distinct
+from gbuq_core.figures.vega import distinct
 
 _LINE, _TALL_LINE, _AROUND = 24, 34, 60  # pixels of a method, of two dots, of axis and margins
 _HEIGHT = 340
@@ -59,7 +68,7 @@ def ranks_sheet(
         ],
         columns=1,
         x_labels=distinct(sets),
-        y_labels=_labels(methods),
+        y_labels=short_labels(methods),
         aspect=max(0.4, 1.6 * len(sets) / max(len(methods), 1)),
         panel_height=_LINE * len(methods) + _AROUND,
         hatch_label=_HATCHED,
@@ -68,14 +77,14 @@ def ranks_sheet(
     )
 
 
-def beside_curves(dots: Sequence[Dot], score: str, alt: str) -> Curves:
+def beside_curves(numbers: Sequence[BoardNumber], score: str, alt: str) -> Curves:
     """A line a method: our mean above it, the paper's number below, both with two errors."""
-    labels = _labels([dot.label for dot in dots])
+    labels = short_labels([one.method.label for one in numbers])
     rows: list[_Row] = []
-    for number, (label, dot) in enumerate(zip(labels, dots, strict=True)):
+    for number, (label, one) in enumerate(zip(labels, numbers, strict=True)):
         for whose, value, error, colour, aside in (
-            ("ours", dot.ours, dot.ours_error, colour_of(dot.record), _ASIDE),
-            ("paper", dot.theirs, dot.theirs_error, "text", -_ASIDE),
+            ("ours", one.ours, one.error, colour_of(one.method.record), _ASIDE),
+            ("paper", one.theirs, one.their_error, "text", -_ASIDE),
         ):
             if math.isfinite(value):
                 half = ERRORS * error if math.isfinite(error) else 0.0
@@ -88,26 +97,20 @@ def beside_curves(dots: Sequence[Dot], score: str, alt: str) -> Curves:
     return _named_rows(labels, rows, score, alt, "scoreboard-beside", _TALL_LINE, legend)
 
 
-def groups_curves(
-    methods: Sequence[str],
-    records: Sequence[str | None],
-    mean_ranks: np.ndarray,
-    groups: Sequence[Sequence[int]],
-    difference: float,
-    alt: str,
-) -> Curves:
+def groups_curves(ranking: Ranking, alt: str) -> Curves:
     """Mean ranks with half of the critical difference on each side, and bars over groups."""
-    labels = _labels(methods)
+    methods, mean_ranks = ranking.methods, ranking.mean_ranks
+    labels, difference = short_labels([each.label for each in methods]), ranking.critical_difference
     half = 0.5 * difference if math.isfinite(difference) else 0.0
     rows = [
-        (label, float(mean), half, _y(labels, number), colour_of(record))
-        for number, (label, record, mean) in enumerate(
-            zip(labels, records, mean_ranks, strict=True)
+        (label, float(mean), half, _y(labels, number), colour_of(method.record))
+        for number, (label, mean, method) in enumerate(
+            zip(labels, mean_ranks, methods, strict=True)
         )
     ]
     right = float(np.max(mean_ranks, initial=1.0)) + half
     bars = []
-    for number, group in enumerate(groups, start=1):
+    for number, group in enumerate(group_places(ranking), start=1):
         x = right + group_gap(right) * number
         bars.append(line([x, x], [_y(labels, at) for at in (group[0], group[-1])], "text", 4.0))
     legend = [entry("not told apart", bars[0])] if bars else []
@@ -116,16 +119,15 @@ def groups_curves(
     )
 
 
-def front_curves(
-    dots: Sequence[TimedDot], score: str, alt: str, budget: float | None = None
-) -> Curves:
+def front_curves(front: Front, alt: str, budget: float | None = None) -> Curves:
     """Score against seconds, logarithmic, with the line of those that nobody beats."""
-    x = np.log10([max(dot.seconds, 1e-3) for dot in dots])
-    y = np.array([dot.score for dot in dots])
-    half = np.array([ERRORS * dot.error if math.isfinite(dot.error) else 0.0 for dot in dots])
+    score, points = front.score.label, front.points
+    x = np.log10([max(one.seconds, 1e-3) for one in points])
+    y = np.array([one.score.mean for one in points])
+    half = ERRORS * np.nan_to_num([one.score.error for one in points])
     y_range = around(y - half, y + half, least=0.5)
     x_range = around(x, [] if budget is None else [math.log10(budget)], least=0.5)
-    on_front = [i for i, dot in enumerate(dots) if dot.on_front]
+    on_front = [i for i, one in enumerate(points) if one.on_front]
     # Each holds until the next one, which is better, has had its time.
     corners = np.repeat(np.array(on_front, dtype=np.int64), 2)
     best = line([*x[corners][1:], x_range[1]], y[corners], "text", 1.4)
@@ -135,11 +137,12 @@ def front_curves(
         limit = line([math.log10(budget)] * 2, y_range, "text", 1.2, "4 4")
         layers.append(limit)
         legend.append(entry("at equal time", limit))
-    for i, dot in enumerate(dots):
-        layers += _dot_with_error(i, x[i], y[i], half[i], colour_of(dot.record), upright=True)
+    for i, one in enumerate(points):
+        colour = colour_of(one.method.record)
+        layers += _dot_with_error(i, x[i], y[i], half[i], colour, upright=True)
     ticks = range(math.ceil(x_range[0]), math.floor(x_range[1]) + 1)
     powers = {float(tick): f"{10.0**tick:g}" for tick in ticks}
-    values = [(score, y), ("seconds", [dot.seconds for dot in dots])]
+    values = [(score, y), ("seconds", [one.seconds for one in points])]
     return draw_curves(
         "scoreboard-time",
         alt,
@@ -147,7 +150,7 @@ def front_curves(
         axis(x_range, "processor seconds of a split (log)", powers),
         [panel(y_range, score, layers)],
         legend,
-        reading(x, "", values, y=rounded(y), names=[dot.label for dot in dots]),
+        reading(x, "", values, y=rounded(y), names=[one.method.label for one in points]),
         hint=_HINT,
     )
 
@@ -198,7 +201,3 @@ def _dot_with_error(
 def _y(labels: Sequence[str], number: int) -> float:
     """The first method is on top."""
     return float(len(labels) - number)
-
-
-def _labels(names: Sequence[str]) -> list[str]:
-    return distinct([cut(name, LETTERS) for name in names])

@@ -2,15 +2,15 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from tolerances import SAME_SUM
 
-from gbuq_core.figures.scoreboard import (
+from gbuq_core.experiments.scoreboard.board import BoardMethod, BoardSet, Score
+from gbuq_core.experiments.scoreboard.charts import (
     PICKED,
-    Dot,
-    TimedDot,
     beside_figure,
     clickable,
     colour_of,
@@ -18,7 +18,11 @@ from gbuq_core.figures.scoreboard import (
     groups_figure,
     ranks_figure,
 )
-from gbuq_core.figures.scoreboard_saved import (
+from gbuq_core.experiments.scoreboard.comparing import MeanError
+from gbuq_core.experiments.scoreboard.fronts import Front, Timed
+from gbuq_core.experiments.scoreboard.numbers import BoardNumber
+from gbuq_core.experiments.scoreboard.ranking import Ranking
+from gbuq_core.experiments.scoreboard.saved_charts import (
     beside_curves,
     front_curves,
     groups_curves,
@@ -28,31 +32,57 @@ from gbuq_core.figures.standalone import standalone_html
 from gbuq_core.methods import METHODS
 
 NASTY = "<a href='http://evil.example'>x</a>"
-DOTS = [
-    Dot("SGLB", "sglb", 2.0, 0.1, 2.5, 0.2, "better"),
-    Dot("PGBM", None, math.nan, math.nan, 2.4),
-    Dot(NASTY, "gp", 3.0, math.nan),
-    Dot(NASTY, "gp", 3.1, 0.5, 3.0, math.nan, "same"),
+NAN = math.nan
+
+
+def number(label, record, *numbers, word=""):
+    return BoardNumber(
+        BoardSet("boston", 506, "regression"), BoardMethod(label, label, record), *numbers, word
+    )
+
+
+NUMBERS = [
+    number("SGLB", "sglb", 2.0, 0.1, 2.5, 0.2, word="better"),
+    number("PGBM", None, NAN, NAN, 2.4, NAN),
+    number(NASTY, "gp", 3.0, NAN, NAN, NAN),
+    number(NASTY, "gp", 3.1, 0.5, 3.0, NAN, word="same"),
 ]
 RANKS = np.array([[1.0, 2.5], [2.0, 1.0], [3.0, 2.5]])
-TIMED = [
-    TimedDot("quick", "knn", 0.1, 3.0, 0.1, True),
-    TimedDot("beaten", None, 1.0, 4.0, math.nan, False),
-    TimedDot("slow", "sglb", 100.0, 1.0, 0.2, True),
-]
+CRPS = Score("crps", "CRPS")
+TIMED = Front(
+    table="ours", set="boston", score=CRPS,
+    points=(
+        Timed(BoardMethod("quick", "quick", "knn"), 0.1, MeanError(3.0, 0.1), True),
+        Timed(BoardMethod("beaten", "beaten", None), 1.0, MeanError(4.0, NAN), False),
+        Timed(BoardMethod("slow", "slow", "sglb"), 100.0, MeanError(1.0, 0.2), True),
+    ),
+)  # fmt: skip
+NOBODY = Front(table="ours", set="boston", score=CRPS, points=())
 NAMES = ["a", "b", "c"]
+
+
+def ranking(ranks, groups=(), difference=NAN, records=("sglb", None, "gp")):
+    methods = [BoardMethod(key, key, record) for key, record in zip(NAMES, records, strict=True)]
+    ranks = np.asarray(ranks, dtype=float)
+    return Ranking(
+        table="ours", score=CRPS, methods=tuple(methods[: len(ranks)]), sets=(), means=ranks,
+        ranks=ranks, left_out=(), statistic=NAN, p_value=NAN, critical_difference=difference,
+        groups=tuple(groups),
+    )  # fmt: skip
+
+
+GROUPS = ranking(RANKS, [("a", "b"), ("b", "c")], 1.2)
+ALONE = ranking([[1.0]])
 PARTLY = np.where(RANKS == 3.0, np.nan, RANKS)
 FIGURES = {
-    "beside": lambda dark: beside_figure(DOTS, "CRPS", dark),
+    "beside": lambda dark: beside_figure(NUMBERS, "CRPS", dark),
     "ranks": lambda dark: ranks_figure(NAMES, ["one", "two"], RANKS, RANKS / 7, "CRPS"),
     "hatched": lambda dark: ranks_figure(NAMES, ["one", "two"], PARTLY, RANKS, "CRPS"),
-    "clicked": lambda dark: clickable(front_figure(TIMED, "CRPS", 5.0, dark), NAMES),
-    "groups": lambda dark: groups_figure(
-        NAMES, ["sglb", None, "gp"], RANKS.mean(axis=1), [(0, 1), (1, 2)], 1.2, dark
-    ),
-    "no groups": lambda dark: groups_figure(["a"], ["gp"], np.ones(1), [], math.nan, dark),
-    "front": lambda dark: front_figure(TIMED, "CRPS", 5.0, dark),
-    "empty front": lambda dark: front_figure([], "CRPS"),
+    "clicked": lambda dark: clickable(front_figure(TIMED, 5.0, dark), NAMES),
+    "groups": lambda dark: groups_figure(GROUPS, dark),
+    "no groups": lambda dark: groups_figure(ALONE, dark),
+    "front": lambda dark: front_figure(TIMED, 5.0, dark),
+    "empty front": lambda dark: front_figure(NOBODY),
 }
 
 
@@ -70,7 +100,7 @@ def test_specs_are_vega_lite_and_plain_data(name, dark):
 
 
 def test_ours_and_the_papers_numbers_have_two_errors_on_each_side():
-    rows = beside_figure(DOTS, "CRPS")["data"]["values"]
+    rows = beside_figure(NUMBERS, "CRPS")["data"]["values"]
     ours = [row for row in rows if row["c4"] == "ours"]
     paper = [row for row in rows if row["c4"] == "paper"]
     assert [row["c1"] for row in ours] == [2.0, 3.0, 3.1]
@@ -117,7 +147,7 @@ def test_a_click_picks_one_cell_from_one_layer(name):
 
 
 def test_bars_reach_from_the_first_to_the_last_of_a_group():
-    spec = groups_figure(NAMES, [None] * 3, np.array([1.0, 2.0, 3.0]), [(0, 1), (1, 2)], 1.5)
+    spec = groups_figure(ranking([[1], [2], [3]], [("a", "b"), ("b", "c")], 1.5))
     bars = spec["layer"][-1]["data"]["values"]
     assert [(bar["c0"], bar["c5"]) for bar in bars] == [("a", "b"), ("b", "c")]
     places = [bar["c1"] for bar in bars]
@@ -128,13 +158,22 @@ def test_bars_reach_from_the_first_to_the_last_of_a_group():
 
 
 def test_the_line_of_the_best_leaves_out_who_is_beaten():
-    spec = front_figure(TIMED, "CRPS", budget=5.0)
+    spec = front_figure(TIMED, budget=5.0)
     assert spec["layer"][0]["transform"] == [{"filter": "datum.c4"}]
     rows = spec["data"]["values"]
     assert [row["c0"] for row in rows if row["c4"]] == ["quick", "slow"]
     assert [row["c8"] for row in rows] == ["quick", "", "slow"]
     assert spec["layer"][-1]["data"]["values"] == [{"c1": 5.0}]
-    assert len(front_figure(TIMED, "CRPS")["layer"]) == len(spec["layer"]) - 1
+    assert len(front_figure(TIMED)["layer"]) == len(spec["layer"]) - 1
+
+
+def test_of_names_that_are_near_each_other_the_best_one_is_written():
+    near = [
+        Timed(BoardMethod(name, name, None), seconds, MeanError(score, 0.0), True)
+        for name, seconds, score in (("quick", 1, 2.0), ("slower", 1.1, 1.99), ("best", 9, 1.0))
+    ]
+    spec = front_figure(replace(TIMED, points=tuple(near)))
+    assert [row["c8"] for row in spec["data"]["values"]] == ["", "slower", "best"]
 
 
 def test_colours_are_those_of_the_records():
@@ -144,13 +183,11 @@ def test_colours_are_those_of_the_records():
 
 
 SAVED = {
-    "beside": lambda: beside_curves(DOTS, "CRPS", "words"),
+    "beside": lambda: beside_curves(NUMBERS, "CRPS", "words"),
     "ranks": lambda: ranks_sheet(NAMES, ["one", "two"], PARTLY, "CRPS", "words"),
-    "groups": lambda: groups_curves(
-        NAMES, ["sglb", None, "gp"], RANKS.mean(axis=1), [(0, 1), (1, 2)], 1.2, "words"
-    ),
-    "no groups": lambda: groups_curves(["a"], ["gp"], np.ones(1), [], math.nan, "words"),
-    "front": lambda: front_curves(TIMED, "CRPS", "words", 5.0),
+    "groups": lambda: groups_curves(GROUPS, "words"),
+    "no groups": lambda: groups_curves(ALONE, "words"),
+    "front": lambda: front_curves(TIMED, "words", 5.0),
 }
 
 
@@ -161,9 +198,9 @@ def test_a_saved_page_has_each_picture(name):
 
 def test_a_saved_picture_has_the_dots_and_errors_of_the_pages():
     spec = SAVED["beside"]().spec
-    rows = beside_figure(DOTS, "CRPS")["data"]["values"]
+    rows = beside_figure(NUMBERS, "CRPS")["data"]["values"]
     assert sorted(spec["read"]["x"]) == sorted(row["c1"] for row in rows)
-    assert len(spec["panels"][0]["ticks"]["labels"]) == len(DOTS)
+    assert len(spec["panels"][0]["ticks"]["labels"]) == len(NUMBERS)
     bars = [layer for layer in spec["panels"][0]["layers"] if layer["kind"] == "line"]
     assert [1.8, 2.2] in [layer["x"] for layer in bars]
     assert len(bars) == sum(row["c2"] < row["c3"] for row in rows)

@@ -1,0 +1,114 @@
+"""Numbers of the board beside the paper's: as lines of a table, as a file, and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gbuq_core.experiments.scoreboard.board import BoardMethod, BoardSet, Score, Table
+from gbuq_core.experiments.scoreboard.commands import command_of
+from gbuq_core.experiments.scoreboard.own import OWN_SET
+from gbuq_core.presentation import csv_text, digits, short
+
+_SAID = {"same": "the same", "": "not compared"}
+
+
+class BoardNumber(NamedTuple):
+    """One number of ours and of the paper, with standard errors; NaN where there is none."""
+
+    set: BoardSet
+    method: BoardMethod
+    ours: float
+    error: float
+    theirs: float
+    their_error: float
+    word: str = ""  # "better", "worse" or "same"; empty where nothing is said
+    splits: int = 0
+    seconds: float = math.nan  # the median split's, of one core
+
+    @property
+    def said(self) -> str:
+        """What ours is."""
+        if math.isnan(self.ours):
+            return "not computed yet"
+        return "the paper has none" if math.isnan(self.theirs) else _SAID.get(self.word, self.word)
+
+
+def find_number(table: Table, set_key: str, method: str, score: str) -> BoardNumber:
+    """What the board and the paper have of a cell."""
+    ours, theirs = table.ours(set_key, method, score), table.published.get((set_key, method, score))
+    beside, seconds = table.beside(set_key, method, score), table.seconds(set_key, method)
+    return BoardNumber(
+        table.find_set(set_key),
+        table.find_method(method),
+        math.nan if ours is None else ours.mean,
+        math.nan if ours is None else ours.error,
+        math.nan if theirs is None else theirs.value,
+        math.nan if theirs is None or theirs.error is None else theirs.error,
+        "" if beside is None else beside.word,
+        len(table.values(set_key, method, score)),
+        math.nan if seconds is None else seconds,
+    )
+
+
+def numbers_csv(numbers: Sequence[BoardNumber], table: Table, score: Score) -> str:
+    """The numbers as a file; each has the command that makes it."""
+    head = ("table", "set", "method", "metric", "ours", "standard_error", "paper",
+            "paper_standard_error", "ours_is", "splits", "seconds", "command")  # fmt: skip
+    rows = [
+        (table.key, one.set.label, one.method.label, score.label, one.ours, one.error, one.theirs,
+         one.their_error, one.said, one.splits, one.seconds, command_for(table, one))
+        for one in numbers
+    ]  # fmt: skip
+    return csv_text(head, rows)
+
+
+def command_for(table: Table, one: BoardNumber) -> str:
+    """The command of a cell; none makes the numbers of the session's own table."""
+    return "" if one.set.key == OWN_SET else command_of(table, one.set.key, one.method.key)
+
+
+def number_rows(numbers: Sequence[BoardNumber]) -> list[tuple[str, ...]]:
+    """The numbers as a table; headings first."""
+    head = ("Set", "Method", "Ours", "Paper", "Ours is", "Seconds")
+    return [
+        head,
+        *(
+            (one.set.label, one.method.label, with_error(one.ours, one.error),
+             with_error(one.theirs, one.their_error), one.said, digits(one.seconds))
+            for one in numbers
+        ),
+    ]  # fmt: skip
+
+
+def cell_rows(table: Table, set_key: str, method: str) -> list[tuple[str, ...]]:
+    """All scores of a cell: ours, the paper's, and which is better; headings first."""
+    rows: list[tuple[str, ...]] = [("Metric", "Ours", "Paper", "Ours is")]
+    for score in table.scores:
+        one = find_number(table, set_key, method, score.key)
+        if not (math.isnan(one.ours) and math.isnan(one.theirs)):
+            ours, theirs = (
+                with_error(*each) for each in ((one.ours, one.error), (one.theirs, one.their_error))
+            )
+            rows.append((score.label, ours, theirs, one.said))
+    return rows
+
+
+def describe_numbers(numbers: Sequence[BoardNumber], score: str) -> str:
+    """The numbers of one set in a sentence."""
+    parts = []
+    for one in numbers:
+        ours = "not computed yet" if math.isnan(one.ours) else short(one.ours)
+        theirs = "" if math.isnan(one.theirs) else f", paper {short(one.theirs)}"
+        parts.append(f"{one.method.label} {ours}{theirs}{f' ({one.word})' if one.word else ''}")
+    return f"{score} on {numbers[0].set.label}: {'; '.join(parts)}."
+
+
+def with_error(value: float, error: float) -> str:
+    """A number with its standard error.
+
+    >>> with_error(0.5, 0.0123), with_error(0.5, float("nan"))
+    ('0.500 ± 0.012', '0.500')
+    """
+    return digits(value) if math.isnan(error) else f"{digits(value)} \u00b1 {digits(error, 2)}"
