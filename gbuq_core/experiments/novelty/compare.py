@@ -53,7 +53,6 @@ class MapChange:
     outside: RegionChange
     spread: float  # standard deviation of the training rows' own scores before
     threshold: float  # the smallest change of a mean that counts, in the units of the score
-    farthest: int  # the cell that changed most
 
 
 class Question(NamedTuple):
@@ -164,7 +163,6 @@ def compare_maps(before: NoveltyMaps, after: NoveltyMaps, key: str, mask: Mask) 
         outside=_region(old, new, ~inside),
         spread=spread,
         threshold=THRESHOLD * spread,
-        farthest=int(np.abs(difference).argmax()),
     )
 
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import softmax
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.synthetic import (
@@ -118,7 +117,6 @@ class NoveltyData:
     log_density: Array | None = None
     # (3600,): where the density exceeds that of all but 1 % of the rows
     in_support: Mask | None = None
-    true_proba: Array | None = None  # (3600, n_classes): true class probabilities
     row_log_density: Array | None = None  # (n_rows,): the density at the training rows
 
 
@@ -183,8 +181,8 @@ def load_novelty_data(
     Examples
     --------
     >>> data = load_novelty_data("rings", third=True)
-    >>> data.X.shape, data.grid.shape, data.true_proba.shape
-    ((600, 3), (3600, 2), (3600, 2))
+    >>> data.X.shape, data.grid.shape
+    ((600, 3), (3600, 2))
     """
     if check_choice("data", key, tuple(DATASETS)) == "table":
         chosen = "diabetes" if table is None else table
@@ -238,7 +236,7 @@ def _synthetic(key: str, rows: int, factor: float, seed: int) -> NoveltyData:
     X, y = _draw(key, rows, factor * usual, seed)
     axes, grid = cell_middles(extent, SIDE)
     truth = _truth(key, factor * usual)
-    n_classes = truth.proba.shape[1]
+    n_classes = 3 if key == "spiral" else 2
     return NoveltyData(
         key=key,
         title=DATASETS[key].label,
@@ -254,7 +252,6 @@ def _synthetic(key: str, rows: int, factor: float, seed: int) -> NoveltyData:
         cell=cell_numbers(extent, X),
         log_density=truth.log_density,
         in_support=truth.in_support,
-        true_proba=truth.proba,
         row_log_density=_either(_log_density(key, X, factor * usual)),
     )
 
@@ -262,7 +259,6 @@ def _synthetic(key: str, rows: int, factor: float, seed: int) -> NoveltyData:
 class _Truth(NamedTuple):
     log_density: Array
     in_support: Mask
-    proba: Array
 
 
 @lru_cache(maxsize=16)
@@ -272,7 +268,7 @@ def _truth(key: str, noise: float) -> _Truth:
     sample = _draw(key, _QUANTILE_ROWS, noise, (0, _QUANTILE_STREAM))[0]
     limit = np.quantile(_either(_log_density(key, sample, noise)), _LEAST_MASS)
     log_density = _either(by_class)
-    truth = _Truth(log_density, log_density > limit, softmax(by_class, axis=1))
+    truth = _Truth(log_density, log_density > limit)
     for array in truth:
         array.setflags(write=False)
     return truth

@@ -67,8 +67,6 @@ class NoveltyMaps(NamedTuple):
     values: Array  # (n_methods, 3600)
     # (n_methods, n_rows): Of the rows that were trained on. The distance of a row is to other rows.
     rows: Array
-    # (3600,): inference novelty with its sign: below 0 for unusually low predictions
-    signed_inference: Array
     # `tail`, `third_at`, `neighbours`: the knobs in use; `third_at` is 0 without a third feature
     tail: str
     third_at: float
@@ -190,7 +188,6 @@ def map_novelty(fit: NoveltyFit, settings: NoveltySettings) -> NoveltyMaps:
         tuple(scores),
         stacked[:, :N_CELLS],
         stacked[:, N_CELLS:],
-        inference[:N_CELLS],
         tail,
         third,
         neighbours,

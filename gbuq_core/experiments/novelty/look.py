@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.experiments.novelty.data import Array, cell_numbers
+from gbuq_core.experiments.novelty.data import Array
 from gbuq_core.experiments.novelty.fit import (
     NoveltyFit,
     NoveltyMaps,
@@ -33,7 +33,6 @@ from gbuq_core.presentation import short
 Whole = npt.NDArray[np.int64]
 
 
-# Where each map is looked at first: in a gap of it.
 class PlaceValue(NamedTuple):
     """One score at the place, and its percentiles.
 
@@ -54,27 +53,17 @@ class PlaceLook:
 
     title: str
     point: tuple[float, float]
-    x: Array  # (n_features,): the place as a row of the model
-    cell: int  # the cell it lies in; -1 outside the map
-    # (n_features,): what each feature adds to the mean squared distance; below 0 where the feature
-    # is as the leaf's rows let one expect from the others
-    contributions: Array
-    # `shares`, `conditional_shares`: (n_features,): the same over their sum, in all and in path
-    # features; they sum to 1, unless the distance is 0 everywhere
+    # (n_features,): the share of each feature in the mean squared distance; below 0 where the
+    # feature is as the leaf's rows let one expect from the others. They sum to 1, unless the
+    # distance is 0 everywhere.
     shares: Array
-    conditional_shares: Array
-    # `z`, `distance`: (n_trees,): novelty and distance in every tree; the mean of `z` is the
-    # novelty
-    z: Array
-    distance: Array
+    z: Array  # (n_trees,): novelty in every tree; their mean is the novelty
     top: Whole  # (k,): the trees with the highest z, highest first
     ellipses: LeafEllipses  # their leaves in the plane of the map; the third feature is left out
     # for each tree of `top`, which of the rows that were trained on lie in the leaf
     leaf_rows: tuple[Whole, ...]
     prediction: Array  # (n_classes,): class probabilities, or the mean of y
-    signed_inference: float  # inference novelty with its sign
     values: tuple[PlaceValue, ...]  # of every score of the maps
-    nearest_row: int  # the nearest of the rows that were trained on, in the map's quartile ranges
     notes: tuple[str, ...]
 
     def value_of(self, key: str) -> float:
@@ -105,30 +94,19 @@ def explain_place(
     model = scorer(fit, maps.tail)
     detail = model.inspect_novelty(x)
     z = detail.z[0]
-    contributions = detail.contributions[0].mean(axis=0)
     top = np.argsort(-z, kind="stable")[: settings.drawn].astype(np.int64)
     ellipses = model.leaf_ellipses(x, features=(0, 1), trees=top)
-    conditional = model.explain_novelty(x, conditional=True)[0]
-    novel = model.score_novelty(x)
-    values, nearest = _values(fit, maps, model, x, where, novel)
     names = fit.data.feature_names
     return PlaceLook(
         title=f"{names[0]} = {short(where[0])}, {names[1]} = {short(where[1])}",
         point=where,
-        x=x[0],
-        cell=int(cell_numbers(fit.data.extent, x)[0]),
-        contributions=contributions,
-        shares=_shares(contributions),
-        conditional_shares=_shares(conditional),
+        shares=_shares(detail.contributions[0].mean(axis=0)),
         z=z,
-        distance=detail.distance[0],
         top=top,
         ellipses=ellipses,
         leaf_rows=_rows_in_leaves(fit, x, top),
         prediction=np.atleast_1d(predict_places(fit, x)[0]),
-        signed_inference=float(novel.inference_novelty[0]),
-        values=values,
-        nearest_row=nearest,
+        values=_values(fit, maps, model, x, where, model.score_novelty(x)),
         notes=tuple(notes),
     )
 
@@ -167,8 +145,8 @@ def _values(
     x: Array,
     where: tuple[float, float],
     novel: Any,
-) -> tuple[tuple[PlaceValue, ...], int]:
-    """Every score at the place, ranked among the cells and the rows; and the nearest row."""
+) -> tuple[PlaceValue, ...]:
+    """Every score at the place, ranked among the cells and the rows."""
     from gbuq_core.baselines.isolation import DistanceScore
 
     uncertain = model.predict_uncertainty(x)
@@ -191,6 +169,4 @@ def _values(
         value = float(found[key][0])
         ranks = [rank_among([value], own)[0] for own in (maps.of(key), maps.of_rows(key))]
         values.append(PlaceValue(key, METHODS[key].label, value, float(ranks[0]), float(ranks[1])))
-    spread = np.subtract(*np.quantile(fit.rows.X[:, :2], [0.75, 0.25], axis=0))
-    away = (fit.rows.X[:, :2] - np.array(where)) / np.where(spread > 0.0, spread, 1.0)
-    return tuple(values), int((away**2).sum(axis=1).argmin())
+    return tuple(values)

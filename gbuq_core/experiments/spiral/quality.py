@@ -63,13 +63,11 @@ class WalkOff(NamedTuple):
     """What knowledge uncertainty does along rays that leave the data behind."""
 
     n_rays: int  # from the middle, in all directions
-    # `share_constant`, `share_rising`, `share_falling`: shares of the rays along which it changes
-    # by less than 1 %, and along which it ends higher or lower than it began, from the outermost
-    # row to twice its distance
-    share_constant: float
+    # `share_rising`, `share_falling`: shares of the rays along which it ends higher or lower than
+    # it began, by 1 % or more, from the outermost row to twice its distance
     share_rising: float
     share_falling: float
-    share_constant_far: float  # the same from 100 to 200 times that distance
+    share_constant_far: float  # along which it changes by less from 100 to 200 times that distance
     # mean number of different values along a ray, of the 24 places looked at near the data
     n_levels: float
     auroc_far: float  # of the farthest 40 % of the grid's cells
@@ -148,7 +146,6 @@ def walk_off(fit: SpiralFit, settings: SpiralSettings) -> WalkOff:
     far = auroc_of(where.far, ~where.far, knowledge)
     off = WalkOff(
         n_rays=len(near),
-        share_constant=float(constant.mean()),
         share_rising=float((~constant & (change > limit)).mean()),
         share_falling=float((~constant & (change < -limit)).mean()),
         share_constant_far=float(_is_constant(remote).mean()),

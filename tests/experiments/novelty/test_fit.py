@@ -16,7 +16,7 @@ from gbuq_core.experiments.novelty.compare import (
     judge_prediction,
     questions_for,
 )
-from gbuq_core.experiments.novelty.data import N_CELLS, SIDE
+from gbuq_core.experiments.novelty.data import N_CELLS
 from gbuq_core.experiments.novelty.edits import cells_within, edit_of, mask_of
 from gbuq_core.experiments.novelty.export import novelty_csv, novelty_rows_csv
 from gbuq_core.experiments.novelty.fit import (
@@ -138,7 +138,6 @@ def test_an_irrelevant_feature_counts_for_novelty_only(moons):
     assert rise["conditional"] < 0.3 * rise["novelty"]
     assert rise["distance"] > 1.0
     look = explain_place(moons.fit, far, moons.settings, (0.0, 1.0))
-    assert look.x[2] == 6.0
     assert look.shares[2] > 0.8
 
 
@@ -172,34 +171,24 @@ def test_a_place_is_explained_by_its_trees(moons):
     fit, maps = moons.fit, moons.maps
     look = explain_place(fit, maps, moons.settings, (1.0, 2.5))
     assert look.z.mean() == pytest.approx(look.value_of("novelty"))
-    assert look.contributions.sum() == pytest.approx((look.distance**2).mean())
     assert look.shares.sum() == pytest.approx(1.0)
-    assert look.conditional_shares.sum() == pytest.approx(1.0)
     np.testing.assert_array_equal(np.sort(look.z)[::-1][: len(look.top)], look.z[look.top])
     np.testing.assert_array_equal(look.ellipses.tree, look.top)
-    leaves, own = (fit.model.forest_.leaf_matrix(X) for X in (fit.rows.X, look.x[None]))
+    leaves, own = (
+        fit.model.forest_.leaf_matrix(X) for X in (fit.rows.X, np.array([[1.0, 2.5, 0.0]]))
+    )
     for tree, rows, size in zip(look.top, look.leaf_rows, look.ellipses.n_rows, strict=True):
         np.testing.assert_array_equal(rows, np.flatnonzero(leaves[:, tree] == own[0, tree]))
         assert len(rows) == size >= fit.plan.min_leaf * fit.plan.subsample * 0.5
-    column, row = look.cell % SIDE, look.cell // SIDE
-    steps = [axis[1] - axis[0] for axis in fit.data.axes]
-    assert abs(fit.data.axes[0][column] - 1.0) <= steps[0] / 2
-    assert abs(fit.data.axes[1][row] - 2.5) <= steps[1] / 2
     # At the middle of a cell the values are the map's, and the ranks of it or so.
-    exact = explain_place(fit, maps, moons.settings, tuple(fit.data.grid[look.cell]))
+    cell = int(np.hypot(*(fit.data.grid - look.point).T).argmin())
+    exact = explain_place(fit, maps, moons.settings, tuple(fit.data.grid[cell]))
     for value in exact.values:
-        assert value.value == pytest.approx(maps.of(value.key)[look.cell])
-        rank = ranks_of(maps, value.key)[look.cell]
+        assert value.value == pytest.approx(maps.of(value.key)[cell])
+        rank = ranks_of(maps, value.key)[cell]
         assert value.rank_cells == pytest.approx(rank, abs=0.05)  # it counts itself by half
-        among = ranks_of(maps, value.key, "rows")[look.cell]
+        among = ranks_of(maps, value.key, "rows")[cell]
         assert value.rank_rows == pytest.approx(among)
-    assert look.nearest_row == np.argmin(
-        (
-            ((fit.rows.X[:, :2] - [1.0, 2.5]) / np.subtract(
-                *np.quantile(fit.rows.X[:, :2], [0.75, 0.25], axis=0)))
-            ** 2
-        ).sum(axis=1)
-    )  # fmt: skip
 
 
 def test_any_place_is_answered(moons):
@@ -208,7 +197,6 @@ def test_any_place_is_answered(moons):
         assert len(look.notes) == 1
         assert look.point == explain_place(moons.fit, moons.maps, moons.settings).point
     far = explain_place(moons.fit, moons.maps, moons.settings, (50.0, 50.0))
-    assert far.cell == -1
     assert np.isfinite([value.value for value in far.values]).all()
 
 
@@ -275,7 +263,6 @@ def test_a_change_is_judged_by_the_mean_and_the_stated_threshold(rings):
             assert judged.change == pytest.approx(by * std)
         change = compare_maps(maps, maps._replace(values=values), "novelty", mask)
         assert change.outside.change == 0.0
-        assert mask[change.farthest]
     with pytest.raises(InvalidParameter, match="No cell can be judged"):
         judge_prediction("novelty_inside", "rise", maps, maps, np.zeros(N_CELLS, bool))
     with pytest.raises(InvalidParameter):
@@ -341,7 +328,6 @@ def test_what_is_kept_changes_no_bit(settings, monkeypatch):
         anew = map_novelty(run.fit, view)
         np.testing.assert_array_equal(maps.values, anew.values)
         np.testing.assert_array_equal(maps.rows, anew.rows)
-        np.testing.assert_array_equal(maps.signed_inference, anew.signed_inference)
 
 
 def test_a_knob_of_the_view_measures_nothing_again(moons, monkeypatch):

@@ -71,7 +71,7 @@ def test_burn_in_needs_cycles():
 def test_walking_off_ends_on_constant_ground(method):
     fit = fit_of(method)
     off = walk_off(fit, SMALL)
-    shares = np.array([off.share_constant, off.share_rising, off.share_falling])
+    shares = np.array([off.share_rising, off.share_falling])
     assert ((shares >= 0) & (shares <= 1)).all()
     assert shares.sum() <= 1 + ZERO
     assert 1 <= off.n_levels <= 24
