@@ -22,19 +22,12 @@ Frames = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, kw_only=True)
 class TreeView:
-    """One soft tree over the grid: for the posterior mean, a draw or a moment of its training."""
+    """One soft tree over the grid, for the posterior mean or a draw."""
 
     title: str  # what is shown, in words
-    # `tree`, `n_trees`: which of how many trees, from 0
-    tree: int
-    n_trees: int
-    # `draw`, `frame`: the draw, or the moment of the training; both None: the posterior mean at the
-    # end
-    draw: int | None
-    frame: int | None
-    # `step`, `n_steps`: steps taken by then, and in all
-    step: int
-    n_steps: int
+    tree: int  # which, from 0
+    draw: int | None  # None: the posterior mean
+    n_steps: int  # of its training
     x: Array  # (n_grid,)
     # (n_nodes, n_grid): probability of going right; node i has the children 2 i + 1 (left) and 2 i
     # + 2 (right), and what is numbered beyond the last node is a leaf, from left to right
@@ -42,7 +35,6 @@ class TreeView:
     reach: Array  # (n_leaves, n_grid): probability of each leaf
     # (n_leaves, n_grid): Lines, in units of y; of later trees of a VSGBM what they add
     leaf_means: Array
-    leaf_stds: Array  # (n_leaves, n_grid): none for a VSGBM, whose noise is one number
     output: Array  # (n_grid,): the tree's function: `sum of reach * leaf_means`
     # (n_nodes,): where each gate is even, in units of x; NaN where it is so nowhere on the grid
     splits: Array
@@ -67,22 +59,16 @@ class StagesView(NamedTuple):
 
     x: Array  # (n_grid,)
     functions: Array  # (n_trees, n_draws, n_grid): Draws of the sum of the first 1, 2, ... trees.
-    # `loc`, `knowledge`: (n_trees, n_grid): their mean and variance (squared units of y)
-    loc: Array
-    knowledge: Array
-    rmse: Array  # (n_trees,): of `loc` to the training rows
+    rmse: Array  # (n_trees,): of their mean to the training rows
 
 
 @dataclass(frozen=True, kw_only=True)
 class CovarianceView:
     """The posterior of one tree's parameters, on the standardised scale."""
 
-    tree: int
     rank: int
     n_parameters: int
-    # `correlation`, `covariance`: (n_parameters, n_parameters)
-    correlation: Array
-    covariance: Array
+    correlation: Array  # (n_parameters, n_parameters)
     # `mean`, `scale`: (n_parameters,): of each parameter's marginal
     mean: Array
     scale: Array
@@ -95,13 +81,10 @@ class CovarianceView:
     strongest: tuple[str, str, float] | None
 
 
-def tree_view(
-    fit: SoftTreesFit, settings: SoftTreesSettings | None = None, frame: int | None = None
-) -> TreeView:
-    """The tree of the settings' ``tree``, and its ``draw`` (with ``draw_seed``) or a ``frame``.
+def tree_view(fit: SoftTreesFit, settings: SoftTreesSettings | None = None) -> TreeView:
+    """The tree of the settings' ``tree``, and its ``draw`` (with ``draw_seed``).
 
-    If a moment of the training is given, the draw is ignored, because only means are kept during
-    training. A tree or moment that does not exist is replaced by the last one, and a note says so.
+    A tree that does not exist is replaced by the last one, and a note says so.
 
     Examples
     --------
@@ -113,33 +96,19 @@ def tree_view(
     """
     settings = SoftTreesSettings() if settings is None else settings
     tree, notes = _tree_of(fit, settings.tree - 1)
-    steps = fit.frames[tree]
-    if frame is not None and frame > len(steps) - 1:
-        notes.append(f"The training has {len(steps)} saved moments. The last one is shown.")
-        frame = len(steps) - 1
-    draw = settings.draw - 1 if settings.draw and frame is None else None
-    picture = fit.model.tree_picture(fit.data.grid, draw, tree, frame, settings.sampling_seed)
-    n_steps = len(fit.elbo[tree].step)
-    what = "posterior mean"
-    if frame is not None:
-        what = f"step {int(steps[frame]):,} of {n_steps:,}"
-    elif draw is not None:
-        what = f"draw {draw + 1}"
+    draw = settings.draw - 1 if settings.draw else None
+    picture = fit.model.tree_picture(fit.data.grid, draw, tree, None, settings.sampling_seed)
     n_trees = len(fit.frames)
     name = fit.label if n_trees == 1 else f"{fit.label}, tree {tree + 1} of {n_trees}"
     return TreeView(
-        title=f"{name}: {what}",
+        title=f"{name}: {'posterior mean' if draw is None else f'draw {draw + 1}'}",
         tree=tree,
-        n_trees=n_trees,
         draw=draw,
-        frame=frame,
-        step=n_steps if frame is None else int(steps[frame]),
-        n_steps=n_steps,
+        n_steps=len(fit.elbo[tree].step),
         x=fit.data.x,
         gates=picture.gates,
         reach=picture.reach,
         leaf_means=picture.leaf_means,
-        leaf_stds=picture.leaf_stds,
         output=picture.output,
         splits=np.array([_even(fit.data.x, gate) for gate in picture.gates]),
         notes=tuple(notes),
@@ -163,19 +132,11 @@ def tree_frames(fit: SoftTreesFit, tree: int = 0) -> TreeFrames:
     tree, _ = _tree_of(fit, tree)
     grid, steps = fit.data.grid, fit.frames[tree]
     pictures = [fit.model.tree_picture(grid, None, tree, i) for i in range(len(steps))]
-
-    def stacked(name: str) -> Frames:
-        return np.stack([getattr(picture, name) for picture in pictures]).astype(np.float32)
-
-    return TreeFrames(
-        tree,
-        steps,
-        fit.data.x,
-        stacked("gates"),
-        stacked("reach"),
-        stacked("leaf_means"),
-        stacked("output"),
+    parts = (
+        np.stack([getattr(picture, name) for picture in pictures]).astype(np.float32)
+        for name in ("gates", "reach", "leaf_means", "output")
     )
+    return TreeFrames(tree, steps, fit.data.x, *parts)
 
 
 def stages_view(fit: SoftTreesFit, settings: SoftTreesSettings) -> StagesView:
@@ -185,13 +146,8 @@ def stages_view(fit: SoftTreesFit, settings: SoftTreesSettings) -> StagesView:
     draws = (settings.n_functions, settings.sampling_seed)
     functions = fit.model.staged_functions(fit.data.grid, *draws)
     on_rows = fit.model.staged_functions(fit.data.X, *draws).mean(axis=1)
-    return StagesView(
-        fit.data.x,
-        functions,
-        functions.mean(axis=1),
-        functions.var(axis=1),
-        np.sqrt(np.square(on_rows - fit.data.y).mean(axis=1)),
-    )
+    rmse = np.sqrt(np.square(on_rows - fit.data.y).mean(axis=1))
+    return StagesView(fit.data.x, functions, rmse)
 
 
 _GROUPS = (
@@ -209,9 +165,8 @@ def covariance_view(fit: SoftTreesFit, tree: int = 0) -> CovarianceView:
     tree, _ = _tree_of(fit, tree)
     fitted = fit.model.trees_[tree]
     posterior = fitted.posterior
-    covariance = posterior.covariance()
     scale = posterior.marginal_scale()
-    correlation = covariance / np.outer(scale, scale)
+    correlation = posterior.covariance() / np.outer(scale, scale)
     labels: list[str] = []
     groups = []
     for name, part in zip(_GROUPS, fitted.shape.slices, strict=True):
@@ -227,11 +182,9 @@ def covariance_view(fit: SoftTreesFit, tree: int = 0) -> CovarianceView:
         strongest = (labels[j], labels[i], float(correlation[i, j]))
     shared = np.square(posterior.factor).sum(axis=1) / np.square(scale)
     return CovarianceView(
-        tree=tree,
         rank=posterior.rank,
         n_parameters=len(labels),
         correlation=correlation,
-        covariance=covariance,
         mean=posterior.mean,
         scale=scale,
         labels=tuple(labels),

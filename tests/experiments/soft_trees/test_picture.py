@@ -249,7 +249,7 @@ def test_a_tree_without_gates_and_path_can_be_drawn(frames, data):
 
 def test_stages_show_each_sums_mean(rng, data):
     x, stages = np.linspace(0, 1, 50), rng.normal(size=(4, 30, 50))
-    view = StagesView(x, stages, stages.mean(axis=1), stages.var(axis=1), np.ones(4))
+    view = StagesView(x, stages, np.ones(4))
     sheet = stages_sheet(view, data)
     (strip,) = decode_strips(encode_sheet(sheet))
     np.testing.assert_allclose(strip.lines["mean"], stages.mean(axis=1), **FEW)
@@ -260,7 +260,7 @@ def test_stages_show_each_sums_mean(rng, data):
 def test_correlations_are_named_and_their_groups_parted(rng):
     labels, found = ("gate", "leaf 1", "leaf 2", "leaf 3", "leaf 4"), rng.normal(size=(5, 20))
     view = CovarianceView(
-        tree=0, rank=2, n_parameters=5, correlation=np.corrcoef(found), covariance=np.cov(found),
+        rank=2, n_parameters=5, correlation=np.corrcoef(found),
         mean=np.zeros(5), scale=np.ones(5), labels=labels,
         groups=(("gates", 0, 1), ("leaves", 1, 5)), shared=0.5, strongest=None,
     )  # fmt: skip
