@@ -24,7 +24,7 @@ from pages._ui.novelty.picture import (
     BEFORE,
     CLAIMS,
     SLOT,
-    Found,
+    ShownMaps,
     draw_picture,
     find,
     fit_requests,
@@ -73,7 +73,7 @@ def explore(
         st.text(found.words)
 
 
-def find_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer) -> Found | None:
+def find_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer) -> ShownMaps | None:
     """What there is to show, or the reason why there is nothing."""
     if now.error or now.result is None:
         if now.error:

@@ -14,7 +14,7 @@ from gbuq_core.experiments.heteroscedastic.picture import heteroscedastic_figure
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.soft_trees.data import load_soft_trees_data
 from gbuq_core.experiments.soft_trees.fit import SoftTreesView
-from gbuq_core.experiments.soft_trees.picture import MethodPanel, functions_figure
+from gbuq_core.experiments.soft_trees.picture import LinesPanel, functions_figure
 from gbuq_core.experiments.wave.fit import run_wave
 from gbuq_core.experiments.wave.picture import wave_figure
 from gbuq_core.experiments.wave.plan import WaveSettings
@@ -90,7 +90,7 @@ def functions() -> Curves:
     )  # fmt: skip
     loc, own, doubt = np.sin(3 * x), 0.01 + x**4 / 9, x**4 / 4
     methods = [
-        MethodPanel(
+        LinesPanel(
             key, SoftTreesView(key, key, x, rng.normal(size=(6, 1)) * x, loc, own, own, doubt, ())
         )
         for key in ("vst", "sglb", "gp")

@@ -98,13 +98,10 @@ def _unit(view: GaussiansSettings) -> str:
 def _target_panel(truth: TargetGrid, runs: Sequence[SamplerRun], view: GaussiansSettings) -> Panel:
     values = np.asarray(truth.density)
     if view.shown == "counts":
-        values = values * (_most_kept(runs) * _cell_area(truth))
+        most_kept = max((int(run.n_kept[-1]) for run in runs), default=1)
+        values = values * (most_kept * _cell_area(truth))
     limits = _limits(float(values.max()), view.log)
     return Panel(title="Target", values=values, unit=_unit(view), limits=limits, log=view.log)
-
-
-def _most_kept(runs: Sequence[SamplerRun]) -> int:
-    return max((int(run.n_kept[-1]) for run in runs), default=1)
 
 
 def _panel(truth: TargetGrid, run: SamplerRun, view: GaussiansSettings, frames: Ints) -> Panel:

@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.experiments.heart.fit import HeartMaps
-from gbuq_core.experiments.heart.live import moving_members
-from gbuq_core.experiments.heart.plan import SCALES, HeartSettings
+from gbuq_core.experiments.heart.fit import HeartFit, HeartMaps
+from gbuq_core.experiments.heart.plan import METHODS, SCALES, HeartSettings
 from gbuq_core.figures.canvas.frames import log_spaced
 from gbuq_core.figures.canvas.live import Ensemble, Live, offered
 from gbuq_core.figures.canvas.panels import LOG_SPAN, Marker, Panel, PanelSheet, shared_limits
@@ -97,12 +96,33 @@ def _live(methods: Sequence[HeartMaps], stages: Ints, kept: Ints) -> Live:
     """What the browser needs to redraw the maps, with the rules of `_limits`."""
     ensembles = []
     for row, maps in enumerate(methods):
-        one = moving_members(maps)
         plays = np.array_equal(maps.n_trees, stages)
         trees = stages[kept] if plays else np.full(len(kept), maps.n_trees[-1])
         panels = (4 * row + 1, 4 * row + 2, 4 * row + 3)  # a truth stands before them
-        ensembles.append(Ensemble(one.plan, one.stages, one.members, trees, panels))
+        ensembles.append(live_ensemble(maps.fit, trees, panels))
     return Live("normal", ensembles, noise_panels=(0,), span=LOG_SPAN, own="all", units=_UNITS)
+
+
+_STAGE_STEP = 5  # trees between two stages that are sent: K is a multiple of it
+
+
+def live_ensemble(
+    fit: HeartFit, frame_trees: npt.ArrayLike, panels: tuple[int, int, int]
+) -> Ensemble:
+    """What the browser draws a method's maps from for any K, start and number of members.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heart.fit import run_heart
+    >>> settings = HeartSettings(methods=("virtual_sglb",), rows=10, trees=20, step=5)
+    >>> live_ensemble(run_heart(settings).methods[0].fit, [20], (1, 2, 3)).stages.tolist()
+    [5, 10, 15, 20]
+    """
+    if METHODS[fit.plan.method].virtual:
+        rows, plan = slice(_STAGE_STEP - 1, None, _STAGE_STEP), "truncation"
+    else:
+        rows, plan = slice(-1, None), "models"
+    return Ensemble(plan, fit.n_trees[rows], fit.members[rows], frame_trees, panels)
 
 
 _NOT_AVAILABLE = (Marker(1.5, 4.0, "not available", "cross"),)

@@ -127,7 +127,10 @@ def plan_bandit(settings: BanditSettings, policy: str) -> BanditSettings:
     """
     plan = plan_of(settings, check_choice("policy", policy, tuple(POLICIES)))
     check(plan, "knobs", besides=("sglb_temperature",))
-    _check_temperature(plan.sglb_temperature)
+    if isinstance(plan.sglb_temperature, str):
+        check_choice("sglb_temperature", plan.sglb_temperature, TEMPERATURES)
+    else:
+        check_number("sglb_temperature", plan.sglb_temperature, 0.0, 1e12, low_open=True)
     check_number("alpha", plan.alpha, 0.001, 1.0 / plan.n_arms)
     check_number("beta", plan.beta, 2.0 / plan.alpha, 1e6)
     if plan.initial_pulls * plan.n_arms >= plan.n_steps:
@@ -142,13 +145,6 @@ def plan_bandit(settings: BanditSettings, policy: str) -> BanditSettings:
             f"{_MAX_FITS:,} are allowed: fit less often, or choose fewer steps, arms or seeds."
         )
     return plan
-
-
-def _check_temperature(value: str | float) -> None:
-    if isinstance(value, str):
-        check_choice("sglb_temperature", value, TEMPERATURES)
-    else:
-        check_number("sglb_temperature", value, 0.0, 1e12, low_open=True)
 
 
 def fit_steps(plan: BanditSettings) -> np.ndarray:

@@ -20,7 +20,7 @@ from gbuq_core.experiments.soft_trees.bandit import (
     BanditSettings,
     estimate_bandit_seconds,
     plan_bandit,
-    run_bandit,
+    run_policies,
 )
 from gbuq_core.experiments.soft_trees.data import SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import SoftTreesRun, run_soft_trees
@@ -298,10 +298,6 @@ STUDY = SeedStudy(
 )
 
 
-def _run_policies(settings: BanditSettings) -> tuple[BanditRun, ...]:
-    return tuple(run_bandit(plan_bandit(settings, policy)) for policy in settings.policies)
-
-
 def _check_policies(runs: tuple[BanditRun, ...]) -> tuple[Claim, ...]:
     claim = check_bandit_claim(runs)
     return () if claim is None else (claim,)
@@ -328,7 +324,7 @@ def _bare_bandit(settings: BanditSettings) -> BanditSettings:
 
 BANDIT_STUDY = SeedStudy(
     name="bandit",
-    fit=_run_policies,
+    fit=run_policies,
     claims=_check_policies,
     estimate=_bandit_seconds,
     quicker=_quicker_bandit,

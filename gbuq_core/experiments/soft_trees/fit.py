@@ -154,7 +154,7 @@ def view_soft_trees(fit: SoftTreesFit, settings: SoftTreesSettings) -> SoftTrees
     )
 
 
-class Moments(NamedTuple):
+class SoftTreesMoments(NamedTuple):
     """Mean and variances of y, (n,) each."""
 
     loc: Array
@@ -165,7 +165,7 @@ class Moments(NamedTuple):
 
 def predict_soft_trees(
     fit: SoftTreesFit, settings: SoftTreesSettings, X: Array
-) -> tuple[Array, Moments, tuple[str, ...]]:
+) -> tuple[Array, SoftTreesMoments, tuple[str, ...]]:
     """Functions (n_draws, n), moments, notes at rows (n, 1), as `view_soft_trees` on the grid."""
     if METHODS[fit.method].family == "process":
         return _functions_of_process(fit, settings, X), moments_of_process(fit, X), ()
@@ -175,7 +175,7 @@ def predict_soft_trees(
 
 def moments_by_draws(
     fit: SoftTreesFit, settings: SoftTreesSettings, counts: tuple[int, ...]
-) -> tuple[Array, tuple[Moments, ...]]:
+) -> tuple[Array, tuple[SoftTreesMoments, ...]]:
     """The functions of the largest of some numbers of draws over the grid, and moments of each.
 
     Draws are nested: the first ones of a larger number are those of a smaller one.
@@ -201,16 +201,16 @@ def moments_by_draws(
     )
 
 
-def moments_of_process(fit: SoftTreesFit, X: Array) -> Moments:
+def moments_of_process(fit: SoftTreesFit, X: Array) -> SoftTreesMoments:
     """The exact moments of a process at rows (n, 1); they need no draws."""
-    return Moments(fit.model.predict(X), *fit.model.predict_uncertainty(X))
+    return SoftTreesMoments(fit.model.predict(X), *fit.model.predict_uncertainty(X))
 
 
-def moments_of(members: Array) -> tuple[Array, Moments]:
+def moments_of(members: Array) -> tuple[Array, SoftTreesMoments]:
     """Functions (n_draws, n) and moments of the mean and variance of every draw (n_draws, n, 2)."""
     functions = np.ascontiguousarray(members[..., 0])
     uncertainty = decompose_regression(functions, members[..., 1])
-    return functions, Moments(functions.mean(axis=0), *uncertainty)
+    return functions, SoftTreesMoments(functions.mean(axis=0), *uncertainty)
 
 
 def soft_trees_members(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.experiments.soft_trees.data import Array, SoftTreesData
-from gbuq_core.experiments.soft_trees.fit import Moments, SoftTreesView
+from gbuq_core.experiments.soft_trees.fit import SoftTreesMoments, SoftTreesView
 from gbuq_core.experiments.soft_trees.plan import METHODS, SHOWS, SoftTreesSettings
 from gbuq_core.experiments.soft_trees.words import describe_data
 from gbuq_core.figures.curves import READ_HINT, Curves, draw_curves
@@ -39,7 +39,7 @@ _PLACE_HINT = (
 )
 
 
-class MethodPanel(NamedTuple):
+class LinesPanel(NamedTuple):
     """What the panel of one method shows: its functions, or why there are none yet."""
 
     method: str
@@ -48,7 +48,7 @@ class MethodPanel(NamedTuple):
     # For knobs in the picture's bar: (n_more, n_grid), all functions that can be drawn as lines,
     # and moments of as many functions as `counts_ahead` says.
     more: Array | None = None
-    moments: tuple[Moments, ...] = ()
+    moments: tuple[SoftTreesMoments, ...] = ()
 
 
 def counts_ahead(settings: SoftTreesSettings) -> tuple[int, ...]:
@@ -68,7 +68,7 @@ def counts_ahead(settings: SoftTreesSettings) -> tuple[int, ...]:
 
 def functions_figure(
     data: SoftTreesData,
-    methods: Sequence[MethodPanel],
+    methods: Sequence[LinesPanel],
     settings: SoftTreesSettings | None = None,
     *,
     place: bool = False,
@@ -138,7 +138,7 @@ def functions_figure(
     )
 
 
-def spread_note(view: SoftTreesView | Moments, data: SoftTreesData) -> str:
+def spread_note(view: SoftTreesView | SoftTreesMoments, data: SoftTreesData) -> str:
     """How wide functions spread where there are no rows, relative to where there are."""
     std = np.sqrt(view.knowledge)
     inside, outside = (
@@ -169,11 +169,11 @@ def _axes(data: SoftTreesData, focus: bool) -> Part:
     return {"x": [left, right], "y": [low, high]}
 
 
-def _for_knobs(one: MethodPanel, view: SoftTreesView, data: SoftTreesData, place: int) -> Part:
+def _for_knobs(one: LinesPanel, view: SoftTreesView, data: SoftTreesData, place: int) -> Part:
     """A method's moments for each number of functions, each sent once, and all its lines."""
     assert one.more is not None
     few = _places_of_bands(view.x)
-    sent: list[Moments] = []
+    sent: list[SoftTreesMoments] = []
     which = []
     for moments in one.moments:
         same = (i for i, old in enumerate(sent) if np.array_equal(old.loc, moments.loc))
@@ -199,7 +199,7 @@ def _places_of_bands(x: Array) -> npt.NDArray[np.int64]:
 
 
 def _live(
-    methods: Sequence[MethodPanel],
+    methods: Sequence[LinesPanel],
     data: SoftTreesData,
     settings: SoftTreesSettings,
     knobs: Sequence[LiveKnob],
@@ -294,7 +294,7 @@ def _rows_and_truth(data: SoftTreesData, ink: Part) -> list[Part]:
     return [dots] if data.true_mean is None else [dots, line(data.x, data.true_mean, **_TRUTH)]
 
 
-def _legend(methods: Sequence[MethodPanel], data: SoftTreesData, show: str) -> list[Part]:
+def _legend(methods: Sequence[LinesPanel], data: SoftTreesData, show: str) -> list[Part]:
     """In the colour of a single method, in the page's ink for several."""
     colour = METHOD_STYLES[methods[0].method].colour if len(methods) == 1 else "text"
     entries: list[Part] = []
@@ -322,7 +322,7 @@ def _legend(methods: Sequence[MethodPanel], data: SoftTreesData, show: str) -> l
     return entries
 
 
-def _read(data: SoftTreesData, methods: Sequence[MethodPanel]) -> Part:
+def _read(data: SoftTreesData, methods: Sequence[LinesPanel]) -> Part:
     """Means with the std of all uncertainty, at the places of the data's grid."""
     values: list[Part] = []
     if data.true_mean is not None:

@@ -14,8 +14,8 @@ from scipy.special import ndtri
 
 from gbuq_core.experiments.soft_trees.data import Array
 from gbuq_core.experiments.soft_trees.fit import (
-    Moments,
     SoftTreesFit,
+    SoftTreesMoments,
     SoftTreesRun,
     SoftTreesView,
     moments_of,
@@ -122,8 +122,8 @@ def _agreement(view: SoftTreesView, where: np.ndarray) -> float:
 
 def _fresh(
     fit: SoftTreesFit, settings: SoftTreesSettings, X: Array, y: Array
-) -> tuple[Moments, float]:
-    """Moments at fresh rows, and their mean negative log likelihood."""
+) -> tuple[SoftTreesMoments, float]:
+    """SoftTreesMoments at fresh rows, and their mean negative log likelihood."""
     if METHODS[fit.method].family == "process":
         moments = moments_of_process(fit, X)
         return moments, nll_gaussian(y, moments.loc, np.sqrt(moments.total))

@@ -15,10 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.experiments.spiral.data import EXTENT, SpiralTruth
-from gbuq_core.experiments.spiral.fit import SpiralMaps
+from gbuq_core.experiments.spiral.fit import SpiralFit, SpiralMaps
 from gbuq_core.experiments.spiral.growth import growth_of
-from gbuq_core.experiments.spiral.live import moving_members
-from gbuq_core.experiments.spiral.plan import POINTS, SCALES, SpiralSettings
+from gbuq_core.experiments.spiral.plan import POINTS, SCALES, STAGE_STEP, SpiralSettings
 from gbuq_core.experiments.spiral.training import training_strips
 from gbuq_core.figures.canvas.frames import log_spaced
 from gbuq_core.figures.canvas.live import Ensemble, Live, offered
@@ -136,24 +135,13 @@ def _live(methods: Sequence[SpiralMaps], frames: Ints, panels: Sequence[Panel]) 
     titles = [panel.title for panel in panels]
     ensembles = []
     for maps in methods:
-        one = moving_members(maps)
-        own = [
-            i for i, t in enumerate(titles) if t.startswith(f"{METHOD_STYLES[one.method].label}: ")
-        ]
-        total, data, knowledge = own
+        label = f"{METHOD_STYLES[maps.method].label}: "
+        total, data, knowledge = (i for i, title in enumerate(titles) if title.startswith(label))
         plays = len(maps.n_trees) > 1 and len(frames) > 1
         stage = np.searchsorted(maps.n_trees, frames, side="right") - 1
         trees = np.where(stage < 0, 0, np.asarray(maps.n_trees)[stage])
-        ensembles.append(
-            Ensemble(
-                one.plan,
-                one.stages,
-                one.members,
-                trees if plays else np.full(len(frames), maps.n_trees[-1]),
-                (total, data, knowledge),
-                one.cycle,
-            )
-        )
+        trees = trees if plays else np.full(len(frames), maps.n_trees[-1])
+        ensembles.append(live_ensemble(maps.fit, trees, (total, data, knowledge)))
     return Live(
         "classes",
         ensembles,
@@ -163,6 +151,33 @@ def _live(methods: Sequence[SpiralMaps], frames: Ints, panels: Sequence[Panel]) 
         own="last",
         flag_text=_FLAGGED,
     )
+
+
+def live_ensemble(
+    fit: SpiralFit, frame_trees: npt.ArrayLike, panels: tuple[int, int, int]
+) -> Ensemble:
+    """What the browser draws a method's maps from for any K, start, burn-in and members.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.spiral.fit import run_spiral
+    >>> settings = SpiralSettings(methods=("csglb",), rows=50, chain_trees=40, cycle=20)
+    >>> live_ensemble(run_spiral(settings).methods[0].fit, [40], (1, 2, 3)).stages.tolist()
+    [20, 40]
+    """
+    cycle = fit.plan.cycle if fit.plan.kind.cyclical else 0
+    if not fit.plan.kind.virtual:
+        chosen, plan = np.arange(len(fit.n_trees)) == len(fit.n_trees) - 1, "models"
+    elif cycle:
+        chosen, plan = fit.n_trees % cycle == 0, "cycles"
+    else:
+        chosen, plan = fit.n_trees % STAGE_STEP == 0, "truncation"
+    # A slice copies nothing where every stage is sent, or only the last.
+    where = np.flatnonzero(chosen)
+    steps = np.unique(np.diff(where))
+    rows = slice(where[0], where[-1] + 1, int(steps[0]) if len(steps) else 1)
+    members = fit.members[rows] if len(steps) <= 1 else fit.members[where]
+    return Ensemble(plan, fit.n_trees[where], members, frame_trees, panels, cycle)
 
 
 # By the number of methods: panels in a row, and pixels of a map, so that all of them fit on the

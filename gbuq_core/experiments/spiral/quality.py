@@ -186,7 +186,7 @@ def quality_against_compute(
         if plan not in done:
             done[plan] = fit_spiral(plan)
     independent, chains = done[plans[0]], [done[plan] for plan in plans[1:]]
-    reference = _knowledge_of(independent, slice(-_REFERENCE, None))
+    reference = decompose_classification(independent.members[-1, -_REFERENCE:]).knowledge
     points = []
     for size in ENSEMBLE_SIZES:
         maps = map_spiral(independent, replace(settings, shown=size))
@@ -214,10 +214,6 @@ def _point(maps: SpiralMaps, n_models: int, reference: Array | None) -> QualityP
             math.nan if reference is None else rank_correlation(knowledge, reference)
         ),
     )
-
-
-def _knowledge_of(fit: SpiralFit, models: slice) -> Array:
-    return decompose_classification(fit.members[-1, models]).knowledge
 
 
 def _along_rays(fit: SpiralFit, settings: SpiralSettings, span: tuple[float, float]) -> Array:

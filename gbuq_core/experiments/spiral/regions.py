@@ -52,20 +52,15 @@ def spiral_regions(truth: SpiralTruth) -> SpiralRegions:
         far=truth.log_density <= np.quantile(truth.log_density, FAR_SHARE),
         disc=disc,
         inside=inside,
-        between=_on_both_sides(inside) & ~inside,
+        between=_on_both_sides(inside.tobytes()) & ~inside,
         border=inside & (truth.data_uncertainty > BORDER_ENTROPY),
         clear=inside & (truth.data_uncertainty < CLEAR_ENTROPY),
     )
 
 
-def _on_both_sides(inside: Cells) -> Cells:
-    """Cells that have the support nearer to the middle and farther out along their ray."""
-    return _on_both_sides_of(np.ascontiguousarray(inside, dtype=bool).tobytes())
-
-
 @lru_cache(maxsize=8)
-def _on_both_sides_of(support: bytes) -> Cells:
-    """Of the same support for every method and score: worked out once."""
+def _on_both_sides(support: bytes) -> Cells:
+    """Cells with the support nearer to the middle and farther out along their ray; found once."""
     crossed, nearer = _rays()
     hits = np.append(np.frombuffer(support, dtype=bool), False)[crossed]
     both = np.any(hits & nearer, axis=1) & np.any(hits & ~nearer, axis=1)

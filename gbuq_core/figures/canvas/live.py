@@ -23,7 +23,7 @@ import struct
 import zlib
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,24 +45,6 @@ MOVES = (
 )
 FRAME_SCALES = ("all frames", "this frame")  # what the knob ``colours`` lets the colours span
 PLANS = ("models", "truncation", "cycles")
-
-
-class Moving(Protocol):
-    """A method's members at the stages that knobs ask for.
-
-    `gbuq_core.experiments.moving.MovingMembers`, or anything like it; see `Ensemble`.
-    """
-
-    @property
-    def method(self) -> str: ...  # noqa: D102
-    @property
-    def plan(self) -> str: ...  # noqa: D102
-    @property
-    def stages(self) -> Ints: ...  # noqa: D102
-    @property
-    def members(self) -> npt.NDArray[Any]: ...  # noqa: D102
-    @property
-    def cycle(self) -> int: ...  # noqa: D102
 
 
 class Ensemble(NamedTuple):

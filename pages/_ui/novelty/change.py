@@ -28,7 +28,7 @@ from pages._ui.jobs_glue import Answer
 from pages._ui.notices import show_notice
 from pages._ui.novelty.controls import STATE
 from pages._ui.novelty.edits import guesses_of
-from pages._ui.novelty.picture import Found, Made, maps_of
+from pages._ui.novelty.picture import FitWithMaps, ShownMaps, maps_of
 
 
 class Changed(NamedTuple):
@@ -40,13 +40,13 @@ class Changed(NamedTuple):
     judgements: tuple[Judgement, ...]
 
 
-def changed_of(found: Found, before: Answer | None) -> Changed | None:
+def changed_of(found: ShownMaps, before: Answer | None) -> Changed | None:
     """What the last edit changed; None without edits, or while the fit before is on its way."""
     run = found.run
     edits = run.settings.edits
     if not edits or before is None or before.result is None:
         return None
-    made: Made = before.result
+    made: FitWithMaps = before.result
     fit = made.fit
     if fit.plan != plan_of(replace(run.settings, edits=edits[:-1])):
         return None
@@ -60,7 +60,7 @@ def changed_of(found: Found, before: Answer | None) -> Changed | None:
     return Changed(fit, mask, change, judgements)
 
 
-def say_verdict(found: Found, changed: Changed | None) -> None:
+def say_verdict(found: ShownMaps, changed: Changed | None) -> None:
     """Right below the maps: what the edit did to the rows, and whether it was foreseen."""
     if not found.run.settings.edits:
         return
@@ -73,7 +73,7 @@ def say_verdict(found: Found, changed: Changed | None) -> None:
     show_notice(lines, "verdict")
 
 
-def draw_change(found: Found, before: Answer | None, changed: Changed | None) -> None:
+def draw_change(found: ShownMaps, before: Answer | None, changed: Changed | None) -> None:
     """The maps before and after the last edit, and their difference."""
     if not found.run.settings.edits:
         return
@@ -91,6 +91,6 @@ def draw_change(found: Found, before: Answer | None, changed: Changed | None) ->
     st.text(describe_change(changed.change), width="stretch")
 
 
-def change_sheet_of(found: Found, changed: Changed) -> PanelSheet:
+def change_sheet_of(found: ShownMaps, changed: Changed) -> PanelSheet:
     """Before, after and difference of the chosen score."""
     return change_sheet(changed.fit, found.run.fit, changed.change, changed.mask)

@@ -7,7 +7,6 @@ predicted, live in the session.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,15 +48,6 @@ _VERBS = {
     "duplicate": "Duplicate rows in",
     "flip": "Flip rows in",
 }
-
-
-class Choice(NamedTuple):
-    """What a tool does with the cells that it is given."""
-
-    kind: str
-    label: int | None = None
-    value: float | None = None
-    copies: int = 1
 
 
 def draw_tools(fit: NoveltyFit, edits: Sequence[Edit]) -> None:
@@ -181,9 +171,8 @@ def on_maps(classes: bool, event: CanvasEvent) -> None:
         choose_cell(row, column)
         return
     _drop_waiting()
-    choice = _choice_of(tool, classes)
     try:
-        edit = edit_of(choice.kind, cells, choice.label, choice.value, choice.copies)
+        edit = _edit_of(tool, classes, cells)
     except GbuqError as error:
         st.session_state[_REFUSED] = str(error)
         return
@@ -202,15 +191,12 @@ def guesses_of(edits: Sequence[Edit]) -> Mapping[str, str]:
     return found.get(encode_edits(edits), {})
 
 
-def _choice_of(tool: str, classes: bool) -> Choice:
-    """The tool with what is set beside it."""
-    kind, state = TOOLS[tool], st.session_state
-    copies = int(state.get(_COPIES, 1)) if kind in ("add", "duplicate") else 1
-    if kind != "add":
-        return Choice(kind, copies=copies)
-    if classes:
-        return Choice(kind, int(state.get(_LABEL, 0)), None, copies)
-    return Choice(kind, None, float(state.get(_VALUE, 0.0)), copies)
+def _edit_of(tool: str, classes: bool, cells: Sequence[tuple[int, int]]) -> Edit:
+    """What the tool does to these cells, with what is set beside it."""
+    state = st.session_state
+    label, value = (int(state.get(_LABEL, 0)), None) if classes else (
+        None, float(state.get(_VALUE, 0.0)))  # fmt: skip
+    return edit_of(TOOLS[tool], cells, label, value, int(state.get(_COPIES, 1)))
 
 
 def _apply(edits: tuple[Edit, ...], waiting: Edit) -> None:

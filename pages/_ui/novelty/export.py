@@ -19,7 +19,7 @@ from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.novelty.change import Changed, change_sheet_of
 from pages._ui.novelty.look import place_rows
-from pages._ui.novelty.picture import Found, scores_of_maps
+from pages._ui.novelty.picture import ShownMaps, scores_of_maps
 from pages._ui.novelty.scorecard import about_claims, claims_of, score_rows, scores_of
 
 _PAPER = "https://doi.org/10.5121/csit.2023.131920"
@@ -31,7 +31,7 @@ _TERMS = ("novelty", "knowledge", "auroc", "leaf_index")
 
 
 def export_novelty(
-    found: Found, changed: Changed | None, link: str, knobs: Sequence[LiveKnob] = ()
+    found: ShownMaps, changed: Changed | None, link: str, knobs: Sequence[LiveKnob] = ()
 ) -> None:
     """Code, link, data, page."""
     fit, maps = found.run.fit, found.run.maps
@@ -79,7 +79,7 @@ def explain_novelty() -> None:
         show_departures("MACAU")
 
 
-def _html(found: Found, changed: Changed | None, knobs: Sequence[LiveKnob] = ()) -> bytes:
+def _html(found: ShownMaps, changed: Changed | None, knobs: Sequence[LiveKnob] = ()) -> bytes:
     scores = scores_of(found)
     maps = novelty_sheet(found.run, look=found.look, bar=found.bar, knobs=knobs, alt=found.words)
     sheet, tables = (maps, [scores_of_maps(found)]) if maps.panels else (None, [])

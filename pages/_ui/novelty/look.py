@@ -12,12 +12,12 @@ from gbuq_core.presentation import digits, markdown_table, percent
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
 from pages._ui.novelty.controls import STATE
-from pages._ui.novelty.picture import Found
+from pages._ui.novelty.picture import ShownMaps
 
 _BOX_WIDTH = 170  # pixels of a number box
 
 
-def draw_place(found: Found) -> None:
+def draw_place(found: ShownMaps) -> None:
     """Why the chosen place is new: its numbers, its features, its trees."""
     look = found.look
     st.header(f"At {look.title}: what makes it new")
@@ -40,7 +40,7 @@ def draw_place(found: Found) -> None:
     st.text(describe_place(found.run.fit, look), width="stretch")
 
 
-def place_rows(found: Found) -> list[tuple[str, ...]]:
+def place_rows(found: ShownMaps) -> list[tuple[str, ...]]:
     """Every score at the chosen place; first the headings."""
     head = ("Score", "Value", "Rank, cells", "Rank, rows")
     lines = [
@@ -63,7 +63,7 @@ def _with_unit(label: str, unit: str) -> str:
     return label if unit == "score" else f"{label} ({unit})"
 
 
-def _share_words(found: Found) -> str:
+def _share_words(found: ShownMaps) -> str:
     parts = [
         f"{name} {100 * share:.0f} %"
         for name, share in zip(found.run.fit.data.feature_names, found.look.shares, strict=True)

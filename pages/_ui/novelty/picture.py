@@ -60,7 +60,7 @@ _NEXT_TO_NOTHING = 1e-3  # of the largest KU
 _TABLES = st.components.v2.component("gbuq_near", js=near_source(), isolate_styles=True)
 
 
-class Found(NamedTuple):
+class ShownMaps(NamedTuple):
     """Everything the page shows of a fit; the run's settings have the fit's own plan."""
 
     run: NoveltyRun
@@ -69,17 +69,17 @@ class Found(NamedTuple):
     bar: tuple[LiveKnob, ...]
 
 
-class Made(NamedTuple):
+class FitWithMaps(NamedTuple):
     """A fit with the maps that were wanted first; other tails and places need others."""
 
     fit: NoveltyFit
     maps: NoveltyMaps
 
 
-def compute(settings: NoveltySettings, job: object) -> Made:
+def compute(settings: NoveltySettings, job: object) -> FitWithMaps:
     """Train the forests and score the map; the runner calls this in another thread."""
     fit = fit_novelty_maps(plan_of(settings))
-    return Made(fit, map_novelty(fit, settings))
+    return FitWithMaps(fit, map_novelty(fit, settings))
 
 
 def fit_requests(settings: NoveltySettings) -> list[Request]:
@@ -97,9 +97,9 @@ def _request(slot: str, label: str, settings: NoveltySettings) -> Request:
     return Request(slot, (SLOT, plan), partial(compute, settings), label, seconds)
 
 
-def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> Found:
+def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> ShownMaps:
     """What the last good fit says with today's view; nothing is found twice."""
-    made: Made = answer.result
+    made: FitWithMaps = answer.result
     fit = made.fit
     settings = with_fit(replace(settings_of(values), edits=edits), fit.plan)
     maps = maps_of(made, settings, "now")
@@ -114,10 +114,10 @@ def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> Fo
         "novelty-look", [maps], depends, lambda: explain_place(fit, maps, settings)
     )
     words = kept("novelty-words", [view], None, lambda: describe_novelty(fit, maps, view))
-    return Found(NoveltyRun(settings, fit, maps, view), look, words, bar_of(values))
+    return ShownMaps(NoveltyRun(settings, fit, maps, view), look, words, bar_of(values))
 
 
-def maps_of(made: Made, settings: NoveltySettings, name: str) -> NoveltyMaps:
+def maps_of(made: FitWithMaps, settings: NoveltySettings, name: str) -> NoveltyMaps:
     """Every score over the map, worked out once."""
     fit, maps = made
     key = maps_key(fit, settings)
@@ -126,13 +126,13 @@ def maps_of(made: Made, settings: NoveltySettings, name: str) -> NoveltyMaps:
     return kept(f"novelty-maps-{name}", [fit], key, lambda: map_novelty(fit, settings))
 
 
-def scores_of_maps(found: Found) -> bytes:
+def scores_of_maps(found: ShownMaps) -> bytes:
     """Every score, packed once for the browser."""
     maps = found.run.maps
     return kept("novelty-table", [maps], None, lambda: pack_table(score_table(maps)))
 
 
-def send_scores(found: Found) -> None:
+def send_scores(found: ShownMaps) -> None:
     """Send every score to the browser; the maps do not wait for them."""
     with st.container(key="unseen-novelty-scores"):
         _TABLES(key="novelty-scores", data=scores_of_maps(found))
@@ -151,7 +151,7 @@ def say_own(run: NoveltyRun) -> None:
         )
 
 
-def sheet_of(found: Found, values: SimpleNamespace) -> PanelSheet:
+def sheet_of(found: ShownMaps, values: SimpleNamespace) -> PanelSheet:
     """The row of maps."""
     return novelty_sheet(
         found.run, look=found.look, region=waiting_mask(), bar=found.bar, knobs=bar_knobs(values),
@@ -159,7 +159,7 @@ def sheet_of(found: Found, values: SimpleNamespace) -> PanelSheet:
     )  # fmt: skip
 
 
-def draw_picture(found: Found, values: SimpleNamespace) -> bool:
+def draw_picture(found: ShownMaps, values: SimpleNamespace) -> bool:
     """The maps, which follow sliders, and one as a surface; False if none is chosen."""
     sheet = sheet_of(found, values)
     if not sheet.panels:
@@ -169,7 +169,7 @@ def draw_picture(found: Found, values: SimpleNamespace) -> bool:
     return True
 
 
-def _draw_maps(found: Found, sheet: PanelSheet, values: SimpleNamespace, moving: bool) -> bool:
+def _draw_maps(found: ShownMaps, sheet: PanelSheet, values: SimpleNamespace, moving: bool) -> bool:
     """The maps, alone while a slider is on its way; whether they are of these values."""
     fresh = True
     if moving:
@@ -181,7 +181,7 @@ def _draw_maps(found: Found, sheet: PanelSheet, values: SimpleNamespace, moving:
     return fresh
 
 
-def _find_moved(values: SimpleNamespace, edits: tuple[Edit, ...]) -> tuple[Found, bool]:
+def _find_moved(values: SimpleNamespace, edits: tuple[Edit, ...]) -> tuple[ShownMaps, bool]:
     """What there is for a slider on its way, and whether that is of its value."""
     request, *_ = fit_requests(replace(settings_of(values), edits=edits))
     (answer,) = ask([request], LIVE_SECONDS, others=(BEFORE, CLAIMS))

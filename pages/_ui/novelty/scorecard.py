@@ -17,12 +17,12 @@ from pages._ui.claims import draw_claims
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept
 from pages._ui.notices import show_notice
-from pages._ui.novelty.picture import CLAIMS, Found
+from pages._ui.novelty.picture import CLAIMS, ShownMaps
 
 _VIEW = NoveltySettings()
 
 
-def claim_request(found: Found) -> Request:
+def claim_request(found: ShownMaps) -> Request:
     """The paper's statements, which take longer to check than a slider may."""
     key = CLAIMS, found.run.fit.plan
     return Request(CLAIMS, key, partial(check, found.run.fit), "The paper's statements", 0.5)
@@ -36,7 +36,7 @@ def check(fit: NoveltyFit, job: object = None) -> tuple[Claim, ...]:
     return check_novelty_claims(fit, map_novelty(fit, _VIEW))
 
 
-def about_claims(found: Found) -> list[str]:
+def about_claims(found: ShownMaps) -> list[str]:
     """What the statements are held against, and with which view where it is not today's."""
     parts = []
     if found.run.fit.data.in_support is not None:
@@ -49,7 +49,7 @@ def about_claims(found: Found) -> list[str]:
     return parts
 
 
-def _view_of_claims(found: Found) -> str:
+def _view_of_claims(found: ShownMaps) -> str:
     """The view that statements are checked with."""
     third = f", the third feature at {_VIEW.third_at:g}" if found.run.fit.plan.third else ""
     near = maps_key(found.run.fit, _VIEW)[2]
@@ -59,7 +59,7 @@ def _view_of_claims(found: Found) -> str:
     )
 
 
-def draw_scorecard(found: Found, claims: Answer) -> None:
+def draw_scorecard(found: ShownMaps, claims: Answer) -> None:
     """The scores, and below them the paper's statements."""
     st.header("Scorecard")
     with st.container(key="table-scores"):
@@ -69,13 +69,13 @@ def draw_scorecard(found: Found, claims: Answer) -> None:
     _draw_claims(found, claims, about_claims(found))
 
 
-def scores_of(found: Found) -> tuple[MapScore, ...]:
+def scores_of(found: ShownMaps) -> tuple[MapScore, ...]:
     """The scores, worked out once."""
     fit, maps = found.run.fit, found.run.maps
     return kept("novelty-scores", [maps], None, lambda: score_maps(fit, maps))
 
 
-def _draw_claims(found: Found, answer: Answer, about: Sequence[str]) -> None:
+def _draw_claims(found: ShownMaps, answer: Answer, about: Sequence[str]) -> None:
     if answer.error:
         show_notice(answer.error, "claims", tone="error")
     if not answer.fresh:
@@ -86,7 +86,7 @@ def _draw_claims(found: Found, answer: Answer, about: Sequence[str]) -> None:
         draw_claims(answer.result or (), STUDY, found.run.settings)
 
 
-def claims_of(found: Found) -> tuple[Claim, ...]:
+def claims_of(found: ShownMaps) -> tuple[Claim, ...]:
     """The paper's statements, for a page to take away."""
     return check(found.run.fit)
 
@@ -105,7 +105,7 @@ def score_rows(scores: Sequence[MapScore]) -> list[tuple[str, ...]]:
     return [("Score", *(name for name, _ in told)), *lines]
 
 
-def _how_to_read(found: Found) -> str:
+def _how_to_read(found: ShownMaps) -> str:
     cost = "Seconds and megabytes are those of the fit behind a score. MACAU's scores share one."
     if found.run.fit.data.in_support is None:
         return (

@@ -26,7 +26,7 @@ from gbuq_core.experiments.soft_trees.fit import (
 from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds
 from gbuq_core.experiments.soft_trees.picture import (
     LINES,
-    MethodPanel,
+    LinesPanel,
     counts_ahead,
     functions_figure,
 )
@@ -149,19 +149,19 @@ def figure_of(
     )
 
 
-def _panel(one: Shown, settings: SoftTreesSettings, behind: tuple[int, ...]) -> MethodPanel:
+def _panel(one: Shown, settings: SoftTreesSettings, behind: tuple[int, ...]) -> LinesPanel:
     method = one.answer.slot
     if one.view is None or not _belongs(one, settings):
         state = "no result" if one.problem else _STATES.get(one.answer.state, "training")
-        return MethodPanel(method, note=state)
+        return LinesPanel(method, note=state)
     note = "" if one.answer.fresh else _STALE
     if not behind:
-        return MethodPanel(method, one.view, note)
+        return LinesPanel(method, one.view, note)
     more, moments = kept(
         _AHEAD + method, [one.fit], (behind, settings.draw_seed),
         lambda: moments_by_draws(one.fit, settings, behind),
     )  # fmt: skip
-    return MethodPanel(method, one.view, note, more[: LINES[-1]], moments)
+    return LinesPanel(method, one.view, note, more[: LINES[-1]], moments)
 
 
 def _belongs(one: Shown, settings: SoftTreesSettings) -> bool:

@@ -26,10 +26,10 @@ from gbuq_core.experiments.soft_trees.charts import (
     tree_sheet,
 )
 from gbuq_core.experiments.soft_trees.data import load_soft_trees_data
-from gbuq_core.experiments.soft_trees.fit import Moments, SoftTreesView
+from gbuq_core.experiments.soft_trees.fit import SoftTreesMoments, SoftTreesView
 from gbuq_core.experiments.soft_trees.look import CovarianceView, StagesView, TreeFrames
 from gbuq_core.experiments.soft_trees.picture import (
-    MethodPanel,
+    LinesPanel,
     functions_figure,
     pack_sheaf,
     spread_note,
@@ -64,7 +64,7 @@ def data(rng):
 def methods(rng):
     x, label = np.linspace(-2.0, 2.0, 41), "its label"
     return [
-        MethodPanel(
+        LinesPanel(
             method,
             SoftTreesView(
                 method, label, x, rng.normal(size=(6, 41)), np.sin(x), np.full(41, 0.13),
@@ -160,7 +160,7 @@ def test_the_read_out_gives_every_mean_at_the_scenes_x(data, methods):
         **{name: getattr(own, name)[::2] for name in ("x", "loc", "data", "knowledge")},
         functions=own.functions[:, ::2],
     )
-    panel = MethodPanel("vst", coarse, "another grid")
+    panel = LinesPanel("vst", coarse, "another grid")
     read = functions_figure(data, [panel]).spec["read"]
     assert [value["name"] for value in read["values"]] == ["truth", "VST"]
     assert len(read["values"][1]["at"]) == len(data.x)
@@ -175,8 +175,8 @@ def test_knobs_of_the_bar_have_moments_for_each_number_of_functions(data, method
         for key in ("show", "shown", "draws")
     ]
     own = methods[0].view
-    few = Moments(own.loc, own.total, own.data, 4 * own.knowledge)
-    more = Moments(own.loc + 1, own.total, own.data, own.knowledge)
+    few = SoftTreesMoments(own.loc, own.total, own.data, 4 * own.knowledge)
+    more = SoftTreesMoments(own.loc + 1, own.total, own.data, own.knowledge)
     one = methods[0]._replace(more=own.functions, moments=(few, few, more))
     spec = functions_figure(data, [one, methods[1]], settings, knobs=knobs).spec
     assert spec["live"]["at"] == {knob.key: knob.value for knob in knobs}
@@ -186,7 +186,7 @@ def test_knobs_of_the_bar_have_moments_for_each_number_of_functions(data, method
     np.testing.assert_allclose(live["moments"][1]["loc"], more.loc, **ROUNDING)
     assert live["most"] == 6
     assert "live" not in spec["panels"][1]
-    waiting = functions_figure(data, [MethodPanel("vst", note="training")], settings, knobs=knobs)
+    waiting = functions_figure(data, [LinesPanel("vst", note="training")], settings, knobs=knobs)
     assert "knobs" not in waiting.spec
     assert waiting.spec["panels"][0]["note"] == "training"
     assert waiting.alt.endswith("VST: training.")
