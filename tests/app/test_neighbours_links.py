@@ -9,7 +9,6 @@ import pytest
 from gbuq_core.experiments.neighbours.export import neighbours_code
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.experiments.neighbours.words import title_of
-from gbuq_core.knobs import problem_with
 from gbuq_core.settings import from_values
 from pages._ui.live import live_knobs
 from pages._ui.neighbours.controls import STATE
@@ -17,13 +16,6 @@ from pages._ui.neighbours.export import _html
 from pages._ui.neighbours.picture import find
 from tests.app.linked import values_of_link
 from tests.app.neighbours_page import SETTINGS, open_neighbours
-
-
-@pytest.mark.parametrize("preset", STATE.presets, ids=lambda preset: preset.name)
-def test_presets_are_values_that_knobs_can_have(preset):
-    knobs = {knob.key: knob for knob in STATE.knobs}
-    for key, value in preset.values.items():
-        assert not problem_with(knobs[key], value)
 
 
 def test_a_link_restores_what_is_looked_at():

@@ -10,6 +10,8 @@ from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
 from gbuq_core.experiments.novelty.plan import NoveltySettings
+from gbuq_core.experiments.scoreboard.board import read_board
+from gbuq_core.experiments.scoreboard.plan import BoardSettings
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
@@ -30,6 +32,7 @@ from pages._ui.home.controls import STATE as HOME
 from pages._ui.knobs import query_of, read_knob, why_not
 from pages._ui.neighbours.controls import STATE as NEIGHBOURS
 from pages._ui.novelty.controls import STATE as NOVELTY
+from pages._ui.scoreboard.controls import page_state
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
@@ -46,6 +49,7 @@ PAGES = {
     "novelty": (NOVELTY, NoveltySettings),
     "two_clocks": (TWO_CLOCKS, TwoClocksSettings),
     "soft_trees": (SOFT_TREES, SoftTreesSettings),
+    "scoreboard": (page_state(read_board())[0], BoardSettings),
 }
 EACH_PAGE = pytest.mark.parametrize(("state", "kind"), PAGES.values(), ids=PAGES)
 KNOBS = [
@@ -79,6 +83,9 @@ def test_the_page_offers_each_knob_and_its_default_is_possible(state, kind):
     assert set(knobs_of(kind)) <= set(state.knobs)
     assert [knob.key for knob in knobs_of(kind) if problem_with(knob, knob.default)] == []
     assert from_values(kind, {}) == kind()
+    for preset in state.presets:
+        for knob in knobs_of(kind):
+            assert not problem_with(knob, preset.values.get(knob.key, knob.default)), knob.key
 
 
 @EACH_PAGE
