@@ -9,14 +9,16 @@ import sys
 from dataclasses import replace
 from functools import partial
 from html import escape
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 
 import numpy as np
 import pytest
 from lesson_parts import computed
 
 import demos
-from demos import NAMES, asking, lesson, live, load_lessons, notebooks, teaching
+from demos import NAMES, lesson, load_lessons, teaching
 from demos.asking import Between, Brush, Brushed, Drawing, Largest, compare
 from demos.lesson import Lesson, Shown, Step, before_answer, lesson_html, main
 from gbuq_core.errors import InvalidParameter
@@ -30,9 +32,12 @@ ROOT = Path(__file__).resolve().parents[2]
 STEPS = [(given, step) for given in load_lessons() for step in given.steps]
 
 
-def test_the_examples_in_the_docstrings_hold():
-    for module in (demos, asking, lesson, live, teaching, notebooks):
-        assert doctest.testmod(module).failed == 0
+@pytest.mark.parametrize(
+    "name",
+    [one.name for one in walk_packages(demos.__path__, "demos.") if "__main" not in one.name],
+)
+def test_the_examples_in_the_docstrings_hold(name):
+    assert doctest.testmod(import_module(name)).failed == 0
 
 
 def test_every_lesson_has_a_teachers_page_and_at_least_one_brushes_and_one_draws():

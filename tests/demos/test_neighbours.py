@@ -1,6 +1,5 @@
 """The lesson on neighbours: its numbers, and the facts that its fixed sentences rest on."""
 
-import doctest
 from dataclasses import replace
 from functools import cache
 
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 from lesson_parts import computed, fits_made_once
 
-from demos.neighbours import steps
 from demos.neighbours.steps import COUNTS, LESSON, MOST_FRAMES_K, NOISY_SPOT, QUIET
 from gbuq_core.experiments.neighbours.fit import search_neighbours, view_neighbours
 from gbuq_core.experiments.neighbours.look import run_neighbours
@@ -34,10 +32,6 @@ def viewed(title, **knobs):
     run = run_of(title)
     settings = replace(run.settings, **knobs)
     return view_neighbours(run.fit, search_neighbours(run.fit, settings), settings)
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(steps).failed == 0
 
 
 def test_the_affinity_grows_tree_by_tree_to_the_pages_map():

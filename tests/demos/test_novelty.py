@@ -1,6 +1,5 @@
 """The lesson on novelty: its numbers, the facts that its sentences rest on, and both branches."""
 
-import doctest
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -9,7 +8,6 @@ import pytest
 from lesson_parts import computed
 from tolerances import NEAR_ZERO
 
-from demos.novelty import parts, steps, words
 from demos.novelty.parts import run_of, scores_of, share_of_steps, went
 from demos.novelty.steps import (
     APART,
@@ -49,11 +47,6 @@ def shown(title):
 def both(preset):
     """The runs before and after the edits of a preset."""
     return [run_of(replace(preset, edits=edits)) for edits in ((), preset.edits)]
-
-
-@pytest.mark.parametrize("module", [steps, parts, words])
-def test_the_examples_in_the_docstrings_hold(module):
-    assert doctest.testmod(module).failed == 0
 
 
 def test_the_first_answer_has_the_scores_of_the_maps_against_the_truth():

@@ -1,6 +1,5 @@
 """The lesson on soft trees: its numbers, and the facts that its fixed sentences rest on."""
 
-import doctest
 from dataclasses import replace
 from functools import cache
 
@@ -8,7 +7,6 @@ import numpy as np
 from lesson_parts import computed, fits_made_once
 from tolerances import ZERO
 
-from demos.soft_trees import parts
 from demos.soft_trees.parts import SEEDS
 from demos.soft_trees.steps import LESSON, N_BETAS, RANKS
 from gbuq_core.experiments.soft_trees.claims import check_claims
@@ -47,10 +45,6 @@ def line_of(strip, name):
 
 def frames_of(sheet):
     return decode_sheet(encode_sheet(sheet)).header["frames"]
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(parts).failed == 0
 
 
 def test_a_larger_beta_is_a_narrower_blend_and_a_better_step():

@@ -1,6 +1,5 @@
 """The spiral's lesson: its numbers, and the facts that its fixed sentences rest on."""
 
-import doctest
 from dataclasses import replace
 from functools import cache
 
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 from lesson_parts import computed, fits_made_once
 
-from demos import spiral
 from demos.spiral import LESSON, largest_rise
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.spiral.fit import run_spiral, spiral_truth
@@ -40,10 +38,6 @@ def scores_of(title, **knobs):
 
 def knowledge_of(run):
     return [maps.knowledge[-1] for maps in run.methods]
-
-
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(spiral).failed == 0
 
 
 def test_a_loss_that_only_falls_has_no_rise():

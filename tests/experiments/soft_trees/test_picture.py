@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tolerances import NEAR_ZERO
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.experiments.soft_trees.bandit import (
@@ -298,7 +299,7 @@ def test_the_bandit_is_played_from_its_first_repetition(played):
     contexts = make_bandit(played.plan, 0).contexts
     np.testing.assert_allclose(spec["contexts"], contexts, **ROUNDING)
     truth = mean_rewards(np.array(spec["x"]), 5, played.plan.alpha, played.plan.beta)
-    assert spec["truth"] == pytest.approx(truth.T.ravel(), rel=5.1e-5, abs=1e-9)
+    assert spec["truth"] == pytest.approx(truth.T.ravel(), rel=5.1e-5, abs=NEAR_ZERO)
     (one,) = spec["policies"]
     assert one["pulled"] == played.arms[0].tolist()
     np.testing.assert_allclose(one["regret"], played.cumulative[0][steps - 1], **ROUNDING)
