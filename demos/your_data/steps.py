@@ -34,6 +34,7 @@ from gbuq_core.figures.table.learning import VERDICTS
 from gbuq_core.metrics import binomial_band
 from gbuq_core.presentation import number_word, short
 from gbuq_core.tables import (
+    Edits,
     bootstrap_evidence,
     held_out_inside,
 )
@@ -52,7 +53,7 @@ class TablePreset(NamedTuple):
 LEVELS = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 _RECIPE = TableRecipe(
-    source="diabetes", is_builtin=True, options=ReadOptions(), kinds={}, used={}, missing={},
+    source="diabetes", is_builtin=True, options=ReadOptions(), edits=Edits(),
     target=TARGET, task=None, second="", plan=FIVE, cut=Cut(members=20),
 )  # fmt: skip
 ROWS = TablePreset(_RECIPE, "Rows")

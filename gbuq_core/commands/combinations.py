@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from gbuq_core import tables
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.tables.plan import BOOSTED, CYCLICAL_METHODS
+from gbuq_core.settings import option_names
+from gbuq_core.tables.plan import BOOSTED, CYCLICAL_METHODS, Cut, ScorePlan
 
 READING = ("delimiter", "decimal", "encoding", "header", "sheet")
 # The formats of `gbuq_core.tables.Source` for which they say something.
@@ -54,10 +55,8 @@ _RULES = (
     ),
     _Rule(
         (
-            "method", "engine", "split", "split_column", "scale", "conformal", "ensemble",
-            "members", "trees", "folds", "depth", "learning_rate", "stopping", "truncation_step",
-            "truncation_start", "cycle_length", "burn_in", "most_members", "next", "scheduler",
-            "cluster", "workers", "seed", "jobs", "unfamiliarity", "by", "unit",
+            *option_names(ScorePlan), *option_names(Cut), "conformal", "next", "scheduler",
+            "cluster", "workers", "unfamiliarity", "by", "unit",
         ),
         lambda value: value("model") is not None,
         "does not go with --model, whose trees are used as they are",

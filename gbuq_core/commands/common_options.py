@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +39,13 @@ def check_json(options: argparse.Namespace) -> None:
         )
 
 
-def say_notes(notices: Iterable[str], options: argparse.Namespace) -> None:
-    """Notices on the standard error, one a line."""
+def say_notes(
+    notices: Iterable[str], options: argparse.Namespace, warnings: Sequence[str] = ()
+) -> None:
+    """Warnings, and notices that are none, on the standard error: each once, one a line."""
     if not options.quiet:
-        for notice in notices:
-            print(f"Note: {notice}", file=sys.stderr)
+        for warning in warnings:
+            print(f"Warning: {warning}", file=sys.stderr)
+        for notice in dict.fromkeys(notices):
+            if notice not in warnings:
+                print(f"Note: {notice}", file=sys.stderr)

@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> None:
             f"This model tells no {options.by} uncertainty: the columns are in the order of total "
             "uncertainty."
         )
-    say_notes(dict.fromkeys(notices), options)
+    say_notes(notices, options)
     _tell(asked, explained, shown, options)
 
 

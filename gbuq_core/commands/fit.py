@@ -14,7 +14,6 @@ from gbuq_core.commands.combinations import check_task
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import (
-    MEMBER_OPTIONS,
     add_intervals,
     add_model,
     check_method,
@@ -64,7 +63,7 @@ def add_fit(commands: Any) -> None:
     add_intervals(add)
     add_cluster(add)
     add_common(add)
-    fit.set_defaults(run=run, new=None, folds=None, **dict.fromkeys(MEMBER_OPTIONS))
+    fit.set_defaults(run=run, new=None)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -89,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
             table,
             options.target,
             task=options.task,
-            **edits_of(table.names, options),
+            edits=edits_of(table.names, options),
             plan=plan,
             level=options.level,
             conformal=options.conformal,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from gbuq_core import given_models, tables
 from gbuq_core.commands.combinations import check_task
-from gbuq_core.commands.common_options import shows_progress
+from gbuq_core.commands.common_options import say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
-from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
+from gbuq_core.commands.outputs import check_out, is_standard_output, write_rows
 from gbuq_core.commands.score_words import scores_record
 from gbuq_core.commands.table_options import (
     edited_schema,
@@ -50,8 +50,7 @@ def score_given(options: argparse.Namespace) -> None:
     out = Path(options.out)
     check_out(out, inputs_of(options))
     found = watched(partial(judge, options), show=shows_progress(options))
-    as_bytes = tables.to_parquet_bytes if out.suffix.lower() == ".parquet" else tables.to_csv_bytes
-    write_file(out, as_bytes(found.frame))
+    write_rows(out, found.frame)
     if options.json:
         print_json(_record(found, options))
     elif not options.quiet:
@@ -88,9 +87,7 @@ def explain_given(options: argparse.Namespace) -> None:
             }
         )
         return
-    for name, sentences in (("Warning", found.warnings), ("Note", found.notices)):
-        for sentence in () if options.quiet else sentences:
-            print(f"{name}: {sentence}", file=sys.stderr)
+    say_notes(found.notices, options, found.warnings)
     print("\n".join(printable(sentence) for sentence in explained.sentences))
     if explained.neighbours:
         names = [name for name, _ in explained.neighbours[0].cells]
@@ -154,10 +151,7 @@ def _report(found: tables.GivenTable, options: argparse.Namespace) -> None:
     """Warnings and notices to stderr, scores to stdout unless the rows went there."""
     to_rows = is_standard_output(Path(options.out))
     say = partial(print, file=sys.stderr if to_rows else sys.stdout)
-    for sentence in found.warnings:
-        print(f"Warning: {sentence}", file=sys.stderr)
-    for sentence in found.notices:
-        print(f"Note: {sentence}", file=sys.stderr)
+    say_notes(found.notices, options, found.warnings)
     say(found.matched.model.summary)
     if found.scored.new_scores is not None or options.new is None:
         say(tables.describe_given(found))

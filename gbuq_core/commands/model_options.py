@@ -12,6 +12,7 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.methods import METHODS
 from gbuq_core.settings import (
     add_options,
+    changed,
     check_options,
     given_options,
     needed,
@@ -20,8 +21,6 @@ from gbuq_core.settings import (
 )
 from gbuq_core.tables.plan import BOOSTED, USUAL_LEVEL, Cut, ScorePlan
 
-# Which members count is chosen when rows are looked at, not when a model is trained.
-MEMBER_OPTIONS = tuple(option_names(Cut))
 _OF_ALL = ("seed", "n_jobs", "split", "split_column", "scale")  # among other groups of options
 
 
@@ -49,12 +48,11 @@ def plan_of(options: argparse.Namespace) -> ScorePlan:
     """How to train, by the options."""
     plan = ScorePlan(**given_options(ScorePlan, vars(options)))
     if plan.listed:
-        has = {knob.key for knob in METHODS[plan.method].knobs}
-        given = {name: getattr(plan, name) for name in unused(ScorePlan, plan) & has}
-        own = tuple((name, value) for name, value in given.items() if value is not None)
-        plan = replace(plan, knobs=own)
+        own = {knob.key for knob in METHODS[plan.method].knobs} & unused(ScorePlan, plan)
+        given = (pair for pair in changed(plan).items() if pair[0] in own)
+        plan = replace(plan, knobs=tuple(given))
     # Where truncations are chosen, they are the members.
-    elif plan.is_open and (options.truncation_step, options.truncation_start) != (None, None):
+    elif plan.is_open and {"step", "start"} & {*given_options(Cut, vars(options))}:
         plan = replace(plan, ensemble="virtual")
     return needed(plan)
 

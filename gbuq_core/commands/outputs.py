@@ -6,9 +6,14 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from gbuq_core import tables
 from gbuq_core.errors import InvalidParameter, TableError
 from gbuq_core.presentation import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _STANDARD_OUTPUT = ("-", "/dev/stdout")
 
@@ -60,6 +65,12 @@ def _is_same_file(out: Path, name: str | Path) -> bool:
         return out.samefile(name)
     except OSError:  # one of them does not exist, or cannot; reading it will tell
         return False
+
+
+def write_rows(out: Path, frame: pd.DataFrame) -> None:
+    """Write a table: Parquet if the name ends so, else CSV."""
+    is_parquet = out.suffix.lower() == ".parquet"
+    write_file(out, (tables.to_parquet_bytes if is_parquet else tables.to_csv_bytes)(frame))
 
 
 def write_file(out: Path, data: bytes) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +11,7 @@ from gbuq_core import projects, tables
 from gbuq_core.commands.cluster_options import workers
 from gbuq_core.commands.common_options import say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
-from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
+from gbuq_core.commands.outputs import check_out, is_standard_output, write_rows
 from gbuq_core.commands.project_options import check_project, opened, tables_to_score
 from gbuq_core.commands.table_options import inputs_of
 from gbuq_core.commands.watching import watched
@@ -44,17 +43,14 @@ def score_by_project(options: argparse.Namespace) -> None:
     began = time.perf_counter()
     with workers(options) as there:
         found: _Found = watched(lambda job: _score(options), shows_progress(options), there)
-    as_bytes = tables.to_parquet_bytes if out.suffix.lower() == ".parquet" else tables.to_csv_bytes
-    write_file(out, as_bytes(found.frame))
+    write_rows(out, found.frame)
     seconds = time.perf_counter() - began
     if options.json:
         print_json(_record(found, options, seconds))
         return
     if options.quiet:
         return
-    if found.warning:
-        print(f"Warning: {found.warning}", file=sys.stderr)
-    say_notes(found.notices, options)
+    say_notes(found.notices, options, [found.warning] if found.warning else [])
     if not is_standard_output(out):
         print(f"Wrote {len(found.frame):,} rows to {options.out} in {seconds:.1f} s.")
 

@@ -104,7 +104,7 @@ def run(options: argparse.Namespace) -> None:
             }
         )
         return
-    say_notes(dict.fromkeys((*asked.warned, *scored.notices)), options)
+    say_notes((*asked.warned, *scored.notices), options)
     if not options.quiet and not is_standard_output(out):
         print(f"Wrote a report about {len(scored.frame):,} rows to {options.out}.")
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from gbuq_core import tables
 from gbuq_core.commands.cluster_options import add_cluster, workers
-from gbuq_core.commands.common_options import add_common, check_json, shows_progress
+from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.given_model import add_given, score_given
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import (
     add_intervals,
     add_model,
 )
-from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
+from gbuq_core.commands.outputs import check_out, is_standard_output, write_rows
 from gbuq_core.commands.project_options import add_project, check_inputs
 from gbuq_core.commands.project_scores import score_by_project
 from gbuq_core.commands.score_stream import check_in_memory, run_stream, streams
@@ -134,7 +134,7 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print_json(_record(scored, warned, options))
     elif not options.quiet:
-        _report(scored, warned, options.out)
+        _report(scored, warned, options)
 
 
 def _score(options: argparse.Namespace) -> tuple[tables.ScoredTable, list[str]]:
@@ -160,15 +160,9 @@ def _score(options: argparse.Namespace) -> tuple[tables.ScoredTable, list[str]]:
 
     with workers(options) as there:
         scored: tables.ScoredTable = watched(work, shows_progress(options), there)
-    as_bytes = tables.to_parquet_bytes if out.suffix.lower() == ".parquet" else tables.to_csv_bytes
-    write_file(out, as_bytes(scored.frame))
+    write_rows(out, scored.frame)
     if to_label is not None:
-        as_bytes = (
-            tables.to_parquet_bytes
-            if to_label.suffix.lower() == ".parquet"
-            else tables.to_csv_bytes
-        )
-        write_file(to_label, as_bytes(asked[0]))
+        write_rows(to_label, asked[0])
     return scored, warned
 
 
@@ -199,18 +193,12 @@ def _drift_record(scored: tables.ScoredTable) -> dict[str, Any] | None:
     return drift_record(tables.measure_drift(scored, scored.plan.seed))
 
 
-def _report(scored: tables.ScoredTable, warned: Sequence[str], out: str) -> None:
+def _report(scored: tables.ScoredTable, warned: Sequence[str], options: argparse.Namespace) -> None:
     """Warnings and notices to stderr, scores to stdout unless the rows went there."""
+    out = options.out
     say = partial(print, file=sys.stderr if is_standard_output(Path(out)) else sys.stdout)
-    warning = "" if scored.unfamiliarity is None else tables.foreign_notice(scored.unfamiliarity)
-    if warning:
-        print(f"Warning: {warning}", file=sys.stderr)
-    for sentence in warned:
-        print(f"Warning: {sentence}", file=sys.stderr)
-    for notice in scored.notices:
-        if notice in warned:
-            continue
-        print(f"Note: {notice}", file=sys.stderr)
+    foreign = "" if scored.unfamiliarity is None else tables.foreign_notice(scored.unfamiliarity)
+    say_notes(scored.notices, options, [*([foreign] if foreign else []), *warned])
     target = scored.training.target
     say(f"{target.task.capitalize()} of {target.name}. {target.reason}")
     missing = tables.why_no_coverage(scored)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gbuq_core import streaming, tables
 from gbuq_core.commands.cluster_options import workers
 from gbuq_core.commands.combinations import check_task
-from gbuq_core.commands.common_options import shows_progress
+from gbuq_core.commands.common_options import say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import cut_of, plan_of
 from gbuq_core.commands.outputs import check_out, is_standard_output
@@ -119,7 +117,7 @@ def _training_table(options: argparse.Namespace) -> tables.Table:
     edits = edits_of(file.names, options)
     return streaming.sample_table(
         file, options.target, n_rows, options.seed,
-        edits["missing_values"].get(options.target, ()), options.target in edits["keep_words"],
+        dict(edits.missing_values).get(options.target, ()), options.target in edits.keep_words,
     )  # fmt: skip
 
 
@@ -158,13 +156,8 @@ def _new_scores(scored: streaming.StreamedScores) -> dict[str, float] | None:
 
 def _report(scored: streaming.StreamedScores, options: argparse.Namespace) -> None:
     """Notices to stderr, scores to stdout."""
-    note = partial(print, file=sys.stderr)
     base, target = scored.base, scored.base.training.target
-    for sentence in scored.warnings:
-        note(f"Warning: {sentence}")
-    for notice in scored.notices:
-        if notice not in scored.warnings:
-            note(f"Note: {notice}")
+    say_notes(scored.notices, options, scored.warnings)
     print(f"{target.task.capitalize()} of {target.name}. {target.reason}")
     print(f"On rows held out: {scores_line(base.scores)}")
     if scored.n_known:
@@ -179,8 +172,8 @@ def _report(scored: streaming.StreamedScores, options: argparse.Namespace) -> No
             "(10 % would be by chance)."
         )
     if scored.n_kept:
-        note(f"Note: {counted(scored.n_kept, 'part')} of {scored.n_parts:,} came from the run that "
-             "was stopped.")  # fmt: skip
+        kept = f"{counted(scored.n_kept, 'part')} of {scored.n_parts:,}"
+        say_notes([f"{kept} came from the run that was stopped."], options)
     where = f"{counted(scored.n_parts, 'part')} in {options.out}" if scored.directory else (
         options.out)  # fmt: skip
     print(f"Wrote {scored.n_rows:,} rows to {where} in {scored.seconds:.1f} s.")

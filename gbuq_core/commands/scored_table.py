@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from gbuq_core import projects, tables
 from gbuq_core.commands.combinations import check_task
 from gbuq_core.commands.model_options import (
-    MEMBER_OPTIONS,
     check_members,
     check_method,
     cut_of,
@@ -25,11 +24,13 @@ from gbuq_core.commands.table_options import (
     reading_of,
     task_of,
 )
+from gbuq_core.settings import option_names
 from gbuq_core.tables.plan import check_level
 
 # What means something beside a project, where one row or all of them are looked at.
 _OF_LOOKING = (
-    *MEMBER_OPTIONS, "unfamiliarity", "row", "by", "unit", "fails_by", "group", "out", "sql", "url",
+    *option_names(tables.Cut), "unfamiliarity", "row", "by", "unit", "fails_by", "group", "out",
+    "sql", "url",
 )  # fmt: skip
 
 
@@ -116,19 +117,14 @@ def recipe_of(asked: Asked, options: argparse.Namespace) -> tables.TableRecipe:
     if project is None:
         task, edits = options.task, edits_of(table.names, options)
     else:
-        task = project.task
-        names = ("kinds", "used", "missing_values", "keep_words")
-        edits = {name: getattr(project, name) for name in names}
+        task, edits = project.task, project.edits
         if not second:  # which may be written in another way
             reading = table.source.options
     return tables.TableRecipe(
         source=table.source.name,
         is_builtin=table.source.format == "memory",
         options=reading,
-        kinds=edits["kinds"],
-        used=edits["used"],
-        missing=edits["missing_values"],
-        keep_words=edits["keep_words"],
+        edits=edits,
         target=scored.training.target.name,
         task=task,
         second=second,

@@ -104,24 +104,23 @@ def reading_of(options: argparse.Namespace) -> tables.ReadOptions:
 
 def edited_schema(table: tables.Table, options: argparse.Namespace) -> tables.Schema:
     """What was concluded about the columns, with the user's corrections."""
-    return tables.edit_schema(table, tables.infer_schema(table), **edits_of(table.names, options))
+    edits = edits_of(table.names, options)
+    return tables.edit_schema(table, tables.infer_schema(table), **edits.arguments())
 
 
-def edits_of(names: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
-    """The user's corrections, as `gbuq_core.tables.edit_schema` takes them; names of columns."""
+def edits_of(names: Sequence[str], options: argparse.Namespace) -> tables.Edits:
+    """The user's corrections of columns, which have these names."""
     missing = dict(_given(names, text, "--missing") for text in options.missing)
-    return {
-        "kinds": {
-            **dict.fromkeys(options.category, "category"),
-            **dict(_given(names, text, "--kind") for text in options.kind),
-        },
-        "used": {**dict.fromkeys(options.drop, False), **dict.fromkeys(options.use, True)},
-        "missing_values": {
+    kinds = dict(_given(names, text, "--kind") for text in options.kind)
+    return tables.Edits.of(
+        {**dict.fromkeys(options.category, "category"), **kinds},
+        {**dict.fromkeys(options.drop, False), **dict.fromkeys(options.use, True)},
+        {
             name: tuple(value.strip() for value in values.split(",") if value.strip())
             for name, values in missing.items()
         },
-        "keep_words": tuple(options.keep_words),
-    }
+        options.keep_words,
+    )
 
 
 def _given(columns: Sequence[str], text: str, option: str) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from gbuq_core.projects.models import estimator_bytes, score_names, why_not_kept
 from gbuq_core.projects.project import Project, ProjectModels
 from gbuq_core.tables import (
     AddedColumns,
+    Edits,
     HeldOut,
     Mark,
     Predictions,
@@ -76,10 +77,7 @@ def fit_project(
     target: str,
     *,
     task: str | None = None,
-    kinds: Mapping[str, str] | None = None,
-    used: Mapping[str, bool] | None = None,
-    missing_values: Mapping[str, tuple[str, ...]] | None = None,
-    keep_words: Collection[str] = (),
+    edits: Edits | None = None,
     plan: ScorePlan | None = None,
     cohorts: Mapping[str, str] | None = None,
     level: float = 0.9,
@@ -96,9 +94,8 @@ def fit_project(
     table : Table
     target : str
     task : {"regression", "classification"}, optional
-    kinds, used, missing_values : mapping, optional
-    keep_words : collection of str
-        As `gbuq_core.tables.edit_schema` takes them.
+    edits : Edits, optional
+        The user's corrections of columns.
     plan : ScorePlan, optional
     cohorts : mapping of str to str, optional
     level, conformal : float, bool
@@ -126,7 +123,7 @@ def fit_project(
     ['x', 'prediction', 'lower_90', 'upper_90']
     """
     plan = plan or ScorePlan()
-    schema = edit_schema(table, infer_schema(table), kinds, used, missing_values, keep_words)
+    schema = edit_schema(table, infer_schema(table), **(edits or Edits()).arguments())
     training = prepare_training(table, schema, target, task, plan.split, plan.split_column)
     _check_interval(training, level, conformal)
     if plan.listed:
@@ -150,10 +147,7 @@ def fit_project(
         with_data=with_data,
         plan=plan,
         task=task,
-        kinds=kinds,
-        used=used,
-        missing_values=missing_values,
-        keep_words=tuple(keep_words),
+        edits=edits,
         cohorts=cohorts,
         level=level,
         conformal=conformal,
@@ -166,10 +160,7 @@ def project_of(
     *,
     plan: ScorePlan | None = None,
     task: str | None = None,
-    kinds: Mapping[str, str] | None = None,
-    used: Mapping[str, bool] | None = None,
-    missing_values: Mapping[str, tuple[str, ...]] | None = None,
-    keep_words: Collection[str] = (),
+    edits: Edits | None = None,
     cohorts: Mapping[str, str] | None = None,
     marks: Mapping[int, Mark] | None = None,
     level: float | None = None,
@@ -187,7 +178,7 @@ def project_of(
         The first file.
     plan : ScorePlan, optional
         As it was asked for; that of the scored table by default.
-    task, kinds, used, missing_values, keep_words, cohorts, marks, page
+    task, edits, cohorts, marks, page
         As in `Project`.
     level, conformal : float, bool, optional
         Of the intervals; those of the scored table by default.
@@ -222,10 +213,7 @@ def project_of(
         with_data=with_data,
         plan=plan or scored.plan,
         task=task,
-        kinds=kinds,
-        used=used,
-        missing_values=missing_values,
-        keep_words=tuple(keep_words),
+        edits=edits,
         cohorts=cohorts,
         marks=marks,
         page=page,
@@ -384,10 +372,7 @@ def train_for_new(project: Project, table: Table | None = None) -> Project:
         own_table(project, table),
         project.target.name,
         task=project.task,
-        kinds=project.kinds,
-        used=project.used,
-        missing_values=project.missing_values,
-        keep_words=project.keep_words,
+        edits=project.edits,
         plan=project.plan,
         level=project.level,
         conformal=project.conformal,
@@ -440,9 +425,8 @@ def describe_project(project: Project) -> tuple[str, ...]:
         f"It predicts {shown(project.target.name)} ({project.target.task}).",
         f"The table is {'' if project.data else 'not '}in the project.",
     ]
-    corrected = {*project.kinds, *project.used, *project.missing_values, *project.keep_words}
     for n, one, many in (
-        (len(corrected), "column is corrected", "columns are corrected"),
+        (len(project.edits.names), "column is corrected", "columns are corrected"),
         (len(project.cohorts), "cohort is kept", "cohorts are kept"),
         (len(project.marks), "row is marked", "rows are marked"),
     ):
@@ -475,8 +459,9 @@ def _scores_text(models: ProjectModels) -> str:
 
 def _project(table: Table, training: Prepared, with_data: bool, **settings: Any) -> Project:
     """A project of a prepared table; mappings among the settings are copied, None is empty."""
-    for name in ("kinds", "used", "missing_values", "cohorts", "marks", "page"):
+    for name in ("cohorts", "marks", "page"):
         settings[name] = dict(settings.get(name) or {})
+    settings["edits"] = settings["edits"] or Edits()
     return Project(
         source=table.source,
         n_rows=table.n_rows,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gbuq_core.tables import Mark, Schema, ScorePlan, Source, Table, Target
+from gbuq_core.tables import Edits, Mark, Schema, ScorePlan, Source, Table, Target
 from gbuq_core.tables.cleaning import Feature
 from gbuq_core.tables.scoring import Fits
 
@@ -73,9 +73,8 @@ class Project:
         How to train, as it was asked for.
     task : str or None
         The task as it was asked for; None if it was inferred.
-    kinds, used, missing_values : mapping
-    keep_words : tuple of str
-        The user's corrections of columns by name, as `edit_schema` takes them.
+    edits : Edits
+        The user's corrections of columns.
     cohorts : mapping of str to str
         Conditions of named groups of rows, by name.
     marks : mapping of int to Mark
@@ -104,10 +103,7 @@ class Project:
     target: Target
     plan: ScorePlan
     task: str | None = None
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    used: Mapping[str, bool] = field(default_factory=dict)
-    missing_values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    keep_words: tuple[str, ...] = ()
+    edits: Edits = field(default_factory=Edits)
     cohorts: Mapping[str, str] = field(default_factory=dict)
     marks: Mapping[int, Mark] = field(default_factory=dict)
     level: float = 0.9

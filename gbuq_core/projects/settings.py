@@ -33,6 +33,7 @@ from gbuq_core.tables import (
     KINDS,
     TASKS,
     Column,
+    Edits,
     Mark,
     ReadOptions,
     Schema,
@@ -110,10 +111,9 @@ def write_settings(project: Project) -> dict[str, Any]:
         "target": project.target._asdict(),
         "task": project.task,
         "plan": project.plan.as_json(),
-        "kinds": dict(project.kinds),
-        "used": dict(project.used),
-        "missing_values": {name: list(marks) for name, marks in project.missing_values.items()},
-        "keep_words": list(project.keep_words),
+        **{name: {} for name in Edits._fields[:3]},
+        **project.edits.arguments(),
+        "keep_words": list(project.edits.keep_words),
         "cohorts": list(map(list, project.cohorts.items())),  # their order is the reader's
         "marks": [[row, *mark] for row, mark in sorted(project.marks.items())],
         "level": project.level,
@@ -140,8 +140,9 @@ def read_settings(stored: Any, version: Sequence[int], written_by: str) -> Proje
     must = "be empty for a regression" if numbers else "hold two or more different classes"
     place.inner(".target.classes").require(counts and n_classes == len(target.classes), must)
     check_plan(found["plan"], target.task, names, place.inner(".plan"))
-    for name in ("kinds", "used", "missing_values", "keep_words"):
+    for name in Edits._fields:
         place.inner(f".{name}").require(names.issuperset(found[name]), "name columns of the table")
+    edits = Edits.of(*(found.pop(name) for name in Edits._fields))
     cohorts = dict(found["cohorts"])
     for name in cohorts:
         if problem := name_problem(name):
@@ -152,7 +153,7 @@ def read_settings(stored: Any, version: Sequence[int], written_by: str) -> Proje
     rising = list(marks) == sorted(marks) and len(marks) == len(found["marks"])
     place.inner(".marks").require(rising, "be in the order of the rows, each once")
     schema = Schema(columns, found["n_rows"], found.pop("notices"))
-    found |= {"schema": schema, "cohorts": cohorts, "marks": marks}
+    found |= {"schema": schema, "edits": edits, "cohorts": cohorts, "marks": marks}
     return Project(**found, written_by=written_by)
 
 

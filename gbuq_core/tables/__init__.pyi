@@ -119,7 +119,7 @@ from gbuq_core.tables.judging import (
 from gbuq_core.tables.more_rows import estimate_curve, learning_curve
 from gbuq_core.tables.next_rows import NextRows, next_frame, rank_next
 from gbuq_core.tables.output import ADDED_NAMES, AddedColumns, interval_names
-from gbuq_core.tables.plan import SCALES, SPLITS, Cut, ScorePlan
+from gbuq_core.tables.plan import SCALES, SPLITS, Cut, Edits, ScorePlan
 from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.reviewing import Mark, add_marks, read_marks, write_marks
 from gbuq_core.tables.scaling import ScaleAdvice, advise_scale, describe_scale
@@ -180,6 +180,7 @@ __all__ = [
     "DecidingRows",
     "Difference",
     "EditedRow",
+    "Edits",
     "Estimate",
     "Evidence",
     "Failures",

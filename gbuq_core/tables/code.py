@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gbuq_core.settings import changed, flags_of, needed
 from gbuq_core.tables.files import ReadOptions
-from gbuq_core.tables.plan import USUAL_LEVEL, Cut, ScorePlan
+from gbuq_core.tables.plan import USUAL_LEVEL, Cut, Edits, ScorePlan
 
 _ANY_URL = "sqlite:///rows.db"  # of a database; the app's own may hold a password
 
@@ -23,10 +22,7 @@ class TableRecipe:
     is_builtin: bool
     # what the reader chose about text or Excel files, which holds for the second one too
     options: ReadOptions
-    # `kinds`, `used`, `missing`: as `gbuq_core.tables.edit_schema` takes them
-    kinds: Mapping[str, str]
-    used: Mapping[str, bool]
-    missing: Mapping[str, tuple[str, ...]]
+    edits: Edits
     target: str
     task: str | None
     second: str  # the name of a second file, or nothing
@@ -35,7 +31,6 @@ class TableRecipe:
     query: str = ""  # of a table from a database; then there is no file called `source`
     level: float = USUAL_LEVEL  # of the intervals
     conformal: bool = False  # whether they are conformal; never of classes
-    keep_words: tuple[str, ...] = ()  # columns, as `gbuq_core.tables.edit_schema` takes them
 
 
 class _Step(NamedTuple):
@@ -53,7 +48,7 @@ def table_code(recipe: TableRecipe) -> str:
     Examples
     --------
     >>> recipe = TableRecipe(
-    ...     source="wine", is_builtin=True, options=ReadOptions(), kinds={}, used={}, missing={},
+    ...     source="wine", is_builtin=True, options=ReadOptions(), edits=Edits(),
     ...     target="cultivar", task=None, second="", plan=ScorePlan(n_trees=50),
     ...     cut=Cut(5, 0.5, 20),
     ... )
@@ -72,7 +67,7 @@ def table_notebook(recipe: TableRecipe) -> bytes:
     Examples
     --------
     >>> recipe = TableRecipe(
-    ...     source="wine", is_builtin=True, options=ReadOptions(), kinds={}, used={}, missing={},
+    ...     source="wine", is_builtin=True, options=ReadOptions(), edits=Edits(),
     ...     target="cultivar", task=None, second="", plan=ScorePlan(n_trees=50), cut=Cut(),
     ... )
     >>> notebook = json.loads(table_notebook(recipe))
@@ -100,17 +95,7 @@ def table_notebook(recipe: TableRecipe) -> bytes:
 def _steps(recipe: TableRecipe) -> tuple[_Step, _Step, _Step, _Step]:
     """Imports, reading, scoring, and what is written."""
     given = _options_text(recipe.options)
-    edits: dict[str, object] = {
-        name: dict(given)
-        for name, given in (
-            ("kinds", recipe.kinds),
-            ("used", recipe.used),
-            ("missing_values", recipe.missing),
-        )
-        if given
-    }
-    if recipe.keep_words:
-        edits["keep_words"] = list(recipe.keep_words)
+    edits = recipe.edits.arguments()
     reader = "read_query" if recipe.query else "read_table"
     names = ["ScorePlan", "load_builtin" if recipe.is_builtin else reader, "score_table"]
     lines = []
@@ -179,9 +164,8 @@ def table_command(recipe: TableRecipe) -> str:
     Examples
     --------
     >>> recipe = TableRecipe(
-    ...     source="my rows.csv", is_builtin=False, options=ReadOptions(), kinds={}, used={},
-    ...     missing={}, target="y", task=None, second="", plan=ScorePlan(n_trees=50),
-    ...     cut=Cut(step=5),
+    ...     source="my rows.csv", is_builtin=False, options=ReadOptions(), edits=Edits(),
+    ...     target="y", task=None, second="", plan=ScorePlan(n_trees=50), cut=Cut(step=5),
     ... )
     >>> table_command(recipe)  # doctest: +NORMALIZE_WHITESPACE
     "python -m gbuq_core score 'my rows.csv' --target=y --out=scored.csv --trees=50
@@ -217,10 +201,10 @@ def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
         ("decimal", reading.decimal),
         ("header", header),
         ("sheet", reading.sheet),
-        *(("kind", f"{name}={kind}") for name, kind in recipe.kinds.items()),
-        *(("use" if used else "drop", name) for name, used in recipe.used.items()),
-        *(("missing", f"{name}={','.join(words)}") for name, words in recipe.missing.items()),
-        *(("keep-words", name) for name in recipe.keep_words),
+        *(("kind", f"{name}={kind}") for name, kind in recipe.edits.kinds),
+        *(("use" if used else "drop", name) for name, used in recipe.edits.used),
+        *(("missing", f"{name}={','.join(words)}") for name, words in recipe.edits.missing_values),
+        *(("keep-words", name) for name in recipe.edits.keep_words),
     ]
     plan = needed(recipe.plan)
     if recipe.second:

@@ -6,9 +6,9 @@ the records of methods and nothing of NumPy, scikit-learn or numba.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.methods import METHODS, Builder, Method, find_methods
@@ -249,6 +249,48 @@ class Cut:
         shown=0, uses=lambda plan: plan.cyclical, automatic="0",
         help="Cycles at the start of a cyclical method that give no member. Trains nothing.",
     )  # fmt: skip
+
+
+class Edits(NamedTuple):
+    """The user's corrections of columns by name, as `edit_schema` takes them, but hashable.
+
+    Examples
+    --------
+    >>> Edits.of(used={"day": False}).arguments()
+    {'used': {'day': False}}
+    """
+
+    kinds: tuple[tuple[str, str], ...] = ()
+    used: tuple[tuple[str, bool], ...] = ()
+    missing_values: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    keep_words: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        kinds: Mapping[str, str] | None = None,
+        used: Mapping[str, bool] | None = None,
+        missing_values: Mapping[str, tuple[str, ...]] | None = None,
+        keep_words: Collection[str] = (),
+    ) -> Edits:
+        """Corrections from mappings."""
+        return cls(
+            tuple((kinds or {}).items()),
+            tuple((used or {}).items()),
+            tuple((missing_values or {}).items()),
+            tuple(keep_words),
+        )
+
+    def arguments(self) -> dict[str, Any]:
+        """What `edit_schema` is given, less what changes nothing."""
+        given = {name: value for name, value in self._asdict().items() if value}
+        return {n: value if n == "keep_words" else dict(value) for n, value in given.items()}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The columns that are corrected."""
+        return frozenset((*dict(self.kinds), *dict(self.used), *dict(self.missing_values),
+                          *self.keep_words))  # fmt: skip
 
 
 def bins_for(plan: ScorePlan, n_features: int) -> int:

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.tables import finding, load_builtin
+from gbuq_core.tables import Edits, finding, load_builtin
 from gbuq_core.tables.finding import find_rows, list_rows
 from pages._ui.your_data import columns as data_columns
-from pages._ui.your_data.columns import Edits, current_edits
+from pages._ui.your_data.columns import current_edits
 from pages._ui.your_data.source import Opened
 
 CELLS = pd.DataFrame(

@@ -14,8 +14,7 @@ def panel():
     import numpy as np
     import streamlit as st
 
-    from gbuq_core.tables import ScorePlan, infer_schema, read_table
-    from pages._ui.your_data.columns import Edits
+    from gbuq_core.tables import Edits, ScorePlan, infer_schema, read_table
     from pages._ui.your_data.given import draw_given
     from pages._ui.your_data.keeping import KeptFile, Restored
     from pages._ui.your_data.source import Opened

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from gbuq_core.projects import open_project
-from gbuq_core.tables import scoring
+from gbuq_core.tables import Edits, scoring
 from pages._ui.your_data import export, projects
-from pages._ui.your_data.columns import Edits, _Saved
+from pages._ui.your_data.columns import _Saved
 from tests.app.your_data_page import drop, numbers, open_page, rows_of, says, settle
 
 FILE = numbers(60, code=list(range(60)))
@@ -16,7 +16,7 @@ SETTINGS = {
     "trees": "50", "rank": "knowledge", "row": "7", "find": "x < 1", "cohorts": "low=x < 0",
     "step": "5", "target": "y",
 }  # fmt: skip
-EDITS = Edits(used=(("code", False),), missing=(("z", ("-9",)),))
+EDITS = Edits(used=(("code", False),), missing_values=(("z", ("-9",)),))
 MODELS_USED = "Its models give these numbers; nothing is trained."
 
 

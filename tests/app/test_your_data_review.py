@@ -6,12 +6,11 @@ from streamlit.runtime.caching.cache_utils import CachedFunc
 
 from gbuq_core.errors import MemoryLimitExceeded
 from gbuq_core.jobs import RUNNER
-from gbuq_core.tables import estimate_scoring, read_table
+from gbuq_core.tables import Edits, estimate_scoring, read_table
 from pages._ui import kept
 from pages._ui.your_data import columns as data_columns
 from pages._ui.your_data import source as data_source
 from pages._ui.your_data import training as data_training
-from pages._ui.your_data.columns import Edits
 from tests.app.test_your_data import csv_of, drop, numbers, open_page, rows_of, says, settle
 
 SESSION = "test session id"  # of every AppTest
@@ -190,7 +189,7 @@ def test_what_is_typed_into_the_list_of_columns_is_laid_over_what_was_corrected_
     second = data_columns.current_edits(opened)
     assert second.kinds == first.kinds
     assert second.used == ((names[1], True),)
-    assert second.missing == ((names[2], ("-9", "none")),)
+    assert second.missing_values == ((names[2], ("-9", "none")),)
     state[editor] = {"edited_rows": {2: {"keep_words": True}, 3: {"keep_words": "yes"}}}
     assert data_columns.current_edits(opened).keep_words == (names[2],)
     del state[editor]

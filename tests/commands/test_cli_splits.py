@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from gbuq_core.__main__ import main
-from gbuq_core.tables import ReadOptions, ScorePlan, read_table, score_table
+from gbuq_core.tables import Edits, ReadOptions, ScorePlan, read_table, score_table
 from gbuq_core.tables.code import TableRecipe, table_code, table_command
 from gbuq_core.tables.cutting import Cut
 
@@ -48,7 +48,7 @@ def test_rows_are_split_by_group_or_time_and_learnt_on_a_log_scale(tmp_path, cap
         n_trees=40, depth=3, learning_rate=0.1, split="time", split_column="day", scale="log"
     )
     recipe = TableRecipe(
-        source="rows.csv", is_builtin=False, options=ReadOptions(), kinds={}, used={}, missing={},
+        source="rows.csv", is_builtin=False, options=ReadOptions(), edits=Edits(),
         target="y", task=None, second="", plan=plan, cut=Cut(),
     )  # fmt: skip
     monkeypatch.chdir(tmp_path)

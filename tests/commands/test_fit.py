@@ -8,7 +8,7 @@ import pytest
 
 from gbuq_core.__main__ import main
 from gbuq_core.projects import fit_project, score_project
-from gbuq_core.tables import ScorePlan, read_table
+from gbuq_core.tables import Edits, ScorePlan, read_table
 
 MODEL = ["--trees", "30", "--depth", "3", "--ensemble", "virtual", "--seed", "3"]
 
@@ -45,7 +45,7 @@ def test_one_seed_gives_the_same_numbers_everywhere(folder, capsys):
     assert direct.read_bytes() == later.read_bytes()
     assert capsys.readouterr() == ("", "")
     plan = ScorePlan(n_trees=30, depth=3, ensemble="virtual", seed=3)
-    project = fit_project(read_table(rows), "y", kinds={"code": "category"}, plan=plan)
+    project = fit_project(read_table(rows), "y", edits=Edits.of({"code": "category"}), plan=plan)
     found = score_project(project, read_table(new, to_score=True)).frame
     written = pd.read_csv(later)
     for name in ("prediction", "lower_90", "data_uncertainty", "knowledge_uncertainty"):

@@ -25,7 +25,7 @@ from gbuq_core.projects import (
 )
 from gbuq_core.projects.container import read_container, write_container
 from gbuq_core.projects.models import CATBOOST, NEWER
-from gbuq_core.tables import ScorePlan, edit_schema, infer_schema, score_table, to_csv_bytes
+from gbuq_core.tables import Edits, ScorePlan, edit_schema, infer_schema, score_table, to_csv_bytes
 from gbuq_core.tables.plan import BOOSTED, table_methods
 from tests.project_parts import plan_of, small_table
 
@@ -40,7 +40,7 @@ TARGETS = {"regression": "y", "classification": "level"}
 
 def fitted(task, key, table, **more):
     used = {"x": False} if METHODS[key].complete else {}  # x has gaps
-    return fit_project(table, TARGETS[task], used=used, plan=plan_of(key, **more))
+    return fit_project(table, TARGETS[task], edits=Edits.of(used=used), plan=plan_of(key, **more))
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from gbuq_core.projects import (
     score_project,
 )
 from gbuq_core.tables import (
+    Edits,
     ScorePlan,
     edit_schema,
     infer_schema,
@@ -101,19 +102,12 @@ def test_new_rows_are_scored_as_without_a_project(name, table, new):
 
 
 def test_all_that_a_user_has_made_comes_back(table):
-    edits = {
-        "kinds": {"group": "category"},
-        "used": {"day": False},
-        "missing_values": {"x": ("0.5", "-9")},
-        "keep_words": ("group",),
-    }
-    schema = edit_schema(table, infer_schema(table), **edits)
+    edits = Edits.of({"group": "category"}, {"day": False}, {"x": ("0.5", "-9")}, ["group"])
+    schema = edit_schema(table, infer_schema(table), **edits.arguments())
     scored = score_table(table, "y", schema=schema, plan=quick())
     asked = ScorePlan(n_trees=12, learning_rate=0.1)
-    project = open_project(project_bytes(saved(scored, table, plan=asked, **edits)))
-    assert (project.kinds, project.used) == (edits["kinds"], edits["used"])
-    assert project.missing_values == edits["missing_values"]
-    assert project.keep_words == edits["keep_words"]
+    project = open_project(project_bytes(saved(scored, table, plan=asked, edits=edits)))
+    assert project.edits == edits
     assert project.cohorts == COHORTS
     assert project.marks == MARKS
     assert project.page == PAGE

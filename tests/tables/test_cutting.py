@@ -14,6 +14,7 @@ import pytest
 from gbuq_core.__main__ import main
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.tables import (
+    Edits,
     ReadOptions,
     ScorePlan,
     explain_row,
@@ -230,9 +231,7 @@ def test_the_command_quotes_what_a_shell_would_run():
         source="a b; rm x.csv",
         is_builtin=False,
         options=ReadOptions(),
-        kinds={},
-        used={},
-        missing={},
+        edits=Edits(),
         target="$(touch y)",
         task=None,
         second="",
@@ -273,9 +272,11 @@ def test_code_and_line_compute_the_same_whatever_the_names_and_corrections(
         source=names[0],
         is_builtin=False,
         options=ReadOptions(";", "cp1252", ",", header=True),
-        kinds={HOSTILE[0]: "category", "k=numeric": "numeric"},
-        used={HOSTILE[1]: False, "key": True},
-        missing={"k=numeric": ("2", "-999"), "code": ("3",)},
+        edits=Edits.of(
+            {HOSTILE[0]: "category", "k=numeric": "numeric"},
+            {HOSTILE[1]: False, "key": True},
+            {"k=numeric": ("2", "-999"), "code": ("3",)},
+        ),
         target="--y",
         task="regression",
         second=names[1],
@@ -313,7 +314,7 @@ def test_a_query_and_a_sheet_are_in_the_code_and_the_command(tmp_path, monkeypat
         frame.to_sql("it's", rows, index=False)
     rows.close()
     recipe = TableRecipe(
-        source="query", is_builtin=False, options=ReadOptions(), kinds={}, used={}, missing={},
+        source="query", is_builtin=False, options=ReadOptions(), edits=Edits(),
         target="y", task=None, second="", cut=Cut(step=5),
         plan=ScorePlan(ensemble="virtual", n_trees=20, depth=2),
         query='SELECT x, y FROM "it\'s"',
@@ -333,8 +334,8 @@ def test_a_query_and_a_sheet_are_in_the_code_and_the_command(tmp_path, monkeypat
 
 def test_the_command_names_the_settings_of_another_method():
     recipe = TableRecipe(
-        source="a.csv", is_builtin=False, options=ReadOptions(), kinds={}, used={}, missing={},
+        source="a.csv", is_builtin=False, options=ReadOptions(), edits=Edits(),
         target="y", task=None, second="", cut=Cut(),
-        plan=ScorePlan(method="gnll", knobs=(("n_trees", 20), ("learning_rate", 0.2))),
+        plan=ScorePlan(method="vsgbm", knobs=(("n_trees", 20), ("depth", 2))),
     )  # fmt: skip
-    assert "--method=gnll --trees=20 --learning-rate=0.2" in table_command(recipe)
+    assert "--method=vsgbm --trees=20 --depth=2" in table_command(recipe)

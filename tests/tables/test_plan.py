@@ -220,10 +220,12 @@ def test_a_limit_holds_in_the_plan_in_a_project_and_on_the_command_line(name, ca
         (ScorePlan(ensemble="independent", n_members=3, engine="catboost", n_jobs=2), Cut()),
         (ScorePlan(split="group", split_column="shop", scale="log", n_folds=3), Cut()),
         (ScorePlan(method="gnll", split="time", split_column="none"), Cut()),
+        (ScorePlan(method="vsgbm", knobs=(("n_trees", 20), ("depth", 2))), Cut()),
     ],
 )
 def test_the_options_of_a_plan_make_the_same_plan(plan, cut):
-    flags = [f"--{name}={value}" for name, value in (*flags_of(plan), *flags_of(cut))]
+    own = replace(plan, **dict(plan.knobs))  # of another method
+    flags = [f"--{name}={value}" for name, value in (*flags_of(own), *flags_of(cut))]
     line = ["score", "a.csv", "--target=y", "--out=b.csv", *flags]
     options = build_parser("gbuq", "0").parse_args(line)
     assert (plan_from(options), cut_of(options)) == (plan, cut)

@@ -10,22 +10,13 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.presentation import counted
-from gbuq_core.tables import Schema, edit_schema
+from gbuq_core.tables import Edits, Schema, edit_schema
 from pages._ui.notices import show_notice
 from pages._ui.your_data.source import Opened, show_reading
 
 KINDS = ("numeric", "category", "date", "identifier", "text")
 _MOST_ROWS = 2000
 _SAVED = "_data_edits"  # session key: `_Saved` by the key of a table
-
-
-class Edits(NamedTuple):
-    """The reader's corrections, hashable: they are a part of the key of a fit."""
-
-    kinds: tuple[tuple[str, str], ...] = ()
-    used: tuple[tuple[str, bool], ...] = ()
-    missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    keep_words: tuple[str, ...] = ()
 
 
 class _Saved(NamedTuple):
@@ -60,7 +51,7 @@ def restore_edits(opened: Opened, edits: Edits) -> None:
 def _laid_over(base: Edits, state: Mapping[str, Any], opened: Opened) -> Edits:
     """Corrections with what was typed into the list since it was first drawn."""
     columns = opened.schema.columns
-    kinds, used, missing = dict(base.kinds), dict(base.used), dict(base.missing)
+    kinds, used, missing = dict(base.kinds), dict(base.used), dict(base.missing_values)
     kept = dict.fromkeys(base.keep_words, True)
     for row, changes in state.get("edited_rows", {}).items():
         if not 0 <= int(row) < len(columns):
@@ -75,12 +66,7 @@ def _laid_over(base: Edits, state: Mapping[str, Any], opened: Opened) -> Edits:
             missing[name] = tuple(word for word in words if word)
         if isinstance(changes.get("keep_words"), bool):
             kept[name] = changes["keep_words"]
-    return Edits(
-        tuple(kinds.items()),
-        tuple(used.items()),
-        tuple(missing.items()),
-        tuple(name for name, keeps in kept.items() if keeps),
-    )
+    return Edits.of(kinds, used, missing, [name for name, keeps in kept.items() if keeps])
 
 
 def apply_edits(opened: Opened, edits: Edits) -> Schema:
@@ -146,14 +132,7 @@ def _edited(key: str, edits: Edits, _opened: Opened) -> tuple[Schema, str]:
     if edits == Edits():
         return _opened.schema, ""
     try:
-        schema = edit_schema(
-            _opened.table,
-            _opened.schema,
-            dict(edits.kinds),
-            dict(edits.used),
-            dict(edits.missing),
-            edits.keep_words,
-        )
+        schema = edit_schema(_opened.table, _opened.schema, **edits.arguments())
     except GbuqError as error:
         return _opened.schema, str(error)
     return schema, ""
@@ -161,7 +140,7 @@ def _edited(key: str, edits: Edits, _opened: Opened) -> tuple[Schema, str]:
 
 def _frame(schema: Schema, edits: Edits) -> pd.DataFrame:
     columns = schema.columns[:_MOST_ROWS]
-    kinds, used, missing = dict(edits.kinds), dict(edits.used), dict(edits.missing)
+    kinds, used, missing = dict(edits.kinds), dict(edits.used), dict(edits.missing_values)
     return pd.DataFrame(
         {
             "name": [column.name for column in columns],

@@ -20,7 +20,7 @@ def query_of(recipe: TableRecipe, section: str) -> str:
     >>> from gbuq_core.tables import ScorePlan
     >>> from gbuq_core.tables.files import ReadOptions
     >>> recipe = TableRecipe(
-    ...     source="wine", is_builtin=True, options=ReadOptions(), kinds={}, used={}, missing={},
+    ...     source="wine", is_builtin=True, options=ReadOptions(), edits=Edits(),
     ...     target="cultivar", task=None, second="", cut=Cut(members=20),
     ...     plan=ScorePlan(ensemble="independent", n_members=5, n_trees=50, depth=4),
     ... )

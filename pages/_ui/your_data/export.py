@@ -14,6 +14,7 @@ import streamlit as st
 from gbuq_core.lenses.lens import Seen
 from gbuq_core.lenses.report import lens_sections, result_page
 from gbuq_core.tables import (
+    Edits,
     MethodRun,
     ScoredTable,
     add_marks,
@@ -29,7 +30,6 @@ from gbuq_core.tables.code import (
 )
 from gbuq_core.tables.reviewing import Marks
 from pages._ui.export import Download, show_exports
-from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.lens import made_results
 from pages._ui.your_data.marks import marks_of
 from pages._ui.your_data.methods import compared_runs, methods_sections
@@ -66,7 +66,7 @@ def export_table(
         ),
     )
     own = (
-        Download("Code (Python)", "your_data.py", "text/x-python", partial(_as_bytes, code)),
+        Download("Code (Python)", "your_data.py", "text/x-python", code.encode),
         Download(
             "Notebook", "your_data.ipynb", "application/x-ipynb+json",
             partial(table_notebook, recipe),
@@ -120,10 +120,6 @@ def intervals_line(scored: ScoredTable) -> str:
     )
 
 
-def _as_bytes(text: str) -> bytes:
-    return text.encode()
-
-
 def _marked(write: Callable[[pd.DataFrame], bytes], frame: pd.DataFrame, marks: Marks) -> bytes:
     """The rows, with what the reader marked and noted if there is any."""
     return write(add_marks(frame, marks) if marks else frame)
@@ -135,10 +131,7 @@ def _recipe(trained: Trained, values: SimpleNamespace, scored: ScoredTable) -> T
         source=opened.table.source.name,
         is_builtin=not opened.is_upload,
         options=opened.options,
-        kinds=dict(wanted.edits.kinds),
-        used=dict(wanted.edits.used),
-        missing=dict(wanted.edits.missing),
-        keep_words=wanted.edits.keep_words,
+        edits=wanted.edits,
         target=wanted.target,
         task=wanted.task,
         second=trained.second,

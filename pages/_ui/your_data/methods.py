@@ -113,7 +113,7 @@ def comparison_downloads(
     if not any(not run.error for run in runs.values()):
         return ()
     found = remember(_name(runs, setting, view), compare_runs, tuple(runs.values()))
-    make = partial(_frame_bytes, found)
+    make = partial(to_csv_bytes, found.frame())
     return (Download("Methods compared (CSV)", "methods.csv", "text/csv", make),)
 
 
@@ -330,10 +330,6 @@ def _name(
 ) -> tuple[tuple[Hashable, ...], str, tuple[ScorePlan, ...], tuple[str, ...]]:
     """All that a comparison of runs depends on."""
     return setting.name, view.digest, tuple(run.plan for run in runs.values()), tuple(runs)
-
-
-def _frame_bytes(found: MethodComparison) -> bytes:
-    return to_csv_bytes(found.frame())
 
 
 @st.cache_resource(scope="session", show_spinner=False)

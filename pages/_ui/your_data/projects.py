@@ -32,7 +32,7 @@ from pages._ui.knobs import read_knob
 from pages._ui.link_version import left_out
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState, change, preview
-from pages._ui.your_data.columns import Edits, restore_edits
+from pages._ui.your_data.columns import restore_edits
 from pages._ui.your_data.keeping import forget_upload, keep_upload, restored
 from pages._ui.your_data.marks import marks_of, restore_marks
 from pages._ui.your_data.opened_project import (
@@ -87,7 +87,7 @@ def meet_project(opened: Opened) -> None:
         return
     if st.session_state.pop(_TO_RESTORE, False):
         project = found.project
-        restore_edits(opened, _edits_of(project))
+        restore_edits(opened, project.edits)
         restore_marks(opened.key, project.marks)
 
 
@@ -121,7 +121,7 @@ def why_not_used(project: Project, wanted: Wanted, opened: Opened, second: Table
     if project.models is None:
         return project.why_no_models or "The project holds no models."
     asked = (wanted.edits, wanted.target, wanted.task, wanted.plan)
-    kept = (_edits_of(project), project.target.name, project.task, project.plan)
+    kept = (project.edits, project.target.name, project.task, project.plan)
     if not project.is_about(opened.table) or asked != kept:
         return "The models of the project are for other settings, so the page trains its own."
     for_new = project.models.protocol == "new_file"
@@ -189,10 +189,7 @@ def _saved(trained: Trained, values: SimpleNamespace, link: str, with_table: boo
         trained.opened.table,
         plan=wanted.plan,
         task=wanted.task,
-        kinds=dict(wanted.edits.kinds),
-        used=dict(wanted.edits.used),
-        missing_values=dict(wanted.edits.missing),
-        keep_words=wanted.edits.keep_words,
+        edits=wanted.edits,
         cohorts=read_cohorts(values.cohorts),
         marks={} if wanted.second else marks_of(trained),
         level=values.within / 100.0,
@@ -261,15 +258,6 @@ def _from_models(
         return trained._replace(scored=replace(trained.scored, notices=notices))
     name = "" if second is None else second.source.name
     return Trained(wanted, opened, name, scored, stage_table(scored), True)
-
-
-def _edits_of(project: Project) -> Edits:
-    return Edits(
-        tuple(project.kinds.items()),
-        tuple(project.used.items()),
-        tuple(project.missing_values.items()),
-        project.keep_words,
-    )
 
 
 def _value_of(knob: Knob, project: Project) -> Any:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from gbuq_core.settings import from_values
-from gbuq_core.tables import ScaleAdvice, Schema, ScorePlan, advise_scale, split_columns
+from gbuq_core.tables import Edits, ScaleAdvice, Schema, ScorePlan, advise_scale, split_columns
 from gbuq_core.tables.cleaning import used_columns
 from pages._ui.url_state import preview
-from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.source import Opened
 from pages._ui.your_data.state import AUTOMATIC, SPLIT, TASK, split_column_knob, target_knob
 

@@ -16,6 +16,7 @@ from gbuq_core.jobs import RUNNER, Job
 from gbuq_core.presentation import counted, format_bytes, seconds_text
 from gbuq_core.settings import from_values, needed
 from gbuq_core.tables import (
+    Edits,
     Prepared,
     Schema,
     ScoredTable,
@@ -32,7 +33,6 @@ from gbuq_core.tables.plan import Cut
 from pages._ui.jobs_glue import Answer, Request, session_user
 from pages._ui.kept import remember
 from pages._ui.notices import show_notice
-from pages._ui.your_data.columns import Edits
 from pages._ui.your_data.source import Opened
 from pages._ui.your_data.state import AUTOMATIC
 
