@@ -84,8 +84,10 @@ def _refuse_unused(
         reason = "without cycles"
     if plan.cyclical:
         reason = "whose members are the cycles of one model"
+    idle = unused(kind, plan).difference(has)
     for option, name in option_names(kind).items():
-        if option in options.typed and name in unused(kind, plan) and name not in has:
+        # The usual engine trains every method, so it may be named.
+        if option in options.typed and name in idle and getattr(options, option) != "numba":
             if name == "engine" and plan.cyclical:
                 reason = "because CatBoost has no cyclical gradients"
             word = option.replace("_", "-")

@@ -8,7 +8,9 @@ import pytest
 
 from gbuq_core.__main__ import main
 from gbuq_core.commands import combinations
+from gbuq_core.commands.model_options import check_method, plan_of
 from gbuq_core.commands.parser import build_parser
+from gbuq_core.tables import ScorePlan
 
 GIVEN = "does not go with --model, whose trees"
 
@@ -99,6 +101,15 @@ def test_what_means_nothing_is_one_sentence(line, folder, capsys, monkeypatch):
     assert (code, said.out, said.err.count("\n")) == (2, "", 1)
     assert said.err.startswith(LINES[line])
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("method", ["csglb", "knn"])
+def test_the_usual_engine_may_be_named_with_any_method(method):
+    line = ["score", "a.csv", "--target=y", "--out=b.csv", f"--method={method}", "--engine=numba"]
+    options = build_parser("gbuq", "1").parse_args(line)
+    options.typed = frozenset({"method", "engine"})
+    check_method(options)
+    assert plan_of(options) == ScorePlan(method=method)
 
 
 def test_rules_name_options_that_exist():
