@@ -310,16 +310,21 @@ def check_numeric_target(target: np.ndarray) -> np.ndarray:
     return numbers
 
 
+def check_largest_target(y: np.ndarray, name: str = "y") -> None:
+    """Refuse targets (n,) whose variances would overflow."""
+    largest = float(np.abs(y).max())
+    if largest > LARGEST_TARGET:
+        raise InvalidData(
+            f"{name} holds {largest:g}, but variances overflow above {LARGEST_TARGET:g}: use a "
+            "larger unit."
+        )
+
+
 def fit_target_scale(
     y: np.ndarray, standardize: bool = True, weight: np.ndarray | None = None
 ) -> TargetScale:
     """Mean and std of ``y`` (n,), or (0, 1) when it is not to be standardised; weighted."""
-    largest = float(np.abs(y).max())
-    if largest > LARGEST_TARGET:
-        raise InvalidData(
-            f"y holds {largest:g}, but variances overflow above {LARGEST_TARGET:g}: use a larger "
-            "unit."
-        )
+    check_largest_target(y)
     if not standardize:
         return TargetScale(0.0, 1.0)
     spread = exact_std(y, weight)
@@ -354,6 +359,17 @@ def draw_seed(random_state: Any) -> int:
 
 
 MAX_CLASSES = 200
+
+
+def codes_of_known(classes: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The place of each label of ``y`` (n,) among the sorted classes of the training data."""
+    known = np.isin(y, classes)
+    if not known.all():
+        raise InvalidData(
+            f"y holds the class {y[~known].tolist()[0]!r}, which was not in the training "
+            "data: drop these rows."
+        )
+    return np.searchsorted(classes, y)
 
 
 def encode_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ from gbuq_core.array_checks import FloatArray, check_flag
 from gbuq_core.baselines.held_out import TuningRows, check_new_rows, make_tuning_rows
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs import LARGEST_TARGET
+from gbuq_core.inputs import check_largest_target
 from gbuq_core.metrics.neighbour_tuning import (
     CANDIDATES,
     NeighbourTuning,
@@ -315,12 +315,7 @@ def _numbers(X: Any) -> FloatArray:
 
 def _check_target(y: FloatArray) -> None:
     """Refuse targets whose neighbours' spread is nothing, or overflows."""
-    largest = float(np.abs(y).max())
-    if largest > LARGEST_TARGET:
-        raise InvalidData(
-            f"y holds {largest:g}, but variances overflow above {LARGEST_TARGET:g}: use a larger "
-            "unit."
-        )
+    check_largest_target(y)
     if y.min() == y.max():
         raise InvalidData(
             f"y has only one value ({y[0]:g}): equal neighbours have no spread to show."

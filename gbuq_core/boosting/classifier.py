@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.calibration import ClassClocks
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs import check_sample_weight, encode_classes
+from gbuq_core.inputs import check_sample_weight, codes_of_known, encode_classes
 from gbuq_core.uncertainty import Uncertainty, decompose_classification, mean_over_members
 
 
@@ -290,14 +290,7 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         return probabilities
 
     def _losses(self, staged: np.ndarray, y: np.ndarray) -> np.ndarray:
-        known = np.isin(y, self.classes_)
-        if not known.all():
-            raise InvalidData(
-                f"y holds the class {y[~known].tolist()[0]!r}, which was not in the training "
-                "data: drop these rows."
-            )
-        codes = np.searchsorted(self.classes_, y)
-        chosen = staged[:, :, np.arange(len(y)), codes]
+        chosen = staged[:, :, np.arange(len(y)), codes_of_known(self.classes_, y)]
         return -np.log(np.maximum(chosen, np.finfo(np.float64).tiny))
 
     def _loss_shift(self) -> float:

@@ -19,7 +19,7 @@ from gbuq_core.array_checks import check_array, check_flag
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.ibug.families import FAMILIES, FITS
 from gbuq_core.ibug.search import TREE_ORDERS
-from gbuq_core.inputs import LARGEST_TARGET, check_two_axes, refuse_dates
+from gbuq_core.inputs import check_largest_target, check_two_axes, refuse_dates
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.metrics.neighbour_tuning import TINIEST_SCALE
 from gbuq_core.metrics.scale_calibration import SCORINGS
@@ -132,12 +132,7 @@ def check_target(name: str, y: Any, n_rows: int) -> np.ndarray:
         raise InvalidData(
             f"{name} contains NaN or infinity: drop the rows without a finite target."
         )
-    largest = float(np.abs(numbers).max())
-    if largest > LARGEST_TARGET:
-        raise InvalidData(
-            f"{name} holds {largest:g}, but variances overflow above {LARGEST_TARGET:g}: use a "
-            "larger unit."
-        )
+    check_largest_target(numbers, name)
     return numbers
 
 

@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
 
-from gbuq_core.errors import InvalidData
-from gbuq_core.inputs import encode_classes
+from gbuq_core.inputs import codes_of_known, encode_classes
 from gbuq_core.soft_trees.base import OneTree
 from gbuq_core.soft_trees.fitting import fit_tree
 from gbuq_core.soft_trees.forward import draw_gates, draw_probabilities
@@ -128,14 +127,9 @@ class VariationalSoftTreeClassifier(ClassifierMixin, OneTree):
     def _log_densities_by_draw(
         self, matrix: np.ndarray, y: np.ndarray, n_draws: int, seed: int
     ) -> np.ndarray:
-        known = np.isin(y, self.classes_)
-        if not known.all():
-            raise InvalidData(
-                f"y holds the class {y[~known].tolist()[0]!r}, which was not in the training "
-                "data: drop these rows."
-            )
+        codes = codes_of_known(self.classes_, y)
         members = self._inner_probabilities(matrix, n_draws, seed)
-        chosen = members[:, np.arange(len(y)), np.searchsorted(self.classes_, y)]
+        chosen = members[:, np.arange(len(y)), codes]
         return np.log(np.maximum(chosen, np.finfo(np.float64).tiny))
 
     def tree_picture(

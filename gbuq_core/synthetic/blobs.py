@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gbuq_core.synthetic.draws import MAX_ROWS, generator_of, normals_from
 from gbuq_core.synthetic.plane import (
     Extent,
     Floats,
+    PlaneData,
     cell_middles,
     check_points,
-    map_truth,
+    plane_data,
     posterior_of,
 )
 from gbuq_core.validation import check_number
@@ -31,25 +32,7 @@ _AXES = np.stack([np.eye(2), np.eye(2), _TURN])
 _SUPPORT_STDS = float(np.sqrt(-2.0 * np.log(0.01)))  # 99 % of a normal in the plane lie within
 
 
-class BlobsData(NamedTuple):
-    """Two classes of three normal blobs."""
-
-    X: Floats  # (n_samples, 2)
-    y: NDArray[np.int64]  # (n_samples,): the class, 0 or 1; rows alternate
-    # (3600, 2): the middles of 60 x 60 cells, the second feature upwards:
-    # `predict(grid).reshape(60, 60)` is a map
-    grid: Floats
-    # (60,): the middles along the first feature (columns of a map) and the second (rows)
-    axes: tuple[Floats, Floats]
-    # `mean`, `variance`: (60, 60): of y there: the true probability p of class 1, and `p (1 - p)`
-    mean: Floats
-    variance: Floats
-    log_density: Floats  # (60, 60): log of the true density of a row of either class, per unit area
-    # (60, 60): within the ellipse of a blob that holds 99 % of its rows
-    in_support: NDArray[np.bool_]
-
-
-def make_blobs(n: int = 500, noise: float = 0.6, random_state: Any = None) -> BlobsData:
+def make_blobs(n: int = 500, noise: float = 0.6, random_state: Any = None) -> PlaneData:
     """Normal blobs: two classes that touch on the upper left, and a tilted blob on the lower right.
 
     Class 0 is N((-2, 2), noise^2 I). Class 1 is, half the time each, N((-0.6, 2.6), noise^2 I) or a
@@ -68,18 +51,10 @@ def make_blobs(n: int = 500, noise: float = 0.6, random_state: Any = None) -> Bl
     y = np.arange(rows, dtype=np.int64) % 2
     blob = np.where(y == 0, 0, np.where(uniforms[:, 0] < 0.5, 1, 2))
     along = std * _STDS[blob] * normals_from(uniforms[:, 1:])
+    X = _CENTRES[blob] + np.einsum("ij,ijk->ik", along, _AXES[blob])
     axes, cells = cell_middles(BLOBS_EXTENT, BLOBS_SIDE)
-    truth = map_truth(blobs_log_density(cells, std), BLOBS_SIDE)
-    return BlobsData(
-        X=_CENTRES[blob] + np.einsum("ij,ijk->ik", along, _AXES[blob]),
-        y=y,
-        grid=cells,
-        axes=axes,
-        **truth._asdict(),
-        in_support=(_squares(cells, std).min(axis=1) <= _SUPPORT_STDS**2).reshape(
-            BLOBS_SIDE, BLOBS_SIDE
-        ),
-    )
+    inside = _squares(cells, std).min(axis=1) <= _SUPPORT_STDS**2
+    return plane_data(X, y, axes, cells, blobs_log_density(cells, std), inside)
 
 
 def blobs_log_density(points: ArrayLike, noise: float = 0.6) -> Floats:

@@ -29,24 +29,35 @@ def check_points(points: Any) -> Floats:
     return where
 
 
-class PlaneTruth(NamedTuple):
-    """Of two classes that are equally frequent, over a map; ndarrays of shape (side, side)."""
+class PlaneData(NamedTuple):
+    """Two classes in the plane that are equally frequent, and a map of side x side cells."""
 
-    # `mean`, `variance`: of y: the true probability p of class 1, and `p (1 - p)`
-    mean: Floats
-    variance: Floats
-    log_density: Floats  # log of the true density of a row of either class, per unit area
+    X: Floats  # (n_samples, 2)
+    y: NDArray[np.int64]  # (n_samples,): the class, 0 or 1; rows alternate
+    # (side * side, 2): the middles of the cells, the second feature upwards:
+    # `predict(grid).reshape(side, side)` is a map
+    grid: Floats
+    # (side,): the middles along the first feature (columns of a map) and the second (rows)
+    axes: tuple[Floats, Floats]
+    mean: Floats  # (side, side): the true probability p of class 1
+    variance: Floats  # (side, side): of y, `p (1 - p)`
+    log_density: Floats  # (side, side): of a row of either class, per unit area
+    in_support: NDArray[np.bool_]  # (side, side): where 99 % of the rows are
 
 
-def map_truth(by_class: Floats, side: int) -> PlaneTruth:
-    """The truth at the cells of a map, from each class's log density there (side * side, 2).
-
-    >>> map_truth(np.log([[0.5, 0.5]]), 1)
-    PlaneTruth(mean=array([[0.5]]), variance=array([[0.25]]), log_density=array([[-0.69314718]]))
-    """
-    mean = posterior_of(by_class).reshape(side, side)
-    density = (np.logaddexp(*by_class.T) - np.log(2.0)).reshape(side, side)
-    return PlaneTruth(mean, mean * (1.0 - mean), density)
+def plane_data(
+    X: Floats,
+    y: NDArray[np.int64],
+    axes: tuple[Floats, Floats],
+    grid: Floats,
+    by_class: Floats,
+    inside: NDArray[np.bool_],
+) -> PlaneData:
+    """The rows and the map, from each class's log density ``by_class`` (side * side, 2) there."""
+    shape = (len(axes[1]), len(axes[0]))
+    mean = posterior_of(by_class).reshape(shape)
+    density = (np.logaddexp(*by_class.T) - np.log(2.0)).reshape(shape)
+    return PlaneData(X, y, grid, axes, mean, mean * (1.0 - mean), density, inside.reshape(shape))
 
 
 def posterior_of(by_class: Floats) -> Floats:

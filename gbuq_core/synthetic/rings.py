@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import i0e
 
 from gbuq_core.synthetic.draws import MAX_ROWS, generator_of, normals_from
 from gbuq_core.synthetic.plane import (
     Extent,
     Floats,
+    PlaneData,
     cell_middles,
     check_points,
-    map_truth,
+    plane_data,
     posterior_of,
 )
 from gbuq_core.validation import check_number
@@ -26,25 +27,7 @@ MIN_RINGS_NOISE, MAX_RINGS_NOISE = 0.02, 10.0  # with less there is no width, an
 _SUPPORT_STDS = 3.0
 
 
-class RingsData(NamedTuple):
-    """Two classes on concentric rings."""
-
-    X: Floats  # (n_samples, 2)
-    y: NDArray[np.int64]  # (n_samples,): the class, 0 (the inner ring) or 1; rows alternate
-    # (3600, 2): the middles of 60 x 60 cells, the second feature upwards:
-    # `predict(grid).reshape(60, 60)` is a map
-    grid: Floats
-    # (60,): the middles along the first feature (columns of a map) and the second (rows)
-    axes: tuple[Floats, Floats]
-    # `mean`, `variance`: (60, 60): of y there: the true probability p of class 1, and `p (1 - p)`
-    mean: Floats
-    variance: Floats
-    log_density: Floats  # (60, 60): log of the true density of a row of either class, per unit area
-    # (60, 60): within three noise stds of a ring: more than 99 % of the rows are
-    in_support: NDArray[np.bool_]
-
-
-def make_rings(n: int = 500, noise: float = 0.15, random_state: Any = None) -> RingsData:
+def make_rings(n: int = 500, noise: float = 0.15, random_state: Any = None) -> PlaneData:
     """Two concentric rings of radius 1 and 2, with an empty middle.
 
     With t uniform on (0, 2 pi), class k lies around ``r_k (cos t, sin t)``, with noise
@@ -63,17 +46,11 @@ def make_rings(n: int = 500, noise: float = 0.15, random_state: Any = None) -> R
     y = np.arange(rows, dtype=np.int64) % 2
     angle = 2.0 * np.pi * uniforms[:, 0]
     ring = np.array(RING_RADII)[y, None] * np.stack([np.cos(angle), np.sin(angle)], axis=-1)
+    X = ring + std * normals_from(uniforms[:, 1:])
     axes, cells = cell_middles(RINGS_EXTENT, RINGS_SIDE)
-    truth = map_truth(rings_log_density(cells, std), RINGS_SIDE)
     away = np.abs(np.hypot(*cells.T)[:, None] - np.array(RING_RADII)).min(axis=1)
-    return RingsData(
-        X=ring + std * normals_from(uniforms[:, 1:]),
-        y=y,
-        grid=cells,
-        axes=axes,
-        **truth._asdict(),
-        in_support=(away <= _SUPPORT_STDS * std).reshape(RINGS_SIDE, RINGS_SIDE),
-    )
+    inside = away <= _SUPPORT_STDS * std  # more than 99 % of the rows are
+    return plane_data(X, y, axes, cells, rings_log_density(cells, std), inside)
 
 
 def rings_log_density(points: ArrayLike, noise: float = 0.15) -> Floats:

@@ -19,7 +19,7 @@ from gbuq_core.errors import (
 )
 from gbuq_core.limited_process import ProcessLimits, ask_process
 from gbuq_core.trees.importers.catboost_json import shrink_factors
-from gbuq_core.trees.importers.source import LeafSource, one_line, refuse, refuse_sum
+from gbuq_core.trees.importers.source import LeafSource, check_task, one_line, refuse, refuse_sum
 
 _CLASSES = {"Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "MultiLogloss",
             "MultiCrossEntropy"}  # fmt: skip
@@ -202,15 +202,8 @@ def _parameters(model: Any) -> dict[str, Any]:
 
 
 def _check_task(loss: str, n_outputs: int, task: str) -> None:
-    if task == "classification":
-        if loss not in _CLASSES:
-            raise refuse("is no classifier", task)
-        return
-    if loss in _CLASSES:
-        raise refuse("is a classifier", task)
-    if loss in _RANKING:
-        raise refuse("ranks, so its output is not in units of the target", task)
-    if n_outputs != (2 if loss == "RMSEWithUncertainty" else 1):
+    check_task(task, loss in _CLASSES, loss in _RANKING, 1)
+    if loss not in _CLASSES and n_outputs != (2 if loss == "RMSEWithUncertainty" else 1):
         raise refuse(f"has {n_outputs} outputs", task)
 
 

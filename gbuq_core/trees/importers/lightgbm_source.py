@@ -20,7 +20,7 @@ from gbuq_core.trees.importers.replaying import (
     make_table,
     replay_leaves,
 )
-from gbuq_core.trees.importers.source import LeafSource, one_line, refuse, refuse_dart
+from gbuq_core.trees.importers.source import LeafSource, check_task, one_line, refuse_dart
 
 CLASS_OBJECTIVES = {
     "binary",
@@ -135,17 +135,8 @@ def from_lightgbm_text(content: bytes, task: str) -> LightGBMSource:
 
 
 def _check_task(text: LightGBMText, task: str) -> None:
-    classifies = text.objective in CLASS_OBJECTIVES
-    if task == "classification":
-        if not classifies:
-            raise refuse("is no classifier", task)
-        return
-    if classifies:
-        raise refuse("is a classifier", task)
-    if text.objective in _RANKING:
-        raise refuse("ranks, so its output is not in units of the target", task)
-    if text.n_per_iteration > 1:
-        raise refuse(f"has {text.n_per_iteration} outputs", task)
+    classifies, ranks = text.objective in CLASS_OBJECTIVES, text.objective in _RANKING
+    check_task(task, classifies, ranks, text.n_per_iteration)
 
 
 def _has_categories(rows: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.trees.importers.source import LeafSource, refuse
+from gbuq_core.trees.importers.source import LeafSource, check_task
 
 
 class OwnSource(LeafSource):
@@ -53,9 +53,7 @@ def from_own(model: Any, task: str) -> OwnSource:
     """The source of a fitted boosted ensemble of this project."""
     if not hasattr(model, "models_"):
         raise InvalidParameter("The ensemble is not fitted: call fit first.")
-    classifies = hasattr(model, "classes_")
-    if classifies != (task == "classification"):
-        raise refuse("is a classifier" if classifies else "is no classifier", task)
+    check_task(task, hasattr(model, "classes_"), False, 1)
     if model.n_trees_ < 1:
         raise InvalidData("The ensemble has no trees: fit at least one.")
     return OwnSource(model, task)

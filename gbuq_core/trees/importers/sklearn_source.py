@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.trees.importers.source import LeafSource, one_line, refuse
+from gbuq_core.trees.importers.source import LeafSource, check_task, one_line, refuse
 
 
 class ForestSource(LeafSource):
@@ -135,9 +135,7 @@ def from_sklearn(model: Any, task: str) -> LeafSource:
         raise InvalidParameter(
             f"The {type(model).__name__} is not fitted: call fit first."
         ) from None
-    classifies = is_classifier(model)
-    if classifies != (task == "classification"):
-        raise refuse("is a classifier" if classifies else "is no classifier", task)
+    check_task(task, is_classifier(model), False, 1)
     if getattr(model, "n_outputs_", 1) > 1:
         raise refuse(f"has {model.n_outputs_} outputs", task)
     return (HistogramSource if isinstance(model, histogram) else ForestSource)(model, task)

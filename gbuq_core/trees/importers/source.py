@@ -249,6 +249,16 @@ def refuse(what: str, task: str) -> InvalidParameter:
     return InvalidParameter(f"The model {what}, but {need} is needed: fit such a one.")
 
 
+def check_task(task: str, classifies: bool, ranks: bool, n_outputs: int) -> None:
+    """Refuse a model of the other task, one that ranks, and a regression of several outputs."""
+    if classifies != (task == "classification"):
+        raise refuse("is a classifier" if classifies else "is no classifier", task)
+    if ranks and not classifies:
+        raise refuse("ranks, so its output is not in units of the target", task)
+    if n_outputs > 1 and not classifies:
+        raise refuse(f"has {n_outputs} outputs", task)
+
+
 def refuse_dart() -> InvalidParameter:
     """The error for a model whose later rounds have changed its earlier trees."""
     return InvalidParameter(

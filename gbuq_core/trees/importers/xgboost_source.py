@@ -15,7 +15,7 @@ from scipy.special import expit, softmax
 from gbuq_core.errors import InvalidData, InvalidParameter, MissingPackage, ModelFileError
 from gbuq_core.trees.importers.plain_source import PlainSource
 from gbuq_core.trees.importers.replaying import ReplayTable, make_table, replay_leaves
-from gbuq_core.trees.importers.source import LeafSource, one_line, refuse, refuse_dart
+from gbuq_core.trees.importers.source import LeafSource, check_task, one_line, refuse_dart
 from gbuq_core.trees.importers.xgboost_plain import plain_xgboost
 from gbuq_core.trees.importers.xgboost_tree_file import XGBoostModel, read_xgboost
 
@@ -167,14 +167,5 @@ def from_xgboost_file(content: bytes, task: str) -> LeafSource:
 
 
 def _check_task(read: XGBoostModel, task: str) -> None:
-    classifies = read.objective.startswith(_CLASSES)
-    if task == "classification":
-        if not classifies:
-            raise refuse("is no classifier", task)
-        return
-    if classifies:
-        raise refuse("is a classifier", task)
-    if read.objective.startswith(_NO_UNITS):
-        raise refuse("ranks, so its output is not in units of the target", task)
-    if max(read.n_classes, read.n_targets) > 1:
-        raise refuse(f"has {max(read.n_classes, read.n_targets)} outputs", task)
+    classifies, ranks = (read.objective.startswith(kind) for kind in (_CLASSES, _NO_UNITS))
+    check_task(task, classifies, ranks, max(read.n_classes, read.n_targets))
