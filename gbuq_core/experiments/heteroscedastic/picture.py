@@ -120,7 +120,7 @@ def note_of(view: HeteroscedasticView, settings: HeteroscedasticSettings) -> str
     return f"{view.parts[1]} only" if len(view.parts) == 2 else ""
 
 
-class Judged(NamedTuple):
+class DrawnScore(NamedTuple):
     """A score over x, as it is drawn."""
 
     key: str  # panels with the same one can share a scale
@@ -129,7 +129,7 @@ class Judged(NamedTuple):
     usual: float  # what `USUAL` % of fresh rows from where training rows are do not exceed
 
 
-def judge(view: HeteroscedasticView | None, key: str) -> Judged | None:
+def judge(view: HeteroscedasticView | None, key: str) -> DrawnScore | None:
     """The score that is chosen, or the one that the method has."""
     curves = () if view is None else view.curves
     named = {curve.key: curve for curve in curves}
@@ -142,7 +142,9 @@ def judge(view: HeteroscedasticView | None, key: str) -> Judged | None:
     if curve.key != key:
         label += f"; no {SCORES[key].label.lower().removesuffix(' uncertainty')}"
     # Rows are uniform where they can lie, as the places of the picture are.
-    return Judged(curve.key, label, values, float(np.quantile(values[view.support], USUAL / 100.0)))
+    return DrawnScore(
+        curve.key, label, values, float(np.quantile(values[view.support], USUAL / 100.0))
+    )
 
 
 def label_of(key: str) -> str:
@@ -200,7 +202,7 @@ class _Seen:
         views = (one.view for one in self.methods)
         return [view for view in views if view is not None and view.loc is not None]
 
-    def say(self, one: MethodPanel, judged: Judged | None) -> str:
+    def say(self, one: MethodPanel, judged: DrawnScore | None) -> str:
         """A panel in a sentence: its score where rows are, and at both ends of the picture."""
         label = METHOD_STYLES[one.method].label
         if judged is None:
@@ -213,14 +215,14 @@ class _Seen:
             f"{short(judged.usual)}."
         )
 
-    def at(self, judged: Judged) -> Array:
+    def at(self, judged: DrawnScore) -> Array:
         """Values as they are drawn."""
         return self._scaled(judged.values[self.lines], judged.usual)
 
-    def mark(self, judged: Judged) -> float:
+    def mark(self, judged: DrawnScore) -> float:
         return float(self._scaled(np.array([judged.usual]), judged.usual)[0])
 
-    def range_of(self, judged: Judged) -> list[float]:
+    def range_of(self, judged: DrawnScore) -> list[float]:
         return self._range([judged]) if self.settings.own_scale else self.scales[judged.key]
 
     def _scaled(self, values: Array, usual: float) -> Array:
@@ -230,7 +232,7 @@ class _Seen:
         logs: Array = np.log10(np.maximum(values, least))
         return logs
 
-    def _range(self, judged: Sequence[Judged]) -> list[float]:
+    def _range(self, judged: Sequence[DrawnScore]) -> list[float]:
         every = np.concatenate([np.append(self.at(one), self.mark(one)) for one in judged])
         every = every[np.isfinite(every)]
         low = float(every.min()) if len(every) else 0.0
@@ -263,7 +265,7 @@ class _Seen:
 
 def _panel(
     one: MethodPanel,
-    judged: Judged | None,
+    judged: DrawnScore | None,
     seen: _Seen,
     behind: Sequence[Part],
     truth: Sequence[Part],
@@ -368,7 +370,7 @@ def _mean(view: HeteroscedasticView | None, seen: _Seen) -> list[Part]:
     return [line(x, view.loc[seen.lines], METHOD_STYLES[view.method].colour, 2.2)]
 
 
-def _below(colour: str, judged: Judged | None, seen: _Seen) -> Part:
+def _below(colour: str, judged: DrawnScore | None, seen: _Seen) -> Part:
     """The score, what is beyond the mark, the mark, and where the foreign rows are drawn."""
     layers = _hatches(seen)
     if judged is None:

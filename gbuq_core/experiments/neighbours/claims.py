@@ -352,22 +352,18 @@ def _gap_text(gap: Gap) -> str:
     return f"{short(size, 2)} {word} (standard error {short(gap.error, 2)})"
 
 
-class _Checked(NamedTuple):
-    """A run, and the baselines that it is compared with."""
-
-    run: NeighboursRun
-    baselines: dict[str, BaselineFit]
+_Compared = tuple[NeighboursRun, dict[str, BaselineFit]]
 
 
-def _run(settings: NeighboursSettings) -> _Checked:
+def _run(settings: NeighboursSettings) -> _Compared:
     plan = plan_of(settings)
     baselines = {key: fit_baseline(plan, key, settings.scoring) for key in settings.compare}
-    return _Checked(run_neighbours(settings), baselines)
+    return run_neighbours(settings), baselines
 
 
-def _check(checked: _Checked) -> tuple[Claim, ...]:
-    run = checked.run
-    return check_neighbours_claims(run.fit, run.search, run.view, checked.baselines)
+def _check(compared: _Compared) -> tuple[Claim, ...]:
+    run, baselines = compared
+    return check_neighbours_claims(run.fit, run.search, run.view, baselines)
 
 
 def _bare(settings: NeighboursSettings) -> NeighboursSettings:

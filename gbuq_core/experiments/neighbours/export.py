@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gbuq_core.experiments.neighbours.baselines import needed_fits
 from gbuq_core.experiments.neighbours.charts import family_figure, reasons_sheet
-from gbuq_core.experiments.neighbours.data import HELD_OUT, NeighboursData
+from gbuq_core.experiments.neighbours.data import HELD_OUT
 from gbuq_core.experiments.neighbours.look import NeighboursRun
 from gbuq_core.experiments.neighbours.picture import course_figure, neighbours_maps
 from gbuq_core.experiments.neighbours.plan import (
@@ -268,6 +268,7 @@ def scorecard_section(run: NeighboursRun, scores: Sequence[NeighboursScore]) -> 
 def _how_to_read(run: NeighboursRun) -> str:
     data, n = run.fit.data, len(run.view.scale)
     rows = f"{n:,} fresh rows" if data.n_inputs else f"the {n} held-out rows"
+    units = data.unit if data.n_inputs else f"the target's unit ({data.unit})"
     truth = (
         " The error of the scale is its root mean squared difference from the true noise."
         if data.n_inputs
@@ -279,10 +280,6 @@ def _how_to_read(run: NeighboursRun) -> str:
     return (
         f"Scores on {rows}. Lower is better, except that the interval should hold 90 % of the "
         "rows. The band is the 95 % confidence interval of that share. RMSE, CRPS, width and scale "
-        f"are in {_units(data)}.{truth} Seconds count training and tuning, megabytes what is kept "
+        f"are in {units}.{truth} Seconds count training and tuning, megabytes what is kept "
         f"besides the model. {METHODS['ibug'].label} takes its mean from the trees.{set_apart}"
     )
-
-
-def _units(data: NeighboursData) -> str:
-    return data.unit if data.n_inputs else f"the target's unit ({data.unit})"

@@ -118,7 +118,9 @@ def leaf_table(fit: NeighboursFit) -> LeafTable:
     kind = np.uint8 if max(rows.max(), others.max()) < 256 else np.uint16
     every = np.arange(fit.n_trees)
     orders = [
-        every if (chosen := _order(fit, order)) is None else np.append(chosen, _rest(chosen, every))
+        every
+        if (chosen := _order(fit, order)) is None
+        else np.append(chosen, np.setdiff1d(every, chosen))
         for order in ORDERS
     ]
     truth = data.y_test if data.grid is None or data.true_mean is None else data.true_mean
@@ -137,10 +139,6 @@ def leaf_table(fit: NeighboursFit) -> LeafTable:
 def _order(fit: NeighboursFit, order: str) -> npt.NDArray[np.intp] | None:
     """All trees but one, in the order in which they come to count; None for a single tree."""
     return select_trees(fit.n_trees, max(1, fit.n_trees - 1), order, fit.model.seed_)
-
-
-def _rest(chosen: npt.NDArray[np.intp], every: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    return np.setdiff1d(every, chosen)
 
 
 def follow_of(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> dict[str, Any] | None:

@@ -202,12 +202,9 @@ def _place(fit: NeighboursFit, settings: NeighboursSettings) -> _Place:
     data, row = fit.data, settings.row
     if row is None:
         point = np.array(settings.point)
-        return _Place(_place_text(data.feature_names, point), point, None, None)
+        texts = (f"{name} = {short(x)}" for name, x in zip(data.feature_names, point, strict=True))
+        return _Place(", ".join(texts), point, None, None)
     return _Place(f"held-out row {row + 1}", data.X_test[row], row, float(data.y_test[row]))
-
-
-def _place_text(names: tuple[str, ...], point: Array) -> str:
-    return ", ".join(f"{name} = {short(value)}" for name, value in zip(names, point, strict=True))
 
 
 def _y_grid(loc: float, scale: float, targets: Array, target: float | None) -> Array:

@@ -165,7 +165,9 @@ def _baseline(
 def _score(data: NeighboursData, found: BaselineFit, label: str) -> NeighboursScore:
     y, loc, scale = data.y_test, found.loc, found.scale
     share = coverage(y, loc, scale, [LEVEL])
-    inside, outside = (_scale_error(data, found.grid_scale, at) for at in _regions(data))
+    rows = data.in_support  # where they can lie
+    at = (None, None) if rows is None else (rows, ~rows)
+    inside, outside = (_scale_error(data, found.grid_scale, each) for each in at)
     return NeighboursScore(
         key=found.key,
         label=label,
@@ -183,13 +185,6 @@ def _score(data: NeighboursData, found: BaselineFit, label: str) -> NeighboursSc
         seconds=found.seconds,
         memory_bytes=found.memory_bytes,
     )
-
-
-def _regions(data: NeighboursData) -> tuple[Mask | None, Mask | None]:
-    """Where rows can lie, and where they cannot."""
-    if data.in_support is None:
-        return None, None
-    return data.in_support, ~data.in_support
 
 
 def _scale_error(data: NeighboursData, scale: Array | None, at: Mask | None) -> tuple[float, float]:

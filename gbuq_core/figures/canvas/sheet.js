@@ -346,8 +346,8 @@ class SheetView {
       if (otherPair) this.arrange();
       return;
     }
-    const { hatchLabel } = this.sheet;
-    const legend = JSON.stringify(legendEntries(this.sheet));
+    const legend = () => JSON.stringify([this.sheet.hatchLabel, legendEntries(this.sheet)]);
+    const before = legend();
     this.live?.apply(this.knobValues(), frame);
     this.follow();
     this.setScales(frame);
@@ -359,9 +359,7 @@ class SheetView {
         view.stale = true;
       }
     }
-    if (hatchLabel !== this.sheet.hatchLabel || legend !== JSON.stringify(legendEntries(this.sheet))) {
-      this.drawLegendBox();
-    }
+    if (before !== legend()) this.drawLegendBox();
     for (const view of this.strips) if (view.strip.drawn) view.draw(frame);
     this.root.dataset.live = this.live?.on ? '1' : '0';
     this.countDraw();

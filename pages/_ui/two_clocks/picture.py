@@ -104,7 +104,7 @@ def look_at(settings: TwoClocksSettings, answer: Answer) -> TwoClocksLook | None
 
 def other_tails_request(settings: TwoClocksSettings, fit: TwoClocksFit) -> list[Request]:
     """The look with the other tails, made behind the picture; none if there is one already."""
-    tails = _other(settings.tails)
+    tails = next(other for other in TAILS if other != settings.tails)
     held: TwoClocksLook | None = last_kept(_KEPT.format(tails))
     if held is not None and held.fit is fit:
         return []
@@ -117,11 +117,7 @@ def keep_other_tails(fit: TwoClocksFit, answers: Sequence[Answer]) -> None:
     for answer in answers:
         look: TwoClocksLook | None = answer.result
         if answer.fresh and look is not None and look.fit is fit:
-            _keep(fit, look.tails, partial(_itself, look))
-
-
-def _itself(look: TwoClocksLook) -> TwoClocksLook:
-    return look
+            _keep(fit, look.tails, lambda look=look: look)
 
 
 def _keep(fit: TwoClocksFit, tails: str, make: Callable[[], TwoClocksLook]) -> TwoClocksLook:
@@ -130,10 +126,6 @@ def _keep(fit: TwoClocksFit, tails: str, make: Callable[[], TwoClocksLook]) -> T
 
 def _unscaled(fit: TwoClocksFit) -> Unscaled:
     return kept("two-clocks-unscaled", [fit], None, lambda: unscaled_of(fit))
-
-
-def _other(tails: str) -> str:
-    return next(one for one in TAILS if one != tails)
 
 
 def draw_picture(settings: TwoClocksSettings, look: TwoClocksLook, fresh: bool) -> None:
