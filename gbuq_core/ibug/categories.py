@@ -110,8 +110,8 @@ def _kind_for(base_model: Any) -> str | None:
     packages = {base.__module__.partition(".")[0] for base in type(base_model).__mro__}
     given = base_model.get_params(deep=False)
     if "catboost" in packages:
-        told = any(given.get(name) for name in ("cat_features", "text_features"))
-        return None if told else "text"
+        names_them = any(given.get(name) for name in ("cat_features", "text_features"))
+        return None if names_them else "text"
     if "gbuq_core" in packages:
         return None
     if "lightgbm" in packages:
@@ -119,8 +119,8 @@ def _kind_for(base_model: Any) -> str | None:
     if "xgboost" in packages:
         return "category" if given.get("enable_categorical") else "code"
     if "categorical_features" in given:  # HistGradientBoosting
-        told = given["categorical_features"]
-        return "category" if isinstance(told, str) and told == "from_dtype" else None
+        columns = given["categorical_features"]
+        return "category" if isinstance(columns, str) and columns == "from_dtype" else None
     return "code"
 
 

@@ -105,17 +105,17 @@ def class_neighbors(
     classes, codes = encode_labels(labels, len(rows))
     k = check_number("n_neighbors", n_neighbors, 1, len(rows), integer=True)
     trees = select_trees(source.n_trees, n_trees_sampled, tree_order, draw_seed(random_state))
-    asked = source.check_rows(X)
-    check_memory(len(asked) * (8 * k + 8 * len(classes)), "these neighbours")
+    queries = source.check_rows(X)
+    check_memory(len(queries) * (8 * k + 8 * len(classes)), "these neighbours")
     train = pack_leaves(source.leaf_chunks(rows), len(rows))
-    found, shares = [], []
-    with stage(len(asked)):
-        for leaves in source.leaf_chunks(asked):
+    parts, shares = [], []
+    with stage(len(queries)):
+        for leaves in source.leaf_chunks(queries):
             with stage(1, span=len(leaves)):
                 near = nearest(train, leaves, k, trees, n_jobs)
-            found.append(near)
+            parts.append(near)
             shares.append(count_classes(codes[near.indices], len(classes)))
-    indices, affinities = (np.concatenate(part) for part in zip(*found, strict=True))
+    indices, affinities = (np.concatenate(part) for part in zip(*parts, strict=True))
     return ClassNeighbors(indices, affinities, classes, np.concatenate(shares))
 
 

@@ -238,14 +238,14 @@ def fit_posterior(
     by_moments = narrow | half_are_equal(targets, places)
     if not by_moments.any():
         return Posterior(family, *chosen.maximise(targets, places))
-    found = chosen.match(mean, np.maximum(std, min_scale), targets, places)
+    parameters = chosen.match(mean, np.maximum(std, min_scale), targets, places)
     if not by_moments.all():
         others = None if places is None else places[~by_moments]
         likeliest = chosen.maximise(targets[~by_moments], others)
-        for fresh, kept in zip(likeliest, found, strict=True):
+        for fresh, kept in zip(likeliest, parameters, strict=True):
             if fresh is not None and kept is not None:
                 kept[~by_moments] = fresh
-    return Posterior(family, *found)
+    return Posterior(family, *parameters)
 
 
 def log_density(posterior: Posterior, y: ArrayLike) -> FloatArray:
@@ -277,8 +277,8 @@ def log_likelihood(posterior: Posterior, y: FloatArray, resolution: float) -> Fl
         return at_point
     ends = np.stack([y - 0.5 * resolution, y + 0.5 * resolution], axis=1)
     inside = np.diff(cdf(posterior, ends), axis=1)[:, 0]
-    told = inside > _TOLD_APART
-    return np.where(told, np.log(np.where(told, inside, 1.0) / resolution), at_point)
+    is_apart = inside > _TOLD_APART
+    return np.where(is_apart, np.log(np.where(is_apart, inside, 1.0) / resolution), at_point)
 
 
 def resolution_of(y: FloatArray) -> float:

@@ -84,10 +84,10 @@ class Neighborhood(NamedTuple):
 
     def rows(self, n_neighbors: int) -> Neighbours:
         """Which training rows fill the first k places; -1 and affinity 0 stand for none."""
-        found = self.places(n_neighbors)
-        if found is None:
+        places = self.places(n_neighbors)
+        if places is None:
             return Neighbours(self.indices[:, :n_neighbors], self.affinities[:, :n_neighbors])
-        used = found[:, : int((found > 0.0).sum(axis=1).max())] > 0.0
+        used = places[:, : int((places > 0.0).sum(axis=1).max())] > 0.0
         near = self.indices[:, : used.shape[1]], self.affinities[:, : used.shape[1]]
         return Neighbours(
             np.where(used, near[0], np.int32(-1)), np.where(used, near[1], np.int32(0))
@@ -98,12 +98,12 @@ class Neighborhood(NamedTuple):
 
         A target that takes no place is replaced by the nearest one, so that no extreme is its own.
         """
-        found = self.places(n_neighbors)
-        if found is None:
+        places = self.places(n_neighbors)
+        if places is None:
             return self.targets[:, :n_neighbors], None
-        n_columns = int((found > 0.0).sum(axis=1).max())
-        found, targets = found[:, :n_columns], self.targets[:, :n_columns]
-        return np.where(found > 0.0, targets, targets[:, :1]), found
+        n_columns = int((places > 0.0).sum(axis=1).max())
+        places, targets = places[:, :n_columns], self.targets[:, :n_columns]
+        return np.where(places > 0.0, targets, targets[:, :1]), places
 
 
 class Setting(NamedTuple):

@@ -78,12 +78,12 @@ class Encoding(NamedTuple):
 
     def check_file(self) -> None:
         """Refuse matrix columns that the columns do not make."""
-        found: list[bool] = []
+        categories: list[bool] = []
         for column in self.columns:
             width = len(column.fallback) if column.kind == "target" else 1
-            found += [column.kind == "levels"] * width
-        check_arrays(self, is_category=(bool, len(found)))
-        same = len(found) >= 1 and self.is_category.tolist() == found
+            categories += [column.kind == "levels"] * width
+        check_arrays(self, is_category=(bool, len(categories)))
+        same = len(categories) >= 1 and self.is_category.tolist() == categories
         require(same, "its columns do not match")
 
 
@@ -183,11 +183,11 @@ def fit_encoding(
     numbers = None if is_category.any() else _float_matrix(table)
     if numbers is not None and not np.isinf(numbers).any():
         missing_in = np.isnan(numbers).any(axis=0).tolist()
-        found = tuple(
+        columns = tuple(
             _number_coding(label, missing)
             for label, missing in zip(table.columns, missing_in, strict=True)
         )
-        return Encoding(found, np.zeros(len(found), bool), named), numbers
+        return Encoding(columns, np.zeros(len(columns), bool), named), numbers
     codings, parts, coded = [], [], []
     for i, label in enumerate(table.columns):
         advance(0.0)  # encoding large columns takes long: does anybody still want it?

@@ -120,12 +120,12 @@ def _climb(nodes: _Nodes, n_features: int) -> LeafPaths:
     """Walk up from all leaves at once, one level a step, and sort out what was met twice."""
     leaf = np.flatnonzero(nodes.leaf_parent >= 0)
     node = nodes.leaf_parent[leaf]
-    found = []
+    visits = []
     while len(leaf):
-        found.append(leaf * n_features + nodes.feature[node])
+        visits.append(leaf * n_features + nodes.feature[node])
         node = nodes.parent[node]
         leaf, node = leaf[node >= 0], node[node >= 0]
-    codes = np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+    codes = np.unique(np.concatenate(visits)) if visits else np.empty(0, np.int64)
     n_leaves = len(nodes.leaf_parent)
     begin = np.searchsorted(codes, np.arange(n_leaves + 1) * n_features)
     return LeafPaths(begin.astype(np.int64), (codes % n_features).astype(np.int32))
