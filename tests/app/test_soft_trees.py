@@ -7,6 +7,7 @@ import pytest
 
 from gbuq_core.experiments.soft_trees.bandit import run_policies
 from gbuq_core.experiments.soft_trees.data import OWN_START, decode_points
+from gbuq_core.experiments.soft_trees.export import score_section
 from gbuq_core.experiments.soft_trees.fit import count_fits, fit_soft_trees, run_soft_trees
 from gbuq_core.experiments.soft_trees.plan import PAPER, SoftTreesSettings, plan_soft_trees
 from gbuq_core.experiments.soft_trees.scores import score_all
@@ -21,7 +22,6 @@ from pages._ui.soft_trees import controls as soft_trees_controls
 from pages._ui.soft_trees import panels as soft_trees_panels
 from pages._ui.soft_trees.controls import STATE
 from pages._ui.soft_trees.picture import PAGE, figure_of
-from pages._ui.soft_trees.scorecard import score_rows
 from tests.app.linked import values_of_link
 from tests.app.neighbours_page import drawn, table
 from tests.app.soft_trees_page import (
@@ -57,7 +57,7 @@ def test_the_functions_of_the_fit_are_drawn_and_told(run):
     assert "times as wide without rows" in panel["note"]
     assert describe_soft_trees(run) in words(at)
     lines = table(at, "| Score |").splitlines()
-    listed = score_rows(score_all(run))
+    listed = score_section(score_all(run)).table
     # Seconds are another run's.
     same = [row for row in listed if row[0] not in ("Seconds", "Megabytes")]
     assert all("| " + " | ".join(row) + " |" in lines for row in same)

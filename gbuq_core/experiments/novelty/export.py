@@ -7,17 +7,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from gbuq_core.experiments.novelty.data import SIDE, load_novelty_data
-from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, ranks_of
+from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, ranks_of, unit_of
 from gbuq_core.experiments.novelty.links import encode_edits
+from gbuq_core.experiments.novelty.look import PlaceLook
 from gbuq_core.experiments.novelty.plan import (
     NoveltySettings,
     forest_of,
     novelty_arguments,
     plan_data,
 )
+from gbuq_core.experiments.novelty.scores import MapScore
+from gbuq_core.experiments.novelty.words import describe_place
 from gbuq_core.experiments.python_text import call_lines, import_lines
+from gbuq_core.figures.standalone import Section
 from gbuq_core.methods import METHODS
-from gbuq_core.presentation import csv_text
+from gbuq_core.presentation import csv_text, digits, megabytes, percent
 from gbuq_core.settings import plan_of
 
 _DATA = """\
@@ -177,3 +181,52 @@ def _column(key: str) -> str:
         "distance": "distance_to_rows",
         "truth": "minus_log_density",
     }.get(key, key)
+
+
+def score_section(fit: NoveltyFit, scores: Sequence[MapScore]) -> Section:
+    """A line a score; a column without a number is left out."""
+    columns = [
+        ("AUROC, crossings", [digits(one.auroc_crossings) for one in scores]),
+        ("AUROC, all", [digits(one.auroc) for one in scores]),
+        ("Rank correlation", [digits(one.rank_correlation) for one in scores]),
+        ("Seconds", [digits(one.seconds) for one in scores]),
+        ("Megabytes", [megabytes(one.memory_bytes) for one in scores]),
+    ]
+    told = [(name, texts) for name, texts in columns if set(texts) != {"\u2013"}]
+    lines = zip([one.label for one in scores], *(texts for _, texts in told), strict=True)
+    table = [("Score", *(name for name, _ in told)), *lines]
+    return Section(heading="Scorecard", table=table, caption=_how_to_read(fit))
+
+
+def _how_to_read(fit: NoveltyFit) -> str:
+    cost = "Seconds and megabytes are those of the fit behind a score. MACAU's scores share one."
+    if fit.data.in_support is None:
+        return (
+            f"There is no AUROC, because nobody knows where the rows of this table can lie. {cost}"
+        )
+    return (
+        "AUROC: the chance that a cell where rows hardly ever lie scores higher than a cell where "
+        "they do. Crossings: only empty cells with rows beside them along both features. All: "
+        "every empty cell; most lie so far out that any distance finds them. Rank correlation: "
+        "Spearman's, with minus the log of the true density; an edit "
+        f"changes that density, so there is none then. {cost}"
+    )
+
+
+def place_section(fit: NoveltyFit, look: PlaceLook) -> Section:
+    """Every score at a place."""
+    rows = [
+        (
+            one.label if (unit := unit_of(fit, one.key)) == "score" else f"{one.label} ({unit})",
+            digits(one.value),
+            percent(one.rank_cells / 100, 0),
+            percent(one.rank_rows / 100, 0),
+        )
+        for one in look.values
+    ]
+    return Section(
+        heading=f"At {look.title}: what makes it new",
+        text=describe_place(fit, look),
+        table=[("Score", "Value", "Rank, cells", "Rank, rows"), *rows],
+        caption="Rank: the share of the map's cells, or of the training rows, with a lower score.",
+    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from gbuq_core.experiments.python_text import call_lines, import_lines
 from gbuq_core.experiments.soft_trees.bandit import BanditRun
-from gbuq_core.experiments.soft_trees.data import OWN, SoftTreesData
+from gbuq_core.experiments.soft_trees.data import N_FRESH, OWN, SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import SoftTreesFit, SoftTreesRun, SoftTreesView, data_of
 from gbuq_core.experiments.soft_trees.models import builder_of, soft_trees_arguments
 from gbuq_core.experiments.soft_trees.plan import (
@@ -17,8 +17,10 @@ from gbuq_core.experiments.soft_trees.plan import (
     plan_soft_trees,
 )
 from gbuq_core.experiments.soft_trees.rank import RankRun
+from gbuq_core.experiments.soft_trees.scores import SoftTreesScore
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun
-from gbuq_core.presentation import csv_text
+from gbuq_core.figures.standalone import Section
+from gbuq_core.presentation import csv_text, digits, megabytes, percent
 
 _MAKERS = {
     "tails": "make_tails",
@@ -185,3 +187,30 @@ def bandit_csv(runs: Iterable[BanditRun]) -> str:
 def tuning_csv(run: TuningRun) -> str:
     """One line a setting: its knobs, validation ELBO and log density of the held-out rows."""
     return csv_text(TunedKnobs._fields, run.tried)
+
+
+_HOW = (
+    "Spreads and RMSE are in standard deviations of y. Agreement is the share of the functions' "
+    f"variation that all functions have in common. RMSE (to the true mean), NLL (in nats) and "
+    f"intervals are measured on {N_FRESH:,} new rows. A dash means that the score does not exist: "
+    "own points have no known truth, and step and wavelet have no places without rows. Seconds are "
+    "the training time."
+)
+
+
+def score_section(scores: Sequence[SoftTreesScore]) -> Section:
+    """A line a score and a column a method, so that it fits a phone."""
+    lines: list[tuple[str, ...]] = [("Score", *(one.label for one in scores))]
+    for title, name in (
+        ("Spread where there are rows", "inside"),
+        ("Spread where there are none", "outside"),
+        ("Ratio of the two", "fan_out"),
+        ("Agreement where there are rows", "agreement"),
+        ("RMSE to the true mean", "rmse"),
+        ("NLL (nats)", "nll"),
+    ):
+        lines.append((title, *(digits(getattr(one, name)) for one in scores)))
+    lines.append(("In the 90 % interval", *(percent(one.coverage, 1) for one in scores)))
+    lines.append(("Seconds", *(digits(one.seconds) for one in scores)))
+    lines.append(("Megabytes", *(megabytes(one.memory_bytes) for one in scores)))
+    return Section(heading="Scorecard", table=lines, caption=_HOW)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +16,10 @@ from gbuq_core.experiments.spiral.plan import (
     member_trees,
     spiral_arguments,
 )
-from gbuq_core.presentation import csv_text
+from gbuq_core.experiments.spiral.regions import MIN_BETWEEN
+from gbuq_core.experiments.spiral.scores import SpiralScore
+from gbuq_core.figures.standalone import Section
+from gbuq_core.presentation import csv_text, digits, megabytes, percent
 
 _IMPORTED = (
     "gbuq_core:make_spiral",
@@ -124,3 +129,44 @@ def _limit(one: SpiralSettings) -> int | None:
     if shown is not None and one.kind.virtual:
         n_members = len(member_trees(one, replace(one, shown=None)))
     return shown if shown is not None and shown < n_members else None
+
+
+def score_section(run: SpiralRun, scores: Sequence[SpiralScore]) -> Section:
+    """A line a score and a column a method, so that it fits a phone."""
+
+    def line(title: str, values: Sequence[float]) -> tuple[str, ...]:
+        return title, *(digits(float(value)) for value in values)
+
+    rows = [
+        ("Score", *(METHODS[maps.method].label for maps in run.methods)),
+        ("AUROC of knowledge, far", *(_auroc(s.auroc_far) for s in scores)),
+        ("AUROC of total, far", *(_auroc(s.auroc_far_total) for s in scores)),
+        ("AUROC of knowledge, between", *(_auroc(s.auroc_between) for s in scores)),
+        line("Knowledge, among the data", [s.ku_mean_inside for s in scores]),
+        line("Knowledge, outside", [s.ku_mean_outside for s in scores]),
+        line("At class borders, times as high", [s.border_ratio for s in scores]),
+        line("Error of data, mean", [s.data_error for s in scores]),
+        line("NLL, fresh rows", [s.nll for s in scores]),
+        ("Wrong, fresh rows", *(percent(s.error, 1) for s in scores)),
+        ("Members", *(str(s.n_members) for s in scores)),
+        line("Effective members", [s.size.effective for s in scores]),
+        ("Trees in all", *(f"{s.n_trees:,}" for s in scores)),
+        line("Seconds", [s.seconds for s in scores]),
+        ("Megabytes", *(megabytes(s.memory_bytes) for s in scores)),
+    ]
+    first = scores[0]
+    caption = (
+        "Uncertainties are in nats. An AUROC of 0.5 is chance. Far compares the 40 % of the cells "
+        "with the lowest true density to all others. Between compares cells in the gaps between "
+        "the arms to cells with rows; a dash means that the gaps have fewer than "
+        f"{MIN_BETWEEN} cells, because the arms are wide. Fresh rows are 1,500 rows that no method "
+        f"has seen. On them the best possible prediction gets {100 * first.error_optimal:.1f} % "
+        f"wrong, with an NLL of {first.nll_optimal:.3f}. Effective members: how many independent "
+        "members would be worth as much. Seconds are the training time; megabytes are the size of "
+        "the trained models."
+    )
+    return Section(heading="Scorecard", table=rows, caption=caption)
+
+
+def _auroc(value: float) -> str:
+    return "\u2013" if math.isnan(value) else f"{value:.3f}"

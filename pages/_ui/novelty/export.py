@@ -9,18 +9,23 @@ import streamlit as st
 
 from gbuq_core.experiments.claims import claim_table
 from gbuq_core.experiments.novelty.charts import tree_sheet
-from gbuq_core.experiments.novelty.export import novelty_code, novelty_csv, novelty_rows_csv
+from gbuq_core.experiments.novelty.export import (
+    novelty_code,
+    novelty_csv,
+    novelty_rows_csv,
+    place_section,
+    score_section,
+)
 from gbuq_core.experiments.novelty.picture import novelty_sheet
-from gbuq_core.experiments.novelty.words import describe_change, describe_place
+from gbuq_core.experiments.novelty.words import describe_change
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.glossary import GLOSSARY
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.novelty.change import Changed, change_sheet_of
-from pages._ui.novelty.look import place_rows
 from pages._ui.novelty.picture import ShownMaps, scores_of_maps
-from pages._ui.novelty.scorecard import about_claims, claims_of, score_rows, scores_of
+from pages._ui.novelty.scorecard import about_claims, claims_of, scores_of
 
 _PAPER = "https://doi.org/10.5121/csit.2023.131920"
 _LEAD = (
@@ -80,7 +85,6 @@ def explain_novelty() -> None:
 
 
 def _html(found: ShownMaps, changed: Changed | None, knobs: Sequence[LiveKnob] = ()) -> bytes:
-    scores = scores_of(found)
     maps = novelty_sheet(found.run, look=found.look, bar=found.bar, knobs=knobs, alt=found.words)
     sheet, tables = (maps, [scores_of_maps(found)]) if maps.panels else (None, [])
     sections = [Section(sheet=sheet, caption=found.words, tables=tables)]
@@ -95,13 +99,9 @@ def _html(found: ShownMaps, changed: Changed | None, knobs: Sequence[LiveKnob] =
         )
     trees = tree_sheet(found.look)
     sections += [
-        Section(
-            heading=f"At {found.look.title}: what makes it new",
-            text=describe_place(found.run.fit, found.look),
-            table=place_rows(found),
-        ),
+        place_section(found.run.fit, found.look),
         Section(heading="Tree by tree", sheet=trees, caption=trees.alt),
-        Section(heading="Scorecard", table=score_rows(scores)),
+        score_section(found.run.fit, scores_of(found)),
         Section(
             heading="The paper and this picture",
             text=" ".join(about_claims(found)),

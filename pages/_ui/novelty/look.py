@@ -5,14 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from gbuq_core.experiments.novelty.charts import share_figure, tree_sheet
-from gbuq_core.experiments.novelty.fit import unit_of
+from gbuq_core.experiments.novelty.export import place_section
 from gbuq_core.experiments.novelty.words import describe_place
 from gbuq_core.knobs import find_knob
-from gbuq_core.presentation import digits, markdown_table, percent
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
 from pages._ui.novelty.controls import STATE
 from pages._ui.novelty.picture import ShownMaps
+from pages._ui.sections import draw_section
 
 _BOX_WIDTH = 170  # pixels of a number box
 
@@ -27,40 +27,13 @@ def draw_place(found: ShownMaps) -> None:
             for key in ("column", "row"):
                 with st.container(width=_BOX_WIDTH):
                     draw_knob(find_knob(STATE.knobs, key))
-        with st.container(key="table-place"):
-            st.markdown(markdown_table(place_rows(found)))
-        st.caption(
-            "Rank: the share of the map's cells, or of the training rows, with a lower score."
-        )
+        draw_section(place_section(found.run.fit, look), "place")
     with right:
         shares = share_figure(found.run.fit.data.feature_names, look.shares)
         st.markdown("**Which features its distance comes from**")
         st.vega_lite_chart(shares, key="novelty-shares", alt=_share_words(found))
         canvas(tree_sheet(look), key="novelty-trees")
     st.text(describe_place(found.run.fit, look), width="stretch")
-
-
-def place_rows(found: ShownMaps) -> list[tuple[str, ...]]:
-    """Every score at the chosen place; first the headings."""
-    head = ("Score", "Value", "Rank, cells", "Rank, rows")
-    lines = [
-        (
-            _with_unit(one.label, unit_of(found.run.fit, one.key)),
-            digits(one.value),
-            percent(one.rank_cells / 100, 0),
-            percent(one.rank_rows / 100, 0),
-        )
-        for one in found.look.values
-    ]
-    return [head, *lines]
-
-
-def _with_unit(label: str, unit: str) -> str:
-    """
-    >>> _with_unit("Novelty", "z"), _with_unit("Isolation forest", "score")
-    ('Novelty (z)', 'Isolation forest')
-    """
-    return label if unit == "score" else f"{label} ({unit})"
 
 
 def _share_words(found: ShownMaps) -> str:

@@ -9,15 +9,16 @@ import streamlit as st
 
 from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.novelty.claims import STUDY, check_novelty_claims
+from gbuq_core.experiments.novelty.export import score_section
 from gbuq_core.experiments.novelty.fit import NoveltyFit, map_novelty, maps_key
 from gbuq_core.experiments.novelty.plan import NoveltySettings
 from gbuq_core.experiments.novelty.scores import MapScore, score_maps
-from gbuq_core.presentation import digits, markdown_table, megabytes
 from pages._ui.claims import draw_claims
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept
 from pages._ui.notices import show_notice
 from pages._ui.novelty.picture import CLAIMS, ShownMaps
+from pages._ui.sections import draw_section
 
 _VIEW = NoveltySettings()
 
@@ -62,9 +63,7 @@ def _view_of_claims(found: ShownMaps) -> str:
 def draw_scorecard(found: ShownMaps, claims: Answer) -> None:
     """The scores, and below them the paper's statements."""
     st.header("Scorecard")
-    with st.container(key="table-scores"):
-        st.markdown(markdown_table(score_rows(scores_of(found))))
-    st.caption(_how_to_read(found))
+    draw_section(score_section(found.run.fit, scores_of(found)), "scores")
     st.header("The paper and this picture")
     _draw_claims(found, claims, about_claims(found))
 
@@ -89,32 +88,3 @@ def _draw_claims(found: ShownMaps, answer: Answer, about: Sequence[str]) -> None
 def claims_of(found: ShownMaps) -> tuple[Claim, ...]:
     """The paper's statements, for a page to take away."""
     return check(found.run.fit)
-
-
-def score_rows(scores: Sequence[MapScore]) -> list[tuple[str, ...]]:
-    """A line a score; first the headings. A column without a number is left out."""
-    columns = [
-        ("AUROC, crossings", [digits(one.auroc_crossings) for one in scores]),
-        ("AUROC, all", [digits(one.auroc) for one in scores]),
-        ("Rank correlation", [digits(one.rank_correlation) for one in scores]),
-        ("Seconds", [digits(one.seconds) for one in scores]),
-        ("Megabytes", [megabytes(one.memory_bytes) for one in scores]),
-    ]
-    told = [(name, texts) for name, texts in columns if set(texts) != {"\u2013"}]
-    lines = zip([one.label for one in scores], *(texts for _, texts in told), strict=True)
-    return [("Score", *(name for name, _ in told)), *lines]
-
-
-def _how_to_read(found: ShownMaps) -> str:
-    cost = "Seconds and megabytes are those of the fit behind a score. MACAU's scores share one."
-    if found.run.fit.data.in_support is None:
-        return (
-            f"There is no AUROC, because nobody knows where the rows of this table can lie. {cost}"
-        )
-    return (
-        "AUROC: the chance that a cell where rows hardly ever lie scores higher than a cell where "
-        "they do. Crossings: only empty cells with rows beside them along both features. All: "
-        "every empty cell; most lie so far out that any distance finds them. Rank correlation: "
-        "Spearman's, with minus the log of the true density; an edit "
-        f"changes that density, so there is none then. {cost}"
-    )

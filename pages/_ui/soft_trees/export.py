@@ -11,6 +11,7 @@ import streamlit as st
 from gbuq_core.experiments.soft_trees.bandit import BanditRun, describe_bandit
 from gbuq_core.experiments.soft_trees.charts import correlation_sheet
 from gbuq_core.experiments.soft_trees.export import (
+    score_section,
     soft_trees_code,
     soft_trees_curves_csv,
     soft_trees_functions_csv,
@@ -33,7 +34,7 @@ from pages._ui.soft_trees.look import (
 )
 from pages._ui.soft_trees.panels import ABOUT_STEPS, bandit_figure_of
 from pages._ui.soft_trees.picture import figure_of
-from pages._ui.soft_trees.scorecard import score_rows, scores_of
+from pages._ui.soft_trees.scorecard import scores_of
 
 _PAPER = "https://arxiv.org/abs/2302.10706"
 _LEAD = (
@@ -145,7 +146,7 @@ def _html(
                     heading="Correlated parameters", sheet=correlations, caption=correlations.alt
                 )
             )
-    sections.append(Section(heading="Scorecard", table=score_rows(scores_of(run))))
+    sections.append(score_section(scores_of(run)))
     if played:
         words = describe_bandit(played)
         about = ABOUT_STEPS.replace("*", "")

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.soft_trees.claims import STUDY, check_claims
-from gbuq_core.experiments.soft_trees.data import N_FRESH
+from gbuq_core.experiments.soft_trees.export import score_section
 from gbuq_core.experiments.soft_trees.fit import SoftTreesRun
 from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_soft_trees
-from gbuq_core.presentation import digits, markdown_table, megabytes, percent
 from pages._ui.claims import draw_claims
 from pages._ui.kept import keep_only, kept
+from pages._ui.sections import draw_section
 
 _SCORES = "soft-trees-score:"  # what is kept of each method
-_HOW = (
-    "Spreads and RMSE are in standard deviations of y. Agreement is the share of the functions' "
-    f"variation that all functions have in common. RMSE (to the true mean), NLL (in nats) and "
-    f"intervals are measured on {N_FRESH:,} new rows. A dash means that the score does not exist: "
-    "own points have no known truth, and step and wavelet have no places without rows. Seconds are "
-    "the training time."
-)
 
 
 def scores_of(run: SoftTreesRun) -> tuple[SoftTreesScore, ...]:
@@ -52,9 +43,7 @@ def draw_scores(run: SoftTreesRun, complete: bool = True) -> None:
         if not found:
             st.text("Scores appear when the first method is trained.")
         else:
-            with st.container(key="table-scores"):
-                st.markdown(markdown_table(score_rows(found)))
-            st.caption(_HOW)
+            draw_section(score_section(found), "scores")
     with claims:
         st.header("The paper and this picture")
         said = claims_of(run)
@@ -62,21 +51,3 @@ def draw_scores(run: SoftTreesRun, complete: bool = True) -> None:
         draw_claims(said, STUDY if complete else None, run.settings, columns=1)
         if not said:
             st.text("The paper says nothing about these methods on these data.", width="stretch")
-
-
-def score_rows(scores: Sequence[SoftTreesScore]) -> list[tuple[str, ...]]:
-    """A line a score and a column a method, so that it fits a phone; first the headings."""
-    lines: list[tuple[str, ...]] = [("Score", *(one.label for one in scores))]
-    for title, name in (
-        ("Spread where there are rows", "inside"),
-        ("Spread where there are none", "outside"),
-        ("Ratio of the two", "fan_out"),
-        ("Agreement where there are rows", "agreement"),
-        ("RMSE to the true mean", "rmse"),
-        ("NLL (nats)", "nll"),
-    ):
-        lines.append((title, *(digits(getattr(one, name)) for one in scores)))
-    lines.append(("In the 90 % interval", *(percent(one.coverage, 1) for one in scores)))
-    lines.append(("Seconds", *(digits(one.seconds) for one in scores)))
-    lines.append(("Megabytes", *(megabytes(one.memory_bytes) for one in scores)))
-    return lines

@@ -10,7 +10,7 @@ import streamlit as st
 
 from gbuq_core.experiments.claims import claim_table
 from gbuq_core.experiments.spiral.claims import check_claims, settings_text
-from gbuq_core.experiments.spiral.export import spiral_code, spiral_csv
+from gbuq_core.experiments.spiral.export import score_section, spiral_code, spiral_csv
 from gbuq_core.experiments.spiral.fit import SpiralRun
 from gbuq_core.experiments.spiral.plan import SpiralSettings, why_not
 from gbuq_core.experiments.spiral.scores import score_spiral
@@ -22,7 +22,6 @@ from pages._ui.export import Download, show_exports
 from pages._ui.spiral.controls import Looks
 from pages._ui.spiral.look import looks_as_sections
 from pages._ui.spiral.picture import sheet_of
-from pages._ui.spiral.scorecard import score_rows
 
 _FIRST_PAPER = "https://arxiv.org/abs/2006.10562"
 _SECOND_PAPER = "https://ceur-ws.org/Vol-3381/47.pdf"
@@ -104,7 +103,7 @@ def _html(run: SpiralRun, looks: Looks, words: str, knobs: Sequence[LiveKnob] = 
     sections = [
         Section(sheet=replace(sheet, panel_height=height), caption=words),
         *looks_as_sections(run.settings, run.methods, looks),
-        Section(heading="Scorecard", table=score_rows(run, scores)),
+        *([score_section(run, scores)] if scores else []),
         Section(
             heading="The papers and this picture",
             text=settings_text(run.settings),

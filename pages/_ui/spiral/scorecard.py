@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,15 +11,16 @@ from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.spiral.charts import burn_in_sheet
 from gbuq_core.experiments.spiral.claims import STUDY, check_claims, settings_text
+from gbuq_core.experiments.spiral.export import score_section
 from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun
 from gbuq_core.experiments.spiral.plan import METHODS
 from gbuq_core.experiments.spiral.quality import BurnInEffect, burn_in_effect, walk_off
-from gbuq_core.experiments.spiral.regions import MIN_BETWEEN
 from gbuq_core.experiments.spiral.scores import SpiralScore, score_spiral
-from gbuq_core.presentation import digits, markdown_table, megabytes, percent, short
+from gbuq_core.presentation import short
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claims
 from pages._ui.kept import keep_only, kept
+from pages._ui.sections import draw_section
 from pages._ui.spiral.controls import CYCLES_OPEN
 from pages._ui.spiral.folds import fold
 
@@ -42,7 +42,7 @@ def draw_scores(run: SpiralRun, settled: bool = True) -> None:
         if not run.methods:
             st.text("Scores appear with the first fit.")
         else:
-            _draw_table(run)
+            draw_section(score_section(run, scores_of(run)), "scores")
     with claims:
         st.header("The papers and this picture")
         st.caption(settings_text(run.settings))
@@ -59,52 +59,6 @@ def scores_of(run: SpiralRun) -> list[SpiralScore]:
         kept(_SCORES + maps.method, [maps], None, lambda maps=maps: score_spiral(maps, run.truth))
         for maps in run.methods
     ]
-
-
-def _draw_table(run: SpiralRun) -> None:
-    scores = scores_of(run)
-    with st.container(key="table-scores"):
-        st.markdown(markdown_table(score_rows(run, scores)))
-    first = scores[0]
-    st.caption(
-        "Uncertainties are in nats. An AUROC of 0.5 is chance. Far compares the 40 % of the cells "
-        "with the lowest true density to all others. Between compares cells in the gaps between "
-        "the arms to cells with rows; a dash means that the gaps have fewer than "
-        f"{MIN_BETWEEN} cells, because the arms are wide. Fresh rows are 1,500 rows that no method "
-        f"has seen. On them the best possible prediction gets {100 * first.error_optimal:.1f} % "
-        f"wrong, with an NLL of {first.nll_optimal:.3f}. Effective members: how many independent "
-        "members would be worth as much. Seconds are the training time; megabytes are the size of "
-        "the trained models."
-    )
-
-
-def score_rows(run: SpiralRun, scores: Sequence[SpiralScore]) -> list[tuple[str, ...]]:
-    """A line a score and a column a method, so that it fits a phone; first the headings."""
-
-    def line(title: str, values: Sequence[float]) -> tuple[str, ...]:
-        return title, *(digits(float(value)) for value in values)
-
-    return [
-        ("Score", *(METHODS[maps.method].label for maps in run.methods)),
-        ("AUROC of knowledge, far", *(_auroc(s.auroc_far) for s in scores)),
-        ("AUROC of total, far", *(_auroc(s.auroc_far_total) for s in scores)),
-        ("AUROC of knowledge, between", *(_auroc(s.auroc_between) for s in scores)),
-        line("Knowledge, among the data", [s.ku_mean_inside for s in scores]),
-        line("Knowledge, outside", [s.ku_mean_outside for s in scores]),
-        line("At class borders, times as high", [s.border_ratio for s in scores]),
-        line("Error of data, mean", [s.data_error for s in scores]),
-        line("NLL, fresh rows", [s.nll for s in scores]),
-        ("Wrong, fresh rows", *(percent(s.error, 1) for s in scores)),
-        ("Members", *(str(s.n_members) for s in scores)),
-        line("Effective members", [s.size.effective for s in scores]),
-        ("Trees in all", *(f"{s.n_trees:,}" for s in scores)),
-        line("Seconds", [s.seconds for s in scores]),
-        ("Megabytes", *(megabytes(s.memory_bytes) for s in scores)),
-    ]
-
-
-def _auroc(value: float) -> str:
-    return "\u2013" if math.isnan(value) else f"{value:.3f}"
 
 
 def draw_burn_in(run: SpiralRun) -> None:
