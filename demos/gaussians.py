@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from demos.asking import Between, Largest, Right
-from demos.lesson import Lesson, Shown, Step, main
+from demos.lesson import ComputedStep, Lesson, Step, main
 from gbuq_core.experiments.gaussians.fit import GaussiansRun, run_gaussians, run_sampler
 from gbuq_core.experiments.gaussians.picture import gaussians_sheet
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
@@ -38,9 +38,9 @@ UNEQUAL = GaussiansSettings(target="two_modes", charts=(*SHORT, "x"))
 def _shown(
     settings: GaussiansSettings, race: GaussiansRun, text: str, right: Right, answer: str,
     more: Sequence[str],
-) -> Shown:  # fmt: skip
+) -> ComputedStep:  # fmt: skip
     sheet = gaussians_sheet(race.truth, race.runs, settings, describe_gaussians(race))
-    return Shown(text, right, answer, sheet, more)
+    return ComputedStep(text, right, answer, sheet, more)
 
 
 def _scores(race: GaussiansRun) -> list[SamplerScores]:
@@ -52,7 +52,7 @@ def _other(settings: GaussiansSettings, sampler: str, **knobs) -> SamplerScores:
     return score_sampler(run_sampler(plan_of(replace(settings, **knobs), sampler)))
 
 
-def trapped() -> Shown:
+def trapped() -> ComputedStep:
     """A chain that stays where it falls."""
     race = run_gaussians(ONE)
     (scores,) = _scores(race)
@@ -86,7 +86,7 @@ def trapped() -> Shown:
     return _shown(ONE, race, text, right, answer, (*notes, told))
 
 
-def more_noise() -> Shown:
+def more_noise() -> ComputedStep:
     """Noise finds the modes and loses the density."""
     race = run_gaussians(NOISY)
     _, noisy = _scores(race)
@@ -119,7 +119,7 @@ def more_noise() -> Shown:
     return _shown(NOISY, race, text, right, answer, (*notes, told))
 
 
-def cycles() -> Shown:
+def cycles() -> ComputedStep:
     """Large steps to leave, small steps to settle."""
     race = run_gaussians(CYCLES)
     trapped_scores, cyclic = _scores(race)
@@ -151,7 +151,7 @@ def cycles() -> Shown:
     return _shown(CYCLES, race, text, right, answer, (*notes, told))
 
 
-def scaled_gradients() -> Shown:
+def scaled_gradients() -> ComputedStep:
     """The same by scaling the gradient, which boosting can do."""
     race = run_gaussians(BOTH)
     clr, cg = _scores(race)
@@ -187,7 +187,7 @@ def scaled_gradients() -> Shown:
     return _shown(BOTH, race, text, right, answer, (*notes, told))
 
 
-def overshooting() -> Shown:
+def overshooting() -> ComputedStep:
     """What throws the chain out is an unstable step."""
     race = run_gaussians(STABLE)
     (stable,) = _scores(race)
@@ -221,7 +221,7 @@ def overshooting() -> Shown:
     return _shown(STABLE, race, text, right, answer, (*notes, told))
 
 
-def what_to_keep() -> Shown:
+def what_to_keep() -> ComputedStep:
     """Samples of the wild part of a cycle are not from the target."""
     race = run_gaussians(KEPT)
     (kept,) = _scores(race)
@@ -250,7 +250,7 @@ def what_to_keep() -> Shown:
     return _shown(KEPT, race, text, right, answer, (*notes, told))
 
 
-def many_chains() -> Shown:
+def many_chains() -> ComputedStep:
     """Many short chains against one long one."""
     race = run_gaussians(MANY)
     sgld = _scores(race)[0]
@@ -285,7 +285,7 @@ def many_chains() -> Shown:
     return _shown(MANY, race, text, right, answer, (*notes, told))
 
 
-def unequal_modes() -> Shown:
+def unequal_modes() -> ComputedStep:
     """Finding modes is not weighing them."""
     race = run_gaussians(UNEQUAL)
     found = dict(zip(UNEQUAL.samplers, _scores(race), strict=True))

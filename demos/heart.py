@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from demos.asking import Between, Largest, Right
-from demos.lesson import Lesson, Shown, Step, main
+from demos.lesson import ComputedStep, Lesson, Step, main
 from demos.live import one_knob
 from gbuq_core.experiments.claims import times_text
 from gbuq_core.experiments.heart.data import SIDE
@@ -30,12 +30,12 @@ def _shown(
     answer: str,
     more: Sequence[str],
     knob: str = "",
-) -> Shown:
+) -> ComputedStep:
     """The page's picture with one of its knobs; without it the reader plays the trees."""
     run = run._replace(settings=settings)
     knobs = one_knob(knob, settings) if knob else ()
     sheet = heart_sheet(run.data, run.methods, settings, describe_heart(run), knobs)
-    return Shown(text, right, answer, sheet, more)
+    return ComputedStep(text, right, answer, sheet, more)
 
 
 ONE = HeartSettings(methods=("sglb",))
@@ -49,7 +49,7 @@ CORNER = HeartSettings(
 POSTERIOR = HeartSettings(methods=("sglb",), rows=100, temperature="posterior")
 
 
-def noise_that_stays() -> Shown:
+def noise_that_stays() -> ComputedStep:
     """Data uncertainty is the noise, whatever else is known."""
     run = run_heart(ONE)
     scores = score_heart(run.methods[0])
@@ -86,7 +86,7 @@ def noise_that_stays() -> Shown:
     return _shown(ONE, run, text, right, answer, (*notes, told), "shown")
 
 
-def never_seen() -> Shown:
+def never_seen() -> ComputedStep:
     """Knowledge uncertainty finds the heart."""
     run = run_heart(ONE)
     scores = score_heart(run.methods[0])
@@ -114,7 +114,7 @@ def never_seen() -> Shown:
     return _shown(ONE, run, text, right, answer, (*notes, told), "log")
 
 
-def hidden_in_the_total() -> Shown:
+def hidden_in_the_total() -> ComputedStep:
     """The total does not tell what data and knowledge tell."""
     run = run_heart(LINEAR)
     maps, empty = run.methods[0], ~run.data.in_support
@@ -144,7 +144,7 @@ def hidden_in_the_total() -> Shown:
     return _shown(LINEAR, run, text, right, answer, (*notes, told), "unit")
 
 
-def watch_it_grow() -> Shown:
+def watch_it_grow() -> ComputedStep:
     """Knowledge uncertainty falls where there are rows and stays where there are none."""
     run = run_heart(ONE)
     maps, filled = run.methods[0], run.data.in_support
@@ -181,7 +181,7 @@ def watch_it_grow() -> Shown:
     return _shown(ONE, run, text, right, answer, (*notes, told))
 
 
-def one_model() -> Shown:
+def one_model() -> ComputedStep:
     """A virtual ensemble costs a tenth and sees nearly as much."""
     run = run_heart(BOTH)
     true, virtual = (score_heart(maps) for maps in run.methods)
@@ -216,7 +216,7 @@ def one_model() -> Shown:
     return _shown(BOTH, run, text, right, answer, (*notes, told), "step")
 
 
-def small_steps() -> Shown:
+def small_steps() -> ComputedStep:
     """A virtual ensemble needs a model that has converged."""
     run = run_heart(SLOW)
     true, virtual = (score_heart(maps) for maps in run.methods)
@@ -250,7 +250,7 @@ def small_steps() -> Shown:
     return _shown(SLOW, run, text, right, answer, (*notes, told), "start")
 
 
-def take_rows_away() -> Shown:
+def take_rows_away() -> ComputedStep:
     """Knowledge uncertainty depends on rows, not on places."""
     before = run_heart(ONE).methods[0]
     run = run_heart(CORNER)
@@ -281,7 +281,7 @@ def take_rows_away() -> Shown:
     return _shown(CORNER, run, text, right, answer, (*notes, told), "shown")
 
 
-def how_much_is_unknown() -> Shown:
+def how_much_is_unknown() -> ComputedStep:
     """At CatBoost's temperature it ranks cells; at the posterior's it also has the right size."""
     run = run_heart(POSTERIOR)
     rows = (POSTERIOR.rows, 100 * POSTERIOR.rows // 10)

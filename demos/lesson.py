@@ -28,7 +28,7 @@ from gbuq_core.figures.standalone import Section, standalone_html
 _MOST_VALUES = 300_000  # of a file's picture with a knob; more are thinned
 
 
-class Shown(NamedTuple):
+class ComputedStep(NamedTuple):
     """A step once it is computed."""
 
     text: str  # A paragraph of plain text, before the question
@@ -48,7 +48,9 @@ class Step(NamedTuple):
     question: str
     ask: Ask  # the options in order, or what else the reader does to answer
     preset: Any  # the settings that the page is opened with, in the page's own type
-    compute: Callable[[], Shown]  # returns `Shown`; ticks the current job like any fit
+    compute: Callable[
+        [], ComputedStep
+    ]  # returns `ComputedStep`; ticks the current job like any fit
 
 
 class Lesson(NamedTuple):
@@ -89,7 +91,7 @@ def before_answer(sheet: PanelSheet) -> PanelSheet:
     return replace(sheet, alt=" ".join(said))
 
 
-def _options(ask: Ask, shown: Shown) -> Sequence[tuple[str, str]]:
+def _options(ask: Ask, shown: ComputedStep) -> Sequence[tuple[str, str]]:
     """Each option, and what a reader who chooses it is told."""
     if not isinstance(ask, tuple):
         return ()

@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from demos.asking import Between, Largest, Right, both_of
-from demos.lesson import Lesson, Shown, Step, main
+from demos.lesson import ComputedStep, Lesson, Step, main
 from demos.live import one_knob
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.spiral.charts import ray_sheet
@@ -50,12 +50,12 @@ def _shown(
     more: Sequence[str],
     knob: str,
     lines: Sequence[Line] = (),
-) -> Shown:
+) -> ComputedStep:
     """The page's picture with one of its knobs."""
     knobs = one_knob(knob, settings)
     words = describe_spiral(run)
     sheet = spiral_sheet(run.truth, run.data, run.methods, settings, (), lines, words, knobs)
-    return Shown(text, right, answer, sheet, more)
+    return ComputedStep(text, right, answer, sheet, more)
 
 
 def _scores(run: SpiralRun) -> list[SpiralScore]:
@@ -77,7 +77,7 @@ def _walked(sheet: PanelSheet, run: SpiralRun) -> PanelSheet:
     return replace(sheet, strips=still, strip_height=110)
 
 
-def three_arms() -> Shown:
+def three_arms() -> ComputedStep:
     """Data uncertainty where arms run into each other."""
     run = run_spiral(ONE)
     (scores,) = _scores(run)
@@ -116,7 +116,7 @@ def three_arms() -> Shown:
     return _shown(ONE, run, text, right, answer, (*notes, told), "shown")
 
 
-def where_models_differ() -> Shown:
+def where_models_differ() -> ComputedStep:
     """Knowledge uncertainty lies along class borders."""
     run = run_spiral(ONE)
     (scores,) = _scores(run)
@@ -154,7 +154,7 @@ def where_models_differ() -> Shown:
     return _shown(ONE, run, text, right, answer, (*notes, told), "flag")
 
 
-def gaps_and_outside() -> Shown:
+def gaps_and_outside() -> ComputedStep:
     """Trees notice a gap between rows, but no outer edge."""
     run = run_spiral(NARROW)
     (scores,) = _scores(run)
@@ -197,7 +197,7 @@ def gaps_and_outside() -> Shown:
     return shown._replace(sheet=_walked(shown.sheet, run))
 
 
-def one_model() -> Shown:
+def one_model() -> ComputedStep:
     """A virtual ensemble predicts as well, but its knowledge uncertainty is far smaller."""
     run = run_spiral(BOTH)
     true, virtual = _scores(run)
@@ -235,7 +235,7 @@ def one_model() -> Shown:
     return _shown(BOTH, run, text, right, answer, (*notes, told), "step")
 
 
-def in_cycles() -> Shown:
+def in_cycles() -> ComputedStep:
     """Scaling the gradient in cycles raises knowledge uncertainty everywhere."""
     run = run_spiral(CYCLES)
     virtual, cyclic = _scores(run)
@@ -294,7 +294,7 @@ def largest_rise(loss: np.ndarray, cycle: int) -> float:
     return max([0.0, *(float(loss[end : end + cycle].max() - loss[end - 1]) for end in ends)])
 
 
-def first_cycles() -> Shown:
+def first_cycles() -> ComputedStep:
     """Most of cSGLB's knowledge uncertainty comes from its first, unfinished members."""
     run = run_spiral(BURNT)
     models, burnt = run.methods
@@ -332,7 +332,7 @@ def first_cycles() -> Shown:
     return _shown(BURNT, run, text, right, answer, (*notes, told), "burn_in")
 
 
-def rows_left_out() -> Shown:
+def rows_left_out() -> ComputedStep:
     """Hidden rows make members differ more, and for longer."""
     run = run_spiral(MASKED)
     plain, masked = _scores(run)
@@ -376,7 +376,7 @@ def rows_left_out() -> Shown:
     return _shown(MASKED, run, text, right, answer, (*notes, told), "burn_in")
 
 
-def what_compute_buys() -> Shown:
+def what_compute_buys() -> ComputedStep:
     """More models give a steadier map, but do not find the outside better."""
     run = run_spiral(MANY)
     done = {maps.fit.plan: maps.fit for maps in run.methods}

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from demos.asking import Between, Brush, Brushed, Largest, both_of, crossing
-from demos.lesson import Lesson, Shown, Step, main
+from demos.lesson import ComputedStep, Lesson, Step, main
 from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
 from gbuq_core.experiments.two_clocks.picture import COLOUR, WAY_COLOURS, clocks_sheet
 from gbuq_core.experiments.two_clocks.plan import LEVELS, WAYS, TwoClocksSettings
@@ -129,7 +129,7 @@ def _collapse_chart(look: TwoClocksLook) -> Brushed:
     return Brushed(chart, low, float(x[-1]), "stated error too small", after)
 
 
-def collapse() -> Shown:
+def collapse() -> ComputedStep:
     """The model's own statement of its error falls below the error."""
     look = _look(MAIN)
     curves, every = look.curves, _score(look, "all")
@@ -160,10 +160,10 @@ def collapse() -> Shown:
         f"intervals hold {100 * every.coverage:.0f} %. The trees fit the training rows so closely "
         "that residuals no longer show the noise."
     )
-    return Shown(text, right, answer, _strips(look, "error", "coverage"), (*notes, told))
+    return ComputedStep(text, right, answer, _strips(look, "error", "coverage"), (*notes, told))
 
 
-def two_moments() -> Shown:
+def two_moments() -> ComputedStep:
     """Two scores are best at different numbers of trees."""
     look = _look(MAIN)
     curves = look.curves
@@ -189,10 +189,10 @@ def two_moments() -> Shown:
         f"{short(curves.rmse[at_nll] / curves.rmse[at_rmse] * 100 - 100, 2)} % of RMSE; stopping "
         f"for the mean costs {short(curves.nll[at_rmse] - curves.nll[at_nll])} nats."
     )
-    return Shown(text, right, answer, _strips(look, "error", "nll"), (*notes, told))
+    return ComputedStep(text, right, answer, _strips(look, "error", "nll"), (*notes, told))
 
 
-def off_the_diagonal() -> Shown:
+def off_the_diagonal() -> ComputedStep:
     """The best pair of numbers is not on the diagonal."""
     look = _look(MAIN)
     early, clocks = _score(look, "early"), _score(look, "clocks")
@@ -223,10 +223,10 @@ def off_the_diagonal() -> Shown:
         f"scale. The NLL is {short(clocks.nll)}; one number for both has {short(early.nll)}. The "
         f"RMSE is {short(clocks.rmse)} against {short(early.rmse)}. Other rows chose the clocks."
     )
-    return Shown(text, right, answer, _near_the_least(look), (*notes, told))
+    return ComputedStep(text, right, answer, _near_the_least(look), (*notes, told))
 
 
-def only_a_factor() -> Shown:
+def only_a_factor() -> ComputedStep:
     """A factor repairs the coverage, but not the shape of the noise."""
     look = _look(END)
     every, factor, clocks = (_score(look, way) for way in ("all", "factor", "clocks"))
@@ -276,10 +276,10 @@ def only_a_factor() -> Shown:
         "%. But the collapsed std no longer shows which rows are noisy: the NLL is "
         f"{short(factor.nll)}, with two clocks {short(clocks.nll)}."
     )
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
-def one_feature() -> Shown:
+def one_feature() -> ComputedStep:
     """Where the mean stops early too, the clocks nearly agree."""
     look = _look(ONE_FEATURE)
     early, clocks = _score(look, "early"), _score(look, "clocks")
@@ -308,7 +308,7 @@ def one_feature() -> Shown:
         f"{early.clocks.mean_trees}. The factor is left: intervals hold "
         f"{100 * clocks.coverage:.0f} % instead of {100 * early.coverage:.0f} %."
     )
-    return Shown(text, right, answer, _near_the_least(look), (*notes, told))
+    return ComputedStep(text, right, answer, _near_the_least(look), (*notes, told))
 
 
 LESSON = Lesson(

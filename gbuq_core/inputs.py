@@ -404,14 +404,14 @@ def encode_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return classes, codes.astype(np.int64)
 
 
-class HeldOut(NamedTuple):
+class TuningSplit(NamedTuple):
     """Positions of the rows to fit on and of those to tune on, both ascending."""
 
     fitted: NDArray[np.intp]
     tuned: NDArray[np.intp]
 
 
-def hold_out(n_rows: int, fraction: float, seed: int) -> HeldOut:
+def hold_out(n_rows: int, fraction: float, seed: int) -> TuningSplit:
     """Choose a share of the rows at random, leaving at least three.
 
     >>> fitted, tuned = hold_out(10, 0.2, seed=0)
@@ -426,7 +426,7 @@ def hold_out(n_rows: int, fraction: float, seed: int) -> HeldOut:
             "rows to fit on: pass more rows, or validation rows."
         )
     order = np.random.default_rng(seed).permutation(n_rows)
-    return HeldOut(np.sort(order[n_tuned:]), np.sort(order[:n_tuned]))
+    return TuningSplit(np.sort(order[n_tuned:]), np.sort(order[:n_tuned]))
 
 
 def take_rows(X: Any, chosen: NDArray[np.intp]) -> Any:

@@ -29,7 +29,7 @@ from demos.heteroscedastic.parts import (
     tree_lines,
     wide,
 )
-from demos.lesson import Lesson, Shown, Step
+from demos.lesson import ComputedStep, Lesson, Step
 from gbuq_core.experiments.heteroscedastic.claims import BLIND, check_claims, follow_rays
 from gbuq_core.experiments.heteroscedastic.data import Array
 from gbuq_core.experiments.heteroscedastic.fit import (
@@ -88,7 +88,7 @@ def _tree_by_tree(sheet: PanelSheet) -> PanelSheet:
     )  # fmt: skip
 
 
-def noise_that_grows() -> Shown:
+def noise_that_grows() -> ComputedStep:
     """Which stds follow the noise?"""
     run = run_of(NOISE)
     behind, scores = backdrop_of(run, near=True), _scores(run)
@@ -130,10 +130,10 @@ def noise_that_grows() -> Shown:
         f"The noise has a std of {run.settings.noise_slope:g} x. {answers.held_by(scores, level)} "
         "A forest's spread says how uncertain its mean is, not how far y lies from it."
     )
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
-def data_and_knowledge() -> Shown:
+def data_and_knowledge() -> ComputedStep:
     """The law of total variance, tree by tree."""
     run = run_of(PARTS)
     behind, scores = backdrop_of(run), _scores(run)
@@ -178,10 +178,10 @@ def data_and_knowledge() -> Shown:
         f"{scores['macau_basic'].noise_ratio:.2f} times the truth, with a line "
         f"{scores['macau_linear'].noise_ratio:.2f}."
     )
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
-def out_of_the_rows() -> Shown:
+def out_of_the_rows() -> ComputedStep:
     """Does knowledge uncertainty rise where the rows end?"""
     run = run_of(BEYOND)
     behind, scores = backdrop_of(run), _scores(run)
@@ -219,7 +219,7 @@ def out_of_the_rows() -> Shown:
         "A line in a leaf goes on, so trees part outside the rows. Constants stay flat: other "
         f"seeds give CatBoost {', '.join(f'{value:.2f}' for value in seeds)}."
     )
-    return Shown(
+    return ComputedStep(
         text,
         right,
         answer,
@@ -250,7 +250,7 @@ def _told_strip(run: HeteroscedasticRun) -> Strip:
     )
 
 
-def three_novelties() -> Shown:
+def three_novelties() -> ComputedStep:
     """Novelty scores, and one that does not work with plain leaves."""
     run = run_of(NOVELTY)
     behind, scores = backdrop_of(run), _scores(run)
@@ -314,7 +314,7 @@ def three_novelties() -> Shown:
         frame_values=[f"{place:g}" for place in places],
         start_frame=int(np.searchsorted(places, SUPPORT[1])),
     )
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
 def _values(view: HeteroscedasticView, key: str) -> Array:
@@ -323,7 +323,7 @@ def _values(view: HeteroscedasticView, key: str) -> Array:
     return curve.values
 
 
-def alike_or_tiny() -> Shown:
+def alike_or_tiny() -> ComputedStep:
     """How two knobs of a forest change its knowledge uncertainty and its mean."""
     presets = (replace(_BASE, methods=("macau_linear",)), ALIKE, TINY)
     runs = [run_of(settings) for settings in presets]
@@ -362,7 +362,7 @@ def alike_or_tiny() -> Shown:
         f"rows and agree. With leaves of one row it is {far[2]:.2g}, with an RMSE of "
         f"{tiny.rmse:.2f} instead of {base.rmse:.2f}."
     )
-    return Shown(
+    return ComputedStep(
         text,
         right,
         answer,
@@ -371,7 +371,7 @@ def alike_or_tiny() -> Shown:
     )
 
 
-def on_average() -> Shown:
+def on_average() -> ComputedStep:
     """Does conformal prediction hold its level everywhere?"""
     settings = AVERAGE
     runs = [run_of(replace(settings, conformal=on)) for on in (False, True)]
@@ -432,10 +432,10 @@ def on_average() -> Shown:
         f"{labels[best]} {held_in[best]} %. One factor cannot move coverage from place to place: "
         "the std itself has to follow the noise."
     )
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
-def beside_the_table() -> Shown:
+def beside_the_table() -> ComputedStep:
     """Table 1 here and in the paper, method by method."""
     run = both(run_of(TABLE), run_of(replace(TABLE, methods=MORE)))
     found = _scores(run)
@@ -469,7 +469,7 @@ def beside_the_table() -> Shown:
         f"{held} of {len(claims)} hold. The largest difference in CRPS is that of "
         f"{farthest.label}: {farthest.crps:.2f} here and {farthest.paper_crps:.2f} in the table."
     )
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
 LESSON = Lesson(

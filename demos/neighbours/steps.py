@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from demos.asking import Between, Largest, both_of
-from demos.lesson import Lesson, Shown, Step
+from demos.lesson import ComputedStep, Lesson, Step
 from demos.neighbours.parts import (
     maps_of,
     over_k,
@@ -51,7 +51,7 @@ COUNTS = (1, 2, 5, 10, 20, 50, 100)
 _ORDER_COLOURS = dict(zip(ORDERS, (OKABE_ITO[0], OKABE_ITO[1], OKABE_ITO[3]), strict=True))
 
 
-def shared_leaves() -> Shown:
+def shared_leaves() -> ComputedStep:
     """Affinity is a count of shared leaves."""
     run = run_neighbours(SPOT)
     look, data = run.look, run.fit.data
@@ -95,10 +95,10 @@ def shared_leaves() -> Shown:
         f"{alike} of {len(data.y):,}. The {look.k} with the highest affinity, in orange, are the "
         f"neighbours; {both} are also among the nearest. A box ends where y changes."
     )
-    return Shown(text, right, answer, with_strips(sheet, still), (*notes, told))
+    return ComputedStep(text, right, answer, with_strips(sheet, still), (*notes, told))
 
 
-def two_places() -> Shown:
+def two_places() -> ComputedStep:
     """The scale is the spread of the neighbours' targets, for better or worse."""
     noisy, run = run_neighbours(SPOT), run_neighbours(STILL)
     truths = [ripples_truth([place]) for place in (NOISY_SPOT, QUIET)]
@@ -132,10 +132,10 @@ def two_places() -> Shown:
     sheet, ks = over_k(run, [k for k in COVERED_K if k <= MOST_FRAMES_K])
     alike, scale = reasons_sheet(run).strips[:2]
     strips = [replace(alike, mode="frame"), replace(scale, frame_x=np.array(ks, float))]
-    return Shown(text, right, answer, with_strips(sheet, strips), (*notes, told))
+    return ComputedStep(text, right, answer, with_strips(sheet, strips), (*notes, told))
 
 
-def how_many() -> Shown:
+def how_many() -> ComputedStep:
     """Few neighbours are unreliable, many are not alike."""
     run = run_neighbours(FEW)
     ks = np.arange(2, MOST_FRAMES_K + 1)
@@ -202,10 +202,10 @@ def how_many() -> Shown:
         "chance: the scale is then near zero, and one wrong prediction costs much. Many "
         "neighbours are not alike."
     )
-    return Shown(text, right, answer, with_strips(sheet, [strip]), (*notes, told))
+    return ComputedStep(text, right, answer, with_strips(sheet, [strip]), (*notes, told))
 
 
-def one_number_for_all() -> Shown:
+def one_number_for_all() -> ComputedStep:
     """Calibration corrects the level of the scale, not its map."""
     run = run_neighbours(CALIBRATED)
     search = search_neighbours(run.fit, replace(run.settings, k=COVERED_K[-1]))
@@ -277,7 +277,7 @@ def one_number_for_all() -> Shown:
         f"{before.scale_error_inside:.2g} to {after.scale_error_inside:.2g}. One number corrects "
         "the level of the scale, not where it is high or low."
     )
-    return Shown(
+    return ComputedStep(
         text,
         right,
         answer,
@@ -291,7 +291,7 @@ def one_number_for_all() -> Shown:
     )
 
 
-def trees_that_count() -> Shown:
+def trees_that_count() -> ComputedStep:
     """The first trees tell rows apart best."""
     run = run_neighbours(LAST)
     views = {
@@ -344,7 +344,7 @@ def trees_that_count() -> Shown:
         f"{nll['random'][at]:.2f} for random, {nll['last'][at]:.2f} for the last ones; "
         f"{everything.test_nll:.2f} for all. A shared leaf of a late tree says less about y."
     )
-    return Shown(
+    return ComputedStep(
         text,
         right,
         answer,
@@ -356,7 +356,7 @@ def trees_that_count() -> Shown:
     )
 
 
-def skewed_neighbours() -> Shown:
+def skewed_neighbours() -> ComputedStep:
     """Nine families over the same targets, and the danger of choosing one."""
     run = run_neighbours(SKEWED)
     fit, look, k = run.fit, run.look, run.view.k
@@ -411,10 +411,10 @@ def skewed_neighbours() -> Shown:
         f"{label[fresh.best]} {held_out[fresh.best]:.2f}. With nine candidates and few rows, the "
         "choice is partly luck."
     )
-    return Shown(text, right, answer, with_strips(sheet, strips), (*notes, told))
+    return ComputedStep(text, right, answer, with_strips(sheet, strips), (*notes, told))
 
 
-def nothing_there() -> Shown:
+def nothing_there() -> ComputedStep:
     """A scale is not knowledge: the hole does not show in it."""
     run = run_neighbours(EMPTY)
     data, look, view = run.fit.data, run.look, run.view
@@ -460,7 +460,7 @@ def nothing_there() -> Shown:
         f"the nearest row shares {nearest[empty].mean():.0f} trees, elsewhere "
         f"{nearest[~empty].mean():.0f}."
     )
-    return Shown(text, right, answer, replace(sheet, panels=panels), (*notes, told))
+    return ComputedStep(text, right, answer, replace(sheet, panels=panels), (*notes, told))
 
 
 LESSON = Lesson(

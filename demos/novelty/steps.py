@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from demos.asking import Between, Largest, both_of
-from demos.lesson import Lesson, Shown, Step
+from demos.lesson import ComputedStep, Lesson, Step
 from demos.novelty.parts import (
     THIRDS,
     box_edit,
@@ -85,7 +85,7 @@ APART = 30.0  # points between ranks that count as a contradiction
 _OUT, _CORNER = (30, 54), (48, 48)  # cells of the rings' map
 
 
-def beside_the_truth() -> Shown:
+def beside_the_truth() -> ComputedStep:
     """Novelty and its rivals beside the density that the rows come from."""
     run = run_of(MOONS)
     scores = scores_of(run)
@@ -128,10 +128,10 @@ def beside_the_truth() -> Shown:
         f"distance {scores['distance'].auroc:.2f}; 0.5 is chance. Trees disagree where classes "
         "meet, not where rows are missing."
     )
-    return Shown(text, right, answer, sheet, (*notes, told), (table,))
+    return ComputedStep(text, right, answer, sheet, (*notes, told), (table,))
 
 
-def who_is_right() -> Shown:
+def who_is_right() -> ComputedStep:
     """Where novelty and the isolation forest contradict each other, and what the truth says."""
     moons, run = run_of(MOONS), run_of(BLOBS)
     scores, apart = scores_of(run), run.view.disagreement
@@ -177,7 +177,7 @@ def who_is_right() -> Shown:
         f"{scores['distance'].auroc_crossings:.2f}."
     )
     sheet, table = followed(run, novelty_panels(run), point=(x, y))
-    return Shown(text, right, answer, sheet, (*notes, told), (table,))
+    return ComputedStep(text, right, answer, sheet, (*notes, told), (table,))
 
 
 def nearer_share(maps: NoveltyMaps) -> float:
@@ -187,7 +187,7 @@ def nearer_share(maps: NoveltyMaps) -> float:
     return float((np.abs(one - truth) < np.abs(other - truth))[far].mean())
 
 
-def unused_feature() -> Shown:
+def unused_feature() -> ComputedStep:
     """A feature that says nothing of the class: novelty sees it, conditional novelty does not."""
     run = run_of(THIRD)
     fit, at = run.fit, THIRD.third_at
@@ -233,10 +233,10 @@ def unused_feature() -> Shown:
         f"{before['conditional']:.0f} to {after['conditional']:.0f}. Nobody has seen such a row, "
         "but the prediction hardly depends on it."
     )
-    return Shown(text, right, answer, with_strips(sheet, [strip]), (*notes, told))
+    return ComputedStep(text, right, answer, with_strips(sheet, [strip]), (*notes, told))
 
 
-def why_here() -> Shown:
+def why_here() -> ComputedStep:
     """The ellipse of a leaf that goes round the hole covers it; shares of the distance."""
     run = run_of(RINGS)
     x, y = run.fit.data.axes
@@ -272,7 +272,7 @@ def why_here() -> Shown:
         "the hole, and a distance from their mean is smallest in the middle of a ring."
     )
     sheet = with_strips(sheet, tree_sheet(middle).strips)
-    return Shown(text, right, answer, sheet, (*notes, told), (table,))
+    return ComputedStep(text, right, answer, sheet, (*notes, told), (table,))
 
 
 def _shares(look: PlaceLook) -> str:
@@ -280,7 +280,7 @@ def _shares(look: PlaceLook) -> str:
     return listed([f"{name} by {100 * share:.0f} %" for name, share in parts])
 
 
-def clipped_tail() -> Shown:
+def clipped_tail() -> ComputedStep:
     """Beyond the farthest row the authors' z-score says the same everywhere."""
     clipped, rising = run_of(CLIPPED), run_of(replace(CLIPPED, tail="rise"))
     empty = ~clipped.fit.data.in_support
@@ -326,10 +326,10 @@ def clipped_tail() -> Shown:
         f"correlation with the true density among them: {follows[0]:.2f} and {follows[1]:.2f}. "
         f"When clipped, {100 * flat:.0f} % of the cells have the top value."
     )
-    return Shown(text, right, answer, with_strips(sheet, [strip]), (*notes, told), (table,))
+    return ComputedStep(text, right, answer, with_strips(sheet, [strip]), (*notes, told), (table,))
 
 
-def rows_erased() -> Shown:
+def rows_erased() -> ComputedStep:
     """Take an arc of the inner ring away."""
     after = run_of(ERASED)
     before = run_of(replace(ERASED, edits=()))
@@ -364,7 +364,7 @@ def rows_erased() -> Shown:
         f"rows on both sides now cover the hole, and {100 * taken:.0f} % of its cells change "
         "their class."
     )
-    return Shown(
+    return ComputedStep(
         text,
         right,
         answer,
@@ -373,7 +373,7 @@ def rows_erased() -> Shown:
     )
 
 
-def labels_flipped() -> Shown:
+def labels_flipped() -> ComputedStep:
     """Give some rows the other class; none is moved."""
     after = run_of(FLIPPED)
     before = run_of(replace(FLIPPED, edits=()))
@@ -406,7 +406,7 @@ def labels_flipped() -> Shown:
         f"the blobs novelty {blob[0]}: trees split where classes change, so labels can make a "
         "place new."
     )
-    return Shown(
+    return ComputedStep(
         text,
         right,
         answer,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from demos.asking import Between, Largest, both_of
-from demos.lesson import Lesson, Shown, Step
+from demos.lesson import ComputedStep, Lesson, Step
 from demos.scoreboard.simulate import (
     COUNTS,
     DEFAULT_K,
@@ -80,7 +80,7 @@ def _percent(share: float) -> str:
     return f"{short(100.0 * share, 2)} %"
 
 
-def three_splits() -> Shown:
+def three_splits() -> ComputedStep:
     """With few splits two standard errors are too few."""
     found = flag_equals()
     at = SPLITS.index(THREE)
@@ -120,13 +120,13 @@ def three_splits() -> Shown:
         f"instead of {short(ERRORS)}, and then {_percent(found.student[at])} are called different."
     )
     alt = f"Share of equal pairs that are called different, for {SPLITS[0]} to {SPLITS[-1]} splits."
-    return Shown(
+    return ComputedStep(
         text, Between(float(found.two_errors[at]), (0.075, 0.15)), answer,
         _sheet([strip], alt, "splits", SPLITS, at), (*notes, told),
     )  # fmt: skip
 
 
-def in_pairs() -> Shown:
+def in_pairs() -> ComputedStep:
     """A difference in pairs does not care how hard the splits are."""
     found = see_difference()
     at = SPREADS.index(3.0)
@@ -186,10 +186,10 @@ def in_pairs() -> Shown:
     alt = "Scores of two methods on three splits, and how often each test sees their difference."
     right = Largest((float(found.unpaired[at]), float(found.paired[at]), 0.5))
     sheet = _sheet(strips, alt, "how much splits differ (std)", SPREADS, at)
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
-def ranks_hide() -> Shown:
+def ranks_hide() -> ComputedStep:
     """The better rank can have the larger error."""
     found = hide_sizes()
     at = LOSSES.index(0.2)
@@ -247,10 +247,10 @@ def ranks_hide() -> Shown:
     by_rank, by_mean = found.ranks[at, 1] - found.ranks[at, 0], 1.0 - found.mean[at]
     right = Largest(both_of(float(by_rank), float(by_mean)))
     sheet = _sheet(strips, alt, "A's loss on the last set (%)", percents, at)
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
-def who_differs() -> Shown:
+def who_differs() -> ComputedStep:
     """What a critical difference allows for."""
     found = rank_equals()
     at = SET_COUNTS.index(N_SETS)
@@ -294,10 +294,12 @@ def who_differs() -> Shown:
     )
     alt = f"Distance of the best and the worst mean rank for {x[0]} to {x[-1]} sets."
     right = Between(float(found.median[at]), (1.0, 3.0))
-    return Shown(text, right, answer, _sheet([strip], alt, "sets", SET_COUNTS, at), (*notes, told))
+    return ComputedStep(
+        text, right, answer, _sheet([strip], alt, "sets", SET_COUNTS, at), (*notes, told)
+    )
 
 
-def many_numbers() -> Shown:
+def many_numbers() -> ComputedStep:
     """Of many comparisons one is significant by chance."""
     found = compare_many()
     at = COUNTS.index(20)
@@ -343,10 +345,10 @@ def many_numbers() -> Shown:
     alt = f"Chance of at least one false difference for 1 to {COUNTS[-1]} comparisons."
     right = Between(float(found.student[at]), (0.2, 0.5))
     sheet = _sheet([strip], alt, "comparisons", COUNTS, at)
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
-def better_than() -> Shown:
+def better_than() -> ComputedStep:
     """A leak and an untuned rival both look like progress."""
     found = tune_neighbours()
     at = TEST_ROWS.index(30)
@@ -392,10 +394,10 @@ def better_than() -> Shown:
     alt = f"RMSE of one method, tuned in three ways, for {x[0]} to {x[-1]} test rows."
     right = Largest(both_of(leak - _WORTH, rival - _WORTH))
     sheet = _sheet([strip], alt, "test rows", TEST_ROWS, at)
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
-def what_it_takes() -> Shown:
+def what_it_takes() -> ComputedStep:
     """Seconds belong beside the score."""
     table, sets = time_stored()
     every = table == BoardSettings().table
@@ -439,7 +441,7 @@ def what_it_takes() -> Shown:
     )
     right = Between(float(times[start]), (1.2, 5.0))
     sheet = _sheet([_times_strip(sets)], alt, "set", [each.set for each in sets], start)
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
 def _times_strip(sets: Sequence[Timing]) -> Strip:

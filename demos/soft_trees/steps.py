@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from demos.asking import Between, Largest
-from demos.lesson import Lesson, Shown, Step
+from demos.lesson import ComputedStep, Lesson, Step
 from demos.soft_trees.parts import (
     SEEDS,
     VSGBM,
@@ -56,7 +56,7 @@ RANKS = (0, 2, 5, 10, 20)
 _PLAYED, _STILL = 30, 12  # functions that are lifted out one by one; that stand behind others
 
 
-def one_gate() -> Shown:
+def one_gate() -> ComputedStep:
     """Beta turns a soft split into a hard one."""
     settings = GATE
     betas = np.round(np.geomspace(SOFTEST, HARDEST, N_BETAS), 3)
@@ -113,10 +113,10 @@ def one_gate() -> Shown:
         f"{betas[-1]:g}. The leaves blend over {widths[0]:.2g} and {widths[-1]:.2g} units of x. A "
         "step needs a steep gate, but a soft gate has a gradient to train by."
     )
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
-def many_functions() -> Shown:
+def many_functions() -> ComputedStep:
     """Do draws of the posterior agree where there are rows, and spread elsewhere?"""
     tails, gap = run_soft_trees(TAILS), run_soft_trees(GAP)
     scores = [score_all(run)[0] for run in (tails, gap)]
@@ -169,10 +169,10 @@ def many_functions() -> Shown:
         f"stated noise grows as well, from {noise[0]:.2f} to {noise[1]:.2f}; the truth is "
         f"{tails.settings.noise:g}. Leaves disagree where no row decides."
     )
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
-def what_varies_together() -> Shown:
+def what_varies_together() -> ComputedStep:
     """Correlations of the posterior, and their effect."""
     by_rank = {rank: over_seeds(FIELD, rank=rank) for rank in RANKS}
     scores = {rank: numbers(runs) for rank, runs in by_rank.items()}
@@ -255,10 +255,10 @@ def what_varies_together() -> Shown:
         f"wide, more at rank 5 for {int((five > field).sum())} of {len(SEEDS)} seeds. Coming "
         "closer to the posterior need not improve predictions."
     )
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
-def several_trees() -> Shown:
+def several_trees() -> ComputedStep:
     """Does one tree underfit, and how much of the gain comes from having several?"""
     runs = over_seeds(WAVELET)
     steps = over_seeds(WAVELET, data="step")
@@ -309,10 +309,10 @@ def several_trees() -> Shown:
         f"stds of y. A VSGBM of one tree has {mean_of(alone, 'rmse'):.2f} already: it has one "
         "noise for all rows, so no leaf can take the swings for noise."
     )
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
-def beside_others() -> Shown:
+def beside_others() -> ComputedStep:
     """Which of four methods spread outside the rows?"""
     run = run_soft_trees(OTHERS)
     scores = score_all(run)
@@ -369,10 +369,10 @@ def beside_others() -> Shown:
         "a line that goes on, a Gaussian process returns to its prior. These rows cannot tell "
         "which width is right."
     )
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
-def what_it_costs() -> Shown:
+def what_it_costs() -> ComputedStep:
     """Seconds, bytes, and how many steps are needed."""
     run = run_soft_trees(COST)
     fit = run.fits[0]
@@ -428,7 +428,7 @@ def what_it_costs() -> Shown:
         f"{len(view.functions)} new functions take {1000 * redraw:.0f} ms, because the model "
         "keeps a posterior, not members."
     )
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
 LESSON = Lesson(

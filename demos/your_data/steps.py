@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from demos.asking import Between, Largest
-from demos.lesson import Lesson, Shown, Step
+from demos.lesson import ComputedStep, Lesson, Step
 from demos.your_data.tables import (
     BLUE,
     FIVE,
@@ -104,7 +104,7 @@ def _mean(values: Iterable[float]) -> float:
     return float(np.mean(list(values)))
 
 
-def two_kinds() -> Shown:
+def two_kinds() -> ComputedStep:
     """Noise and disagreement point to different rows."""
     scored = score_diabetes(0)
     data, knowledge = (np.sqrt(part) for part in scored.predictions.uncertainty[1:])
@@ -179,10 +179,10 @@ def two_kinds() -> Shown:
         frames_per_second=1.0,
         start_frame=_SHARES.index(50),
     )
-    return Shown(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, (*notes, told))
 
 
-def strange_rows() -> Shown:
+def strange_rows() -> ComputedStep:
     """Truncations of one model do not know rows unlike the training rows."""
     found = detect()
     x = np.arange(1, len(SEEDS) + 1)
@@ -240,10 +240,12 @@ def strange_rows() -> Shown:
         f"Permuted, on average: {permuted[0]}, {permuted[1]}, {permuted[2]}. A tree gives all "
         "values beyond its last threshold the same prediction."
     )
-    return Shown(text, right, answer, _sheet(strips, alt, "seed", x.tolist()), (*notes, told))
+    return ComputedStep(
+        text, right, answer, _sheet(strips, alt, "seed", x.tolist()), (*notes, told)
+    )
 
 
-def honest_intervals() -> Shown:
+def honest_intervals() -> ComputedStep:
     """Intervals of 90 % hold about 90 % of held-out rows, but not in every group."""
     ways = {"by the law": (False, BLUE), "conformal": (True, ORANGE)}
     shares = {
@@ -321,7 +323,7 @@ def honest_intervals() -> Shown:
         "%. A group could still be wrong: of the quarter with the largest std they hold "
         f"{short(quarters['by the law'][1])} %."
     )
-    return Shown(
+    return ComputedStep(
         text, right, answer, _sheet([strip], alt, "level (%)", levels.tolist()), (*notes, told)
     )
 
@@ -339,7 +341,7 @@ def _by_noise(conformal: bool) -> tuple[float, float]:
     return float(first), float(last)
 
 
-def one_patient_twice() -> Shown:
+def one_patient_twice() -> ComputedStep:
     """Rows of one patient on both sides of a random split make the scores too good."""
     found = split_errors()
     x = np.arange(1, len(SEEDS) + 1)
@@ -390,10 +392,12 @@ def one_patient_twice() -> Shown:
         f"{short(100 * true / random - 100, 2)} % more. The models recognise a patient by the "
         f"columns. A split by patient states {short(grouped)}."
     )
-    return Shown(text, right, answer, _sheet([strip], alt, "seed", x.tolist()), (*notes, told))
+    return ComputedStep(
+        text, right, answer, _sheet([strip], alt, "seed", x.tolist()), (*notes, told)
+    )
 
 
-def more_rows() -> Shown:
+def more_rows() -> ComputedStep:
     """Verdicts on a noisy and on a smooth table."""
     found = curves()
     strips = []
@@ -445,7 +449,7 @@ def more_rows() -> Shown:
         f"{words[few].count('undecided')} of {len(words[few])} seeds stay undecided: 400 rows are "
         "few to tell a small gain from none."
     )
-    return Shown(
+    return ComputedStep(
         text,
         right,
         answer,

@@ -91,7 +91,9 @@ def run(options: argparse.Namespace) -> None:
     _tell(asked, explained, shown, options)
 
 
-def _words(asked: Asked, explained: tables.RowExplanation, shown: lenses.Shown) -> list[str]:
+def _words(
+    asked: Asked, explained: tables.RowExplanation, shown: lenses.RowUncertainties
+) -> list[str]:
     """The row in sentences."""
     scored, row = asked.scored, explained.row
     told = lenses.describe_row(scored, shown, explained, row, lenses.say_unfamiliarity(scored, row))
@@ -102,7 +104,7 @@ def _words(asked: Asked, explained: tables.RowExplanation, shown: lenses.Shown) 
 def _tell(
     asked: Asked,
     explained: tables.RowExplanation,
-    shown: lenses.Shown,
+    shown: lenses.RowUncertainties,
     options: argparse.Namespace,
 ) -> None:
     """Sentences, and the columns that matter most."""
@@ -140,7 +142,7 @@ def _place(effect: tables.ColumnEffect) -> str:
 def _record(
     asked: Asked,
     explained: tables.RowExplanation,
-    shown: lenses.Shown,
+    shown: lenses.RowUncertainties,
     options: argparse.Namespace,
 ) -> dict[str, Any]:
     """What is known about the row, for a program to read."""

@@ -1,5 +1,5 @@
 from gbuq_core.lenses.failing import MISSED
-from gbuq_core.lenses.pictures import Shown, in_unit
+from gbuq_core.lenses.pictures import RowUncertainties, in_unit
 from gbuq_core.lenses.register import reader_choices
 from gbuq_core.lenses.report import table_report
 from gbuq_core.lenses.row import (
@@ -15,7 +15,7 @@ from gbuq_core.lenses.row import (
 __all__ = [
     "MISSED",
     "MOST_COLUMNS",
-    "Shown",
+    "RowUncertainties",
     "by_size",
     "describe_row",
     "feature_value",

@@ -25,7 +25,7 @@ MOST_DOTS = 2000
 _JUDGED_HEIGHT = 262  # on the page, tabs and a legend of two lines are above it
 
 
-class Shown(NamedTuple):
+class RowUncertainties(NamedTuple):
     """Uncertainties of all rows in the unit that the reader chose, and that unit."""
 
     total: np.ndarray
@@ -34,15 +34,15 @@ class Shown(NamedTuple):
     unit: str
 
 
-def in_unit(scored: ScoredTable, unit: str) -> Shown:
+def in_unit(scored: ScoredTable, unit: str) -> RowUncertainties:
     """Variances, or stds where the reader wants them; nats for classes."""
     parts = scored.predictions.uncertainty
     if scored.training.target.classes:
-        return Shown(*parts, "nats")
+        return RowUncertainties(*parts, "nats")
     if unit == "variance":
-        return Shown(*parts, "variance, squared units of the target")
+        return RowUncertainties(*parts, "variance, squared units of the target")
     stds = np.sqrt(parts.total), np.sqrt(parts.data), np.sqrt(parts.knowledge)
-    return Shown(*stds, "std, units of the target")
+    return RowUncertainties(*stds, "std, units of the target")
 
 
 def style_of(scored: ScoredTable) -> MethodStyle:
@@ -55,7 +55,7 @@ def style_of(scored: ScoredTable) -> MethodStyle:
 
 def row_map_of(
     scored: ScoredTable,
-    shown: Shown,
+    shown: RowUncertainties,
     row: int,
     most: int = MOST_DOTS,
     found: np.ndarray | None = None,

@@ -14,7 +14,7 @@ from gbuq_core.figures.table.rows import row_map_figure
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.lenses.lens import Seen
 from gbuq_core.lenses.pictures import (
-    Shown,
+    RowUncertainties,
     clocks_of,
     in_unit,
     kinds_of,
@@ -108,7 +108,7 @@ def lens_sections(seen: Seen, made: Mapping[str, Any] | None = None) -> list[Sec
     return found
 
 
-def _worst_rows(scored: ScoredTable, shown: Shown) -> list[tuple[str, ...]]:
+def _worst_rows(scored: ScoredTable, shown: RowUncertainties) -> list[tuple[str, ...]]:
     """Row numbers with prediction, uncertainties and error, the most uncertain first."""
     errors = row_errors(scored.scored, scored.predictions)
     head = ("Row", "Prediction", *(kind.capitalize() for kind in UNCERTAINTY_KINDS), "Error")

@@ -9,7 +9,7 @@ import numpy as np
 from gbuq_core.figures.table.features import FeatureValue
 from gbuq_core.figures.table.members import describe_members
 from gbuq_core.figures.table.unfamiliar import PartRank, describe_parts
-from gbuq_core.lenses.pictures import Shown
+from gbuq_core.lenses.pictures import RowUncertainties
 from gbuq_core.presentation import digits, short
 from gbuq_core.tables import (
     ColumnEffect,
@@ -26,7 +26,7 @@ MOST_COLUMNS = 10  # whose effects are told
 
 def describe_row(
     scored: ScoredTable,
-    shown: Shown,
+    shown: RowUncertainties,
     explained: RowExplanation | None,
     row: int,
     unfamiliarity: str = "",

@@ -20,7 +20,7 @@ from lesson_parts import computed
 import demos
 from demos import NAMES, lesson, load_lessons, teaching
 from demos.asking import Between, Brush, Brushed, Drawing, Largest, compare
-from demos.lesson import Lesson, Shown, Step, before_answer, lesson_html, main
+from demos.lesson import ComputedStep, Lesson, Step, before_answer, lesson_html, main
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.heart.fit import run_heart
 from gbuq_core.experiments.heart.scores import auroc_text, score_heart
@@ -52,7 +52,7 @@ def test_every_lesson_has_a_teachers_page_and_at_least_one_brushes_and_one_draws
 
 
 def small_lesson(compute=None):
-    shown = Shown(
+    shown = ComputedStep(
         "Look & see.",
         Largest((1.0, 2.0)),
         "It is <big>.",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from demos.asking import Ask, Drawing, Guess, choice_token, compare, read_token
-from demos.lesson import Shown, Step, guess_of
+from demos.lesson import ComputedStep, Step, guess_of
 from gbuq_core.figures.guess import guess_source, guess_styles
 
 _MOUNT = st.components.v2.component(
@@ -16,7 +16,7 @@ _MOUNT = st.components.v2.component(
 Keep = Callable[[str], None]  # takes the code of an answer, or "" to ask again
 
 
-def draw_question(step: Step, shown: Shown, token: str, part: int, keep: Keep) -> None:
+def draw_question(step: Step, shown: ComputedStep, token: str, part: int, keep: Keep) -> None:
     """Ask; once answered, compare and tell."""
     guess = read_token(step.ask, token) if token else None
     st.markdown(f"**{step.question}**")
@@ -37,7 +37,7 @@ def _draw_options(ask: tuple[str, ...], part: int, keep: Keep) -> None:
             )  # fmt: skip
 
 
-def _draw_chart(step: Step, shown: Shown, token: str, part: int, keep: Keep) -> None:
+def _draw_chart(step: Step, shown: ComputedStep, token: str, part: int, keep: Keep) -> None:
     key = f"guess-{'line' if isinstance(step.ask, Drawing) else 'range'}-{part}"
 
     def told() -> None:
@@ -51,14 +51,14 @@ def _draw_chart(step: Step, shown: Shown, token: str, part: int, keep: Keep) -> 
     _MOUNT(key=key, data=spec, on_guess_change=told)
 
 
-def _draw_answer(step: Step, shown: Shown, guess: Guess) -> None:
+def _draw_answer(step: Step, shown: ComputedStep, guess: Guess) -> None:
     found = compare(step.ask, shown.right, guess)
     with st.container(key="answer"):
         st.markdown(f"**{found.word}** {found.text}")
         st.markdown(shown.answer)
 
 
-def draw_more(shown: Shown, part: int, keep: Keep) -> None:
+def draw_more(shown: ComputedStep, part: int, keep: Keep) -> None:
     """How the picture was made and all numbers, folded; and the way to answer again."""
     if shown.more:
         with st.expander("More about this picture", key="more"):

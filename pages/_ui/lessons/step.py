@@ -8,7 +8,7 @@ from urllib.parse import parse_qs
 
 import streamlit as st
 
-from demos.lesson import Lesson, Shown, Step, before_answer
+from demos.lesson import ComputedStep, Lesson, Step, before_answer
 from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.knobs import Knob
 from pages._ui.canvas import canvas
@@ -46,7 +46,7 @@ _COMPACT = """
 _TABLES = st.components.v2.component("gbuq_near", js=near_source(), isolate_styles=True)
 
 
-def compute(step: Step, job: object) -> Shown:
+def compute(step: Step, job: object) -> ComputedStep:
     """Run a step's experiment; the runner calls this in another thread."""
     return step.compute()
 
@@ -88,7 +88,7 @@ def draw_step(lesson: Lesson, part: int, token: str, keep: Keep) -> None:
     )
 
 
-def _send_tables(shown: Shown, name: str) -> None:
+def _send_tables(shown: ComputedStep, name: str) -> None:
     """What a picture follows its knob with; it does not wait for them."""
     for number, table in enumerate(shown.tables):
         with st.container(key=f"unseen-{name}-table-{number}"):

@@ -21,7 +21,7 @@ from gbuq_core.figures.table.editing import (
     editor_spec,
     editor_styles,
 )
-from gbuq_core.lenses.pictures import Shown, in_unit, ranking_kind, row_map_of, style_of
+from gbuq_core.lenses.pictures import RowUncertainties, in_unit, ranking_kind, row_map_of, style_of
 from gbuq_core.lenses.register import LENSES
 from gbuq_core.lenses.row import by_size
 from gbuq_core.presentation import digits, short
@@ -165,7 +165,7 @@ def _edits_of(scored: ScoredTable, row: int) -> Edits:
 
 def _editor(
     scored: ScoredTable,
-    shown: Shown,
+    shown: RowUncertainties,
     row: int,
     digest: str,
     columns: tuple[str, ...],
@@ -234,7 +234,7 @@ def _place(curve: ColumnCurve, cell: Any) -> int | None:
 
 
 def _editor_curve(
-    scored: ScoredTable, shown: Shown, own: Any, handle: int, curve: ColumnCurve
+    scored: ScoredTable, shown: RowUncertainties, own: Any, handle: int, curve: ColumnCurve
 ) -> EditorCurve:
     classes = scored.training.target.classes
     n = len(curve.values)
@@ -297,7 +297,7 @@ def _names(scored: ScoredTable) -> list[str]:
     return ["Prediction", second.replace("%", " %"), *uncertain, "Unfamiliarity"]
 
 
-def _texts(scored: ScoredTable, shown: Shown, said: EditedRow) -> list[str]:
+def _texts(scored: ScoredTable, shown: RowUncertainties, said: EditedRow) -> list[str]:
     if isinstance(said.prediction, str):
         first = [_short_name(said.prediction), f"{100 * said.probabilities.max():.0f} %"]
     else:
@@ -324,7 +324,7 @@ def _short_name(name: str) -> str:
     return line if len(line) <= 30 else f"{line[:29]}\u2026"
 
 
-def _amount(value: Any, shown: Shown) -> Any:
+def _amount(value: Any, shown: RowUncertainties) -> Any:
     """A variance or an entropy as the page shows uncertainties."""
     return np.sqrt(value) if shown.unit.startswith("std") else value
 

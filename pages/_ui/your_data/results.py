@@ -11,7 +11,7 @@ from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.table.rows import row_map_figure
 from gbuq_core.glossary import GLOSSARY, UNCERTAINTY_KINDS
 from gbuq_core.lenses.pictures import (
-    Shown,
+    RowUncertainties,
     clocks_of,
     kinds_of,
     promises_of,
@@ -33,7 +33,7 @@ _HEIGHT = 330
 
 def draw_row_map(
     scored: ScoredTable,
-    shown: Shown,
+    shown: RowUncertainties,
     row: int,
     found: np.ndarray | None = None,
     key: str = "row-map",

@@ -22,7 +22,7 @@ from gbuq_core.figures.table.members import (
 )
 from gbuq_core.figures.table.unfamiliar import describe_parts, parts_figure
 from gbuq_core.glossary import UNCERTAINTY_KINDS
-from gbuq_core.lenses.pictures import Shown, ranking_kind, style_of
+from gbuq_core.lenses.pictures import RowUncertainties, ranking_kind, style_of
 from gbuq_core.lenses.register import LENSES
 from gbuq_core.lenses.row import (
     MOST_COLUMNS,
@@ -52,7 +52,12 @@ PARTS_MEANING = (
 
 
 def draw_row(
-    page: PageState, values: SimpleNamespace, trained: Trained, view: View, shown: Shown, row: int
+    page: PageState,
+    values: SimpleNamespace,
+    trained: Trained,
+    view: View,
+    shown: RowUncertainties,
+    row: int,
 ) -> None:
     """The row with this position: words, and the answer to the open question about it.
 

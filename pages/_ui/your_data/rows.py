@@ -12,7 +12,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.glossary import UNCERTAINTY_KINDS
-from gbuq_core.lenses.pictures import Shown
+from gbuq_core.lenses.pictures import RowUncertainties
 from gbuq_core.tables.finding import Listing, find_rows, list_rows
 from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.reviewing import Mark, Marks
@@ -66,7 +66,7 @@ def draw_list_controls(page: PageState) -> None:
 
 
 def choose_rows(
-    scored: ScoredTable, shown: Shown, marks: Marks, find: str, rank: str, least: bool
+    scored: ScoredTable, shown: RowUncertainties, marks: Marks, find: str, rank: str, least: bool
 ) -> RowList:
     """Rows that fit, ranked. A condition that cannot be read keeps the list before."""
     measures = measures_of(scored, shown)
@@ -98,7 +98,12 @@ def choose_rows(
 
 
 def draw_list(
-    scored: ScoredTable, shown: Shown, marks: Marks, listed: RowList, row: int, digest: str
+    scored: ScoredTable,
+    shown: RowUncertainties,
+    marks: Marks,
+    listed: RowList,
+    row: int,
+    digest: str,
 ) -> None:
     """The table itself; choosing a row opens it below."""
     if not len(listed.positions):
@@ -142,7 +147,7 @@ def _page_of_list(listed: RowList, most: int, digest: str) -> int:
     return int(page) - 1
 
 
-def measures_of(scored: ScoredTable, shown: Shown) -> Mapping[str, np.ndarray]:
+def measures_of(scored: ScoredTable, shown: RowUncertainties) -> Mapping[str, np.ndarray]:
     """What rows can be ranked and found by besides their own columns."""
     return {
         **{kind: getattr(shown, kind) for kind in UNCERTAINTY_KINDS},
@@ -177,7 +182,11 @@ def _own_cells(scored: ScoredTable) -> pd.DataFrame:
 
 
 def _frame(
-    scored: ScoredTable, shown: Shown, marks: Marks, positions: np.ndarray, columns: list[str]
+    scored: ScoredTable,
+    shown: RowUncertainties,
+    marks: Marks,
+    positions: np.ndarray,
+    columns: list[str],
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The cells to send. Columns have neutral names; the reader's are labels only."""
     rows = scored.frame.iloc[positions]
