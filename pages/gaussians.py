@@ -1,39 +1,51 @@
 """25 Gaussians: can one chain find all the modes? (Tan et al. 2023, section 5.1)."""
 
-import streamlit as st
-
+from gbuq_core.experiments.gaussians.claims import answer_gaussians, check_claims
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.settings import from_values
+from pages._ui.experiment import COMPARE, EXPORT, PAPER, WHY, Skeleton
 from pages._ui.gaussians.controls import STATE
 from pages._ui.gaussians.cycle import draw_cycle
 from pages._ui.gaussians.lede import lede_of
 from pages._ui.gaussians.picture import (
     PAGE,
+    check_paper,
     draw_gaussians,
     draw_scores,
     explain_gaussians,
     export_gaussians,
+    run_of,
+    say_what_is_missing,
     show_costs,
 )
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.live import live_knobs
-from pages._ui.url_state import link_to, open_page
+from pages._ui.url_state import link_to
 
 WAIT_SECONDS = 0.5  # 4 x 50,000 steps come without a flash of progress
 
 
-st.title("Can one chain find all the modes?")
-lede = st.container(key="lede")
-values = open_page(STATE)
+page = Skeleton("Can one chain find all the modes?")
+values = page.open(STATE, ("steps",))
 settings = from_values(GaussiansSettings, vars(values))
-knobs = live_knobs(STATE, values)
-lede.markdown(lede_of(settings))
+page.ask(lede_of(settings))
 answers = ask(PAGE.requests(settings), WAIT_SECONDS)
-show_progress(answers)
 shown = PAGE.views(settings, answers)
-run = draw_gaussians(settings, shown, knobs)
-show_costs(settings, shown)
-export_gaussians(run, link_to(STATE, values), values.cycle, knobs)
+run = run_of(settings, shown)
+knobs = live_knobs(STATE, values)
+with page.notices:
+    show_progress(answers)
+    say_what_is_missing(shown)
+with page.picture:
+    draw_gaussians(run, shown, knobs, values.every)
+page.say_verdict(answer_gaussians(run), check_claims(run))
+with page.fold(COMPARE):
+    draw_scores(run)
+    show_costs(settings, shown)
+with page.fold(WHY):
+    explain_gaussians()
+with page.fold(PAPER):
+    check_paper(run)
+with page.fold(EXPORT):
+    export_gaussians(run, link_to(STATE, values), values.cycle, knobs)
 draw_cycle(values)
-draw_scores(run)
-explain_gaussians()

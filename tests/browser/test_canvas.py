@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from playwright.sync_api import expect
 
 from gbuq_core.figures.colour import colour_table
 from tests.browser.conftest import PHONE, screens, screenshot, wait_ready
-from tests.browser.figure import Figure, draw_figure, open_figure, runs_as_cells
+from tests.browser.figure import Figure, draw_figure, open_figure, put_sheet, runs_as_cells
 from tests.browser.sheets import chains, fields, heart, labels
 
 APP = Path(__file__).parent / "apps" / "canvas_app.py"
@@ -271,6 +272,45 @@ def test_playing_draws_in_the_browser_alone_and_ends_at_the_last_frame(page):
     # Of 40 frames at 16 a second a slow machine draws fewer, but more than the first and the last.
     assert figure.draws() - drawn > 8
     assert page.evaluate("gbuqSent") == 0, "the server hears nothing"
+
+
+def test_a_sheet_that_greets_plays_once_by_itself_and_not_for_readers_who_want_less_motion(page):
+    sheet = replace(heart(200, 0), greets=True)
+    page.emulate_media(reduced_motion="reduce")
+    figure = draw_figure(page, sheet)
+    assert figure.data("playing") == "0"
+    assert figure.frame() == 199
+    page.emulate_media(reduced_motion="no-preference")
+    figure = draw_figure(page, sheet)
+    figure.wait_for("Number(node.dataset.frame) < 199")
+    figure.root.get_by_role("button", name="Pause").click()
+    figure.wait_for("node.dataset.playing === '0'")
+    put_sheet(page, replace(heart(200, 1), greets=True))  # new data find the reader there
+    assert figure.data("playing") == "0"
+
+
+def test_maps_that_stand_together_share_a_narrow_window_and_count_as_they_play(page):
+    sheet = fields(20, 0.0, 20)
+    panels = [
+        replace(panel, subtitle=[f"{n} found" for n in range(20)]) for panel in sheet.panels[:2]
+    ]
+    sheet = replace(sheet, panels=panels, beside=(), together=2)
+    page.set_viewport_size({"width": 500, "height": 900})
+    figure = draw_figure(page, sheet)
+    assert figure.data("beside") is None
+    boxes = [panel.bounding_box() for panel in figure.root.locator(".gbuq-panel").all()]
+    assert boxes[0]["y"] == boxes[1]["y"]
+    assert boxes[1]["x"] + boxes[1]["width"] <= 500
+    heading = """node => {
+      const { base, place, ratio } = node.getRootNode().gbuqSheet?.view.views[1]
+        ?? node.parentElement.gbuqSheet.view.views[1];
+      const { data } = base.getContext('2d').getImageData(0, 0, place.w * ratio, 40 * ratio);
+      return data.reduce((sum, value, at) => (sum * 31 + value * (at % 97)) % 1000003, 7);
+    }"""
+    before = figure.root.evaluate(heading)
+    figure.root.locator(".gbuq-scrub").press("Home")
+    figure.wait_for_frame(0)
+    assert figure.root.evaluate(heading) != before
 
 
 def test_scrubbing_follows_the_slider(page):

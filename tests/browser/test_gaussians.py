@@ -9,7 +9,7 @@ from tests.browser.conftest import DESKTOP, screens, screenshot, wait_ready
 from tests.browser.figure import Figure, after, play_and_pause, press, unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
-QUICK = "steps=10000"
+QUICK = "steps=10000&every=true"  # the target and all charts
 OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
 
@@ -34,7 +34,7 @@ def test_a_bad_link_is_explained_and_the_race_is_read_played_and_moved_by_slider
     assert set(read) >= {"Target", "SGLD", "N-SGLD", "clr-SGLD", "cg-SGLD"}
     assert read["SGLD"].startswith("0 ")
     page.mouse.move(0, 0)
-    unfold(page, "In words")
+    unfold(page, "Export")
     page.get_by_text("SGLD: 1 of 25 modes visited").first.wait_for()
     assert figure.frame() == 59
     play_and_pause(page, figure)
@@ -42,6 +42,7 @@ def test_a_bad_link_is_explained_and_the_race_is_read_played_and_moved_by_slider
     figure.root.get_by_role("button", name="Step forward").click()
     figure.wait_for_frame(frame + 1)
     assert page.evaluate("window.gbuqSent") == 0
+    unfold(page, "All settings")
     after(page, figure, lambda: press(page, "seed"))
     page.wait_for_url("**seed=1*")
     after(page, figure, lambda: press(page, "alpha_max", "ArrowLeft"))
@@ -53,6 +54,7 @@ def test_a_link_restores_everything_in_a_private_window(new_page, serve):
     first = new_page()
     figure = open_gaussians(first, url, QUICK + "&target=Ring&samplers=SGLD&samplers=clr-SGLD",
                             "clr-SGLD")  # fmt: skip
+    unfold(first, "All settings")
     after(first, figure, lambda: press(first, "chains"))
     first.wait_for_url("**chains=2*")
     second = new_page(private=True)
@@ -62,27 +64,45 @@ def test_a_link_restores_everything_in_a_private_window(new_page, serve):
 
 
 def test_a_preset_wins_over_what_a_link_says_of_hidden_knobs(page, serve):
-    query = "steps=1000&rate_sgld=0.2&samplers=cg-SGLD&noise_nsgld=10.0&gradient_noise=3"
+    query = "v=3&steps=1000&rate_sgld=0.2&samplers=cg-SGLD&noise_nsgld=10.0&gradient_noise=3"
     figure = open_gaussians(page, serve(APP), query)
     assert page.locator(".st-key-note-link").count() == 0
     page.wait_for_url(re.compile(r"[?&]gradient_noise=3(&|$)"))
+    unfold(page, "All settings")
     after(page, figure, lambda: page.get_by_role("button", name="Paper settings").click())
     page.locator(".st-key-noise_nsgld").get_by_text("5", exact=True).first.wait_for()
     page.locator(".st-key-rate_sgld").get_by_text("0.05", exact=True).first.wait_for()
     page.wait_for_url(re.compile(r"/gaussians\?noise=0\.4(&v=3)?$"))
     page.reload()
-    page.locator(".st-key-rate_sgld").get_by_text("0.05", exact=True).first.wait_for()
+    page.locator(".st-key-rate_sgld").get_by_text("0.05", exact=True).first.wait_for(
+        state="attached"
+    )
 
 
-def test_nothing_overflows_and_the_picture_is_on_the_first_screen(page, serve):
+def test_the_page_opens_with_four_large_maps_and_the_answer_and_shows_all_when_asked(page, serve):
     figure = open_gaussians(page, serve(APP), "")
+    answer = page.get_by_role("button", name="cg-SGLD finds 24 of the 25 modes")
+    panels = figure.root.locator(".gbuq-panel")
     for window, scheme in screens(page):
         assert not page.evaluate(OVERFLOW)
-        box = figure.root.locator(".gbuq-panel").first.bounding_box()
-        assert box["y"] + box["height"] < window[1]
+        boxes = [panels.nth(i).bounding_box() for i in range(panels.count())]
+        assert len(boxes) == 4
+        assert all(box["y"] + box["height"] < window[1] for box in boxes)
+        assert all(box["width"] > 130 for box in boxes)
+        # On a phone the maps stand two by two, and their counters take the chart's place.
+        in_a_row = sum(box["y"] == boxes[0]["y"] for box in boxes)
+        assert in_a_row == (4 if window == DESKTOP else 2)
+        assert figure.root.locator(".gbuq-strip").is_visible() == (window == DESKTOP)
         if window == DESKTOP:
-            # All maps and the first two rows of charts.
-            last = figure.root.locator(".gbuq-panel").nth(4).bounding_box()
-            assert last["y"] + last["height"] < 560
-            assert figure.root.locator(".gbuq-strip").nth(9).bounding_box()["y"] < 780
+            box = answer.bounding_box()
+            assert box["y"] + box["height"] < window[1]
         screenshot(page, f"gaussians-{window[0]}-{scheme}")
+    page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
+    figure.wait_for_frame(59)  # it played by itself, or was not asked to
+    figure.root.get_by_role("button", name="View").click()
+    figure.root.locator(".gbuq-knob[data-knob=every] input").check()
+    page.wait_for_url("**every=true*")
+    expect(panels).to_have_count(5)
+    expect(figure.root.locator(".gbuq-strip")).to_have_count(20)
+    answer.click()
+    page.get_by_text("SGLD is trapped").first.wait_for(state="attached")

@@ -193,6 +193,8 @@ def test_a_panel_that_rescales_each_frame_is_sent_on_those_scales():
         (sheet_of(y_extent=(1.0, 1.0)), "different"),
         (sheet_of(origin="middle"), "origin"),
         (sheet_of(frame_values=[1, 2]), "2 entries for 1 frames"),
+        (sheet_of(Panel(title="A", values=GRID, subtitle=["x", "y"])), "2 subtitles for 1 frames"),
+        (sheet_of(together=-1), "together"),
         (sheet_of(panel_height=5), "panel_height"),
         (sheet_of(aspect=100), "aspect"),
         (sheet_of(frames_per_second=0), "frames_per_second"),

@@ -72,6 +72,42 @@ def check_claims(race: GaussiansRun) -> tuple[Claim, ...]:
     return tuple(claim for claim in claims if claim is not None)
 
 
+def answer_gaussians(race: GaussiansRun) -> str:
+    """Can one chain find all the modes? One sentence on the samplers of a race.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.gaussians.fit import run_gaussians
+    >>> answer_gaussians(run_gaussians(GaussiansSettings(samplers=("sgld", "nsgld"))))
+    'SGLD finds 1 of the 25 modes; N-SGLD finds 25, but 81 % of its samples lie between modes.'
+    >>> answer_gaussians(run_gaussians(GaussiansSettings(samplers=("sgld", "clr", "cg"))))
+    'cg-SGLD finds 24 of the 25 modes, SGLD only 1.'
+    >>> answer_gaussians(run_gaussians(GaussiansSettings(target="ring", samplers=("sgld", "cg"))))
+    'cg-SGLD finds all 12 modes, SGLD only 7.'
+    >>> answer_gaussians(run_gaussians(GaussiansSettings(target="gaussian", samplers=("sgld",))))
+    'SGLD finds the only mode.'
+    """
+    n, least = race.truth.n_modes, BLURRED * race.truth.share_in_modes
+    runs = [run for run in race.runs if int(run.n_kept[-1])]
+    found = {SAMPLERS[run.sampler].label: score_sampler(run) for run in runs}
+    clear = [(s.modes_visited, label) for label, s in found.items() if s.share_in_modes >= least]
+    parts = []
+    if clear:
+        (most, best), (fewest, last) = max(clear), min(clear)
+        which = f"{most:g} of the {n} modes"
+        if most == n:
+            which = "the only mode" if n == 1 else f"all {n} modes"
+        others = f", {last} only {fewest:g}" * (fewest < most)
+        parts.append(f"{best} finds {which}{chains_text(race)}{others}")
+    parts += [
+        f"{label} finds {s.modes_visited:g}, but {100 * (1 - s.share_in_modes):.0f} % of its "
+        "samples lie between modes"
+        for label, s in found.items()
+        if s.share_in_modes < least
+    ]
+    return "; ".join(parts) + "." * bool(parts)
+
+
 def describe_settings(settings: GaussiansSettings) -> str:
     """Whether the verdicts are about the paper's settings; seeds and samplers are free.
 

@@ -8,6 +8,7 @@ charts under the target compare all samplers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from gbuq_core.validation import check_choice
 # A log scale spans so many times less than the target's highest cell.
 _LOG_SPAN = 1e-4
 _HEIGHTS = {2: 260, 3: 240}
+_MOST_MAPS, _LARGE = 4, 270  # of the page's first picture; pixels high
 
 
 def gaussians_sheet(
@@ -66,12 +68,32 @@ def gaussians_sheet(
     )
 
 
+def opening_sheet(sheet: PanelSheet, truth: TargetGrid) -> PanelSheet:
+    """What a page opens with: a map of each sampler, and one chart below them all.
+
+    The target is there as the borders of its modes, and as a map while there are few samplers.
+    """
+    panels = sheet.panels[-_MOST_MAPS:]
+    return replace(
+        sheet,
+        panels=panels,
+        columns=len(panels),
+        strips=[replace(strip, legend=False) for strip in sheet.strips[:1]],
+        strip_columns=1,
+        lines=_outlines(truth),
+        panel_height=_LARGE,
+        quiet=True,
+        together=2,
+        greets=True,
+    )
+
+
 def _outlines(truth: TargetGrid) -> list[Line]:
     """All modes' borders as one line with gaps: what counts as being in a mode."""
     gap = np.full((1, 2), np.nan)
     parts = [np.concatenate([outline, outline[:1], gap]) for outline in truth.outlines]
     whole = np.concatenate(parts) if parts else gap
-    return [Line(whole[:, 0], whole[:, 1], "#ffffff")]
+    return [Line(whole[:, 0], whole[:, 1], "#ffffff", thin=True)]
 
 
 def _cell_area(truth: TargetGrid) -> float:
@@ -115,6 +137,7 @@ def _panel(truth: TargetGrid, run: SamplerRun, view: GaussiansSettings, frames: 
         highest = float(values[-1].max())
     return Panel(
         title=style.label,
+        subtitle=_found(truth, run) if plays else _found(truth, run)[-1],
         values=values if plays else values[-1],
         unit=_unit(view),
         limits=_limits(highest, view.log),
@@ -125,6 +148,12 @@ def _panel(truth: TargetGrid, run: SamplerRun, view: GaussiansSettings, frames: 
         accent=style.colour,
         alt=_panel_alt(truth, run),
     )
+
+
+def _found(truth: TargetGrid, run: SamplerRun) -> list[str]:
+    """How many modes each frame has found."""
+    noun = "mode" if truth.n_modes == 1 else "modes"
+    return [f"{short(n)} of {truth.n_modes} {noun}" for n in run.modes_visited]
 
 
 def _panel_alt(truth: TargetGrid, run: SamplerRun) -> str:

@@ -107,7 +107,8 @@ class GaussiansSettings:
     trail: bool = setting(True, "Path of chain 1", group="view", drawn=True)
     outlines: bool = setting(
         False, "Borders of the modes", group="view", drawn=True,
-        help="A sample within 3 standard deviations of a mode counts as in that mode.",
+        help="A sample within 3 standard deviations of a mode counts as in that mode. Without all "
+        "charts the borders are always there.",
     )  # fmt: skip
     charts: tuple[str, ...] = setting(
         CHARTS,

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -139,6 +140,8 @@ def _sheet_header(sheet: PanelSheet, shape: tuple[int, int, int]) -> dict[str, A
         "beside": list(sheet.beside),
         "chosen": sheet.chosen,
         "quiet": sheet.quiet,
+        "together": sheet.together,
+        "greets": sheet.greets,
         "x": _axis(sheet.x_label, sheet.x_labels, sheet.x_extent),
         "y": _axis(sheet.y_label, sheet.y_labels, sheet.y_extent),
         "lower": sheet.origin == "lower" or (sheet.origin is None and sheet.y_extent is not None),
@@ -174,7 +177,7 @@ def _panel_header(
     return {
         "title": _text(panel.title),
         "name": _text(panel.name or panel.title),
-        "subtitle": _text(panel.subtitle),
+        "subtitle": _subtitle(panel.subtitle),
         "unit": _text(panel.unit),
         "accent": panel.accent,
         "log": bool(panel.log),
@@ -282,6 +285,7 @@ def _line(line: Line) -> dict[str, Any]:
         "arrow": bool(line.arrow),
         "dash": bool(line.dash),
         "legend": _text(line.legend),
+        "thin": bool(line.thin),
     }
 
 
@@ -311,6 +315,10 @@ def _natural_aspect(sheet: PanelSheet, nx: int, ny: int) -> float:
         height = abs(sheet.y_extent[1] - sheet.y_extent[0])
     ratio = width / height
     return ratio if 0.5 <= ratio <= 2.5 else 1.0
+
+
+def _subtitle(remark: str | Sequence[str]) -> str | list[str]:
+    return _text(remark) if isinstance(remark, str) else [_text(one) for one in remark]
 
 
 def _text(value: object, longest: int = MAX_TEXT) -> str:

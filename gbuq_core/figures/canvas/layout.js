@@ -29,11 +29,12 @@ const STRIP_GAP = 16;
 const STRIP_WIDTH = 520; // least width of a strip below maps that take less, where there is room
 
 // `room` is the height that the window has for the maps in present mode, else null. Without
-// `paired` all panels stand in their grid, and with `quiet` a truth and one map on wide pages too.
+// `paired` all panels stand in their grid, and with `quiet` a truth and one map on wide pages too,
+// unless the sheet says how many stand `together` in a row.
 function layoutSheet(sheet, width, theme, ratio, room = null, paired = true, quiet = false) {
   const snap = (value) => Math.round(value * ratio) / ratio;
   const narrow = width < NARROW;
-  const columns = narrow ? 1 : Math.min(sheet.columns, sheet.panels.length);
+  const columns = narrow ? sheet.together || 1 : Math.min(sheet.columns, sheet.panels.length);
   const maps = sheet.panels.length;
   const yTicks = maps ? tickTexts(sheet.y, sheet.ny, sheet.height) : [];
   for (const strip of sheet.strips) yTicks.push(...stripTicks(strip, sheet.stripHeight).labels);
@@ -43,37 +44,42 @@ function layoutSheet(sheet, width, theme, ratio, room = null, paired = true, qui
   const blocks = narrow && maps > 1 && maps === sheet.columns && maps === sheet.stripColumns;
   const edges = { blocks, width, narrow, snap, theme, titleWidth, tickWidth, columns: maps ? columns : 0 };
   if (!maps) return { columns, rows: 0, panels: [], narrow, ...layoutStrips(sheet, edges, 0, 0) };
-  if (paired && maps > 1 && (narrow || room !== null || quiet)) {
+  if (paired && maps > 1 && !sheet.together && (narrow || room !== null || quiet)) {
     return { narrow, ...layoutPairs(sheet, edges, theme, ratio, room) };
   }
-  const gap = columns < CROWD.columns ? GAP.column : CROWD.gap;
-  const free = width - titleWidth - columns * (tickWidth + RIGHT) - (columns - 1) * gap;
+  const gap = columns < CROWD.columns && !narrow ? GAP.column : CROWD.gap;
+  // Maps that stand together share the numbers at the left.
+  const inset = sheet.together ? PAIR_LEFT : tickWidth;
+  const first = titleWidth + tickWidth;
+  const free = width - first - columns * RIGHT - (columns - 1) * (inset + gap);
   const tall = HEADER + TICK_ROW + TITLE_ROW; // what a single map leaves of a window
   let most = sheet.height * clamp(width / WIDE.from, 1, WIDE.most);
   if (narrow) most = Math.max(sheet.height, 420);
-  if (room !== null) most = Math.max(sheet.height, room - tall);
+  const rows = Math.ceil(sheet.panels.length / columns);
+  if (room !== null) most = Math.max(LEAST_MAP, room / rows - tall);
   const map = mapSize(sheet, Math.max(40, free / columns), most, ratio);
   const { crowded, unitRow, header, turned, tickRow, titleRow } = frameOf(sheet, map, theme, snap);
-  const rows = Math.ceil(sheet.panels.length / columns);
+  const alone = narrow && columns === 1; // each needs the title of its axis
   const rowHeight = snap(header + map.h + tickRow + GAP.row);
   const panels = sheet.panels.map((panel, i) => {
     const column = i % columns;
     const row = Math.floor(i / columns);
     const lowest = i + columns >= sheet.panels.length;
-    const left = column === 0 ? titleWidth + tickWidth : tickWidth;
-    const x = column * (tickWidth + map.w + RIGHT + gap) + (column ? titleWidth : 0);
+    const left = column === 0 ? first : inset;
+    const x = column * (inset + map.w + RIGHT + gap) + (column ? first - inset : 0);
     return {
       x: snap(x),
-      y: row * (rowHeight + (narrow ? titleRow : 0)),
+      y: row * (rowHeight + (alone ? titleRow : 0)),
       w: left + map.w + RIGHT,
-      h: header + map.h + tickRow + (lowest || narrow ? titleRow : 0),
+      h: header + map.h + tickRow + (lowest || alone ? titleRow : 0),
       map: { x: left, y: header, w: map.w, h: map.h },
       crowded,
       unitRow,
       tickRow,
       turned,
+      bare: inset !== tickWidth && column > 0,
       yTitle: column === 0,
-      xTitle: lowest || narrow,
+      xTitle: lowest || alone,
     };
   });
   const last = panels[panels.length - 1];
@@ -81,6 +87,10 @@ function layoutSheet(sheet, width, theme, ratio, room = null, paired = true, qui
   const used = Math.max(...panels.map((panel) => panel.x + panel.w));
   const below = layoutStrips(sheet, edges, used, snap(height));
   if (edges.blocks) below.height = stackBlocks(panels, below.strips);
+  if (narrow && sheet.together) {
+    for (const place of below.strips) place.hidden = true;
+    below.height = snap(height);
+  }
   return { columns, rows, panels, narrow, ...below };
 }
 
@@ -190,9 +200,10 @@ function stripHead(strip, entries, w, theme) {
 
 // What title and subtitle need beside each other; nothing to fit without a subtitle.
 function headingWidth(panel, theme) {
-  if (!panel.subtitle) return 0;
+  if (!panel.subtitle.length) return 0;
   const title = textWidth(panel.title, theme, SIZE.title, 600) + (panel.accent ? 15 : 0);
-  return title + 12 + textWidth(panel.subtitle, theme, SIZE.label);
+  const remarks = [panel.subtitle].flat();
+  return title + 12 + Math.max(...remarks.map((text) => textWidth(text, theme, SIZE.label)));
 }
 
 function unitWidth(panel, theme) {

@@ -171,6 +171,7 @@ const Pairing = {
       const home = view.place.swiped ? this.track : this.stage;
       if (view.box.parentNode !== home) home.insertBefore(view.box, home === this.stage ? this.track : null);
       view.box.style.visibility = '';
+      view.box.style.display = view.place.hidden ? 'none' : '';
     }
     if (!pairs) return;
     const { type } = this.theme;

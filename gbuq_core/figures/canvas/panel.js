@@ -2,7 +2,7 @@
 
 // The heading, the colour bar and the axes.
 function drawFrame(pen, sheet, panel, place, frame, theme) {
-  drawHeading(pen, panel, place, theme);
+  drawHeading(pen, panel, place, frame, theme);
   drawBar(pen, panel, place, limitsAt(panel, frame), theme);
   drawAxes(pen, sheet, place, theme);
 }
@@ -10,7 +10,7 @@ function drawFrame(pen, sheet, panel, place, frame, theme) {
 // A title wider than its map begins left of it, as far as its panel reaches; one wider than the
 // panel is set smaller, and only then cut. Maps are rounded to whole pixels, so that the last panel
 // may end a little outside the figure: titles keep off its edge.
-function drawHeading(pen, panel, { map, crowded, ...place }, theme) {
+function drawHeading(pen, panel, { map, crowded, ...place }, frame, theme) {
   const w = place.w - 3;
   const y = 13;
   const mark = panel.accent ? 15 : 0;
@@ -20,7 +20,8 @@ function drawHeading(pen, panel, { map, crowded, ...place }, theme) {
   if (panel.accent) pen.rect(x, y - 9, 9, 9, panel.accent);
   const title = fitText(panel.title, w - x - mark, theme, size, 600);
   pen.text(title, x + mark, y, { size, weight: 600, colour: theme.text });
-  const remark = fitText(panel.subtitle, map.w, theme, SIZE.label);
+  const said = Array.isArray(panel.subtitle) ? panel.subtitle[frame] : panel.subtitle;
+  const remark = fitText(said, map.w, theme, SIZE.label);
   const style = { size: SIZE.label, colour: theme.soft };
   if (crowded) pen.text(remark, map.x, y + SUBTITLE_ROW, style);
   else pen.text(remark, map.x + map.w, y, { ...style, align: 'right' });
@@ -184,9 +185,9 @@ function drawMapLine(pen, sheet, map, line, theme) {
     }
   }
   const halo = line.colour ? haloOf(line.colour) : theme.halo;
-  pen.path(flat, halo, 4.5);
+  if (!line.thin) pen.path(flat, halo, 4.5);
   pen.segments(head, halo, 4.5, 'round');
-  pen.path(flat, colour, 2, line.dash ? DASH : null);
+  pen.path(flat, colour, line.thin ? 1 : 2, line.dash ? DASH : null);
   pen.segments(head, colour, 2, 'round');
   if (line.label) drawMapLabel(pen, line.label, x, clamp(y, map.y + 10, map.y + map.h - 10), map, theme);
 }

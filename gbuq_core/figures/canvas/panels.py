@@ -87,6 +87,8 @@ class Line(NamedTuple):
         Dashed.
     legend : str
         What the line is, for the legend under the sheet.
+    thin : bool
+        Whether it is a hairline, which hides little of the map below.
     """
 
     x: npt.ArrayLike
@@ -96,6 +98,7 @@ class Line(NamedTuple):
     arrow: bool = False
     dash: bool = False
     legend: str = ""
+    thin: bool = False
 
 
 class Marker(NamedTuple):
@@ -136,8 +139,8 @@ class Panel:
         Scatter points over the map.
     markers : sequence of Marker
         Marked positions of this panel.
-    subtitle : str
-        A short remark to the right of the title, e.g. a score.
+    subtitle : str or sequence of str
+        A short remark to the right of the title, e.g. a score; or one for each frame of the sheet.
     accent : str or None
         ``#rrggbb`` of a small swatch before the title, e.g. the method's colour.
     outlined : (ny, nx) bool array, optional
@@ -161,7 +164,7 @@ class Panel:
     colour_map: str = "cividis"
     points: Points | None = None
     markers: Sequence[Marker] = ()
-    subtitle: str = ""
+    subtitle: str | Sequence[str] = ""
     accent: str | None = None
     outlined: npt.ArrayLike | None = None
     alt: str = ""
@@ -336,6 +339,12 @@ class PanelSheet:
     quiet : bool
         Whether wide pages open with a truth and one map too, large, and with few buttons: the
         button "View" shows the others, and the knob ``every`` all maps.
+    together : int
+        How many panels stand in a row on a narrow page, where all are shown at once and strips are
+        not; 0: a truth and one map.
+    greets : bool
+        Whether the frames play once by themselves when they first appear. They do not for readers
+        who asked for less motion.
     knobs : sequence of LiveKnob
         Sliders, switches and choices above the maps, which follow them while they are dragged.
     live : Live, optional
@@ -379,6 +388,8 @@ class PanelSheet:
     beside: Sequence[int] = ()
     chosen: int = -1
     quiet: bool = False
+    together: int = 0
+    greets: bool = False
     blank_label: str = ""
     knobs: Sequence[LiveKnob] = ()
     live: Live | None = None
@@ -563,6 +574,11 @@ def _sheet_problems(sheet: PanelSheet, n_frames: int, ny: int, nx: int) -> Itera
             len(extent) == 2 and np.all(np.isfinite(extent)) and extent[0] != extent[1]
         ):
             yield f"{axis}_extent must be two different finite numbers; got {extent!r}."
+    for panel in sheet.panels:
+        if not isinstance(panel.subtitle, str) and len(panel.subtitle) != n_frames:
+            yield (
+                f"Panel {panel.title!r} has {len(panel.subtitle)} subtitles for {n_frames} frames."
+            )
     n_panels = len(sheet.panels)
     if sheet.beside and (
         len(sheet.beside) != n_panels or not all(0 <= at < n_panels for at in sheet.beside)
@@ -570,6 +586,8 @@ def _sheet_problems(sheet: PanelSheet, n_frames: int, ny: int, nx: int) -> Itera
         yield f"beside must name one of the {n_panels} panels for each; got {sheet.beside!r}."
     if not -1 <= sheet.chosen < max(n_panels, 1):
         yield f"chosen must be one of {n_panels} panels, or -1; got {sheet.chosen!r}."
+    if sheet.together < 0:
+        yield f"together must be 0 or more panels; got {sheet.together!r}."
     if sheet.origin not in ("upper", "lower", None):
         yield f"origin must be 'upper', 'lower' or None; got {sheet.origin!r}."
     if sheet.frame_values is not None and len(sheet.frame_values) != n_frames:

@@ -66,6 +66,7 @@ class Player {
     const longest = Math.max(...[0, sheet.frames - 1].map((f) => frameText(sheet, f).length));
     this.label.style.minWidth = `${longest}ch`;
     this.refresh();
+    this.greet();
   }
 
   refresh() {
@@ -94,6 +95,13 @@ class Player {
   step(by) {
     this.pause();
     this.go(this.frame + by, false);
+  }
+
+  // Plays once by itself, where the sheet asks for it and the reader not for less motion.
+  greet() {
+    if (!this.sheet.greets || this.greeted || this.frames < 2) return;
+    this.greeted = true;
+    if (!matchMedia('(prefers-reduced-motion: reduce)').matches) this.play();
   }
 
   toggle() {

@@ -73,7 +73,8 @@ class PanelView {
 
   // Only what changes from frame to frame.
   drawNext(frame) {
-    if (Array.isArray(this.panel.limits[0]) || this.panel.scale !== this.scale) {
+    const { limits, subtitle, scale } = this.panel;
+    if (Array.isArray(limits[0]) || Array.isArray(subtitle) || scale !== this.scale) {
       this.draw(frame);
       return;
     }

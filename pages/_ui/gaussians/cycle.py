@@ -42,7 +42,7 @@ def draw_cycle(values: SimpleNamespace) -> None:
     with section:
         st.markdown(ABOUT_CYCLE)
         if not settings.samplers:
-            st.text("Choose a sampler on the left to see one of its cycles.")
+            st.text("Choose a sampler to see one of its cycles.")
             return
         with st.container(width=340):
             draw_knob(CYCLE)

@@ -11,7 +11,7 @@ from gbuq_core.experiments.claims import claim_table
 from gbuq_core.experiments.gaussians.claims import STUDY, check_claims, describe_settings
 from gbuq_core.experiments.gaussians.export import gaussians_code, gaussians_csv
 from gbuq_core.experiments.gaussians.fit import GaussiansRun, run_sampler, target_grid
-from gbuq_core.experiments.gaussians.picture import gaussians_sheet
+from gbuq_core.experiments.gaussians.picture import gaussians_sheet, opening_sheet
 from gbuq_core.experiments.gaussians.plan import (
     GaussiansSettings,
     estimate_sampler_seconds,
@@ -23,7 +23,7 @@ from gbuq_core.presentation import markdown_table
 from gbuq_core.sampling import SAMPLERS
 from gbuq_core.settings import plan_of
 from pages._ui.canvas import canvas, keep_knobs
-from pages._ui.claims import draw_chips, draw_claims
+from pages._ui.claims import draw_claims
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.gaussians.controls import SLOW
@@ -59,12 +59,8 @@ PAGE = SideBySide(
 )
 
 
-def draw_gaussians(
-    settings: GaussiansSettings,
-    shown: Sequence[Shown],
-    knobs: Sequence[LiveKnob] = (),
-) -> GaussiansRun:
-    """Draw what there is, the last good runs included; return what belongs to the settings."""
+def say_what_is_missing(shown: Sequence[Shown]) -> None:
+    """Chains that ran off, and samplers that are not there yet."""
     say_problems(shown)
     for one in shown:
         if one.fresh and one.view.stopped:
@@ -72,16 +68,21 @@ def draw_gaussians(
             text = f"{one.answer.request.label}: {said[0].lower()}{said[1:]}"
             show_notice(text, one.answer.slot)
     say_stale(shown)
-    truth = target_grid(settings.target)
-    run = GaussiansRun(settings, truth, tuple(one.view for one in shown if one.fresh))
-    if not settings.samplers:
-        st.text("Choose a sampler at the left to see its samples beside this target.")
-    with st.container(key="chips"):
-        draw_chips(check_claims(run))
+
+
+def run_of(settings: GaussiansSettings, shown: Sequence[Shown]) -> GaussiansRun:
+    """What belongs to the settings."""
+    runs = tuple(one.view for one in shown if one.fresh)
+    return GaussiansRun(settings, target_grid(settings.target), runs)
+
+
+def draw_gaussians(
+    run: GaussiansRun, shown: Sequence[Shown], knobs: Sequence[LiveKnob], every: bool
+) -> None:
+    """The samplers' maps, the last good runs included; with `every` the target and all charts."""
     runs = [one.view for one in shown if one.view is not None]
-    sheet = gaussians_sheet(truth, runs, settings, describe_gaussians(run), knobs)
-    canvas(sheet, key="gaussians", on_turn=keep_knobs)
-    return run
+    sheet = gaussians_sheet(run.truth, runs, run.settings, describe_gaussians(run), knobs)
+    canvas(sheet if every else opening_sheet(sheet, run.truth), key="gaussians", on_turn=keep_knobs)
 
 
 def show_costs(settings: GaussiansSettings, shown: Sequence[Shown]) -> None:
@@ -90,30 +91,29 @@ def show_costs(settings: GaussiansSettings, shown: Sequence[Shown]) -> None:
 
 
 def draw_scores(run: GaussiansRun) -> None:
-    """The table beside the paper's statements."""
-    scores, claims = st.columns([0.55, 0.45], gap="large")
-    with scores:
-        st.header("Scorecard")
-        if not run.runs:
-            st.text("Scores appear with the first run.")
-        else:
-            st.markdown(markdown_table(score_rows(run)))
-            st.caption(_DEFINITIONS)
-    with claims:
-        st.header("The paper and this picture")
-        found = check_claims(run)
-        if found:
-            st.caption(describe_settings(run.settings))
-        complete = len(run.runs) == len(run.settings.samplers)
-        draw_claims(found, STUDY if complete else None, run.settings, columns=1)
-        if run.settings.target != "gaussians25":
-            st.text("The paper's statements are about the 25 Gaussians. Choose them as the target.")
-        elif run.runs and not found:
-            st.text(
-                "None of the paper's statements applies. They need chains that keep at least 50 "
-                "samples. The one on N-SGLD also needs more noise for N-SGLD than for the others, "
-                "and the others must have some noise."
-            )
+    """The scorecard."""
+    if not run.runs:
+        st.text("Scores appear with the first run.")
+        return
+    st.markdown(markdown_table(score_rows(run)))
+    st.caption(_DEFINITIONS)
+
+
+def check_paper(run: GaussiansRun) -> None:
+    """The paper's statements, over seeds."""
+    found = check_claims(run)
+    if found:
+        st.caption(describe_settings(run.settings))
+    complete = len(run.runs) == len(run.settings.samplers)
+    draw_claims(found, STUDY if complete else None, run.settings)
+    if run.settings.target != "gaussians25":
+        st.text("The paper's statements are about the 25 Gaussians. Choose them as the target.")
+    elif run.runs and not found:
+        st.text(
+            "None of the paper's statements applies. They need chains that keep at least 50 "
+            "samples. The one on N-SGLD also needs more noise for N-SGLD than for the others, "
+            "and the others must have some noise."
+        )
 
 
 _DEFINITIONS = (
@@ -144,42 +144,41 @@ def export_gaussians(
         Download("Page (HTML)", "gaussians.html", "text/html", page),
     )
     show_exports("gaussians", gaussians_code(run.settings), link, downloads)
-    with st.expander("In words"):
-        st.text(describe_gaussians(run))
+    st.caption("In words")
+    st.text(describe_gaussians(run))
 
 
 def explain_gaussians() -> None:
     """Equations and where they come from."""
-    with st.expander("Equations and paper"):
-        st.markdown(
-            "Tan, Huertas and Zhao, [Efficient and Effective Uncertainty Quantification in "
-            f"Gradient Boosting via Cyclical Gradient MCMC]({_PAPER}), section 5.1 and appendix "
-            "B.1. Every sampler takes this step, with a noisy gradient of -log p:"
-        )
-        st.latex(
-            r"x_{t+1}=x_t-\epsilon_t\,\alpha_t\left(\nabla U(x_t)+\sigma_g\,\zeta_t\right)"
-            r"+s\sqrt{2\epsilon_t}\,\xi_t,\qquad \zeta_t,\xi_t\sim\mathcal N(0,I)"
-        )
-        st.markdown(
-            "SGLD lets the step size fall. N-SGLD keeps it and sets the noise scale s to 5. "
-            "clr-SGLD makes the step size cyclic, and cg-SGLD the gradient's scale. A cycle has C "
-            "steps:"
-        )
-        st.latex(
-            r"\epsilon_t^{\text{SGLD}}=\epsilon_0(t+1)^{-0.55},\quad"
-            r"\epsilon_t^{\text{clr}}=\tfrac{\epsilon_0}{2}\left(\cos\tfrac{\pi(t\bmod C)}{C}"
-            r"+1\right),\quad \alpha_t^{\text{cg}}=\max\left(\tfrac{\alpha_{\max}}{2}\left("
-            r"\cos\tfrac{\pi(t\bmod C)}{C}+1\right),\alpha_{\min}\right)"
-        )
-        st.markdown(
-            "Where -log p has curvature h, a gradient step s multiplies the distance to the centre "
-            "by 1 - s h. A step above 2 / h (the dashed line) lands farther from the centre than "
-            "it started, and with a little noise the chain leaves the mode. In the 25 Gaussians "
-            "2 / h is 0.06. At a learning rate of 0.01, cg-SGLD explores while its scale is above "
-            "6, and stays where it is below that. clr-SGLD's Langevin noise grows with its step, "
-            "so it gets out earlier."
-        )
-        show_departures("25 Gaussians")
+    st.markdown(
+        "Tan, Huertas and Zhao, [Efficient and Effective Uncertainty Quantification in "
+        f"Gradient Boosting via Cyclical Gradient MCMC]({_PAPER}), section 5.1 and appendix "
+        "B.1. Every sampler takes this step, with a noisy gradient of -log p:"
+    )
+    st.latex(
+        r"x_{t+1}=x_t-\epsilon_t\,\alpha_t\left(\nabla U(x_t)+\sigma_g\,\zeta_t\right)"
+        r"+s\sqrt{2\epsilon_t}\,\xi_t,\qquad \zeta_t,\xi_t\sim\mathcal N(0,I)"
+    )
+    st.markdown(
+        "SGLD lets the step size fall. N-SGLD keeps it and sets the noise scale s to 5. "
+        "clr-SGLD makes the step size cyclic, and cg-SGLD the gradient's scale. A cycle has C "
+        "steps:"
+    )
+    st.latex(
+        r"\epsilon_t^{\text{SGLD}}=\epsilon_0(t+1)^{-0.55},\quad"
+        r"\epsilon_t^{\text{clr}}=\tfrac{\epsilon_0}{2}\left(\cos\tfrac{\pi(t\bmod C)}{C}"
+        r"+1\right),\quad \alpha_t^{\text{cg}}=\max\left(\tfrac{\alpha_{\max}}{2}\left("
+        r"\cos\tfrac{\pi(t\bmod C)}{C}+1\right),\alpha_{\min}\right)"
+    )
+    st.markdown(
+        "Where -log p has curvature h, a gradient step s multiplies the distance to the centre "
+        "by 1 - s h. A step above 2 / h (the dashed line) lands farther from the centre than "
+        "it started, and with a little noise the chain leaves the mode. In the 25 Gaussians "
+        "2 / h is 0.06. At a learning rate of 0.01, cg-SGLD explores while its scale is above "
+        "6, and stays where it is below that. clr-SGLD's Langevin noise grows with its step, "
+        "so it gets out earlier."
+    )
+    show_departures("25 Gaussians")
 
 
 def _html(run: GaussiansRun, cycle: int = 1, knobs: Sequence[LiveKnob] = ()) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.gaussians.cycle_picture import cycle_sheet
-from gbuq_core.experiments.gaussians.picture import gaussians_sheet
+from gbuq_core.experiments.gaussians.picture import gaussians_sheet, opening_sheet
 from gbuq_core.experiments.gaussians.plan import CHARTS, GaussiansSettings
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.methods import METHODS, SAMPLERS
@@ -111,6 +111,35 @@ def test_the_sheet_can_be_drawn_and_plays():
     assert header["frames"] == 3
     assert header["alt"] == "In words."
     assert [strip["legend"] for strip in header["strips"]] == ["narrow", False, False] * 4
+
+
+def test_each_frame_counts_the_modes_found():
+    target, *maps = gaussians_sheet(Grid(), RACE).panels
+    assert target.subtitle == ""
+    assert [each.subtitle for each in maps] == [
+        ["0 of 3 modes", "1.5 of 3 modes", "3 of 3 modes"]
+    ] * 2
+    still = gaussians_sheet(Grid(), [run_of(), run_of("cg", (15, 35))]).panels[2]
+    assert still.subtitle == "3 of 3 modes"
+    one = run_of()._replace(modes_visited=np.array([0.0, 1.0, 1.0]))
+    alone = gaussians_sheet(Grid()._replace(n_modes=1), [one]).panels[1]
+    assert alone.subtitle[-1] == "1 of 1 mode"
+
+
+def test_a_page_opens_with_four_maps_and_one_chart():
+    race = [run_of(sampler) for sampler in SAMPLERS]
+    sheet = opening_sheet(gaussians_sheet(Grid(), race), Grid())
+    assert [panel.title for panel in sheet.panels] == ["SGLD", "N-SGLD", "clr-SGLD", "cg-SGLD"]
+    assert [strip.title for strip in sheet.strips] == ["Modes visited"]
+    header = decode_sheet(encode_sheet(sheet)).header
+    assert (header["quiet"], header["together"], header["greets"]) == (True, 2, True)
+    assert header["panels"][0]["subtitle"] == ["0 of 3 modes", "1.5 of 3 modes", "3 of 3 modes"]
+    assert header["lines"][0]["thin"]
+    # With fewer samplers there is room for the target.
+    fewer = opening_sheet(gaussians_sheet(Grid(), RACE), Grid()).panels
+    assert [panel.title for panel in fewer] == ["Target", "SGLD", "cg-SGLD"]
+    nobody = opening_sheet(gaussians_sheet(Grid(), []), Grid())
+    assert [panel.title for panel in nobody.panels] == ["Target"]
 
 
 def test_one_scale_for_all_or_each_its_own():
