@@ -49,11 +49,13 @@ class Skeleton:
         """The fold of a title."""
         return self._folds[title]
 
-    def say_verdict(self, words: str, claims: Sequence[Claim]) -> None:
+    def say_verdict(self, words: str, claims: Sequence[Claim], numbers: str = "") -> None:
         """The answer in one sentence; numbers and thresholds are a click away."""
         if not words:
             return
         with self._verdict, st.popover(words, type="tertiary"):
+            if numbers:
+                st.text(numbers)
             for claim in chips_of(claims):
                 here = claim.here[:1].upper() + claim.here[1:]
                 st.markdown(f"{MARKS[claim.verdict]} **{claim.answer}**")

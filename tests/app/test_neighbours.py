@@ -9,7 +9,7 @@ from gbuq_core.experiments.neighbours.data import DATASETS, load_neighbours_data
 from gbuq_core.experiments.neighbours.fit import count_fits
 from gbuq_core.experiments.neighbours.look import run_neighbours
 from gbuq_core.experiments.neighbours.plan import FEATURES, PLACES
-from gbuq_core.experiments.neighbours.words import describe_neighbours
+from gbuq_core.experiments.neighbours.words import answer_neighbours, describe_neighbours
 from gbuq_core.figures.near import NEAR
 from pages._ui.canvas import CanvasEvent
 from pages._ui.neighbours import picture as neighbours_picture
@@ -65,8 +65,14 @@ def test_the_chosen_place_its_neighbours_and_their_numbers_are_shown_at_once(run
     wanted = sorted(zip(look.features[:, 0], look.targets, strict=True))
     # Numbers are sent with five significant digits.
     np.testing.assert_allclose(sorted(strong_dots(curves(at, "neighbours"))), wanted, rtol=5.1e-5)
-    (said,) = [text for text in words(at) if text.startswith("At x = 7: IBUG predicts")]
+    answer = at.get("popover")[0]
+    assert answer.proto.popover.label == answer_neighbours(run)
+    (said,) = [text.value for text in answer.text]  # more numbers, a click away
+    assert said.startswith("At x = 7: IBUG predicts")
     assert "Its 15 neighbours lie at x from" in said
+    assert [claim.value.split("**")[1].split(":")[0] for claim in answer.markdown] == [
+        "The scale follows the noise", "Tuning finds a good k", "Stable with few trees",
+    ]  # fmt: skip
     assert describe_neighbours(run) in words(at)
     listed = at.dataframe[0].value
     np.testing.assert_array_equal(listed["training row"], look.indices + 1)
@@ -199,6 +205,8 @@ def test_a_range_in_which_no_row_lies_is_said_and_draws_the_picture():
 def test_a_place_without_rows_says_whose_scale_it_is():
     at = open_neighbours(x="12")
     assert any("There are no training rows here" in text for text in words(at))
+    answer = at.get("popover")[0].proto.popover.label
+    assert answer.startswith("At x = 12, where no training rows are, the model says")
 
 
 @pytest.mark.parametrize(
@@ -215,9 +223,7 @@ def test_a_click_becomes_numbers_in_range(data, place, session):
 
 def test_of_several_cells_the_middle_is_looked_at(monkeypatch):
     state = {}
-    monkeypatch.setattr(
-        neighbours_picture, "drop", lambda page, around, **place: state.update(place)
-    )
+    monkeypatch.setattr(neighbours_picture.st, "session_state", state)
     axes = np.array([-0.5, 0.0, 0.5]), np.array([-1.0, 0.0, 1.0])
     neighbours_picture._pick_cell("ripples", axes, CanvasEvent(lassoed=[(0, 2), (2, 2)]))
     assert state == {"x1": 0.5, "x2": 0.0}
@@ -267,7 +273,9 @@ def test_a_running_fit_leaves_the_picture_and_can_be_cancelled():
     assert len(jobs) == 1
     assert curves(at, "neighbours") == before
     assert table(at, "| Score |") == scores
-    assert "The picture still shows the previous settings." in [c.value for c in at.caption]
+    assert "The picture still shows the previous settings, and so do the scores." in [
+        c.value for c in at.caption
+    ]
     at.button(key="_jobs_cancel").click().run()
     assert jobs[0].stopped
     assert any(text.startswith("Cancelled.") for text in words(at))

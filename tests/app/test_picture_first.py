@@ -1,11 +1,12 @@
-"""The picture is drawn before the controls, but only where their values are known by then."""
+"""The picture is drawn before all that waits: scores, and controls whose values are known."""
 
 from types import SimpleNamespace
 
 import pytest
 
-from pages._ui import address, picture_first, url_state
+from pages._ui import address, picture_first
 from pages._ui.neighbours import picture as neighbours_ui
+from pages._ui.neighbours import scorecard
 from tests.app.neighbours_page import curves, move, open_neighbours
 
 
@@ -33,26 +34,25 @@ def test_going_back_reads_the_address_which_controls_do(context):
     assert not picture_first.comes_first("spiral")
 
 
-def test_a_page_draws_its_picture_before_its_sidebar_and_draws_the_same(monkeypatch):
+def test_a_page_draws_its_picture_before_what_is_folded_and_draws_the_same(monkeypatch):
     order = []
 
     def noted(name, do):
         return lambda *given, **named: (order.append(name), do(*given, **named))[1]
 
-    monkeypatch.setattr(url_state, "_draw_sidebar", noted("controls", url_state._draw_sidebar))
     # The page imports it by name, anew in each run.
-    monkeypatch.setattr(neighbours_ui, "draw_picture", noted("picture", neighbours_ui.draw_picture))
+    for ui, name in ((neighbours_ui, "draw_picture"), (scorecard, "draw_scores")):
+        monkeypatch.setattr(ui, name, noted(name, getattr(ui, name)))
     at = open_neighbours()
-    assert order[:2] == ["controls", "picture"]
+    assert order[:2] == ["draw_picture", "draw_scores"]
     order.clear()
     move(at, "k", 20)
-    assert order == ["picture", "controls"]
+    assert order == ["draw_picture", "draw_scores"]
     later = curves(at, "neighbours")
     afresh = open_neighbours(k="20")
     assert curves(afresh, "neighbours") == later
     stand, wanted = (
-        [part.key for part in (*page.sidebar.select_slider, *page.sidebar.selectbox)]
-        for page in (at, afresh)
+        [part.key for part in (*page.select_slider, *page.selectbox)] for page in (at, afresh)
     )
     assert stand == wanted
     assert "rows" in stand

@@ -137,13 +137,16 @@ def course_figure(run: NeighboursRun, knobs: Sequence[LiveKnob] = ()) -> Curves:
         axis((x[0], x[-1]), "x"),
         [
             panel(upper, data.target_name, layers, 0.66, aside=aside),
-            panel(lower, "scale (std)", below, 0.34),
+            panel(lower, "scale", below, 0.34),
         ],
         [
             {"name": f"the {len(near.rows)} neighbours", **dot_look(NEAR), "role": "near"},
-            {"name": "other rows", "kind": "dots", "colour": "text", "opacity": 0.5},
-            {"name": "IBUG", "kind": "line", "colour": IBUG.colour, "width": 2.2},
-            {"name": "\u00b1 2 scales", "kind": "band", "colour": IBUG.colour, "opacity": 0.22},
+            {
+                "name": "prediction \u00b1 2 scales",
+                "kind": "band",
+                "colour": IBUG.colour,
+                "opacity": 0.22,
+            },
             {"name": "truth", "kind": "line", **_TRUTH},
             aside_entry,
             *([_RANGE_ENTRY] if picked else []),
@@ -227,6 +230,7 @@ def neighbours_maps(run: NeighboursRun, knobs: Sequence[LiveKnob] = ()) -> Panel
         name="neighbours",
         strips=strips,
         strip_height=90,
+        chosen=2,  # the neighbours themselves
         knobs=knobs,
     )
     if follow is None:

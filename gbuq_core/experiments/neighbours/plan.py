@@ -144,7 +144,7 @@ def _is_drawn(one: NeighboursSettings) -> bool:
 def _place(default: float, low: float, high: float, data: str, label: str) -> Any:
     """A knob of a place that is looked at."""
     return setting(
-        default, label, kind="number", low=low, high=high, step=0.05, group="page", box=True,
+        default, label, kind="number", low=low, high=high, step=0.05, group="view", box=True,
         drawn=True, uses=lambda one: one.data == data,
     )  # fmt: skip
 
@@ -152,7 +152,7 @@ def _place(default: float, low: float, high: float, data: str, label: str) -> An
 def _row(n_rows: int, data: str) -> Any:
     """A knob of a held-out row that is looked at, numbered from 1."""
     return setting(
-        1, "Held-out row", low=1, high=n_rows, step=1, group="page", box=True,
+        1, "Held-out row", low=1, high=n_rows, step=1, group="view", box=True,
         drawn=True, uses=lambda one: one.data == data,
     )  # fmt: skip
 
@@ -160,7 +160,7 @@ def _row(n_rows: int, data: str) -> Any:
 def _by(data: str) -> Any:
     """A knob of the column that training rows are drawn by."""
     return setting(
-        PREDICTION, "Training rows by", choices=(PREDICTION, *FEATURES[data]), group="page",
+        PREDICTION, "Training rows by", choices=(PREDICTION, *FEATURES[data]), group="view",
         drawn=True, uses=lambda one: one.data == data,
     )  # fmt: skip
 
@@ -210,7 +210,7 @@ class NeighboursSettings:
     )  # fmt: skip
     # These stand above the picture, which the browser draws anew while they move.
     k: int | None = setting(
-        None, "Neighbours k", group="picture", brief="k", kind="ladder",
+        None, "Neighbours k", group="picture", brief="Neighbours", kind="ladder",
         named={"tuned" if k is None else str(k): k for k in KS},
         help="How many neighbours the scale comes from. Tuned: the best of 17 values on the "
         "validation rows. No retraining.",
@@ -253,13 +253,13 @@ class NeighboursSettings:
     wine_by: str = _by("wine")
     scales: tuple[int, int] = setting(
         EVERYTHING, "Highlight rows by their scale", kind="range", low=0, high=100, step=5,
-        group="page", unit="percentile", drawn=True,
+        group="view", unit="percentile", drawn=True,
         help="0 is the smallest scale, 100 the largest. Rows and places in the range are marked in "
-        "the picture, and the rows are listed below.",
+        "the picture, and the rows are listed under Why.",
     )  # fmt: skip
     # A link that does not name it means places, as before there was a choice.
     scales_of: str = setting(
-        PLACES_DRAWN, "Percentiles of the", choices=(ROWS, PLACES_DRAWN), group="page",
+        PLACES_DRAWN, "Percentiles of the", choices=(ROWS, PLACES_DRAWN), group="view",
         uses=_is_drawn, drawn=True,
         help="Rows: 80 to 100 is the fifth of the fresh rows with the largest scale. Places: the "
         "fifth of the picture, of which many places may be without rows.",
@@ -351,7 +351,7 @@ def check_view(settings: NeighboursSettings) -> None:
     """
     if settings.k is not None:
         check_number("k", settings.k, -(10**9), 10**9, integer=True)
-    check(settings, "picture", "view", "page", besides=("k",))
+    check(settings, "picture", "view", besides=("k",))
 
 
 def neighbours_arguments(plan: NeighboursSettings) -> dict[str, Any]:

@@ -117,6 +117,26 @@ def title_of(run: NeighboursRun) -> str:
     return "At " + ", ".join(f"{name} = {short(value)}" for name, value in at)
 
 
+def answer_neighbours(run: NeighboursRun) -> str:
+    """Which training rows does the prediction come from? One sentence on the chosen one.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.neighbours.look import run_neighbours
+    >>> from gbuq_core.experiments.neighbours.plan import NeighboursSettings
+    >>> answer_neighbours(run_neighbours(NeighboursSettings(rows=200, trees=20, k=15, x=12.0)))[:54]
+    'At x = 12, where no training rows are, the model says '
+    """
+    fit, look = run.fit, run.look
+    title = title_of(run)
+    empty = "" if _supported(fit, look) else ", where no training rows are,"
+    at = title if look.row is None else f"For held-out row {look.row + 1}"
+    return (
+        f"{at}{empty} the model says {digits(look.loc)} \u00b1 {digits(look.scale)}, from "
+        f"{look.k} rows that {_where(fit, look)}."
+    )
+
+
 def describe_choice(run: NeighboursRun) -> str:
     """What is predicted there, and from which rows: two sentences or three."""
     fit, look = run.fit, run.look
@@ -128,7 +148,11 @@ def describe_choice(run: NeighboursRun) -> str:
         head += f"; the true mean is {digits(known[0])} and the true noise {digits(known[1])}"
     first, last = int(look.affinities[0]), int(look.affinities[-1])
     shared = f"{last:,} to {first:,}" if last < first else f"{first:,}"
-    parts = [head, f"{_where(fit, look)} and share its leaf in {shared} of {look.n_trees:,} trees"]
+    parts = [
+        head,
+        f"Its {look.k} neighbours {_where(fit, look)} and share its leaf in {shared} of "
+        f"{look.n_trees:,} trees",
+    ]
     if not _supported(fit, look):
         parts.append(
             "There are no training rows here. The neighbours come from the edge of the data, and "
@@ -138,16 +162,16 @@ def describe_choice(run: NeighboursRun) -> str:
 
 
 def _where(fit: NeighboursFit, look: NeighboursLook) -> str:
-    """Where the neighbours lie, as the beginning of a sentence."""
+    """Where the neighbours lie, as the predicate of a sentence."""
     low, high = digits(float(look.targets.min())), digits(float(look.targets.max()))
     if fit.data.n_inputs == 1:
         first, last = (short(end(look.features[:, 0])) for end in (np.min, np.max))
         at = f"x from {first} to {last}" if first != last else f"x = {first}"
-        return f"Its {look.k} neighbours lie at {at}"
+        return f"lie at {at}"
     if fit.data.n_inputs == 2:
         far = np.hypot(*(look.features - look.x).T)
-        return f"Its {look.k} neighbours lie within {digits(float(far.max()))} of it"
-    return f"Its {look.k} neighbours have targets from {low} to {high}"
+        return f"lie within {digits(float(far.max()))} of it"
+    return f"have targets from {low} to {high}"
 
 
 def _cell(fit: NeighboursFit, look: NeighboursLook) -> int | None:

@@ -13,6 +13,7 @@
 const PAIR_GAP = 10;
 const PAIR_LEFT = 6; // left of a map in the track, whose axis is that of the truth
 const LEAST_MAP = 110;
+const [ASIDE_GAP, LEAST_ASIDE] = [24, 320]; // pixels of a strip beside the maps
 const QUIET = 0.46; // of the window's height are the maps of a quiet page
 const FOOT = 8; // pixels that present mode leaves below the maps
 const MAP = 'map'; // the knob's key
@@ -62,12 +63,24 @@ function layoutPairs(sheet, edges, theme, ratio, room) {
     return { ...box, x, w: swiped ? w.track : w.left, map: inner, swiped, bare, yTitle: !swiped };
   });
   const track = { x: start + w.left + PAIR_GAP, y: 0, w: w.track, h };
-  const below = blocks
-    ? pairStrips(sheet, panels, h, theme)
-    : layoutStrips(sheet, { ...edges, blocks: false, columns: 0 }, 0, h);
+  const alone = { ...edges, blocks: false, columns: 0 };
+  const aside = room === null && sheet.strips.length === 1 && width - used - ASIDE_GAP;
+  let below;
+  if (blocks) below = pairStrips(sheet, panels, h, theme);
+  else if (aside >= LEAST_ASIDE) below = stripAside(sheet, { ...alone, width: aside }, used + ASIDE_GAP, panels[0]);
+  else below = layoutStrips(sheet, alone, 0, h);
   if (blocks) track.h = below.height;
   const across = Math.max(start + used, below.width);
   return { columns: 2, rows: 1, panels, ...below, width: across, pairs: { ...pairs, track } };
+}
+
+// The only strip beside the maps, as high as they are.
+function stripAside(sheet, edges, left, { map, h }) {
+  const bottom = map.y + map.h;
+  const [{ plot }] = layoutStrips(sheet, edges, 0, 0).strips;
+  const { strips } = layoutStrips({ ...sheet, stripHeight: bottom - plot.y }, edges, 0, 0);
+  for (const strip of strips) strip.x += left;
+  return { strips, width: left + edges.width, height: Math.max(h, strips[0].h) };
 }
 
 // Each panel's own strips below it, in rows of one height.

@@ -5,7 +5,7 @@
 
 const MARGIN = { left: 52, right: 10, top: 6, bottom: 38 };
 const GAP = 26; // between panels, in pixels
-const ASIDE = 70; // pixels that a sideways density is wide at most
+const ASIDE = { most: 110, share: 0.2 }; // pixels that a sideways density is wide, and of its panel
 const LEAST_HEIGHT = 170; // of a picture in present mode
 
 // Drawings of their own, by the name in a specification: each a view of its own script.
@@ -76,6 +76,7 @@ class CurvesView {
       button(format, `Save the picture as ${format}`, () => this.save(format.toLowerCase()));
     }
     this.whole.after(this.makePin());
+    this.opener = button('View', 'Show the knobs and ways to save', () => this.open());
     this.closer = button('Zoom', 'Look closer with a finger', () => this.lookCloser(!this.closing));
     this.whole.after(this.closer);
     this.svg = svgNode('svg', { tabindex: 0, role: 'img' }, this.root);
@@ -121,6 +122,7 @@ class CurvesView {
     this.keepPlace(this.spec, spec);
     this.keepStretch(this.spec, spec);
     this.spec = spec;
+    this.quieten(spec);
     this.closer.hidden = Boolean(spec.place) || !matchMedia('(any-pointer: coarse)').matches;
     this.draw();
     this.heard();
@@ -135,7 +137,7 @@ class CurvesView {
 
   // What the layout depends on besides the specification and the theme.
   room() {
-    return [this.root.clientWidth, this.theme?.above ? window.innerHeight : ''].join();
+    return [this.root.clientWidth, this.theme?.above || this.spec?.quiet ? window.innerHeight : ''].join();
   }
 
   // Width and height of the picture in its own pixels, which are `type` CSS pixels each.
@@ -149,7 +151,7 @@ class CurvesView {
     const around = [...this.root.children].filter((node) => !node.contains(this.svg));
     const taken = around.reduce((sum, node) => sum + node.offsetHeight, 0) / (this.theme?.type || 1);
     const room = roomIn(this.theme, taken + 8);
-    return room === null ? height : Math.max(LEAST_HEIGHT, room);
+    return room === null ? this.quietHeight(height) : Math.max(LEAST_HEIGHT, room);
   }
 
   // A pointer's place in the picture's own pixels: for all that hears of it later.
@@ -272,8 +274,9 @@ class CurvesView {
     const most = Math.max(...density);
     if (!(most > 0)) return;
     const at = this.px(x);
-    const side = at + ASIDE > box.x + box.width ? -1 : 1;
-    const out = density.map((v) => at + (side * ASIDE * v) / most);
+    const wide = Math.min(ASIDE.most, ASIDE.share * box.width);
+    const side = at + wide > box.x + box.width ? -1 : 1;
+    const out = density.map((v) => at + (side * wide * v) / most);
     const up = y.map(py);
     const fill = inkOf(colour, this.theme, this.dark);
     const area = `M${tenth(at)},${tenth(up[0])}${pathOf(out, up).replace('M', 'L')}L${tenth(at)},${tenth(up.at(-1))}Z`;

@@ -6,6 +6,7 @@
 // `focus` ([{ x, y }, { x, y }]: everything, rows) a switch of that name chooses the axes.
 
 const LIVE = {};
+const QUIET_CURVES = 0.54; // of the window's height is a figure that opens its page
 
 Object.assign(CurvesView.prototype, {
   // The specification as the knobs of its bar stand.
@@ -32,6 +33,22 @@ Object.assign(CurvesView.prototype, {
     });
     this.aboveDrawing().before(bar.root);
     return bar;
+  },
+
+  // With `quiet` the figure is large and has one knob, until the button View is pressed.
+  quieten({ quiet }) {
+    this.opener.className = 'gbuq-curves-opener';
+    this.whole.className = 'gbuq-curves-whole';
+    this.opener.hidden = !quiet;
+    this.root.classList.toggle('gbuq-quiet', Boolean(quiet));
+  },
+
+  open() {
+    this.opener.setAttribute('aria-expanded', String(this.root.classList.toggle('gbuq-viewing')));
+  },
+
+  quietHeight(height) {
+    return this.spec.quiet ? Math.max(height, QUIET_CURVES * window.innerHeight) : height;
   },
 
   // The first node of the picture itself.

@@ -65,6 +65,11 @@ class Curves(NamedTuple):
     scripts: tuple[Path, ...] = ()
 
     @property
+    def quiet(self) -> Curves:
+        """The figure as it opens a page: large, with one knob; the button "View" shows the rest."""
+        return self._replace(spec={**self.spec, "quiet": True})
+
+    @property
     def alt(self) -> str:
         """The picture in words."""
         return str(self.spec["alt"])

@@ -8,7 +8,7 @@ from gbuq_core.experiments.neighbours.data import DATASETS
 from gbuq_core.experiments.neighbours.plan import PLACES, ROWS, NeighboursSettings
 from gbuq_core.settings import knobs_of
 from pages._ui.knobs import Preset
-from pages._ui.live import map_knob
+from pages._ui.live import EVERY, map_knob
 from pages._ui.present import Step
 from pages._ui.url_state import PageState
 
@@ -18,7 +18,7 @@ MAP = map_knob(("Estimated scale", _AFFINITY))
 
 STATE = PageState(
     key="neighbours",
-    knobs=(*KNOBS.values(), MAP),
+    knobs=(*KNOBS.values(), EVERY, MAP),
     presets=(
         Preset(
             "Two inputs",

@@ -16,6 +16,7 @@ from gbuq_core.experiments.neighbours.export import (
     neighbours_sections,
 )
 from gbuq_core.experiments.neighbours.look import NeighboursRun
+from gbuq_core.experiments.neighbours.words import describe_neighbours
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import standalone_html
 from pages._ui.departures import show_departures
@@ -43,33 +44,34 @@ def export_neighbours(run: NeighboursRun, knobs: Sequence[LiveKnob], link: str) 
     page = partial(_html, run, knobs)
     downloads.append(Download("Page (HTML)", "neighbours.html", "text/html", page))
     show_exports("neighbours", neighbours_code(as_shown(run)), link, downloads)
+    st.caption("In words")
+    st.text(describe_neighbours(run))
 
 
 def explain_neighbours() -> None:
     """Equations and where they come from."""
-    with st.expander("Equations and paper"):
-        st.markdown(
-            f"Brophy and Lowd, [Instance-based uncertainty estimation for gradient-boosted "
-            f"regression trees]({_PAPER}), section 3. The affinity of a new row to a training row "
-            "is the number of trees in which both reach the same leaf (algorithm 1). The k "
-            "training rows with the highest affinity are the neighbours. Ties go to the rows that "
-            "come first:"
-        )
-        st.latex(
-            r"A(x, x_i)=\sum_{t=1}^{T}\mathbf 1\!\left[\ell_t(x)=\ell_t(x_i)\right],\qquad "
-            r"\mu=\hat y(x),\quad \sigma=\operatorname{std}\{y_i: i\in N_k(x)\}"
-        )
-        st.markdown(
-            "The mean is the model's own prediction; only the spread comes from the neighbours. "
-            "k is the best of 17 values on the validation rows (algorithm 3). Calibration then "
-            "multiplies all scales by one factor, or adds one constant (equation 2). It acts on "
-            "the std, as in the authors' code. After tuning, the model is trained on all rows. "
-            "Nine families can be fitted to the neighbours' targets (equation 3). Each keeps this "
-            "mean and spread, except the kernel density, which takes both from the targets. The "
-            "best family has the lowest NLL on the validation rows. Affinity can also be counted "
-            "in the first, the last or random trees only (section 4.1)."
-        )
-        show_departures("IBUG")
+    st.markdown(
+        f"Brophy and Lowd, [Instance-based uncertainty estimation for gradient-boosted "
+        f"regression trees]({_PAPER}), section 3. The affinity of a new row to a training row "
+        "is the number of trees in which both reach the same leaf (algorithm 1). The k "
+        "training rows with the highest affinity are the neighbours. Ties go to the rows that "
+        "come first:"
+    )
+    st.latex(
+        r"A(x, x_i)=\sum_{t=1}^{T}\mathbf 1\!\left[\ell_t(x)=\ell_t(x_i)\right],\qquad "
+        r"\mu=\hat y(x),\quad \sigma=\operatorname{std}\{y_i: i\in N_k(x)\}"
+    )
+    st.markdown(
+        "The mean is the model's own prediction; only the spread comes from the neighbours. "
+        "k is the best of 17 values on the validation rows (algorithm 3). Calibration then "
+        "multiplies all scales by one factor, or adds one constant (equation 2). It acts on "
+        "the std, as in the authors' code. After tuning, the model is trained on all rows. "
+        "Nine families can be fitted to the neighbours' targets (equation 3). Each keeps this "
+        "mean and spread, except the kernel density, which takes both from the targets. The "
+        "best family has the lowest NLL on the validation rows. Affinity can also be counted "
+        "in the first, the last or random trees only (section 4.1)."
+    )
+    show_departures("IBUG")
 
 
 def _html(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> bytes:

@@ -9,10 +9,11 @@ import streamlit as st
 from gbuq_core.experiments.neighbours.charts import family_figure
 from gbuq_core.experiments.neighbours.export import neighbour_columns, reasons_section
 from gbuq_core.experiments.neighbours.look import NeighboursRun
-from gbuq_core.experiments.neighbours.words import title_of
+from gbuq_core.experiments.neighbours.words import describe_brush, title_of
 from gbuq_core.ibug import FAMILIES, FamilyScores
 from gbuq_core.presentation import digits, markdown_table
 from pages._ui.curves import show_curves
+from pages._ui.jobs_glue import Answer, cost_line
 from pages._ui.neighbours.picture import ranked_of
 from pages._ui.sections import draw_section
 
@@ -20,16 +21,25 @@ MOST_ROWS = 200  # of a list
 
 
 def draw_look(run: NeighboursRun) -> None:
-    """Charts of the chosen prediction, those that take longest last."""
-    st.header(f"{title_of(run)}: what the neighbours say")
+    """Charts of the chosen prediction."""
+    st.subheader(f"{title_of(run)}: what the neighbours say")
     left, right = st.columns([0.64, 0.36], gap="medium")
     with left:
         show_curves(family_figure(run), "neighbours-families")
     section = reasons_section(run)
-    st.header(section.heading)
+    st.subheader(section.heading)
     draw_section(section, "neighbours-reasons")
     with right:
         _draw_ranking(run, ranked_of(run.fit, run.search, run.view))
+
+
+def describe_fit(run: NeighboursRun, answer: Answer) -> None:
+    """The data, what the fit took, and what its scale does not say."""
+    st.caption(
+        f"{run.fit.data.title}: {run.settings.info.about}  \n"
+        f"{cost_line(answer)}. The knobs at the picture update it without retraining. The scale is "
+        "data uncertainty: it does not tell that rows are missing."
+    )
 
 
 def _draw_ranking(run: NeighboursRun, ranked: FamilyScores) -> None:
@@ -61,7 +71,7 @@ def _by_score(row: tuple[str, float, str]) -> tuple[bool, float]:
 def draw_rows(run: NeighboursRun) -> None:
     """The neighbours as a list, with the classes among them, and the highlighted rows."""
     look, data = run.look, run.fit.data
-    st.header("The neighbours")
+    st.subheader("The neighbours")
     if look.class_shares is not None:
         shares = (f"{100 * share:.0f} % {name}" for name, share in look.class_shares.items())
         st.text(
@@ -87,6 +97,8 @@ def draw_rows(run: NeighboursRun) -> None:
             f"The list shows the first {MOST_ROWS} of {look.k:,} neighbours. The download has all."
         )
     brushed = run.brushed
+    if highlighted := describe_brush(run):
+        st.text(highlighted, width="stretch")
     if brushed is not None and brushed.n_rows:
         st.subheader("Rows with a scale in this range")
         st.dataframe(

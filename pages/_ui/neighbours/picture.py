@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import streamlit as st
 
+from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.neighbours.fit import (
     NeighboursFit,
     NeighboursSearch,
@@ -33,29 +34,26 @@ from gbuq_core.experiments.neighbours.picture import course_figure, neighbours_m
 from gbuq_core.experiments.neighbours.plan import (
     BEST_FAMILY,
     KS,
-    PLACES,
     SHARES,
     NeighboursSettings,
     estimate_neighbours_seconds,
 )
 from gbuq_core.experiments.neighbours.rows import held_out_figure, training_figure
-from gbuq_core.experiments.neighbours.words import describe_brush, describe_choice
 from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.near import pack_table
 from gbuq_core.ibug import FamilyScores
 from gbuq_core.settings import bare, from_values, plan_of, with_fit
 from pages._ui.canvas import CanvasEvent, canvas, keep_knobs
-from pages._ui.controls import draw_knob
 from pages._ui.curves import Carry, show_curves
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import kept
-from pages._ui.live_sliders import carried, carry, drop
-from pages._ui.neighbours.controls import KNOBS, STATE, rounded_place
+from pages._ui.live import EVERY
+from pages._ui.live_sliders import carried, carry
+from pages._ui.neighbours.controls import MAP, STATE, rounded_place
+from pages._ui.notices import show_notice
 
 SLOT = "neighbours"
-EXPLORE = "neighbours-explore"  # the fragment that a click into the picture runs again
-_BOX_WIDTH = 170  # pixels of a number box
 _TABLES = st.components.v2.component("gbuq_near", js=near_source(), isolate_styles=True)
 
 
@@ -96,6 +94,27 @@ def find(values: SimpleNamespace, answer: Answer) -> NeighboursRun:
     return NeighboursRun(settings, fit, search, view, look)
 
 
+def find_or_say(values: SimpleNamespace, answer: Answer) -> NeighboursRun | None:
+    """What there is to show, or the reason why there is nothing."""
+    if answer.error or answer.result is None:
+        if answer.error:
+            show_notice(answer.error, "neighbours", tone="error")
+        else:
+            st.text("The picture appears when the first fit is done.")
+        return None
+    try:
+        run = find(values, answer)
+    except GbuqError as error:
+        show_notice(str(error), "neighbours", tone="error")
+        return None
+    if not answer.fresh:
+        st.caption("The picture still shows the previous settings, and so do the scores.")
+    notes = [*run.view.notes, *run.look.notes]
+    if notes:
+        show_notice(list(dict.fromkeys(notes)), "range")
+    return run
+
+
 def ranked_of(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView) -> FamilyScores:
     """Every family's NLL on the validation rows, worked out once."""
     depends = view.setting, view.settings.calibrate, view.settings.scoring
@@ -105,7 +124,7 @@ def ranked_of(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView
 def draw_picture(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> None:
     """The picture of the kind of data, with what is chosen in it; a place can be dragged."""
     data = run.fit.data
-    *bar, _ = knobs  # the last one is beside maps
+    bar = [knob for knob in knobs if knob.key not in (EVERY.key, MAP.key)]  # those are of maps
     if data.n_inputs == 1:
         place = Carry(
             carried(STATE),
@@ -116,38 +135,20 @@ def draw_picture(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> None:
             is_small(run.fit),
         )
         pick = partial(_pick_x, data.key, data.axes[0])
-        show_curves(course_figure(run, bar), "neighbours-course", pick, carry=place)
+        show_curves(course_figure(run, bar).quiet, "neighbours-course", pick, carry=place)
     elif data.n_inputs == 2:
         pick = partial(_pick_cell, data.key, data.axes)
-        canvas(neighbours_maps(run, knobs), "neighbours-maps", "cells", pick, keep_knobs)
+        sheet = replace(neighbours_maps(run, knobs), quiet=True)
+        canvas(sheet, "neighbours-maps", "cells", pick, keep_knobs)
     else:
         left, right = st.columns(2, gap="medium")
         with left:
             st.markdown("**Held-out rows**: point at one, click to keep it")
             pick = partial(_pick_row, run.settings.data)
-            show_curves(held_out_figure(run, bar), "neighbours-rows", pick)
+            show_curves(held_out_figure(run, bar).quiet, "neighbours-rows", pick)
         with right:
             st.markdown("**Training rows**: the neighbours are marked")
-            show_curves(training_figure(run, bar), "neighbours-training")
-
-
-def draw_choice(run: NeighboursRun) -> None:
-    """Under the picture: what is looked at, in boxes and in words."""
-    data = run.settings.data
-    across = [] if run.fit.data.n_inputs else [f"{data}_by"]
-    with st.container(horizontal=True, key="neighbours-choice", vertical_alignment="bottom"):
-        for name in (*PLACES[data], *across):
-            with st.container(width=_BOX_WIDTH if KNOBS[name].box else 240):
-                draw_knob(KNOBS[name])
-        with st.container(width=320):
-            draw_knob(KNOBS["scales"])
-        if run.fit.data.n_inputs:
-            with st.container(width=_BOX_WIDTH):
-                draw_knob(KNOBS["scales_of"])
-    st.text(describe_choice(run), width="stretch")
-    highlighted = describe_brush(run)
-    if highlighted:
-        st.text(highlighted, width="stretch")
+            show_curves(training_figure(run, bar).quiet, "neighbours-training")
 
 
 def tables_of(run: NeighboursRun) -> list[bytes]:
@@ -181,7 +182,7 @@ def _carry_x(data: str, x: np.ndarray, seq: int, place: int) -> None:
 
 
 def _pick_x(data: str, x: np.ndarray, place: int) -> None:
-    drop(STATE, EXPLORE, **rounded_place(data, (float(x[place]),)))
+    st.session_state.update(rounded_place(data, (float(x[place]),)))
 
 
 def _pick_cell(data: str, axes: tuple[np.ndarray, ...], event: CanvasEvent) -> None:
@@ -190,8 +191,8 @@ def _pick_cell(data: str, axes: tuple[np.ndarray, ...], event: CanvasEvent) -> N
     if cells:
         row, column = (round(sum(at) / len(at)) for at in zip(*cells, strict=True))
         place = float(axes[0][column]), float(axes[1][row])
-        drop(STATE, EXPLORE, **rounded_place(data, place))
+        st.session_state.update(rounded_place(data, place))
 
 
 def _pick_row(data: str, number: int) -> None:
-    drop(STATE, EXPLORE, **rounded_place(data, (float(number),)))
+    st.session_state.update(rounded_place(data, (float(number),)))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.neighbours.baselines import (
     BaselineFit,
@@ -27,9 +25,9 @@ from gbuq_core.experiments.neighbours.plan import (
 from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
 from gbuq_core.settings import bare, plan_of
 from pages._ui.claims import draw_claims
-from pages._ui.jobs_glue import Answer, Request
+from pages._ui.jobs_glue import Answer, Request, ask, show_progress
 from pages._ui.kept import kept, last_kept
-from pages._ui.neighbours.picture import find
+from pages._ui.neighbours.picture import SLOT
 from pages._ui.notices import show_notice
 from pages._ui.sections import draw_section
 
@@ -43,12 +41,21 @@ def compute(plan: NeighboursSettings, key: str, scoring: str, job: object) -> Ba
     return fit_baseline(plan, key, scoring)
 
 
-def baseline_slots() -> tuple[str, ...]:
+def other_slots() -> tuple[str, ...]:
     """The places of baselines, whichever are chosen."""
     return _SLOTS
 
 
-def baseline_requests(settings: NeighboursSettings) -> list[Request]:
+def baselines_of(settings: NeighboursSettings, fit: Answer) -> list[Answer]:
+    """What IBUG is compared with, fitted after it; that of the last settings while it is not."""
+    if fit.state != "done" or fit.error:
+        return last_kept("neighbours-asked") or []
+    found = ask(_baseline_requests(settings), others=(SLOT,))
+    show_progress(found)
+    return kept("neighbours-asked", found, None, lambda: found)
+
+
+def _baseline_requests(settings: NeighboursSettings) -> list[Request]:
     """The fits that the chosen baselines need and can have."""
     plan = plan_of(settings)
     return [
@@ -64,31 +71,19 @@ def baseline_requests(settings: NeighboursSettings) -> list[Request]:
     ]
 
 
-def draw_scorecard(run: NeighboursRun, answers: Sequence[Answer]) -> tuple[Claim, ...]:
-    """The scores beside the paper's statements, and a sentence for each score that is missing."""
-    fitted = {answer.request.key[2]: answer.result for answer in answers if answer.fresh}
-    scores, claims = st.columns([0.58, 0.42], gap="large")
-    with scores:
-        section = scorecard_section(run, scores_of(run, fitted))
-        st.header(section.heading)
-        _say_what_is_missing(run, answers)
-        draw_section(section, "scores")
-    with claims:
-        st.header("The paper and this picture")
-        return _draw_claims(run, fitted)
+def draw_scores(run: NeighboursRun, answers: Sequence[Answer]) -> None:
+    """The scores, and a sentence for each one that is missing."""
+    _say_what_is_missing(run, answers)
+    draw_section(scorecard_section(run, scores_of(run, _fitted(answers))), "scores")
 
 
-def _draw_claims(run: NeighboursRun, fitted: dict[str, BaselineFit]) -> tuple[Claim, ...]:
-    """Checked at first and when asked again: it takes longer than a slider may."""
-    depends = bare(run.settings), tuple(sorted(fitted))
+def claims_of(run: NeighboursRun, answers: Sequence[Answer]) -> tuple[Claim, ...]:
+    """The paper's statements: of the first settings, and where asked; they outlast a slider."""
+    fitted = _fitted(answers)
+    depends = _depends(run, fitted)
     if last_kept(_CLAIMS) is None:
         st.session_state[_CHECKED] = depends
-    if st.session_state[_CHECKED] != depends:  # no statements of other settings beside these
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption("The statements are not checked for these settings.", width="content")
-            st.button(
-                "Check these settings", key="_neighbours_check", on_click=_check, args=(depends,)
-            )
+    if st.session_state[_CHECKED] != depends:
         return ()
     claims: tuple[Claim, ...] = kept(
         _CLAIMS,
@@ -96,8 +91,25 @@ def _draw_claims(run: NeighboursRun, fitted: dict[str, BaselineFit]) -> tuple[Cl
         depends,
         lambda: check_neighbours_claims(run.fit, run.search, run.view, fitted),
     )
-    draw_claims(claims, STUDY, bare(run.settings), columns=1)
     return claims
+
+
+def check_paper(run: NeighboursRun, claims: Sequence[Claim], answers: Sequence[Answer]) -> None:
+    """The statements with their numbers; never those of other settings."""
+    if claims:
+        draw_claims(claims, STUDY, bare(run.settings))
+        return
+    st.caption("The statements are not checked for these settings.")
+    depends = _depends(run, _fitted(answers))
+    st.button("Check these settings", key="_neighbours_check", on_click=_check, args=(depends,))
+
+
+def _fitted(answers: Sequence[Answer]) -> dict[str, BaselineFit]:
+    return {answer.request.key[2]: answer.result for answer in answers if answer.fresh}
+
+
+def _depends(run: NeighboursRun, fitted: dict[str, BaselineFit]) -> tuple[object, ...]:
+    return bare(run.settings), tuple(sorted(fitted))
 
 
 def _check(depends: tuple[object, ...]) -> None:
@@ -126,14 +138,3 @@ def _say_what_is_missing(run: NeighboursRun, answers: Sequence[Answer]) -> None:
     waiting = [one.request.label for one in answers if not one.fresh and not one.error]
     if waiting:
         st.caption(f"Still being fitted: {', '.join(waiting)}.")
-
-
-def scores_or_say(
-    values: SimpleNamespace, answer: Answer, baselines: Sequence[Answer]
-) -> tuple[Claim, ...]:
-    """The scorecard, or one sentence why there is none. Returns the statements that it shows."""
-    try:
-        return draw_scorecard(find(values, answer), baselines)
-    except GbuqError as error:
-        show_notice(str(error), "scores", tone="error")
-        return ()
