@@ -31,14 +31,14 @@ class Skeleton:
         self.notices = st.container()
         self.picture = st.container(key="first-picture")
         with st.container(horizontal=True, vertical_alignment="center", gap="large"):
-            self._control = st.container(width=_CONTROL_WIDTH)
+            self.control = st.container(width=_CONTROL_WIDTH)
             self._verdict = st.container(width="stretch", key="first-verdict")
         self._folds = {title: st.expander(title) for title in FOLDS}
 
     def open(self, page: PageState, keys: Sequence[str]) -> SimpleNamespace:
         """`open_page`, with the knobs of these keys at the picture and all others folded."""
         with self.notices:
-            return open_page(page, places=ControlPlaces(self._control, keys, self.fold(SETTINGS)))
+            return open_page(page, places=ControlPlaces(self.control, keys, self.fold(SETTINGS)))
 
     def ask(self, lede: str) -> None:
         """One sentence under the title, given late where it depends on the knobs."""

@@ -87,12 +87,6 @@ _CSS = """
 .st-key-present-written, [data-testid="stLayoutWrapper"]:has(> .st-key-present-written) {
   display: none;
 }
-/* The tools of Novelty stand beside their name, close to chips and maps, which need the height. */
-.st-key-novelty-tools { margin: -0.5rem 0 -0.75rem; }
-[data-testid="stMainBlockContainer"]:has(.st-key-novelty-tools) { padding-top: 3.4rem; }
-.st-key-novelty-tools > :first-child > [data-testid="stButtonGroup"] {
-  display: flex; flex-wrap: wrap; align-items: center; column-gap: 0.75rem;
-}
 /* Members are kept in the browser and drawn by the picture. */
 [class*="st-key-unseen-"], [data-testid="stLayoutWrapper"]:has(> [class*="st-key-unseen-"]) {
   display: none;

@@ -5,7 +5,6 @@ from gbuq_core.experiments.novelty.links import encode_edits
 from tests.app.drawn import sheets
 from tests.app.neighbours_page import move, settle, sheet, table, words
 from tests.app.opening import open_link, wait_for_warm_up
-from tests.app.waiting import live_jobs
 
 SMALL = {"rows": "200", "trees": "10"}
 # The upper left part of the moons, and a corner where there are no rows.
@@ -15,7 +14,6 @@ ERASED = encode_edits([edit_of("remove", LEFT)])
 
 __all__ = [
     "has_sheet",
-    "live_jobs",
     "move",
     "open_novelty",
     "settle",

@@ -1,5 +1,6 @@
 """Novelty maps through AppTest: every control, edits with their predictions, links, states."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ from gbuq_core.experiments.novelty.fit import count_fits, ranks_of, run_novelty
 from gbuq_core.experiments.novelty.links import decode_edits, encode_edits
 from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
-from gbuq_core.experiments.novelty.words import describe_novelty
+from gbuq_core.experiments.novelty.words import answer_novelty, describe_novelty
 from gbuq_core.knobs import find_knob
 from gbuq_core.presentation import short
 from pages._ui.canvas import CanvasEvent
@@ -66,7 +67,7 @@ def test_the_chosen_place_is_explained_by_its_features_trees_and_scores(run):
     at = open_novelty(column="10", row="55")
     x, y = run.fit.data.axes
     look = explain_place(run.fit, run.maps, run.settings, (float(x[9]), float(y[54])))
-    assert f"At {look.title}: what makes it new" in [head.value for head in at.header]
+    assert f"At {look.title}: what makes it new" in [head.value for head in at.subheader]
     lines = table(at, "| Score | Value").splitlines()
     assert len(lines) == 2 + len(look.values)
     assert all(line.count("|") - line.count("\\|") == 5 for line in lines)
@@ -151,7 +152,7 @@ def test_a_table_has_its_two_columns_and_no_truth():
 def test_without_a_map_the_page_says_what_to_do():
     at = open_novelty()
     move(at, "maps", [])
-    assert "No map is chosen. Choose one in the sidebar." in words(at)
+    assert "No map is chosen. Choose one under All settings." in words(at)
     move(at, "maps", ["Novelty", "where ranks disagree"])
     move(at, "compared", ["Novelty"])
     assert titles(at) == ["Novelty"]
@@ -192,6 +193,40 @@ def test_an_edit_asks_for_a_prediction_first_and_then_judges_it():
     at.button(key="_novelty_undo").click().run()
     assert at.text_input(key="edits").value == ""
     assert not has_sheet(at, "novelty-change")
+
+
+def test_the_button_erases_around_the_place_that_is_looked_at_after_a_prediction():
+    at = open_novelty(column="21", row="35")  # the middle of LEFT, and of its edge on the maps
+    (edge,) = sheet(at, "novelty").header["lines"]
+    fit = run_novelty(NoveltySettings(rows=200, trees=10)).fit
+    for key, (low, high), first in zip("xy", fit.data.extent, (14, 28), strict=True):
+        ends = [low + (high - low) * cell / 60 for cell in (first, first + 13)]
+        assert [min(edge[key]), max(edge[key])] == pytest.approx(ends)
+    at.button(key="_novelty_here").click().run()
+    waiting = at.session_state[novelty_edits._WAITING]
+    cells = [(row, column) for row in range(28, 41) for column in range(14, 27)]
+    assert waiting == edit_of("remove", cells)
+    assert at.text_input(key="edits").value == ""
+    assert len(answers(at)) == 2
+    assert at.button(key="_novelty_apply").label == "Erase rows in 169 cells"
+    assert not sheet(at, "novelty").header["lines"]  # what is erased is outlined instead
+    away = open_novelty(column="5", row="55")
+    away.button(key="_novelty_here").click().run()
+    assert any("There is no training row in" in text for text in words(away))
+
+
+def test_the_answer_is_one_sentence_and_a_click_on_it_gives_the_verdicts(run):
+    at = open_novelty()
+    label = answer_novelty(run)
+    (answer,) = (one for one in at.get("popover") if one.proto.popover.label == label)
+    said = [float(share) for share in re.findall(r"(\d+) %", label)]
+    empty = ~run.fit.data.in_support
+    for key, share in zip(("novelty", "knowledge"), said, strict=True):
+        above = [value > max(run.maps.of_rows(key)) for value in run.maps.of(key)[empty]]
+        assert share == pytest.approx(100 * np.mean(above), abs=0.5)
+    assert len(answer.markdown) == 3
+    table = run_novelty(NoveltySettings(data="table", trees=10))
+    assert " of the map; the trees' " in answer_novelty(table)
 
 
 def wait_for_change(at):
@@ -279,12 +314,11 @@ def test_a_click_or_a_lasso_looks_at_a_cell(monkeypatch):
     state = {}
     monkeypatch.setattr(novelty_edits.st, "session_state", state)
     on_maps(True, CanvasEvent(clicked=(2, 4, 59)))
-    (live,) = state.values()  # until the run that draws its boxes
-    assert live.dropped == {"row": 5.0, "column": 60.0}
+    assert state == {"row": 5.0, "column": 60.0}
     on_maps(True, CanvasEvent(lassoed=[(0, 2), (2, 2)]))
-    assert live.dropped == {"row": 2.0, "column": 3.0}
+    assert state == {"row": 2.0, "column": 3.0}
     on_maps(True, CanvasEvent())
-    assert live.dropped == {"row": 2.0, "column": 3.0}
+    assert state == {"row": 2.0, "column": 3.0}
 
 
 def test_too_many_edits_are_refused():

@@ -31,7 +31,8 @@ def test_knobs_of_the_view_check_no_claim_again(monkeypatch):
 
 def test_the_edits_are_no_control_that_anybody_sees():
     at = open_novelty(edits=ERASED)
-    assert "edits" not in [box.key for box in at.sidebar.text_input]
+    (settings,) = (fold for fold in at.expander if fold.label == "All settings")
+    assert "edits" not in [box.key for box in settings.text_input]
     assert re.search(r"^\.st-key-novelty-unseen, [^{]*{\s*display: none;\s*}$", style._CSS, re.M)
 
 
@@ -41,6 +42,6 @@ def test_a_lasso_points_to_its_question_once():
     at.session_state[novelty_edits._WAITING] = at.session_state[novelty_edits._TOLD] = edit
     at.run()
     assert [one.value for one in at.toast] == [
-        "Predict what will happen first: the questions are above the maps."
+        "Predict what will happen first: the questions are below the maps."
     ]
     assert not at.run().toast

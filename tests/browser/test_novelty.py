@@ -1,4 +1,4 @@
-"""Novelty maps in Chromium: a click explains, a lasso asks before it erases, links, themes."""
+"""Novelty maps in Chromium: two maps, one action, a click explains, a lasso asks, links, themes."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.conftest import DESKTOP, assert_no_exception, screens, screenshot, wait_ready
-from tests.browser.figure import Figure
+from tests.browser.figure import Figure, unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine.
@@ -18,8 +18,7 @@ COLD = 180_000  # ms: kernels may have to be compiled first, on a machine that d
 def open_novelty(page, url, query=QUICK):
     page.goto(f"{url}/novelty?{query}")
     page.locator(".gbuq[data-ready='1']").first.wait_for(timeout=COLD)
-    page.get_by_role("heading", name="The paper and this picture").wait_for(timeout=COLD)
-    wait_ready(page, canvases=2)  # the maps, and the trees of the place
+    wait_ready(page, canvases=1)
     return Figure(page)
 
 
@@ -28,14 +27,17 @@ def after(page, figure, action):
     before = figure.data("digest")
     action()
     figure.wait_for("node.dataset.digest !== x", before)
-    wait_ready(page, canvases=2)
+    wait_ready(page, canvases=1)
 
 
 def choose_tool(page, name):
+    page.get_by_role("button", name="More tools").click()
     tool = page.get_by_role("radio", name=name, exact=True)
     tool.click()
     expect(tool).to_be_checked()
-    wait_ready(page, canvases=2)
+    wait_ready(page, canvases=1)
+    page.keyboard.press("Escape")
+    expect(tool).to_be_hidden()
 
 
 def predict(page, *answers):
@@ -45,27 +47,49 @@ def predict(page, *answers):
         expect(asked.nth(i).get_by_role("radio", name=answer, exact=True)).to_be_checked()
 
 
-def test_a_click_explains_a_place_the_link_remembers_it_and_nothing_overflows(
-    page, new_page, serve
-):
+def test_a_click_explains_a_place_and_the_link_remembers_it(page, new_page, serve):
     url = serve(APP)
     figure = open_novelty(page, url)
     after(page, figure, lambda: figure.click(50, 10, panel=1))
     page.wait_for_url(re.compile(r"column=11(\.0)?&row=51"))
+    unfold(page, "Why")
     heading = page.get_by_role("heading", name=re.compile("^At x1 = -2.1")).first
     heading.wait_for()
+    wait_ready(page, canvases=2)  # the maps, and the trees of the place
     other = new_page(private=True)
     open_novelty(other, url, page.url.split("?")[1])
+    unfold(other, "Why")
     other.get_by_role("heading", name=heading.inner_text()).wait_for()
-    # The first maps are on the first screen.
+
+
+def test_the_page_opens_with_two_maps_one_action_and_the_answer_and_shows_all_when_asked(
+    page, serve
+):
+    figure = open_novelty(page, serve(APP), "")
+    answer = page.get_by_role("button", name="Novelty is higher than at every training row")
+    erase = page.get_by_role("button", name="Erase rows here")
     panels = figure.root.locator(".gbuq-panel")
     for window, scheme in screens(page):
         assert not page.evaluate(OVERFLOW)
-        last = panels.nth(5 if window == DESKTOP else 0).bounding_box()
-        assert last["y"] + last["height"] < window[1]
-        boxes = [panels.nth(i).bounding_box() for i in range(6)]
-        assert len({round(box["x"]) for box in boxes}) == (3 if window == DESKTOP else 6)
+        assert figure.data("beside") == "0,1"  # the truth, and novelty
+        for shown in (panels.nth(0), panels.nth(1), erase):
+            box = shown.bounding_box()
+            assert box["y"] + box["height"] < window[1]
+        if window == DESKTOP:
+            box = answer.bounding_box()
+            assert box["y"] + box["height"] < window[1]
         screenshot(page, f"novelty-{window[0]}-{scheme}")
+    page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
+    figure.root.get_by_role("button", name="View").click()
+    figure.root.locator(".gbuq-knob[data-knob=every] input").check()
+    page.wait_for_url("**every=true*")
+    wait_ready(page, canvases=1)
+    boxes = [panels.nth(i).bounding_box() for i in range(6)]
+    assert len({round(box["x"]) for box in boxes}) == 3
+    # The opened page looks at rows, which one button offers to erase.
+    erase.click()
+    page.get_by_role("button", name="Erase rows in 169 cells").wait_for()
+    assert "edits=" not in page.url
 
 
 def test_a_bad_link_is_explained_and_the_keyboard_chooses_a_cell(page, serve):
@@ -76,6 +100,7 @@ def test_a_bad_link_is_explained_and_the_keyboard_chooses_a_cell(page, serve):
     page.keyboard.press("Home")
     after(page, figure, lambda: page.keyboard.press("Enter"))
     page.wait_for_url(re.compile(r"column=1(\.0)?&"))
+    unfold(page, "All settings")
     # The maps follow a slider while it is dragged; the address waits until it is let go.
     track = page.locator(".st-key-noise [role=group] > div").first
     track.scroll_into_view_if_needed()
@@ -104,7 +129,7 @@ def test_a_lasso_erases_only_after_a_prediction_and_the_link_restores_it(page, n
     expect(apply).to_be_enabled()
     after(page, figure, apply.click)
     page.wait_for_url("**edits=*")
-    page.get_by_role("heading", name="What the last edit changed").wait_for()
+    page.locator("summary").filter(has_text="What the last edit changed").wait_for()
     page.get_by_text(
         re.compile("^(Right|Wrong): you predicted \u201crise\u201d. Novelty")
     ).wait_for()

@@ -87,31 +87,31 @@ class Judgement(NamedTuple):
 
 _ALL = ("remove", "add", "duplicate", "flip")
 QUESTIONS = (
-    Question("novelty_inside", "Under the lasso, novelty will \u2026", "novelty", True, _ALL),
+    Question("novelty_inside", "Inside the outline, novelty will \u2026", "novelty", True, _ALL),
     Question(
         "knowledge_inside",
-        "Under the lasso, knowledge uncertainty will \u2026",
+        "Inside the outline, knowledge uncertainty will \u2026",
         "knowledge",
         True,
         _ALL,
     ),
     Question(
         "data_inside",
-        "Under the lasso, data uncertainty will \u2026",
+        "Inside the outline, data uncertainty will \u2026",
         "data",
         True,
         ("add", "flip"),
     ),
     Question(
         "isolation_inside",
-        "Under the lasso, the isolation forest's score will \u2026",
+        "Inside the outline, the isolation forest's score will \u2026",
         "isolation",
         True,
         ("remove", "add", "duplicate", "flip"),
     ),
     Question(
         "distance_inside",
-        "Under the lasso, the distance to the nearest rows will \u2026",
+        "Inside the outline, the distance to the nearest rows will \u2026",
         "distance",
         True,
         ("remove", "duplicate"),

@@ -24,6 +24,7 @@ from gbuq_core.experiments.novelty.data import (
 )
 from gbuq_core.validation import check_choice, check_number
 
+_AROUND = 6  # cells on each side
 EDIT_KINDS = ("remove", "add", "duplicate", "flip")
 MOST_EDITS, MOST_COPIES, MOST_LABEL = 20, 20, 99
 
@@ -68,6 +69,16 @@ def edit_of(
             copies if kind in ("add", "duplicate") else 1,
         )
     )
+
+
+def cells_around(cell: tuple[int, int]) -> list[tuple[int, int]]:
+    """The cells of a square around a (row, column) from 0, as far as the map goes.
+
+    >>> len(cells_around((30, 30))), len(cells_around((0, 59)))
+    (169, 49)
+    """
+    row, column = (range(max(0, at - _AROUND), min(SIDE, at + _AROUND + 1)) for at in cell)
+    return [(y, x) for y in row for x in column]
 
 
 def check_edit(edit: Edit) -> Edit:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from gbuq_core.experiments.novelty.compare import MapChange
 from gbuq_core.experiments.novelty.data import SIDE, Array, Mask
+from gbuq_core.experiments.novelty.edits import cells_around
 from gbuq_core.experiments.novelty.fit import (
     NoveltyFit,
     NoveltyMaps,
@@ -40,7 +41,7 @@ MOST_POINTS = 1500
 _POSITIVE = ("knowledge", "data", "distance")  # variances and distances
 _OTHERS = ("isolation", "distance")  # scores that are not MACAU's
 _ELLIPSE, _ELLIPSE_STDS, _CORNERS = "#ffffff", 2.0, 48
-_LEAVES = "leaves that call this place newest, at two standard deviations"
+_LEAVES = "leaves that call this place newest (two stds)"
 
 
 def novelty_sheet(
@@ -225,6 +226,18 @@ def as_map(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     (2, 60, 60)
     """
     return values.reshape(*values.shape[:-1], SIDE, SIDE)
+
+
+def edge_around(fit: NoveltyFit, cell: tuple[int, int]) -> Line:
+    """The edge of the cells `cells_around` a (row, column), with "here" beside it."""
+    ends = []
+    cells = np.array(cells_around(cell))
+    for axis, (low, high) in zip((1, 0), fit.data.extent, strict=True):
+        first, last = cells[:, axis].min(), cells[:, axis].max() + 1
+        ends.append(low + (high - low) * np.array([first, last]) / SIDE)
+    (left, right), (bottom, top) = ends
+    x, y = [right, right, left, left, right], [top, bottom, bottom, top, top]
+    return Line(np.array(x), np.array(y), label="here", dash=True)
 
 
 def ellipse_corners(leaves: LeafEllipses, stds: float = _ELLIPSE_STDS) -> tuple[Array, Array]:

@@ -7,11 +7,11 @@ import math
 import numpy as np
 
 from gbuq_core.experiments.novelty.compare import MapChange, outcome_of
-from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, NoveltyView
+from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, NoveltyRun, NoveltyView
 from gbuq_core.experiments.novelty.look import PlaceLook
 from gbuq_core.experiments.novelty.plan import METHODS, forest_of
 from gbuq_core.experiments.novelty.ranks import Disagreement
-from gbuq_core.experiments.novelty.scores import score_maps
+from gbuq_core.experiments.novelty.scores import score_maps, support_of
 from gbuq_core.presentation import short
 
 MOST_VARIANCE = 0.25  # of a number between 0 and 1
@@ -44,6 +44,28 @@ def describe_novelty(fit: NoveltyFit, maps: NoveltyMaps, view: NoveltyView) -> s
     if view.disagreement is not None:
         parts.append(describe_disagreement(fit, view.disagreement))
     return " ".join([*parts, *view.notes])
+
+
+def answer_novelty(run: NoveltyRun) -> str:
+    """Does novelty find the places without rows? One sentence, beside what the trees say.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.novelty.fit import run_novelty
+    >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
+    >>> answer_novelty(run_novelty(NoveltySettings(rows=200, trees=10)))[:66]
+    'Novelty is higher than at every training row in 97 % of the empty '
+    """
+    support = support_of(run.fit)
+    where, empty = ("map", slice(None)) if support is None else ("empty places", ~support)
+    shares = [
+        f"{100 * float((run.maps.of(key)[empty] > np.nanmax(run.maps.of_rows(key))).mean()):.0f} %"
+        for key in ("novelty", "knowledge")
+    ]
+    return (
+        f"Novelty is higher than at every training row in {shares[0]} of the {where}; the trees' "
+        f"disagreement is in {shares[1]}."
+    )
 
 
 def _detectors(fit: NoveltyFit, maps: NoveltyMaps) -> str:

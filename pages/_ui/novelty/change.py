@@ -60,7 +60,7 @@ def changed_of(found: ShownMaps, before: Answer | None) -> Changed | None:
     return Changed(fit, mask, change, judgements)
 
 
-def say_verdict(found: ShownMaps, changed: Changed | None) -> None:
+def say_change(found: ShownMaps, changed: Changed | None) -> None:
     """Right below the maps: what the edit did to the rows, and whether it was foreseen."""
     if not found.run.settings.edits:
         return
@@ -77,18 +77,16 @@ def draw_change(found: ShownMaps, before: Answer | None, changed: Changed | None
     """The maps before and after the last edit, and their difference."""
     if not found.run.settings.edits:
         return
-    st.header("What the last edit changed")
-    with st.container(width=260):
-        draw_knob(find_knob(STATE.knobs, "score"))
-    if changed is None:
-        problem = "" if before is None else before.error
-        if problem:
-            show_notice(problem, "before", tone="error")
+    with st.expander("What the last edit changed", expanded=True):
+        with st.container(width=260):
+            draw_knob(find_knob(STATE.knobs, "score"))
+        if changed is not None:
+            canvas(change_sheet_of(found, changed), key="novelty-change")
+            st.text(describe_change(changed.change), width="stretch")
+        elif before is not None and before.error:
+            show_notice(before.error, "before", tone="error")
         else:
             st.text("The maps before the edit are being computed.")
-        return
-    canvas(change_sheet_of(found, changed), key="novelty-change")
-    st.text(describe_change(changed.change), width="stretch")
 
 
 def change_sheet_of(found: ShownMaps, changed: Changed) -> PanelSheet:

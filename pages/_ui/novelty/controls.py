@@ -7,23 +7,23 @@ from dataclasses import replace
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
+import streamlit as st
+
 from gbuq_core.experiments.novelty.data import DATASETS, table_choices
 from gbuq_core.experiments.novelty.plan import APART, MAP_LABELS, METHODS, OWN, NoveltySettings
 from gbuq_core.figures.handles import LiveKnob, live_knob
 from gbuq_core.knobs import Knob, find_knob
 from gbuq_core.settings import from_values, knobs_of, sliders
 from pages._ui.knobs import Preset
-from pages._ui.live import FOCUS, live_knobs, map_knob
-from pages._ui.live_sliders import drop
+from pages._ui.live import EVERY, FOCUS, live_knobs, map_knob
 from pages._ui.present import Step
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
 TABLES = {choice.key: choice for choice in table_choices()}
 # A bare address shows KU twice: ranks give half of their colours to the half of the cells where it
-# is next to nothing.
+# is next to nothing. It looks at rows, which can be erased.
 _OPENING = ("truth", "novelty", "knowledge", "isolation", OWN, APART)
-EXPLORE = "novelty-explore"  # the fragment that a click on the maps runs again
 # Sliders whose maps follow while they are dragged.
 FOLLOWED = (*sliders(NoveltySettings), "third_at", "neighbours", "drawn")
 
@@ -67,7 +67,7 @@ MAP = map_knob(MAP_LABELS)
 
 STATE = PageState(
     key="novelty",
-    knobs=(*_with_columns(), FOCUS, MAP, *SURFACE),
+    knobs=(*_with_columns(), FOCUS, EVERY, MAP, *SURFACE),
     presets=(
         Preset(
             "Third feature nobody uses",
@@ -105,7 +105,7 @@ STATE = PageState(
             {"show": "ranks among cells", "third": True},
         ),
     ),
-    opening=MappingProxyType({"maps": _labels_of(*_OPENING)}),
+    opening=MappingProxyType({"maps": _labels_of(*_OPENING), "column": 21, "row": 35}),
 )
 
 
@@ -130,4 +130,4 @@ def settings_of(values: SimpleNamespace) -> NoveltySettings:
 
 def choose_cell(row: int, column: int) -> None:
     """Look at another cell, counted from 0: a callback of a picture, before the page runs."""
-    drop(STATE, EXPLORE, column=float(column + 1), row=float(row + 1))
+    st.session_state.update(column=float(column + 1), row=float(row + 1))

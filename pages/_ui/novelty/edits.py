@@ -19,6 +19,7 @@ from gbuq_core.experiments.novelty.edits import (
     MOST_COPIES,
     MOST_EDITS,
     Edit,
+    cells_around,
     cells_of,
     edit_of,
     mask_of,
@@ -36,7 +37,7 @@ _TOOL, _LABEL, _VALUE, _COPIES = (
     "_novelty_tool", "_novelty_label", "_novelty_value", "_novelty_copies",
 )  # fmt: skip
 _WAITING, _REFUSED, _GUESSES = "_novelty_waiting", "_novelty_refused", "_novelty_guesses"
-_EDITED, _TOLD = "_novelty_edited", "_novelty_told"
+_TOLD = "_novelty_told"
 _ANSWER = "_novelty_answer:"
 
 LOOK = "look"
@@ -50,22 +51,20 @@ _VERBS = {
 }
 
 
-def draw_tools(fit: NoveltyFit, edits: Sequence[Edit]) -> None:
-    """The row above the maps: tools, or the prediction that a lasso waits for."""
-    if st.session_state.pop(_EDITED, False):
-        st.rerun()  # the fits are asked for outside the fragment that this is drawn in
+def draw_tools(fit: NoveltyFit, edits: Sequence[Edit], cell: tuple[int, int]) -> None:
+    """Below the maps: the tools, or the prediction that an edit waits for."""
     refused = st.session_state.pop(_REFUSED, "")
     if refused:
         _say_refused(refused)
     waiting: Edit | None = st.session_state.get(_WAITING)
     if waiting is None:
-        _draw_choice(fit, edits)
+        _draw_choice(fit, edits, cell)
         return
     problem = why_not_one_more(fit, edits, waiting)
     if problem:
         st.session_state.pop(_WAITING, None)
         _say_refused(problem)
-        _draw_choice(fit, edits)
+        _draw_choice(fit, edits, cell)
         return
     _draw_prediction(edits, waiting)
 
@@ -88,27 +87,12 @@ def offer_to_forget(problem: str) -> None:
     st.button("Forget these edits", key="_novelty_forget", on_click=_keep, args=((),))
 
 
-def _draw_choice(fit: NoveltyFit, edits: Sequence[Edit]) -> None:
-    with st.container(horizontal=True, key="novelty-tools", vertical_alignment="bottom"):
-        tool = st.segmented_control(
-            "Click or drag on a map to", (LOOK, *TOOLS), default=LOOK, required=True, key=_TOOL,
-            help="On a touch screen tap, or hold and then drag.",
-        )  # fmt: skip
-        data = fit.data
-        if tool == "add" and data.classes:
-            with st.container(width=170):
-                st.selectbox(
-                    "rows of class", range(len(data.classes)), key=_LABEL,
-                    format_func=lambda code: data.classes[code],
-                )  # fmt: skip
-        elif tool == "add":
-            with st.container(width=150):
-                st.number_input(f"rows with {data.target_name}", value=float(np.median(data.y)),
-                                key=_VALUE)  # fmt: skip
-        if tool in ("add", "duplicate"):
-            with st.container(width=130):
-                label = "rows per cell" if tool == "add" else "copies"
-                st.number_input(label, 1, MOST_COPIES, key=_COPIES)
+def _draw_choice(fit: NoveltyFit, edits: Sequence[Edit], cell: tuple[int, int]) -> None:
+    with st.container(horizontal=True, key="novelty-tools"):
+        st.button("Erase rows here", key="_novelty_here", type="primary", on_click=_wait_for,
+                  args=(edit_of("remove", cells_around(cell)),))  # fmt: skip
+        with st.popover("More tools"):
+            _draw_other_tools(fit)
         if edits:
             n = len(edits)
             clear = f"Clear {n} edit{'s' * (n > 1)}"
@@ -116,10 +100,33 @@ def _draw_choice(fit: NoveltyFit, edits: Sequence[Edit]) -> None:
             st.button(clear, key="_novelty_clear", on_click=_keep, args=((),))
 
 
+def _draw_other_tools(fit: NoveltyFit) -> None:
+    tool = st.segmented_control(
+        "Click or drag on a map to", (LOOK, *TOOLS), default=LOOK, required=True, key=_TOOL,
+        help="On a touch screen tap, or hold and then drag.",
+    )  # fmt: skip
+    data = fit.data
+    if tool == "add" and data.classes:
+        st.selectbox(
+            "rows of class", range(len(data.classes)), key=_LABEL,
+            format_func=lambda code: data.classes[code],
+        )  # fmt: skip
+    elif tool == "add":
+        st.number_input(f"rows with {data.target_name}", value=float(np.median(data.y)),
+                        key=_VALUE)  # fmt: skip
+    if tool in ("add", "duplicate"):
+        label = "rows per cell" if tool == "add" else "copies"
+        st.number_input(label, 1, MOST_COPIES, key=_COPIES)
+
+
+def _wait_for(edit: Edit) -> None:
+    st.session_state[_WAITING] = edit
+
+
 def _draw_prediction(edits: Sequence[Edit], waiting: Edit) -> None:
     """One radio a question; without an answer to each nothing is done."""
     if st.session_state.pop(_TOLD, None) is not None:  # a callback may not show anything itself
-        st.toast("Predict what will happen first: the questions are above the maps.")
+        st.toast("Predict what will happen first: the questions are below the maps.")
     n = len(cells_of(waiting.runs))
     cells = f"{n:,} cell{'s' * (n > 1)}"
     with st.container(
@@ -212,7 +219,7 @@ def _apply(edits: tuple[Edit, ...], waiting: Edit) -> None:
 def _keep(edits: tuple[Edit, ...]) -> None:
     """Make these the edits of the address."""
     _drop_waiting()
-    st.session_state["edits"], st.session_state[_EDITED] = encode_edits(edits), True
+    st.session_state["edits"] = encode_edits(edits)
 
 
 def _drop_waiting() -> None:

@@ -48,40 +48,39 @@ def export_novelty(
         Download("Page (HTML)", "novelty.html", "text/html", partial(_html, found, changed, knobs)),
     )
     show_exports("novelty", novelty_code(found.run.settings), link, downloads)
+    st.caption("In words")
+    st.text(found.words)
 
 
 def explain_novelty() -> None:
     """Equations, words, and where they come from."""
-    with st.expander("Equations, words and paper"):
-        st.markdown(
-            f"MACAU ([doi 10.5121/csit.2023.131920]({_PAPER})), section 3.2. Every leaf of every "
-            "tree keeps the mean and the covariance of its training rows, shrunk by OAS, after "
-            "robust scaling. In each tree, a row has a distance to the rows of its leaf. A z-score "
-            "says how large this distance is among the training rows' own distances in that tree. "
-            "Novelty is the mean z-score over T trees:"
-        )
-        st.latex(
-            r"d_t(x)=\sqrt{(x-\mu_\ell)^\top\Sigma_\ell^{-1}(x-\mu_\ell)},\qquad "
-            r"z_t(x)=\Phi^{-1}\!\big(\hat F_t(d_t(x))\big),\qquad "
-            r"\text{novelty}(x)=\tfrac1T\sum_t z_t(x)"
-        )
-        st.markdown(
-            "Conditional novelty uses only the features on the path to the leaf. The squared "
-            "distance is a sum over features. Its terms are Shapley values in closed form:"
-        )
-        st.latex(
-            r"d^2=\sum_j\varphi_j,\qquad \varphi_j=(x_j-\mu_j)\,\big[\Sigma^{-1}(x-\mu)\big]_j"
-        )
-        st.markdown(
-            "Beyond the farthest training row, the authors' z-score stops at 5.2. Here it keeps "
-            "rising, unless you choose theirs. For classes, knowledge uncertainty is the variance "
-            "of the class probability over the trees. It is not in nats."
-        )
-        for key in _TERMS:
-            term = GLOSSARY[key]
-            unit = f" Unit: {term.unit}." if term.unit else ""
-            st.markdown(f"**{term.label}.** {term.definition}{unit}")
-        show_departures("MACAU")
+    st.markdown(
+        f"MACAU ([doi 10.5121/csit.2023.131920]({_PAPER})), section 3.2. Every leaf of every "
+        "tree keeps the mean and the covariance of its training rows, shrunk by OAS, after "
+        "robust scaling. In each tree, a row has a distance to the rows of its leaf. A z-score "
+        "says how large this distance is among the training rows' own distances in that tree. "
+        "Novelty is the mean z-score over T trees:"
+    )
+    st.latex(
+        r"d_t(x)=\sqrt{(x-\mu_\ell)^\top\Sigma_\ell^{-1}(x-\mu_\ell)},\qquad "
+        r"z_t(x)=\Phi^{-1}\!\big(\hat F_t(d_t(x))\big),\qquad "
+        r"\text{novelty}(x)=\tfrac1T\sum_t z_t(x)"
+    )
+    st.markdown(
+        "Conditional novelty uses only the features on the path to the leaf. The squared "
+        "distance is a sum over features. Its terms are Shapley values in closed form:"
+    )
+    st.latex(r"d^2=\sum_j\varphi_j,\qquad \varphi_j=(x_j-\mu_j)\,\big[\Sigma^{-1}(x-\mu)\big]_j")
+    st.markdown(
+        "Beyond the farthest training row, the authors' z-score stops at 5.2. Here it keeps "
+        "rising, unless you choose theirs. For classes, knowledge uncertainty is the variance "
+        "of the class probability over the trees. It is not in nats."
+    )
+    for key in _TERMS:
+        term = GLOSSARY[key]
+        unit = f" Unit: {term.unit}." if term.unit else ""
+        st.markdown(f"**{term.label}.** {term.definition}{unit}")
+    show_departures("MACAU")
 
 
 def _html(found: ShownMaps, changed: Changed | None, knobs: Sequence[LiveKnob] = ()) -> bytes:

@@ -20,7 +20,7 @@ _BOX_WIDTH = 170  # pixels of a number box
 def draw_place(found: ShownMaps) -> None:
     """Why the chosen place is new: its numbers, its features, its trees."""
     look = found.look
-    st.header(f"At {look.title}: what makes it new")
+    st.subheader(f"At {look.title}: what makes it new")
     left, right = st.columns([0.42, 0.58], gap="large")
     with left:
         with st.container(horizontal=True, key="novelty-place"):

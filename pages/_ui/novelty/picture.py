@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -25,7 +25,7 @@ from gbuq_core.experiments.novelty.fit import (
     view_novelty,
 )
 from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
-from gbuq_core.experiments.novelty.picture import novelty_sheet, score_table
+from gbuq_core.experiments.novelty.picture import edge_around, novelty_sheet, score_table
 from gbuq_core.experiments.novelty.plan import (
     APART,
     METHODS,
@@ -33,19 +33,23 @@ from gbuq_core.experiments.novelty.plan import (
     NoveltySettings,
     estimate_novelty_seconds,
 )
-from gbuq_core.experiments.novelty.words import describe_disagreement, describe_novelty
+from gbuq_core.experiments.novelty.words import (
+    describe_disagreement,
+    describe_novelty,
+    explain_variances,
+)
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.near import pack_table
 from gbuq_core.presentation import digits
 from gbuq_core.settings import plan_of, with_fit
-from pages._ui.canvas import CanvasEvent, canvas, keep_knobs
-from pages._ui.jobs_glue import Answer, Request, ask
+from pages._ui.canvas import canvas, keep_knobs
+from pages._ui.jobs_glue import Answer, Request, ask, cost_line
 from pages._ui.kept import kept
-from pages._ui.live_sliders import LIVE_SECONDS, drop, follow
+from pages._ui.live_sliders import LIVE_SECONDS, follow
+from pages._ui.notices import show_notice
 from pages._ui.novelty.controls import (
-    EXPLORE,
     FOLLOWED,
     STATE,
     bar_knobs,
@@ -117,6 +121,27 @@ def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> Sh
     return ShownMaps(NoveltyRun(settings, fit, maps, view), look, words, bar_of(values))
 
 
+def find_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer) -> ShownMaps | None:
+    """What there is to show, or the reason why there is nothing."""
+    if now.error:
+        show_notice(now.error, "novelty", tone="error")
+    elif now.result is None:
+        st.text("The maps appear when the first fit is done.")
+    if now.error or now.result is None:
+        return None
+    try:
+        found = find(values, now, edits)
+    except GbuqError as error:
+        show_notice(str(error), "novelty", tone="error")
+        return None
+    if not now.fresh:
+        st.caption("The picture still shows the previous settings.")
+    notes = [*found.run.view.notes, *found.look.notes]
+    if notes:
+        show_notice(list(dict.fromkeys(notes)), "range")
+    return found
+
+
 def maps_of(made: FitWithMaps, settings: NoveltySettings, name: str) -> NoveltyMaps:
     """Every score over the map, worked out once."""
     fit, maps = made
@@ -138,8 +163,13 @@ def send_scores(found: ShownMaps) -> None:
         _TABLES(key="novelty-scores", data=scores_of_maps(found))
 
 
-def say_own(run: NoveltyRun) -> None:
-    """Below the maps: what ranks hide of KU."""
+def describe_maps(found: ShownMaps, now: Answer) -> None:
+    """What the maps cost, what ranks hide, and which scores contradict each other most."""
+    run = found.run
+    st.caption(
+        f"{cost_line(now)}. Maps, ranks, leaves and places update the picture without retraining. "
+        + explain_variances(run.fit, run.maps)
+    )
     values = run.maps.of("knowledge")
     half, most = float(np.nanmedian(values)), float(np.nanmax(values))
     drawn = "knowledge" in run.view.keys and run.settings.show == "cells"
@@ -149,24 +179,33 @@ def say_own(run: NoveltyRun) -> None:
             f"half of the cells; its largest value is {digits(most)}. Ranks give that half of the "
             f'cells half of the colours. The map "{OWN_LABEL}" shows sizes on a logarithmic scale.'
         )
+    apart = run.view.disagreement
+    if APART in run.settings.maps and apart is not None:
+        st.text(describe_disagreement(run.fit, apart), width="stretch")
 
 
 def sheet_of(found: ShownMaps, values: SimpleNamespace) -> PanelSheet:
     """The row of maps."""
-    return novelty_sheet(
+    sheet = novelty_sheet(
         found.run, look=found.look, region=waiting_mask(), bar=found.bar, knobs=bar_knobs(values),
         alt=found.words,
     )  # fmt: skip
+    here = edge_around(found.run.fit, found.run.settings.cell)
+    return replace(sheet, quiet=True, lines=() if waiting_mask() is not None else (here,))
 
 
-def draw_picture(found: ShownMaps, values: SimpleNamespace) -> bool:
-    """The maps, which follow sliders, and one as a surface; False if none is chosen."""
-    sheet = sheet_of(found, values)
-    if not sheet.panels:
-        return False
-    follow(STATE, values, FOLLOWED, partial(_draw_maps, found, sheet))
-    show_surface(sheet, first=(METHODS["novelty"].label,))
-    return True
+def draw_picture(found: ShownMaps, sheet: PanelSheet, values: SimpleNamespace) -> None:
+    """The maps, which follow sliders."""
+    if sheet.panels:
+        follow(STATE, values, FOLLOWED, partial(_draw_maps, found, sheet))
+    else:
+        st.text("No map is chosen. Choose one under All settings.")
+
+
+def draw_surface(sheet: PanelSheet) -> None:
+    """One map as a surface."""
+    if sheet.panels:
+        show_surface(sheet, first=(METHODS["novelty"].label,))
 
 
 def _draw_maps(found: ShownMaps, sheet: PanelSheet, values: SimpleNamespace, moving: bool) -> bool:
@@ -176,8 +215,8 @@ def _draw_maps(found: ShownMaps, sheet: PanelSheet, values: SimpleNamespace, mov
         with suppress(GbuqError):  # as they are, where edits do not fit these rows
             found, fresh = _find_moved(values, found.run.settings.edits)
             sheet = sheet_of(found, values)
-    pick = partial(_hear, bool(found.run.fit.data.classes))
-    canvas(sheet, "novelty-maps", "cells", pick, _turn)
+    pick = partial(on_maps, bool(found.run.fit.data.classes))
+    canvas(sheet, "novelty-maps", "cells", pick, keep_knobs)
     return fresh
 
 
@@ -186,22 +225,3 @@ def _find_moved(values: SimpleNamespace, edits: tuple[Edit, ...]) -> tuple[Shown
     request, *_ = fit_requests(replace(settings_of(values), edits=edits))
     (answer,) = ask([request], LIVE_SECONDS, others=(BEFORE, CLAIMS))
     return find(values, answer, edits), answer.fresh or bool(answer.error)
-
-
-def _hear(classes: bool, event: CanvasEvent) -> None:
-    """A click or a lasso runs the maps and what is looked at in them: a callback."""
-    on_maps(classes, event)
-    drop(STATE, EXPLORE)
-
-
-def _turn(values: dict[str, Any]) -> None:
-    """So does a knob of the picture's bar: a callback."""
-    keep_knobs(values)
-    drop(STATE, EXPLORE)
-
-
-def say_contradiction(run: NoveltyRun) -> None:
-    """Below the maps: which scores contradict each other most, and where."""
-    apart = run.view.disagreement
-    if APART in run.settings.maps and apart is not None:
-        st.text(describe_disagreement(run.fit, apart), width="stretch")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -60,12 +59,9 @@ def _view_of_claims(found: ShownMaps) -> str:
     )
 
 
-def draw_scorecard(found: ShownMaps, claims: Answer) -> None:
-    """The scores, and below them the paper's statements."""
-    st.header("Scorecard")
+def draw_scores(found: ShownMaps) -> None:
+    """The scores as detectors of places without rows."""
     draw_section(score_section(found.run.fit, scores_of(found)), "scores")
-    st.header("The paper and this picture")
-    _draw_claims(found, claims, about_claims(found))
 
 
 def scores_of(found: ShownMaps) -> tuple[MapScore, ...]:
@@ -74,12 +70,13 @@ def scores_of(found: ShownMaps) -> tuple[MapScore, ...]:
     return kept("novelty-scores", [maps], None, lambda: score_maps(fit, maps))
 
 
-def _draw_claims(found: ShownMaps, answer: Answer, about: Sequence[str]) -> None:
+def check_paper(found: ShownMaps, answer: Answer) -> None:
+    """The paper's statements."""
     if answer.error:
         show_notice(answer.error, "claims", tone="error")
     if not answer.fresh:
         st.caption("The statements are being checked.")
-    for text in about:
+    for text in about_claims(found):
         st.caption(text)
     if answer.fresh and not answer.error:  # no statements of other settings beside these numbers
         draw_claims(answer.result or (), STUDY, found.run.settings)
