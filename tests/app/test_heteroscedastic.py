@@ -180,9 +180,20 @@ def test_leaves_that_a_tree_cannot_have_are_explained():
     assert picture(page)["panels"][0]["title"] == "Rows"
 
 
+def test_the_page_opens_with_one_method_named_on_its_lines_and_an_answer_then_all_when_asked():
+    labels = [METHODS[key].label for key in HeteroscedasticSettings().methods]
+    page = open_heteroscedastic(methods=labels)
+    for every, titles in ((False, labels[:1]), (True, labels)):
+        spec = picture(settle(move(page, "every", every)))
+        assert [panel["title"] for panel in spec["panels"]] == titles
+        assert {"at" in entry for entry in spec["legend"]} == {not every}
+        popover = page.get("popover")[0].proto.popover
+        assert popover.label.startswith("Among its rows the 95 % band of MACAU (linear) holds ")
+
+
 def test_without_a_method_the_page_says_what_to_do():
     page = open_heteroscedastic(methods="")
-    assert "Choose a method on the left to see its prediction." in words(page)
+    assert "Choose a method in All settings to see its prediction." in words(page)
 
 
 def test_no_choice_of_a_knob_is_refused_whatever_else_is_chosen():

@@ -25,7 +25,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
 )
 from gbuq_core.experiments.heteroscedastic.words import describe_data
 from gbuq_core.figures.curves import Curves, draw_curves
-from gbuq_core.figures.curves.parts import Part, axis, band, line, rounded, stretches
+from gbuq_core.figures.curves.parts import Part, around, axis, band, line, rounded, stretches
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.methods import PARTS
@@ -45,9 +45,10 @@ _INK: Part = {"colour": "text", "opacity": 0.22, "size": 3.0}
 _MARK: Part = {"colour": "text", "width": 1.0, "dash": "2 3"}
 _EDGE: Part = {"width": 1.2}
 _SAMPLED: Part = {"colour": "text", "width": 5.0}
-_HEADROOM = 2.6  # stds of noise around the truth that the picture holds where rows are
 _BESIDE = 0.05  # of the width of the rows, where they alone are shown
-_FOLLOWED = 0.35  # of the truth's range that a mean is followed beyond it
+_AROUND = 0.2  # of the range of the rows' y above and below them
+_ASIDE = 0.1  # of the width: labels are centred no closer to an edge
+_APART = (0.2, 0.08)  # of width and height: labels are no closer than one of these
 _LEAST = 0.05  # of a score on a logarithmic scale, times its mark
 _FLAT = 1e-9  # a score that is the same everywhere
 
@@ -68,12 +69,17 @@ def heteroscedastic_figure(
     knobs: Sequence[LiveKnob] = (),
     height: int = 316,
     below: int = 96,
+    quiet: bool = False,
 ) -> Curves:
-    """Panels of methods on shared axes, with a score under each; without one, the rows alone."""
+    """Panels of methods on shared axes, with a score under each; without one, the rows alone.
+
+    With ``quiet`` the picture is as large as its window lets it be, its parts are named where they
+    lie, and all knobs but one wait behind a button.
+    """
     columns = len(methods) if len(methods) <= _COLUMNS else _COLUMNS - 1
     if len(methods) > columns:
         height, below = int(0.52 * height), int(0.68 * below)
-    seen = _Seen(data, settings, methods)
+    seen = _Seen(data, settings, methods, quiet)
     # The same parts in every panel: made once.
     behind, truth = [*_hatches(seen), _dots(seen)], _truth(seen)
     panels = [_panel(*both, seen, behind, truth) for both in zip(methods, seen.judged, strict=True)]
@@ -83,12 +89,12 @@ def heteroscedastic_figure(
     more: Part = {}
     if knobs:
         at = {knob.key: knob.value for knob in knobs}
-        more = {"focus": list(seen.axes), "live": _live(seen, at)}
+        more |= {"focus": list(seen.axes), "live": _live(seen, at)}
     if methods:
         numbered = any(panel["below"]["own"] for panel in panels)
         # Numbers beside the scores, or below alone.
         more |= {"below": below, "between": 44 if numbered else 26}
-    return draw_curves(
+    figure = draw_curves(
         "heteroscedastic",
         " ".join([describe_data(settings), *map(seen.say, methods, seen.judged)]),
         height,
@@ -100,6 +106,7 @@ def heteroscedastic_figure(
         facets=max(columns, 1),
         **more,
     )
+    return figure.quiet if quiet else figure
 
 
 def percent(level: float) -> str:
@@ -173,6 +180,7 @@ class _Seen:
         data: HeteroscedasticData,
         settings: HeteroscedasticSettings,
         methods: Sequence[MethodPanel],
+        quiet: bool,
     ) -> None:
         low, high = shown_range(settings)
         at = (data.x >= low) & (data.x <= high)
@@ -180,13 +188,13 @@ class _Seen:
         self.true_std = np.sqrt(data.true_variance[at])
         self.rows = data.X[:, 0], data.y
         self.foreign = (settings.left_from, SUPPORT[0]), (SUPPORT[1], settings.right_to)
-        self.settings, self.methods = settings, methods
+        self.settings, self.methods, self.quiet = settings, methods, quiet
         n = len(self.x)
         self.lines = np.linspace(0, n - 1, min(n, _MOST_X)).astype(np.int64)
         self.bands = np.linspace(0, n - 1, min(n, _BAND_X)).astype(np.int64)
         # Everything, and where rows can lie.
         self.axes = [
-            {"x": self._ends_of(part), "y": self._limits(part)}
+            {"x": self._ends_of(part), "y": around(data.y, room=_AROUND)}
             for part in (slice(None), self.support if self.support.any() else slice(None))
         ]
         self.x_range, self.y_range = (self.axes[settings.focus][name] for name in "xy")
@@ -249,18 +257,6 @@ class _Seen:
         low, high = float(self.x[at][0]), float(self.x[at][-1])
         room = _BESIDE * (high - low)
         return [max(low - room, float(self.x[0])), min(high + room, float(self.x[-1]))]
-
-    def _limits(self, at: Any) -> list[float]:
-        """Of y: the truth with its noise, and means unless they lead far away from it."""
-        spread = (np.where(self.support, _HEADROOM, 1.0) * self.true_std)[at]
-        true = self.true_mean[at]
-        low, high = float((true - spread).min()), float((true + spread).max())
-        room = _FOLLOWED * (high - low)
-        means = (view.loc[at] for view in self.predicting if view.loc is not None)
-        every = np.concatenate([*means, [low, high]])
-        low, high = max(float(every.min()), low - room), min(float(every.max()), high + room)
-        edge = 0.03 * (high - low)
-        return [low - edge, high + edge]
 
 
 def _panel(
@@ -385,6 +381,8 @@ def _below(colour: str, judged: DrawnScore | None, seen: _Seen) -> Part:
     for low, high in seen.foreign:
         layers.append(line([low, high], [shown[0], shown[0]], **_SAMPLED))
     label = f"log\u2081\u2080 {judged.label}" if seen.settings.log else judged.label
+    if seen.quiet:
+        label += f" (dotted: {USUAL} % of rows lie below; thick: foreign rows)"
     layers.append({"kind": "words", "text": label})
     return {"range": shown, "label": "score", "layers": layers, "own": not seen.one_scale}
 
@@ -431,7 +429,53 @@ def _legend(seen: _Seen, bands: Sequence[str], width: str) -> list[Part]:
     if any(seen.judged):
         entries.append({"name": f"{USUAL} % of in-distribution rows", "kind": "line", **_MARK})
         entries.append({"name": "foreign rows", "kind": "line", **_SAMPLED})
-    return entries
+    return _labelled(entries, seen, width) if seen.quiet else entries
+
+
+def _labelled(entries: Sequence[Part], seen: _Seen, width: str) -> list[Part]:
+    """Entries of a legend at their places in the panel; the lower panel names its own."""
+    places = _places(seen, width)
+    return [
+        {**entry, "name": entry["name"].partition(",")[0], "at": place}
+        for entry in entries
+        for place in places.get(entry["name"], ())
+    ]
+
+
+def _places(seen: _Seen, width: str) -> dict[str, list[list[float]]]:
+    """Where each part is named: on its line or in its band, far from other lines and labels."""
+    (left, right), (low, high) = seen.x_range, seen.y_range
+    at, size = seen.bands, np.array([right - left, high - low])
+    x, mean, top = seen.x[at], seen.true_mean[at], high - 0.06 * size[1]
+    noise = _n_std(seen.settings.level) * seen.true_std[at]
+    parts = {"true mean": [mean], f"true {width}": [mean - noise, mean + noise]}
+    within: dict[str, list[Array]] = {}
+    for view in seen.predicting[:1]:
+        assert view.loc is not None
+        ends = [end[at] for end in (view.lower, view.upper) if end is not None]
+        parts |= {"prediction": [view.loc[at]], "total": ends}
+        inner = [end[at] for end in (view.inner_lower, view.inner_upper) if end is not None]
+        if inner:
+            within[f"data {width}"] = [(view.loc[at] + end) / 2 for end in inner]
+        pairs = zip(inner or [view.loc[at]] * 2, ends, strict=True)
+        within["knowledge, outside it"] = [(one + other) / 2 for one, other in pairs]
+    found = {"rows": [[sum(SUPPORT) / 2, float(top)]]}
+    gaps = [(max(a, left), min(b, right)) for a, b in stretches(seen.x, ~seen.support)]
+    found["no rows"] = [[(a + b) / 2, float(top)] for a, b in gaps if b - a > _ASIDE * size[0]]
+    for name, curves in (within | parts).items():
+        others = [curve for key, more in parts.items() if key != name for curve in more]
+        spots = np.stack([np.tile(x, len(curves)), np.concatenate(curves)], axis=1)
+        gap = np.min(
+            [np.abs(np.concatenate(curves) - np.tile(one, len(curves))) for one in others], axis=0
+        )
+        free = np.all(
+            np.abs(spots - [(left + right) / 2, (low + high) / 2]) < (0.5 - _ASIDE) * size, axis=1
+        )
+        for place in (place for given in found.values() for place in given):
+            free &= np.any(np.abs(spots - place) > _APART * size, axis=1)
+        if free.any():
+            found[name] = [spots[np.argmax(np.where(free, gap, -1.0))].tolist()]
+    return found
 
 
 def _read(seen: _Seen) -> Part:

@@ -161,38 +161,38 @@ class HeteroscedasticSettings:
     max_leaves: int = _of_forests(31, "max_leaves", (2, 4, 8, 16, 31, 63, 127, 255))
     # Foreign rows lie from `left_from` to 0 and from 10 to `right_to`.
     left_from: float = setting(
-        -10, "Foreign rows down to", group="page", low=int(LEFTMOST), high=-1, step=1,
+        -10, "Foreign rows down to", group="view", low=int(LEFTMOST), high=-1, step=1,
         limits=(LEFTMOST, SUPPORT[0] - _NEAREST),
         help="x of the farthest one to the left of 0. Foreign rows are drawn and scored again, "
         "without retraining.",
     )  # fmt: skip
     right_to: float = setting(
-        20, "Foreign rows up to", group="page", low=11, high=int(RIGHTMOST), step=1,
+        20, "Foreign rows up to", group="view", low=11, high=int(RIGHTMOST), step=1,
         limits=(SUPPORT[1] + _NEAREST, RIGHTMOST),
         help="x of the farthest one to the right of 10. Foreign rows are drawn and scored again, "
         "without retraining.",
     )  # fmt: skip
     # Scores are measured on foreign rows and on rows of the training law.
     ood_rows: int = setting(
-        6000, "Foreign rows", group="page", offered=False, limits=(100, 20_000), shrink=(0.5, 500)
+        6000, "Foreign rows", group="view", offered=False, limits=(100, 20_000), shrink=(0.5, 500)
     )
     test_rows: int = setting(
-        2000, "Test rows", group="page", offered=False, limits=(100, 20_000), shrink=(0.5, 500)
+        2000, "Test rows", group="view", offered=False, limits=(100, 20_000), shrink=(0.5, 500)
     )
     score: str = setting(
-        "novelty", "Score below", group="page",
+        "novelty", "Score below", group="view",
         named={SCORES[key].label: key for key in CHOSEN_SCORES},
         help="A method without this score shows its knowledge uncertainty, or else its own score.",
     )  # fmt: skip
     tail: str = setting(
-        "rise", "Novelty beyond the rows", group="page", plain=True,
+        "rise", "Novelty beyond the rows", group="view", plain=True,
         named={"goes on rising": "rise", "ends at 5.2": "clip"},
         uses=lambda one: "novelty" in METHODS[one.method].scores,
         help="The authors' z-scores stop at 5.2. Ours go on rising. Changing this scores the rows "
         "again, without retraining.",
     )  # fmt: skip
-    log: bool = setting(False, "Logarithmic score", group="page")
-    own_scale: bool = setting(False, "Own scale for each score", group="page")
+    log: bool = setting(False, "Logarithmic score", group="view")
+    own_scale: bool = setting(False, "Own scale for each score", group="view")
     level: float = setting(
         0.95, "Level of the bands", group="picture", brief="Level", choices=LEVELS
     )

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+
+import numpy as np
 
 from gbuq_core.experiments.claims import times_text
 from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun
-from gbuq_core.experiments.heteroscedastic.plan import METHODS, SUPPORT, HeteroscedasticSettings
+from gbuq_core.experiments.heteroscedastic.plan import (
+    METHODS,
+    SCORES,
+    SUPPORT,
+    HeteroscedasticSettings,
+)
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
 from gbuq_core.presentation import short
 
@@ -22,6 +30,41 @@ def describe_heteroscedastic(
     ):
         told.append("Novelty scores stop at 5.2, as in the authors' code.")
     return " ".join(told)
+
+
+def answer_heteroscedastic(run: HeteroscedasticRun, scores: Sequence[HeteroscedasticScore]) -> str:
+    """Does the first method know its noise, and where it has seen nothing? One sentence.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
+    >>> run = run_heteroscedastic(
+    ...     HeteroscedasticSettings(methods=("macau_basic",), rows=300, trees=10, subsample=0.3)
+    ... )
+    >>> told = answer_heteroscedastic(run, score_all(run))
+    >>> told.split(", ")[0]
+    'Among its rows the 95 % band of MACAU (basic) holds 95 % of new ones'
+    >>> told.split(", ")[1]
+    'elsewhere 16 %; its novelty warns of 100 % of those.'
+    """
+    for fit, measure in zip(run.fits, run.measures, strict=True):
+        known = {one.key: one.values for one in measure.of_test.curves}
+        foreign = {one.key: one.values for one in measure.of_foreign.curves}
+        key = "novelty" if "novelty" in known else next(iter(known))
+        found = np.mean(foreign[key] > np.quantile(known[key], 0.95))
+        warned = f"its {SCORES[key].label.lower()} warns of {100 * found:.0f} %"
+        (score,) = (one for one in scores if one.method == fit.method)
+        if not score.outside:
+            return f"{fit.label} predicts nothing; {warned} of the rows outside 0 to 10."
+        level = run.settings.level
+        (inside,) = (one.observed for one in score.coverage if one.level == level)
+        widths = [part.high - part.low for part in score.outside]
+        outside = np.average([part.observed for part in score.outside], weights=widths)
+        return (
+            f"Among its rows the {100 * level:g} % band of {fit.label} holds "
+            f"{100 * inside:.0f} % of new ones, elsewhere {100 * outside:.0f} %; {warned} of those."
+        )
+    return ""
 
 
 def describe_data(settings: HeteroscedasticSettings) -> str:

@@ -366,7 +366,7 @@ class CurvesView {
     if (wanted === this.legendDrawn) return;
     this.legendDrawn = wanted;
     this.legend.replaceChildren();
-    for (const entry of this.spec.legend) {
+    for (const entry of this.spec.legend.filter(({ at }) => !at)) { // others are labels
       const item = htmlNode('span', 'gbuq-curves-entry', this.legend);
       const width = entry.kind === 'scale' ? 6 * entry.colours.length : 26;
       const swatch = svgNode('svg', { width, height: 12 }, item);

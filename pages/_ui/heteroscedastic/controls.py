@@ -1,28 +1,28 @@
-"""Heteroscedastic's state in the address, and the knobs in its sidebar that refit nothing."""
+"""Heteroscedastic's state in the address."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-import streamlit as st
+from dataclasses import replace
 
 from gbuq_core.experiments.heteroscedastic.plan import PAPER, SCORES, HeteroscedasticSettings
 from gbuq_core.experiments.heteroscedastic.scores import SORTS
-from gbuq_core.knobs import Knob, find_knob
+from gbuq_core.knobs import Knob
 from gbuq_core.settings import knobs_of, sliders, to_values
-from pages._ui.controls import HEADINGS, draw_knob, is_shown
 from pages._ui.knobs import Preset
+from pages._ui.live import EVERY
 from pages._ui.present import Step
 from pages._ui.url_state import PageState
 
 SORT = Knob("sort", "Sorted by", "choice", SORTS[0], choices=SORTS, group="page", plain=True)
-FOREIGN, _VIEW = ("left_from", "right_to"), ("score", "tail", "log", "own_scale")
+_EVERY = replace(
+    EVERY, label="All methods", help="Shows every chosen method at once, instead of the first."
+)
 # Sliders whose picture follows while they are dragged.
-FOLLOWED = (*sliders(HeteroscedasticSettings), *FOREIGN)
+FOLLOWED = (*sliders(HeteroscedasticSettings), "left_from", "right_to")
 
 STATE = PageState(
     key="heteroscedastic",
-    knobs=(*knobs_of(HeteroscedasticSettings), SORT),
+    knobs=(*knobs_of(HeteroscedasticSettings), _EVERY, SORT),
     presets=(
         Preset(
             "Paper settings",
@@ -50,23 +50,15 @@ STATE = PageState(
     ),
     picture=("heteroscedastic-panels",),
     story=(
-        Step("Noise grows with x, and no rows lie left of 0 or right of 10. Who knows both?"),
+        Step(
+            "Noise grows with x, and no rows lie left of 0 or right of 10. Who knows both?",
+            {"every": True},
+        ),
         Step(
             "Only x from 0 to 10. Whose light band has the width of the true noise?",
-            {"focus": True},
+            {"every": True, "focus": True},
         ),
-        Step("200 rows. Whose dark rim grows?", {"rows": 200}),
-        Step("Five times the noise. Whose bands follow it?", {"noise_slope": 0.5}),
+        Step("200 rows. Whose dark rim grows?", {"every": True, "rows": 200}),
+        Step("Five times the noise. Whose bands follow it?", {"every": True, "noise_slope": 0.5}),
     ),
 )
-
-
-def draw_view_knobs(values: SimpleNamespace) -> None:
-    """The knobs that refit nothing, at the foot of the sidebar, within the picture's fragment."""
-    now = vars(values)
-    with st.sidebar:
-        for heading, keys in (("Foreign rows (OOD)", FOREIGN), (HEADINGS["view"], _VIEW)):
-            st.markdown(f"**{heading}**")
-            for knob in (find_knob(STATE.knobs, key) for key in keys):
-                if is_shown(knob, now):
-                    draw_knob(knob)

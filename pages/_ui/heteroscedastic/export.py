@@ -51,47 +51,43 @@ def export_heteroscedastic(
         ),
     ]  # fmt: skip
     show_exports("heteroscedastic", heteroscedastic_code(settings), link, downloads)
-
-
-def words_of(run: HeteroscedasticRun) -> str:
-    """The picture in words."""
-    return describe_heteroscedastic(run, scores_of(run))
+    st.caption("In words")
+    st.text(describe_heteroscedastic(run, scores_of(run)), width="stretch")
 
 
 def explain_heteroscedastic() -> None:
     """Equations, where they come from, and what words mean."""
-    with st.expander("Equations, words and paper"):
-        st.markdown(
-            f"The paper on MACAU, [doi 10.5121/csit.2023.131920]({_PAPER}), sections 3 and 4. The "
-            "rows follow its equation 6, with a noise std of a tenth of x:"
-        )
-        st.latex(
-            r"X\sim U(0,10),\qquad Y=\tfrac12 X+\sin X+0.1\,X\,\varepsilon,\qquad"
-            r"\varepsilon\sim\mathcal N(0,1)"
-        )
-        st.markdown(
-            "Every leaf of every tree has a small model: a Bayesian linear regression on the "
-            "features along the path to the leaf (linear), or the mean and the variance of its "
-            "rows (basic). The law of total variance (equations 1 and 2) combines the T trees. "
-            "Data uncertainty is the mean of the leaves' variances. Knowledge uncertainty is the "
-            "variance of the leaves' means:"
-        )
-        st.latex(
-            r"\underbrace{\sigma^2(x)}_{\text{total}}="
-            r"\underbrace{\frac1T\sum_t\sigma_t^2(x)}_{\text{data}}+"
-            r"\underbrace{\frac1T\sum_t\bigl(\mu_t(x)-\bar\mu(x)\bigr)^2}_{\text{knowledge}}"
-        )
-        st.markdown(
-            "Novelty (section 3.2) is the Mahalanobis distance from a row to the training rows of "
-            "its leaf. In each tree, the distances of the training rows turn it into a z-score. "
-            "Novelty is the mean of these z-scores. The authors' z-scores stop at 5.2. Ours go on "
-            "rising, unless you change that in the sidebar. Conditional novelty uses only the "
-            "features along the path to the leaf. With one feature, that is the same. Inference "
-            "novelty compares the prediction with the leaf's predictions in training."
-        )
-        terms = [GLOSSARY[name] for name in _TERMS]
-        st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
-        show_departures("MACAU")
+    st.markdown(
+        f"The paper on MACAU, [doi 10.5121/csit.2023.131920]({_PAPER}), sections 3 and 4. The "
+        "rows follow its equation 6, with a noise std of a tenth of x:"
+    )
+    st.latex(
+        r"X\sim U(0,10),\qquad Y=\tfrac12 X+\sin X+0.1\,X\,\varepsilon,\qquad"
+        r"\varepsilon\sim\mathcal N(0,1)"
+    )
+    st.markdown(
+        "Every leaf of every tree has a small model: a Bayesian linear regression on the "
+        "features along the path to the leaf (linear), or the mean and the variance of its "
+        "rows (basic). The law of total variance (equations 1 and 2) combines the T trees. "
+        "Data uncertainty is the mean of the leaves' variances. Knowledge uncertainty is the "
+        "variance of the leaves' means:"
+    )
+    st.latex(
+        r"\underbrace{\sigma^2(x)}_{\text{total}}="
+        r"\underbrace{\frac1T\sum_t\sigma_t^2(x)}_{\text{data}}+"
+        r"\underbrace{\frac1T\sum_t\bigl(\mu_t(x)-\bar\mu(x)\bigr)^2}_{\text{knowledge}}"
+    )
+    st.markdown(
+        "Novelty (section 3.2) is the Mahalanobis distance from a row to the training rows of "
+        "its leaf. In each tree, the distances of the training rows turn it into a z-score. "
+        "Novelty is the mean of these z-scores. The authors' z-scores stop at 5.2. Ours go on "
+        "rising, unless you change that in All settings. Conditional novelty uses only the "
+        "features along the path to the leaf. With one feature, that is the same. Inference "
+        "novelty compares the prediction with the leaf's predictions in training."
+    )
+    terms = [GLOSSARY[name] for name in _TERMS]
+    st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
+    show_departures("MACAU")
 
 
 def _html(settings: HeteroscedasticSettings, run: HeteroscedasticRun, figure: Curves) -> bytes:

@@ -39,6 +39,7 @@ from pages._ui.live_sliders import LIVE_SECONDS
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import Shown, SideBySide, say_problems
 
+_FIRST = HeteroscedasticSettings().methods
 _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel without a prediction
 
 PAGE = SideBySide(
@@ -59,33 +60,44 @@ def draw_picture(figure: Curves, values: SimpleNamespace, moving: bool) -> bool:
     if moving:
         settings = from_values(HeteroscedasticSettings, vars(values))
         answers = ask(PAGE.requests(settings), LIVE_SECONDS, others=measure_slots())
-        figure = figure_of(settings, PAGE.views(settings, answers), knobs_above(values))
+        figure = figure_of(
+            settings, PAGE.views(settings, answers), knobs_above(values), asked(values)
+        )
         fresh = all(answer.fresh or bool(answer.error) for answer in answers)
     show_curves(figure, "heteroscedastic-panels")
     return fresh
 
 
-def say_what_is_missing(
-    settings: HeteroscedasticSettings, shown: Sequence[Shown], refusals: Sequence[str]
-) -> None:
-    """Below the panels: methods without a prediction, and why."""
+def asked(values: SimpleNamespace) -> bool:
+    """Whether the reader asked for more than the first method: for all, or for some by name."""
+    return (
+        bool(values.every) or from_values(HeteroscedasticSettings, vars(values)).methods != _FIRST
+    )
+
+
+def say_what_is_missing(settings: HeteroscedasticSettings, shown: Sequence[Shown]) -> None:
+    """Methods without a prediction, and why."""
+    refusals = PAGE.refusals(settings)
     if refusals:
-        show_notice(list(refusals), "heteroscedastic")
+        show_notice(refusals, "heteroscedastic")
     say_problems(shown)
     if not settings.methods:
-        st.text("Choose a method on the left to see its prediction.")
+        st.text("Choose a method in All settings to see its prediction.")
 
 
 def figure_of(
-    settings: HeteroscedasticSettings, shown: Sequence[Shown], knobs: Sequence[LiveKnob]
+    settings: HeteroscedasticSettings,
+    shown: Sequence[Shown],
+    knobs: Sequence[LiveKnob],
+    every: bool = True,
 ) -> Curves:
     """The picture for today's rows; until one method is trained on them, the previous picture."""
     if shown and not any(_belongs(one, settings) for one in shown):
         old = next((one.fit.plan for one in shown if one.fit is not None), None)
         if old is not None:
             settings = replace(settings, rows=old.rows, noise_slope=old.noise_slope, seed=old.seed)
-    panels = [_panel(one, settings) for one in shown]
-    return heteroscedastic_figure(data_of(settings), panels, settings, knobs)
+    panels = [_panel(one, settings) for one in (shown if every else shown[:1])]
+    return heteroscedastic_figure(data_of(settings), panels, settings, knobs, quiet=not every)
 
 
 def knobs_above(values: SimpleNamespace) -> list[LiveKnob]:
@@ -118,7 +130,7 @@ def show_costs(settings: HeteroscedasticSettings, shown: Sequence[Shown]) -> Non
     """What the fits took, and what slow methods would take that are not chosen."""
     parts = PAGE.costs(settings, shown)
     parts.append(
-        f"{USUAL} % of in-distribution rows score below the dotted line. The controls above the "
-        "picture and under Foreign rows and View update it without retraining."
+        f"{USUAL} % of in-distribution rows score below the dotted line. The knobs of the picture "
+        "and those under View change it without retraining."
     )
     st.caption(" ".join(parts))

@@ -98,21 +98,20 @@ def scores_of(run: HeteroscedasticRun) -> tuple[HeteroscedasticScore, ...]:
     )  # fmt: skip
 
 
-def draw_scores(settings: HeteroscedasticSettings, run: HeteroscedasticRun, by: str) -> None:
-    """Both tables and the paper's statements."""
-    found = sort_scores(scores_of(run), by)
-    with st.container(
-        horizontal=True, vertical_alignment="bottom", key="heteroscedastic-scorehead"
-    ):
-        st.header("Scorecard", width="content")
-        with st.container(width=220):
-            draw_knob(SORT)
-    if not found:
+def draw_scores(settings: HeteroscedasticSettings, run: HeteroscedasticRun) -> None:
+    """Both tables."""
+    if not run.fits:
         st.text("Scores appear when the first method is trained.")
-    else:
-        for key, section in (("intervals", intervals_section), ("ood", foreign_section)):
-            draw_section(section(found, settings), f"heteroscedastic-{key}")
-    st.header("The paper and this picture")
+        return
+    with st.container(width=220):
+        by = draw_knob(SORT)
+    found = sort_scores(scores_of(run), by)
+    for key, section in (("intervals", intervals_section), ("ood", foreign_section)):
+        draw_section(section(found, settings), f"heteroscedastic-{key}")
+
+
+def check_paper(settings: HeteroscedasticSettings, run: HeteroscedasticRun) -> None:
+    """The paper's statements, over seeds."""
     st.caption(settings_text(settings))
     claims = claims_of(run)
     complete = run.settings.methods == settings.methods

@@ -1,5 +1,6 @@
 """The picture of growing noise draws the numbers it is given: bands, truth, and a score below."""
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -140,16 +141,29 @@ def test_scores_share_a_scale_unless_they_differ_or_are_asked_not_to(ground):
     assert all(panel["below"]["own"] for panel in mixed["panels"])
 
 
-def test_means_are_followed_out_of_the_truths_range_but_not_far(ground):
-    low, high = figure_of(ground, []).spec["panels"][0]["range"]
-    off = ground.x / 2 + np.where(ground.x > 10.0, 6.0, 0.0)
-    near, far = (
-        figure_of(ground, [panel_of(ground, loc=loc)]).spec["panels"][0]["range"]
-        for loc in (off, 1e3 * off)
+@pytest.mark.parametrize("focus", [False, True])
+def test_y_is_clipped_to_the_rows_whatever_is_predicted_elsewhere(ground, focus):
+    off = ground.x / 2 + np.where(ground.x > 10.0, 1e3, 0.0)
+    low, high = ground.y.min(), ground.y.max()
+    for panels in ([], [panel_of(ground, loc=off)]):
+        shown = figure_of(ground, panels, focus=focus).spec["panels"][0]["range"]
+        room = 0.2 * (high - low)
+        np.testing.assert_allclose(shown, [low - room, high + room])
+
+
+def test_a_quiet_picture_names_its_parts_on_them_and_apart_from_one_another(ground):
+    spec = heteroscedastic_figure(ground, [panel_of(ground)], SETTINGS, quiet=True).spec
+    size = np.ptp([spec["x"]["range"], spec["panels"][0]["range"]], axis=1)
+    at = {entry["name"]: entry["at"] for entry in spec["legend"]}
+    off = {name: abs(y - x / 2) for name, (x, y) in at.items()}  # from the mean
+    assert off["prediction"] == pytest.approx(0.0, abs=1e-9)
+    assert off["data 95 %"] < 0.6 < off["knowledge"] < 1.0
+    assert at["true mean"][1] == pytest.approx(
+        np.interp(at["true mean"][0], ground.x, ground.true_mean)
     )
-    assert high < near[1] < far[1] < high + 0.5 * (high - low)
-    assert near[1] > 16.0
-    assert far[0] < low
+    for one, other in itertools.combinations([entry["at"] for entry in spec["legend"]], 2):
+        assert np.any(np.abs(np.subtract(one, other)) / size > (0.2, 0.08))
+    assert "foreign rows" in layers(spec["panels"][0]["below"], "words")[0]["text"]
 
 
 def test_a_logarithmic_score_says_so(ground):
