@@ -157,7 +157,7 @@ def test_the_page_opens_with_one_picture_two_knobs_and_the_answer_and_shows_all_
     assert box["y"] + box["height"] < DESKTOP[1]
     bar = page.locator(".st-key-neighbours-course .gbuq-knob")
     assert [one.is_visible() for one in bar.all()[:2]] == [True, False]
-    page.get_by_role("button", name="Show the knobs and ways to save").click()
+    page.get_by_role("button", name="View: knobs and ways to save").click()
     bar.get_by_text("Trees that count").wait_for()
     page.get_by_role("button", name="Save the picture as PNG").wait_for()
     answer_of(page).click()

@@ -230,7 +230,6 @@ def neighbours_maps(run: NeighboursRun, knobs: Sequence[LiveKnob] = ()) -> Panel
         name="neighbours",
         strips=strips,
         strip_height=90,
-        chosen=2,  # the neighbours themselves
         knobs=knobs,
     )
     if follow is None:

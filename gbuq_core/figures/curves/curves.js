@@ -76,7 +76,7 @@ class CurvesView {
       button(format, `Save the picture as ${format}`, () => this.save(format.toLowerCase()));
     }
     this.whole.after(this.makePin());
-    this.opener = button('View', 'Show the knobs and ways to save', () => this.open());
+    this.opener = button('View', 'View: knobs and ways to save', () => this.open());
     this.closer = button('Zoom', 'Look closer with a finger', () => this.lookCloser(!this.closing));
     this.whole.after(this.closer);
     this.svg = svgNode('svg', { tabindex: 0, role: 'img' }, this.root);

@@ -138,7 +138,7 @@ def draw_picture(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> None:
         show_curves(course_figure(run, bar).quiet, "neighbours-course", pick, carry=place)
     elif data.n_inputs == 2:
         pick = partial(_pick_cell, data.key, data.axes)
-        sheet = replace(neighbours_maps(run, knobs), quiet=True)
+        sheet = replace(neighbours_maps(run, knobs), quiet=True, chosen=2)  # the neighbours
         canvas(sheet, "neighbours-maps", "cells", pick, keep_knobs)
     else:
         left, right = st.columns(2, gap="medium")
