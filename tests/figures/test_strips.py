@@ -176,7 +176,8 @@ def test_lines_over_maps_travel_with_their_gaps():
     panel = Panel(title="A", values=GRID, lines=[line._replace(dash=True)])
     header = decode_sheet(encode_sheet(PanelSheet(panels=[panel], lines=[line]))).header
     first = {"x": [0, 1, None, 2], "y": [0, 1, 5, 2], "colour": "#ff0000", "label": "out"}
-    assert header["lines"] == [first | {"arrow": True, "dash": False, "legend": ""}]
+    plain = {"dash": False, "legend": "", "thin": False}
+    assert header["lines"] == [first | {"arrow": True} | plain]
     assert header["panels"][0]["lines"][0]["dash"] is True
 
 
