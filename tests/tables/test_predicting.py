@@ -59,7 +59,7 @@ def test_knowledge_is_empty_where_the_record_has_none(task, key, table):
     record = METHODS[key]
     if record.missing():
         pytest.skip(record.missing())
-    plan = quick(method=key, ensemble=None) if key in BOOSTED else plan_of(key)
+    plan = quick(method=key, ensemble="independent") if key in BOOSTED else plan_of(key)
     prepared = prepare_training(table, infer_schema(table), TARGETS[task])
     model = fit_rows(plan, prepared, np.arange(100))
     n_classes = len(prepared.target.classes)
