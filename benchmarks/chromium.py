@@ -10,7 +10,14 @@ from typing import NamedTuple
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.browser.conftest import _FLAGS, DESKTOP, _chromium, start_server, stop_server
+from tests.browser.conftest import (
+    _FLAGS,
+    DESKTOP,
+    _chromium,
+    start_server,
+    stop_server,
+    wait_ready,
+)
 
 APP = Path(__file__).resolve().parents[1] / "app.py"
 
@@ -26,6 +33,18 @@ class Opened(NamedTuple):
         """A window of a desktop, of a session of its own."""
         width, height = DESKTOP
         return self.browser.new_page(viewport={"width": width, "height": height})
+
+
+def show_every_control(page: Page) -> None:
+    """Open the fold of all settings and the knobs of the pictures, where a page folds them."""
+    folded = "details:not([open]) > summary"
+    for fold in page.locator("[data-testid=stExpander]").filter(has_text="All settings").all():
+        for summary in fold.locator(folded).all():
+            summary.click()
+    closed = ".gbuq-quiet:not(.gbuq-viewing) :is(.gbuq-opener, .gbuq-curves-opener)"
+    for opener in page.locator(closed).all():
+        opener.click()
+    wait_ready(page)
 
 
 @contextmanager

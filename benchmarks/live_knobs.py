@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from playwright.sync_api import Page
 
-from benchmarks.chromium import opened_app
+from benchmarks.chromium import opened_app, show_every_control
 from benchmarks.latency import FIRST_MS
 from benchmarks.report import Row, make_parser, report
 from tests.browser.conftest import wait_ready
@@ -185,7 +185,7 @@ def measure(page: Page, url: str, cases: list[LiveCase]) -> list[Row]:
             page.goto(f"{url}/{case.page}")
             wait_ready(page)
             page.wait_for_function(case.ready)
-            wait_ready(page)
+            show_every_control(page)
             shown = case.page
         rows.append(row_of(case, *drag(page, case)))
     return rows

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from playwright.sync_api import Page
 
-from benchmarks.chromium import opened_app
+from benchmarks.chromium import opened_app, show_every_control
 from benchmarks.latency import CANVAS, CURVES, FIRST_MS
 from benchmarks.report import Row, report
 from tests.browser.conftest import wait_ready
@@ -120,6 +120,7 @@ def measure(page: Page, url: str, case: Streamed, repeats: int) -> list[list[flo
         page.goto(url + case.page.format(seed=seed))
         wait_ready(page)
         page.wait_for_function(f"({case.signature})('{case.key}')")
+        show_every_control(page)
         page.wait_for_timeout(1000)
         drags.append(drag(page, case))
     return drags

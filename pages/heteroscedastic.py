@@ -51,14 +51,14 @@ with page.notices:
 with page.picture:
     figure = figure_of(settings, shown, knobs, asked(values))
     follow(STATE, values, FOLLOWED, partial(draw_picture, figure))
-    progress = st.container(key="heteroscedastic-progress")
+    with st.container(key="heteroscedastic-progress"):  # the picture stays in its place
+        show_progress([answer for answer in answers if answer.state != "done"])
 measured = ask(measure_requests(settings, shown), QUICK, others=tuple(METHODS))
-with progress:  # below the picture, which stays in its place
-    show_progress([answer for answer in (*answers, *measured) if answer.state != "done"])
-    say_what_failed(measured)
 run = run_of(settings, shown, measured)
 page.say_verdict(answer_heteroscedastic(run, scores_of(run)), claims_of(run))
 with page.fold(COMPARE):
+    show_progress([answer for answer in measured if answer.state != "done"], "-scores")
+    say_what_failed(measured)
     draw_scores(settings, run)
     show_costs(settings, shown)
 with page.fold(WHY):

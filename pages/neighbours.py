@@ -27,8 +27,8 @@ from pages._ui.neighbours.scorecard import (
 from pages._ui.url_state import link_to
 
 LEDE = (
-    "How far do the targets of the rows behind a prediction spread? Move over the picture: the "
-    "**orange points** are the rows that share most leaves with a place; the bell is their spread."
+    "A prediction comes from the training rows that share its leaves: which are they here? Move "
+    "over the picture. The **orange points** are those rows; the bell shows their targets' spread."
 )
 WAIT_SECONDS = 0.6  # the default comes without a flash of progress
 

@@ -12,10 +12,10 @@ from pages._ui.two_clocks.picture import (
     SEEDS,
     claims_of,
     describe_fit,
-    draw_more,
     draw_picture,
     draw_scores,
     draw_seeds,
+    draw_why,
     explain_two_clocks,
     export_two_clocks,
     fit_request,
@@ -39,11 +39,12 @@ WAIT_SECONDS, QUICK = 1.5, 0.12  # the default's fits come without a flash of pr
 
 
 page = Skeleton("Is the stated uncertainty true?")
-values = page.open(STATE, ("rows",))
+values = page.open(STATE, ())  # its knobs are the sliders in the picture
 settings = from_values(TwoClocksSettings, vars(values))
 page.ask(LEDE if settings.has_clocks else LEDE_WITHOUT_CLOCKS)
 (answer,) = ask([fit_request(settings)], WAIT_SECONDS, others=(SEEDS, OTHER_TAILS))
 with page.notices:
+    show_progress([answer])
     look = look_at(settings, answer)
 if look is not None:
     with page.picture:
@@ -53,18 +54,17 @@ if answer.fresh:  # the seeds wait for the picture
     behind = [seeds_request(settings), *other_tails_request(settings, answer.result)]
     seeds, *other = ask(behind, QUICK, others=(FIT,))
     keep_other_tails(answer.result, other)
-with page.notices:
-    show_progress([one for one in (answer, seeds) if one is not None])
 if look is not None:
     page.say_verdict(answer_two_clocks(look), claims_of(look, scores_over_seeds(seeds)))
     with page.fold(COMPARE):
         draw_scores(look)
         describe_fit(settings, look)
     with page.fold(WHY):
-        if look.fit.plan.has_clocks:
-            draw_more(look)
+        draw_why(settings, look)
     with page.fold(PAPER):
         draw_seeds(settings, look, seeds)
+        if seeds is not None:
+            show_progress([seeds], "-seeds")
     with page.fold(EXPORT):
         export_two_clocks(settings, look, seeds, link_to(STATE, values))
 with page.fold(WHY):

@@ -21,6 +21,14 @@ _CONTROL_WIDTH = 420  # pixels
 FOLDS = (COMPARE, WHY, PAPER, SETTINGS, EXPORT)
 
 
+def _key(title: str) -> str:
+    """
+    >>> _key(SETTINGS)
+    'fold-all-settings'
+    """
+    return "fold-" + title.lower().rstrip("?").replace(" ", "-")
+
+
 class Skeleton:
     """The places of a page, from the top; each is filled with ``with``."""
 
@@ -33,7 +41,7 @@ class Skeleton:
         with st.container(horizontal=True, vertical_alignment="center", gap="large"):
             self.control = st.container(width=_CONTROL_WIDTH)
             self._verdict = st.container(width="stretch", key="first-verdict")
-        self._folds = {title: st.expander(title) for title in FOLDS}
+        self._folds = {title: st.expander(title, key=_key(title)) for title in FOLDS}
 
     def open(self, page: PageState, keys: Sequence[str]) -> SimpleNamespace:
         """`open_page`, with the knobs of these keys at the picture and all others folded."""

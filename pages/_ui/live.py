@@ -53,7 +53,7 @@ def map_knob(names: Iterable[str]) -> Knob:
     """
     return Knob(
         MAP, "Map", "choice", _FIRST, choices=(_FIRST, *names), group="picture",
-        help="The map beside the truth, on a narrow page and in present mode.",
+        help="The map beside the truth.",
     )  # fmt: skip
 
 

@@ -26,6 +26,11 @@ _CSS = """
 }
 [class*="st-key-note-"] { border-left-color: #e69f00; }
 [class*="st-key-error-"] { border-left-color: #d55e00; }
+/* Small print and the numbers above sliders can be read by all, on both themes (WCAG AA). */
+[data-testid="stCaptionContainer"] {
+  opacity: 1; color: color-mix(in srgb, var(--st-text-color, currentcolor) 75%, transparent);
+}
+[data-testid="stSliderThumbValue"] { color: inherit; }
 /* Tables: figures under each other, rules between lines, nothing between columns. */
 [data-testid="stMarkdownContainer"] table {
   font-variant-numeric: tabular-nums; font-size: 0.92em; border-collapse: collapse;
@@ -146,6 +151,16 @@ _CSS = """
 @media (max-width: 640px) {
   .st-key-present-button [data-testid="stMarkdownContainer"] {
     position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
+  }
+}
+/* The picture stays in sight while the knobs of All settings are moved, where both have room. */
+@media (min-width: 1100px) and (min-height: 760px) {
+  [data-testid="stApp"]:has(.st-key-fold-all-settings details[open]) :has(.st-key-first-picture) {
+    background: inherit;
+  }
+  [data-testid="stApp"]:has(.st-key-fold-all-settings details[open])
+    [data-testid="stLayoutWrapper"]:has(> .st-key-first-picture) {
+    position: sticky; top: 3.6rem; z-index: 5;
   }
 }
 /* The answer of an experiment's page is read from afar. */

@@ -1,4 +1,4 @@
-"""One page's state in the address bar, in the sidebar and in the session: three views of it.
+"""One page's state in the address bar, in its controls and in the session: three views of it.
 
 A page declares its knobs and presets once and gets their values back::
 
@@ -579,7 +579,7 @@ def _sentences(page: PageState, notices: LinkNotices, values: Mapping[str, Any])
 
 
 def _draw_presets(page: PageState, values: Mapping[str, Any]) -> None:
-    """Preset buttons and Reset in one row at the top of the sidebar; the one in force is marked."""
+    """Preset buttons and Reset in one row above the controls; the one in force is marked."""
     now = query_string(page.knobs, values)
     reset = Preset("Reset", page.opening, help="Set every control back to its default")
     with st.container(horizontal=True, key="presets", gap="small"):

@@ -188,7 +188,7 @@ def test_the_page_opens_with_one_method_named_on_its_lines_and_an_answer_then_al
         assert [panel["title"] for panel in spec["panels"]] == titles
         assert {"at" in entry for entry in spec["legend"]} == {not every}
         popover = page.get("popover")[0].proto.popover
-        assert popover.label.startswith("Among its rows the 95 % band of MACAU (linear) holds ")
+        assert popover.label.startswith("Among the rows, the 95 % band of MACAU (linear) holds ")
 
 
 def test_without_a_method_the_page_says_what_to_do():

@@ -226,7 +226,7 @@ def test_the_answer_is_one_sentence_and_a_click_on_it_gives_the_verdicts(run):
         assert share == pytest.approx(100 * np.mean(above), abs=0.5)
     assert len(answer.markdown) == 3
     table = run_novelty(NoveltySettings(data="table", trees=10))
-    assert " of the map; the trees' " in answer_novelty(table)
+    assert " of the map, novelty " in answer_novelty(table)
 
 
 def wait_for_change(at):

@@ -47,7 +47,9 @@ def test_the_page_opens_with_one_band_its_names_on_it_and_the_answer_and_shows_a
     root = open_heteroscedastic(page, serve(APP), few)
     labels = root.locator("text.label")
     panels = root.locator("svg[tabindex] g.panel")
-    answer = page.get_by_role("button", name="Among its rows the 95 % band of MACAU (linear) holds")
+    answer = page.get_by_role(
+        "button", name="Among the rows, the 95 % band of MACAU (linear) holds"
+    )
     for window, scheme in screens(page):
         assert not page.evaluate(OVERFLOW)
         expect(panels).to_have_count(2)  # the band, and the score below

@@ -41,11 +41,11 @@ def answer_heteroscedastic(run: HeteroscedasticRun, scores: Sequence[Heterosceda
     >>> run = run_heteroscedastic(
     ...     HeteroscedasticSettings(methods=("macau_basic",), rows=300, trees=10, subsample=0.3)
     ... )
-    >>> told = answer_heteroscedastic(run, score_all(run))
-    >>> told.split(", ")[0]
-    'Among its rows the 95 % band of MACAU (basic) holds 95 % of new ones'
-    >>> told.split(", ")[1]
-    'elsewhere 16 %; its novelty warns of 100 % of those.'
+    >>> among, outside = answer_heteroscedastic(run, score_all(run)).split(". ")
+    >>> among
+    'Among the rows, the 95 % band of MACAU (basic) holds 95 % of new rows'
+    >>> outside
+    'Outside, it holds 16 %, and its novelty warns of 100 % of them.'
     """
     for fit, measure in zip(run.fits, run.measures, strict=True):
         known = {one.key: one.values for one in measure.of_test.curves}
@@ -61,8 +61,8 @@ def answer_heteroscedastic(run: HeteroscedasticRun, scores: Sequence[Heterosceda
         widths = [part.high - part.low for part in score.outside]
         outside = np.average([part.observed for part in score.outside], weights=widths)
         return (
-            f"Among its rows the {100 * level:g} % band of {fit.label} holds "
-            f"{100 * inside:.0f} % of new ones, elsewhere {100 * outside:.0f} %; {warned} of those."
+            f"Among the rows, the {100 * level:g} % band of {fit.label} holds {100 * inside:.0f} % "
+            f"of new rows. Outside, it holds {100 * outside:.0f} %, and {warned} of them."
         )
     return ""
 

@@ -53,8 +53,8 @@ def answer_novelty(run: NoveltyRun) -> str:
     --------
     >>> from gbuq_core.experiments.novelty.fit import run_novelty
     >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
-    >>> answer_novelty(run_novelty(NoveltySettings(rows=200, trees=10)))[:66]
-    'Novelty is higher than at every training row in 97 % of the empty '
+    >>> answer_novelty(run_novelty(NoveltySettings(rows=200, trees=10)))[:67]
+    'In 97 % of the empty places, novelty is higher than at any training'
     """
     support = support_of(run.fit)
     where, empty = ("map", slice(None)) if support is None else ("empty places", ~support)
@@ -63,8 +63,8 @@ def answer_novelty(run: NoveltyRun) -> str:
         for key in ("novelty", "knowledge")
     ]
     return (
-        f"Novelty is higher than at every training row in {shares[0]} of the {where}; the trees' "
-        f"disagreement is in {shares[1]}."
+        f"In {shares[0]} of the {where}, novelty is higher than at any training row. The trees "
+        f"disagree more than at any training row in {shares[1]}."
     )
 
 

@@ -54,7 +54,7 @@ def answer_two_clocks(look: TwoClocksLook) -> str:
     >>> from gbuq_core.experiments.two_clocks.scores import look_two_clocks
     >>> some = TwoClocksSettings(data="wave", rows=100, trees=50, members=2)
     >>> answer_two_clocks(look_two_clocks(fit_two_clocks(some), "normal"))[:43]
-    'With all trees, 90 % intervals hold 73 % of'
+    'With all trees, 90 % intervals hold 95 % of'
     """
     ways = WAYS if look.fit.plan.has_clocks else FACTOR_WAYS
     inside = {score.label: f"{100 * score.coverage:.0f} %" for score in look.scores}

@@ -110,7 +110,7 @@ function pairStrips(sheet, panels, top, theme) {
 
 const Pairing = {
   makeTrack() {
-    this.track = element('div', 'gbuq-track');
+    this.track = element('div', 'gbuq-track', { tabindex: '0', role: 'group', 'aria-label': 'Maps' });
     this.track.hidden = true;
     this.track.addEventListener('scroll', () => this.swiped());
     this.track.addEventListener('scrollend', () => this.tellMap());

@@ -72,7 +72,7 @@ def say_what_is_missing(settings: HeartSettings, shown: Sequence[Shown]) -> None
     say_problems(shown)
     say_stale(shown)
     if not settings.methods:
-        st.text("Choose a method at the left to see its maps beside the truth.")
+        st.text("Choose a method in All settings to see its maps beside the truth.")
 
 
 def sheet_of(run: HeartRun, shown: Sequence[Shown], knobs: Sequence[LiveKnob] = ()) -> PanelSheet:

@@ -129,27 +129,14 @@ def _unscaled(fit: TwoClocksFit) -> Unscaled:
 
 
 def draw_picture(settings: TwoClocksSettings, look: TwoClocksLook, fresh: bool) -> None:
-    """The band with its sliders beside the map of both clocks, or beside the reliability."""
+    """The band with its sliders."""
     if not fresh:
         st.caption("Still the previous settings.")
-    words = describe_two_clocks(look)
-    plan = look.fit.plan
-    left, right = st.columns([0.5, 0.5], gap="medium")
-    with left, st.container(key="two-clocks-band"):
-        band = band_figure(look, settings.shown, words)
-        show_curves(band, key="two-clocks-band-figure", on_turn=turn)
-    with right:
-        if plan.has_clocks:
-            canvas(
-                clocks_sheet(look, settings.shown, words),
-                key="two-clocks-map",
-                select="cells",
-                on_select=partial(_choose, [int(n) for n in look.maps.n_trees]),
-            )
-        else:
-            draw_section(reliability_section(look), "two-clocks-reliability")
-    note = "Click a cell of a map to move the sliders there."
-    st.caption(note if plan.has_clocks else why_no_clocks(plan.model))
+    band = band_figure(look, settings.shown, describe_two_clocks(look))
+    with st.container(key="two-clocks-band"):
+        show_curves(band.quiet, key="two-clocks-band-figure", on_turn=turn)
+    if not look.fit.plan.has_clocks:
+        st.caption(why_no_clocks(look.fit.plan.model))
 
 
 def describe_fit(settings: TwoClocksSettings, look: TwoClocksLook) -> None:
@@ -160,8 +147,18 @@ def describe_fit(settings: TwoClocksSettings, look: TwoClocksLook) -> None:
     st.caption(f"{describe_data(settings)} Fitted in {cost}.")
 
 
-def draw_more(look: TwoClocksLook) -> None:
-    """Scores against the number of trees, and the reliability of each way to stop."""
+def draw_why(settings: TwoClocksSettings, look: TwoClocksLook) -> None:
+    """The map of both clocks, scores against the number of trees, and the reliability."""
+    if not look.fit.plan.has_clocks:
+        draw_section(reliability_section(look), "two-clocks-reliability")
+        return
+    canvas(
+        clocks_sheet(look, settings.shown, describe_two_clocks(look)),
+        key="two-clocks-map",
+        select="cells",
+        on_select=partial(_choose, [int(n) for n in look.maps.n_trees]),
+    )
+    st.caption("Click a cell of a map to move the sliders there.")
     left, right = st.columns([0.55, 0.45], gap="large")
     with left:
         section = trees_section(look)
