@@ -5,16 +5,14 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from pages._ui.site_map import sections
+from pages._ui.site_map import PAGES
 from tests.browser.conftest import screens, wait_ready
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 SERIOUS = ("serious", "critical")
 
 
-@pytest.mark.parametrize(
-    "url_path", [entry.url_path for entries in sections().values() for entry in entries]
-)
+@pytest.mark.parametrize("url_path", [entry.url_path for entry in PAGES])
 def test_axe_finds_nothing_serious(page, serve, url_path):
     page.goto(f"{serve(APP)}/{url_path}")
     wait_ready(page)
