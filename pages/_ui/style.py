@@ -26,11 +26,14 @@ _CSS = """
 }
 [class*="st-key-note-"] { border-left-color: #e69f00; }
 [class*="st-key-error-"] { border-left-color: #d55e00; }
-/* Small print and the numbers above sliders can be read by all, on both themes (WCAG AA). */
+/* Small print, the numbers above sliders and what is chosen can be read on both themes
+   (WCAG AA). */
 [data-testid="stCaptionContainer"] {
   opacity: 1; color: color-mix(in srgb, var(--st-text-color, currentcolor) 75%, transparent);
 }
-[data-testid="stSliderThumbValue"] { color: inherit; }
+:is([data-testid="stSliderThumbValue"], [data-testid="stTab"], [data-testid$="Active"]) {
+  color: inherit;
+}
 /* Tables: figures under each other, rules between lines, nothing between columns. */
 [data-testid="stMarkdownContainer"] table {
   font-variant-numeric: tabular-nums; font-size: 0.92em; border-collapse: collapse;
