@@ -174,7 +174,7 @@ def compare(ask: Ask, right: Right, guess: Guess) -> Compared:
     >>> compare(("Yes", "No"), Largest((1.0, 2.0)), 1)
     Compared(word='Right.', text='You chose "No".')
     >>> compare(("Yes", "No"), Largest((1.0, 2.0)), 0).text
-    'You chose "Yes". The numbers say "No".'
+    'It is "No". You chose "Yes".'
     """
     if isinstance(right, Brushed):
         assert isinstance(guess, tuple)
@@ -186,7 +186,7 @@ def compare(ask: Ask, right: Right, guess: Guess) -> Compared:
     assert isinstance(guess, int)
     if guess == right.index:
         return Compared("Right.", f'You chose "{ask[guess]}".')
-    return Compared("Not here.", f'You chose "{ask[guess]}". The numbers say "{ask[right.index]}".')
+    return Compared("Not quite.", f'It is "{ask[right.index]}". You chose "{ask[guess]}".')
 
 
 def _compare_ranges(right: Brushed, guess: tuple[float, float]) -> Compared:
@@ -195,7 +195,7 @@ def _compare_ranges(right: Brushed, guess: tuple[float, float]) -> Compared:
     common = max(0.0, min(high, right.high) - max(low, right.low))
     together = (high - low) + (right.high - right.low) - common
     shared = common / together
-    word = "Right." if shared >= _SHARED else "Partly." if shared >= _PARTLY else "Not here."
+    word = "Right." if shared >= _SHARED else "Partly." if shared >= _PARTLY else "Not quite."
     return Compared(word, f"Your range and the true one share {100 * shared:.0f} % of their width.")
 
 

@@ -25,6 +25,6 @@ def _bytes_of(at, curves):
         proto.bytes
         for proto in parts
         if proto.bytes
-        and proto.component_name != "gbuq_near"  # draws nothing
+        and proto.component_name not in ("gbuq_near", "gbuq_members")  # draw nothing
         and proto.component_name.startswith("gbuq_curves") == curves
     ]

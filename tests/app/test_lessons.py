@@ -93,7 +93,7 @@ def test_a_step_asks_first_keeps_the_answer_and_compares_it():
     assert tuple(options) == step.ask
     settle(button(at, "_option:1:1").click().run())
     assert at.query_params["answers"] == "b"
-    assert '**Not here.** You chose "Knowledge". The numbers say "Data".' in texts_of(at)
+    assert '**Not quite.** It is "Data". You chose "Knowledge".' in texts_of(at)
     assert {shown.answer, *shown.more} <= set(texts_of(at))
     settle(button(at, "_next").click().run())
     assert "**Steps** (1 of 8 answered)" in texts_of(at)

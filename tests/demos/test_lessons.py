@@ -94,7 +94,7 @@ def other_numbers_give_other_verdicts(ask, right):
             for end in (right.low, right.high)
         )
         assert compare(ask, right, (low, high)).word == "Right."
-        assert compare(ask, right, (0.0, low)).word == "Not here."
+        assert compare(ask, right, (0.0, low)).word == "Not quite."
         return
     else:
         low, high = right.chart.y
@@ -197,7 +197,7 @@ def test_texts_are_escaped_and_the_page_asks_for_nothing():
     assert "Look &amp; see." in page
     assert "It is &lt;big&gt;." in page
     assert "How it was &lt;made&gt;." in page
-    assert page.index("S &amp; M</summary>") < page.index("Not here.") < page.index("Right.")
+    assert page.index("S &amp; M</summary>") < page.index("Not quite.") < page.index("Right.")
     assert "1. First" in page
     assert "default-src 'none'" in page
     assert not re.search(r"(src|href)\s*=\s*[\"']?(https?:)?//", page)

@@ -1,0 +1,34 @@
+"""Every control that version 0.2 showed is still on its page, folded or not, by today's names."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.app.drawn import curve_specs, sheets
+from tests.app.waiting import run_when_done
+
+APP = Path(__file__).resolve().parents[2] / "app.py"
+CONTROLS = json.loads(Path(__file__).with_name("controls_of_0_2.json").read_text())
+WIDGETS = (
+    "slider", "select_slider", "selectbox", "multiselect", "number_input", "text_input", "radio",
+    "toggle", "button", "button_group", "download_button", "file_uploader",
+)  # fmt: skip
+
+
+def controls(at):
+    """The labels of a page's widgets and of the knobs in its pictures, without their seconds."""
+    widgets = [part.proto.label for kind in WIDGETS for part in at.get(kind)]
+    pictures = [*(sheet.header for sheet in sheets(at)), *curve_specs(at)]
+    knobs = [knob["label"] for picture in pictures for knob in picture.get("knobs", ())]
+    return {re.sub(r",? about .* s$", "", label) for label in (*widgets, *knobs)}
+
+
+@pytest.mark.parametrize("page", CONTROLS)
+def test_every_control_is_still_there(page):
+    at = AppTest.from_file(str(APP), default_timeout=60).run()
+    at.switch_page(f"pages/{page}.py").run()
+    missing = set(CONTROLS[page]) - controls(run_when_done(at))
+    assert not missing
