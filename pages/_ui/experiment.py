@@ -5,13 +5,14 @@ All else is folded until it is asked for: `FOLDS`, in this order on every page.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gbuq_core.experiments.claims import Claim, chips_of
+from gbuq_core.knobs import Knob
 from pages._ui.claims import MARKS
 from pages._ui.url_state import ControlPlaces, PageState, open_page
 
@@ -68,3 +69,22 @@ class Skeleton:
                 here = claim.here[:1].upper() + claim.here[1:]
                 st.markdown(f"{MARKS[claim.verdict]} **{claim.answer}**")
                 st.caption(f"{here} {claim.threshold}".strip())
+
+
+def draw_fold(knob: Knob, held: Iterable[Knob] = ()) -> DeltaGenerator | None:
+    """The place of a fold of its own that is open, or None; the address says which are.
+
+    Only what is open is worked out. Closed, the knobs that it holds keep their values.
+    """
+    section = st.expander(
+        knob.label,
+        expanded=bool(knob.default),
+        key=knob.key,
+        on_change="rerun",
+        bind="query-params",
+    )
+    if section.open:
+        return section
+    for one in held:
+        st.session_state[one.key] = st.session_state.get(one.key, one.default)
+    return None

@@ -43,7 +43,7 @@ SPIRAL = Entry(
     "spiral",
     "Spiral",
     "Experiments",
-    "Does one long model know what an ensemble knows? Play the trees, ask at a point, walk away.",
+    "Does the model know that it left the data? Play the trees, ask at a point, walk away.",
 )
 
 GAUSSIANS = Entry(

@@ -55,6 +55,11 @@ _CSS = """
     padding-right: 0.4rem !important;
   }
 }
+/* A phone: a short head leaves the screen to the picture. */
+@media (max-width: 480px) {
+  [data-testid="stMainBlockContainer"] h1 { font-size: 1.6rem; padding: 0 0 0.2rem; }
+  [data-testid="stMainBlockContainer"] { padding-top: 4.2rem; }
+}
 /* A projector: the picture shows below a short head. */
 @media (max-width: 1100px) {
   [data-testid="stMainBlockContainer"] { padding-left: 1.6rem; padding-right: 1.6rem; }
@@ -164,6 +169,18 @@ _CSS = """
   [data-testid="stApp"]:has(.st-key-fold-all-settings details[open])
     [data-testid="stLayoutWrapper"]:has(> .st-key-first-picture) {
     position: sticky; top: 3.6rem; z-index: 5;
+  }
+}
+/* Beside two maps of a wide page stand the control and the answer; not beside a picture that stays. */
+@media (min-width: 900px) {
+  [data-testid="stApp"]:not(:has(.st-key-fold-all-settings details[open]))
+    [data-testid="stVerticalBlock"]:has(> * > .st-key-first-picture [data-pair]) {
+    display: grid; column-gap: 1.5rem;
+    grid-template-columns: min(107vh + 6.5rem, 100% - 14rem) minmax(0, 1fr);
+    > * { grid-column: 1 / -1; min-width: 0; }
+    > :has(> .st-key-first-picture) { grid-column: 1; }
+    > :has(> .st-key-first-picture) + * { grid-column: 2; align-self: center; }
+    > :has(> .st-key-first-picture) + * > * { flex-wrap: wrap; }
   }
 }
 /* The answer of an experiment's page is read from afar. */

@@ -10,6 +10,7 @@ from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.surface import describe_surface, surface_figure
 from gbuq_core.figures.theme import plot_config
 from gbuq_core.knobs import Knob
+from pages._ui.experiment import draw_fold
 from pages._ui.export import is_dark
 
 OPEN = Knob("surface", "As a surface (3-D)", "switch", False, group="page")
@@ -22,9 +23,9 @@ SURFACE = (OPEN, MAP)  # a page with a surface declares both
 
 def show_surface(sheet: PanelSheet, first: Sequence[str]) -> None:
     """Draw the section, closed at first; the browser gets plotly when it is opened."""
-    section = st.expander(OPEN.label, key=OPEN.key, on_change="rerun", bind="query-params")
+    section = draw_fold(OPEN)
     titles = [panel.title for panel in sheet.panels]
-    if not section.open or not titles:
+    if section is None or not titles:
         return
     with section:
         if st.session_state.get(MAP.key) not in titles:  # of a link, or of other methods

@@ -53,6 +53,24 @@ def test_the_page_shows_truth_and_methods_and_their_scores():
     assert any(m.value.startswith("| Score |") for m in at.markdown)
 
 
+@pytest.mark.parametrize(
+    ("noise", "answer"),
+    [
+        (0.1, "Trees fail far out: SGLB notices the gaps between the arms, but does not notice "
+              "that it left the data."),
+        (0.4, "Trees fail far out: SGLB does not notice that it left the data."),
+    ],
+)  # fmt: skip
+def test_the_answer_agrees_with_the_verdicts_that_a_click_on_it_gives(noise, answer):
+    at = open_spiral(small=False, noise=str(noise), methods=["SGLB"], members="3")
+    (said,) = (one for one in at.get("popover") if one.proto.popover.label == answer)
+    marks = [text.value.split(" ")[0] for text in said.markdown]
+    chips = [text.value for text in said.markdown]
+    assert any("far cells: no" in text for text in chips)
+    assert any("gaps between arms: yes" in text for text in chips) is (noise < 0.2)
+    assert len(set(marks)) == 1 + (noise < 0.2)
+
+
 def test_the_papers_preset_is_the_papers():
     (paper,) = STATE.presets
     assert from_values(SpiralSettings, paper.values) == PAPER
@@ -126,7 +144,8 @@ def test_knobs_of_methods_that_are_not_chosen_are_not_drawn():
 
 def test_the_exploring_part_is_asked_for_where_it_does_something():
     def keys(at):
-        return [widget.key for widget in at.sidebar if widget.key]
+        (settings,) = (fold for fold in at.expander if fold.label == "All settings")
+        return [widget.key for widget in settings if widget.key]
 
     at = open_spiral(methods=["cSGLB"])
     assert "exploration" not in keys(at)
@@ -195,7 +214,8 @@ def test_a_bare_address_folds_what_a_link_opens():
     at = open_spiral(**dict.fromkeys(folded, "false"))
     shown = [component for component in at.get("bidi_component") if len(component.proto.bytes)]
     assert len(shown) == 2  # the maps, and the members that they are worked out from
-    assert [expander.label for expander in at.expander].count("**One point**") == 1
+    assert sheet(at).header["quiet"]
+    assert [expander.label for expander in at.expander].count("One point") == 1
 
 
 def test_flagged_cells_are_counted_beside_chance():
@@ -353,7 +373,7 @@ def test_a_cancelled_comparison_offers_one_button_which_starts_it_again(monkeypa
 def test_the_page_for_download_has_room_for_titles_and_sets_words_from_the_left():
     run = run_spiral(replace(SETTINGS, methods=("sglb", "virtual_sglb", "csglb", "cbsglb")))
     values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
-    page = _html(run, looks_of(values), "Words.").decode()
+    page = _html(run, looks_of(values)).decode()
     # Maps as wide as they are tall: "Density of class 1" is about 130 px long.
     assert decode_sheet(blocks_of(page, "sheet")[0]).header["height"] >= 160
     assert "<th>Here</th><th>Verdict</th>" in page

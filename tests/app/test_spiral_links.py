@@ -20,6 +20,7 @@ BAD = {
     "map": "nothing",
     "colours": "none",
     "focus": "maybe",
+    "every": "2",
     "one_point": "two",
     "walk": "slowly",
     "first_cycles": "all",
@@ -71,7 +72,7 @@ def test_the_page_offers_code_link_data_and_itself():
     run = run_spiral(SETTINGS)
     assert len(list(csv.reader(io.StringIO(spiral_csv(run))))) == SIDE * SIDE + 1
     values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
-    page = _html(run, looks_of(values), describe_spiral(run)).decode()
+    page = _html(run, looks_of(values)).decode()
     assert escape(describe_spiral(run)) in page
     assert page.count('class="figure"') == 3  # the maps, the point, the line
     assert "At (0, -190) the true probabilities are" in page

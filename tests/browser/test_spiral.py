@@ -6,11 +6,11 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.conftest import DESKTOP, screens, screenshot, wait_ready
-from tests.browser.figure import Figure, after, play_and_pause, press, turn
+from tests.browser.figure import Figure, after, play_and_pause, press, turn, unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine.
-QUICK = "rows=100&members=3&trees=50&chain_trees=200&cycle=40&step=20&depth=4"
+QUICK = "rows=100&members=3&trees=50&chain_trees=200&cycle=40&step=20&depth=4&every=true"
 OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 FIGURES = 4  # maps, point, line, burn-in
 
@@ -30,6 +30,8 @@ def open_spiral(page, url, query=QUICK):
 
 def test_sliders_change_picture_and_address_and_views_fit_nothing(page, serve):
     figure = open_spiral(page, serve(APP), QUICK + "&shown=3")
+    for label in ("Compare methods", "All settings"):
+        unfold(page, label)
     costs = page.get_by_text("Fitted: SGLB")
     before = costs.inner_text()
     after(page, figure, lambda: turn(figure, "burn_in"))
@@ -42,9 +44,7 @@ def test_sliders_change_picture_and_address_and_views_fit_nothing(page, serve):
     page.wait_for_url("**seed=1*")
 
 
-def test_a_click_probes_the_point_the_link_remembers_it_and_nothing_overflows(
-    page, new_page, serve
-):
+def test_a_click_probes_the_point_and_the_link_remembers_it(page, new_page, serve):
     url = serve(APP)
     figure = open_spiral(page, url)
     point = Figure(page, 1)
@@ -56,16 +56,37 @@ def test_a_click_probes_the_point_the_link_remembers_it_and_nothing_overflows(
     opened = open_spiral(other, url, page.url.split("?")[1])
     assert opened.data("digest") == figure.data("digest")
     assert other.get_by_text("At this point").locator("xpath=ancestor::table").inner_text() == shown
-    # The picture is on the first screen.
+
+
+def test_the_page_opens_with_two_maps_the_control_and_the_answer_and_shows_all_when_asked(
+    page, serve
+):
+    page.goto(f"{serve(APP)}/spiral")
+    page.get_by_role("group", name="SGLB: knowledge", exact=True).wait_for(timeout=COLD)
+    wait_ready(page, canvases=1)
+    figure = Figure(page)
+    answer = page.get_by_role("button", name="Trees fail far out")
+    control = page.locator(".st-key-noise")
     panels = figure.root.locator(".gbuq-panel")
     for window, scheme in screens(page):
         assert not page.evaluate(OVERFLOW)
-        box = panels.first.bounding_box()
-        assert box["y"] + box["height"] < window[1]
-        if window == DESKTOP:
-            last = panels.last.bounding_box()
-            assert last["y"] + last["height"] < window[1]
+        assert figure.data("beside") == "4,3"  # the true density, and knowledge uncertainty
+        truth, knowledge = panels.nth(4).bounding_box(), panels.nth(3).bounding_box()
+        assert knowledge["y"] < window[1]
+        assert (knowledge["x"] > truth["x"] + truth["width"]) is (window[0] > 480)
+        if window[0] > 480:  # beside the maps, which fill the rest of the screen
+            for shown in (control, answer):
+                box = shown.bounding_box()
+                assert box["x"] > knowledge["x"] + knowledge["width"] - 12
+                assert box["y"] + box["height"] < window[1]
+            assert truth["width"] + knowledge["width"] > 0.66 * window[0]
         screenshot(page, f"spiral-{window[0]}-{scheme}")
+    page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
+    figure.root.get_by_role("button", name="View").click()
+    figure.root.locator(".gbuq-knob[data-knob=every] input").check()
+    page.wait_for_url("**every=true*")
+    wait_ready(page, canvases=1)
+    assert len({round(panels.nth(i).bounding_box()["x"]) for i in range(8)}) == 4
 
 
 def test_a_bad_link_is_explained_and_a_typed_coordinate_is_rounded_in_box_and_address(page, serve):

@@ -17,8 +17,10 @@ from gbuq_core.experiments.spiral.probe import Probe, Ray, RayTruth
 from gbuq_core.experiments.spiral.quality import BurnInEffect
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches
+from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.glossary import UNCERTAINTY_KINDS
+from gbuq_core.presentation import digits
 
 Array = npt.NDArray[np.float64]
 
@@ -88,6 +90,56 @@ def ray_sheet(
         alt=alt,
         name="ray",
         follows=("spiral", UNCERTAINTY_KINDS.index(kind)) if rays else None,
+    )
+
+
+def point_section(probes: Sequence[Probe], point: tuple[float, float]) -> Section:
+    """Every member's class probabilities at a point, how they came about, and their votes."""
+    truth = ", ".join(f"{p:.2f}" for p in probes[0].truth_proba)
+    words = [f"At ({point[0]:g}, {point[1]:g}) the true probabilities are {truth}."]
+    rows = [("At this point", "Total", "Data", "Knowledge", "Members", "They vote")]
+    for one in probes:
+        label, members = METHODS[one.method].label, one.member_proba
+        low, high = members.min(axis=0), members.max(axis=0)
+        spans = ", ".join(f"{lo:.2f} to {hi:.2f}" for lo, hi in zip(low, high, strict=True))
+        total, data, knowledge = (digits(float(value)) for value in one.uncertainty)
+        words.append(
+            f"{label}: its {len(members)} members give {spans}. "
+            f"Knowledge uncertainty is {knowledge} nats."
+        )
+        votes = np.bincount(np.argmax(members, axis=1), minlength=3)
+        vote = ", ".join(f"{n} for class {i + 1}" for i, n in enumerate(votes) if n)
+        rows.append((label, total, data, knowledge, str(len(members)), vote))
+    return Section(
+        heading="One point",
+        sheet=probe_sheet(probes, " ".join(words)),
+        table=rows,
+        text=" ".join(words),
+        caption="Dashed lines are the true class probabilities there. Uncertainties are in nats. "
+        "Marks show after how many trees a long model gives a member.",
+    )
+
+
+def walk_section(
+    rays: Sequence[Ray], truth: RayTruth, kind: str, log: bool, ends: Sequence[tuple[float, float]]
+) -> Section:
+    """One uncertainty of every method along a line, over the true density."""
+    words = [f"{kind.capitalize()} uncertainty from {ends[0]} to {ends[1]}."]
+    for one in rays:
+        values, parts = getattr(one, kind), []
+        for name, where in (
+            ("among the data", truth.in_support),
+            ("beyond them", ~truth.in_support),
+        ):
+            if where.any():
+                parts.append(f"{digits(float(values[where].mean()))} {name}")
+        words.append(f"{METHODS[one.method].label}: {' and '.join(parts)} on average.")
+    return Section(
+        heading="A walk out of the data",
+        sheet=ray_sheet(rays, truth, kind, log, " ".join(words)),
+        text=" ".join(words),
+        caption="Beyond the outermost rows every tree repeats its outermost cell, so a method is "
+        "as certain far out as it is at the edge.",
     )
 
 

@@ -7,6 +7,7 @@ sections 1, 5.1 and 5.2.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from gbuq_core.experiments.claims import (
@@ -107,6 +108,33 @@ def check_claims(run: SpiralRun) -> tuple[Claim, ...]:
             claims += [claim._replace(here=f"{here}: {claim.here}") for claim in cyclical]
     claims += [_claim_of_forest(*found["vrf"])] if "vrf" in found else []
     return tuple(claims)
+
+
+def answer_spiral(run: SpiralRun, scores: Sequence[SpiralScore]) -> str:
+    """What the first method with knowledge uncertainty notices, in one sentence from its scores.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.spiral.fit import run_spiral
+    >>> run = run_spiral(SpiralSettings(methods=("sglb",), rows=100, trees=50))
+    >>> answer_spiral(run, [score_spiral(run.methods[0], run.truth)])
+    'Trees fail far out: SGLB does not notice that it left the data.'
+    """
+    for maps, score in zip(run.methods, scores, strict=True):
+        if not math.isnan(score.auroc_far):
+            far, gaps = (
+                _NOTICES[verdict_of(auroc, DETECTS, HARDLY_DETECTS)]
+                for auroc in (score.auroc_far, score.auroc_between)
+            )
+            start = "Trees fail far out: " if far == _NOTICES["does not hold"] else ""
+            if not math.isnan(score.auroc_between):
+                join = "and" if far == gaps else "but"
+                far = f"{gaps} the gaps between the arms, {join} {far}"
+            return f"{start}{METHODS[maps.method].label} {far} that it left the data."
+    return ""
+
+
+_NOTICES = {"holds": "notices", "partly": "partly notices", "does not hold": "does not notice"}
 
 
 def _not_the_papers(settings: SpiralSettings) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ function layoutSheet(sheet, width, theme, ratio, room = null, paired = true, qui
   const edges = { blocks, width, narrow, snap, theme, titleWidth, tickWidth, columns: maps ? columns : 0 };
   if (!maps) return { columns, rows: 0, panels: [], narrow, ...layoutStrips(sheet, edges, 0, 0) };
   if (paired && maps > 1 && !sheet.together && (narrow || room !== null || quiet)) {
-    return { narrow, ...layoutPairs(sheet, edges, theme, ratio, room) };
+    return { narrow, ...layoutPairs(sheet, edges, theme, ratio, room, quiet) };
   }
   const gap = columns < CROWD.columns && !narrow ? GAP.column : CROWD.gap;
   // Maps that stand together share the numbers at the left.

@@ -6,6 +6,9 @@
 //   |    map    | |    map    |  map .. |   the track is as wide as one panel and scrolls
 //   +-----------+ +---------------------+
 //
+// On a phone the two maps of a quiet sheet stand below each other. Its charts of the training wait
+// until all maps are asked for.
+//
 // `sheet.beside` says of each panel which one is its truth; that one is shown at the left. Which map
 // stands beside it is the knob `map`, where the sheet has one: its control is the list of titles, and
 // the page hears of it once the track stands still.
@@ -14,7 +17,8 @@ const PAIR_GAP = 10;
 const PAIR_LEFT = 6; // left of a map in the track, whose axis is that of the truth
 const LEAST_MAP = 110;
 const [ASIDE_GAP, LEAST_ASIDE] = [24, 320]; // pixels of a strip beside the maps
-const QUIET = 0.46; // of the window's height are the maps of a quiet page
+// Of the window's height is a map of a quiet page: with room beside the maps, without, on a phone.
+const QUIET = { roomy: 0.46, full: 0.535, stacked: 0.22 };
 const FOOT = 8; // pixels that present mode leaves below the maps
 const MAP = 'map'; // the knob's key
 const STANDS = 250; // milliseconds without a swipe, in browsers that do not tell its end
@@ -32,16 +36,20 @@ function pairsOf(sheet) {
   return { truths, left: [...left], swiped };
 }
 
-function layoutPairs(sheet, edges, theme, ratio, room) {
+function layoutPairs(sheet, edges, theme, ratio, room, quiet) {
   const { snap, titleWidth, tickWidth, width } = edges;
   const pairs = pairsOf(sheet);
   const blocks = sheet.strips.length && sheet.stripColumns === sheet.panels.length;
-  const inset = blocks ? tickWidth : PAIR_LEFT;
+  const alone = quiet && room === null && sheet.strips.length !== 1;
+  const stacked = alone && edges.narrow;
   const margin = titleWidth + tickWidth + RIGHT;
-  const free = width - margin - PAIR_GAP - inset - RIGHT;
+  const inset = stacked ? margin - RIGHT : blocks ? tickWidth : PAIR_LEFT;
+  const free = stacked ? 2 * (width - margin) : width - margin - PAIR_GAP - inset - RIGHT;
   const half = Math.max(40, Math.floor((free * ratio) / 2) / ratio); // maps are rounded
-  const most = edges.narrow ? 420 : QUIET * window.innerHeight;
-  let map = mapSize(sheet, half, Math.max(sheet.height, most), ratio);
+  const roomy = !alone || free - 2 * QUIET.roomy * window.innerHeight >= LEAST_ASIDE;
+  const quietly = window.innerHeight * (roomy ? QUIET.roomy : QUIET.full);
+  const high = Math.max(sheet.height, edges.narrow ? 420 : quietly);
+  let map = mapSize(sheet, half, stacked ? window.innerHeight * QUIET.stacked : high, ratio);
   if (room !== null) {
     const { header, tickRow, titleRow } = frameOf(sheet, mapSize(sheet, half, room, ratio), theme, snap);
     map = mapSize(sheet, half, Math.max(LEAST_MAP, room - header - tickRow - titleRow), ratio);
@@ -49,7 +57,7 @@ function layoutPairs(sheet, edges, theme, ratio, room) {
   const { header, titleRow, ...alike } = frameOf(sheet, map, theme, snap);
   const { tickRow } = alike;
   const w = { left: margin + map.w, track: inset + map.w + RIGHT };
-  const used = w.left + PAIR_GAP + w.track;
+  const used = stacked ? w.left : w.left + PAIR_GAP + w.track;
   const start = room === null ? 0 : snap(Math.max(0, (width - used) / 2));
   const h = header + map.h + tickRow + titleRow;
   const box = { y: 0, h, ...alike, xTitle: true };
@@ -59,19 +67,32 @@ function layoutPairs(sheet, edges, theme, ratio, room) {
     const x = swiped ? at * w.track : start;
     const left = swiped ? inset : margin - RIGHT;
     const inner = { x: left, y: header, w: map.w, h: map.h };
-    const bare = swiped && !blocks;
-    return { ...box, x, w: swiped ? w.track : w.left, map: inner, swiped, bare, yTitle: !swiped };
+    const bare = swiped && !blocks && !stacked;
+    const yTitle = !swiped || stacked;
+    return { ...box, x, w: swiped ? w.track : w.left, map: inner, swiped, bare, yTitle };
   });
   const track = { x: start + w.left + PAIR_GAP, y: 0, w: w.track, h };
-  const alone = { ...edges, blocks: false, columns: 0 };
+  if (stacked) { // the numbers below the second are the first one's, too
+    const first = { h: header + map.h + 1, xTitle: false };
+    for (const panel of panels) if (!panel.swiped) Object.assign(panel, first);
+    Object.assign(track, { x: 0, y: snap(first.h + PAIR_GAP) });
+  }
+  const single = { ...edges, blocks: false, columns: 0 };
   const aside = room === null && sheet.strips.length === 1 && width - used - ASIDE_GAP;
   let below;
-  if (blocks) below = pairStrips(sheet, panels, h, theme);
-  else if (aside >= LEAST_ASIDE) below = stripAside(sheet, { ...alone, width: aside }, used + ASIDE_GAP, panels[0]);
-  else below = layoutStrips(sheet, alone, 0, h);
-  if (blocks) track.h = below.height;
+  if (alone) below = hiddenStrips(sheet, single, track.y + h);
+  else if (blocks) below = pairStrips(sheet, panels, h, theme);
+  else if (aside >= LEAST_ASIDE) below = stripAside(sheet, { ...single, width: aside }, used + ASIDE_GAP, panels[0]);
+  else below = layoutStrips(sheet, single, 0, h);
+  if (blocks && !alone) track.h = below.height;
   const across = Math.max(start + used, below.width);
-  return { columns: 2, rows: 1, panels, ...below, width: across, pairs: { ...pairs, track } };
+  return { columns: 2, rows: 1, panels, ...below, width: across, pairs: { ...pairs, track, alone } };
+}
+
+function hiddenStrips(sheet, edges, height) {
+  const { strips } = layoutStrips(sheet, edges, 0, height);
+  for (const strip of strips) strip.hidden = true;
+  return { strips, width: 0, height };
 }
 
 // The only strip beside the maps, as high as they are.
@@ -128,7 +149,8 @@ const Pairing = {
   // Where there is room the pager stands at the end of the player.
   placePager() {
     this.pager.hidden = this.sheet.panels.length < 3; // with two there is nothing to turn to
-    const inBar = this.sheet.frames > 1 && this.root.clientWidth / this.theme.type >= NARROW;
+    const wide = this.root.clientWidth / this.theme.type >= NARROW;
+    const inBar = this.sheet.frames > 1 && (wide || this.isQuiet());
     if (inBar) this.player.bar.append(this.pager);
     else if (this.pager.parentNode !== this.root) this.root.insertBefore(this.pager, this.stage);
   },
@@ -175,11 +197,21 @@ const Pairing = {
     return roomIn(this.theme, taken / type + FOOT);
   },
 
+  // The maps that stand beside each other now, or all.
+  panelsShown() {
+    const { pairs } = this.layout;
+    if (!pairs) return this.sheet.panels;
+    const panel = pairs.swiped[this.turned];
+    return [pairs.truths[panel], panel].map((i) => this.sheet.panels[i]);
+  },
+
   // Every box where the layout has it: in the stage, or in the track that scrolls.
   arrangePairs() {
     const { pairs } = this.layout;
     this.track.hidden = !pairs;
     this.pager.hidden = !pairs || pairs.swiped.length < 2;
+    // The page's style may set something beside two maps.
+    this.root.getRootNode().host?.toggleAttribute('data-pair', Boolean(pairs?.alone));
     for (const view of [...this.views, ...this.strips]) {
       const home = view.place.swiped ? this.track : this.stage;
       if (view.box.parentNode !== home) home.insertBefore(view.box, home === this.stage ? this.track : null);
@@ -272,6 +304,7 @@ const Pairing = {
     this.before.disabled = this.turned === 0;
     this.after.disabled = this.turned === pairs.swiped.length - 1;
     this.root.dataset.beside = `${truth},${panel}`;
+    this.drawLegendBox();
   },
 
   // Where a box stands in the stage, swiped as it is.

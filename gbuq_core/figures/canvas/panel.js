@@ -212,10 +212,10 @@ function drawPoints(pen, sheet, panel, map, frame, theme, from = 0) {
 }
 
 // What hatching, outline and point colours mean: [{ kind, colour, text }].
-function legendEntries(sheet) {
+function legendEntries(sheet, panels = sheet.panels) {
   const entries = [];
   if (sheet.note) entries.push({ kind: 'scale', text: sheet.note, lut: sheet.panels[0].lut });
-  const any = (part) => sheet.panels.some((panel) => panel[part]);
+  const any = (part) => panels.some((panel) => panel[part]);
   if (sheet.hatchLabel && any('hatched')) entries.push({ kind: 'hatch', text: sheet.hatchLabel });
   if (sheet.blankLabel && any('blankHatched')) {
     entries.push({ kind: 'hatch', text: sheet.blankLabel });
@@ -225,14 +225,14 @@ function legendEntries(sheet) {
   }
   const seen = new Set();
   for (const part of ['markers', 'lines']) {
-    for (const one of [...sheet[part], ...sheet.panels.flatMap((panel) => panel[part])]) {
+    for (const one of [...sheet[part], ...panels.flatMap((panel) => panel[part])]) {
       const kind = part === 'lines' ? 'path' : one.shape;
       if (!one.legend || seen.has(kind + one.legend)) continue;
       seen.add(kind + one.legend);
       entries.push({ kind, colour: one.colour, dash: one.dash, text: one.legend });
     }
   }
-  for (const { points } of sheet.panels) {
+  for (const { points } of panels) {
     if (!points) continue;
     points.names.forEach((text, group) => {
       const colour = points.colours[group % points.colours.length];

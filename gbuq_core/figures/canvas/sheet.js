@@ -227,7 +227,7 @@ class SheetView {
   }
 
   drawLegendBox() {
-    const entries = legendEntries(this.sheet);
+    const entries = legendEntries(this.sheet, this.panelsShown());
     this.legend.hidden = !entries.length;
     if (!entries.length) return;
     const { w, h } = drawLegend(null, entries, this.width - 2, this.theme);

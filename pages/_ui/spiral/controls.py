@@ -14,7 +14,7 @@ from gbuq_core.knobs import Knob
 from gbuq_core.settings import knobs_of, to_values
 from pages._ui.canvas import CanvasEvent
 from pages._ui.knobs import Preset
-from pages._ui.live import COLOURS, FOCUS, map_knob, names_of_kinds
+from pages._ui.live import COLOURS, EVERY, FOCUS, map_knob, names_of_kinds
 from pages._ui.present import Step
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
@@ -38,7 +38,7 @@ RAY = (
 )
 ALONG = Knob("along", "Along it", "choice", "knowledge", choices=UNCERTAINTY_KINDS, group="page")
 
-# Sections that fold. All are open in a link, as they were before they could fold.
+# All are open in a link, as they were before they could fold.
 POINT_OPEN = Knob("one_point", "One point", "switch", True, group="page")
 WALK_OPEN = Knob("walk", "A walk out of the data", "switch", True, group="page")
 CYCLES_OPEN = Knob(
@@ -59,7 +59,7 @@ MAP = map_knob(
 
 STATE = PageState(
     key="spiral",
-    knobs=(*knobs_of(SpiralSettings), COLOURS, FOCUS, MAP, *_LOOKS),
+    knobs=(*knobs_of(SpiralSettings), COLOURS, FOCUS, EVERY, MAP, *_LOOKS),
     presets=(
         Preset(
             "Paper settings",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,12 +31,11 @@ from gbuq_core.figures.canvas.panels import Line, Marker, PanelSheet
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import make_spiral
-from pages._ui.canvas import CanvasEvent, Selectable, canvas, keep_knobs
+from pages._ui.canvas import Selectable, canvas, keep_knobs
 from pages._ui.kept import kept, last_kept
 from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_refusals, say_stale
 from pages._ui.spiral.controls import Looks, choose
 from pages._ui.spiral.scorecard import scores_of
-from pages._ui.surface import show_surface
 
 
 def _depends(fit: SpiralFit, settings: SpiralSettings) -> tuple[Any, ...]:
@@ -86,40 +87,26 @@ def words_of(run: SpiralRun) -> str:
 def sheet_of(
     run: SpiralRun,
     shown: Sequence[SpiralMaps],
-    looks: Looks | None = None,
-    words: str = "",
+    looks: Looks,
     knobs: Sequence[LiveKnob] = (),
 ) -> PanelSheet:
     """The picture: maps, strips, and where the reader looks."""
-    markers, lines = (), ()
-    if looks is not None:
-        (x, y), (x0, y0), (x1, y1) = looks.point, looks.start, looks.end
-        markers = (Marker(x, y),) if looks.point_open else ()
-        has_length = (x0, y0) != (x1, y1)
-        lines = (Line([x0, x1], [y0, y1], arrow=True),) if looks.walk_open and has_length else ()
-    return spiral_sheet(run.truth, run.data, shown, run.settings, markers, lines, words, knobs)
+    (x, y), (x0, y0), (x1, y1) = looks.point, looks.start, looks.end
+    markers = (Marker(x, y),) if looks.point_open else ()
+    has_length = (x0, y0) != (x1, y1)
+    lines = (Line([x0, x1], [y0, y1], arrow=True),) if looks.walk_open and has_length else ()
+    words = words_of(run)
+    sheet = spiral_sheet(run.truth, run.data, shown, run.settings, markers, lines, words, knobs)
+    return replace(sheet, quiet=True)
 
 
-def draw_picture(
-    run: SpiralRun,
-    shown: Sequence[Shown],
-    looks: Looks,
-    words: str,
-    knobs: Sequence[LiveKnob] = (),
-    on_select: Callable[[CanvasEvent], None] = lambda event: choose(event, SIDE),
-) -> PanelSheet:
-    """Draw what there is, the last good maps included, and return it."""
-    with st.container():  # always there, so that the picture below stays in its place
-        _say_what_is_missing(run.settings, shown)
-    maps = [one.view for one in shown if one.view is not None]
-    sheet = sheet_of(run, maps, looks, words, knobs)
+def draw_picture(sheet: PanelSheet, run: SpiralRun) -> None:
+    """Draw the maps; cells and lines are chosen in them."""
     kinds: tuple[Selectable, ...] = ("cells", "ray")
-    canvas(sheet, key="spiral", select=kinds, on_select=on_select, on_turn=keep_knobs, grips=True)
+    canvas(sheet, "spiral", kinds, partial(choose, n_cells=SIDE), keep_knobs, grips=True)
     flags = describe_flags(run)
     if flags:
         st.text(flags)
-    show_surface(sheet, first=("knowledge", "KU"))
-    return sheet
 
 
 def describe_flags(run: SpiralRun) -> str:
@@ -139,12 +126,13 @@ def describe_flags(run: SpiralRun) -> str:
     )
 
 
-def _say_what_is_missing(settings: SpiralSettings, shown: Sequence[Shown]) -> None:
+def say_what_is_missing(settings: SpiralSettings, shown: Sequence[Shown]) -> None:
+    """Notices about methods without maps, or with those of earlier settings."""
     say_refusals(PAGE.refusals(settings))
     say_problems(shown)
     say_stale(shown)
     if not settings.methods:
-        st.text("Choose a method at the left to see its maps beside the truth.")
+        st.text("Choose a method in All settings to see its maps beside the truth.")
 
 
 def show_costs(settings: SpiralSettings, shown: Sequence[Shown]) -> None:

@@ -21,10 +21,10 @@ from gbuq_core.experiments.spiral.quality import (
 from gbuq_core.experiments.spiral.quality_picture import MEASURES, describe_quality, quality_figure
 from gbuq_core.figures.theme import METHOD_STYLES, plot_config
 from gbuq_core.presentation import digits, markdown_table, seconds_text
+from pages._ui.experiment import draw_fold
 from pages._ui.jobs_glue import Answer, Request, cost_line, show_progress, start_again
 from pages._ui.notices import show_notice
 from pages._ui.spiral.controls import COMPUTE_OPEN
-from pages._ui.spiral.folds import fold
 
 _WANTED = "_spiral_quality"  # the settings that were last asked about
 SLOT = "quality"
@@ -56,17 +56,16 @@ def compare_compute(settings: SpiralSettings, answers: Sequence[Answer], alone: 
 
     ``alone`` says that nothing else on the page is being fitted, so that progress is shown here.
     """
-    section = fold(COMPUTE_OPEN)
-    if section is None:
-        return
-    with section:
-        _compare(settings, answers, alone)
+    section = draw_fold(COMPUTE_OPEN)
+    if section is not None:
+        with section:
+            _compare(settings, answers, alone)
 
 
 def _compare(settings: SpiralSettings, answers: Sequence[Answer], alone: bool) -> None:
     st.markdown(
         "This compares independent ensembles of 3, 5, 10 and 30 models with one long model of each "
-        "kind, at the settings on the left. How similar is each map of knowledge uncertainty to "
+        "kind, at the settings above. How similar is each map of knowledge uncertainty to "
         "the map of 20 other independent models? Does it find the cells far from the data?"
     )
     answer = answers[0] if answers else None

@@ -19,10 +19,10 @@ from gbuq_core.experiments.spiral.scores import SpiralScore, score_spiral
 from gbuq_core.presentation import short
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claims
+from pages._ui.experiment import draw_fold
 from pages._ui.kept import keep_only, kept
 from pages._ui.sections import draw_section
 from pages._ui.spiral.controls import CYCLES_OPEN
-from pages._ui.spiral.folds import fold
 
 _BURNT = "spiral-burn-in:"  # what is kept of each cyclical method
 _SCORES = "spiral-score:"  # and of each method
@@ -34,22 +34,21 @@ def claims_of(run: SpiralRun) -> tuple[Claim, ...]:
     return kept("spiral-claims", run.methods, run.settings, lambda: check_claims(run))
 
 
-def draw_scores(run: SpiralRun, settled: bool = True) -> None:
-    """The scorecard beside the papers' statements, which run over seeds once all fits are done."""
-    scores, claims = st.columns([0.55, 0.45], gap="large")
-    with scores:
-        st.header("Scorecard")
-        if not run.methods:
-            st.text("Scores appear with the first fit.")
-        else:
-            draw_section(score_section(run, scores_of(run)), "scores")
-    with claims:
-        st.header("The papers and this picture")
-        st.caption(settings_text(run.settings))
-        draw_claims(claims_of(run), STUDY if settled else None, run.settings, columns=1)
-        for maps in run.methods[:1]:
-            st.markdown("**Outside the data**")
-            st.text(_outside(run, maps))
+def draw_scores(run: SpiralRun) -> None:
+    """The scorecard."""
+    if not run.methods:
+        st.text("Scores appear with the first fit.")
+    else:
+        draw_section(score_section(run, scores_of(run)), "scores")
+
+
+def check_paper(run: SpiralRun, settled: bool) -> None:
+    """The papers' statements, over seeds once all fits are done, and the walks out of the data."""
+    st.caption(settings_text(run.settings))
+    draw_claims(claims_of(run), STUDY if settled else None, run.settings)
+    for maps in run.methods[:1]:
+        st.markdown("**Outside the data**")
+        st.text(_outside(run, maps))
 
 
 def scores_of(run: SpiralRun) -> list[SpiralScore]:
@@ -65,11 +64,10 @@ def draw_burn_in(run: SpiralRun) -> None:
     """How much of the cyclical methods' knowledge comes from their first cycles."""
     cyclical = [maps for maps in run.methods if METHODS[maps.method].cyclical]
     keep_only(_BURNT, {_BURNT + maps.method for maps in cyclical})
-    section = fold(CYCLES_OPEN) if cyclical else None
-    if section is None:
-        return
-    with section:
-        _draw_burn_in(run, cyclical)
+    section = draw_fold(CYCLES_OPEN) if cyclical else None
+    if section is not None:
+        with section:
+            _draw_burn_in(run, cyclical)
 
 
 def _draw_burn_in(run: SpiralRun, cyclical: Sequence[SpiralMaps]) -> None:
@@ -90,7 +88,7 @@ def _draw_burn_in(run: SpiralRun, cyclical: Sequence[SpiralMaps]) -> None:
     st.text(words)
     canvas(burn_in_sheet(curves, levels, words), key="spiral-burn-in")
     st.caption(
-        "The slider Burn-in above the maps drops the first cycles from every picture on this page. "
+        "The slider Burn-in (under View) drops the first cycles from every picture on this page. "
         "Nothing is retrained. The paper keeps all cycles."
     )
 
