@@ -58,7 +58,8 @@ _CSS = """
 /* A phone: a short head leaves the screen to the picture. */
 @media (max-width: 480px) {
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.6rem; padding: 0 0 0.2rem; }
-  [data-testid="stMainBlockContainer"] { padding-top: 4.2rem; }
+  [data-testid="stMainBlockContainer"] { padding-top: 4.2rem; padding-bottom: 3rem; }
+  [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.5rem; }
 }
 /* A projector: the picture shows below a short head. */
 @media (max-width: 1100px) {
@@ -171,7 +172,7 @@ _CSS = """
     position: sticky; top: 3.6rem; z-index: 5;
   }
 }
-/* Beside two maps of a wide page stand the control and the answer; not beside a picture that stays. */
+/* Beside two maps of a wide page stand the control and the answer, unless the picture stays. */
 @media (min-width: 900px) {
   [data-testid="stApp"]:not(:has(.st-key-fold-all-settings details[open]))
     [data-testid="stVerticalBlock"]:has(> * > .st-key-first-picture [data-pair]) {

@@ -1,6 +1,7 @@
 """Soft trees through AppTest: the picture, knobs of the view, own points, the tree, states."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from gbuq_core.experiments.soft_trees.fit import count_fits, fit_soft_trees, run
 from gbuq_core.experiments.soft_trees.plan import PAPER, SoftTreesSettings, plan_soft_trees
 from gbuq_core.experiments.soft_trees.scores import score_all
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun, plan_tuning
-from gbuq_core.experiments.soft_trees.words import describe_soft_trees
+from gbuq_core.experiments.soft_trees.words import answer_soft_trees, describe_soft_trees
 from gbuq_core.settings import from_values
 from pages._ui import jobs_glue
 from pages._ui.curves import read_place
@@ -20,6 +21,7 @@ from pages._ui.jobs_glue import Answer, Request
 from pages._ui.knobs import query_of
 from pages._ui.soft_trees import controls as soft_trees_controls
 from pages._ui.soft_trees import panels as soft_trees_panels
+from pages._ui.soft_trees import picture as soft_trees_picture
 from pages._ui.soft_trees.controls import STATE
 from pages._ui.soft_trees.picture import PAGE, figure_of
 from tests.app.linked import values_of_link
@@ -61,6 +63,37 @@ def test_the_functions_of_the_fit_are_drawn_and_told(run):
     # Seconds are another run's.
     same = [row for row in listed if row[0] not in ("Seconds", "Megabytes")]
     assert all("| " + " | ".join(row) + " |" in lines for row in same)
+
+
+def test_a_bare_address_opens_with_one_method_and_folds_what_a_link_opens(run):
+    folded = {knob.key for knob in soft_trees_controls._FOLDS}
+    assert set(STATE.opening) == folded
+    at = open_soft_trees(**dict.fromkeys(folded, "false"))
+    with pytest.raises(StopIteration):
+        curves(at, "soft-tree-flow")
+    assert not any(button.key.endswith("-run") for button in at.button if button.key)
+    # The settings' own methods are not asked for by name.
+    first = SoftTreesSettings()
+    shown = [
+        Answer(key, Request(key, 1, print), "running", None, False, None, "", None)
+        for key in first.methods
+    ]
+    for every, n_panels in ((False, 1), (True, len(first.methods))):
+        values = SimpleNamespace(every=every, focus=False)
+        spec = soft_trees_picture._opened(values, first, PAGE.views(first, shown)).spec
+        assert len(spec["panels"]) == n_panels
+        assert spec.get("quiet", False) is not every
+
+
+def test_the_answer_says_how_wide_functions_spread_without_rows(run):
+    (score,) = score_all(run)
+    label = answer_soft_trees([score])
+    at = open_soft_trees()
+    (answer,) = (one for one in at.get("popover") if one.proto.popover.label == label)
+    assert f"{score.fan_out:.2g} times as wide" in label
+    assert answer.markdown
+    own = replace(score, fan_out=float("nan"), inside=0.123)
+    assert answer_soft_trees([own]) == "Among the rows, VST's functions differ by 0.12 stds of y."
 
 
 @pytest.mark.parametrize(
@@ -199,7 +232,7 @@ def test_without_a_method_the_page_says_what_to_do():
 
 def test_a_method_without_trees_leaves_the_tree_out():
     at = open_soft_trees(methods="Gaussian process")
-    assert "Choose VST or VSGBM on the left to see the inside of a soft tree." in words(at)
+    assert "Choose VST or VSGBM in All settings to see the inside of a soft tree." in words(at)
 
 
 def test_a_link_restores_points():

@@ -19,7 +19,7 @@ PICTURE = ".st-key-soft-trees-functions .gbuq-curves svg[tabindex]"
 
 def open_soft_trees(page, url, query=QUICK):
     page.goto(f"{url}/soft_trees?{query}")
-    page.get_by_text("In the 90 % interval").wait_for(timeout=COLD)
+    page.get_by_text("In the 90 % interval").wait_for(state="attached", timeout=COLD)
     wait_ready(page)
     return page.locator(PICTURE).first
 
@@ -90,6 +90,7 @@ def test_every_panel_is_read_at_once_and_nothing_overflows_the_first_screen(page
         assert not page.evaluate(OVERFLOW)
         box = picture.bounding_box()
         assert box["y"] + box["height"] < window[1]  # on a phone one panel, and others by a swipe
+        assert page.locator(".st-key-rows").bounding_box()["y"] < window[1]
         assert box["width"] > (600 if window == PHONE else 1000)
         screenshot(page, f"soft-trees-{window[0]}-{scheme}")
 

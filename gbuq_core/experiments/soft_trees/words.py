@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -28,6 +29,29 @@ def describe_soft_trees(run: SoftTreesRun, scores: tuple[SoftTreesScore, ...] | 
     """
     scores = score_all(run) if scores is None else scores
     return " ".join([describe_data(run.data), *(describe_method(score) for score in scores)])
+
+
+def answer_soft_trees(scores: Sequence[SoftTreesScore]) -> str:
+    """How far apart the first method's functions are, in one sentence.
+
+    Examples
+    --------
+    >>> from gbuq_core.experiments.soft_trees.fit import run_soft_trees
+    >>> from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
+    >>> run = run_soft_trees(SoftTreesSettings(methods=("gp",), rows=30))
+    >>> answer_soft_trees(score_all(run))[:67]
+    'Where there are no rows, Gaussian process spreads its functions 7.8'
+    """
+    for score in scores:
+        if not math.isnan(score.fan_out):
+            return (
+                f"Where there are no rows, {score.label} spreads its functions "
+                f"{_as_wide(score.fan_out)} as among the rows."
+            )
+        if not math.isnan(score.inside):
+            apart = short(score.inside, 2)
+            return f"Among the rows, {score.label}'s functions differ by {apart} stds of y."
+    return ""
 
 
 def describe_data(data: SoftTreesData) -> str:

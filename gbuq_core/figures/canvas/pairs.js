@@ -18,7 +18,7 @@ const PAIR_LEFT = 6; // left of a map in the track, whose axis is that of the tr
 const LEAST_MAP = 110;
 const [ASIDE_GAP, LEAST_ASIDE] = [24, 320]; // pixels of a strip beside the maps
 // Of the window's height is a map of a quiet page: with room beside the maps, without, on a phone.
-const QUIET = { roomy: 0.46, full: 0.535, stacked: 0.22 };
+const QUIET = { roomy: 0.46, full: 0.535, stacked: 0.21 };
 const FOOT = 8; // pixels that present mode leaves below the maps
 const MAP = 'map'; // the knob's key
 const STANDS = 250; // milliseconds without a swipe, in browsers that do not tell its end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType, SimpleNamespace
 
 import streamlit as st
@@ -15,6 +16,7 @@ from gbuq_core.experiments.soft_trees.rank import RANK_DATASETS, RankSettings
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs
 from gbuq_core.knobs import Knob, find_knob, narrow
 from gbuq_core.settings import from_values, knobs_of, to_values
+from pages._ui import live
 from pages._ui.curves import Placed
 from pages._ui.knobs import Preset
 from pages._ui.present import Step
@@ -53,9 +55,22 @@ FOREIGN = narrow(
     find_knob(knobs_of(RankSettings), "data"), key="rank_data", group="page",
     default=RANK_DATASETS["moons3"].label,
 )  # fmt: skip
+EVERY = replace(
+    live.EVERY, label="All methods", help="Shows every chosen method, instead of the first alone."
+)
+# Folds of their own. All are open in a link, as they were before they could fold.
+INSIDE = Knob("inside", "Inside one tree", "switch", True, group="page")
+TUNING = Knob("tuning", "Which settings fit held-out rows best?", "switch", True, group="page")
+EXPLORING = Knob(
+    "exploring", "Does knowledge uncertainty help to explore?", "switch", True, group="page"
+)
+RANKS = Knob(
+    "ranks", "Does a higher rank detect foreign rows better?", "switch", True, group="page"
+)
+_FOLDS = (INSIDE, TUNING, EXPLORING, RANKS)
 STATE = PageState(
     key="soft_trees",
-    knobs=(*KNOBS.values(), FOCUS, WHOSE, PLACE, PLAY, POLICY, MOMENT, FOREIGN),
+    knobs=(*KNOBS.values(), FOCUS, EVERY, WHOSE, PLACE, PLAY, POLICY, MOMENT, FOREIGN, *_FOLDS),
     presets=(
         Preset(
             "Your points",
@@ -70,10 +85,14 @@ STATE = PageState(
             f"{PAPER.restarts} starts each. The page shows how long this takes.",
         ),
     ),
+    opening=MappingProxyType({knob.key: False for knob in _FOLDS}),
     picture=("soft-trees-functions",),
     story=(
         Step("Each line is a function that fits the points. Where do the functions spread?"),
-        Step("Bands instead of lines. How much of the total is knowledge?", {"show": "bands"}),
+        Step(
+            "Bands of three methods. How much of the total is knowledge?",
+            {"show": "bands", "every": True},
+        ),
         Step("20 rows. How many more functions fit now?", {"rows": 20}),
         Step("Without noise. Do the functions agree at the points?", {"noise": 0.0}),
     ),

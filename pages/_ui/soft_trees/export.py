@@ -83,6 +83,8 @@ def export_soft_trees(
         )
     )  # fmt: skip
     show_exports("soft-trees", soft_trees_code(run.settings), link, downloads)
+    st.caption("In words")
+    st.text(words_of(run), width="stretch")
 
 
 def words_of(run: SoftTreesRun) -> str:
@@ -92,33 +94,32 @@ def words_of(run: SoftTreesRun) -> str:
 
 def explain_soft_trees() -> None:
     """Equations and where they come from."""
-    with st.expander("Equations and paper"):
-        st.markdown(
-            f"Cinquin, Rukat, Schmidt, Wistuba and Bekasov, [Variational boosted soft trees]"
-            f"({_PAPER}), sections 4.1 and 4.2. A gate sends a point to the right with a "
-            "probability. The probability of a leaf is the product of those along its path:"
-        )
-        st.latex(
-            r"g_i(x)=\operatorname{sigmoid}\!\left(\beta\,(w_i^\top x+b_i)\right),\qquad "
-            r"p(y\mid x,\theta)=\sum_{\ell}\pi_\ell(x)\,"
-            r"\mathcal N\!\left(y\mid \mu_\ell(x),\sigma_\ell^2(x)\right)"
-        )
-        st.markdown(
-            "All parameters together have a Gaussian posterior. Its covariance is a diagonal plus "
-            "a factor of low rank. Training maximises the evidence lower bound:"
-        )
-        st.latex(
-            r"q(\theta)=\mathcal N\!\left(\mu,\operatorname{diag}(\sigma^2)+VV^\top\right),\qquad "
-            r"\mathrm{ELBO}=\mathbb E_q\!\left[\log p(y\mid X,\theta)\right]"
-            r"-\mathrm{KL}\!\left(q\,\|\,p\right)"
-        )
-        st.markdown(
-            "A sampled function is the mean prediction of one draw of the parameters. Knowledge "
-            "uncertainty is the variance of these functions. Data uncertainty is the mean of the "
-            "variances that they predict. SGLB's functions are its members. XBART's functions are "
-            "the sweeps that it keeps. A Gaussian process draws its functions directly."
-        )
-        show_departures("Variational soft trees")
+    st.markdown(
+        f"Cinquin, Rukat, Schmidt, Wistuba and Bekasov, [Variational boosted soft trees]"
+        f"({_PAPER}), sections 4.1 and 4.2. A gate sends a point to the right with a "
+        "probability. The probability of a leaf is the product of those along its path:"
+    )
+    st.latex(
+        r"g_i(x)=\operatorname{sigmoid}\!\left(\beta\,(w_i^\top x+b_i)\right),\qquad "
+        r"p(y\mid x,\theta)=\sum_{\ell}\pi_\ell(x)\,"
+        r"\mathcal N\!\left(y\mid \mu_\ell(x),\sigma_\ell^2(x)\right)"
+    )
+    st.markdown(
+        "All parameters together have a Gaussian posterior. Its covariance is a diagonal plus "
+        "a factor of low rank. Training maximises the evidence lower bound:"
+    )
+    st.latex(
+        r"q(\theta)=\mathcal N\!\left(\mu,\operatorname{diag}(\sigma^2)+VV^\top\right),\qquad "
+        r"\mathrm{ELBO}=\mathbb E_q\!\left[\log p(y\mid X,\theta)\right]"
+        r"-\mathrm{KL}\!\left(q\,\|\,p\right)"
+    )
+    st.markdown(
+        "A sampled function is the mean prediction of one draw of the parameters. Knowledge "
+        "uncertainty is the variance of these functions. Data uncertainty is the mean of the "
+        "variances that they predict. SGLB's functions are its members. XBART's functions are "
+        "the sweeps that it keeps. A Gaussian process draws its functions directly."
+    )
+    show_departures("Variational soft trees")
 
 
 def _html(

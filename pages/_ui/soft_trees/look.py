@@ -50,11 +50,12 @@ from gbuq_core.knobs import narrow
 from gbuq_core.settings import from_values
 from pages._ui.canvas import canvas
 from pages._ui.curves import show_curves
+from pages._ui.experiment import draw_fold
 from pages._ui.kept import keep_only, kept
 from pages._ui.side_by_side import Shown
-from pages._ui.soft_trees.controls import KNOBS, PLACE, WHOSE
+from pages._ui.soft_trees.controls import INSIDE, KNOBS, PLACE, WHOSE
 
-_EMPTY = "Choose VST or VSGBM on the left to see the inside of a soft tree."
+_EMPTY = "Choose VST or VSGBM in All settings to see the inside of a soft tree."
 READ_TREE = (
     "Drag the point along x. Each **gate** asks whether x is beyond its place, and sends a share "
     "of the point to the right. Each **leaf** answers with a value, and its weight is the share "
@@ -71,36 +72,39 @@ _MOST_CORRELATED = 400  # parameters of a picture
 def draw_looks(
     values: SimpleNamespace, settings: SoftTreesSettings, shown: Sequence[Shown]
 ) -> None:
-    """The tree that is chosen, and what its posterior is like."""
-    st.header("Inside one tree")
+    """The tree that is chosen, and what its posterior is like, in a fold of their own."""
+    section = draw_fold(INSIDE)
+    if section is not None:
+        with section:
+            _draw_looks(values, settings, shown)
+
+
+def _draw_looks(
+    values: SimpleNamespace, settings: SoftTreesSettings, shown: Sequence[Shown]
+) -> None:
     fits = {one.fit.method: one.fit for one in shown if one.fit is not None and one.view}
     soft = [key for key in SOFT_METHODS if key in fits]
     if not soft:
-        st.text(
-            _EMPTY
-            if not set(SOFT_METHODS) & set(settings.methods)
-            else "No soft tree is trained yet."
-        )
+        chosen = set(SOFT_METHODS) & set(settings.methods)
+        st.text("No soft tree is trained yet." if chosen else _EMPTY)
         return
     st.markdown(READ_TREE)
     fit = fits[next((key for key in soft if METHODS[key].label == values.whose), soft[0])]
     show_curves(flow_figure_of(values, [fits[key] for key in soft]), "soft-tree-flow")
     look = tree_view(fit, settings)
-    tree = look.tree
     st.caption(_TRAINED if look.draw is None else _DRAWN)
-    sheet = tree_sheet_of(fit, look)
-    canvas(sheet, key="soft-tree")
+    canvas(tree_sheet_of(fit, look), key="soft-tree")
     for note in look.notes:
         st.caption(note)
     st.text(f"{describe_tree(look)} {describe_elbo(fit)}", width="stretch")
     st.caption(f"Colours of the gates: {level_words(len(look.gates))}." if len(look.gates) else "")
     left, right = st.columns([0.5, 0.5], gap="large")
     with left:
-        st.header("Correlated parameters")
-        draw_correlations(fit, tree)
-    with right:
-        if fit.method == "vsgbm":
-            st.header("The sum, tree by tree")
+        st.subheader("Correlated parameters")
+        draw_correlations(fit, look.tree)
+    if fit.method == "vsgbm":
+        with right:
+            st.subheader("The sum, tree by tree")
             draw_stages(fit, settings)
 
 

@@ -55,14 +55,18 @@ from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claims
 from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
+from pages._ui.experiment import draw_fold
 from pages._ui.jobs_glue import Answer, Request, cost_line, show_progress, start_again
 from pages._ui.notices import show_notice
 from pages._ui.soft_trees.controls import (
     COMPARISONS,
+    EXPLORING,
     FOREIGN,
     MOMENT,
     PLAY,
     POLICY,
+    RANKS,
+    TUNING,
     bandit_of,
     rank_data_of,
     take_knobs,
@@ -79,7 +83,7 @@ _ABOUT_TUNING = (
     "ELBO, it does not count how far the posterior moves away from the prior."
 )
 _NO_FIT = "A model that cannot be trained cannot be tuned. The reason is below the picture."
-_NO_TREE = "Choose VST or VSGBM on the left: only soft trees are tuned here."
+_NO_TREE = "Choose VST or VSGBM in All settings: only soft trees are tuned here."
 _ABOUT_BANDIT = (
     "Each of five arms pays in its own part of [-1, 1]. The models have to find out where. "
     "**Thompson sampling** draws one function for each arm and pulls the arm with the highest "
@@ -189,16 +193,18 @@ def draw_panels(panels: Sequence[Comparison], answers: Sequence[Answer], alone: 
     """All panels; ``alone`` says that nothing else on the page shows its progress."""
     found = {answer.slot: answer for answer in answers}
     running = [answer for answer in answers if answer.state == "running"] if alone else []
-    for one, heading, about, knob in (
-        (panels[0], "Which settings fit held-out rows best?", _ABOUT_TUNING, None),
-        (panels[1], "Does knowledge uncertainty help to explore?", _ABOUT_BANDIT, PLAY),
-        (panels[2], "Does a higher rank detect foreign rows better?", _ABOUT_RANK, FOREIGN),
+    for one, opened, about, knob in (
+        (panels[0], TUNING, _ABOUT_TUNING, None),
+        (panels[1], EXPLORING, _ABOUT_BANDIT, PLAY),
+        (panels[2], RANKS, _ABOUT_RANK, FOREIGN),
     ):
-        st.header(heading)
-        st.markdown(about)
-        _draw_panel(one, knob, found.get(one.slot))
-        if running and running[0].slot == one.slot:  # one bar each, and one Cancel for both
-            show_progress(running)
+        section = draw_fold(opened, [knob] if knob else [])
+        if section is not None:
+            with section:
+                st.markdown(about)
+                _draw_panel(one, knob, found.get(one.slot))
+                if running and running[0].slot == one.slot:  # one bar each, one Cancel for both
+                    show_progress(running)
 
 
 def _draw_panel(one: Comparison, knob: Any, answer: Answer | None) -> None:

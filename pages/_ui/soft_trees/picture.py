@@ -55,7 +55,8 @@ from pages._ui.soft_trees.controls import (
     place,
 )
 
-_BAR = ("show", "shown", "draws", "focus")
+_BAR = ("show", "shown", "draws", "focus", "every")
+_FIRST = SoftTreesSettings().methods
 _HEIGHT = 370
 _AHEAD = "soft-trees-ahead:"  # what is kept of each method
 _STALE = "previous settings"
@@ -84,18 +85,28 @@ def run_of(settings: SoftTreesSettings, shown: Sequence[Shown]) -> SoftTreesRun:
 
 
 def draw_picture(
-    values: SimpleNamespace,
-    settings: SoftTreesSettings,
-    shown: Sequence[Shown],
-    refusals: Sequence[str],
+    values: SimpleNamespace, settings: SoftTreesSettings, shown: Sequence[Shown]
 ) -> None:
-    """The panels, and below them what is missing."""
-    figure = figure_of(settings, shown, settings.data == OWN, values.focus)
+    """The panels, and the reader's own points as text."""
+    figure = _opened(values, settings, shown)
     follow(STATE, values, (*sliders(SoftTreesSettings), "draw_seed"), partial(_draw_panels, figure))
     if settings.data == OWN:
         _draw_points(settings)
-    with st.container():  # below, so that the picture stays in its place while points are clicked
-        _say_what_is_missing(settings, shown, refusals)
+
+
+def _opened(
+    values: SimpleNamespace,
+    settings: SoftTreesSettings,
+    shown: Sequence[Shown],
+    ahead: bool = True,
+) -> Curves:
+    """One method, large, until the reader asks for all, or for some by name."""
+    every = values.every or settings.methods != _FIRST
+    own = settings.data == OWN
+    figure = figure_of(
+        settings, shown if every else shown[:1], own, values.focus, ahead, values.every
+    )
+    return figure if every and len(settings.methods) != 1 else figure.quiet
 
 
 def _draw_panels(figure: Curves, values: SimpleNamespace, moving: bool) -> bool:
@@ -105,7 +116,7 @@ def _draw_panels(figure: Curves, values: SimpleNamespace, moving: bool) -> bool:
         settings = from_values(SoftTreesSettings, vars(values))
         answers = ask(PAGE.requests(settings), LIVE_SECONDS, others=COMPARISONS)
         shown = PAGE.views(settings, answers)
-        figure = figure_of(settings, shown, settings.data == OWN, values.focus, False)
+        figure = _opened(values, settings, shown, ahead=False)
         done = all(one.fresh or one.problem for one in shown)
     if "place" in figure.spec:
         points = Carry(carried(STATE), not done, _carry_points)
@@ -126,6 +137,7 @@ def figure_of(
     own: bool = False,
     focus: bool = False,
     ahead: bool = True,
+    every: bool = False,
 ) -> Curves:
     """The picture for today's rows; until one method is trained on them, the previous picture.
 
@@ -136,7 +148,7 @@ def figure_of(
         old = next((one.fit for one in shown if one.fit is not None), None)
         if old is not None:
             data, settings = old.data, with_fit(settings, old.plan)
-    values = SimpleNamespace(**to_values(settings), focus=focus)
+    values = SimpleNamespace(**to_values(settings), focus=focus, every=every)
     keep_only(_AHEAD, {_AHEAD + one.answer.slot for one in shown})
     return functions_figure(
         data,
@@ -175,16 +187,15 @@ def _belongs(one: Shown, settings: SoftTreesSettings) -> bool:
     return all(getattr(settings, name) == getattr(plan, name) for name in names)
 
 
-def _say_what_is_missing(
-    settings: SoftTreesSettings, shown: Sequence[Shown], refusals: Sequence[str]
-) -> None:
+def say_what_is_missing(settings: SoftTreesSettings, shown: Sequence[Shown]) -> None:
+    """Methods without functions, clicks that could not be, and why."""
     refused = st.session_state.pop(REFUSED, "")
-    said = [text for text in (refused, *refusals) if text]
+    said = [text for text in (refused, *PAGE.refusals(settings)) if text]
     if said:
         show_notice(said, "soft-trees")
     say_problems(shown)
     if not settings.methods:
-        st.text("Choose a method on the left to see its functions.")
+        st.text("Choose a method in All settings to see its functions.")
 
 
 def _draw_points(settings: SoftTreesSettings) -> None:

@@ -34,20 +34,18 @@ def claims_of(run: SoftTreesRun) -> tuple[Claim, ...]:
     return check_claims(run, found) if found else ()
 
 
-def draw_scores(run: SoftTreesRun, complete: bool = True) -> None:
-    """The scorecard and the paper's statements."""
-    scores, claims = st.columns([0.58, 0.42], gap="large")
-    found = scores_of(run)
-    with scores:
-        st.header("Scorecard")
-        if not found:
-            st.text("Scores appear when the first method is trained.")
-        else:
-            draw_section(score_section(found), "scores")
-    with claims:
-        st.header("The paper and this picture")
-        said = claims_of(run)
+def draw_scores(run: SoftTreesRun) -> None:
+    """The scorecard."""
+    scores = scores_of(run)
+    if scores:
+        draw_section(score_section(scores), "scores")
+    else:
+        st.text("Scores appear when the first method is trained.")
 
-        draw_claims(said, STUDY if complete else None, run.settings, columns=1)
-        if not said:
-            st.text("The paper says nothing about these methods on these data.", width="stretch")
+
+def check_paper(run: SoftTreesRun, complete: bool) -> None:
+    """The paper's statements, over seeds once all fits are done."""
+    claims = claims_of(run)
+    draw_claims(claims, STUDY if complete else None, run.settings)
+    if not claims:
+        st.text("The paper says nothing about these methods on these data.", width="stretch")
