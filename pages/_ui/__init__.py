@@ -18,7 +18,6 @@
     leaving        lets go of a session's memory after its tab has been closed
     live_sliders   refits the picture while a slider is dragged
     kept           keeps what was worked out from a fit while it is shown
-    picture_first  draws the picture before the rest of the page
     notices        sentences beside a picture: notes, warnings, errors
     canvas         the component for maps
     live           knobs in a picture's own bar, and the members it computes from

@@ -112,15 +112,6 @@ def _on_step(knob: Knob, value: Any) -> Any:
     return round(low + round((value - low) / knob.step) * knob.step, 12)
 
 
-def moved(page: PageState, before: SimpleNamespace, now: SimpleNamespace) -> bool:
-    """Whether a knob of the picture was let go since the whole page ran: a fragment asks for it.
-
-    Nothing else on a page depends on the map beside the truth.
-    """
-    keys = [knob.key for knob in page.knobs if knob.group == "picture" and knob.key != MAP]
-    return any(getattr(before, key) != getattr(now, key) for key in keys)
-
-
 def send_members(live: Live | None, name: str) -> None:
     """Send the members of a picture; the browser gets them again only after a new fit.
 

@@ -60,7 +60,7 @@ from streamlit.runtime.pages_manager import PagesManager
 
 from gbuq_core.figures.canvas.live import MAP
 from gbuq_core.knobs import Knob, choice_text, problem_with
-from pages._ui import picture_first, present
+from pages._ui import present
 from pages._ui.address import (
     forget_untold,
     fragment_runs,
@@ -80,7 +80,6 @@ from pages._ui.notices import show_notice
 
 # Session keys, declared once. The first names the page that the session shows now.
 _PAGE_NOW = "_page_now"
-_LATER = "_controls_later"  # the values that the controls of this run have yet to be drawn for
 _RESTORED, _VALUES, _NOTICES, _PENDING = "_restored:", "_values:", "_notices:", "_pending:"
 _PRESENT_KEPT = "_present_kept"  # on the way from another page, whose address does not say so
 _PRESENT_ON = "_present_on"  # the page for which present mode was read from the address
@@ -130,7 +129,6 @@ class LinkNotices(NamedTuple):
 def open_page(
     page: PageState,
     in_sidebar: bool = True,
-    controls_later: bool = False,
     places: ControlPlaces | None = None,
 ) -> SimpleNamespace:
     """Restore the page's state, draw its controls and return its values as attributes.
@@ -143,7 +141,6 @@ def open_page(
         st.session_state[_PAGE_NOW] = page.key
         st.session_state[_RESTORED + page.key] = frozenset()
         st.session_state.pop(_NOTICES + page.key, None)
-        picture_first.reader_came(page.key)
         forget_untold()
     _refuse_bad_parameters(page)
     _restore_present(page)
@@ -166,16 +163,11 @@ def open_page(
     _restore(page)
     if went_back():
         _follow_address(page)
-    put_new = _apply_pending(page)
+    _apply_pending(page)
     write_picture_knobs((*page.knobs, present.present_knob(page.story)))
     place = st.container()
     before = {knob.key: _held(knob) for knob in page.knobs}
-    # A run that ends early would lose values that no control has taken over yet.
-    later = controls_later and not put_new and picture_first.comes_first(page.key)
-    st.session_state[_LATER] = before if later else None
-    if later:
-        values = dict(before)
-    elif places is not None:
+    if places is not None:
         values = _draw_in_places(page, before, places)
     elif in_sidebar:
         values = _draw_sidebar(page, before)
@@ -206,19 +198,10 @@ def _linked(page: PageState) -> bool:
     return any(knob.key in st.query_params for knob in page.knobs)
 
 
-def draw_controls(page: PageState) -> None:
-    """Draw the controls that `open_page` left for later, if it did."""
-    before = st.session_state.pop(_LATER, None)
-    if before is not None:
-        _draw_sidebar(page, before)
-
-
 def _draw_sidebar(page: PageState, before: Mapping[str, Any]) -> dict[str, Any]:
     with st.sidebar:
         _draw_presets(page, before)
-        values = draw_knobs(page.knobs, before)
-    picture_first.controls_stand(page.key)
-    return values
+        return draw_knobs(page.knobs, before)
 
 
 def _draw_in_places(
@@ -504,8 +487,8 @@ def _held(knob: Knob) -> Any:
     return value
 
 
-def _apply_pending(page: PageState) -> bool:
-    """Give knobs the values that a preset or `change` asked for, against the link; whether any did.
+def _apply_pending(page: PageState) -> None:
+    """Give knobs the values that a preset or `change` asked for, against the link.
 
     A parameter of a knob that is not drawn is bound to no widget: it stays in the address, and
     would be read from there once the knob is drawn. It leaves before the values are put, in a run
@@ -517,7 +500,6 @@ def _apply_pending(page: PageState) -> bool:
     pending = st.session_state.pop(_PENDING + page.key, {})
     knobs = (*page.knobs, present.present_knob(page.story))
     put_together([(k, _fitting(page, k, pending[k.key])) for k in knobs if k.key in pending])
-    return bool(pending)
 
 
 def _fitting(page: PageState, knob: Knob, value: Any) -> Any:

@@ -1,37 +1,8 @@
-"""The picture is drawn before all that waits: scores, and controls whose values are known."""
+"""The picture is drawn before what is folded."""
 
-from types import SimpleNamespace
-
-import pytest
-
-from pages._ui import address, picture_first
 from pages._ui.neighbours import picture as neighbours_ui
 from pages._ui.neighbours import scorecard
 from tests.app.neighbours_page import curves, move, open_neighbours
-
-
-@pytest.fixture
-def context(monkeypatch):
-    """A run of the page, by the reader's own doing or by the browser's Back."""
-    run = SimpleNamespace(is_history_navigation=False)
-    monkeypatch.setattr(address, "get_script_run_ctx", lambda: run)
-    monkeypatch.setattr(picture_first.st, "session_state", {})
-    return run
-
-
-def test_the_picture_waits_for_controls_that_have_never_been_drawn(context):
-    assert not picture_first.comes_first("spiral")
-    picture_first.controls_stand("spiral")
-    assert picture_first.comes_first("spiral")
-    assert not picture_first.comes_first("heart")
-    picture_first.reader_came("spiral")
-    assert not picture_first.comes_first("spiral")
-
-
-def test_going_back_reads_the_address_which_controls_do(context):
-    picture_first.controls_stand("spiral")
-    context.is_history_navigation = True
-    assert not picture_first.comes_first("spiral")
 
 
 def test_a_page_draws_its_picture_before_what_is_folded_and_draws_the_same(monkeypatch):

@@ -72,17 +72,13 @@ def test_a_bare_address_opens_with_one_method_and_folds_what_a_link_opens(run):
     with pytest.raises(StopIteration):
         curves(at, "soft-tree-flow")
     assert not any(button.key.endswith("-run") for button in at.button if button.key)
-    # The settings' own methods are not asked for by name.
-    first = SoftTreesSettings()
-    shown = [
-        Answer(key, Request(key, 1, print), "running", None, False, None, "", None)
-        for key in first.methods
-    ]
-    for every, n_panels in ((False, 1), (True, len(first.methods))):
+    first = SoftTreesSettings()  # whose methods are not asked for by name
+    asked = [Request(key, 1, print) for key in first.methods]
+    shown = [Answer(one.slot, one, "running", None, False, None, "", None) for one in asked]
+    for every, n_panels in ((False, 1), (True, 3)):
         values = SimpleNamespace(every=every, focus=False)
         spec = soft_trees_picture._opened(values, first, PAGE.views(first, shown)).spec
-        assert len(spec["panels"]) == n_panels
-        assert spec.get("quiet", False) is not every
+        assert (len(spec["panels"]), spec.get("quiet", False)) == (n_panels, not every)
 
 
 def test_the_answer_says_how_wide_functions_spread_without_rows(run):

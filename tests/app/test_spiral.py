@@ -53,22 +53,12 @@ def test_the_page_shows_truth_and_methods_and_their_scores():
     assert any(m.value.startswith("| Score |") for m in at.markdown)
 
 
-@pytest.mark.parametrize(
-    ("noise", "answer"),
-    [
-        (0.1, "Trees fail far out: SGLB notices the gaps between the arms, but does not notice "
-              "that it left the data."),
-        (0.4, "Trees fail far out: SGLB does not notice that it left the data."),
-    ],
-)  # fmt: skip
-def test_the_answer_agrees_with_the_verdicts_that_a_click_on_it_gives(noise, answer):
-    at = open_spiral(small=False, noise=str(noise), methods=["SGLB"], members="3")
-    (said,) = (one for one in at.get("popover") if one.proto.popover.label == answer)
-    marks = [text.value.split(" ")[0] for text in said.markdown]
-    chips = [text.value for text in said.markdown]
-    assert any("far cells: no" in text for text in chips)
-    assert any("gaps between arms: yes" in text for text in chips) is (noise < 0.2)
-    assert len(set(marks)) == 1 + (noise < 0.2)
+def test_the_answer_agrees_with_the_verdicts_that_a_click_on_it_gives():
+    at = open_spiral(small=False, noise="0.2", methods=["SGLB"])
+    label = "Trees fail far out: SGLB notices the gaps between the arms, but does not notice that "
+    (answer,) = (one for one in at.get("popover") if one.proto.popover.label.startswith(label))
+    assert any("far cells: no" in text.value for text in answer.markdown)
+    assert any("gaps between arms: yes" in text.value for text in answer.markdown)
 
 
 def test_the_papers_preset_is_the_papers():
