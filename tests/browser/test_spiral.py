@@ -62,18 +62,19 @@ def test_the_page_opens_with_two_maps_the_control_and_the_answer_and_shows_all_w
     page, serve
 ):
     page.goto(f"{serve(APP)}/spiral")
-    page.get_by_role("group", name=re.compile("^SGLB: knowledge")).wait_for(timeout=COLD)
+    maps = [
+        page.get_by_role("group", name=re.compile(f"^{title}"))
+        for title in ("True density", "SGLB: knowledge")
+    ]
+    maps[1].wait_for(timeout=COLD)
     wait_ready(page, canvases=1)
     figure = Figure(page)
     answer = page.get_by_role("button", name="Trees fail far out")
     control = page.locator(".st-key-noise")
-    panels = figure.root.locator(".gbuq-panel")
     for window, scheme in screens(page):
         assert not page.evaluate(OVERFLOW)
         assert figure.data("beside") == "4,3"  # the true density, and knowledge uncertainty
-        truth, knowledge, knob, said = (
-            part.bounding_box() for part in (panels.nth(4), panels.nth(3), control, answer)
-        )
+        truth, knowledge, knob, said = (part.bounding_box() for part in (*maps, control, answer))
         assert knowledge["y"] < window[1]
         if window[0] > 480:  # beside the maps, which fill the rest of the screen
             assert min(knob["x"], said["x"]) > knowledge["x"] + knowledge["width"] - 12
@@ -87,6 +88,7 @@ def test_the_page_opens_with_two_maps_the_control_and_the_answer_and_shows_all_w
     figure.root.locator(".gbuq-knob[data-knob=every] input").check()
     page.wait_for_url("**every=true*")
     wait_ready(page, canvases=1)
+    panels = figure.root.locator(".gbuq-panel")
     assert len({round(panels.nth(i).bounding_box()["x"]) for i in range(8)}) == 4
 
 
