@@ -194,13 +194,9 @@ def test_too_few_points_are_drawn_and_explained():
     assert not live_jobs()
 
 
-def test_an_empty_board_can_be_filled():
+def test_an_empty_board_can_be_filled_and_clear_makes_one():
     at = open_soft_trees(data="Own points", points="")
     assert functions(at)["place"] == {"x": [], "y": []}
-    assert not at.exception
-
-
-def test_clear_empties_the_board():
     at = open_soft_trees(**OWN)
     at.button(key="_soft_trees_clear").click().run()
     assert functions(at)["place"]["x"] == []
@@ -226,8 +222,10 @@ def test_without_a_method_the_page_says_what_to_do():
     assert any("Choose VST or VSGBM" in text for text in words(at))
 
 
-def test_a_method_without_trees_leaves_the_tree_out():
+def test_a_method_without_trees_leaves_the_tree_out_and_nothing_is_tuned():
     at = open_soft_trees(methods="Gaussian process")
+    assert at.button(key="_soft-trees-tune-run").disabled
+    assert any("only soft trees are tuned" in text for text in words(at))
     assert "Choose VST or VSGBM in All settings to see the inside of a soft tree." in words(at)
 
 
@@ -268,12 +266,6 @@ def test_what_is_missing_is_said_once():
     at = open_soft_trees(data="Own points", points="0_0")
     assert sum("add 4" in text for text in words(at)) == 1
     assert any("cannot be tuned. The reason is below the picture" in text for text in words(at))
-
-
-def test_without_a_soft_tree_nothing_is_tuned():
-    at = open_soft_trees(methods="Gaussian process")
-    assert at.button(key="_soft-trees-tune-run").disabled
-    assert any("only soft trees are tuned" in text for text in words(at))
 
 
 def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
