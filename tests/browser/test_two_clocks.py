@@ -56,6 +56,7 @@ def test_sliders_move_the_band_in_the_browser_and_the_address_follows_on_release
     page.wait_for_url(re.compile(rf"clocks={before[0]}\.5(&|$)"))
     assert sent
     wait_ready(page)
+    root.get_by_role("button", name="View").click()
     root.get_by_role("checkbox").uncheck()
     page.wait_for_url(re.compile(r"clocks=\d+\.5\.plain"))
     wait_ready(page)

@@ -31,7 +31,8 @@ class DialsView extends CurvesView {
     this.stops = htmlNode('div', 'gbuq-curves-stops', this.bar);
     this.said = htmlNode('div', 'gbuq-curves-said', this.root);
     this.said.setAttribute('aria-live', 'polite');
-    this.bar.after(this.said);
+    this.held = htmlNode('span', '', this.said);
+    this.scores = htmlNode('span', 'gbuq-curves-scores', this.said);
   }
 
   update(spec) {
@@ -43,6 +44,8 @@ class DialsView extends CurvesView {
     this.given = spec;
     this.asked = asked;
     if (another) this.told = null;
+    // A quiet figure begins with the picture; what is moved stands below it.
+    if (spec.quiet) this.svg.after(this.said, this.bar); else this.svg.before(this.bar, this.said);
     const last = dials.trees.length - 1;
     for (const row of this.rows) row.hidden = last === 0; // nothing to choose from
     for (const name of ['mean', 'scale']) {
@@ -139,8 +142,8 @@ class DialsView extends CurvesView {
     }
     this.factorText.textContent = `Factor ${said(dials.factors[at])}`;
     const share = Math.round(100 * dials.coverage[scaled][at]);
-    this.said.textContent = `On new rows: 90 % intervals hold ${share} %, `
-      + `NLL ${said(dials.nll[scaled][at])}, RMSE ${said(dials.rmse[a])}.`;
+    this.held.textContent = `On new rows, the 90 % intervals hold ${share} %.`;
+    this.scores.textContent = ` NLL ${said(dials.nll[scaled][at])}, RMSE ${said(dials.rmse[a])}.`;
     this.root.dataset.dials = JSON.stringify([dials.trees[a], dials.trees[b], times]);
   }
 }

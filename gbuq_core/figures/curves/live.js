@@ -48,7 +48,8 @@ Object.assign(CurvesView.prototype, {
   },
 
   quietHeight(height) {
-    return this.spec.quiet ? Math.max(height, QUIET_CURVES * window.innerHeight) : height;
+    if (!this.spec.quiet) return height;
+    return Math.max(height, QUIET_CURVES * window.innerHeight - (this.bar?.offsetHeight ?? 0));
   },
 
   // The first node of the picture itself.
