@@ -4,12 +4,12 @@ import streamlit as st
 
 from pages._ui.back_steps import keep_steps_back
 from pages._ui.jobs_glue import leave_other_pages
-from pages._ui.lesson_link import offer_lesson
 from pages._ui.limiting import keep_uploads_in_memory, limit_sessions
 from pages._ui.notices import show_notice
-from pages._ui.site_map import HOME, NAME, SUBJECT, sections
+from pages._ui.site_map import HOME, NAME, PAGES, SUBJECT
 from pages._ui.style import FAVICON, WORDMARK, apply_style
 from pages._ui.warmup import start_warm_up
+from pages._ui.ways import draw_foot, highlight_section, say_unknown, unknown_address
 
 st.set_page_config(
     page_icon=FAVICON,
@@ -27,17 +27,25 @@ if problem := limit_sessions():
     show_notice(problem, "limits", tone="error")
     st.stop()
 
-navigation = {
-    section: [
-        st.Page(entry.path, title=entry.title, url_path=entry.url_path, default=entry is HOME)
-        for entry in entries
-    ]
-    for section, entries in sections().items()
-}
+navigation = [
+    st.Page(
+        entry.path,
+        title=entry.title,
+        url_path=entry.url_path,
+        default=entry is HOME,
+        visibility="visible" if entry.title == entry.section else "hidden",
+    )
+    for entry in PAGES
+]
+if address := unknown_address():
+    navigation.append(
+        st.Page(say_unknown, title="No such page", url_path=address, visibility="hidden")
+    )
 page = st.navigation(navigation, position="top")
 st.logo(WORDMARK, size="large")
 st.set_page_config(page_title=f"{page.title if page.url_path else SUBJECT} \u00b7 {NAME}")
 keep_steps_back()
 leave_other_pages(page.url_path)
+highlight_section(page.url_path)
 page.run()
-offer_lesson(page.url_path)
+draw_foot(page.url_path)

@@ -2,7 +2,8 @@
 
 README and the guides show them.
 ``python -m benchmarks.pictures`` writes all of them to ``demos/``; ``--only heart,spiral`` some.
-``scaling`` is a chart of the numbers that `benchmarks.scaling` wrote.
+``scaling`` is a chart of the numbers that `benchmarks.scaling` wrote. ``--thumbnails`` writes the
+small pictures of the cards instead, light and dark.
 """
 
 from __future__ import annotations
@@ -21,12 +22,17 @@ from benchmarks.scaling import N_TREES, RESULTS, RIVALS
 from tests.browser.conftest import wait_ready
 
 FOLDER = Path(__file__).resolve().parents[1] / "demos"
+THUMBNAILS = FOLDER.parent / "pages" / "_ui" / "thumbnails"
+_SMALL = (480, 300)  # pixels: twice those of a card on a phone
+# Maps without their bar, or curves.
+_FIGURE = ":is(.gbuq-stage, .gbuq-curves > svg, .vega-embed) >> visible=true"
 
 # The address of each page, by the picture's name.
 ADDRESSES = {
     "home": "",
     "heart": "heart",
     "spiral": "spiral",
+    "gaussians": "gaussians",
     "neighbours": "neighbours?data=ripples",
     "soft_trees": "soft_trees",
     "heteroscedastic": "heteroscedastic",
@@ -55,6 +61,23 @@ def packed(picture: Image.Image) -> bytes:
         small, "PNG", optimize=True
     )
     return small.getvalue()
+
+
+def thumbnail(page: Page, address: str) -> bytes:
+    """The first figure of the page at an address, small, on the page's own ground."""
+    page.goto(address)
+    wait_ready(page)
+    figure = page.locator(_FIGURE).first
+    figure.wait_for()
+    page.wait_for_timeout(3000)
+    figure.scroll_into_view_if_needed()
+    whole = Image.open(io.BytesIO(figure.screenshot())).convert("RGB")
+    whole.thumbnail(_SMALL, Image.Resampling.LANCZOS)
+    small = Image.new("RGB", _SMALL, whole.getpixel((0, 0)))
+    small.paste(whole, ((_SMALL[0] - whole.width) // 2, (_SMALL[1] - whole.height) // 2))
+    written = io.BytesIO()
+    small.save(written, "WEBP", quality=80, method=6)
+    return written.getvalue()
 
 
 def growth_chart(page: Page) -> bytes:
@@ -95,18 +118,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     names = ",".join((*ADDRESSES, "scaling"))
     parser.add_argument("--only", default=names, help="names, with commas")
-    parser.add_argument("--out", type=Path, default=FOLDER)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--thumbnails", action="store_true")
     asked = parser.parse_args()
+    out = asked.out or (THUMBNAILS if asked.thumbnails else FOLDER)
     os.environ["GBUQ_SEEDS"] = "asked"  # nothing else runs while a page is drawn
     with opened_app() as opened:
         for name in asked.only.split(","):
             page = opened.new_page()
             page.set_default_timeout(_LONGEST_MS)
-            if name == "scaling":
-                picture = growth_chart(page)
+            if asked.thumbnails:
+                page.set_viewport_size({"width": 1100, "height": 900})
+                for scheme in ("light", "dark"):
+                    page.emulate_media(color_scheme=scheme)
+                    picture = thumbnail(page, f"{opened.url}/{ADDRESSES[name]}")
+                    (out / f"{name}-{scheme}.webp").write_bytes(picture)
             else:
-                picture = take(page, f"{opened.url}/{ADDRESSES[name]}")
-            (asked.out / f"{name}.png").write_bytes(picture)
+                address = f"{opened.url}/{ADDRESSES.get(name)}"
+                picture = growth_chart(page) if name == "scaling" else take(page, address)
+                (out / f"{name}.png").write_bytes(picture)
             print(f"{name}: {len(picture) / 1000:.0f} kB")
             page.close()
 

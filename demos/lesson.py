@@ -25,6 +25,9 @@ from gbuq_core.figures.canvas.thinning import n_values, thin_sheet
 from gbuq_core.figures.guess import guess_spec
 from gbuq_core.figures.standalone import Section, standalone_html
 
+_TRUTHS = ("True", "Target", "Training rows")  # maps that no question asks about begin so
+_AXES = ("x_label", "y_label", "x_labels", "y_labels", "x_extent", "y_extent", "origin", "aspect",
+         "panel_height", "hatch_label")  # fmt: skip
 _MOST_VALUES = 300_000  # of a file's picture with a knob; more are thinned
 
 
@@ -76,19 +79,20 @@ def guess_of(ask: Ask, right: Right, token: str = "", truth: bool = True) -> dic
     return None
 
 
-def before_answer(sheet: PanelSheet) -> PanelSheet:
-    """The picture as it stands before the answer: its words name its parts, and no result.
+def before_answer(sheet: PanelSheet) -> PanelSheet | None:
+    """The truth alone, as long as nobody has guessed; None where the picture has no truth.
 
     >>> from gbuq_core.figures.canvas.panels import Panel
-    >>> before_answer(PanelSheet(panels=[Panel(title="Noise", values=[[1.0]])], alt="It is 1.")).alt
-    'Maps: Noise.'
+    >>> maps = [Panel(title=title, values=[[1.0]]) for title in ("True noise", "Estimate")]
+    >>> before_answer(PanelSheet(panels=maps, alt="It is 1.")).alt
+    'Maps: True noise.'
     """
-    parts = {
-        "Maps": [panel.title for panel in sheet.panels],
-        "Charts": [strip.title for strip in sheet.strips],
-    }
-    said = [f"{kind}: {'; '.join(titles)}." for kind, titles in parts.items() if titles]
-    return replace(sheet, alt=" ".join(said))
+    truths = [panel for panel in sheet.panels if panel.title.startswith(_TRUTHS)]
+    if not truths:
+        return None
+    titles = "; ".join(panel.title for panel in truths)
+    still = PanelSheet(panels=truths, columns=len(truths), alt=f"Maps: {titles}.")
+    return replace(still, **{name: getattr(sheet, name) for name in _AXES})
 
 
 def _options(ask: Ask, shown: ComputedStep) -> Sequence[tuple[str, str]]:
@@ -104,7 +108,7 @@ def lesson_html(lesson: Lesson) -> str:
     sections = []
     for number, step in enumerate(lesson.steps, start=1):
         shown = step.compute()
-        sheet = replace(before_answer(shown.sheet), name=f"{lesson.name}-{number}")
+        sheet = replace(shown.sheet, name=f"{lesson.name}-{number}")
         large = sheet.live is not None and n_values(sheet) > _MOST_VALUES
         sections.append(
             Section(

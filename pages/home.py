@@ -1,48 +1,41 @@
-"""Home: what total, data and knowledge uncertainty are, in one picture that refits as it moves."""
+"""Start: a place to drop a table, and one picture that refits as it moves."""
 
 from functools import partial
 from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.experiments.wave.claims import STUDY, check_claims
+from gbuq_core.experiments.wave.claims import STUDY, answer_wave, check_claims
 from gbuq_core.experiments.wave.fit import WaveRun, run_wave
 from gbuq_core.experiments.wave.picture import is_wide
 from gbuq_core.experiments.wave.plan import WaveSettings
 from gbuq_core.settings import from_values
 from gbuq_core.synthetic.wave import RARE_END, describe_rare
-from pages._ui.claims import draw_chips, draw_claims
-from pages._ui.controls import draw_knob
+from pages._ui.claims import draw_claims
+from pages._ui.experiment import COMPARE, EXPORT, PAPER, WHY, Skeleton
 from pages._ui.home.controls import EXPERIMENT, FOLLOWED, STATE
-from pages._ui.home.map import show_methods, show_pages
+from pages._ui.home.map import show_methods
 from pages._ui.home.picture import draw_wave, export_wave, score_wave
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress
 from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, drop, follow, take_dropped
 from pages._ui.notices import show_notice
-from pages._ui.url_state import link_to, open_page
+from pages._ui.site_map import YOUR_DATA
+from pages._ui.url_state import link_to
+from pages._ui.your_data.source import drop_table
 
-_RARE_SLIDER_WIDTH = 280  # pixels
 LEDE = (
-    "A prediction can be uncertain because the data are noisy (**data uncertainty**, DU) or "
-    "because the model has seen too few rows like this one (**knowledge uncertainty**, KU). "
-    "Together they are the **total**. Does an ensemble of boosted trees "
-    "([Malinin et al. 2021, eq. 6](https://arxiv.org/abs/2006.10562)) tell them apart?"
+    "The pale band is noise in the **data**. The dark rim is what the model does not **know**. "
+    "Where should you not trust it?"
 )
-_BEFORE = "with the rows before"
 WHAT_TO_LOOK_AT = (
-    "**What to look at.** Add rows. The strong rim is knowledge uncertainty. Does it shrink where "
-    "the new rows fall? {rare} Does the rim stay there? The pale band is data uncertainty. Does it "
-    "settle at the true noise, which is largest around 1.4?\n\n"
+    "Add rows. Does the dark rim shrink where the new rows fall? {rare} Does the rim stay there? "
+    "Does the pale band settle at the true noise, which is largest around 1.4?\n\n"
     "Two places are hard. One row at a position does not show how large the noise is. Right of "
     "{end:g} there are no rows, and trees repeat their last value. The table compares knowledge "
-    "uncertainty with the actual error in each region."
+    "uncertainty with the actual error in each region.\n\n"
+    "Data and knowledge uncertainty add up to the total "
+    "([Malinin et al. 2021, eq. 6](https://arxiv.org/abs/2006.10562))."
 )
-
-
-def reading_of(settings: WaveSettings) -> str:
-    """What to look at, in Markdown."""
-    rare = describe_rare(settings.rare, settings.rare_width)
-    return WHAT_TO_LOOK_AT.format(rare=rare, end=RARE_END)
 
 
 def compute(settings: WaveSettings, job: object) -> WaveRun:
@@ -83,38 +76,32 @@ def leave_rare(begin: float, width: float) -> None:
 
 @st.fragment(key=EXPERIMENT)
 def experiment() -> None:
-    """The sliders and all that answers them; the rest of the page does not run again with them."""
+    """The sliders and all that answers them."""
     take_dropped(STATE)
-    picture, reading = st.columns([0.68, 0.32], gap="large")
-    with picture:
-        values = open_page(STATE, in_sidebar=False)
-        settings = from_values(WaveSettings, vars(values))
-        (answer,) = ask([request_of(settings)])
-        with st.container():  # always there, so that the picture below stays in its place
-            show_progress([answer])
-        with st.container(key="chips"):
-            if answer.result is not None:
-                draw_chips(check_claims(answer.result), "" if answer.fresh else _BEFORE)
-        with st.container(key="picture"):
-            follow(STATE, values, FOLLOWED, partial(draw, answer, is_wide(settings)))
-        with st.container(horizontal=True, gap="large", key="rare-rows"):
-            for knob in STATE.knobs[1:]:
-                with st.container(width=_RARE_SLIDER_WIDTH):
-                    draw_knob(knob)
-    with reading, st.container(key="reading"):
-        st.markdown(reading_of(settings))
-        if answer.result is not None:
-            score_wave(answer.result)
+    page = Skeleton("How uncertain is a prediction, and why?", LEDE, halved=True)
+    with page.half:
+        drop_table(YOUR_DATA.path)
+    values = page.open(STATE, ("rows",))
+    settings = from_values(WaveSettings, vars(values))
+    (answer,) = ask([request_of(settings)])
+    with page.notices:
+        show_progress([answer])
+    with page.picture, st.container(key="picture"):
+        follow(STATE, values, FOLLOWED, partial(draw, answer, is_wide(settings)))
+    with page.fold(COMPARE):
+        show_methods()
+    with page.fold(WHY):
+        rare = describe_rare(settings.rare, settings.rare_width)
+        st.markdown(WHAT_TO_LOOK_AT.format(rare=rare, end=RARE_END))
     if answer.result is not None:
-        st.subheader("Statements and this picture")
-        study = STUDY if answer.fresh else None
-        draw_claims(check_claims(answer.result), study, answer.result.settings)
-        export_wave(answer.result, link_to(STATE, values))
+        claims = check_claims(answer.result)
+        page.say_verdict(answer_wave(answer.result), claims)
+        with page.fold(WHY):
+            score_wave(answer.result)
+        with page.fold(PAPER):
+            draw_claims(claims, STUDY if answer.fresh else None, answer.result.settings)
+        with page.fold(EXPORT):
+            export_wave(answer.result, link_to(STATE, values))
 
 
-st.title("How uncertain is a prediction, and why?")
-with st.container(key="lede"):
-    st.markdown(LEDE)
 experiment()
-show_pages()
-show_methods()

@@ -1,16 +1,16 @@
-"""Lessons: experiments step by step, each a question to a picture that is computed live."""
+"""Learn: experiments step by step, each a question to a picture that is computed live."""
 
 from dataclasses import replace
 from functools import partial
 
 import streamlit as st
-from streamlit.errors import StreamlitAPIException
 
 from demos import load_lessons
 from demos.lesson import Lesson, lesson_html
 from demos.notebooks import notebook_of
 from gbuq_core.knobs import Knob
 from pages._ui.address import put, put_together
+from pages._ui.cards import Card, draw_cards
 from pages._ui.controls import draw_knob
 from pages._ui.export import Download, show_exports
 from pages._ui.lessons.links import OPENERS, lessons_by_name
@@ -19,29 +19,34 @@ from pages._ui.lessons.step import draw_step, draw_turning
 from pages._ui.lessons.teacher import TEACHER, draw_teachers_page
 from pages._ui.lessons.turning import scroll_to_top
 from pages._ui.notices import show_notice
-from pages._ui.url_state import PageState, link_to, open_page
+from pages._ui.site_map import LESSONS as LESSONS_PAGE
+from pages._ui.site_map import SCOREBOARD, YOUR_DATA
+from pages._ui.url_state import PageState, change_next, link_to, open_page
 
 LESSONS = lessons_by_name(load_lessons())
 MODULES = {lesson.name: name for name, lesson in LESSONS.items()}
 MOST_STEPS = max(len(lesson.steps) for lesson in LESSONS.values())
-LESSON = Knob(
-    "lesson", "Lesson", "choice", next(iter(LESSONS)), choices=tuple(LESSONS), group="page"
-)
+EVERY = "all"  # their cards
+LESSON = Knob("lesson", "Lesson", "choice", EVERY, choices=(EVERY, *LESSONS), group="picture")
 PART = Knob("part", "Step", "integer", 1, 1, MOST_STEPS, step=1, group="page")
 STATE = PageState(key="lessons", knobs=(LESSON, PART, TEACHER, ANSWERS))
 # Session keys: the lesson of the last run, and what was said of a link's step.
 _SHOWN, _TOLD = "_lesson_shown", "_lesson_told"
 
 
-def accept_module_names() -> None:
-    """Let older links open what they meant: they say ``lesson=gaussians`` for 25 Gaussians."""
+def accept_earlier_links() -> None:
+    """Let older links open what they meant: ``lesson=gaussians``, or Heart without its name."""
     said = st.query_params.get_all(LESSON.key)
     if len(said) == 1 and said[0] in MODULES:
-        try:
-            st.query_params[LESSON.key] = MODULES[said[0]]
-        except StreamlitAPIException:
-            return  # the chooser holds it already (Back to such a link); open_page says so
-        st.rerun()  # widgets must never see the old name
+        st.query_params[LESSON.key] = MODULES[said[0]]
+        st.rerun()  # before open_page sees the old name
+    parts = (PART.key, TEACHER.key, ANSWERS.key)
+    if not said and any(key in st.query_params for key in parts):
+        st.query_params[LESSON.key] = next(iter(LESSONS))
+        st.rerun()
+    # A card leads from this page to itself.
+    if said and said[0] in LESSONS and st.session_state.get(LESSON.key) == EVERY:
+        st.session_state[LESSON.key] = said[0]
 
 
 def step_of(name: str, asked: int) -> int:
@@ -77,33 +82,54 @@ def turn(by: int) -> None:
     go(min(max(here + by, 1), len(LESSONS[name].steps)))
 
 
+def leave() -> None:
+    """Show all lessons: a button's callback."""
+    change_next(STATE, lesson=EVERY, part=1, teacher=False, answers="")
+
+
 def draw_contents(lesson: Lesson, part: int, tokens: list[str]) -> None:
-    """The lesson's steps in the sidebar, the present one marked, and those that are answered."""
-    with st.sidebar:
-        if len(LESSONS) > 1:
-            draw_knob(LESSON)
+    """The way to other lessons, and the steps of this one: the present one, and the answered."""
+    with st.container(horizontal=True, key="contents"):
+        st.button("All lessons", icon=":material/arrow_back:", type="tertiary", on_click=leave)
         done = sum(bool(token) for token in tokens)
-        st.markdown(f"**Steps** ({done} of {len(tokens)} answered)")
-        for number, step in enumerate(lesson.steps, start=1):
-            st.button(
-                f"{number}. {step.title}",
-                key=f"_part:{number}",
-                type="primary" if number == part else "tertiary",
-                icon=":material/check:" if tokens[number - 1] else None,
-                on_click=go,
-                args=(number,),
-            )
-        draw_knob(TEACHER)
+        with st.popover(f"Steps ({done} of {len(tokens)} answered)", type="tertiary"):
+            for number, step in enumerate(lesson.steps, start=1):
+                st.button(
+                    f"{number}. {step.title}",
+                    key=f"_part:{number}",
+                    type="primary" if number == part else "tertiary",
+                    icon=":material/check:" if tokens[number - 1] else None,
+                    on_click=go,
+                    args=(number,),
+                )
+            draw_knob(TEACHER)
 
 
-accept_module_names()
+def draw_lessons() -> None:
+    """All lessons as cards: those of the experiments, and folded the two about tables."""
+    cards = {
+        name: Card(LESSONS_PAGE.path, name, lesson.title, lesson.page, {LESSON.key: name})
+        for name, lesson in LESSONS.items()
+    }
+    st.title("What do the pictures teach?")
+    st.text("Each lesson asks you first, and answers with numbers that it computes for you.")
+    of_tables = [cards.pop(entry.title) for entry in (YOUR_DATA, SCOREBOARD)]
+    draw_cards(cards.values())
+    with st.expander("Two lessons about tables: one of your own, and the Scoreboard"):
+        draw_cards(of_tables, "cards-of-tables")
+
+
+accept_earlier_links()
 values = open_page(STATE, in_sidebar=False)
+if values.lesson == EVERY:
+    draw_lessons()
+    st.stop()
 lesson = LESSONS[values.lesson]
 part = values.part = step_of(values.lesson, values.part)
 tokens = answers_of(values.lesson, lesson, values.answers)
 
-st.title(lesson.title)
 draw_contents(lesson, part, tokens)
+st.title(lesson.title)
 if values.teacher:
     put(PART, part)  # its control is not drawn here
     draw_teachers_page(lesson, go)
@@ -113,22 +139,23 @@ else:
     draw_turning(replace(PART, high=len(lesson.steps)), part, turn)
 st.caption(lesson.source)
 scroll_to_top(f"{lesson.name} {part} {values.teacher}")
-show_exports(
-    "lesson",
-    OPENERS[lesson.page].code(lesson.steps[part - 1].preset),
-    link_to(STATE, values),
-    [
-        Download(
-            "Lesson (HTML)",
-            f"lesson-{lesson.name}.html",
-            "text/html",
-            lambda: lesson_html(lesson).encode(),
-        ),
-        Download(
-            "Exercise notebook",
-            f"exercises-{lesson.name}.ipynb",
-            "application/x-ipynb+json",
-            lambda: notebook_of(lesson.name),
-        ),
-    ],
-)
+with st.expander("Export"):
+    show_exports(
+        "lesson",
+        OPENERS[lesson.page].code(lesson.steps[part - 1].preset),
+        link_to(STATE, values),
+        [
+            Download(
+                "Lesson (HTML)",
+                f"lesson-{lesson.name}.html",
+                "text/html",
+                lambda: lesson_html(lesson).encode(),
+            ),
+            Download(
+                "Exercise notebook",
+                f"exercises-{lesson.name}.ipynb",
+                "application/x-ipynb+json",
+                lambda: notebook_of(lesson.name),
+            ),
+        ],
+    )

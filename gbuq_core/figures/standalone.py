@@ -37,7 +37,8 @@ class Section:
     answer: str = ""  # see `question`
     code: str = ""  # shown as it is, in a fixed-width font
     curves: Curves | None = None  # A figure of curves
-    # options to choose from, each with what a reader who chooses it is told before the answer
+    # options to choose from, each with what a reader who chooses it is told before the answer; the
+    # figure is folded below them
     options: Sequence[tuple[str, str]] = ()
     # what `gbuq_core.figures.guess.guess_spec` returns: the question is answered on this chart, and
     # the figure and the answer stand folded below it
@@ -137,6 +138,7 @@ def _section(section: Section, number: int) -> str:
     parts += [f"<p>{escape(text)}</p>" for text in paragraphs if text]
     if section.options:
         parts += _options(section, number)
+        parts.append("<details><summary>The picture</summary>")
     if section.guess is not None:
         parts += _guess(section, number)
     parts += [
@@ -159,7 +161,9 @@ def _section(section: Section, number: int) -> str:
         parts.append(f"<pre><code>{escape(section.code)}</code></pre>")
     if section.guess is not None:
         parts.append(f"{_answer(section)}</details>")
-    elif section.question and not section.options:
+    elif section.options:
+        parts.append("</details>")
+    elif section.question:
         parts.append(
             f"<details><summary>{escape(section.question)}</summary>"
             f"<p>{escape(section.answer)}</p></details>"

@@ -27,7 +27,8 @@
     sections       draws a section of the exported page on the page
     side_by_side   fits several methods side by side
     claims         a paper's statements with their verdicts
-    lesson_link    leads from a page to its lesson
+    cards          pages as cards: a picture, a question, one action
+    ways           leads from page to page: the open section, the foot, an unknown address
     departures     where the program departs from a paper
     own_scores     what a session has scored on its own table
     export         the row under a picture: code, link, downloads

@@ -69,12 +69,13 @@ class Carry(NamedTuple):
     local: bool = False
     # What begins at `x`; without it `x` itself is dragged. A click does not move it.
     stretch: Stretch | None = None
+    greets: bool = False  # whether the stretch moves once by itself, until somebody takes hold
 
     @property
     def spec(self) -> dict[str, Any]:
         """As carrying.js reads it."""
         stretch = None if self.stretch is None else self.stretch._asdict()
-        own = {"x": self.x, "local": self.local, "stretch": stretch}
+        own = {"x": self.x, "local": self.local, "stretch": stretch, "greets": self.greets}
         return {"seq": self.seq, "waits": self.waits, **own}
 
 

@@ -33,15 +33,18 @@ def _key(title: str) -> str:
 class Skeleton:
     """The places of a page, from the top; each is filled with ``with``."""
 
-    def __init__(self, question: str, lede: str = "") -> None:
+    def __init__(self, question: str, lede: str = "", halved: bool = False) -> None:
         st.title(question)
-        self._lede = st.container(key="lede")
-        self.ask(lede)
-        self.notices = st.container()
-        self.picture = st.container(key="first-picture")
-        with st.container(horizontal=True, vertical_alignment="center", gap="large"):
-            self.control = st.container(width=_CONTROL_WIDTH)
-            self._verdict = st.container(width="stretch", key="first-verdict")
+        # With `halved` the picture leaves a half of the page beside it.
+        self.half, place = st.columns([0.4, 0.6], gap="large") if halved else (None, st.container())
+        with place:
+            self._lede = st.container(key="lede")
+            self.ask(lede)
+            self.notices = st.container()
+            self.picture = st.container(key="first-picture")
+            with st.container(horizontal=True, vertical_alignment="center", gap="large"):
+                self.control = st.container(width=_CONTROL_WIDTH)
+                self._verdict = st.container(width="stretch", key="first-verdict")
         self._folds = {title: st.expander(title, key=_key(title)) for title in FOLDS}
 
     def open(self, page: PageState, keys: Sequence[str]) -> SimpleNamespace:

@@ -86,13 +86,31 @@ _CSS = """
 }
 /* Numbers that belong together stay on one line. */
 [class*="st-key-table-heteroscedastic"] :is(td, th:first-child) { white-space: nowrap; }
-/* Links to pages line up with the text below them. */
-.st-key-pages [data-testid="stPageLink"] a {
-  padding-left: 0; text-decoration: underline; text-underline-offset: 0.2em;
-  text-decoration-color: currentColor;
+/* Cards: as many in a row as fit, two on a phone; the link covers the whole card. */
+[class*="st-key-cards"] { display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(16rem, 45%), 1fr)); }
+[class*="st-key-cards"] > * { width: auto !important; }
+[class*="st-key-card-"] { position: relative; height: 100%; padding: 0.6rem 0.8rem 0.8rem; }
+[class*="st-key-card-"]:has(a:is(:hover, :focus-visible)) { border-color: currentColor; }
+[class*="st-key-card-"] img { width: 100%; aspect-ratio: 16 / 10; display: block; }
+[class*="st-key-card-"] a { padding-left: 0; position: static; background: none; }
+[class*="st-key-card-"] a::after { content: ""; position: absolute; inset: 0; }
+@media (max-width: 640px) {
+  [class*="st-key-cards"] { gap: 0.6rem; }
+  [class*="st-key-card-"] { padding: 0.4rem 0.5rem 0.5rem; font-size: 0.9rem; }
 }
-/* The page does not jump while Home's picture is on its way. */
+/* The page does not jump while Start's picture is on its way. Beside it a file is dropped. */
 .st-key-picture { min-height: 470px; }
+.st-key-upload-at-start {
+  label p { font-size: 1.4rem; line-height: 1.3; }
+  label { margin-bottom: 0.8rem; }
+  section { min-height: 23rem; flex-direction: column; align-items: center; gap: 0.6rem;
+    justify-content: center; border: 2px dashed color-mix(in srgb, currentColor 35%, transparent); }
+  section > * { flex: none; width: auto; }
+}
+@media (max-width: 640px), (max-height: 700px) {
+  .st-key-upload-at-start { section { min-height: 9rem; } label p { font-size: 1.1rem; } }
+}
 /* What only the address holds has a box that nobody sees or reaches by keyboard. */
 .st-key-novelty-unseen, [data-testid="stLayoutWrapper"]:has(> .st-key-novelty-unseen),
 .st-key-cohorts-unseen, .st-key-tab-token,

@@ -1,4 +1,4 @@
-"""Home through AppTest: what it shows, how it answers its slider, what it says about bad links."""
+"""Start and Explore through AppTest: what they show, how the slider answers, bad links."""
 
 import csv
 import doctest
@@ -10,7 +10,7 @@ import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.wave.claims import check_claims
+from gbuq_core.experiments.wave.claims import answer_wave, check_claims
 from gbuq_core.experiments.wave.fit import describe_wave, run_wave
 from gbuq_core.experiments.wave.picture import wave_figure, wave_section
 from gbuq_core.experiments.wave.plan import WaveSettings
@@ -19,7 +19,8 @@ from gbuq_core.methods import METHODS
 from pages._ui import live_sliders
 from pages._ui.home.map import method_rows
 from pages._ui.home.picture import _csv, _html, place_of
-from pages._ui.site_map import PAGES, sections
+from pages._ui.site_map import EXPERIMENTS, EXPLORE, PAGES
+from tests.app.your_data_page import csv_of
 
 APP = str(Path(__file__).resolve().parents[2] / "app.py")
 
@@ -28,7 +29,7 @@ def open_home(**query):
     at = AppTest.from_file(APP, default_timeout=60)
     for name, text in query.items():
         at.query_params[name] = text
-    return settle(at.run(), lambda: len(at.get("bidi_component")) > 1)
+    return settle(at.run(), lambda: len(at.get("bidi_component")) > 2)
 
 
 def settle(at, ready):
@@ -46,6 +47,10 @@ def run():
     return run_wave(WaveSettings(rows=200))
 
 
+def picture(at):
+    return next(one.proto.bytes for one in at.get("bidi_component") if one.key == "wave")
+
+
 def words(at):
     return next(t.value for t in at.text if t.value.startswith("A prediction from"))
 
@@ -57,16 +62,17 @@ def notices(at):
 def test_the_page_shows_its_picture_its_words_and_its_numbers():
     at = open_home(rows="800")
     assert not at.exception
-    assert len(at.get("bidi_component")) == 2  # the picture, and what watches the slider
+    # The picture, what watches the slider, and what keeps a dropped file for a reload.
+    assert len(at.get("bidi_component")) == 3
     assert dict(at.query_params) == {"rows": "800"}  # not bare, which opens fewer rows
     assert words(at) == describe_wave(run_wave())
     assert notices(at) == []
     score_table = next(m.value for m in at.markdown if m.value.startswith("| Rows |"))
     assert f"{run_wave().scores.rare.knowledge:#.3g}" in score_table
     bodies = [found.proto.body for found in at.get("html")]
-    (chips,) = (body for body in bodies if body.startswith('<div class="gbuq-chips"'))
+    assert answer_wave(run_wave()) in [one.proto.popover.label for one in at.get("popover")]
     for claim in check_claims(run_wave())[:3]:
-        assert claim.answer in chips
+        assert any(claim.answer in m.value for m in at.markdown)
         assert any(f'id="claim-{claim.key}"' in body for body in bodies)
 
 
@@ -74,11 +80,11 @@ def test_the_slider_refits():
     at = open_home()
     assert dict(at.query_params) == {"rows": "100"}
     assert "100 training rows" in words(at)
-    before = at.get("bidi_component")[0].proto.bytes
+    before = picture(at)
     at.select_slider(key="rows").set_value(3200).run()
     settle(at, lambda: "3,200 training rows" in words(at))
     assert words(at) == describe_wave(run_wave(WaveSettings(rows=3200)))
-    assert at.get("bidi_component")[0].proto.bytes != before
+    assert picture(at) != before
 
 
 def test_the_slider_is_told_again_what_the_browser_never_heard():
@@ -182,12 +188,32 @@ def test_every_page_is_listed_once_and_exists():
     assert all((root / entry.path).is_file() for entry in PAGES)
     files = {f"pages/{path.name}" for path in (root / "pages").glob("*.py")}
     assert files == {entry.path for entry in PAGES}
-    grouped = [entry for group in sections().values() for entry in group]
-    assert sorted(grouped) == sorted(PAGES)
 
 
-def test_a_section_of_one_page_is_a_plain_link():
-    assert all(len(group) > 1 for section, group in sections().items() if section)
+def test_a_table_that_is_dropped_at_start_opens_in_your_data():
+    at = open_home()
+    table = csv_of(x=range(80), y=[value % 7 for value in range(80)])
+    at.file_uploader(key="upload-at-start").set_value(("own.csv", table, "text/csv")).run()
+    settle(at, lambda: any("own.csv" in text.value for text in at.text))
+    assert not at.exception
+    assert at.query_params["table"] == "your file"
+    assert at.title[0].value.startswith("Which rows")
+
+
+def test_explore_shows_each_experiment_once_with_its_question_and_its_picture():
+    at = AppTest.from_file(APP, default_timeout=60).switch_page(EXPLORE.path).run()
+    assert not at.exception
+    assert [link.proto.page for link in at.get("page_link")] == [e.url_path for e in EXPERIMENTS]
+    assert [text.value for text in at.text] == [entry.question for entry in EXPERIMENTS]
+    pictures = [one.proto.body for one in at.get("html") if one.proto.body.startswith("<img")]
+    assert len({*pictures}) == len(EXPERIMENTS)
+
+
+def test_an_experiment_leads_to_its_neighbours_and_its_lesson_and_marks_explore():
+    at = AppTest.from_file(APP, default_timeout=60).switch_page("pages/heart.py").run()
+    links = [link.proto.page for link in at.get("page_link")]
+    assert links[-2:] == ["lessons", "spiral"]
+    assert any('[href$="/explore"]' in one.proto.body for one in at.get("html"))
 
 
 def test_the_table_of_methods_says_of_every_method_what_it_gives_and_where():
@@ -202,12 +228,6 @@ def test_the_table_of_methods_says_of_every_method_what_it_gives_and_where():
     assert virtual[1:3] == ("total, data, knowledge", "total, data, knowledge")
     (neighbours,) = (row for row in rows if "IBUG" in row[0].split(", "))
     assert neighbours[1:] == ("total, data; neighbours", "", "Neighbours")
-
-
-def test_home_links_every_page_and_the_way_to_ones_own_table():
-    at = open_home()
-    linked = {link.proto.page for link in at.get("page_link")}
-    assert len(linked) == len(PAGES) - 1
 
 
 ROWS = Knob("rows", "Rows", "ladder", 100, choices=(100, 200, 400))

@@ -1,4 +1,4 @@
-"""Lessons through AppTest: steps, links into the pages, bad links."""
+"""Learn through AppTest: cards, steps, links into the pages, bad links."""
 
 import time
 from dataclasses import is_dataclass
@@ -48,7 +48,26 @@ CONTROLS = {
 
 
 def open_lessons(**query):
-    return settle(open_link("lessons", query))
+    return settle(open_link("lessons", query or {"lesson": "Heart"}))
+
+
+def folded(at):
+    """What waits for an answer; the export is always there."""
+    return [box.label for box in at.expander if box.label != "Export"]
+
+
+def steps(at):
+    """How many steps are answered."""
+    return next(
+        p.proto.popover.label for p in at.get("popover") if "Steps" in p.proto.popover.label
+    )
+
+
+def choose(at, name):
+    """Go to the cards and open another lesson there."""
+    button(at, None, "All lessons").click().run()
+    at.query_params["lesson"] = name
+    return settle(at.run())
 
 
 def settle(at):
@@ -71,8 +90,8 @@ def digest(at):
     return decode_sheet(figures(at)[0].bytes).header["digest"]
 
 
-def button(at, key):
-    return next(b for b in at.button if b.key == key)
+def button(at, key, label=None):
+    return next(b for b in at.button if b.key == key and label in (None, b.label))
 
 
 def texts_of(at):
@@ -87,28 +106,26 @@ def test_a_step_asks_first_keeps_the_answer_and_compares_it():
     assert at.header[0].value == f"1. {step.title}"
     assert {shown.text, f"**{step.question}**"} <= set(texts_of(at))
     assert not {shown.answer, *shown.more} & set(texts_of(at))  # nothing before the guess
-    assert not at.expander
+    assert not folded(at)
     assert heart_code(step.preset).strip() in [c.value for c in at.code]
-    options = [b.label for b in at.button if b.key.startswith("_option:")]
+    options = [b.label for b in at.button if (b.key or "").startswith("_option:")]
     assert tuple(options) == step.ask
     settle(button(at, "_option:1:1").click().run())
     assert at.query_params["answers"] == "b"
     assert '**Not quite.** It is "Data". You chose "Knowledge".' in texts_of(at)
     assert {shown.answer, *shown.more} <= set(texts_of(at))
     settle(button(at, "_next").click().run())
-    assert "**Steps** (1 of 8 answered)" in texts_of(at)
+    assert steps(at) == "Steps (1 of 8 answered)"
     settle(button(at, "_option:2:2").click().run())
     assert at.query_params["answers"] == "b.c"
     settle(button(at, "_back").click().run())
     settle(button(at, "_again:1").click().run())
     assert at.query_params["answers"] == ".c"
-    assert not at.expander
+    assert not folded(at)
     # Another lesson begins without answers, and this one goes on where it was left.
-    chooser = next(r for r in at.selectbox if r.key == "lesson")
-    settle(chooser.set_value("25 Gaussians").run())
+    choose(at, "25 Gaussians")
     assert "answers" not in at.query_params
-    chooser = next(r for r in at.selectbox if r.key == "lesson")
-    settle(chooser.set_value("Heart").run())
+    choose(at, "Heart")
     assert at.query_params["answers"] == ".c"
 
 
@@ -119,7 +136,7 @@ def test_a_brushed_answer_of_a_link_is_compared_and_a_bad_one_is_said():
     ]
     (compared,) = [text for text in texts_of(at) if "share" in text]
     assert compared.startswith("**Partly.** Your range and the true one share ")
-    assert "**Steps** (1 of 5 answered)" in texts_of(at)
+    assert steps(at) == "Steps (1 of 5 answered)"
     at = open_lessons(answers="<b>")
     assert at.text[0].value.startswith("answers must be")
 
@@ -140,10 +157,11 @@ def test_next_back_and_the_contents_turn_the_steps():
     at = open_lessons()
     assert button(at, "_back").disabled
     first = digest(at)
+    settle(button(at, "_option:1:1").click().run())
+    assert digest(at) != first
     settle(button(at, "_next").click().run())
     settle(button(at, "_next").click().run())
     assert at.header[0].value.startswith("3. ")
-    assert digest(at) != first
     settle(button(at, "_back").click().run())
     assert at.header[0].value.startswith("2. ")
     settle(button(at, f"_part:{len(HEART.steps)}").click().run())
@@ -157,14 +175,28 @@ def test_a_link_opens_its_step():
     assert [t.value for t in at.text] == []
 
 
-def test_the_chooser_names_lessons_as_their_pages():
-    at = open_lessons()
-    chooser = next(r for r in at.selectbox if r.key == "lesson")
-    assert chooser.label == "Lesson"
-    assert chooser.options == [OPENERS[lesson.page].entry.title for lesson in load_lessons()]
-    settle(chooser.set_value("25 Gaussians").run())
+def test_a_bare_address_shows_every_lesson_as_a_card_and_a_card_opens_it():
+    at = open_link("lessons", {})
+    assert not at.exception
+    titles = [OPENERS[lesson.page].entry.title for lesson in load_lessons()]
+    assert [link.proto.label.strip("*") for link in at.get("page_link")] == titles
+    assert {lesson.title for lesson in load_lessons()} < {text.value for text in at.text}
+    at.query_params["lesson"] = "25 Gaussians"  # as the card's link does
+    settle(at.run())
     assert at.title[0].value == load_lessons()[1].title
     assert next(c.value for c in reversed(at.code)) == "?lesson=25+Gaussians&v=3"
+    button(at, None, "All lessons").click().run()
+    assert "lesson" not in at.query_params
+    assert len(at.get("page_link")) == len(titles)
+
+
+def test_what_is_asked_about_is_hidden_until_the_guess():
+    at = open_lessons(lesson="Heart")
+    shown = [panel["title"] for panel in decode_sheet(figures(at)[0].bytes).header["panels"]]
+    assert shown == ["True noise"]
+    settle(button(at, "_option:1:0").click().run())
+    shown = [panel["title"] for panel in decode_sheet(figures(at)[0].bytes).header["panels"]]
+    assert "SGLB: knowledge" in shown
 
 
 @pytest.fixture
@@ -183,18 +215,7 @@ def test_links_may_say_the_modules_name_and_then_say_the_pages(lesson):
     assert at.title[0].value == lesson.title
     assert at.header[0].value.startswith("2. ")
     assert [t.value for t in at.text] == []
-    name = OPENERS[lesson.page].entry.title
-    assert next(r for r in at.selectbox if r.key == "lesson").value == name
-    assert lesson is HEART or at.query_params["lesson"] == name  # Heart is the default
-
-
-def test_back_to_a_link_of_the_old_kind_is_answered_in_a_sentence():
-    """The chooser holds the parameter by then, so that the page cannot reword it."""
-    at = open_lessons()
-    at.query_params["lesson"] = "gaussians"
-    settle(at.run())
-    assert any(t.value.startswith("lesson must be one of Heart, 25 Gaussians") for t in at.text)
-    assert at.title[0].value == HEART.title
+    assert at.query_params["lesson"] == OPENERS[lesson.page].entry.title
 
 
 @pytest.mark.parametrize(
@@ -202,9 +223,10 @@ def test_back_to_a_link_of_the_old_kind_is_answered_in_a_sentence():
     [("part", "0"), ("part", "99"), ("part", "x"), ("lesson", "<b>"), ("lesson", "HEARTS")],
 )
 def test_a_bad_parameter_is_said_and_the_first_step_shown(name, text):
-    at = open_lessons(**{name: text})
+    at = open_link("lessons", {name: text})
+    at = settle(at) if name == "part" else at
     assert any(t.value.startswith(f"{name} must be") for t in at.text)
-    assert at.header[0].value.startswith("1. ")
+    assert name == "lesson" or at.header[0].value.startswith("1. ")
 
 
 def test_a_step_that_only_other_lessons_have_is_said_and_the_last_one_shown():

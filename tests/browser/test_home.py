@@ -1,4 +1,4 @@
-"""Home in Chromium: slider by keyboard, links, phones, themes; a console error fails any test."""
+"""Start in Chromium: slider by keyboard, links, phones, themes; a console error fails any test."""
 
 import re
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.conftest import DESKTOP, WAIT, screens, screenshot, wait_ready
+from tests.browser.figure import unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 SLIDER = ".st-key-rows input[type=range]"
@@ -123,6 +124,7 @@ def test_a_bad_link_is_explained_and_leaves_the_address_and_back_restores_it(pag
 def test_what_can_be_taken_away_is_of_the_picture(page, serve, tmp_path):
     open_home(page, serve(APP), "?rows=200")
     page.locator(".gbuq-curves svg[aria-label^='A prediction from 200']").wait_for()
+    unfold(page, "Export")
     table = downloaded(page, "Data (CSV)")
     content = Path(table.path()).read_text().splitlines()
     assert content[0].startswith("x,prediction,total_uncertainty,")
@@ -164,15 +166,15 @@ def test_a_link_restores_the_page_which_is_as_it_was_left_after_a_visit_to_anoth
     page.locator(SLIDER).focus()
     page.keyboard.press("End")
     page.wait_for_url(at("rows=12800"))
-    page.wait_for_function("document.body.innerText.includes('fitted in')")
+    page.locator(".gbuq-curves svg[aria-label^='A prediction from 12,800']").wait_for()
     second = new_page(private=True)
     open_home(second, url, "?" + page.url.split("?")[1])
     expect(second.locator(SLIDER)).to_have_attribute("aria-valuetext", "12800")
-    page.get_by_role("link", name="Lessons").first.click()
+    page.get_by_role("link", name="Learn").first.click()
     page.wait_for_url("**/lessons**")
     page.locator(SLIDER).wait_for(state="detached")
     assert "rows=" not in page.url
-    page.get_by_role("link", name="Home").first.click()
+    page.get_by_role("link", name="Start").first.click()
     page.wait_for_selector(f"{SLIDER}[aria-valuetext='12800']")
     page.wait_for_url(at("rows=12800"))
 
@@ -200,3 +202,37 @@ def test_values_are_read_and_nothing_overflows_and_the_picture_is_on_the_first_s
         if window == DESKTOP:
             box = page.locator(".gbuq-curves").bounding_box()
             assert box["y"] + box["height"] <= window[1]
+
+
+def test_the_picture_moves_once_by_itself_and_a_dropped_table_opens(page, serve, tmp_path):
+    page.goto(serve(APP))
+    grip = page.locator(".gbuq-curves .grip rect").first
+    grip.wait_for()
+    begin = grip.get_attribute("x")
+    page.wait_for_function(
+        "(begin) => [...document.querySelectorAll('.st-key-wave *')].some((node) => "
+        "(node.shadowRoot?.querySelector('.grip rect')?.getAttribute('x') ?? begin) !== begin)",
+        arg=begin,
+    )
+    expect(grip).to_have_attribute("x", begin, timeout=WAIT)  # and is back
+    page.wait_for_url(at("rows=100"))
+    wait_ready(page)
+    table = tmp_path / "own.csv"
+    table.write_text("x,y\n" + "".join(f"{i % 9},{i % 7}\n" for i in range(80)))
+    page.locator(".st-key-upload-at-start input[type=file]").set_input_files(table)
+    page.wait_for_url(re.compile("your_data.*table=your"))
+    page.get_by_text("own.csv").first.wait_for()
+
+
+def test_an_unknown_address_says_so_and_an_experiment_marks_explore(page, serve):
+    url = serve(APP)
+    page.goto(f"{url}/explore")
+    wait_ready(page)
+    page.goto(f"{url}/no_such_page")
+    page.get_by_role("heading", name="There is no page at this address").wait_for()
+    assert page.get_by_role("dialog").count() == 0
+    page.get_by_test_id("stMain").get_by_role("link", name="Explore").click()
+    page.get_by_role("link", name="Two clocks").click()
+    page.wait_for_url("**/two_clocks**")
+    explore = page.get_by_test_id("stTopNav").get_by_role("link", name="Explore")
+    expect(explore).to_have_css("font-weight", "600")

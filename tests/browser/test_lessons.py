@@ -1,4 +1,4 @@
-"""Lessons in Chromium: turning steps, opening one in its page, phones."""
+"""Learn in Chromium: cards, turning steps, opening one in its page, phones."""
 
 import re
 from pathlib import Path
@@ -20,11 +20,15 @@ def open_lesson(page, url, query=""):
 def test_steps_ask_turn_and_stay_in_the_address_and_nothing_overflows(page, serve):
     figure = open_lesson(page, serve(APP), "?part=2")
     page.get_by_role("heading", name="2. Where nothing was ever seen").wait_for()
-    assert int(figure.data("frames")) > 30
+    # Until the guess only the truth stands there.
+    page.get_by_role("group", name="True noise").wait_for()
+    assert page.get_by_role("group", name="SGLB: knowledge").count() == 0
     page.get_by_role("button", name="All", exact=True).click()
     page.get_by_text('Right. You chose "All".').wait_for()
     page.wait_for_url("**answers=.c*")
+    page.get_by_role("group", name="SGLB: knowledge").wait_for()
     wait_ready(page, canvases=1)
+    assert int(figure.data("frames")) > 30
     main = page.get_by_test_id("stMain")
     page.get_by_role("button", name=NEXT).scroll_into_view_if_needed()
     main.evaluate("node => node.scrollTo(0, node.scrollHeight)")
@@ -36,7 +40,7 @@ def test_steps_ask_turn_and_stay_in_the_address_and_nothing_overflows(page, serv
         page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop === 0")
         wait_ready(page, canvases=1)
     page.reload()
-    page.get_by_text("(1 of 8 answered)").wait_for()
+    page.get_by_text("(1 of 8 answered)").first.wait_for()
     wait_ready(page, canvases=1)
     for window, scheme in screens(page):
         assert not page.evaluate(OVERFLOW)
@@ -84,13 +88,22 @@ def test_a_step_opens_in_its_page_with_its_settings(page, serve):
     assert page.locator(".st-key-note-link").count() == 0
 
 
-def test_the_chooser_and_the_address_name_the_page(page, serve):
-    open_lesson(page, serve(APP), "?lesson=heart&part=2")  # as links said before
+def test_a_card_opens_its_lesson_and_back_leads_to_the_cards(page, serve):
+    url = serve(APP)
+    open_lesson(page, url, "?lesson=heart&part=2")  # as links said before
     page.get_by_role("heading", name="2. Where nothing was ever seen").wait_for()
     assert page.locator(".st-key-note-link").count() == 0
-    page.get_by_role("combobox", name="Lesson").click()
-    page.get_by_role("option", name="25 Gaussians").click()
+    page.get_by_role("button", name="All lessons").click()
+    page.get_by_role("heading", name="What do the pictures teach?").wait_for()
+    page.wait_for_url("**/lessons")
+    wait_ready(page)
+    page.get_by_role("link", name="25 Gaussians").click()
     page.wait_for_url("**lesson=25*Gaussians*")
+    page.get_by_role("heading", name="What makes a chain leave a mode").wait_for()
+    wait_ready(page, canvases=1)
+    page.go_back()
+    page.get_by_role("heading", name="What do the pictures teach?").wait_for()
+    page.go_forward()
     page.get_by_role("heading", name="What makes a chain leave a mode").wait_for()
     page.reload()
     page.get_by_role("heading", name="What makes a chain leave a mode").wait_for()

@@ -131,7 +131,8 @@ def has_a_knob(given, step, header):
 
 def told_before(shown):
     """Sentences of the answer that the picture's words, such as its alt text, give away."""
-    header = decode_sheet(encode_sheet(before_answer(shown.sheet))).header
+    sheet = before_answer(shown.sheet)
+    header = decode_sheet(encode_sheet(sheet)).header if sheet else {}
     words = json.dumps(header, ensure_ascii=False)
     told = re.split(r"(?<=[.:?]) ", f"{shown.answer} {shown.more[-1]}")
     return [sentence for sentence in told if len(sentence) > 12 and sentence.rstrip(".") in words]

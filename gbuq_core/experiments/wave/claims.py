@@ -26,6 +26,24 @@ _CAPTURED = Threshold("error of the std", CAPTURED, NEARLY_CAPTURED, unit=" %", 
 _TRUE = Threshold("difference", TRUE, NEARLY_TRUE, unit=" points", times=100.0, decimals=1)
 
 
+def answer_wave(run: WaveRun) -> str:
+    """Whether knowledge uncertainty tells few rows, and none, from many, in one sentence.
+
+    >>> from gbuq_core.experiments.wave.plan import WaveSettings
+    >>> answer_wave(run_wave(WaveSettings(rows=100)))
+    'Where rows are rare, the model knows 1.5 times less. Where there are none, it does not notice.'
+    """
+    plenty, rare, beyond, _ = (*run.scores,)
+
+    def said(ratio: float, else_: str) -> str:
+        return f"the model knows {ratio:.1f} times less" if ratio >= HARDLY_LARGER else else_
+
+    return (
+        f"Where rows are rare, {said(rare.knowledge / plenty.knowledge, 'it does not notice')}. "
+        f"Where there are none, {said(beyond.knowledge / plenty.knowledge, 'it does not notice')}."
+    )
+
+
 def check_claims(run: WaveRun) -> tuple[Claim, ...]:
     """Compare what is said of knowledge and data uncertainty with a run."""
     plenty, rare, beyond, coverage = run.scores

@@ -48,14 +48,14 @@ class WaveSettings:
     )  # fmt: skip
     # Rows are rare between `rare` and `rare_width` further.
     rare: float = setting(
-        RARE_FROM, "Rows are rare from x =", low=0.0, high=MOST_RARE_FROM, step=0.1, group="page",
+        RARE_FROM, "Rows are rare from x =", low=0.0, high=MOST_RARE_FROM, step=0.1, group="data",
         fits=True, arg="rare_from",
         help="From here on each position has one row. The orange bar in the picture moves the "
         "stretch, too.",
     )  # fmt: skip
     rare_width: float = setting(
         RARE_WIDTH, "Over a width of", low=LEAST_RARE_WIDTH, high=MOST_RARE_WIDTH, step=0.1,
-        group="page", fits=True, arg="rare_width",
+        group="data", fits=True, arg="rare_width",
         help=f"The stretch of rare rows ends at {RARE_END:g} at the latest. The ends of the orange "
         "bar in the picture change its width, too.",
     )  # fmt: skip

@@ -2,12 +2,15 @@
 // begins there (`carry.stretch`, { width, narrow, wide, low, high, label }), or one of the reader's
 // points. While it is carried the server hears of one message at a time, { seq, carry }, as
 // stream.js has it; when it is let go it hears of a click there, or of both ends of the stretch.
-// Without `carry` in the specification ({ seq, waits, x }) nothing is carried.
+// Without `carry` in the specification ({ seq, waits, x }) nothing is carried. With `carry.greets` a
+// stretch moves to and fro once by itself, unless the reader asked for less motion.
 
 const SHORTEST_CARRY = 4; // pixels; less is a click
 const CARRY_REACH = 12; // pixels between a pointer and the place that it takes hold of
 const GRIP = '#d55e00'; // of a stretch: the colour of a place that is looked at
 const GRIP_HEIGHT = 7;
+const GREETING = 4000; // milliseconds
+const GREETING_REACH = 1.5; // units of x, to either side
 
 Object.assign(CurvesView.prototype, {
   // What the server has seen; `waits` says that it is still at the last message.
@@ -20,13 +23,43 @@ Object.assign(CurvesView.prototype, {
     this.svg.addEventListener('touchmove', this.holdPage ??= (event) => {
       if (this.carried) event.preventDefault(); // else the page scrolls, and the drag is taken away
     }, { passive: false });
+    if (carry.greets) this.greet();
+  },
+
+  greet() {
+    if (this.greeted || !this.send || matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+    this.greeted = true;
+    const home = this.ends();
+    const greets = this.stretched(home, 'all', 0); // where it ends
+    let began = null;
+    const move = (now) => {
+      if (this.carried && !this.carried.greets) return; // a hand has it
+      if (began !== null && !this.carried) return; // it was taken, and let go again
+      began ??= now;
+      const part = (now - began) / GREETING;
+      if (part >= 1) {
+        this.putDown();
+        this.send(greets);
+        return;
+      }
+      const at = this.stretched(home, 'all', GREETING_REACH * Math.sin(2 * Math.PI * part));
+      if (JSON.stringify(at) !== JSON.stringify(this.carried?.at)) {
+        this.carried = { at, greets };
+        this.drawGrip();
+        this.carrier.put({ carry: at });
+      }
+      requestAnimationFrame(move);
+    };
+    requestAnimationFrame(move);
   },
 
   // Whether a pointer takes hold of something.
   take(event) {
-    if (!this.spec.carry || !this.send || event.button !== 0 || this.carried) return false;
+    const { greets: home } = this.carried ?? {};
+    if (!this.spec.carry || !this.send || event.button !== 0 || (this.carried && !home)) return false;
     const load = this.spec.place ? this.pointOf(event) : this.markOf(event);
     if (!load) return false;
+    if (home) this.putDown();
     event.preventDefault();
     this.svg.focus({ preventScroll: true });
     const { svg } = this;
@@ -54,6 +87,7 @@ Object.assign(CurvesView.prototype, {
       for (const name of ['pointerup', 'pointercancel']) svg.removeEventListener(name, end);
       if (target !== svg) target.removeEventListener('touchmove', this.holdPage);
       const at = this.putDown();
+      if (!moved && home) this.send(home);
       if (!moved) return;
       const still = (click) => click.stopImmediatePropagation();
       svg.addEventListener('click', still, { capture: true });
@@ -125,6 +159,7 @@ Object.assign(CurvesView.prototype, {
     const move = moves[event.key];
     if (!event.shiftKey || !move || !this.spec.carry?.stretch || !this.send) return false;
     event.preventDefault();
+    if (this.carried?.greets) this.putDown();
     if (this.carried && !this.carried.keys) return true; // a pointer has it
     const { x } = this.spec.read;
     const at = this.stretched(this.ends(), move[0], move[1] * (x[1] - x[0]));

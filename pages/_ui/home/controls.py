@@ -1,4 +1,4 @@
-"""Home's knobs, and its story."""
+"""Start's knobs, and its story."""
 
 from __future__ import annotations
 

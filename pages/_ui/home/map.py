@@ -1,4 +1,4 @@
-"""Home's lower half: where to go from here, and which method gives which uncertainty where."""
+"""Which method gives which uncertainty, and on which page."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from gbuq_core.experiments.soft_trees.plan import METHODS as ON_SOFT_TREES
 from gbuq_core.experiments.spiral.plan import METHODS as ON_SPIRAL
 from gbuq_core.methods import METHODS, NOVELTIES, PARTS
 from gbuq_core.presentation import markdown_table
-from pages._ui.site_map import HOME, PAGES
 
-_LINK_WIDTH = 300  # pixels; links stand in a row on a desktop and in a column on a phone
 _MACAU = ("macau_linear", "macau_basic")
 _SHOWN: Mapping[str, Collection[str]] = MappingProxyType(
     {
@@ -31,20 +29,8 @@ _SHOWN: Mapping[str, Collection[str]] = MappingProxyType(
 )
 
 
-def show_pages() -> None:
-    """Links to every other page with the question it answers."""
-    st.header("Where next")
-    with st.container(horizontal=True, gap="medium", key="pages"):
-        for entry in PAGES:
-            if entry is not HOME:
-                with st.container(width=_LINK_WIDTH, gap=None):
-                    st.page_link(entry.path, label=f"**{entry.title}**")
-                    st.caption(entry.question)
-
-
 def show_methods() -> None:
     """The table of methods and tasks."""
-    st.header("Which method gives what")
     head = ("Methods", "Regression", "Classification", "Pages")
     with st.container(key="methods"):
         st.markdown(markdown_table([head, *method_rows()], "l"))

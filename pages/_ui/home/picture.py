@@ -10,13 +10,17 @@ import streamlit as st
 
 from gbuq_core.experiments.wave.fit import WaveRun, describe_wave, wave_code
 from gbuq_core.experiments.wave.picture import wave_figure, wave_section
+from gbuq_core.experiments.wave.plan import WaveSettings
 from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.settings import from_values
 from gbuq_core.synthetic.wave import LEAST_RARE_WIDTH, MOST_RARE_WIDTH, RARE_END
 from gbuq_core.tables.files import to_csv_bytes
 from pages._ui.curves import Carry, Ends, Stretch, show_curves
 from pages._ui.export import Download, show_exports
+from pages._ui.home.controls import STATE
 from pages._ui.sections import draw_section
 
+_OPENING = from_values(WaveSettings, dict(STATE.opening))  # what greets the reader
 _HINT = (
     " Drag the orange bar to move the stretch where rows are rare, or one of its ends to change "
     "its width. Keys: Shift and an arrow."
@@ -38,7 +42,7 @@ def draw_wave(
     )
     grip = Carry(
         seq, waits, lambda seq, ends: carry(seq, *place_of(run, ends)), begin, _HINT,
-        stretch=stretch,
+        stretch=stretch, greets=seq == 0 and run.settings == _OPENING,
     )  # fmt: skip
     show_curves(
         wave_figure(run, wide), "wave", on_stretch=lambda ends: drop(*place_of(run, ends)),
@@ -67,8 +71,8 @@ def export_wave(run: WaveRun, link: str) -> None:
         Download("Page (HTML)", "wave.html", "text/html", partial(_html, run)),
     )
     show_exports("wave", wave_code(run.settings), link, downloads)
-    with st.expander("In words"):
-        st.text(describe_wave(run))
+    st.caption("In words")
+    st.text(describe_wave(run))
 
 
 def _csv(run: WaveRun) -> bytes:

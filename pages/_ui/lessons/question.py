@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from demos.asking import Ask, Drawing, Guess, choice_token, compare, read_token
+from demos.asking import Drawing, Guess, choice_token, compare, read_token
 from demos.lesson import ComputedStep, Step, guess_of
 from gbuq_core.figures.guess import guess_source, guess_styles
 
@@ -65,8 +65,3 @@ def draw_more(shown: ComputedStep, part: int, keep: Keep) -> None:
             for paragraph in shown.more:
                 st.markdown(paragraph)
     st.button("Answer again", key=f"_again:{part}", type="tertiary", on_click=keep, args=("",))
-
-
-def picture_waits(ask: Ask, token: str) -> bool:
-    """Whether the picture would give the answer away: it comes after a drawn or brushed guess."""
-    return not isinstance(ask, tuple) and not token

@@ -16,7 +16,7 @@ from pages._ui.controls import draw_knob
 from pages._ui.jobs_glue import Request, ask, show_progress
 from pages._ui.kept import keep_only
 from pages._ui.lessons.links import OPENERS
-from pages._ui.lessons.question import Keep, draw_more, draw_question, picture_waits
+from pages._ui.lessons.question import Keep, draw_more, draw_question
 from pages._ui.live import send_members
 from pages._ui.notices import show_notice
 
@@ -70,13 +70,16 @@ def draw_step(lesson: Lesson, part: int, token: str, keep: Keep) -> None:
         with st.container(key="lede"):
             st.markdown(shown.text)
             draw_question(step, shown, token, part, keep)
-        if not picture_waits(step.ask, token):
-            # A key of its own: a knob that was moved does not stay so in the next step.
-            name = f"lesson-{lesson.name}-{part}"
-            canvas(shown.sheet if token else before_answer(shown.sheet), key=name)
+        # A key of its own: a knob that was moved does not stay so in the next step.
+        name = f"lesson-{lesson.name}-{part}"
+        if token:
+            canvas(shown.sheet, key=name)
             keep_only("lesson-", {f"{name}-members"})
             send_members(shown.sheet.live, name)
             _send_tables(shown, name)
+        elif isinstance(step.ask, tuple) and (truth := before_answer(shown.sheet)):
+            canvas(truth, key=f"{name}-before")
+            st.caption("The rest of the picture comes with your guess.")
         if token:
             draw_more(shown, part, keep)
     st.page_link(

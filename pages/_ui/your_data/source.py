@@ -33,6 +33,7 @@ from pages._ui.your_data.keeping import (
     Restored,
     delete_uploads,
     forget_upload,
+    hand_over,
     has_answered,
     keep_tab,
     keep_upload,
@@ -124,6 +125,22 @@ def drop_zone() -> None:
             st.button("Delete my data", key="delete-data", type="tertiary", on_click=delete_data,
                       help="Removes your files, and what was computed from them, from the memory "
                       "of this server at once.")  # fmt: skip
+
+
+def drop_table(page: str) -> None:
+    """The place on another page to drop a table, which ``page``, Your data, then opens."""
+    keep_tab()
+    upload = st.file_uploader(
+        "Drop a CSV: which predictions should you not trust?",
+        key="upload-at-start",
+        max_upload_size=most_megabytes(),
+    )
+    if upload is not None:
+        st.session_state.pop(_FROM_DATABASE, None)
+        leave_project_table()
+        hand_over(UPLOAD, upload)
+        st.switch_page(page, query_params={TABLE.key: UPLOADED})
+    st.page_link(page, label="Or try it on a sample table", icon=":material/table:")
 
 
 def most_megabytes() -> int:
