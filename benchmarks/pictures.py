@@ -25,7 +25,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "demos"
 THUMBNAILS = FOLDER.parent / "pages" / "_ui" / "thumbnails"
 _SMALL = (480, 300)  # pixels: twice those of a card on a phone
 # Maps without their bar, or curves.
-_FIGURE = ":is(.gbuq-stage, .gbuq-curves > svg, .vega-embed) >> visible=true"
+_FIGURE = ":is(.gbuq-stage, .gbuq-curves svg[aria-label], .vega-embed) >> visible=true"
 
 # The address of each page, by the picture's name.
 ADDRESSES = {
@@ -73,7 +73,10 @@ def thumbnail(page: Page, address: str) -> bytes:
     figure.scroll_into_view_if_needed()
     whole = Image.open(io.BytesIO(figure.screenshot())).convert("RGB")
     whole.thumbnail(_SMALL, Image.Resampling.LANCZOS)
-    small = Image.new("RGB", _SMALL, whole.getpixel((0, 0)))
+    ground = page.locator("[data-testid=stApp]").evaluate(
+        "node => getComputedStyle(node).backgroundColor"
+    )
+    small = Image.new("RGB", _SMALL, ground)
     small.paste(whole, ((_SMALL[0] - whole.width) // 2, (_SMALL[1] - whole.height) // 2))
     written = io.BytesIO()
     small.save(written, "WEBP", quality=80, method=6)

@@ -13,15 +13,14 @@ from gbuq_core.settings import from_values
 from gbuq_core.synthetic.wave import RARE_END, describe_rare
 from pages._ui.claims import draw_claims
 from pages._ui.experiment import COMPARE, EXPORT, PAPER, WHY, Skeleton
+from pages._ui.handing import drop_table
 from pages._ui.home.controls import EXPERIMENT, FOLLOWED, STATE
 from pages._ui.home.map import show_methods
 from pages._ui.home.picture import draw_wave, export_wave, score_wave
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress
 from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, drop, follow, take_dropped
 from pages._ui.notices import show_notice
-from pages._ui.site_map import YOUR_DATA
 from pages._ui.url_state import link_to
-from pages._ui.your_data.source import drop_table
 
 LEDE = (
     "The pale band is noise in the **data**. The dark rim is what the model does not **know**. "
@@ -80,7 +79,7 @@ def experiment() -> None:
     take_dropped(STATE)
     page = Skeleton("How uncertain is a prediction, and why?", LEDE, halved=True)
     with page.half:
-        drop_table(YOUR_DATA.path)
+        drop_table()
     values = page.open(STATE, ("rows",))
     settings = from_values(WaveSettings, vars(values))
     (answer,) = ask([request_of(settings)])

@@ -6,21 +6,18 @@ from functools import partial
 import streamlit as st
 
 from demos import load_lessons
-from demos.lesson import Lesson, lesson_html
+from demos.lesson import lesson_html
 from demos.notebooks import notebook_of
 from gbuq_core.knobs import Knob
 from pages._ui.address import put, put_together
-from pages._ui.cards import Card, draw_cards
-from pages._ui.controls import draw_knob
 from pages._ui.export import Download, show_exports
+from pages._ui.lessons.contents import draw_contents, draw_lessons
 from pages._ui.lessons.links import OPENERS, lessons_by_name
 from pages._ui.lessons.progress import ANSWERS, answer_step, answers_of
 from pages._ui.lessons.step import draw_step, draw_turning
 from pages._ui.lessons.teacher import TEACHER, draw_teachers_page
 from pages._ui.lessons.turning import scroll_to_top
 from pages._ui.notices import show_notice
-from pages._ui.site_map import LESSONS as LESSONS_PAGE
-from pages._ui.site_map import SCOREBOARD, YOUR_DATA
 from pages._ui.url_state import PageState, change_next, link_to, open_page
 
 LESSONS = lessons_by_name(load_lessons())
@@ -87,48 +84,16 @@ def leave() -> None:
     change_next(STATE, lesson=EVERY, part=1, teacher=False, answers="")
 
 
-def draw_contents(lesson: Lesson, part: int, tokens: list[str]) -> None:
-    """The way to other lessons, and the steps of this one: the present one, and the answered."""
-    with st.container(horizontal=True, key="contents"):
-        st.button("All lessons", icon=":material/arrow_back:", type="tertiary", on_click=leave)
-        done = sum(bool(token) for token in tokens)
-        with st.popover(f"Steps ({done} of {len(tokens)} answered)", type="tertiary"):
-            for number, step in enumerate(lesson.steps, start=1):
-                st.button(
-                    f"{number}. {step.title}",
-                    key=f"_part:{number}",
-                    type="primary" if number == part else "tertiary",
-                    icon=":material/check:" if tokens[number - 1] else None,
-                    on_click=go,
-                    args=(number,),
-                )
-            draw_knob(TEACHER)
-
-
-def draw_lessons() -> None:
-    """All lessons as cards: those of the experiments, and folded the two about tables."""
-    cards = {
-        name: Card(LESSONS_PAGE.path, name, lesson.title, lesson.page, {LESSON.key: name})
-        for name, lesson in LESSONS.items()
-    }
-    st.title("What do the pictures teach?")
-    st.text("Each lesson asks you first, and answers with numbers that it computes for you.")
-    of_tables = [cards.pop(entry.title) for entry in (YOUR_DATA, SCOREBOARD)]
-    draw_cards(cards.values())
-    with st.expander("Two lessons about tables: one of your own, and the Scoreboard"):
-        draw_cards(of_tables, "cards-of-tables")
-
-
 accept_earlier_links()
 values = open_page(STATE, in_sidebar=False)
 if values.lesson == EVERY:
-    draw_lessons()
+    draw_lessons(LESSONS)
     st.stop()
 lesson = LESSONS[values.lesson]
 part = values.part = step_of(values.lesson, values.part)
 tokens = answers_of(values.lesson, lesson, values.answers)
 
-draw_contents(lesson, part, tokens)
+draw_contents(lesson, part, tokens, leave, go)
 st.title(lesson.title)
 if values.teacher:
     put(PART, part)  # its control is not drawn here

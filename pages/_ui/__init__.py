@@ -28,6 +28,7 @@
     side_by_side   fits several methods side by side
     claims         a paper's statements with their verdicts
     cards          pages as cards: a picture, a question, one action
+    handing        takes a table that is dropped on one page to another
     ways           leads from page to page: the open section, the foot, an unknown address
     departures     where the program departs from a paper
     own_scores     what a session has scored on its own table

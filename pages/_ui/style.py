@@ -89,7 +89,7 @@ _CSS = """
 /* Cards: as many in a row as fit, two on a phone; the link covers the whole card. */
 [class*="st-key-cards"] { display: grid; gap: 1rem;
   grid-template-columns: repeat(auto-fill, minmax(min(16rem, 45%), 1fr)); }
-[class*="st-key-cards"] > * { width: auto !important; }
+[class*="st-key-cards"] > * { width: auto !important; height: 100% !important; }
 [class*="st-key-card-"] { position: relative; height: 100%; padding: 0.6rem 0.8rem 0.8rem; }
 [class*="st-key-card-"]:has(a:is(:hover, :focus-visible)) { border-color: currentColor; }
 [class*="st-key-card-"] img { width: 100%; aspect-ratio: 16 / 10; display: block; }
@@ -104,12 +104,13 @@ _CSS = """
 .st-key-upload-at-start {
   label p { font-size: 1.4rem; line-height: 1.3; }
   label { margin-bottom: 0.8rem; }
-  section { min-height: 23rem; flex-direction: column; align-items: center; gap: 0.6rem;
-    justify-content: center; border: 2px dashed color-mix(in srgb, currentColor 35%, transparent); }
+  section { min-height: 23rem; flex-direction: column; align-items: center !important;
+    justify-content: center; gap: 0.6rem;
+    border: 2px dashed color-mix(in srgb, currentColor 35%, transparent); }
   section > * { flex: none; width: auto; }
 }
 @media (max-width: 640px), (max-height: 700px) {
-  .st-key-upload-at-start { section { min-height: 9rem; } label p { font-size: 1.1rem; } }
+  .st-key-upload-at-start { section { min-height: 5.5rem; } label p { font-size: 1.1rem; } }
 }
 /* What only the address holds has a box that nobody sees or reaches by keyboard. */
 .st-key-novelty-unseen, [data-testid="stLayoutWrapper"]:has(> .st-key-novelty-unseen),

@@ -168,8 +168,7 @@ def keep_tab() -> None:
     token = answer.get("token")
     if isinstance(token, str) and token:
         st.session_state[_ANSWERED] = True
-        if _TOKEN.fullmatch(token) or not has_token():
-            st.session_state[_KEY] = token
+        st.session_state[_KEY] = token
     token = st.session_state.get(_KEY, "")
     if _TOKEN.fullmatch(token):
         _hold(token)
@@ -186,14 +185,6 @@ def keep_upload(place: str, upload: Any) -> None:
     if upload is not None and _TOKEN.fullmatch(token):
         name = upload.name.encode("utf-8", errors="replace").decode()
         _files().put(token, place, KeptFile(name, upload.getvalue(), upload.file_id))
-
-
-def hand_over(place: str, upload: Any) -> None:
-    """Keep an upload that another page takes over, also where the browser keeps no token."""
-    if not has_token():
-        st.session_state[_KEY] = uuid.uuid4().hex
-        _hold(st.session_state[_KEY])
-    keep_upload(place, upload)
 
 
 def restored(place: str) -> Restored | None:

@@ -25,6 +25,7 @@ from gbuq_core.tables import (
     suggest_target,
 )
 from gbuq_core.tables.cleaning import columns_like
+from pages._ui.handing import HANDED
 from pages._ui.jobs_glue import session_user
 from pages._ui.notices import show_notice
 from pages._ui.your_data.keeping import (
@@ -33,7 +34,6 @@ from pages._ui.your_data.keeping import (
     Restored,
     delete_uploads,
     forget_upload,
-    hand_over,
     has_answered,
     keep_tab,
     keep_upload,
@@ -54,6 +54,7 @@ MAX_MEGABYTES = 250  # as .streamlit/config.toml and the reader
 UPLOAD, SECOND, MODEL = "upload", "upload_second", "upload_model"
 _PLACES = (UPLOAD, SECOND, PROJECT, MODEL)
 _DIGESTS, _LAST_OPEN, _FAILED = "_data_digests", "_data_last_open", "_data_failed"
+_HANDED = "_data_handed"  # the file that another page handed over
 _ADMITTED = "_data_admitted"  # uploads that were within the limits when they came
 _DELETED = "_data_deleted"  # how often, by place
 _QUERY, _QUERY_ERROR, _FROM_DATABASE = "_data_query", "_data_query_error", "_data_from_database"
@@ -115,7 +116,10 @@ def drop_zone() -> None:
         f"{KEPT_MINUTES} minutes longer, so that a reload keeps it. No other session sees it, and "
         "it is not stored on a disk.",
     )
-    keep_upload(UPLOAD, st.session_state.get(widget_key(UPLOAD)))
+    if handed := st.session_state.pop(HANDED, None):
+        _leave_others()
+        st.session_state[_HANDED] = handed
+    keep_upload(UPLOAD, st.session_state.get(widget_key(UPLOAD), st.session_state.get(_HANDED)))
     upload = upload_in(UPLOAD)
     own = upload is not None or project_table() is not None
     if own or _FROM_DATABASE in st.session_state:
@@ -125,22 +129,6 @@ def drop_zone() -> None:
             st.button("Delete my data", key="delete-data", type="tertiary", on_click=delete_data,
                       help="Removes your files, and what was computed from them, from the memory "
                       "of this server at once.")  # fmt: skip
-
-
-def drop_table(page: str) -> None:
-    """The place on another page to drop a table, which ``page``, Your data, then opens."""
-    keep_tab()
-    upload = st.file_uploader(
-        "Drop a CSV: which predictions should you not trust?",
-        key="upload-at-start",
-        max_upload_size=most_megabytes(),
-    )
-    if upload is not None:
-        st.session_state.pop(_FROM_DATABASE, None)
-        leave_project_table()
-        hand_over(UPLOAD, upload)
-        st.switch_page(page, query_params={TABLE.key: UPLOADED})
-    st.page_link(page, label="Or try it on a sample table", icon=":material/table:")
 
 
 def most_megabytes() -> int:
@@ -253,6 +241,8 @@ def _read_database() -> None:
 def upload_in(place: str) -> Any:
     """The upload in a place, or the one that was there before the page was loaded again."""
     upload = st.session_state.get(widget_key(place))
+    if upload is None and place == UPLOAD:
+        upload = st.session_state.get(_HANDED)
     return upload if upload is not None else restored(place)
 
 
@@ -428,12 +418,18 @@ def _option_key(label: str, digest: str) -> str:
 
 def _open_upload() -> None:
     """A dropped file is what the reader wants to see; one that is taken away is not."""
-    st.session_state.pop(_FROM_DATABASE, None)
-    leave_project_table()
+    _leave_others()
     if st.session_state.get(widget_key(UPLOAD)) is not None:
         st.session_state[TABLE.key] = UPLOADED
     else:
         forget_upload(UPLOAD)
+
+
+def _leave_others() -> None:
+    """What was opened before a file that is new."""
+    for key in (_FROM_DATABASE, _HANDED):
+        st.session_state.pop(key, None)
+    leave_project_table()
 
 
 def _change_second() -> None:

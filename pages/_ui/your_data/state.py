@@ -15,6 +15,7 @@ from gbuq_core.lenses.register import LENSES, lens_knobs
 from gbuq_core.settings import AUTOMATIC, knobs_of
 from gbuq_core.tables import BUILTIN_TABLES
 from gbuq_core.tables.plan import MOST_METHODS, Cut, ScorePlan, compared_methods
+from pages._ui.handing import UPLOADED
 from pages._ui.knobs import Preset
 from pages._ui.present import Step
 from pages._ui.url_state import PageState, preview
@@ -22,7 +23,6 @@ from pages._ui.your_data.sections import LENS, SECTION
 
 PAGE = "your-data"
 BUILTIN = tuple(about.key.replace("_", " ") for about in BUILTIN_TABLES)
-UPLOADED = "your file"
 _ANY_ROW = 100_000_000  # more than a file can have
 
 VIRTUAL = "virtual"
