@@ -6,7 +6,7 @@ from pages._ui.back_steps import keep_steps_back
 from pages._ui.jobs_glue import leave_other_pages
 from pages._ui.limiting import keep_uploads_in_memory, limit_sessions
 from pages._ui.notices import show_notice
-from pages._ui.site_map import HOME, NAME, PAGES, SUBJECT
+from pages._ui.site_map import EXPERIMENTS, HOME, NAME, PAGES, SUBJECT
 from pages._ui.style import FAVICON, WORDMARK, apply_style
 from pages._ui.warmup import start_warm_up
 from pages._ui.ways import draw_foot, highlight_section, say_unknown, unknown_address
@@ -33,7 +33,7 @@ navigation = [
         title=entry.title,
         url_path=entry.url_path,
         default=entry is HOME,
-        visibility="visible" if entry.title == entry.section else "hidden",
+        visibility="hidden" if entry in EXPERIMENTS else "visible",
     )
     for entry in PAGES
 ]

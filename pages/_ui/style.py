@@ -48,13 +48,6 @@ _CSS = """
   [data-testid="stMarkdownContainer"] table { font-size: 0.84em; }
   [data-testid="stMarkdownContainer"] :is(th, td) { padding-right: 0.4rem !important; }
 }
-/* Beside a picture the page leaves little room for a table. */
-@media (max-width: 1100px) {
-  .st-key-reading [data-testid="stMarkdownContainer"] table { font-size: 0.84em; }
-  .st-key-reading [data-testid="stMarkdownContainer"] :is(th, td) {
-    padding-right: 0.4rem !important;
-  }
-}
 /* A phone: a short head leaves the screen to the picture. */
 @media (max-width: 480px) {
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.6rem; padding: 0 0 0.2rem; }
