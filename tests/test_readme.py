@@ -200,7 +200,7 @@ def test_no_guide_has_python_that_is_not_run():
 
 
 def test_the_lessons_that_the_guide_names_are_all_there_are():
-    (row,) = re.findall(r"^\| Lessons \|.*$", guide("pages.md"), flags=re.MULTILINE)
+    (row,) = re.findall(r"^\| Learn \|.*$", guide("pages.md"), flags=re.MULTILINE)
     assert sorted(re.findall(r"demos\.(\w+)", row)) == sorted(NAMES)
 
 

@@ -31,7 +31,6 @@ from pages._ui.notices import show_notice
 from pages._ui.your_data.keeping import (
     KEPT_MINUTES,
     TAB_KEYS,
-    Restored,
     delete_uploads,
     forget_upload,
     has_answered,
@@ -124,7 +123,7 @@ def drop_zone() -> None:
     own = upload is not None or project_table() is not None
     if own or _FROM_DATABASE in st.session_state:
         with st.container(horizontal=True, vertical_alignment="center", key="own-data"):
-            if isinstance(upload, Restored):
+            if upload is not None and st.session_state.get(widget_key(UPLOAD)) is None:
                 st.text(f"Still open: {' '.join(upload.name.split())[:60]}")
             st.button("Delete my data", key="delete-data", type="tertiary", on_click=delete_data,
                       help="Removes your files, and what was computed from them, from the memory "
