@@ -14,26 +14,36 @@ from pages._ui.export import is_dark
 from pages._ui.kept import kept
 from pages._ui.scoreboard.cells import draw_cell, draw_numbers
 from pages._ui.scoreboard.chooser import draw_chooser
-from pages._ui.scoreboard.controls import CELL, cell_label, page_state, place_of, settings_of
+from pages._ui.scoreboard.controls import (
+    CELL,
+    FOLDS,
+    cell_label,
+    is_asked,
+    page_state,
+    place_of,
+    settings_of,
+)
 from pages._ui.scoreboard.export import explain_scoreboard, export_scoreboard
 from pages._ui.scoreboard.own import draw_own, with_own
 from pages._ui.scoreboard.picture import draw_bar, draw_picture
 from pages._ui.scoreboard.running import draw_running
 from pages._ui.scoreboard.verdicts import draw_bars, draw_differences, draw_verdicts
-from pages._ui.url_state import link_to, open_page
+from pages._ui.url_state import ControlPlaces, link_to, open_page
 
-LEDE = (
-    "Three questions lead to a method. Each of our numbers stands beside the paper's, with its "
-    "standard error, seconds and command."
-)
+LEDE = "Answer three questions. These methods did best for them on our test tables."
 
-st.title("Which method should I use, and does the paper's table hold?")
+st.title("Which method should you use?")
 with st.container(key="lede"):
-    st.markdown(LEDE)
+    st.text(LEDE)
+notices, chooser = st.container(), st.container()
 stored = read_board()
 board, own = with_own(stored)
 page, opened = page_state(board)
-values = open_page(page)
+matrix, number, paper, settings_fold, export = (
+    st.expander(title, expanded=is_asked(keys)) for title, keys in FOLDS
+)
+with notices:
+    values = open_page(page, places=ControlPlaces(settings_fold, (), settings_fold))
 if values.paper != opened.label:  # a control was put back to its default
     st.rerun()
 settings, table = settings_of(opened, values), opened.table
@@ -43,12 +53,9 @@ bars = kept("scoreboard-bars", [stored], None, lambda: check_bars(stored))
 agreements = kept("scoreboard-agreement", [stored], None, lambda: count_agreement(stored))
 agreement = next((each for each in agreements if each.table == table.key), None)
 
-answer, picture = st.columns([0.34, 0.66], gap="large")
-with answer:
+with chooser:
     draw_chooser(board, settings)
-with picture:
-    with st.container(key="chips"):
-        draw_verdicts(bars, agreement)
+with matrix:
     draw_bar()
     found = board_picture(table, settings, name_cell, is_dark())
     draw_picture(opened, found, values.cell)
@@ -58,18 +65,20 @@ numbers = [
     for method in left.methods
     if name_cell(one, method) is not None
 ]
-export_scoreboard(table, settings, left, numbers, bars, found, link_to(page, values))
-
-st.header("Every number")
-every, cell = st.columns([0.56, 0.44], gap="large")
-with every:
-    draw_numbers(opened, numbers, values.cell)
-    draw_own(own)
-with cell:
-    st.subheader("One cell", anchor=CELL)
-    place = place_of(opened, values)
-    draw_cell(page, board, opened, place, values)
-    draw_running(table, place)
-draw_differences(stored, table)
-draw_bars(bars)
-explain_scoreboard(table)
+with export:
+    export_scoreboard(table, settings, left, numbers, bars, found, link_to(page, values))
+with number:
+    every, cell = st.columns([0.56, 0.44], gap="large")
+    with every:
+        draw_numbers(opened, numbers, values.cell)
+        draw_own(own)
+    with cell:
+        st.subheader("One cell", anchor=CELL)
+        place = place_of(opened, values)
+        draw_cell(page, board, opened, place, values)
+        draw_running(table, place)
+with paper:
+    draw_verdicts(bars, agreement)
+    draw_differences(stored, table)
+    draw_bars(bars)
+    explain_scoreboard(table)

@@ -95,7 +95,7 @@ def draw_cell(
             st.markdown(markdown_table(rows, "lrrl"))
     st.caption(_cost(table, place))
     for finding in board.findings_on(place):
-        with st.expander(f"Why it differs: {finding.title}"):
+        with st.popover(f"Why it differs: {finding.title}"):
             st.markdown(finding.text)
     explained = explain_method(method)
     draw_page_link(method, f"{method.label} is explained on the page {page_of(method).title}")

@@ -12,16 +12,15 @@ from gbuq_core.experiments.scoreboard.words import few_names
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import digits, markdown_table, seconds_text
 from pages._ui.controls import draw_knob
-from pages._ui.scoreboard.controls import QUESTIONS, label_of, page_state
+from pages._ui.scoreboard.controls import QUESTIONS, SHOWN, label_of, page_state
 from pages._ui.site_map import HOME, PAGES, TWO_CLOCKS, Entry
 from pages._ui.url_state import change_next
 
-_MOST_LINES = 4
+_MOST_LINES = 5
 
 
 def draw_chooser(board: Board, settings: BoardSettings) -> None:
     """Draw the questions, then the method with its reason and the best lines."""
-    st.subheader("Which method for your table?", anchor=False)
     found = choose_method(board, settings.task, settings.rows, settings.purpose)
     with st.container(horizontal=True, gap="medium", key="board-chooser"):
         with st.container(key="board-questions"):
@@ -70,6 +69,7 @@ def choice_rows(found: Choice) -> list[tuple[str, ...]]:
 def _show(board: Board, found: Choice) -> None:
     """Open the table and the metric that decided, with all ranks: a button's callback."""
     assert found.score is not None
+    st.session_state[SHOWN] = True
     paper = label_of(board, found.table)
     page, opened = page_state(board, paper)
     metric = next(label for label, one in opened.scores.items() if one.key == found.score.key)

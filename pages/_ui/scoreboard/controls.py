@@ -7,6 +7,8 @@ from dataclasses import replace
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
+import streamlit as st
+
 from gbuq_core.experiments.scoreboard.board import (
     Board,
     BoardMethod,
@@ -21,8 +23,9 @@ from gbuq_core.experiments.scoreboard.plan import APART, BESIDE, RANKS, TIME, Bo
 from gbuq_core.figures.vega import distinct
 from gbuq_core.knobs import Knob
 from gbuq_core.settings import from_values, knobs_of, to_values
+from pages._ui.experiment import EXPORT, PAPER, SETTINGS
 from pages._ui.knobs import Preset, query_string
-from pages._ui.present import Step
+from pages._ui.present import KEY, Step
 from pages._ui.url_state import PageState, preview
 
 PAGE = "scoreboard"
@@ -39,6 +42,16 @@ _TABLES: Mapping[str, str] = MappingProxyType(
     }
 )  # fmt: skip
 
+SHOWN = "_board_shown"  # session key: the reader asked to see the numbers of the answer
+# What is folded, and the parameters of a link that open it.
+FOLDS = (
+    ("Every method on every set", ("paper", "set", "metric", "methods", "view", "budget", KEY)),
+    ("Every number, and how to compute it again", ("cell",)),
+    (PAPER, ()),
+    (SETTINGS, ()),
+    (EXPORT, ()),
+)
+
 VIEW, BUDGET, *QUESTIONS = knobs_of(BoardSettings)
 
 _STORY = (
@@ -46,6 +59,12 @@ _STORY = (
     ("Which of these methods differ by more than chance?", APART),
     ("What does more training time buy?", TIME),
 )
+
+
+def is_asked(keys: tuple[str, ...]) -> bool:
+    """Whether a link, or the reader, asked for a fold."""
+    shown = VIEW.key in keys and SHOWN in st.session_state
+    return shown or any(key in st.query_params for key in keys)
 
 
 def query_of(settings: BoardSettings) -> str:

@@ -49,28 +49,28 @@ def export_scoreboard(
         ),
     ]  # fmt: skip
     show_exports("scoreboard", code, link, downloads)
-    with st.expander("In words"):
-        st.text(picture.words, width="stretch")
+    st.caption("In words")
+    st.text(picture.words, width="stretch")
 
 
 def explain_scoreboard(table: Table) -> None:
     """How the open table's numbers were made, and what ranks and differences mean."""
-    with st.expander("How these numbers were made"):
-        st.text(table.paper, width="stretch")
-        st.text(table.words, width="stretch")
-        if table.error_words:
-            st.text(table.error_words, width="stretch")
-        made = [f"gbuq {', '.join(table.versions)}" if table.versions else "", *table.machines]
-        st.caption(". ".join(filter(None, made)) or "Nothing of this table is computed yet.")
-        st.markdown(
-            "Means are over splits. A mean has a standard error once it has two splits. Ranks of a "
-            "set compare means over the splits that all ranked methods have. Friedman's test asks "
-            "whether the ranks of k methods on N sets differ at all. Nemenyi's critical difference "
-            "says how far two mean ranks must lie apart:"
-        )
-        st.latex(r"\text{CD}=\frac{q_{0.05,k}}{\sqrt2}\sqrt{\frac{k\,(k+1)}{6N}}")
-        st.markdown(
-            "Here q is the quantile of the studentized range. With few sets the difference is "
-            "large, and then most methods are not told apart. Seconds are processor time of one "
-            "core for the median split, and depend on the machine."
-        )
+    st.subheader("How these numbers were made", anchor=False)
+    st.text(table.paper, width="stretch")
+    st.text(table.words, width="stretch")
+    if table.error_words:
+        st.text(table.error_words, width="stretch")
+    made = [f"gbuq {', '.join(table.versions)}" if table.versions else "", *table.machines]
+    st.caption(". ".join(filter(None, made)) or "Nothing of this table is computed yet.")
+    st.markdown(
+        "Means are over splits. A mean has a standard error once it has two splits. Ranks of a "
+        "set compare means over the splits that all ranked methods have. Friedman's test asks "
+        "whether the ranks of k methods on N sets differ at all. Nemenyi's critical difference "
+        "says how far two mean ranks must lie apart:"
+    )
+    st.latex(r"\text{CD}=\frac{q_{0.05,k}}{\sqrt2}\sqrt{\frac{k\,(k+1)}{6N}}")
+    st.markdown(
+        "Here q is the quantile of the studentized range. With few sets the difference is "
+        "large, and then most methods are not told apart. Seconds are processor time of one "
+        "core for the median split, and depend on the machine."
+    )

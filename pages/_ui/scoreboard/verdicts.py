@@ -25,11 +25,11 @@ BARS, DIFFERENCES = "figures-to-reach", "what-did-not-reproduce"
 def draw_verdicts(bars: Sequence[Bar], agreement: Agreement | None) -> None:
     """Chips at the picture: how many figures are met, and how the open paper's numbers compare."""
     met = sum(bar.verdict == MET for bar in bars)
-    chips = [_chip(BARS, met == len(bars), f"{met} of {len(bars)} figures to reach are met")]
+    chips = [_chip(BARS, met == len(bars), f"{met} of our {len(bars)} targets are reached")]
     if agreement is not None and agreement.judged:
         said = (
-            f"{agreement.same + agreement.better} of {agreement.judged} numbers are the paper's or "
-            f"better, {agreement.worse} worse"
+            f"{agreement.same + agreement.better} of {agreement.judged} numbers hold or are "
+            f"better, {agreement.worse} are worse"
         )
         chips.append(_chip(DIFFERENCES, not agreement.worse, said))
     st.html(f'<div class="gbuq-chips">{"".join(chips)}</div>')
@@ -45,23 +45,23 @@ def _chip(anchor: str, whole: bool, text: str) -> str:
 
 def draw_bars(bars: Sequence[Bar]) -> None:
     """The figures to reach with their verdicts, and what each counts."""
-    st.header("Figures to reach", anchor=BARS)
+    st.subheader("Our targets", anchor=BARS)
     with st.container(key="table-board-bars"):
         st.markdown(markdown_table(bar_rows(bars), "l"))
     st.caption("Computed from the stored numbers each time the page is drawn.")
-    with st.expander("What each figure counts"):
+    with st.popover("What each target counts"):
         for bar in bars:
             st.markdown(f"**{bar.what}**: {bar.words}")
             for item in bar.items:
                 mark = "?" if item.good is None else "yes" if item.good else "no"
                 st.text(f"{mark}  {item.name.replace('_', ' ')}: {item.detail}", width="stretch")
             for title in bar.explained:
-                st.text(f"See below: {title}", width="stretch")
+                st.text(f"See above: {title}", width="stretch")
 
 
 def draw_differences(board: Board, table: Table) -> None:
     """The numbers of the open table that differ from the paper's, with what was found."""
-    st.header("What did not reproduce", anchor=DIFFERENCES)
+    st.subheader("What did not reproduce", anchor=DIFFERENCES)
     found = list_differences(board, table.key)
     if not found:
         st.text(
@@ -89,7 +89,7 @@ def draw_differences(board: Board, table: Table) -> None:
     )  # fmt: skip
     seen = {finding.title: finding.text for each in found for finding in each.findings}
     for title, words in seen.items():
-        with st.expander(title):
+        with st.popover(title, type="tertiary"):
             st.markdown(words)
 
 
