@@ -20,6 +20,7 @@ from pages._ui.gaussians.picture import (
 )
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.live import live_knobs
+from pages._ui.side_by_side import plan_requests, view_answers
 from pages._ui.url_state import link_to
 
 WAIT_SECONDS = 0.5  # 4 x 50,000 steps come without a flash of progress
@@ -29,8 +30,8 @@ page = Skeleton("Can one chain find all the modes?")
 values = page.open(STATE, ("steps",))
 settings = from_values(GaussiansSettings, vars(values))
 page.ask(lede_of(settings))
-answers = ask(PAGE.requests(settings), WAIT_SECONDS)
-shown = PAGE.views(settings, answers)
+answers = ask(plan_requests(PAGE, settings), WAIT_SECONDS)
+shown = view_answers(PAGE, settings, answers)
 run = run_of(settings, shown)
 knobs = live_knobs(STATE, values)
 with page.notices:

@@ -31,6 +31,7 @@ from pages._ui.heteroscedastic.scorecard import (
 )
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.live_sliders import follow
+from pages._ui.side_by_side import plan_requests, view_answers
 from pages._ui.url_state import link_to
 
 LEDE = (
@@ -43,8 +44,8 @@ QUICK = 0.12
 page = Skeleton("Does the model know its noise, and where it has seen nothing?", LEDE)
 values = page.open(STATE, ("noise_slope",))
 settings = from_values(HeteroscedasticSettings, vars(values))
-answers = ask(PAGE.requests(settings), WAIT_SECONDS, others=measure_slots())
-shown = PAGE.views(settings, answers)
+answers = ask(plan_requests(PAGE, settings), WAIT_SECONDS, others=measure_slots())
+shown = view_answers(PAGE, settings, answers)
 knobs = knobs_above(values)
 with page.notices:
     say_what_is_missing(settings, shown)

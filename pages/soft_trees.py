@@ -12,6 +12,7 @@ from gbuq_core.settings import from_values
 from pages._ui.experiment import COMPARE, EXPORT, PAPER, WHY, Skeleton
 from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.notices import show_notice
+from pages._ui.side_by_side import plan_requests, view_answers
 from pages._ui.soft_trees.controls import STATE
 from pages._ui.soft_trees.export import explain_soft_trees, export_soft_trees
 from pages._ui.soft_trees.look import draw_looks
@@ -39,7 +40,7 @@ def look_inside(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     values = read_again(STATE, values)
     settings = from_values(SoftTreesSettings, vars(values))
     try:
-        draw_looks(values, settings, PAGE.views(settings, answers))
+        draw_looks(values, settings, view_answers(PAGE, settings, answers))
     except GbuqError as error:
         show_notice(str(error), "looks", tone="error")
 
@@ -54,13 +55,13 @@ def compare(values: SimpleNamespace, answers: Sequence[Answer], alone: bool) -> 
 page = Skeleton("How many functions fit these points?", LEDE)
 values = page.open(STATE, ("rows",))
 settings = from_values(SoftTreesSettings, vars(values))
-fits = PAGE.requests(settings)
+fits = plan_requests(PAGE, settings)
 compared = panel_requests(panels_of(values, settings))
 # The page does not wait for a comparison.
 asked = ask([*fits, *compared], WAIT_SECONDS if not compared else QUICK)
 answers, others = asked[: len(fits)], asked[len(fits) :]
 alone = all(answer.state == "done" for answer in answers)
-shown = PAGE.views(settings, answers)
+shown = view_answers(PAGE, settings, answers)
 with page.picture:
     draw_picture(values, settings, shown)
     with st.container(key="soft-trees-progress"):  # below, so that the picture does not move

@@ -8,6 +8,7 @@ from gbuq_core.settings import from_values
 from pages._ui.experiment import COMPARE, EXPORT, PAPER, WHY, Skeleton
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.live import live_knobs, send_members
+from pages._ui.side_by_side import plan_requests, say_what_is_missing, view_answers
 from pages._ui.spiral.controls import STATE, looks_of
 from pages._ui.spiral.export import explain_spiral, export_spiral
 from pages._ui.spiral.look import draw_point, draw_ray
@@ -15,7 +16,6 @@ from pages._ui.spiral.picture import (
     PAGE,
     draw_picture,
     run_of,
-    say_what_is_missing,
     settled_run,
     sheet_of,
     show_costs,
@@ -40,17 +40,17 @@ WAIT_SECONDS, QUICK = 0.6, 0.12  # the default's methods come without a flash of
 page = Skeleton("Does the model know that it left the data?", LEDE)
 values = page.open(STATE, ("noise",))
 settings, looks = from_values(SpiralSettings, vars(values)), looks_of(values)
-fits, comparison = PAGE.requests(settings), quality_request() if values.compute else []
+fits, comparison = plan_requests(PAGE, settings), quality_request() if values.compute else []
 # While the comparison runs nobody waits for it.
 asked = ask([*fits, *comparison], WAIT_SECONDS if not comparison else QUICK)
 answers, compared = asked[: len(fits)], asked[len(fits) :]
 alone = all(answer.state == "done" for answer in answers)
-shown = PAGE.views(settings, answers)
+shown = view_answers(PAGE, settings, answers)
 with page.notices:
     if not alone:
         # A comparison that was cancelled has its own button to start it again.
         show_progress([*answers, *(one for one in compared if one.state != "cancelled")])
-    say_what_is_missing(settings, shown)
+    say_what_is_missing(PAGE, settings, shown)
 maps = [one.view for one in shown if one.view is not None]
 knobs, now = live_knobs(STATE, values), run_of(settings, shown)
 sheet = sheet_of(now, maps, looks, knobs)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from gbuq_core.knobs import GROUPS, Group, Knob, choice_text
 
@@ -107,3 +108,22 @@ def _decimals(knob: Knob) -> str:
     """A printf format with as many decimals as one step needs."""
     step = f"{knob.step or 0.01:.10f}".rstrip("0")
     return f"%.{max(len(step.split('.')[1]), 1)}f"
+
+
+def draw_fold(knob: Knob, held: Iterable[Knob] = ()) -> DeltaGenerator | None:
+    """The place of a fold of its own that is open, or None; the address says which are.
+
+    Only what is open is worked out. Closed, the knobs that it holds keep their values.
+    """
+    section = st.expander(
+        knob.label,
+        expanded=bool(knob.default),
+        key=knob.key,
+        on_change="rerun",
+        bind="query-params",
+    )
+    if section.open:
+        return section
+    for one in held:
+        st.session_state[one.key] = st.session_state.get(one.key, one.default)
+    return None

@@ -1,18 +1,18 @@
 """Methods side by side: a fit each, what today's view shows of it, and what it cost.
 
-A page says in a `SideBySide` what its methods are, how one is planned, fitted and viewed.
+The experiment says in a `SideBySide` what its methods are, how one is planned, fitted and viewed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
+from gbuq_core.experiments.experiment import SideBySide
 from gbuq_core.presentation import seconds_text
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import keep_only, kept
@@ -21,85 +21,63 @@ from pages._ui.notices import show_notice
 _SLOW_SECONDS = 1.0  # the cost of a slower method is shown before it is chosen
 
 
-def _methods_of(settings: Any) -> Sequence[str]:
-    return tuple(settings.methods)
+def plan_requests(one: SideBySide, settings: Any) -> list[Request]:
+    """One request for each chosen method that can be fitted."""
+    plans = {method: one.plan(settings, method) for method in one.chosen(settings)}
+    return [
+        Request(
+            method,
+            (one.name, plan),
+            partial(_compute, one.fit, plan),
+            one.methods[method].label,
+            one.estimate(plan),
+        )
+        for method, plan in plans.items()
+        if not one.why_not(plan)
+    ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SideBySide:
-    """What a page says about its methods."""
+def list_refusals(one: SideBySide, settings: Any) -> list[str]:
+    """Why methods cannot be fitted, each sentence once."""
+    found = (one.why_not(one.plan(settings, method)) for method in one.chosen(settings))
+    return list(dict.fromkeys(text for text in found if text))
 
-    name: str  # names the page's fits, and what the session keeps of them
-    methods: Mapping[str, Any]  # from each method's key to an object with a `label`
-    # `plan`, `why_not`, `estimate`: `plan(settings, method)` returns what a fit depends on.
-    # `why_not(plan)` returns a sentence if it cannot be fitted, else an empty text.
-    # `estimate(plan)` returns seconds.
-    plan: Callable[[Any, str], Any]
-    why_not: Callable[[Any], str]
-    estimate: Callable[[Any], float]
-    # `fit`, `view`: `fit(plan)` returns a result with a field `seconds`. `view(fit, settings)`
-    # returns what today's settings show of it.
-    fit: Callable[[Any], Any]
-    view: Callable[[Any, Any], Any]
-    # `depends(fit, settings)` returns what the view depends on besides its fit
-    depends: Callable[[Any, Any], Hashable]
-    # `chosen(settings)` returns the keys of the methods that the reader chose
-    chosen: Callable[[Any], Sequence[str]] = _methods_of
-    done: str = "Fitted"  # the word before the seconds that the fits took
 
-    def requests(self, settings: Any) -> list[Request]:
-        """One request for each chosen method that can be fitted."""
-        plans = {method: self.plan(settings, method) for method in self.chosen(settings)}
-        return [
-            Request(
-                method,
-                (self.name, plan),
-                partial(_compute, self.fit, plan),
-                self.methods[method].label,
-                self.estimate(plan),
-            )
-            for method, plan in plans.items()
-            if not self.why_not(plan)
-        ]
+def view_answers(one: SideBySide, settings: Any, answers: Sequence[Answer]) -> list[Shown]:
+    """What can be shown of every answer. A view is computed again only if its inputs change."""
+    prefix = f"{one.name}-view:"
+    keep_only(prefix, {prefix + answer.slot for answer in answers})
+    return [_view_answer(one, prefix, settings, answer) for answer in answers]
 
-    def refusals(self, settings: Any) -> list[str]:
-        """Why methods cannot be fitted, each sentence once."""
-        found = (self.why_not(self.plan(settings, method)) for method in self.chosen(settings))
-        return list(dict.fromkeys(text for text in found if text))
 
-    def views(self, settings: Any, answers: Sequence[Answer]) -> list[Shown]:
-        """What can be shown of every answer. A view is computed again only if its inputs change."""
-        prefix = f"{self.name}-view:"
-        keep_only(prefix, {prefix + answer.slot for answer in answers})
-        return [self._view(prefix, settings, answer) for answer in answers]
+def _view_answer(one: SideBySide, prefix: str, settings: Any, answer: Answer) -> Shown:
+    fit = answer.result
+    if fit is None or answer.error:
+        return Shown(answer, None, None, answer.error)
+    depends = one.depends(fit, settings)
+    try:
+        view = kept(prefix + answer.slot, [fit], depends, lambda: one.view(fit, settings))
+    except GbuqError as error:
+        return Shown(answer, fit, None, str(error))
+    return Shown(answer, fit, view, "")
 
-    def _view(self, prefix: str, settings: Any, answer: Answer) -> Shown:
-        fit = answer.result
-        if fit is None or answer.error:
-            return Shown(answer, None, None, answer.error)
-        depends = self.depends(fit, settings)
-        try:
-            view = kept(prefix + answer.slot, [fit], depends, lambda: self.view(fit, settings))
-        except GbuqError as error:
-            return Shown(answer, fit, None, str(error))
-        return Shown(answer, fit, view, "")
 
-    def costs(self, settings: Any, shown: Sequence[Shown]) -> list[str]:
-        """Two sentences: what the fits took, and what slow methods that are not chosen would."""
-        taken = [
-            f"{one.answer.request.label} {seconds_text(one.fit.seconds)}"
-            for one in shown
-            if one.fresh
-        ]
-        chosen = self.chosen(settings)
-        others = {m: self.plan(settings, m) for m in self.methods if m not in chosen}
-        slow = [
-            f"{self.methods[method].label} (about {seconds_text(seconds)})"
-            for method, plan in others.items()
-            if not self.why_not(plan) and (seconds := self.estimate(plan)) > _SLOW_SECONDS
-        ]
-        parts = [f"{self.done}: {', '.join(taken)}."] if taken else []
-        return [*parts, f"Not chosen yet: {', '.join(slow)}."] if slow else parts
+def list_costs(one: SideBySide, settings: Any, shown: Sequence[Shown]) -> list[str]:
+    """Two sentences: what the fits took, and what slow methods that are not chosen would."""
+    taken = [
+        f"{each.answer.request.label} {seconds_text(each.fit.seconds)}"
+        for each in shown
+        if each.fresh
+    ]
+    chosen = one.chosen(settings)
+    others = {m: one.plan(settings, m) for m in one.methods if m not in chosen}
+    slow = [
+        f"{one.methods[method].label} (about {seconds_text(seconds)})"
+        for method, plan in others.items()
+        if not one.why_not(plan) and (seconds := one.estimate(plan)) > _SLOW_SECONDS
+    ]
+    parts = [f"{one.done}: {', '.join(taken)}."] if taken else []
+    return [*parts, f"Not chosen yet: {', '.join(slow)}."] if slow else parts
 
 
 class Shown(NamedTuple):
@@ -114,6 +92,15 @@ class Shown(NamedTuple):
     def fresh(self) -> bool:
         """Whether it belongs to today's settings."""
         return self.view is not None and self.answer.fresh
+
+
+def say_what_is_missing(one: SideBySide, settings: Any, shown: Sequence[Shown]) -> None:
+    """Notices about methods without maps, or with those of earlier settings."""
+    say_refusals(list_refusals(one, settings))
+    say_problems(shown)
+    say_stale(shown)
+    if not one.chosen(settings):
+        st.text("Choose a method in All settings to see its maps beside the truth.")
 
 
 def say_refusals(refusals: Sequence[str]) -> None:

@@ -50,7 +50,7 @@ _CSS = """
 }
 /* A phone: a short head leaves the screen to the picture. */
 @media (max-width: 480px) {
-  [data-testid="stMainBlockContainer"] h1 { font-size: 1.6rem; padding: 0 0 0.2rem; }
+  [data-testid="stMainBlockContainer"] h1 { font-size: 1.6rem; padding: 0 0 0.5rem; }
   [data-testid="stMainBlockContainer"] { padding-top: 4.2rem; padding-bottom: 3rem; }
   [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.5rem; }
 }

@@ -10,7 +10,7 @@ from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.surface import describe_surface, surface_figure
 from gbuq_core.figures.theme import plot_config
 from gbuq_core.knobs import Knob
-from pages._ui.experiment import draw_fold
+from pages._ui.controls import draw_fold
 from pages._ui.export import is_dark
 
 OPEN = Knob("surface", "As a surface (3-D)", "switch", False, group="page")

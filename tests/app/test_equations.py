@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-PAGES = Path(__file__).resolve().parents[2] / "pages"
+ROOT = Path(__file__).resolve().parents[2]
 # Names that KaTeX knows; another one is drawn in red. A new name is added when it has been seen.
 NAMES = """
     Phi Sigma Vert Big Bigl Bigr Var alpha approx arg argmin bar beta big bigl bigr bigm bmod cdot
@@ -16,8 +16,11 @@ KNOWN = frozenset(NAMES.split())
 
 
 def equations():
-    """Each constant that a page hands to st.latex, with its file."""
-    for path in sorted(PAGES.rglob("*.py")):
+    """Each constant that a page hands to st.latex or a record has between $$, with its file."""
+    for path in sorted(ROOT.glob("gbuq_core/experiments/*/experiment.py")):
+        for text in re.findall(r"\$\$(.+?)\$\$", path.read_text(encoding="utf-8"), re.DOTALL):
+            yield path.parent.name, text
+    for path in sorted((ROOT / "pages").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "latex":
                 yield path.name, ast.literal_eval(node.args[0])
@@ -27,4 +30,5 @@ def test_equations_use_only_names_that_are_drawn():
     found = list(equations())
     used = {(name, word) for name, text in found for word in re.findall(r"\\([A-Za-z]+)", text)}
     assert len(found) > 10
+    assert "heart" in dict(found)
     assert {(name, word) for name, word in used if word not in KNOWN} == set()

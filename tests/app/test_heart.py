@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gbuq_core.experiments.experiment import experiment_html
+from gbuq_core.experiments.heart.experiment import HEART
 from gbuq_core.experiments.heart.export import heart_code, heart_csv
 from gbuq_core.experiments.heart.fit import count_fits, run_heart
 from gbuq_core.experiments.heart.plan import (
@@ -19,7 +21,6 @@ from gbuq_core.experiments.heart.scores import describe_heart, score_heart
 from gbuq_core.settings import from_values
 from pages._ui.canvas import CanvasEvent
 from pages._ui.heart.controls import STATE, toggled
-from pages._ui.heart.picture import _html
 from tests.app.drawn import unnamed
 from tests.app.opening import open_link
 from tests.app.waiting import live_jobs, run_when_done
@@ -209,7 +210,7 @@ def test_the_page_offers_code_link_data_and_itself():
     assert blocks[-1] == "?rows=30&seed=3&members=4&trees=100&step=10&v=3"
     run = run_heart(SETTINGS)
     assert len(list(csv.reader(io.StringIO(heart_csv(run))))) == 82
-    page = _html(run).decode()
+    page = experiment_html(HEART, run, run.methods).decode()
     assert describe_heart(run) in page
     assert "<td>holds</td>" in page
     assert "http" not in page.split("<script")[0].replace("http-equiv", "")

@@ -29,6 +29,7 @@ from pages._ui.heteroscedastic.controls import STATE
 from pages._ui.heteroscedastic.export import _html
 from pages._ui.heteroscedastic.picture import PAGE, figure_of
 from pages._ui.jobs_glue import Answer, Request
+from pages._ui.side_by_side import view_answers
 from tests.app.heteroscedastic_page import (
     SETTINGS,
     move,
@@ -237,7 +238,7 @@ def test_a_panel_without_a_prediction_keeps_its_place_and_says_why(state, error,
 
 
 def heteroscedastic_figure(answers):
-    return figure_of(SETTINGS, PAGE.views(SETTINGS, answers), ())
+    return figure_of(SETTINGS, view_answers(PAGE, SETTINGS, answers), ())
 
 
 def test_a_fit_of_other_rows_is_shown_with_its_own_until_the_next_is_there():

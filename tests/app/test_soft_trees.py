@@ -19,6 +19,7 @@ from pages._ui import jobs_glue
 from pages._ui.curves import read_place
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.knobs import query_of
+from pages._ui.side_by_side import view_answers
 from pages._ui.soft_trees import controls as soft_trees_controls
 from pages._ui.soft_trees import panels as soft_trees_panels
 from pages._ui.soft_trees import picture as soft_trees_picture
@@ -77,7 +78,7 @@ def test_a_bare_address_opens_with_one_method_and_folds_what_a_link_opens(run):
     shown = [Answer(one.slot, one, "running", None, False, None, "", None) for one in asked]
     for every, n_panels in ((False, 1), (True, 3)):
         values = SimpleNamespace(every=every, focus=False)
-        spec = soft_trees_picture._opened(values, first, PAGE.views(first, shown)).spec
+        spec = soft_trees_picture._opened(values, first, view_answers(PAGE, first, shown)).spec
         assert (len(spec["panels"]), spec.get("quiet", False)) == (n_panels, not every)
 
 
@@ -181,7 +182,7 @@ def test_points_are_not_placed_among_the_rows_of_the_set_before():
     plan = plan_soft_trees(tails, "vst")
     wanted = Request("vst", 1, print)
     answer = Answer("vst", wanted, "running", fit_soft_trees(plan), False, 0.1, "", None)
-    shown = PAGE.views(tails, [answer])
+    shown = view_answers(PAGE, tails, [answer])
     assert "place" not in figure_of(replace(tails, data="own"), shown, own=True).spec
 
 
@@ -313,7 +314,7 @@ def test_a_comparison_that_fails_says_so_and_can_be_started_again(monkeypatch):
 )
 def test_a_panel_without_functions_keeps_its_place_and_says_why(state, error, note):
     answer = Answer("vst", Request("vst", 1, print), state, None, False, None, error, None)
-    spec = figure_of(SETTINGS, PAGE.views(SETTINGS, [answer])).spec
+    spec = figure_of(SETTINGS, view_answers(PAGE, SETTINGS, [answer])).spec
     assert [(panel["title"], panel["note"]) for panel in spec["panels"]] == [("VST", note)]
     assert len(spec["panels"][0]["layers"][-2]["x"]) == SETTINGS.rows
 

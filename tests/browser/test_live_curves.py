@@ -23,6 +23,7 @@ from gbuq_core.methods import METHODS
 from gbuq_core.settings import plan_of, to_values
 from pages._ui.heteroscedastic import picture as noise_ui
 from pages._ui.jobs_glue import Answer, Request
+from pages._ui.side_by_side import view_answers
 from pages._ui.soft_trees import controls as trees_controls
 from pages._ui.soft_trees import look as trees_look
 from pages._ui.soft_trees import panels as trees_panels
@@ -195,7 +196,7 @@ def test_every_level_and_part_of_intervals_is_what_python_draws(page):
     def figure(**knobs):
         now = replace(settings, **knobs)
         values = defaults(noise_ui.STATE, **to_values(now))
-        shown = noise_ui.PAGE.views(now, answers(fits))
+        shown = view_answers(noise_ui.PAGE, now, answers(fits))
         return noise_ui.figure_of(now, shown, noise_ui.knobs_above(values))
 
     figures = [
@@ -225,7 +226,7 @@ def test_every_number_of_functions_is_what_python_draws(page):
 
     def figure(show, shown, draws, focus):
         now = replace(settings, show=show, shown=shown, draws=draws)
-        found = trees_ui.PAGE.views(now, answers(fits))
+        found = view_answers(trees_ui.PAGE, now, answers(fits))
         return trees_ui.figure_of(now, found, False, focus)
 
     cases = [

@@ -9,8 +9,11 @@ import numpy as np
 from gbuq_core.boosting.plan import truncation_points
 from gbuq_core.experiments.heart.fit import HeartRun
 from gbuq_core.experiments.heart.plan import METHODS, HeartSettings, heart_arguments
+from gbuq_core.experiments.heart.scores import auroc_text, score_heart
 from gbuq_core.experiments.python_text import arguments_text, call_lines, import_lines
-from gbuq_core.presentation import csv_text
+from gbuq_core.figures.standalone import Section
+from gbuq_core.glossary import STD_CAVEAT
+from gbuq_core.presentation import csv_text, digits, megabytes
 
 _IMPORTED = (
     "gbuq_core.figures.canvas.panels:Panel",
@@ -127,3 +130,29 @@ def _limits(one: HeartSettings) -> bool:
     if METHODS[one.method].virtual:
         n_members = len(truncation_points(one.trees, one.step, one.start))
     return one.shown < n_members
+
+
+def score_section(run: HeartRun) -> Section:
+    """A line a score and a column a method, so that it fits a phone."""
+    unit = run.settings.unit
+    scores = [score_heart(maps, unit) for maps in run.methods]
+    fits = [maps.fit for maps in run.methods]
+    rows = [
+        (unit.capitalize(), *(METHODS[maps.method].label for maps in run.methods)),
+        ("AUROC of knowledge", *(auroc_text(s.auroc_knowledge) for s in scores)),
+        ("Knowledge, empty cells", *(digits(s.knowledge_empty) for s in scores)),
+        ("Knowledge, filled cells", *(digits(s.knowledge_filled) for s in scores)),
+        ("Error of data, mean", *(digits(s.data_error_mean) for s in scores)),
+        ("Error of data, largest", *(digits(s.data_error_max) for s in scores)),
+        ("Seconds", *(digits(fit.seconds) for fit in fits)),
+        ("Megabytes", *(megabytes(fit.memory_bytes) for fit in fits)),
+    ]
+    of_y = "standard deviations" if unit == "std" else "variances"
+    caption = (
+        f"Uncertainties and errors are {of_y} of y, averaged over cells. AUROC is the chance that "
+        "an empty cell has more knowledge uncertainty than a filled one. The error of data is its "
+        "distance from the true noise in filled cells. Seconds are the training time; megabytes "
+        "are the size of the trained models."
+    )
+    caption += f" {STD_CAVEAT}" if unit == "std" else ""
+    return Section(heading="Scorecard", table=rows, caption=caption)

@@ -29,7 +29,7 @@ from pages._ui.export import Download, show_exports
 from pages._ui.gaussians.controls import SLOW
 from pages._ui.gaussians.cycle import ABOUT_CYCLE, cycle_sheet_of, traces_of
 from pages._ui.notices import show_notice
-from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_stale
+from pages._ui.side_by_side import Shown, SideBySide, list_costs, say_problems, say_stale
 
 _PAPER = "https://ceur-ws.org/Vol-3381/47.pdf"
 _SOURCE = (
@@ -87,7 +87,7 @@ def draw_gaussians(
 
 def show_costs(settings: GaussiansSettings, shown: Sequence[Shown]) -> None:
     """How the charts are read, and what the runs took."""
-    st.caption(" ".join([_READING, *PAGE.costs(settings, shown)]))
+    st.caption(" ".join([_READING, *list_costs(PAGE, settings, shown)]))
 
 
 def draw_scores(run: GaussiansRun) -> None:

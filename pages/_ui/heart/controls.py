@@ -70,6 +70,14 @@ def unpaint() -> None:
     st.session_state["cells"] = ""
 
 
+def offer_unpaint(settings: HeartSettings) -> None:
+    """A button while cells are painted."""
+    if settings.cells:
+        n = len(settings.cells)
+        label = f"Undo painting ({n} cell{'s' * (n > 1)})"
+        st.button(label, key="_unpaint", on_click=unpaint)
+
+
 def toggled(painted: Iterable[int], event: CanvasEvent) -> set[int]:
     """Which cells are painted after a click or a lasso.
 

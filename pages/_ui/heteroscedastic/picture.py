@@ -37,7 +37,15 @@ from pages._ui.jobs_glue import ask
 from pages._ui.live import live_knobs
 from pages._ui.live_sliders import LIVE_SECONDS
 from pages._ui.notices import show_notice
-from pages._ui.side_by_side import Shown, SideBySide, say_problems
+from pages._ui.side_by_side import (
+    Shown,
+    SideBySide,
+    list_costs,
+    list_refusals,
+    plan_requests,
+    say_problems,
+    view_answers,
+)
 
 _FIRST = HeteroscedasticSettings().methods
 _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel without a prediction
@@ -59,9 +67,9 @@ def draw_picture(figure: Curves, values: SimpleNamespace, moving: bool) -> bool:
     fresh = True
     if moving:
         settings = from_values(HeteroscedasticSettings, vars(values))
-        answers = ask(PAGE.requests(settings), LIVE_SECONDS, others=measure_slots())
+        answers = ask(plan_requests(PAGE, settings), LIVE_SECONDS, others=measure_slots())
         figure = figure_of(
-            settings, PAGE.views(settings, answers), knobs_above(values), asked(values)
+            settings, view_answers(PAGE, settings, answers), knobs_above(values), asked(values)
         )
         fresh = all(answer.fresh or bool(answer.error) for answer in answers)
     show_curves(figure, "heteroscedastic-panels")
@@ -77,7 +85,7 @@ def asked(values: SimpleNamespace) -> bool:
 
 def say_what_is_missing(settings: HeteroscedasticSettings, shown: Sequence[Shown]) -> None:
     """Methods without a prediction, and why."""
-    refusals = PAGE.refusals(settings)
+    refusals = list_refusals(PAGE, settings)
     if refusals:
         show_notice(refusals, "heteroscedastic")
     say_problems(shown)
@@ -128,7 +136,7 @@ def _belongs(one: Shown, settings: HeteroscedasticSettings) -> bool:
 
 def show_costs(settings: HeteroscedasticSettings, shown: Sequence[Shown]) -> None:
     """What the fits took, and what slow methods would take that are not chosen."""
-    parts = PAGE.costs(settings, shown)
+    parts = list_costs(PAGE, settings, shown)
     parts.append(
         f"{USUAL} % of in-distribution rows score below the dotted line. The knobs of the picture "
         "and those under View change it without retraining."

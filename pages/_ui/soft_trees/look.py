@@ -49,8 +49,8 @@ from gbuq_core.figures.handles import live_knob
 from gbuq_core.knobs import narrow
 from gbuq_core.settings import from_values
 from pages._ui.canvas import canvas
+from pages._ui.controls import draw_fold
 from pages._ui.curves import show_curves
-from pages._ui.experiment import draw_fold
 from pages._ui.kept import keep_only, kept
 from pages._ui.side_by_side import Shown
 from pages._ui.soft_trees.controls import INSIDE, KNOBS, PLACE, WHOSE

@@ -53,9 +53,8 @@ from gbuq_core.knobs import narrow
 from gbuq_core.presentation import digits, markdown_table, seconds_text
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claims
-from pages._ui.controls import draw_knob
+from pages._ui.controls import draw_fold, draw_knob
 from pages._ui.curves import show_curves
-from pages._ui.experiment import draw_fold
 from pages._ui.jobs_glue import Answer, Request, cost_line, show_progress, start_again
 from pages._ui.notices import show_notice
 from pages._ui.soft_trees.controls import (

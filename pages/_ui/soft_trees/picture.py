@@ -45,7 +45,15 @@ from pages._ui.kept import keep_only, kept
 from pages._ui.live import live_knobs
 from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, follow
 from pages._ui.notices import show_notice
-from pages._ui.side_by_side import Shown, SideBySide, say_problems
+from pages._ui.side_by_side import (
+    Shown,
+    SideBySide,
+    list_costs,
+    list_refusals,
+    plan_requests,
+    say_problems,
+    view_answers,
+)
 from pages._ui.soft_trees.controls import (
     COMPARISONS,
     KNOBS,
@@ -114,8 +122,8 @@ def _draw_panels(figure: Curves, values: SimpleNamespace, moving: bool) -> bool:
     done = True
     if moving:
         settings = from_values(SoftTreesSettings, vars(values))
-        answers = ask(PAGE.requests(settings), LIVE_SECONDS, others=COMPARISONS)
-        shown = PAGE.views(settings, answers)
+        answers = ask(plan_requests(PAGE, settings), LIVE_SECONDS, others=COMPARISONS)
+        shown = view_answers(PAGE, settings, answers)
         figure = _opened(values, settings, shown, ahead=False)
         done = all(one.fresh or one.problem for one in shown)
     if "place" in figure.spec:
@@ -190,7 +198,7 @@ def _belongs(one: Shown, settings: SoftTreesSettings) -> bool:
 def say_what_is_missing(settings: SoftTreesSettings, shown: Sequence[Shown]) -> None:
     """Methods without functions, clicks that could not be, and why."""
     refused = st.session_state.pop(REFUSED, "")
-    said = [text for text in (refused, *PAGE.refusals(settings)) if text]
+    said = [text for text in (refused, *list_refusals(PAGE, settings)) if text]
     if said:
         show_notice(said, "soft-trees")
     say_problems(shown)
@@ -210,7 +218,7 @@ def _draw_points(settings: SoftTreesSettings) -> None:
 
 def show_costs(settings: SoftTreesSettings, shown: Sequence[Shown]) -> None:
     """What the fits took, and what slow methods would take that are not chosen."""
-    parts = PAGE.costs(settings, shown)
+    parts = list_costs(PAGE, settings, shown)
     notes = [note for one in shown if one.view is not None for note in one.view.notes]
     parts += dict.fromkeys(notes)
     parts.append("The controls above the picture and under View update it without retraining.")

@@ -11,8 +11,7 @@ from gbuq_core.experiments.spiral.fit import SpiralMaps
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.spiral.probe import probe, ray, ray_truth
 from gbuq_core.figures.standalone import Section
-from pages._ui.controls import draw_knob
-from pages._ui.experiment import draw_fold
+from pages._ui.controls import draw_fold, draw_knob
 from pages._ui.kept import kept
 from pages._ui.sections import draw_section
 from pages._ui.spiral.controls import ALONG, POINT, POINT_OPEN, RAY, WALK_OPEN, Looks

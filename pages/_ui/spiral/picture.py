@@ -33,7 +33,11 @@ from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import make_spiral
 from pages._ui.canvas import Selectable, canvas, keep_knobs
 from pages._ui.kept import kept, last_kept
-from pages._ui.side_by_side import Shown, SideBySide, say_problems, say_refusals, say_stale
+from pages._ui.side_by_side import (
+    Shown,
+    SideBySide,
+    list_costs,
+)
 from pages._ui.spiral.controls import Looks, choose
 from pages._ui.spiral.scorecard import scores_of
 
@@ -126,15 +130,6 @@ def describe_flags(run: SpiralRun) -> str:
     )
 
 
-def say_what_is_missing(settings: SpiralSettings, shown: Sequence[Shown]) -> None:
-    """Notices about methods without maps, or with those of earlier settings."""
-    say_refusals(PAGE.refusals(settings))
-    say_problems(shown)
-    say_stale(shown)
-    if not settings.methods:
-        st.text("Choose a method in All settings to see its maps beside the truth.")
-
-
 def show_costs(settings: SpiralSettings, shown: Sequence[Shown]) -> None:
     """What the fits took, and what slow methods would take that are not chosen."""
-    st.caption(" ".join(PAGE.costs(settings, shown)))
+    st.caption(" ".join(list_costs(PAGE, settings, shown)))

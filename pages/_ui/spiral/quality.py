@@ -21,7 +21,7 @@ from gbuq_core.experiments.spiral.quality import (
 from gbuq_core.experiments.spiral.quality_picture import MEASURES, describe_quality, quality_figure
 from gbuq_core.figures.theme import METHOD_STYLES, plot_config
 from gbuq_core.presentation import digits, markdown_table, seconds_text
-from pages._ui.experiment import draw_fold
+from pages._ui.controls import draw_fold
 from pages._ui.jobs_glue import Answer, Request, cost_line, show_progress, start_again
 from pages._ui.notices import show_notice
 from pages._ui.spiral.controls import COMPUTE_OPEN

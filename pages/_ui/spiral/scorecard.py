@@ -19,7 +19,7 @@ from gbuq_core.experiments.spiral.scores import SpiralScore, score_spiral
 from gbuq_core.presentation import short
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claims
-from pages._ui.experiment import draw_fold
+from pages._ui.controls import draw_fold
 from pages._ui.kept import keep_only, kept
 from pages._ui.sections import draw_section
 from pages._ui.spiral.controls import CYCLES_OPEN
