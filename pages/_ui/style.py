@@ -81,7 +81,7 @@ _CSS = """
 [class*="st-key-table-heteroscedastic"] :is(td, th:first-child) { white-space: nowrap; }
 /* Cards: as many in a row as fit, two on a phone; the link covers the whole card. */
 [class*="st-key-cards"] { display: grid; gap: 1rem;
-  grid-template-columns: repeat(auto-fill, minmax(min(16rem, 45%), 1fr)); }
+  grid-template-columns: repeat(auto-fill, minmax(min(18rem, 45%), 1fr)); }
 [class*="st-key-cards"] > * { width: auto !important; height: 100% !important; }
 [class*="st-key-card-"] { position: relative; height: 100%; padding: 0.6rem 0.8rem 0.8rem; }
 [class*="st-key-card-"]:has(a:is(:hover, :focus-visible)) { border-color: currentColor; }
