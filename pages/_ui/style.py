@@ -88,6 +88,7 @@ _CSS = """
 [class*="st-key-card-"] img { width: 100%; aspect-ratio: 16 / 10; display: block; }
 [class*="st-key-card-"] a { padding-left: 0; position: static; background: none; }
 [class*="st-key-card-"] a::after { content: ""; position: absolute; inset: 0; }
+[data-testid="stMain"]:has([class*="st-key-cards"]) .st-key-present-button { display: none; }
 @media (max-width: 640px) {
   [class*="st-key-cards"] { gap: 0.6rem; }
   [class*="st-key-card-"] { padding: 0.4rem 0.5rem 0.5rem; font-size: 0.9rem; }

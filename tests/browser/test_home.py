@@ -130,6 +130,7 @@ def test_what_can_be_taken_away_is_of_the_picture(page, serve, tmp_path):
     assert content[0].startswith("x,prediction,total_uncertainty,")
     assert len(content) == 71
     contents = {}
+    page.get_by_role("button", name="View").click()
     for name in ("SVG", "PNG"):
         saved = downloaded(page, f"Save the picture as {name}")
         assert saved.suggested_filename == f"uncertainty-200-rows.{name.lower()}"

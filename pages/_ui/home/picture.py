@@ -45,7 +45,7 @@ def draw_wave(
         stretch=stretch, greets=seq == 0 and run.settings == _OPENING,
     )  # fmt: skip
     show_curves(
-        wave_figure(run, wide), "wave", on_stretch=lambda ends: drop(*place_of(run, ends)),
+        wave_figure(run, wide).quiet, "wave", on_stretch=lambda ends: drop(*place_of(run, ends)),
         carry=grip,
     )  # fmt: skip
 
