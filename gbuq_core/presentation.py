@@ -207,6 +207,16 @@ def shown(value: object) -> str:
     return f'"{text}"' if len(text) <= _LONGEST_NAME else f'"{text[:_LONGEST_NAME]}..."'
 
 
+def one_line(text: str, most: int = 40) -> str:
+    """A user's text on one line of at most ``most`` characters.
+
+    >>> one_line("blood  pressure (mm Hg)", 12)
+    'blood press\u2026'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}\u2026"
+
+
 def listed(values: Iterable[object], limit: int = 5) -> str:
     """Several names or values in a sentence.
 

@@ -51,15 +51,3 @@ def distinct(texts: Sequence[str]) -> list[str]:
     for text in texts:
         labels.append(text if text not in labels else f"{text} ({len(labels) + 1})")
     return labels
-
-
-def cut(text: str, length: int) -> str:
-    """A text on one line, cut to a length.
-
-    Examples
-    --------
-    >>> cut("blood  pressure", 8)
-    'blood p\u2026'
-    """
-    line = " ".join(text.split())
-    return line if len(line) <= length else f"{line[: length - 1]}\u2026"

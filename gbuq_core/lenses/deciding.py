@@ -6,7 +6,7 @@ from typing import Any
 
 from gbuq_core.figures.standalone import Section
 from gbuq_core.lenses.lens import DECIDE, Lens, Seen, Waiting
-from gbuq_core.presentation import short
+from gbuq_core.presentation import one_line, short
 from gbuq_core.tables import (
     DECIDING_MEANING,
     DecidingRows,
@@ -44,7 +44,7 @@ def _sections(seen: Seen, leaves: ModelLeaves) -> list[Section]:
     found = deciding_rows(scored, row, leaves=leaves)
     shown = range(min(len(found.columns), _MOST_COLUMNS))
     which = "second file" if scored.scored is not scored.training else "this row"
-    names = [_label(name) for name in (scored.training.target.name, *found.columns)]
+    names = [one_line(name) for name in (scored.training.target.name, *found.columns)]
     own = [f"{scored.scored.row_numbers[row]:,} ({which})", "", _own_target(scored, row)]
     lines = [("Row", "Trees shared", *names[: len(shown) + 1])]
     lines.append((*own, *(found.cells[k] for k in shown)))
@@ -75,11 +75,6 @@ def _own_target(scored: ScoredTable, row: int) -> str:
 
 def _told(target: float | str) -> str:
     return target if isinstance(target, str) else short(target, 4)
-
-
-def _label(name: str) -> str:
-    line = " ".join(name.split())
-    return line if len(line) <= 40 else f"{line[:39]}\u2026"
 
 
 def _model_number(seen: Seen) -> int:

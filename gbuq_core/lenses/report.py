@@ -24,8 +24,9 @@ from gbuq_core.lenses.pictures import (
     score_cells,
 )
 from gbuq_core.lenses.register import LENSES
-from gbuq_core.presentation import digits, short
+from gbuq_core.presentation import digits, number_word, short
 from gbuq_core.tables import ScoredTable, Table, why_no_coverage
+from gbuq_core.tables.checking import MOST_CHECKED, rows_to_check, say_prediction
 from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.words import describe_table
 
@@ -48,6 +49,7 @@ def result_page(scored: ScoredTable, unit: str, code: str, more: Sequence[Sectio
         head += [(f"Second file: {name}", value) for name, value in second]
     n_listed = min(_LISTED_ROWS, len(shown.total))
     sections = [
+        Section(heading=check_heading(len(shown.total)), table=_checks(scored)),
         Section(heading="In words", text=describe_table(scored)),
         Section(
             heading="Every row by data and knowledge uncertainty",
@@ -106,6 +108,25 @@ def lens_sections(seen: Seen, made: Mapping[str, Any] | None = None) -> list[Sec
         for section in sections:
             found.append(section if section.heading else replace(section, heading=heading))
     return found
+
+
+def check_heading(n_rows: int) -> str:
+    """What stands above the rows to check.
+
+    >>> check_heading(442), check_heading(2)
+    ('Check these ten rows first', 'Check these two rows first')
+    """
+    return f"Check these {number_word(min(n_rows, MOST_CHECKED))} rows first"
+
+
+def _checks(scored: ScoredTable) -> list[tuple[str, ...]]:
+    """The rows to check first and why, below a head."""
+    numbers = scored.scored.row_numbers
+    lines = [
+        (f"{numbers[check.row]}", say_prediction(scored, check.row), check.why)
+        for check in rows_to_check(scored)
+    ]
+    return [("Row", "Prediction", "Why"), *lines]
 
 
 def _worst_rows(scored: ScoredTable, shown: RowUncertainties) -> list[tuple[str, ...]]:

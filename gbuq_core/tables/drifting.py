@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics import binomial_band
-from gbuq_core.presentation import counted, csv_text, listed, percent, short, written_apart
+from gbuq_core.presentation import (
+    counted,
+    csv_text,
+    listed,
+    one_line,
+    percent,
+    short,
+    written_apart,
+)
 from gbuq_core.tables.cleaning import Feature, Prepared
 from gbuq_core.tables.columns import DATE_PARTS, dates_apart
 from gbuq_core.tables.scoring import ScoredTable
@@ -490,7 +498,7 @@ def describe_shifts(drift: TableDrift) -> str:
     if not found:
         return "No column has shifted by more than chance."
     named = ", ".join(
-        f"{_one_line(column.name)} (PSI {short(column.psi)}, {column.size})"
+        f"{one_line(column.name)} (PSI {short(column.psi)}, {column.size})"
         for column in found[:_NAMED]
     )
     more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
@@ -500,7 +508,7 @@ def describe_shifts(drift: TableDrift) -> str:
 
 def describe_column(column: ColumnDrift) -> str:
     """One column in a sentence or two of plain text, which holds its name and categories."""
-    name = _one_line(column.name)
+    name = one_line(column.name)
     against = "above" if column.shifted else "within"
     told = [
         f"{name}: PSI {short(column.psi)}, {column.size}. This is {against} what chance gives for "
@@ -733,8 +741,3 @@ def _usual(share: float) -> str:
 
 def _share(share: float) -> str:
     return f"{short(100.0 * share, 2)} %"
-
-
-def _one_line(name: str) -> str:
-    line = " ".join(name.split())
-    return line if len(line) <= 40 else f"{line[:39]}\u2026"

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.metrics import prr
-from gbuq_core.presentation import counted
+from gbuq_core.presentation import counted, one_line
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.intervals import refresh_output
 from gbuq_core.tables.scoring import ScoredTable
@@ -266,7 +266,7 @@ def say_reason(reason: Reason) -> str:
             "new level": "never occurs in the training rows",
             "missing": "is missing, which it never is in the training rows",
         }[reason.what]
-        return f'its value of "{_one_line(reason.column)}" {said}'
+        return f'its value of "{one_line(reason.column, 30)}" {said}'
     than = f"{int(100 * reason.rank)} % of ordinary rows"
     said = {
         "range": f"more of its values are outside the training range than in {than}",
@@ -275,7 +275,7 @@ def say_reason(reason: Reason) -> str:
         "affinity": f"it shares fewer leaves with its nearest rows (IBUG's affinity) than {than}",
         "knowledge": f"independent models disagree more about it than about {than}",
     }[reason.part]
-    return f'{said}, mainly by "{_one_line(reason.column)}"' if reason.column else said
+    return f'{said}, mainly by "{one_line(reason.column, 30)}"' if reason.column else said
 
 
 def foreign_notice(found: TableUnfamiliarity) -> str:
@@ -431,8 +431,3 @@ def _explain(
     return [
         found[k]._replace(column=column_of.get(found[k].column, found[k].column)) for k in order
     ]
-
-
-def _one_line(name: str) -> str:
-    line = " ".join(name.split())
-    return line if len(line) <= 30 else f"{line[:29]}\u2026"

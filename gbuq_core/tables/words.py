@@ -1,4 +1,4 @@
-"""A scored table in words: how good it is, and which rows to check first and why."""
+"""A scored table in words: how good it is, and what was chosen."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.methods import METHODS
-from gbuq_core.presentation import enumerated, number_word, short
+from gbuq_core.presentation import number_word, short
 from gbuq_core.tables.cutting import CutModel
 from gbuq_core.tables.drifting import why_no_coverage
 from gbuq_core.tables.evaluating import RegressionScores, Scores
@@ -17,28 +17,25 @@ from gbuq_core.tables.plan import Cut
 from gbuq_core.tables.scaling import describe_scale
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.splitting import describe_split
-from gbuq_core.tables.unfamiliar import Evidence, foreign_notice, say_reason
+from gbuq_core.tables.unfamiliar import Evidence, foreign_notice
 
-_NAMED_ROWS = 3
 _ROUNDING = 1e-12  # of total uncertainty: so little knowledge uncertainty orders no rows
 
 
 def describe_table(scored: ScoredTable) -> list[str]:
-    """The result in plain sentences: how good it is, and which rows to check first and why.
+    """The result in plain sentences: how good it is, and which uncertainties find large errors.
 
-    Which rows an uncertainty points to is said only where the bootstrap interval of its PRR is
-    above 0. Rows are called unfamiliar only where that was measured (`add_unfamiliarity`). The
-    sentences may hold the user's words, such as the name of the target.
+    An uncertainty does where the bootstrap interval of its PRR is above 0. Unfamiliarity is among
+    them where it was measured (`add_unfamiliarity`). The sentences may hold the user's words, such
+    as the name of the target.
     """
     evidence = find_evidence(scored)
     known = scored.new_scores if scored.protocol == "new_file" else scored.scores
     good = _how_good(scored.scores, scored.training.target.name, why_no_coverage(scored))
-    sentences = [f"{_how_scored(scored)} {good}", _rows_to_check(scored, evidence)]
+    sentences = [f"{_how_scored(scored)} {good}", _what_finds_errors(scored, evidence)]
     found = scored.unfamiliarity
-    if found is not None:
-        sentences.append(_least_familiar(scored, evidence["unfamiliarity"]))
-        if found.is_foreign:  # before anything else
-            sentences.insert(0, foreign_notice(found))
+    if found is not None and found.is_foreign:  # before anything else
+        sentences.insert(0, foreign_notice(found))
     sentences[:0] = heavy_rows(scored)
     if known is not None and evidence["total"].excludes_chance:
         curve = known.rejection.total
@@ -141,48 +138,25 @@ def _how_good(scores: Scores, target: str, no_coverage: str) -> str:
     )
 
 
-def _rows_to_check(scored: ScoredTable, evidence: dict[str, Evidence]) -> str:
-    """Name the rows with the most knowledge and the most data uncertainty, with the reason."""
-    part = scored.predictions.uncertainty
+def _what_finds_errors(scored: ScoredTable, evidence: dict[str, Evidence]) -> str:
+    """Which of the uncertainties point to large errors on this table."""
+    kinds = {
+        "knowledge": f"rows that {name_members(scored)} disagree about",
+        "data": "noisy rows",
+        "unfamiliarity": "unfamiliar rows",
+    }
     missing = why_no_knowledge(scored)
-    said, silent = [], []
-    if not missing:
-        rows = _listed(scored, np.argsort(-part.knowledge, kind="stable"))
-        if evidence["knowledge"].excludes_chance:
-            said.append(
-                f"The {name_members(scored)} disagree most about rows {rows} (knowledge "
-                "uncertainty)."
-            )
+    told = []
+    for kind, rows in kinds.items():
+        if kind not in evidence or (missing and kind == "knowledge"):
+            continue
+        found = evidence[kind]
+        if found.excludes_chance:
+            told.append(f"Here, {rows} have larger errors ({_prr(found)}).")
         else:
-            silent.append(("knowledge uncertainty", evidence["knowledge"]))
-    if evidence["data"].excludes_chance:
-        rows = _listed(scored, np.argsort(-part.data, kind="stable"))
-        said.append(
-            f"Rows {rows} are the noisiest: similar rows have very different values, and more "
-            "data will not help."
-        )
-    else:
-        silent.append(("data uncertainty", evidence["data"]))
-    said += [_no_evidence(*pair) for pair in silent]
-    return " ".join([*said, missing] if missing else said)
-
-
-def _least_familiar(scored: ScoredTable, evidence: Evidence) -> str:
-    """Name the least familiar rows, what makes the first of them so, and whether it matters."""
-    found = scored.unfamiliarity
-    assert found is not None
-    order = found.rows.order()
-    rows, told = _listed(scored, order), ""
-    reason = found.reasons[int(order[0])]
-    if reason is not None:
-        told = f" Row {order[0] + 1}: {say_reason(reason)}."
-    if evidence.excludes_chance:
-        return (
-            f"Rows {rows} are the least familiar, and unfamiliar rows have larger errors here "
-            f"({_prr(evidence)}).{told}"
-        )
-    silent = _no_evidence("unfamiliarity", evidence)
-    return f"Rows {rows} are the least familiar.{told} {silent}"
+            what = kind if kind == "unfamiliarity" else f"{kind} uncertainty"
+            told.append(_no_evidence(what, found))
+    return " ".join([*told, missing] if missing else told)
 
 
 def _no_evidence(what: str, evidence: Evidence) -> str:
@@ -243,7 +217,3 @@ def name_members(scored: ScoredTable) -> str:
         return "truncations of one model"
     n_members = _n_members(scored.models[0].estimator)
     return "one model" if n_members == 1 else f"{number_word(n_members)} independent models"
-
-
-def _listed(scored: ScoredTable, order: np.ndarray) -> str:
-    return enumerated([f"{number:d}" for number in scored.scored.row_numbers[order[:_NAMED_ROWS]]])

@@ -170,14 +170,8 @@ def test_members_of_a_cyclical_model_are_its_last_cycles():
         cut_table(stopped, Cut(burn_in=10))
 
 
-def test_the_words_name_the_rows_of_the_largest_uncertainties(scored):
-    words, evidence = " ".join(describe_table(scored)), find_evidence(scored)
-    for kind, said in (("data", "are the noisiest"), ("knowledge", "disagree most about rows")):
-        assert (said in words) == evidence[kind].excludes_chance
-        if said in words:
-            part = getattr(scored.predictions.uncertainty, kind)
-            assert f"{int(np.argmax(part)) + 1}" in words
-    assert f"{len(scored.frame)} rows" in words
+def test_the_words_say_how_many_rows_were_judged(scored):
+    assert f"{len(scored.frame)} rows" in " ".join(describe_table(scored))
     assert held_out_rows(scored).all()
 
 

@@ -10,8 +10,8 @@ from gbuq_core.experiments.novelty.data import Array
 from gbuq_core.experiments.novelty.look import PlaceLook
 from gbuq_core.experiments.novelty.picture import MACAU
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
-from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, bars_of, cut, distinct, layer, quantity, tip
-from gbuq_core.presentation import digits, short
+from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, bars_of, distinct, layer, quantity, tip
+from gbuq_core.presentation import digits, one_line, short
 
 _MOST_BARS = 30
 _ROW_HEIGHT = 34
@@ -60,7 +60,7 @@ def histogram_edges(values: Array) -> Array:
 
 def share_figure(names: Sequence[str], shares: Array) -> Spec:
     """Bars of each feature's share of the squared distance; a share may be below 0."""
-    labels = distinct([cut(name, 28) for name in names])
+    labels = distinct([one_line(name, 28) for name in names])
     rows = [
         {"c0": label, "c1": 100.0 * float(share)}
         for label, share in zip(labels, shares, strict=True)

@@ -19,7 +19,6 @@ from gbuq_core.figures.vega import (
     AXIS_HEIGHT,
     Spec,
     bars_of,
-    cut,
     distinct,
     layer,
     own_colour,
@@ -27,7 +26,7 @@ from gbuq_core.figures.vega import (
     tip,
 )
 from gbuq_core.methods.papers import DARK_GREY
-from gbuq_core.presentation import short
+from gbuq_core.presentation import one_line, short
 
 _LINE, _LOW_LINE = 26, 19  # pixels of a method, and where there are many
 _MANY = 20
@@ -114,7 +113,7 @@ def beside_figure(numbers: Sequence[BoardNumber], score: str, dark: bool = False
     tips = [
         tip("c0", "method"),
         tip("c4", "whose"),
-        tip("c6", f"{cut(score, 40)} (standard error)"),
+        tip("c6", f"{one_line(score, 40)} (standard error)"),
         tip("c7", "ours is"),
     ]
     shared = {"y": y, "yOffset": offset, "color": colour}
@@ -161,7 +160,8 @@ def ranks_figure(
         "value": "#ffffff",
     }
     tips = [
-        tip("c0", "method"), tip("c1", "set"), tip("c5", "rank"), tip("c3", cut(score, 40), ".4g"),
+        tip("c0", "method"), tip("c1", "set"), tip("c5", "rank"),
+        tip("c3", one_line(score, 40), ".4g"),
     ]  # fmt: skip
     place = {"x": x, "y": _names(lines)}
     ranked = {"transform": [{"filter": "isValid(datum.c2)"}]}
@@ -248,7 +248,7 @@ def front_figure(front: Front, budget: float | None = None, dark: bool = False) 
          "c3": colour_of(one.method.record), "c4": one.on_front,
          "c5": one.score.mean - ERRORS * _or_zero(one.score.error),
          "c6": one.score.mean + ERRORS * _or_zero(one.score.error),
-         "c7": _with_error(*one.score), "c8": cut(one.method.label, 20) if named else ""}
+         "c7": _with_error(*one.score), "c8": one_line(one.method.label, 20) if named else ""}
         for one, named in zip(front.points, _names_apart(front.points), strict=True)
     ]  # fmt: skip
     x = quantity(
@@ -262,7 +262,7 @@ def front_figure(front: Front, budget: float | None = None, dark: bool = False) 
     tips = [
         tip("c0", "method"),
         tip("c1", "seconds", ".3g"),
-        tip("c7", f"{cut(score, 40)} (standard error)"),
+        tip("c7", f"{one_line(score, 40)} (standard error)"),
         tip("c4", "best for its time"),
     ]
     truth = ink(dark).truth
@@ -309,7 +309,7 @@ def _names_apart(points: Sequence[Timed]) -> list[bool]:
 
 def short_labels(names: Sequence[str]) -> list[str]:
     """Names of methods as figures have room for them, told apart."""
-    return distinct([cut(name, LETTERS) for name in names])
+    return distinct([one_line(name, LETTERS) for name in names])
 
 
 def _names(labels: Sequence[str]) -> Spec:

@@ -19,7 +19,7 @@ from gbuq_core.figures.curves.parts import (
     reading,
 )
 from gbuq_core.figures.theme import MethodStyle
-from gbuq_core.figures.vega import cut
+from gbuq_core.presentation import one_line
 
 _LONGEST = 13  # letters of a name below the picture: four have room on a phone
 _WIDTH, _DOT = 3.0, 9
@@ -48,7 +48,7 @@ def compared_figure(
         for gap in gaps
         for name, part in (("", gap.value), (" from", gap.low), (" to", gap.high))
     ]
-    short = dict(zip(places.tolist(), [cut(name, _LONGEST) for name in names], strict=True))
+    short = dict(zip(places.tolist(), [one_line(name, _LONGEST) for name in names], strict=True))
     return draw_curves(
         "methods",
         alt,

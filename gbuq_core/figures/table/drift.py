@@ -24,14 +24,13 @@ from gbuq_core.figures.vega import (
     AXIS_HEIGHT,
     Spec,
     bars_of,
-    cut,
     distinct,
     layer,
     own_colour,
     quantity,
     tip,
 )
-from gbuq_core.presentation import percent
+from gbuq_core.presentation import one_line, percent
 
 _FIRST, _SECOND, _QUIET = "#0072b2", "#d55e00", "#7f7f7f"
 _ROW_HEIGHT, _PAIR_HEIGHT, _LEGEND_HEIGHT = 26, 36, 40
@@ -73,7 +72,7 @@ def shifts_figure(shifts: Sequence[Shift], marks: tuple[float, float], dark: boo
     `PICKED`, field ``c0``).
     """
     drawn = list(shifts)[:MOST_COLUMNS]
-    names = distinct([cut(shift.name, 26) for shift in drawn])
+    names = distinct([one_line(shift.name, 26) for shift in drawn])
     values: list[dict[str, Any]] = [
         {
             "c0": name,
@@ -111,7 +110,7 @@ def shifts_figure(shifts: Sequence[Shift], marks: tuple[float, float], dark: boo
 def drawn_names(shifts: Sequence[Shift]) -> dict[str, str]:
     """What each bar is called in the chart, and the column's own name."""
     drawn = list(shifts)[:MOST_COLUMNS]
-    names = distinct([cut(shift.name, 26) for shift in drawn])
+    names = distinct([one_line(shift.name, 26) for shift in drawn])
     return {name: shift.name for name, shift in zip(names, drawn, strict=True)}
 
 
@@ -145,7 +144,7 @@ def two_files_figure(files: TwoFiles, name: str, label: str, alt: str, height: i
 
 def two_files_categories(files: TwoFiles) -> Spec:
     """Two bars a category: its share of the rows of the first and of the second file."""
-    names = distinct([cut(label, 26) for label in files.labels])
+    names = distinct([one_line(label, 26) for label in files.labels])
     who = ["first file", "second file"]
     values = [
         {"c0": name, "c1": round(100.0 * float(share), 3), "c2": file}
@@ -185,7 +184,7 @@ def describe_two_files(files: TwoFiles, name: str) -> str:
     """
     at = int(np.argmax(np.abs(files.second - files.first)))
     return (
-        f"{cut(name, 40)}: the files differ most in {cut(files.labels[at], 40)}, with "
+        f"{one_line(name, 40)}: the files differ most in {one_line(files.labels[at], 40)}, with "
         f"{percent(files.first[at], 0)} of the rows of the first file and "
         f"{percent(files.second[at], 0)} of the second."
     )

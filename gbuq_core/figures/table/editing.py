@@ -19,7 +19,7 @@ from gbuq_core.figures.curves.parts import Part, band, entry, line, rounded
 from gbuq_core.figures.handles import HANDLE_PARTS, Handle, handles_styles
 from gbuq_core.figures.sources import join_scripts
 from gbuq_core.figures.table.rows import RowMap, row_map_figure
-from gbuq_core.figures.vega import cut
+from gbuq_core.presentation import one_line
 
 _HERE = Path(__file__).parent
 _HEIGHT = 260
@@ -133,7 +133,7 @@ def curve_figure(curve: EditorCurve, name: str) -> dict[str, Any]:
     room = 0.06 * (high - low) or 1.0
     share = 1.0 if curve.unfamiliarity is None else 0.68
     panels: list[Part] = [
-        {"share": share, "range": [low - room, high + room], "label": cut(curve.label, 30),
+        {"share": share, "range": [low - room, high + room], "label": one_line(curve.label, 30),
          "layers": layers}
     ]  # fmt: skip
     readings = [{"name": one.name, "at": rounded(one.values)} for one in curve.lines]
@@ -148,12 +148,12 @@ def curve_figure(curve: EditorCurve, name: str) -> dict[str, Any]:
     pad = 0.02 * (last - first) or 0.5
     if curve.has_names and not (last - first) > len(curve.x):
         pad = 0.4
-    axis: dict[str, Any] = {"range": [first - pad, last + pad], "label": cut(name, _NAME)}
+    axis: dict[str, Any] = {"range": [first - pad, last + pad], "label": one_line(name, _NAME)}
     if curve.has_names:
         places = np.unique(np.linspace(0, len(curve.x) - 1, _FEW_TICKS).round().astype(int))
         axis["ticks"] = {
             "ticks": rounded(curve.x[places]),
-            "labels": [cut(curve.texts[k] or "missing", 10) for k in places],
+            "labels": [one_line(curve.texts[k] or "missing", 10) for k in places],
         }
     return {
         "name": "one-column",

@@ -16,14 +16,13 @@ from gbuq_core.figures.vega import (
     AXIS_HEIGHT,
     Spec,
     bars_of,
-    cut,
     distinct,
     layer,
     own_colour,
     quantity,
     tip,
 )
-from gbuq_core.presentation import short
+from gbuq_core.presentation import one_line, short
 
 ROW_HEIGHT = 24
 
@@ -47,7 +46,7 @@ def positions_figure(features: Sequence[FeatureValue]) -> Spec:
     A category has a bar as long as its share of the training rows instead. What is outside the
     training rows, or was never there, is vermilion.
     """
-    labels = distinct([f"{cut(f.name, 24)}: {cut(f.value, 14)}" for f in features])
+    labels = distinct([f"{one_line(f.name, 24)}: {one_line(f.value, 14)}" for f in features])
     numbers, shares, notes = [], [], []
     for label, feature in zip(labels, features, strict=True):
         row: dict[str, object] = {"c0": label, "c3": feature.note or _in_numbers(feature)}
@@ -96,7 +95,7 @@ def positions_figure(features: Sequence[FeatureValue]) -> Spec:
 
 def contributions_figure(names: Sequence[str], changes: np.ndarray, kind: str, unit: str) -> Spec:
     """Bars of how much each feature adds to one uncertainty of a row."""
-    labels = distinct([cut(name, 28) for name in names])
+    labels = distinct([one_line(name, 28) for name in names])
     rows = [{"c0": label, "c1": float(v)} for label, v in zip(labels, changes, strict=True)]
     return {
         "height": ROW_HEIGHT * max(len(labels), 1) + AXIS_HEIGHT,

@@ -19,8 +19,7 @@ from gbuq_core.figures.curves.parts import (
     plain_dots,
     reading,
 )
-from gbuq_core.figures.vega import cut
-from gbuq_core.presentation import short
+from gbuq_core.presentation import one_line, short
 
 _STDS = 2.0
 _MOST_CLASSES = 5
@@ -62,11 +61,11 @@ def growing_figure(row: Growing, height: int = 300) -> Curves:
     for k, name in enumerate(row.names[1:_MOST_CLASSES], start=1):
         other = line(x, row.others[k], OKABE_ITO[(k + 1) % len(OKABE_ITO)], 1.2, "2 3")
         layers.append(other)
-        legend.append(entry(cut(name, 20), other))
+        legend.append(entry(one_line(name, 20), other))
         values.append(row.others[k])
     lines = [line(x, one, row.colour, 2.0 if len(row.loc) == 1 else 1.2) for one in row.loc]
     layers += lines
-    name = "mean" if not row.names else cut(row.names[0], 20)
+    name = "mean" if not row.names else one_line(row.names[0], 20)
     legend.append(entry(name if len(lines) == 1 else f"{name} of {len(lines)} models", lines[0]))
     at = np.flatnonzero(np.isin(x, row.member_trees))
     dots = plain_dots(np.tile(x[at], len(row.loc)), row.loc[:, at].ravel(), row.colour, 1.0, 7)
@@ -94,7 +93,7 @@ def growing_figure(row: Growing, height: int = 300) -> Curves:
         describe_growing(row),
         height,
         axis((0.0, x[-1]), "trees"),
-        [panel(limits, cut(row.label, 40), layers)],
+        [panel(limits, one_line(row.label, 40), layers)],
         legend,
         reading(x, "trees:", readings),
     )

@@ -18,9 +18,8 @@ from gbuq_core.figures.curves.parts import (
 )
 from gbuq_core.figures.table.rejection import KIND_COLOURS
 from gbuq_core.figures.theme import MethodStyle
-from gbuq_core.figures.vega import cut
 from gbuq_core.metrics import Asking, AskingCurve, GroupCoverage, PitHistogram, binomial_band
-from gbuq_core.presentation import percent, short
+from gbuq_core.presentation import one_line, percent, short
 
 _OFF = "#d55e00"
 _UNFAMILIAR = "#009e73"
@@ -110,7 +109,9 @@ def groups_figure(found: GroupCoverage, style: MethodStyle, label: str, alt: str
         layers.append(plain_dots([at], [observed[k]], colour, 1.0, 9))
     parts = (("should be", promised), ("is", observed), ("band from", low), ("to", high))
     letters = max(_FEWEST_LETTERS, _LETTERS // n)
-    below = dict(zip(places.tolist(), [cut(name, letters) for name in found.names], strict=True))
+    below = dict(
+        zip(places.tolist(), [one_line(name, letters) for name in found.names], strict=True)
+    )
     return draw_curves(
         "groups",
         alt,
@@ -140,7 +141,7 @@ def describe_groups(found: GroupCoverage, is_class: bool) -> str:
         return "No group differs from what it should be by more than chance."
     what = "are predicted right" if is_class else "are inside their interval"
     sentences = [
-        f"{cut(found.names[k], 40)}: {percent(found.observed[k], 0)} of the rows "
+        f"{one_line(found.names[k], 40)}: {percent(found.observed[k], 0)} of the rows "
         f"({_range(found.low[k], found.high[k])}) {what}, "
         f"{percent(found.promised[k], 0)} should be."
         for k in worst

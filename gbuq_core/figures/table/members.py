@@ -15,14 +15,13 @@ from gbuq_core.figures.vega import (
     AXIS_HEIGHT,
     Spec,
     bars_of,
-    cut,
     distinct,
     layer,
     own_colour,
     quantity,
     tip,
 )
-from gbuq_core.presentation import short
+from gbuq_core.presentation import one_line, short
 
 _MOST_CLASSES = 8
 _ROW_HEIGHT = 17
@@ -74,7 +73,7 @@ def member_values_figure(members: MemberValues, style: MethodStyle, dark: bool =
         tip("c2", "2 std below", ".4g"),
         tip("c3", "2 std above", ".4g"),
     ]
-    title = cut(members.target, 60)  # the same in all layers, or Vega-Lite would join them
+    title = one_line(members.target, 60)  # the same in all layers, or Vega-Lite would join them
     dots_x = quantity("c1", title, scale=scale)
     shared = {"y": y, "color": colour, "tooltip": tips}
     bar = {"strokeWidth": 4, "opacity": 0.35, "strokeCap": "round"}

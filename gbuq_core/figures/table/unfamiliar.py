@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, bars_of, cut, layer, own_colour, quantity, tip
+from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, bars_of, layer, own_colour, quantity, tip
+from gbuq_core.presentation import one_line
 
 _ROW_HEIGHT = 20
 _HIGH, _USUAL = "#d55e00", "#0072b2"
@@ -38,7 +39,7 @@ def parts_figure(parts: Sequence[PartRank], high: float) -> Spec:
         {
             "c0": LABELS[one.part],
             "c1": one.rank,
-            "c2": cut(one.column, 24),
+            "c2": one_line(one.column, 24),
             "c3": _HIGH if one.rank > high else _USUAL,
         }
         for one in parts

@@ -24,7 +24,7 @@ from gbuq_core.figures.table.editing import (
 from gbuq_core.lenses.pictures import RowUncertainties, in_unit, ranking_kind, row_map_of, style_of
 from gbuq_core.lenses.register import LENSES
 from gbuq_core.lenses.row import by_size
-from gbuq_core.presentation import digits, short
+from gbuq_core.presentation import digits, one_line, short
 from gbuq_core.tables import (
     ColumnCurve,
     EditedRow,
@@ -249,7 +249,7 @@ def _editor_curve(
     if classes:
         y, low, high = curve.probabilities.max(axis=1), None, None
         most = np.argsort(-curve.probabilities.max(axis=0), kind="stable")[:_MOST_CLASSES]
-        lines = [CurveLine(_short_name(classes[k]), curve.probabilities[:, k]) for k in most]
+        lines = [CurveLine(one_line(classes[k], 30), curve.probabilities[:, k]) for k in most]
         label = "probability"
     known = not np.isnan(curve.unfamiliarity).any()
     parts = [_amount(part, shown) for part in curve.uncertainty]
@@ -299,7 +299,7 @@ def _names(scored: ScoredTable) -> list[str]:
 
 def _texts(scored: ScoredTable, shown: RowUncertainties, said: EditedRow) -> list[str]:
     if isinstance(said.prediction, str):
-        first = [_short_name(said.prediction), f"{100 * said.probabilities.max():.0f} %"]
+        first = [one_line(said.prediction, 30), f"{100 * said.probabilities.max():.0f} %"]
     else:
         ends = f"{short(said.lower, 4)} to {short(said.upper, 4)}"
         first = [short(said.prediction, 4), ends]
@@ -317,11 +317,6 @@ def _words(told: Sequence[Told], edits: Edits, said: EditedRow) -> str:
         loudest = max(said.parts, key=lambda part: part.rank)
         words += f" Unfamiliar: {say_reason(loudest)}."
     return words
-
-
-def _short_name(name: str) -> str:
-    line = " ".join(name.split())
-    return line if len(line) <= 30 else f"{line[:29]}\u2026"
 
 
 def _amount(value: Any, shown: RowUncertainties) -> Any:

@@ -13,6 +13,7 @@ import streamlit as st
 from gbuq_core.errors import GbuqError
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.lenses.pictures import RowUncertainties
+from gbuq_core.presentation import one_line
 from gbuq_core.tables.finding import Listing, find_rows, list_rows
 from gbuq_core.tables.predicting import row_errors
 from gbuq_core.tables.reviewing import Mark, Marks
@@ -231,7 +232,7 @@ def _frame(
         if not pd.api.types.is_numeric_dtype(values.dtype):
             values = values.astype("str").where(values.notna(), None)
         cells[f"c{place}"] = values
-        config[f"c{place}"] = st.column_config.Column(_label(name))
+        config[f"c{place}"] = st.column_config.Column(one_line(name))
     for name, values in _familiarity(scored).items():
         cells[name] = values[positions]
         label, meaning = _FAMILIARITY[name]
@@ -245,11 +246,6 @@ def _order(columns: pd.Index) -> list[str]:
     at = names.index(UNCERTAINTY_KINDS[-1]) + 1
     beside = [name for name in names if name in _FAMILIARITY]
     return [*names[:at], *beside, *(name for name in names[at:] if name not in _FAMILIARITY)]
-
-
-def _label(name: str) -> str:
-    line = " ".join(name.split())
-    return line if len(line) <= 40 else f"{line[:39]}\u2026"
 
 
 def _table_key(digest: str, positions: np.ndarray, unit: str) -> str:
