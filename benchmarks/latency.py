@@ -89,13 +89,14 @@ SOFT = "soft-trees-functions"
 CLOCKS = "two-clocks-band"
 DIAL = f".st-key-{CLOCKS} input[type=range] >> nth=1"
 FACTOR = f".st-key-{CLOCKS} input[type=checkbox]"
+TABLE = "/your_data?ensemble=virtual"
 HETERO, MAPS = "heteroscedastic-panels", "novelty-maps"
 MOVES = ("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft")
 
 CONTROLS = (
     Control("/", "rows (refit)", slider("rows"), CURVES, "wave", 150.0),
-    Control("/your_data", "K (nothing refitted)", slider("step"), CURVES, "row-map", 200.0),
-    Control("/your_data", "start (nothing refitted)", slider("start"), CURVES, "row-map", 200.0),
+    Control(TABLE, "K (nothing refitted)", slider("step"), CURVES, "row-map", 200.0),
+    Control(TABLE, "start (nothing refitted)", slider("start"), CURVES, "row-map", 200.0),
     Control("/soft_trees", "seed of the draws", slider("draw_seed"), CURVES, SOFT, 200.0, MOVES),
     Control("/soft_trees", "functions drawn", live("shown"), CURVES, SOFT, 200.0),
     Control(

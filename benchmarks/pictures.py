@@ -37,7 +37,7 @@ ADDRESSES = {
     "soft_trees": "soft_trees",
     "heteroscedastic": "heteroscedastic",
     "novelty": "novelty",
-    "your_data": "your_data",
+    "your_data": "your_data?table=diabetes",
     "two_clocks": "two_clocks",
     "scoreboard": "scoreboard",
 }

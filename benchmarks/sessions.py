@@ -78,11 +78,15 @@ async def _upload(
     page: Page, rng: np.random.Generator, place: int, classes: bool | None = None
 ) -> None:
     zones = page.locator(_ZONE)
-    if await zones.count() <= place:
+    opens = page.locator(_SECTION).last if place else page.locator(".st-key-open-table button")
+    if await opens.count() and (place or not await zones.count()):
+        await opens.click()
+        await page.wait_for_timeout(500)
+    if not await zones.count():
         return
     name = f"table{int(rng.integers(1000))}.csv"
     data = table_of(rng, bool(rng.integers(2)) if classes is None else classes)
-    await zones.nth(place).set_input_files({"name": name, "mimeType": "text/csv", "buffer": data})
+    await zones.first.set_input_files({"name": name, "mimeType": "text/csv", "buffer": data})
 
 
 async def _press(page: Page, rng: np.random.Generator) -> None:
@@ -176,6 +180,8 @@ async def _look_around(
         try:
             if bar == _LENS and not await page.locator(_LENS).count():
                 await page.locator(_SECTION).first.click(timeout=10_000)
+                await _answer(page, tally)
+                await _row(page, rng)
                 await _answer(page, tally)
             await page.locator(bar).nth(place).click(timeout=10_000)
         except BrowserError as error:  # not there with this table

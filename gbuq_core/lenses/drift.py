@@ -18,7 +18,7 @@ from gbuq_core.tables import (
     measure_drift,
     why_no_coverage,
 )
-from gbuq_core.tables.drifting import LARGE, MODERATE, SMOOTHING
+from gbuq_core.tables.drifting import LARGE, MODERATE, SMOOTHING, may_use
 
 MEANING = (
     "The population stability index (PSI) compares the shares of rows in bins: the deciles of the "
@@ -46,8 +46,8 @@ def _refuse(seen: Seen) -> str:
     if seen.scored.protocol == "new_file":
         return ""
     return (
-        'No second file is scored. Drop one at "Score a second file" to see how it differs from '
-        "the first."
+        "No second file is scored. Drop one here to see how it differs from the first, and whether "
+        "you may use this model for it."
     )
 
 
@@ -59,7 +59,12 @@ def _sections(seen: Seen, found: TableDrift) -> list[Section]:
         (column.name, digits(column.psi), digits(column.chance))
         for column in found.columns[:_REPORTED]
     ]
-    words = [describe_drift(found), *filter(None, [why_no_coverage(scored)]), MEANING]
+    words = [
+        may_use(found, scored.unfamiliarity),
+        describe_drift(found),
+        *filter(None, [why_no_coverage(scored)]),
+        MEANING,
+    ]
     if len(found.columns) > _REPORTED:
         words.append(
             f"The {_REPORTED} columns that have shifted the most are listed, of "

@@ -56,36 +56,42 @@ def style_of(scored: ScoredTable) -> MethodStyle:
 def row_map_of(
     scored: ScoredTable,
     shown: RowUncertainties,
-    row: int,
+    row: int | None,
     most: int = MOST_DOTS,
     found: np.ndarray | None = None,
 ) -> RowMap:
-    """The rows to draw, all or those that were found, one of them ringed."""
+    """The rows to draw, all or those that were found; one of them may be ringed.
+
+    Rows without a target have the colour of how unfamiliar they are, where that was measured.
+    """
     knowledge = shown.knowledge
     if why_no_knowledge(scored):  # what is left is rounding
         knowledge = 0.0 * knowledge  # and NaN stays
     positions = np.arange(len(knowledge))
     if found is not None:
-        positions = np.union1d(found[:most], [row])
+        positions = np.union1d(found[:most], [] if row is None else [row]).astype(np.int64)
     elif len(positions) > most:
         # The extremes of both kinds, and every so-manyth of the others.
         keep = np.zeros(len(positions), bool)
         for part in (knowledge, shown.data):
             keep[np.argsort(-part)[: most // 8]] = True
         keep[:: -(-len(positions) // (most // 2))] = True
-        keep[row] = True
+        if row is not None:
+            keep[row] = True
         positions = np.flatnonzero(keep)
-    errors = row_errors(scored.scored, scored.predictions)
+    errors, label = row_errors(scored.scored, scored.predictions), "absolute error"
     is_class = bool(scored.training.target.classes)
+    if np.isnan(errors).all() and scored.unfamiliarity is not None:
+        errors, label, is_class = scored.unfamiliarity.rows.score, "unfamiliarity", False
     return RowMap(
         number=scored.scored.row_numbers[positions],
         data=shown.data[positions],
         knowledge=knowledge[positions],
         error=errors[positions],
         unit=shown.unit.split(",")[0],
-        error_label="absolute error",
+        error_label=label,
         is_class=is_class,
-        selected=int(np.searchsorted(positions, row)),
+        selected=None if row is None else int(np.searchsorted(positions, row)),
         whole=None if found is None else (shown.data, knowledge),
     )
 

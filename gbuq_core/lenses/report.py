@@ -36,8 +36,7 @@ _LISTED_ROWS = 20
 def result_page(scored: ScoredTable, unit: str, code: str, more: Sequence[Section] = ()) -> bytes:
     """The page in UTF-8. It makes no request, and nothing that it shows of a file can run."""
     shown = in_unit(scored, unit)
-    rows = row_map_of(scored, shown, int(np.argmax(shown.total)))._replace(selected=None)
-    dots = row_map_figure(rows)
+    dots = row_map_figure(row_map_of(scored, shown, None))
     rejection, clocks = rejection_of(scored), clocks_of(scored)
     promises = promises_of(scored, scored.conformal)
     target, kinds = scored.training.target, kinds_of(scored)

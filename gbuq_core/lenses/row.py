@@ -19,6 +19,7 @@ from gbuq_core.tables import (
     say_reason,
     unfamiliarity_parts,
 )
+from gbuq_core.tables.checking import say_prediction
 from gbuq_core.tables.unfamiliar import UNFAMILIAR
 
 MOST_COLUMNS = 10  # whose effects are told
@@ -32,10 +33,7 @@ def describe_row(
     unfamiliarity: str = "",
 ) -> str:
     """The row in words, as far as they are known. Plain text that holds the user's words."""
-    prediction = str(scored.frame["prediction"].iloc[row])
-    if not scored.training.target.classes:
-        prediction = short(scored.predictions.loc[row], 4)
-    parts = [f"Predicted {prediction}"]
+    parts = [say_prediction(scored, row)]
     truth = scored.scored.y[row]
     if not np.isnan(truth):
         classes = scored.training.target.classes

@@ -67,6 +67,7 @@ def rows_to_check(scored: ScoredTable, n: int = MOST_CHECKED) -> list[Check]:
     checks = []
     for row in np.lexsort((every.prod(axis=0), every.min(axis=0)))[:n].tolist():
         first, *others = sorted(shares, key=lambda name: shares[name][row])
+        others = [name for name in others if {first, name} != {"disputed", "noisy"}]
         told = [first, *(name for name in others[:1] if shares[name][row] <= _EXTREME)]
         checks.append(Check(row, " ".join(_say(scored, row, name) for name in told)))
     return checks
@@ -181,7 +182,11 @@ def _say_odd(scored: ScoredTable, row: int) -> str:
         label = one_line(classes[int(truth)])
         return f"It is recorded as {label}, but the model gives that {chance}: check the record."
     lower, upper = (float(end[row]) for end in row_intervals(scored, USUAL_LEVEL))
-    where = "far from the prediction" if lower <= truth <= upper else "outside this range"
+    where = "which is far from the prediction"
+    if truth < lower:
+        where = f"but its {_LEVEL} range begins at {short(lower)}"
+    elif truth > upper:
+        where = f"but its {_LEVEL} range ends at {short(upper)}"
     return f"It is recorded as {short(truth)}, {where}: check the record."
 
 

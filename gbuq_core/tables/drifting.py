@@ -472,6 +472,21 @@ def why_no_coverage(scored: ScoredTable) -> str:
     )
 
 
+def may_use(drift: TableDrift, found: TableUnfamiliarity | None) -> str:
+    """Whether the model of the first file may be used on the second, in one plain sentence."""
+    if found is not None and found.is_foreign:
+        return "Do not rely on this model for the second file: it is unlike the first."
+    large = [one_line(column.name) for column in drift.shifted if column.psi > LARGE]
+    if large:
+        return (
+            f"Use this model with care: {listed(large, _NAMED)} shifted a lot. Measure its errors "
+            "on some of the new rows first."
+        )
+    if found is None:
+        return "No column shifted a lot. How unfamiliar the new rows are is not measured yet."
+    return "You may use this model on the second file: its rows look like those of the first."
+
+
 def describe_drift(drift: TableDrift) -> str:
     """The second file against the first in one line of plain text, which holds columns' names."""
     parts = [describe_outside(drift)]

@@ -92,7 +92,7 @@ class ScorePlan:
         f"{', '.join(table_methods('classification'))}",
     )  # fmt: skip
     ensemble: str = setting(
-        AUTOMATIC, "Ensemble", choices=ENSEMBLES, uses=_is_plain, group="page",
+        AUTOMATIC, "Ensemble", choices=ENSEMBLES, uses=_is_plain, group="method",
         help="Several models trained from different seeds, or truncations of one model. "
         "Automatic: five independent models of 300 trees where all folds are estimated at less "
         "than 15 s, with fewer folds if that is what it takes, else truncations (virtual).",
@@ -172,7 +172,7 @@ class ScorePlan:
         more="a column of groups is no feature unless --use names it",
     )  # fmt: skip
     scale: str = setting(
-        "plain", "Target on a", group="page",
+        "plain", "Target on a", group="method",
         named=dict(zip(("plain scale", "log scale"), SCALES, strict=True)),
         help="On which scale a regression learns its target. Log is for positive targets with a "
         "long tail, such as prices: errors count in proportion. Predictions and scores are in "

@@ -7,7 +7,7 @@ that hold the target in other words, and columns that are equal to a tree.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -64,6 +64,40 @@ def split_columns(schema: Schema, split: str, target: str) -> tuple[str, ...]:
         return not (_is_named_id(column) and _repeats(column, schema)), column.kind != "category"
 
     return tuple(column.name for column in sorted(possible, key=rank))
+
+
+class SplitAdvice(NamedTuple):
+    """A split of the rows that is worth a try, its column, and why; it holds the column's name."""
+
+    split: str
+    column: str
+    why: str
+
+
+def advise_split(schema: Schema, target: str) -> list[SplitAdvice]:
+    r"""Splits that a table asks for: by time where it has dates, by group where an id repeats.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import infer_schema, read_table
+    >>> rows = "".join(f"{i % 30},2021-01-{i % 28 + 1:02d},{i}\n" for i in range(90))
+    >>> schema = infer_schema(read_table(f"patient,day,y\n{rows}".encode()))
+    >>> [(advice.split, advice.column) for advice in advise_split(schema, "y")]
+    [('time', 'day'), ('group', 'patient')]
+    """
+    found = []
+    dates = [c for c in schema.columns if c.kind == "date" and c.name != target]
+    if dates:
+        why = f"{shown(dates[0].name)} holds dates. To predict the future, judge each row by a "
+        found.append(SplitAdvice("time", dates[0].name, f"{why}model of earlier rows."))
+    ids = [c for c in schema.columns if c.name != target and c.kind != "date" and _is_named_id(c)]
+    for column in ids:
+        if column.n_distinct >= _FEWEST_GROUPS and _repeats(column, schema):
+            why = f"{shown(column.name)} repeats: {counted(column.n_distinct, 'value')} in "
+            why += f"{counted(schema.n_rows, 'row')}. To predict for a new one, keep the rows of "
+            found.append(SplitAdvice("group", column.name, f"{why}each together."))
+            break
+    return found
 
 
 def _is_named_id(column: Column) -> bool:

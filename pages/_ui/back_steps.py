@@ -6,6 +6,7 @@ step of its own: Back would lead to the old page without them, and the experimen
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import streamlit as st
@@ -21,6 +22,13 @@ function versioned(url) {
   const given = whole.search.slice(1).split('&').filter((one) => one && !one.startsWith('%KEY='));
   const search = given.length ? '?' + [...given, '%KEY=%NOW'].join('&') : '';
   return whole.pathname + search + whole.hash;
+}
+// Another section of a page is what is looked at, and no step.
+function settings(url) {
+  const whole = new URL(url, location.href);
+  for (const name of %QUIET) whole.searchParams.delete(name);
+  whole.searchParams.sort();
+  return whole.pathname + whole.search + whole.hash;
 }
 export default function() {
   if (window.gbuqLeaving) return;
@@ -44,13 +52,15 @@ export default function() {
     leaving = 0;
     const next = versioned(url);
     // What Streamlit tells again, without the version, is no step of its own.
-    const same = next === location.pathname + location.search + location.hash;
+    const now = location.pathname + location.search + location.hash;
+    const same = next && settings(next) === settings(now);
     return (same ? replace : push).call(history, state, title, next);
   };
   window.gbuqLeaving = true;
 }
 """
-_SCRIPT = _SCRIPT.replace("%KEY", KEY).replace("%NOW", NOW)
+QUIET = ("section", "lens")
+_SCRIPT = _SCRIPT.replace("%KEY", KEY).replace("%NOW", NOW).replace("%QUIET", json.dumps(QUIET))
 _KEEPER = st.components.v2.component("gbuq_leaving", html="<span></span>", js=_SCRIPT)
 # Streamlit makes a new step of what its server tells it, and Back would lead to the address before.
 _WRITER = st.components.v2.component(

@@ -201,6 +201,13 @@ _CSS = """
 .st-key-first-verdict { min-width: min(24rem, 100%); }
 .st-key-first-verdict button p { font-size: 1.1rem; text-align: left; }
 .st-key-first-verdict button { padding-left: 0; height: auto; white-space: normal; }
+/* Your data begins with a large place to drop a file. */
+.st-key-first-drop [data-testid="stFileUploaderDropzone"] {
+  min-height: min(20rem, 40vh); flex-direction: column; align-items: center;
+  justify-content: center; border-style: dashed; border-width: 2px;
+}
+.st-key-first-drop [data-testid="stFileUploaderDropzone"] > * { flex: none; height: auto; }
+.st-key-open-table button p { font-weight: 600; }
 /* Long lines of prose are hard to read. */
 .st-key-lede p { max-width: 60rem; }
 .st-key-reading p { max-width: 46rem; }

@@ -115,7 +115,7 @@ class ControlPlaces(NamedTuple):
 
     first: DeltaGenerator
     keys: Sequence[str]  # of the knobs that stand in `first`
-    others: DeltaGenerator
+    others: DeltaGenerator | None  # None: they are not drawn
 
 
 class LinkNotices(NamedTuple):
@@ -212,6 +212,8 @@ def _draw_in_places(
         for knob in page.knobs:
             if knob.key in places.keys and is_shown(knob, values):
                 values[knob.key] = draw_knob(knob)
+    if places.others is None:
+        return values
     with places.others:
         _draw_presets(page, before)
         return draw_knobs([knob for knob in page.knobs if knob.key not in places.keys], values)
@@ -258,7 +260,10 @@ def change_next(page: PageState, **values: Any) -> None:
     for key, value in values.items():
         if key not in knobs or problem_with(knobs[key], value):
             raise ValueError(f"{key} of page {page.key} cannot be {value!r}")
-    st.session_state[_PENDING + page.key] = values
+    st.session_state[_PENDING + page.key] = {
+        **st.session_state.get(_PENDING + page.key, {}),
+        **values,
+    }
 
 
 def run_page(page: PageState, values: SimpleNamespace) -> NoReturn:

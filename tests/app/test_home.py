@@ -193,10 +193,10 @@ def test_a_table_that_is_dropped_at_start_opens_in_your_data():
     at = open_home()
     table = csv_of(x=range(80), y=[value % 7 for value in range(80)])
     at.file_uploader(key="upload-at-start").set_value(("own.csv", table, "text/csv")).run()
-    settle(at, lambda: any("own.csv" in text.value for text in at.text))
+    settle(at, lambda: any(box.label == "Column to predict" for box in at.selectbox))
     assert not at.exception
     assert at.query_params["table"] == "your file"
-    assert at.title[0].value.startswith("Which rows")
+    assert at.title[0].value.startswith("Which predictions")
 
 
 def test_explore_shows_each_experiment_once_with_its_question_and_its_picture():

@@ -146,9 +146,9 @@ def test_models_projects_and_second_files_keep_to_the_limits_too(limits):
     drop(at, large, "model.txt", "upload_model")
     told(at, "Your model was not opened. The file has 1.05 MB, more than the 1 MB", "smaller trees")
     at.file_uploader(key="upload_model").set_value(None).run()
-    drop(at, large, "old.gbuq", "upload_project")
+    drop(at, large, "old.gbuq", "upload")
     told(at, "save the project without its table", "Nothing on this page has changed.")
-    at.file_uploader(key="upload_project").set_value(None).run()
+    at.file_uploader(key="upload").set_value(None).run()
     drop(at, csv_of(Mxcolumn=np.arange(91.0), town=["Ulm"] * 91), "new.csv", "upload_second")
     told(at, "The second file cannot be scored. The table has 91 rows, more than the 90")
 
@@ -156,7 +156,7 @@ def test_models_projects_and_second_files_keep_to_the_limits_too(limits):
 def test_an_open_project_counts_as_held(limits):
     at = drop(open_page(), marked(), "Mxfile.csv")
     before = totals(at)
-    drop(at, b"not a project" * 70_000, "old.gbuq", "upload_project")
+    drop(at, b"not a project" * 70_000, "old.gbuq", "upload")
     assert says(at, "Nothing on this page has changed."), texts(at)
     limits(held_megabytes=1)
     drop(at, csv_of(x=np.arange(90.0), y=["long" * 1000] * 90), "other.csv")

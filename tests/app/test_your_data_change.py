@@ -17,7 +17,7 @@ def answer_of(at):
 
 
 def test_it_is_asked_for_and_answered_in_words():
-    at = open_page()
+    at = open_page(row="1")
     assert not answer_of(at)
     assert not any(slider.key == "level" for slider in at.slider)
     at.segmented_control(key="lens").set_value("Smallest change").run()

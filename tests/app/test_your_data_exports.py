@@ -22,6 +22,7 @@ from gbuq_core.tables import (
     score_table,
     scoring,
 )
+from gbuq_core.tables.checking import rows_to_check
 from gbuq_core.tables.words import describe_table
 from gbuq_core.unfamiliarity import UnfamiliarityScore
 from tests.app.your_data_page import NASTY, csv_of, numbers, open_page, rows_of, settle
@@ -131,7 +132,8 @@ def test_the_page_to_take_away_is_small_complete_and_escaped(kind):
     assert sorted(at for layer in shown for at in layer["at"]) == list(range(80))  # one a row
     rows = np.argsort(-scored.predictions.uncertainty.total, kind="stable")[:20] + 1
     listed = re.findall(r"<tr><td>(\d+)</td>", page)
-    assert listed == [str(row) for row in rows]
+    checks = [str(check.row + 1) for check in rows_to_check(scored)]
+    assert listed == [*checks, *(str(row) for row in rows)]
     for sentence in describe_table(scored):
         assert escape(sentence) in page
 

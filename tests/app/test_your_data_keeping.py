@@ -94,8 +94,8 @@ def test_the_button_deletes_the_file_and_what_was_made_of_it():
     at.button(key="delete-data").click().run()
     settle(at)
     assert not at.exception
-    assert at.session_state["table"] == "diabetes"
-    assert not at.session_state["_data_last_open"].is_upload
+    assert at.session_state["table"] == "none"
+    assert not at.dataframe
     assert [button for button in at.button if button.key == "delete-data"] == []
     assert not any("No file is open" in text for text in texts(at))
 

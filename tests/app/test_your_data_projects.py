@@ -57,12 +57,10 @@ def test_a_project_brings_everything_back_without_training(offered, refused):
 
     at = open_page(table="wine", trees="50", step="5")
     drop(at, without, "mine.gbuq")
-    assert says(at, 'This is a project: drop it under "Open a project".')
-    drop(at, without, "mine.gbuq", "upload_project")
-    assert says(at, 'is about "table.csv" with 60 rows: drop that file above to go on.')
+    assert says(at, 'is about "table.csv" with 60 rows: drop that file to go on.')
     drop(at, FILE)
     check_restored(at, frame, opened.key)
-    drop(at, with_table[:-1000], "broken.gbuq", "upload_project")
+    drop(at, with_table[:-1000], "broken.gbuq")
     assert says(at, "The project file is damaged")
     assert says(at, "Nothing on this page has changed.")
     check_restored(at, frame, opened.key)
@@ -72,7 +70,7 @@ def test_a_project_brings_everything_back_without_training(offered, refused):
     at.button(key="delete-data").click().run()
     settle(at)
     assert not says(at, "mine.gbuq")
-    drop(at, with_table, "whole.gbuq", "upload_project-1")
+    drop(at, with_table, "whole.gbuq", "upload-1")
     check_restored(at, frame, opened.key, "whole.gbuq")
 
 

@@ -46,7 +46,7 @@ def test_a_query_opens_its_rows(page):
     assert says(at, "Read from a database, with 2 columns.")
     at.button(key="delete-data").click().run()
     settle(at)
-    assert at.session_state["table"] == "diabetes"
+    assert at.session_state["table"] == "none"
     assert not says(at, "Read from a database")
 
 

@@ -35,8 +35,14 @@ def open_page(file=None, **query):
 
 
 def drop(at, data, name="table.csv", key="upload"):
+    """Drop a file; a second one where its place is, before the section that was open comes back."""
+    before = None
+    if key.startswith("upload_second"):
+        before = at.segmented_control(key="section").value
+        open_section(at, "Second file")
     at.file_uploader(key=key).set_value((name, data, "text/csv")).run()
-    return settle(at)
+    settle(at)
+    return at if before is None else open_section(at, before)
 
 
 def settle(at):
@@ -51,6 +57,14 @@ def settle(at):
 def open_section(at, name):
     at.segmented_control(key="section").set_value(name)
     return at.run()
+
+
+def judged(at):
+    """All that is told where the result is judged: texts and the scorecard."""
+    open_section(at, "Is it any good?")
+    found = [*texts(at), *(one.value for one in at.markdown)]
+    open_section(at, "Rows")
+    return found
 
 
 def texts(at):

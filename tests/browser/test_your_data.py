@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 from playwright.sync_api import expect
 
 from tests.browser.conftest import assert_no_exception, screens, screenshot, wait_ready
@@ -21,15 +23,34 @@ NASTY = (
 )
 
 
-def open_page(page, url, query=""):
+def open_page(page, url, query="?table=diabetes"):
     page.goto(f"{url}/your_data{query}")
     settled(page)
 
 
 def settled(page):
-    page.locator("[data-testid=stDataFrame]:visible").first.wait_for()
+    page.locator(".st-key-checks li").first.wait_for()
     page.locator(".gbuq-curves > svg").first.wait_for()
     wait_ready(page)
+
+
+def begin(page, url, name, data, query=f"{QUICK}&table=none"):
+    """Drop a file where the page begins with nothing else."""
+    page.goto(f"{url}/your_data{query}")
+    page.get_by_role("button", name="Wine").wait_for()
+    wait_ready(page)
+    drop(page, name, data)
+    settled(page)
+
+
+def drop(page, name, data):
+    zone = page.locator("[data-testid=stFileUploaderDropzoneInput]").first
+    zone.set_input_files({"name": name, "mimeType": "text/csv", "buffer": data})
+
+
+def counted(page, words):
+    """The line below the folded list of rows."""
+    page.get_by_text(words).wait_for(state="attached")
 
 
 def nasty_file():
@@ -50,14 +71,10 @@ def test_nothing_in_a_file_comes_alive(new_page, serve):
         "request",
         lambda request: foreign.append(request.url) if "evil.example" in request.url else None,
     )
-    open_page(page, serve(APP), QUICK)
-    page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(
-        {"name": f"{NASTY[0][:8]}.csv", "mimeType": "text/csv", "buffer": nasty_file()}
-    )
-    page.get_by_text("80 of 80 rows").wait_for()
-    settled(page)
+    begin(page, serve(APP), f"{NASTY[0][:8]}.csv", nasty_file())
+    counted(page, "80 of 80 rows")
     unfold(page, "Columns and reading")
-    columns = page.locator("[data-testid=stExpander] [data-testid=stDataFrame]")
+    columns = page.locator("[class*=st-key-columns-] [data-testid=stDataFrame]")
     columns.wait_for()
     assert_no_exception(page)
     screenshot(page, "your-data-nasty-numbers", full_page=True)
@@ -82,7 +99,6 @@ def test_a_built_in_table_is_scored_at_once_and_files_not_taken_leave_it(page, s
     sent = []
     page.on("request", lambda request: sent.append(request.method == "PUT"))
     open_page(page, serve(APP))
-    expect(page.get_by_text("was judged by a model")).to_have_count(1)
     for window, scheme in screens(page):
         # no wider than the window: nothing scrolls sideways
         assert page.evaluate("document.documentElement.scrollWidth") <= window[0]
@@ -91,17 +107,16 @@ def test_a_built_in_table_is_scored_at_once_and_files_not_taken_leave_it(page, s
     path = tmp_path / "large.csv"
     with path.open("wb") as file:
         file.truncate(300 * 2**20)  # a hole: no byte of it is on the disk
+    page.get_by_role("button", name="diabetes").click()
     page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(path)
     page.get_by_text("File must be 250.0MB or smaller").wait_for()
     assert not any(sent)
-    expect(page.get_by_text("442 of 442 rows")).to_have_count(1)
+    counted(page, "442 of 442 rows")
     # A bad one is one sentence beside the table before.
-    page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(
-        {"name": "bad.csv", "mimeType": "text/csv", "buffer": b"\x89PNG\r\n\x1a\n" + bytes(99)}
-    )
+    drop(page, "bad.csv", b"\x89PNG\r\n\x1a\n" + bytes(99))
     page.get_by_text("This is a PNG picture").wait_for()
     settled(page)
-    expect(page.get_by_text("442 of 442 rows")).to_have_count(1)
+    counted(page, "442 of 442 rows")
 
 
 _PATHS = f"[data-testid=stMain] {ROW_MAP} > svg .panel path"
@@ -125,6 +140,7 @@ def test_a_click_on_a_dot_and_a_choice_in_the_list_open_the_row(page, serve):
     page.get_by_role("heading", name=f"Row {row}", exact=True).wait_for()
     page.wait_for_url(re.compile(rf"[?&]row={row}(\.0)?(&|$)"))
     wait_ready(page)
+    unfold(page, "All rows")
     grid = page.locator("[data-testid=stDataFrame] canvas").first
     grid.scroll_into_view_if_needed()
     page.locator("[data-testid=stDataFrame] table").first.wait_for(state="attached")  # is drawn
@@ -174,7 +190,7 @@ def a_value_is_dragged(page):
 
 
 def test_dots_are_read_and_opened_by_keyboard_and_looked_at_closer(page, serve):
-    open_page(page, serve(APP), "?ensemble=virtual")  # whose members K moves
+    open_page(page, serve(APP), "?ensemble=virtual&table=diabetes")  # whose members K moves
     figure = page.locator(".st-key-row-map")
     svg, readout = figure.locator(".gbuq-curves > svg"), figure.locator(".gbuq-curves-readout")
     svg.focus()
@@ -192,6 +208,7 @@ def test_dots_are_read_and_opened_by_keyboard_and_looked_at_closer(page, serve):
     page.mouse.up()
     expect(page.locator(_PATHS).last).not_to_have_attribute("d", whole)
     page.get_by_role("heading", name="Row 2", exact=True).wait_for()  # a frame opens no row
+    unfold(page, "All settings")
     page.locator(".st-key-step input[type=range]").focus()
     page.keyboard.press("ArrowLeft")
     page.wait_for_url("**step=5**")
@@ -202,17 +219,14 @@ def test_dots_are_read_and_opened_by_keyboard_and_looked_at_closer(page, serve):
     expect(reset).to_be_hidden()
 
 
-_MARK = """document.querySelectorAll('.st-key-row-map *, .st-key-rejection *').forEach((node) => {
+_MARK = """document.querySelectorAll('.st-key-row-map *').forEach((node) => {
   const svg = node.shadowRoot?.querySelector('.gbuq-curves > svg');
   if (svg) svg.dataset.old = '1';
 })"""
 
 
 def test_an_order_and_a_row_leave_the_pictures_in_place_and_the_link_follows(page, serve):
-    open_page(page, serve(APP))
-    page.get_by_role("tab", name="Rejection").click()
-    page.locator(".st-key-rejection .gbuq-curves > svg").wait_for()
-    wait_ready(page)
+    open_page(page, serve(APP), f"{QUICK}&table=diabetes&row=9")
     page.evaluate(_MARK)
     ring = page.locator(".st-key-row-map .gbuq-curves > svg .ring")
     before = ring.get_attribute("cx")
@@ -222,7 +236,16 @@ def test_an_order_and_a_row_leave_the_pictures_in_place_and_the_link_follows(pag
     page.get_by_role("heading", name="Row 7", exact=True).wait_for()
     wait_ready(page)
     expect(ring).not_to_have_attribute("cx", before)
-    assert page.locator("svg[data-old='1']").count() == 2  # the pictures that were there
+    assert page.locator("svg[data-old='1']").count() == 1  # the picture that was there
+    steps = page.evaluate("history.length")
+    page.get_by_text("Is it any good?", exact=True).click()
+    page.wait_for_url(re.compile("section=Is"))
+    wait_ready(page)
+    page.get_by_text("Rows", exact=True).first.click()
+    page.wait_for_url(re.compile("^((?!section=).)*$"))
+    wait_ready(page)
+    assert page.evaluate("history.length") == steps  # a section is no step of Back
+    unfold(page, "Export")
     page.get_by_role("button", name="Copy link").click()
     page.locator("[data-testid=stCode]").filter(has_text="row=7").first.wait_for()
     # the row is still there after another page
@@ -235,23 +258,120 @@ def test_an_order_and_a_row_leave_the_pictures_in_place_and_the_link_follows(pag
 
 def test_a_reload_keeps_the_table_until_it_is_deleted(new_page, serve):
     page = new_page()
-    open_page(page, serve(APP), QUICK)
     rows = "".join(f"{k % 9},{2.5 * (k % 9)}\n" for k in range(70))
-    page.locator("[data-testid=stFileUploaderDropzoneInput]").first.set_input_files(
-        {"name": "mine.csv", "mimeType": "text/csv", "buffer": f"x,y\n{rows}".encode()}
-    )
-    page.get_by_text("70 of 70 rows").wait_for()
-    settled(page)
+    begin(page, serve(APP), "mine.csv", f"x,y\n{rows}".encode())
+    counted(page, "70 of 70 rows")
     page.reload()
-    page.get_by_text("Still open: mine.csv").wait_for()
-    page.get_by_text("70 of 70 rows").wait_for()
+    counted(page, "70 of 70 rows")
     settled(page)
     assert page.get_by_text("No file is open").count() == 0
+    page.get_by_role("button", name="mine.csv").click()
     page.get_by_role("button", name="Delete my data").click()
-    page.get_by_text("442 of 442 rows").wait_for()
-    settled(page)
+    page.get_by_role("button", name="Wine").wait_for()
+    wait_ready(page)
     page.reload()
-    page.get_by_text("442 of 442 rows").wait_for()
-    settled(page)
-    assert page.get_by_text("Still open").count() == 0
+    page.get_by_role("button", name="Wine").wait_for()
+    wait_ready(page)
+    assert page.get_by_text("mine.csv").count() == 0
     assert_no_exception(page)
+
+
+def measured_file(n, shift=0.0):
+    """Rows of three towns, in one of which nothing can be predicted."""
+    rng = np.random.default_rng(0)
+    x, town = rng.uniform(size=n) + shift, rng.choice(["Ulm", "Bonn", "Kiel"], n)
+    y = 10.0 * x + rng.normal(size=n) * np.where(town == "Kiel", 4.0, 0.3)
+    return pd.DataFrame({"x": x, "town": town, "y": y}).to_csv(index=False).encode()
+
+
+class Walk:
+    """A reader with questions: counts what is clicked and typed for each of them."""
+
+    def __init__(self, page):
+        self.page, self.steps = page, 0
+
+    def ask(self):
+        assert self.steps <= 4
+        self.steps = 0
+
+    def click(self, words):
+        self.steps += 1
+        self.page.get_by_text(words, exact=True).locator("visible=true").first.click()
+
+    def reads(self, words):
+        self.page.get_by_text(re.compile(words)).locator("visible=true").first.wait_for()
+        wait_ready(self.page)
+
+
+def test_eight_questions_take_at_most_four_clicks_each(page, serve, tmp_path):
+    walk = Walk(page)
+    # Which five rows would you check, and why?
+    begin(page, serve(APP), "mine.csv", measured_file(200))
+    rows = page.locator(".st-key-checks li")
+    expect(rows).to_have_count(10)
+    act = re.compile("check|would help|will not help|few rows like it")
+    assert all(act.search(words) for words in rows.all_inner_texts()[:5])
+    walk.reads("Check these ten rows first")
+    # How wide is the 90 % range of row 12?
+    walk.ask()
+    number = page.get_by_role("spinbutton", name="Go to row")
+    number.fill("12")
+    number.press("Enter")
+    walk.steps += 1
+    page.get_by_role("heading", name="Row 12", exact=True).wait_for()
+    walk.reads(r"^Predicted [-\d.]+, 90 % range [-\d.]+ to [-\d.]+, true value")
+    # What would make it sure?
+    walk.ask()
+    walk.click("Smallest change")
+    walk.reads("What would make the model sure")
+    walk.reads("uncertainty would be|already at or below|No change of one or two values")
+    # Does the range hold on rows that were held out?
+    walk.ask()
+    walk.click("Is it any good?")
+    walk.reads(r"Intervals of 9\d % hold \d+ % of the rows")
+    # Where is it worst?
+    walk.ask()
+    walk.click("Where it fails")
+    group = page.get_by_role("combobox", name="Group").locator("visible=true").last
+    expect(group).to_have_value(re.compile("town = Kiel"))
+    # Which method is best here?
+    walk.ask()
+    walk.click("Methods")
+    walk.click("Compare")
+    page.locator(".st-key-methods-table").wait_for()
+    walk.reads("Differences to the best")
+    # May I use this model on the new file?
+    walk.ask()
+    walk.click("Second file")
+    walk.reads("No second file is scored")
+    walk.steps += 1
+    drop(page, "new.csv", measured_file(60, shift=5.0))
+    walk.reads("Do not rely on this model for the second file")
+    # Save the table with the uncertainties.
+    walk.ask()
+    walk.click("Export")
+    with page.expect_download() as download:
+        walk.click("All rows (CSV)")
+    walk.ask()
+    path = tmp_path / "scored.csv"
+    download.value.save_as(path)
+    saved = pd.read_csv(path)
+    assert len(saved) == 60
+    assert {"knowledge_uncertainty_std", "unfamiliarity", "lower_90"} <= {*saved.columns}
+
+
+def test_the_page_begins_with_a_drop_zone_and_three_samples(page, serve):
+    page.goto(f"{serve(APP)}/your_data")
+    page.get_by_role("button", name="Wine").wait_for()
+    wait_ready(page)
+    for window, scheme in screens(page):
+        zone = page.locator("[data-testid=stFileUploaderDropzone]").bounding_box()
+        assert zone["height"] > 0.3 * window[1]
+        assert page.evaluate("document.documentElement.scrollWidth") <= window[0]
+        screenshot(page, f"your-data-start-{window[0]}-{scheme}")
+    assert page.locator("[data-testid=stSidebar] input").count() == 0
+    page.get_by_role("button", name="Wine").click()
+    settled(page)
+    page.go_back()
+    page.get_by_role("button", name="Wine:").wait_for()
+    wait_ready(page)

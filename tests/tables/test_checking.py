@@ -39,7 +39,7 @@ PLANTED = {
         '"town" is Ulm, which the model has never seen: check this value.',
     ),
     "missing": ("town", None, '"town" is missing, which the model has never seen: check this'),
-    "wrong target": ("y", 90.0, "It is recorded as 90, outside this range: check the record."),
+    "wrong target": ("y", 90.0, "It is recorded as 90, but its 90 % range ends at "),
 }
 
 

@@ -33,7 +33,8 @@ class RowMap(NamedTuple):
     # tells it: rows then stand on a line, and no number is drawn or read.
     data: np.ndarray
     knowledge: np.ndarray
-    error: np.ndarray  # absolute error, or 0 and 1; NaN where the truth is unknown
+    # Absolute error, or 0 and 1; NaN where the truth is unknown. Or what else colours the dots.
+    error: np.ndarray
     unit: str  # of both axes; not a user's text
     error_label: str
     is_class: bool  # whether errors are 0 and 1
@@ -55,7 +56,7 @@ def row_map_figure(rows: RowMap, height: int = 330, name: str = "rows-by-uncerta
     label = f"knowledge uncertainty ({rows.unit if is_known else 'not known'})"
     values = [("data", rows.data), *([("knowledge", heights)] if is_known else [])]
     if np.isfinite(rows.error).any():
-        values.append(("error", rows.error))
+        values.append((rows.error_label.removeprefix("absolute "), rows.error))
     return draw_curves(
         name,
         describe_row_map(rows),

@@ -26,6 +26,7 @@ from gbuq_core.tables import (
     column_histograms,
     describe_column,
     describe_drift,
+    foreign_notice,
     why_no_coverage,
 )
 from gbuq_core.tables.drifting import (
@@ -33,18 +34,20 @@ from gbuq_core.tables.drifting import (
     MODERATE,
     describe_outside,
     describe_shifts,
+    may_use,
 )
 from pages._ui.curves import show_curves
 from pages._ui.export import is_dark
 from pages._ui.kept import remember
-from pages._ui.your_data.lens import Drawing, ask_lens
+from pages._ui.notices import show_notice
+from pages._ui.your_data.lens import Drawing, ask_lens, plain
 from pages._ui.your_data.training import Trained, View
 
 _CHART = "drift-by-column"
 _HEIGHT = 220
 
 
-def drift_lines(view: View, trained: Trained, values: SimpleNamespace) -> list[str]:
+def _drift_lines(view: View, trained: Trained, values: SimpleNamespace) -> list[str]:
     """The second file in one sentence or two, as plain text; none without one or while it waits."""
     if view.scored.protocol != "new_file":
         return []
@@ -57,9 +60,20 @@ def drift_lines(view: View, trained: Trained, values: SimpleNamespace) -> list[s
     return [f"{describe_outside(answer.result)}. {describe_shifts(answer.result)}"]
 
 
+def warn_of_second(view: View, trained: Trained, values: SimpleNamespace) -> None:
+    """Say above all else what a second file is like, and that it is unlike the first."""
+    found = view.scored.unfamiliarity
+    lines = _drift_lines(view, trained, values)
+    if found is not None and found.is_foreign:
+        show_notice([foreign_notice(found), *lines], "foreign", tone="error")
+    elif lines:
+        show_notice(lines, "drift")
+
+
 def draw_drift(drawing: Drawing) -> None:
     """The shifts of all columns, the column that is chosen, and how unfamiliar the rows are."""
     found, scored = drawing.found, drawing.seen.scored
+    st.subheader(plain(may_use(found, scored.unfamiliarity)))
     st.text(describe_drift(found), width="stretch")
     if missing := why_no_coverage(scored):
         st.text(missing, width="stretch")

@@ -34,6 +34,11 @@ _NUMBERED, _NUMBER = {"No.", "Rank", "Row", "Rows"}, re.compile(r"[0-9][0-9,]{0,
 _MARKUP = re.compile(r"([\\`*_\[\]<>$~|#])")
 
 
+def plain(text: str) -> str:
+    """A text that Markdown shows as it is."""
+    return _MARKUP.sub(r"\\\1", text)
+
+
 class Drawing(NamedTuple):
     """A lens with its answer, and all that is around it on the page."""
 
@@ -241,7 +246,7 @@ def draw_section(section: Section, key: str, alt: str) -> None:
     if section.table:
         _draw_table(section, f"{key}-table", alt)
     if section.caption:
-        st.caption(_MARKUP.sub(r"\\\1", section.caption))
+        st.caption(plain(section.caption))
 
 
 def _draw_table(section: Section, key: str, alt: str) -> None:

@@ -33,7 +33,7 @@ from pages._ui.link_version import left_out
 from pages._ui.notices import show_notice
 from pages._ui.url_state import PageState, change, preview
 from pages._ui.your_data.columns import restore_edits
-from pages._ui.your_data.keeping import forget_upload, keep_upload, restored
+from pages._ui.your_data.keeping import forget_upload, restored
 from pages._ui.your_data.marks import marks_of, restore_marks
 from pages._ui.your_data.opened_project import (
     PROJECT,
@@ -49,10 +49,9 @@ from pages._ui.your_data.source import (
     Opened,
     admit,
     choose_options,
-    most_megabytes,
-    widget_key,
+    hold,
 )
-from pages._ui.your_data.state import BUILTIN, TABLE, UPLOADED
+from pages._ui.your_data.state import BUILTIN, TABLE, UPLOADED, open_next
 from pages._ui.your_data.training import Trained, Wanted
 
 # Session keys, declared once.
@@ -62,22 +61,17 @@ _PASSES = 3  # a knob may be there only once another one is set
 _OPENED = "_data_project_opened"
 
 
-def drop_project() -> None:
-    """The place to open a project; one that cannot be opened leaves all as it is."""
-    with st.popover("Open a project", type="tertiary"):
-        st.file_uploader(
-            "A project that was saved here or by gbuq fit",
-            type="gbuq",
-            key=widget_key(PROJECT),
-            max_upload_size=most_megabytes(),
-            on_change=_open,
-            help="It brings back the settings, the corrections of columns, the cohorts, the marks "
-            "and the trained models, and the table if it was saved with it.",
-        )
-    keep_upload(PROJECT, st.session_state.get(widget_key(PROJECT)))
+def restore_project_file() -> None:
+    """Open the project again that was open before the page was loaded again."""
     kept = None if st.session_state.get(_OPENED) else restored(PROJECT)
-    if kept is not None and open_project_now() is None:  # the page was loaded again
+    if kept is not None and open_project_now() is None:
         _read(kept, apply=False)
+
+
+def open_dropped(upload: Any) -> None:
+    """Open a project that was dropped: in a callback. Until it is read, nothing changes."""
+    refuse_project("")
+    _read(upload, apply=True)
 
 
 def meet_project(opened: Opened) -> None:
@@ -135,7 +129,7 @@ def why_not_used(project: Project, wanted: Wanted, opened: Opened, second: Table
     return ""
 
 
-def show_project(wanted: Wanted, opened: Opened, second: Table | None) -> None:
+def show_project(wanted: Wanted | None, opened: Opened | None, second: Table | None) -> None:
     """What came of opening a project, and the button that closes it."""
     if error := why_refused():
         show_notice([error, "Nothing on this page has changed."], "project-error", tone="error")
@@ -143,14 +137,14 @@ def show_project(wanted: Wanted, opened: Opened, second: Table | None) -> None:
     if found is None:
         return
     name, project = " ".join(found.name.split())[:60], found.project
-    if project.is_about(opened.table):
+    if opened is not None and wanted is not None and project.is_about(opened.table):
         told = why_not_used(project, wanted, opened, second)
         told = told or "Its models give these numbers; nothing is trained."
         sentences = [f'The project "{name}" is open. {told}']
     else:
         about = f"{shown(project.source.name)} with {counted(project.n_rows, 'row')}"
-        sentences = [f'The project "{name}" is about {about}: drop that file above to go on.']
-        if opened.is_upload:
+        sentences = [f'The project "{name}" is about {about}: drop that file to go on.']
+        if opened is not None and opened.is_upload:
             sentences.append("The table that is open is another one.")
     with st.container(horizontal=True, vertical_alignment="center", key="project-open"):
         show_notice(sentences, "project")
@@ -200,14 +194,6 @@ def _saved(trained: Trained, values: SimpleNamespace, link: str, with_table: boo
     return project_bytes(project)
 
 
-def _open() -> None:
-    """Open the project that was dropped: a callback. Until it is read, nothing changes."""
-    upload = st.session_state.get(widget_key(PROJECT))
-    refuse_project("")
-    if upload is not None:
-        _read(upload, apply=True)
-
-
 def _read(upload: Any, apply: bool) -> None:
     st.session_state[_OPENED] = True
     try:
@@ -220,6 +206,7 @@ def _read(upload: Any, apply: bool) -> None:
         refuse_project(str(error))
         return
     name = upload.name.encode("utf-8", errors="replace").decode()
+    hold(PROJECT, upload)
     hold_project(OpenProject(name, project), table)
     st.session_state[_TO_RESTORE] = True
     if not apply:
@@ -227,15 +214,16 @@ def _read(upload: Any, apply: bool) -> None:
     st.session_state[_TO_APPLY] = _PASSES
     builtin = project.source.name.replace("_", " ")
     if table is not None:
-        st.session_state[TABLE.key] = UPLOADED
+        open_next(UPLOADED)
     elif project.source.format == "memory" and builtin in BUILTIN:
-        st.session_state[TABLE.key] = builtin
+        open_next(builtin)
     else:
         choose_options(project.source)
 
 
 def _close() -> None:
     """Close the project: a button's callback. Its table and what it has set stay."""
+    hold(PROJECT, None)
     forget_upload(PROJECT)
     close_project()
 

@@ -23,10 +23,9 @@ from gbuq_core.tables import why_no_coverage
 from gbuq_core.tables.clocks import describe_clocks
 from gbuq_core.tables.evaluating import RegressionScores
 from gbuq_core.tables.scoring import ScoredTable
-from gbuq_core.tables.words import name_members, why_no_knowledge
+from gbuq_core.tables.words import describe_table, name_members, why_no_knowledge
 from pages._ui.curves import show_curves
 from pages._ui.kept import remember
-from pages._ui.your_data.told import draw_words
 
 _HEIGHT = 330
 
@@ -34,7 +33,7 @@ _HEIGHT = 330
 def draw_row_map(
     scored: ScoredTable,
     shown: RowUncertainties,
-    row: int,
+    row: int | None,
     found: np.ndarray | None = None,
     key: str = "row-map",
 ) -> None:
@@ -46,8 +45,8 @@ def draw_row_map(
     rows = row_map_of(scored, shown, row, found=found)
     show_curves(row_map_figure(rows, _HEIGHT), key=key, on_pick=_open_row)
     missing = why_no_knowledge(scored)
-    note = "Each dot is a row: further right means more noise" + (
-        "." if missing else f", further up means that {name_members(scored)} disagree more."
+    note = "Each dot is a row: noise to the right" + (
+        "." if missing else f", disagreement of {name_members(scored)} upwards."
     )
     if found is not None:
         note += (
@@ -63,39 +62,32 @@ def draw_row_map(
 
 
 def draw_scores(scored: ScoredTable, digest: str, conformal: bool = False) -> None:
-    """What was found in words, and what was measured on rows that were held out, in tabs."""
-    scores = scored.scores
-    second = "Coverage" if isinstance(scores, RegressionScores) else "Calibration"
-    conformal = conformal and isinstance(scores, RegressionScores)
-    draw: dict[str, tuple[Callable[..., Curves | None], str, tuple[bool, ...]]] = {
+    """How good it is in words, beside what was measured on rows that were held out."""
+    words, measured = st.columns([0.44, 0.56], gap="large")
+    found = scored.unfamiliarity
+    above = 1 if found is not None and found.is_foreign else 0  # said by `warn_of_second`
+    with words, st.container(key="in-words", gap="xsmall"):
+        for sentence in remember(digest, describe_table, scored)[above:]:
+            st.text(sentence, width="stretch")
+    is_regression = isinstance(scored.scores, RegressionScores)
+    makers: dict[str, tuple[Callable[..., Curves | None], str, tuple[bool, ...]]] = {
         "Rejection": (rejection_of, "rejection", ()),
-        second: (promises_of, "coverage", (conformal,)),
-    }
+        "Coverage" if is_regression else "Calibration": (
+            promises_of, "coverage", (conformal and is_regression,)
+        ),
+    }  # fmt: skip
     if scored.clocks is not None:
-        draw["Trees"] = (clocks_of, "trees-in-use", ())
-    # Another key for other tabs: the open one may be gone.
-    tabs = st.tabs(["In words", *draw], key=f"judged-{'-'.join(draw)}", on_change="rerun")
-    # Only the open one is drawn.
-    opened = next((k for k, tab in enumerate(tabs) if tab.open), 0)
-    if not opened:
-        with tabs[0]:
-            draw_words(scored, digest)
-        return
-    make, key, chosen = list(draw.values())[opened - 1]
-    missing = why_no_coverage(scored)
-    with tabs[opened]:
-        if key == "coverage" and missing:
-            st.text(missing, width="stretch")
-        else:
+        makers["Trees"] = (clocks_of, "trees-in-use", ())
+    if why_no_coverage(scored):  # as the words say
+        del makers["Coverage" if is_regression else "Calibration"]
+    tabs = measured.tabs(list(makers), key=f"judged-{'-'.join(makers)}")
+    for tab, (make, key, chosen) in zip(tabs, makers.values(), strict=True):
+        with tab:
             figure = remember((digest, chosen), make, scored, *chosen)
             assert figure is not None
             show_curves(figure, key=key)
-    if key == "coverage" and missing:
-        return
-    if key == "trees-in-use":
-        st.caption(_trees_caption(scored))
-    else:
-        st.caption(f"Measured on {scores.n_rows:,} rows that the model did not learn from.")
+            told = f"Measured on {scored.scores.n_rows:,} rows that the model did not learn from."
+            st.caption(_trees_caption(scored) if key == "trees-in-use" else told)
 
 
 def _trees_caption(scored: ScoredTable) -> str:
@@ -128,8 +120,6 @@ def draw_scorecard(scored: ScoredTable, cost: str) -> None:
     with st.container(horizontal=True, gap="medium", key="scorecard"):
         for head, value in cells:
             st.markdown(f"**{value}**  \n{head}", width="content")
-    if missing:
-        st.text(missing, width="stretch")
     st.caption(cost)
 
 
@@ -152,7 +142,7 @@ def show_words() -> None:
             "the training range gets the uncertainty of the nearest training rows, which is often "
             "small. Unfamiliarity sees such rows; knowledge uncertainty may not. If your rows "
             "belong to groups or follow each other in time, a split at random gives scores that "
-            "are too good: choose another split in the sidebar. Knowledge uncertainty depends on "
+            "are too good: choose another split above. Knowledge uncertainty depends on "
             "the members: fewer members or later truncations make it smaller."
         )
 

@@ -36,7 +36,6 @@ from gbuq_core.presentation import short
 from gbuq_core.tables import EFFECT_MEANING, ColumnEffect, RowExplanation, ScoredTable
 from gbuq_core.tables.unfamiliar import UNFAMILIAR
 from gbuq_core.tables.words import name_members
-from pages._ui.controls import draw_knob
 from pages._ui.export import is_dark
 from pages._ui.kept import remember
 from pages._ui.url_state import PageState
@@ -65,13 +64,9 @@ def draw_row(
     """
     scored = view.scored
     explained = ask_lens(LENSES["row"], values, trained, view, row).result
-    heading, choice = st.columns([0.8, 0.2], vertical_alignment="bottom")
-    with heading:
-        st.subheader(f"Row {scored.scored.row_numbers[row]:,}")
-        told = remember((view.digest, row), say_unfamiliarity, scored, row)
-        st.text(describe_row(scored, shown, explained, row, told), width="stretch")
-    with choice:
-        draw_knob(next(knob for knob in page.knobs if knob.key == "row"))
+    st.subheader(f"Row {scored.scored.row_numbers[row]:,}")
+    told = remember((view.digest, row), say_unfamiliarity, scored, row)
+    st.text(describe_row(scored, shown, explained, row, told), width="stretch")
     choose_lens()
     parts = {"row": _draw_why, "edit": draw_edit}
     draw_lenses(values.lens, page, values, trained, view, row, parts)

@@ -103,7 +103,7 @@ def draw_list(
     shown: RowUncertainties,
     marks: Marks,
     listed: RowList,
-    row: int,
+    row: int | None,
     digest: str,
 ) -> None:
     """The table itself; choosing a row opens it below."""
@@ -253,9 +253,9 @@ def _table_key(digest: str, positions: np.ndarray, unit: str) -> str:
     return f"_rows:{digest[:16]}:{order[:16]}:{unit[:3]}"
 
 
-def _mark(key: str, positions: np.ndarray, row: int) -> None:
+def _mark(key: str, positions: np.ndarray, row: int | None) -> None:
     """Show the open row as selected, also where it was opened elsewhere."""
-    at = np.flatnonzero(positions == row)
+    at = [] if row is None else np.flatnonzero(positions == row)
     wanted = [int(at[0])] if len(at) else []
     state = st.session_state.get(key)
     if state is None or list(state["selection"]["rows"]) != wanted:

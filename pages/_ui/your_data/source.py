@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -45,38 +46,40 @@ from pages._ui.your_data.opened_project import (
     leave_project_table,
     project_table,
 )
-from pages._ui.your_data.state import FIND, TABLE, UPLOADED
+from pages._ui.your_data.state import FIND, NOTHING, UPLOADED, open_next
 
 MAX_MEGABYTES = 250  # as .streamlit/config.toml and the reader
 
 # Session keys, declared once.
 UPLOAD, SECOND, MODEL = "upload", "upload_second", "upload_model"
 _PLACES = (UPLOAD, SECOND, PROJECT, MODEL)
+_SECOND_CHANGED = "_data_second_changed"
+_HELD = "_data_held"  # uploads by their place
+STAYS = (
+    "The file stays in the memory of this server while the tab is open, and "
+    f"{KEPT_MINUTES} minutes longer, so that a reload keeps it. No other session sees it, and it "
+    "is not stored on a disk."
+)
 _DIGESTS, _LAST_OPEN, _FAILED = "_data_digests", "_data_last_open", "_data_failed"
-_HANDED = "_data_handed"  # the file that another page handed over
 _ADMITTED = "_data_admitted"  # uploads that were within the limits when they came
 _DELETED = "_data_deleted"  # how often, by place
 _QUERY, _QUERY_ERROR, _FROM_DATABASE = "_data_query", "_data_query_error", "_data_from_database"
 # What is made of a table: of its files, results, edits of columns and ways to read.
 _OF_DATA = ("_data", "_jobs", "_kept", "_columns:", "_read:")
 
-_DELIMITERS = {
-    "automatic": None,
-    "comma": ",",
-    "semicolon": ";",
-    "tab": "\t",
-    "bar": "|",
-    "space": " ",
-}
-_ENCODINGS = {
-    "automatic": None,
-    "UTF-8": "utf-8",
-    "Windows-1252": "cp1252",
-    "Latin-1": "latin-1",
-    "UTF-16": "utf-16",
-}
-_DECIMALS = {"automatic": None, "point": ".", "comma": ","}
-_HEADERS = {"automatic": None, "yes": True, "no": False}
+_AUTOMATIC = "automatic"
+# How a text file can be read: a control's label, its field of `ReadOptions`, and its choices.
+_WAYS: dict[str, tuple[str, dict[str, Any]]] = {
+    "Delimiter": (
+        "delimiter", {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|", "space": " "}
+    ),
+    "Encoding": (
+        "encoding",
+        {"UTF-8": "utf-8", "Windows-1252": "cp1252", "Latin-1": "latin-1", "UTF-16": "utf-16"},
+    ),
+    "Decimal mark": ("decimal", {"point": ".", "comma": ","}),
+    "Header": ("header", {"yes": True, "no": False}),
+}  # fmt: skip
 
 
 class Opened(NamedTuple):
@@ -103,31 +106,76 @@ class _Read(NamedTuple):
     error: str
 
 
-def drop_zone() -> None:
-    """The place to drop a file; a new one is opened at once."""
+def hold(place: str, upload: Any) -> None:
+    """Keep an upload in its place while the session lasts, whichever controls are drawn."""
+    held(place)
+    st.session_state[_HELD][place] = upload
+
+
+def held(place: str) -> Any:
+    """The upload that the session has in a place."""
+    return st.session_state.setdefault(_HELD, {}).get(place)
+
+
+def keep_uploads() -> None:
+    """Keep what is held for a reload too, once the browser has told its token."""
     keep_tab()
-    st.file_uploader(
-        "Your own table: CSV, TSV, Excel or Parquet",
-        key=widget_key(UPLOAD),
-        max_upload_size=most_megabytes(),
-        on_change=_open_upload,
-        help="The file stays in the memory of this server while the tab is open, and "
-        f"{KEPT_MINUTES} minutes longer, so that a reload keeps it. No other session sees it, and "
-        "it is not stored on a disk.",
-    )
-    if handed := st.session_state.pop(HANDED, None):
+    if handed := st.session_state.pop(HANDED, None):  # by the page Start
+        hold(UPLOAD, handed)
         _leave_others()
-        st.session_state[_HANDED] = handed
-    keep_upload(UPLOAD, st.session_state.get(widget_key(UPLOAD), st.session_state.get(_HANDED)))
-    upload = upload_in(UPLOAD)
-    own = upload is not None or project_table() is not None
-    if own or _FROM_DATABASE in st.session_state:
-        with st.container(horizontal=True, vertical_alignment="center", key="own-data"):
-            if upload is not None and st.session_state.get(widget_key(UPLOAD)) is None:
-                st.text(f"Still open: {' '.join(upload.name.split())[:60]}")
-            st.button("Delete my data", key="delete-data", type="tertiary", on_click=delete_data,
-                      help="Removes your files, and what was computed from them, from the memory "
-                      "of this server at once.")  # fmt: skip
+    for place in _PLACES:
+        keep_upload(place, held(place))
+
+
+def drop_zone(
+    place: str, label: str, meaning: str | None, take: Callable[[], object], most: int = 0
+) -> None:
+    """The place to drop a file; ``take`` is called with each new one, and ``most`` is in MB."""
+    limit = most_megabytes()
+    limit = min(limit, most) if most else limit
+    key = widget_key(place)
+    st.file_uploader(label, key=key, max_upload_size=limit, on_change=take, help=meaning)
+
+
+def drop_table(open_other: Callable[[Any], None], meaning: str | None = STAYS) -> None:
+    """The place to drop a table, or a project, which ``open_other`` opens."""
+
+    def take() -> None:
+        upload = st.session_state.get(widget_key(UPLOAD))
+        if upload is not None and upload.name.lower().endswith(".gbuq"):
+            open_other(upload)
+        elif _take(UPLOAD):
+            _show_upload()
+
+    drop_zone(UPLOAD, "Drop a table: CSV, TSV, Excel or Parquet; or a saved project", meaning, take)
+
+
+def drop_second() -> None:
+    """The place to drop a second file, which is scored by the models of the first."""
+    drop_zone(SECOND, "A second file, scored by a model of the first",
+              "It needs the columns of the first file, in any order. Other columns are ignored.",
+              _take_second)  # fmt: skip
+    if upload_in(SECOND) is not None:
+        _draw_remove_second("remove-second")
+
+
+def drop_model() -> None:
+    """The place to drop a model that exists already, which judges the rows of the table."""
+    drop_zone(
+        MODEL,
+        "A model trained on this table: CatBoost, LightGBM or XGBoost",
+        "CatBoost as cbm or JSON, LightGBM as text, XGBoost as JSON or UBJ. Pickles are never "
+        "opened. The file is read by a process of its own with limits of time and memory, and "
+        "nothing is trained.",
+        partial(_take, MODEL),
+        MAX_MODEL_MEGABYTES,
+    )
+
+
+def has_own_data() -> bool:
+    """Whether a file, a project's table or rows of a database are open."""
+    own = upload_in(UPLOAD) is not None or project_table() is not None
+    return own or _FROM_DATABASE in st.session_state
 
 
 def most_megabytes() -> int:
@@ -136,45 +184,48 @@ def most_megabytes() -> int:
     return MAX_MEGABYTES if most is None else min(MAX_MEGABYTES, most)
 
 
-def drop_second() -> None:
-    """The place to drop a second file, which is scored by the models of the first."""
-    with st.popover("Score a second file", type="tertiary"):
-        st.file_uploader(
-            "A second file, scored by a model of the first",
-            key=widget_key(SECOND),
-            max_upload_size=most_megabytes(),
-            on_change=_change_second,
-            help="It needs the columns of the first file, in any order. Other columns are ignored.",
-        )
-    keep_upload(SECOND, st.session_state.get(widget_key(SECOND)))
-    if upload_in(SECOND) is not None:
-        _draw_remove_second("remove-second", "tertiary")
+def _draw_remove_second(key: str) -> None:
+    st.button("Remove the second file", key=key, on_click=_remove_second)
 
 
-def _draw_remove_second(key: str, look: Literal["secondary", "tertiary"] = "secondary") -> None:
-    st.button("Remove the second file", key=key, type=look, on_click=_remove_second)
+def second_was_changed() -> bool:
+    """Whether a second file came or went since the page was drawn: a fragment's business."""
+    return bool(st.session_state.get(_SECOND_CHANGED))
+
+
+def _take_second() -> None:
+    st.session_state[_SECOND_CHANGED] = True
+    _take(SECOND)
 
 
 def _remove_second() -> None:
     """Take the second file away: a button's callback. All that is about the first stays."""
+    st.session_state[_SECOND_CHANGED] = True
+    remove_uploads([held(SECOND)])
+    hold(SECOND, None)
     forget_upload(SECOND)
-    remove_uploads([st.session_state.get(widget_key(SECOND))])
     _empty_uploaders(SECOND)
 
 
-def drop_model() -> None:
-    """The place to drop a model that exists already, which judges the rows of the table."""
-    with st.popover("A model you have", type="tertiary"):
-        st.file_uploader(
-            "A model trained on this table: CatBoost, LightGBM or XGBoost",
-            key=widget_key(MODEL),
-            max_upload_size=min(MAX_MODEL_MEGABYTES, most_megabytes()),
-            on_change=_change_model,
-            help="CatBoost as cbm or JSON, LightGBM as text, XGBoost as JSON or UBJ. Pickles are "
-            "never opened. The file is read by a process of its own with limits of time and "
-            "memory, and nothing is trained.",
-        )
-    keep_upload(MODEL, st.session_state.get(widget_key(MODEL)))
+def _take(place: str) -> bool:
+    """Hold what was dropped in a place, or forget what was taken away; whether a file is there."""
+    upload = st.session_state.get(widget_key(place))
+    hold(place, upload)
+    if upload is None:
+        forget_upload(place)
+    return upload is not None
+
+
+def _show_upload() -> None:
+    """A dropped file is what the reader wants to see."""
+    _leave_others()
+    open_next(UPLOADED)
+
+
+def _leave_others() -> None:
+    """What was opened before a file that is new."""
+    st.session_state.pop(_FROM_DATABASE, None)
+    leave_project_table()
 
 
 def open_model() -> tuple[str, Any] | None:
@@ -189,12 +240,6 @@ def open_model() -> tuple[str, Any] | None:
         show_notice(sentences, "model-refused", tone="error")
         return None
     return _digest_of(upload), upload
-
-
-def _change_model() -> None:
-    """A model that is taken away is not kept for a reload."""
-    if st.session_state.get(widget_key(MODEL)) is None:
-        forget_upload(MODEL)
 
 
 def drop_query() -> None:
@@ -234,14 +279,12 @@ def _read_database() -> None:
         return
     leave_project_table()
     st.session_state[_FROM_DATABASE] = _Read(table, schema, "")
-    st.session_state[TABLE.key] = UPLOADED
+    open_next(UPLOADED)
 
 
 def upload_in(place: str) -> Any:
     """The upload in a place, or the one that was there before the page was loaded again."""
-    upload = st.session_state.get(widget_key(place))
-    if upload is None and place == UPLOAD:
-        upload = st.session_state.get(_HANDED)
+    upload = held(place)
     return upload if upload is not None else restored(place)
 
 
@@ -249,14 +292,15 @@ def delete_data() -> None:
     """Drop the reader's files and all that was made of them: a button's callback."""
     forget_upload()
     RUNNER.hold_files(session_user(), 0)
-    delete_uploads([st.session_state.get(widget_key(place)) for place in _PLACES])
+    delete_uploads([held(place) for place in _PLACES])
     close_project()
     leave_project_table()
     _empty_uploaders(*_PLACES)
     for key in list(st.session_state):
         if str(key).startswith(_OF_DATA) and key not in (*TAB_KEYS, _DELETED):
             del st.session_state[key]
-    st.session_state.update({TABLE.key: TABLE.default, FIND.key: FIND.default})
+    st.session_state[FIND.key] = FIND.default
+    open_next(NOTHING)
 
 
 def widget_key(place: str) -> str:
@@ -272,8 +316,10 @@ def _empty_uploaders(*places: str) -> None:
 
 
 def open_table(choice: str) -> Opened | None:
-    """Open what is chosen; where it cannot be read, say why and keep the table before."""
+    """Open what is chosen, if anything; a file that cannot be read leaves the table before."""
     last: Opened | None = st.session_state.get(_LAST_OPEN)
+    if choice == NOTHING:
+        return None
     st.session_state[_FAILED] = ""
     queried: _Read | None = st.session_state.get(_FROM_DATABASE)
     if choice == UPLOADED and queried is not None and queried.table and queried.schema:
@@ -289,13 +335,10 @@ def open_table(choice: str) -> Opened | None:
         return _remember(Opened(key, table, of_project.schema, suggested, "", True, options))
     upload = upload_in(UPLOAD)
     if choice == UPLOADED and upload is None:
-        if last is None:
+        if has_answered() or st.context.url is None:
             gone = f"The server keeps a file for {KEPT_MINUTES} minutes after its tab is closed."
-            sentences = ["No file is open. Drop one above, or choose a built-in table."]
-            show_notice([*sentences, gone] if has_answered() else sentences, "open")
-            return _remember(_builtin(TABLE.default))
-        show_notice(f"No file is open. You still see {_shown_name(last)}.", "open")
-        return last
+            show_notice(["No file is open: drop it here to go on.", gone], "open")
+        return None
     if choice != UPLOADED:
         return _remember(_builtin(choice))
     chosen = _chosen_options(_digest_of(upload))
@@ -306,11 +349,9 @@ def open_table(choice: str) -> Opened | None:
             sentences.append(f"You still see {_shown_name(last)}.")
         show_notice(sentences, "open", tone="error")
         st.session_state[_FAILED] = _digest_of(upload)
-        if sheets := _sheets_of(_digest_of(upload), upload):
-            _draw_sheet_options(_digest_of(upload), sheets, key="sheets-of-failed")
-        else:
-            _draw_options(_digest_of(upload), key="options-of-failed")
-        return last if last is not None else _remember(_builtin(TABLE.default))
+        digest = _digest_of(upload)
+        _draw_options(digest, "options-of-failed", _sheets_of(digest, upload))
+        return last
     options = tuple(read.table.source.options)
     key = f"{read.table.source.digest}:{options}"
     suggested = suggest_target(read.schema)
@@ -325,6 +366,7 @@ def open_second(
     Where it cannot be read, or is no table like the first, a sentence says so beside a button that
     removes it, and the page is that of the first file alone.
     """
+    st.session_state.pop(_SECOND_CHANGED, None)
     upload = upload_in(SECOND)
     if upload is None:
         return "", None
@@ -352,43 +394,26 @@ def show_reading(opened: Opened) -> None:
     digest = opened.table.source.digest
     if not opened.is_upload or st.session_state.get(_FAILED) == digest:
         return  # where it failed, the controls are beside the error
-    if opened.table.source.format == "csv":
-        _draw_options(digest, key="options-of-open")
-    if opened.table.source.format == "excel":
-        _draw_sheet_options(digest, opened.table.source.sheets, key="sheets-of-open")
+    if opened.table.source.format in ("csv", "excel"):
+        _draw_options(digest, "options-of-open", opened.table.source.sheets)
 
 
-def _draw_sheet_options(digest: str, sheets: Sequence[str], key: str) -> None:
-    """Controls to read another sheet of this workbook, or its first row otherwise."""
+def _draw_options(digest: str, key: str, sheets: Sequence[str] = ()) -> None:
+    """Controls to read this file in another way, or another sheet of a workbook."""
     with st.container(horizontal=True, gap="small", key=key):
-        st.selectbox("Sheet", sheets, key=_option_key("Sheet", digest), width=300)
-        st.selectbox("Header", list(_HEADERS), key=_option_key("Header", digest), width=150)
-
-
-def _draw_options(digest: str, key: str) -> None:
-    """Controls to read this file in another way."""
-    choices = (
-        ("Delimiter", _DELIMITERS),
-        ("Encoding", _ENCODINGS),
-        ("Decimal mark", _DECIMALS),
-        ("Header", _HEADERS),
-    )
-    with st.container(horizontal=True, gap="small", key=key):
-        for label, values in choices:
-            st.selectbox(label, list(values), key=_option_key(label, digest), width=150)
+        if sheets:
+            st.selectbox("Sheet", sheets, key=_option_key("Sheet", digest), width=300)
+        for label in ("Header",) if sheets else _WAYS:
+            choices = [_AUTOMATIC, *_WAYS[label][1]]
+            st.selectbox(label, choices, key=_option_key(label, digest), width=150)
 
 
 def _chosen_options(digest: str) -> ReadOptions:
-    def chosen(label: str, values: dict[str, Any]) -> Any:
-        return values[st.session_state.get(_option_key(label, digest), "automatic")]
-
-    return ReadOptions(
-        chosen("Delimiter", _DELIMITERS),
-        chosen("Encoding", _ENCODINGS),
-        chosen("Decimal mark", _DECIMALS),
-        chosen("Header", _HEADERS),
-        st.session_state.get(_option_key("Sheet", digest)),
-    )
+    chosen = {
+        field: values.get(st.session_state.get(_option_key(label, digest)))
+        for label, (field, values) in _WAYS.items()
+    }
+    return ReadOptions(**chosen, sheet=st.session_state.get(_option_key("Sheet", digest)))
 
 
 def choose_options(source: Source) -> None:
@@ -396,45 +421,15 @@ def choose_options(source: Source) -> None:
     options, digest = source.options, source.digest
     if source.format == "excel":
         st.session_state[_option_key("Sheet", digest)] = options.sheet
-        st.session_state[_option_key("Header", digest)] = _label_of(_HEADERS, options.header)
-    if source.format == "csv":
-        for label, values, value in (
-            ("Delimiter", _DELIMITERS, options.delimiter),
-            ("Encoding", _ENCODINGS, options.encoding),
-            ("Decimal mark", _DECIMALS, options.decimal),
-            ("Header", _HEADERS, options.header),
-        ):
-            st.session_state[_option_key(label, digest)] = _label_of(values, value)
-
-
-def _label_of(values: dict[str, Any], value: Any) -> str:
-    return next((label for label, one in values.items() if one == value), "automatic")
+    for label, (field, values) in _WAYS.items():
+        if source.format == "csv" or (source.format == "excel" and label == "Header"):
+            wanted = getattr(options, field)
+            found = (name for name, value in values.items() if value == wanted)
+            st.session_state[_option_key(label, digest)] = next(found, _AUTOMATIC)
 
 
 def _option_key(label: str, digest: str) -> str:
     return f"_read:{label}:{digest[:16]}"
-
-
-def _open_upload() -> None:
-    """A dropped file is what the reader wants to see; one that is taken away is not."""
-    _leave_others()
-    if st.session_state.get(widget_key(UPLOAD)) is not None:
-        st.session_state[TABLE.key] = UPLOADED
-    else:
-        forget_upload(UPLOAD)
-
-
-def _leave_others() -> None:
-    """What was opened before a file that is new."""
-    for key in (_FROM_DATABASE, _HANDED):
-        st.session_state.pop(key, None)
-    leave_project_table()
-
-
-def _change_second() -> None:
-    """A second file that is taken away is not kept for a reload."""
-    if st.session_state.get(widget_key(SECOND)) is None:
-        forget_upload(SECOND)
 
 
 def _remember(opened: Opened) -> Opened:
@@ -459,7 +454,7 @@ def _read_upload(upload: Any, options: ReadOptions, to_score: bool = False) -> _
     try:
         name = upload.name.encode("utf-8", errors="replace").decode()
         if name.lower().endswith(".gbuq"):
-            return _Read(None, None, 'This is a project: drop it under "Open a project".')
+            return _Read(None, None, "This is a project: drop it in the place of the first file.")
         admit(upload)
         return _read_bytes(_digest_of(upload), name, options, to_score, upload)
     except (LimitReached, MemoryLimitExceeded) as error:  # there may be room in a moment

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import streamlit as st
-
 from gbuq_core.knobs import Knob, problem_with
 from gbuq_core.lenses.choices import COHORTS, RANK, UNIT
 from gbuq_core.lenses.lens import ALL_COLUMNS, GOOD, GROUPING_COLUMNS
@@ -18,12 +16,13 @@ from gbuq_core.tables.plan import MOST_METHODS, Cut, ScorePlan, compared_methods
 from pages._ui.handing import UPLOADED
 from pages._ui.knobs import Preset
 from pages._ui.present import Step
-from pages._ui.url_state import PageState, preview
+from pages._ui.url_state import PageState, change_next, preview
 from pages._ui.your_data.sections import LENS, SECTION
 
 PAGE = "your-data"
 BUILTIN = tuple(about.key.replace("_", " ") for about in BUILTIN_TABLES)
-_ANY_ROW = 100_000_000  # more than a file can have
+NOTHING = "none"
+ANY_ROW = 100_000_000  # more than a file can have
 
 VIRTUAL = "virtual"
 
@@ -32,9 +31,8 @@ TABLE = Knob(
     "Table",
     "choice",
     BUILTIN[0],
-    choices=(*BUILTIN, UPLOADED),
-    group="data",
-    help="Three real tables that come with scikit-learn, or the file that you dropped above.",
+    choices=(*BUILTIN, UPLOADED, NOTHING),
+    group="page",
 )
 TASK = Knob(
     "task",
@@ -42,10 +40,11 @@ TASK = Knob(
     "choice",
     AUTOMATIC,
     choices=(AUTOMATIC, "regression", "classification"),
-    group="page",
+    group="data",
 )
-# By their keys. How rows are split and the scale are drawn beside the table.
+# By their keys. How rows are split is chosen in the head of the page.
 PLAN = {knob.key: knob for knob in knobs_of(ScorePlan)}
+PLAN["split"] = replace(PLAN["split"], plain=True)
 SPLIT, BY_COLUMN, SCALE = PLAN["split"], PLAN["by_column"], PLAN["scale"]
 MODEL = tuple(knob for knob in PLAN.values() if knob not in (SPLIT, BY_COLUMN, SCALE))
 AFTERWARDS = (*knobs_of(Cut, ScorePlan), UNIT)  # moving these trains nothing
@@ -70,14 +69,13 @@ PRESETS = (
 )
 # What present mode shows: of each section the pictures and tables that answer its question.
 PICTURE = (
-    *("row-map", "scorecard", "methods-table", "methods-picture"),
+    *("checks", "row-map", "scorecard", "methods-table", "methods-picture"),
     *(f"lens-{lens.key}" for lens in LENSES.values() if not lens.of_row),
 )
 STORY = (
     Step("Each dot is a row: noise to the right, disagreement upwards. Which to check first?"),
     Step("Do the intervals hold what they say?", {"section": GOOD}),
 )
-# Drawn by the page beside the table, not in the sidebar.
 COMPARE = Knob(
     "compare",
     "Methods to compare",
@@ -98,9 +96,9 @@ FIND = Knob(
 )
 
 
-def awaits_file(choice: str, is_open: bool) -> bool:
-    """Whether a link is about a file that is not here yet: its target and row are kept for it."""
-    return choice == UPLOADED and not is_open and "target" not in st.session_state
+def open_next(table: str) -> None:
+    """Open another table in the run that follows: in a callback."""
+    change_next(PageState(PAGE, (TABLE,)), table=table)
 
 
 def target_knob(targets: Sequence[str], suggested: str) -> Knob:
@@ -126,7 +124,6 @@ def page_state(
     targets: Sequence[str],
     suggested: str,
     last_row: int,
-    waits: bool = False,
     splits: Sequence[str] = (),
     no_log: str = "",
     groups: Sequence[str] = (),
@@ -147,15 +144,15 @@ def page_state(
         COHORTS,
         Knob(
             "row",
-            "Go to row (0: first of the list)",
+            "Go to row",
             "integer",
             0,
             0,
-            _ANY_ROW if waits else max(last_row, 1),
+            max(last_row, 1),
             group="page",
             box=True,
             help="Its number in the file: 1 is the first row below the header, and blank and "
-            "skipped rows count. With 0, the open row is the first of the list.",
+            "skipped rows count. With 0, none is open, or the first of a list that you asked for.",
         ),
         LENS,
     )
@@ -166,7 +163,8 @@ def page_state(
     kept = {knob.key: _fitting(knob) for knob in (*data, SECTION)}
     presets = tuple(preset._replace(values={**preset.values, **kept}) for preset in PRESETS)
     later = () if targets else ("target", "by_column", *_of_columns())
-    return PageState(PAGE, knobs, presets, later, picture=PICTURE, story=STORY, follow=("group",))
+    opening = {TABLE.key: NOTHING}
+    return PageState(PAGE, knobs, presets, later, opening, PICTURE, STORY, follow=("group",))
 
 
 def _of_columns() -> list[str]:

@@ -1,0 +1,105 @@
+"""Before a table: a place to drop it and three samples. After it: a chip, and what is advised."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from gbuq_core.presentation import one_line
+from gbuq_core.tables import ScaleAdvice, Schema
+from gbuq_core.tables.suspecting import advise_split
+from pages._ui.controls import draw_knob
+from pages._ui.notices import show_notice
+from pages._ui.url_state import ControlPlaces, PageState, change_next, open_page
+from pages._ui.your_data.lens import plain
+from pages._ui.your_data.projects import open_dropped, show_project
+from pages._ui.your_data.source import (
+    STAYS,
+    Opened,
+    delete_data,
+    drop_model,
+    drop_query,
+    drop_table,
+    has_own_data,
+)
+from pages._ui.your_data.state import (
+    ANY_ROW,
+    BUILTIN,
+    SCALE,
+    SPLIT,
+    TABLE,
+    UPLOADED,
+    open_next,
+    page_state,
+)
+
+HEAD = ("target", "split", "by_column")
+_SAMPLES = {
+    "diabetes": "how far will it progress?",
+    "wine": "which grape is it?",
+    "breast cancer": "is the tumour malignant?",
+}
+
+
+def draw_start(choice: str) -> None:
+    """A large place to drop a table, and three samples."""
+    page = page_state((), "", ANY_ROW)
+    values = open_page(page, places=ControlPlaces(st.container(), (), None))
+    if values.table != choice:
+        st.rerun()
+    show_project(None, None, None)
+    with st.container(key="first-drop"):
+        drop_table(open_dropped, meaning=None)
+        st.caption(STAYS)
+    st.text("Or try a sample:")
+    with st.container(horizontal=True, key="samples"):
+        for name in BUILTIN:
+            label = f"**{name.capitalize()}:** {_SAMPLES[name]}"
+            st.button(label, key=f"sample-{name}", on_click=open_next, args=(name,))
+        drop_query()
+    _draw_delete()
+
+
+def draw_chip(opened: Opened, place: DeltaGenerator) -> None:
+    """The name of the open table, which opens into ways to another one."""
+    name = plain(one_line(opened.table.source.name))
+    with place, st.popover(name, icon=":material/table:", key="open-table"):
+        if opened.about:
+            st.caption(opened.about)
+        drop_table(open_dropped)
+        own = (UPLOADED,) if has_own_data() or opened.is_upload else ()
+        draw_knob(replace(TABLE, label="Or a sample", choices=(*BUILTIN, *own)))
+        drop_query()
+        st.divider()
+        drop_model()
+        _draw_delete()
+
+
+def draw_advice(
+    page: PageState, values: SimpleNamespace, schema: Schema, scale: ScaleAdvice
+) -> None:
+    """What the table asks for, each with a button that takes the advice."""
+    if values.split == SPLIT.default:
+        labels = {"time": "by time", "group": "by group"}
+        for advice in advise_split(schema, values.target):
+            found = {"split": labels[advice.split], "by_column": advice.column}
+            _advise(page, advice.why, f"Split {labels[advice.split]}", found)
+    if scale.offer and values.scale == SCALE.default:
+        told = f"{scale.offer} On a log scale, errors count in proportion."
+        _advise(page, told, "Use the log scale", {"scale": "log scale"})
+
+
+def _advise(page: PageState, why: str, label: str, settings: dict[str, str]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key=f"advice-{label[-5:]}"):
+        show_notice(why, f"advice-{label}")
+        st.button(label, key=f"_{label}", on_click=change_next, args=(page,), kwargs=settings)
+
+
+def _draw_delete() -> None:
+    if has_own_data():
+        st.button("Delete my data", key="delete-data", type="tertiary", on_click=delete_data,
+                  help="Removes your files, and what was computed from them, from the memory of "
+                  "this server at once.")  # fmt: skip
