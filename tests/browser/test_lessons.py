@@ -21,12 +21,12 @@ def test_steps_ask_turn_and_stay_in_the_address_and_nothing_overflows(page, serv
     figure = open_lesson(page, serve(APP), "?part=2")
     page.get_by_role("heading", name="2. Where nothing was ever seen").wait_for()
     # Until the guess only the truth stands there.
-    page.get_by_role("group", name="True noise").wait_for()
+    page.get_by_role("group", name="True noise. Arrow").wait_for()
     assert page.get_by_role("group", name="SGLB: knowledge").count() == 0
     page.get_by_role("button", name="All", exact=True).click()
     page.get_by_text('Right. You chose "All".').wait_for()
     page.wait_for_url("**answers=.c*")
-    page.get_by_role("group", name="SGLB: knowledge").wait_for()
+    page.get_by_role("group", name="SGLB: knowledge").first.wait_for()
     wait_ready(page, canvases=1)
     assert int(figure.data("frames")) > 30
     main = page.get_by_test_id("stMain")
