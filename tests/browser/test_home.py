@@ -68,7 +68,7 @@ def test_a_slider_refits_in_place_while_dragged_and_is_remembered_in_the_address
     page.locator(".gbuq-curves svg[aria-label^='A prediction from 12,800']").wait_for()
     # So is the stretch of rare rows, which is dragged by the bar above it.
     wait_ready(page)
-    page.locator(".gbuq-curves .grip rect").first.scroll_into_view_if_needed()
+    page.locator(".gbuq-curves").first.scroll_into_view_if_needed()
     bar = page.locator(".gbuq-curves .grip rect").first.bounding_box()
     x, y = bar["x"] + bar["width"] / 2, bar["y"] + 3
     page.mouse.move(x, y)
