@@ -23,7 +23,8 @@ EXPERIMENTS = (
     "heart", "spiral", "gaussians", "heteroscedastic", "soft_trees", "neighbours", "novelty",
     "two_clocks",
 )  # fmt: skip
-PAGES = ("home", *EXPERIMENTS, "your_data", "scoreboard", "lessons")
+TABLE = "your_data?table=diabetes"
+PAGES = ("home", "explore", *EXPERIMENTS, "your_data", TABLE, "scoreboard", "lessons")
 
 _LOOK = """() => {
   const everything = [];
