@@ -70,7 +70,7 @@ def test_a_project_brings_everything_back_without_training(offered, refused):
     at.button(key="delete-data").click().run()
     settle(at)
     assert not says(at, "mine.gbuq")
-    drop(at, with_table, "whole.gbuq", "upload-1")
+    drop(at, with_table, "whole.gbuq")
     check_restored(at, frame, opened.key, "whole.gbuq")
 
 

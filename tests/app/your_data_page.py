@@ -1,6 +1,7 @@
 """The page "Your data" in a test: open it, drop a file on it, read what it says."""
 
 import json
+import re
 import time
 
 import numpy as np
@@ -40,7 +41,9 @@ def drop(at, data, name="table.csv", key="upload"):
     if key.startswith("upload_second"):
         before = at.segmented_control(key="section").value
         open_section(at, "Second file")
-    at.file_uploader(key=key).set_value((name, data, "text/csv")).run()
+    # An uploader that was emptied has a number behind its key.
+    zone = next(zone for zone in at.file_uploader if re.fullmatch(rf"{key}(-\d+)?", zone.key))
+    zone.set_value((name, data, "text/csv")).run()
     settle(at)
     return at if before is None else open_section(at, before)
 

@@ -144,6 +144,7 @@ def drop_table(open_other: Callable[[Any], None], meaning: str | None = STAYS) -
         upload = st.session_state.get(widget_key(UPLOAD))
         if upload is not None and upload.name.lower().endswith(".gbuq"):
             open_other(upload)
+            _empty_uploaders(UPLOAD)  # to take it away would take away the table that was open
         elif _take(UPLOAD):
             _show_upload()
 
