@@ -23,10 +23,11 @@ function versioned(url) {
   const search = given.length ? '?' + [...given, '%KEY=%NOW'].join('&') : '';
   return whole.pathname + search + whole.hash;
 }
-// Another section of a page is what is looked at, and no step.
+// Another section of Your data is what is looked at, and no step; it may hide the row.
 function settings(url) {
   const whole = new URL(url, location.href);
-  for (const name of %QUIET) whole.searchParams.delete(name);
+  const quiet = whole.pathname.endsWith('/your_data') ? %QUIET : [];
+  for (const name of quiet) whole.searchParams.delete(name);
   whole.searchParams.sort();
   return whole.pathname + whole.search + whole.hash;
 }
@@ -59,7 +60,7 @@ export default function() {
   window.gbuqLeaving = true;
 }
 """
-QUIET = ("section", "lens")
+QUIET = ("section", "lens", "row")
 _SCRIPT = _SCRIPT.replace("%KEY", KEY).replace("%NOW", NOW).replace("%QUIET", json.dumps(QUIET))
 _KEEPER = st.components.v2.component("gbuq_leaving", html="<span></span>", js=_SCRIPT)
 # Streamlit makes a new step of what its server tells it, and Back would lead to the address before.
