@@ -285,10 +285,10 @@ def _draw_comparison(found: MethodComparison) -> None:
     columns["seconds"] = [seconds_text(method.seconds) for method in done]
     config["seconds"] = st.column_config.TextColumn("Time")
     words = describe_comparison(found)
-    st.dataframe(
-        pd.DataFrame(columns), hide_index=True, column_config=config, alt=" ".join(words),
-        key="methods-table",
-    )  # fmt: skip
+    with st.container(key="methods-table"):
+        st.dataframe(
+            pd.DataFrame(columns), hide_index=True, column_config=config, alt=" ".join(words)
+        )
     st.caption(f"Measured on {found.n_rows:,} rows that no method learnt from, the same for all.")
     if len(done) < 2:
         return
@@ -320,7 +320,7 @@ def _draw_reasons(reasons: dict[str, str]) -> None:
     unable = [reason for key, reason in reasons.items() if reason and METHODS[key].predicts]
     if not unable:
         return
-    with st.expander(f"{len(unable)} methods cannot be compared on this table"):
+    with st.expander(f"Why {len(unable)} methods are not on the list"):
         for reason in unable:
             st.caption(reason)
 
