@@ -21,6 +21,7 @@ MOST_CHECKED = 10
 _NEVER = "which the model has never seen: check this value."
 _LEVEL = percent(USUAL_LEVEL, 0)
 _EXTREME = 0.1  # a second reason is told where so few rows are as extreme
+_WIDER = 1.05  # times as wide as usual, and above, a range is told as wide
 
 
 class Check(NamedTuple):
@@ -200,6 +201,8 @@ def _say_noisy(scored: ScoredTable, row: int) -> str:
         return f"It may be {either} or {other}: let a person decide."
     lower, upper = row_intervals(scored, USUAL_LEVEL)
     times = float((upper - lower)[row] / np.median(upper - lower))
+    if not times > _WIDER:
+        return "Its range is about as wide as usual: nothing else speaks against it."
     return (
         f"Rows like it vary a lot: its range is {short(times, 2)} times as wide as usual, and more "
         "rows will not help."

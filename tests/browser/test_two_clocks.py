@@ -88,6 +88,7 @@ def test_nothing_overflows_and_a_button_goes_to_a_way_to_stop_whose_scores_are_s
     page.wait_for_url(re.compile(r"clocks=5\.100\.plain"))
     wait_ready(page)
     assert clocks_of(root) == [5, 100, 1]
+    expect(slider).to_be_focused()  # so that the next key moves it, too
     assert_no_exception(page)
 
 

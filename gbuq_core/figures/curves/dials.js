@@ -31,6 +31,7 @@ class DialsView extends CurvesView {
     this.stops = htmlNode('div', 'gbuq-curves-stops', this.bar);
     this.said = htmlNode('div', 'gbuq-curves-said', this.root);
     this.said.setAttribute('aria-live', 'polite');
+    this.bar.after(this.said);
     this.held = htmlNode('span', '', this.said);
     this.scores = htmlNode('span', 'gbuq-curves-scores', this.said);
   }
@@ -44,8 +45,9 @@ class DialsView extends CurvesView {
     this.given = spec;
     this.asked = asked;
     if (another) this.told = null;
-    // A quiet figure begins with the picture; what is moved stands below it.
-    if (spec.quiet) this.svg.after(this.said, this.bar); else this.svg.before(this.bar, this.said);
+    // A quiet figure begins with the picture; what is moved stands below it. A slider that is put in
+    // its place again would lose the finger and the keyboard.
+    if (spec.quiet && this.svg.nextSibling !== this.said) this.svg.after(this.said, this.bar);
     const last = dials.trees.length - 1;
     for (const row of this.rows) row.hidden = last === 0; // nothing to choose from
     for (const name of ['mean', 'scale']) {

@@ -93,7 +93,7 @@ def draw_advice(
 
 
 def _advise(page: PageState, why: str, label: str, settings: dict[str, str]) -> None:
-    with st.container(horizontal=True, vertical_alignment="center", key=f"advice-{label[-5:]}"):
+    with st.container(horizontal=True, vertical_alignment="center", key=f"advise-{label}"):
         show_notice(why, f"advice-{label}")
         st.button(label, key=f"_{label}", on_click=change_next, args=(page,), kwargs=settings)
 
