@@ -17,6 +17,7 @@ from pages._ui.your_data.methods import keep_scores
 from pages._ui.your_data.projects import (
     follow_project,
     meet_project,
+    open_dropped,
     restore_project_file,
     show_project,
     with_models,
@@ -103,7 +104,7 @@ def show_table(choice: str, opened: Opened) -> None:
 
 st.title("Which predictions should you not trust?")
 follow_earlier_link()
-keep_uploads()
+keep_uploads(open_dropped)
 restore_project_file()
 open_now = preview(TABLE, PAGE)
 table = open_table(open_now)

@@ -199,6 +199,16 @@ def test_a_table_that_is_dropped_at_start_opens_in_your_data():
     assert at.title[0].value.startswith("Which predictions")
 
 
+def test_a_project_that_is_dropped_at_start_is_read_as_one():
+    at = open_home()
+    at.file_uploader(key="upload-at-start").set_value(("own.gbuq", b"none", "")).run()
+    settle(at, lambda: any("project" in text.value for text in at.text))
+    assert not at.exception
+    texts = " ".join(text.value for text in at.text)
+    assert "choose a file that Save project" in texts
+    assert "in the place of" not in texts
+
+
 def test_explore_shows_each_experiment_once_with_its_question_and_its_picture():
     at = AppTest.from_file(APP, default_timeout=60).switch_page(EXPLORE.path).run()
     assert not at.exception

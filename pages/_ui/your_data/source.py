@@ -117,12 +117,15 @@ def held(place: str) -> Any:
     return st.session_state.setdefault(_HELD, {}).get(place)
 
 
-def keep_uploads() -> None:
+def keep_uploads(open_other: Callable[[Any], None]) -> None:
     """Keep what is held for a reload too, once the browser has told its token."""
     keep_tab()
     if handed := st.session_state.pop(HANDED, None):  # by the page Start
-        hold(UPLOAD, handed)
-        _leave_others()
+        if _is_project(handed):
+            open_other(handed)
+        else:
+            hold(UPLOAD, handed)
+            _leave_others()
     for place in _PLACES:
         keep_upload(place, held(place))
 
@@ -142,13 +145,17 @@ def drop_table(open_other: Callable[[Any], None], meaning: str | None = STAYS) -
 
     def take() -> None:
         upload = st.session_state.get(widget_key(UPLOAD))
-        if upload is not None and upload.name.lower().endswith(".gbuq"):
+        if upload is not None and _is_project(upload):
             open_other(upload)
             _empty_uploaders(UPLOAD)  # to take it away would take away the table that was open
         elif _take(UPLOAD):
             _show_upload()
 
     drop_zone(UPLOAD, "Drop a table: CSV, TSV, Excel or Parquet; or a saved project", meaning, take)
+
+
+def _is_project(upload: Any) -> bool:
+    return str(upload.name).lower().endswith(".gbuq")
 
 
 def drop_second() -> None:
@@ -454,7 +461,7 @@ def _digest_of(upload: Any) -> str:
 def _read_upload(upload: Any, options: ReadOptions, to_score: bool = False) -> _Read:
     try:
         name = upload.name.encode("utf-8", errors="replace").decode()
-        if name.lower().endswith(".gbuq"):
+        if _is_project(upload):
             return _Read(None, None, "This is a project: drop it in the place of the first file.")
         admit(upload)
         return _read_bytes(_digest_of(upload), name, options, to_score, upload)
