@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import InitVar, dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,6 +36,8 @@ from gbuq_core.uncertainty import mean_over_members, split_variance, variance_ov
 from gbuq_core.validation import check_number
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gbuq_core.figures.canvas.panels import PanelSheet
     from gbuq_core.figures.curves import Curves
     from gbuq_core.uncertainty import Uncertainty
@@ -51,14 +54,14 @@ _MOST_STEPS = 100  # a bisection alone takes 44 to 1e-13 of its bracket
 
 
 class Interval(NamedTuple):
-    """Ends of a central interval, (n_samples,) each, in units of y."""
+    """Ends of a central interval, in units of y: (n_samples,), or (n_samples, k) for k levels."""
 
     lower: FloatArray
     upper: FloatArray
 
 
 class Distribution(ABC):
-    """Predicted distribution of y, one for each row. Immutable; pairs ``loc, scale`` unpack.
+    """Predicted distribution of y, one for each row. Immutable.
 
     Attributes
     ----------
@@ -69,8 +72,9 @@ class Distribution(ABC):
 
     Notes
     -----
-    ``len(d) == 2``, ``d[0] is d.loc`` and ``d[1] is d.scale``: code that treated the result as a
-    pair goes on.
+    ``len(d)`` is the number of rows, and a slice, a mask or positions cut rows: ``d[:10]``.
+    ``loc, scale = d`` unpacks, so that code that treated the result as a pair goes on. One number
+    as an index is refused, since ``d[0]`` was ``d.loc`` once.
 
     Examples
     --------
@@ -86,7 +90,12 @@ class Distribution(ABC):
     array([0.234, 0.467])
     >>> d.sample(3, random_state=0).shape
     (3, 2)
+    >>> d[d.scale > 1.0].interval([0.5, 0.9]).upper.round(2)
+    array([[11.35, 13.29]])
     """
+
+    # Attributes beside loc and scale that have rows, and on which axis.
+    _more_rows: ClassVar[tuple[tuple[str, int], ...]] = ()
 
     loc: FloatArray
     scale: FloatArray
@@ -95,10 +104,98 @@ class Distribution(ABC):
         return iter((self.loc, self.scale))
 
     def __len__(self) -> int:
-        return 2
+        return len(self.loc)
 
-    def __getitem__(self, index: Any) -> Any:
-        return (self.loc, self.scale)[index]
+    def __getitem__(self, rows: Any) -> Distribution:
+        if not isinstance(rows, slice) and np.ndim(rows) != 1:
+            raise TypeError(
+                "A distribution is cut by a slice, a mask or positions, as law[:10]; the "
+                "prediction is law.loc, the std law.scale, one row law[3:4]."
+            )
+        places = np.arange(len(self))[rows]
+
+        def cut(part: Any, axis: int) -> Any:
+            if isinstance(part, np.ndarray):
+                return _read_only(part.take(places, axis))
+            return self._cut(part, places)
+
+        return self._with({name: cut(getattr(self, name), at) for name, at in self._rows()})
+
+    def _rows(self) -> tuple[tuple[str, int], ...]:
+        return ("loc", 0), ("scale", 0), *self._more_rows
+
+    @staticmethod
+    def _cut(part: Any, places: NDArray[np.intp]) -> Any:
+        """Rows of what is no array: another law."""
+        return part[places]
+
+    @staticmethod
+    def _join(parts: list[Any]) -> Any:
+        return concatenate(parts)
+
+    def _with(self, parts: Mapping[str, Any]) -> Distribution:
+        """The same law with other rows."""
+        other = copy(self)
+        for name, part in parts.items():
+            object.__setattr__(other, name, part)
+        return other
+
+    def to_pandas(self, levels: ArrayLike = (0.05, 0.5, 0.95), index: Any = None) -> pd.DataFrame:
+        """One line a row: ``loc``, ``scale``, a t's ``df``, and quantiles as ``q0.05``.
+
+        Parameters
+        ----------
+        levels : array-like of shape (k,)
+            Of the quantiles; () for none.
+        index : array-like of shape (n_samples,), optional
+            Of the frame, for example ``X.index``.
+
+        Returns
+        -------
+        DataFrame
+            ``attrs["distribution"]`` names the kind of law. `Distribution.from_pandas` reads
+            normals and Student ts back to the bit.
+        """
+        import pandas as pd
+
+        names = [name for name in ("loc", "scale", "df") if hasattr(self, name)]
+        frame = pd.DataFrame({name: getattr(self, name) for name in names}, index=index)
+        wanted = np.asarray(levels, dtype=np.float64)
+        for level, ends in zip(wanted, self.quantile(wanted).T if len(wanted) else (), strict=True):
+            frame[f"q{level:g}"] = ends
+        frame.attrs["distribution"] = type(self).__name__
+        return frame
+
+    @staticmethod
+    def from_pandas(frame: pd.DataFrame) -> Distribution:
+        """A normal a row, or a Student t where there is a column ``df``, by ``loc`` and ``scale``.
+
+        Raises
+        ------
+        InvalidData
+            If a column is missing, or the frame was written by another kind of law, whose shape
+            these columns do not hold.
+
+        Examples
+        --------
+        >>> law = StudentDistribution([0.0, 10.0], [1.0, 2.0], [4.0, 9.0])
+        >>> frame = law.to_pandas(levels=[0.9])
+        >>> frame.round(2).to_dict("list")
+        {'loc': [0.0, 10.0], 'scale': [1.0, 2.0], 'df': [4.0, 9.0], 'q0.9': [1.08, 12.44]}
+        >>> bool((Distribution.from_pandas(frame).quantile(0.9)[:, 0] == frame["q0.9"]).all())
+        True
+        """
+        kind = frame.attrs.get("distribution", "NormalDistribution")
+        missing = {"loc", "scale"} - set(frame.columns)
+        if missing or kind not in ("NormalDistribution", "StudentDistribution"):
+            raise InvalidData(
+                f"The frame has no column {' and '.join(sorted(missing))}."
+                if missing
+                else f"loc and scale do not hold the shape of a {kind}: pickle the law itself, or "
+                "drop frame.attrs to take them as normals."
+            )
+        loc, scale = frame["loc"].to_numpy(), frame["scale"].to_numpy()
+        return student(loc, scale, frame["df"].to_numpy() if "df" in frame else np.inf)
 
     def mean(self) -> FloatArray:
         """The mean, (n_samples,), in units of y."""
@@ -120,22 +217,29 @@ class Distribution(ABC):
         levels = check_array("q", np.atleast_1d(np.asarray(q)), 1, low=0.0, high=1.0)
         return self._quantiles(np.broadcast_to(levels, (len(self.loc), len(levels))))
 
-    def interval(self, level: float = 0.9) -> Interval:
+    def interval(self, level: ArrayLike = 0.9) -> Interval:
         """The central interval that holds y with probability ``level``: lower and upper ends.
 
         Parameters
         ----------
-        level : float
+        level : float, or array-like of shape (k,)
             From 0 to 1: 0.9 for the interval between the 5 % and the 95 % quantile.
 
         Returns
         -------
         Interval
-            ``(lower, upper)``, (n_samples,) each, in units of y.
+            ``(lower, upper)``, (n_samples,) each, in units of y; (n_samples, k) for k levels.
         """
-        half = 0.5 * check_number("level", level, 0.0, 1.0)
-        ends = self.quantile([0.5 - half, 0.5 + half])
-        return Interval(ends[:, 0], ends[:, 1])
+        if np.ndim(level):
+            return self._interval(check_array("level", level, 1, low=0.0, high=1.0))
+        lower, upper = self._interval(np.array([check_number("level", level, 0.0, 1.0)]))
+        return Interval(lower[:, 0], upper[:, 0])
+
+    def _interval(self, level: FloatArray) -> Interval:
+        """Ends (n_samples, k) of central intervals with levels (k,)."""
+        half = 0.5 * level
+        ends = self.quantile(np.concatenate([0.5 - half, 0.5 + half]))
+        return Interval(ends[:, : len(level)], ends[:, len(level) :])
 
     def logpdf(self, y: ArrayLike) -> FloatArray:
         """Log density at y (n_samples,): (n_samples,) in nats. Its negative is the NLL."""
@@ -302,9 +406,9 @@ class NormalDistribution(Distribution):
     def __post_init__(self) -> None:
         _set_loc_scale(self, self.loc, self.scale)
 
-    def interval(self, level: float = 0.9) -> Interval:  # noqa: D102 (of the base)
-        half = self.scale * ndtri(0.5 + 0.5 * check_number("level", level, 0.0, 1.0))
-        return Interval(self.loc - half, self.loc + half)
+    def _interval(self, level: FloatArray) -> Interval:
+        half = self.scale[:, None] * ndtri(0.5 + 0.5 * level)
+        return Interval(self.loc[:, None] - half, self.loc[:, None] + half)
 
     def _quantiles(self, levels: FloatArray) -> FloatArray:
         return _at(self.loc, self.scale, ndtri(levels))
@@ -335,6 +439,8 @@ class StudentDistribution(Distribution):
 
     # `loc`, `scale`: (n_samples,): Mean and std, in units of y. The std, not the t's own scale,
     # which is smaller by `sqrt((df - 2) / df)`.
+    _more_rows = (("df", 0),)
+
     loc: FloatArray
     scale: FloatArray
     df: FloatArray  # (n_samples,): degrees of freedom, above 2; inf is the normal
@@ -353,12 +459,11 @@ class StudentDistribution(Distribution):
         """The t's own scale."""
         return self.scale * np.sqrt(1.0 - 2.0 / self.df)
 
-    def interval(self, level: float = 0.9) -> Interval:  # noqa: D102 (of the base)
-        inside = 0.5 + 0.5 * check_number("level", level, 0.0, 1.0)
+    def _interval(self, level: FloatArray) -> Interval:
         distinct, place = np.unique(self.df, return_inverse=True)  # the quantile is what takes long
-        z = stats.t.ppf(inside, distinct)[place]
-        half = _at(np.zeros(len(self.loc)), self._width, z[:, None])
-        return Interval(self.loc - half[:, 0], self.loc + half[:, 0])
+        z = stats.t.ppf(0.5 + 0.5 * level, distinct[:, None])[place]
+        half = _at(np.zeros(len(self.loc)), self._width, z)
+        return Interval(self.loc[:, None] - half, self.loc[:, None] + half)
 
     def _quantiles(self, levels: FloatArray) -> FloatArray:
         return _at(self.loc, self._width, stats.t.ppf(levels, self.df[:, None]))
@@ -410,6 +515,8 @@ class MixtureDistribution(Distribution):
     >>> two.scale.round(3), two.interval(0.5).upper.round(3)
     (array([1.005]), array([1.]))
     """
+
+    _more_rows = (("means", 1), ("variances", 1))
 
     # `means`, `variances`: (n_members, n_samples): in units of y and squared units of y
     means: FloatArray
@@ -516,6 +623,8 @@ class EmpiricalDistribution(Distribution):
     array([[2., 9.]])
     """
 
+    _more_rows = (("draws", 1),)
+
     draws: FloatArray  # (n_draws, n_samples): in units of y
     loc: FloatArray = field(init=False, repr=False)
     scale: FloatArray = field(init=False, repr=False)
@@ -565,6 +674,8 @@ class LogDistribution(Distribution):
     >>> price.loc.round(3), price.quantile([0.5])[0]  # the mean lies above the median
     (array([1.649]), array([1.]))
     """
+
+    _more_rows = (("inner", 0),)
 
     inner: Distribution  # of `z = log(y + shift)`
     shift: float = 0.0  # at least 0; 1 undoes `log1p`
@@ -625,6 +736,57 @@ class LogDistribution(Distribution):
     def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
         with np.errstate(over="ignore"):
             return np.exp(self.inner._sample(count, random)) - self.shift
+
+
+def concatenate(laws: Sequence[Distribution]) -> Distribution:
+    """The rows of all laws, one after the other: laws of one kind that differ in their rows only.
+
+    Parameters
+    ----------
+    laws : sequence of Distribution
+        At least one.
+
+    Raises
+    ------
+    InvalidData
+        If there is none, or they are of different kinds or have other members, levels or shapes.
+
+    Examples
+    --------
+    >>> law = NormalDistribution([0.0, 10.0, 20.0], [1.0, 2.0, 3.0])
+    >>> concatenate([law[2:], law[:1]]).loc
+    array([20.,  0.])
+    """
+    parts = list(laws)
+    if not parts:
+        raise InvalidData("There is no distribution to join.")
+    first, names = parts[0], dict(parts[0]._rows())
+    shared = [name for name in vars(first) if name not in names]
+    for other in parts[1:]:
+        if type(other) is not type(first) or not all(
+            _same(getattr(first, name), getattr(other, name)) for name in shared
+        ):
+            raise InvalidData(
+                f"Only laws of one kind and one model are joined; got a {type(first).__name__} and "
+                f"a {type(other).__name__} that differ in more than their rows."
+            )
+
+    def join(values: list[Any], axis: int) -> Any:
+        if isinstance(values[0], np.ndarray):
+            if len({np.delete(value.shape, axis).tobytes() for value in values}) > 1:
+                raise InvalidData("Only laws with the same number of members are joined.")
+            return _read_only(np.concatenate(values, axis))
+        return first._join(values)
+
+    return first._with(
+        {name: join([getattr(part, name) for part in parts], at) for name, at in names.items()}
+    )
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(np.array_equal(one, other))
 
 
 class _Members(NamedTuple):

@@ -20,6 +20,7 @@ from gbuq_core.distribution import (
     MixtureDistribution,
     NormalDistribution,
     StudentDistribution,
+    concatenate,
     crps_by_quantiles,
     student,
 )
@@ -178,12 +179,52 @@ def test_draws_have_the_moments(kind):
 def test_it_unpacks_as_the_pair_it_was(kind):
     d = make(kind)
     loc, scale = d
-    assert loc is d.loc is d[0]
-    assert scale is d.scale is d[-1]
-    assert len(d) == 2
+    assert loc is d.loc
+    assert scale is d.scale
     assert loc.shape == scale.shape == (N,)
     np.testing.assert_array_equal(np.stack(d), np.array(d))
     np.testing.assert_allclose(d.variance(), d.scale**2)
+
+
+def test_rows_are_cut_and_joined_and_one_number_is_no_row():
+    d = make("weighted")
+    assert len(d) == N
+    assert len(d[:0]) == 0
+    with pytest.raises(TypeError, match=r"one row law\[3:4\]"):
+        d[0]
+    with pytest.raises(InvalidData, match="no distribution"):
+        concatenate([])
+    for other in (make("weighted", seed=1), make("normal"), make("mixture")):
+        with pytest.raises(InvalidData, match="of one kind and one model"):
+            concatenate([d, other])
+    with pytest.raises(InvalidData, match="same number of members"):
+        concatenate([make("mixture"), MixtureDistribution([[0.0]], [[1.0]])])
+
+
+@SMOOTH
+def test_several_levels_at_once_are_the_single_ones(kind):
+    d = make(kind)
+    both = d.interval([0.5, 0.9])
+    for place, level in enumerate([0.5, 0.9]):
+        for ends, one in zip(both, d.interval(level), strict=True):
+            np.testing.assert_array_equal(ends[:, place], one)
+
+
+@SMOOTH
+def test_a_frame_keeps_normals_and_ts_and_refuses_other_shapes(kind):
+    d = make(kind)
+    frame = d.to_pandas([0.1, 0.9], index=list("abcdefg"))
+    np.testing.assert_array_equal(frame[["q0.1", "q0.9"]], d.quantile([0.1, 0.9]))
+    assert list(frame.index) == list("abcdefg")
+    if kind in ("normal", "student"):
+        np.testing.assert_array_equal(
+            Distribution.from_pandas(frame).quantile(LEVELS), d.quantile(LEVELS)
+        )
+    else:
+        with pytest.raises(InvalidData, match="do not hold the shape"):
+            Distribution.from_pandas(frame)
+    with pytest.raises(InvalidData, match="no column scale"):
+        Distribution.from_pandas(frame[["loc"]])
 
 
 @SMOOTH

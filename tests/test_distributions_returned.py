@@ -19,7 +19,7 @@ from gbuq_core import (
     decompose_regression,
 )
 from gbuq_core.baselines import AveragedDistribution
-from gbuq_core.distribution import MixtureDistribution, NormalDistribution
+from gbuq_core.distribution import MixtureDistribution, NormalDistribution, concatenate
 from gbuq_core.ibug import FAMILIES, FamilyDistribution
 from gbuq_core.ibug.families import moments
 
@@ -82,6 +82,16 @@ def test_it_is_a_distribution(name):
     loc, scale = d
     assert loc.shape == scale.shape == (9,)
     assert (scale > 0.0).all()
+    assert len(d) == 9
+    joined = concatenate([d[np.arange(9) > 4], d[[0, 3]], d[2:4]])
+    places = [5, 6, 7, 8, 0, 3, 2, 3]
+    assert type(joined) is type(d)
+    for name in ("cdf", "crps"):  # to rounding: a sum over members may be taken in another order
+        np.testing.assert_allclose(
+            getattr(joined, name)(Y_NEW[places]), getattr(d, name)(Y_NEW)[places], rtol=SAME_SUM
+        )
+    for ours, theirs in zip(joined, d, strict=True):
+        np.testing.assert_array_equal(ours, theirs[places])
     lower, upper = d.interval(0.8)
     if kind is baselines.RoundedDistribution:  # on values: both ends count as inside
         assert (d.cdf(upper) - d.cdf(np.nextafter(lower, -np.inf)) >= 0.8).all()

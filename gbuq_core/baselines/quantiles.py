@@ -65,6 +65,8 @@ class QuantileDistribution(Distribution):
     (array([3.]), array([0.55]))
     """
 
+    _more_rows = (("values", 1),)
+
     levels: FloatArray
     values: FloatArray
     loc: FloatArray
@@ -211,6 +213,8 @@ class RoundedDistribution(Distribution):
     >>> count.interval(0.9), count.cdf([0.0]).round(2)
     (Interval(lower=array([0.]), upper=array([2.])), array([0.38]))
     """
+
+    _more_rows = (("inner", 0),)
 
     inner: Distribution
     values: FloatArray

@@ -23,7 +23,6 @@ from gbuq_core.distribution import Distribution, Interval, NormalDistribution
 from gbuq_core.errors import InvalidData
 from gbuq_core.metrics.conformal import check_calibration_rows
 from gbuq_core.model_files.contents import check_arrays, require
-from gbuq_core.validation import check_number
 
 FloatArray = NDArray[np.float64]
 
@@ -55,6 +54,8 @@ class ResidualDistribution(Distribution):
     Interval(lower=array([-26.]), upper=array([46.]))
     """
 
+    _more_rows = (("centre", 0), ("width", 0))
+
     # `centre`, `width`: (n_samples,): the prediction and its std, in units of y; the std is
     # positive
     centre: FloatArray
@@ -80,14 +81,13 @@ class ResidualDistribution(Distribution):
         object.__setattr__(self, "loc", self.centre)
         object.__setattr__(self, "scale", _read_only(spread * self.width))
 
-    def interval(self, level: float = 0.9) -> Interval:
-        """The conformal interval; with too few calibration rows for the level, `InvalidData`."""
-        number = check_number("level", level, 0.0, 1.0)
-        if number < 1.0:
-            n_rows = len(self.sizes) if self.weight is None else int(self.weight.sum())
-            check_calibration_rows(n_rows, np.array([number]))
-        half = self.width * self._size_at(np.array(number))
-        return Interval(self.centre - half, self.centre + half)
+    def _interval(self, level: FloatArray) -> Interval:
+        """The conformal interval; with too few calibration rows for a level, `InvalidData`."""
+        n_rows = len(self.sizes) if self.weight is None else int(self.weight.sum())
+        if (level < 1.0).any():
+            check_calibration_rows(n_rows, level[level < 1.0])
+        half = self.width[:, None] * self._size_at(level)
+        return Interval(self.centre[:, None] - half, self.centre[:, None] + half)
 
     def _size_at(self, inside: FloatArray) -> FloatArray:
         """The size that bounds a new row's with these probabilities; beyond the last, inf."""
@@ -221,6 +221,8 @@ class RecalibratedDistribution(Distribution):
     (array([2.5]), array([1.9]))
     """
 
+    _more_rows = (("centre", 0), ("width", 0))
+
     # `centre`, `width`: (n_samples,): the prediction and its std, in units of y; the std is
     # positive
     centre: FloatArray
@@ -281,12 +283,13 @@ class StretchedDistribution(Distribution):
     (array([[-1.,  7.]]), array([1.]), True)
     """
 
+    _more_rows = (("inner", 0), ("width", 0), ("_ratio", 0))
+
     inner: Distribution  # of every row
     width: FloatArray  # (n_samples,): the new std, in units of y; positive
     loc: FloatArray = field(init=False, repr=False)
     scale: FloatArray = field(init=False, repr=False)
     _ratio: FloatArray = field(init=False, repr=False)
-    _flat: NormalDistribution | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         width = check_array("width", self.width, 1, low=0.0, min_length=0)
@@ -301,8 +304,6 @@ class StretchedDistribution(Distribution):
         object.__setattr__(
             self, "_ratio", np.divide(width, spread, np.ones_like(width), where=whole)
         )
-        flat = None if whole.all() else NormalDistribution(self.loc, width)
-        object.__setattr__(self, "_flat", flat)
 
     def mean(self) -> FloatArray:  # noqa: D102 (of the base)
         return self.loc + self._ratio * (self.inner.mean() - self.loc)
@@ -310,6 +311,10 @@ class StretchedDistribution(Distribution):
     def variance(self) -> FloatArray:  # noqa: D102 (of the base)
         own = np.square(self._ratio) * self.inner.variance()
         return own if self._flat is None else np.where(self._no_shape, self._flat.variance(), own)
+
+    @property
+    def _flat(self) -> NormalDistribution | None:
+        return NormalDistribution(self.loc, self.width) if self._no_shape.any() else None
 
     @property
     def _no_shape(self) -> NDArray[np.bool_]:

@@ -450,7 +450,7 @@ def check_posterior_memory(family: str, n_rows: int, n_neighbors: int) -> None:
     check_memory(8 * n_rows * held, "these posteriors")
 
 
-def take_rows(posterior: Posterior, rows: NDArray[np.bool_]) -> Posterior:
+def take_rows(posterior: Posterior, rows: NDArray[Any]) -> Posterior:
     """The posterior of some rows."""
     kept = [None if part is None else part[rows] for part in posterior[1:]]
     return Posterior(posterior.family, *kept)  # type: ignore[arg-type]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.ibug.families import (
@@ -17,6 +19,7 @@ from gbuq_core.ibug.families import (
     moments,
     quantiles_at,
     sample,
+    take_rows,
 )
 from gbuq_core.ibug.family_fits import FloatArray
 from gbuq_core.ibug.search import Neighborhood, Setting, scale_of
@@ -33,10 +36,20 @@ class FamilyDistribution(Distribution):
     is inf.
     """
 
+    _more_rows = (("posterior", 0),)
+
     # `loc`, `scale`: (n_samples,): the model's prediction and the calibrated std of the neighbours
     loc: FloatArray
     scale: FloatArray
     posterior: Posterior  # the family's own parameters
+
+    @staticmethod
+    def _cut(part: Any, places: NDArray[np.intp]) -> Posterior:
+        return take_rows(part, places)
+
+    @staticmethod
+    def _join(parts: list[Any]) -> Posterior:
+        return join_posteriors(parts)
 
     def mean(self) -> FloatArray:  # noqa: D102 (of the base)
         return moments(self.posterior)[0]
