@@ -23,6 +23,7 @@ from scipy.special import ndtr, ndtri
 from gbuq_core.array_checks import check_array, check_same_length
 from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import draw_seed
+from gbuq_core.metrics.mixture_quantiles import mixture_quantiles, standardised
 from gbuq_core.metrics.scores import (
     crps_ensemble_values,
     crps_gaussian_values,
@@ -50,7 +51,6 @@ _REACH = 6.0  # a CRPS by quadrature runs over the quantiles of a normal's +-6 s
 _LOG_REACH = float(-ndtri(1e-4))  # and over the central 99.98 % for the exponential of heavy tails
 _NODES, _NODE_WEIGHTS = np.polynomial.legendre.leggauss(64)
 _ROOT_2_PI = math.sqrt(2.0 * math.pi)
-_MOST_STEPS = 100  # a bisection alone takes 44 to 1e-13 of its bracket
 
 
 class Interval(NamedTuple):
@@ -417,7 +417,7 @@ class NormalDistribution(Distribution):
         return -nll_gaussian_values(y, self.loc, self.scale)
 
     def _cdf(self, points: FloatArray) -> FloatArray:
-        return ndtr(_standardised(points, self.loc[:, None], self.scale[:, None]))
+        return ndtr(standardised(points, self.loc[:, None], self.scale[:, None]))
 
     def _crps(self, y: FloatArray) -> FloatArray:
         return crps_gaussian_values(y, self.loc, self.scale)
@@ -476,7 +476,7 @@ class StudentDistribution(Distribution):
         return density
 
     def _cdf(self, points: FloatArray) -> FloatArray:
-        z = _standardised(points, self.loc[:, None], self._width[:, None])
+        z = standardised(points, self.loc[:, None], self._width[:, None])
         probability: FloatArray = stats.t.cdf(z, self.df[:, None])
         return probability
 
@@ -566,7 +566,7 @@ class MixtureDistribution(Distribution):
         stds = np.sqrt(self.variances)
         for start in range(0, len(levels), step):
             rows = slice(start, start + step)
-            out[rows] = _solve_mixture(
+            out[rows] = mixture_quantiles(
                 self.means[:, rows, None], stds[:, rows, None], self._shares(), levels[rows]
             )
         return out
@@ -584,7 +584,7 @@ class MixtureDistribution(Distribution):
         for share, mean, std in zip(
             self._shares(), self.means, np.sqrt(self.variances), strict=True
         ):
-            out += share * ndtr(_standardised(points, mean[:, None], std[:, None]))
+            out += share * ndtr(standardised(points, mean[:, None], std[:, None]))
         return np.minimum(out, 1.0)
 
     def _crps(self, y: FloatArray) -> FloatArray:
@@ -815,14 +815,14 @@ def _crps_log_normals(
     probabilistic wind speed forecasting", equation 5.
     """
     centres, stds = np.exp(means + 0.5 * variances), np.sqrt(variances)
-    w = _standardised(z, means, stds)
+    w = standardised(z, means, stds)
     score = shares @ (y * (2.0 * ndtr(w) - 1.0) + centres * (1.0 - 2.0 * ndtr(w - stds)))
     for one in range(len(means)):
         for other in range(one, len(means)):
             spread = np.sqrt(variances[one] + variances[other])
             above, gap = np.abs(centres[one] - centres[other]), means[one] - means[other]
-            ahead = ndtr(_standardised(gap + variances[one], 0.0, spread))
-            behind = ndtr(_standardised(variances[other] - gap, 0.0, spread))
+            ahead = ndtr(standardised(gap + variances[one], 0.0, spread))
+            behind = ndtr(standardised(variances[other] - gap, 0.0, spread))
             distance = centres[one] * (2.0 * ahead - 1.0) + centres[other] * (2.0 * behind - 1.0)
             pairs = 0.5 if one == other else 1.0
             score -= pairs * shares[one] * shares[other] * np.where(spread > 0, distance, above)
@@ -857,54 +857,6 @@ def crps_by_quantiles(distribution: Distribution, y: FloatArray, reach: float) -
     right = np.where(y > found[:, -1], far, near) * apart[:, -1]
     score: FloatArray = inner + left + right
     return score
-
-
-def _solve_mixture(
-    means: FloatArray, stds: FloatArray, shares: FloatArray, levels: FloatArray
-) -> FloatArray:
-    """Quantiles (n, k) of mixtures with means and stds (n_members, n, 1) and shares."""
-    of_members = means + np.where(stds > 0.0, stds, 0.0) * np.where(stds > 0.0, ndtri(levels), 0.0)
-    used = shares > 0.0
-    low, high = of_members[used].min(axis=0), of_members[used].max(axis=0)
-    out = np.where(levels <= 0.0, low, high)
-    row, column = np.nonzero((levels > 0.0) & (levels < 1.0) & (low < high))
-    low, high, wanted = low[row, column], high[row, column], levels[row, column]
-    mu, s = means[:, row, 0], stds[:, row, 0]
-    x = 0.5 * (low + high)
-    close = 4e-16 * np.maximum(np.abs(low), np.abs(high))  # rounding of x itself
-    place = np.arange(len(x))
-    found = x.copy()
-    weights = shares[:, None]
-    for _ in range(_MOST_STEPS):
-        if not len(place):
-            break
-        z = _standardised(x, mu, s)
-        excess = (weights * ndtr(z)).sum(axis=0) - wanted
-        high = np.where(excess >= 0.0, x, high)
-        low = np.where(excess < 0.0, x, low)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            slope = (weights * np.exp(-0.5 * z * z) / (s * _ROOT_2_PI)).sum(axis=0)
-            step = x - excess / slope
-        trusted = (step >= low) & (step <= high)
-        new = np.where(trusted, step, 0.5 * (low + high))
-        exact = np.abs(excess) <= 1e-15 * wanted
-        new = np.where(exact, x, new)
-        still = (np.abs(new - x) > close) & ~exact
-        found[place] = new
-        place, x, low, high, wanted, close = (
-            part[still] for part in (place, new, low, high, wanted, close)
-        )
-        mu, s = mu[:, still], s[:, still]
-    out[row, column] = found
-    return out
-
-
-def _standardised(points: FloatArray, loc: FloatArray | float, scale: FloatArray) -> FloatArray:
-    """``(points - loc) / scale``; where the scale is 0, inf from loc on and -inf below it."""
-    away = points - loc
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        z = away / scale
-    return np.where(scale > 0.0, z, np.where(away >= 0.0, np.inf, -np.inf))
 
 
 def _at(loc: FloatArray, scale: FloatArray, z: FloatArray) -> FloatArray:
