@@ -6,6 +6,7 @@ from pages._ui.back_steps import keep_steps_back
 from pages._ui.jobs_glue import leave_other_pages
 from pages._ui.limiting import keep_uploads_in_memory, limit_sessions
 from pages._ui.notices import show_notice
+from pages._ui.share import draw_share
 from pages._ui.site_map import EXPERIMENTS, HOME, NAME, PAGES, SUBJECT
 from pages._ui.style import FAVICON, WORDMARK, apply_style
 from pages._ui.warmup import start_warm_up
@@ -47,5 +48,6 @@ st.set_page_config(page_title=f"{page.title if page.url_path else SUBJECT} \u00b
 keep_steps_back()
 leave_other_pages(page.url_path)
 highlight_section(page.url_path)
+draw_share()
 page.run()
 draw_foot(page.url_path)

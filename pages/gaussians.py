@@ -21,7 +21,6 @@ from pages._ui.gaussians.picture import (
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.live import live_knobs
 from pages._ui.side_by_side import plan_requests, view_answers
-from pages._ui.url_state import link_to
 
 WAIT_SECONDS = 0.5  # 4 x 50,000 steps come without a flash of progress
 
@@ -48,5 +47,5 @@ with page.fold(WHY):
 with page.fold(PAPER):
     check_paper(run)
 with page.fold(EXPORT):
-    export_gaussians(run, link_to(STATE, values), values.cycle, knobs)
+    export_gaussians(run, values.cycle, knobs)
 draw_cycle(values)

@@ -32,7 +32,6 @@ from pages._ui.heteroscedastic.scorecard import (
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.live_sliders import follow
 from pages._ui.side_by_side import plan_requests, view_answers
-from pages._ui.url_state import link_to
 
 LEDE = (
     "The noise grows with x, and all rows lie between 0 and 10. Make it larger: does the **light "
@@ -68,4 +67,4 @@ with page.fold(PAPER):
     check_paper(settings, run)
 with page.fold(EXPORT):
     every = figure_of(settings, shown, knobs)
-    export_heteroscedastic(settings, run, every, link_to(STATE, values))
+    export_heteroscedastic(settings, run, every)

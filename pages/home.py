@@ -20,7 +20,6 @@ from pages._ui.home.picture import draw_wave, export_wave, score_wave
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress
 from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, drop, follow, take_dropped
 from pages._ui.notices import show_notice
-from pages._ui.url_state import link_to
 
 LEDE = (
     "The pale band is noise in the **data**. The dark rim is what the model does not **know**. "
@@ -100,7 +99,7 @@ def experiment() -> None:
         with page.fold(PAPER):
             draw_claims(claims, STUDY if answer.fresh else None, answer.result.settings)
         with page.fold(EXPORT):
-            export_wave(answer.result, link_to(STATE, values))
+            export_wave(answer.result)
 
 
 experiment()

@@ -18,7 +18,7 @@ from pages._ui.lessons.step import draw_step, draw_turning
 from pages._ui.lessons.teacher import TEACHER, draw_teachers_page
 from pages._ui.lessons.turning import scroll_to_top
 from pages._ui.notices import show_notice
-from pages._ui.url_state import PageState, change_next, link_to, open_page
+from pages._ui.url_state import PageState, change_next, open_page
 
 LESSONS = lessons_by_name(load_lessons())
 MODULES = {lesson.name: name for name, lesson in LESSONS.items()}
@@ -108,7 +108,6 @@ with st.expander("Export"):
     show_exports(
         "lesson",
         OPENERS[lesson.page].code(lesson.steps[part - 1].preset),
-        link_to(STATE, values),
         [
             Download(
                 "Lesson (HTML)",

@@ -24,7 +24,6 @@ from pages._ui.neighbours.scorecard import (
     draw_scores,
     other_slots,
 )
-from pages._ui.url_state import link_to
 
 LEDE = (
     "A prediction comes from the training rows that share its leaves: which are they here? Move "
@@ -69,7 +68,7 @@ if run is not None:
     with page.fold(PAPER):
         check_paper(run, claims, baselines)
     with page.fold(EXPORT):
-        export_neighbours(run, live_knobs(STATE, values), link_to(STATE, values))
+        export_neighbours(run, live_knobs(STATE, values))
     send_tables(run)
 with page.fold(WHY):
     explain_neighbours()

@@ -27,7 +27,6 @@ from pages._ui.novelty.picture import (
     sheet_of,
 )
 from pages._ui.novelty.scorecard import check_paper, claim_request, draw_scores
-from pages._ui.url_state import link_to
 
 LEDE = (
     "Does the model's **novelty** rise where it has seen no rows? Click a place, guess what the "
@@ -79,7 +78,7 @@ if not problem:
             if claims.state != "done":
                 show_progress([claims], "-claims")
         with page.fold(EXPORT):
-            export_novelty(found, changed, link_to(STATE, values), bar_knobs(values))
+            export_novelty(found, changed, bar_knobs(values))
         draw_change(found, before, changed)
         draw_surface(sheet)
         send_scores(found)

@@ -28,7 +28,7 @@ from pages._ui.scoreboard.own import draw_own, with_own
 from pages._ui.scoreboard.picture import draw_bar, draw_picture
 from pages._ui.scoreboard.running import draw_running
 from pages._ui.scoreboard.verdicts import draw_bars, draw_differences, draw_verdicts
-from pages._ui.url_state import ControlPlaces, link_to, open_page
+from pages._ui.url_state import ControlPlaces, open_page
 
 LEDE = "Answer three questions. These methods did best for them on our test tables."
 
@@ -66,7 +66,7 @@ numbers = [
     if name_cell(one, method) is not None
 ]
 with export:
-    export_scoreboard(table, settings, left, numbers, bars, found, link_to(page, values))
+    export_scoreboard(table, settings, left, numbers, bars, found)
 with number:
     every, cell = st.columns([0.56, 0.44], gap="large")
     with every:

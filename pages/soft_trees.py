@@ -25,7 +25,7 @@ from pages._ui.soft_trees.picture import (
     show_costs,
 )
 from pages._ui.soft_trees.scorecard import check_paper, claims_of, draw_scores, scores_of
-from pages._ui.url_state import link_to, read_again
+from pages._ui.url_state import read_again
 
 LEDE = (
     "Each thin line is a **function** that the model considers possible. Take rows away: where do "
@@ -79,6 +79,6 @@ with page.fold(WHY):
 with page.fold(PAPER):
     check_paper(run, alone)
 with page.fold(EXPORT):
-    export_soft_trees(run, shown, link_to(STATE, values), values, bandit_played(others))
+    export_soft_trees(run, shown, values, bandit_played(others))
 look_inside(values, answers)
 compare(values, others, alone)

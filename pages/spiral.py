@@ -29,7 +29,6 @@ from pages._ui.spiral.scorecard import (
     scores_of,
 )
 from pages._ui.surface import show_surface
-from pages._ui.url_state import link_to
 
 LEDE = (
     "Three classes lie on the arms of a spiral. Beyond the dotted line there are no rows. Does the "
@@ -70,7 +69,7 @@ with page.fold(WHY):
 with page.fold(PAPER):
     check_paper(run, settled and alone and current)
 with page.fold(EXPORT):
-    export_spiral(now, looks, link_to(STATE, values), knobs)
+    export_spiral(now, looks, knobs)
 draw_point(settings, maps, looks)
 draw_ray(settings, maps, looks)
 draw_burn_in(run)

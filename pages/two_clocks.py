@@ -25,7 +25,6 @@ from pages._ui.two_clocks.picture import (
     scores_over_seeds,
     seeds_request,
 )
-from pages._ui.url_state import link_to
 
 LEDE = (
     "A boosted model states how sure it is. Do its 90 % intervals hold 90 % of new rows? Move the "
@@ -66,6 +65,6 @@ if look is not None:
         if seeds is not None:
             show_progress([seeds], "-seeds")
     with page.fold(EXPORT):
-        export_two_clocks(settings, look, seeds, link_to(STATE, values))
+        export_two_clocks(settings, look, seeds)
 with page.fold(WHY):
     explain_two_clocks()

@@ -11,7 +11,8 @@
     url_state      keeps address bar, sidebar and session the same
     address        sets several knobs at once, as one step of the browser's Back
     back_steps     lets Back lead to the page before as it was left
-    present        the picture alone in larger type, and the page's story step by step
+    share          copies the page's address
+present        the picture alone in larger type, and the page's story step by step
     jobs_glue      asks for fits, shows their progress, stops those nobody waits for
     limiting       reads what a session may use on a server for others
     journal        the server's log: fits and errors, and nothing of a table
@@ -32,5 +33,5 @@
     ways           leads from page to page: the open section, the foot, an unknown address
     departures     where the program departs from a paper
     own_scores     what a session has scored on its own table
-    export         the row under a picture: code, link, downloads
+    export         the row under a picture: code, downloads
 """

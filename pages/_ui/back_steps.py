@@ -57,6 +57,7 @@ export default function() {
     const same = next && settings(next) === settings(now);
     return (same ? replace : push).call(history, state, title, next);
   };
+  window.gbuqVersioned = versioned;
   window.gbuqLeaving = true;
 }
 """

@@ -35,7 +35,7 @@ from pages._ui.side_by_side import (
     view_answers,
 )
 from pages._ui.surface import OPEN, show_surface
-from pages._ui.url_state import ControlPlaces, PageState, link_to, open_page
+from pages._ui.url_state import ControlPlaces, PageState, open_page
 
 COMPARE, WHY, PAPER = "Compare methods", "Why", "Does the paper hold?"
 SETTINGS, EXPORT = "All settings", "Export"
@@ -114,7 +114,7 @@ def show_experiment(
     answers = ask(plan_requests(one, settings), wait_seconds)
     shown = view_answers(one, settings, answers)
     views = [each.view for each in shown if each.fresh]
-    run, link = one.run(settings, views), link_to(state, values)
+    run = one.run(settings, views)
     claims = kept(f"{one.name}-claims", views, bare(settings), lambda: one.claims(run))
     sheet = _sheet_of(one, state, values, shown)
     with page.notices:
@@ -155,7 +155,7 @@ def show_experiment(
             Download("Data (CSV)", f"{one.name}.csv", "text/csv", partial(one.csv, run)),
             Download("Page (HTML)", f"{one.name}.html", "text/html", whole),
         )
-        show_exports(one.name, one.code(settings), link, downloads)
+        show_exports(one.name, one.code(settings), downloads)
         st.caption("In words")
         st.text(one.words(run))
     if OPEN in state.knobs:

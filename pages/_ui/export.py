@@ -1,4 +1,4 @@
-"""The row under a picture: copy the code, copy the link, download the data and the page.
+"""The row under a picture: copy the code, download the data and the page.
 
 Files are made when their button is pressed, not on each rerun. What a page offers is a
 `Download`; a CSV must come from the core's export, which keeps cells from being run as formulae.
@@ -24,7 +24,6 @@ class Download(NamedTuple):
 def show_exports(
     key: str,
     python: str,
-    link: str,
     downloads: Sequence[Download] = (),
 ) -> None:
     """Draw the row."""
@@ -32,9 +31,6 @@ def show_exports(
         with st.popover("Copy Python"):
             st.caption("Computes what the picture shows, without the app.")
             st.code(python, language="python")
-        with st.popover("Copy link"):
-            st.caption("Opens this page with these settings.")
-            st.code(link or "?", language=None, wrap_lines=True)
         for download in downloads:
             st.download_button(
                 download.label,

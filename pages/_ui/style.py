@@ -161,16 +161,18 @@ _CSS = """
 :is(.gbuq-chip.gbuq-more-than-claimed > span, .gbuq-dots > .gbuq-more-than-claimed) {
   color: #2b7bba;
 }
-/* The way to present mode stands in the header, beside the menu. */
-.st-key-present-button {
+/* Share and the way to present mode stand in the header, beside the menu. */
+:is(.st-key-share, .st-key-present-button) {
   position: fixed; top: 0.7rem; right: 3.6rem; width: auto !important; z-index: 999991;
 }
-[data-testid="stLayoutWrapper"]:has(> .st-key-present-button),
+.st-key-present-button { right: calc(3.6rem + 6.1rem); }
+[data-testid="stLayoutWrapper"]:has(> :is(.st-key-share, .st-key-present-button)),
 [data-testid="stLayoutWrapper"]:has(> * > :only-child > .st-key-present-button) {
   position: absolute;
 }
 .st-key-present-button button { min-height: 2.2rem; padding: 0 0.7rem; }
 @media (max-width: 640px) {
+  .st-key-present-button { right: calc(3.6rem + 3.1rem); }
   .st-key-present-button [data-testid="stMarkdownContainer"] {
     position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%);
   }

@@ -1,39 +1,6 @@
 """One page's state in the address bar, in its controls and in the session: three views of it.
 
-A page declares its knobs and presets once and gets their values back::
-
-    from functools import partial
-
-    import streamlit as st
-
-    from gbuq_core.settings import from_values, knobs_of
-    from gbuq_core.experiments.wave.plan import WaveSettings
-    from pages._ui.export import show_exports
-    from pages._ui.jobs_glue import Request, ask, show_progress
-    from pages._ui.knobs import Preset
-    from pages._ui.notices import show_notice
-    from pages._ui.url_state import PageState, link_to, open_page
-
-    STATE = PageState(
-        key="wave",
-        knobs=knobs_of(WaveSettings),
-        presets=(Preset("Usual"), Preset("Many rows", {"rows": 1600})),
-    )
-
-    st.title("Where has the model seen too few rows?")
-    values = open_page(STATE)            # notices about a bad link appear here
-
-    settings = from_values(WaveSettings, vars(values))
-    (answer,) = ask([Request("wave", ("wave", settings), partial(compute, settings), "SGLB")])
-    show_progress([answer])              # progress and Cancel, only if it takes a while
-    if answer.error:
-        show_notice(answer.error, "wave", tone="error")
-    elif answer.result is not None:      # the last good result until the new one is ready
-        draw_wave(answer.result)
-        show_exports("wave", wave_code(settings), link_to(STATE, values), downloads)
-
-``compute`` (called with the job, in another thread), ``draw_wave``, ``wave_code`` and ``downloads``
-are the page's own.
+A page declares its knobs and presets once in a `PageState`; `open_page` returns their values.
 
 What holds for every page:
 
@@ -51,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple, NoReturn
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -284,19 +251,10 @@ def run_page(page: PageState, values: SimpleNamespace) -> NoReturn:
 def link_query(page: PageState, values: Mapping[str, Any]) -> str:
     """The part of a link after the question mark; never bare where that means other values."""
     query = query_string(page.knobs, values)
-    if query or not page.opening:
-        return query
-    knob = _first_opened(page)
-    return urlencode([(knob.key, text) for text in link_texts(knob, knob.default)])
-
-
-def link_to(page: PageState, values: SimpleNamespace) -> str:
-    """The address that restores these values, absolute where the browser told its own."""
-    query = with_version(link_query(page, vars(values)))
-    base = st.context.url or ""
-    if base and not urlsplit(base).path:
-        base += "/"
-    return f"{base}?{query}" if query else base
+    if not query and page.opening:
+        knob = _first_opened(page)
+        query = urlencode([(knob.key, text) for text in link_texts(knob, knob.default)])
+    return with_version(query)
 
 
 def _first_opened(page: PageState) -> Knob:

@@ -27,10 +27,10 @@ def offered(monkeypatch):
     """The files that the page "Your data" offers, by their names, as of its last run."""
     found, show = {}, export.show_exports
 
-    def keep(key, code, link, downloads):
+    def keep(key, code, downloads):
         found.clear()
         found.update({download.file_name: download.make for download in downloads})
-        show(key, code, link, downloads)
+        show(key, code, downloads)
 
     monkeypatch.setattr(export, "show_exports", keep)
     return found

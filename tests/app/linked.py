@@ -1,10 +1,15 @@
 """What the query of a link means on a page."""
 
 from types import SimpleNamespace
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from pages._ui.knobs import read_knob
 from pages._ui.link_version import KEY, NOW
+
+
+def link_of(at):
+    """The query of the link that a page's Share button copies: its address."""
+    return urlencode(dict(at.query_params.items()), doseq=True)
 
 
 def values_of_link(state, query):

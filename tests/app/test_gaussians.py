@@ -21,6 +21,7 @@ from pages._ui.gaussians.controls import STATE
 from pages._ui.gaussians.lede import lede_of
 from pages._ui.gaussians.picture import _html
 from tests.app.drawn import unnamed
+from tests.app.linked import link_of, values_of_link
 from tests.app.opening import open_link
 from tests.app.waiting import run_when_done
 from tests.figure_readers import decode_sheet
@@ -240,11 +241,11 @@ def test_a_chain_that_runs_off_is_told():
     assert titles(at) == ["Target", "N-SGLD"]
 
 
-def test_the_page_offers_code_link_data_and_itself():
+def test_the_page_offers_code_data_and_itself():
     at = open_gaussians(seed="3")
     blocks = [block.value for block in at.code]
     assert gaussians_code(replace(SETTINGS, seed=3)).strip() in blocks
-    assert blocks[-1] == "?seed=3&steps=2000&v=3"
+    assert values_of_link(STATE, link_of(at)).seed == 3
     race = run_gaussians(SETTINGS)
     assert len(list(csv.reader(io.StringIO(gaussians_csv(race))))) == 1 + 4 * 60
     page = _html(race).decode()

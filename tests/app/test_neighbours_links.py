@@ -14,7 +14,7 @@ from pages._ui.live import live_knobs
 from pages._ui.neighbours.controls import STATE
 from pages._ui.neighbours.export import _html
 from pages._ui.neighbours.picture import find
-from tests.app.linked import values_of_link
+from tests.app.linked import link_of, values_of_link
 from tests.app.neighbours_page import SETTINGS, open_neighbours
 
 
@@ -22,8 +22,7 @@ def test_a_link_restores_what_is_looked_at():
     at = open_neighbours(x="3.25", scales=["60", "90"])
     assert at.number_input(key="x").value == 3.25
     assert at.slider(key="scales").value == (60, 90)
-    link = next(code.value for code in at.code if "scales=60&scales=90" in code.value)
-    values = values_of_link(STATE, link.split("?")[1])
+    values = values_of_link(STATE, link_of(at))
     settings = from_values(NeighboursSettings, vars(values))
     assert settings == replace(SETTINGS, x=3.25, scales=(60, 90))
     python = neighbours_code(settings).strip()

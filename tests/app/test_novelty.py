@@ -21,7 +21,7 @@ from pages._ui.novelty.controls import STATE
 from pages._ui.novelty.edits import on_maps
 from pages._ui.novelty.export import _html
 from tests.app.drawn import unnamed
-from tests.app.linked import values_of_link
+from tests.app.linked import link_of, values_of_link
 from tests.app.novelty_page import (
     CORNER,
     ERASED,
@@ -330,14 +330,13 @@ def test_too_many_edits_are_refused():
 
 def test_the_page_to_take_away_holds_maps_edits_numbers_and_code():
     at = open_novelty(edits=ERASED)
-    link = next(code.value for code in at.code if "edits=" in code.value)
-    assert ERASED in link
+    assert ERASED in at.query_params["edits"]
     kept = at.session_state["_kept"]
     found = SimpleNamespace(result=at.session_state["_jobs_last"]["novelty"].result)
     assert kept
     from pages._ui.novelty.picture import find
 
-    values = values_of_link(STATE, link.split("?")[1])
+    values = values_of_link(STATE, link_of(at))
     whole = find(values, found, decode_edits(ERASED))
     page = _html(whole, None).decode()
     assert "MacauClassifier(" in page

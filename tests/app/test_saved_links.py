@@ -88,9 +88,8 @@ def settled_link(page, query):
 
 
 def lost(at, query):
-    """The parameters that the address or the link under "Copy link" no longer says.
+    """The parameters that the address, which the Share button copies, no longer says.
 
-    A refused parameter leaves the address, and the copied link has the values that are in force.
     A box of a whole number may write 20 as 20.0 once it was drawn.
     """
     given = parse_qs(query)
@@ -98,12 +97,10 @@ def lost(at, query):
         name: [text.removesuffix(".0") for text in (texts if isinstance(texts, list) else [texts])]
         for name, texts in at.query_params.items()
     }
-    copied = [parse_qs(block.value.partition("?")[2]) for block in at.code]
     return {
         name: (texts, address.get(name))
         for name, texts in given.items()
         if address.get(name) != [text.removesuffix(".0") for text in texts]
-        or not any(link.get(name) == texts for link in copied)
     }
 
 

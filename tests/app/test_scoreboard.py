@@ -350,9 +350,9 @@ def test_what_did_not_reproduce_has_its_reason(board):
 def test_downloads_hold_the_numbers_and_the_page(board, monkeypatch):
     offered, row = {}, export.show_exports
 
-    def keep(key, code, link, downloads):
+    def keep(key, code, downloads):
         offered.update({download.file_name: download.make for download in downloads})
-        row(key, code, link, downloads)
+        row(key, code, downloads)
 
     monkeypatch.setattr(export, "show_exports", keep)
     at = open_page(paper="3 IBUG", set="power")

@@ -8,6 +8,7 @@ import pytest
 
 from pages._ui import surface
 from tests.app import novelty_page, spiral_page
+from tests.app.linked import link_of
 from tests.app.opening import open_link
 
 HEART = {"rows": "30", "trees": "100", "members": "4", "step": "10"}
@@ -44,10 +45,6 @@ def map_box(at):
 
 def charts(at):
     return [chart for chart in at.get("plotly_chart") if "surface" in chart.proto.id]
-
-
-def link_of(at):
-    return next(code.value for code in at.code if "?" in code.value and " " not in code.value)
 
 
 @pytest.mark.parametrize("page", PAGES)

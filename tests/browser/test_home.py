@@ -144,10 +144,6 @@ def test_what_can_be_taken_away_is_of_the_picture(page, serve, tmp_path):
     page.get_by_text("make_wave(n=200").first.wait_for()
     page.keyboard.press("Escape")
     page.get_by_text("make_wave(n=200").first.wait_for(state="hidden")
-    page.get_by_role("button", name="Copy link").click()
-    page.get_by_text("/?rows=200").first.wait_for()
-    page.keyboard.press("Escape")
-    page.get_by_text("/?rows=200").first.wait_for(state="hidden")
     # A page that draws itself without a server.
     file = tmp_path / "wave.html"
     downloaded(page, "Page (HTML)").save_as(file)

@@ -245,11 +245,8 @@ def test_an_order_and_a_row_leave_the_pictures_in_place_and_the_link_follows(pag
     page.wait_for_url(re.compile("^((?!section=).)*$"))
     wait_ready(page)
     assert page.evaluate("history.length") == steps  # a section is no step of Back
-    unfold(page, "Export")
-    page.get_by_role("button", name="Copy link").click()
-    page.locator("[data-testid=stCode]").filter(has_text="row=7").first.wait_for()
+    assert "row=7" in page.url
     # the row is still there after another page
-    page.keyboard.press("Escape")
     page.get_by_role("link", name="Start").first.click()
     page.get_by_role("heading", name="How uncertain is a prediction, and why?").wait_for()
     page.get_by_role("link", name="Your data").first.click()

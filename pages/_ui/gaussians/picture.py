@@ -133,17 +133,16 @@ _DEFINITIONS = (
 
 def export_gaussians(
     run: GaussiansRun,
-    link: str,
     cycle: int = 1,
     knobs: Sequence[LiveKnob] = (),
 ) -> None:
-    """Buttons for the code, the link, the data and a page; below them the picture in words."""
+    """Buttons for the code, the data and a page; below them the picture in words."""
     page = partial(_html, run, cycle, knobs)
     downloads = (
         Download("Data (CSV)", "gaussians.csv", "text/csv", partial(gaussians_csv, run)),
         Download("Page (HTML)", "gaussians.html", "text/html", page),
     )
-    show_exports("gaussians", gaussians_code(run.settings), link, downloads)
+    show_exports("gaussians", gaussians_code(run.settings), downloads)
     st.caption("In words")
     st.text(describe_gaussians(run))
 

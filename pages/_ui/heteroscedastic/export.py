@@ -1,4 +1,4 @@
-"""Exports of Heteroscedastic (code, link, tables, page), and its equations."""
+"""Exports of Heteroscedastic (code, tables, page), and its equations."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _TERMS = (
 
 
 def export_heteroscedastic(
-    settings: HeteroscedasticSettings, run: HeteroscedasticRun, figure: Curves, link: str
+    settings: HeteroscedasticSettings, run: HeteroscedasticRun, figure: Curves
 ) -> None:
-    """Code, link, data and page. The picture has its own buttons to save it."""
+    """Code, data and page. The picture has its own buttons to save it."""
     downloads = [
         Download("Curves (CSV)", "curves.csv", "text/csv", partial(curves_csv, run)),
         Download(
@@ -50,7 +50,7 @@ def export_heteroscedastic(
             partial(_html, settings, run, figure),
         ),
     ]  # fmt: skip
-    show_exports("heteroscedastic", heteroscedastic_code(settings), link, downloads)
+    show_exports("heteroscedastic", heteroscedastic_code(settings), downloads)
     st.caption("In words")
     st.text(describe_heteroscedastic(run, scores_of(run)), width="stretch")
 

@@ -64,13 +64,13 @@ def score_wave(run: WaveRun) -> None:
     draw_section(Section(table=section.table, caption=section.text), "wave")
 
 
-def export_wave(run: WaveRun, link: str) -> None:
-    """Code, link, data, page, picture; then the picture in words."""
+def export_wave(run: WaveRun) -> None:
+    """Code, data, page, picture; then the picture in words."""
     downloads = (
         Download("Data (CSV)", "wave.csv", "text/csv", partial(_csv, run)),
         Download("Page (HTML)", "wave.html", "text/html", partial(_html, run)),
     )
-    show_exports("wave", wave_code(run.settings), link, downloads)
+    show_exports("wave", wave_code(run.settings), downloads)
     st.caption("In words")
     st.text(describe_wave(run))
 

@@ -1,4 +1,4 @@
-"""What can be taken away from Neighbours: code, link, tables, page; and where it comes from."""
+"""What can be taken away from Neighbours: code, tables, page; and where it comes from."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _LEAD = (
 )
 
 
-def export_neighbours(run: NeighboursRun, knobs: Sequence[LiveKnob], link: str) -> None:
-    """Code, link, data, page."""
+def export_neighbours(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> None:
+    """Code, data, page."""
     tables = {"Predictions": neighbours_csv, "Neighbours": neighbours_rows_csv}
     if run.fit.data.n_inputs:
         tables["Picture"] = neighbours_map_csv
@@ -43,7 +43,7 @@ def export_neighbours(run: NeighboursRun, knobs: Sequence[LiveKnob], link: str) 
     ]
     page = partial(_html, run, knobs)
     downloads.append(Download("Page (HTML)", "neighbours.html", "text/html", page))
-    show_exports("neighbours", neighbours_code(as_shown(run)), link, downloads)
+    show_exports("neighbours", neighbours_code(as_shown(run)), downloads)
     st.caption("In words")
     st.text(describe_neighbours(run))
 

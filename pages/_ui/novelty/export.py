@@ -1,4 +1,4 @@
-"""What can be taken away from Novelty: code, link, tables, page; and where it comes from."""
+"""What can be taken away from Novelty: code, tables, page; and where it comes from."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ _TERMS = ("novelty", "knowledge", "auroc", "leaf_index")
 
 
 def export_novelty(
-    found: ShownMaps, changed: Changed | None, link: str, knobs: Sequence[LiveKnob] = ()
+    found: ShownMaps, changed: Changed | None, knobs: Sequence[LiveKnob] = ()
 ) -> None:
-    """Code, link, data, page."""
+    """Code, data, page."""
     fit, maps = found.run.fit, found.run.maps
     downloads = (
         Download("Maps (CSV)", "novelty-maps.csv", "text/csv", partial(novelty_csv, fit, maps)),
@@ -47,7 +47,7 @@ def export_novelty(
         ),
         Download("Page (HTML)", "novelty.html", "text/html", partial(_html, found, changed, knobs)),
     )
-    show_exports("novelty", novelty_code(found.run.settings), link, downloads)
+    show_exports("novelty", novelty_code(found.run.settings), downloads)
     st.caption("In words")
     st.text(found.words)
 

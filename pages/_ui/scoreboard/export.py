@@ -31,9 +31,8 @@ def export_scoreboard(
     numbers: Sequence[BoardNumber],
     bars: Sequence[Bar],
     picture: BoardPicture,
-    link: str,
 ) -> None:
-    """Code, link, numbers and page; then the picture in words."""
+    """Code, numbers and page; then the picture in words."""
     sets = settings.sets
     if OWN_SET in left.sets:  # no file has it
         sets = tuple(one for one in left.sets if one != OWN_SET)
@@ -48,7 +47,7 @@ def export_scoreboard(
             lambda: standalone_html(sections(), "Scoreboard", _LEAD).encode(),
         ),
     ]  # fmt: skip
-    show_exports("scoreboard", code, link, downloads)
+    show_exports("scoreboard", code, downloads)
     st.caption("In words")
     st.text(picture.words, width="stretch")
 

@@ -1,4 +1,4 @@
-"""Exports of Soft trees (code, link, tables, page), and its equations."""
+"""Exports of Soft trees (code, tables, page), and its equations."""
 
 from __future__ import annotations
 
@@ -47,11 +47,10 @@ _LEAD = (
 def export_soft_trees(
     run: SoftTreesRun,
     shown: Sequence[Shown],
-    link: str,
     values: SimpleNamespace,
     played: tuple[BanditRun, ...] = (),
 ) -> None:
-    """Code, link, data, page; ``played`` is the bandit, once it ran."""
+    """Code, data, page; ``played`` is the bandit, once it ran."""
     downloads = [
         Download("Curves (CSV)", "curves.csv", "text/csv", partial(soft_trees_curves_csv, run)),
         Download("Rows (CSV)", "rows.csv", "text/csv", partial(soft_trees_rows_csv, run.data)),
@@ -82,7 +81,7 @@ def export_soft_trees(
             partial(_html, run, shown, values, played),
         )
     )  # fmt: skip
-    show_exports("soft-trees", soft_trees_code(run.settings), link, downloads)
+    show_exports("soft-trees", soft_trees_code(run.settings), downloads)
     st.caption("In words")
     st.text(words_of(run), width="stretch")
 

@@ -1,4 +1,4 @@
-"""What can be taken away from Spiral: code, link, table, page; and where it all comes from."""
+"""What can be taken away from Spiral: code, table, page; and where it all comes from."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _LEAD = (
 _LEAST_HEIGHT = 184  # of the maps in a page of its own, which scrolls: titles have room over them
 
 
-def export_spiral(run: SpiralRun, looks: Looks, link: str, knobs: Sequence[LiveKnob]) -> None:
-    """Code, link, data, page; then the picture in words."""
+def export_spiral(run: SpiralRun, looks: Looks, knobs: Sequence[LiveKnob]) -> None:
+    """Code, data, page; then the picture in words."""
     downloads = (
         Download("Data (CSV)", "spiral.csv", "text/csv", partial(spiral_csv, run)),
         Download("Page (HTML)", "spiral.html", "text/html", partial(_html, run, looks, knobs)),
     )
-    show_exports("spiral", spiral_code(_possible(run.settings)), link, downloads)
+    show_exports("spiral", spiral_code(_possible(run.settings)), downloads)
     st.caption("In words")
     st.text(words_of(run))
 

@@ -195,9 +195,9 @@ def claims_of(look: TwoClocksLook, seeds: SeedScores | None) -> tuple[Claim, ...
 
 
 def export_two_clocks(
-    settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer | None, link: str
+    settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer | None
 ) -> None:
-    """Code, link, data and page; then the picture in words."""
+    """Code, data and page; then the picture in words."""
     seeds = scores_over_seeds(answer)
     page = partial(_html, settings, look, seeds)
     downloads = [
@@ -207,7 +207,7 @@ def export_two_clocks(
     if look.fit.plan.has_clocks:
         maps = Download("Maps (CSV)", "maps.csv", "text/csv", partial(maps_csv, look))
         downloads.insert(1, maps)
-    show_exports("two_clocks", two_clocks_code(settings), link, downloads)
+    show_exports("two_clocks", two_clocks_code(settings), downloads)
     st.caption("In words")
     st.text(describe_two_clocks(look), width="stretch")
 

@@ -11,7 +11,7 @@ from gbuq_core.lenses.pictures import in_unit
 from pages._ui.controls import draw_knob
 from pages._ui.experiment import EXPORT
 from pages._ui.jobs_glue import Answer
-from pages._ui.url_state import PageState, link_to, read_again, run_page
+from pages._ui.url_state import PageState, link_query, read_again, run_page
 from pages._ui.your_data.checks import draw_checks
 from pages._ui.your_data.cohorts import bind_cohorts, draw_cohorts, draw_keep
 from pages._ui.your_data.drift import draw_drift
@@ -60,7 +60,7 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
     with st.expander(EXPORT, key="fold-export"):
         more = comparison_downloads(values, answer, view)
         more += lens_files(values, trained, view)
-        export_table(trained, view, values, link_to(page, values), more)
+        export_table(trained, view, values, link_query(page, vars(values)), more)
 
 
 def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:

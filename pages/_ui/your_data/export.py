@@ -41,10 +41,10 @@ def export_table(
     trained: Trained,
     view: View,
     values: SimpleNamespace,
-    link: str,
+    query: str,
     more: tuple[Download, ...] = (),
 ) -> None:
-    """Code, link, the whole table as CSV and Parquet, and what the open section adds."""
+    """Code, the whole table as CSV and Parquet, and what the open section adds."""
     made = made_results(values, trained, view)
     view = with_levels(view, values)
     seen = Seen(view.scored, trained.opened.table, values)
@@ -78,8 +78,8 @@ def export_table(
         "text/html",
         partial(_report, seen, code, compared_runs(trained), made),
     )
-    show_exports("your-data", code, link, (*downloads, *own, *more, page))
-    draw_save(trained, values, link)
+    show_exports("your-data", code, (*downloads, *own, *more, page))
+    draw_save(trained, values, query)
     st.caption(intervals_line(view.scored))
     if view.scored.unfamiliarity is None:
         st.caption("The downloads do not hold unfamiliarity: it is not measured yet.")

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import PurePath
 from types import SimpleNamespace
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import streamlit as st
 
@@ -151,7 +151,7 @@ def show_project(wanted: Wanted | None, opened: Opened | None, second: Table | N
         st.button("Close the project", key="_close_project", type="tertiary", on_click=_close)
 
 
-def draw_save(trained: Trained, values: SimpleNamespace, link: str) -> None:
+def draw_save(trained: Trained, values: SimpleNamespace, query: str) -> None:
     """The offer to save all of this as a project, with or without the table, and its size."""
     table = trained.opened.table
     with st.popover("Save project"):
@@ -166,7 +166,7 @@ def draw_save(trained: Trained, values: SimpleNamespace, link: str) -> None:
         st.caption(f"The file has about {format_bytes(size)}.")
         st.download_button(
             "Save project",
-            data=partial(_saved, trained, values, link, with_table),
+            data=partial(_saved, trained, values, query, with_table),
             file_name=f"{PurePath(table.source.name).stem[:60] or 'table'}.gbuq",
             mime="application/zip",
             key="_save_project",
@@ -174,10 +174,10 @@ def draw_save(trained: Trained, values: SimpleNamespace, link: str) -> None:
         )
 
 
-def _saved(trained: Trained, values: SimpleNamespace, link: str, with_table: bool) -> bytes:
+def _saved(trained: Trained, values: SimpleNamespace, query: str, with_table: bool) -> bytes:
     """The bytes of the project that the page shows."""
     wanted, scored = trained.wanted, trained.scored
-    settings = parse_qs(urlsplit(link).query, keep_blank_values=True)
+    settings = parse_qs(query, keep_blank_values=True)
     project = project_of(
         scored,
         trained.opened.table,

@@ -6,7 +6,7 @@ from gbuq_core.knobs import Knob
 from pages._ui.knobs import Preset
 from pages._ui.live import map_knob
 from pages._ui.present import Step
-from pages._ui.url_state import PageState, change, link_to, open_page
+from pages._ui.url_state import PageState, change, link_query, open_page
 
 STATE = PageState(
     key="left",
@@ -43,6 +43,7 @@ STATE = PageState(
 st.title("Left")
 values = open_page(STATE)
 st.text(f"values {sorted(vars(values).items())}")
-st.text(f"link [{link_to(STATE, values)}]")
+query = link_query(STATE, vars(values))
+st.text(f"link [{query and f'?{query}'}]")
 if st.button("Six trees"):
     change(STATE, trees=6)
