@@ -277,4 +277,8 @@ def _column(column: tables.Column) -> dict[str, Any]:
         "distinct": column.n_distinct,
         "examples": column.examples,
         "reason": column.reason,
+        "range": column.limits,
+        "unreadable": column.n_unreadable,
+        "style": column.style,
+        "missing_words": dict(column.missing_words),
     }

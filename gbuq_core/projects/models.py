@@ -45,10 +45,10 @@ from gbuq_core.projects.project import Project, ProjectModels
 from gbuq_core.projects.settings import PLAN, check_plan
 from gbuq_core.tables import FittedModel, ScorePlan
 from gbuq_core.tables.cleaning import Feature
-from gbuq_core.tables.columns import DATE_PARTS
 from gbuq_core.tables.estimating import PROTOCOLS
 from gbuq_core.tables.predicting import ListedModel
 from gbuq_core.tables.scoring import Fits, Measured
+from gbuq_core.tables.written_dates import DATE_PARTS
 
 STATE = "state.npz"
 _KIND = "project models"

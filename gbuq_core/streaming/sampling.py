@@ -156,7 +156,7 @@ def _strata(
             code_of = [known[label] for label in coded.dictionary.to_pylist()]
             places = coded.indices.fill_null(len(code_of)).to_numpy(zero_copy_only=False)
             codes.append(np.array([*code_of, -1], np.int32)[places])
-        numbers.append(as_numbers(array, column.decimal, missing).values)
+        numbers.append(as_numbers(array, column).values)
     n_all = sum(map(len, numbers))
     if len(known) <= _MOST_LABELS:
         return np.concatenate(codes) if codes else np.empty(0, np.int32), n_all, True

@@ -31,11 +31,9 @@ from gbuq_core.tables.columns import (
     as_dates,
     as_numbers,
     as_text,
-    find_date_style,
     finite_values,
     has_groups,
     plain_column,
-    read_numbers,
     single_chunk,
     trim,
 )
@@ -50,6 +48,8 @@ from gbuq_core.tables.decimal_marks import (
 )
 from gbuq_core.tables.output import known_marks
 from gbuq_core.tables.schema import unreadable_sentence
+from gbuq_core.tables.written_dates import style_like
+from gbuq_core.tables.written_numbers import read_numbers
 
 _SURVEY_ROWS = 65_536
 _SAMPLED = 3000  # cells that show how dates are written, as for a whole column
@@ -289,7 +289,7 @@ def _look(facts: _Facts, array: Any, start: int) -> None:
     if column is None:
         return
     if facts.reads == "numeric" and (types.is_floating(array.type) or types.is_integer(array.type)):
-        values = as_numbers(array, facts.mark, column.missing).values  # all can be read
+        values = as_numbers(array, column).values  # all can be read
         facts.n_known += int((~np.isnan(values)).sum())
         facts.n_infinite += int(np.isinf(values).sum())
         return
@@ -303,7 +303,9 @@ def _look(facts: _Facts, array: Any, start: int) -> None:
 
 def _look_numbers(facts: _Facts, array: Any, text: Any, start: int) -> None:
     is_text = types.is_string(array.type)
-    found = read_numbers(text, facts.mark) if is_text else as_numbers(array, facts.mark)
+    assert facts.column is not None
+    units = facts.column.units
+    found = read_numbers(text, facts.mark, units) if is_text else as_numbers(array, facts.column)
     facts.bad = facts.bad.join(found.unreadable, text, start)
     facts.n_infinite += int(np.isinf(found.values).sum())
     if not is_text:
@@ -311,7 +313,6 @@ def _look_numbers(facts: _Facts, array: Any, text: Any, start: int) -> None:
     if facts.plain:
         facts.plain = _is_plain(text, facts.mark)
     if facts.of_file.basis != "given":
-        assert facts.column is not None
         facts.n_against += count_against(text, found.unreadable, facts.mark)
         if not start:  # the first block is enough to see that it is written in another way
             facts.said = like_sentence(facts.column, text, facts.of_file)
@@ -405,9 +406,7 @@ def _choose_styles(file: BlockFile, facts: dict[str, _Facts]) -> None:
     _each(file, sample)
     for each in dates.values():
         assert each.column is not None
-        known = each.column.date_style
-        found, ambiguous = find_date_style(list(dict.fromkeys(each.sample)), known[:3] == "day")
-        each.style = known if ambiguous and known else found or known
+        each.style = style_like(each.column.date_style, list(dict.fromkeys(each.sample)))
     _each(file, count)
 
 
@@ -466,7 +465,7 @@ class _Classes:
             text = as_text(array, missing)
             self._as_written = bool(pc.any(pc.is_in(text, value_set=self._classes)).as_py())
         if not self._as_numbers and facts.all_numbers:
-            labels = as_categories(array, missing).categories
+            labels = as_categories(array, facts.column).categories
             self._as_numbers = bool(labels.isin(self._classes.to_pylist()).any())
 
     def any_known(self, facts: _Facts) -> bool:
@@ -488,24 +487,23 @@ def _read(array: Any, facts: _Facts, parts: list[str]) -> dict[str, Any]:
 def _numbers(array: Any, facts: _Facts) -> Any:
     assert facts.column is not None
     if not types.is_string(array.type):
-        return finite_values(as_numbers(array, facts.mark, facts.column.missing))
+        return finite_values(as_numbers(array, facts.column))
     text = as_text(array, facts.column.missing)
     if facts.plain:
-        return finite_values(read_numbers(text, facts.mark))
+        return finite_values(read_numbers(text, facts.mark, facts.column.units))
     # Some other block holds a cell that is no plain number: read this one in the same way.
     more = pa.concat_arrays([text, pa.array([_NO_NUMBER])])
-    return finite_values(read_numbers(more, facts.mark))[:-1]
+    return finite_values(read_numbers(more, facts.mark, facts.column.units))[:-1]
 
 
 def _categories(array: Any, facts: _Facts) -> Any:
     assert facts.column is not None
-    missing = facts.column.missing
     if facts.all_numbers:
-        return as_categories(array, missing)
+        return as_categories(array, facts.column)
     # Some other block holds a word: 1 and 1.0 are two categories here too.
-    text = as_text(array, missing)
+    text = as_text(array, facts.column.missing)
     more = pa.concat_arrays([text, pa.array([_NO_NUMBER])])
-    return as_categories(more, missing)[:-1].remove_unused_categories()
+    return as_categories(more, facts.column)[:-1].remove_unused_categories()
 
 
 def _written(array: Any, facts: _Facts) -> pd.Series:

@@ -16,16 +16,12 @@ from gbuq_core.jobs import check_memory
 from gbuq_core.presentation import columns_named, counted, listed, shown
 from gbuq_core.tables.columns import (
     Column,
-    Numbers,
     as_categories,
     as_dates,
     as_numbers,
     as_text,
-    date_part,
-    find_date_style,
     finite_values,
     single_chunk,
-    used_parts,
 )
 from gbuq_core.tables.decimal_marks import FileMark, choose_mark_like
 from gbuq_core.tables.files import Table, free_name
@@ -37,6 +33,8 @@ from gbuq_core.tables.schema import (
     unreadable_sentence,
 )
 from gbuq_core.tables.splitting import RowSplit, read_split, warn_of_dates
+from gbuq_core.tables.written_dates import date_part, style_like, used_parts
+from gbuq_core.tables.written_numbers import Numbers
 from gbuq_core.validation import check_choice
 
 # A column of a second file of which less can be read as in the first is something else.
@@ -56,12 +54,15 @@ def feature_values(
 ) -> dict[str, Any]:
     """The features of a column by part: "" for numbers and categories, several for a date."""
     if column.kind == "category":
-        return {"": as_categories(array, column.missing)}
+        return {"": as_categories(array, column)}
     if column.kind == "numeric":
-        return {"": finite_values(as_numbers(array, column.decimal, column.missing))}
+        return {"": finite_values(as_numbers(array, column))}
     if column.kind == "date":
-        dates = as_dates(array, column.date_style, column.missing).values
-        return {part: date_part(dates, part) for part in parts or used_parts(dates)}
+        dates = as_dates(array, column.date_style, column.missing)
+        return {
+            part: date_part(dates.values if part == "days" else dates.local, part)
+            for part in parts or used_parts(dates.local)
+        }
     raise InvalidData(
         f"The column {shown(column.name)} does not hold numbers, categories or dates: leave it out."
     )
@@ -74,7 +75,7 @@ def column_like(array: Any, column: Column, of_file: FileMark) -> tuple[Column, 
     notices: list[str] = []
     if column.kind == "numeric":
         column, notices = _with_mark(array, text, column, of_file)
-        numbers = as_numbers(array, column.decimal, column.missing)
+        numbers = as_numbers(array, column)
         unreadable, n_infinite = numbers.unreadable, int(np.isinf(numbers.values).sum())
     elif column.kind == "date":
         column = replace(column, date_style=_style_like(array, text, column))
@@ -117,12 +118,7 @@ def _style_like(array: Any, text: Any, column: Column) -> str:
     """The first file's way to write dates if it fits, else the second's own."""
     if types.is_timestamp(array.type):
         return ""
-    sample = distinct_sample(text)
-    day_first = column.date_style.startswith("day")
-    found, ambiguous = find_date_style(sample, day_first)
-    if ambiguous and column.date_style:
-        return column.date_style
-    return found or column.date_style
+    return style_like(column.date_style, distinct_sample(text))
 
 
 TASKS = ("regression", "classification")
@@ -180,7 +176,7 @@ def infer_task(table: Table, schema: Schema, name: str) -> tuple[str, str]:
     if column.kind == "date":
         return "regression", "The target holds dates."
     array = single_chunk(table.data, name)
-    numbers = finite_values(as_numbers(array, column.decimal, column.missing))
+    numbers = finite_values(as_numbers(array, column))
     distinct = np.unique(numbers[~np.isnan(numbers)])
     if not len(distinct):
         return "classification", "The target holds words."
@@ -247,11 +243,11 @@ def read_new_target(table: Table, target: Target, column: Column) -> TargetValue
     if target.task == "regression":
         text = as_text(array, column.missing)
         column, said = _with_mark(array, text, column, table.source.mark)
-        numbers = as_numbers(array, column.decimal, column.missing)
+        numbers = as_numbers(array, column)
         where = f"the target {shown(target.name)} of the second file"
         found = _left_out_numbers(numbers, where)
         return TargetValues(finite_values(numbers), target, (*said, *found))
-    categories = as_categories(array, column.missing)
+    categories = as_categories(array, column)
     position = {label: code for code, label in enumerate(target.classes)}
     known = np.array([position.get(label, np.nan) for label in categories.categories])
     codes = np.append(known, np.nan)[categories.codes]
@@ -269,7 +265,7 @@ def read_new_target(table: Table, target: Target, column: Column) -> TargetValue
 
 
 def _numbers(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str], list[str]]:
-    numbers = as_numbers(array, column.decimal, column.missing)
+    numbers = as_numbers(array, column)
     values, name = finite_values(numbers), shown(column.name)
     n_known = int((~np.isnan(numbers.values) | numbers.unreadable).sum())
     n_bad = int(numbers.unreadable.sum())
@@ -305,7 +301,7 @@ def _left_out_numbers(numbers: Numbers, where: str) -> list[str]:
 
 
 def _classes(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str], list[str]]:
-    categories = as_categories(array, column.missing)
+    categories = as_categories(array, column)
     name = shown(column.name)
     labels = sorted(categories.categories, key=_class_order)
     if len(labels) > MAX_CLASSES:

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from gbuq_core.presentation import shown
-from gbuq_core.tables.columns import Column, number_pattern, read_numbers
+from gbuq_core.tables.columns import Column
+from gbuq_core.tables.written_numbers import cores, number_pattern, read_numbers
 
 OTHER = {".": ",", ",": "."}
 NAMES = {".": "point", ",": "comma"}
@@ -97,8 +98,7 @@ def find_file_mark(columns: list[list[str]], delimiter: str) -> FileMark:
     votes = {".": 0, ",": 0}
     n_commas = n_points = 0
     for cells in columns:
-        text = pa.array([cell.strip() for cell in cells if "," in cell or "." in cell], pa.string())
-        counts = _count(text)
+        counts = _count(_marked(pa.array([cell.strip() for cell in cells], pa.string())))
         mark = counts.decided()
         # Between commas, few decimal commas may be slips.
         if mark and not (mark == delimiter and counts.are_few):
@@ -154,7 +154,7 @@ def choose_mark_like(column: Column, text: Any, of_file: FileMark) -> ChosenMark
     own = column.decimal
     if of_file.basis == "given":
         return ChosenMark(of_file.decimal)
-    n_against = count_against(text, read_numbers(text, own).unreadable, own)
+    n_against = count_against(text, read_numbers(text, own, column.units).unreadable, own)
     if n_against and is_contradicted(n_against, count_marked(text)):
         return ChosenMark(OTHER[own], sentence_of_other(column.name, own))
     return ChosenMark(own, like_sentence(column, text, of_file))
@@ -164,7 +164,8 @@ def count_against(text: Any, unreadable: NDArray[np.bool_], own: str) -> int:
     """How many of the unreadable cells are numbers with another mark than ``own``."""
     if not unreadable.any():
         return 0
-    return int(_matches(_marked(text.filter(pa.array(unreadable))), OTHER[own]).sum())
+    marked = _marked(text.filter(pa.array(unreadable)))
+    return int((_matches(marked, OTHER[own]) & ~_matches(marked, own)).sum())
 
 
 def count_marked(text: Any) -> int:
@@ -226,9 +227,9 @@ def _value(cell: str, mark: str) -> str:
 
 
 def _marked(text: Any) -> Any:
-    """The cells with a point or a comma."""
+    """The numbers with a point or a comma, without their units."""
     either = pc.or_(pc.match_substring(text, "."), pc.match_substring(text, ","))
-    return text.filter(either)
+    return cores(text.filter(either)).drop_null()
 
 
 def _matches(text: Any, mark: str) -> NDArray[np.bool_]:
@@ -258,5 +259,6 @@ def _looks_grouped(text: Any) -> bool:
     marked = _marked(text)
     if len(pc.unique(marked)) < _FEWEST_GROUPED:
         return False
-    bare = pc.unique(text.filter(pc.match_substring_regex(text, r"^[+-]?[1-9]\d*$")))
+    bare = cores(pc.unique(text)).drop_null()
+    bare = bare.filter(pc.match_substring_regex(bare, r"^[+-]?[1-9]\d*$"))
     return bool(len(bare)) and not pc.any(pc.match_substring_regex(bare, r"\d{4}")).as_py()

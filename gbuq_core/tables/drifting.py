@@ -29,9 +29,9 @@ from gbuq_core.presentation import (
     written_apart,
 )
 from gbuq_core.tables.cleaning import Feature, Prepared
-from gbuq_core.tables.columns import DATE_PARTS, dates_apart
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.unfamiliar import TableUnfamiliarity
+from gbuq_core.tables.written_dates import DATE_PARTS, dates_apart
 from gbuq_core.unfamiliarity.score import N_FOLDS
 
 SMOOTHING = 0.5  # rows added to each bin of each file, so that no share is 0

@@ -20,23 +20,20 @@ from numpy.typing import NDArray
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.presentation import short, shown
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.columns import (
-    Column,
-    as_categories,
-    as_date,
-    as_numbers,
-    as_text,
-    date_part,
-    date_text,
-    find_date_style,
-    read_dates,
-    trim,
-)
+from gbuq_core.tables.columns import Column, as_categories, as_text, trim
 from gbuq_core.tables.decimal_marks import OTHER
 from gbuq_core.tables.explaining import feature_groups
 from gbuq_core.tables.predicting import Predictions, law_of, predict_rows
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.unfamiliar import explain_version, judge_versions
+from gbuq_core.tables.written_dates import (
+    as_date,
+    date_part,
+    date_text,
+    find_date_style,
+    read_dates,
+)
+from gbuq_core.tables.written_numbers import BARE, read_numbers
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.unfamiliarity import Reason
 from gbuq_core.validation import check_number
@@ -281,7 +278,7 @@ def read_cell(scored: ScoredTable, column: str, value: Value) -> Any:
         return _read_number(about, value)
     if about.kind == "date":
         return _read_date(about, value)
-    found = as_categories(pa.array([value]), about.missing)
+    found = as_categories(pa.array([value]), about)
     return None if found.codes[0] < 0 else str(found.categories[0])
 
 
@@ -330,7 +327,8 @@ def _read_number(column: Column, value: Value) -> float:
         except ValueError:
             # With the column's decimal mark, or with the other one where only that makes a number.
             for mark in (column.decimal, OTHER[column.decimal]):
-                number = float(as_numbers(pa.array([value]), mark, column.missing).values[0])
+                text = trim(pa.array([value]), column.missing)
+                number = float(read_numbers(text, mark, (*BARE, *column.units)).values[0])
                 if not math.isnan(number):
                     break
     if math.isinf(number):

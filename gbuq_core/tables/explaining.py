@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import stage, tick
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.columns import date_text
 from gbuq_core.tables.predicting import (
     ListedModel,
     all_classes,
@@ -21,6 +20,7 @@ from gbuq_core.tables.predicting import (
     predict_rows,
 )
 from gbuq_core.tables.scoring import ScoredTable
+from gbuq_core.tables.written_dates import date_text
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_number
 

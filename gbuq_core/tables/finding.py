@@ -16,13 +16,9 @@ import pyarrow as pa
 from pandas.api.types import is_object_dtype, is_string_dtype
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.tables.columns import (
-    date_part,
-    find_date_style,
-    read_dates,
-    read_numbers,
-    trim,
-)
+from gbuq_core.tables.columns import trim
+from gbuq_core.tables.written_dates import date_part, find_date_style, read_dates
+from gbuq_core.tables.written_numbers import read_numbers
 
 _CLAUSE = re.compile(
     r'\s*(?P<name>"[^"]*"|[^<>=!]+?)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>"[^"]*"|.*?)\s*'

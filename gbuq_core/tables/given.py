@@ -22,7 +22,7 @@ from gbuq_core.jobs import stage, tick
 from gbuq_core.metrics import nll_mixture_values
 from gbuq_core.presentation import counted, digits, listed, short, shown
 from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
-from gbuq_core.tables.columns import as_text, holds_truths, single_chunk
+from gbuq_core.tables.columns import as_text, single_chunk
 from gbuq_core.tables.evaluating import Scores
 from gbuq_core.tables.files import Table, free_name
 from gbuq_core.tables.intervals import with_intervals
@@ -38,6 +38,7 @@ from gbuq_core.tables.predicting import (
 )
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema
 from gbuq_core.tables.scoring import FittedModel, ScoredTable, evaluate_rows
+from gbuq_core.tables.written_numbers import holds_truths
 from gbuq_core.trees.importers.source import plain_name
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_number

@@ -28,14 +28,13 @@ from gbuq_core.tables.columns import (
     as_categories,
     as_dates,
     as_numbers,
-    date_part,
-    dates_apart,
     finite_values,
     single_chunk,
 )
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.predicting import Predictions, law_of, predict_rows
 from gbuq_core.tables.scoring import ScoredTable, joined
+from gbuq_core.tables.written_dates import date_part, dates_apart
 from gbuq_core.validation import check_number
 
 MOST_GROUPS = 8
@@ -253,12 +252,12 @@ def group_column(table: Table, column: Column, rows: NDArray[np.int64]) -> Group
     """
     array = single_chunk(table.data, column.name)
     if column.kind == "numeric":
-        numbers = as_numbers(array, column.decimal, column.missing)
+        numbers = as_numbers(array, column)
         return _binned(finite_values(numbers)[rows], partial(written_apart, places=4, write=short))
     if column.kind == "date":
         dates = as_dates(array, column.date_style, column.missing).values[rows]
         return _binned(date_part(dates, "days"), dates_apart)
-    return _by_category(as_categories(array, column.missing)[rows])
+    return _by_category(as_categories(array, column)[rows])
 
 
 def _binned(values: NDArray[np.float64], write: Callable[[Sequence[float]], list[str]]) -> Groups:

@@ -9,12 +9,14 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pyarrow import types
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import parallel_map
-from gbuq_core.presentation import columns_named, counted, listed, shown
+from gbuq_core.presentation import columns_named, counted, enumerated, listed, percent, shown
 from gbuq_core.tables.columns import (
     CHOSEN_KINDS,
     FEATURE_KINDS,
@@ -22,21 +24,35 @@ from gbuq_core.tables.columns import (
     LONG_WHOLE,
     MARKER_WORDS,
     REMARKS,
+    SUSPECT_DAYS,
     Column,
     Missing,
-    Numbers,
     are_codes,
     as_dates,
     as_numbers,
     as_text,
-    find_date_style,
-    may_hold_numbers,
-    read_numbers,
+    fold_names,
     single_chunk,
     suspected_missing,
+    trim,
 )
 from gbuq_core.tables.decimal_marks import NAMES, OTHER, FileMark, choose_mark, spread
 from gbuq_core.tables.files import Table
+from gbuq_core.tables.written_dates import (
+    as_date,
+    date_part,
+    date_text,
+    find_date_style,
+    read_dates,
+)
+from gbuq_core.tables.written_numbers import (
+    BARE,
+    Numbers,
+    UnitChoice,
+    choose_units,
+    may_hold_numbers,
+    read_numbers,
+)
 from gbuq_core.validation import check_choice
 
 _ENOUGH = 0.95  # of the cells must be numbers or dates
@@ -46,6 +62,48 @@ _FEWEST_TO_SAMPLE = 1000  # cells, before those alone show that a column holds n
 _SAMPLED = 3000  # cells of such a sample
 _SURELY_WORDS = 0.5  # of the cells of such a sample
 _FEW_OTHERS = 3  # words among numbers, which may mean missing
+_MOSTLY = 0.8  # of the cells, where any word that repeats among them means missing
+# What people and programs write for it.
+_MEAN_MISSING = frozenset(
+    [
+        *(
+            r"\n",
+            ":",
+            "..",
+            "...",
+            "\u2026",
+            "---",
+            "----",
+            "*",
+            "**",
+            "***",
+            "#",
+            "##",
+            "xx",
+            "-/-",
+        ),
+        *(".a", ".b", ".z", "n.a.", "n.a", "n.d.", "n.d", "n.r.", "n.v.", "n/d", "n/k", "n/r"),
+        *("nd", "nr", "nil", "none", "(null)", "[null]", "void", "blank", "(blank)", "empty"),
+        *("(empty)", "unknown", "unk", "unbekannt", "inconnu", "desconocido", "tbd", "tba", "tbc"),
+        *(
+            "suppressed",
+            "missing",
+            "(missing)",
+            "undefined",
+            "undef",
+            "(nan)",
+            "k.a.",
+            "s/d",
+            "s.d.",
+        ),
+        *("s.o.", "n.c.", "dk", "dnk", "refused", "error", "(na)", "[na]", "na", "nan", "null"),
+        *("not available", "not applicable", "no data", "not reported", "not recorded", "nodata"),
+        *("not known", "not measured", "not disclosed", "no answer", "don't know", "no value"),
+        *("keine angabe", "missing value", "no info", "to be determined", "prefer not to say"),
+    ]
+)
+_MOST_SPELLED = 20_000  # levels, of which different spellings are looked for
+_MOST_NAMED = 20  # words that count as missing
 _CHOSEN = "Chosen by you."
 _ID_NAME = re.compile(
     r"(?i:(?:^|[^a-z])(?:id|uuid|guid|index|idx|key|rownames?|row_?id|row|unnamed: ?\d+)$)"
@@ -79,6 +137,13 @@ def infer_column(
     >>> infer_column("size", pa.array(["1.5", "NA", "2"]), Clues()).kind
     'numeric'
     """
+    found = _infer_column(name, array, clues, missing_values, keep_words)
+    return replace(found, missing_words=_missing_words(array, found))
+
+
+def _infer_column(
+    name: str, array: Any, clues: Clues, missing_values: tuple[str, ...], keep_words: bool
+) -> Column:
     base, text = _begin(name, array, clues, missing_values, keep_words)
     n_known = len(text) - text.null_count
     if n_known == 0:
@@ -96,18 +161,24 @@ def infer_column(
             base, kind="category", used=True, n_distinct=2, reason="Its values are true or false."
         )
     if not types.is_string(array.type) or _may_be_numbers(text, clues.mark):
-        numbers, base = _best_numbers(base, array, text, clues.mark)
+        numbers, tried, known = _best_numbers(base, array, text, clues.mark)
+        n_known = len(known) - known.null_count
         if numbers.unreadable.sum() <= (1.0 - _ENOUGH) * n_known:
-            base = replace(base, n_distinct=_n_distinct_numbers(text, numbers))
-            found = _infer_from_numbers(base, text, numbers, clues)
+            tried = replace(tried, n_distinct=_n_distinct_numbers(known, numbers))
+            found = _infer_from_numbers(tried, known, numbers, clues)
             if found is not None:
                 return found
+        elif mixed := dict(tried.remarks).get("mixed"):
+            reason = "Its numbers have different units."
+            return replace(
+                base, kind="text", n_distinct=_n_distinct(text), reason=reason,
+                decimal=tried.decimal, remarks=(*base.remarks, ("mixed", mixed)),
+            )  # fmt: skip
         elif sentence := _among_words(base, text, numbers, clues.mark):
             base = replace(base, remarks=(*base.remarks, ("numbers", sentence)))
-        # Its decimal mark is no matter any more.
-        remarks = tuple(remark for remark in base.remarks if remark[0] != "marks")
-        base = replace(base, remarks=remarks)
-    style, ambiguous = find_date_style(distinct_sample(text), clues.day_first)
+    style, ambiguous = find_date_style(distinct_sample(text), clues.day_first, name)
+    if not style:
+        style, ambiguous, base, text = _style_among_words(base, text, clues, name)
     if style:
         base = replace(base, n_distinct=_n_distinct(text))
         return _as_date(base, array, style, ambiguous)
@@ -115,7 +186,7 @@ def infer_column(
     found = _infer_from_words(words, text, len(text) - text.null_count)
     if found.kind == "identifier":  # of nobody, where it says None
         found = replace(found, n_missing=base.n_missing, remarks=base.remarks)
-    return found
+    return _with_spellings(found, array, text)
 
 
 def column_as(
@@ -127,6 +198,14 @@ def column_as(
     keep_words: bool = False,
 ) -> Column:
     """Describe a column as the kind that the user chose for it."""
+    found = _column_as(name, array, kind, clues, missing_values, keep_words)
+    return replace(found, missing_words=_missing_words(array, found))
+
+
+def _column_as(
+    name: str, array: Any, kind: str, clues: Clues, missing_values: tuple[str, ...],
+    keep_words: bool,
+) -> Column:  # fmt: skip
     base, text = _begin(name, array, clues, missing_values, keep_words)
     base = replace(base, kind=kind, reason=_CHOSEN, used=kind in FEATURE_KINDS)
     if kind not in ("numeric", "date"):
@@ -135,7 +214,7 @@ def column_as(
     if text.null_count == len(text):
         return replace(base, kind="empty", used=False, reason="All of its cells are missing.")
     if kind == "numeric":
-        numbers, base = _best_numbers(base, array, text, clues.mark)
+        numbers, base, text = _best_numbers(base, array, text, clues.mark)
         if not np.isfinite(numbers.values).any():
             raise InvalidData(
                 f"The values of the column {shown(name)} cannot be read as numbers "
@@ -143,14 +222,16 @@ def column_as(
             )
         return _as_numeric(base, text, numbers)
     if kind == "date":
-        style, ambiguous = find_date_style(distinct_sample(text), clues.day_first)
+        style, ambiguous = find_date_style(distinct_sample(text), clues.day_first, name)
+        if not style:
+            style, ambiguous, base, text = _style_among_words(base, text, clues, name)
         if not style and not types.is_timestamp(array.type):
             raise InvalidData(
                 f"The values of the column {shown(name)} cannot be read as dates "
                 f"({listed(base.examples)}): choose category or leave it out."
             )
         return _as_date(base, array, style, ambiguous)
-    return base
+    return _with_spellings(base, array, text)
 
 
 def _begin(
@@ -199,8 +280,7 @@ def _unmatched(base: Column, array: Any) -> str:
 
 def _with_words(base: Column, array: Any, text: Any) -> tuple[Column, Any]:
     """A column of words, where None is one, and what its markers of missing cells are."""
-    gone = as_text(array.filter(pc.is_null(text)), Missing(frozenset()))
-    counts = {each["values"]: each["counts"] for each in pc.value_counts(gone).to_pylist()}
+    counts = _count_words(array, text)
     kept = 0 if KEPT_WORD in base.missing.texts else counts.pop(KEPT_WORD, 0)
     words = {
         word: n for word, n in counts.items()
@@ -249,17 +329,140 @@ def _among_words(base: Column, text: Any, numbers: Numbers, mark: FileMark) -> s
     )
 
 
-def _best_numbers(base: Column, array: Any, text: Any, of_file: FileMark) -> tuple[Numbers, Column]:
-    """The numbers of a column, and its description with the decimal mark that they have.
+def _best_numbers(
+    base: Column, array: Any, text: Any, of_file: FileMark
+) -> tuple[Numbers, Column, Any]:
+    """The numbers of a column, its description with the way they are written, and their text.
 
-    ``text`` is the trimmed text of ``array``, which may hold numbers already.
+    ``text`` is the trimmed text of ``array``, which may hold numbers already. Words among the
+    numbers that mean missing are null in what is returned.
     """
     if not types.is_string(array.type):
-        return as_numbers(array, of_file.decimal, base.missing), base
+        return as_numbers(array, base), base, text
     mark = choose_mark(base.name, text, of_file)
-    remarks = base.remarks if not mark.doubt else (*base.remarks, ("marks", mark.doubt))
-    base = replace(base, decimal=mark.decimal, remarks=remarks)
-    return read_numbers(text, mark.decimal), base
+    remarks = [] if not mark.doubt else [("marks", mark.doubt)]
+    numbers = read_numbers(text, mark.decimal, BARE)
+    choice = UnitChoice()
+    if not numbers.plain or numbers.unreadable.any():
+        choice = choose_units(text, mark.decimal)
+        if choice.units != BARE:
+            numbers = read_numbers(text, mark.decimal, choice.units)
+    where = f"the column {shown(base.name)}"
+    if choice.mixed and base.reason != _CHOSEN:
+        units = enumerated([f"{unit or 'no unit'} in {n:,}" for unit, n in choice.mixed])
+        remarks.append((
+            "mixed", f"The cells of {where} are numbers in different units ({units} cells), so it "
+            "is not used: write them in one unit, or choose Kind (--kind): numeric keeps those in "
+            f"{choice.mixed[0][0] or 'no unit'}."
+        ))  # fmt: skip
+    if choice.n_noted:
+        remarks.append((
+            "noted", f"{counted(choice.n_noted, 'cell')} of {where} "
+            f"{'has' if choice.n_noted == 1 else 'have'} a mark such as <, + or * beside the number"
+            ", which is read as it stands."
+        ))  # fmt: skip
+    base = replace(
+        base, decimal=mark.decimal, thousands=choice.thousands, units=choice.units,
+        remarks=(*base.remarks, *remarks),
+    )  # fmt: skip
+    base, text = _without_markers(base, text, numbers.unreadable, "numbers")
+    gone = text.is_null().to_numpy(zero_copy_only=False)
+    return numbers._replace(unreadable=numbers.unreadable & ~gone), base, text
+
+
+def _without_markers(
+    base: Column, text: Any, unreadable: NDArray[np.bool_], what: str
+) -> tuple[Column, Any]:
+    """The text without words among numbers or dates that mean missing, and the column with them."""
+    n_bad, n_known = int(unreadable.sum()), len(text) - text.null_count
+    if not n_bad or n_bad > _SURELY_WORDS * n_known or base.keep_words:
+        return base, text
+    counts = pc.value_counts(text.filter(pa.array(unreadable))).to_pylist()
+    if len(counts) > len(_MEAN_MISSING):
+        return base, text
+    often = {each["values"]: each["counts"] for each in counts}
+    known = {word for word in often if word.lower() in _MEAN_MISSING}
+    others = {word: n for word, n in often.items() if word not in known}
+    mostly = n_bad <= (1.0 - _MOSTLY) * n_known and len(others) <= _FEW_OTHERS
+    if mostly and not any(letter.isdigit() for word in others for letter in word):
+        known |= {word for word, n in others.items() if n > 1}
+    if not known:
+        return base, text
+    words = tuple(word for word in often if word in known)
+    n = sum(often[word] for word in words)
+    left = sum(often.values()) - n
+    if left > (1.0 - _ENOUGH) * (n_known - n):  # still a column of words
+        return base, text
+    sentence = (
+        f"{percent((n_known - n_bad) / n_known, 0)} of the cells of the column {shown(base.name)} "
+        f"are {what}; {listed(words)} {'is' if len(words) == 1 else 'are'} not and "
+        f"count{'s' if len(words) == 1 else ''} as missing ({counted(n, 'cell')}). If that is a "
+        "value, choose Kind category (--kind)."
+    )
+    text = pc.if_else(pc.is_in(text, value_set=pa.array(words)), pa.scalar(None, pa.string()), text)
+    return replace(
+        base, found_missing=words, n_missing=text.null_count, examples=_examples(text),
+        remarks=(*base.remarks, ("among", sentence)),
+    ), text  # fmt: skip
+
+
+def _style_among_words(
+    base: Column, text: Any, clues: Clues, name: str
+) -> tuple[str, bool, Column, Any]:
+    """The style of dates with words among them that mean missing; empty if there is none."""
+    sample = distinct_sample(text)
+    dated = [word for word in sample if any(letter.isdigit() for letter in word)]
+    if not dated or len(sample) - len(dated) > len(_MEAN_MISSING):
+        return "", False, base, text
+    style, ambiguous = find_date_style(dated, clues.day_first, name)
+    if not style:
+        return "", False, base, text
+    base, text = _without_markers(base, text, read_dates(text, style).unreadable, "dates")
+    return (style if base.found_missing else ""), ambiguous, base, text
+
+
+def _with_spellings(base: Column, array: Any, text: Any) -> Column:
+    """A category whose levels that differ in case, blanks or Unicode form are one."""
+    if base.kind != "category" or base.keep_words or base.n_distinct > _MOST_SPELLED:
+        return base
+    if not types.is_string(array.type):
+        return base
+    counts = pc.value_counts(text.drop_null())
+    folded = fold_names(counts.field("values")).to_pylist()
+    often: dict[str, dict[str, int]] = {}
+    for key, each in zip(folded, counts.to_pylist(), strict=True):
+        often.setdefault(key, {})[each["values"]] = each["counts"]
+    merged = {key: words for key, words in often.items() if len(words) > 1}
+    label_of = {key: max(words, key=lambda word: words[word]) for key, words in merged.items()}
+    written = [word for words in merged.values() for word in words]
+    seen = pc.unique(pc.utf8_trim(array, characters=" \t\r\n")).drop_null()
+    n_forms = len(seen) - len(pc.unique(trim(seen, Missing(frozenset()))))
+    if not merged and not n_forms:
+        return base
+    examples = f" ({listed(written[:4])})" if written else ""
+    sentence = (
+        f"Values of the column {shown(base.name)} that differ only in case, blanks or Unicode form"
+        f"{examples} are one. If they are not the same, tick Keep words (--keep-words)."
+    )
+    return replace(
+        base, spellings=tuple(label_of.items()), n_distinct=len(often),
+        remarks=(*base.remarks, ("spellings", sentence)),
+    )  # fmt: skip
+
+
+def _count_words(array: Any, text: Any) -> dict[str, int]:
+    """How often each text stands in the cells that are missing."""
+    gone = as_text(array.filter(pc.is_null(text)), Missing(frozenset()))
+    return {each["values"]: each["counts"] for each in pc.value_counts(gone).to_pylist()}
+
+
+def _missing_words(array: Any, column: Column) -> tuple[tuple[str, int], ...]:
+    """The texts of missing cells with their numbers, the most frequent first."""
+    if not column.n_missing or not types.is_string(array.type):
+        return ()
+    counts = _count_words(array, as_text(array, column.missing))
+    words = [(word, n) for word, n in counts.items() if word]
+    return tuple(sorted(words, key=lambda pair: -pair[1])[:_MOST_NAMED])
 
 
 def _may_be_numbers(text: Any, of_file: FileMark) -> bool:
@@ -309,10 +512,12 @@ def _as_numeric(base: Column, text: Any, numbers: Numbers) -> Column:
         f"{n_known - n_bad:,} of {n_known:,} values are numbers." if n_bad else
         "All of its values are numbers."
     )  # fmt: skip
+    finite = numbers.values[np.isfinite(numbers.values)]
     return replace(
         base,
         kind="numeric",
         used=True,
+        range=(float(finite.min()), float(finite.max())) if len(finite) else None,
         reason=reason,
         n_unreadable=n_bad,
         unreadable=_examples(text.filter(numbers.unreadable)) if n_bad else (),
@@ -324,7 +529,21 @@ def _as_numeric(base: Column, text: Any, numbers: Numbers) -> Column:
 def _as_date(base: Column, array: Any, style: str, ambiguous: bool) -> Column:
     dates = as_dates(array, style, base.missing)
     text = as_text(array, base.missing)
-    n_bad = int(dates.unreadable.sum())
+    base, text = _without_markers(base, text, dates.unreadable, "dates")
+    unreadable = dates.unreadable & text.is_valid().to_numpy(zero_copy_only=False)
+    n_bad = int(unreadable.sum())
+    where = f"of the column {shown(base.name)}"
+    remarks = [*base.remarks]
+    if first := re.search(r" from (\d+)$", style):
+        years = f"{first[1]} to {int(first[1]) + 99}"
+        remarks.append(("years", f"The years {where} have two digits and are read as {years}."))
+    if (dates.local != dates.values)[~np.isnat(dates.values)].any():
+        remarks.append((
+            "zones", f"The times {where} are written with their distance from UTC: their days are "
+            "counted in UTC, and month, weekday and hour are those of the place."
+        ))  # fmt: skip
+    days = date_part(dates.values, "days")
+    known = days[~np.isnan(days)]
     written = (
         f"Its values are dates written as {style}."
         if style
@@ -336,7 +555,10 @@ def _as_date(base: Column, array: Any, style: str, ambiguous: bool) -> Column:
         used=True,
         reason=base.reason or written,
         n_unreadable=n_bad,
-        unreadable=_examples(text.filter(dates.unreadable)) if n_bad else (),
+        unreadable=_examples(text.filter(pa.array(unreadable))) if n_bad else (),
+        range=(float(known.min()), float(known.max())) if len(known) else None,
+        suspects=suspected_missing(np.floor(days), SUSPECT_DAYS),
+        remarks=tuple(remarks),
         date_style=style,
         ambiguous_dates=ambiguous,
     )
@@ -401,7 +623,11 @@ def column_notices(columns: Sequence[Column]) -> list[str]:
     """
 
     def names(*kinds: str) -> list[str]:
-        return [c.name for c in columns if c.kind in kinds and not c.used and c.reason != _INDEX]
+        return [
+            c.name for c in columns
+            if c.kind in kinds and not c.used and c.reason != _INDEX
+            and "mixed" not in dict(c.remarks)
+        ]  # fmt: skip
 
     notices = []
     index = [column.name for column in columns if column.reason == _INDEX and not column.used]
@@ -435,10 +661,16 @@ def column_notices(columns: Sequence[Column]) -> list[str]:
     return notices
 
 
+def _suspect_texts(column: Column) -> list[str]:
+    if column.kind == "date":
+        return [date_text(as_date(day)) for day in column.suspects]
+    return [f"{value:g}" for value in column.suspects]
+
+
 def reading_notices(columns: Sequence[Column]) -> list[str]:
     """What was suspected, ambiguous or decided about the cells of columns, one sentence each."""
     notices = _limited([
-        f"The column {shown(c.name)} has {listed([f'{v:g}' for v in c.suspects])} far from its "
+        f"The column {shown(c.name)} has {listed(_suspect_texts(c))} far from its "
         "other values. If it means missing, enter it under Missing if "
         "(--missing)." for c in columns if c.suspects
     ])  # fmt: skip

@@ -22,13 +22,13 @@ from gbuq_core.tables.columns import (
     as_dates,
     as_numbers,
     as_text,
-    find_date_style,
     finite_values,
     single_chunk,
 )
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.plan import SPLITS
 from gbuq_core.tables.schema import Schema, distinct_sample
+from gbuq_core.tables.written_dates import find_date_style
 from gbuq_core.validation import check_choice
 
 # Where the blocks of time begin, as shares of the rows. The first block is only learnt from, the
@@ -167,7 +167,7 @@ def read_split(
 
 def _groups(table: Table, column: Column) -> NDArray[np.int64]:
     array = single_chunk(table.data, column.name)
-    return as_categories(array, column.missing).codes.astype(np.int64)
+    return as_categories(array, column).codes.astype(np.int64)
 
 
 def _times(table: Table, column: Column) -> NDArray[np.int64]:
@@ -182,7 +182,7 @@ def _times(table: Table, column: Column) -> NDArray[np.int64]:
         dates = as_dates(array, style, column.missing).values
         values = np.where(np.isnat(dates), np.nan, dates.astype("datetime64[us]").astype(float))
     else:
-        found = finite_values(as_numbers(array, column.decimal, column.missing))
+        found = finite_values(as_numbers(array, column))
         n_known = len(text) - text.null_count
         if np.isfinite(found).sum() >= _READABLE * n_known:
             values = found

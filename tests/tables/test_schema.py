@@ -23,16 +23,13 @@ from gbuq_core.tables import (
 from gbuq_core.tables.columns import (
     MISSING_MARKERS,
     as_categories,
-    date_part,
-    find_date_style,
     plain_column,
-    read_dates,
-    read_numbers,
     single_chunk,
     suspected_missing,
     trim,
-    used_parts,
 )
+from gbuq_core.tables.written_dates import date_part, find_date_style, read_dates, used_parts
+from gbuq_core.tables.written_numbers import read_numbers
 
 N = 40
 
@@ -131,7 +128,7 @@ def test_cells_that_are_no_numbers_are_reported():
         ("1.234,5", ",", 1234.5), ("1.234", ",", 1234.0), ("-0,25", ",", -0.25),
         ("2,5e-1", ",", 0.25), ("inf", ".", np.inf), ("-Infinity", ".", -np.inf),
         ("1,23", ".", np.nan), ("12.5.3", ".", np.nan), ("1.5", ",", np.nan), ("abc", ".", np.nan),
-        ("0x1F", ".", np.nan), ("1_000", ".", np.nan), ("5 kg", ".", np.nan), ("e5", ".", np.nan),
+        ("0x1F", ".", np.nan), ("1_000", ".", np.nan), ("5 kg", ".", 5.0), ("e5", ".", np.nan),
         ("True", ".", np.nan), ("%", ".", np.nan),
     ],
 )  # fmt: skip
@@ -316,7 +313,12 @@ def test_codes_that_look_like_exponents_stay_codes():
     ):
         assert schema.column("seat").kind == "category"
     array = single_chunk(table.data, "seat")
-    assert list(as_categories(array).categories) == ["3E8", "6E2", "2E7", "7E1"]
+    assert list(as_categories(array, schema.column("seat")).categories) == [
+        "3E8",
+        "6E2",
+        "2E7",
+        "7E1",
+    ]
     assert plain_column(array).tolist() == SEATS
 
 
@@ -391,8 +393,8 @@ def test_parquet_columns_keep_their_types(tmp_path):
 )
 def test_ways_to_write_dates(texts, style, last):
     found, _ = find_date_style(texts, day_first=False)
-    assert found == style
-    dates = read_dates(pa.array(texts), style)
+    assert found.partition(" from ")[0] == style
+    dates = read_dates(pa.array(texts), found)
     assert dates.values[1] == np.datetime64(last, "us")
     assert not dates.unreadable.any()
 
@@ -441,17 +443,28 @@ def test_what_matched_nothing_is_said():
     assert 'No cell of the column "w" is "c", so' in said[1]
 
 
-@pytest.mark.parametrize("marker", [r"\N", "..", ":", "unknown", "TBD"])
-def test_the_kind_is_inferred_again_without_missing_values(marker):
+@pytest.mark.parametrize("marker", [r"\N", "..", ":", "unknown", "TBD", "(null)", "n.a.", "*"])
+def test_words_among_numbers_that_mean_missing(marker):
     cells = [marker if k % 5 == 0 else f"{k}.5" for k in COUNT]
     table = table_of(v=cells, n=COUNT)
     schema = infer_schema(table)
-    assert schema.columns[0].kind != "numeric"
-    assert any("32 of 40 cells" in notice and "Missing if" in notice for notice in schema.notices)
-    column = edit_schema(table, schema, missing_values={"v": (marker,)}).columns[0]
-    assert (column.kind, column.n_missing, column.used) == ("numeric", 8, True)
-    chosen = edit_schema(table, schema, {"v": "category"}, missing_values={"v": (marker,)})
-    assert chosen.columns[0].kind == "category"
+    column = schema.columns[0]
+    assert (column.kind, column.n_missing, column.n_unreadable) == ("numeric", 8, 0)
+    assert column.missing_words == ((marker, 8),)
+    said = f'80 % of the cells of the column "v" are numbers; "{marker}" is not and counts as'
+    assert any(notice.startswith(said) for notice in schema.notices)
+    chosen = edit_schema(table, schema, {"v": "category"}).columns[0]
+    assert (chosen.kind, chosen.n_missing) == ("category", 0)
+
+
+def test_the_kind_is_inferred_again_without_missing_values():
+    cells = ["-" if k % 5 == 0 else "odd" if k % 2 else f"{k}.5" for k in COUNT]
+    table = table_of(v=cells, n=COUNT)
+    schema = infer_schema(table)
+    assert schema.columns[0].kind == "category"
+    assert any("16 of 32 cells" in notice and "Missing if" in notice for notice in schema.notices)
+    column = edit_schema(table, schema, missing_values={"v": ("odd",)}).columns[0]
+    assert (column.kind, column.n_missing, column.used) == ("numeric", 24, True)
 
 
 LEVELS = ["None", "Low", "High", "NA", "null"] * 8

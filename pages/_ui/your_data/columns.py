@@ -16,6 +16,7 @@ from pages._ui.your_data.source import Opened, show_reading
 
 KINDS = ("numeric", "category", "date", "identifier", "text")
 _MOST_ROWS = 2000
+_FACTS = ("n_missing", "n_distinct", "n_unreadable", "range", "style", "missing_words", "examples")
 _SAVED = "_data_edits"  # session key: `_Saved` by the key of a table
 
 
@@ -95,10 +96,11 @@ def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None
             hide_index=True,
             num_rows="fixed",
             height=min(420, 3 + 35 * (len(frame) + 1)),
-            disabled=["name", "n_missing", "n_distinct", "examples", "reason"],
+            disabled=["name", *_FACTS, "reason"],
             column_order=(
                 *("name", "kind", "used", "missing_values", "keep_words"),
-                *("n_missing", "n_distinct", "examples", "reason"),
+                *_FACTS,
+                "reason",
             ),
             column_config={
                 "name": st.column_config.TextColumn("Column", width="medium"),
@@ -114,12 +116,17 @@ def show_columns(opened: Opened, schema: Schema, notices: Sequence[str]) -> None
                 ),
                 "keep_words": st.column_config.CheckboxColumn(
                     "Keep words",
-                    help="Words such as NA and null are values here, and not missing.",
+                    help="Words such as NA and null are values here, and not missing, and "
+                    "different spellings are different values.",
                     width=110,
                 ),
                 "n_missing": st.column_config.NumberColumn("Missing", width="small"),
                 "n_distinct": st.column_config.NumberColumn("Distinct", width="small"),
                 "examples": st.column_config.TextColumn("Examples", width="medium"),
+                "range": st.column_config.TextColumn("Range", width="medium"),
+                "style": st.column_config.TextColumn("Written with", width="medium"),
+                "n_unreadable": st.column_config.NumberColumn("Not read", width="small"),
+                "missing_words": st.column_config.TextColumn("Missing words", width="medium"),
                 "reason": st.column_config.TextColumn("Why this kind", width="large"),
             },
             alt="The columns of the table with their kinds. You can change kind, use, missing "
@@ -152,10 +159,21 @@ def _frame(schema: Schema, edits: Edits) -> pd.DataFrame:
             "n_missing": [column.n_missing for column in columns],
             "n_distinct": [column.n_distinct for column in columns],
             "examples": [", ".join(column.examples)[:80] for column in columns],
+            "range": [" to ".join(map(_text, column.limits or ())) for column in columns],
+            "style": [", ".join(f"{k} {v}" for k, v in c.style.items()) for c in columns],
+            "n_unreadable": [column.n_unreadable for column in columns],
+            "missing_words": [
+                ", ".join(f"{word} ({n:,})" for word, n in column.missing_words)
+                for column in columns
+            ],
             "reason": [column.reason for column in columns],
             "keep_words": [column.name in edits.keep_words for column in columns],
         }
     )
+
+
+def _text(end: float | str) -> str:
+    return end if isinstance(end, str) else f"{end:.10g}"
 
 
 def _editor_key(opened: Opened) -> str:

@@ -1,0 +1,385 @@
+"""Dates in text: how they are written, and what they are.
+
+A style is the name of one way to write dates, or of two with "or" between them. Where years have
+two digits it ends in the first year that they may mean, as in "day/month/year from 1931".
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import unicodedata
+from collections.abc import Iterable
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+DATE_PARTS = ("days", "month", "weekday", "hour")
+_SAMPLE = 300
+_ENOUGH = 0.95
+_FEWEST_OF_TWO = 0.05  # of the texts, for a second style
+_YEARS_AHEAD = 10  # that a year of two digits may be in the future, unless it is one of birth
+_BIRTH = re.compile(r"(?i)birth|born|\bdob\b|^dob|geburt|^geb|naiss|nacim|nascim")
+_WORDY = re.compile(r"[^\W\d_]{2}|[^\x00-\x7f]|^'")
+_FIRST_WORD = re.compile(r"[^\W\d_]{2,12}(?=\.?,? )")
+_FROM = " from "
+_OR = " or "
+
+_CLOCK = r"\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?"
+_OFFSET = r"[+-]\d{2}:?\d{2}"
+# Hours of zones that have one meaning among the places that write tables with them.
+_ZONES = {
+    "UTC": 0, "GMT": 0, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "WET": 0, "WEST": 1, "EST": -5,
+    "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+}  # fmt: skip
+_ZONE = rf"(?: ?(?:[AaPp]\.?[Mm]\.?|Z|{_OFFSET}|{'|'.join(_ZONES)}))?"
+_TIME = rf"(?:,?[T ]{_CLOCK}{_ZONE})?"
+_HAS_ZONE = re.compile(rf":\d{{2}}\S* ?(?:{_OFFSET}|{'|'.join(_ZONES)})$")
+
+# The months in English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Danish,
+# Polish, Czech and Turkish, without accents.
+_MONTHS = (
+    "january januar janvier enero gennaio janeiro januari stycznia leden ledna ocak",
+    "february februar fevrier febrero febbraio fevereiro februari lutego unor unora subat",
+    "march marz mars marzo marco maart marts marca brezen brezna mart",
+    "april avril abril aprile kwietnia duben dubna nisan",
+    "may mai mayo maggio maio mei maj maja kveten kvetna mayis",
+    "june juni juin junio giugno junho czerwca cerven cervna haziran",
+    "july juli juillet julio luglio julho lipca cervenec cervence temmuz",
+    "august aout agosto augustus augusti sierpnia srpen srpna agustos",
+    "september septembre septiembre settembre setembro wrzesnia zari eylul",
+    "october oktober octobre octubre ottobre outubro pazdziernika rijen rijna ekim",
+    "november novembre noviembre novembro listopada listopad kasim",
+    "december dezember decembre diciembre dicembre dezembro grudnia prosinec prosince aralik",
+)
+
+
+def _month_words() -> dict[str, int]:
+    """Names of months, and their beginnings of three letters or more that mean one month only."""
+    found: dict[str, int] = {}
+    whole = {word: month for month, words in enumerate(_MONTHS, 1) for word in words.split()}
+    for word, month in whole.items():
+        for end in range(3, len(word)):
+            begin = word[:end]
+            found[begin] = month if found.get(begin, month) == month else 0
+    return {word: month for word, month in (found | whole).items() if month}
+
+
+_MONTH_OF = _month_words()
+_ENGLISH = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+class DateStyle(NamedTuple):
+    """A way to write dates: a name for sentences, a pattern, and pandas' formats for it."""
+
+    name: str
+    pattern: re.Pattern[str]
+    formats: tuple[str, ...]
+    day_first: bool | None = None
+
+
+def _style(name: str, pattern: str, *formats: str, day_first: bool | None = None) -> DateStyle:
+    return DateStyle(name, re.compile(pattern), formats, day_first)
+
+
+def _with_times(*days: str) -> tuple[str, ...]:
+    times = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
+    return tuple(f"{day}{time}{zone}" for zone in ("", "%z") for time in times
+                 if time[-1:] != "p" or not zone for day in days)  # fmt: skip
+
+
+_MONTH = r"[^\W\d_]{3,12}\.?"
+_SHORT = r"(?:\d{4}|\d{2})"  # a year, of two digits maybe
+_SLASHES = r"\d{1,2}/\d{1,2}/" + _SHORT + _TIME
+_DASHES = r"\d{1,2}-\d{1,2}-" + _SHORT + _TIME
+# 1.2.10 may be the number of a version.
+_POINTS = r"(?:\d{1,2}\.\d{1,2}\.\d{4}|\d{2}\.\d{2}\.\d{2})" + _TIME
+STYLES = (
+    _style("year-month-day", r"\d{4}-\d{1,2}-\d{1,2}" + _TIME, "ISO8601", *_with_times("%Y-%m-%d")),
+    _style("year/month/day", r"\d{4}/\d{1,2}/\d{1,2}" + _TIME, *_with_times("%Y/%m/%d")),
+    _style("year.month.day", r"\d{4}\.\d{1,2}\.\d{1,2}" + _TIME, *_with_times("%Y.%m.%d")),
+    _style("year 年 month 月 day 日", r"\d{4}年\d{1,2}月\d{1,2}日", "%Y年%m月%d日"),
+    _style("day.month.year", _POINTS, *_with_times("%d.%m.%Y", "%d.%m.%y")),
+    _style("day/month/year", _SLASHES, *_with_times("%d/%m/%Y", "%d/%m/%y"), day_first=True),
+    _style("month/day/year", _SLASHES, *_with_times("%m/%d/%Y", "%m/%d/%y"), day_first=False),
+    _style("day-month-year", _DASHES, *_with_times("%d-%m-%Y", "%d-%m-%y"), day_first=True),
+    _style("month-day-year", _DASHES, *_with_times("%m-%d-%Y", "%m-%d-%y"), day_first=False),
+    _style(
+        "day month-name year",
+        rf"\d{{1,2}}\.? {_MONTH},? {_SHORT}{_TIME}",
+        *_with_times("%d %b %Y", "%d %b %y"),
+    ),
+    _style(
+        "day-month-name-year", rf"\d{{1,2}}-{_MONTH}-{_SHORT}{_TIME}",
+        *_with_times("%d-%b-%Y", "%d-%b-%y"),
+    ),
+    _style(
+        "month-name day, year", rf"{_MONTH} \d{{1,2}},? \d{{4}}{_TIME}", *_with_times("%b %d %Y"),
+    ),
+    _style("month-name-year", rf"{_MONTH}[- ]{_SHORT}", "%b-%Y", "%b %Y", "%b-%y", "%b %y"),
+    _style("two-digit year-month-day", r"\d{2}-\d{2}-\d{2}", "%y-%m-%d"),
+    _style("year-month", r"\d{4}-\d{2}", "%Y-%m"),
+    _style("year-week", r"\d{4}-?W\d{2}", "%G-W%V-%u"),
+    _style("yyyymmdd", r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", "%Y%m%d"),
+)  # fmt: skip
+_BY_NAME = {style.name: style for style in STYLES}
+
+
+class Dates(NamedTuple):
+    """Dates of a column."""
+
+    # (n_rows,): NaT where missing or unreadable; zones are converted to UTC
+    values: NDArray[np.datetime64]
+    unreadable: NDArray[np.bool_]  # (n_rows,)
+    # (n_rows,): as the clock of their place shows them; the same where no zone is written
+    local: NDArray[np.datetime64]
+
+
+def find_date_style(distinct: list[str], day_first: bool, name: str = "") -> tuple[str, bool]:
+    """The style in which at least 95 % of the texts are dates, or an empty string.
+
+    The second value says whether day and month could be read either way. ``name`` is that of the
+    column: nobody is born in the future.
+
+    Examples
+    --------
+    >>> find_date_style(["03/04/2021", "25/12/2021"], day_first=False)
+    ('day/month/year', False)
+    """
+    sample = [_plain(text) for text in distinct[:_SAMPLE]]
+    dated = [text for text in sample if any(letter.isdigit() for letter in text)]
+    if not sample or len(dated) < _ENOUGH * len(sample):
+        return "", False
+    fits = {}
+    for style in STYLES:
+        matches = np.array([bool(style.pattern.fullmatch(text)) for text in sample])
+        if matches.sum() < _FEWEST_OF_TWO * len(sample):
+            continue
+        matches &= _parse(pd.Series(sample, dtype="str"), style)[0].notna().to_numpy()
+        fits[style] = matches
+    enough = _ENOUGH * len(sample)
+    fitting: list[tuple[DateStyle, ...]] = [
+        (style,) for style, matches in fits.items() if matches.sum() >= enough
+    ]
+    if not fitting:  # two styles, which no text could both be
+        fitting = [
+            (first, second) for first, second in combinations(fits, 2)
+            if (fits[first] | fits[second]).sum() >= enough
+            and not (fits[first] & fits[second]).any()
+        ]  # fmt: skip
+    if not fitting:
+        return "", False
+
+    def rank(styles: tuple[DateStyle, ...]) -> tuple[int, bool]:
+        # The part of a date that varies least is the year.
+        years = _read(texts, _OR.join(style.name for style in styles))[2]
+        return int(np.ptp(years)) if len(years) else 0, any(
+            style.day_first not in (None, day_first) for style in styles
+        )
+
+    texts = pd.Series(sample, dtype="str")
+    best = _OR.join(style.name for style in min(fitting, key=rank))
+    return _with_years(best, sample, name), len(fitting) > 1
+
+
+def style_like(known: str, sample: list[str]) -> str:
+    """The style of a second file's dates: the first file's if it fits, else its own."""
+    if known and sample:
+        texts = pd.Series([_plain(text) for text in sample[:_SAMPLE]], dtype="str")
+        if _read(texts, known)[0].notna().sum() >= _ENOUGH * len(texts):
+            return known
+    return find_date_style(sample, known.startswith("day"))[0] or known
+
+
+def _with_years(style: str, sample: list[str], name: str) -> str:
+    """A style with the first year that two digits mean, where years have two."""
+    years = _read(pd.Series(sample, dtype="str"), style)[2]
+    if not len(years):
+        return style
+    today = datetime.date.today().year
+    ahead = np.unique((years - today) % 100)
+    near = ahead[(ahead > 0) & (ahead <= _YEARS_AHEAD)]
+    last = today
+    # Years that go on from the last ones into the next ones, and end there.
+    if len(near) and not _BIRTH.search(name) and (ahead > 100 - _YEARS_AHEAD).any():
+        beyond = (ahead > near[-1]) & (ahead <= near[-1] + 2 * _YEARS_AHEAD)
+        last = today if beyond.any() else today + _YEARS_AHEAD
+    return f"{style}{_FROM}{last - 99}"
+
+
+def read_dates(text: Any, style_name: str) -> Dates:
+    """Dates in trimmed text, each in the given style.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> read_dates(pa.array(["24.12.2021", None]), "day.month.year").values[0]
+    np.datetime64('2021-12-24T00:00:00.000000')
+    """
+    coded = text.dictionary_encode()
+    distinct = pd.Series(coded.dictionary.to_pandas(), dtype="str")
+    plain = pd.Series([_plain(word) for word in distinct], dtype="str")
+    utc, local, _ = _read(plain, style_name)
+    codes = coded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
+    none = np.datetime64("NaT", "us")
+    values = np.append(utc.to_numpy(dtype="datetime64[us]"), none)[codes]
+    here = np.append(local.to_numpy(dtype="datetime64[us]"), none)[codes]
+    missing = text.is_null().to_numpy(zero_copy_only=False)
+    return Dates(values, np.isnat(values) & ~missing, here)
+
+
+def as_date(days: float) -> np.datetime64:
+    """The moment that is so many days after 1 January 1970."""
+    return np.datetime64(round(days * 86_400e6), "us")
+
+
+def date_text(value: np.datetime64) -> str:
+    """A date as 2024-02-29, with its time where it has one.
+
+    Examples
+    --------
+    >>> date_text(np.datetime64("2024-02-29T00:00")), date_text(np.datetime64("2024-02-29T13:30"))
+    ('2024-02-29', '2024-02-29 13:30')
+    """
+    for unit in ("D", "m", "s"):
+        if value == value.astype(f"datetime64[{unit}]"):
+            break
+    return str(value.astype(f"datetime64[{unit}]")).replace("T", " ")
+
+
+def dates_apart(days: Iterable[float]) -> list[str]:
+    """Days since 1 January 1970 as dates, with times only where days do not tell them apart.
+
+    Examples
+    --------
+    >>> dates_apart([19782.25, 19790.5]), dates_apart([19782.25, 19782.5])
+    (['2024-02-29', '2024-03-08'], ['2024-02-29 06:00', '2024-02-29 12:00'])
+    """
+    moments = [as_date(day) for day in days]
+    for unit in ("D", "m", "s", "us"):
+        cut = [moment.astype(f"datetime64[{unit}]") for moment in moments]
+        if len(set(cut)) == len(set(moments)):
+            break
+    return [str(moment).replace("T", " ") for moment in cut]
+
+
+def has_zones(texts: list[str]) -> bool:
+    """Whether any of the texts is a time with its distance from UTC."""
+    return any(_HAS_ZONE.search(text) for text in texts)
+
+
+def _plain(text: str) -> str:
+    """A date with English months, without the name of its weekday."""
+    if not _WORDY.search(text):
+        return text
+    text = text.lstrip("'\u2019")
+
+    first = _FIRST_WORD.match(text)
+    if first and not _month(first[0]):
+        text = text[first.end() :].lstrip("., ")
+    text = re.sub(r"(?i)(?<=\d\.) |(?<=\d) de (?=\w)|(?<=[a-z]) de (?=\d)", " ", text)
+    return re.sub(r"[^\W\d_]{3,12}", lambda word: _month(word[0]) or word[0], text)
+
+
+def _month(word: str) -> str:
+    """The English name of a month, or nothing."""
+    letters = (letter for letter in unicodedata.normalize("NFKD", word.lower()) if letter.isascii())
+    number = _MONTH_OF.get("".join(letters), 0)
+    return _ENGLISH[number - 1] if number else ""
+
+
+def _read(texts: pd.Series, style_name: str) -> tuple[pd.Series, pd.Series, NDArray[np.int64]]:
+    """Moments in UTC and on the clocks of their places, and the years written with two digits."""
+    names, _, first = style_name.partition(_FROM)
+    utc = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[us]")
+    local = utc.copy()
+    short = pd.Series(False, index=texts.index)
+    for name in names.split(_OR):
+        here = _parse(texts, _BY_NAME[name])
+        new = utc.isna() & here[0].notna()
+        utc, local = utc.where(~new, here[0]), local.where(~new, here[1])
+        short |= new & here[2]
+    years = local.dt.year[short].to_numpy(np.int64)
+    if first and len(years):
+        moved = int(first) + (years - int(first)) % 100
+        for part in (utc, local):
+            cells = part[short]
+            days = {
+                "year": moved,
+                "month": cells.dt.month.to_numpy(),
+                "day": cells.dt.day.to_numpy(),
+            }
+            day = pd.to_datetime(pd.DataFrame(days, index=cells.index), errors="coerce")
+            part[short] = day.astype("datetime64[us]") + (cells - cells.dt.normalize())
+    return utc, local, years
+
+
+def _parse(texts: pd.Series, style: DateStyle) -> tuple[pd.Series, pd.Series, pd.Series]:
+    """Moments in UTC and local ones, NaT for other texts, and which years have two digits."""
+    found = pd.Series(pd.NaT, index=texts.index, dtype="datetime64[us]")
+    local, short = found.copy(), pd.Series(False, index=texts.index)
+    left = texts
+    if "name" in style.name:  # Jan. and commas
+        left = left.str.replace(r"([A-Za-z]{3,})\.", r"\1", regex=True)
+        left = left.str.replace(r"^(\d{1,2})\. ", r"\1 ", regex=True)
+        left = left.str.replace(",", "", n=1, regex=False)
+    if style.name == "year-week":  # its Monday
+        left = left.str.replace(r"^(\d{4})-?W(\d{2})$", r"\1-W\2-1", regex=True)
+    clocks = left
+    if left.str.contains(":", regex=False).any():
+        left = left.str.replace(r"(\d),?[T ](\d{1,2}:)", r"\1 \2", regex=True)
+        left = left.str.replace(r" ?([AaPp])\.?[Mm]\.?$", r" \1M", regex=True)
+        if left.str.contains(r"[A-Z]{3}$", regex=True).any():
+            for zone, hours in _ZONES.items():
+                left = left.str.replace(rf"(:\S+?) ?{zone}$", rf"\g<1>{hours:+03d}:00", regex=True)
+        left = left.str.replace(rf"(:\S+?) ?({_OFFSET}|Z)$", r"\1\2", regex=True)
+        clocks = left.str.replace(rf"(:\S+?)(?:{_OFFSET}|Z)$", r"\1", regex=True)
+    zoned = clocks is not left and bool((clocks != left).any())
+    for form in style.formats:
+        open_rows = found.isna()
+        if not open_rows.any():
+            break
+        parsed = pd.to_datetime(left[open_rows], format=form, errors="coerce", utc=True)
+        found[open_rows] = parsed.dt.tz_localize(None).astype("datetime64[us]")
+        if zoned and parsed.notna().any():
+            plain = form.removesuffix("%z")
+            here = pd.to_datetime(clocks[open_rows], format=plain, errors="coerce", utc=True)
+            local[open_rows] = here.dt.tz_localize(None).astype("datetime64[us]")
+        if "%y" in form:
+            short[open_rows] = found[open_rows].notna()
+    return found, local.where(local.notna(), found), short
+
+
+def used_parts(values: NDArray[np.datetime64]) -> tuple[str, ...]:
+    """The parts of a date worth a feature: those that vary, and always the day count.
+
+    Examples
+    --------
+    >>> used_parts(np.array(["2021-01-04", "2021-01-05"], "datetime64[us]"))
+    ('days', 'weekday')
+    """
+    dates = values[~np.isnat(values)]
+    varying = [part for part in DATE_PARTS[1:] if len(np.unique(date_part(dates, part))) > 1]
+    return ("days", *varying)
+
+
+def date_part(values: NDArray[np.datetime64], part: str) -> NDArray[np.float64]:
+    """One number a date, (n_rows,), NaN where there is no date.
+
+    "days" counts from 1 January 1970, "month" is 1 to 12, "weekday" 0 is Monday, "hour" is 0 to 24.
+
+    Examples
+    --------
+    >>> date_part(np.array(["1970-01-02T12:00"], "datetime64[us]"), "days")
+    array([1.5])
+    """
+    index = pd.DatetimeIndex(values)
+    if part == "days":
+        microseconds = values.astype("datetime64[us]").astype(np.int64) / 86_400e6
+        return np.where(np.isnat(values), np.nan, microseconds)
+    if part == "hour":
+        return np.asarray(index.hour + index.minute / 60.0, dtype=np.float64)
+    return np.asarray(index.month if part == "month" else index.day_of_week, dtype=np.float64)

@@ -1,0 +1,175 @@
+"""Cells as their owners mean them: units, signs, marks, missing words, dates and spellings."""
+
+import datetime
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from table_parts import table_of
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.tables import edit_schema, infer_schema, prepare_new, prepare_training, read_table
+from gbuq_core.tables.written_dates import find_date_style, read_dates
+from gbuq_core.tables.written_numbers import read_numbers
+
+N = 40
+COUNT = list(range(N))
+
+
+def table_with(cells):
+    return table_of(v=cells, y=[k % 7 for k in range(len(cells))])
+
+
+def schema_of(cells):
+    return infer_schema(table_with(cells))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("(446.89)", -446.89), ("446.89-", -446.89), ("\u2212446.89", -446.89),
+        ("($1,876.85)", -1876.85), ("-$2,860.29", -2860.29), ("1,87,685", 187685.0),
+        ("\uff11\uff12.\uff15", 12.5), ("\u0663\u0664\u066b\u0665", 34.5), ("USD 630.79", 630.79),
+        ("630.79 EUR", 630.79), ("R$ 5", 5.0), ("5 kr", 5.0), ("\u20b95", 5.0), ("12.6 kg", 12.6),
+        ("45 m2", 45.0), ("5 km/h", 5.0), ("1.2e-3 kg", 0.0012), ("<0.5", 0.5), ("10+", 10.0),
+        ("630.8*", 630.8), ("~631", 631.0), ("10+ years", 10.0), ("(5", np.nan), ("5 7", np.nan),
+        ("12:30", np.nan), ("3 x 4", np.nan), ("2020-09-28", np.nan), ("12 - 14", np.nan),
+    ],
+)  # fmt: skip
+def test_what_a_cell_is_as_a_number(text, value):
+    np.testing.assert_array_equal(read_numbers(pa.array([text, "x"]), ".").values, [value, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("form", "unit"),
+    [("{} kg", "kg"), ("USD {}", "USD"), ("{} %", "%"), ("kr {}", "kr"), ("({})", ""), ("{}*", "")],
+)
+def test_one_unit_makes_a_column_of_numbers(form, unit):
+    """Cells with another one are no numbers of the column, nor is a second file's."""
+    cells = [form.format(f"{k}.5") for k in COUNT] + ["7 lb"]
+    table = table_with(cells)
+    schema = infer_schema(table)
+    column = schema.columns[0]
+    assert (column.kind, column.n_unreadable, column.unreadable) == ("numeric", 1, ("7 lb",))
+    assert column.style.get("unit", "") == unit
+    sign = -1.0 if form == "({})" else 1.0
+    training = prepare_training(table, schema, "y")
+    np.testing.assert_array_equal(training.X["v"], [*(sign * (k + 0.5) for k in COUNT), np.nan])
+    new = prepare_new(table_of(v=[form.format("3.25"), form.format("4")], k=[1, 2]), training)
+    np.testing.assert_array_equal(new.X["v"], [sign * 3.25, sign * 4.0])
+    with pytest.raises(InvalidData, match="something else in the second"):
+        prepare_new(table_of(v=["5 lb", "6 lb"], k=[1, 2]), training)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("{}%", "{}"), ("${}", "\u00a5{}"), ("{} kg", "{} g")]
+)
+def test_mixed_units_are_not_one_scale(first, second):
+    cells = [(first if k % 2 else second).format(f"{k}.5") for k in COUNT]
+    table = table_with(cells)
+    schema = infer_schema(table)
+    assert not schema.columns[0].used
+    assert any("numbers in different units" in said for said in schema.notices)
+    chosen = edit_schema(table, schema, {"v": "numeric"}).columns[0]
+    assert (chosen.used, chosen.n_unreadable) == (True, N // 2)
+
+
+def test_thousands_and_millions_beside_each_other():
+    schema = schema_of(["$1.9M", "$850k", "$12"] * 10)
+    assert schema.columns[0].limits == (12.0, 1.9e6)
+    assert schema.columns[0].style["unit"].startswith("$")
+
+
+def test_marks_beside_numbers_are_told_of():
+    column = schema_of(["<0.5" if k % 5 == 0 else f"{k}.5" for k in COUNT]).columns[0]
+    assert (column.kind, column.limits) == ("numeric", (0.5, 39.5))
+    assert "8 cells" in dict(column.remarks)["noted"]
+
+
+@pytest.mark.parametrize("cells", [["3A", "3B", "4C", "7D"] * 10, ["1 year", "2 doors"] * 20])
+def test_codes_and_words_stay_categories(cells):
+    column = schema_of(cells).columns[0]
+    assert (column.kind, column.used) == ("category", True)
+
+
+@pytest.mark.parametrize(
+    ("texts", "first"),
+    [
+        (["2020-09-28 12:48:00 UTC", "2021-09-28 12:48:00 UTC"], "2020-09-28T12:48"),
+        (["2021-06-16T06:00:00+02:00", "2021-01-16T06:00:00+01:00"], "2021-06-16T04:00"),
+        (["2021-05-03 10:00 CEST", "2021-01-03 10:00 CET"], "2021-05-03T08:00"),
+        (["28. September 2020", "3. M\u00e4rz 2021"], "2020-09-28"),
+        (["3 f\u00e9v 2020", "28 d\u00e9c. 2021"], "2020-02-03"),
+        (["28 de septiembre de 2020", "3 de enero de 2021"], "2020-09-28"),
+        (["Mon, 28 Sep 2020", "Tue, 3 Nov 2020"], "2020-09-28"),
+        (["Sep-20", "Okt-21"], "2020-09-01"),
+        (["2020-W40", "2021-W02"], "2020-09-28"),
+        (["28-09-20", "03-10-21", "15-01-19"], "2020-09-28"),
+        (["2020\u5e749\u670828\u65e5", "2021\u5e741\u67082\u65e5"], "2020-09-28"),
+        (["'2020-09-28", "'2020-09-21"], "2020-09-28"),
+        (["09/28/2020", "2022-10-08"], "2020-09-28"),
+        (["05/31/24", "12/31/28"], "2024-05-31"),
+    ],
+)
+def test_more_ways_to_write_dates(texts, first):
+    style, _ = find_date_style(texts, day_first=False)
+    dates = read_dates(pa.array(texts), style)
+    assert dates.values[0] == np.datetime64(first, "us")
+    assert not dates.unreadable.any()
+
+
+def test_nobody_is_born_in_the_future():
+    cells = [f"03/{k % 28 + 1:02d}/{y:02d}" for k, y in enumerate([37, 49, 64, 85, 97, 5, 22] * 6)]
+    schema = infer_schema(table_of(birth=cells, y=range(len(cells))))
+    low, high = schema.columns[0].limits
+    assert low[:4] == "1937"
+    assert int(high[:4]) <= datetime.date.today().year
+    assert any("years of the column" in said and "two digits" in said for said in schema.notices)
+
+
+def test_local_hours_of_times_with_offsets():
+    cells = [f"2021-{1 + k % 12:02d}-05T07:00:00{'+02:00' if k % 2 else '+01:00'}" for k in COUNT]
+    cells[0] = cells[0].replace("07:00:00", "09:30:00")
+    table = table_with(cells)
+    training = prepare_training(table, infer_schema(table), "y")
+    assert sorted(set(training.X["v: hour"])) == [7.0, 9.5]
+    assert any("distance from UTC" in said for said in training.notices)
+
+
+def test_sentinel_dates_are_suspected():
+    cells = ["9999-12-31" if k % 6 == 0 else f"2021-{k % 12 + 1:02d}-05" for k in COUNT]
+    schema = schema_of(cells)
+    assert any('has "9999-12-31" far from' in said for said in schema.notices)
+    column = schema_of([cell.replace("9999-12-31", "n.a.") for cell in cells]).columns[0]
+    assert (column.kind, column.n_missing, column.limits[0]) == ("date", 7, "2021-02-05")
+
+
+def test_spellings_of_one_level():
+    words = [
+        "Yes",
+        "yes",
+        "YES",
+        "No",
+        "Besan\u00e7on",
+        "Besanc\u0327on",
+        "Bes\u200ban\u00e7on",
+        "No\u00a0",
+    ]
+    table = table_with(words * 5)
+    schema = infer_schema(table)
+    assert schema.columns[0].n_distinct == 3
+    assert any("differ only in case, blanks or Unicode form" in said for said in schema.notices)
+    training = prepare_training(table, schema, "y")
+    assert set(training.X["v"].cat.categories) == {"Yes", "No", "Besan\u00e7on"}
+    new = prepare_new(table_of(v=["yEs", "NO"], k=[1, 2]), training)
+    assert new.X["v"].tolist()[0] == "Yes"
+    kept = edit_schema(table, schema, keep_words=["v"]).columns[0]
+    assert kept.n_distinct == 5
+
+
+def test_what_info_tells_of_a_column():
+    lines = "\n".join(f"{k}.500 kg;{'NA' if k % 4 else 'ab'};{k}" for k in COUNT)
+    first, second, _ = infer_schema(read_table(f"v;w;y\n{lines}".encode())).columns
+    assert first.limits == (0.5, 39.5)
+    assert first.style == {"decimal": ".", "unit": "kg"}
+    assert second.missing_words == (("NA", 30),)
