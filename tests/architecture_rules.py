@@ -431,7 +431,7 @@ def files_are_short(module):
 # it has shrunk, its budget follows.
 BUDGET = {
     "gbuq_core": 105_500,  # with what the pages of Heart and Spiral had, and the rows to check
-    "pages": 15_850,
+    "pages": 15_900,  # with range, style and missing words in the list of columns
     "demos": 7_400,
     "benchmarks": 13_850,  # with the protocol and the Markdown that were the core's
     "tests": 71_500,

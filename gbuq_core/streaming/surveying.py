@@ -23,6 +23,7 @@ from gbuq_core.jobs import parallel_map, tick
 from gbuq_core.presentation import columns_named, counted, listed, shown
 from gbuq_core.streaming.blocks import BlockFile
 from gbuq_core.tables.cleaning import Prepared, feature_values
+from gbuq_core.tables.column_notices import unreadable_sentence
 from gbuq_core.tables.columns import (
     CODES,
     LONG_WHOLE,
@@ -47,7 +48,6 @@ from gbuq_core.tables.decimal_marks import (
     sentence_of_other,
 )
 from gbuq_core.tables.output import known_marks
-from gbuq_core.tables.schema import unreadable_sentence
 from gbuq_core.tables.written_dates import style_like
 from gbuq_core.tables.written_numbers import read_numbers
 

@@ -14,6 +14,11 @@ from pyarrow import types
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import check_memory
 from gbuq_core.presentation import columns_named, counted, listed, shown
+from gbuq_core.tables.column_notices import (
+    column_notices,
+    reading_notices,
+    unreadable_sentence,
+)
 from gbuq_core.tables.columns import (
     Column,
     as_categories,
@@ -27,10 +32,7 @@ from gbuq_core.tables.decimal_marks import FileMark, choose_mark_like
 from gbuq_core.tables.files import Table, free_name
 from gbuq_core.tables.schema import (
     Schema,
-    column_notices,
     distinct_sample,
-    reading_notices,
-    unreadable_sentence,
 )
 from gbuq_core.tables.splitting import RowSplit, read_split, warn_of_dates
 from gbuq_core.tables.written_dates import date_part, style_like, used_parts

@@ -11,19 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pyarrow import types
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import parallel_map
-from gbuq_core.presentation import columns_named, counted, enumerated, listed, percent, shown
+from gbuq_core.presentation import counted, enumerated, listed, shown
+from gbuq_core.tables.column_notices import INDEX, column_notices
 from gbuq_core.tables.columns import (
     CHOSEN_KINDS,
     FEATURE_KINDS,
-    KEPT_WORD,
     LONG_WHOLE,
-    MARKER_WORDS,
-    REMARKS,
     SUSPECT_DAYS,
     Column,
     Missing,
@@ -31,17 +28,21 @@ from gbuq_core.tables.columns import (
     as_dates,
     as_numbers,
     as_text,
-    fold_names,
     single_chunk,
     suspected_missing,
-    trim,
 )
 from gbuq_core.tables.decimal_marks import NAMES, OTHER, FileMark, choose_mark, spread
 from gbuq_core.tables.files import Table
+from gbuq_core.tables.words_in_columns import (
+    first_examples,
+    n_distinct,
+    with_spellings,
+    with_words,
+    without_markers,
+    words_of_missing,
+)
 from gbuq_core.tables.written_dates import (
-    as_date,
     date_part,
-    date_text,
     find_date_style,
     read_dates,
 )
@@ -56,61 +57,18 @@ from gbuq_core.tables.written_numbers import (
 from gbuq_core.validation import check_choice
 
 _ENOUGH = 0.95  # of the cells must be numbers or dates
-_N_EXAMPLES = 3
+_MOST_WORDS = 100  # among dates, for them to be taken for such as mean missing
 _FEWEST_TO_JUDGE = 10  # rows, before distinct values show an identifier
 _FEWEST_TO_SAMPLE = 1000  # cells, before those alone show that a column holds no numbers
 _SAMPLED = 3000  # cells of such a sample
 _SURELY_WORDS = 0.5  # of the cells of such a sample
 _FEW_OTHERS = 3  # words among numbers, which may mean missing
-_MOSTLY = 0.8  # of the cells, where any word that repeats among them means missing
-# What people and programs write for it.
-_MEAN_MISSING = frozenset(
-    [
-        *(
-            r"\n",
-            ":",
-            "..",
-            "...",
-            "\u2026",
-            "---",
-            "----",
-            "*",
-            "**",
-            "***",
-            "#",
-            "##",
-            "xx",
-            "-/-",
-        ),
-        *(".a", ".b", ".z", "n.a.", "n.a", "n.d.", "n.d", "n.r.", "n.v.", "n/d", "n/k", "n/r"),
-        *("nd", "nr", "nil", "none", "(null)", "[null]", "void", "blank", "(blank)", "empty"),
-        *("(empty)", "unknown", "unk", "unbekannt", "inconnu", "desconocido", "tbd", "tba", "tbc"),
-        *(
-            "suppressed",
-            "missing",
-            "(missing)",
-            "undefined",
-            "undef",
-            "(nan)",
-            "k.a.",
-            "s/d",
-            "s.d.",
-        ),
-        *("s.o.", "n.c.", "dk", "dnk", "refused", "error", "(na)", "[na]", "na", "nan", "null"),
-        *("not available", "not applicable", "no data", "not reported", "not recorded", "nodata"),
-        *("not known", "not measured", "not disclosed", "no answer", "don't know", "no value"),
-        *("keine angabe", "missing value", "no info", "to be determined", "prefer not to say"),
-    ]
-)
-_MOST_SPELLED = 20_000  # levels, of which different spellings are looked for
-_MOST_NAMED = 20  # words that count as missing
 _CHOSEN = "Chosen by you."
 _ID_NAME = re.compile(
     r"(?i:(?:^|[^a-z])(?:id|uuid|guid|index|idx|key|rownames?|row_?id|row|unnamed: ?\d+)$)"
     r"|[a-z]I[dD]$|^column 1$"
 )
 _PROSE_WORDS = 4.0  # words in the average cell of free text
-_INDEX = "The file says that it was the index of a pandas table."
 _LARGEST_EXACT = 2.0**53  # a double holds all whole numbers up to it
 
 
@@ -138,7 +96,7 @@ def infer_column(
     'numeric'
     """
     found = _infer_column(name, array, clues, missing_values, keep_words)
-    return replace(found, missing_words=_missing_words(array, found))
+    return replace(found, missing_words=words_of_missing(array, found))
 
 
 def _infer_column(
@@ -155,7 +113,7 @@ def _infer_column(
         declared = replace(
             base, kind="date", used=True, reason="The file says that it holds dates."
         )
-        return replace(declared, n_distinct=_n_distinct(text))
+        return replace(declared, n_distinct=n_distinct(text))
     if types.is_boolean(array.type):
         return replace(
             base, kind="category", used=True, n_distinct=2, reason="Its values are true or false."
@@ -171,7 +129,7 @@ def _infer_column(
         elif mixed := dict(tried.remarks).get("mixed"):
             reason = "Its numbers have different units."
             return replace(
-                base, kind="text", n_distinct=_n_distinct(text), reason=reason,
+                base, kind="text", n_distinct=n_distinct(text), reason=reason,
                 decimal=tried.decimal, remarks=(*base.remarks, ("mixed", mixed)),
             )  # fmt: skip
         elif sentence := _among_words(base, text, numbers, clues.mark):
@@ -180,13 +138,13 @@ def _infer_column(
     if not style:
         style, ambiguous, base, text = _style_among_words(base, text, clues, name)
     if style:
-        base = replace(base, n_distinct=_n_distinct(text))
+        base = replace(base, n_distinct=n_distinct(text))
         return _as_date(base, array, style, ambiguous)
-    words, text = _with_words(replace(base, kind="category"), array, text)
+    words, text = with_words(replace(base, kind="category"), array, text)
     found = _infer_from_words(words, text, len(text) - text.null_count)
     if found.kind == "identifier":  # of nobody, where it says None
         found = replace(found, n_missing=base.n_missing, remarks=base.remarks)
-    return _with_spellings(found, array, text)
+    return with_spellings(found, array, text)
 
 
 def column_as(
@@ -199,7 +157,7 @@ def column_as(
 ) -> Column:
     """Describe a column as the kind that the user chose for it."""
     found = _column_as(name, array, kind, clues, missing_values, keep_words)
-    return replace(found, missing_words=_missing_words(array, found))
+    return replace(found, missing_words=words_of_missing(array, found))
 
 
 def _column_as(
@@ -209,8 +167,8 @@ def _column_as(
     base, text = _begin(name, array, clues, missing_values, keep_words)
     base = replace(base, kind=kind, reason=_CHOSEN, used=kind in FEATURE_KINDS)
     if kind not in ("numeric", "date"):
-        base, text = _with_words(base, array, text)
-    base = replace(base, n_distinct=_n_distinct(text))
+        base, text = with_words(base, array, text)
+    base = replace(base, n_distinct=n_distinct(text))
     if text.null_count == len(text):
         return replace(base, kind="empty", used=False, reason="All of its cells are missing.")
     if kind == "numeric":
@@ -231,7 +189,7 @@ def _column_as(
                 f"({listed(base.examples)}): choose category or leave it out."
             )
         return _as_date(base, array, style, ambiguous)
-    return _with_spellings(base, array, text)
+    return with_spellings(base, array, text)
 
 
 def _begin(
@@ -257,7 +215,7 @@ def _begin(
     unmatched = _unmatched(base, array)
     if unmatched:
         base = replace(base, remarks=(("unmatched", unmatched),))
-    return replace(base, n_missing=text.null_count, examples=_examples(text)), text
+    return replace(base, n_missing=text.null_count, examples=first_examples(text)), text
 
 
 def _unmatched(base: Column, array: Any) -> str:
@@ -276,34 +234,6 @@ def _unmatched(base: Column, array: Any) -> str:
         f"No cell of the column {shown(base.name)} is {listed(nowhere)}, so nothing is missing "
         "for it: check Missing if (--missing)."
     )
-
-
-def _with_words(base: Column, array: Any, text: Any) -> tuple[Column, Any]:
-    """A column of words, where None is one, and what its markers of missing cells are."""
-    counts = _count_words(array, text)
-    kept = 0 if KEPT_WORD in base.missing.texts else counts.pop(KEPT_WORD, 0)
-    words = {
-        word: n for word, n in counts.items()
-        if word in MARKER_WORDS and word not in base.missing_values
-    }  # fmt: skip
-    remarks = [*base.remarks]
-    where = f"of the column {shown(base.name)}"
-    if kept:
-        text = as_text(array, base.missing)
-        cells = counted(kept, "cell")
-        remarks.append((
-            "kept", f"{cells} {where} {'is' if kept == 1 else 'are'} {KEPT_WORD}, which is kept as "
-            "a value like the others. If it means missing, enter it under Missing if (--missing)."
-        ))  # fmt: skip
-    if words:
-        n = sum(words.values())
-        remarks.append((
-            "words", f"{counted(n, 'cell')} {where} ({listed(list(words))}) "
-            f"count{'s' if n == 1 else ''} as missing. If that is a value, tick Keep words "
-            "(--keep-words)."
-        ))  # fmt: skip
-    found = replace(base, n_missing=text.null_count, examples=_examples(text))
-    return replace(found, n_distinct=_n_distinct(text), remarks=tuple(remarks)), text
 
 
 def _among_words(base: Column, text: Any, numbers: Numbers, mark: FileMark) -> str:
@@ -365,45 +295,9 @@ def _best_numbers(
         base, decimal=mark.decimal, thousands=choice.thousands, units=choice.units,
         remarks=(*base.remarks, *remarks),
     )  # fmt: skip
-    base, text = _without_markers(base, text, numbers.unreadable, "numbers")
+    base, text = without_markers(base, text, numbers.unreadable, "numbers")
     gone = text.is_null().to_numpy(zero_copy_only=False)
     return numbers._replace(unreadable=numbers.unreadable & ~gone), base, text
-
-
-def _without_markers(
-    base: Column, text: Any, unreadable: NDArray[np.bool_], what: str
-) -> tuple[Column, Any]:
-    """The text without words among numbers or dates that mean missing, and the column with them."""
-    n_bad, n_known = int(unreadable.sum()), len(text) - text.null_count
-    if not n_bad or n_bad > _SURELY_WORDS * n_known or base.keep_words:
-        return base, text
-    counts = pc.value_counts(text.filter(pa.array(unreadable))).to_pylist()
-    if len(counts) > len(_MEAN_MISSING):
-        return base, text
-    often = {each["values"]: each["counts"] for each in counts}
-    known = {word for word in often if word.lower() in _MEAN_MISSING}
-    others = {word: n for word, n in often.items() if word not in known}
-    mostly = n_bad <= (1.0 - _MOSTLY) * n_known and len(others) <= _FEW_OTHERS
-    if mostly and not any(letter.isdigit() for word in others for letter in word):
-        known |= {word for word, n in others.items() if n > 1}
-    if not known:
-        return base, text
-    words = tuple(word for word in often if word in known)
-    n = sum(often[word] for word in words)
-    left = sum(often.values()) - n
-    if left > (1.0 - _ENOUGH) * (n_known - n):  # still a column of words
-        return base, text
-    sentence = (
-        f"{percent((n_known - n_bad) / n_known, 0)} of the cells of the column {shown(base.name)} "
-        f"are {what}; {listed(words)} {'is' if len(words) == 1 else 'are'} not and "
-        f"count{'s' if len(words) == 1 else ''} as missing ({counted(n, 'cell')}). If that is a "
-        "value, choose Kind category (--kind)."
-    )
-    text = pc.if_else(pc.is_in(text, value_set=pa.array(words)), pa.scalar(None, pa.string()), text)
-    return replace(
-        base, found_missing=words, n_missing=text.null_count, examples=_examples(text),
-        remarks=(*base.remarks, ("among", sentence)),
-    ), text  # fmt: skip
 
 
 def _style_among_words(
@@ -412,57 +306,13 @@ def _style_among_words(
     """The style of dates with words among them that mean missing; empty if there is none."""
     sample = distinct_sample(text)
     dated = [word for word in sample if any(letter.isdigit() for letter in word)]
-    if not dated or len(sample) - len(dated) > len(_MEAN_MISSING):
+    if not dated or len(sample) - len(dated) > _MOST_WORDS:
         return "", False, base, text
     style, ambiguous = find_date_style(dated, clues.day_first, name)
     if not style:
         return "", False, base, text
-    base, text = _without_markers(base, text, read_dates(text, style).unreadable, "dates")
+    base, text = without_markers(base, text, read_dates(text, style).unreadable, "dates")
     return (style if base.found_missing else ""), ambiguous, base, text
-
-
-def _with_spellings(base: Column, array: Any, text: Any) -> Column:
-    """A category whose levels that differ in case, blanks or Unicode form are one."""
-    if base.kind != "category" or base.keep_words or base.n_distinct > _MOST_SPELLED:
-        return base
-    if not types.is_string(array.type):
-        return base
-    counts = pc.value_counts(text.drop_null())
-    folded = fold_names(counts.field("values")).to_pylist()
-    often: dict[str, dict[str, int]] = {}
-    for key, each in zip(folded, counts.to_pylist(), strict=True):
-        often.setdefault(key, {})[each["values"]] = each["counts"]
-    merged = {key: words for key, words in often.items() if len(words) > 1}
-    label_of = {key: max(words, key=lambda word: words[word]) for key, words in merged.items()}
-    written = [word for words in merged.values() for word in words]
-    seen = pc.unique(pc.utf8_trim(array, characters=" \t\r\n")).drop_null()
-    n_forms = len(seen) - len(pc.unique(trim(seen, Missing(frozenset()))))
-    if not merged and not n_forms:
-        return base
-    examples = f" ({listed(written[:4])})" if written else ""
-    sentence = (
-        f"Values of the column {shown(base.name)} that differ only in case, blanks or Unicode form"
-        f"{examples} are one. If they are not the same, tick Keep words (--keep-words)."
-    )
-    return replace(
-        base, spellings=tuple(label_of.items()), n_distinct=len(often),
-        remarks=(*base.remarks, ("spellings", sentence)),
-    )  # fmt: skip
-
-
-def _count_words(array: Any, text: Any) -> dict[str, int]:
-    """How often each text stands in the cells that are missing."""
-    gone = as_text(array.filter(pc.is_null(text)), Missing(frozenset()))
-    return {each["values"]: each["counts"] for each in pc.value_counts(gone).to_pylist()}
-
-
-def _missing_words(array: Any, column: Column) -> tuple[tuple[str, int], ...]:
-    """The texts of missing cells with their numbers, the most frequent first."""
-    if not column.n_missing or not types.is_string(array.type):
-        return ()
-    counts = _count_words(array, as_text(array, column.missing))
-    words = [(word, n) for word, n in counts.items() if word]
-    return tuple(sorted(words, key=lambda pair: -pair[1])[:_MOST_NAMED])
 
 
 def _may_be_numbers(text: Any, of_file: FileMark) -> bool:
@@ -520,7 +370,7 @@ def _as_numeric(base: Column, text: Any, numbers: Numbers) -> Column:
         range=(float(finite.min()), float(finite.max())) if len(finite) else None,
         reason=reason,
         n_unreadable=n_bad,
-        unreadable=_examples(text.filter(numbers.unreadable)) if n_bad else (),
+        unreadable=first_examples(text.filter(numbers.unreadable)) if n_bad else (),
         n_infinite=n_infinite,
         suspects=suspected_missing(numbers.values),
     )
@@ -529,7 +379,7 @@ def _as_numeric(base: Column, text: Any, numbers: Numbers) -> Column:
 def _as_date(base: Column, array: Any, style: str, ambiguous: bool) -> Column:
     dates = as_dates(array, style, base.missing)
     text = as_text(array, base.missing)
-    base, text = _without_markers(base, text, dates.unreadable, "dates")
+    base, text = without_markers(base, text, dates.unreadable, "dates")
     unreadable = dates.unreadable & text.is_valid().to_numpy(zero_copy_only=False)
     n_bad = int(unreadable.sum())
     where = f"of the column {shown(base.name)}"
@@ -555,7 +405,7 @@ def _as_date(base: Column, array: Any, style: str, ambiguous: bool) -> Column:
         used=True,
         reason=base.reason or written,
         n_unreadable=n_bad,
-        unreadable=_examples(text.filter(pa.array(unreadable))) if n_bad else (),
+        unreadable=first_examples(text.filter(pa.array(unreadable))) if n_bad else (),
         range=(float(known.min()), float(known.max())) if len(known) else None,
         suspects=suspected_missing(np.floor(days), SUSPECT_DAYS),
         remarks=tuple(remarks),
@@ -584,17 +434,12 @@ def _infer_from_words(base: Column, text: Any, n_known: int) -> Column:
     return replace(base, kind="category", used=True, reason=f"It holds words, with {distinct}.")
 
 
-def _n_distinct(text: Any) -> int:
-    # Three to six times as fast as to count.
-    return len(pc.unique(text)) - (text.null_count > 0)
-
-
 def _n_distinct_numbers(text: Any, numbers: Numbers) -> int:
     """Distinct numbers; as they are written where doubles may not hold all their digits."""
     known = numbers.values[~np.isnan(numbers.values)]
     large = bool((np.abs(known) >= _LARGEST_EXACT).any())
     if large and pc.any(pc.match_substring_regex(text, LONG_WHOLE)).as_py():
-        return _n_distinct(text)
+        return n_distinct(text)
     return len(np.unique(known))
 
 
@@ -602,106 +447,6 @@ def distinct_sample(text: Any) -> list[str]:
     """Distinct values from all over the column."""
     values: list[str] = spread(text, _SAMPLED).unique().to_pylist()
     return values
-
-
-def _examples(text: Any) -> tuple[str, ...]:
-    """The first distinct values."""
-    values = text.slice(0, 200).drop_null().unique().to_pylist()
-    if len(values) < _N_EXAMPLES:
-        values = text.drop_null().slice(0, 20_000).unique().to_pylist()
-    return tuple(values[:_N_EXAMPLES])
-
-
-MANY_LEVELS = 32  # as the estimator: above that, categories become averages of the target
-_MOST_SENTENCES = 5
-
-
-def column_notices(columns: Sequence[Column]) -> list[str]:
-    """What was left out, read as missing, suspected or ambiguous, one sentence each.
-
-    Sentences of one sort are summed up after the fifth.
-    """
-
-    def names(*kinds: str) -> list[str]:
-        return [
-            c.name for c in columns
-            if c.kind in kinds and not c.used and c.reason != _INDEX
-            and "mixed" not in dict(c.remarks)
-        ]  # fmt: skip
-
-    notices = []
-    index = [column.name for column in columns if column.reason == _INDEX and not column.used]
-    if index:
-        was = "was" if len(index) == 1 else "were"
-        notices.append(
-            f"{columns_named(index)} {was} the index of a pandas table and {was} left out: choose "
-            f"{'it' if was == 'was' else 'them'} under Columns (--use) if the model should use "
-            f"{'it' if was == 'was' else 'them'}."
-        )
-    for found, singular, plural in (
-        (names("identifier"), "identifies rows and is not used", "identify rows and are not used"),
-        (names("text"), "holds free text and is not used", "hold free text and are not used"),
-        (names("constant"), "has the same value in all rows and is not used",
-         "have the same value in all rows and are not used"),
-        (names("empty"), "has no values and is not used", "have no values and are not used"),
-    ):  # fmt: skip
-        if found:
-            notices.append(f"{columns_named(found)} {singular if len(found) == 1 else plural}.")
-    notices += _limited([unreadable_sentence(c) for c in columns if c.n_unreadable])
-    notices += _limited([
-        f"{counted(c.n_infinite, 'infinite value')} of the column {shown(c.name)} "
-        f"count{'s' if c.n_infinite == 1 else ''} as missing." for c in columns if c.n_infinite
-    ])  # fmt: skip
-    notices += reading_notices(columns)
-    notices += _limited([
-        f"The column {shown(c.name)} has {c.n_distinct:,} categories, which are replaced by "
-        "averages of the target over their rows." for c in columns
-        if c.used and c.kind == "category" and c.n_distinct > MANY_LEVELS
-    ])  # fmt: skip
-    return notices
-
-
-def _suspect_texts(column: Column) -> list[str]:
-    if column.kind == "date":
-        return [date_text(as_date(day)) for day in column.suspects]
-    return [f"{value:g}" for value in column.suspects]
-
-
-def reading_notices(columns: Sequence[Column]) -> list[str]:
-    """What was suspected, ambiguous or decided about the cells of columns, one sentence each."""
-    notices = _limited([
-        f"The column {shown(c.name)} has {listed(_suspect_texts(c))} far from its "
-        "other values. If it means missing, enter it under Missing if "
-        "(--missing)." for c in columns if c.suspects
-    ])  # fmt: skip
-    notices += _limited([
-        f"The column {shown(c.name)} does not show whether day or month comes first. It was "
-        f"read as {c.date_style}." for c in columns if c.ambiguous_dates
-    ])  # fmt: skip
-    said = [remark for column in columns for remark in column.remarks]
-    for sort in REMARKS:
-        notices += _limited([sentence for found, sentence in said if found == sort])
-    return notices
-
-
-def unreadable_sentence(column: Column) -> str:
-    """Which cells of a column are not of its kind."""
-    what = "dates" if column.kind == "date" else "numbers"
-    cells = counted(column.n_unreadable, "cell")
-    plural = column.n_unreadable > 1
-    return (
-        f"{cells} of the column {shown(column.name)} cannot be read as "
-        f"{what if plural else 'a ' + what[:-1]} ({listed(column.unreadable)}) and "
-        f"count{'' if plural else 's'} as missing."
-    )
-
-
-def _limited(sentences: list[str]) -> list[str]:
-    """At most five sentences of one sort."""
-    if len(sentences) <= _MOST_SENTENCES:
-        return sentences
-    more = len(sentences) - _MOST_SENTENCES
-    return [*sentences[:_MOST_SENTENCES], f"The same holds for {counted(more, 'more column')}."]
 
 
 _LIKELY_TARGETS = ("target", "y", "label", "class", "outcome", "response", "diagnosis", "price")
@@ -766,7 +511,7 @@ def infer_schema(table: Table) -> Schema:
     columns = parallel_map(infer, range(len(names)))
     for position, name in enumerate(names):
         if name in table.source.index_columns:
-            columns[position] = replace(columns[position], used=False, reason=_INDEX)
+            columns[position] = replace(columns[position], used=False, reason=INDEX)
     if not any(column.used for column in columns):
         columns = [_rescued(table, column) for column in columns]
     return Schema(tuple(columns), table.n_rows, tuple(column_notices(columns)))
@@ -841,7 +586,7 @@ def suggest_target(schema: Schema) -> str:
     'y'
     """
     kinds = [kind for kind in FEATURE_KINDS if kind != "date"]
-    possible = [c.name for c in schema.columns if c.kind in kinds and c.reason != _INDEX]
+    possible = [c.name for c in schema.columns if c.kind in kinds and c.reason != INDEX]
     if not possible:
         return schema.columns[-1].name
     by_name = {name.lower(): name for name in reversed(possible)}

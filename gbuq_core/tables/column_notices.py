@@ -1,0 +1,101 @@
+"""What is said of the columns of a table: what is left out, not read, suspected or decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gbuq_core.presentation import columns_named, counted, listed, shown
+from gbuq_core.tables.columns import REMARKS, Column
+from gbuq_core.tables.written_dates import as_date, date_text
+
+INDEX = "The file says that it was the index of a pandas table."
+MANY_LEVELS = 32  # as the estimator: above that, categories become averages of the target
+_MOST_SENTENCES = 5
+
+
+def column_notices(columns: Sequence[Column]) -> list[str]:
+    """What was left out, read as missing, suspected or ambiguous, one sentence each.
+
+    Sentences of one sort are summed up after the fifth.
+    """
+
+    def names(*kinds: str) -> list[str]:
+        return [
+            c.name for c in columns
+            if c.kind in kinds and not c.used and c.reason != INDEX
+            and "mixed" not in dict(c.remarks)
+        ]  # fmt: skip
+
+    notices = []
+    index = [column.name for column in columns if column.reason == INDEX and not column.used]
+    if index:
+        was = "was" if len(index) == 1 else "were"
+        notices.append(
+            f"{columns_named(index)} {was} the index of a pandas table and {was} left out: choose "
+            f"{'it' if was == 'was' else 'them'} under Columns (--use) if the model should use "
+            f"{'it' if was == 'was' else 'them'}."
+        )
+    for found, singular, plural in (
+        (names("identifier"), "identifies rows and is not used", "identify rows and are not used"),
+        (names("text"), "holds free text and is not used", "hold free text and are not used"),
+        (names("constant"), "has the same value in all rows and is not used",
+         "have the same value in all rows and are not used"),
+        (names("empty"), "has no values and is not used", "have no values and are not used"),
+    ):  # fmt: skip
+        if found:
+            notices.append(f"{columns_named(found)} {singular if len(found) == 1 else plural}.")
+    notices += _limited([unreadable_sentence(c) for c in columns if c.n_unreadable])
+    notices += _limited([
+        f"{counted(c.n_infinite, 'infinite value')} of the column {shown(c.name)} "
+        f"count{'s' if c.n_infinite == 1 else ''} as missing." for c in columns if c.n_infinite
+    ])  # fmt: skip
+    notices += reading_notices(columns)
+    notices += _limited([
+        f"The column {shown(c.name)} has {c.n_distinct:,} categories, which are replaced by "
+        "averages of the target over their rows." for c in columns
+        if c.used and c.kind == "category" and c.n_distinct > MANY_LEVELS
+    ])  # fmt: skip
+    return notices
+
+
+def _suspect_texts(column: Column) -> list[str]:
+    if column.kind == "date":
+        return [date_text(as_date(day)) for day in column.suspects]
+    return [f"{value:g}" for value in column.suspects]
+
+
+def reading_notices(columns: Sequence[Column]) -> list[str]:
+    """What was suspected, ambiguous or decided about the cells of columns, one sentence each."""
+    notices = _limited([
+        f"The column {shown(c.name)} has {listed(_suspect_texts(c))} far from its "
+        "other values. If it means missing, enter it under Missing if "
+        "(--missing)." for c in columns if c.suspects
+    ])  # fmt: skip
+    notices += _limited([
+        f"The column {shown(c.name)} does not show whether day or month comes first. It was "
+        f"read as {c.date_style}." for c in columns if c.ambiguous_dates
+    ])  # fmt: skip
+    said = [remark for column in columns for remark in column.remarks]
+    for sort in REMARKS:
+        notices += _limited([sentence for found, sentence in said if found == sort])
+    return notices
+
+
+def unreadable_sentence(column: Column) -> str:
+    """Which cells of a column are not of its kind."""
+    what = "dates" if column.kind == "date" else "numbers"
+    cells = counted(column.n_unreadable, "cell")
+    plural = column.n_unreadable > 1
+    return (
+        f"{cells} of the column {shown(column.name)} cannot be read as "
+        f"{what if plural else 'a ' + what[:-1]} ({listed(column.unreadable)}) and "
+        f"count{'' if plural else 's'} as missing."
+    )
+
+
+def _limited(sentences: list[str]) -> list[str]:
+    """At most five sentences of one sort."""
+    if len(sentences) <= _MOST_SENTENCES:
+        return sentences
+    more = len(sentences) - _MOST_SENTENCES
+    return [*sentences[:_MOST_SENTENCES], f"The same holds for {counted(more, 'more column')}."]

@@ -1,0 +1,192 @@
+"""Words in a column: those that mean missing, and different spellings of one level."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow import types
+
+from gbuq_core.presentation import counted, listed, percent, shown
+from gbuq_core.tables.columns import (
+    KEPT_WORD,
+    MARKER_WORDS,
+    Column,
+    Missing,
+    as_text,
+    fold_names,
+    trim,
+)
+
+_ENOUGH = 0.95  # of the cells must be numbers or dates
+_SURELY_WORDS = 0.5  # of the cells, from which on words are what a column holds
+_FEW_OTHERS = 3  # words that repeat, which may mean missing
+_N_EXAMPLES = 3
+_MOSTLY = 0.8  # of the cells, where any word that repeats among them means missing
+# What people and programs write for it.
+_MEAN_MISSING = frozenset(
+    [
+        *(
+            r"\n",
+            ":",
+            "..",
+            "...",
+            "\u2026",
+            "---",
+            "----",
+            "*",
+            "**",
+            "***",
+            "#",
+            "##",
+            "xx",
+            "-/-",
+        ),
+        *(".a", ".b", ".z", "n.a.", "n.a", "n.d.", "n.d", "n.r.", "n.v.", "n/d", "n/k", "n/r"),
+        *("nd", "nr", "nil", "none", "(null)", "[null]", "void", "blank", "(blank)", "empty"),
+        *("(empty)", "unknown", "unk", "unbekannt", "inconnu", "desconocido", "tbd", "tba", "tbc"),
+        *(
+            "suppressed",
+            "missing",
+            "(missing)",
+            "undefined",
+            "undef",
+            "(nan)",
+            "k.a.",
+            "s/d",
+            "s.d.",
+        ),
+        *("s.o.", "n.c.", "dk", "dnk", "refused", "error", "(na)", "[na]", "na", "nan", "null"),
+        *("not available", "not applicable", "no data", "not reported", "not recorded", "nodata"),
+        *("not known", "not measured", "not disclosed", "no answer", "don't know", "no value"),
+        *("keine angabe", "missing value", "no info", "to be determined", "prefer not to say"),
+    ]
+)
+_MOST_SPELLED = 20_000  # levels, of which different spellings are looked for
+_MOST_NAMED = 20  # words that count as missing
+
+
+def with_words(base: Column, array: Any, text: Any) -> tuple[Column, Any]:
+    """A column of words, where None is one, and what its markers of missing cells are."""
+    counts = _count_words(array, text)
+    kept = 0 if KEPT_WORD in base.missing.texts else counts.pop(KEPT_WORD, 0)
+    words = {
+        word: n for word, n in counts.items()
+        if word in MARKER_WORDS and word not in base.missing_values
+    }  # fmt: skip
+    remarks = [*base.remarks]
+    where = f"of the column {shown(base.name)}"
+    if kept:
+        text = as_text(array, base.missing)
+        cells = counted(kept, "cell")
+        remarks.append((
+            "kept", f"{cells} {where} {'is' if kept == 1 else 'are'} {KEPT_WORD}, which is kept as "
+            "a value like the others. If it means missing, enter it under Missing if (--missing)."
+        ))  # fmt: skip
+    if words:
+        n = sum(words.values())
+        remarks.append((
+            "words", f"{counted(n, 'cell')} {where} ({listed(list(words))}) "
+            f"count{'s' if n == 1 else ''} as missing. If that is a value, tick Keep words "
+            "(--keep-words)."
+        ))  # fmt: skip
+    found = replace(base, n_missing=text.null_count, examples=first_examples(text))
+    return replace(found, n_distinct=n_distinct(text), remarks=tuple(remarks)), text
+
+
+def without_markers(
+    base: Column, text: Any, unreadable: NDArray[np.bool_], what: str
+) -> tuple[Column, Any]:
+    """The text without words among numbers or dates that mean missing, and the column with them."""
+    n_bad, n_known = int(unreadable.sum()), len(text) - text.null_count
+    if not n_bad or n_bad > _SURELY_WORDS * n_known or base.keep_words:
+        return base, text
+    counts = pc.value_counts(text.filter(pa.array(unreadable))).to_pylist()
+    if len(counts) > len(_MEAN_MISSING):
+        return base, text
+    often = {each["values"]: each["counts"] for each in counts}
+    known = {word for word in often if word.lower() in _MEAN_MISSING}
+    others = {word: n for word, n in often.items() if word not in known}
+    mostly = n_bad <= (1.0 - _MOSTLY) * n_known and len(others) <= _FEW_OTHERS
+    if mostly and not any(letter.isdigit() for word in others for letter in word):
+        known |= {word for word, n in others.items() if n > 1}
+    if not known:
+        return base, text
+    words = tuple(word for word in often if word in known)
+    n = sum(often[word] for word in words)
+    left = sum(often.values()) - n
+    if left > (1.0 - _ENOUGH) * (n_known - n):  # still a column of words
+        return base, text
+    sentence = (
+        f"{percent((n_known - n_bad) / n_known, 0)} of the cells of the column {shown(base.name)} "
+        f"are {what}; {listed(words)} {'is' if len(words) == 1 else 'are'} not and "
+        f"count{'s' if len(words) == 1 else ''} as missing ({counted(n, 'cell')}). If that is a "
+        "value, choose Kind category (--kind)."
+    )
+    text = pc.if_else(pc.is_in(text, value_set=pa.array(words)), pa.scalar(None, pa.string()), text)
+    return replace(
+        base, found_missing=words, n_missing=text.null_count, examples=first_examples(text),
+        remarks=(*base.remarks, ("among", sentence)),
+    ), text  # fmt: skip
+
+
+def with_spellings(base: Column, array: Any, text: Any) -> Column:
+    """A category whose levels that differ in case, blanks or Unicode form are one."""
+    if base.kind != "category" or base.keep_words or base.n_distinct > _MOST_SPELLED:
+        return base
+    if not types.is_string(array.type):
+        return base
+    counts = pc.value_counts(text.drop_null())
+    folded = fold_names(counts.field("values")).to_pylist()
+    often: dict[str, dict[str, int]] = {}
+    for key, each in zip(folded, counts.to_pylist(), strict=True):
+        often.setdefault(key, {})[each["values"]] = each["counts"]
+    merged = {key: words for key, words in often.items() if len(words) > 1}
+    label_of = {key: max(words, key=lambda word: words[word]) for key, words in merged.items()}
+    written = [word for words in merged.values() for word in words]
+    seen = pc.unique(pc.utf8_trim(array, characters=" \t\r\n")).drop_null()
+    n_forms = len(seen) - len(pc.unique(trim(seen, Missing(frozenset()))))
+    if not merged and not n_forms:
+        return base
+    examples = f" ({listed(written[:4])})" if written else ""
+    sentence = (
+        f"Values of the column {shown(base.name)} that differ only in case, blanks or Unicode form"
+        f"{examples} are one. If they are not the same, tick Keep words (--keep-words)."
+    )
+    return replace(
+        base, spellings=tuple(label_of.items()), n_distinct=len(often),
+        remarks=(*base.remarks, ("spellings", sentence)),
+    )  # fmt: skip
+
+
+def _count_words(array: Any, text: Any) -> dict[str, int]:
+    """How often each text stands in the cells that are missing."""
+    gone = as_text(array.filter(pc.is_null(text)), Missing(frozenset()))
+    return {each["values"]: each["counts"] for each in pc.value_counts(gone).to_pylist()}
+
+
+def words_of_missing(array: Any, column: Column) -> tuple[tuple[str, int], ...]:
+    """The texts of missing cells with their numbers, the most frequent first."""
+    if not column.n_missing or not types.is_string(array.type):
+        return ()
+    counts = _count_words(array, as_text(array, column.missing))
+    words = [(word, n) for word, n in counts.items() if word]
+    return tuple(sorted(words, key=lambda pair: -pair[1])[:_MOST_NAMED])
+
+
+def first_examples(text: Any) -> tuple[str, ...]:
+    """The first distinct values."""
+    values = text.slice(0, 200).drop_null().unique().to_pylist()
+    if len(values) < _N_EXAMPLES:
+        values = text.drop_null().slice(0, 20_000).unique().to_pylist()
+    return tuple(values[:_N_EXAMPLES])
+
+
+def n_distinct(text: Any) -> int:
+    """How many different texts there are, without missing ones."""
+    # Three to six times as fast as to count.
+    return len(pc.unique(text)) - (text.null_count > 0)
