@@ -16,6 +16,7 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.model_files.contents import require
 from gbuq_core.validation import check_number
 
+_CONSTANT_SPREAD = 1e-12  # of a constant target, as a share of it: above its rounding
 _EXACT_IN_FLOAT = 2**53  # larger whole numbers would share a float
 
 
@@ -33,29 +34,53 @@ class RowFlags(NamedTuple):
     columns: tuple[str, ...]
 
 
+def to_pandas(X: Any) -> Any:
+    """A data frame of Arrow, polars and the like as pandas'; anything else as it is.
+
+    >>> import pyarrow
+    >>> to_pandas(pyarrow.table({"kind": ["a"]})).columns.tolist()
+    ['kind']
+    """
+    return X.to_pandas() if hasattr(X, "to_pandas") and hasattr(X, "columns") else X
+
+
 def as_table(X: Any) -> pd.DataFrame:
     """``X`` as a data frame without copying numbers; arrays get the column labels 0, 1, ..."""
+    X = to_pandas(X)
     if isinstance(X, pd.DataFrame):
+        refuse_twins(X)
         return X
-    if hasattr(X, "toarray"):
-        raise InvalidData("X is a sparse matrix, which is not supported: pass X.toarray().")
+    check_two_axes(X)
     try:
         array = np.asarray(X)
     except ValueError as error:
         raise InvalidData("X has rows of different lengths: fill the gaps with NaN.") from error
-    check_two_axes(array)
     if np.iscomplexobj(array):
         raise InvalidData("Complex data not supported: pass real numbers.")
     return pd.DataFrame(array, copy=False)
 
 
+def refuse_twins(table: pd.DataFrame) -> None:
+    """Refuse two columns of one name: a prediction could not tell which is which."""
+    if not table.columns.is_unique:
+        twice = table.columns[table.columns.duplicated()][0]
+        raise InvalidData(f"X has several columns named {twice!r}: give each column its own name.")
+
+
 def check_two_axes(X: Any) -> None:
-    """Refuse what is no table by its axes: scikit-learn's sentence would hold all numbers."""
+    """Refuse what is no table by its axes (scikit-learn's sentence would hold all numbers), and a
+    sparse matrix, whose zeros are cells like others to trees.
+    """
+    if hasattr(X, "toarray"):
+        raise InvalidData(
+            "X is a sparse matrix, which is not supported: pass X.toarray(), or the text columns "
+            "themselves in a data frame instead of one column a level."
+        )
     try:
         n_axes = X.ndim if hasattr(X, "ndim") else np.asarray(X).ndim
     except ValueError:  # rows of different lengths
         return
-    if n_axes != 2 and not hasattr(X, "toarray"):
+    if n_axes != 2:
         raise InvalidData(
             f"Expected 2D array, got {n_axes}D array instead: X must have one row a sample and "
             "one column a feature (Reshape your data with X.reshape(-1, 1) if it is one feature)."
@@ -86,11 +111,6 @@ def category_positions(table: pd.DataFrame, declared: Any) -> np.ndarray:
         position: Any = item
         if isinstance(item, str):
             position = names.index(item) if item in names else None
-            if names.count(item) > 1:
-                raise InvalidParameter(
-                    f"categorical_features names {item!r}, but several columns have this name: "
-                    "give their positions."
-                )
         whole = isinstance(position, int | np.integer) and not isinstance(position, bool)
         if not whole or not 0 <= int(position) < len(is_category):
             raise InvalidParameter(
@@ -108,7 +128,7 @@ def category_columns(X: Any, declared: Any) -> np.ndarray:
     >>> category_columns(X, None).tolist(), category_columns(X, ["size"]).tolist()
     ([False, True], [True, False])
     """
-    table = as_table(X)
+    X, table = to_pandas(X), as_table(X)
     if declared is not None or not isinstance(X, pd.DataFrame):
         return category_positions(table, declared)
     return np.array([_is_text(table.iloc[:, i]) for i in range(table.shape[1])], dtype=bool)
@@ -194,6 +214,7 @@ def level_codes(
 def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] | None:
     """Weights that count rows (n_rows,): one of 3 is three rows, one of 0 is none.
 
+    Weights that count less than two rows in all are shares: they get a mean of 1 over their rows.
     They are rounded to multiples of a power of 2, so small beside their sum that nothing else
     changes: so sums and differences of weights are exact, and nothing is left where all is taken
     away.
@@ -216,7 +237,10 @@ def check_sample_weight(sample_weight: Any, n_rows: int) -> NDArray[np.float64] 
     total = float(weight.sum())
     if total == 0.0:
         raise InvalidData("sample_weight is zero in all rows: no row is left to fit on.")
-    if not 2.0 - 1e-9 <= total < 2.0**500:
+    if total < 2.0 - 1e-9:
+        weight *= (weight > 0.0).sum() / total
+        total = float(weight.sum())
+    if not total < 2.0**500:
         raise InvalidData(
             f"sample_weight adds up to {total:g}, but a weight counts rows: scale the weights to "
             "a mean of 1."
@@ -278,7 +302,7 @@ def check_fit_data(estimator: Any, X: Any, y: Any) -> tuple[pd.DataFrame, np.nda
             f"X has 0 feature(s) (shape={table.shape}) while a minimum of 1 is required: add a "
             "column."
         )
-    validate_data(estimator, X, reset=True, skip_check_array=True)
+    validate_data(estimator, to_pandas(X), reset=True, skip_check_array=True)
     return table, target
 
 
@@ -287,7 +311,7 @@ def check_new_rows(estimator: Any, X: Any) -> pd.DataFrame:
     from sklearn.utils.validation import validate_data
 
     table = as_table(X)
-    given = X if hasattr(X, "shape") else table
+    given = to_pandas(X) if hasattr(X, "shape") else table
     validate_data(estimator, given, reset=False, skip_check_array=True)
     if len(table) == 0:
         raise InvalidData("Found array with 0 sample(s) while a minimum of 1 is required.")
@@ -329,6 +353,15 @@ def fit_target_scale(
         return TargetScale(0.0, 1.0)
     spread = exact_std(y, weight)
     return TargetScale(weighted_mean(y, weight), spread if spread > 0.0 else 1.0)
+
+
+def constant_scale(centre: float) -> TargetScale:
+    """The scale of a target that is constant: what is kept of a prior gets nearly no variance.
+
+    >>> constant_scale(-4.0)
+    TargetScale(centre=-4.0, spread=4e-12)
+    """
+    return TargetScale(centre, _CONSTANT_SPREAD * (abs(centre) or 1.0))
 
 
 def weighted_mean(values: np.ndarray, weight: np.ndarray | None = None) -> float:
@@ -398,8 +431,12 @@ def encode_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         )
     if len(classes) > MAX_CLASSES:
         raise InvalidData(
-            f"y has {len(classes)} different classes, but at most {MAX_CLASSES} are supported: to "
-            "predict a number, use the regressor."
+            f"y has {len(classes)} different classes, but at most {MAX_CLASSES} are supported: "
+            + (
+                "to predict a number, use the regressor."
+                if classes.dtype.kind in "iuf"
+                else "group the rare ones, or predict a part of the label."
+            )
         )
     return classes, codes.astype(np.int64)
 

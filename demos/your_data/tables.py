@@ -82,7 +82,7 @@ def detect() -> Detected:
         scores = (
             one.predictions.uncertainty.knowledge,
             five.predictions.uncertainty.knowledge,
-            unfamiliar.score(five.scored.X),
+            unfamiliar.unfamiliarity(five.scored.X),
         )
         found.append([_against_ordinary(score) for score in scores])
         columns.append(column)

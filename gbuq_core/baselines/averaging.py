@@ -72,14 +72,15 @@ def average_distributions(
     """
     if not distributions:
         raise InvalidData("There is nothing to average: pass at least one pair (loc, scale).")
-    for number, pair in enumerate(distributions, start=1):
-        if not hasattr(pair, "__len__") or len(pair) != 2:
+    pairs = [tuple(pair) if hasattr(pair, "__iter__") else () for pair in distributions]
+    for number, pair in enumerate(pairs, start=1):
+        if len(pair) != 2:
             raise InvalidData(
                 f"Distribution {number} is not a pair: pass (loc, scale) for each, as "
                 "predict_distribution returns it."
             )
-    loc = [check_array("loc", pair[0], 1) for pair in distributions]
-    scale = [check_array("scale", pair[1], 1, low=0.0) for pair in distributions]
+    loc = [check_array("loc", pair[0], 1) for pair in pairs]
+    scale = [check_array("scale", pair[1], 1, low=0.0) for pair in pairs]
     for here, there in zip(loc, scale, strict=True):
         check_same_length(first=loc[0], loc=here, scale=there)
     share = np.ones(len(loc)) if weights is None else check_array("weights", weights, 1, low=0.0)

@@ -14,8 +14,10 @@ from gbuq_core.inputs import (
     draw_seed,
     hold_out,
     refuse_dates,
+    refuse_twins,
     stack_rows,
     take_rows,
+    to_pandas,
 )
 from gbuq_core.validation import check_number
 
@@ -61,7 +63,10 @@ def check_rows(estimator: Any, X: Any, y: Any, *, reset: bool) -> Any:
 
 
 def _check(estimator: Any, X: Any, *y: Any, **rules: Any) -> Any:
+    X = to_pandas(X)
     frame = isinstance(X, pd.DataFrame)
+    if frame:
+        refuse_twins(X)
     check_two_axes(X)
     try:
         checked = validate_data(estimator, X, *y, dtype=None if frame else "numeric", **rules)

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_array
 from gbuq_core.calibration.clocks import Clocks, Stages, tree_grid
 from gbuq_core.distribution import Distribution, LogDistribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.metrics.scorers import last_step
 from gbuq_core.trees.importers.ownership import is_owned
 
 FloatArray = NDArray[np.float64]
@@ -56,10 +57,13 @@ class BoosterReader:
 
     def fit(self, model: Any, X: Any, y: FloatArray, **options: Any) -> Any:
         """Fit an unfitted model in place and return it."""
+        if hasattr(model, "steps"):
+            options = {f"{model.steps[-1][0]}__{name}": value for name, value in options.items()}
         return model.fit(X, y, **options)
 
     def parts(self, model: Any, X: Any, logs: bool = False) -> BoosterParts:
         """What the fitted model predicts; with ``logs`` of a `LogDistribution` on its log scale."""
+        model, X = last_step(model, X)
         law = model.predict_distribution(X)
         on_logs = logs and isinstance(law, LogDistribution)
         read = law.inner if on_logs else law
@@ -222,12 +226,12 @@ def reader_of(estimator: Any, growing: bool = False) -> BoosterReader:
         found = _NGBoostNormal()
     elif hasattr(estimator, "stages") and hasattr(estimator, "with_clocks"):
         found = _OwnBooster()
-    elif hasattr(estimator, "predict_distribution") and hasattr(estimator, "fit"):
+    elif hasattr(last_of(estimator), "predict_distribution") and hasattr(estimator, "fit"):
         found = BoosterReader()
     if found is None:
         raise InvalidParameter(
             f"{name} predicts no scale: choose an estimator with predict_distribution, or "
-            f"{WITH_STAGES}."
+            f"{WITH_STAGES}; IBUGRegressor({name}()) gives one to an ensemble of trees."
         )
     if growing and not found.grows:
         raise InvalidParameter(
@@ -235,6 +239,11 @@ def reader_of(estimator: Any, growing: bool = False) -> BoosterReader:
             "method='scale'."
         )
     return found
+
+
+def last_of(estimator: Any) -> Any:
+    """The last step of a pipeline; else the estimator itself."""
+    return last_of(estimator.steps[-1][1]) if hasattr(estimator, "steps") else estimator
 
 
 def _check_loss(model: Any) -> None:

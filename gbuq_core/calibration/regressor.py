@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbuq_core.array_checks import check_array, check_flag
-from gbuq_core.calibration.boosters import BoosterParts, reader_of, unwrap
+from gbuq_core.calibration.boosters import BoosterParts, last_of, reader_of, unwrap
 from gbuq_core.calibration.clocks import (
     MOST_LOG_FACTOR,
     TAILS,
@@ -618,7 +618,7 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
     ) -> FloatArray | None:
         if weights is None:
             return None
-        if not has_fit_parameter(model, "sample_weight"):
+        if not has_fit_parameter(last_of(model), "sample_weight"):
             raise InvalidParameter(
                 f"The fit of {type(model).__name__} takes no sample_weight: leave it out."
             )

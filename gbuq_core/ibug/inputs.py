@@ -19,7 +19,13 @@ from gbuq_core.array_checks import check_array, check_flag
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.ibug.families import FAMILIES, FITS
 from gbuq_core.ibug.search import TREE_ORDERS
-from gbuq_core.inputs import check_largest_target, check_two_axes, refuse_dates
+from gbuq_core.inputs import (
+    check_largest_target,
+    check_two_axes,
+    refuse_dates,
+    refuse_twins,
+    to_pandas,
+)
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.metrics.neighbour_tuning import TINIEST_SCALE
 from gbuq_core.metrics.scale_calibration import SCORINGS
@@ -33,17 +39,14 @@ def check_rows(estimator: Any, X: Any, *, reset: bool) -> Any:
 
     NaN is left to the model; infinity is refused. An array of other objects becomes a frame.
     """
+    X = to_pandas(X)
     if isinstance(X, pd.DataFrame):
         if 0 in X.shape:
             raise InvalidData(
                 f"Found array with {len(X)} sample(s) and {X.shape[1]} feature(s) "
                 f"(shape={X.shape}) while a minimum of 1 is required."
             )
-        if not X.columns.is_unique:
-            twice = X.columns[X.columns.duplicated()][0]
-            raise InvalidData(
-                f"X has several columns named {twice!r}: give each column its own name."
-            )
+        refuse_twins(X)
         if not reset:
             _check_names(estimator, X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.inputs import category_columns, factorize, find_levels, level_codes
+from gbuq_core.inputs import category_columns, factorize, find_levels, level_codes, to_pandas
 from gbuq_core.model_files.contents import require
 from gbuq_core.trees.importers.ownership import is_owned
 
@@ -95,6 +95,7 @@ def find_columns(base_model: Any, X: Any) -> LevelColumns | None:
     array([[1., 0., 1.],
            [2., 1., 0.]])
     """
+    X = to_pandas(X)
     if not (isinstance(X, pd.DataFrame) and is_owned(base_model)):
         return None
     chosen = category_columns(X, None)

@@ -15,6 +15,7 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import (
     TargetScale,
     check_numeric_target,
+    constant_scale,
     exact_std,
     fit_target_scale,
 )
@@ -194,8 +195,7 @@ class MacauRegressor(RegressorMixin, LeafModels):
         if self.standardize_target:
             scale = scale._replace(spread=scale.spread / _INNER_STD)
         if self.standardize_target and exact_std(target) == 0.0:
-            # The priors are those of a unit then: the target's own size.
-            scale = scale._replace(spread=float(np.abs(target).max()) or 1.0)
+            scale = constant_scale(scale.centre)
         self.target_scale_ = scale
         inner = (target - scale.centre) / scale.spread
         need_kernels("macau")

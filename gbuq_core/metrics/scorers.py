@@ -128,14 +128,22 @@ def get_scorer(name: Any) -> Any:
         ) from None
 
 
-def _distribution_of(estimator: Any, X: Any) -> Any:
-    """``predict_distribution(X)``, through a pipeline's steps if it is one."""
+def last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
+    """What predicts in a pipeline, with the rows as it gets them; else both as they are.
+
+    A search that has been fitted is its best estimator.
+    """
     if hasattr(estimator, "steps"):
         for _, step in estimator.steps[:-1]:
             X = X if step is None or step == "passthrough" else step.transform(X)
-        estimator = estimator.steps[-1][1]
-    # A search that has been fitted is its best estimator.
-    estimator = getattr(estimator, "best_estimator_", estimator)
+        return last_step(estimator.steps[-1][1], X)
+    if hasattr(estimator, "best_estimator_"):
+        return last_step(estimator.best_estimator_, X)
+    return estimator, X
+
+
+def _distribution_of(estimator: Any, X: Any) -> Any:
+    estimator, X = last_step(estimator, X)
     if not hasattr(estimator, "predict_distribution"):
         raise InvalidParameter(
             f"{type(estimator).__name__} has no predict_distribution: score one that predicts a "

@@ -19,6 +19,7 @@ from gbuq_core.inputs import (
     TargetScale,
     as_table,
     category_positions,
+    constant_scale,
     factorize,
     find_levels,
     fit_target_scale,
@@ -30,7 +31,6 @@ from gbuq_core.model_files.contents import check_arrays, require
 MAX_LEVELS = 32  # levels of a category with a column of their own; the rarer ones share one
 MAX_COLUMNS = 4096
 FARTHEST = 1e6  # standardised numbers beyond are cut: squares of leaf lines stay finite
-CONSTANT_SPREAD = 1e-6  # of a constant target, as a share of it
 _ROUNDING = 1e-13  # a spread below this share of the values is rounding
 
 
@@ -177,15 +177,6 @@ def _read_column(
 
 
 def fit_scale(y: np.ndarray) -> TargetScale:
-    """Centre and spread of the targets ``y`` (n,), as `fit_target_scale` has them.
-
-    A constant target has no spread. What the posterior then keeps of the prior is scaled by a
-    millionth of the target (1e-6 where it is 0), so that the prediction has nearly no variance.
-
-    >>> fit_scale(np.ones(5))
-    TargetScale(centre=1.0, spread=1e-06)
-    """
+    """Centre and spread of the targets ``y`` (n,), with nearly no spread where y is constant."""
     scale = fit_target_scale(y)
-    if y.min() != y.max():
-        return scale
-    return TargetScale(scale.centre, CONSTANT_SPREAD * (abs(scale.centre) or 1.0))
+    return scale if y.min() != y.max() else constant_scale(scale.centre)

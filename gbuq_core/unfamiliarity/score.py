@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -270,6 +271,8 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         The measures in use.
     held_out_ : Unfamiliarity
         Of the training rows, each by a fold that did not learn from it.
+    offset_ : float
+        -0.95: `decision_function` is negative for what is less familiar than 95 % of ordinary rows.
     held_out_outside_ : ndarray of shape (n_samples,), int64
         `count_outside` of the same rows, by the ranges of the rows that their fold learnt from.
     n_features_in_, feature_names_in_, fit_seconds_ : as usual.
@@ -293,7 +296,7 @@ class UnfamiliarityScore(Savable, BaseEstimator):
     >>> y = X["height"] - X["width"] + rng.normal(size=300)
     >>> unfamiliar = UnfamiliarityScore(random_state=0).fit(X, y)
     >>> rows = pd.DataFrame({"height": [0.1, 7.0], "width": [0.2, 0.0]})
-    >>> usual, strange = unfamiliar.score(rows)
+    >>> usual, strange = unfamiliar.unfamiliarity(rows)
     >>> bool(usual < 0.9), bool(strange == 1.0)
     (True, True)
     >>> unfamiliar.explain(rows)[1]
@@ -309,6 +312,7 @@ class UnfamiliarityScore(Savable, BaseEstimator):
     _folds: list[Fold]
     _fold_of: np.ndarray
     _in_reference: np.ndarray
+    offset_ = -0.95
     _not_saved = ("held_out_outside_", "_space")
 
     def __init__(
@@ -422,7 +426,7 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         self._space = learn_space(columns, raw)
         self.held_out_outside_ = self.find_outside_held_out().sum(axis=1)
 
-    def score(self, X: Any) -> NDArray[np.float64]:
+    def unfamiliarity(self, X: Any) -> NDArray[np.float64]:
         """How unfamiliar each row is, (n_samples,) from 0 to 1.
 
         Parameters
@@ -430,6 +434,21 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         X : DataFrame or array-like of shape (n_samples, n_features)
         """
         return self.judge(X).score
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """The negative of `unfamiliarity`, as scikit-learn's outlier detectors have it."""
+        return -self.unfamiliarity(X)
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """``score_samples(X) - offset_``: negative for unfamiliar rows."""
+        return self.score_samples(X) - self.offset_
+
+    def score(self, X: Any, y: Any = None) -> NDArray[np.float64]:
+        """The name that `unfamiliarity` had: scikit-learn's ``score`` is one number."""
+        warnings.warn(
+            "UnfamiliarityScore.score is now called unfamiliarity.", FutureWarning, stacklevel=2
+        )
+        return self.unfamiliarity(X)
 
     def times_beyond(self, X: Any) -> NDArray[np.float64]:
         """How many times as far as the farthest held-out row each row is, (n_samples,)."""

@@ -88,7 +88,7 @@ def test_members_and_uncertainty(task, kind, engine, data):
         assert members[..., 1].min() > 0.0
         # 40 trees must explain most of a target whose noise is a fifth of its spread.
         assert model.score(data.X, y) > 0.7
-        scale = model.predict_distribution(data.X)[1]
+        scale = model.predict_distribution(data.X).scale
         np.testing.assert_allclose(scale**2, uncertainty.total, rtol=SAME_SUM)
     else:
         np.testing.assert_allclose(members.sum(axis=2), 1.0, rtol=SAME_SUM)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
@@ -452,6 +453,7 @@ def test_what_cannot_be_is_refused_in_one_sentence():
         (CalibratedRegressor(Overconfident(), "platt"), "method must be one of"),
         (CalibratedRegressor(Overconfident(), tails="heavy"), "tails must be one of"),
         (CalibratedRegressor(LinearRegression()), "predicts no scale"),
+        (CalibratedRegressor(RandomForestRegressor()), r"IBUGRegressor\(RandomForestRegressor"),
         (CalibratedRegressor(Overconfident), "not a class"),
         (CalibratedRegressor(Overconfident(), "two_clocks"), "does not grow tree by tree"),
         (CalibratedRegressor(mean_only), "RMSEWithUncertainty"),

@@ -233,13 +233,6 @@ def test_declarations_that_make_no_sense_are_refused(declared):
         category_positions(table, declared)
 
 
-def test_an_ambiguous_name_is_refused():
-    table = pd.DataFrame([[1, 2]], columns=["a", "a"])
-    with refused_from(InvalidParameter, "categorical_features names 'a', but several columns"):
-        category_positions(table, ["a"])
-    assert category_positions(table, [1]).tolist() == [False, True]
-
-
 @pytest.mark.parametrize(
     ("column", "start"),
     [

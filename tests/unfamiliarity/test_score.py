@@ -53,7 +53,7 @@ def test_ordinary_rows_are_spread_evenly(learnt, table):
     # Each fold of 90 rows is spread evenly by itself.
     assert abs(np.mean(held.score > 0.9) - 0.1) < 0.012
     assert abs(np.mean(held.score < 0.25) - 0.25) < 0.02
-    new = learnt.score(table[0][450:])
+    new = learnt.unfamiliarity(table[0][450:])
     # 150 rows: four standard errors of a tenth are 0.1; the mean over folds makes it less.
     assert 0.02 <= np.mean(new > 0.9) <= 0.2
     assert learnt.times_beyond(table[0][450:]).max() < 2.0
@@ -87,7 +87,7 @@ def test_the_range_blames_the_column(learnt, table, cells, column, what):
     row = moved(table[0], **cells)
     (reason,) = learnt.explain(row)
     assert (reason.part, reason.column, reason.what) == ("range", column, what)
-    assert learnt.score(row)[0] > 0.95
+    assert learnt.unfamiliarity(row)[0] > 0.95
 
 
 def test_a_known_gap_is_not_strange(learnt, table):
@@ -100,7 +100,7 @@ def test_usual_values_at_the_wrong_place(learnt, table):
     # Both values are usual, but `sum` goes with `a`.
     row = moved(table[0], a=1.5, sum=-1.5, b=0.0)
     (reason,) = learnt.explain(row)
-    assert learnt.score(row)[0] > 0.97
+    assert learnt.unfamiliarity(row)[0] > 0.97
     assert reason.part in ("novelty", "distance")
     assert reason.what == ""
 
@@ -125,7 +125,7 @@ def test_units_do_not_matter(table):
     )
     # Shifts and float32 round; a rounded distance may pass a neighbour in the order.
     np.testing.assert_allclose(one.held_out_.score, other.held_out_.score, atol=2.0 / 60, rtol=0)
-    new = [score.score(rows[450:]) for score, rows in ((one, X), (other, scaled))]
+    new = [score.unfamiliarity(rows[450:]) for score, rows in ((one, X), (other, scaled))]
     np.testing.assert_allclose(*new, atol=2.0 / 60, rtol=0)
 
 
@@ -151,13 +151,13 @@ def test_seeds_and_threads(table):
         UnfamiliarityScore(random_state=3, n_jobs=jobs).fit(X[:100], y[:100]) for jobs in (1, 4)
     )
     np.testing.assert_array_equal(first.held_out_.score, second.held_out_.score)
-    np.testing.assert_array_equal(first.score(X[450:]), second.score(X[450:]))
+    np.testing.assert_array_equal(first.unfamiliarity(X[450:]), second.unfamiliarity(X[450:]))
 
 
 def test_fit_leaves_the_rows_alone(table):
     X, y = table
     before = X.copy()
-    UnfamiliarityScore(["range", "distance"], random_state=0).fit(X, y).score(X)
+    UnfamiliarityScore(["range", "distance"], random_state=0).fit(X, y).unfamiliarity(X)
     pd.testing.assert_frame_equal(X, before)
 
 
@@ -167,7 +167,7 @@ def test_classes(table, n_classes):
     edges = np.quantile(y, np.arange(1, n_classes) / n_classes)
     labels = np.array([f"class {k}" for k in np.searchsorted(edges, y)])
     score = UnfamiliarityScore(random_state=0).fit(X[:200], labels[:200])
-    assert score.score(moved(X, a=30.0)) == 1.0
+    assert score.unfamiliarity(moved(X, a=30.0)) == 1.0
     assert abs(np.mean(score.held_out_.score > 0.9) - 0.1) < 0.03
 
 
@@ -189,7 +189,7 @@ def test_two_samples_of_a_larger_table(monkeypatch):
         )  # fmt: skip
     score = UnfamiliarityScore(parts, random_state=0).fit(X, y)
     assert abs(np.mean(score.held_out_.score > 0.9) - 0.1) < 0.05
-    assert score.score([[9.0, 0.0, 0.0]])[0] == 1.0
+    assert score.unfamiliarity([[9.0, 0.0, 0.0]])[0] == 1.0
     assert len(score.explain_held_out([0, 499])) == 2
 
 
@@ -217,9 +217,9 @@ def test_bad_input(table, learnt):
     with pytest.raises(InvalidData, match="infinity"):
         UnfamiliarityScore().fit(X.assign(a=np.inf), y)
     with pytest.raises(InvalidData, match="numbers"):
-        learnt.score(X.assign(a="text"))
+        learnt.unfamiliarity(X.assign(a="text"))
     with pytest.raises(ValueError, match="feature names"):
-        learnt.score(X[["a", "b"]])
+        learnt.unfamiliarity(X[["a", "b"]])
 
 
 def test_a_stopped_fit_stops(table):
@@ -297,8 +297,8 @@ def test_rows_of_a_group_are_judged_without_each_other(most, monkeypatch):
     kept = UnfamiliarityScore(["distance"], random_state=0).fit(X, X[:, 0], groups)
     apart = UnfamiliarityScore(["distance"], random_state=0).fit(X, X[:, 0])
     new = rng.normal(size=(200, 3))
-    assert (apart.score(new) > 0.99).mean() > 0.9
-    assert (kept.score(new) > 0.99).mean() < 0.4
+    assert (apart.unfamiliarity(new) > 0.99).mean() > 0.9
+    assert (kept.unfamiliarity(new) > 0.99).mean() < 0.4
 
 
 def test_groups_that_leave_too_little_play_no_part():
