@@ -29,6 +29,7 @@ SHOWN = {
     "CITATION.cff": "citation.txt",
     "LICENSE": "license.txt",
     "gbuq_core/glossary.py": "glossary.md",
+    "demos/nano.py": "demos/nano.txt",
     **{f"demos/{path.name}": f"demos/{path.name}" for path in (ROOT / "demos").glob("*.png")},
 }
 _LINK = re.compile(r"(\]\()(?!\w+:|#)([^)#\s]+)")
