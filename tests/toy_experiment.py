@@ -69,7 +69,6 @@ TOY = Experiment(
     run=lambda settings, fits: ToyRun(settings, tuple(fits)),
     sheet=draw_toy,
     answer=lambda run: "".join(f"At most {fit.error.max():.3f}." for fit in run.fits),
-    words=lambda run: "Twelve means.",
     claims=lambda run: (),
     study=SeedStudy(
         name="toy", fit=fit_toy, claims=lambda run: (), estimate=lambda settings: 0.01,

@@ -3,19 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 from gbuq_core.experiments.claims import Claim, claim_table
 from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section, standalone_html
+from gbuq_core.knobs import Knob
 from gbuq_core.settings import plan_of
+
+_LEAST_HEIGHT = 184  # of maps in a page of its own, which scrolls: titles have room over them
+Text = str | Callable[[Any], str]  # or of the settings
 
 
 def _methods_of(settings: Any) -> Sequence[str]:
     return tuple(settings.methods)
+
+
+def _quiet(sheet: PanelSheet, run: Any, values: SimpleNamespace) -> PanelSheet:
+    return replace(sheet, quiet=True)
+
+
+def _nothing(given: Any) -> str:
+    return ""
+
+
+class Closer(NamedTuple):
+    """A closer look at a run: a fold of its own, and a section of the downloaded page."""
+
+    fold: Knob  # whose label is its title; open by it
+    knobs: tuple[Knob, ...]  # in the fold
+    # `section(run, views, values)`, of the values of all knobs of the page
+    section: Callable[[Any, Sequence[Any], SimpleNamespace], Section]
+    hint: str = ""  # what is said above it
+    alone: bool = False  # whether its knobs change nothing else
+    # `mark(sheet, values)` shows in the picture where the look is
+    mark: Callable[[PanelSheet, SimpleNamespace], PanelSheet] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +65,8 @@ class SideBySide:
     # `chosen(settings)` returns the keys of the methods that the reader chose
     chosen: Callable[[Any], Sequence[str]] = _methods_of
     done: str = "Fitted"  # the word before the seconds that the fits took
+    invitation: str = "Choose a method in All settings to see its maps beside the truth."
+    warn: Callable[[Any], str] = _nothing  # of a view: what went wrong in it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,34 +74,64 @@ class Experiment(SideBySide):
     """All that a page asks, draws, answers and gives away."""
 
     question: str
-    lede: str  # one or two sentences of Markdown below it
+    lede: Text  # one or two sentences of Markdown below it
     settings: type  # its record, whose fields are knobs
     # `run(settings, views)` joins what is shown of each method, in a record with `settings`
     run: Callable[[Any, Sequence[Any]], Any]
     # `sheet(run, views, knobs)` returns the picture; views may also be of earlier settings
     sheet: Callable[[Any, Sequence[Any], Sequence[LiveKnob]], PanelSheet]
+    # `opening(sheet, run, values)` returns how a page with these values of its knobs begins
+    opening: Callable[[PanelSheet, Any, SimpleNamespace], PanelSheet] = _quiet
+    followed: bool = True  # whether the picture follows the sliders of a fit while they move
+    reading: str = ""  # how the picture is read
     answer: Callable[[Any], str]  # of a run: one sentence, or nothing
-    words: Callable[[Any], str]  # the picture in words
     claims: Callable[[Any], tuple[Claim, ...]]
+    # `about(settings)` says of which settings the verdicts are, `silence(run)` why there are none
+    about: Callable[[Any], str] = _nothing
+    silence: Callable[[Any], str] = _nothing
+    remark: Callable[[Any], str] = _nothing  # Markdown below the statements
     study: SeedStudy
     scores: Callable[[Any], Section]
     code: Callable[[Any], str]  # Python of settings
     csv: Callable[[Any], str]  # of a run
+    closer: tuple[Closer, ...] = ()
     title: str  # of the downloaded page, with `lead` below it
-    lead: str
+    lead: Text
     equations: str  # Markdown, with LaTeX between $$
     departures: str  # a heading of docs/departures.md
 
 
+def text_of(text: Text, settings: Any) -> str:
+    """A text that may depend on the settings."""
+    return text if isinstance(text, str) else text(settings)
+
+
 def experiment_html(
-    one: Experiment, run: Any, views: Sequence[Any], knobs: Sequence[LiveKnob] = ()
+    one: Experiment,
+    run: Any,
+    views: Sequence[Any],
+    knobs: Sequence[LiveKnob] = (),
+    values: SimpleNamespace | None = None,
 ) -> bytes:
-    """The downloaded page: picture, scores, the paper's statements and code."""
-    sheet = one.sheet(run, views, knobs)
+    """The downloaded page: picture, closer looks, scores, the paper's statements and code."""
+    sheet, claims = one.sheet(run, views, knobs), one.claims(run)
+    sheet = replace(sheet, panel_height=max(sheet.panel_height, _LEAST_HEIGHT))
+    looks = []
+    if values is not None and views:
+        for each in one.closer:
+            sheet = each.mark(sheet, values) if each.mark else sheet
+            looks.append(replace(each.section(run, views, values), heading=each.fold.label))
     sections = [
-        Section(sheet=sheet, caption=sheet.alt),
+        Section(sheet=sheet, caption=f"{sheet.alt} {one.reading}".strip()),
+        *(look for look in looks if look.sheet is not None),
+    ]
+    sections += [
         *([one.scores(run)] if views else []),
-        Section(heading="The paper and this picture", table=claim_table(one.claims(run))),
+        Section(
+            heading="The paper and this picture",
+            text=one.about(run.settings) if claims else one.silence(run),
+            table=claim_table(claims) if claims else (),
+        ),
         Section(heading="Python", code=one.code(run.settings)),
     ]
-    return standalone_html(sections, one.title, one.lead).encode()
+    return standalone_html(sections, one.title, text_of(one.lead, run.settings)).encode()

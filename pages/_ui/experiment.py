@@ -6,24 +6,24 @@ All else is folded until it is asked for: `FOLDS`, in this order on every page.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gbuq_core.experiments.claims import Claim, chips_of
-from gbuq_core.experiments.experiment import Experiment, experiment_html
+from gbuq_core.experiments.experiment import Closer, Experiment, experiment_html, text_of
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.settings import bare, from_values, sliders
-from pages._ui.canvas import CanvasEvent, canvas, keep_knobs
+from pages._ui.canvas import CanvasEvent, Selectable, canvas, keep_knobs
 from pages._ui.claims import MARKS, draw_claims
+from pages._ui.controls import draw_fold, draw_knob
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
-from pages._ui.jobs_glue import ask, show_progress
-from pages._ui.kept import kept
+from pages._ui.jobs_glue import Answer, Request, ask, show_progress
+from pages._ui.kept import kept, last_kept
 from pages._ui.live import live_knobs, send_members
 from pages._ui.live_sliders import LIVE_SECONDS, follow
 from pages._ui.sections import draw_section
@@ -35,11 +35,12 @@ from pages._ui.side_by_side import (
     view_answers,
 )
 from pages._ui.surface import OPEN, show_surface
-from pages._ui.url_state import ControlPlaces, PageState, open_page
+from pages._ui.url_state import ControlPlaces, PageState, open_page, read_again
 
 COMPARE, WHY, PAPER = "Compare methods", "Why", "Does the paper hold?"
 SETTINGS, EXPORT = "All settings", "Export"
-_CONTROL_WIDTH = 420  # pixels
+_CONTROL_WIDTH, _SLIDER_WIDTH, _BOX_WIDTH = 420, 340, 130  # pixels
+QUICK = 0.12  # seconds that a page waits while nobody waits for what it asked for
 FOLDS = (COMPARE, WHY, PAPER, SETTINGS, EXPORT)
 
 
@@ -95,72 +96,148 @@ class Skeleton:
                 st.caption(f"{here} {claim.threshold}".strip())
 
 
+class Now(NamedTuple):
+    """What a page shows, for the folds that only it has."""
+
+    values: SimpleNamespace  # of all knobs
+    settings: Any
+    beside: Sequence[Answer]  # to the requests of its own
+    alone: bool  # whether nothing else is being fitted
+
+
 def show_experiment(
     one: Experiment,
     state: PageState,
     keys: Sequence[str],
     on_select: Callable[[CanvasEvent], None] | None = None,
+    rays: bool = False,
     below: Callable[[Any], None] | None = None,
+    beside: Callable[[SimpleNamespace], Sequence[Request]] | None = None,
+    rest: Callable[[Now], None] | None = None,
     wait_seconds: float = 0.5,  # the default's methods come without a flash of progress
 ) -> None:
     """The whole page of an experiment with maps: the knobs of these keys stand at the picture.
 
-    Cells are chosen in the picture if ``on_select`` takes them; ``below(settings)`` draws what
-    belongs to them.
+    Cells are chosen in the picture if ``on_select`` takes them, and lines with ``rays``;
+    ``below(run)`` draws what belongs to them. ``rest(now)`` draws the folds that only this page
+    has, with the answers to ``beside(values)``, for which nobody waits.
     """
-    page = Skeleton(one.question, one.lede)
+    page = Skeleton(one.question)
     values = page.open(state, keys)
     settings = from_values(one.settings, vars(values))
-    answers = ask(plan_requests(one, settings), wait_seconds)
+    page.ask(text_of(one.lede, settings))
+    fits, own = plan_requests(one, settings), list(beside(values)) if beside else []
+    asked = ask([*fits, *own], QUICK if own else wait_seconds)
+    answers, others = asked[: len(fits)], asked[len(fits) :]
+    alone = all(answer.state == "done" for answer in answers)
     shown = view_answers(one, settings, answers)
-    views = [each.view for each in shown if each.fresh]
-    run = one.run(settings, views)
-    claims = kept(f"{one.name}-claims", views, bare(settings), lambda: one.claims(run))
+    fresh = [each.view for each in shown if each.fresh]
+    now = one.run(settings, fresh)
+    settled = all(answer.state in ("done", "failed") for answer in answers)
+    run, views = _settled(one, now, fresh, settled)
+    claims = kept(f"{one.name}-claims", views, bare(run.settings), lambda: one.claims(run))
     sheet = _sheet_of(one, state, values, shown)
     with page.notices:
-        show_progress(answers)
+        # What was asked for beside and cancelled has its own button to start it again.
+        waited = [] if alone else [each for each in others if each.state != "cancelled"]
+        show_progress([*answers, *waited])
         say_what_is_missing(one, settings, shown)
 
-    def draw(now: SimpleNamespace, moving: bool) -> bool:
+    def draw(moment: SimpleNamespace, moving: bool) -> bool:
         """The maps, alone while a slider is on its way; whether all are of these values."""
-        drawn, fresh = sheet, True
+        drawn, all_fresh = sheet, True
         if moving:
-            wanted = from_values(one.settings, vars(now))
+            wanted = from_values(one.settings, vars(moment))
             found = view_answers(one, wanted, ask(plan_requests(one, wanted), LIVE_SECONDS))
-            drawn = _sheet_of(one, state, now, found)
-            fresh = all(each.fresh or each.problem for each in found)
-        canvas(drawn, one.name, "cells" if on_select else None, on_select, keep_knobs)
-        return fresh
+            drawn = _sheet_of(one, state, moment, found)
+            all_fresh = all(each.fresh or each.problem for each in found)
+        kinds: tuple[Selectable, ...] = ("cells", "ray") if rays else ("cells",)
+        canvas(drawn, one.name, kinds if on_select else None, on_select, keep_knobs, grips=rays)
+        return all_fresh
 
     with page.picture:
-        follow(state, values, sliders(one.settings), draw)
+        if one.followed:
+            follow(state, values, sliders(one.settings), draw)
+        else:
+            draw(values, False)
         if below is not None:
-            below(settings)
+            below(now)
     page.say_verdict(one.answer(run), claims)
     with page.fold(COMPARE):
+        if run.settings != settings:
+            st.caption("The scores below still belong to the previous settings.")
         if views:
             draw_section(one.scores(run), "scores")
         else:
             st.text("Scores appear with the first fit.")
-        st.caption(" ".join(list_costs(one, settings, shown)))
+        st.caption(" ".join([one.reading, *list_costs(one, settings, shown)]).strip())
     with page.fold(WHY):
         st.markdown(one.equations)
         show_departures(one.departures)
     with page.fold(PAPER):
-        complete = len(views) == len(one.chosen(settings))
+        if claims and (about := one.about(run.settings)):
+            st.caption(about)
+        complete = settled and run.settings == settings and len(views) == len(one.chosen(settings))
         draw_claims(claims, one.study if complete else None, settings)
+        if not claims and (why := one.silence(run)):
+            st.text(why)
+        st.markdown(kept(f"{one.name}-remark", views, run.settings, lambda: one.remark(run)))
     with page.fold(EXPORT):
-        whole = partial(experiment_html, one, run, views, live_knobs(state, values))
+        whole = partial(experiment_html, one, now, fresh, live_knobs(state, values), values)
         downloads = (
-            Download("Data (CSV)", f"{one.name}.csv", "text/csv", partial(one.csv, run)),
+            Download("Data (CSV)", f"{one.name}.csv", "text/csv", partial(one.csv, now)),
             Download("Page (HTML)", f"{one.name}.html", "text/html", whole),
         )
         show_exports(one.name, one.code(settings), downloads)
         st.caption("In words")
-        st.text(one.words(run))
+        st.text(sheet.alt)
+    for closer in one.closer:
+        look = st.fragment(_look_closer) if closer.alone else _look_closer
+        look(one, state, closer, now, [each.view for each in shown if each.view], values)
+    if rest is not None:
+        rest(Now(values, settings, others, alone))
     if OPEN in state.knobs:
-        show_surface(sheet, first=("knowledge",))
+        show_surface(sheet, first=("knowledge", "KU"))
     send_members(sheet.live, one.name)
+
+
+def _settled(one: Experiment, now: Any, views: Sequence[Any], done: bool) -> tuple[Any, Any]:
+    """The last run whose fits were all done, with its views: what is said stays meanwhile."""
+    name = f"{one.name}-settled"
+    if done:
+        return kept(name, views, now.settings, lambda: (now, views))
+    return last_kept(name) or (now, views)
+
+
+def _look_closer(
+    one: Experiment,
+    state: PageState,
+    closer: Closer,
+    run: Any,
+    views: Sequence[Any],
+    values: SimpleNamespace,
+) -> None:
+    """One closer look, worked out only while its fold is open."""
+    values = read_again(state, values) if closer.alone else values
+    place = draw_fold(closer.fold, closer.knobs)
+    if place is None:
+        return
+    key = f"{one.name}-{closer.fold.key}"
+    with place:
+        if closer.hint:
+            st.caption(closer.hint)
+        with st.container(horizontal=True, key=f"{key}-knobs"):
+            for knob in closer.knobs:
+                with st.container(width=_BOX_WIDTH if knob.box else _SLIDER_WIDTH):
+                    draw_knob(knob)
+        if not views:
+            st.text("It appears with the first fit.")
+            return
+        depends = bare(run.settings), *(getattr(values, knob.key) for knob in closer.knobs)
+        section = kept(key, views, depends, lambda: closer.section(run, views, values))
+        if section.sheet is None:
+            st.text(str(section.text))  # why there is none
+        draw_section(section, key)
 
 
 def _sheet_of(
@@ -170,4 +247,8 @@ def _sheet_of(
     settings = from_values(one.settings, vars(values))
     run = one.run(settings, [each.view for each in shown if each.fresh])
     views = [each.view for each in shown if each.view is not None]
-    return replace(one.sheet(run, views, live_knobs(state, values)), quiet=True)
+    sheet = one.sheet(run, views, live_knobs(state, values))
+    for closer in one.closer:
+        if closer.mark and getattr(values, closer.fold.key):
+            sheet = closer.mark(sheet, values)
+    return one.opening(sheet, run, values)

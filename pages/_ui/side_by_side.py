@@ -98,9 +98,12 @@ def say_what_is_missing(one: SideBySide, settings: Any, shown: Sequence[Shown]) 
     """Notices about methods without maps, or with those of earlier settings."""
     say_refusals(list_refusals(one, settings))
     say_problems(shown)
+    for each in shown:
+        if each.fresh and (text := one.warn(each.view)):
+            show_notice(f"{each.answer.request.label}: {text}", each.answer.slot)
     say_stale(shown)
-    if not one.chosen(settings):
-        st.text("Choose a method in All settings to see its maps beside the truth.")
+    if one.invitation and not one.chosen(settings):
+        st.text(one.invitation)
 
 
 def say_refusals(refusals: Sequence[str]) -> None:

@@ -17,7 +17,8 @@ from gbuq_core.experiments.soft_trees.bandit import BanditSettings
 from gbuq_core.experiments.soft_trees.plan import METHODS as SOFT_METHODS
 from gbuq_core.experiments.soft_trees.plan import PAPER as SOFT_TREES
 from gbuq_core.experiments.soft_trees.rank import RankSettings
-from gbuq_core.experiments.spiral.plan import PAPER as SPIRAL
+from gbuq_core.experiments.spiral.experiment import SPIRAL
+from gbuq_core.experiments.spiral.plan import PAPER as SPIRAL_PAPER
 from gbuq_core.experiments.spiral.quality import _REFERENCE, ENSEMBLE_SIZES
 from gbuq_core.experiments.two_clocks.plan import MODELS, WITH_CLOCKS
 from gbuq_core.soft_trees import DEFAULT_GRID
@@ -50,13 +51,13 @@ def preset(controls, label):
 
 @pytest.mark.parametrize(
     "page",
-    ["home", "spiral", "neighbours", "soft_trees", "novelty", "heteroscedastic",
+    ["home", "neighbours", "soft_trees", "novelty", "heteroscedastic",
      "two_clocks"],
 )  # fmt: skip
 def test_a_lede_asks(page):
     ledes = [text for name, text in sentences(page).items() if name.startswith("LEDE")]
     assert ledes
-    assert all("?" in text for text in (*ledes, HEART.lede))
+    assert all("?" in text for text in (*ledes, HEART.lede, SPIRAL.lede))
 
 
 def test_home_says_where_rows_are_rare_where_there_are_none_and_where_the_noise_is_largest():
@@ -96,9 +97,9 @@ def test_heteroscedastic_says_where_rows_are():
 
 def test_spiral_says_what_the_paper_trained_and_what_is_compared():
     text = preset(spiral, "Paper settings")
-    assert f"{3 * SPIRAL.rows:,} rows" in text
-    assert f"{SPIRAL.members} independent models of {SPIRAL.trees:,} trees" in text
-    assert f"{SPIRAL.chain_trees:,} trees in cycles of {SPIRAL.cycle}" in text
+    assert f"{3 * SPIRAL_PAPER.rows:,} rows" in text
+    assert f"{SPIRAL_PAPER.members} independent models of {SPIRAL_PAPER.trees:,} trees" in text
+    assert f"{SPIRAL_PAPER.chain_trees:,} trees in cycles of {SPIRAL_PAPER.cycle}" in text
     source = Path(quality.__file__).read_text()
     *some, last = ENSEMBLE_SIZES
     assert f"{', '.join(map(str, some))} and {last} models" in source

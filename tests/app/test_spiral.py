@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gbuq_core.experiments.experiment import experiment_html
+from gbuq_core.experiments.spiral.experiment import SPIRAL
 from gbuq_core.experiments.spiral.fit import SIDE, count_fits, run_spiral
 from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
 from gbuq_core.experiments.spiral.probe import probe, ray
@@ -16,8 +18,7 @@ from gbuq_core.settings import from_values
 from pages._ui.canvas import CanvasEvent
 from pages._ui.spiral import controls as spiral_controls
 from pages._ui.spiral import quality as spiral_quality
-from pages._ui.spiral.controls import STATE, choose, looks_of
-from pages._ui.spiral.export import _html
+from pages._ui.spiral.controls import STATE, choose
 from tests.app.drawn import unnamed
 from tests.app.opening import open_link
 from tests.app.spiral_page import (
@@ -363,7 +364,7 @@ def test_a_cancelled_comparison_offers_one_button_which_starts_it_again(monkeypa
 def test_the_page_for_download_has_room_for_titles_and_sets_words_from_the_left():
     run = run_spiral(replace(SETTINGS, methods=("sglb", "virtual_sglb", "csglb", "cbsglb")))
     values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
-    page = _html(run, looks_of(values)).decode()
+    page = experiment_html(SPIRAL, run, run.methods, values=values).decode()
     # Maps as wide as they are tall: "Density of class 1" is about 130 px long.
     assert decode_sheet(blocks_of(page, "sheet")[0]).header["height"] >= 160
     assert "<th>Here</th><th>Verdict</th>" in page

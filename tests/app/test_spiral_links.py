@@ -6,13 +6,14 @@ from dataclasses import replace
 from html import escape
 from types import SimpleNamespace
 
+from gbuq_core.experiments.experiment import experiment_html
+from gbuq_core.experiments.spiral.experiment import SPIRAL
 from gbuq_core.experiments.spiral.export import spiral_code, spiral_csv
 from gbuq_core.experiments.spiral.fit import SIDE, run_spiral
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.spiral.scores import describe_spiral
 from gbuq_core.settings import knobs_of
-from pages._ui.spiral.controls import STATE, looks_of
-from pages._ui.spiral.export import _html
+from pages._ui.spiral.controls import STATE
 from tests.app.linked import link_of
 from tests.app.spiral_page import SETTINGS, notes, open_spiral, settle, titles
 
@@ -72,8 +73,8 @@ def test_the_page_offers_code_data_and_itself():
     run = run_spiral(SETTINGS)
     assert len(list(csv.reader(io.StringIO(spiral_csv(run))))) == SIDE * SIDE + 1
     values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
-    page = _html(run, looks_of(values)).decode()
+    page = experiment_html(SPIRAL, run, run.methods, values=values).decode()
     assert escape(describe_spiral(run)) in page
-    assert page.count('class="figure"') == 3  # the maps, the point, the line
+    assert page.count('class="figure"') == 4  # the maps, the point, the line, the first cycles
     assert "At (0, -190) the true probabilities are" in page
     assert "http" not in page.split("<script")[0].replace("http-equiv", "")

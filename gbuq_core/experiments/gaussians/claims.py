@@ -122,6 +122,19 @@ def describe_settings(settings: GaussiansSettings) -> str:
     return "At these settings, which are not all the paper's."
 
 
+def why_no_claims(race: GaussiansRun) -> str:
+    """Why none of the paper's statements applies; empty without samplers."""
+    if race.settings.target != "gaussians25":
+        return "The paper's statements are about the 25 Gaussians. Choose them as the target."
+    if not race.runs:
+        return ""
+    return (
+        "None of the paper's statements applies. They need chains that keep at least 50 samples. "
+        "The one on N-SGLD also needs more noise for N-SGLD than for the others, and the others "
+        "must have some noise."
+    )
+
+
 def _can_visit(run: SamplerRun) -> bool:
     return int(run.n_kept[-1]) >= VISIT_SAMPLES * run.n_chains
 

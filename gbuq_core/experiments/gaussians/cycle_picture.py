@@ -7,14 +7,21 @@ has, and what moves it, all under one scrubber.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from gbuq_core.experiments.gaussians.charts import Floats
-from gbuq_core.experiments.gaussians.cycle import CycleTrace
-from gbuq_core.experiments.gaussians.fit import TargetGrid
+from gbuq_core.experiments.gaussians.cycle import (
+    CycleTrace,
+    describe_cycle,
+    energy_map,
+    record_cycle,
+)
+from gbuq_core.experiments.gaussians.fit import GaussiansRun, SamplerRun, TargetGrid
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet, Points, Strip, StripLine
+from gbuq_core.figures.standalone import Section
 from gbuq_core.methods import SAMPLERS
 
 STAGES = {
@@ -27,7 +34,30 @@ _TRAIL = 150  # points that are still seen behind the newest
 _PULL, _KICK = "#0072b2", "#e69f00"
 _HIGHEST = 35.0  # nats of the colour scale; the walls between modes of 25 Gaussians have 16
 _FRAMES_PER_SECOND = 30.0
+ABOUT_CYCLE = (
+    "The maps show the energy, -log p(x). Dark is a mode, and bright is a wall between modes. "
+    "In each step the gradient pulls the chain down, and the noise kicks it anywhere. A chain "
+    "leaves its mode when steps above the dashed line overshoot, or when kicks are large. Which of "
+    "the two happens here?"
+)
 _HEIGHTS = {1: 380, 2: 340, 3: 290}
+
+
+def cycle_section(
+    race: GaussiansRun, runs: Sequence[SamplerRun], values: SimpleNamespace
+) -> Section:
+    """The chosen samplers during the cycle of that number, or during the last one."""
+    settings = race.settings
+    last = min(settings.cycles, settings.steps)
+    place = min(values.cycle, last) - 1
+    traces = tuple(record_cycle(settings, sampler, place) for sampler in settings.samplers)
+    words = [describe_cycle(traces, race.truth.step_limit)]
+    if values.cycle > last:
+        words.append(f"There are only {last} cycles. The last one is shown.")
+    if traces[0].every > 1:
+        words.append(f"The maps show every {traces[0].every}th step of this long cycle.")
+    sheet = cycle_sheet(race.truth, energy_map(settings.target), traces, alt=words[0])
+    return Section(text=ABOUT_CYCLE, sheet=sheet, caption=" ".join(words))
 
 
 def cycle_sheet(

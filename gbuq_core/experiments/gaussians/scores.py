@@ -12,9 +12,17 @@ import numpy as np
 
 from gbuq_core.experiments.gaussians.fit import GaussiansRun, SamplerRun
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import digits, percent, short
 from gbuq_core.sampling import SAMPLERS
 
+_QUESTIONS = {
+    "gaussians25": "does a chain find all 25 modes",
+    "ring": "does a chain get all the way round this long ring without walls",
+    "banana": "does a chain reach both ends of the ridge, steep across and long along",
+    "two_modes": "does a chain find both modes, though the left one has 80 % of the weight",
+    "gaussian": "does a chain get the spread of this one mode right",
+}
 _NUMBERS = ("No", "One", "Two", "Three", "Four")
 
 
@@ -68,8 +76,8 @@ def score_sampler(run: SamplerRun) -> SamplerScores:
     )
 
 
-def score_rows(race: GaussiansRun) -> list[tuple[str, ...]]:
-    """The scorecard as text: a line a score and a column a sampler; first the headings.
+def score_section(race: GaussiansRun) -> Section:
+    """The scorecard: a line a score and a column a sampler.
 
     Three significant digits; a dash where there is no such number.
     """
@@ -102,7 +110,23 @@ def score_rows(race: GaussiansRun) -> list[tuple[str, ...]]:
         ("Autocorrelation time, samples", *(digits(s.autocorrelation_time) for s in scores)),
         ("Seconds", *(digits(s.seconds) for s in scores)),
     ]
-    return [row for row in rows if chains > 1 or "all 1 chains" not in row[0]]
+    rows = [row for row in rows if chains > 1 or "all 1 chains" not in row[0]]
+    return Section(heading="Scorecard", caption=_DEFINITIONS, table=rows)
+
+
+_DEFINITIONS = (
+    "Kept samples are counted over all chains. clr-SGLD and cg-SGLD drop the samples of their "
+    "exploration (the paper gives 25 % of each cycle, for clr-SGLD only); the others keep all. "
+    "Changes of mode and seconds count all steps. All other scores use kept samples only. A mode "
+    "is visited if at least 50 kept samples lie within 3 standard deviations (std) of it; with "
+    "several chains the table shows the median. The share in a mode counts kept samples within 3 "
+    "std of any mode. The occupancy error is half the sum of the differences between the modes' "
+    "shares and their weights. KL is the Kullback-Leibler divergence of the samples' histogram "
+    "from the target's. Effective samples and autocorrelation time are those of the coordinate "
+    "that mixes more slowly, averaged over chains; they do not notice modes that a chain never "
+    "found. Seconds are those of all chains. The ring's modes are twelve equal sectors. The "
+    "banana's are five stretches of equal probability."
+)
 
 
 def chains_text(race: GaussiansRun) -> str:
@@ -130,6 +154,17 @@ def describe_race(settings: GaussiansSettings) -> str:
         words.append("one start")
     words += ["the same number of steps"] * several
     return ", ".join(words) + "."
+
+
+def lede_of(settings: GaussiansSettings) -> str:
+    """The page's first sentences, as Markdown.
+
+    >>> lede_of(GaussiansSettings(samplers=("sgld",)))
+    'One sampler, one start. Press play: does a chain find all 25 modes?'
+    """
+    if not settings.samplers:
+        return "Samplers that are chosen in **All settings** race over this target."
+    return f"{describe_race(settings)} Press play: {_QUESTIONS[settings.target]}?"
 
 
 def describe_gaussians(race: GaussiansRun) -> str:

@@ -45,7 +45,6 @@ HEART = Experiment(
     run=_run,
     sheet=_sheet,
     answer=answer_heart,
-    words=describe_heart,
     claims=check_claims,
     study=STUDY,
     scores=score_section,

@@ -7,23 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun
 from gbuq_core.experiments.spiral.picture import CLASS_COLOURS, CLASSES
 from gbuq_core.experiments.spiral.plan import METHODS
-from gbuq_core.experiments.spiral.probe import Probe, Ray, RayTruth
-from gbuq_core.experiments.spiral.quality import BurnInEffect
+from gbuq_core.experiments.spiral.probe import (
+    Probe,
+    Ray,
+    RayTruth,
+    probe,
+    ray,
+    ray_truth,
+)
+from gbuq_core.experiments.spiral.quality import BurnInEffect, burn_in_effect
+from gbuq_core.experiments.spiral.scores import scores_of
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches
 from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.glossary import UNCERTAINTY_KINDS
-from gbuq_core.presentation import digits
+from gbuq_core.presentation import digits, short
 
 Array = npt.NDArray[np.float64]
 
+_LEVELS = ("sglb", "virtual_sglb")  # drawn beside burn-in for comparison
 _MOST_PATH = 400  # vertices of a path
 _ROOM = 1.25  # of a log axis beyond the values on it
 
@@ -93,8 +104,15 @@ def ray_sheet(
     )
 
 
-def point_section(probes: Sequence[Probe], point: tuple[float, float]) -> Section:
+def ends_of(values: SimpleNamespace) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Where the line of the knobs' values begins and ends."""
+    return (float(values.rx), float(values.ry)), (float(values.sx), float(values.sy))
+
+
+def point_section(run: SpiralRun, shown: Sequence[SpiralMaps], values: SimpleNamespace) -> Section:
     """Every member's class probabilities at a point, how they came about, and their votes."""
+    point = float(values.px), float(values.py)
+    probes = [probe(maps.fit, run.settings, *point) for maps in shown]
     truth = ", ".join(f"{p:.2f}" for p in probes[0].truth_proba)
     words = [f"At ({point[0]:g}, {point[1]:g}) the true probabilities are {truth}."]
     rows = [("At this point", "Total", "Data", "Knowledge", "Members", "They vote")]
@@ -111,7 +129,6 @@ def point_section(probes: Sequence[Probe], point: tuple[float, float]) -> Sectio
         vote = ", ".join(f"{n} for class {i + 1}" for i, n in enumerate(votes) if n)
         rows.append((label, total, data, knowledge, str(len(members)), vote))
     return Section(
-        heading="One point",
         sheet=probe_sheet(probes, " ".join(words)),
         table=rows,
         text=" ".join(words),
@@ -120,22 +137,24 @@ def point_section(probes: Sequence[Probe], point: tuple[float, float]) -> Sectio
     )
 
 
-def walk_section(
-    rays: Sequence[Ray], truth: RayTruth, kind: str, log: bool, ends: Sequence[tuple[float, float]]
-) -> Section:
+def walk_section(run: SpiralRun, shown: Sequence[SpiralMaps], values: SimpleNamespace) -> Section:
     """One uncertainty of every method along a line, over the true density."""
+    ends = start, end = ends_of(values)
+    if start == end:
+        return Section(text="The line has no length. Move one of its ends.")
+    rays = [ray(maps.fit, run.settings, start, end) for maps in shown]
+    truth, kind, log = ray_truth(run.settings.noise, start, end), values.along, run.settings.log
     words = [f"{kind.capitalize()} uncertainty from {ends[0]} to {ends[1]}."]
     for one in rays:
-        values, parts = getattr(one, kind), []
+        levels, parts = getattr(one, kind), []
         for name, where in (
             ("among the data", truth.in_support),
             ("beyond them", ~truth.in_support),
         ):
             if where.any():
-                parts.append(f"{digits(float(values[where].mean()))} {name}")
+                parts.append(f"{digits(float(levels[where].mean()))} {name}")
         words.append(f"{METHODS[one.method].label}: {' and '.join(parts)} on average.")
     return Section(
-        heading="A walk out of the data",
         sheet=ray_sheet(rays, truth, kind, log, " ".join(words)),
         text=" ".join(words),
         caption="Beyond the outermost rows every tree repeats its outermost cell, so a method is "
@@ -183,6 +202,50 @@ def burn_in_sheet(
     return PanelSheet(
         panels=[], strips=strips, strip_columns=2, strip_height=120, alt=alt, name="spiral-burn-in"
     )
+
+
+def burn_in_section(
+    run: SpiralRun, shown: Sequence[SpiralMaps], values: SimpleNamespace
+) -> Section:
+    """How much of the cyclical methods' knowledge comes from their first cycles."""
+    effects = [burn_in_effect(maps.fit) for maps in shown if METHODS[maps.method].cyclical]
+    curves = [effect for effect in effects if len(effect.cycles) > 1]
+    if not curves:
+        needed = "two cycles" if effects else "cSGLB or cbSGLB"
+        return Section(text=f"This needs {needed}.")
+    levels = [
+        (maps.method, float(maps.knowledge[-1].mean()), score.auroc_far)
+        for maps, score in zip(run.methods, scores_of(run), strict=True)
+        if maps.method in _LEVELS and np.isfinite(maps.knowledge[-1]).all()
+    ]
+    words = " ".join(_words_of_burn_in(curve) for curve in curves)
+    return Section(
+        sheet=burn_in_sheet(curves, levels, words),
+        caption=f"{words} The slider Burn-in (under View) drops the first cycles from every "
+        "picture on this page. Nothing is retrained. The paper keeps all cycles.",
+    )
+
+
+def _words_of_burn_in(curve: BurnInEffect) -> str:
+    """
+    >>> some, none = np.arange(2), np.zeros(2)
+    >>> curve = BurnInEffect("csglb", some, some, np.array([0.02, 0.005]), none, none)
+    >>> _words_of_burn_in(curve)
+    'cSGLB: without its first cycle, mean knowledge uncertainty is 0.005 nats instead of 0.02.'
+    """
+    first, second = float(curve.knowledge[0]), float(curve.knowledge[1])
+    label = METHODS[curve.method].label
+    if not first > 0:
+        return f"{label}: its members agree everywhere."
+    text = (
+        f"{label}: without its first cycle, mean knowledge uncertainty is {short(second, 2)} nats "
+        f"instead of {short(first, 2)}."
+    )
+    if len(curve.knowledge) > 4:
+        half = len(curve.knowledge) // 2
+        left = short(curve.knowledge[half], 2)
+        text += f" Without its first {half} cycles it is {left} nats."
+    return text
 
 
 def _member_strip(one: Probe) -> Strip:

@@ -7,7 +7,6 @@ sections 1, 5.1 and 5.2.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 from gbuq_core.experiments.claims import (
@@ -29,7 +28,7 @@ from gbuq_core.experiments.spiral.plan import (
     estimate_spiral_seconds,
 )
 from gbuq_core.experiments.spiral.regions import BETTER_THAN_CHANCE, against_chance
-from gbuq_core.experiments.spiral.scores import SpiralScore, ratio_of, score_spiral
+from gbuq_core.experiments.spiral.scores import SpiralScore, ratio_of, scores_of
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.settings import bare, differences, plan_of, quicker
 
@@ -89,8 +88,8 @@ def check_claims(run: SpiralRun) -> tuple[Claim, ...]:
     """
     found: dict[str, Found] = {
         maps.method: (maps, score)
-        for maps in run.methods
-        if not math.isnan((score := score_spiral(maps, run.truth)).auroc_far)
+        for maps, score in zip(run.methods, scores_of(run), strict=True)
+        if not math.isnan(score.auroc_far)
     }
     claims: list[Claim] = []
     for method, one in found.items():
@@ -110,17 +109,17 @@ def check_claims(run: SpiralRun) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
-def answer_spiral(run: SpiralRun, scores: Sequence[SpiralScore]) -> str:
+def answer_spiral(run: SpiralRun) -> str:
     """What the first method with knowledge uncertainty notices, in one sentence from its scores.
 
     Examples
     --------
     >>> from gbuq_core.experiments.spiral.fit import run_spiral
     >>> run = run_spiral(SpiralSettings(methods=("sglb",), rows=100, trees=50))
-    >>> answer_spiral(run, [score_spiral(run.methods[0], run.truth)])
+    >>> answer_spiral(run)
     'Trees fail far out: SGLB does not notice that it left the data.'
     """
-    for maps, score in zip(run.methods, scores, strict=True):
+    for maps, score in zip(run.methods, scores_of(run), strict=True):
         if not math.isnan(score.auroc_far):
             far, gaps = (
                 _NOTICES[verdict_of(auroc, DETECTS, HARDLY_DETECTS)]

@@ -15,11 +15,13 @@ from gbuq_core.experiments.spiral.plan import (
     SpiralSettings,
     member_trees,
     spiral_arguments,
+    why_not,
 )
 from gbuq_core.experiments.spiral.regions import MIN_BETWEEN
-from gbuq_core.experiments.spiral.scores import SpiralScore
+from gbuq_core.experiments.spiral.scores import scores_of
 from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import csv_text, digits, megabytes, percent
+from gbuq_core.settings import plan_of
 
 _IMPORTED = (
     "gbuq_core:make_spiral",
@@ -73,11 +75,15 @@ def spiral_csv(run: SpiralRun) -> str:
 def spiral_code(settings: SpiralSettings) -> str:
     """Python that computes and draws the maps with the library's public names.
 
+    Methods that cannot run with these settings are left out.
+
     Examples
     --------
     >>> "burn_in_cycles=2" in spiral_code(SpiralSettings(burn_in=2))
     True
     """
+    possible = (m for m in settings.methods if not why_not(plan_of(settings, m), settings))
+    settings = replace(settings, methods=tuple(possible))
     data = {
         "n_per_class": settings.rows,
         "noise": settings.noise,
@@ -131,8 +137,9 @@ def _limit(one: SpiralSettings) -> int | None:
     return shown if shown is not None and shown < n_members else None
 
 
-def score_section(run: SpiralRun, scores: Sequence[SpiralScore]) -> Section:
+def score_section(run: SpiralRun) -> Section:
     """A line a score and a column a method, so that it fits a phone."""
+    scores = scores_of(run)
 
     def line(title: str, values: Sequence[float]) -> tuple[str, ...]:
         return title, *(digits(float(value)) for value in values)

@@ -107,6 +107,7 @@ class SpiralMaps:
     member_trees: npt.NDArray[np.int64]  # (n_members,): how many trees each member has in the end
     members: Members  # (n_members, 6400, 3): the members' class probabilities on `GRID` in the end
     fresh_proba: Array  # (n_fresh, 3): mean class probabilities of the fresh rows in the end
+    score: Any = None  # its `SpiralScore`, where a page has worked it out once
 
     @property
     def method(self) -> str:

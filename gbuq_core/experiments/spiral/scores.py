@@ -6,7 +6,6 @@ Malinin et al. (2021), section 4, and Tan, Huertas and Zhao (cyclical SGLB), sec
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,7 +112,12 @@ def score_spiral(maps: SpiralMaps, truth: SpiralTruth) -> SpiralScore:
     )
 
 
-def describe_spiral(run: SpiralRun, scores: Sequence[SpiralScore] | None = None) -> str:
+def scores_of(run: SpiralRun) -> list[SpiralScore]:
+    """The methods' scores; none is worked out twice that a page has."""
+    return [maps.score or score_spiral(maps, run.truth) for maps in run.methods]
+
+
+def describe_spiral(run: SpiralRun) -> str:
     """The picture in words, from its numbers.
 
     Examples
@@ -131,9 +135,7 @@ def describe_spiral(run: SpiralRun, scores: Sequence[SpiralScore] | None = None)
         f"{truth.data_uncertainty[where.inside].mean():.2g} nats, and it is highest at class "
         f"borders. {_describe_gaps(int(where.between.sum()))}"
     ]
-    if scores is None:
-        scores = [score_spiral(maps, truth) for maps in run.methods]
-    words += [_describe_method(*one) for one in zip(run.methods, scores, strict=True)]
+    words += [_describe_method(*one) for one in zip(run.methods, scores_of(run), strict=True)]
     return " ".join(words)
 
 

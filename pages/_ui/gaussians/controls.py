@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gbuq_core.experiments.gaussians.experiment import CYCLE, SLOW
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.knobs import Knob
 from gbuq_core.sampling import SAMPLERS
 from gbuq_core.settings import knobs_of
 from pages._ui.knobs import Preset
@@ -13,11 +13,6 @@ from pages._ui.live import COLOURS, EVERY, map_knob
 from pages._ui.present import Step
 from pages._ui.url_state import PageState
 
-SLOW = Knob("slow", "One cycle in slow motion", "switch", False, group="page")
-CYCLE = Knob(
-    "cycle", "Cycle", "integer", 1, 1, 100, step=1, group="page",
-    help="Which cycle is shown. The start of the chain belongs to the first one.",
-)  # fmt: skip
 WHOLE = replace(
     EVERY, label="All charts", help="Adds the target, and the charts of each sampler below its map."
 )

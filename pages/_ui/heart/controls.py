@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import streamlit as st
 
 from gbuq_core.experiments.heart.data import SIDE, make_painted_heart
+from gbuq_core.experiments.heart.fit import HeartRun
 from gbuq_core.experiments.heart.plan import (
     METHODS,
     HeartSettings,
@@ -70,10 +71,10 @@ def unpaint() -> None:
     st.session_state["cells"] = ""
 
 
-def offer_unpaint(settings: HeartSettings) -> None:
+def offer_unpaint(run: HeartRun) -> None:
     """A button while cells are painted."""
-    if settings.cells:
-        n = len(settings.cells)
+    if run.settings.cells:
+        n = len(run.settings.cells)
         label = f"Undo painting ({n} cell{'s' * (n > 1)})"
         st.button(label, key="_unpaint", on_click=unpaint)
 

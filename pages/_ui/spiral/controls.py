@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType, SimpleNamespace
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from gbuq_core.experiments.spiral.data import EXTENT
+from gbuq_core.experiments.spiral.experiment import (
+    ALONG,
+    COMPUTE_OPEN,
+    CYCLES_OPEN,
+    POINT,
+    POINT_OPEN,
+    RAY,
+    WALK_OPEN,
+)
+from gbuq_core.experiments.spiral.fit import SIDE, SpiralRun
+from gbuq_core.experiments.spiral.picture import flagged
 from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
-from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.knobs import Knob
 from gbuq_core.settings import knobs_of, to_values
 from pages._ui.canvas import CanvasEvent
@@ -19,33 +30,6 @@ from pages._ui.present import Step
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
-
-def _place(key: str, label: str, default: int) -> Knob:
-    """A coordinate in a box beside the picture, so that the keyboard can set it too."""
-    low, high = EXTENT
-    return Knob(
-        key, label, "integer", default, int(low), int(high), step=15, group="page", box=True
-    )
-
-
-# Between two arms: where all three methods' members may differ. The ray leaves the data on the way.
-POINT = (_place("px", "x", 0), _place("py", "y", -190))
-RAY = (
-    _place("rx", "from x", 0),
-    _place("ry", "from y", 0),
-    _place("sx", "to x", 600),
-    _place("sy", "to y", 450),
-)
-ALONG = Knob("along", "Along it", "choice", "knowledge", choices=UNCERTAINTY_KINDS, group="page")
-
-# All are open in a link, as they were before they could fold.
-POINT_OPEN = Knob("one_point", "One point", "switch", True, group="page")
-WALK_OPEN = Knob("walk", "A walk out of the data", "switch", True, group="page")
-CYCLES_OPEN = Knob(
-    "first_cycles", "How much knowledge uncertainty comes from the first cycles", "switch", True,
-    group="page",
-)  # fmt: skip
-COMPUTE_OPEN = Knob("compute", "What compute buys", "switch", True, group="page")
 _SECTIONS = (POINT_OPEN, WALK_OPEN, CYCLES_OPEN, COMPUTE_OPEN)
 _LOOKS = (*POINT, *RAY, ALONG, *SURFACE, *_SECTIONS)
 MAP = map_knob(
@@ -93,34 +77,7 @@ STATE = PageState(
 )
 
 
-class Looks(NamedTuple):
-    """What the reader looks at: a point, a line, and what is drawn along the line.
-
-    ``point_open`` and ``walk_open`` say whether their sections are, and so whether the maps show
-    them.
-    """
-
-    point: tuple[float, float]
-    start: tuple[float, float]
-    end: tuple[float, float]
-    along: str
-    point_open: bool = True
-    walk_open: bool = True
-
-
-def looks_of(values: SimpleNamespace) -> Looks:
-    """The probed point and the ray of the knobs' values."""
-    return Looks(
-        (float(values.px), float(values.py)),
-        (float(values.rx), float(values.ry)),
-        (float(values.sx), float(values.sy)),
-        values.along,
-        values.one_point,
-        values.walk,
-    )
-
-
-def choose(event: CanvasEvent, n_cells: int) -> None:
+def choose(event: CanvasEvent, n_cells: int = SIDE) -> None:
     """Set the point to the clicked cell, or the ray to the drawn line, before the page runs.
 
     The section about it opens.
@@ -143,3 +100,20 @@ def _put(knobs: tuple[Knob, ...], values: Any) -> None:
     for knob, value in zip(knobs, values, strict=True):
         inside = min(max(round(float(value)), knob.low), knob.high)
         st.session_state[knob.key] = float(inside)  # boxes hold floats
+
+
+def count_flags(run: SpiralRun) -> None:
+    """A sentence on how many flagged cells lie outside the data, if any are flagged."""
+    known = [maps for maps in run.methods if np.isfinite(maps.knowledge[-1]).all()]
+    if not run.settings.flag or not known:
+        return
+    outside = ~run.truth.in_support
+    shares = [
+        f"{METHODS[maps.method].label} "
+        f"{100 * outside[flagged(maps.knowledge[-1], run.settings.flag)].mean():.0f} %"
+        for maps in known
+    ]
+    st.text(
+        f"Flagged cells outside the data: {', '.join(shares)}. Chance would give "
+        f"{100 * outside.mean():.0f} %, the share of the map that lies outside."
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from types import SimpleNamespace
 
 import streamlit as st
 
@@ -22,6 +23,7 @@ from gbuq_core.experiments.spiral.quality_picture import MEASURES, describe_qual
 from gbuq_core.figures.theme import METHOD_STYLES, plot_config
 from gbuq_core.presentation import digits, markdown_table, seconds_text
 from pages._ui.controls import draw_fold
+from pages._ui.experiment import Now
 from pages._ui.jobs_glue import Answer, Request, cost_line, show_progress, start_again
 from pages._ui.notices import show_notice
 from pages._ui.spiral.controls import COMPUTE_OPEN
@@ -35,10 +37,10 @@ def compute(settings: SpiralSettings, job: object) -> tuple[QualityPoint, ...]:
     return quality_against_compute(settings)
 
 
-def quality_request() -> list[Request]:
+def quality_request(values: SimpleNamespace) -> list[Request]:
     """The comparison that the reader asked for, if any; later settings leave it as it is."""
     settings: SpiralSettings | None = st.session_state.get(_WANTED)
-    if settings is None:
+    if settings is None or not values.compute:
         return []
     return [
         Request(
@@ -51,15 +53,12 @@ def quality_request() -> list[Request]:
     ]
 
 
-def compare_compute(settings: SpiralSettings, answers: Sequence[Answer], alone: bool) -> None:
-    """The panel: what it would cost, the button, the figure and its numbers.
-
-    ``alone`` says that nothing else on the page is being fitted, so that progress is shown here.
-    """
+def compare_compute(now: Now) -> None:
+    """The panel: what it would cost, the button, the figure and its numbers."""
     section = draw_fold(COMPUTE_OPEN)
     if section is not None:
         with section:
-            _compare(settings, answers, alone)
+            _compare(now.settings, now.beside, now.alone)
 
 
 def _compare(settings: SpiralSettings, answers: Sequence[Answer], alone: bool) -> None:

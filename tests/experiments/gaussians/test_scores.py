@@ -20,8 +20,8 @@ from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.gaussians.scores import (
     describe_gaussians,
     describe_race,
-    score_rows,
     score_sampler,
+    score_section,
 )
 from gbuq_core.presentation import digits
 from gbuq_core.sampling import SAMPLERS, diagnose, sample_mixture
@@ -73,7 +73,7 @@ def test_who_races_from_where_is_said_of_any_number(samplers, chains, race, word
 
 
 def test_the_table_has_a_column_a_sampler_and_three_digits(race):
-    head, *rows = score_rows(race)
+    head, *rows = score_section(race).table
     assert head == ("25 Gaussians", "SGLD", "N-SGLD", "clr-SGLD", "cg-SGLD")
     assert {len(row) for row in rows} == {5}
     names = [row[0] for row in rows]
@@ -87,7 +87,7 @@ def test_the_table_has_a_column_a_sampler_and_three_digits(race):
         for text in row[1:]:
             assert re.fullmatch(r"–|[\d,]+(\.\d+)?", text)
     alone = run_gaussians(replace(SMALL, chains=1, samplers=("sgld",)))
-    names = [row[0] for row in score_rows(alone)]
+    names = [row[0] for row in score_section(alone).table]
     assert "Modes visited, of 25" in names
     assert not any("chain" in name for name in names)
 
