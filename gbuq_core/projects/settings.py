@@ -77,6 +77,10 @@ _COLUMN = record(
     **dict.fromkeys(("n_missing", "n_distinct", "n_unreadable", "n_infinite"), _COUNT),
     suspects=list_of(NUMBER),
     decimal=_MARK,
+    units=list_of(row_of(TEXT, NUMBER)),
+    range=or_null(row_of(NUMBER, NUMBER)),
+    missing_words=list_of(row_of(TEXT, _COUNT)),
+    spellings=list_of(row_of(TEXT, TEXT)),
     remarks=list_of(row_of(one_of(REMARKS), TEXT)),
 )
 _SETTINGS = parts(
