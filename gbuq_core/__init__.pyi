@@ -21,6 +21,7 @@ from gbuq_core.soft_trees import (
     VariationalSoftTreeRegressor,
     tune_soft_tree,
 )
+from gbuq_core.stacking import StackedClassifier, StackedRegressor
 from gbuq_core.synthetic import (
     make_daubechies,
     make_gap,
@@ -50,6 +51,8 @@ __all__ = [
     "MacauClassifier",
     "MacauRegressor",
     "SmallestChange",
+    "StackedClassifier",
+    "StackedRegressor",
     "Uncertainty",
     "UnfamiliarityScore",
     "VariationalSoftGBMRegressor",

@@ -53,7 +53,7 @@ FLOORS = [
         "model_files",
     },
     METHODS,
-    {"unfamiliarity", "given_models"},
+    {"unfamiliarity", "given_models", "stacking"},
     {"tables"},
     {"streaming", "projects"},
     {"cluster"},
@@ -430,11 +430,11 @@ def files_are_short(module):
 # Lines of all Python files of a room. Where it grows beyond, something else is to go first; where
 # it has shrunk, its budget follows.
 BUDGET = {
-    "gbuq_core": 105_500,  # with what the pages of Heart and Spiral had, and the rows to check
+    "gbuq_core": 107_300,  # with the stacked law, the pages' fields and the rows to check
     "pages": 15_900,  # with range, style and missing words in the list of columns
     "demos": 7_530,  # with the method in one sitting
-    "benchmarks": 13_850,  # with the protocol and the Markdown that were the core's
-    "tests": 71_500,
+    "benchmarks": 14_350,  # with those of the stacked law
+    "tests": 72_300,
 }
 
 

@@ -156,7 +156,7 @@ def strangers_files_are_read_once():
 
 # Where pages and commands show the score of unfamiliarity; what it finds is looked at elsewhere.
 SHOW_UNFAMILIARITY = {
-    "app", "commands", "given_models", "lenses", "projects", "streaming", "tables",
+    "app", "commands", "given_models", "lenses", "projects", "stacking", "streaming", "tables",
 }  # fmt: skip
 TELL_ITS_NUMBERS = {"test_lessons", "test_saved_links"}
 SMALL_UNFAMILIARITY = {

@@ -112,6 +112,14 @@ def test_a_virtual_ensemble_is_saved_and_read_again(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["diabetes.gbuq"]
 
 
+def test_stacked_voices_keep_zeros_and_doubt_beyond_the_rows():
+    names = run("methods/stacking.md")
+    assert names["model"].support_.low_mass
+    assert (names["lower"] >= 0.0).all()
+    assert (names["zero"] > 0.1).all()
+    assert names["model"].weights_["targets"] + names["model"].weights_["residuals"] > 0.2
+
+
 def test_a_strange_row_is_unfamiliar_and_its_column_to_blame():
     names = run("methods/unfamiliarity.md")
     assert names["scores"][0] == 1.0

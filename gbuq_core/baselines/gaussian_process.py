@@ -140,7 +140,7 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
         if not (np.isfinite(self._centre).all() and np.isfinite(spread).all()):
             raise InvalidData("X holds numbers whose squares overflow: use larger units.")
         self._spread = np.where(spread > 0.0, spread, 1.0)
-        with _one_blas_thread():
+        with one_blas_thread():
             self._optimise((matrix - self._centre) / self._spread, target, restarts)
         signal, noise = self._kernel.k1, self._kernel.k2
         square = self.target_scale_.spread**2
@@ -168,7 +168,7 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
         check_memory(8.0 * len(rows) * (4.0 * len(rows) + count), "this draw of functions")
         normals = np.random.default_rng(self.seed_).standard_normal((count, len(rows)))
         centre, spread = self.target_scale_
-        with _one_blas_thread():
+        with one_blas_thread():
             mean, half = self._condition(rows)
             root = self._root(self._kernel.k1(rows) - half.T @ half)
             return centre + spread * (mean + normals @ root.T)
@@ -189,7 +189,7 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
 
     def _moments(self, matrix: FloatArray) -> SampledMoments:
         rows = self._standardised(matrix)
-        with _one_blas_thread():
+        with one_blas_thread():
             mean, half = self._condition(rows)
         signal = self._kernel.k1
         variance = np.maximum(signal.diag(rows) - (half**2).sum(axis=0), 0.0)
@@ -253,7 +253,7 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
         self.log_marginal_likelihood_ = -float(best.fun)
 
 
-def _one_blas_thread() -> Any:
+def one_blas_thread() -> Any:
     """One thread for small matrices: more wait for each other, and change the order of sums."""
     return _libraries().limit(limits=1, user_api="blas")
 

@@ -10,6 +10,7 @@ from gbuq_core.metrics.conformal import CONFORMAL_LEVELS, ConformalScales, confo
 from gbuq_core.metrics.ensemble_size import EnsembleSize, effective_ensemble_size
 from gbuq_core.metrics.groups import GroupCoverage, group_coverage
 from gbuq_core.metrics.learning import LearningCurve, Verdict, judge_doublings
+from gbuq_core.metrics.log_score import LogScores, find_resolution, log_scores
 from gbuq_core.metrics.scorers import DistributionScorer, get_scorer, scorer
 from gbuq_core.metrics.scores import (
     DEFAULT_LEVELS,
@@ -64,6 +65,7 @@ __all__ = [
     "EnsembleSize",
     "GroupCoverage",
     "LearningCurve",
+    "LogScores",
     "PitHistogram",
     "RejectionCurve",
     "Reliability",
@@ -87,11 +89,13 @@ __all__ = [
     "effective_ensemble_size",
     "error_rate",
     "f1_auc",
+    "find_resolution",
     "get_scorer",
     "group_coverage",
     "interval_coverage",
     "interval_score",
     "judge_doublings",
+    "log_scores",
     "mace",
     "mean_interval_score",
     "nll_classification",

@@ -46,7 +46,7 @@ _USUAL: dict[str, Any] = {"n_features_in_": int, "feature_names_in_": np.ndarray
 # Packages whose offered classes a file may hold; `register_models` adds to them.
 _PACKAGES = [
     "gbuq_core.boosting", "gbuq_core.baselines", "gbuq_core.calibration", "gbuq_core.ibug",
-    "gbuq_core.macau", "gbuq_core.soft_trees", "gbuq_core.unfamiliarity",
+    "gbuq_core.macau", "gbuq_core.soft_trees", "gbuq_core.stacking", "gbuq_core.unfamiliarity",
 ]  # fmt: skip
 
 

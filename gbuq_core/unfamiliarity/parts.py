@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
-from gbuq_core.ibug.affinity import nearest, pack_leaves
+from gbuq_core.ibug.affinity import Neighbours, nearest, pack_leaves
 from gbuq_core.jobs import advance, stage
 from gbuq_core.macau import MacauClassifier, MacauRegressor
 from gbuq_core.model_files.contents import check_arrays, require
@@ -253,9 +253,12 @@ class AffinityPart:
 
     def measure(self, rows: EncodedRows) -> NDArray[np.float64]:
         """One minus the mean affinity of the nearest rows as a share of the trees, (n,)."""
-        k = min(N_AFFINE, self._leaves.n_rows)
-        found = nearest(self._leaves, self._leaf_matrix(rows.matrix), k, n_jobs=self._n_jobs)
+        found = self.nearest(rows, min(N_AFFINE, self._leaves.n_rows))
         return 1.0 - found.affinities.mean(axis=1) / self._leaves.n_trees
+
+    def nearest(self, rows: EncodedRows, k: int) -> Neighbours:
+        """The k rows of the fold that share most leaves with each row."""
+        return nearest(self._leaves, self._leaf_matrix(rows.matrix), k, n_jobs=self._n_jobs)
 
     def times(self, rows: EncodedRows, values: NDArray[np.float64], most: float) -> Any:
         """Zeros: rows that share no leaf are as far as it can tell."""

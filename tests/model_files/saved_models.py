@@ -25,6 +25,8 @@ from gbuq_core import (
     IBUGRegressor,
     MacauClassifier,
     MacauRegressor,
+    StackedClassifier,
+    StackedRegressor,
     UnfamiliarityScore,
     VariationalSoftGBMRegressor,
     VariationalSoftTreeClassifier,
@@ -147,6 +149,10 @@ MODELS = {
         **{**OWN, "n_trees": 30}, ensemble="virtual", truncation_step=5)),
     "boosted cyclical": lambda: on(BoostedEnsembleRegressor(
         **OWN, method="cbsglb", cycle_length=4)),
+    "stacked": lambda: on(
+        StackedRegressor(BoostedEnsembleRegressor(**OWN), random_state=0), MIXED[:60], Y[:60]),
+    "stacked classes": lambda: on(
+        StackedClassifier(BoostedEnsembleClassifier(**OWN), random_state=0), MIXED[:60], TWO[:60]),
     "boosted clocks": lambda: on(BoostedEnsembleRegressor(**CLOCKS)),
     "boosted log": lambda: on(BoostedEnsembleRegressor(**OWN, target="log"), X, np.exp(Y / 3)),
     "boosted catboost": lambda: on(BoostedEnsembleRegressor(**OWN, engine="catboost")),

@@ -1,0 +1,378 @@
+"""`StackedRegressor` and `StackedClassifier` against their trees alone.
+
+``shapes``: simulated targets of six shapes, CRPS over that of the true law, ends of 90 % intervals
+beyond the support, coverage. ``noise``: targets that no feature explains, the log score against the
+trees'. ``smooth``: known functions with and without noise, RMSE to the function over the trees'.
+``random``: published splits, log score, CRPS and RMSE. ``tails``: the top or bottom fifth of one of
+the three most important features, left out of training: coverage of 90 %, CRPS over the trees',
+averaged by set; and the same of random rows. ``spiral``: the AUROC of knowledge uncertainty for the
+40 % of the map farthest from the data, and its mean on training rows. ``speed``: seconds and bytes.
+
+    python -m benchmarks.stacking --only shapes noise --members 3 --rows 1000 --seeds 2
+
+Every (section, case) is written to ``--store`` at once, so a run can go on. Trees of ``--members``
+members (10 by default); sets are cut to ``--rows`` rows.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.report import Row, load_split, make_parser, report
+from benchmarks.store import Store
+from gbuq_core import (
+    BoostedEnsembleClassifier,
+    BoostedEnsembleRegressor,
+    StackedClassifier,
+    StackedRegressor,
+    make_spiral,
+)
+from gbuq_core.metrics import auroc, log_scores
+
+SETS = ("boston", "concrete", "energy", "power", "protein", "wine")
+SHAPES = ("log-normal", "Poisson", "60 % zeros", "Beta", "two modes", "normal")
+_SECTIONS = ["shapes", "noise", "smooth", "random", "tails", "spiral", "speed"]
+_BOUNDS = {"log-normal": (0, np.inf), "Poisson": (0, np.inf), "60 % zeros": (0, np.inf),
+           "Beta": (0, 1)}  # fmt: skip
+_SHAPE_BAR, _NOISE_BAR, _SMOOTH_BAR = 1.05, 0.01, 0.6
+_RANDOM_BARS = {
+    "log score": {"protein": 2.05, "power": 2.36}, "CRPS": {"protein": 1.65, "power": 1.5,
+    "wine": 0.3}, "RMSE": {"protein": 3.42, "power": 3.12},
+}  # fmt: skip
+_TEST_ROWS = 600
+
+
+def simulate(kind: str, f: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Targets of a shape around a signal f (n,)."""
+    n = len(f)
+    if kind == "log-normal":
+        return np.exp(f + 0.6 * rng.standard_normal(n))
+    if kind == "Poisson":
+        return rng.poisson(np.exp(f - 1.2)).astype(float)
+    if kind == "60 % zeros":
+        return np.where(rng.random(n) < 0.6, 0.0, np.exp(f + 0.5 * rng.standard_normal(n)))
+    if kind == "Beta":
+        p = 1.0 / (1.0 + np.exp(-2.0 * (f - 0.9)))
+        return rng.beta(3.0 * p, 3.0 * (1.0 - p))
+    if kind == "two modes":
+        return f + np.where(rng.random(n) < 0.5, 1.0, -1.0) + 0.2 * rng.standard_normal(n)
+    return f + 0.3 * rng.standard_normal(n)
+
+
+def fit_pair(X: np.ndarray, y: np.ndarray, members: int, **options: Any) -> StackedRegressor:
+    """The stacked law; its ``estimator_`` are the trees alone."""
+    trees = BoostedEnsembleRegressor(n_members=members, random_state=0)
+    return StackedRegressor(trees, random_state=0, **options).fit(X, y)
+
+
+def run_shape(kind: str, seed: int, n_rows: int, members: int) -> dict[str, Any]:
+    """CRPS of trees and law over the true law's, coverage, ends beyond the support."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n_rows + _TEST_ROWS, 5))
+    f = np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2]
+    y = simulate(kind, f, np.random.default_rng(seed + 99))
+    model = fit_pair(X[:n_rows], y[:n_rows], members)
+    new, target = X[n_rows:], y[n_rows:]
+    drawn = np.stack(
+        [simulate(kind, f[n_rows:], np.random.default_rng(1000 + k)) for k in range(600)]
+    )
+    drawn.sort(axis=0)
+    m = len(drawn)
+    spread = 2.0 * (np.arange(1, m + 1) - 0.5 * (m + 1)) @ drawn / (m * (m - 1.0))
+    truth = float((np.abs(drawn - target).mean(axis=0) - spread).mean())
+    found = compare(model, new, target)
+    low, high = model.predict_distribution(new).interval(0.9)
+    least, most = _BOUNDS.get(kind, (-np.inf, np.inf))
+    return {
+        **found, "CRPS ratio": found["CRPS"] / truth,
+        "trees' CRPS ratio": found["trees CRPS"] / truth,
+        "beyond": float(np.mean((low < least - 1e-9) | (high > most + 1e-9))),
+    }  # fmt: skip
+
+
+def compare(model: StackedRegressor, X: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+    """Scores of the law and of its trees alone on new rows, by the resolution of the training."""
+    out: dict[str, Any] = {"weights": dict(model.weights_), "means": dict(model.mean_weights_)}
+    laws = {"": model.predict_distribution(X), "trees ": model.estimator_.predict_distribution(X)}
+    means = {"": model.predict(X), "trees ": model.estimator_.predict(X)}
+    for who, law in laws.items():
+        low, high = law.interval(0.9)
+        scores = log_scores(law, y, model.resolution_)
+        out[f"{who}log score"], out[f"{who}outside"] = scores.mean, scores.n_outside
+        out[f"{who}CRPS"] = float(law.crps(y).mean())
+        out[f"{who}coverage"] = float(np.mean((low <= y) & (y <= high)))
+        out[f"{who}RMSE"] = float(np.sqrt(np.mean(np.square(means[who] - y))))
+    return out
+
+
+def run_noise(n_rows: int, seed: int, members: int) -> dict[str, Any]:
+    """Ten features that say nothing."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(n_rows + 1000, 10)), rng.normal(size=n_rows + 1000)
+    return compare(fit_pair(X[:n_rows], y[:n_rows], members), X[n_rows:], y[n_rows:])
+
+
+def _friedman1(u: np.ndarray) -> np.ndarray:
+    waves = 10 * np.sin(np.pi * u[:, 0] * u[:, 1])
+    return waves + 20 * (u[:, 2] - 0.5) ** 2 + 10 * u[:, 3] + 5 * u[:, 4]
+
+
+def _friedman23(u: np.ndarray) -> tuple[np.ndarray, ...]:
+    a, b = 100.0 * u[:, 0], np.pi * (40.0 + 520.0 * u[:, 1])
+    return a, b * u[:, 2] - 1.0 / (b * (1.0 + 10.0 * u[:, 3]))
+
+
+def _friedman2(u: np.ndarray) -> np.ndarray:
+    a, rest = _friedman23(u)
+    return np.hypot(a, rest)
+
+
+def _friedman3(u: np.ndarray) -> np.ndarray:
+    a, rest = _friedman23(u)
+    return np.arctan(rest / a)
+
+
+def _borehole(u: np.ndarray) -> np.ndarray:
+    low = np.array([0.05, 100, 63070, 990, 63.1, 700, 1120, 9855])
+    high = np.array([0.15, 50000, 115600, 1110, 116, 820, 1680, 12045])
+    rw, r, tu, hu, tl, hl, length, kw = (low + u * (high - low)).T
+    log = np.log(r / rw)
+    return 2 * np.pi * tu * (hu - hl) / (log * (1 + 2 * length * tu / (log * rw**2 * kw) + tu / tl))
+
+
+def _wing(u: np.ndarray) -> np.ndarray:
+    low = np.array([150, 220, 6, -10, 16, 0.5, 0.08, 2.5, 1700, 0.025])
+    high = np.array([200, 300, 10, 10, 45, 1, 0.18, 6, 2500, 0.08])
+    sw, wfw, a, angle, q, taper, tc, nz, wdg, wp = (low + u * (high - low)).T
+    cos = np.cos(np.radians(angle))
+    weight = 0.036 * sw**0.758 * wfw**0.0035 * (a / cos**2) ** 0.6 * q**0.006 * taper**0.04
+    return weight * (100 * tc / cos) ** -0.3 * (nz * wdg) ** 0.49 + sw * wp
+
+
+SMOOTH: dict[str, tuple[Callable[[np.ndarray], np.ndarray], int]] = {
+    "Friedman 1": (_friedman1, 10), "Friedman 2": (_friedman2, 4), "Friedman 3": (_friedman3, 4),
+    "borehole": (_borehole, 8), "wing weight": (_wing, 10),
+}  # fmt: skip
+
+
+def run_smooth(name: str, noise: float, n_rows: int, members: int) -> dict[str, Any]:
+    """RMSE to the function of law and trees; noise in stds of the function."""
+    function, p = SMOOTH[name]
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(n_rows + 1000, p))
+    f = function(X)
+    y = f + noise * f.std() * rng.standard_normal(len(f))
+    model = fit_pair(X[:n_rows], y[:n_rows], members)
+    found = compare(model, X[n_rows:], f[n_rows:])
+    return {**found, "ratio": found["RMSE"] / found["trees RMSE"]}
+
+
+def run_random(data_dir: Path, name: str, split: int, n_rows: int, members: int) -> dict[str, Any]:
+    """A published split."""
+    data = load_split(data_dir, name, split)
+    order = np.random.default_rng(split).permutation(len(data.y_train))[:n_rows]
+    return compare(
+        fit_pair(data.X_train[order], data.y_train[order], members),
+        data.X_test[:2000], data.y_test[:2000],
+    )  # fmt: skip
+
+
+def tail_splits(X: np.ndarray, y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Training rows without the top or bottom fifth of an important feature, and that fifth."""
+    import lightgbm
+
+    trees = lightgbm.LGBMRegressor(n_estimators=100, verbose=-1, importance_type="gain", n_jobs=1)
+    for column in np.argsort(-trees.fit(X, y).feature_importances_)[:3]:
+        for sign in (1.0, -1.0):
+            values = sign * X[:, column]
+            beyond = values > np.quantile(values, 0.8)
+            if beyond.mean() >= 0.03:
+                yield np.flatnonzero(~beyond), np.flatnonzero(beyond)
+
+
+def run_tails(data_dir: Path, name: str, n_rows: int, members: int) -> dict[str, Any]:
+    """Tails and random rows of a set, means over the splits."""
+    table = pd.read_csv(data_dir / f"{name}.csv.gz").sample(frac=1, random_state=0)[:n_rows]
+    X = table.drop(columns="target").to_numpy(float)
+    y = table["target"].to_numpy(float)
+    order = np.random.default_rng(0).permutation(len(y))
+    cut = len(y) // 5
+    splits = [("random", order[cut:], order[:cut])]
+    splits += [("tail", *rows) for rows in tail_splits(X, y)]
+    found: dict[str, list[dict[str, Any]]] = {}
+    for kind, train, test in splits:
+        model = fit_pair(X[train], y[train], members)
+        found.setdefault(kind, []).append(compare(model, X[test], y[test]))
+    return {
+        f"{kind} {key}": float(np.mean([one[key] for one in many]))
+        for kind, many in found.items() for key in many[0] if not isinstance(many[0][key], dict)
+    }  # fmt: skip
+
+
+def run_spiral(seed: int, members: int) -> dict[str, Any]:
+    """The map of Spiral: cells by their distance to the nearest training row."""
+    from scipy.spatial import cKDTree
+
+    data = make_spiral(random_state=seed)
+    trees = BoostedEnsembleClassifier(n_members=members, random_state=seed)
+    model = StackedClassifier(trees, random_state=seed).fit(data.X, data.y)
+    axis = np.linspace(-600.0, 600.0, 60)
+    x, y = (part.ravel() for part in np.meshgrid(axis, axis))
+    features = [x, y, x + y, x - y, 2 * x + y, x - 2 * y, x + 2 * y, 2 * x - y, np.hypot(x, y)]
+    grid = np.column_stack(features)
+    distance = cKDTree(data.X[:, :2]).query(grid[:, :2])[0]
+    far = distance > np.quantile(distance, 0.6)
+    found = model.predict_uncertainty(grid).knowledge
+    trees = model.estimator_.predict_uncertainty(grid).knowledge
+    inside = model.predict_uncertainty(data.X).knowledge
+    return {
+        "AUROC": auroc(far, found), "trees' AUROC": auroc(far, trees),
+        "mean K on rows": float(inside.mean()), "weights": dict(model.weights_),
+    }  # fmt: skip
+
+
+def run_speed(n_rows: int, p: int, members: int) -> dict[str, Any]:
+    """Seconds of the trees alone and of the law, prediction in bulk, bytes of the files."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, p))
+    y = X[:, 0] + np.sin(2.0 * X[:, 1]) + rng.normal(size=n_rows) * (1.0 + (X[:, 2] > 0.0))
+    trees = BoostedEnsembleRegressor(n_members=members, random_state=0)
+    began = time.perf_counter()
+    trees.fit(X, y)
+    alone = time.perf_counter() - began
+    began = time.perf_counter()
+    model = fit_pair(X, y, members)
+    both = time.perf_counter() - began
+    new = rng.normal(size=(2000, p))
+    began = time.perf_counter()
+    law = model.predict_distribution(new)
+    law.interval(0.9)
+    sizes = []
+    for one in (trees, model):
+        file = io.BytesIO()
+        one.save(file)
+        sizes.append(len(file.getvalue()))
+    return {
+        "fit seconds": both, "trees' fit seconds": alone, "times": both / alone,
+        "ms a row": (time.perf_counter() - began) / 2.0, "file": sizes[1] / sizes[0],
+    }  # fmt: skip
+
+
+def run(store: Store, arguments: Any) -> None:
+    """Each case of the sections asked for, unless it is stored."""
+    members, n_rows, seeds = arguments.members, arguments.rows, range(arguments.seeds)
+    folder, sets = arguments.data_dir, arguments.sets if arguments.data_dir is not None else ()
+    cases: dict[str, Callable[[], dict[str, Any]]] = {}
+    for seed in seeds:
+        for kind in SHAPES:
+            cases[f"shapes/{kind}/{seed}"] = partial(run_shape, kind, seed, 1000, members)
+        for n in (200, 1000):
+            cases[f"noise/{n}/{seed}"] = partial(run_noise, n, seed, members)
+        for name in sets:
+            work = partial(run_random, folder, name, seed, n_rows, members)
+            cases[f"random/{name}/{seed}"] = work
+        cases[f"spiral/spiral/{seed}"] = partial(run_spiral, seed, members)
+    for name in SMOOTH:
+        for noise in (0.0, 0.3):
+            cases[f"smooth/{name}/{noise}"] = partial(run_smooth, name, noise, 2000, members)
+    for name in sets:
+        cases[f"tails/{name}/0"] = partial(run_tails, folder, name, min(n_rows, 1500), members)
+    cases["speed/1,000 x 10/0"] = partial(run_speed, 1000, 10, members)
+    if n_rows >= 100_000:
+        cases["speed/100,000 x 20/0"] = partial(run_speed, 100_000, 20, members)
+    for key, work in cases.items():
+        if key.partition("/")[0] in arguments.only and key not in store.results:
+            store.put(key, work())
+            shown = {
+                k: v if isinstance(v, dict) else round(v, 4) for k, v in store.results[key].items()
+            }
+            print(key, shown, flush=True)
+
+
+def rows_of(store: Store) -> list[Row]:
+    """The table of what is stored against the bars."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for key, found in store.results.items():
+        section, case, _ = key.split("/")
+        groups.setdefault((section, case), []).append(found)
+    out = []
+
+    def line(what: str, key: str, many: list[dict[str, Any]], bar: str, met: Any = None) -> None:
+        values = [one[key] for one in many]
+        mean = float(np.mean(values))
+        judged = None if met is None else bool(met(mean))
+        out.append(Row(f"{what} ({len(values)})", f"{mean:.4g}", bar, judged, {key: values}))
+
+    tails = [many[0] for (section, _), many in groups.items() if section == "tails"]
+    for (section, case), many in groups.items():
+        if section == "shapes":
+            line(f"{case}: CRPS over the truth's", "CRPS ratio", many, f"<= {_SHAPE_BAR}",
+                 lambda v: v <= _SHAPE_BAR)  # fmt: skip
+            line(f"{case}: the trees'", "trees' CRPS ratio", many, "")
+            line(f"{case}: ends beyond", "beyond", many, "0", lambda v: v == 0.0)
+            discrete = case in ("Poisson", "60 % zeros")
+            line(f"{case}: coverage", "coverage", many, ".87 to .95",
+                 lambda v, d=discrete: v >= 0.87 and (d or v <= 0.95))  # fmt: skip
+        elif section == "noise":
+            gaps = [{"gap": one["log score"] - one["trees log score"]} for one in many]
+            line(f"pure noise, {case} rows: log score", "gap", gaps, f"<= {_NOISE_BAR}",
+                 lambda v: v <= _NOISE_BAR)  # fmt: skip
+        elif section == "smooth":
+            line(f"{case}: RMSE ratio", "ratio", many, f"<= {_SMOOTH_BAR}",
+                 lambda v: v <= _SMOOTH_BAR)  # fmt: skip
+        elif section == "random":
+            for key, bars in _RANDOM_BARS.items():
+                bar = bars.get(case)
+                line(f"{case}: {key}", key, many, "" if bar is None else f"<= {bar}",
+                     None if bar is None else lambda v, b=bar: v <= b)  # fmt: skip
+                line(f"{case}: the trees' {key}", f"trees {key}", many, "")
+        elif section == "spiral":
+            line("Spiral: AUROC of K", "AUROC", many, ">= .98", lambda v: v >= 0.98)
+            line("Spiral: mean K on rows, nats", "mean K on rows", many, "<= .03",
+                 lambda v: v <= 0.03)  # fmt: skip
+        elif section == "speed":
+            line(f"{case}: fit over the trees' alone", "times", many, "<= 3", lambda v: v <= 3.0)
+            line(f"{case}: prediction, ms a row", "ms a row", many, "<= 1", lambda v: v <= 1.0)
+            line(f"{case}: file over the trees' alone", "file", many, "<= 3", lambda v: v <= 3.0)
+    for kind, low, high in (("tail", 0.8, 1.0), ("random", 0.88, 0.95)):
+        if tails:
+            line(f"{kind}s: coverage", f"{kind} coverage", tails, f"{low} to {high}",
+                 lambda v, low=low, high=high: low <= v <= high)  # fmt: skip
+            line(f"{kind}s: the trees' coverage", f"{kind} trees coverage", tails, "")
+            most = 0.93 if kind == "tail" else 1.0
+            ratios = [{"ratio": t[f"{kind} CRPS"] / t[f"{kind} trees CRPS"]} for t in tails]
+            line(f"{kind}s: CRPS over the trees'", "ratio", ratios, f"<= {most}",
+                 lambda v, most=most: v <= most)  # fmt: skip
+    return out
+
+
+def main() -> None:
+    """Run the sections asked for and report them."""
+    parser = make_parser(__doc__.splitlines()[0], _SECTIONS)
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--rows", type=int, default=10**6, help="of a set, at most")
+    parser.add_argument("--seeds", type=int, default=3, help="seeds, or published splits")
+    parser.add_argument("--members", type=int, default=10, help="of the trees")
+    parser.add_argument("--store", type=Path, help="where results are kept while running")
+    arguments = parser.parse_args()
+    protocol = {"version": 1, "rows": arguments.rows, "members": arguments.members}
+    store = Store(arguments.store, protocol)
+    if arguments.data_dir is None:
+        print("random and tails need --data-dir")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run(store, arguments)
+    report("Stacked laws", rows_of(store), arguments.json)
+
+
+if __name__ == "__main__":
+    main()

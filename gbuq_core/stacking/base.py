@@ -1,0 +1,333 @@
+"""What the stacked regressor and classifier share: rows, folds, neighbours, the process, files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
+from gbuq_core.boosting.stopping import weight_of_mean
+from gbuq_core.calibration.splits import N_FOLDS, Split, make_splits
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.ibug.affinity import Neighbours
+from gbuq_core.inputs import as_table, check_new_rows, check_sample_weight, take_rows
+from gbuq_core.jobs import parallel_map, stage
+from gbuq_core.model_files.contents import check_arrays, require
+from gbuq_core.model_files.fields import Savable
+from gbuq_core.stacking import process as processes
+from gbuq_core.stacking.process import Process, fit_process
+from gbuq_core.stacking.voices import COUNTS, Component
+from gbuq_core.trees.importers.ownership import copy_unfitted
+from gbuq_core.unfamiliarity.parts import AffinityPart, Learning
+from gbuq_core.unfamiliarity.rows import (
+    Columns,
+    EncodedRows,
+    RawRows,
+    Space,
+    encode_rows,
+    find_columns,
+    find_outside,
+    learn_space,
+    read_rows,
+)
+
+FloatArray = NDArray[np.float64]
+
+FEWEST_ROWS = 40  # below, nothing is weighed: the trees speak alone
+MOST_POOL = 20_000  # rows that neighbours come from
+PER_FOLD = 300  # rows of a fold that weigh the voices
+ONE_PROCESS_FROM = 1000  # rows; above, rows outside the process's sample weigh it
+_SMALLER_PROCESS = 400  # rows of a fold's process
+_FOLD_MEMBERS = 2
+
+
+class Beyond(NamedTuple):
+    """How far rows are beyond the training rows.
+
+    share (n,): from 0 inside to 1, how much louder the process speaks; outside (n, n_columns) bool:
+    values outside the range of their column, new levels, new values of a constant column and first
+    gaps; columns: their names.
+    """
+
+    share: FloatArray
+    outside: NDArray[np.bool_]
+    columns: tuple[str, ...]
+
+
+class Rows(NamedTuple):
+    """Training rows in every form that a voice reads."""
+
+    X: Any  # as the trees take them
+    raw: RawRows
+    encoded: EncodedRows
+    weight: FloatArray  # (n,), ones without weights
+    weighted: bool
+    groups: Any
+
+    def take(self, chosen: NDArray[np.intp], space: Space) -> EncodedRows:
+        """Some rows as neighbours and process read them."""
+        return encode_rows(space, self.raw.take(chosen))
+
+
+class Stacked(Savable, BaseEstimator):
+    """Base of the two; not for use by itself."""
+
+    estimator_: Any
+    seed_: int
+    n_rows_: int
+    _components: tuple[Component, ...]
+    _columns: Columns
+    _space: Space
+    _pool: RawRows
+    _near: AffinityPart | None
+    _process: Process | None
+    _n_neighbours: int
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        voices: Sequence[str] = ("trees", "residuals", "targets", "process"),
+        support: Any = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.voices = voices
+        self.support = support
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def find_beyond(self, X: Any) -> Beyond:
+        """Which rows, and which of their values, are beyond the training rows.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+
+        Returns
+        -------
+        Beyond
+            ``share`` (n_samples,), ``outside`` (n_samples, n_features) and ``columns``.
+        """
+        table = self._new_rows(X)
+        raw = read_rows(self._columns, table)
+        outside = find_outside(self._columns, self._space, raw)
+        return Beyond(self._share_beyond(encode_rows(self._space, raw)), outside,
+                      self._columns.names)  # fmt: skip
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True  # in data frames
+        tags.target_tags.required = True
+        return tags
+
+    def _share_beyond(self, rows: EncodedRows) -> FloatArray:
+        raise NotImplementedError
+
+    def _new_rows(self, X: Any) -> Any:
+        check_is_fitted(self, "_weights")
+        return check_new_rows(self, X)
+
+    def _tree_rows(self, X: Any, table: Any) -> Any:
+        """New rows as the trees saw the others: a frame or an array."""
+        return table if hasattr(X, "iloc") else np.asarray(X)
+
+    def _check_voices(self, allowed: tuple[str, ...]) -> tuple[str, ...]:
+        given = self.voices
+        listed = [] if isinstance(given, str) else list(given)
+        if "trees" not in listed or not set(listed) <= set(allowed):
+            raise InvalidParameter(
+                f"voices must name 'trees' and any of {', '.join(allowed[1:])}; got {given!r}."
+            )
+        return tuple(voice for voice in allowed if voice in listed)
+
+    def _read_training(self, X: Any, table: Any, weight: Any, groups: Any, y: Any) -> Any:
+        """Rows of positive weight, and their targets."""
+        self.__dict__.pop("_weights", None)  # a fit that fails leaves no half of the one before
+        n = len(table)
+        found = check_sample_weight(weight, n)
+        rows = table if hasattr(X, "iloc") else np.asarray(X)
+        if groups is not None:
+            groups = np.asarray(groups)
+            if len(groups) != n:
+                raise InvalidData(f"groups has {len(groups)} values, but X has {n} rows.")
+        if found is not None and (found == 0.0).any():
+            kept = np.flatnonzero(found)
+            rows, y, found = take_rows(rows, kept), y[kept], found[kept]
+            groups = None if groups is None else groups[kept]
+        declared = getattr(self.estimator, "categorical_features", None)
+        self._columns = find_columns(as_table(rows), declared)
+        raw = read_rows(self._columns, as_table(rows))
+        self._space = learn_space(self._columns, raw)
+        self.n_rows_ = len(raw)
+        weights = np.ones(len(raw)) if found is None else found
+        encoded = encode_rows(self._space, raw)
+        return Rows(rows, raw, encoded, weights, found is not None, groups), y
+
+    def _make_folds(self, y: Any, groups: Any, n_classes: int = 0) -> list[Split]:
+        """Five folds at every number of rows."""
+        if groups is not None:
+            n_groups = len(np.unique(groups))
+            if n_groups < 2:
+                raise InvalidData("All rows are in one group: pass at least two groups.")
+            cv: Any = GroupKFold(min(N_FOLDS, n_groups))
+        elif n_classes and np.bincount(y).min() >= N_FOLDS:
+            cv = StratifiedKFold(N_FOLDS, shuffle=True, random_state=self.seed_ % 2**32)
+        else:
+            cv = min(N_FOLDS, len(y))
+        return make_splits(y, False, cv, groups, self.seed_)
+
+    def _fit_trees(self, model: Any, rows: Rows, y: Any, chosen: Any = None) -> Any:
+        """A fitted copy of a model on some of the rows."""
+        X, weight, groups = rows.X, rows.weight, rows.groups
+        if chosen is not None:
+            X, y, weight = take_rows(X, chosen), y[chosen], weight[chosen]
+            groups = None if groups is None else groups[chosen]
+        options: dict[str, Any] = {}
+        if rows.weighted:
+            if not has_fit_parameter(model, "sample_weight"):
+                raise InvalidParameter(
+                    f"estimator ({type(model).__name__}) takes no sample_weight in fit: pass one "
+                    "that does."
+                )
+            options["sample_weight"] = weight
+        if groups is not None and has_fit_parameter(model, "groups"):
+            options["groups"] = groups
+        fresh = copy_unfitted(model)
+        if fresh.get_params(deep=False).get("random_state", 0) is None:
+            fresh.set_params(random_state=self.seed_ % 2**32)
+        return fresh.fit(X, y, **options)
+
+    def _fold_model(self, fold: int) -> Any:
+        """What is fitted to the rows of a fold: boosted ensembles keep the clocks of all rows."""
+        model = self.estimator_
+        own = isinstance(model, BoostedEnsembleRegressor | BoostedEnsembleClassifier)
+        if own and model.clocks_ is not None and model.plan_.ensemble == "independent":
+            last = getattr(model.clocks_, "last", None) or model.clocks_.n_trees_used
+            part = clone(model).set_params(
+                stopping=None, n_trees=last, n_members=min(_FOLD_MEMBERS, model.n_members),
+                random_state=(self.seed_ + fold + 1) % 2**31,
+            )  # fmt: skip
+            if isinstance(model, BoostedEnsembleRegressor):
+                part.set_params(mean_weight=weight_of_mean(model, model.stopping_))
+            return part
+        return self.estimator_
+
+    def _fit_fold(self, rows: Rows, y: Any, k: int, split: Any) -> Any:
+        """The trees of a fold, with the clocks of all rows if they have none."""
+        model = self._fit_trees(self._fold_model(k), rows, y, split.fitted)
+        clocks = getattr(self.estimator_, "clocks_", None)
+        if clocks is not None and getattr(model, "clocks_", clocks) is None:
+            return model.with_clocks(clocks)
+        return model
+
+    def _fit_near(
+        self, rows: Rows, y: Any, chosen: NDArray[np.intp], n_classes: int = 0
+    ) -> AffinityPart:
+        encoded = rows.take(chosen, self._space)
+        # One thread: LightGBM's wait for each other on tables as small, and folds run side by side.
+        return AffinityPart(
+            Learning(self._columns, self._space, encoded, y[chosen], n_classes, self.seed_, 1)
+        )
+
+    def _fit_folds_near(
+        self, rows: Rows, y: Any, splits: list[Split], n_classes: int = 0
+    ) -> tuple[list[NDArray[np.intp]], list[AffinityPart | None]]:
+        """Of each fold the places of the pool's rows that are fitted on, and their trees."""
+        places = [np.intersect1d(split.fitted, self._pool_places) for split in splits]
+        if self._near is None:
+            return places, [None] * len(splits)
+        found: list[AffinityPart | None] = parallel_map(
+            lambda mine: self._fit_near(rows, y, mine, n_classes), places, self.n_jobs
+        )
+        return places, found
+
+    def _sample(self, chosen: NDArray[np.intp], most: int, key: int) -> NDArray[np.intp]:
+        """At most so many of the rows, drawn at random, in order."""
+        if len(chosen) <= most:
+            return chosen
+        order = np.random.default_rng((self.seed_, key)).permutation(len(chosen))
+        return np.sort(chosen[order[:most]])
+
+    def _fit_all(self, rows: Rows, y: Any, targets: FloatArray, n_classes: int = 0) -> None:
+        """The neighbours and the process of all rows; targets (n, k) are those of the process."""
+        everything = np.arange(len(rows.raw))
+        pool = self._sample(everything, MOST_POOL, 11)
+        self._pool_places = pool
+        self._pool = rows.raw.take(pool)
+        smallest = int(len(pool) * (N_FOLDS - 1) / N_FOLDS)
+        self._n_neighbours = min(max(COUNTS), smallest // 3)
+        self._near = None
+        if {"residuals", "targets"} & {*self.voices} and self._n_neighbours > 0:
+            self._near = self._fit_near(rows, y, pool, n_classes)
+        self._process, self._process_places = None, everything[:0]
+        if "process" in self.voices:
+            self._process_places = self._sample(everything, processes.MOST_ROWS, 12)
+            self._process = self._fit_process(rows, targets, self._process_places)
+        if self._process is not None:
+            axes = rows.encoded.points[:, self._process.used].astype(np.float64)
+            self._process = self._process._replace(low=axes.min(axis=0), high=axes.max(axis=0))
+
+    def _fit_process(self, rows: Rows, targets: FloatArray, chosen: NDArray[np.intp]) -> Any:
+        """A process of these rows; None where no column varies."""
+        weight = rows.weight[chosen] if rows.weighted else None
+        axes = rows.encoded.points[chosen]
+        if len(chosen) < 2 or not np.ptp(axes, axis=0).any():
+            return None
+        return fit_process(axes, targets[chosen], weight)
+
+    def _judged(self, fold: int, held: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Rows of a fold that weigh the voices; of large tables none that the process has seen."""
+        pool = np.intersect1d(held, self._pool_places)
+        if self.n_rows_ > ONE_PROCESS_FROM:
+            pool = np.setdiff1d(pool, self._process_places)
+        return self._sample(pool, PER_FOLD, 20 + fold)
+
+    def _judging_process(
+        self, rows: Rows, targets: FloatArray, fold: int, split: Split
+    ) -> Process | None:
+        """The process that rows of a fold are judged by, which has not seen them."""
+        if self._process is None or self.n_rows_ > ONE_PROCESS_FROM:
+            return self._process
+        chosen = self._sample(split.fitted, _SMALLER_PROCESS, 30 + fold)
+        with stage(1.0):
+            found: Process = self._fit_process(rows, targets, chosen)
+        return found
+
+    def _nearest(self, encoded: EncodedRows) -> Neighbours:
+        assert self._near is not None
+        return self._near.nearest(encoded, self._n_neighbours)
+
+    def check_file(self) -> None:
+        """Refuse parts that do not go together, and look at the pool's leaves again."""
+        names = self._columns.names
+        require(len(names) == self.n_features_in_, "its columns do not match")
+        check_arrays(
+            self._pool, numbers=(np.float64, None, len(self._columns.numbers)),
+            codes=(np.int64, len(self._pool.numbers), len(self._columns.categories)),
+        )  # fmt: skip
+        for k, levels in enumerate(self._columns.levels):
+            codes = self._pool.codes[:, k]
+            require(((codes >= -1) & (codes <= len(levels))).all(), "a level does not exist")
+        encoded = encode_rows(self._space, self._pool)
+        if self._near is not None:
+            self._near.restore(self._columns, self._space, encoded, 1)
+            most = 0 < self._n_neighbours <= len(self._pool)
+            require(most, "its neighbours are impossible")
+        if self._process is not None:
+            same = len(self._process.used) == encoded.points.shape[1]
+            require(same, "its process has other columns")
+        require(all(one.near <= self._n_neighbours for one in self._components),
+                "a voice has too many neighbours")  # fmt: skip
+        model = self.estimator_
+        names_ = getattr(model, "feature_names_", None)
+        n_features = getattr(model, "n_features_in_", None) if names_ is None else len(names_)
+        require(n_features == self.n_features_in_, "its estimator has other columns")

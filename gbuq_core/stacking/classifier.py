@@ -1,0 +1,341 @@
+"""The stacked probabilities of classes: see `StackedClassifier`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+from sklearn.base import ClassifierMixin
+
+from gbuq_core.boosting import BoostedEnsembleClassifier
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.inputs import check_fit_data, draw_seed, encode_classes, take_rows
+from gbuq_core.jobs import stage
+from gbuq_core.model_files.contents import check_arrays, require
+from gbuq_core.stacking.base import FEWEST_ROWS, Rows, Stacked
+from gbuq_core.stacking.process import Process
+from gbuq_core.stacking.regressor import Voices
+from gbuq_core.stacking.voices import COUNTS, Component
+from gbuq_core.stacking.weights import Judged, choose_weights
+from gbuq_core.trees.importers.ownership import is_owned
+from gbuq_core.uncertainty import Uncertainty
+from gbuq_core.unfamiliarity.rows import EncodedRows, encode_rows, read_rows
+
+FloatArray = NDArray[np.float64]
+
+CLASS_VOICES = ("trees", "targets", "process")
+# What the process's mean is multiplied by: targets of 1 and -1 alone give chances up to 0.84.
+_STEEPS = (1.0, 2.0, 4.0)
+
+
+class _Said(NamedTuple):
+    """What the components say of n rows, and how far beyond the training rows they are."""
+
+    probabilities: FloatArray  # (n_components, n, n_classes)
+    members: FloatArray  # (n,): the mean entropy of the trees' members
+    beyond: FloatArray  # (n,)
+
+
+class StackedClassifier(ClassifierMixin, Stacked):
+    """Class probabilities as a weighted mixture of several voices around one tree model.
+
+    The trees, the class shares of the training rows that share most leaves with a row, and a small
+    Gaussian process by least squares on targets of 1 and -1. Their weights maximise the log score
+    of rows that no voice has seen; a voice enters only if it improves the log loss or the Brier
+    score on those rows by more than one standard error, and worsens neither by more.
+
+    Parameters
+    ----------
+    estimator : estimator or None
+        The trees: any classifier with ``predict_proba``. None is a `BoostedEnsembleClassifier` with
+        two clocks. A fitted one is used as it is: pass rows to `fit` which it has not seen.
+    voices : sequence of {"trees", "targets", "process"}
+        Those that may enter; "trees" always speaks.
+    random_state, n_jobs : as in `StackedRegressor`.
+
+    Attributes
+    ----------
+    classes_ : (n_classes,)
+    weights_, component_weights_, estimator_, n_rows_, n_features_in_, feature_names_in_, seed_ : as
+        in `StackedRegressor`.
+
+    Notes
+    -----
+    Beyond the training rows, with v the process's latent variance and q what 90 % of left-out rows
+    stay below, ``w = max(v - q, 0) / (prior - q)``: the law is ``(1 - w) p + w (class shares)``, p
+    the voices together. Knowledge uncertainty is the entropy of the law less ``(1 - w)`` times the
+    voices' mean entropy, of the trees that of their members; in nats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbuq_core import BoostedEnsembleClassifier, StackedClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(120, 2))
+    >>> trees = BoostedEnsembleClassifier(n_members=2, n_trees=40, random_state=0)
+    >>> model = StackedClassifier(trees, random_state=0).fit(X, X[:, 0] > 0)
+    >>> near, far = model.predict_uncertainty([[0.5, 0.0], [9.0, 9.0]]).knowledge
+    >>> bool(far > 5 * near)
+    True
+    """
+
+    classes_: np.ndarray
+    _weights: FloatArray
+    _shares: FloatArray
+    _codes: NDArray[np.int64]
+    _counts: FloatArray
+    _not_saved = ("_pool_places", "_process_places")
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        voices: Sequence[str] = CLASS_VOICES,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.voices = voices
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the trees, hear all voices on rows that they have not seen, and weigh them.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+        y : array-like (n_samples,)
+            At least two classes, of any one type.
+        sample_weight, groups : array-like (n_samples,), optional
+            As in `StackedRegressor.fit`.
+
+        Raises
+        ------
+        InvalidParameter, InvalidData
+            One sentence each.
+        """
+        self._check_voices(CLASS_VOICES)
+        table, given = check_fit_data(self, X, y)
+        self.seed_ = draw_seed(self.random_state)
+        rows, given = self._read_training(X, table, sample_weight, groups, given)
+        self.classes_, codes = encode_classes(given)
+        n_classes = len(self.classes_)
+        targets = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+        self._shares = np.bincount(codes, rows.weight, n_classes) / rows.weight.sum()
+        model = self.estimator
+        if model is None:
+            model = BoostedEnsembleClassifier(random_state=self.seed_, n_jobs=self.n_jobs)
+        if not hasattr(model, "predict_proba"):
+            raise InvalidParameter(
+                f"estimator ({type(model).__name__}) has no predict_proba: pass a classifier."
+            )
+        prefit = not is_owned(model)
+        with stage(3.0):
+            with stage(1.0, span=1.0):
+                self.estimator_ = model if prefit else self._fit_trees(model, rows, given)
+            with stage(1.0, span=0.5):
+                self._fit_all(rows, codes, targets, n_classes)
+            with stage(1.0, span=1.5):
+                self._weigh(rows, codes, given, targets, prefit)
+        del self._pool_places, self._process_places
+        return self
+
+    @property
+    def weights_(self) -> Mapping[str, float]:
+        """The weight of each voice."""
+        found = dict.fromkeys(CLASS_VOICES, 0.0)
+        for one, weight in zip(self._components, self._weights.tolist(), strict=True):
+            found[one.voice] += weight
+        return MappingProxyType(found)
+
+    @property
+    def component_weights_(self) -> Mapping[tuple[str, int, float], float]:
+        """The weight of each way to speak."""
+        pairs = zip(self._components, self._weights.tolist(), strict=True)
+        return MappingProxyType({(*one,): weight for one, weight in pairs if weight > 0.0})
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Class probabilities, (n_samples, n_classes)."""
+        return self._mix(self._hear(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of every row, (n_samples,)."""
+        codes = np.argmax(self.predict_proba(X), axis=1)
+        labels: np.ndarray = self.classes_[codes]
+        return labels
+
+    def predict_uncertainty(self, X: Any) -> Uncertainty:
+        """Total, data and knowledge uncertainty in nats, (n_samples,) each."""
+        said = self._hear(X)
+        total = _entropy(self._mix(said))
+        entropies = _entropy(said.probabilities)
+        entropies[0] = np.minimum(said.members, entropies[0])
+        data = (1.0 - said.beyond) * (self._weights @ entropies)
+        knowledge = np.clip(total - data, 0.0, total)
+        return Uncertainty(total, total - knowledge, knowledge)
+
+    def predict_voices(self, X: Any) -> Voices:
+        """The weight of each voice in every row, and the mean and variance of the class codes.
+
+        The weight beyond the training rows that goes to the class shares is missing in the sum.
+        """
+        said = self._hear(X)
+        codes = np.arange(len(self.classes_), dtype=np.float64)
+        n = len(said.beyond)
+        weight, mean, variance = np.zeros((3, n, len(CLASS_VOICES)))
+        for place, voice in enumerate(CLASS_VOICES):
+            mine = self._weights * np.array([one.voice == voice for one in self._components])
+            if mine.any():
+                law = np.einsum("k,knc->nc", mine / mine.sum(), said.probabilities)
+                mean[:, place] = law @ codes
+                variance[:, place] = law @ np.square(codes) - np.square(mean[:, place])
+                weight[:, place] = mine.sum() * (1.0 - said.beyond)
+            else:
+                mean[:, place] = variance[:, place] = np.nan
+        return Voices(CLASS_VOICES, weight, mean, variance)
+
+    def _mix(self, said: _Said) -> FloatArray:
+        inside = np.einsum("k,knc->nc", self._weights, said.probabilities)
+        away = said.beyond[:, None]
+        found: FloatArray = (1.0 - away) * inside + away * self._shares
+        return found / found.sum(axis=1, keepdims=True)
+
+    def _find_components(self) -> tuple[Component, ...]:
+        found = [Component("trees", 0, 0.0)]
+        if self._near is not None:
+            counts = [n for n in COUNTS if n <= self._n_neighbours] or [self._n_neighbours]
+            found += [Component("targets", count, 0.0) for count in counts]
+        if self._process is not None:
+            found += [Component("process", 0, steep) for steep in _STEEPS]
+        return tuple(found)
+
+    def _of_neighbours(self, codes: NDArray[np.int64], counts: FloatArray, n: int) -> FloatArray:
+        """Class shares of the first n neighbours, with one row of the training's shares added."""
+        there = codes[:, :n, None] == np.arange(len(self.classes_))
+        sums = (there * counts[:, :n, None]).sum(axis=1) + self._shares
+        return sums / sums.sum(axis=1, keepdims=True)
+
+    def _of_trees(self, model: Any, rows: Any) -> FloatArray:
+        """Probabilities in the order of ``classes_``, of a model that may have seen fewer."""
+        found = np.asarray(model.predict_proba(rows), np.float64)
+        out = np.zeros((len(found), len(self.classes_)))
+        known = np.asarray(getattr(model, "classes_", self.classes_))
+        out[:, np.searchsorted(self.classes_, known.astype(self.classes_.dtype))] = found
+        return out
+
+    def _of_process(
+        self, process: Process, encoded: EncodedRows
+    ) -> tuple[list[FloatArray], FloatArray]:
+        """Class chances of each component of the process, and the latent variance (n,)."""
+        mean, latent = process.predict(encoded.points)
+        found = []
+        for steep in _STEEPS:
+            chance = ndtr(steep * mean / np.sqrt(1.0 + steep**2 * latent)[:, None]) + 1e-12
+            found.append(chance / chance.sum(axis=1, keepdims=True))
+        return found, latent
+
+    def _weigh(
+        self, rows: Rows, codes: NDArray[np.int64], labels: Any, targets: FloatArray, prefit: bool
+    ) -> None:
+        n, n_classes = len(codes), len(self.classes_)
+        self._components = self._find_components()
+        pool = self._pool_places
+        self._codes, self._counts = codes[pool], rows.weight[pool]
+        self._weights = np.eye(len(self._components))[0]
+        if n < FEWEST_ROWS or len(self._components) == 1:
+            return
+        splits = self._make_folds(codes, rows.groups, n_classes)
+        places, parts = self._fit_folds_near(rows, codes, splits, n_classes)
+        said, judged, fold = [], [], []
+        with stage(float(len(splits))):
+            for k, split in enumerate(splits):
+                mine = self._judged(k, split.held)
+                if not len(mine) or len(np.unique(codes[split.fitted])) < 2:
+                    continue
+                with stage(1.0, span=1.0):
+                    model = self.estimator_
+                    if not prefit:
+                        model = self._fit_fold(rows, labels, k, split)
+                    found = [self._of_trees(model, take_rows(rows.X, mine))]
+                    encoded = rows.take(mine, self._space)
+                    part = parts[k]
+                    if part is not None:
+                        near = places[k][part.nearest(encoded, self._n_neighbours).indices]
+                        found += [
+                            self._of_neighbours(codes[near], rows.weight[near], one.near)
+                            for one in self._components if one.voice == "targets"
+                        ]  # fmt: skip
+                    process = self._judging_process(rows, targets, k, split)
+                    if process is not None:
+                        found += self._of_process(process, encoded)[0]
+                said.append(np.stack(found))
+                judged.append(mine)
+                fold.append(np.full(len(mine), k))
+        if not judged:
+            return
+        chances, chosen = np.concatenate(said, axis=1), np.concatenate(judged)
+        hit = (codes[chosen, None] == np.arange(n_classes)).astype(np.float64)
+        own = np.take_along_axis(chances, codes[None, chosen, None], axis=2)[:, :, 0]
+        # The Brier score takes the place of the CRPS: the same sum over classes.
+        found_ = Judged(
+            np.maximum(own, 1e-12), chances, hit, np.ones(n_classes), np.concatenate(fold),
+            rows.weight[chosen],
+        )  # fmt: skip
+        self._weights = choose_weights(self._components, found_)[0]
+
+    def _hear(self, X: Any) -> _Said:
+        table = self._new_rows(X)
+        rows = self._tree_rows(X, table)
+        found = [self._of_trees(self.estimator_, rows)]
+        members = _entropy(found[0])
+        if hasattr(self.estimator_, "predict_uncertainty"):
+            members = np.asarray(self.estimator_.predict_uncertainty(rows).data)
+        encoded = encode_rows(self._space, read_rows(self._columns, table))
+        if self._near is not None:
+            near = self._nearest(encoded).indices
+            found += [
+                self._of_neighbours(self._codes[near], self._counts[near], one.near)
+                for one in self._components if one.voice == "targets"
+            ]  # fmt: skip
+        beyond = np.zeros(len(members))
+        if self._process is not None:
+            chances, latent = self._of_process(self._process, encoded)
+            found += chances
+            beyond = self._beyond(latent)
+        return _Said(np.stack(found), members, beyond)
+
+    def _beyond(self, latent: FloatArray) -> FloatArray:
+        assert self._process is not None
+        room = max(self._process.signal - self._process.usual, 1e-12)
+        return np.clip((latent - self._process.usual) / room, 0.0, 1.0)
+
+    def _share_beyond(self, rows: EncodedRows) -> FloatArray:
+        if self._process is None:
+            return np.zeros(len(rows.matrix))
+        return self._beyond(self._process.predict(rows.points)[1])
+
+    def check_file(self) -> None:
+        """Refuse what no fit makes."""
+        super().check_file()
+        n, n_pool = len(self._components), len(self._pool.numbers)
+        n_classes = len(self.classes_)
+        check_arrays(
+            self, _weights=("finite", n), _shares=("finite", n_classes),
+            _codes=(np.int64, n_pool), _counts=("finite", n_pool),
+        )  # fmt: skip
+        inside = ((self._codes >= 0) & (self._codes < n_classes)).all()
+        require(inside and n_classes >= 2, "a class does not exist")
+        require(np.isclose(self._weights.sum(), 1.0), "a weight is impossible")
+        require(self._components == self._find_components(), "a voice is impossible")
+        require(hasattr(self.estimator_, "predict_proba"), "its estimator has no probabilities")
+
+
+def _entropy(probabilities: FloatArray) -> FloatArray:
+    """In nats, over the last axis."""
+    logs = np.log(np.maximum(probabilities, 1e-300))
+    found: FloatArray = -(probabilities * logs).sum(axis=-1)
+    return np.maximum(found, 0.0)

@@ -1,0 +1,379 @@
+"""A mixture of normals and Student t with weights of its own in every row, on a support."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import elementwise
+from scipy.special import gammaln, ndtr, stdtr
+
+from gbuq_core.distribution import Distribution
+from gbuq_core.jobs import parallel_map
+from gbuq_core.stacking.support import Support
+
+FloatArray = NDArray[np.float64]
+
+_ROOT_2_PI = math.sqrt(2.0 * math.pi)
+_BLOCK = 1_000_000  # numbers of a temporary
+_TAIL = 1e-6  # probability beyond either end of a row's grid
+_ROUNDS = (41, 81, 161)  # points of a row's grid, refined twice where the law rises
+_MOST_WHOLE = 400  # whole numbers of a row that are summed one by one
+
+
+class Normals(NamedTuple):
+    """Normals with shares: centres (n, k), one std a row (n,), shares (n, k)."""
+
+    centres: FloatArray
+    std: FloatArray
+    shares: FloatArray
+
+    def take(self, rows: Any) -> Normals:
+        """Some of the rows."""
+        return Normals(self.centres[rows], self.std[rows], self.shares[rows])
+
+    def cdf(self, points: FloatArray) -> FloatArray:
+        """At points (n, m), times the shares: (n, m)."""
+        z = (points[:, :, None] - self.centres[:, None, :]) / self.std[:, None, None]
+        found: FloatArray = (ndtr(z) * self.shares[:, None, :]).sum(axis=2)
+        return found
+
+    def density(self, points: FloatArray) -> FloatArray:
+        """The same of the density."""
+        z = (points[:, :, None] - self.centres[:, None, :]) / self.std[:, None, None]
+        found = (np.exp(-0.5 * z * z) * self.shares[:, None, :]).sum(axis=2)
+        return found / (_ROOT_2_PI * self.std[:, None])
+
+    def moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Share, and the sums of share times the first and second moment, (n,) each."""
+        share = self.shares.sum(axis=1)
+        first = (self.shares * self.centres).sum(axis=1)
+        second = (self.shares * np.square(self.centres)).sum(axis=1) + share * np.square(self.std)
+        return share, first, second
+
+    def draw(self, random: np.random.Generator, count: int) -> FloatArray:
+        """Values (count, n) by shares."""
+        shares = np.cumsum(self.shares / self.shares.sum(axis=1, keepdims=True), axis=1)
+        u = random.random((count, len(shares)))
+        place = np.minimum((u[:, :, None] > shares).sum(axis=2), shares.shape[1] - 1)
+        centres = np.take_along_axis(self.centres, place.T, axis=1).T
+        return centres + self.std * random.standard_normal(centres.shape)
+
+
+class Students(NamedTuple):
+    """One Student t a row by mean, std and degrees of freedom, with a share; (n,) each."""
+
+    loc: FloatArray
+    std: FloatArray
+    df: FloatArray
+    share: FloatArray
+
+    @property
+    def width(self) -> FloatArray:
+        """The t's own scale."""
+        return self.std * np.sqrt(1.0 - 2.0 / self.df)
+
+    def take(self, rows: Any) -> Students:
+        """Some of the rows."""
+        return Students(*(part[rows] for part in self))
+
+    def cdf(self, points: FloatArray) -> FloatArray:
+        """At points (n, m), times the share: (n, m)."""
+        z = (points - self.loc[:, None]) / self.width[:, None]
+        found = np.where(self.df[:, None] > 1e5, ndtr(z), stdtr(self.df[:, None], z))
+        return found * self.share[:, None]
+
+    def density(self, points: FloatArray) -> FloatArray:
+        """The same of the density."""
+        df = np.minimum(self.df, 1e6)
+        z = (points - self.loc[:, None]) / self.width[:, None]
+        log = gammaln(0.5 * (df + 1.0)) - gammaln(0.5 * df) - 0.5 * np.log(df * math.pi)
+        log = log - np.log(self.width)
+        falls = 0.5 * (df[:, None] + 1.0) * np.log1p(z * z / df[:, None])
+        found: FloatArray = np.exp(log[:, None] - falls) * self.share[:, None]
+        return found
+
+    def moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Share, and the sums of share times the first and second moment, (n,) each."""
+        second = self.share * (np.square(self.std) + np.square(self.loc))
+        return self.share, self.share * self.loc, second
+
+    def draw(self, random: np.random.Generator, count: int) -> FloatArray:
+        """Values (count, n)."""
+        df = np.minimum(self.df, 1e6)
+        return self.loc + self.width * random.standard_t(df, (count, len(df)))
+
+
+Part = Normals | Students
+
+
+class _Grid(NamedTuple):
+    """Points (n, m) of each row and the probability up to each."""
+
+    points: FloatArray
+    below: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class StackedDistribution(Distribution):
+    """The mixture of all voices, on the support of the target.
+
+    Parameters
+    ----------
+    parts : tuple of Normals and Students
+        Their shares add up to 1 in every row.
+    support : Support
+        Probability beyond a bound is kept at the bound where training rows lie there. Elsewhere
+        it is folded back at the bound, once, so that hardly any is left there. On whole numbers the
+        law has masses, and its quantiles are whole.
+
+    Notes
+    -----
+    `logpdf` is the log of the probability at values that have a mass, and of the density at others.
+    ``loc`` and ``scale`` are mean and std: exact on all numbers, with a support to 1e-4 of the std.
+    """
+
+    parts: tuple[Part, ...]
+    support: Support
+    loc: FloatArray = field(init=False, repr=False)
+    scale: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.support.is_real:
+            mean, variance = raw_moments(self.parts)
+        else:
+            mean, variance = self._by_rows(_grid_moments)
+        object.__setattr__(self, "loc", mean)
+        object.__setattr__(self, "scale", np.sqrt(variance))
+
+    @classmethod
+    def without_moments(cls, parts: tuple[Part, ...], support: Support) -> StackedDistribution:
+        """The same law, for its probabilities alone."""
+        law = object.__new__(cls)
+        law.__dict__.update(parts=parts, support=support)
+        return law
+
+    def take(self, rows: Any) -> StackedDistribution:
+        """The law of some of the rows."""
+        other = object.__new__(StackedDistribution)
+        fields = {"parts": tuple(part.take(rows) for part in self.parts), "support": self.support}
+        for name in ("loc", "scale"):
+            if hasattr(self, name):
+                fields[name] = getattr(self, name)[rows]
+        other.__dict__.update(fields)
+        return other
+
+    def _raw(self, points: FloatArray) -> FloatArray:
+        """What the parts say (n, m), before the support."""
+        out = np.zeros(points.shape)
+        widest = max(part.centres.shape[1] if isinstance(part, Normals) else 1
+                     for part in self.parts)  # fmt: skip
+        step = max(1, _BLOCK // (widest * max(1, points.shape[1])))
+        for start in range(0, len(points), step):
+            rows = slice(start, start + step)
+            for part in self.parts:
+                out[rows] += part.take(rows).cdf(points[rows])
+        return out
+
+    def _below(self, points: FloatArray) -> FloatArray:
+        """The probability up to points (n, m), of a number that need not be whole."""
+        low, high = self.support.mirrors
+        found = self._raw(points)
+        if math.isfinite(low):
+            found -= self._raw(2.0 * low - points)
+            found[points < low] = 0.0
+        if math.isfinite(high):
+            found += 1.0 - self._raw(2.0 * high - points)
+            found[points >= high] = 1.0
+        return np.clip(found, 0.0, 1.0)
+
+    def _cdf(self, points: FloatArray) -> FloatArray:
+        support = self.support
+        found = self._below(np.floor(points) + 0.5 if support.whole else points)
+        found[points < support.low] = 0.0
+        found[points >= support.high] = 1.0
+        return found
+
+    def _log_density(self, y: FloatArray) -> FloatArray:
+        support = self.support
+        points = y[:, None]
+        if support.whole:
+            mass = self._cdf(points)[:, 0] - self._cdf(points - 1.0)[:, 0]
+        else:
+            mass = np.zeros(len(y))
+            for part in self.parts:
+                mass += part.density(points)[:, 0]
+                for mirror in filter(math.isfinite, support.mirrors):
+                    mass += part.density(2.0 * mirror - points)[:, 0]
+            if support.low_mass:
+                mass = np.where(y == support.low, self._below(points)[:, 0], mass)
+            if support.high_mass:
+                mass = np.where(y == support.high, 1.0 - self._below(points)[:, 0], mass)
+        with np.errstate(divide="ignore"):
+            return np.where(support.outside(y), -np.inf, np.log(np.maximum(mass, 0.0)))
+
+    def _quantiles(self, levels: FloatArray) -> FloatArray:
+        out = np.where(levels <= 0.0, -np.inf, np.inf)
+        row, column = np.nonzero((levels > 0.0) & (levels < 1.0))
+        if len(row):
+            out[row, column] = self._solve(row, levels[row, column])
+        support = self.support
+        if support.whole:
+            out = np.ceil(out - 0.5)
+        return np.clip(out, support.low, support.high)
+
+    def _solve(self, row: NDArray[np.intp], wanted: FloatArray) -> FloatArray:
+        """Where the law of these rows reaches a probability, before whole numbers."""
+        mean, variance = raw_moments(self.parts)
+        std = np.sqrt(variance)[row]
+        low, high = mean[row] - 4.0 * std, mean[row] + 4.0 * std
+        for sign, end in ((-1.0, low), (1.0, high)):
+            reach = 8.0
+            short = np.arange(len(row))
+            while len(short):
+                at = self.take(row[short])._below(end[short, None])[:, 0]
+                short = short[sign * at < sign * wanted[short]]
+                end[short] = mean[row[short]] + sign * reach * std[short]
+                reach *= 2.0
+                if reach > 1e9:
+                    break
+
+        def excess(x: FloatArray, who: NDArray[np.float64]) -> FloatArray:
+            who = who.astype(np.intp)
+            return self.take(row[who])._below(x[:, None])[:, 0] - wanted[who]
+
+        step = max(1, _BLOCK // 200)
+        found = np.empty(len(row))
+        for start in range(0, len(row), step):
+            part = slice(start, start + step)
+            who = np.arange(len(row), dtype=np.float64)[part]
+            answer = elementwise.find_root(
+                excess, (low[part], high[part]), args=(who,),
+                tolerances={"xatol": 0.0, "xrtol": 1e-12, "fatol": 1e-13, "frtol": 0.0},
+            )  # fmt: skip
+            found[part] = answer.x
+        return found
+
+    def _crps(self, y: FloatArray) -> FloatArray:
+        return self._by_rows(_grid_crps, y)[0]
+
+    def _sample(self, count: int, random: np.random.Generator) -> FloatArray:
+        """Each draw from a part by its share."""
+        shares = np.cumsum([part.moments()[0] for part in self.parts], axis=0)
+        u = random.random((count, len(self.loc))) * shares[-1]
+        out = np.zeros(u.shape)
+        below = np.zeros(len(self.loc))
+        for part, until in zip(self.parts, shares, strict=True):
+            mine = (u >= below) & (u < until)
+            out = np.where(mine, part.draw(random, count), out)
+            below = until
+        low, high = self.support.mirrors
+        out = np.where(out < low, 2.0 * low - out, out)
+        out = np.where(out > high, 2.0 * high - out, out)
+        out = np.round(out) if self.support.whole else out
+        return np.clip(out, self.support.low, self.support.high)
+
+    def _by_rows(self, read: Callable[..., Any], *more: FloatArray) -> list[FloatArray]:
+        """What ``read`` finds on the grids of some rows at a time."""
+        n = len(self.parts[0].moments()[0])
+        step = 256
+        blocks = [slice(start, min(start + step, n)) for start in range(0, n, step)]
+
+        def one(rows: slice) -> Any:
+            law = self.take(rows)
+            return read(law, law._make_grid(), *(part[rows] for part in more))
+
+        found = parallel_map(one, blocks)
+        return [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+    def _make_grid(self) -> _Grid:
+        """Points of each row that follow both the values and the probability."""
+        n = len(self.parts[0].moments()[0])
+        ends = self._quantiles(np.broadcast_to([_TAIL, 1.0 - _TAIL], (n, 2)))
+        low, high = ends[:, :1], ends[:, 1:]
+        support = self.support
+        if support.whole:
+            stride = np.maximum(1.0, (high - low) / _MOST_WHOLE)
+            steps = np.arange(int(((high - low) / stride).max(initial=0.0)) + 2)
+            points = np.minimum(low + np.round(steps * stride), high)
+            return _Grid(points, self._cdf(points))
+        high = np.maximum(high, low + 1e-12 * np.maximum(1.0, np.abs(low)))
+        even = np.linspace(0.0, 1.0, _ROUNDS[0])
+        # Closer in the middle, as the tails of a t are long.
+        bent = 0.5 + 0.5 * np.sinh(4.0 * (2.0 * even - 1.0)) / math.sinh(4.0)
+        points = low + (high - low) * bent
+        for count in _ROUNDS[1:]:
+            below = self._cdf(points)
+            points = _refine(points, below, np.linspace(0.0, 1.0, count))
+        return _Grid(points, self._cdf(points))
+
+
+def raw_moments(parts: tuple[Part, ...]) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance (n,) of the parts together."""
+    share, first, _second = (np.sum(found, axis=0) for found in zip(
+        *(part.moments() for part in parts), strict=True))  # fmt: skip
+    mean = first / share
+    # About the mean, so that far targets lose no digits.
+    spread = np.zeros(len(mean))
+    for part in parts:
+        if isinstance(part, Normals):
+            away = np.square(part.centres - mean[:, None]) + np.square(part.std)[:, None]
+            spread += (part.shares * away).sum(axis=1)
+        else:
+            spread += part.share * (np.square(part.loc - mean) + np.square(part.std))
+    return mean, spread / share
+
+
+def _refine(points: FloatArray, below: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Points (n, m) in equal steps of what lies behind: values, their logs and probability."""
+    width = points[:, -1:] - points[:, :1]
+    gaps = np.diff(points, axis=1)
+    rise = np.diff(below, axis=1)
+    # Where the law rises most, and a little everywhere.
+    cost = rise + np.sqrt(np.maximum(rise, 0.0) * gaps / width) + 0.25 * gaps / width
+    cost = cost + 0.5 / gaps.shape[1] * cost.sum(axis=1, keepdims=True)
+    way = np.concatenate([np.zeros((len(points), 1)), np.cumsum(cost, axis=1)], axis=1)
+    way /= way[:, -1:]
+    out = np.empty((len(points), len(wanted)))
+    for row in range(len(points)):
+        out[row] = np.interp(wanted, way[row], points[row])
+    return out
+
+
+def _grid_moments(law: StackedDistribution, grid: _Grid) -> tuple[FloatArray, FloatArray]:
+    """Mean and variance: the probability between two points is spread evenly over what is there."""
+    points, below = grid
+    rise = np.diff(below, axis=1, prepend=0.0)
+    rise[:, -1] += 1.0 - below[:, -1]
+    gaps = np.diff(points, axis=1, prepend=points[:, :1])
+    unit = np.where(gaps > 0.0, 1.0, 0.0) if law.support.whole else np.zeros(gaps.shape)
+    middle = points - 0.5 * (gaps - unit)  # of the whole numbers above the point before
+    mean = _sum(rise * middle)
+    inside = (np.square(gaps) - unit) / 12.0
+    return mean, _sum(rise * (np.square(middle - mean[:, None]) + inside))
+
+
+def _sum(values: FloatArray) -> FloatArray:
+    """Over the points, one after the other: zeros at the end change no bit."""
+    return np.cumsum(values, axis=1)[:, -1]
+
+
+def _grid_crps(law: StackedDistribution, grid: _Grid, y: FloatArray) -> tuple[FloatArray]:
+    """``int F^2`` below y and ``int (1 - F)^2`` above it."""
+    points, below = grid
+    inner = np.clip(y, points[:, 0], points[:, -1])
+    gaps = np.diff(points, axis=1)
+    left, right = below[:, :-1], below[:, 1:]
+    if law.support.whole:  # between two whole numbers the law stands still
+        right = np.where(gaps <= 1.0, left, right)
+    cut = np.clip(inner[:, None] - points[:, :-1], 0.0, gaps)
+    share = np.divide(cut, gaps, out=np.zeros(gaps.shape), where=gaps > 0.0)
+    at = left + share * (right - left)
+    lower = cut * (left * left + left * at + at * at) / 3.0
+    a, b = 1.0 - at, 1.0 - right
+    upper = (gaps - cut) * (a * a + a * b + b * b) / 3.0
+    return (_sum(lower + upper) + np.abs(y - inner),)

@@ -1,0 +1,163 @@
+"""A small Gaussian process with one length a feature: the voice for what is smooth.
+
+Matern 5/2, at most 500 rows, lengths and noise by marginal likelihood (Rasmussen and Williams,
+equations 2.23 to 2.25, 5.8 and 5.9). Several targets share one set of lengths and one covariance.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
+
+from gbuq_core.baselines.gaussian_process import one_blas_thread
+from gbuq_core.jobs import advance
+from gbuq_core.model_files.contents import check_arrays, require
+
+FloatArray = NDArray[np.float64]
+
+MOST_ROWS = 500
+_STEPS = 20
+_SIGNAL, _NOISE, _LENGTH = (1e-2, 1e3), (1e-7, 1e1), (1e-1, 1e3)
+_BLOCK = 192  # rows at a time: products of one shape have one order of sums
+_ROOT_5 = math.sqrt(5.0)
+
+
+class Process(NamedTuple):
+    """A fitted process; targets and their variances are in stds of y."""
+
+    used: NDArray[np.bool_]  # (n_axes,): the axes that vary in training
+    low: FloatArray  # (n_used,): the box of the training rows
+    high: FloatArray
+    lengths: FloatArray  # (n_used,)
+    points: FloatArray  # (n, n_used), over the lengths
+    half: FloatArray  # (n, n): inverse of the covariance's lower triangle
+    weights: FloatArray  # (n, n_targets)
+    signal: float
+    noise: float
+    usual: float  # the latent variance that 90 % of left-out rows stay below
+
+    def check_file(self) -> None:
+        """Refuse parts that do not go together."""
+        n, p = self.points.shape if self.points.ndim == 2 else (0, 0)
+        check_arrays(
+            self, used=(bool, None), points=("finite", n, p), half=("finite", n, n),
+            lengths=("finite", p), low=("finite", p), high=("finite", p),
+            weights=("finite", n, None),
+        )  # fmt: skip
+        numbers = np.isfinite([self.signal, self.noise, self.usual]).all()
+        require(
+            n >= 1 and self.used.sum() == p and numbers and (self.lengths > 0.0).all(),
+            "its process is impossible",
+        )
+
+    def predict(self, axes: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
+        """Mean (n, n_targets) and latent variance (n,) of rows (n, n_axes)."""
+        return self._at(np.asarray(axes[:, self.used], np.float64))
+
+    def step(self, axes: NDArray[Any], mean: FloatArray) -> FloatArray:
+        """What the mean (n,) does from the nearest place of the training box to each row, (n,)."""
+        rows = np.asarray(axes[:, self.used], np.float64)
+        inside = np.clip(rows, self.low, self.high)
+        moved = np.flatnonzero((inside != rows).any(axis=1))
+        out = np.zeros(len(rows))
+        if len(moved):
+            out[moved] = mean[moved] - self._at(inside[moved])[0][:, 0]
+        return out
+
+    def _at(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        mean = np.empty((len(rows), self.weights.shape[1]))
+        variance = np.empty(len(rows))
+        block = np.zeros((_BLOCK, rows.shape[1]))
+        with one_blas_thread():
+            for start in range(0, len(rows), _BLOCK):
+                n = min(_BLOCK, len(rows) - start)
+                block[:n] = rows[start : start + n]
+                across = self.signal * _matern(cdist(block / self.lengths, self.points))
+                mean[start : start + n] = (across @ self.weights)[:n]
+                left = self.signal - np.square(across @ self.half.T).sum(axis=1)
+                variance[start : start + n] = np.maximum(left[:n], 0.0)
+                advance(0.0)
+        return mean, variance
+
+
+def fit_process(
+    axes: NDArray[Any], targets: FloatArray, weight: FloatArray | None = None
+) -> Process:
+    """Learn lengths, signal and noise from rows (n, n_axes) and targets (n, n_targets) in stds.
+
+    A row of weight w has the noise of the mean of w rows.
+    """
+    rows = np.asarray(axes, np.float64)
+    used = np.ptp(rows, axis=0) > 0.0
+    rows = rows[:, used]
+    noisy = np.ones(len(rows)) if weight is None else 1.0 / np.maximum(weight, 1e-3)
+    bounds = np.log([_SIGNAL, _NOISE, *[_LENGTH] * rows.shape[1]])
+    start = np.log([1.0, 0.1, *[max(1.0, math.sqrt(rows.shape[1] / 4.0))] * rows.shape[1]])
+    with one_blas_thread():
+        theta = minimize(
+            negative_likelihood, start, (rows, targets, noisy), "L-BFGS-B", jac=True,
+            bounds=bounds, options={"maxiter": _STEPS},
+        ).x  # fmt: skip
+        signal, noise = (float(value) for value in np.exp(theta[:2]))
+        lengths = np.exp(theta[2:])
+        points = rows / lengths
+        covariance = signal * _matern(cdist(points, points))
+        covariance[np.diag_indices_from(covariance)] += noise * noisy
+        lower = cholesky(covariance, lower=True, check_finite=False)
+        half = solve_triangular(lower, np.eye(len(rows)), lower=True, check_finite=False)
+        weights = half.T @ (half @ targets)
+    # Each row without itself (Rasmussen and Williams, equation 5.12), less its own noise.
+    left_out = 1.0 / np.square(half).sum(axis=0) - noise * noisy
+    usual = float(np.quantile(np.clip(left_out, 0.0, signal), 0.9))
+    return Process(
+        used, rows.min(axis=0), rows.max(axis=0), lengths, points, half, weights, signal, noise,
+        usual,
+    )  # fmt: skip
+
+
+def negative_likelihood(
+    theta: FloatArray, rows: FloatArray, targets: FloatArray, noisy: FloatArray
+) -> tuple[float, FloatArray]:
+    """Minus the log marginal likelihood but for a constant, and its gradient.
+
+    theta holds the logs of signal, noise and lengths; ``noisy`` (n,) times the noise is each row's.
+    """
+    advance(0.0)
+    signal, noise, *lengths = np.exp(theta)
+    scaled = rows / lengths
+    distance = cdist(scaled, scaled)
+    latent = signal * _matern(distance)
+    covariance = latent.copy()
+    covariance[np.diag_indices_from(covariance)] += noise * noisy
+    try:
+        lower = cholesky(covariance, lower=True, check_finite=False, overwrite_a=True)
+    except LinAlgError:
+        return 1e25, np.zeros_like(theta)
+    half = solve_triangular(lower, np.eye(len(rows)), lower=True, check_finite=False)
+    inverse = half.T @ half
+    weights = inverse @ targets
+    n_targets = targets.shape[1]
+    value = 0.5 * float(np.sum(targets * weights))
+    value += n_targets * float(np.log(np.diagonal(lower)).sum())
+    outer = weights @ weights.T - n_targets * inverse
+    # dk/dlog(length j) = signal 5/3 (1 + sqrt(5) r) exp(-sqrt(5) r) (difference j / length j)^2
+    slope = signal * (5.0 / 3.0) * (1.0 + _ROOT_5 * distance) * np.exp(-_ROOT_5 * distance)
+    slope *= outer
+    of_lengths = slope.sum(axis=1) @ np.square(scaled)
+    of_lengths -= np.einsum("ij,ij->j", slope @ scaled, scaled)
+    of_noise = 0.5 * noise * (np.diagonal(outer) @ noisy)
+    gradient = np.concatenate([[0.5 * np.sum(outer * latent), of_noise], of_lengths])
+    return value, -gradient
+
+
+def _matern(distance: FloatArray) -> FloatArray:
+    """Matern 5/2 at distances over the lengths."""
+    far = _ROOT_5 * distance
+    found: FloatArray = (1.0 + far + far * far / 3.0) * np.exp(-far)
+    return found

@@ -1,0 +1,492 @@
+"""The stacked law of a number: see `StackedRegressor`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import RegressorMixin
+
+from gbuq_core.boosting import BoostedEnsembleRegressor
+from gbuq_core.calibration import CalibratedRegressor
+from gbuq_core.calibration.boosters import reader_of
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.ibug import IBUGRegressor
+from gbuq_core.inputs import (
+    check_fit_data,
+    check_largest_target,
+    check_numeric_target,
+    draw_seed,
+    exact_std,
+    take_rows,
+    weighted_mean,
+)
+from gbuq_core.jobs import stage
+from gbuq_core.metrics.log_score import find_resolution
+from gbuq_core.model_files.contents import check_arrays, require
+from gbuq_core.stacking.base import FEWEST_ROWS, Rows, Stacked
+from gbuq_core.stacking.law import StackedDistribution
+from gbuq_core.stacking.support import Support, find_support
+from gbuq_core.stacking.voices import VOICES, Heard, Making, find_components
+from gbuq_core.stacking.weights import (
+    choose_mean_weights,
+    choose_weights,
+    expect_weights,
+    judge,
+)
+from gbuq_core.trees.importers.ownership import is_owned
+from gbuq_core.uncertainty import Uncertainty
+from gbuq_core.unfamiliarity.rows import EncodedRows, encode_rows, read_rows
+
+FloatArray = NDArray[np.float64]
+
+_FEW = 400  # judged rows whose CRPS is looked at
+_NONE = np.empty(0)
+
+
+class Voices(NamedTuple):
+    """What each voice says of n rows; NaN where a voice has no weight.
+
+    names: (n_voices,) of "trees", "residuals", "targets", "process"; weight, mean, variance:
+    (n, n_voices), of y and its squared unit.
+    """
+
+    names: tuple[str, ...]
+    weight: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+
+
+class _Said(NamedTuple):
+    """New rows, heard: what the voices say, the components' shares, and how far beyond."""
+
+    heard: Heard
+    shares: FloatArray
+    knowledge: FloatArray
+    beyond: FloatArray
+    latent: FloatArray
+
+
+class StackedRegressor(RegressorMixin, Stacked):
+    """The law of y as a weighted mixture of several voices around one tree model.
+
+    Voices at a row: the trees' Student t; the residuals of the training rows that share most leaves
+    with it, set on its own mean and std; these rows' targets themselves; a small Gaussian process.
+    Their weights maximise the log score of rows that no voice has seen (Yao, Vehtari, Simpson and
+    Gelman 2018, equation 4). A voice enters only if it improves the log score or the CRPS on those
+    rows by more than one standard error, and worsens neither by more.
+
+    Parameters
+    ----------
+    estimator : estimator or None
+        The trees. None is a `BoostedEnsembleRegressor` with two clocks. An unfitted one is fitted
+        to all rows, and to the rows of each of five folds. A fitted one is used as it is: pass rows
+        to `fit` which it has not seen. A model without ``predict_distribution`` gets one from
+        `CalibratedRegressor` (CatBoost's RMSEWithUncertainty, NGBoost) or `IBUGRegressor`. Of its
+        law, mean, std and degrees of freedom are read.
+    voices : sequence of {"trees", "residuals", "targets", "process"}
+        Those that may enter; "trees" always speaks.
+    support : {"auto", "real", "nonnegative", "unit", "whole"} or (low, high)
+        The values that y can take. "auto" reads them off the training targets; `support_` says what
+        was found. None in a pair means no bound.
+    random_state : int, Generator, RandomState or None
+        Of the folds and samples, and of an estimator that has none.
+    n_jobs : int or None
+        Threads. Results do not depend on it.
+
+    Attributes
+    ----------
+    weights_ : mapping of str to float
+        The weight of each voice on rows like the training rows; they add up to 1.
+    component_weights_ : mapping of tuple to float
+        The same by (voice, number of neighbours, smoothing or degrees of freedom).
+    mean_weights_ : mapping of str to float
+        Of the voices' means in `predict`, by squared error.
+    support_ : Support
+        ``support_.describe()`` is one sentence.
+    resolution_ : float
+        The step of the training targets, for `gbuq_core.metrics.log_scores`.
+    noise_ : float
+        The median variance of the trees on training rows out of fold, in squared units of y.
+    estimator_ : estimator
+        The trees, fitted on all rows.
+    n_rows_, n_features_in_, feature_names_in_, seed_ : what was fitted on, and the seed.
+
+    Notes
+    -----
+    Beyond the training rows, with e how far the process's latent variance exceeds what it is on
+    left-out rows, ``r = e / (e + noise_)``: the weights of trees and residuals are multiplied by
+    ``1 - r``, those of targets by ``(1 - r)^2``, and the process has the rest. The variance of
+    trees and residuals grows by ``2 e + d^2``, where d is what the process's mean does from the
+    edge of the training box to the row. With fewer than 40 training rows
+    nothing is weighed: inside, the trees speak alone.
+
+    Knowledge uncertainty is the weighted variance of the voices' means, the trees' own knowledge
+    with their weight, what was added beyond the rows with its weight, and the process's latent
+    variance with its weight. Data uncertainty is the rest of the law's variance.
+
+    References
+    ----------
+    Yao, Vehtari, Simpson and Gelman (2018), "Using stacking to average Bayesian predictive
+    distributions", Bayesian Analysis 13.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from gbuq_core import BoostedEnsembleRegressor, StackedRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(0, 3, (150, 1))
+    >>> y = rng.poisson(np.exp(X[:, 0] - 1))
+    >>> trees = BoostedEnsembleRegressor(n_members=2, n_trees=60, random_state=0)
+    >>> model = StackedRegressor(trees, random_state=0).fit(X, y)
+    >>> model.support_.describe()
+    'The target is a whole number from 0 up to 12.'
+    >>> law = model.predict_distribution([[0.5], [2.5]])
+    >>> lower, upper = law.interval(0.9)
+    >>> bool((lower >= 0).all() and (upper == np.round(upper)).all())
+    True
+    >>> total, data, knowledge = model.predict_uncertainty([[0.5], [9.0]])
+    >>> bool(knowledge[1] > knowledge[0])
+    True
+    """
+
+    support_: Support
+    resolution_: float
+    noise_: float
+    _weights: FloatArray
+    _process_weights: FloatArray
+    _mean_weights: FloatArray
+    _factor: float
+    _centre: float
+    _spread: float
+    _z: FloatArray
+    _y: FloatArray
+    _counts: FloatArray
+    _not_saved = ("_pool_places", "_process_places")
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the trees, hear all voices on rows that they have not seen, and weigh them.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+            NaN is missing. Text in a data frame is a category, as are the columns of the
+            estimator's ``categorical_features``.
+        y : array-like (n_samples,)
+        sample_weight : array-like (n_samples,), optional
+            How many rows each row counts as, in the trees, among the neighbours, in the process's
+            noise and in the weights of the voices.
+        groups : array-like (n_samples,), optional
+            Rows of one group are never on both sides of a fold.
+
+        Raises
+        ------
+        InvalidParameter, InvalidData
+            One sentence each.
+        """
+        self._check_voices(VOICES)
+        table, given = check_fit_data(self, X, y)
+        target = check_numeric_target(given)
+        check_largest_target(target)
+        self.seed_ = draw_seed(self.random_state)
+        rows, target = self._read_training(X, table, sample_weight, groups, target)
+        self.support_ = find_support(target, self.support)
+        self.resolution_ = find_resolution(target)
+        weight = rows.weight if rows.weighted else None
+        self._centre = weighted_mean(target, weight)
+        self._spread = exact_std(target, weight) or 1.0
+        scaled = ((target - self._centre) / self._spread)[:, None]
+        model = self._with_law()
+        prefit = not is_owned(model)
+        with stage(3.0):
+            with stage(1.0, span=1.0):
+                self.estimator_ = model if prefit else self._fit_trees(model, rows, target)
+            with stage(1.0, span=0.5):
+                self._fit_all(rows, target, scaled)
+            with stage(1.0, span=1.5):
+                self._weigh(rows, target, scaled, prefit)
+        del self._pool_places, self._process_places
+        return self
+
+    @property
+    def weights_(self) -> Mapping[str, float]:
+        """The weight of each voice."""
+        found = self._making.of_voice(self._weights[None])[0]
+        return MappingProxyType(dict(zip(VOICES, found.tolist(), strict=True)))
+
+    @property
+    def component_weights_(self) -> Mapping[tuple[str, int, float], float]:
+        """The weight of each way to speak."""
+        pairs = zip(self._components, self._weights.tolist(), strict=True)
+        return MappingProxyType({(*one,): weight for one, weight in pairs if weight > 0.0})
+
+    @property
+    def mean_weights_(self) -> Mapping[str, float]:
+        """The weights of the means in `predict`."""
+        return MappingProxyType(dict(zip(VOICES, self._mean_weights.tolist(), strict=True)))
+
+    def predict(self, X: Any) -> FloatArray:
+        """The prediction of least squared error, (n_samples,).
+
+        It weighs the voices' means by ``mean_weights_``. The mean of the law is
+        ``predict_distribution(X).loc``.
+        """
+        said = self._hear(X)
+        away = 1.0 - said.beyond[:, None]
+        tilt = np.concatenate([away, away, np.square(away)], axis=1)
+        weights = np.empty((len(away), len(VOICES)))
+        weights[:, :3] = self._mean_weights[:3] * tilt
+        weights[:, 3] = 1.0 - weights[:, :3].sum(axis=1)
+        if self._process is None:
+            weights[:, :3] /= weights[:, :3].sum(axis=1, keepdims=True)
+            weights[:, 3] = 0.0
+        means = np.nan_to_num(self._plain_means(said.heard))
+        found: FloatArray = (weights * means).sum(axis=1)
+        return np.clip(found, self.support_.low, self.support_.high)
+
+    def predict_distribution(self, X: Any) -> StackedDistribution:
+        """The law of y in every row; unpacks as ``loc, scale``."""
+        return self._law(self._hear(X))
+
+    def predict_voices(self, X: Any) -> Voices:
+        """The weight, mean and variance of each voice in every row.
+
+        Means and variances are those of voices before the law is folded into the support.
+        """
+        said = self._hear(X)
+        mean, variance = self._making.moments(said.heard, said.shares)
+        return Voices(VOICES, self._making.of_voice(said.shares), mean, variance)
+
+    def predict_uncertainty(self, X: Any) -> Uncertainty:
+        """Total, data and knowledge uncertainty as variances of y, (n_samples,) each."""
+        said = self._hear(X)
+        total = np.square(self._law(said).scale)
+        weight = self._making.of_voice(said.shares)
+        means = np.nan_to_num(self._making.moments(said.heard, said.shares)[0])
+        mean = (weight * means).sum(axis=1)
+        knowledge = (weight * np.square(means - mean[:, None])).sum(axis=1)
+        knowledge += weight[:, 0] * said.knowledge
+        knowledge += (weight[:, 0] + weight[:, 1]) * said.heard.extra
+        knowledge += weight[:, 3] * self._factor**2 * said.latent
+        knowledge = np.minimum(knowledge, total)
+        return Uncertainty(total, total - knowledge, knowledge)
+
+    @property
+    def _making(self) -> Making:
+        return Making(self._components, self._spread, self.support_)
+
+    def _law(self, said: _Said) -> StackedDistribution:
+        return StackedDistribution(self._making.parts(said.heard, said.shares), self.support_)
+
+    def _with_law(self) -> Any:
+        """The given estimator, or what reads a law off it."""
+        model = self.estimator
+        if model is None:
+            return BoostedEnsembleRegressor(random_state=self.seed_, n_jobs=self.n_jobs)
+        if hasattr(model, "predict_distribution"):
+            return model
+        try:
+            reader_of(model, False)
+        except InvalidParameter:
+            return IBUGRegressor(model, random_state=self.seed_, n_jobs=self.n_jobs)
+        return CalibratedRegressor(model, random_state=self.seed_)
+
+    def _weigh(self, rows: Rows, y: FloatArray, scaled: FloatArray, prefit: bool) -> None:
+        """Hear the voices out of fold, and learn the weights from it."""
+        n = len(y)
+        loc, scale, df = np.full((3, n), np.nan)
+        few = n < FEWEST_ROWS
+        splits = self._make_folds(y, rows.groups)
+        near = np.zeros((n, 0 if self._near is None else self._n_neighbours), np.int64)
+        mean, std = np.full((2, n), np.nan)
+        judged, fold = [], np.zeros(n, np.int64)
+        places, parts = ([], []) if few else self._fit_folds_near(rows, y, splits)
+        with stage(float(len(splits))):
+            for k, split in enumerate(splits):
+                held = np.intersect1d(split.held, self._pool_places)
+                with stage(1.0, span=1.0):
+                    model = self.estimator_
+                    if not prefit:
+                        model = self._fit_fold(rows, y, k, split)
+                    loc[held], scale[held], df[held] = _read(model, take_rows(rows.X, held))
+                    if few:
+                        continue
+                    mine = self._judged(k, split.held)
+                    judged.append(mine)
+                    fold[mine] = k
+                    encoded = rows.take(mine, self._space)
+                    part = parts[k]
+                    if part is not None:
+                        near[mine] = places[k][part.nearest(encoded, self._n_neighbours).indices]
+                    process = self._judging_process(rows, scaled, k, split)
+                    if process is not None:
+                        found, latent = process.predict(encoded.points)
+                        mean[mine] = self._centre + self._spread * found[:, 0]
+                        std[mine] = self._spread * np.sqrt(latent + process.noise)
+        scale = np.maximum(scale, 1e-9 * self._spread)
+        pool = self._pool_places
+        z = (y - loc) / scale
+        self._z, self._y, self._counts = z[pool], y[pool], rows.weight[pool]
+        self.noise_ = float(np.median(np.square(scale[pool])))
+        voices = [v for v in self.voices if v != "process" or self._process is not None]
+        self._components = find_components(voices, near.shape[1])
+        self._mean_weights = np.eye(len(VOICES))[0]
+        self._weights = np.eye(len(self._components))[0]
+        self._process_weights = np.array(
+            [one.width == 10.0 and one.voice == "process" for one in self._components], np.float64
+        )
+        self._factor = 1.0
+        if few or not sum(map(len, judged)):
+            return
+        # In random order, so that the first rows are of all folds.
+        order = np.random.default_rng((self.seed_, 13)).permutation(np.concatenate(judged))
+        weight = rows.weight[order]
+        if self._process is not None:
+            far = np.minimum(np.square((y - mean) / std)[order], 9.0)
+            self._factor = max(float(np.sqrt(np.average(far, weights=weight))), 1e-3)
+        heard = Heard(
+            loc[order], scale[order], df[order], z[near[order]], y[near[order]],
+            rows.weight[near[order]], mean[order] if self._process is not None else _NONE,
+            self._factor * std[order] if self._process is not None else _NONE,
+            np.zeros(len(order)),
+        )  # fmt: skip
+        self._learn(heard, y[order], fold[order], weight, y)
+
+    def _learn(
+        self, heard: Heard, y: FloatArray, fold: NDArray[np.int64], weight: FloatArray, all_y: Any
+    ) -> None:
+        n_few = min(_FEW, len(y))
+        points, widths = _common_grid(all_y, self._spread, self.support_)
+        making = self._making
+
+        def cdf(k: int, points: FloatArray) -> FloatArray:
+            shares = np.zeros((len(points), len(self._components)))
+            shares[:, k] = 1.0
+            parts = making.parts(heard.take(slice(len(points))), shares)
+            return StackedDistribution.without_moments(parts, self.support_)._cdf(points)
+
+        judged = judge(
+            cdf, len(self._components), y, self.resolution_, points, widths, fold, weight, n_few
+        )
+        self._weights = choose_weights(self._components, judged)[0]
+        of_process = np.array([one.voice == "process" for one in self._components])
+        if of_process.any():
+            self._process_weights = np.zeros(len(of_process))
+            self._process_weights[of_process] = expect_weights(judged.masses[of_process], weight)
+        means = self._plain_means(heard)
+        self._mean_weights = choose_mean_weights(means, y, fold, weight)
+
+    def _plain_means(self, heard: Heard) -> FloatArray:
+        """The voices' means (n, n_voices), of 30 neighbours at most; NaN without the voice."""
+        out = np.full((len(heard.loc), len(VOICES)), np.nan)
+        out[:, 0] = heard.loc
+        n = min(30, heard.z.shape[1])
+        if n:
+            counts = heard.counts[:, :n]
+            share = counts / counts.sum(axis=1, keepdims=True)
+            for place, values in ((1, heard.z), (2, heard.y)):
+                if VOICES[place] in self.voices:
+                    out[:, place] = (share * values[:, :n]).sum(axis=1)
+            out[:, 1] = heard.loc + heard.scale * out[:, 1]
+        if len(heard.mean):
+            out[:, 3] = heard.mean
+        return out
+
+    def _hear(self, X: Any) -> _Said:
+        table = self._new_rows(X)
+        rows = self._tree_rows(X, table)
+        loc, scale, df = _read(self.estimator_, rows)
+        n = len(loc)
+        encoded = encode_rows(self._space, read_rows(self._columns, table))
+        z, y, counts = np.empty((3, n, 0))
+        if self._near is not None:
+            found = self._nearest(encoded).indices
+            z, y, counts = self._z[found], self._y[found], self._counts[found]
+        mean = std = _NONE
+        latent = extra = beyond = np.zeros(n)
+        if self._process is not None:
+            inner, variance = self._process.predict(encoded.points)
+            latent = self._spread**2 * variance
+            mean = self._centre + self._spread * inner[:, 0]
+            noise = self._spread**2 * self._process.noise
+            std = self._factor * np.sqrt(latent + noise)
+            excess = np.maximum(latent - self._spread**2 * self._process.usual, 0.0)
+            step = self._spread * self._process.step(encoded.points, inner[:, 0])
+            extra = 2.0 * excess + np.square(step)
+            beyond = self._beyond(excess)
+        heard = Heard(loc, np.maximum(scale, 1e-9 * self._spread), df, z, y, counts, mean, std,
+                      extra)  # fmt: skip
+        knowledge = np.zeros(n)
+        if hasattr(self.estimator_, "predict_uncertainty"):
+            knowledge = np.asarray(self.estimator_.predict_uncertainty(rows).knowledge)
+        return _Said(heard, self._shares(beyond), knowledge, beyond, latent)
+
+    def _beyond(self, excess: FloatArray) -> FloatArray:
+        return excess / (excess + max(self.noise_, 1e-12 * self._spread**2))
+
+    def _share_beyond(self, rows: EncodedRows) -> FloatArray:
+        if self._process is None:
+            return np.zeros(len(rows.matrix))
+        variance = self._process.predict(rows.points)[1]
+        return self._beyond(self._spread**2 * np.maximum(variance - self._process.usual, 0.0))
+
+    def _shares(self, beyond: FloatArray) -> FloatArray:
+        """The components' weights in every row (n, n_components)."""
+        names = np.array([one.voice for one in self._components])
+        away = (1.0 - beyond)[:, None]
+        shares = self._weights * np.where(names == "targets", np.square(away), away)
+        if self._process is None:
+            return shares
+        of_process = names == "process"
+        shares[:, of_process] = 0.0
+        inside = self._weights[of_process].sum()
+        split = self._weights if inside > 0.0 else self._process_weights
+        split = split[of_process] / split[of_process].sum()
+        rest = np.maximum(1.0 - shares.sum(axis=1), 0.0)
+        shares[:, of_process] = rest[:, None] * split
+        return shares
+
+    def check_file(self) -> None:
+        """Refuse what no fit makes."""
+        super().check_file()
+        n, n_pool = len(self._components), len(self._pool.numbers)
+        check_arrays(
+            self, _weights=("finite", n), _process_weights=("finite", n),
+            _mean_weights=("finite", len(VOICES)), _z=("finite", n_pool), _y=("finite", n_pool),
+            _counts=("finite", n_pool),
+        )  # fmt: skip
+        sums = [self._weights.sum(), self._mean_weights.sum()]
+        require(np.allclose(sums, 1.0) and (self._weights >= 0.0).all(), "a weight is impossible")
+        numbers = (self._factor, self._centre, self._spread, self.noise_, self.resolution_)
+        possible = all(map(math.isfinite, numbers)) and min(self._factor, self._spread) > 0.0
+        require(possible and self._components[0].voice == "trees", "a voice is impossible")
+        require(hasattr(self.estimator_, "predict_distribution"), "its estimator has no law")
+
+
+def _read(model: Any, rows: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean, std and degrees of freedom of a model's law, (n,) each."""
+    law = model.predict_distribution(rows)
+    loc, scale = (np.array(part, np.float64) for part in law)
+    df = np.array(np.broadcast_to(getattr(law, "df", math.inf), loc.shape), np.float64)
+    return loc, scale, df
+
+
+def _common_grid(y: FloatArray, spread: float, support: Support) -> tuple[FloatArray, FloatArray]:
+    """Points for a first CRPS of all rows, and the width that each stands for."""
+    low = max(float(y.min()) - 0.5 * spread, support.low)
+    high = min(float(y.max()) + 0.5 * spread, support.high)
+    if support.whole and high - low <= 200.0:
+        points = np.arange(math.floor(low), math.ceil(high) + 1.0)
+        return points, np.ones(len(points))
+    points = np.unique(
+        np.concatenate([np.linspace(low, high, 60), np.quantile(y, np.linspace(0.0, 1.0, 91))])
+    )
+    gaps = np.diff(points)
+    widths = np.zeros(len(points))
+    widths[:-1] += 0.5 * gaps
+    widths[1:] += 0.5 * gaps
+    return points, widths

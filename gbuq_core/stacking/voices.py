@@ -1,0 +1,142 @@
+"""What each voice says of a row, and the parts of the law that it makes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.model_files.contents import require
+from gbuq_core.stacking.law import Normals, Part, Students, raw_moments
+from gbuq_core.stacking.support import Support
+
+FloatArray = NDArray[np.float64]
+
+VOICES = ("trees", "residuals", "targets", "process")
+COUNTS = (10, 30, 100)  # nearest training rows
+_RESIDUAL_WIDTHS = (0.15, 0.3, 0.5)  # of the row's own std
+_TARGET_WIDTHS = (0.003, 0.01, 0.03, 0.1, 0.2)  # of the std of y
+_TAILS = (4.0, 10.0, 100.0)  # degrees of freedom of the process's t
+_OUTSIDE = 20.0  # widths beyond a bound: a mass there stands for one at the bound
+
+
+class Component(NamedTuple):
+    """One way to speak of a voice; the weights are of these."""
+
+    voice: str
+    near: int  # of neighbours; 0 for the others
+    width: float  # smoothing, or degrees of freedom of the process; 0 for the trees
+
+    def check_file(self) -> None:
+        """Refuse components that no fit makes."""
+        known = self.voice in VOICES and self.near >= 0 and self.width >= 0.0
+        require(known, "a voice is impossible")
+
+
+class Heard(NamedTuple):
+    """What the voices say of n rows; arrays of voices that are not in use are empty."""
+
+    loc: FloatArray  # (n,): the trees' mean, std and degrees of freedom
+    scale: FloatArray
+    df: FloatArray
+    z: FloatArray  # (n, k): the neighbours' residuals in stds, nearest first
+    y: FloatArray  # (n, k): their targets
+    counts: FloatArray  # (n, k): how many rows each neighbour counts as
+    mean: FloatArray  # (n,): the process's mean, and its std with noise
+    std: FloatArray
+    extra: FloatArray  # (n,): variance that trees and residuals get beyond the training rows
+
+    def take(self, rows: Any) -> Heard:
+        """Some of the rows."""
+        return Heard(*(part[rows] if len(part) else part for part in self))
+
+
+def find_components(voices: Sequence[str], n_neighbours: int) -> tuple[Component, ...]:
+    """All components of some voices, the trees first.
+
+    >>> len(find_components(("trees", "residuals", "process"), 40))
+    10
+    """
+    counts = [count for count in COUNTS if count <= n_neighbours] or [n_neighbours]
+    found = [Component("trees", 0, 0.0)]
+    for voice, widths in (("residuals", _RESIDUAL_WIDTHS), ("targets", _TARGET_WIDTHS)):
+        if voice in voices and n_neighbours > 0:
+            found += [Component(voice, count, width) for count in counts for width in widths]
+    if "process" in voices:
+        found += [Component("process", 0, df) for df in _TAILS]
+    return tuple(found)
+
+
+class Making(NamedTuple):
+    """What the parts depend on besides the row."""
+
+    components: tuple[Component, ...]
+    spread: float  # std of y
+    support: Support
+
+    def parts(self, heard: Heard, shares: FloatArray) -> tuple[Part, ...]:
+        """The law's parts, with shares (n, n_components); those without any are left out."""
+        found: list[Part] = []
+        groups = dict.fromkeys((one.voice, one.width) for one in self.components)
+        for voice, width in groups:
+            places = [
+                k for k, one in enumerate(self.components)
+                if (one.voice, one.width) == (voice, width) and (shares[:, k] > 0.0).any()
+            ]  # fmt: skip
+            if not places:
+                continue
+            if voice == "trees":
+                std = np.sqrt(np.square(heard.scale) + heard.extra)
+                found.append(Students(self._inside(heard.loc), std, heard.df, shares[:, places[0]]))
+            elif voice == "process":
+                df = np.full(len(heard.mean), width)
+                mean = self._inside(heard.mean)
+                found.append(Students(mean, heard.std, df, shares[:, places[0]]))
+            else:
+                found.append(self._of_neighbours(heard, voice, width, places, shares))
+        return tuple(found)
+
+    def _of_neighbours(
+        self, heard: Heard, voice: str, width: float, places: list[int], shares: FloatArray
+    ) -> Normals:
+        most = max(self.components[k].near for k in places)
+        of_atoms = np.zeros((len(shares), most))
+        for k in places:
+            count = self.components[k].near
+            rows = heard.counts[:, :count]
+            of_atoms[:, :count] += shares[:, k, None] * rows / rows.sum(axis=1, keepdims=True)
+        if voice == "residuals":
+            centres = self._inside(heard.loc)[:, None] + heard.scale[:, None] * heard.z[:, :most]
+            std = np.sqrt(np.square(width * heard.scale) + heard.extra)
+            return Normals(centres, std, of_atoms)
+        centres, smooth = heard.y[:, :most].copy(), width * self.spread
+        support = self.support
+        if support.low_mass:
+            centres[centres == support.low] = support.low - _OUTSIDE * smooth
+        if support.high_mass:
+            centres[centres == support.high] = support.high + _OUTSIDE * smooth
+        return Normals(centres, np.full(len(centres), smooth), of_atoms)
+
+    def _inside(self, values: FloatArray) -> FloatArray:
+        return np.clip(values, self.support.low, self.support.high)
+
+    def moments(self, heard: Heard, shares: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of each voice, (n, n_voices) each, NaN where it has no share."""
+        real = self._replace(support=self.support._replace(low_mass=False, high_mass=False))
+        means, variances = np.full((2, len(shares), len(VOICES)), np.nan)
+        for place, voice in enumerate(VOICES):
+            mine = np.array([one.voice == voice for one in self.components])
+            parts = real.parts(heard, shares * mine)
+            if parts:
+                with np.errstate(invalid="ignore"):
+                    means[:, place], variances[:, place] = raw_moments(parts)
+        return means, variances
+
+    def of_voice(self, shares: FloatArray) -> FloatArray:
+        """Shares (n, n_voices) of the voices."""
+        out = np.zeros((len(shares), len(VOICES)))
+        for k, one in enumerate(self.components):
+            out[:, VOICES.index(one.voice)] += shares[:, k]
+        return out

@@ -1,0 +1,201 @@
+"""The stacked law against loops over its parts, on every kind of support."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.stacking.law import Normals, StackedDistribution, Students
+from gbuq_core.stacking.support import Support, find_support
+
+INF = np.inf
+REAL = Support("real", -INF, INF, False, False, False)
+SUPPORTS = {
+    "real": REAL,
+    "folded at 0": Support("nonnegative", 0.0, INF, False, False, False),
+    "mass at 0": Support("nonnegative", 0.0, INF, False, True, False),
+    "unit": Support("unit", 0.0, 1.0, False, False, False),
+    "unit with masses": Support("unit", 0.0, 1.0, False, True, True),
+    "counts": Support("whole", 0.0, INF, True, True, False),
+    "stars": Support("whole", 1.0, 5.0, True, False, True),
+}
+EACH = pytest.mark.parametrize("support", SUPPORTS.values(), ids=SUPPORTS)
+
+
+def parts(n=3, seed=0):
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.ones(5), n)
+    normals = Normals(rng.normal(1.0, 1.0, (n, 4)), rng.uniform(0.1, 0.5, n), shares[:, :4])
+    return normals, Students(rng.uniform(0.2, 2.0, n), rng.uniform(0.3, 1.0, n), np.full(n, 4.0),
+                             shares[:, 4])  # fmt: skip
+
+
+def part_cdfs(parts, row):
+    """(share, cdf) of each part of a row, as whole laws."""
+    normals, t = parts
+    share = normals.shares[row]
+
+    def mixed(x):
+        laws = stats.norm.cdf(x, normals.centres[row], normals.std[row])
+        return float(share @ laws / share.sum())
+
+    width = t.std[row] * np.sqrt((t.df[row] - 2) / t.df[row])
+    return [
+        (share.sum(), mixed),
+        (t.share[row], lambda x: float(stats.t.cdf((x - t.loc[row]) / width, t.df[row]))),
+    ]
+
+
+def naive_cdf(parts, support, row, x):
+    """What is beyond a bound stands at it, or is folded back where training has no mass there."""
+    low, high = support.mirrors
+    if x < support.low:
+        return 0.0
+    if x >= support.high:
+        return 1.0
+    at = np.floor(x) + 0.5 if support.whole else x
+    found = 0.0
+    for share, cdf in part_cdfs(parts, row):
+        folded = cdf(at)
+        folded -= cdf(2 * low - at) if np.isfinite(low) else 0.0
+        folded += 1.0 - cdf(2 * high - at) if np.isfinite(high) else 0.0
+        found += share * folded
+    return float(np.clip(found, 0.0, 1.0))
+
+
+@EACH
+def test_cdf_density_and_quantiles_are_those_of_loops(support):
+    own = parts()
+    law = StackedDistribution(own, support)
+    points = np.array([0.0, 0.37, 1.0, 2.0, 5.0])
+    for x in points:
+        expected = [naive_cdf(own, support, row, x) for row in range(3)]
+        np.testing.assert_allclose(law.cdf(np.full(3, x)), expected, atol=1e-9, rtol=0)  # of ndtr
+    for level in (0.03, 0.5, 0.9):
+        q = law.quantile(level)[:, 0]
+        assert (law.cdf(q) >= level - 1e-9).all()
+        below = np.maximum(q - (1.0 if support.whole else 1e-6), support.low - 1.0)
+        assert (law.cdf(below) < level + 1e-9).all()  # the smallest such value
+        assert not support.outside(q).any()
+    inside = np.full(3, 2.0 if support.whole else 0.6)
+    h = 1.0 if support.whole else 1e-4
+    step = law.cdf(inside) - law.cdf(inside - h)
+    if not support.whole:
+        step = (law.cdf(inside + h) - law.cdf(inside - h)) / 2e-4
+    np.testing.assert_allclose(np.exp(law.logpdf(inside)), step, rtol=1e-4)
+
+
+@EACH
+def test_crps_mean_and_variance_are_those_of_fine_sums(support):
+    own = parts()
+    law = StackedDistribution(own, support)
+    y = np.array([1.0, 2.0, 1.0])
+    fine = np.linspace(-60.0, 60.0, 480_001)
+    row = law.take([1])
+    below = row._cdf(fine[None])[0]
+    middle = 0.5 * (fine[1:] + fine[:-1])
+    rise = np.diff(below)
+    mean = float(rise @ middle)
+    variance = float(rise @ (middle - mean) ** 2)
+    crps = integrate.trapezoid((below - (fine >= y[1])) ** 2, fine)
+    close = {"rel": 2e-3, "abs": 2e-3}  # t tails beyond +-60, and the steps of 2.5e-4
+    assert law.loc[1] == pytest.approx(mean, **close)
+    assert law.variance()[1] == pytest.approx(variance, **close)
+    assert law.crps(y)[1] == pytest.approx(crps, rel=1e-3, abs=3e-4)
+
+
+@EACH
+def test_draws_follow_the_cdf(support):
+    law = StackedDistribution(parts(), support)
+    drawn = law.sample(4000, random_state=0)
+    assert not support.outside(drawn).any()
+    at = 2.0 if support.whole else 0.8
+    share = (drawn <= at).mean(axis=0)
+    np.testing.assert_allclose(share, law.cdf(np.full(3, at)), atol=4 * 0.5 / np.sqrt(4000))
+
+
+def test_masses_stand_at_the_bounds_where_training_has_some():
+    own = parts()
+    kept = StackedDistribution(own, SUPPORTS["unit with masses"])
+    folded = StackedDistribution(own, SUPPORTS["folded at 0"])
+    zero, one = np.zeros(3), np.ones(3)
+    assert (kept.cdf(zero) > 0.01).all()
+    np.testing.assert_allclose(np.exp(kept.logpdf(zero)), kept.cdf(zero))
+    np.testing.assert_allclose(
+        np.exp(kept.logpdf(one)), 1.0 - kept.cdf(np.nextafter(one, 0.0)), rtol=1e-9
+    )  # one float below the bound
+    np.testing.assert_array_equal(folded.cdf(zero), 0.0)
+    assert (folded.logpdf(zero - 0.1) == -INF).all()
+
+
+def test_tight_spikes_and_wide_tails_keep_the_crps_exact():
+    n = 2
+    spikes = Normals(np.tile([0.0, 1.0, 1.001, 7.0], (n, 1)), np.full(n, 1e-4),
+                     np.full((n, 4), 0.2))  # fmt: skip
+    law = StackedDistribution(
+        (spikes, Students(np.ones(n), np.full(n, 3.0), np.full(n, 3.0), np.full(n, 0.2))), REAL
+    )
+    fine = np.unique(np.r_[np.linspace(-150.0, 150.0, 30_001), np.linspace(-0.01, 1.01, 40_001),
+                           np.linspace(6.99, 7.01, 4001)])  # fmt: skip
+    below = law.take([0])._cdf(fine[None])[0]
+    expected = integrate.trapezoid((below - (fine >= 0.5)) ** 2, fine)
+    assert law.crps(np.full(n, 0.5))[0] == pytest.approx(expected, abs=3e-4 * law.scale[0])
+
+
+def test_rows_do_not_depend_on_their_batch():
+    own = parts(700)
+    for support in (REAL, SUPPORTS["counts"]):
+        law = StackedDistribution(own, support)
+        few = StackedDistribution(tuple(part.take(slice(300, 303)) for part in own), support)
+        assert (few.loc == law.loc[300:303]).all()
+        assert (few.quantile([0.1, 0.9]) == law.quantile([0.1, 0.9])[300:303]).all()
+        y = np.full(3, 2.0)
+        assert (few.crps(y) == law.take(slice(300, 303)).crps(y)).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30))
+def test_what_was_found_holds_the_training_rows(values):
+    y = np.array(values)
+    support = find_support(y)
+    assert not support.outside(y).any()
+    assert support.describe().endswith(".")
+
+
+CASES = {
+    "few levels": ([1, 5, 3, 3, 2], ("whole", 1.0, 5.0)),
+    "counts": (np.arange(30) % 17, ("whole", 0.0, INF)),
+    "shares": ([0.1, 0.5, 0.97], ("unit", 0.0, 1.0)),
+    "prices": ([1.5, 10.0, 30.0], ("nonnegative", 0.0, INF)),
+    "far from 0": ([100.5, 101.0, 102.2], ("real", -INF, INF)),
+    "negative whole": ([-3, *range(20)], ("whole", -INF, INF)),
+    "signed": ([-0.5, 1.0, 2.5], ("real", -INF, INF)),
+}
+
+
+@pytest.mark.parametrize(("y", "expected"), CASES.values(), ids=CASES)
+def test_auto_reads_the_support_off_the_targets(y, expected):
+    assert find_support(np.array(y, float))[:3] == expected
+
+
+def test_a_mass_needs_a_hundredth_of_the_rows_and_two():
+    y = np.r_[np.zeros(2), np.linspace(0.1, 3.0, 98)]
+    assert find_support(y).low_mass
+    assert not find_support(np.r_[y, np.linspace(0.1, 3.0, 200)]).low_mass
+    assert find_support(y).describe().endswith("and many rows are at 0.")
+
+
+@pytest.mark.parametrize("wanted", ["positive", (1.0, 1.0), (2, 1), "real ", 3, ("a", "b"), (1,)])
+def test_impossible_supports_are_refused(wanted):
+    with pytest.raises(InvalidParameter, match=r"^support must be [^\n]*$"):
+        find_support(np.array([1.0, 2.5]), wanted)
+
+
+def test_a_support_that_leaves_rows_out_is_refused():
+    with pytest.raises(InvalidData, match="from 0 to 1, but y holds 2"):
+        find_support(np.array([0.5, 2.0]), "unit")
+    with pytest.raises(InvalidData, match=r"'whole', but y holds 0\.5"):
+        find_support(np.array([0.5, 2.0]), "whole")
+    assert find_support(np.array([0.5, 2.0]), (0, None))[:3] == ("interval", 0.0, INF)

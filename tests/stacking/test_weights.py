@@ -1,0 +1,76 @@
+"""Weights by EM, the gate for voices, and the weights of the means."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from gbuq_core.stacking.voices import Component
+from gbuq_core.stacking.weights import (
+    Judged,
+    choose_mean_weights,
+    choose_weights,
+    expect_weights,
+)
+
+RNG = np.random.default_rng(0)
+
+
+def test_em_finds_the_weights_of_most_posterior_probability():
+    masses = RNG.uniform(0.01, 1.0, (3, 200))
+    weight = RNG.uniform(0.5, 2.0, 200)
+    found = expect_weights(masses, weight, 5000)
+    prior = np.r_[0.02 * weight.sum(), 1e-3, 1e-3]
+
+    def loss(free):
+        w = np.exp(free - np.logaddexp.reduce(free))
+        return -(weight @ np.log(w @ masses) + prior @ np.log(w))
+
+    best = minimize(loss, np.zeros(3), tol=1e-12).x
+    np.testing.assert_allclose(found, np.exp(best - np.logaddexp.reduce(best)), atol=1e-3)
+
+
+def test_a_weight_is_so_many_rows():
+    masses = RNG.uniform(0.01, 1.0, (3, 50))
+    weight = RNG.integers(1, 4, 50)
+    copies = np.repeat(masses, weight, axis=1)
+    once = expect_weights(masses, weight.astype(float))
+    np.testing.assert_allclose(once, expect_weights(copies, np.ones(copies.shape[1])))
+
+
+def judged(log_gain, crps_gain, n=400):
+    """Trees and one other voice, better by so much in either score in the mean."""
+    noise = RNG.normal(size=n)
+    masses = np.stack([np.full(n, 0.1), 0.1 * np.exp(log_gain + 0.1 * noise)])
+    ahead = np.zeros((n, 1))
+    errors = np.stack([np.ones(n), 1.0 - crps_gain + 0.1 * noise])
+    return Judged(masses, errors[:, :, None], ahead, np.ones(1), np.arange(n) % 5, np.ones(n))
+
+
+CASES = {
+    "better in both": (0.3, 0.2, True), "better in one": (0.3, 0.0, True),
+    "worse in CRPS": (0.3, -0.3, False), "worse in the log score": (-0.3, 0.3, False),
+    "worse in both": (-0.3, -0.2, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("log_gain", "crps_gain", "enters"), CASES.values(), ids=CASES)
+def test_a_voice_enters_if_it_helps_and_harms_neither_score(log_gain, crps_gain, enters):
+    components = (Component("trees", 0, 0.0), Component("process", 0, 10.0))
+    weights, entered = choose_weights(components, judged(log_gain, crps_gain))
+    assert ("process" in entered) == enters
+    assert weights.sum() == pytest.approx(1.0)
+    assert (weights[1] > 0.2) == enters
+
+
+def test_mean_weights_are_least_squares_and_the_trees_alone_where_nothing_is_gained():
+    y = RNG.normal(size=300)
+    fold = np.arange(300) % 5
+    trees, other = y + 0.5 * RNG.normal(size=300), y + 0.5 * RNG.normal(size=300)
+    nothing = np.full(300, np.nan)
+    means = np.stack([trees, nothing, RNG.normal(size=300), other], axis=1)
+    found = choose_mean_weights(means, y, fold, np.ones(300))
+    assert found.sum() == pytest.approx(1.0)
+    assert found[[0, 3]] == pytest.approx([0.5, 0.5], abs=0.08)  # three errors of least squares
+    assert found[1] == 0.0
+    worse = np.stack([y, nothing, y + 1.0, nothing], axis=1)
+    assert choose_mean_weights(worse, y, fold, np.ones(300)).tolist() == [1.0, 0.0, 0.0, 0.0]
