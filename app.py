@@ -7,7 +7,7 @@ from pages._ui.jobs_glue import leave_other_pages
 from pages._ui.limiting import keep_uploads_in_memory, limit_sessions
 from pages._ui.notices import show_notice
 from pages._ui.share import draw_share
-from pages._ui.site_map import EXPERIMENTS, HOME, NAME, PAGES, SUBJECT
+from pages._ui.site_map import EXPERIMENTS, HOME, PAGES, Entry
 from pages._ui.style import FAVICON, WORDMARK, apply_style
 from pages._ui.warmup import start_warm_up
 from pages._ui.ways import draw_foot, highlight_section, say_unknown, unknown_address
@@ -44,7 +44,7 @@ if address := unknown_address():
     )
 page = st.navigation(navigation, position="top")
 st.logo(WORDMARK, size="large")
-st.set_page_config(page_title=f"{page.title if page.url_path else SUBJECT} \u00b7 {NAME}")
+st.set_page_config(page_title=Entry(page.url_path, page.title, "").tab)
 keep_steps_back()
 leave_other_pages(page.url_path)
 highlight_section(page.url_path)

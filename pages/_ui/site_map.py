@@ -20,6 +20,11 @@ class Entry(NamedTuple):
         """Its file."""
         return f"pages/{self.url_path or 'home'}.py"
 
+    @property
+    def tab(self) -> str:
+        """What the browser's tab and a shared link are called."""
+        return f"{self.title if self.url_path else SUBJECT} \u00b7 {NAME}"
+
 
 HOME = Entry("", "Start", "What are total, data and knowledge uncertainty? Move a slider and see.")
 HEART = Entry("heart", "Heart", "Does the model know where it has seen nothing?")

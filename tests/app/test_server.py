@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import logging
+import re
 import runpy
 import sys
 import time
@@ -11,18 +12,22 @@ import urllib.error
 import urllib.request
 import warnings
 from collections import deque
+from html import unescape
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 from starlette.formparsers import MultiPartParser
 from streamlit import config
+from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from gbuq_core import parallel
 from gbuq_core.jobs import RUNNER
 from gbuq_core.session_limits import SessionLimits
 from pages._ui import journal, limiting
+from pages._ui.site_map import PAGES
 from pages._ui.your_data import training
 from tests.app.your_data_page import csv_of, drop, open_page, rows_of, says, settle, texts
 from tests.browser.conftest import start_server, stop_server
@@ -189,11 +194,12 @@ def test_the_server_is_ready_once_its_kernels_are_loaded(server, monkeypatch):
         answer = asyncio.run(server["ready"](None))
         told.append((answer.status_code, json.loads(answer.body)))
     assert told == [(503, {"ready": False}), (200, {"ready": True})]
-    assert [route.path for route in server["app"]._user_routes] == ["/ready"]
+    assert "/ready" in [route.path for route in server["app"]._user_routes]
 
 
 def test_threads_of_a_server_wait_less_for_each_other(server):
     assert sys.getswitchinterval() == pytest.approx(0.001)  # Python keeps whole microseconds
+    assert PagesManager.uses_pages_directory is False  # a cold one has its own words, too
 
 
 def test_an_error_that_no_page_expected_is_shown_with_the_reference_of_the_log(log, monkeypatch):
@@ -216,7 +222,7 @@ def test_uploads_stay_in_memory_as_the_page_says():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs a folder that nobody can write to")
-def test_a_server_starts_without_a_home_to_write_to_and_answers_for_its_health(tmp_path):
+def test_a_server_starts_without_a_home_and_answers_for_its_health_and_shared_links(tmp_path):
     (tmp_path / "gbuq.toml").write_text("[limits]\nrows = 10\n")
     wanted = {"HOME": "/sys", "GBUQ_CONFIG": str(tmp_path / "gbuq.toml")}
     process, url = start_server(SERVER, tmp_path, **wanted)
@@ -226,6 +232,19 @@ def test_a_server_starts_without_a_home_to_write_to_and_answers_for_its_health(t
         except urllib.error.HTTPError as not_yet:
             answer = not_yet
         assert (answer.status, json.load(answer)["ready"]) in [(200, True), (503, False)]
+        for entry in PAGES:
+            query = urlencode({"rows": f"<script>{MARKS[0]}</script>"})
+            answer = urllib.request.urlopen(f"{url}/{entry.url_path}?{query}", timeout=60)
+            html = unescape(answer.read().decode())
+            assert answer.headers["Cache-Control"] == "no-cache"
+            assert '<script type="module"' in html  # Streamlit's own page
+            assert re.findall("<title>(.*)</title>", html) == [entry.tab]
+            said = dict(re.findall('property="([a-z:]+)" content="(.*)">', html))
+            assert (said["og:title"], said["og:description"]) == (entry.tab, entry.question)
+            assert said["og:image"].startswith(f"{url}/preview/")
+            image = urllib.request.urlopen(said["og:image"], timeout=60)
+            assert image.headers["Content-Type"] == "image/webp"
+            assert MARKS[0] not in html
     finally:
         stop_server(process)
     assert "Traceback" not in (tmp_path / "server.log").read_text()
