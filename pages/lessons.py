@@ -85,7 +85,7 @@ def leave() -> None:
 
 
 accept_earlier_links()
-values = open_page(STATE, in_sidebar=False)
+values = open_page(STATE)
 if values.lesson == EVERY:
     draw_lessons(LESSONS)
     st.stop()

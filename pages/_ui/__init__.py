@@ -8,7 +8,7 @@
     knobs          a page's settings as plain data, and how its link is read
     link_version   what links of earlier versions leave out
     controls       draws the knobs, each bound to its word in the address
-    url_state      keeps address bar, sidebar and session the same
+    url_state      keeps address bar, controls and session the same
     address        sets several knobs at once, as one step of the browser's Back
     back_steps     lets Back lead to the page before as it was left
     share          copies the page's address

@@ -1,7 +1,8 @@
-"""One step of the browser's history for one click on a link, and the version in each address.
+"""One step of the browser's history for one change of a page, and the version in each address.
 
-Before Streamlit shows the other page, it takes the old page's parameters out of the address, as a
-step of its own: Back would lead to the old page without them, and the experiment would be lost.
+Streamlit writes the value of a control over the address before; here it is a step that Back undoes.
+Before it shows another page, it takes the old page's parameters out of the address, as a step of
+its own: Back would lead to the old page without them, and the experiment would be lost.
 """
 
 from __future__ import annotations
@@ -31,10 +32,16 @@ function settings(url) {
   whole.searchParams.sort();
   return whole.pathname + whole.search + whole.hash;
 }
+// The settings in which two addresses differ.
+function changed(url) {
+  const [next, now] = [url, location.href].map((one) => new URL(one).searchParams);
+  const names = [...new Set([...next.keys(), ...now.keys()])];
+  return names.filter((name) => next.getAll(name).join() !== now.getAll(name).join()).join();
+}
 export default function() {
   if (window.gbuqLeaving) return;
-  const push = history.pushState;
-  let leaving = 0;
+  const { pushState: push, replaceState: replace } = history;
+  let leaving = 0, moved = { names: '', at: 0 };
   document.addEventListener('click', (event) => {
     const link = event.target.closest?.('a[href]');
     if (!link || link.target === '_blank' || event.button) return;
@@ -42,20 +49,29 @@ export default function() {
     const to = new URL(link.href, location.href);
     if (to.origin === location.origin && to.pathname !== location.pathname) leaving = Date.now();
   }, true);
-  window.addEventListener('popstate', () => { leaving = 0; });
-  const replace = history.replaceState;
-  history.replaceState = function(state, title, url) {
-    return replace.call(history, state, title, versioned(url));
-  };
-  history.pushState = function(state, title, url) {
-    const there = url == null || new URL(url, location.href).pathname === location.pathname;
-    if (there && Date.now() - leaving < 10000) return undefined;
-    leaving = 0;
+  window.addEventListener('popstate', () => { leaving = moved.at = 0; });
+  const step = (state, title, url) => {
     const next = versioned(url);
     // What Streamlit tells again, without the version, is no step of its own.
     const now = location.pathname + location.search + location.hash;
     const same = next && settings(next) === settings(now);
     return (same ? replace : push).call(history, state, title, next);
+  };
+  history.replaceState = function(state, title, url) {
+    let on = true;
+    // Only a control writes a whole address. Another press of the same key is no new step.
+    if (String(url).startsWith(location.origin)) {
+      const [names, at] = [changed(url), Date.now()];
+      on = names === moved.names && at - moved.at < 1000;
+      moved = { names, at };
+    }
+    return on ? replace.call(history, state, title, versioned(url)) : step(state, title, url);
+  };
+  history.pushState = function(state, title, url) {
+    const there = url == null || new URL(url, location.href).pathname === location.pathname;
+    if (there && Date.now() - leaving < 10000) return undefined;
+    leaving = 0;
+    return step(state, title, url);
   };
   window.gbuqVersioned = versioned;
   window.gbuqLeaving = true;

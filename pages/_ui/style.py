@@ -118,15 +118,6 @@ _CSS = """
 [class*="st-key-unseen-"], [data-testid="stLayoutWrapper"]:has(> [class*="st-key-unseen-"]) {
   display: none;
 }
-/* Beside an open sidebar a projector leaves as little room as a phone: columns stand below each
-   other there, as Streamlit stacks them on a phone. */
-[data-testid="stMainBlockContainer"] { container-type: inline-size; }
-@container (max-width: 640px) {
-  [data-testid="stHorizontalBlock"]:has(> [data-testid="stColumn"]) {
-    flex-wrap: wrap; row-gap: 1rem;
-  }
-  [data-testid="stHorizontalBlock"] > [data-testid="stColumn"] { min-width: 100%; }
-}
 /* The scoreboard's answer stands beside its questions where they have room, else below them. */
 .st-key-board-chooser > [data-testid="stLayoutWrapper"] {
   flex: 1 1 18rem; min-width: min(18rem, 100%);

@@ -93,15 +93,11 @@ class LinkNotices(NamedTuple):
     seen_with: dict[str, Any] | None
 
 
-def open_page(
-    page: PageState,
-    in_sidebar: bool = True,
-    places: ControlPlaces | None = None,
-) -> SimpleNamespace:
+def open_page(page: PageState, places: ControlPlaces | None = None) -> SimpleNamespace:
     """Restore the page's state, draw its controls and return its values as attributes.
 
-    Call it once a run, right below the title: sentences about a bad link appear there. With
-    ``places`` the controls stand in the page instead of the sidebar.
+    Call it once a run, right below the title: sentences about a bad link appear there, and without
+    ``places`` the controls, too.
     """
     _through_the_app()
     if st.session_state.get(_PAGE_NOW) != page.key:
@@ -136,8 +132,6 @@ def open_page(
     before = {knob.key: _held(knob) for knob in page.knobs}
     if places is not None:
         values = _draw_in_places(page, before, places)
-    elif in_sidebar:
-        values = _draw_sidebar(page, before)
     else:
         values = draw_knobs(page.knobs, before, headings=False)
     values = _checked(page, values)
@@ -163,12 +157,6 @@ def _complete_address(page: PageState, values: Mapping[str, Any], bare: bool) ->
 def _linked(page: PageState) -> bool:
     """Whether the address names one of the page's knobs."""
     return any(knob.key in st.query_params for knob in page.knobs)
-
-
-def _draw_sidebar(page: PageState, before: Mapping[str, Any]) -> dict[str, Any]:
-    with st.sidebar:
-        _draw_presets(page, before)
-        return draw_knobs(page.knobs, before)
 
 
 def _draw_in_places(

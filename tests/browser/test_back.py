@@ -3,9 +3,12 @@
 import re
 from pathlib import Path
 
+from playwright.sync_api import expect
+
 from tests.browser.conftest import assert_no_exception, wait_ready
 
 APP = Path(__file__).resolve().parents[1] / "app" / "apps" / "two_pages.py"
+PAGES = Path(__file__).resolve().parents[2] / "app.py"
 
 
 def open_first(page, serve):
@@ -91,3 +94,38 @@ def test_an_address_that_is_written_out_is_no_step_of_its_own(page, serve):
     wait_ready(page)
     assert page.evaluate("history.length") == steps + 2
     assert_no_exception(page)
+
+
+def test_back_undoes_a_knob_and_forward_does_it_again(page, serve):
+    for address, knob, key in (
+        ("", "Training rows", "ArrowRight"),
+        ("heart", "Training rows per cell", "ArrowLeft"),
+    ):
+        page.goto(f"{serve(PAGES)}/{address}")
+        slider = page.get_by_role("slider", name=knob)
+        slider.wait_for()
+        page.wait_for_function("window.gbuqLeaving")
+        wait_ready(page)
+        steps, before = page.evaluate("history.length"), slider.get_attribute("aria-valuetext")
+        first = page.url
+        slider.focus()
+        page.keyboard.press(key)
+        expect(page).not_to_have_url(first)
+        wait_ready(page)
+        assert page.evaluate("history.length") == steps + 1
+        moved, after = page.url, slider.get_attribute("aria-valuetext")
+        assert after != before
+        page.go_back()
+        expect(slider).to_have_attribute("aria-valuetext", before)
+        assert page.url == first
+        page.go_forward()
+        expect(slider).to_have_attribute("aria-valuetext", after)
+        assert page.url == moved
+        wait_ready(page)
+    # A key that stays pressed: Streamlit writes each value, and all are one step.
+    page.evaluate(
+        "[3, 4].forEach((n) => history.replaceState({}, '', `${location.origin}/heart?rows=${n}`))"
+    )
+    assert page.url.endswith("/heart?rows=4&v=3")
+    page.go_back()
+    expect(page).to_have_url(moved)

@@ -5,7 +5,7 @@ from types import MappingProxyType
 import streamlit as st
 
 from gbuq_core.knobs import Knob
-from pages._ui.url_state import PageState, open_page
+from pages._ui.url_state import ControlPlaces, PageState, open_page
 
 STATE = PageState(
     key="opened",
@@ -14,5 +14,5 @@ STATE = PageState(
 )
 
 st.title("Opened")
-values = open_page(STATE)
+values = open_page(STATE, ControlPlaces(st.container(), (), st.sidebar))
 st.text(f"values {sorted(vars(values).items())}")
