@@ -73,6 +73,13 @@ export default function() {
     leaving = 0;
     return step(state, title, url);
   };
+  document.addEventListener('keydown', (event) => {
+    const sheet = document.querySelector('.st-key-fold-all-settings details[open] summary');
+    if (event.key !== 'Escape' || innerWidth > 640 || !sheet) return;
+    if (document.querySelector('[data-baseweb=popover]')) return;
+    sheet.click();
+    sheet.focus();
+  });
   window.gbuqVersioned = versioned;
   window.gbuqLeaving = true;
 }

@@ -169,13 +169,24 @@ _CSS = """
   }
 }
 /* The picture stays in sight while the knobs of All settings are moved, where both have room. */
-@media (min-width: 1100px) and (min-height: 760px) {
-  [data-testid="stApp"]:has(.st-key-fold-all-settings details[open]) :has(.st-key-first-picture) {
+@media (min-width: 1100px) and (min-height: 760px), (max-width: 640px) {
+  [data-testid="stApp"]:has(.st-key-fold-all-settings details[open])
+    :is(:has(.st-key-first-picture, .st-key-fold-all-settings), .st-key-fold-all-settings,
+      .st-key-fold-all-settings :is(:has(> details), details, summary)) {
     background: inherit;
   }
   [data-testid="stApp"]:has(.st-key-fold-all-settings details[open])
     [data-testid="stLayoutWrapper"]:has(> .st-key-first-picture) {
     position: sticky; top: 3.6rem; z-index: 5;
+  }
+}
+/* On a phone they come in a sheet from below. */
+@media (max-width: 640px) {
+  .st-key-fold-all-settings details[open] {
+    position: fixed; inset: auto 0 0; z-index: 999990; max-height: 46dvh; overflow: auto;
+    overscroll-behavior: contain; border-radius: 12px 12px 0 0;
+    box-shadow: 0 0 24px rgb(0 0 0 / 35%);
+    summary { position: sticky; top: 0; z-index: 1; }
   }
 }
 /* Beside two maps of a wide page stand the control and the answer, unless the picture stays. */
