@@ -75,8 +75,8 @@ export default function() {
   };
   document.addEventListener('keydown', (event) => {
     const sheet = document.querySelector('.st-key-fold-all-settings details[open] summary');
-    if (event.key !== 'Escape' || innerWidth > 640 || !sheet) return;
-    if (document.querySelector('[data-baseweb=popover]')) return;
+    const list = document.querySelector('[data-baseweb=popover]');  // which Escape closes
+    if (event.key !== 'Escape' || innerWidth > 640 || !sheet || list) return;
     sheet.click();
     sheet.focus();
   });

@@ -1,4 +1,4 @@
-"""A paper's statements on a page: verdict chips at the picture, and the statements with numbers.
+"""A paper's statements on a page, with their verdicts and numbers.
 
 Where a page gives its `SeedStudy`, each statement is also checked with ten seeds in the background,
 when the page has been still for a moment. Nothing else waits for this. A server that starts with
@@ -16,7 +16,7 @@ from typing import Any
 
 import streamlit as st
 
-from gbuq_core.experiments.claims import Claim, chips_of
+from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.seeds import (
     SeedCount,
     SeedOutcome,
@@ -43,17 +43,6 @@ _STARTS = os.environ.get("GBUQ_SEEDS") != "asked"  # by themselves
 MARKS = {"holds": "\u25cf", "partly": "\u25d0", "does not hold": "\u25cb"}
 MARKS["more than claimed"] = "\u25b2"
 _LEGEND = ", ".join(f"{mark} {verdict}" for verdict, mark in MARKS.items())
-
-
-def draw_chips(claims: Sequence[Claim], about: str = "") -> None:
-    """At most three statements in a few words; a click leads to the statement with its numbers."""
-    chips = "".join(
-        f'<a class="gbuq-chip {_class(one.verdict)}" href="#{_anchor(one.key)}" target="_self">'
-        f'<span aria-hidden="true">{MARKS[one.verdict]}</span> {escape(one.answer)}</a>'
-        for one in chips_of(claims)
-    )
-    said = f"<span>{escape(about)}</span>" if about and chips else ""
-    st.html(f'<div class="gbuq-chips">{chips}{said}</div>')
 
 
 def draw_claims(
@@ -96,18 +85,12 @@ def _draw_claim(claim: Claim, count: SeedCount | None, quicker: bool) -> None:
     st.markdown(f"**{claim.verdict.capitalize()}.** {claim.paper}")
     here = claim.here[:1].upper() + claim.here[1:]
     st.caption(f"{here} {claim.threshold}".strip())
-    if claim.key:
-        st.html(seeds_html(claim.key, count, quicker))
+    if claim.key and count is not None:
+        st.html(seeds_html(count, quicker))
 
 
-def seeds_html(key: str, count: SeedCount | None, quicker: bool = False) -> str:
-    """The place that a chip leads to, with a dot for each seed.
-
-    >>> seeds_html("far", None)
-    '<div class="gbuq-seeds" id="claim-far"></div>'
-    """
-    if count is None:
-        return f'<div class="gbuq-seeds" id="{_anchor(key)}"></div>'
+def seeds_html(count: SeedCount, quicker: bool) -> str:
+    """A dot for each seed."""
     dots = "".join(
         f'<span class="{_class(dot.verdict)}" role="img" title="{said}" aria-label="{said}">'
         f"{MARKS[dot.verdict]}</span>"
@@ -118,18 +101,7 @@ def seeds_html(key: str, count: SeedCount | None, quicker: bool = False) -> str:
     text = escape(count.text[:1].upper() + count.text[1:])
     if quicker:
         text += " (quicker settings)"
-    return (
-        f'<div class="gbuq-seeds{grey}" id="{_anchor(key)}"><span class="gbuq-dots">{dots}</span> '
-        f"{text}.</div>"
-    )
-
-
-def _anchor(key: str) -> str:
-    """
-    >>> _anchor("far:sglb")
-    'claim-far-sglb'
-    """
-    return "claim-" + "".join(letter if letter.isalnum() else "-" for letter in key)
+    return f'<div class="gbuq-seeds{grey}"><span class="gbuq-dots">{dots}</span> {text}.</div>'
 
 
 def _class(verdict: str) -> str:

@@ -21,11 +21,7 @@ class Download(NamedTuple):
     make: Callable[[], str | bytes]
 
 
-def show_exports(
-    key: str,
-    python: str,
-    downloads: Sequence[Download] = (),
-) -> None:
+def show_exports(key: str, python: str, downloads: Sequence[Download] = ()) -> None:
     """Draw the row."""
     with st.container(horizontal=True, key=f"exports-{key}", gap="small"):
         with st.popover("Copy Python"):

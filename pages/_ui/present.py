@@ -119,7 +119,7 @@ def _turner(
 
 # Beside the picture: the bar, verdicts, and what must not be missed.
 _ALWAYS = (
-    *(".st-key-present-bar", ".st-key-present-keys", ".st-key-chips"),
+    *(".st-key-present-bar", ".st-key-present-keys"),
     *('[class*="st-key-error-"]', "[data-testid=stProgress]", "[data-testid=stException]"),
 )
 
@@ -164,7 +164,6 @@ html { font-size: calc(15px * $TYPE) !important; }
 @media (max-height: 500px) {
   html { font-size: calc(11.5px * $TYPE) !important; }
   [data-testid=stApp] { --gbuq-above: 64; }
-  [data-testid=stMainBlockContainer] .st-key-chips { display: none !important; }
 }
 @media (pointer: coarse) {
   .st-key-present-bar button { min-width: 44px; min-height: 44px; }

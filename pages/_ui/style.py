@@ -124,17 +124,12 @@ _CSS = """
 }
 /* What watches sliders takes no place. */
 [class*="st-key-live-sliders-"] { position: absolute; }
-/* Results of other settings, or of another table, look like it. */
-@media (prefers-reduced-motion: no-preference) {
-  .st-key-results { transition: opacity 0.2s; }
-}
 @media (prefers-reduced-motion: reduce) {
   *, *::before, *::after {
     transition-duration: 0.01ms !important; animation-duration: 0.01ms !important;
     animation-iteration-count: 1 !important;
   }
 }
-[data-testid="stMain"]:has(.st-key-note-stale) .st-key-results { opacity: 0.4; }
 /* Verdicts in a few words at the picture, and a dot for each seed below a statement. Marks differ
    in shape, too. */
 .gbuq-chips { display: flex; flex-wrap: wrap; gap: 0.4rem 0.5rem; align-items: center;
@@ -143,7 +138,7 @@ _CSS = """
   border: 1px solid color-mix(in srgb, currentColor 35%, transparent);
   padding: 0.1rem 0.55rem; color: inherit; text-decoration: none; }
 .gbuq-chips a.gbuq-chip:is(:hover, :focus-visible) { text-decoration: underline; }
-.gbuq-seeds { font-size: 0.875rem; scroll-margin-top: 16rem; opacity: 0.85; }
+.gbuq-seeds { font-size: 0.875rem; opacity: 0.85; }
 .gbuq-seeds .gbuq-dots { letter-spacing: 0.15rem; font-size: 1.05rem; }
 .gbuq-seeds.gbuq-quicker { opacity: 0.55; }
 :is(.gbuq-chip.gbuq-holds > span, .gbuq-dots > .gbuq-holds) { color: #00805c; }

@@ -1,6 +1,4 @@
-"""Statements on a page: chips that lead to them, and ten seeds that nobody waits for."""
-
-import doctest
+"""Statements on a page, and ten seeds that nobody waits for."""
 
 from streamlit.testing.v1 import AppTest
 
@@ -11,19 +9,18 @@ def page():
     """One statement about the seed itself: it holds from seed 7 on."""
     from gbuq_core.experiments.claims import Threshold, judged
     from gbuq_core.experiments.seeds import SeedStudy
-    from pages._ui.claims import draw_chips, draw_claims
+    from pages._ui.claims import draw_claims
     from tests.seed_parts import Small
 
     def check(run):
         level = Threshold("level", 7.0, 4.0)
-        return (judged("It is large.", "it is.", run.seed, level, key="a:b", chip="<b> & large"),)
+        return (judged("It is large.", "it is.", run.seed, level, key="a:b"),)
 
     study = SeedStudy(
         name="made up", fit=lambda settings: settings, claims=check,
         estimate=lambda settings: settings.trees / 100,
     )  # fmt: skip
     settings = Small(seed=8, trees=400)
-    draw_chips(check(settings))
     draw_claims(check(settings), study, settings, columns=1)
 
 
@@ -31,17 +28,9 @@ def html_of(at):
     return [found.proto.body for found in at.get("html")]
 
 
-def test_the_examples_in_the_docstrings_hold():
-    assert doctest.testmod(claims).failed == 0
-
-
-def test_a_chip_leads_to_its_statement_and_seeds_wait_for_a_still_page():
+def test_seeds_wait_for_a_still_page():
     at = AppTest.from_function(page).run()
-    chips, place = html_of(at)
-    assert 'href="#claim-a-b"' in chips
-    assert 'id="claim-a-b"' in place
-    assert "&lt;b&gt; &amp; large: yes, level 8" in chips
-    assert "gbuq-dots" not in place
+    assert html_of(at) == []
     assert "It is. Holds if the level is at least 7, partly from 4." in [
         c.value for c in at.caption
     ]
@@ -64,10 +53,10 @@ def test_seeds_are_counted_with_a_dot_each(monkeypatch):
     monkeypatch.setattr(claims, "ask_beside", lambda request, start, background: started(request))
     at = AppTest.from_function(page).run()
     for _ in range(100):
-        if "gbuq-dots" in html_of(at)[1]:
+        if html_of(at):
             break
         at.run()
-    _, place = html_of(at)
+    (place,) = html_of(at)
     assert place.count('role="img"') == 10
     assert 'title="Seed 9: holds, level 9"' in place
     assert "Holds in 3 of 10 seeds, partly in 3 (quicker settings)." in place
@@ -75,8 +64,8 @@ def test_seeds_are_counted_with_a_dot_each(monkeypatch):
     assert "trees 200 instead of 400" in told
     at.button(key="_seeds_whole").click().run()  # these settings, however long they take
     for _ in range(100):
-        if "gbuq-dots" in html_of(at)[1]:
+        if html_of(at):
             break
         at.run()
-    assert "Holds in 3 of 10 seeds, partly in 3." in html_of(at)[1]
+    assert "Holds in 3 of 10 seeds, partly in 3." in html_of(at)[0]
     assert not [button for button in at.button if button.key == "_seeds_whole"]

@@ -87,7 +87,7 @@ def export_table(
         st.caption("The link does not hold your corrections of columns, but the code does.")
     if trained.opened.is_upload:
         st.caption(
-            "The link holds the settings, not the file. Anyone who opens it needs the file too. "
+            "The page's link holds the settings, not the file. "
             "In the CSV, an apostrophe stands before each cell that a spreadsheet would run."
         )
 
