@@ -16,7 +16,7 @@ from gbuq_core.knobs import Knob
 from gbuq_core.settings import plan_of
 
 _LEAST_HEIGHT = 184  # of maps in a page of its own, which scrolls: titles have room over them
-Text = str | Callable[[Any], str]  # or of the settings
+Text = str | Callable[[Any], str]
 
 
 def _methods_of(settings: Any) -> Sequence[str]:
@@ -70,12 +70,36 @@ class SideBySide:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment(SideBySide):
-    """All that a page asks, draws, answers and gives away."""
+class Account:
+    """What a page asks, answers and gives away, whatever its picture is."""
 
+    name: str
     question: str
-    lede: Text  # one or two sentences of Markdown below it
+    lede: Text  # one or two sentences of Markdown below it, also of the settings
     settings: type  # its record, whose fields are knobs
+    answer: Callable[[Any], str]  # of a run: one sentence, or nothing
+    numbers: Callable[[Any], str] = _nothing  # a click away from the answer
+    scores: Callable[[Any], Section | Sequence[Section]]
+    reading: str = ""  # how the picture is read
+    # `about(run)` says of which settings the verdicts are, `silence(run)` why there are none
+    about: Callable[[Any], str] = _nothing
+    silence: Callable[[Any], str] = _nothing
+    remark: Callable[[Any], str] = _nothing  # Markdown below the statements
+    study: SeedStudy | None
+    code: Callable[[Any], str]  # Python that makes the run
+    # `tables(run)` names the CSV files and says how each is made of the run
+    tables: Callable[[Any], Mapping[str, Callable[[Any], str]]]
+    title: str  # of the downloaded page
+    lead: Text  # below it, also of the run
+    equations: str  # Markdown, with LaTeX between $$
+    terms: tuple[str, ...] = ()  # of the glossary, below them
+    departures: str  # a heading of docs/departures.md
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment(SideBySide, Account):
+    """An account of methods whose maps stand side by side."""
+
     # `run(settings, views)` joins what is shown of each method, in a record with `settings`
     run: Callable[[Any, Sequence[Any]], Any]
     # `sheet(run, views, knobs)` returns the picture; views may also be of earlier settings
@@ -83,36 +107,32 @@ class Experiment(SideBySide):
     # `opening(sheet, run, values)` returns how a page with these values of its knobs begins
     opening: Callable[[PanelSheet, Any, SimpleNamespace], PanelSheet] = _quiet
     followed: bool = True  # whether the picture follows the sliders of a fit while they move
-    reading: str = ""  # how the picture is read
-    answer: Callable[[Any], str]  # of a run: one sentence, or nothing
     claims: Callable[[Any], tuple[Claim, ...]]
-    # `about(settings)` says of which settings the verdicts are, `silence(run)` why there are none
-    about: Callable[[Any], str] = _nothing
-    silence: Callable[[Any], str] = _nothing
-    remark: Callable[[Any], str] = _nothing  # Markdown below the statements
-    study: SeedStudy
-    scores: Callable[[Any], Section]
-    code: Callable[[Any], str]  # Python of settings
-    csv: Callable[[Any], str]  # of a run
     closer: tuple[Closer, ...] = ()
-    title: str  # of the downloaded page, with `lead` below it
-    lead: Text
-    equations: str  # Markdown, with LaTeX between $$
-    departures: str  # a heading of docs/departures.md
 
 
-def text_of(text: Text, settings: Any) -> str:
-    """A text that may depend on the settings."""
-    return text if isinstance(text, str) else text(settings)
+def listed(sections: Section | Sequence[Section]) -> Sequence[Section]:
+    """One section alone as a list of one."""
+    return [sections] if isinstance(sections, Section) else sections
 
 
-def experiment_html(
+def text_of(text: Text, given: Any) -> str:
+    """A text that may depend on what is given."""
+    return text if isinstance(text, str) else text(given)
+
+
+def account_html(one: Account, run: Any, sections: Sequence[Section]) -> bytes:
+    """The downloaded page of these sections."""
+    return standalone_html(sections, one.title, text_of(one.lead, run)).encode()
+
+
+def experiment_sections(
     one: Experiment,
     run: Any,
     views: Sequence[Any],
     knobs: Sequence[LiveKnob] = (),
     values: SimpleNamespace | None = None,
-) -> bytes:
+) -> list[Section]:
     """The downloaded page: picture, closer looks, scores, the paper's statements and code."""
     sheet, claims = one.sheet(run, views, knobs), one.claims(run)
     sheet = replace(sheet, panel_height=max(sheet.panel_height, _LEAST_HEIGHT))
@@ -121,17 +141,14 @@ def experiment_html(
         for each in one.closer:
             sheet = each.mark(sheet, values) if each.mark else sheet
             looks.append(replace(each.section(run, views, values), heading=each.fold.label))
-    sections = [
+    return [
         Section(sheet=sheet, caption=f"{sheet.alt} {one.reading}".strip()),
         *(look for look in looks if look.sheet is not None),
-    ]
-    sections += [
-        *([one.scores(run)] if views else []),
+        *listed(one.scores(run) if views else []),
         Section(
             heading="The paper and this picture",
-            text=one.about(run.settings) if claims else one.silence(run),
+            text=one.about(run) if claims else one.silence(run),
             table=claim_table(claims) if claims else (),
         ),
-        Section(heading="Python", code=one.code(run.settings)),
+        Section(heading="Python", code=one.code(run)),
     ]
-    return standalone_html(sections, one.title, text_of(one.lead, run.settings)).encode()

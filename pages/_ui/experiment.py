@@ -14,8 +14,18 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gbuq_core.experiments.claims import Claim, chips_of
-from gbuq_core.experiments.experiment import Closer, Experiment, experiment_html, text_of
+from gbuq_core.experiments.experiment import (
+    Account,
+    Closer,
+    Experiment,
+    account_html,
+    experiment_sections,
+    listed,
+    text_of,
+)
 from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.standalone import Section
+from gbuq_core.glossary import GLOSSARY
 from gbuq_core.settings import bare, from_values, sliders
 from pages._ui.canvas import CanvasEvent, Selectable, canvas, keep_knobs
 from pages._ui.claims import MARKS, draw_claims
@@ -95,6 +105,90 @@ class Skeleton:
                 st.markdown(f"{MARKS[claim.verdict]} **{claim.answer}**")
                 st.caption(f"{here} {claim.threshold}".strip())
 
+    def tell(
+        self,
+        one: Account,
+        run: Any,
+        claims: Sequence[Claim],
+        sections: Callable[[], Sequence[Section]],
+        words: str,
+        *,
+        given: Any = None,
+        scored: bool = True,
+        complete: bool = True,
+        costs: Sequence[str] = (),
+        paper: Callable[[], None] | None = None,
+    ) -> None:
+        """The answer and the folds, below what the page has drawn in them.
+
+        ``sections()`` makes the page to take away, and ``words`` are the picture in words.
+        ``given`` is the run that is taken away where it is another than the one that is scored;
+        with ``complete`` the statements are checked over seeds, and ``paper()`` draws them where
+        the page checks them by itself.
+        """
+        given = run if given is None else given
+        self.say_verdict(one.answer(run), claims, one.numbers(run))
+        with self.fold(COMPARE):
+            if scored:
+                for number, section in enumerate(listed(one.scores(run))):
+                    draw_section(section, f"{one.name}-scores-{number}")
+            else:
+                st.text("Scores appear with the first fit.")
+            st.caption(" ".join([one.reading, *costs]).strip())
+        self.explain(one)
+        with self.fold(PAPER):
+            if paper is not None:
+                paper()
+            else:
+                if claims and (about := one.about(run)):
+                    st.caption(about)
+                draw_claims(claims, one.study if complete else None, given.settings)
+                if not claims and (why := one.silence(run)):
+                    st.text(why)
+            if remark := kept(f"{one.name}-remark", [run], None, lambda: one.remark(run)):
+                st.markdown(remark)
+        with self.fold(EXPORT):
+            downloads = [
+                Download(
+                    f"{label} (CSV)",
+                    f"{one.name if label == 'Data' else label.lower()}.csv",
+                    "text/csv",
+                    partial(make, given),
+                )
+                for label, make in one.tables(given).items()
+            ]
+            downloads.append(
+                Download(
+                    "Page (HTML)",
+                    f"{one.name}.html",
+                    "text/html",
+                    lambda: account_html(one, given, sections()),
+                )
+            )
+            show_exports(one.name, one.code(given), downloads)
+            st.caption("In words")
+            st.text(words, width="stretch")
+
+    def explain(self, one: Account) -> None:
+        """Equations, what words mean, and where gbuq departs from the paper."""
+        with self.fold(WHY):
+            st.markdown(one.equations)
+            terms = [GLOSSARY[name] for name in one.terms]
+            if terms:
+                st.markdown("\n".join(f"- **{each.label}.** {each.definition}" for each in terms))
+            show_departures(one.departures)
+
+
+def open_account(
+    one: Account, state: PageState, keys: Sequence[str]
+) -> tuple[Skeleton, SimpleNamespace, Any]:
+    """The page's places, the values of its knobs and its settings; these keys at the picture."""
+    page = Skeleton(one.question)
+    values = page.open(state, keys)
+    settings = from_values(one.settings, vars(values))
+    page.ask(text_of(one.lede, settings))
+    return page, values, settings
+
 
 class Now(NamedTuple):
     """What a page shows, for the folds that only it has."""
@@ -122,10 +216,7 @@ def show_experiment(
     ``below(run)`` draws what belongs to them. ``rest(now)`` draws the folds that only this page
     has, with the answers to ``beside(values)``, for which nobody waits.
     """
-    page = Skeleton(one.question)
-    values = page.open(state, keys)
-    settings = from_values(one.settings, vars(values))
-    page.ask(text_of(one.lede, settings))
+    page, values, settings = open_account(one, state, keys)
     fits, own = plan_requests(one, settings), list(beside(values)) if beside else []
     asked = ask([*fits, *own], QUICK if own else wait_seconds)
     answers, others = asked[: len(fits)], asked[len(fits) :]
@@ -162,35 +253,20 @@ def show_experiment(
             draw(values, False)
         if below is not None:
             below(now)
-    page.say_verdict(one.answer(run), claims)
-    with page.fold(COMPARE):
-        if run.settings != settings:
+    if run.settings != settings:
+        with page.fold(COMPARE):
             st.caption("The scores below still belong to the previous settings.")
-        if views:
-            draw_section(one.scores(run), "scores")
-        else:
-            st.text("Scores appear with the first fit.")
-        st.caption(" ".join([one.reading, *list_costs(one, settings, shown)]).strip())
-    with page.fold(WHY):
-        st.markdown(one.equations)
-        show_departures(one.departures)
-    with page.fold(PAPER):
-        if claims and (about := one.about(run.settings)):
-            st.caption(about)
-        complete = settled and run.settings == settings and len(views) == len(one.chosen(settings))
-        draw_claims(claims, one.study if complete else None, settings)
-        if not claims and (why := one.silence(run)):
-            st.text(why)
-        st.markdown(kept(f"{one.name}-remark", views, run.settings, lambda: one.remark(run)))
-    with page.fold(EXPORT):
-        whole = partial(experiment_html, one, now, fresh, live_knobs(state, values), values)
-        downloads = (
-            Download("Data (CSV)", f"{one.name}.csv", "text/csv", partial(one.csv, now)),
-            Download("Page (HTML)", f"{one.name}.html", "text/html", whole),
-        )
-        show_exports(one.name, one.code(settings), downloads)
-        st.caption("In words")
-        st.text(sheet.alt)
+    page.tell(
+        one,
+        run,
+        claims,
+        partial(experiment_sections, one, now, fresh, live_knobs(state, values), values),
+        sheet.alt,
+        given=now,
+        scored=bool(views),
+        complete=settled and run.settings == settings and len(views) == len(one.chosen(settings)),
+        costs=list_costs(one, settings, shown),
+    )
     for closer in one.closer:
         look = st.fragment(_look_closer) if closer.alone else _look_closer
         look(one, state, closer, now, [each.view for each in shown if each.view], values)

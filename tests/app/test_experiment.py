@@ -4,7 +4,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.experiment import experiment_html
+from gbuq_core.experiments.experiment import account_html, experiment_sections
 from pages._ui.experiment import FOLDS
 from tests.app.drawn import sheets
 from tests.app.waiting import run_when_done
@@ -31,6 +31,6 @@ def test_a_toy_experiment_has_a_page_that_asks_draws_answers_and_exports():
     assert "rows = 20" in [code.value for code in at.code]
     assert sheets(at)[0].header["digest"] != sheet.header["digest"]
     run = TOY.run(ToySettings(), [fit])
-    page = experiment_html(TOY, run, run.fits).decode()
+    page = account_html(TOY, run, experiment_sections(TOY, run, run.fits)).decode()
     assert "Largest error" in page
     assert "rows = 10" in page

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.experiment import experiment_html
+from gbuq_core.experiments.experiment import account_html, experiment_sections
 from gbuq_core.experiments.gaussians.claims import answer_gaussians
 from gbuq_core.experiments.gaussians.experiment import GAUSSIANS
 from gbuq_core.experiments.gaussians.export import gaussians_code, gaussians_csv
@@ -240,7 +240,9 @@ def test_a_chain_that_runs_off_is_told():
 
 def html_of(race):
     values = SimpleNamespace(cycle=1)
-    return experiment_html(GAUSSIANS, race, race.runs, values=values).decode()
+    return account_html(
+        GAUSSIANS, race, experiment_sections(GAUSSIANS, race, race.runs, values=values)
+    ).decode()
 
 
 def test_the_page_offers_code_data_and_itself():

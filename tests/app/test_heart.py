@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.experiment import experiment_html
+from gbuq_core.experiments.experiment import account_html, experiment_sections
 from gbuq_core.experiments.heart.experiment import HEART
 from gbuq_core.experiments.heart.export import heart_code, heart_csv
 from gbuq_core.experiments.heart.fit import count_fits, run_heart
@@ -210,7 +210,7 @@ def test_the_page_offers_code_link_data_and_itself():
     assert blocks[-1] == "?rows=30&seed=3&members=4&trees=100&step=10&v=3"
     run = run_heart(SETTINGS)
     assert len(list(csv.reader(io.StringIO(heart_csv(run))))) == 82
-    page = experiment_html(HEART, run, run.methods).decode()
+    page = account_html(HEART, run, experiment_sections(HEART, run, run.methods)).decode()
     assert describe_heart(run) in page
     assert "<td>holds</td>" in page
     assert "http" not in page.split("<script")[0].replace("http-equiv", "")

@@ -6,6 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gbuq_core.experiments.experiment import account_html
+from gbuq_core.experiments.heteroscedastic.claims import check_claims
+from gbuq_core.experiments.heteroscedastic.experiment import HETEROSCEDASTIC
+from gbuq_core.experiments.heteroscedastic.export import heteroscedastic_sections
 from gbuq_core.experiments.heteroscedastic.fit import (
     count_fits,
     fit_heteroscedastic,
@@ -26,7 +30,6 @@ from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.settings import from_values, plan_of
 from pages._ui.heteroscedastic.controls import STATE
-from pages._ui.heteroscedastic.export import _html
 from pages._ui.heteroscedastic.picture import PAGE, figure_of
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.side_by_side import view_answers
@@ -258,7 +261,11 @@ def test_the_page_to_take_away_holds_picture_words_scores_and_code(run):
     answer = Answer(
         "macau_basic", Request("macau_basic", 1, print), "done", run.fits[0], True, 0.1, "", None
     )
-    page = _html(SETTINGS, run, heteroscedastic_figure([answer])).decode()
+    scored = run._replace(scores=score_all(run))
+    sections = heteroscedastic_sections(
+        scored, heteroscedastic_figure([answer]), check_claims(scored, scored.scores)
+    )
+    page = account_html(HETEROSCEDASTIC, scored, sections).decode()
     for part in ("MACAU (basic)", "In words", "AUROC / paper", "Python"):
         assert part in page
     (picture,) = curves_of(page)

@@ -6,13 +6,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from gbuq_core.experiments.neighbours.export import neighbours_code
+from gbuq_core.experiments.experiment import account_html
+from gbuq_core.experiments.neighbours.experiment import NEIGHBOURS
+from gbuq_core.experiments.neighbours.export import neighbours_code, neighbours_sections
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
+from gbuq_core.experiments.neighbours.scores import score_neighbours
 from gbuq_core.experiments.neighbours.words import title_of
 from gbuq_core.settings import from_values
 from pages._ui.live import live_knobs
 from pages._ui.neighbours.controls import STATE
-from pages._ui.neighbours.export import _html
 from pages._ui.neighbours.picture import find
 from tests.app.linked import link_of, values_of_link
 from tests.app.neighbours_page import SETTINGS, open_neighbours
@@ -36,7 +38,9 @@ def test_the_page_to_take_away_holds_picture_numbers_and_code(data):
     values.data, values.scales = data, (50, 100)
     last = at.session_state["_jobs_last"]["neighbours"]
     run = find(values, SimpleNamespace(result=last.result))
-    page = _html(run, live_knobs(STATE, values)).decode()
+    scored = run._replace(scores=score_neighbours(run.fit, run.search, run.view, {}))
+    sections = neighbours_sections(scored, live_knobs(STATE, values))
+    page = account_html(NEIGHBOURS, scored, sections).decode()
     assert escape(title_of(run)) in page
     assert "IBUGRegressor(" in page
     assert "<td>" in page

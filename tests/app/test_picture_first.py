@@ -11,14 +11,14 @@ def test_a_page_draws_its_picture_before_what_is_folded_and_draws_the_same(monke
     def noted(name, do):
         return lambda *given, **named: (order.append(name), do(*given, **named))[1]
 
-    # The page imports it by name, anew in each run.
-    for ui, name in ((neighbours_ui, "draw_picture"), (scorecard, "draw_scores")):
+    # The page and its picture find them by name in each run.
+    for ui, name in ((neighbours_ui, "_draw_picture"), (scorecard, "scored")):
         monkeypatch.setattr(ui, name, noted(name, getattr(ui, name)))
     at = open_neighbours()
-    assert order[:2] == ["draw_picture", "draw_scores"]
+    assert order[:2] == ["_draw_picture", "scored"]
     order.clear()
     move(at, "k", 20)
-    assert order == ["draw_picture", "draw_scores"]
+    assert order == ["_draw_picture", "scored"]
     later = curves(at, "neighbours")
     afresh = open_neighbours(k="20")
     assert curves(afresh, "neighbours") == later

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.experiment import experiment_html
+from gbuq_core.experiments.experiment import account_html, experiment_sections
 from gbuq_core.experiments.spiral.experiment import SPIRAL
 from gbuq_core.experiments.spiral.fit import SIDE, count_fits, run_spiral
 from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
@@ -364,7 +364,9 @@ def test_a_cancelled_comparison_offers_one_button_which_starts_it_again(monkeypa
 def test_the_page_for_download_has_room_for_titles_and_sets_words_from_the_left():
     run = run_spiral(replace(SETTINGS, methods=("sglb", "virtual_sglb", "csglb", "cbsglb")))
     values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
-    page = experiment_html(SPIRAL, run, run.methods, values=values).decode()
+    page = account_html(
+        SPIRAL, run, experiment_sections(SPIRAL, run, run.methods, values=values)
+    ).decode()
     # Maps as wide as they are tall: "Density of class 1" is about 130 px long.
     assert decode_sheet(blocks_of(page, "sheet")[0]).header["height"] >= 160
     assert "<th>Here</th><th>Verdict</th>" in page

@@ -6,7 +6,7 @@ from dataclasses import replace
 from html import escape
 from types import SimpleNamespace
 
-from gbuq_core.experiments.experiment import experiment_html
+from gbuq_core.experiments.experiment import account_html, experiment_sections
 from gbuq_core.experiments.spiral.experiment import SPIRAL
 from gbuq_core.experiments.spiral.export import spiral_code, spiral_csv
 from gbuq_core.experiments.spiral.fit import SIDE, run_spiral
@@ -73,7 +73,9 @@ def test_the_page_offers_code_data_and_itself():
     run = run_spiral(SETTINGS)
     assert len(list(csv.reader(io.StringIO(spiral_csv(run))))) == SIDE * SIDE + 1
     values = SimpleNamespace(**{knob.key: knob.default for knob in STATE.knobs})
-    page = experiment_html(SPIRAL, run, run.methods, values=values).decode()
+    page = account_html(
+        SPIRAL, run, experiment_sections(SPIRAL, run, run.methods, values=values)
+    ).decode()
     assert escape(describe_spiral(run)) in page
     assert page.count('class="figure"') == 4  # the maps, the point, the line, the first cycles
     assert "At (0, -190) the true probabilities are" in page

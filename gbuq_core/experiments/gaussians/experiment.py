@@ -84,16 +84,16 @@ GAUSSIANS = Experiment(
     "the maps show where chain 1 has been since the previous frame.",
     answer=answer_gaussians,
     claims=check_claims,
-    about=describe_settings,
+    about=lambda race: describe_settings(race.settings),
     silence=why_no_claims,
     study=STUDY,
     scores=score_section,
     closer=(Closer(SLOW, (CYCLE,), cycle_section, hint=ABOUT_CYCLE, alone=True),),
-    code=gaussians_code,
-    csv=gaussians_csv,
+    code=lambda run: gaussians_code(run.settings),
+    tables=lambda run: {"Data": gaussians_csv},
     title="25 Gaussians",
-    lead=lambda settings: (
-        f"{describe_race(settings)} After Tan, Huertas and Zhao, Efficient and Effective "
+    lead=lambda race: (
+        f"{describe_race(race.settings)} After Tan, Huertas and Zhao, Efficient and Effective "
         "Uncertainty Quantification in Gradient Boosting via Cyclical Gradient MCMC, section 5.1 "
         "(CEUR Vol-3381, paper 47)."
     ),

@@ -48,8 +48,8 @@ HEART = Experiment(
     claims=check_claims,
     study=STUDY,
     scores=score_section,
-    code=heart_code,
-    csv=heart_csv,
+    code=lambda run: heart_code(run.settings),
+    tables=lambda run: {"Data": heart_csv},
     title="The heart",
     lead="Two features of nine levels. Hatched cells have no training rows. After Malinin, "
     "Prokhorenkova and Ustimenko, Uncertainty in gradient boosting via ensembles, section 4 (arXiv "

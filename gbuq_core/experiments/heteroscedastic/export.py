@@ -190,14 +190,11 @@ def rows_csv(data: HeteroscedasticData) -> str:
 
 
 def heteroscedastic_sections(
-    settings: HeteroscedasticSettings,
-    run: HeteroscedasticRun,
-    figure: Curves,
-    scores: Sequence[HeteroscedasticScore],
-    claims: Sequence[Claim],
+    run: HeteroscedasticRun, figure: Curves, claims: Sequence[Claim]
 ) -> list[Section]:
     """The panels, what is said of them, both tables, the paper's statements and code."""
-    words = describe_heteroscedastic(run, tuple(scores))
+    scores, settings = run.scores, run.settings
+    words = describe_heteroscedastic(run, scores)
     sections = [Section(curves=figure), Section(heading="In words", text=words)]
     if scores:
         sections += [intervals_section(scores, settings), foreign_section(scores, settings)]

@@ -142,6 +142,7 @@ class HeteroscedasticRun(NamedTuple):
     fits: tuple[HeteroscedasticFit, ...]
     views: tuple[HeteroscedasticView, ...]
     measures: tuple[HeteroscedasticMeasure, ...]
+    scores: tuple[Any, ...] = ()  # a `HeteroscedasticScore` of each, sorted as its reader likes
 
 
 _FITS, _MEASURES = Tally(), Tally()  # what a knob of the view leaves as they are

@@ -22,7 +22,7 @@ from gbuq_core.experiments.neighbours.plan import (
     neighbours_arguments,
 )
 from gbuq_core.experiments.neighbours.rows import held_out_figure, training_figure
-from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_rows
+from gbuq_core.experiments.neighbours.scores import score_rows
 from gbuq_core.experiments.neighbours.words import describe_neighbours, title_of
 from gbuq_core.experiments.python_text import arguments_text, import_lines
 from gbuq_core.figures.handles import LiveKnob
@@ -72,7 +72,7 @@ X, X_test, y, y_test = X[train], X[test], y[train], y[test]"""
 
 def as_shown(run: NeighboursRun) -> NeighboursSettings:
     """The settings with the k, trees and family in use, which need not be those asked for."""
-    settings, _, search, view, look = run
+    settings, search, view, look = run.settings, run.search, run.view, run.look
     return replace(
         settings,
         k=None if view.tuned else view.k,
@@ -221,7 +221,6 @@ def neighbours_rows_csv(run: NeighboursRun) -> str:
 
 def neighbours_sections(
     run: NeighboursRun,
-    scores: Sequence[NeighboursScore],
     knobs: Sequence[LiveKnob] = (),
     tables: Sequence[bytes] = (),
 ) -> list[Section]:
@@ -245,7 +244,7 @@ def neighbours_sections(
         Section(heading=title_of(run), curves=families, caption=str(families.alt)),
         reasons_section(run),
         Section(heading="The neighbours", table=[tuple(columns), *listed]),
-        scorecard_section(run, scores),
+        scorecard_section(run),
         Section(heading="Python", code=neighbours_code(as_shown(run))),
     ]
 
@@ -260,9 +259,9 @@ def reasons_section(run: NeighboursRun) -> Section:
     return Section(heading="Why this scale", sheet=reasons, caption=reasons.alt)
 
 
-def scorecard_section(run: NeighboursRun, scores: Sequence[NeighboursScore]) -> Section:
+def scorecard_section(run: NeighboursRun) -> Section:
     """The scores, and how to read them."""
-    return Section(heading="Scorecard", table=score_rows(scores), caption=_how_to_read(run))
+    return Section(heading="Scorecard", table=score_rows(run.scores), caption=_how_to_read(run))
 
 
 def _how_to_read(run: NeighboursRun) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -161,6 +161,7 @@ class NeighboursRun(NamedTuple):
     search: NeighboursSearch
     view: NeighboursView
     look: NeighboursLook
+    scores: tuple[Any, ...] = ()  # a `NeighboursScore` each of it and of what it is compared with
 
     @property
     def brushed(self) -> Brushed | None:

@@ -17,7 +17,7 @@ _HIGHER = 1.5  # times the scale elsewhere that counts as marking a region
 
 def describe_neighbours(run: NeighboursRun) -> str:
     """The picture in words, from its numbers."""
-    _, fit, search, view, look = run
+    fit, search, view, look = run.fit, run.search, run.view, run.look
     data = fit.data
     return " ".join(
         [
@@ -197,7 +197,7 @@ def truth_at(run: NeighboursRun) -> tuple[float, float] | None:
 
 def describe_brush(run: NeighboursRun) -> str:
     """How many rows a range of scales holds, and how wrong they are; nothing without a range."""
-    _, fit, _, view, _ = run
+    fit, view = run.fit, run.view
     brushed, scales = run.brushed, view.settings.scales
     if brushed is None:
         return ""

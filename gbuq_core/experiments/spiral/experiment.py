@@ -140,7 +140,7 @@ SPIRAL = Experiment(
     followed=False,
     answer=answer_spiral,
     claims=check_claims,
-    about=settings_text,
+    about=lambda run: settings_text(run.settings),
     remark=_beyond,
     study=STUDY,
     scores=score_section,
@@ -155,8 +155,8 @@ SPIRAL = Experiment(
         ),
         Closer(CYCLES_OPEN, (), burn_in_section),
     ),
-    code=spiral_code,
-    csv=spiral_csv,
+    code=lambda run: spiral_code(run.settings),
+    tables=lambda run: {"Data": spiral_csv},
     title="The spiral",
     lead="The three arms of a spiral are three classes. After Malinin, Prokhorenkova and "
     "Ustimenko, Uncertainty in gradient boosting via ensembles (arXiv 2006.10562), section 4, and "

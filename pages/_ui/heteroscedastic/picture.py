@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import streamlit as st
@@ -16,7 +17,6 @@ from gbuq_core.experiments.heteroscedastic.fit import (
 )
 from gbuq_core.experiments.heteroscedastic.models import estimate_heteroscedastic_seconds
 from gbuq_core.experiments.heteroscedastic.picture import (
-    USUAL,
     MethodPanel,
     heteroscedastic_figure,
     percent,
@@ -31,16 +31,15 @@ from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.settings import from_values, plan_of
 from pages._ui.curves import show_curves
-from pages._ui.heteroscedastic.controls import STATE
+from pages._ui.heteroscedastic.controls import FOLLOWED, STATE
 from pages._ui.heteroscedastic.scorecard import measure_slots
-from pages._ui.jobs_glue import ask
+from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.live import live_knobs
-from pages._ui.live_sliders import LIVE_SECONDS
+from pages._ui.live_sliders import LIVE_SECONDS, follow
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import (
     Shown,
     SideBySide,
-    list_costs,
     list_refusals,
     plan_requests,
     say_problems,
@@ -62,7 +61,17 @@ PAGE = SideBySide(
 )
 
 
-def draw_picture(figure: Curves, values: SimpleNamespace, moving: bool) -> bool:
+def show_picture(
+    values: SimpleNamespace, settings: HeteroscedasticSettings, shown: Sequence[Shown]
+) -> None:
+    """The panels, which follow sliders; what is on its way stands below, so that they stay."""
+    figure = figure_of(settings, shown, knobs_above(values), asked(values))
+    follow(STATE, values, FOLLOWED, partial(_draw_picture, figure))
+    with st.container(key="heteroscedastic-progress"):
+        show_progress([one.answer for one in shown if one.answer.state != "done"])
+
+
+def _draw_picture(figure: Curves, values: SimpleNamespace, moving: bool) -> bool:
     """The panels, alone while a slider is on its way; whether they are of these values."""
     fresh = True
     if moving:
@@ -132,13 +141,3 @@ def _belongs(one: Shown, settings: HeteroscedasticSettings) -> bool:
     plan = one.fit.plan
     wanted = (settings.rows, settings.noise_slope, settings.seed)
     return (plan.rows, plan.noise_slope, plan.seed) == wanted
-
-
-def show_costs(settings: HeteroscedasticSettings, shown: Sequence[Shown]) -> None:
-    """What the fits took, and what slow methods would take that are not chosen."""
-    parts = list_costs(PAGE, settings, shown)
-    parts.append(
-        f"{USUAL} % of in-distribution rows score below the dotted line. The knobs of the picture "
-        "and those under View change it without retraining."
-    )
-    st.caption(" ".join(parts))

@@ -1,4 +1,4 @@
-"""Heteroscedastic's scorecard with the paper's table 1, and the paper's statements."""
+"""Heteroscedastic's scores, measured behind its picture, and the paper's statements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.claims import Claim
-from gbuq_core.experiments.heteroscedastic.claims import STUDY, check_claims, settings_text
+from gbuq_core.experiments.heteroscedastic.claims import check_claims
 from gbuq_core.experiments.heteroscedastic.data import data_of
 from gbuq_core.experiments.heteroscedastic.fit import (
     HeteroscedasticFit,
@@ -23,19 +23,17 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     HeteroscedasticSettings,
     plan_measure,
 )
-from gbuq_core.experiments.heteroscedastic.scorecard import foreign_section, intervals_section
 from gbuq_core.experiments.heteroscedastic.scores import (
     HeteroscedasticScore,
     score_heteroscedastic,
     sort_scores,
 )
-from pages._ui.claims import draw_claims
 from pages._ui.controls import draw_knob
+from pages._ui.experiment import QUICK
 from pages._ui.heteroscedastic.controls import SORT
-from pages._ui.jobs_glue import Answer, Request
+from pages._ui.jobs_glue import Request, ask, show_progress
 from pages._ui.kept import keep_only, kept
 from pages._ui.notices import show_notice
-from pages._ui.sections import draw_section
 from pages._ui.side_by_side import Shown
 
 _SCORES, _CLAIMS = "heteroscedastic-score:", "heteroscedastic-claims"  # what is kept
@@ -70,10 +68,15 @@ def measure_requests(settings: HeteroscedasticSettings, shown: Sequence[Shown]) 
     ]
 
 
-def run_of(
-    settings: HeteroscedasticSettings, shown: Sequence[Shown], measured: Sequence[Answer]
-) -> HeteroscedasticRun:
-    """What belongs to these settings: methods that are fitted and measured."""
+def measured_run(settings: HeteroscedasticSettings, shown: Sequence[Shown]) -> HeteroscedasticRun:
+    """What belongs to these settings: methods that are fitted and measured, sorted for a table."""
+    measured = ask(measure_requests(settings, shown), QUICK, others=tuple(METHODS))
+    show_progress([answer for answer in measured if answer.state != "done"], "-scores")
+    for answer in measured:
+        if answer.error:
+            show_notice(f"{answer.request.label}: {answer.error}", answer.slot, tone="error")
+    with st.container(width=220):
+        by = draw_knob(SORT)
     found = {one.slot: one.result for one in measured if one.fresh and not one.error}
     ready = [
         (one.fit, one.view, found[_SLOT + one.fit.method])
@@ -82,10 +85,11 @@ def run_of(
     ]
     settings = replace(settings, methods=tuple(fit.method for fit, _, _ in ready))
     fits, views, measures = zip(*ready, strict=True) if ready else ((), (), ())
-    return HeteroscedasticRun(settings, data_of(settings), fits, views, measures)
+    run = HeteroscedasticRun(settings, data_of(settings), fits, views, measures)
+    return run._replace(scores=sort_scores(_scores_of(run), by))
 
 
-def scores_of(run: HeteroscedasticRun) -> tuple[HeteroscedasticScore, ...]:
+def _scores_of(run: HeteroscedasticRun) -> tuple[HeteroscedasticScore, ...]:
     """The methods' scores, each worked out once for what it predicts."""
     keep_only(_SCORES, {_SCORES + fit.method for fit in run.fits})
     depends = (run.settings.conformal, run.settings.level)
@@ -98,36 +102,7 @@ def scores_of(run: HeteroscedasticRun) -> tuple[HeteroscedasticScore, ...]:
     )  # fmt: skip
 
 
-def draw_scores(settings: HeteroscedasticSettings, run: HeteroscedasticRun) -> None:
-    """Both tables."""
-    if not run.fits:
-        st.text("Scores appear when the first method is trained.")
-        return
-    with st.container(width=220):
-        by = draw_knob(SORT)
-    found = sort_scores(scores_of(run), by)
-    for key, section in (("intervals", intervals_section), ("ood", foreign_section)):
-        draw_section(section(found, settings), f"heteroscedastic-{key}")
-
-
-def check_paper(settings: HeteroscedasticSettings, run: HeteroscedasticRun) -> None:
-    """The paper's statements, over seeds."""
-    st.caption(settings_text(settings))
-    claims = claims_of(run)
-    complete = run.settings.methods == settings.methods
-    draw_claims(claims, STUDY if complete else None, settings)
-    if not claims:
-        st.text("The paper says nothing about these methods.", width="stretch")
-
-
 def claims_of(run: HeteroscedasticRun) -> tuple[Claim, ...]:
     """The paper's statements, held once against what was measured."""
     depends = (run.settings.conformal, run.settings.level, run.settings.methods)
-    return kept(_CLAIMS, list(run.measures), depends, lambda: check_claims(run, scores_of(run)))
-
-
-def say_what_failed(measured: Sequence[Answer]) -> None:
-    """Measurements that ended without a result."""
-    for answer in measured:
-        if answer.error:
-            show_notice(f"{answer.request.label}: {answer.error}", answer.slot, tone="error")
+    return kept(_CLAIMS, list(run.measures), depends, lambda: check_claims(run, run.scores))

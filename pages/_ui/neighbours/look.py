@@ -21,7 +21,7 @@ MOST_ROWS = 200  # of a list
 
 
 def draw_look(run: NeighboursRun) -> None:
-    """Charts of the chosen prediction."""
+    """Charts of the chosen prediction, and the neighbours behind it."""
     st.subheader(f"{title_of(run)}: what the neighbours say")
     left, right = st.columns([0.64, 0.36], gap="medium")
     with left:
@@ -31,15 +31,16 @@ def draw_look(run: NeighboursRun) -> None:
     draw_section(section, "neighbours-reasons")
     with right:
         _draw_ranking(run, ranked_of(run.fit, run.search, run.view))
+    _draw_rows(run)
 
 
-def describe_fit(run: NeighboursRun, answer: Answer) -> None:
+def describe_fit(run: NeighboursRun, answer: Answer) -> list[str]:
     """The data, what the fit took, and what its scale does not say."""
-    st.caption(
-        f"{run.fit.data.title}: {run.settings.info.about}  \n"
-        f"{cost_line(answer)}. The knobs at the picture update it without retraining. The scale is "
-        "data uncertainty: it does not tell that rows are missing."
-    )
+    return [
+        f"{run.fit.data.title}: {run.settings.info.about}  \n{cost_line(answer)}.",
+        "The knobs at the picture update it without retraining. The scale is data uncertainty: it "
+        "does not tell that rows are missing.",
+    ]
 
 
 def _draw_ranking(run: NeighboursRun, ranked: FamilyScores) -> None:
@@ -68,7 +69,7 @@ def _by_score(row: tuple[str, float, str]) -> tuple[bool, float]:
     return bool(refusal) or np.isnan(nll), float(nll)
 
 
-def draw_rows(run: NeighboursRun) -> None:
+def _draw_rows(run: NeighboursRun) -> None:
     """The neighbours as a list, with the classes among them, and the highlighted rows."""
     look, data = run.look, run.fit.data
     st.subheader("The neighbours")

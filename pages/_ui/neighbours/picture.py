@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -32,6 +33,7 @@ from gbuq_core.experiments.neighbours.live import (
 from gbuq_core.experiments.neighbours.look import NeighboursRun, look_at
 from gbuq_core.experiments.neighbours.picture import course_figure, neighbours_maps
 from gbuq_core.experiments.neighbours.plan import (
+    BASELINES,
     BEST_FAMILY,
     KS,
     SHARES,
@@ -43,17 +45,17 @@ from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.near import pack_table
 from gbuq_core.ibug import FamilyScores
-from gbuq_core.settings import bare, from_values, plan_of, with_fit
+from gbuq_core.settings import bare, from_values, plan_of, sliders, with_fit
 from pages._ui.canvas import CanvasEvent, canvas, keep_knobs
 from pages._ui.curves import Carry, show_curves
-from pages._ui.jobs_glue import Answer, Request
+from pages._ui.jobs_glue import Answer, Request, ask
 from pages._ui.kept import kept
-from pages._ui.live import EVERY
-from pages._ui.live_sliders import carried, carry
+from pages._ui.live import EVERY, live_knobs
+from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, follow
 from pages._ui.neighbours.controls import MAP, STATE, rounded_place
 from pages._ui.notices import show_notice
 
-SLOT = "neighbours"
+SLOT, BASELINE_SLOTS = "neighbours", tuple(f"baseline-{key}" for key in BASELINES)
 _TABLES = st.components.v2.component("gbuq_near", js=near_source(), isolate_styles=True)
 
 
@@ -121,7 +123,25 @@ def ranked_of(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView
     return kept("neighbours-ranked", [search], depends, lambda: rank_families(fit, search, view))
 
 
-def draw_picture(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> None:
+def show_picture(run: NeighboursRun, values: SimpleNamespace) -> None:
+    """The picture, which follows sliders."""
+    follow(STATE, values, sliders(NeighboursSettings), partial(_draw, run))
+
+
+def _draw(run: NeighboursRun, values: SimpleNamespace, moving: bool) -> bool:
+    """The picture, alone while something is dragged; whether it is of these values."""
+    if not moving:
+        _draw_picture(run, live_knobs(STATE, values))
+        return True
+    request = fit_request(from_values(NeighboursSettings, vars(values)))
+    (answer,) = ask([request], LIVE_SECONDS, others=BASELINE_SLOTS)
+    with suppress(GbuqError):
+        run = find(values, answer)
+    _draw_picture(run, live_knobs(STATE, values))
+    return answer.fresh or bool(answer.error)
+
+
+def _draw_picture(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> None:
     """The picture of the kind of data, with what is chosen in it; a place can be dragged."""
     data = run.fit.data
     bar = [knob for knob in knobs if knob.key not in (EVERY.key, MAP.key)]  # those are of maps

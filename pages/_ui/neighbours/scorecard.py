@@ -15,7 +15,6 @@ from gbuq_core.experiments.neighbours.baselines import (
     why_no_baseline,
 )
 from gbuq_core.experiments.neighbours.claims import STUDY, check_neighbours_claims
-from gbuq_core.experiments.neighbours.export import scorecard_section
 from gbuq_core.experiments.neighbours.look import NeighboursRun
 from gbuq_core.experiments.neighbours.plan import (
     BASELINES,
@@ -29,21 +28,14 @@ from pages._ui.jobs_glue import Answer, Request, ask, show_progress
 from pages._ui.kept import kept, last_kept
 from pages._ui.neighbours.picture import SLOT
 from pages._ui.notices import show_notice
-from pages._ui.sections import draw_section
 
 _CLAIMS = "neighbours-claims"  # what is kept
 _CHECKED = "_neighbours_checked"  # the settings that claims were last asked for
-_SLOTS = tuple(f"baseline-{key}" for key in BASELINES)
 
 
 def compute(plan: NeighboursSettings, key: str, scoring: str, job: object) -> BaselineFit:
     """Fit one baseline; the runner calls this in another thread."""
     return fit_baseline(plan, key, scoring)
-
-
-def other_slots() -> tuple[str, ...]:
-    """The places of baselines, whichever are chosen."""
-    return _SLOTS
 
 
 def baselines_of(settings: NeighboursSettings, fit: Answer) -> list[Answer]:
@@ -71,10 +63,10 @@ def _baseline_requests(settings: NeighboursSettings) -> list[Request]:
     ]
 
 
-def draw_scores(run: NeighboursRun, answers: Sequence[Answer]) -> None:
-    """The scores, and a sentence for each one that is missing."""
+def scored(run: NeighboursRun, answers: Sequence[Answer]) -> NeighboursRun:
+    """The run with its scores; a sentence for each one that is missing."""
     _say_what_is_missing(run, answers)
-    draw_section(scorecard_section(run, scores_of(run, _fitted(answers))), "scores")
+    return run._replace(scores=_scores_of(run, _fitted(answers)))
 
 
 def claims_of(run: NeighboursRun, answers: Sequence[Answer]) -> tuple[Claim, ...]:
@@ -116,7 +108,7 @@ def _check(depends: tuple[object, ...]) -> None:
     st.session_state[_CHECKED] = depends
 
 
-def scores_of(run: NeighboursRun, fitted: dict[str, BaselineFit]) -> tuple[NeighboursScore, ...]:
+def _scores_of(run: NeighboursRun, fitted: dict[str, BaselineFit]) -> tuple[NeighboursScore, ...]:
     """The scores, worked out once."""
     return kept(
         "neighbours-scores",

@@ -1,8 +1,8 @@
-"""The picture of Two clocks, its scores, and what can be taken away."""
+"""The picture of Two clocks, and its scores over seeds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -12,14 +12,9 @@ from gbuq_core.calibration.clocks import TAILS
 from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.two_clocks.claims import check_seed, check_seeds, verdicts_of
 from gbuq_core.experiments.two_clocks.export import (
-    maps_csv,
     reliability_section,
-    scores_csv,
-    scores_section,
     seeds_section,
     trees_section,
-    two_clocks_code,
-    two_clocks_sections,
 )
 from gbuq_core.experiments.two_clocks.fit import TwoClocksFit, fit_two_clocks
 from gbuq_core.experiments.two_clocks.picture import band_figure, clocks_sheet
@@ -41,16 +36,13 @@ from gbuq_core.experiments.two_clocks.words import (
     describe_two_clocks,
     why_no_clocks,
 )
-from gbuq_core.figures.standalone import standalone_html
-from gbuq_core.glossary import GLOSSARY
 from gbuq_core.presentation import format_bytes, seconds_text
 from gbuq_core.settings import plan_of
 from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.claims import draw_claims
 from pages._ui.curves import Turned, show_curves
-from pages._ui.departures import show_departures
-from pages._ui.export import Download, show_exports
-from pages._ui.jobs_glue import Answer, Request
+from pages._ui.experiment import QUICK
+from pages._ui.jobs_glue import Answer, Request, ask, show_progress
 from pages._ui.kept import kept, last_kept
 from pages._ui.notices import show_notice
 from pages._ui.sections import draw_section
@@ -58,22 +50,6 @@ from pages._ui.two_clocks.controls import turn
 
 FIT, SEEDS, OTHER_TAILS = "two-clocks", "two-clocks-seeds", "two-clocks-other-tails"
 _KEPT = "two-clocks-look-{}"  # with each kind of tails
-_PAPER = "https://arxiv.org/abs/2006.10562"
-_LEAD = (
-    "Is the stated uncertainty true? The mean of a boosted ensemble and its scale stop at "
-    "different numbers of trees, which rows held out of the training choose."
-)
-_TERMS = (
-    "mean_clock",
-    "scale_clock",
-    "total",
-    "data",
-    "knowledge",
-    "coverage",
-    "nll",
-    "crps",
-    "rmse",
-)
 
 
 def fit_request(settings: TwoClocksSettings) -> Request:
@@ -112,12 +88,18 @@ def other_tails_request(settings: TwoClocksSettings, fit: TwoClocksFit) -> list[
     return [Request(OTHER_TAILS, (OTHER_TAILS, fit.plan, tails), compute, "Other tails", 0.2)]
 
 
-def keep_other_tails(fit: TwoClocksFit, answers: Sequence[Answer]) -> None:
-    """Keep what `other_tails_request` made, for the moment when it is asked for."""
-    for answer in answers:
+def ask_for_seeds(settings: TwoClocksSettings, fitted: Answer) -> Answer | None:
+    """What there is of the seeds, and the look with the other tails; both wait for the picture."""
+    if not fitted.fresh:
+        return None
+    fit: TwoClocksFit = fitted.result
+    behind = [seeds_request(settings), *other_tails_request(settings, fit)]
+    seeds, *others = ask(behind, QUICK, others=(FIT,))
+    for answer in others:
         look: TwoClocksLook | None = answer.result
         if answer.fresh and look is not None and look.fit is fit:
             _keep(fit, look.tails, lambda look=look: look)
+    return seeds
 
 
 def _keep(fit: TwoClocksFit, tails: str, make: Callable[[], TwoClocksLook]) -> TwoClocksLook:
@@ -139,12 +121,12 @@ def draw_picture(settings: TwoClocksSettings, look: TwoClocksLook, fresh: bool) 
         st.caption(why_no_clocks(look.fit.plan.model))
 
 
-def describe_fit(settings: TwoClocksSettings, look: TwoClocksLook) -> None:
+def describe_fit(settings: TwoClocksSettings, look: TwoClocksLook) -> str:
     """The rows that train, choose and score, and what the fit took."""
     cost = seconds_text(look.fit.seconds)
     if look.fit.memory_bytes is not None:
         cost += f", {format_bytes(look.fit.memory_bytes)}"
-    st.caption(f"{describe_data(settings)} Fitted in {cost}.")
+    return f"{describe_data(settings)} Fitted in {cost}."
 
 
 def draw_why(settings: TwoClocksSettings, look: TwoClocksLook) -> None:
@@ -170,11 +152,6 @@ def draw_why(settings: TwoClocksSettings, look: TwoClocksLook) -> None:
         draw_section(section, "two-clocks-reliability")
 
 
-def draw_scores(look: TwoClocksLook) -> None:
-    """The table of this seed."""
-    draw_section(scores_section(look), "two-clocks")
-
-
 def draw_seeds(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer | None) -> None:
     """The seeds' means and verdicts."""
     if answer is not None and answer.error:
@@ -184,68 +161,16 @@ def draw_seeds(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer 
     if seeds is None:
         st.text("These are verdicts of one seed, until all seeds are fitted.")
         draw_claims(claims)
-        return
-    draw_section(seeds_section(seeds, settings.tails), "two-clocks-seeds")
-    draw_claims(claims, outcomes=check_seeds(seeds, look.tails))
+    else:
+        draw_section(seeds_section(seeds, settings.tails), "two-clocks-seeds")
+        draw_claims(claims, outcomes=check_seeds(seeds, look.tails))
+    if answer is not None:
+        show_progress([answer], "-seeds")
 
 
 def claims_of(look: TwoClocksLook, seeds: SeedScores | None) -> tuple[Claim, ...]:
     """The statements over seeds; of this seed alone until there are more."""
     return check_seed(look.scores) if seeds is None else verdicts_of(seeds.by_tails[look.tails])
-
-
-def export_two_clocks(
-    settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer | None
-) -> None:
-    """Code, data and page; then the picture in words."""
-    seeds = scores_over_seeds(answer)
-    page = partial(_html, settings, look, seeds)
-    downloads = [
-        Download("Scores (CSV)", "scores.csv", "text/csv", partial(scores_csv, look)),
-        Download("Page (HTML)", "two-clocks.html", "text/html", page),
-    ]
-    if look.fit.plan.has_clocks:
-        maps = Download("Maps (CSV)", "maps.csv", "text/csv", partial(maps_csv, look))
-        downloads.insert(1, maps)
-    show_exports("two_clocks", two_clocks_code(settings), downloads)
-    st.caption("In words")
-    st.text(describe_two_clocks(look), width="stretch")
-
-
-def explain_two_clocks() -> None:
-    """Equations, words, and what departs from the paper."""
-    st.markdown(
-        f"The ensemble is that of Malinin, Prokhorenkova and Ustimenko, [Uncertainty in "
-        f"gradient boosting via ensembles]({_PAPER}): every member boosts a mean and a log "
-        "std by the likelihood (equation 9), and the variances add up (equation 6). The paper "
-        "uses all trees. Two clocks is ours. On rows that a fold has not seen, the mean clock "
-        "a has the least squared error, and then the scale clock b and the factor g have the "
-        "least NLL:"
-    )
-    st.latex(
-        r"a=\arg\min_t\sum_i\bigl(y_i-\bar\mu^{(t)}(x_i)\bigr)^2,\qquad"
-        r"(b,g)=\arg\min_{t,g}\;-\sum_i\log p\bigl(y_i\mid\bar\mu^{(a)}(x_i),"
-        r"v^{(t)}_g(x_i)\bigr)"
-    )
-    st.latex(
-        r"\underbrace{v^{(b)}_g(x)}_{\text{total}}="
-        r"\underbrace{\frac{g^2}{M}\sum_m\bigl(\sigma_m^{(b)}(x)\bigr)^2}_{\text{data}}+"
-        r"\underbrace{\frac1M\sum_m\bigl(\mu_m^{(a)}(x)-\bar\mu^{(a)}(x)\bigr)^2}"
-        r"_{\text{knowledge}}"
-    )
-    st.markdown(
-        "The factor scales data uncertainty only. p is a normal, or a Student t with the same "
-        "std whose degrees of freedom are chosen too. Early stopping takes one number of "
-        "trees for both, by the NLL. CatBoost and NGBoost are one model each, as their users "
-        "train them, so their knowledge is 0. The mean of a cyclical ensemble can stop only at "
-        "the end of a cycle, once two members are complete. A method without clocks has only "
-        "the factor. Early in training, the mean fits structure and the scale fits noise. "
-        "Later, the training rows are fitted so closely that their residuals no longer show "
-        "the noise, and the scale collapses."
-    )
-    terms = [GLOSSARY[name] for name in _TERMS]
-    st.markdown("\n".join(f"- **{term.label}.** {term.definition}" for term in terms))
-    show_departures("Boosting")
 
 
 def _fit(plan: TwoClocksSettings, job: object) -> Any:
@@ -278,7 +203,3 @@ def _choose(trees: list[int], event: CanvasEvent) -> None:
     else:
         return
     turn(Turned(trees[column], trees[row], panel == 1))
-
-
-def _html(settings: TwoClocksSettings, look: TwoClocksLook, seeds: SeedScores | None) -> bytes:
-    return standalone_html(two_clocks_sections(settings, look, seeds), "Two clocks", _LEAD).encode()
