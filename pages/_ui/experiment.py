@@ -173,9 +173,9 @@ class Skeleton:
         """Equations, what words mean, and where gbuq departs from the paper."""
         with self.fold(WHY):
             st.markdown(one.equations)
-            terms = [GLOSSARY[name] for name in one.terms]
-            if terms:
-                st.markdown("\n".join(f"- **{each.label}.** {each.definition}" for each in terms))
+            for term in (GLOSSARY[name] for name in one.terms):
+                unit = f" Unit: {term.unit}." if term.unit else ""
+                st.markdown(f"- **{term.label}.** {term.definition}{unit}")
             show_departures(one.departures)
 
 

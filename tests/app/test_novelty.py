@@ -6,11 +6,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gbuq_core.experiments.experiment import account_html
 from gbuq_core.experiments.novelty.edits import edit_of
+from gbuq_core.experiments.novelty.experiment import NOVELTY
 from gbuq_core.experiments.novelty.fit import count_fits, ranks_of, run_novelty
 from gbuq_core.experiments.novelty.links import decode_edits, encode_edits
 from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
+from gbuq_core.experiments.novelty.scores import score_maps
 from gbuq_core.experiments.novelty.words import answer_novelty, describe_novelty
 from gbuq_core.knobs import find_knob
 from gbuq_core.presentation import short
@@ -19,7 +22,7 @@ from pages._ui.knobs import read_knob
 from pages._ui.novelty import edits as novelty_edits
 from pages._ui.novelty.controls import STATE
 from pages._ui.novelty.edits import on_maps
-from pages._ui.novelty.export import _html
+from pages._ui.novelty.export import novelty_sections
 from tests.app.drawn import unnamed
 from tests.app.linked import link_of, values_of_link
 from tests.app.novelty_page import (
@@ -338,7 +341,9 @@ def test_the_page_to_take_away_holds_maps_edits_numbers_and_code():
 
     values = values_of_link(STATE, link_of(at))
     whole = find(values, found, decode_edits(ERASED))
-    page = _html(whole, None).decode()
+    scores = score_maps(whole.run.fit, whole.run.maps)
+    sections = novelty_sections(whole._replace(run=whole.run._replace(scores=scores)), None)
+    page = account_html(NOVELTY, whole.run, sections).decode()
     assert "MacauClassifier(" in page
     assert page.count("<h2>") >= 5
     assert "with a lower score." in page

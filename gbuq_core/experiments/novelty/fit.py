@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import time
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -296,6 +296,7 @@ class NoveltyRun(NamedTuple):
     fit: NoveltyFit
     maps: NoveltyMaps
     view: NoveltyView
+    scores: tuple[Any, ...] = ()  # a `MapScore` of each map, where a page has worked them out
 
 
 def run_novelty(settings: NoveltySettings | None = None) -> NoveltyRun:

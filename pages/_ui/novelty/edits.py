@@ -7,6 +7,8 @@ predicted, live in the session.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
@@ -26,11 +28,12 @@ from gbuq_core.experiments.novelty.edits import (
 )
 from gbuq_core.experiments.novelty.fit import NoveltyFit
 from gbuq_core.experiments.novelty.links import encode_edits
+from gbuq_core.experiments.novelty.plan import NoveltySettings, why_not
 from gbuq_core.knobs import find_knob
 from pages._ui.canvas import CanvasEvent
 from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
-from pages._ui.novelty.controls import STATE, choose_cell
+from pages._ui.novelty.controls import STATE, choose_cell, settings_of
 
 # Session keys.
 _TOOL, _LABEL, _VALUE, _COPIES = (
@@ -81,7 +84,21 @@ def bind_edits() -> None:
         draw_knob(find_knob(STATE.knobs, "edits"))
 
 
-def offer_to_forget(problem: str) -> None:
+def possible_settings(values: SimpleNamespace) -> NoveltySettings | None:
+    """Today's settings, without edits that do not fit them; None if nothing can be shown."""
+    settings = settings_of(values)
+    problem = why_not(settings)
+    if not problem:
+        return settings
+    alone = replace(settings, edits=())
+    if settings.edits and not why_not(alone):
+        _offer_to_forget(f"{problem} The maps leave these edits out.")
+        return alone
+    show_notice(problem, "novelty", tone="error")
+    return None
+
+
+def _offer_to_forget(problem: str) -> None:
     """Say why a link's edits are left out; they can be taken out of the address."""
     show_notice(problem, "edits")
     st.button("Forget these edits", key="_novelty_forget", on_click=_keep, args=((),))

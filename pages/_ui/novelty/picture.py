@@ -45,7 +45,7 @@ from gbuq_core.figures.near import pack_table
 from gbuq_core.presentation import digits
 from gbuq_core.settings import plan_of, with_fit
 from pages._ui.canvas import canvas, keep_knobs
-from pages._ui.jobs_glue import Answer, Request, ask, cost_line
+from pages._ui.jobs_glue import Answer, Request, ask, cost_line, show_progress
 from pages._ui.kept import kept
 from pages._ui.live_sliders import LIVE_SECONDS, follow
 from pages._ui.notices import show_notice
@@ -121,6 +121,17 @@ def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> Sh
     return ShownMaps(NoveltyRun(settings, fit, maps, view), look, words, bar_of(values))
 
 
+def look_at(
+    values: SimpleNamespace, settings: NoveltySettings | None, wait: float
+) -> tuple[Answer | None, Answer | None, ShownMaps | None]:
+    """The fit of these settings, the one before the last edit, and what there is to show."""
+    if settings is None:
+        return None, None, None
+    now, *behind = ask(fit_requests(settings), wait, others=(CLAIMS,))
+    show_progress([now, *behind])
+    return now, behind[0] if behind else None, find_or_say(values, settings.edits, now)
+
+
 def find_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer) -> ShownMaps | None:
     """What there is to show, or the reason why there is nothing."""
     if now.error:
@@ -163,25 +174,27 @@ def send_scores(found: ShownMaps) -> None:
         _TABLES(key="novelty-scores", data=scores_of_maps(found))
 
 
-def describe_maps(found: ShownMaps, now: Answer) -> None:
+def describe_maps(found: ShownMaps, now: Answer) -> list[str]:
     """What the maps cost, what ranks hide, and which scores contradict each other most."""
     run = found.run
-    st.caption(
-        f"{cost_line(now)}. Maps, ranks, leaves and places update the picture without retraining. "
-        + explain_variances(run.fit, run.maps)
-    )
+    words = [
+        f"{cost_line(now)}.",
+        "Maps, ranks, leaves and places update the picture without retraining.",
+        explain_variances(run.fit, run.maps),
+    ]
     values = run.maps.of("knowledge")
     half, most = float(np.nanmedian(values)), float(np.nanmax(values))
     drawn = "knowledge" in run.view.keys and run.settings.show == "cells"
     if drawn and half < _NEXT_TO_NOTHING * most:
-        st.caption(
+        words.append(
             f"Knowledge uncertainty is below {digits(half)} ({unit_of(run.fit, 'knowledge')}) in "
             f"half of the cells; its largest value is {digits(most)}. Ranks give that half of the "
             f'cells half of the colours. The map "{OWN_LABEL}" shows sizes on a logarithmic scale.'
         )
     apart = run.view.disagreement
     if APART in run.settings.maps and apart is not None:
-        st.text(describe_disagreement(run.fit, apart), width="stretch")
+        words.append(describe_disagreement(run.fit, apart))
+    return [text for text in words if text]
 
 
 def sheet_of(found: ShownMaps, values: SimpleNamespace) -> PanelSheet:

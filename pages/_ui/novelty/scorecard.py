@@ -8,24 +8,24 @@ import streamlit as st
 
 from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.novelty.claims import STUDY, check_novelty_claims
-from gbuq_core.experiments.novelty.export import score_section
 from gbuq_core.experiments.novelty.fit import NoveltyFit, map_novelty, maps_key
 from gbuq_core.experiments.novelty.plan import NoveltySettings
-from gbuq_core.experiments.novelty.scores import MapScore, score_maps
+from gbuq_core.experiments.novelty.scores import score_maps
 from pages._ui.claims import draw_claims
-from pages._ui.jobs_glue import Answer, Request
+from pages._ui.jobs_glue import Answer, Request, ask, show_progress
 from pages._ui.kept import kept
 from pages._ui.notices import show_notice
-from pages._ui.novelty.picture import CLAIMS, ShownMaps
-from pages._ui.sections import draw_section
+from pages._ui.novelty.picture import BEFORE, CLAIMS, SLOT, ShownMaps
 
 _VIEW = NoveltySettings()
 
 
-def claim_request(found: ShownMaps) -> Request:
+def ask_for_claims(found: ShownMaps) -> Answer:
     """The paper's statements, which take longer to check than a slider may."""
-    key = CLAIMS, found.run.fit.plan
-    return Request(CLAIMS, key, partial(check, found.run.fit), "The paper's statements", 0.5)
+    key, work = (CLAIMS, found.run.fit.plan), partial(check, found.run.fit)
+    request = Request(CLAIMS, key, work, "The paper's statements", 0.5)
+    (claims,) = ask([request], others=(SLOT, BEFORE))
+    return claims
 
 
 def check(fit: NoveltyFit, job: object = None) -> tuple[Claim, ...]:
@@ -59,15 +59,11 @@ def _view_of_claims(found: ShownMaps) -> str:
     )
 
 
-def draw_scores(found: ShownMaps) -> None:
-    """The scores as detectors of places without rows."""
-    draw_section(score_section(found.run.fit, scores_of(found)), "scores")
-
-
-def scores_of(found: ShownMaps) -> tuple[MapScore, ...]:
-    """The scores, worked out once."""
+def scored(found: ShownMaps) -> ShownMaps:
+    """With the scores, worked out once."""
     fit, maps = found.run.fit, found.run.maps
-    return kept("novelty-scores", [maps], None, lambda: score_maps(fit, maps))
+    scores = kept("novelty-scores", [maps], None, lambda: score_maps(fit, maps))
+    return found._replace(run=found.run._replace(scores=scores))
 
 
 def check_paper(found: ShownMaps, answer: Answer) -> None:
@@ -80,8 +76,5 @@ def check_paper(found: ShownMaps, answer: Answer) -> None:
         st.caption(text)
     if answer.fresh and not answer.error:  # no statements of other settings beside these numbers
         draw_claims(answer.result or (), STUDY, found.run.settings)
-
-
-def claims_of(found: ShownMaps) -> tuple[Claim, ...]:
-    """The paper's statements, for a page to take away."""
-    return check(found.run.fit)
+    if answer.state != "done":
+        show_progress([answer], "-claims")
