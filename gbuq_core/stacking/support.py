@@ -105,8 +105,7 @@ def find_support(y: FloatArray, wanted: Any = "auto") -> Support:
 def _bounds(y: FloatArray, wanted: Any) -> tuple[str, float, float]:
     least, most, spread = float(y.min()), float(y.max()), float(y.std())
     whole_low = 0.0 if 0.0 <= least < max(spread, 1.0) else -math.inf
-    levels = len(np.unique(y[: 100 * MOST_LEVELS])) <= MOST_LEVELS and len(np.unique(y))
-    few = bool(levels) and levels <= MOST_LEVELS
+    few = len(np.unique(y)) <= MOST_LEVELS
     of_whole = (least, most) if few and most > least else (whole_low, math.inf)
     given = {
         "real": (-math.inf, math.inf), "nonnegative": (0.0, math.inf), "unit": (0.0, 1.0),
