@@ -62,6 +62,14 @@ def _key(title: str) -> str:
     return "fold-" + title.lower().rstrip("?").replace(" ", "-")
 
 
+def _slug_of(label: str) -> str:
+    """
+    >>> _slug_of("Functions of VST"), _slug_of("Data")
+    ('-functions-of-vst', '')
+    """
+    return "" if label == "Data" else "-" + label.lower().replace(" ", "-")
+
+
 class Skeleton:
     """The places of a page, from the top; each is filled with ``with``."""
 
@@ -151,7 +159,7 @@ class Skeleton:
             downloads = [
                 Download(
                     f"{label} (CSV)",
-                    f"{one.name if label == 'Data' else label.lower()}.csv",
+                    f"{one.name}{_slug_of(label)}.csv",
                     "text/csv",
                     partial(make, given),
                 )

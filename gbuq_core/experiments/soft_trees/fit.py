@@ -87,6 +87,7 @@ class SoftTreesRun(NamedTuple):
     data: SoftTreesData
     fits: tuple[SoftTreesFit, ...]
     views: tuple[SoftTreesView, ...]
+    scores: tuple[Any, ...] = ()  # a `SoftTreesScore` of each, where a page has worked them out
 
 
 _FITS = Tally()

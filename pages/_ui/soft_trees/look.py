@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import streamlit as st
 
+from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.soft_trees.charts import (
     correlation_sheet,
     level_words,
@@ -51,9 +52,13 @@ from gbuq_core.settings import from_values
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_fold
 from pages._ui.curves import show_curves
+from pages._ui.jobs_glue import Answer
 from pages._ui.kept import keep_only, kept
-from pages._ui.side_by_side import Shown
-from pages._ui.soft_trees.controls import INSIDE, KNOBS, PLACE, WHOSE
+from pages._ui.notices import show_notice
+from pages._ui.side_by_side import Shown, view_answers
+from pages._ui.soft_trees.controls import INSIDE, KNOBS, PLACE, STATE, WHOSE
+from pages._ui.soft_trees.picture import PAGE
+from pages._ui.url_state import read_again
 
 _EMPTY = "Choose VST or VSGBM in All settings to see the inside of a soft tree."
 READ_TREE = (
@@ -69,14 +74,18 @@ _DRAWN = "The same draw over the whole axis. The mean of the posterior can be pl
 _MOST_CORRELATED = 400  # parameters of a picture
 
 
-def draw_looks(
-    values: SimpleNamespace, settings: SoftTreesSettings, shown: Sequence[Shown]
-) -> None:
-    """The tree that is chosen, and what its posterior is like, in a fold of their own."""
+@st.fragment
+def draw_looks(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
+    """The tree that is chosen, and what its posterior is like; another reruns only this fold."""
+    values = read_again(STATE, values)
+    settings = from_values(SoftTreesSettings, vars(values))
     section = draw_fold(INSIDE)
     if section is not None:
         with section:
-            _draw_looks(values, settings, shown)
+            try:
+                _draw_looks(values, settings, view_answers(PAGE, settings, answers))
+            except GbuqError as error:
+                show_notice(str(error), "looks", tone="error")
 
 
 def _draw_looks(

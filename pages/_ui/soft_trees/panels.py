@@ -51,6 +51,7 @@ from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.handles import live_knob
 from gbuq_core.knobs import narrow
 from gbuq_core.presentation import digits, markdown_table, seconds_text
+from gbuq_core.settings import from_values
 from pages._ui.canvas import canvas
 from pages._ui.claims import draw_claims
 from pages._ui.controls import draw_fold, draw_knob
@@ -65,12 +66,14 @@ from pages._ui.soft_trees.controls import (
     PLAY,
     POLICY,
     RANKS,
+    STATE,
     TUNING,
     bandit_of,
     rank_data_of,
     take_knobs,
     tuned_method_of,
 )
+from pages._ui.url_state import read_again
 
 _WANTED = "_soft_trees_wanted:"  # the settings that a panel was last asked about, by slot
 TUNE, BANDIT, RANK = COMPARISONS
@@ -178,8 +181,9 @@ def compare_ranks(settings: RankSettings, job: object) -> RankRun:
     return run_rank(settings)
 
 
-def panel_requests(panels: Sequence[Comparison]) -> list[Request]:
+def panel_requests(values: SimpleNamespace, settings: SoftTreesSettings) -> list[Request]:
     """The comparisons that the reader asked for; later settings leave them as they are."""
+    panels = panels_of(values, settings)
     wanted = ((one, st.session_state.get(_WANTED + one.slot)) for one in panels)
     return [
         Request(one.slot, (one.slot, asked), partial(one.make, asked), one.label, one.estimate)
@@ -188,8 +192,11 @@ def panel_requests(panels: Sequence[Comparison]) -> list[Request]:
     ]
 
 
-def draw_panels(panels: Sequence[Comparison], answers: Sequence[Answer], alone: bool) -> None:
-    """All panels; ``alone`` says that nothing else on the page shows its progress."""
+@st.fragment
+def draw_panels(values: SimpleNamespace, answers: Sequence[Answer], alone: bool) -> None:
+    """Tuning, the bandit and the ranks; ``alone``: nothing else on the page shows its progress."""
+    values = read_again(STATE, values)
+    panels = panels_of(values, from_values(SoftTreesSettings, vars(values)))
     found = {answer.slot: answer for answer in answers}
     running = [answer for answer in answers if answer.state == "running"] if alone else []
     for one, opened, about, knob in (

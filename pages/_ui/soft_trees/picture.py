@@ -36,11 +36,12 @@ from gbuq_core.experiments.soft_trees.plan import (
     plan_soft_trees,
     why_not,
 )
+from gbuq_core.experiments.soft_trees.scores import score_soft_trees
 from gbuq_core.figures.curves import Curves
 from gbuq_core.settings import from_values, sliders, to_values, with_fit
 from pages._ui.controls import draw_knob
 from pages._ui.curves import Carry, Placed, show_curves
-from pages._ui.jobs_glue import ask
+from pages._ui.jobs_glue import Answer, ask, show_progress
 from pages._ui.kept import keep_only, kept
 from pages._ui.live import live_knobs
 from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, follow
@@ -67,6 +68,7 @@ _BAR = ("show", "shown", "draws", "focus", "every")
 _FIRST = SoftTreesSettings().methods
 _HEIGHT = 370
 _AHEAD = "soft-trees-ahead:"  # what is kept of each method
+_SCORES = "soft-trees-score:"
 _STALE = "previous settings"
 _STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel without functions
 
@@ -84,12 +86,21 @@ PAGE = SideBySide(
 
 
 def run_of(settings: SoftTreesSettings, shown: Sequence[Shown]) -> SoftTreesRun:
-    """What belongs to these settings: without methods whose fit is still on its way."""
+    """What belongs to these settings, scored: without methods whose fit is still on its way."""
     fresh = [one for one in shown if one.fresh]
     fits = tuple(one.fit for one in fresh if one.fit is not None)
     views = tuple(one.view for one in fresh if one.view is not None)
     settings = replace(settings, methods=tuple(fit.method for fit in fits), draw=0, tree=1)
-    return SoftTreesRun(settings, data_of(settings), fits, views)
+    run = SoftTreesRun(settings, data_of(settings), fits, views)
+    keep_only(_SCORES, {_SCORES + fit.method for fit in fits})
+    scores = [
+        kept(
+            _SCORES + fit.method, [fit, view], None,
+            lambda fit=fit, view=view: score_soft_trees(fit, view, settings),
+        )
+        for fit, view in zip(fits, views, strict=True)
+    ]  # fmt: skip
+    return run._replace(scores=tuple(scores))
 
 
 def draw_picture(
@@ -100,6 +111,18 @@ def draw_picture(
     follow(STATE, values, (*sliders(SoftTreesSettings), "draw_seed"), partial(_draw_panels, figure))
     if settings.data == OWN:
         _draw_points(settings)
+
+
+def say_state(
+    settings: SoftTreesSettings, shown: Sequence[Shown], others: Sequence[Answer]
+) -> None:
+    """Below the picture, so that it does not move: what is missing, and what is on its way."""
+    answers = [one.answer for one in shown]
+    with st.container(key="soft-trees-progress"):
+        _say_what_is_missing(settings, shown)
+        if not all(answer.state == "done" for answer in answers):
+            # A comparison that was cancelled has its own button to start it again.
+            show_progress([*answers, *(one for one in others if one.state != "cancelled")])
 
 
 def _opened(
@@ -195,7 +218,7 @@ def _belongs(one: Shown, settings: SoftTreesSettings) -> bool:
     return all(getattr(settings, name) == getattr(plan, name) for name in names)
 
 
-def say_what_is_missing(settings: SoftTreesSettings, shown: Sequence[Shown]) -> None:
+def _say_what_is_missing(settings: SoftTreesSettings, shown: Sequence[Shown]) -> None:
     """Methods without functions, clicks that could not be, and why."""
     refused = st.session_state.pop(REFUSED, "")
     said = [text for text in (refused, *list_refusals(PAGE, settings)) if text]
@@ -216,10 +239,8 @@ def _draw_points(settings: SoftTreesSettings) -> None:
             draw_knob(KNOBS["points"])
 
 
-def show_costs(settings: SoftTreesSettings, shown: Sequence[Shown]) -> None:
+def costs_of(settings: SoftTreesSettings, shown: Sequence[Shown]) -> list[str]:
     """What the fits took, and what slow methods would take that are not chosen."""
-    parts = list_costs(PAGE, settings, shown)
     notes = [note for one in shown if one.view is not None for note in one.view.notes]
-    parts += dict.fromkeys(notes)
-    parts.append("The controls above the picture and under View update it without retraining.")
-    st.caption(" ".join(parts))
+    own = "The controls above the picture and under View update it without retraining."
+    return [*list_costs(PAGE, settings, shown), *dict.fromkeys(notes), own]
