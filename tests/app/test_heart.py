@@ -22,6 +22,7 @@ from gbuq_core.settings import from_values
 from pages._ui.canvas import CanvasEvent
 from pages._ui.heart.controls import STATE, toggled
 from tests.app.drawn import unnamed
+from tests.app.linked import link_of, values_of_link
 from tests.app.opening import open_link
 from tests.app.waiting import live_jobs, run_when_done
 from tests.figure_readers import decode_sheet
@@ -203,11 +204,11 @@ def test_too_many_painted_cells_are_refused():
     assert problem_with_cells([]) == ""
 
 
-def test_the_page_offers_code_link_data_and_itself():
+def test_the_page_offers_code_data_and_itself():
     at = open_heart(seed="3")
     blocks = [block.value for block in at.code]
     assert heart_code(replace(SETTINGS, seed=3)).strip() in blocks
-    assert blocks[-1] == "?rows=30&seed=3&members=4&trees=100&step=10&v=3"
+    assert values_of_link(STATE, link_of(at)).seed == 3
     run = run_heart(SETTINGS)
     assert len(list(csv.reader(io.StringIO(heart_csv(run))))) == 82
     page = account_html(HEART, run, experiment_sections(HEART, run, run.methods)).decode()
