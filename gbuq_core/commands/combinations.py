@@ -11,7 +11,9 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.settings import option_names
 from gbuq_core.tables.plan import BOOSTED, CYCLICAL_METHODS, Cut, ScorePlan
 
-READING = ("delimiter", "decimal", "encoding", "header", "sheet")
+READING = (
+    "delimiter", "decimal", "encoding", "header", "sheet", "skip_rows", "keep_rows",
+)  # fmt: skip
 # The formats of `gbuq_core.tables.Source` for which they say something.
 _FORMATS = {
     "delimiter": ("csv",),
@@ -19,6 +21,8 @@ _FORMATS = {
     "encoding": ("csv",),
     "header": ("csv", "excel"),
     "sheet": ("excel",),
+    "skip_rows": ("csv", "excel"),
+    "keep_rows": ("csv", "excel"),
 }
 _OF_NUMBERS = ("level", "unit")  # and --conformal and --scale, which the core refuses
 

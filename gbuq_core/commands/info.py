@@ -248,6 +248,10 @@ def _tell_table(source: Path | bytes, name: str, options: argparse.Namespace) ->
                 "sha256": table.source.digest,
                 "rows": table.n_rows,
                 "columns": [_column(column) for column in schema.columns],
+                "left_out": [
+                    {key: value for key, value in each._asdict().items() if value is not None}
+                    for each in table.left_out
+                ],
                 "suggested_target": target,
                 "task": task,
                 "notices": (*table.notices, *schema.notices),

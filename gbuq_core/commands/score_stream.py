@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 # Options that decide the numbers, besides those of the plan and the columns' cells.
 _SETTINGS = (
     "target", "task", "category", "drop", "use", "kind", "missing", "keep_words", "delimiter",
-    "decimal", "encoding", "header", "train_rows", "sql",
+    "decimal", "encoding", "header", "skip_rows", "train_rows", "sql",
 )  # fmt: skip
 
 

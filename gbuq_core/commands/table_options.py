@@ -74,7 +74,11 @@ def add_format(add: Callable[..., Any]) -> None:
     add("--decimal", choices=[".", ","], help="the decimal mark; default: decided by the file")
     add("--encoding", help="such as utf-8 or cp1252; default: decided by the file")
     add("--header", choices=["yes", "no"], help="whether the first row names the columns")
-    add("--sheet", metavar="NAME", help="of an Excel file; default: the first one")
+    add("--sheet", metavar="NAME", help="of an Excel file; default: the first one with a table")
+    add("--skip-rows", type=int, metavar="N", help="rows above the names of the columns; default: "
+        "decided by the file")  # fmt: skip
+    add("--keep-rows", choices=["yes", "no"], help="whether totals, repeated headers and footers "
+        "are rows like the others; default: no")  # fmt: skip
 
 
 def read(options: argparse.Namespace) -> tuple[tables.Table, tables.Table | None]:
@@ -99,7 +103,10 @@ def reading_of(options: argparse.Namespace) -> tables.ReadOptions:
     """How files are read."""
     delimiter = _DELIMITERS.get(options.delimiter, options.delimiter)
     header = None if options.header is None else options.header == "yes"
-    return tables.ReadOptions(delimiter, options.encoding, options.decimal, header, options.sheet)
+    return tables.ReadOptions(
+        delimiter, options.encoding, options.decimal, header, options.sheet, options.skip_rows,
+        options.keep_rows == "yes" or None,
+    )  # fmt: skip
 
 
 def edited_schema(table: tables.Table, options: argparse.Namespace) -> tables.Schema:

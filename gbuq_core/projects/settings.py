@@ -68,7 +68,12 @@ _SOURCE = record(
     format=one_of(("csv", "excel", "parquet", "sql", "memory")),
     n_bytes=whole(0, 2**50),
     digest=matching("[0-9a-f]{64}", "a SHA-256 of 64 hexadecimal digits"),
-    options=record(ReadOptions, delimiter=or_null(one_of(DELIMITERS)), decimal=or_null(_MARK)),
+    options=record(
+        ReadOptions,
+        delimiter=or_null(one_of(DELIMITERS)),
+        decimal=or_null(_MARK),
+        skip_rows=or_null(whole(0, 2**31)),
+    ),
     decimal=_MARK,
 )
 _COLUMN = record(

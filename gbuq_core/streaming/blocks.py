@@ -13,9 +13,11 @@ from gbuq_core.errors import TableError
 from gbuq_core.jobs import tick
 from gbuq_core.presentation import shown
 from gbuq_core.streaming.pieces import plain_pieces, read_head
+from gbuq_core.tables.decoding import (
+    MAX_FILE_BYTES,
+)
 from gbuq_core.tables.files import ReadOptions, Source
 from gbuq_core.tables.limits import MAX_CELLS
-from gbuq_core.tables.separated_text import MAX_FILE_BYTES
 
 _COUNTED_ROWS = 65_536
 

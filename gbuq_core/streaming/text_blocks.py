@@ -21,23 +21,33 @@ from gbuq_core.errors import TableError
 from gbuq_core.presentation import counted
 from gbuq_core.streaming.pieces import opened, plain_pieces, read_head, regular
 from gbuq_core.tables import limits
+from gbuq_core.tables.decoding import (
+    MOST_DAMAGED,
+    encoding_sentence,
+    no_text,
+    stray_sentence,
+    to_utf8,
+)
 from gbuq_core.tables.files import ReadOptions, Source, unique_names
+from gbuq_core.tables.old_encodings import STRAY
 from gbuq_core.tables.separated_text import (
     DELIMITER_NAMES,
     MOST_RAGGED,
+    Quoting,
+    above_sentences,
     describe,
     find_dialect,
     has_spaces_between,
-    no_text,
     one_column_sentence,
-    to_utf8,
+    preamble_lines,
     with_single_spaces,
+    without_blanks,
     without_declaration,
+    without_lines,
 )
 
 _HEAD_BYTES = 2**20 + 1  # one more than what is judged, so that a cut last row is seen
 _BLOCK_BYTES = 2**23  # must hold the longest row, and some of them are in memory at once
-_MOST_DAMAGED = 0.01  # as the one-piece reader
 
 
 class _Encoding(NamedTuple):
@@ -60,6 +70,10 @@ class TextBlocks:
         self._encoding = self._find_encoding(head, options.encoding)
         start = self._start()
         text, self._declared = without_declaration(start)
+        given = options.skip_rows
+        wanted = options.delimiter or self._declared
+        self._above = preamble_lines(text, wanted) if given is None else given
+        text = without_lines(text, self._above)
         delimiter = options.delimiter or self._declared
         if delimiter is None and has_spaces_between(text):
             delimiter = " "
@@ -72,12 +86,14 @@ class TextBlocks:
         limits.check_columns(dialect.n_columns)
         header = dialect.header or tuple(f"column {i + 1}" for i in range(dialect.n_columns))
         self.names, renamed = unique_names(header)
-        self.notices = [*self._encoding.notices, *dialect.notices, *renamed]
+        above = above_sentences(self._above if given is None else 0)
+        self.notices = [*self._encoding.notices, *above, *dialect.notices, *renamed]
         self.n_rows: int | None = None  # once all have been read
         self._quote_char = self._find_quotes()
-        found = ReadOptions(
-            dialect.delimiter, self._encoding.name, options.decimal, dialect.header is not None
-        )
+        found = options._replace(
+            delimiter=dialect.delimiter, encoding=self._encoding.name,
+            header=dialect.header is not None, sheet=None,
+        )  # fmt: skip
         self.source = Source(
             path.name, "csv", path.stat().st_size, self._digest(), found, describe(dialect),
             decimal=dialect.mark.decimal, decimal_shown=dialect.mark.basis != "assumed",
@@ -141,6 +157,7 @@ class TextBlocks:
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=self._dialect.delimiter,
                     quote_char=quote_char,
+                    escape_char=self._dialect.quoting.escape or False,
                     newlines_in_values=True,
                     ignore_empty_lines=self._dialect.n_columns > 1,
                     invalid_row_handler=set_aside,
@@ -154,6 +171,8 @@ class TextBlocks:
 
     def _find_quotes(self) -> str | bool:
         """Whether quotation marks quote: not where they are not in pairs and that reads more."""
+        if self._dialect.quoting != Quoting():
+            return self._dialect.quoting.mark
         if sum(piece.count(b'"') for piece in self._text()) % 2 == 0:
             return '"'
         quoted, plain = self._count('"'), self._count(False)
@@ -179,19 +198,18 @@ class TextBlocks:
         """The encoding in which all of the file can be read, as the one-piece reader chooses it."""
         whole = head if len(head) < _HEAD_BYTES else _cut(head)
         found = to_utf8(whole, given).encoding
-        if given is not None or found not in ("utf-8", "cp1252", "latin-1"):
+        if given is not None or (found.startswith("utf-") and found != "utf-8"):
             self._check_all(found, given)
-            return _Encoding(found, "strict", _notices_of(found))
+            return _Encoding(found, "strict", ())
         if self._is_valid("utf-8"):
             return _Encoding("utf-8", "strict", ())
-        repaired = head.decode("utf-8", errors="replace")[: _HEAD_BYTES - 1]
+        repaired = head.decode("utf-8", errors="ignore")[: _HEAD_BYTES - 1]
         beyond_ascii = sum(letter > "\x7f" for letter in repaired)
         damaged = self._count_damaged()
-        if damaged < _MOST_DAMAGED * beyond_ascii:
-            said = f"The UTF-8 text has {damaged:,} damaged characters, which are shown as \ufffd."
-            return _Encoding("utf-8", "replace", (said,))
-        old = "cp1252" if self._is_valid("cp1252") else "latin-1"
-        return _Encoding(old, "strict", _notices_of(old))
+        if damaged < MOST_DAMAGED * beyond_ascii:
+            return _Encoding("utf-8", STRAY, (stray_sentence(damaged),))
+        old = found if found != "utf-8" and self._is_valid(found) else "latin-1"
+        return _Encoding(old, "strict", (encoding_sentence(old),))
 
     def _check_all(self, encoding: str, given: str | None) -> None:
         if not self._is_valid(encoding):
@@ -236,8 +254,10 @@ class TextBlocks:
     def _text(self) -> Iterator[bytes]:
         """The text that is parsed: without the line ``sep=``, single spaces between columns."""
         pieces = self._letters()
-        if self._declared is not None:
+        for _ in range(self._above + (self._declared is not None)):
             pieces = _without_first_line(pieces)
+        if hasattr(self, "_dialect") and self._dialect.quoting.after_blanks:
+            pieces = (without_blanks(piece, self._dialect) for piece in _whole_lines(pieces))
         return _single_spaces(pieces) if self._spaces else pieces
 
     def _digest(self) -> str:
@@ -284,6 +304,16 @@ def _decoded(pieces: Iterable[bytes], encoding: str, errors: str) -> Iterator[by
     yield decoder.decode(b"", final=True).encode("utf-8", errors="replace")
 
 
+def _whole_lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes, cut at the ends of lines."""
+    left = b""
+    for piece in pieces:
+        whole, end, rest = (left + piece).rpartition(b"\n")
+        left = rest
+        yield whole + end
+    yield left
+
+
 def _without_first_line(pieces: Iterator[bytes]) -> Iterator[bytes]:
     for piece in pieces:
         if piece:
@@ -303,12 +333,6 @@ def _single_spaces(pieces: Iterator[bytes]) -> Iterator[bytes]:
         kept = text[end:]
         yield with_single_spaces(text[:end])
     yield with_single_spaces(kept)
-
-
-def _notices_of(encoding: str) -> tuple[str, ...]:
-    if encoding not in ("cp1252", "latin-1"):
-        return ()
-    return (f"The text is not UTF-8. It was read as {encoding}: check letters with accents.",)
 
 
 _cannot_split = partial(

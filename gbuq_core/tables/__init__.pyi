@@ -49,6 +49,9 @@ from gbuq_core.tables.deciding import (
     model_leaves,
     why_no_deciding,
 )
+from gbuq_core.tables.decoding import (
+    MAX_FILE_BYTES,
+)
 from gbuq_core.tables.drifting import (
     ColumnDrift,
     Histograms,
@@ -129,7 +132,6 @@ from gbuq_core.tables.scoring import (
     ScoredTable,
     score_table,
 )
-from gbuq_core.tables.separated_text import MAX_FILE_BYTES
 from gbuq_core.tables.splitting import describe_split
 from gbuq_core.tables.suspecting import split_columns, split_warnings
 from gbuq_core.tables.unfamiliar import (

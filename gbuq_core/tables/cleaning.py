@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import types
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import check_memory
-from gbuq_core.presentation import columns_named, counted, listed, shown
+from gbuq_core.presentation import columns_named, counted, enumerated, listed, shown
 from gbuq_core.tables.column_notices import (
     column_notices,
     reading_notices,
@@ -26,6 +27,7 @@ from gbuq_core.tables.columns import (
     as_numbers,
     as_text,
     finite_values,
+    fold_names,
     single_chunk,
 )
 from gbuq_core.tables.decimal_marks import FileMark, choose_mark_like
@@ -490,6 +492,27 @@ def used_columns(schema: Schema, target: str, groups: str | None = None) -> list
     ]
 
 
+def names_like(names: Sequence[str], known: Sequence[str]) -> tuple[list[str], list[str]]:
+    """A second file's names as the first file writes them, and what to say of those that differ.
+
+    Examples
+    --------
+    >>> names_like(["Area ", "y"], ["area", "y"])[0]
+    ['area', 'y']
+    """
+    folded = fold_names(pa.array([*known, *names], pa.string())).to_pylist()
+    name_of = dict(zip(folded[: len(known)][::-1], known[::-1], strict=True))
+    taken, found = {*names}, []
+    for name, key in zip(names, folded[len(known) :], strict=True):
+        like = name_of.get(key, name)
+        found.append(like if name not in known and like not in taken else name)
+        taken.add(found[-1])
+    changed = [f"{shown(a)} as {shown(b)}" for a, b in zip(names, found, strict=True) if a != b]
+    said = [f"Second file: names that differ in case or blanks are read as in the first file "
+            f"({enumerated(changed)})."] if changed else []  # fmt: skip
+    return found, said
+
+
 def columns_like(
     table: Table, schema: Schema, needed: Sequence[str]
 ) -> dict[str, tuple[Column, list[str]]]:
@@ -519,8 +542,9 @@ def prepare_new(table: Table, training: Prepared) -> Prepared:
         If columns are missing or hold something else than in the first file.
     """
     needed = list(dict.fromkeys(feature.column for feature in training.features))
+    names, notices = names_like(table.names, [c.name for c in training.schema.columns])
+    table = table._replace(data=table.data.rename_columns(names))
     columns = columns_like(table, training.schema, needed)
-    notices = []
     known = {column.name for column in training.schema.columns}
     extra = [name for name in table.names if name not in known]
     if extra:

@@ -201,6 +201,8 @@ def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
         ("decimal", reading.decimal),
         ("header", header),
         ("sheet", reading.sheet),
+        ("skip-rows", reading.skip_rows),
+        ("keep-rows", "yes" if reading.keep_rows else None),
         *(("kind", f"{name}={kind}") for name, kind in recipe.edits.kinds),
         *(("use" if used else "drop", name) for name, used in recipe.edits.used),
         *(("missing", f"{name}={','.join(words)}") for name, words in recipe.edits.missing_values),

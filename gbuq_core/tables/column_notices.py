@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gbuq_core.presentation import columns_named, counted, listed, shown
 from gbuq_core.tables.columns import REMARKS, Column
+from gbuq_core.tables.no_data import OWN
 from gbuq_core.tables.written_dates import as_date, date_text
 
 INDEX = "The file says that it was the index of a pandas table."
@@ -22,19 +23,23 @@ def column_notices(columns: Sequence[Column]) -> list[str]:
     def names(*kinds: str) -> list[str]:
         return [
             c.name for c in columns
-            if c.kind in kinds and not c.used and c.reason != INDEX
+            if c.kind in kinds and not c.used and c.reason not in (INDEX, OWN)
             and "mixed" not in dict(c.remarks)
         ]  # fmt: skip
 
     notices = []
-    index = [column.name for column in columns if column.reason == INDEX and not column.used]
-    if index:
-        was = "was" if len(index) == 1 else "were"
-        notices.append(
-            f"{columns_named(index)} {was} the index of a pandas table and {was} left out: choose "
-            f"{'it' if was == 'was' else 'them'} under Columns (--use) if the model should use "
-            f"{'it' if was == 'was' else 'them'}."
-        )
+    for reason, singular, plural in (
+        (INDEX, "was the index of a pandas table and was", "were the index of a pandas table and "
+         "were"),
+        (OWN, "was added by an earlier scoring and is", "were added by an earlier scoring and are"),
+    ):  # fmt: skip
+        found = [column.name for column in columns if column.reason == reason and not column.used]
+        if found:
+            it = "it" if len(found) == 1 else "them"
+            notices.append(
+                f"{columns_named(found)} {singular if it == 'it' else plural} left out: choose "
+                f"{it} under Columns (--use) if the model should use {it}."
+            )
     for found, singular, plural in (
         (names("identifier"), "identifies rows and is not used", "identify rows and are not used"),
         (names("text"), "holds free text and is not used", "hold free text and are not used"),

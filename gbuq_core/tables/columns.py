@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pyarrow import types
 
 from gbuq_core.tables.written_dates import Dates, as_date, date_text, read_dates
-from gbuq_core.tables.written_numbers import BARE, Numbers, Units, describe_units, read_numbers
+from gbuq_core.tables.written_numbers import Numbers, Units, describe_units, read_numbers
 
 MISSING_MARKERS = frozenset(
     ["", "NA", "na", "N/A", "n/a", "#N/A", "#N/A N/A", "#NA", "NaN", "nan", "NAN", "-NaN", "-nan"]
@@ -112,7 +112,7 @@ def trim(column: Any, missing: Missing = USUALLY_MISSING) -> Any:
     >>> trim(pa.array([" 5 ", "NA", "x"])).to_pylist()
     ['5', None, 'x']
     """
-    trimmed = pc.utf8_trim_whitespace(_one_form(column))
+    trimmed = pc.utf8_trim_whitespace(one_form(column))
     gone = pc.is_in(trimmed, value_set=_value_set(missing.texts))
     if missing.numbers:
         values = read_numbers(trimmed, missing.decimal).values
@@ -124,7 +124,7 @@ _UNSEEN = "[\u200b\u2060\ufeff\u00ad]"  # letters of no width
 _BLANKS = r"\pZ"
 
 
-def _one_form(text: Any) -> Any:
+def one_form(text: Any) -> Any:
     """Text in one Unicode form, with plain blanks and without letters that nobody sees."""
     if pc.all(pc.string_is_ascii(text)).as_py() is not False:
         return text
@@ -141,7 +141,7 @@ def fold_names(names: Any) -> Any:
     ['new york', 'new york']
     """
     return pc.utf8_lower(
-        pc.utf8_trim(pc.replace_substring_regex(_one_form(names), r"\s+", " "), " ")
+        pc.utf8_trim(pc.replace_substring_regex(one_form(names), r"\s+", " "), " ")
     )
 
 
@@ -219,7 +219,7 @@ class Column:
         Whether words such as NA are values here, by the user's choice.
     decimal, thousands, units, date_style
         How its numbers or dates are written; ``units`` are those that its numbers may have, each
-        with what it multiplies them by.
+        with what it multiplies them by; any where there are none.
     range : (float, float) or None
         The lowest and highest number, or day since 1970, as read.
     missing_words : tuple of (str, int)
@@ -252,7 +252,7 @@ class Column:
     keep_words: bool = False
     decimal: str = "."
     thousands: str = ""
-    units: Units = BARE
+    units: Units = ()
     date_style: str = ""
     range: tuple[float, float] | None = None
     missing_words: tuple[tuple[str, int], ...] = ()

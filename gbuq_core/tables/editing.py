@@ -328,7 +328,11 @@ def _read_number(column: Column, value: Value) -> float:
             # With the column's decimal mark, or with the other one where only that makes a number.
             for mark in (column.decimal, OTHER[column.decimal]):
                 text = trim(pa.array([value]), column.missing)
-                number = float(read_numbers(text, mark, (*BARE, *column.units)).values[0])
+                number = float(
+                    read_numbers(text, mark, (*BARE, *column.units) if column.units else ()).values[
+                        0
+                    ]
+                )
                 if not math.isnan(number):
                     break
     if math.isinf(number):

@@ -22,9 +22,19 @@ from pyarrow import parquet, types
 from gbuq_core.errors import TableError
 from gbuq_core.jobs import check_memory
 from gbuq_core.presentation import LIVE_CELL, PLAIN_NUMBER, counted, csv_text, listed, shown
-from gbuq_core.tables import limits, parquet_file, separated_text, workbook
+from gbuq_core.tables import limits, no_data, parquet_file, separated_text, workbook
+from gbuq_core.tables.columns import one_form
 from gbuq_core.tables.decimal_marks import FileMark
-from gbuq_core.tables.separated_text import DELIMITERS, MAX_FILE_BYTES, check_size, to_utf8, unpack
+from gbuq_core.tables.decoding import (
+    MAX_FILE_BYTES,
+    check_size,
+    to_utf8,
+    unpack,
+)
+from gbuq_core.tables.no_data import OWN, LeftOut
+from gbuq_core.tables.separated_text import (
+    DELIMITERS,
+)
 from gbuq_core.validation import check_choice
 
 
@@ -38,7 +48,7 @@ def unique_names(cells: Sequence[str]) -> tuple[list[str], list[str]]:
     >>> unique_names(["a", "", "a"])[0]
     ['a', 'column 2', 'a (2)']
     """
-    stripped = [cell.strip() for cell in cells]
+    stripped = [str(cell).strip() for cell in one_form(pa.array(cells, pa.string())).to_pylist()]
     taken = {name for name in stripped if name}
     used: set[str] = set()
     names, nameless, repeated = [], [], []
@@ -96,7 +106,11 @@ class ReadOptions(NamedTuple):
     header : bool or None
         Whether the first row names the columns.
     sheet : str or None
-        The sheet of an Excel file; the first one by default.
+        The sheet of an Excel file; the first one that holds a table by default.
+    skip_rows : int or None
+        How many lines or rows above the names of the columns are left out.
+    keep_rows : bool or None
+        Whether rows that are no data stay: repeated headers, totals and footers.
     """
 
     delimiter: str | None = None
@@ -104,6 +118,8 @@ class ReadOptions(NamedTuple):
     decimal: str | None = None
     header: bool | None = None
     sheet: str | None = None
+    skip_rows: int | None = None
+    keep_rows: bool | None = None
 
 
 class Source(NamedTuple):
@@ -151,12 +167,15 @@ class Table(NamedTuple):
         The number of each row in its file, where a person finds it: 1 is the first row below the
         header (the first of all where there is none), and blank and skipped rows count. Empty where
         it is not known, of a sample.
+    left_out : tuple of LeftOut
+        Rows of the file that are no data, and columns that an earlier scoring has added.
     """
 
     data: pa.Table
     source: Source
     notices: tuple[str, ...]
     row_numbers: NDArray[np.int64]
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def n_rows(self) -> int:
@@ -234,21 +253,35 @@ def read_table(
         columns, notices, index_columns = parquet_file.read_parquet(plain)
         what, summary = "parquet", f"Read as Parquet with {counted(len(columns), 'column')}."
     elif workbook.is_workbook(plain):
-        sheet = workbook.read_workbook(plain, options.sheet, options.header, to_score)
+        sheet = workbook.read_workbook(
+            plain, options.sheet, options.header, to_score, options.skip_rows
+        )
         columns, notices, sheets = sheet.columns, sheet.notices, sheet.names
         row_numbers = sheet.row_numbers
         what, summary = "excel", sheet.summary
-        options = ReadOptions(header=sheet.has_header, sheet=sheet.name)
+        options = ReadOptions(
+            header=sheet.has_header,
+            sheet=sheet.name,
+            skip_rows=options.skip_rows,
+            keep_rows=options.keep_rows,
+        )
     else:
         text = to_utf8(plain, options.encoding)
         del plain
         read = separated_text.read_separated(
-            text.utf8, options.delimiter, options.header, options.decimal, to_score
+            text.utf8,
+            options.delimiter,
+            options.header,
+            options.decimal,
+            to_score,
+            options.skip_rows,
         )
         columns, notices = read.columns, [*text.notices, *read.notices]
         row_numbers = read.row_numbers
         what, summary = "csv", read.summary
-        options = ReadOptions(read.delimiter, text.encoding, options.decimal, read.has_header)
+        options = options._replace(
+            delimiter=read.delimiter, encoding=text.encoding, header=read.has_header, sheet=None
+        )
         mark = read.mark
         del text
     named = (name or found_name).encode("utf-8", errors="replace").decode()
@@ -340,7 +373,22 @@ def assemble(
         raise TableError("The file has a single row, and a model cannot learn from one: add rows.")
     if row_numbers is None:
         row_numbers = np.arange(1, data.num_rows + 1)
-    return Table(data, source, (*notices, *renamed), np.asarray(row_numbers, np.int64))
+    row_numbers = np.asarray(row_numbers, np.int64)
+    left: list[LeftOut] = []
+    if source.format in ("csv", "excel") and not source.options.keep_rows:
+        named = list(zip(names, (array for _, array in columns), strict=True))
+        stays, left, said = no_data.find_rows(named, row_numbers, source.mark.decimal)
+        notices = [*notices, *said]
+        if not stays.all():
+            data = data.filter(pa.array(stays)).combine_chunks()
+            row_numbers = row_numbers[stays]
+        for place, name in enumerate(names):
+            whole, told = no_data.filled_groups(name, data.column(place).combine_chunks())
+            if told:
+                notices = [*notices, told]
+                data = data.set_column(place, name, whole)
+    left += [LeftOut(None, name, OWN) for name in no_data.own_columns(names)]
+    return Table(data, source, (*notices, *renamed), row_numbers, tuple(left))
 
 
 _NEEDS_QUOTES = '[,"\\r\\n]'

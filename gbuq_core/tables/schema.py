@@ -33,6 +33,7 @@ from gbuq_core.tables.columns import (
 )
 from gbuq_core.tables.decimal_marks import NAMES, OTHER, FileMark, choose_mark, spread
 from gbuq_core.tables.files import Table
+from gbuq_core.tables.no_data import OWN, own_columns
 from gbuq_core.tables.words_in_columns import (
     first_examples,
     n_distinct,
@@ -512,6 +513,8 @@ def infer_schema(table: Table) -> Schema:
     for position, name in enumerate(names):
         if name in table.source.index_columns:
             columns[position] = replace(columns[position], used=False, reason=INDEX)
+        if name in own_columns(names):
+            columns[position] = replace(columns[position], used=False, reason=OWN)
     if not any(column.used for column in columns):
         columns = [_rescued(table, column) for column in columns]
     return Schema(tuple(columns), table.n_rows, tuple(column_notices(columns)))
@@ -586,7 +589,7 @@ def suggest_target(schema: Schema) -> str:
     'y'
     """
     kinds = [kind for kind in FEATURE_KINDS if kind != "date"]
-    possible = [c.name for c in schema.columns if c.kind in kinds and c.reason != INDEX]
+    possible = [c.name for c in schema.columns if c.kind in kinds and c.reason not in (INDEX, OWN)]
     if not possible:
         return schema.columns[-1].name
     by_name = {name.lower(): name for name in reversed(possible)}

@@ -1,16 +1,14 @@
-"""From the bytes of a text file to columns of text: encoding, delimiter, header, rows.
+"""From a UTF-8 text to columns of text: delimiter, quotation marks, header, rows.
 
-Bytes become UTF-8 text, the first rows show how the file writes its table, and pyarrow parses it.
+The first rows show how the file writes its table, and pyarrow parses it.
 """
 
 from __future__ import annotations
 
-import codecs
+import contextlib
 import csv
-import gzip
 import io
 import re
-import zlib
 from collections import Counter
 from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
@@ -26,200 +24,28 @@ from gbuq_core.tables import limits
 from gbuq_core.tables.columns import MISSING_MARKERS
 from gbuq_core.tables.decimal_marks import NAMES, FileMark, find_file_mark
 
-MAX_FILE_BYTES = 250 * 2**20  # as .streamlit/config.toml: server.maxUploadSize
-
 _SAMPLE_BYTES = 2**20
-_PIECE_BYTES = 2**22  # decompressed or decoded at once
-# Control characters that no table has; tab, line feed, carriage return and form feed are text.
-_CONTROL = bytes(set(range(32)) - {9, 10, 12, 13}) + b"\x7f"
-_MOST_CONTROL = 0.001
-_MOST_DAMAGED = 0.01
-_UTF_16_ZEROS = 0.3  # of every second byte, in a UTF-16 text without a byte order mark
-
-_SIGNATURES = (
-    (b"\x89PNG", "a PNG picture"),
-    (b"\xff\xd8\xff", "a JPEG picture"),
-    (b"GIF8", "a GIF picture"),
-    (b"%PDF", "a PDF document"),
-    (b"PK\x03\x04", "a ZIP archive"),
-    (b"PK\x05\x06", "an empty ZIP archive"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook"),
-    (b"BZh", "a bzip2 archive"),
-    (b"\xfd7zXZ", "an XZ archive"),
-    (b"7z\xbc\xaf", "a 7-Zip archive"),
-    (b"Rar!", "a RAR archive"),
-    (b"\x28\xb5\x2f\xfd", "a Zstandard archive"),
-    (b"SQLite format 3\x00", "an SQLite database"),
-    (b"\x89HDF", "an HDF5 file"),
-    (b"ARROW1", "an Arrow file"),
-    (b"\x93NUMPY", "a NumPy array"),
-    (b"\x7fELF", "a program"),
-)
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-
-
-class Text(NamedTuple):
-    """A text file as UTF-8 bytes without byte order mark, and how it was encoded."""
-
-    utf8: bytes
-    encoding: str
-    notices: tuple[str, ...]
-
-
-def check_size(n_bytes: int) -> None:
-    """Refuse a file that is too large before it is read."""
-    if n_bytes > MAX_FILE_BYTES:
-        limit = f"{MAX_FILE_BYTES // 2**20} MB"
-        size = f"{n_bytes / 2**20:,.0f} MB"
-        raise TableError(
-            f"The file is {f'{size}, ' if size != limit else ''}more than the limit of {limit}: "
-            "keep fewer rows or columns, or save it as Parquet."
-        )
-
-
-def unpack(data: bytes) -> bytes:
-    """Decompress gzip data up to `MAX_FILE_BYTES`; other data come back as they are."""
-    if not data.startswith(b"\x1f\x8b"):
-        return data
-    plain = io.BytesIO()
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
-            while piece := packed.read(_PIECE_BYTES):
-                plain.write(piece)
-                limits.check_ratio(len(data), plain.tell())
-                if plain.tell() > MAX_FILE_BYTES:
-                    raise TableError(
-                        f"The file is more than {MAX_FILE_BYTES // 2**20} MB once it is "
-                        "decompressed: keep fewer rows or columns, or save it as Parquet."
-                    )
-    except (OSError, EOFError, zlib.error):
-        raise TableError(
-            "The compressed file is damaged: save it again or upload it uncompressed."
-        ) from None
-    return plain.getvalue()
-
-
-def to_utf8(data: bytes, encoding: str | None = None) -> Text:
-    """Decode a text file."""
-    for signature, what in _SIGNATURES:
-        if data.startswith(signature):
-            raise TableError(f"This is {what}, not a table: save the table as CSV or Parquet.")
-    if encoding is not None:
-        text = _decode_as(data, encoding)
-    else:
-        text = _decode(data)
-    if _control_share(text.utf8) > _MOST_CONTROL:
-        raise no_text()
-    head = text.utf8[:200].lstrip().lower()
-    if head.startswith((b"<!doctype html", b"<html", b"<?xml")):
-        raise TableError("This is a web page or XML, not a table: save the table as CSV.")
-    if head.startswith((b"{", b"[{")):
-        raise TableError("This is JSON, not a table: save the table as CSV or Parquet.")
-    return text
-
-
-def _decode(data: bytes) -> Text:
-    for mark, name in _BYTE_ORDER_MARKS:
-        if data.startswith(mark):
-            return _decode_as(data, name)
-    sample = data[:_SAMPLE_BYTES]
-    half = max(1, len(sample) // 2)
-    for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
-        if sample[start::2].count(0) > _UTF_16_ZEROS * half > sample[1 - start :: 2].count(0):
-            return _decode_as(data, name)
-    if b"\x00" in data:
-        raise no_text()
-    return Text(data, "utf-8", ()) if _is_utf8(data) else _decode_old(data)
-
-
-def _is_utf8(data: bytes) -> bool:
-    """Whether bytes are UTF-8, without decoding them: one letter beyond can make them fourfold."""
-    for begin in range(0, len(data), 2**30):  # an array's places have 32 bits
-        piece = data[begin : begin + 2**30]
-        places = pa.py_buffer(np.array([0, len(piece)], np.int32))
-        text = pa.Array.from_buffers(pa.string(), 1, [None, places, pa.py_buffer(piece)])
-        try:
-            text.validate(full=True)
-        except pa.ArrowInvalid:
-            return False
-    return True
-
-
-def _decode_old(data: bytes) -> Text:
-    """Text that is no valid UTF-8: a damaged UTF-8 file, Windows-1252 or Latin-1."""
-    repaired = _recoded(data, "utf-8", errors="replace")
-    damaged = repaired.count("\ufffd".encode())
-    beginning = repaired[: 4 * _SAMPLE_BYTES].decode("utf-8", errors="ignore")
-    beyond_ascii = sum(letter > "\x7f" for letter in beginning[:_SAMPLE_BYTES])
-    if damaged < _MOST_DAMAGED * beyond_ascii:
-        notice = f"The UTF-8 text has {damaged:,} damaged characters, which are shown as \ufffd."
-        return Text(repaired, "utf-8", (notice,))
-    del repaired
-    try:
-        return _decode_as(data, "cp1252")
-    except TableError:
-        return _decode_as(data, "latin-1")
-
-
-def _decode_as(data: bytes, encoding: str) -> Text:
-    try:
-        text = _recoded(data, encoding).removeprefix(codecs.BOM_UTF8)
-    except LookupError:
-        raise TableError(f"There is no encoding {encoding!r}: use utf-8 or cp1252.") from None
-    except ValueError as error:  # also of codecs that decode nothing, such as undefined
-        if isinstance(error, TableError):
-            raise
-        raise TableError(
-            f"The file is not valid {encoding} text: choose another encoding, such as utf-8 or "
-            "cp1252."
-        ) from None
-    notices: tuple[str, ...] = ()
-    if encoding in ("cp1252", "latin-1"):
-        notices = (
-            f"The text is not UTF-8. It was read as {encoding}: check letters with accents.",
-        )
-    if b"\x00" in text:
-        raise no_text()
-    return Text(text, encoding, notices)
-
-
-def _recoded(data: bytes, encoding: str, errors: str = "strict") -> bytes:
-    """The text in UTF-8, made piece by piece: a whole one may take four bytes a letter."""
-    b"a".decode(encoding, "replace")  # codecs of other things than text have decoders too
-    decoder = codecs.getincrementaldecoder(encoding)(errors)
-    utf8 = io.BytesIO()
-    for begin in range(0, len(data), _PIECE_BYTES):
-        piece = data[begin : begin + _PIECE_BYTES]
-        letters = decoder.decode(piece, final=begin + _PIECE_BYTES >= len(data))
-        utf8.write(letters.encode("utf-8", errors="replace"))
-        limits.check_text(utf8.tell())
-    return utf8.getvalue()
-
-
-def _control_share(data: bytes) -> float:
-    sample = data[:_SAMPLE_BYTES]
-    return 1.0 - len(sample.translate(None, _CONTROL)) / max(1, len(sample))
-
-
-def no_text() -> TableError:
-    """What to say of bytes that are no text."""
-    return TableError("This is binary data, not a table: upload a CSV, TSV, Excel or Parquet file.")
-
-
 _MARKS = (",", ";", "\t", "|")
 DELIMITERS = (*_MARKS, " ")
 DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ": "space"}
 
 _SAMPLE_ROWS = 200
+_PREAMBLE_BYTES = 2**16
+_MOST_PREAMBLE, _FEWEST_BELOW = 30, 4  # rows: above the names, and of all
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 # Where a comma and another delimiter fit equally well, commas are decimal marks or prose.
 _PREFERENCE = {"\t": 3, ";": 2, "|": 1, ",": 0}
+
+
+class Quoting(NamedTuple):
+    """How cells are quoted: the mark, what escapes it besides doubling, and blanks before it."""
+
+    mark: str = '"'
+    escape: str = ""
+    after_blanks: bool = False
+
+
+_QUOTINGS = (Quoting(), Quoting(after_blanks=True), Quoting(escape="\\"), Quoting("'"))
 
 
 class Dialect(NamedTuple):
@@ -236,6 +62,7 @@ class Dialect(NamedTuple):
     header_is_row: bool
     mark: FileMark
     notices: tuple[str, ...]
+    quoting: Quoting = Quoting()
 
 
 def find_dialect(
@@ -252,7 +79,8 @@ def find_dialect(
     sample = _sample(text)
     if delimiter is None:
         delimiter = max(_MARKS, key=lambda mark: _fitness(split_rows(sample, mark), mark))
-    rows = split_rows(sample, delimiter)
+    quoting = max(_QUOTINGS, key=lambda way: _evenness(split_rows(sample, delimiter, way)))
+    rows = split_rows(sample, delimiter, quoting)
     notices = []
     first = rows[0] if rows else []
     if has_header is None:
@@ -288,13 +116,18 @@ def find_dialect(
         has_header and len(first) == n_columns,
         mark,
         tuple(notices),
+        quoting,
     )
 
 
-def split_rows(sample: str, delimiter: str) -> list[list[str]]:
+def split_rows(sample: str, delimiter: str, quoting: Quoting = _QUOTINGS[0]) -> list[list[str]]:
     """The cells of the rows of a sample; a quotation mark that is never closed ends it."""
     rows = []
-    lines = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
+    lines = csv.reader(
+        io.StringIO(sample, newline=""), delimiter=delimiter, quotechar=quoting.mark,
+        escapechar=quoting.escape or None, skipinitialspace=quoting.after_blanks,
+        doublequote=not quoting.escape,
+    )  # fmt: skip
     try:
         for row in lines:
             if row:
@@ -304,6 +137,70 @@ def split_rows(sample: str, delimiter: str) -> list[list[str]]:
     except csv.Error:  # a cell longer than the module's limit, after which nothing is judged
         return rows
     return rows
+
+
+def _evenness(rows: list[list[str]]) -> float:
+    """The share of rows that are as long as the first one, which two quoted marks in pairs are."""
+    return sum(len(row) == len(rows[0]) for row in rows) / len(rows) if rows else 0.0
+
+
+def without_blanks(text: bytes, dialect: Dialect) -> bytes:
+    """Text with no blanks between a delimiter and a quotation mark."""
+    if not dialect.quoting.after_blanks:
+        return text
+    mark = re.escape(dialect.delimiter.encode())
+    return re.sub(rb"(%s) +(?=\"(?!\"))" % mark, rb"\1", text)
+
+
+def preamble_lines(text: bytes, delimiter: str | None) -> int:
+    r"""How many lines stand above the names of the columns: titles, comments and merged names.
+
+    Examples
+    --------
+    >>> preamble_lines(b"Report 2021\n\nx,y,z\n1,2,3\n4,5,6\n", None)
+    2
+    """
+    sample = _sample(text[:_PREAMBLE_BYTES])
+    best = (0.0, 0)
+    for mark in (delimiter,) if delimiter else _MARKS:
+        rows, starts = [], []
+        lines = csv.reader(io.StringIO(sample, newline=""), delimiter=mark)
+        with contextlib.suppress(csv.Error):
+            for row in lines:
+                if row:
+                    rows.append([cell.strip() for cell in row])
+                    starts.append(lines.line_num - 1 - sum(c.count("\n") for c in row))
+                if len(rows) > _SAMPLE_ROWS:
+                    break
+        place = _names_begin(rows)
+        # The lines of a longer row have the delimiter; commas in prose make rows of many lengths.
+        share = _evenness(rows[place:]) if rows and len(rows[place]) > 1 else 0.0
+        # Blank lines above the names are skipped with the rest.
+        best = max(best, (share, starts[place] if place else 0), key=lambda found: found[0])
+    return best[1]
+
+
+def _names_begin(rows: list[list[str]]) -> int:
+    """The row of the names of columns: the first full one below titles and merged names."""
+    if len(rows) < _FEWEST_BELOW:
+        return 0
+    usual = Counter(len(row) for row in rows).most_common(1)[0][0]
+    if usual < 2:
+        return 0
+    full = max(1, usual // 2)
+    filled = [sum(cell != "" for cell in row) for row in rows[:_MOST_PREAMBLE]]
+    possible = [k for k, n in enumerate(filled) if n > full and len(rows[k]) == usual]
+    place = possible[0] if possible else 0
+    if any(filled[k] > full and not rows[k][0].startswith("#") for k in range(place)):
+        return 0
+    if len(rows) > place + 2 and "" in rows[place]:
+        names, body = rows[place + 1], rows[place + 2 :]
+        words = len(names) == usual and not any(c == "" or _NUMBER.fullmatch(c) for c in names)
+        below = list(zip_longest(*body, fillvalue=""))
+        numbers = [sum(bool(_NUMBER.fullmatch(c)) for c in column) for column in below]
+        if words and len({*names}) == usual and max(numbers) > 0.9 * len(body):
+            place += 1
+    return place
 
 
 def _sample(text: bytes) -> str:
@@ -418,6 +315,7 @@ def read_separated(
     has_header: bool | None,
     decimal: str | None,
     one_column: bool = False,
+    skip_rows: int | None = None,
 ) -> SeparatedText:
     """Parse a UTF-8 text; the parameters are `gbuq_core.tables.files.ReadOptions`' own.
 
@@ -425,6 +323,8 @@ def read_separated(
     """
     text, declared = without_declaration(text)
     limits.check_lines(text)
+    n_above = preamble_lines(text, delimiter or declared) if skip_rows is None else skip_rows
+    text = without_lines(text, n_above)
     delimiter = delimiter or declared or (" " if has_spaces_between(text) else None)
     if delimiter == " ":
         text = with_single_spaces(text)
@@ -432,11 +332,11 @@ def read_separated(
     if dialect.n_columns < 2 and not one_column:
         raise TableError(one_column_sentence(dialect, text))
     _check_size(text, dialect)
-    notices = list(dialect.notices)
+    text = without_blanks(text, dialect)
+    notices = [*above_sentences(n_above if skip_rows is None else 0), *dialect.notices]
     parsed = _parse_quoted(text, dialect, notices)
     places = _find_places(text, parsed, dialect)
-    if declared is not None:
-        places = places._replace(line=places.line + 1)
+    places = places._replace(line=places.line + n_above + (declared is not None))
     is_row = np.ones(len(places.row), bool)
     is_row[[row.number - 1 for row in parsed.ragged]] = False
     if dialect.header is not None:
@@ -460,6 +360,29 @@ def read_separated(
         notices,
         places.row[is_row],
     )
+
+
+def without_lines(text: bytes, n: int) -> bytes:
+    """Text without its first lines."""
+    place = 0
+    for _ in range(n):
+        ends = [end for end in (text.find(b"\n", place), text.find(b"\r", place)) if end >= 0]
+        if not ends:
+            return b""
+        place = min(ends) + 1 + (text[min(ends) : min(ends) + 2] == b"\r\n")
+    return text[place:]
+
+
+def above_sentences(n: int) -> list[str]:
+    """What to say of lines above the names of the columns."""
+    if not n:
+        return []
+    return [
+        f"The first {counted(n, 'line') if n > 1 else 'line'} of the file "
+        f"{'stand' if n > 1 else 'stands'} above the names of the columns and "
+        f"{'are' if n > 1 else 'is'} left out: choose Skip rows 0 (--skip-rows 0) to read "
+        f"{'them' if n > 1 else 'it'}."
+    ]
 
 
 def has_spaces_between(text: bytes) -> bool:
@@ -501,6 +424,8 @@ def _n_lines(text: bytes) -> int:
 
 def _parse_quoted(text: bytes, dialect: Dialect, notices: list[str]) -> _Parsed:
     """Parse with quotation marks, or with none where those are not in pairs and that reads more."""
+    if dialect.quoting != Quoting():
+        return _parse(text, dialect, dialect.quoting.mark)
     if text.count(b'"') % 2 == 0:
         return _parse(text, dialect)
     quoted, plain = _tried(text, dialect, '"'), _tried(text, dialect, False)
@@ -545,6 +470,7 @@ def _parse(text: bytes, dialect: Dialect, quote_char: str | bool = '"') -> _Pars
                 parse_options=arrow_csv.ParseOptions(
                     delimiter=dialect.delimiter,
                     quote_char=quote_char,
+                    escape_char=dialect.quoting.escape or False,
                     newlines_in_values=True,
                     ignore_empty_lines=dialect.n_columns > 1,
                     invalid_row_handler=set_aside,

@@ -17,8 +17,9 @@ import pyarrow as pa
 
 from gbuq_core.errors import TableError
 from gbuq_core.limited_process import ProcessLimits, ask_process, has_met_limits
-from gbuq_core.presentation import counted, listed, shown
+from gbuq_core.presentation import columns_named, counted, listed, shown
 from gbuq_core.tables import limits
+from gbuq_core.tables.separated_text import above_sentences
 
 MAX_SHEET_CELLS = 5_000_000
 _LIMITS = ProcessLimits(memory=2**30, cpu_seconds=9, seconds=60.0)
@@ -70,20 +71,22 @@ def sheet_names(data: bytes) -> tuple[str, ...]:
 
 
 def read_workbook(
-    data: bytes, sheet: str | None, has_header: bool | None, to_score: bool = False
-) -> Sheet:
-    """Read one sheet: the first one, or the one of that name."""
+    data: bytes, sheet: str | None, has_header: bool | None, to_score: bool = False,
+    skip_rows: int | None = None,
+) -> Sheet:  # fmt: skip
+    """Read one sheet: the first one that holds a table, or the one of that name."""
     if importlib.util.find_spec("python_calamine") is None:
         raise TableError("Excel files need python-calamine: install it, or save the table as CSV.")
     _check_unpacked(data)
     header = {None: "auto", True: "yes", False: "no"}[has_header]
-    about, stream = _ask(data, sheet or "", header)
-    notices = []
+    about, stream = _ask(data, sheet or "", header, skip_rows)
+    notices: list[str] = []
     if about.get("failure") == "no sheet" and to_score and about["sheets"]:
         first = about["sheets"][0]
         notices.append(f"It has no sheet {shown(str(sheet))}, so {shown(first)} is read.")
-        about, stream = _ask(data, first, header)
+        about, stream = _ask(data, first, header, skip_rows)
     _refuse_failure(about, sheet)
+    notices += _read_so(about, sheet, skip_rows)
     table = pa.ipc.open_stream(stream).read_all()
     titles = about["titles"]
     if not titles:
@@ -113,6 +116,34 @@ def read_workbook(
     )
 
 
+def _read_so(about: dict[str, Any], sheet: str | None, skip_rows: int | None) -> list[str]:
+    """What had to be decided about the cells of a sheet."""
+    said = []
+    first = about["sheets"][0]
+    if not sheet and about["sheet"] != first:
+        said.append(
+            f"The sheet {shown(first)} holds no table of several columns, so "
+            f"{shown(about['sheet'])} is read: choose another Sheet (--sheet)."
+        )
+    if about["above"] and skip_rows is None:
+        said += above_sentences(about["above"])
+    if about["merged"]:
+        said.append(f"{counted(about['merged'], 'cell')} below merged cells got their value.")
+    if about["formulas"]:
+        one = len(about["formulas"]) == 1
+        said.append(
+            f"{columns_named(about['formulas'])} hold{'s' if one else ''} formulas whose results "
+            "are not stored: open the file in Excel and save it."
+        )
+    if about["times"]:
+        one = len(about["times"]) == 1
+        said.append(
+            f"{columns_named(about['times'])} hold{'s' if one else ''} times of day, which are "
+            "read in hours."
+        )
+    return said
+
+
 def _check_unpacked(data: bytes) -> None:
     """Refuse what says of itself that it unpacks to too much; what lies is stopped later."""
     try:
@@ -127,9 +158,12 @@ def _check_unpacked(data: bytes) -> None:
         raise _too_much() from None
 
 
-def _ask(data: bytes, sheet: str, header: str) -> tuple[dict[str, Any], pa.BufferReader]:
+def _ask(
+    data: bytes, sheet: str, header: str, skip_rows: int | None = None
+) -> tuple[dict[str, Any], pa.BufferReader]:
     """What the other process says, and the columns that it sends."""
-    asked = {"sheet": sheet, "header": header, "most_cells": MAX_SHEET_CELLS}
+    asked: dict[str, Any] = {"sheet": sheet, "header": header, "skip_rows": skip_rows}
+    asked["most_cells"] = MAX_SHEET_CELLS
     code, answer = ask_process(_READER, asked, data, _LIMITS)
     line, _, rest = answer.partition(b"\n")
     if code == 0 and line:

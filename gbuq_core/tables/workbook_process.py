@@ -9,9 +9,15 @@ from __future__ import annotations
 import datetime
 import io
 import json
+import re
+import zipfile
 from typing import Any
 
 _BATCH = 50_000  # rows
+_MOST_ABOVE = 30  # rows above the names of the columns
+_MOST_CELLS_READ_TWICE = 500_000
+_UNFILLED = re.compile(rb'<c r="([A-Z]+)\d+"[^>]*><f[^>]*>[^<]*</f>(?:<v ?/>|<v></v>)?</c>')
+_MERGED = re.compile(rb'<mergeCell ref="([A-Z]+)(\d+):([A-Z]+)(\d+)"')
 
 
 def prepare() -> None:
@@ -48,6 +54,10 @@ def _column(cells: list[Any]) -> Any:
     kinds = {type(cell) for cell in cells if cell != ""}
     if kinds and kinds <= {float, int}:
         return pa.array([None if cell == "" else float(cell) for cell in cells], pa.float64())
+    if kinds == {datetime.time}:  # in hours
+        return pa.array([None if c == "" else _seconds(c) / 3600.0 for c in cells], pa.float64())
+    if kinds == {datetime.timedelta}:  # in seconds, as in Parquet
+        return pa.array([None if c == "" else c.total_seconds() for c in cells], pa.float64())
     if kinds == {bool}:
         return pa.array([None if cell == "" else cell for cell in cells], pa.bool_())
     if kinds and kinds <= {datetime.datetime, datetime.date}:
@@ -61,6 +71,70 @@ def _column(cells: list[Any]) -> Any:
     return pa.array([_as_text(cell) for cell in cells], pa.string())
 
 
+def _seconds(time: datetime.time) -> float:
+    return time.hour * 3600.0 + time.minute * 60.0 + time.second + time.microsecond / 1e6
+
+
+def _names_begin(rows: list[list[Any]]) -> int:
+    """The row of the names: the first full one below titles and merged names."""
+    filled = [sum(cell != "" for cell in row) for row in rows[: _MOST_ABOVE + 1]]
+    full = max(1, len(rows[0]) // 2) if rows else 0
+    begin = next((k for k, n in enumerate(filled) if n > full), 0)
+    if not rows or len(rows[0]) < 2 or len(rows) <= begin + 2:
+        return 0
+    names, below = rows[begin + 1], rows[begin + 2]
+    words = all(isinstance(cell, str) and cell for cell in names)
+    if "" in rows[begin] and words and any(isinstance(cell, float | int) for cell in below):
+        return begin + 1
+    return begin
+
+
+def _xml_of(payload: bytes, position: int, n_cells: int) -> bytes:
+    """The XML of a sheet that is not large, for what the reader of cells does not tell."""
+    if n_cells > _MOST_CELLS_READ_TWICE:
+        return b""
+    try:
+        with zipfile.ZipFile(io.BytesIO(payload)) as archive:
+            return archive.read(f"xl/worksheets/sheet{position + 1}.xml")
+    except (KeyError, ValueError, OSError, zipfile.BadZipFile):
+        return b""
+
+
+def _place(letters: bytes) -> int:
+    place = 0
+    for letter in letters:
+        place = 26 * place + letter - 64
+    return place - 1
+
+
+def _fill_merged(rows: list[list[Any]], numbers: list[int], xml: bytes, first: int) -> int:
+    """Put the value of merged cells below the names into all of their rows; how many get one."""
+    row_of = {number: row for number, row in zip(numbers, rows, strict=True) if number > first}
+    n_filled = 0
+    for left, top, right, bottom in _MERGED.findall(xml):
+        column = _place(left)
+        if column != _place(right) or int(top) not in row_of or column >= len(rows[0]):
+            continue
+        for number in range(int(top) + 1, int(bottom) + 1):
+            if number in row_of:
+                row_of[number][column] = row_of[int(top)][column]
+                n_filled += 1
+    return n_filled
+
+
+def _first_table(book: Any, names: list[str]) -> str:
+    """The first sheet with several columns and rows, or else the first one."""
+    for name in names:
+        sheet = book.get_sheet_by_name(name)
+        if (
+            sheet.end is not None
+            and sheet.end[1] > sheet.start[1]
+            and sheet.end[0] > sheet.start[0]
+        ):
+            return name
+    return names[0] if names else ""
+
+
 def answer(asked: dict[str, Any], payload: bytes) -> bytes:
     """A line of JSON; then, if all went well, an Arrow stream with the columns."""
     import pyarrow as pa
@@ -69,7 +143,7 @@ def answer(asked: dict[str, Any], payload: bytes) -> bytes:
     wanted, header = asked["sheet"], asked["header"]
     book = CalamineWorkbook.from_filelike(io.BytesIO(payload))
     names = [about.name for about in book.sheets_metadata if about.typ == SheetTypeEnum.WorkSheet]
-    chosen = wanted or (names[0] if names else "")
+    chosen = wanted or _first_table(book, names)
     if chosen not in names:
         return _about(failure="no sheet", sheets=names)
     sheet = book.get_sheet_by_name(chosen)
@@ -81,6 +155,12 @@ def answer(asked: dict[str, Any], payload: bytes) -> bytes:
         if any(cell != "" for cell in row):
             rows.append(row)
             numbers.append(number)
+    xml = _xml_of(payload, names.index(chosen), n_rows * n_columns)
+    skip = asked["skip_rows"]
+    above = (0 if header == "no" else _names_begin(rows)) if skip is None else skip
+    n_above = above and numbers[min(above, len(numbers) - 1)] - 1
+    rows, numbers = rows[above:], numbers[above:]
+    n_merged = _fill_merged(rows, numbers, xml, numbers[0]) if rows and b"<mergeCell " in xml else 0
     first = rows[0] if rows else []
     has_header = header == "yes" or (header == "auto" and _is_header(first))
     body = rows[1:] if has_header else rows
@@ -90,6 +170,10 @@ def answer(asked: dict[str, Any], payload: bytes) -> bytes:
     del rows, body
     titles = [_as_text(cell) or "" for cell in first] if has_header else [""] * len(first)
     used = [k for k in range(len(first)) if titles[k] or any(c != "" for c in columns[k])]
+    unfilled = {_place(letters) for letters in _UNFILLED.findall(xml)} if b"<f" in xml else set()
+    formulas = [titles[k] for k in used if k in unfilled and all(c == "" for c in columns[k])]
+    times = [titles[k] for k in used
+             if {type(c) for c in columns[k] if c != ""} == {datetime.time}]  # fmt: skip
     arrays = []
     for k in used:
         arrays.append(_column(columns[k]))
@@ -97,6 +181,7 @@ def answer(asked: dict[str, Any], payload: bytes) -> bytes:
     table = pa.table(arrays, names=[f"f{k}" for k in range(len(arrays))])
     written = io.BytesIO()
     told = {"sheets": names, "sheet": chosen, "has_header": has_header, "row_numbers": numbers}
+    told |= {"above": n_above, "merged": n_merged, "formulas": formulas, "times": times}
     written.write(_about(**told, titles=[titles[k] for k in used]))
     with pa.ipc.new_stream(written, table.schema) as stream:
         stream.write_table(table, max_chunksize=_BATCH)

@@ -106,6 +106,7 @@ _MEASURES = frozenset(
         *("acre", "sqft", "km/h", "mph", "k", "K"),
     ]
 )
+_PLAIN = r"^[+-]?\d[\d.,]*$"
 _MOST = 0.9  # of the numbers have the unit of the column, or it has none
 _SEEN = 0.05  # of the numbers, from which on a unit is more than a slip
 
@@ -189,6 +190,8 @@ def _unit_name(unit: str) -> str:
 
 def cores(text: Any) -> Any:
     """Numbers of trimmed text without their units, null where there is none."""
+    if pc.all(pc.match_substring_regex(text, _PLAIN)).as_py() is not False:
+        return text
     return _take_apart(text).number
 
 
@@ -287,13 +290,13 @@ def holds_truths(text: Any) -> bool:
     return any(found <= {*pair} for pair in _TRUTH_WORDS)
 
 
-def read_numbers(text: Any, decimal: str, units: Units | None = None) -> Numbers:
+def read_numbers(text: Any, decimal: str, units: Units = ()) -> Numbers:
     """The numbers in trimmed text with the given decimal mark.
 
     Understands signs (also ``(5)``, ``5-`` and U+2212), exponents, infinities, groups of digits
     (``1,234.5``, ``1.234,5``, ``1 234``, ``1'234``, ``1,87,685``), and a unit or a currency: one of
-    ``units``, any if None. ``<0.5``, ``10+`` and ``630.8*`` are the number in them. A column of
-    nothing but True and False is 1 and 0.
+    ``units``, any if there are none. ``<0.5``, ``10+`` and ``630.8*`` are the number in them. A
+    column of nothing but True and False is 1 and 0.
 
     Examples
     --------
@@ -302,7 +305,7 @@ def read_numbers(text: Any, decimal: str, units: Units | None = None) -> Numbers
     """
     missing = pc.is_null(text).to_numpy(zero_copy_only=False)
     quick = text
-    bare = units is None or any(not unit for unit, _ in units)
+    bare = not units or any(not unit for unit, _ in units)
     if decimal == "," and not pc.any(pc.match_substring(text, ".")).as_py():
         quick = pc.replace_substring(text, ",", ".")
     if bare and (decimal == "." or quick is not text):
@@ -328,11 +331,11 @@ def read_numbers(text: Any, decimal: str, units: Units | None = None) -> Numbers
 
 
 def _read_distinct(
-    distinct: pd.Series, decimal: str, units: Units | None
+    distinct: pd.Series, decimal: str, units: Units
 ) -> tuple[NDArray[np.float64], bool]:
     """Numbers of distinct texts, NaN where there is none, and whether none was in disguise."""
     # A group of three digits would be taken for decimals here, and the other way round.
-    if units is not None and all(unit for unit, _ in units):
+    if units and all(unit for unit, _ in units):
         numbers = np.full(len(distinct), np.nan)
     else:
         candidates = distinct if decimal == "." else distinct.str.replace(",", ".", regex=False)
@@ -345,16 +348,14 @@ def _read_distinct(
     return numbers, bool(np.isnan(disguised).all())
 
 
-def _read_disguised(text: Any, decimal: str, units: Units | None) -> NDArray[np.float64]:
+def _read_disguised(text: Any, decimal: str, units: Units) -> NDArray[np.float64]:
     """Numbers with units, groups or a decimal comma, and infinities; NaN for other text."""
     if not len(text):
         return np.zeros(0)
     cells = _take_apart(text)
     fits = pc.fill_null(pc.match_substring_regex(cells.number, _PATTERNS[decimal]), False)
-    factor_of = None if units is None else dict(units)
-    factors = np.array(
-        [1.0 if factor_of is None else factor_of.get(unit, np.nan) for unit in cells.unit]
-    )
+    factor_of = dict(units)
+    factors = np.array([factor_of.get(unit, np.nan) if factor_of else 1.0 for unit in cells.unit])
     bare = pc.replace_substring_regex(cells.number, r"[^0-9eE.,+-]", "")
     bare = pc.replace_substring(bare, "," if decimal == "." else ".", "")
     bare = pc.if_else(fits, pc.replace_substring(bare, ",", "."), pa.scalar(None, pa.string()))

@@ -12,7 +12,7 @@ import pytest
 from tolerances import CANCELLED
 
 from gbuq_core.jobs import RUNNER
-from gbuq_core.tables import score_table, separated_text
+from gbuq_core.tables import decoding, score_table
 from pages._ui.site_map import PAGES
 from pages._ui.your_data import training
 from pages._ui.your_data.source import MAX_MEGABYTES, MAX_MODEL_MEGABYTES
@@ -133,7 +133,7 @@ def test_a_file_that_is_no_table_is_one_sentence_and_nothing_is_lost(case):
 
 def test_a_file_above_the_limit_is_one_sentence_and_nothing_is_lost(monkeypatch):
     # The same path as for 300 MB, with a limit that a test can go beyond.
-    monkeypatch.setattr(separated_text, "MAX_FILE_BYTES", 2**20)
+    monkeypatch.setattr(decoding, "MAX_FILE_BYTES", 2**20)
     at = open_page(b"a,b\n" + b"1,2\n" * 2**19)
     assert not at.exception
     assert says(at, "The file is 2 MB, more than the limit of 1 MB: keep fewer rows")
@@ -148,7 +148,7 @@ def test_the_page_the_server_and_the_reader_have_one_limit(diabetes):
     for box in boxes:
         limits[box.proto.label.startswith("A model")].add(box.proto.max_upload_size_mb)
     assert limits == {False: {MAX_MEGABYTES}, True: {MAX_MODEL_MEGABYTES}}
-    assert MAX_MEGABYTES * 2**20 == separated_text.MAX_FILE_BYTES
+    assert MAX_MEGABYTES * 2**20 == decoding.MAX_FILE_BYTES
     config = tomllib.loads((Path(APP).parent / ".streamlit/config.toml").read_text())
     assert config["server"]["maxUploadSize"] == MAX_MEGABYTES
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from gbuq_core.__main__ import main
-from gbuq_core.tables import files, read_table, separated_text
+from gbuq_core.tables import decoding, files, read_table
 
 FAST = ["--trees", "20", "--depth", "2", "--learning-rate", "0.1", "--target", "y"]
 
@@ -42,7 +42,7 @@ def test_names_longer_than_names_can_be(train, tmp_path, capsys):
 
 
 def test_a_device_without_an_end_is_read_up_to_the_limit(monkeypatch, capsys, tmp_path):
-    for module in (separated_text, files):
+    for module in (decoding, files):
         monkeypatch.setattr(module, "MAX_FILE_BYTES", 10_000)
     assert "more than" in refusal(capsys, "/dev/zero", "--out", tmp_path / "out.csv")
 

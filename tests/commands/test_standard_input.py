@@ -85,7 +85,7 @@ def test_too_much_is_refused_without_reading_on(typed, monkeypatch, capsys):
 
     source = Endless()
     monkeypatch.setattr("gbuq_core.tables.MAX_FILE_BYTES", 10_000)
-    monkeypatch.setattr("gbuq_core.tables.separated_text.MAX_FILE_BYTES", 10_000)
+    monkeypatch.setattr("gbuq_core.tables.decoding.MAX_FILE_BYTES", 10_000)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(source)))
     assert main(["score", "-", *FAST, "--out=o.csv"]) == 2
     assert "limit" in capsys.readouterr().err

@@ -14,7 +14,14 @@ import pytest
 
 from benchmarks.reading import ATTACKS, MB, MOST_MB, MOST_SECONDS, grid, measure_apart, written
 from gbuq_core.errors import TableError
-from gbuq_core.tables import infer_schema, limits, parquet_file, read_table, separated_text
+from gbuq_core.tables import (
+    decoding,
+    infer_schema,
+    limits,
+    parquet_file,
+    read_table,
+    separated_text,
+)
 
 SAID = {
     "249 MB of commas, gz": "more than 250 times its size",
@@ -105,7 +112,7 @@ def test_a_parquet_file_that_only_describes_itself(monkeypatch):
 def test_text_recoded_in_pieces_is_the_text(monkeypatch):
     text = "a,b\n" + "".join(f"é日\U0001f600{k},{k}\n" for k in range(50))
     whole = [read_table(text.encode(code)).data for code in ("utf-8", "utf-16", "utf-32")]
-    monkeypatch.setattr(separated_text, "_PIECE_BYTES", 7)  # cuts letters in two
+    monkeypatch.setattr(decoding, "_PIECE_BYTES", 7)  # cuts letters in two
     for code in ("utf-8", "utf-16", "utf-32"):
         assert read_table(text.encode(code)).data == whole[0]
     assert read_table(gzip.compress(text.encode("utf-16"))).data == whole[0]

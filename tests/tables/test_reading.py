@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded, TableError
-from gbuq_core.tables import ReadOptions, read_table, separated_text
+from gbuq_core.tables import ReadOptions, decoding, read_table
 
 ROWS = [("Köln", "1.5", "x"), ("Ulm", "-2", "y"), ("Bonn", "3", "z")]
 
@@ -47,16 +47,17 @@ def test_windows_1252_is_read_and_said(letters):
     assert "cp1252" in table.notices[0]
 
 
-def test_bytes_that_windows_1252_lacks_are_read_as_latin_1():
+def test_bytes_that_windows_1252_lacks_are_of_another_encoding():
     table = read_table(b"a,b\nx\x81y,1\nz,2\n")
-    assert table.source.options.encoding == "latin-1"
+    assert table.source.options.encoding == "mac_roman"
 
 
 def test_few_damaged_bytes_do_not_turn_utf_8_into_gibberish():
     data = text_of([("ü" * 300, "1", "x"), ("Ulm", "2", "y")]).encode() + b"caf\xe9,3,z\n"
     table = read_table(data)
     assert cells(table)[0][0] == "ü" * 300
-    assert "damaged" in table.notices[0]
+    assert "no UTF-8 and was read as Windows-1252" in table.notices[0]
+    assert cells(table)[-1][0] == "café"
 
 
 def test_a_given_encoding_is_used_or_refused():
@@ -295,7 +296,7 @@ def test_an_upload_above_the_limit_is_refused_before_it_is_read():
 
 
 def test_a_compressed_file_is_unpacked_up_to_the_limit_only(monkeypatch):
-    monkeypatch.setattr(separated_text, "MAX_FILE_BYTES", 10_000)
+    monkeypatch.setattr(decoding, "MAX_FILE_BYTES", 10_000)
     with pytest.raises(TableError, match="once it is decompressed"):
         read_table(gzip.compress(b"a,b\n" + b"1,2\n" * 5000, mtime=0))
     assert read_table(gzip.compress(b"a,b\n" + b"1,2\n" * 500, mtime=0)).n_rows == 500
@@ -378,7 +379,7 @@ CELL = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=8)
 def test_what_a_csv_writer_wrote_is_read_back(rows):
     data = io.StringIO()
     csv.writer(data, quoting=csv.QUOTE_ALL).writerows([("a", "b", "c"), *rows])
-    options = ReadOptions(delimiter=",", header=True, encoding="utf-8")
+    options = ReadOptions(",", "utf-8", header=True, skip_rows=0, keep_rows=True)
     assert cells(read_table(data.getvalue().encode(), options=options)) == rows
 
 

@@ -75,11 +75,16 @@ _WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "Encoding": (
         "encoding",
-        {"UTF-8": "utf-8", "Windows-1252": "cp1252", "Latin-1": "latin-1", "UTF-16": "utf-16"},
+        {"UTF-8": "utf-8", "Windows-1252": "cp1252", "Latin-1": "latin-1", "UTF-16": "utf-16",
+         "Windows-1250": "cp1250", "Windows-1251": "cp1251", "GB 18030": "gb18030", "Big5": "big5",
+         "Shift JIS": "cp932", "EUC-KR": "cp949", "Mac Roman": "mac_roman"},
     ),
     "Decimal mark": ("decimal", {"point": ".", "comma": ","}),
     "Header": ("header", {"yes": True, "no": False}),
+    "Skip rows": ("skip_rows", {str(n): n for n in range(11)}),
+    "Totals and footers": ("keep_rows", {"keep": True}),
 }  # fmt: skip
+_OF_SHEETS = ("Header", "Skip rows", "Totals and footers")
 
 
 class Opened(NamedTuple):
@@ -411,7 +416,7 @@ def _draw_options(digest: str, key: str, sheets: Sequence[str] = ()) -> None:
     with st.container(horizontal=True, gap="small", key=key):
         if sheets:
             st.selectbox("Sheet", sheets, key=_option_key("Sheet", digest), width=300)
-        for label in ("Header",) if sheets else _WAYS:
+        for label in _OF_SHEETS if sheets else _WAYS:
             choices = [_AUTOMATIC, *_WAYS[label][1]]
             st.selectbox(label, choices, key=_option_key(label, digest), width=150)
 
@@ -430,7 +435,7 @@ def choose_options(source: Source) -> None:
     if source.format == "excel":
         st.session_state[_option_key("Sheet", digest)] = options.sheet
     for label, (field, values) in _WAYS.items():
-        if source.format == "csv" or (source.format == "excel" and label == "Header"):
+        if source.format == "csv" or (source.format == "excel" and label in _OF_SHEETS):
             wanted = getattr(options, field)
             found = (name for name, value in values.items() if value == wanted)
             st.session_state[_option_key(label, digest)] = next(found, _AUTOMATIC)

@@ -1,0 +1,209 @@
+"""Rows and columns of a file that are no data: repeated headers, totals, footers, own output."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow import types
+
+from gbuq_core.presentation import enumerated, shown
+from gbuq_core.tables.columns import MISSING_MARKERS, Missing, trim
+from gbuq_core.tables.written_numbers import cores, read_numbers
+
+_LAST_ROWS = 20  # in which a footer stands
+_FEWEST_COLUMNS = 3  # where a row with a single cell is none of data
+_MOST_TOTALS = 0.2  # of the rows
+_LOOKED_AT = 200  # cells, which show that a column holds words
+_NEAR = 1e-3  # of a sum, between it and what stands in a row of totals
+_LISTED = 10
+_FEWEST_OWN_NAMES = 0.5  # of filled cells, for them to name the rows below them
+_FEWEST_FILLED, _FEWEST_GROUPS = 8, 4  # rows and filled cells, before blank ones are filled
+_TOTAL = (
+    r"^\W*(grand[ -]?|sub[ -]?|zwischen|sous[ -]?)?(total|totals|totale|totaal|sum|summe|gesamt|"
+    r"gesamtsumme|insgesamt|suma|somme|ogółem|razem|итого|всего|合计|总计|小计|合計|소계|합계)\b"
+)
+# What scoring adds to a table; a file that has the first one and another is its own output.
+_OWN = re.compile(
+    r"(prediction|(lower|upper)_\d+(\.\d+)?|(total|data|knowledge)_uncertainty(_std)?|unfamiliarity"
+    r"|times_beyond|novelty|outside_columns|error|fold|in_training|unseen_level|new_missing|row"
+    r"|ibug_std|nearest_rows|conditional_novelty|inference_novelty)( \(input\))?"
+)
+_SURELY_OWN = re.compile(r"(total|data|knowledge)_uncertainty")
+
+
+OWN = "It was added by an earlier scoring."
+
+
+class LeftOut(NamedTuple):
+    """A row of the file, by its number there, or a column, by its name, and why it is left out."""
+
+    row: int | None
+    column: str | None
+    reason: str
+
+
+def own_columns(names: Sequence[str]) -> tuple[str, ...]:
+    """The columns that an earlier scoring has added.
+
+    Examples
+    --------
+    >>> own_columns(["x", "prediction", "total_uncertainty", "p_a"])
+    ('prediction', 'total_uncertainty', 'p_a')
+    """
+    if "prediction" not in names or not any(_SURELY_OWN.match(name) for name in names):
+        return ()
+    begin = list(names).index("prediction")
+    return tuple(
+        name for place, name in enumerate(names)
+        if place >= begin and (_OWN.fullmatch(name) or name.startswith("p_"))
+    )  # fmt: skip
+
+
+def find_rows(
+    columns: list[tuple[str, Any]], row_numbers: NDArray[np.int64], decimal: str
+) -> tuple[NDArray[np.bool_], list[LeftOut], list[str]]:
+    """Which rows are data, the others with their reasons, and what to say of them."""
+    n_rows = len(columns[0][1]) if columns else 0
+    stays = np.ones(n_rows, bool)
+    left: list[LeftOut] = []
+    notices: list[str] = []
+
+    def leave(rows: Sequence[int], one: str, several: str) -> None:
+        if not len(rows):
+            return
+        stays[rows] = False
+        numbers = row_numbers[rows].tolist()
+        left.extend(LeftOut(number, None, f"It {one}.") for number in numbers)
+        listed = [f"{number:,}" for number in numbers[:_LISTED]]
+        if len(numbers) > _LISTED:
+            listed.append(f"{len(numbers) - _LISTED:,} more")
+        many = len(numbers) > 1
+        notices.append(
+            f"Row{'s' if many else ''} {enumerated(listed)} {several if many else one} and "
+            f"{'are' if many else 'is'} left out: choose Totals and footers keep (--keep-rows yes) "
+            "to read them as rows."
+        )
+
+    if n_rows < _FEWEST_COLUMNS:
+        return stays, left, notices
+    leave(_repeated_headers(columns), "repeats the header", "repeat the header")
+    for row in _footers(columns):
+        filled = [cell for cell in _row_cells(columns, row) if cell]
+        what = f"has a single cell ({shown(filled[0])})" if filled else "is empty"
+        leave([row], what, what)
+    total = "the numbers of the rows above"
+    leave(_totals(columns, stays, decimal), f"adds up {total}", f"add up {total}")
+    return stays, left, notices
+
+
+def filled_groups(name: str, array: Any) -> tuple[Any, str]:
+    """A column whose cells stand for the blank ones below them, filled, and what to say of it.
+
+    That is where every second, third ... cell is filled from the first one on.
+    """
+    if not types.is_string(array.type) or len(array) < _FEWEST_FILLED or not _stands(array[0]):
+        return array, ""
+    if _stands(array[1]):
+        return array, ""
+    blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(array), ""), True)
+    filled = np.flatnonzero(~blank.to_numpy(zero_copy_only=False))
+    step = int(filled[1]) if len(filled) > 1 else 0
+    if step < 2 or len(filled) < _FEWEST_GROUPS or (np.diff(filled) != step).any():
+        return array, ""
+    if len(pc.unique(array.take(pa.array(filled)))) < _FEWEST_OWN_NAMES * len(filled):
+        return array, ""  # a mark in every second row, maybe
+    whole = array.take(pa.array(filled[np.minimum(np.arange(len(array)) // step, len(filled) - 1)]))
+    return whole, (
+        f"The column {shown(name)} is filled in one of {step} rows, and its cells are read as if "
+        "they stood in the blank ones below too: choose Totals and footers keep (--keep-rows yes) "
+        "to leave these blank."
+    )
+
+
+def _stands(cell: Any) -> bool:
+    return cell.is_valid and bool(cell.as_py().strip())
+
+
+def _words(array: Any) -> bool:
+    """Whether the first cells of a column are words."""
+    if not types.is_string(array.type):
+        return False
+    some = array.slice(0, _LOOKED_AT)
+    return bool(pc.any(pc.match_substring_regex(some, r"\pL")).as_py())
+
+
+def _repeated_headers(columns: list[tuple[str, Any]]) -> list[int]:
+    same: Any = None
+    for name, array in columns:
+        if not types.is_string(array.type):
+            return []
+        equal = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(array), name.strip()), False)
+        same = equal if same is None else pc.and_(same, equal)
+        if not pc.any(same).as_py():
+            return []
+    return np.flatnonzero(same.to_numpy(zero_copy_only=False)).tolist()
+
+
+def _row_cells(columns: list[tuple[str, Any]], row: int) -> list[str]:
+    cells = (array[row].as_py() for _, array in columns)
+    return ["" if cell is None else str(cell).strip() for cell in cells]
+
+
+def _footers(columns: list[tuple[str, Any]]) -> list[int]:
+    """Rows at the end that have nothing, or words in a single cell, while others are full."""
+    if len(columns) < _FEWEST_COLUMNS:
+        return []
+    n_rows = len(columns[0][1])
+    found: list[int] = []
+    for row in range(n_rows - 1, max(n_rows - _LAST_ROWS, 1) - 1, -1):
+        cells = _row_cells(columns, row)
+        filled = [cell for cell in cells if cell not in MISSING_MARKERS]
+        number = filled and cores(pa.array(filled[:1])).null_count == 0
+        if len(filled) > 1 or number or (filled and not cells[0]):
+            break
+        found.append(row)
+    return found[::-1] if len(found) < n_rows / 2 else []
+
+
+def _totals(columns: list[tuple[str, Any]], stays: NDArray[np.bool_], decimal: str) -> list[int]:
+    """Rows with a word for a total whose numbers are the sums of rows above."""
+    n_rows = len(stays)
+    named = np.zeros(n_rows, bool)
+    for _, array in columns:
+        if _words(array):
+            hits = pc.match_substring_regex(array, _TOTAL, ignore_case=True)
+            named |= pc.fill_null(hits, False).to_numpy(zero_copy_only=False)
+    named &= stays
+    if not named.any() or named.sum() > _MOST_TOTALS * n_rows:
+        return []
+    numbers = []
+    for _, array in columns:
+        if types.is_string(array.type):
+            numbers.append(read_numbers(trim(array, Missing()), decimal).values)
+        elif types.is_integer(array.type) or types.is_floating(array.type):
+            numbers.append(array.to_numpy(zero_copy_only=False).astype(np.float64))
+    found = []
+    begin = 0
+    plain = stays & ~named
+    for row in np.flatnonzero(named).tolist():
+        since, all_above = np.arange(begin, row), np.arange(row)
+        right = wrong = 0
+        for values in numbers:
+            total = values[row]
+            if not np.isfinite(total) or total == 0.0:
+                continue
+            sums = [np.nansum(values[rows][plain[rows]]) for rows in (since, all_above)]
+            if row == 0 or begin == row == 0:  # totals above the rows
+                sums.append(np.nansum(values[plain]))
+            near = any(abs(total - each) <= _NEAR * abs(total) for each in sums)
+            right, wrong = right + near, wrong + (not near)
+        if right and right >= wrong:
+            found.append(row)
+            begin = row + 1
+    return found

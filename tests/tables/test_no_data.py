@@ -1,0 +1,163 @@
+"""What of a file is no data, how it is quoted and encoded, and what is said of it."""
+
+import io
+
+import openpyxl
+import pytest
+
+from gbuq_core.errors import TableError
+from gbuq_core.tables import (
+    ReadOptions,
+    infer_schema,
+    prepare_new,
+    prepare_training,
+    read_table,
+)
+
+HEADER = "name,city,area,y"
+ROWS = [f"shop {k},{'Bonn' if k % 3 else 'Ulm'},{40 + 7 * k % 90},{k}.5" for k in range(30)]
+AREAS = sum(40 + 7 * k % 90 for k in range(30))
+Y = sum(k + 0.5 for k in range(30))
+
+
+def text(*lines):
+    return "\n".join(lines).encode()
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ([HEADER, *ROWS, f"Total,,{AREAS},{Y}"], "adds up the numbers of the rows above"),
+        ([HEADER, *ROWS[:12], HEADER, *ROWS[12:]], "repeats the header"),
+        ([HEADER, *ROWS, ",,,", "Source: Bureau,,,"], 'has a single cell ("Source: Bureau")'),
+        (["# by shopsys", "# user: k", HEADER, *ROWS], "The first 2 lines of the file"),
+        (["Report 2021", "", HEADER, *ROWS], "The first 2 lines of the file"),
+        (["Shop,,Size,Money", HEADER, *ROWS], "The first line of the file"),
+    ],
+)
+def test_what_is_no_data_is_left_out_and_can_be_kept(lines, said):
+    table = read_table(text(*lines))
+    assert (table.names, table.n_rows) == (HEADER.split(","), len(ROWS))
+    assert any(said in notice and "left out: choose" in notice for notice in table.notices)
+    assert infer_schema(table).column("y").limits == (0.5, 29.5)
+    kept = read_table(text(*lines), options=ReadOptions(keep_rows=True))
+    assert (kept.n_rows > len(ROWS)) == (lines[0] == HEADER)
+    if lines[0] != HEADER:
+        names = read_table(text(*lines), options=ReadOptions(skip_rows=lines.index(HEADER))).names
+        assert names == table.names
+
+
+def test_rows_that_are_left_out_are_numbered_as_in_the_file():
+    table = read_table(text(HEADER, *ROWS[:12], HEADER, *ROWS[12:]))
+    assert [left.row for left in table.left_out] == [13]
+    assert table.row_numbers[[11, 12]].tolist() == [12, 14]
+
+
+@pytest.mark.parametrize("last", ["Total,,7,3.5", "Totally,Ulm,80,9.5"])
+def test_a_word_for_a_total_alone_is_no_total(last):
+    assert read_table(text(HEADER, *ROWS, last)).n_rows == len(ROWS) + 1
+
+
+def test_a_scored_table_does_not_learn_from_its_errors():
+    more = "x,prediction,lower_90,total_uncertainty,error,fold,y"
+    rows = [f"{k % 7},{k}.1,{k},{k % 5},{k % 3},{k % 5},{k}" for k in range(40)]
+    table = read_table(text(more, *rows))
+    schema = infer_schema(table)
+    assert [column.name for column in schema.columns if column.used] == ["x", "y"]
+    assert any("added by an earlier scoring" in notice for notice in schema.notices)
+    assert table.left_out[0].column == "prediction"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["city, note, y", *[f'Ulm{k}, "small, old {k % 3}", {k}' for k in range(20)]],
+        ["city,note,y", *[f'Ulm{k},"small, \\"old {k % 3}\\"",{k}' for k in range(20)]],
+        ["city,note,y", *[f"Ulm{k},'small, old {k % 3}',{k}" for k in range(20)]],
+    ],
+)
+def test_quotation_marks_of_other_programs(lines):
+    table = read_table(text(*lines))
+    assert table.names == ["city", "note", "y"]
+    assert table.data["note"][0].as_py().startswith("small, ")
+
+
+WORDS = {
+    "gb18030": "城市 上海 北京 广州 深圳 杭州",
+    "big5": "城市 臺北 高雄 臺中 新竹 價格",
+    "cp932": "都市 東京 おおさか 札幌 ナゴヤ 価格",
+    "cp949": "도시 서울 부산 인천 대구 가격",
+    "cp1251": "город Москва Казань Самара Уфа цена",
+    "cp1250": "město Žďár Plzeň Třebíč Čáslav Příbram",
+    "cp1253": "πόλη Αθήνα Πάτρα Βόλος τιμή Χανιά",
+    "mac_roman": "ville Orléans Nîmes Besançon Béziers Sète",
+    "cp1252": "ville Orléans Nîmes Besançon Béziers Sète",
+}
+
+
+@pytest.mark.parametrize("encoding", WORDS)
+def test_older_encodings_are_found_and_named(encoding):
+    name, *cities = WORDS[encoding].split()
+    lines = [f"{name},y", *[f"{cities[k % 5]},{k}" for k in range(30)]]
+    table = read_table("\n".join(lines).encode(encoding))
+    assert table.names == [name, "y"]
+    assert table.data[name][1].as_py() == cities[1]
+    assert f"read as {encoding}" in table.notices[0]
+    assert "--encoding" in table.notices[0]
+
+
+def test_one_stray_byte_does_not_garble_a_text():
+    lines = ["ville,y", *[f"{'Orléans' if k % 2 else 'Lyon'},{k}" for k in range(40)]]
+    data = "\n".join(lines).encode().replace("Orléans".encode(), b"Orl\xe9ans", 1)
+    table = read_table(data)
+    assert infer_schema(table).column("ville").n_distinct == 2
+    assert table.notices[0].startswith("1 byte of the UTF-8 text")
+
+
+def test_zero_bytes_at_the_end_and_files_of_other_kinds():
+    assert read_table(text(HEADER, *ROWS, "") + b"\0" * 9).n_rows == len(ROWS)
+    for data, what in ((b"<table><tr><td>1</td></tr></table>", "web page"),
+                       (b"% iris\n@relation iris\n@data\n1,2\n", "ARFF")):  # fmt: skip
+        with pytest.raises(TableError, match=what):
+            read_table(data)
+
+
+def test_names_of_a_second_file_that_differ_in_form():
+    table = read_table(text("caf\u00e9,city,y", *[f"{k},{'ab'[k % 2]},{k}" for k in range(30)]))
+    training = prepare_training(table, infer_schema(table), "y")
+    new = read_table(text("City ,cafe\u0301", "a,3", "b,4"), to_score=True)
+    found = prepare_new(new, training)
+    assert found.X["caf\u00e9"].tolist() == [3.0, 4.0]
+    assert any('"City" as "city"' in notice for notice in found.notices)
+
+
+def workbook(**sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    data = io.BytesIO()
+    book.save(data)
+    return data.getvalue()
+
+
+CELLS = [["name", "area", "y"], *[[f"shop {k}", 40 + k, k * 0.5] for k in range(20)]]
+
+
+@pytest.mark.parametrize(
+    ("sheets", "said"),
+    [
+        ({"README": [["This holds"], ["the sheet data"]], "data": CELLS}, '"README" holds'),
+        ({"data": [["Report 2021"], [], *CELLS]}, "The first 2 lines"),
+        ({"data": [row[:2] + ["=B2*2" if k else "y"] for k, row in enumerate(CELLS)]}, "formulas"),
+        ({"data": [[row[0] if k % 4 == 1 or not k else None, *row[1:]]
+                   for k, row in enumerate(CELLS)]}, "filled in one of 4 rows"),
+    ],
+)  # fmt: skip
+def test_sheets_as_people_make_them(sheets, said):
+    table = read_table(workbook(**sheets))
+    assert table.names == ["name", "area", "y"]
+    assert table.n_rows == 20
+    assert any(said in notice for notice in table.notices)
