@@ -4,6 +4,8 @@ import streamlit as st
 
 from pages._ui.cards import Card, draw_cards
 from pages._ui.site_map import EXPERIMENTS
+from pages._ui.url_state import through_the_app
 
+through_the_app()
 st.title("What do tree ensembles know?")
 draw_cards(Card(one.path, one.title, one.question, one.url_path) for one in EXPERIMENTS)

@@ -99,7 +99,7 @@ def open_page(page: PageState, places: ControlPlaces | None = None) -> SimpleNam
     Call it once a run, right below the title: sentences about a bad link appear there, and without
     ``places`` the controls, too.
     """
-    _through_the_app()
+    through_the_app()
     if st.session_state.get(_PAGE_NOW) != page.key:
         st.session_state[_PAGE_NOW] = page.key
         st.session_state[_RESTORED + page.key] = frozenset()
@@ -254,7 +254,7 @@ def _opened(page: PageState) -> dict[str, Any]:
     return {knob.key: page.opening.get(knob.key, knob.default) for knob in page.knobs}
 
 
-def _through_the_app() -> None:
+def through_the_app() -> None:
     """Run a page inside app.py, also for the first visitor of a server, if a link led them here.
 
     Streamlit takes a folder ``pages`` for its older kind of navigation until `st.navigation` has

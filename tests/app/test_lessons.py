@@ -1,6 +1,5 @@
 """Learn through AppTest: cards, steps, links into the pages, bad links."""
 
-import time
 from dataclasses import is_dataclass
 from types import SimpleNamespace
 from urllib.parse import parse_qs
@@ -30,6 +29,7 @@ from pages._ui.two_clocks import controls as two_clocks_controls
 from pages._ui.your_data import controls as your_data_controls
 from pages._ui.your_data.training import cut_of, plan_of
 from tests.app.opening import open_link
+from tests.app.waiting import run_when_done
 from tests.figure_readers import decode_sheet
 
 HEART = load_lessons()[0]
@@ -71,14 +71,8 @@ def choose(at, name):
 
 
 def settle(at):
-    """Rerun until the step is computed, a minute at most: a first fit compiles kernels."""
-    for _ in range(600):
-        if figures(at) or at.subheader:  # a teacher's page has no figure
-            break
-        time.sleep(0.05)
-        at.run()
-    assert not at.exception
-    return at
+    """Run again once the step is computed; a teacher's page has no figure."""
+    return run_when_done(at, lambda at: figures(at) or at.subheader)
 
 
 def figures(at):
@@ -175,6 +169,15 @@ def test_a_link_opens_its_step():
     assert [t.value for t in at.text] == []
 
 
+@pytest.fixture
+def quick_steps(monkeypatch):
+    """Steps show the first one of Heart: what each computes is looked at in tests/demos."""
+    shown = computed("heart", HEART.steps[0].title)
+    monkeypatch.setattr(step_of_page, "compute", lambda step, job: shown)
+    monkeypatch.setattr(jobs_glue, "RUNNER", JobRunner())
+
+
+@pytest.mark.usefixtures("quick_steps")
 def test_a_bare_address_shows_every_lesson_as_a_card_and_a_card_opens_it():
     at = open_link("lessons", {})
     assert not at.exception
@@ -196,14 +199,6 @@ def test_what_is_asked_about_is_hidden_until_the_guess():
     settle(button(at, "_option:1:0").click().run())
     shown = [panel["title"] for panel in decode_sheet(figures(at)[0].bytes).header["panels"]]
     assert "SGLB: knowledge" in shown
-
-
-@pytest.fixture
-def quick_steps(monkeypatch):
-    """Steps show the first one of Heart: what each computes is looked at in tests/demos."""
-    shown = computed("heart", HEART.steps[0].title)
-    monkeypatch.setattr(step_of_page, "compute", lambda step, job: shown)
-    monkeypatch.setattr(jobs_glue, "RUNNER", JobRunner())
 
 
 @pytest.mark.usefixtures("quick_steps")
@@ -228,6 +223,7 @@ def test_a_bad_parameter_is_said_and_the_first_step_shown(name, text):
     assert name == "lesson" or at.header[0].value.startswith("1. ")
 
 
+@pytest.mark.usefixtures("quick_steps")
 def test_a_step_that_only_other_lessons_have_is_said_and_the_last_one_shown():
     at = open_lessons(lesson="Soft trees", part="8")
     said = 'in this lesson, but the link says "8"; 6 is used for "Step".'

@@ -84,25 +84,24 @@ def test_the_chosen_place_its_neighbours_and_their_numbers_are_shown_at_once(run
     assert "| Score | IBUG | one scale for all rows |" in table(at, "| Score |")
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "figure"),
-    [
-        ("k", "31", "neighbours"),
-        ("tau", 10, "neighbours"),
+def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(subtests):
+    """One knob after the other."""
+    at = open_neighbours(k="3")  # too few to be sure of: calibration widens the scale
+    for key, value, figure in (
         ("calibrate", False, "neighbours"),
         ("family", "Laplace", "posterior-families"),
+        ("k", "31", "neighbours"),
+        ("tau", 10, "neighbours"),
         ("x", 3.0, "neighbours"),
         ("scales", (80, 100), "neighbours"),
-    ],
-)
-def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(key, value, figure):
-    at = open_neighbours(k="3")  # too few to be sure of: calibration widens the scale
-    before, fits = curves(at, figure), count_fits()
-    move(at, key, value)
-    assert not at.exception
-    assert not at.get("progress")
-    assert curves(at, figure) != before
-    assert count_fits() == fits
+    ):
+        with subtests.test(key):
+            before, fits = curves(at, figure), count_fits()
+            move(at, key, value)
+            assert not at.exception
+            assert not at.get("progress")
+            assert curves(at, figure) != before
+            assert count_fits() == fits
 
 
 def test_the_order_of_trees_is_asked_for_where_some_do_not_count():

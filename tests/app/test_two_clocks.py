@@ -142,20 +142,19 @@ def test_an_address_without_data_or_rows_means_what_it_did():
     assert (widget(at, "data").value, widget(at, "rows").value) == ("five features", 500)
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
+def test_a_knob_of_the_fit_changes_the_picture(subtests):
+    """One knob after the other."""
+    at = open_page()
+    for key, value in (
         ("data", "growing noise"), ("data", "five features"), ("rows", 200), ("noise", 0.3),
         ("seed", 3), ("trees", 200), ("members", 3), ("rate", 0.3), ("depth", 2),
         ("mean_weight", 1.0), ("model", "virtual SGLB"),
-    ],
-)  # fmt: skip
-def test_a_knob_of_the_fit_changes_the_picture(key, value):
-    at = open_page()
-    before, fits = dials(at)["key"], count_fits()
-    settle(widget(at, key).set_value(value).run())
-    assert dials(at)["key"] != before
-    assert count_fits() > fits
+    ):  # fmt: skip
+        with subtests.test(key):
+            before, fits = dials(at)["key"], count_fits()
+            settle(widget(at, key).set_value(value).run())
+            assert dials(at)["key"] != before
+            assert count_fits() > fits
 
 
 @pytest.mark.parametrize(

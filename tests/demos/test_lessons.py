@@ -128,8 +128,7 @@ def has_a_knob(given, step, header):
     return header["frames"] > 1 and (not of_time or step.title in OF_TIME.get(given.name, ()))
 
 
-@pytest.mark.parametrize(("given", "step"), STEPS, ids=lambda part: getattr(part, "title", ""))
-def test_each_step_is_computed_with_numbers_and_a_picture(given, step):
+def look_at_step(given, step):
     shown = computed(given.name, step.title)
     assert re.search(r"\d", shown.answer)
     assert re.search(r"\d", shown.more[-1])
@@ -147,6 +146,34 @@ def test_each_step_is_computed_with_numbers_and_a_picture(given, step):
     assert header["frames"] >= 20 or given.name in few
     assert header["alt"]
     assert has_a_knob(given, step, header)
+
+
+@pytest.mark.parametrize("given", load_lessons(), ids=lambda given: given.name)
+def test_a_lesson_has_numbers_and_pictures_and_is_a_module_that_writes_them(
+    given, tmp_path, monkeypatch, subtests
+):
+    """One test a lesson: its steps, minutes of work, are computed by one worker and only once."""
+    for step in given.steps:
+        with subtests.test(step.title):
+            look_at_step(given, step)
+    out = tmp_path / "lesson.html"
+
+    def write(lesson):
+        steps = [
+            step._replace(compute=partial(computed, given.name, step.title))
+            for step in lesson.steps
+        ]
+        return main(lesson._replace(steps=steps), ["--out", str(out)])
+
+    monkeypatch.setattr(lesson, "main", write)
+    monkeypatch.delitem(sys.modules, f"demos.{given.name}")  # it has been imported
+    with pytest.raises(SystemExit) as stop:
+        runpy.run_module(f"demos.{given.name}", run_name="__main__")
+    assert stop.value.code == 0
+    page = out.read_text(encoding="utf-8")
+    assert len(page) < 5_000_000
+    assert page.count('class="figure" data-kind="sheet"') == len(given.steps)
+    assert all(escape(step.title) in page for step in given.steps)
 
 
 def test_the_numbers_of_the_heart_are_those_of_its_experiment():
@@ -239,24 +266,3 @@ def test_a_lesson_runs_as_a_program(tmp_path):
     )  # fmt: skip
     assert process.stderr == ""
     assert out.read_text(encoding="utf-8").startswith("<!doctype html>")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_each_lesson_is_a_module_that_writes_it(name, tmp_path, monkeypatch):
-    """What its steps show, minutes of work, is taken from where it was computed before."""
-    out = tmp_path / "lesson.html"
-
-    def write(given):
-        steps = [step._replace(compute=partial(computed, name, step.title)) for step in given.steps]
-        return main(given._replace(steps=steps), ["--out", str(out)])
-
-    monkeypatch.setattr(lesson, "main", write)
-    monkeypatch.delitem(sys.modules, f"demos.{name}")  # it has been imported under its own name
-    with pytest.raises(SystemExit) as stop:
-        runpy.run_module(f"demos.{name}", run_name="__main__")
-    assert stop.value.code == 0
-    page = out.read_text(encoding="utf-8")
-    assert len(page) < 5_000_000
-    titles = [step.title for step in load_lessons()[NAMES.index(name)].steps]
-    assert page.count('class="figure" data-kind="sheet"') == len(titles)
-    assert all(escape(title) in page for title in titles)
