@@ -81,7 +81,7 @@ def use(name, header, arrays):
     return "."
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_any_part_of_a_file_may_be_damaged(data):
     name = data.draw(st.sampled_from(DAMAGED))

@@ -270,7 +270,7 @@ def test_damaged_files_do_not_end_the_process(model_files):
 
     CatBoost's files are tried in a process of their own, seconds each: few of them.
     """
-    tried = {"lightgbm": 150, "xgboost.json": 150, "xgboost.ubj": 150, "catboost": 5}
+    tried = {"lightgbm": 60, "xgboost.json": 60, "xgboost.ubj": 60, "catboost": 3}
     arguments = [str(part) for name, n in tried.items() for part in (model_files[name], n)]
     done = subprocess.run(
         [sys.executable, "-c", FUZZ, *arguments],
