@@ -305,38 +305,45 @@ def page(new_page):
     return new_page()
 
 
-def wait_ready(page, canvases: int = 0) -> None:
-    """Wait until the script has run, nothing is being fitted, and so many figures are drawn.
+# For so many milliseconds nothing has moved, grown or been added, and what must be there was.
+_STILL = """([there, milliseconds, limit]) => new Promise((resolve, reject) => {
+  const boxes = 'body, section, .stElementContainer, .gbuq, .gbuq-curves';
+  const begin = performance.now();
+  let before = '', since = begin;
+  const look = () => {
+    const now = JSON.stringify([...document.querySelectorAll(boxes)].map((node) => [
+      node.getBoundingClientRect(), node.scrollWidth, node.scrollHeight,
+    ]));
+    if (now !== before || !document.querySelector(there)) since = performance.now();
+    before = now;
+    if (performance.now() - since >= milliseconds) resolve();
+    else if (performance.now() - begin > limit) reject(new Error('the page does not stand still'));
+    else setTimeout(look, 30);
+  };
+  look();
+})"""
 
-    A run that was asked for a moment ago may not have begun: wait for what it changes first.
+
+def wait_ready(page, canvases: int = 0) -> None:
+    """Wait until the script has run, so many figures are drawn, and all stands still.
+
+    A run that was asked for a moment ago begins before that, as what changes a slider is sent
+    after 200 ms; but wait first for what a run after a longer while changes.
     """
     page.wait_for_selector(_READY, state="attached")
     if canvases:
         page.locator(".gbuq[data-ready='1']").nth(canvases - 1).wait_for()
-        page.wait_for_selector(_READY, state="attached")
+    page.evaluate(_STILL, [_READY, 300, WAIT])
     assert_no_exception(page)
 
 
+_NOT_OURS = {"exclude": [["[data-testid=stSidebarNav]"]]}  # Streamlit's menu on a phone
 _SCREENS = ((DESKTOP, "light"), (PHONE, "dark"))
 _IN_SCHEME = """(scheme) => {
   const app = document.querySelector('[data-testid=stApp]');
   const [red] = getComputedStyle(app).backgroundColor.match(/\\d+/g).map(Number);
   return (red < 128) === (scheme === 'dark');
 }"""
-# Nothing has moved, grown or been added for ten frames.
-_STILL = """() => new Promise((resolve) => {
-  const boxes = 'body, section, .stElementContainer, .gbuq, .gbuq-curves';
-  let before = '', same = 0;
-  const look = () => {
-    const now = JSON.stringify([...document.querySelectorAll(boxes)].map((node) => [
-      node.getBoundingClientRect(), node.scrollWidth, node.scrollHeight,
-    ]));
-    same = now === before ? same + 1 : 0;
-    before = now;
-    if (same >= 10) resolve(); else requestAnimationFrame(look);
-  };
-  look();
-})"""
 
 
 def screens(page):
@@ -355,8 +362,22 @@ def screens(page):
                 unfolded.wait_for(state="detached")
             wait_ready(page)
             page.locator("[data-testid=stMain]").evaluate("node => { node.scrollTop = 0; }")
-        page.evaluate(_STILL)
+        page.evaluate(_STILL, ["body", 150, WAIT])
         yield (width, height), scheme
+
+
+def assert_accessible(page) -> None:
+    """Fail when a page scrolls sideways or axe-core finds something serious in it."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    shown = "[document.documentElement, document.querySelector('[data-testid=stMain]')]"
+    assert page.evaluate(f"Math.max(...{shown}.map((node) => node.scrollWidth)) <= innerWidth")
+    assert [
+        (problem["id"], node["html"][:120])
+        for problem in Axe().run(page, _NOT_OURS).response["violations"]
+        if problem["impact"] in ("serious", "critical")
+        for node in problem["nodes"]
+    ] == []
 
 
 def assert_no_exception(page) -> None:

@@ -5,13 +5,19 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, assert_no_exception, screens, screenshot, wait_ready
+from tests.browser.conftest import (
+    DESKTOP,
+    assert_accessible,
+    assert_no_exception,
+    screens,
+    screenshot,
+    wait_ready,
+)
 from tests.browser.figure import unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine.
 QUICK = "rows=500&trees=20&subsample=0.2&methods=MACAU+%28basic%29&methods=Conformal%2C+linear"
-OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 COLD = 180_000  # ms: kernels may have to be compiled first, on a machine that does other things too
 ROOT = ".st-key-heteroscedastic-panels .gbuq-curves"
 DRAWN = "node => node.querySelector('svg[tabindex]').innerHTML"
@@ -51,7 +57,7 @@ def test_the_page_opens_with_one_band_its_names_on_it_and_the_answer_and_shows_a
         "button", name="Among the rows, the 95 % band of MACAU (linear) holds"
     )
     for window, scheme in screens(page):
-        assert not page.evaluate(OVERFLOW)
+        assert_accessible(page)
         expect(panels).to_have_count(2)  # the band, and the score below
         names = set(labels.all_text_contents())
         assert {"prediction", "data 95 %", "true mean", "rows", "no rows"} <= names

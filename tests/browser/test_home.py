@@ -6,7 +6,14 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, WAIT, screens, screenshot, wait_ready
+from tests.browser.conftest import (
+    DESKTOP,
+    WAIT,
+    assert_accessible,
+    screens,
+    screenshot,
+    wait_ready,
+)
 from tests.browser.figure import unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
@@ -68,8 +75,8 @@ def test_a_slider_refits_in_place_while_dragged_and_is_remembered_in_the_address
     page.mouse.up()
     page.locator(".gbuq-curves svg[aria-label^='A prediction from 12,800']").wait_for()
     # So is the stretch of rare rows, which is dragged by the bar above it.
-    wait_ready(page)
     page.locator(".gbuq-curves").first.scroll_into_view_if_needed()
+    wait_ready(page)
     bar = page.locator(".gbuq-curves .grip rect").first.bounding_box()
     x, y = bar["x"] + bar["width"] / 2, bar["y"] + 3
     page.mouse.move(x, y)
@@ -192,11 +199,7 @@ def test_values_are_read_and_nothing_overflows_and_the_picture_is_on_the_first_s
     page.keyboard.press("Escape")
     expect(readout).to_have_text(re.compile("^Point at"))
     for window, scheme in screens(page):
-        widths = page.evaluate(
-            "[document.documentElement.scrollWidth,"
-            " document.querySelector('[data-testid=stMain]').scrollWidth, innerWidth]"
-        )
-        assert max(widths[:2]) <= widths[2]
+        assert_accessible(page)
         screenshot(page, f"home-{scheme}-{window[0]}")
         if window == DESKTOP:
             box = page.locator(".gbuq-curves").bounding_box()

@@ -3,12 +3,11 @@
 import re
 from pathlib import Path
 
-from tests.browser.conftest import screens, screenshot, wait_ready
+from tests.browser.conftest import assert_accessible, screens, screenshot, wait_ready
 from tests.browser.figure import Figure
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 NEXT = re.compile(r"Next$")  # not "beside the next", the pin of a picture
-OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
 
 def open_lesson(page, url, query=""):
@@ -43,7 +42,7 @@ def test_steps_ask_turn_and_stay_in_the_address_and_nothing_overflows(page, serv
     page.get_by_text("(1 of 8 answered)").first.wait_for()
     wait_ready(page, canvases=1)
     for window, scheme in screens(page):
-        assert not page.evaluate(OVERFLOW)
+        assert_accessible(page)
         screenshot(page, f"lessons-{window[0]}-{scheme}")
 
 

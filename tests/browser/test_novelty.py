@@ -5,13 +5,19 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, assert_no_exception, screens, screenshot, wait_ready
+from tests.browser.conftest import (
+    DESKTOP,
+    assert_accessible,
+    assert_no_exception,
+    screens,
+    screenshot,
+    wait_ready,
+)
 from tests.browser.figure import Figure, unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 # Small enough for a busy machine.
 QUICK = "rows=200&trees=10"
-OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 COLD = 180_000  # ms: kernels may have to be compiled first, on a machine that does other things too
 
 
@@ -47,53 +53,13 @@ def predict(page, *answers):
         expect(asked.nth(i).get_by_role("radio", name=answer, exact=True)).to_be_checked()
 
 
-def test_a_click_explains_a_place_and_the_link_remembers_it(page, new_page, serve):
-    url = serve(APP)
-    figure = open_novelty(page, url)
+def test_a_click_explains_a_place_and_the_keyboard_chooses_another(page, serve):
+    figure = open_novelty(page, serve(APP))
     after(page, figure, lambda: figure.click(50, 10, panel=1))
     page.wait_for_url(re.compile(r"column=11(\.0)?&row=51"))
     unfold(page, "Why")
-    heading = page.get_by_role("heading", name=re.compile("^At x1 = -2.1")).first
-    heading.wait_for()
+    page.get_by_role("heading", name=re.compile("^At x1 = -2.1")).first.wait_for()
     wait_ready(page, canvases=2)  # the maps, and the trees of the place
-    other = new_page(private=True)
-    open_novelty(other, url, page.url.split("?")[1])
-    unfold(other, "Why")
-    other.get_by_role("heading", name=heading.inner_text()).wait_for()
-
-
-def test_the_page_opens_with_two_maps_one_action_and_the_answer_and_shows_all_when_asked(
-    page, serve
-):
-    figure = open_novelty(page, serve(APP), "")
-    answer = page.get_by_role("button", name=re.compile("^In 9. % of the empty places"))
-    erase = page.get_by_role("button", name="Erase rows here")
-    panels = figure.root.locator(".gbuq-panel")
-    for window, scheme in screens(page):
-        assert not page.evaluate(OVERFLOW)
-        assert figure.data("beside") == "0,1"  # the truth, and novelty
-        # Below the two maps of a phone one scrolls to the button.
-        for shown in (panels.nth(0), panels.nth(1), *([erase, answer] if window[0] > 480 else [])):
-            box = shown.bounding_box()
-            assert box["y"] + box["height"] < window[1]
-        screenshot(page, f"novelty-{window[0]}-{scheme}")
-    page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
-    figure.root.get_by_role("button", name="View").click()
-    figure.root.locator(".gbuq-knob[data-knob=every] input").check()
-    page.wait_for_url("**every=true*")
-    wait_ready(page, canvases=1)
-    boxes = [panels.nth(i).bounding_box() for i in range(6)]
-    assert len({round(box["x"]) for box in boxes}) == 3
-    # The opened page looks at rows, which one button offers to erase.
-    erase.click()
-    page.get_by_role("button", name="Erase rows in 169 cells").wait_for()
-    assert "edits=" not in page.url
-
-
-def test_a_bad_link_is_explained_and_the_keyboard_chooses_a_cell(page, serve):
-    figure = open_novelty(page, serve(APP), QUICK + "&row=99&edits=AQAB&what=1")
-    assert "row must be" in page.locator(".st-key-note-link").inner_text()
-    page.get_by_text("The edits in the link are damaged").wait_for()
     figure.root.locator(".gbuq-panel").first.focus()
     page.keyboard.press("Home")
     after(page, figure, lambda: page.keyboard.press("Enter"))
@@ -113,6 +79,34 @@ def test_a_bad_link_is_explained_and_the_keyboard_chooses_a_cell(page, serve):
     page.mouse.up()
     page.wait_for_url("**noise=3&**")
     assert_no_exception(page)
+
+
+def test_the_page_opens_with_two_maps_one_action_and_the_answer_and_shows_all_when_asked(
+    page, serve
+):
+    figure = open_novelty(page, serve(APP), "")
+    answer = page.get_by_role("button", name=re.compile("^In 9. % of the empty places"))
+    erase = page.get_by_role("button", name="Erase rows here")
+    panels = figure.root.locator(".gbuq-panel")
+    for window, scheme in screens(page):
+        assert_accessible(page)
+        assert figure.data("beside") == "0,1"  # the truth, and novelty
+        # Below the two maps of a phone one scrolls to the button.
+        for shown in (panels.nth(0), panels.nth(1), *([erase, answer] if window[0] > 480 else [])):
+            box = shown.bounding_box()
+            assert box["y"] + box["height"] < window[1]
+        screenshot(page, f"novelty-{window[0]}-{scheme}")
+    page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
+    figure.root.get_by_role("button", name="View").click()
+    figure.root.locator(".gbuq-knob[data-knob=every] input").check()
+    page.wait_for_url("**every=true*")
+    wait_ready(page, canvases=1)
+    boxes = [panels.nth(i).bounding_box() for i in range(6)]
+    assert len({round(box["x"]) for box in boxes}) == 3
+    # The opened page looks at rows, which one button offers to erase.
+    erase.click()
+    page.get_by_role("button", name="Erase rows in 169 cells").wait_for()
+    assert "edits=" not in page.url
 
 
 def test_a_lasso_erases_only_after_a_prediction_and_the_link_restores_it(page, new_page, serve):

@@ -6,7 +6,14 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, assert_no_exception, screens, screenshot, wait_ready
+from tests.browser.conftest import (
+    DESKTOP,
+    assert_accessible,
+    assert_no_exception,
+    screens,
+    screenshot,
+    wait_ready,
+)
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 QUICK = "data=wave&rows=100&trees=100&members=2"  # small enough for a busy machine
@@ -14,7 +21,6 @@ COLD = 240_000  # ms: kernels may have to be compiled first, on a machine that d
 ROOT = ".st-key-two-clocks-band .gbuq-curves"
 # Figures of a page are numbered in the order in which they were mounted.
 BAND = "node => node.querySelector('svg[tabindex] .panel').innerHTML.replace(/hatch-\\d+/g, '')"
-OVERFLOW = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
 
 def open_page(page, url, query=QUICK):
@@ -71,7 +77,7 @@ def test_sliders_move_the_band_in_the_browser_and_the_address_follows_on_release
 def test_nothing_overflows_and_a_button_goes_to_a_way_to_stop_whose_scores_are_said(page, serve):
     root = open_page(page, serve(APP))
     for window, scheme in screens(page):
-        assert not page.evaluate(OVERFLOW)
+        assert_accessible(page)
         if window == DESKTOP:
             box = root.bounding_box()
             assert box["y"] + box["height"] < window[1]
@@ -104,5 +110,5 @@ def test_a_model_without_clocks_has_a_switch_that_moves_the_band_and_no_sliders(
     )
     assert clocks_of(root) == [1, 1, 1]
     page.get_by_text("so there are no clocks").wait_for()
-    assert not page.evaluate(OVERFLOW)
+    assert_accessible(page)
     assert_no_exception(page)
