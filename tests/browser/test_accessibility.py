@@ -15,8 +15,9 @@ HERE = (EXPLORE, LESSONS)  # the cards of lessons; their steps are looked at in 
 def test_cards_fit_and_are_accessible(page, serve, entry):
     page.goto(f"{serve(APP)}/{entry.url_path}")
     wait_ready(page)
-    for _ in screens(page):
+    for (width, _), _scheme in screens(page):
         assert_accessible(page)
+        assert page.locator("[data-testid=stMain]").evaluate("node => node.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("entry", [entry for entry in PAGES if entry not in HERE])
