@@ -28,6 +28,7 @@ from pages._ui.spiral import controls as spiral_controls
 from pages._ui.two_clocks import controls as two_clocks_controls
 from pages._ui.your_data import controls as your_data_controls
 from pages._ui.your_data.training import cut_of, plan_of
+from tests.app.linked import link_of
 from tests.app.opening import open_link
 from tests.app.waiting import run_when_done
 from tests.figure_readers import decode_sheet
@@ -186,7 +187,7 @@ def test_a_bare_address_shows_every_lesson_as_a_card_and_a_card_opens_it():
     assert {lesson.title for lesson in load_lessons()} < {text.value for text in at.text}
     at = settle(open_link("lessons", {"lesson": "25 Gaussians"}))  # as the card's link does
     assert at.title[0].value == load_lessons()[1].title
-    assert next(c.value for c in reversed(at.code)) == "?lesson=25+Gaussians&v=3"
+    assert link_of(at) == "lesson=25+Gaussians"
     button(at, None, "All lessons").click().run()
     assert "lesson" not in at.query_params
     assert len(at.get("page_link")) == len(titles)
@@ -229,7 +230,7 @@ def test_a_step_that_only_other_lessons_have_is_said_and_the_last_one_shown():
     said = 'in this lesson, but the link says "8"; 6 is used for "Step".'
     assert [t.value.endswith(said) for t in at.text] == [True]
     assert at.header[0].value.startswith("6. ")
-    assert next(c.value for c in reversed(at.code)) == "?lesson=Soft+trees&part=6&v=3"
+    assert link_of(at) == "lesson=Soft+trees&part=6"
 
 
 @pytest.mark.parametrize("lesson", load_lessons(), ids=lambda lesson: lesson.name)

@@ -17,7 +17,6 @@ from tests.browser.conftest import (
 from tests.browser.figure import unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
-SCROLLS = "node => node.scrollWidth"
 SLIDER = ".st-key-rows input[type=range]"
 # The drawn paths of the figure as one string.
 DRAWN = (
@@ -201,7 +200,9 @@ def test_values_are_read_and_nothing_overflows_and_the_picture_is_on_the_first_s
     expect(readout).to_have_text(re.compile("^Point at"))
     for window, scheme in screens(page):
         assert_accessible(page)
-        assert page.locator("[data-testid=stMain]").evaluate(SCROLLS) <= window[0]
+        assert (
+            page.locator("[data-testid=stMain]").evaluate("node => node.scrollWidth") <= window[0]
+        )
         screenshot(page, f"home-{scheme}-{window[0]}")
         if window == DESKTOP:
             box = page.locator(".gbuq-curves").bounding_box()
