@@ -177,8 +177,10 @@ def _totals(columns: list[tuple[str, Any]], stays: NDArray[np.bool_], decimal: s
     named = np.zeros(n_rows, bool)
     for _, array in columns:
         if _words(array):
-            hits = pc.match_substring_regex(array, _TOTAL, ignore_case=True)
-            named |= pc.fill_null(hits, False).to_numpy(zero_copy_only=False)
+            words = pc.unique(array).drop_null()
+            hits = words.filter(pc.match_substring_regex(words, _TOTAL, ignore_case=True))
+            if len(hits):
+                named |= pc.is_in(array, value_set=hits).to_numpy(zero_copy_only=False)
     named &= stays
     if not named.any() or named.sum() > _MOST_TOTALS * n_rows:
         return []
