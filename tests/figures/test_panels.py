@@ -125,6 +125,13 @@ def test_log_steps_are_equal_ratios(total, top, stack):
         assert off.max() <= 0.5 * ratio / top * (1 + NEAR_ZERO) + NEAR_ZERO
 
 
+@pytest.mark.filterwarnings("error")
+def test_log_steps_reach_across_all_numbers():
+    stack = np.array([[[1e-310, 1.0, 1e300]]])
+    codes, _ = quantise(stack, FINE_VALUES + 1, log=True)
+    assert codes.ravel().tolist() == [0, round(253 * 310 / 610), 253]
+
+
 @given(STACKS, st.booleans())
 def test_limits_of_frames_are_the_shared_limits_of_each(stack, log):
     lows, highs = frame_limits(stack, log)

@@ -208,9 +208,10 @@ def _chosen(table: Table, ranking: Ranking, rows: int, wanted: Purpose) -> Choic
         line.method for line in lines[1:] if _as_good(table, ranking, line.method, best.method)
     )
     sets = ", ".join(each.label for each in ranking.sets)
+    task = next(one.label for one in PURPOSES.values() if ranking.score.key in one.scores)
     why = (
-        f"{best.method.label} has the lowest mean rank by {ranking.score.label.partition(',')[0]} "
-        f"among {counted(len(lines), 'method')} on {sets}: {short(best.mean_rank)}."
+        f"{best.method.label} does best at {task} among {counted(len(lines), 'method')} on {sets}: "
+        f"its mean place is {short(best.mean_rank)}."
     )
     return Choice(
         method=best.method,

@@ -27,16 +27,17 @@ _TRUE = Threshold("difference", TRUE, NEARLY_TRUE, unit=" points", times=100.0, 
 
 
 def answer_wave(run: WaveRun) -> str:
-    """Whether knowledge uncertainty tells few rows, and none, from many, in one sentence.
+    r"""Whether knowledge uncertainty tells few rows, and none, from many, in one sentence.
 
     >>> from gbuq_core.experiments.wave.plan import WaveSettings
-    >>> answer_wave(run_wave(WaveSettings(rows=100)))
-    'Where rows are rare, the model knows 1.5 times less. Where there are none, it does not notice.'
+    >>> print(answer_wave(run_wave(WaveSettings(rows=100))).replace(". ", ".\n"))
+    Where rows are rare, the model is 1.5 times less sure.
+    Where there are none, it does not notice.
     """
     plenty, rare, beyond, _ = (*run.scores,)
 
     def said(ratio: float, else_: str) -> str:
-        return f"the model knows {ratio:.1f} times less" if ratio >= HARDLY_LARGER else else_
+        return f"the model is {ratio:.1f} times less sure" if ratio >= HARDLY_LARGER else else_
 
     return (
         f"Where rows are rare, {said(rare.knowledge / plenty.knowledge, 'it does not notice')}. "

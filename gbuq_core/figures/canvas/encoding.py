@@ -361,10 +361,9 @@ def quantise(
         span = [[1.0], [1.0]]
     lo, hi = (np.reshape(side, (-1, 1, 1)).astype(np.float64) for side in span)
     safe = stack if every else np.where(usable, stack, lo)
-    share, width = (safe / lo, hi / lo) if log else (safe - lo, hi - lo)
     if log:
-        np.log(share, out=share)
-        width = np.log(width)
+        safe, lo, hi = np.log(safe), np.log(lo), np.log(hi)  # a ratio may be larger than any number
+    share, width = safe - lo, hi - lo
     # In place from here on: a slider waits for this.
     share *= np.divide(top, width, out=np.zeros_like(width), where=width > 0)
     np.clip(share, 0.0, top, out=share)
