@@ -4,10 +4,12 @@ import re
 import time
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import (
     DESKTOP,
+    PHONE,
     WAIT,
     assert_accessible,
     screens,
@@ -239,3 +241,18 @@ def test_an_unknown_address_says_so_and_an_experiment_marks_explore(page, serve)
     page.wait_for_url("**/two_clocks**")
     explore = page.get_by_test_id("stTopNav").get_by_role("link", name="Explore")
     expect(explore).to_have_css("font-weight", "600")
+
+
+@pytest.mark.parametrize("viewport", [PHONE], indirect=True)
+def test_a_phone_has_all_settings_in_a_sheet_below_the_picture(page, serve):
+    open_home(page, serve(APP))
+    unfold(page, "All settings")
+    sheet = page.locator(".st-key-fold-all-settings details")
+    expect(sheet).to_have_css("position", "fixed")
+    box, picture = sheet.bounding_box(), page.locator(".st-key-first-picture").bounding_box()
+    assert box["y"] + box["height"] == pytest.approx(PHONE[1], abs=1)
+    assert picture["y"] < box["y"] / 4
+    assert box["height"] <= PHONE[1] / 2
+    page.keyboard.press("Escape")
+    expect(sheet).not_to_have_attribute("open", "")
+    expect(sheet).not_to_have_css("position", "fixed")
