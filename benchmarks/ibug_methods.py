@@ -201,7 +201,7 @@ class SplitMethods:
         for s in SCORINGS:
             pairs = [(each.loc[s], each.scale[s]) for each in (one, two)]
             loc, scales[s] = average_distributions(*pairs)
-            raw[s] = average_distributions((one.loc[s], one.raw[s]), (two.loc[s], two.raw[s]))[1]
+            raw[s] = average_distributions((one.loc[s], one.raw[s]), (two.loc[s], two.raw[s])).scale
         return Predicted(
             same_loc(loc), scales, {}, one.fit_seconds + two.fit_seconds,
             one.predict_seconds + two.predict_seconds, raw,
