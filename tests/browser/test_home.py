@@ -40,6 +40,18 @@ def open_home(page, url, query=""):
     page.wait_for_function(f"{DRAWN}.length > 100", timeout=2 * WAIT)
 
 
+def take_thumb(page):
+    """Press on the slider's thumb where it is now; the track's box, and the height to drag at."""
+    thumb, track = (
+        page.locator(f".st-key-rows {part}").first.bounding_box()
+        for part in ("[data-testid=stSliderThumbValue]", "[role=group] > div")
+    )
+    y = track["y"] + track["height"] / 2
+    page.mouse.move(thumb["x"] + thumb["width"] / 2, y)
+    page.mouse.down()
+    return track, y
+
+
 def test_a_slider_refits_in_place_while_dragged_and_is_remembered_in_the_address(page, serve):
     url = serve(APP)
     open_home(page, url, "?rows=800")
@@ -54,13 +66,7 @@ def test_a_slider_refits_in_place_while_dragged_and_is_remembered_in_the_address
     page.wait_for_function(f"(before) => {DRAWN} === before", arg=before)
     page.wait_for_url(at("rows=800"))  # a bare address opens at fewer rows
     # A dragged slider is followed; the address waits until it is let go.
-    thumb, track = (
-        page.locator(f".st-key-rows {part}").first.bounding_box()
-        for part in ("[data-testid=stSliderThumbValue]", "[role=group] > div")
-    )
-    y = track["y"] + track["height"] / 2
-    page.mouse.move(thumb["x"] + thumb["width"] / 2, y)
-    page.mouse.down()
+    track, y = take_thumb(page)
     page.mouse.move(track["x"] + track["width"] - 1, y, steps=5)
     page.locator(".gbuq-curves svg[aria-label^='A prediction from 12,800']").wait_for()
     assert at("rows=800").search(page.url)
@@ -70,7 +76,7 @@ def test_a_slider_refits_in_place_while_dragged_and_is_remembered_in_the_address
     wait_ready(page)
     assert page.locator(".gbuq-curves svg[aria-label^='A prediction from 12,800']").count() == 1
     # Let go where it began, it is back, though no value has changed.
-    page.mouse.down()
+    track, y = take_thumb(page)
     page.mouse.move(track["x"] + 1, y, steps=5)
     page.locator(".gbuq-curves svg[aria-label^='A prediction from 100 ']").wait_for()
     page.mouse.move(track["x"] + track["width"] - 1, y, steps=5)
