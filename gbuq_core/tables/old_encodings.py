@@ -8,6 +8,7 @@ from itertools import pairwise
 
 _SAMPLE_BYTES = 2**16
 _FEWEST_IN_LATIN = 0.5  # of the runs of bytes beyond ASCII, that stand alone or beside a letter
+_FEWEST_BYTES = 4  # beyond ASCII, below which two bytes in a row are no letter of Asia
 _SURELY_LATIN = 0.9  # of the letters, that are usual in one language
 _FEWEST_USUAL = 0.5  # of the letters, that are frequent ones of a script
 _MOST_CHAOS = 0.15  # of charset-normalizer's measure, from 0 to 1
@@ -52,7 +53,8 @@ def guess_encoding(data: bytes) -> str:
     latin, languages = max(_LATIN, key=lambda pair: _like(sample, *pair))
     if is_latin and _like(sample, latin, languages) > _SURELY_LATIN:
         return latin
-    if found := _multibyte(sample):
+    enough = sum(len(run) for _, run, _ in runs) >= _FEWEST_BYTES
+    if enough and (found := _multibyte(sample)):
         return found
     if not is_latin:
         found = max(_SCRIPTS, key=lambda name: _like(sample, name, (_SCRIPTS[name],)))

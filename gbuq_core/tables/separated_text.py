@@ -30,6 +30,7 @@ DELIMITERS = (*_MARKS, " ")
 DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ": "space"}
 
 _SAMPLE_ROWS = 200
+_NEARLY = 0.05  # shares of even rows that differ by less say the same
 _PREAMBLE_BYTES = 2**16
 _MOST_PREAMBLE, _FEWEST_BELOW = 30, 4  # rows: above the names, and of all
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
@@ -161,7 +162,7 @@ def preamble_lines(text: bytes, delimiter: str | None) -> int:
     2
     """
     sample = _sample(text[:_PREAMBLE_BYTES])
-    best = (0.0, 0)
+    found = []
     for mark in (delimiter,) if delimiter else _MARKS:
         rows, starts = [], []
         lines = csv.reader(io.StringIO(sample, newline=""), delimiter=mark)
@@ -176,8 +177,12 @@ def preamble_lines(text: bytes, delimiter: str | None) -> int:
         # The lines of a longer row have the delimiter; commas in prose make rows of many lengths.
         share = _evenness(rows[place:]) if rows and len(rows[place]) > 1 else 0.0
         # Blank lines above the names are skipped with the rest.
-        best = max(best, (share, starts[place] if place else 0), key=lambda found: found[0])
-    return best[1]
+        names = share > 0.0 and not any(_NUMBER.fullmatch(cell) for cell in rows[place])
+        found.append((share, names, -starts[place] if place else 0))
+    # Decimal commas make even rows, too, of a file that has another delimiter.
+    best = max(share for share, _, _ in found)
+    _, start = max((names, start) for share, names, start in found if share >= best - _NEARLY)
+    return -start
 
 
 def _names_begin(rows: list[list[str]]) -> int:

@@ -260,7 +260,7 @@ def leaking(kind):
             '"paid" is missing only where the target is low',
         ),
         "grade in words": (
-            {**plain, "grade": [f"{value:g} pts" for value in grade], "y": grade / 10},
+            {**plain, "grade": [f"{value:g} of 9" for value in grade], "y": grade / 10},
             '"grade" gives the target almost without error',
         ),
     }[kind]

@@ -161,3 +161,13 @@ def test_sheets_as_people_make_them(sheets, said):
     assert table.names == ["name", "area", "y"]
     assert table.n_rows == 20
     assert any(said in notice for notice in table.notices)
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t"])
+def test_decimal_commas_take_no_line_from_the_top(delimiter):
+    rows = "".join(f"{k}.5{delimiter}{k},25\n" for k in range(40))
+    table = read_table(f"x{delimiter}y\n{rows}".encode())
+    assert table.names == ["x", "y"]
+    assert table.notices == ()
+    above = read_table(f"Bericht, 2021\n\nx{delimiter}y\n{rows}".encode())
+    assert above.names == ["x", "y"]
