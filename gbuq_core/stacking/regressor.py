@@ -144,7 +144,7 @@ class StackedRegressor(RegressorMixin, Stacked):
     >>> trees = BoostedEnsembleRegressor(n_members=2, n_trees=60, random_state=0)
     >>> model = StackedRegressor(trees, random_state=0).fit(X, y)
     >>> model.support_.describe()
-    'The target is a whole number from 0 up to 12.'
+    'The target is a whole number from 0.'
     >>> law = model.predict_distribution([[0.5], [2.5]])
     >>> lower, upper = law.interval(0.9)
     >>> bool((lower >= 0).all() and (upper == np.round(upper)).all())
