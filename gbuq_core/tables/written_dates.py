@@ -210,6 +210,10 @@ def _with_years(style: str, sample: list[str], name: str) -> str:
     return f"{style}{_FROM}{last - 99}"
 
 
+_HAS_LETTERS = "[^0-9TZ:.,/ +-]"
+_CLOCK_IN_WORDS = r":.*[A-Za-z+-]|[T,].*:"
+
+
 def read_dates(text: Any, style_name: str) -> Dates:
     """Dates in trimmed text, each in the given style.
 
@@ -221,7 +225,9 @@ def read_dates(text: Any, style_name: str) -> Dates:
     """
     coded = text.dictionary_encode()
     distinct = pd.Series(coded.dictionary.to_pandas(), dtype="str")
-    plain = pd.Series([_plain(word) for word in distinct], dtype="str")
+    wordy = distinct.str.contains(_HAS_LETTERS, regex=True).to_numpy(bool)
+    plain = distinct.copy()
+    plain[wordy] = [_plain(word) for word in distinct[wordy]]
     utc, local, _ = _read(plain, style_name)
     codes = coded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
     none = np.datetime64("NaT", "us")
@@ -329,7 +335,8 @@ def _parse(texts: pd.Series, style: DateStyle) -> tuple[pd.Series, pd.Series, pd
     if style.name == "year-week":  # its Monday
         left = left.str.replace(r"^(\d{4})-?W(\d{2})$", r"\1-W\2-1", regex=True)
     clocks = left
-    if left.str.contains(":", regex=False).any():
+    # Bare dates with bare times, by far the most, are read as they are.
+    if left.str.contains(_CLOCK_IN_WORDS, regex=True).any():
         left = left.str.replace(r"(\d),?[T ](\d{1,2}:)", r"\1 \2", regex=True)
         left = left.str.replace(r" ?([AaPp])\.?[Mm]\.?$", r" \1M", regex=True)
         if left.str.contains(r"[A-Z]{3}$", regex=True).any():
