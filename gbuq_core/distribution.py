@@ -185,14 +185,13 @@ class Distribution(ABC):
         >>> bool((Distribution.from_pandas(frame).quantile(0.9)[:, 0] == frame["q0.9"]).all())
         True
         """
+        if missing := sorted({"loc", "scale"} - {*frame.columns}):
+            raise InvalidData(f"The frame has no column {' and '.join(missing)}.")
         kind = frame.attrs.get("distribution", "NormalDistribution")
-        missing = {"loc", "scale"} - set(frame.columns)
-        if missing or kind not in ("NormalDistribution", "StudentDistribution"):
+        if kind not in ("NormalDistribution", "StudentDistribution"):
             raise InvalidData(
-                f"The frame has no column {' and '.join(sorted(missing))}."
-                if missing
-                else f"loc and scale do not hold the shape of a {kind}: pickle the law itself, or "
-                "drop frame.attrs to take them as normals."
+                f"loc and scale do not hold the shape of a {kind}: pickle the law itself, or drop "
+                "frame.attrs to take them as normals."
             )
         loc, scale = frame["loc"].to_numpy(), frame["scale"].to_numpy()
         return student(loc, scale, frame["df"].to_numpy() if "df" in frame else np.inf)
@@ -773,7 +772,7 @@ def concatenate(laws: Sequence[Distribution]) -> Distribution:
 
     def join(values: list[Any], axis: int) -> Any:
         if isinstance(values[0], np.ndarray):
-            if len({np.delete(value.shape, axis).tobytes() for value in values}) > 1:
+            if len({(*value.shape[:axis], *value.shape[axis + 1 :]) for value in values}) > 1:
                 raise InvalidData("Only laws with the same number of members are joined.")
             return _read_only(np.concatenate(values, axis))
         return first._join(values)

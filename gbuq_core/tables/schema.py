@@ -43,6 +43,7 @@ from gbuq_core.tables.words_in_columns import (
     words_of_missing,
 )
 from gbuq_core.tables.written_dates import (
+    ENOUGH,
     date_part,
     find_date_style,
     read_dates,
@@ -57,7 +58,6 @@ from gbuq_core.tables.written_numbers import (
 )
 from gbuq_core.validation import check_choice
 
-_ENOUGH = 0.95  # of the cells must be numbers or dates
 _MOST_WORDS = 100  # among dates, for them to be taken for such as mean missing
 _FEWEST_TO_JUDGE = 10  # rows, before distinct values show an identifier
 _FEWEST_TO_SAMPLE = 1000  # cells, before those alone show that a column holds no numbers
@@ -122,7 +122,7 @@ def _infer_column(
     if not types.is_string(array.type) or _may_be_numbers(text, clues.mark):
         numbers, tried, known = _best_numbers(base, array, text, clues.mark)
         n_known = len(known) - known.null_count
-        if numbers.unreadable.sum() <= (1.0 - _ENOUGH) * n_known:
+        if numbers.unreadable.sum() <= (1.0 - ENOUGH) * n_known:
             tried = replace(tried, n_distinct=_n_distinct_numbers(known, numbers))
             found = _infer_from_numbers(tried, known, numbers, clues)
             if found is not None:
@@ -245,7 +245,7 @@ def _among_words(base: Column, text: Any, numbers: Numbers, mark: FileMark) -> s
     other = OTHER[mark.decimal]
     if mark.basis == "given":
         n_other = known - int(read_numbers(text, other).unreadable.sum())
-        if n_other >= _ENOUGH * known:
+        if n_other >= ENOUGH * known:
             return (
                 f"The cells of {where} are numbers with a decimal {NAMES[other]}, but the mark "
                 f"that was given is a {NAMES[mark.decimal]}, so they are read as words."

@@ -21,51 +21,24 @@ from gbuq_core.tables.columns import (
     fold_names,
     trim,
 )
+from gbuq_core.tables.written_dates import ENOUGH
 
-_ENOUGH = 0.95  # of the cells must be numbers or dates
 _SURELY_WORDS = 0.5  # of the cells, from which on words are what a column holds
 _FEW_OTHERS = 3  # words that repeat, which may mean missing
 _N_EXAMPLES = 3
 _MOSTLY = 0.8  # of the cells, where any word that repeats among them means missing
 # What people and programs write for it.
-_MEAN_MISSING = frozenset(
-    [
-        *(
-            r"\n",
-            ":",
-            "..",
-            "...",
-            "\u2026",
-            "---",
-            "----",
-            "*",
-            "**",
-            "***",
-            "#",
-            "##",
-            "xx",
-            "-/-",
-        ),
-        *(".a", ".b", ".z", "n.a.", "n.a", "n.d.", "n.d", "n.r.", "n.v.", "n/d", "n/k", "n/r"),
-        *("nd", "nr", "nil", "none", "(null)", "[null]", "void", "blank", "(blank)", "empty"),
-        *("(empty)", "unknown", "unk", "unbekannt", "inconnu", "desconocido", "tbd", "tba", "tbc"),
-        *(
-            "suppressed",
-            "missing",
-            "(missing)",
-            "undefined",
-            "undef",
-            "(nan)",
-            "k.a.",
-            "s/d",
-            "s.d.",
-        ),
-        *("s.o.", "n.c.", "dk", "dnk", "refused", "error", "(na)", "[na]", "na", "nan", "null"),
-        *("not available", "not applicable", "no data", "not reported", "not recorded", "nodata"),
-        *("not known", "not measured", "not disclosed", "no answer", "don't know", "no value"),
-        *("keine angabe", "missing value", "no info", "to be determined", "prefer not to say"),
-    ]
-)
+_MEAN_MISSING = frozenset((
+    r"\n", ":", "..", "...", "…", "---", "----", "*", "**", "***", "#", "##", "xx", "-/-", ".a",
+    ".b", ".z", "n.a.", "n.a", "n.d.", "n.d", "n.r.", "n.v.", "n/d", "n/k", "n/r", "nd", "nr",
+    "nil", "none", "(null)", "[null]", "void", "blank", "(blank)", "empty", "(empty)", "unknown",
+    "unk", "unbekannt", "inconnu", "desconocido", "tbd", "tba", "tbc", "suppressed", "missing",
+    "(missing)", "undefined", "undef", "(nan)", "k.a.", "s/d", "s.d.", "s.o.", "n.c.", "dk",
+    "dnk", "refused", "error", "(na)", "[na]", "na", "nan", "null", "not available",
+    "not applicable", "no data", "not reported", "not recorded", "nodata", "not known",
+    "not measured", "not disclosed", "no answer", "don't know", "no value", "keine angabe",
+    "missing value", "no info", "to be determined", "prefer not to say",
+))  # fmt: skip
 _MOST_SPELLED = 20_000  # levels, of which different spellings are looked for
 _MOST_NAMED = 20  # words that count as missing
 
@@ -119,7 +92,7 @@ def without_markers(
     words = tuple(word for word in often if word in known)
     n = sum(often[word] for word in words)
     left = sum(often.values()) - n
-    if left > (1.0 - _ENOUGH) * (n_known - n):  # still a column of words
+    if left > (1.0 - ENOUGH) * (n_known - n):  # still a column of words
         return base, text
     sentence = (
         f"{percent((n_known - n_bad) / n_known, 0)} of the cells of the column {shown(base.name)} "

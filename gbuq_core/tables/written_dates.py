@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 DATE_PARTS = ("days", "month", "weekday", "hour")
 _SAMPLE = 300
-_ENOUGH = 0.95
+ENOUGH = 0.95  # of the cells must be dates, or numbers in a column of numbers
 _FEWEST_OF_TWO = 0.05  # of the texts, for a second style
 _YEARS_AHEAD = 10  # that a year of two digits may be in the future, unless it is one of birth
 _BIRTH = re.compile(r"(?i)birth|born|\bdob\b|^dob|geburt|^geb|naiss|nacim|nascim")
@@ -151,7 +151,7 @@ def find_date_style(distinct: list[str], day_first: bool, name: str = "") -> tup
     """
     sample = [_plain(text) for text in distinct[:_SAMPLE]]
     dated = [text for text in sample if any(letter.isdigit() for letter in text)]
-    if not sample or len(dated) < _ENOUGH * len(sample):
+    if not sample or len(dated) < ENOUGH * len(sample):
         return "", False
     fits = {}
     for style in STYLES:
@@ -160,7 +160,7 @@ def find_date_style(distinct: list[str], day_first: bool, name: str = "") -> tup
             continue
         matches &= _parse(pd.Series(sample, dtype="str"), style)[0].notna().to_numpy()
         fits[style] = matches
-    enough = _ENOUGH * len(sample)
+    enough = ENOUGH * len(sample)
     fitting: list[tuple[DateStyle, ...]] = [
         (style,) for style, matches in fits.items() if matches.sum() >= enough
     ]
@@ -189,7 +189,7 @@ def style_like(known: str, sample: list[str]) -> str:
     """The style of a second file's dates: the first file's if it fits, else its own."""
     if known and sample:
         texts = pd.Series([_plain(text) for text in sample[:_SAMPLE]], dtype="str")
-        if _read(texts, known)[0].notna().sum() >= _ENOUGH * len(texts):
+        if _read(texts, known)[0].notna().sum() >= ENOUGH * len(texts):
             return known
     return find_date_style(sample, known.startswith("day"))[0] or known
 

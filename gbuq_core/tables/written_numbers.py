@@ -50,62 +50,13 @@ _SCALES = {
     "B": 1e9, "bn": 1e9, "mrd": 1e9, "billion": 1e9, "T": 1e12, "trillion": 1e12,
 }  # fmt: skip
 # Units that are taken for such in a column that mixes them; other words may be codes.
-_MEASURES = frozenset(
-    [
-        *(
-            "%",
-            "‰",
-            "kg",
-            "g",
-            "mg",
-            "µg",
-            "t",
-            "lb",
-            "oz",
-            "km",
-            "m",
-            "cm",
-            "mm",
-            "mi",
-            "yd",
-            "ft",
-        ),
-        *(
-            "in",
-            "l",
-            "ml",
-            "cl",
-            "s",
-            "sec",
-            "ms",
-            "min",
-            "h",
-            "hr",
-            "day",
-            "week",
-            "month",
-            "year",
-        ),
-        *("°C", "°F", "°K", "kW", "kWh", "MW", "Hz", "kHz", "MHz", "GHz", "kB", "KB", "MB", "GB"),
-        *(
-            "TB",
-            "Pa",
-            "hPa",
-            "kPa",
-            "bar",
-            "psi",
-            "kJ",
-            "cal",
-            "kcal",
-            "m²",
-            "m2",
-            "m³",
-            "m3",
-            "ha",
-        ),
-        *("acre", "sqft", "km/h", "mph", "k", "K"),
-    ]
-)
+_MEASURES = frozenset((
+    "%", "‰", "kg", "g", "mg", "µg", "t", "lb", "oz", "km", "m", "cm", "mm", "mi", "yd", "ft",
+    "in", "l", "ml", "cl", "s", "sec", "ms", "min", "h", "hr", "day", "week", "month", "year",
+    "°C", "°F", "°K", "kW", "kWh", "MW", "Hz", "kHz", "MHz", "GHz", "kB", "KB", "MB", "GB", "TB",
+    "Pa", "hPa", "kPa", "bar", "psi", "kJ", "cal", "kcal", "m²", "m2", "m³", "m3", "ha", "acre",
+    "sqft", "km/h", "mph", "k", "K",
+))  # fmt: skip
 _PLAIN = r"^[+-]?\d[\d.,]*$"
 _MOST = 0.9  # of the numbers have the unit of the column, or it has none
 _SEEN = 0.05  # of the numbers, from which on a unit is more than a slip
