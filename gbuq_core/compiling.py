@@ -28,18 +28,6 @@ def lean(kernel: Any) -> Any:
     """The kernel for Python, made of kernels that only kernels can call.
 
     What it calls must stand above it. Its ``py_func`` is the function as it was.
-
-    Examples
-    --------
-    >>> @njit
-    ... def double(x):
-    ...     return 2 * x
-    >>> @lean
-    ... @njit
-    ... def quadruple(x):
-    ...     return double(double(x))
-    >>> quadruple(1), double.signatures
-    (4, [])
     """
     made = _twin(kernel, {"no_cfunc_wrapper": True})
     made.py_func = kernel.py_func

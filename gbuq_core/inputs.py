@@ -35,12 +35,7 @@ class RowFlags(NamedTuple):
 
 
 def to_pandas(X: Any) -> Any:
-    """A data frame of Arrow, polars and the like as pandas'; anything else as it is.
-
-    >>> import pyarrow
-    >>> to_pandas(pyarrow.table({"kind": ["a"]})).columns.tolist()
-    ['kind']
-    """
+    """A data frame of Arrow, polars and the like as pandas'; anything else as it is."""
     return X.to_pandas() if hasattr(X, "to_pandas") and hasattr(X, "columns") else X
 
 
@@ -449,12 +444,7 @@ class TuningSplit(NamedTuple):
 
 
 def hold_out(n_rows: int, fraction: float, seed: int) -> TuningSplit:
-    """Choose a share of the rows at random, leaving at least three.
-
-    >>> fitted, tuned = hold_out(10, 0.2, seed=0)
-    >>> len(fitted), len(tuned), sorted([*fitted.tolist(), *tuned.tolist()]) == list(range(10))
-    (8, 2, True)
-    """
+    """Choose a share of the rows at random, leaving at least three."""
     check_number("validation_fraction", fraction, 0, 0.9, low_open=True)
     n_tuned = round(fraction * n_rows)
     if n_tuned < 1 or n_rows - n_tuned < 3:

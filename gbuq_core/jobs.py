@@ -269,15 +269,7 @@ class JobRunner:
                 self._slots.pop(user, None)
 
     def forget(self, keys: Iterable[Hashable]) -> None:
-        """Drop finished results that are in no slot, such as those of a closed tab's own data.
-
-        >>> runner = JobRunner()
-        >>> job = runner.want("ann", "letters", lambda job: "secret")
-        >>> runner.release("ann")
-        >>> runner.forget(["letters"])
-        >>> runner.want("bob", "letters", lambda job: "anew") is job
-        False
-        """
+        """Drop finished results that are in no slot, such as those of a closed tab's own data."""
         with self._lock:
             for key in keys:
                 job = self._finished.get(key)

@@ -59,11 +59,7 @@ def ask_process(
 
 
 def has_met_limits(code: int) -> bool:
-    """Whether a process ended by a signal or for want of memory, and not by an error of its own.
-
-    >>> has_met_limits(-9), has_met_limits(0), has_met_limits(1)
-    (True, False, False)
-    """
+    """Whether a process ended by a signal or for want of memory, and not by an error of its own."""
     return code < 0 or code == _NO_MEMORY
 
 

@@ -26,12 +26,6 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)
 def ensure_writable_cache() -> str | None:
     """Point ``NUMBA_CACHE_DIR`` to a temporary directory if numba could write nowhere.
 
-    Returns
-    -------
-    str or None
-        The temporary directory; None when numba finds a place by itself (a ``NUMBA_CACHE_DIR``
-        given by the user, ``__pycache__`` beside the kernels, or the user's cache directory).
-
     Notes
     -----
     The directory is the same for every process of a user, so kernels are compiled once. Loading
@@ -49,16 +43,6 @@ def ensure_writable_cache() -> str | None:
 
 def drop_stale_kernels(package: Path = _PACKAGE) -> bool:
     """Delete the cached kernels of a package if a source with kernels changed since.
-
-    Parameters
-    ----------
-    package : Path
-        The folder whose sources, and those of its subfolders, are meant.
-
-    Returns
-    -------
-    bool
-        Whether a cache was emptied: that beside the sources, or that in ``NUMBA_CACHE_DIR``.
 
     Notes
     -----

@@ -28,13 +28,7 @@ PLAIN_NUMBER = "^[+-]?[0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?$"
 
 
 def digits(value: SupportsFloat | None, places: int = 3, sign: str = "") -> str:
-    """A number to some significant digits, as a table shows it: with the zeros at its end.
-
-    >>> digits(0.5), digits(143.2), digits(1432), digits(1234567.8), digits(0)
-    ('0.500', '143', '1,430', '1,230,000', '0')
-    >>> digits(0.0000123), digits(-math.inf), digits(math.nan), digits(25.4, 2, "+")
-    ('1.23e-05', '−∞', '–', '+25')
-    """
+    """A number to some significant digits, as a table shows it: with the zeros at its end."""
     number = math.nan if value is None else float(value)
     if math.isnan(number):
         return NONE
@@ -53,11 +47,6 @@ def decimal(value: SupportsFloat | None, decimals: int, sign: str = "") -> str:
     """A number with so many decimals, so that numbers of one kind end in the same place.
 
     Takes what `digits` takes, and decimals instead of significant digits.
-
-    >>> decimal(0.5, 2), decimal(0.304, 2), decimal(-0.0001, 2), decimal(1234.5, 0)
-    ('0.50', '0.30', '0.00', '1,234')
-    >>> decimal(math.nan, 2), decimal(math.inf, 2), decimal(0.02, 2, "+")
-    ('–', '∞', '+0.02')
     """
     number = math.nan if value is None else float(value)
     if not math.isfinite(number):
@@ -69,9 +58,6 @@ def short(value: SupportsFloat | None, places: int = 3, sign: str = "") -> str:
     """A number to some significant digits, as a sentence shows it: without zeros at its end.
 
     Takes what `digits` takes.
-
-    >>> short(0.5), short(2.0), short(1432.7), short(1400), short(0.00012), short(1e-10)
-    ('0.5', '2', '1,430', '1,400', '0.00012', '1e-10')
     """
     number, exponent, power = digits(value, places, sign).partition("e")
     return (number.rstrip("0").rstrip(".") if "." in number else number) + exponent + power
@@ -109,13 +95,7 @@ def number_between(low: float, high: float, ends: bool = False) -> float:
 
 
 def percent(share: SupportsFloat | None, decimals: int | None = None) -> str:
-    """A share in per cent: to three significant digits, or with so many decimals.
-
-    >>> percent(0.98794), percent(1.0), percent(0.0), percent(None)
-    ('98.8 %', '100 %', '0 %', '–')
-    >>> percent(0.98794, decimals=1), percent(1.0, decimals=1)
-    ('98.8 %', '100.0 %')
-    """
+    """A share in per cent: to three significant digits, or with so many decimals."""
     number = math.nan if share is None else float(share)
     if not math.isfinite(number):
         return NONE
@@ -197,11 +177,7 @@ def _in_a_cell(text: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A name or value as a sentence shows it: quoted, on one line, cut after 40 characters.
-
-    >>> shown("price")
-    '"price"'
-    """
+    """A name or value as a sentence shows it: quoted, on one line, cut after 40 characters."""
     text = " ".join(str(value).split())
     text = "".join(letter if letter.isprintable() else "?" for letter in text)
     return f'"{text}"' if len(text) <= _LONGEST_NAME else f'"{text[:_LONGEST_NAME]}..."'
@@ -218,11 +194,7 @@ def one_line(text: str, most: int = 40) -> str:
 
 
 def listed(values: Iterable[object], limit: int = 5) -> str:
-    """Several names or values in a sentence.
-
-    >>> listed(["a", "b", "c"], limit=2)
-    '"a", "b" and 1 more'
-    """
+    """Several names or values in a sentence."""
     texts = [shown(value) for value in values]
     if len(texts) > limit:
         return f"{', '.join(texts[:limit])} and {len(texts) - limit:,} more"
@@ -241,11 +213,7 @@ def enumerated(words: Sequence[str]) -> str:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """A number with its noun.
-
-    >>> counted(1, "row"), counted(20000, "row")
-    ('1 row', '20,000 rows')
-    """
+    """A number with its noun."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 

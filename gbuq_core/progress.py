@@ -95,15 +95,6 @@ def stage(total: float, span: float | None = None) -> Iterator[None]:
     """Count from 0 to ``total`` inside while the count outside moves on by ``span``.
 
     So a fit counts its trees in the same way if it is the whole job or one fold of five.
-
-    >>> def fit(n_trees):
-    ...     with stage(n_trees):
-    ...         for tree in range(n_trees):
-    ...             advance()
-    >>> with stage(5):
-    ...     for fold in range(5):
-    ...         with stage(1, span=1):
-    ...             fit(n_trees=100)
     """
     place = here()
     place.check()

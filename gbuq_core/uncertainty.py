@@ -220,11 +220,7 @@ def decompose_classification(probabilities: ArrayLike) -> Uncertainty:
 
 
 def entropy(probabilities: ArrayLike) -> NDArray[np.float64]:
-    """Entropy in nats over the last axis, ``-sum p log p`` with ``0 log 0 = 0``.
-
-    >>> entropy([0.5, 0.5, 0.0]).round(4)
-    np.float64(0.6931)
-    """
+    """Entropy in nats over the last axis, ``-sum p log p`` with ``0 log 0 = 0``."""
     p = np.asarray(probabilities, dtype=np.float64)
     log_p = np.log(np.maximum(p, _TINY))  # finite at p = 0, where its factor p removes it
     # A probability one rounding above 1 would give -2e-16.

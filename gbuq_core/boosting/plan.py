@@ -296,11 +296,7 @@ def gradient_scale(
 
 
 def exploring(n_trees: int, cycle_length: int, exploration_fraction: float) -> np.ndarray:
-    """Whether each tree belongs to the exploration of its cycle: ``mod(t, C) / C < fraction``.
-
-    >>> exploring(5, 5, 0.6).tolist()
-    [True, True, True, False, False]
-    """
+    """Whether each tree belongs to the exploration of its cycle: ``mod(t, C) / C < fraction``."""
     done = np.arange(n_trees) % cycle_length
     return done < exploration_fraction * cycle_length - 1e-9  # 0.9 * 200 is 180.00000000000003
 

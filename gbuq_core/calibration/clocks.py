@@ -86,39 +86,25 @@ class Stages:
 
 @dataclass(frozen=True, kw_only=True)
 class Clocks:
-    """Where the mean and the scale of a boosted regression stop.
+    """Where the mean and the scale of a boosted regression stop."""
 
-    Attributes
-    ----------
-    mean_trees, scale_trees : int
-        Trees of the mean (a) and of the scale (b).
-    factor : float
-        What the members' std is multiplied by (g).
-    df : float
-        Degrees of freedom of the Student t around the mean, above 2; infinite means a normal. The
-        std is the same either way.
-    n_rows : int
-        Rows that chose.
-    n_trees : ndarray of shape (n_stages,)
-        The numbers of trees that were tried.
-    rmse : ndarray of shape (n_stages,)
-        Root mean squared error of the mean at each of them, in units of y; NaN where the mean
-        clock may not stop.
-    nll : ndarray of shape (n_stages,)
-        Mean negative log likelihood, in nats, with the mean at its clock and the scale at this
-        stage with its best factor.
-    nll_uncorrected : ndarray of shape (n_stages,)
-        The same of a normal with both at this stage and no factor: what plain early stopping sees.
-    """
-
+    # mean_trees, scale_trees: trees of the mean (a) and of the scale (b)
     mean_trees: int
     scale_trees: int
-    factor: float
+    factor: float  # what the members' std is multiplied by (g)
+    # Degrees of freedom of the Student t around the mean, above 2; infinite means a normal. The std
+    # is the same either way.
     df: float
-    n_rows: int
-    n_trees: NDArray[np.int64]
+    n_rows: int  # rows that chose
+    n_trees: NDArray[np.int64]  # (n_stages,): the numbers of trees that were tried
+    # (n_stages,): root mean squared error of the mean at each of them, in units of y; NaN where the
+    # mean clock may not stop
     rmse: NDArray[np.float64]
+    # (n_stages,): mean negative log likelihood, in nats, with the mean at its clock and the scale
+    # at this stage with its best factor
     nll: NDArray[np.float64]
+    # (n_stages,): the same of a normal with both at this stage and no factor: what plain early
+    # stopping sees
     nll_uncorrected: NDArray[np.float64]
 
     def check_file(self) -> None:
@@ -157,28 +143,16 @@ class ClassStages:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassClocks:
-    """Where a boosted classifier stops, and the temperature of its logits.
-
-    Attributes
-    ----------
-    n_trees_used : int
-    temperature : float
-        What every member's logits are divided by.
-    n_rows : int
-        Rows that chose.
-    n_trees : ndarray of shape (n_stages,)
-    log_loss : ndarray of shape (n_stages,)
-        Of the mean of the members' probabilities at each stage with that temperature, in nats.
-    log_loss_uncorrected : ndarray of shape (n_stages,)
-        The same at temperature 1.
-    """
+    """Where a boosted classifier stops, and the temperature of its logits."""
 
     n_trees_used: int
-    temperature: float
-    n_rows: int
-    n_trees: NDArray[np.int64]
+    temperature: float  # what every member's logits are divided by
+    n_rows: int  # rows that chose
+    n_trees: NDArray[np.int64]  # (n_stages,)
+    # (n_stages,): of the mean of the members' probabilities at each stage with that temperature, in
+    # nats
     log_loss: NDArray[np.float64]
-    log_loss_uncorrected: NDArray[np.float64]
+    log_loss_uncorrected: NDArray[np.float64]  # (n_stages,): the same at temperature 1
 
     def check_file(self) -> None:
         """Refuse clocks that no fit chooses."""
@@ -254,22 +228,7 @@ def join_weights(parts: Sequence[NDArray[np.float64] | None]) -> NDArray[np.floa
 
 
 def choose_clocks(stages: Stages, tails: str = "student") -> Clocks:
-    """Choose both clocks, the factor and the tail on unseen rows.
-
-    Examples
-    --------
-    A mean that is right from the second stage on, and a std that is half of what it should be:
-
-    >>> y = np.random.default_rng(0).normal(size=500)
-    >>> flat = np.zeros((3, 500))
-    >>> stages = Stages(
-    ...     n_trees=np.array([10, 20, 30]), mean=flat + [[3.0], [0.0], [0.1]], knowledge=flat,
-    ...     data=flat + 0.25, y=y, for_mean=np.ones(3, bool),
-    ... )
-    >>> clocks = choose_clocks(stages, tails="normal")
-    >>> clocks.mean_trees, round(clocks.factor, 1)
-    (20, 2.0)
-    """
+    """Choose both clocks, the factor and the tail on unseen rows."""
     check_choice("tails", tails, TAILS)
     _require_rows(stages.y)
     errors = _squared_errors(stages)
@@ -341,18 +300,6 @@ def choose_class_clocks(stages: ClassStages, *, sharpen: bool = True) -> ClassCl
     Chosen together, a small table that is easy to separate would take a handful of trees and
     sharpen them thirtyfold. For the same reason one more typical row counts as wrong when the
     temperature is chosen: rows that are all right would ask for certainty.
-
-    Examples
-    --------
-    Logits ten times too large, of a classifier that is right in three of four rows:
-
-    >>> logits = np.zeros((1, 400, 2))
-    >>> logits[..., 1] = 10 * np.log(3.0)
-    >>> sure = logits - logsumexp(logits, axis=-1, keepdims=True)
-    >>> codes = (np.arange(400) % 4 > 0).astype(int)
-    >>> stages = ClassStages(n_trees=np.array([5]), log_probabilities=(sure,), codes=codes)
-    >>> round(choose_class_clocks(stages).temperature)
-    10
     """
     _require_rows(stages.codes)
     codes, weight = stages.codes, stages.weight

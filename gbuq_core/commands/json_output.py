@@ -14,21 +14,7 @@ def print_json(result: Mapping[str, Any]) -> None:
 
 
 def json_text(result: Mapping[str, Any]) -> str:
-    """One JSON object, indented. Numbers that are not finite, and missing values, become null.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> print(json_text({"rmse": np.float64(0.5), "nll": np.nan, "rows": np.arange(2)}))
-    {
-      "rmse": 0.5,
-      "nll": null,
-      "rows": [
-        0,
-        1
-      ]
-    }
-    """
+    """One JSON object, indented. Numbers that are not finite, and missing values, become null."""
     return json.dumps(_plain(result), indent=2, ensure_ascii=False, allow_nan=False)
 
 

@@ -23,58 +23,27 @@ ANSWERS: Mapping[str, str] = {  # what a verdict says to a question
 
 
 class Claim(NamedTuple):
-    """A sentence of a paper, what came out here, and whether it agrees.
+    """A sentence of a paper, what came out here, and whether it agrees."""
 
-    Attributes
-    ----------
-    paper, here : str
-        The statement and the result. ``here`` says what the verdict says, whatever it is.
-    verdict : str
-        One of `VERDICTS`.
-    threshold : str
-        A sentence: what holds, and what holds partly.
-    value : str
-        The number that the verdict is about, with its name: "AUROC 0.49".
-    key : str
-        Names the statement among those of its experiment, with any seed.
-    chip : str
-        The statement in a few words; empty if it is none of the main ones.
-    """
-
+    # paper, here: The statement and the result. ``here`` says what the verdict says, whatever it
+    # is.
     paper: str
     here: str
-    verdict: str
-    threshold: str = ""
-    value: str = ""
-    key: str = ""
-    chip: str = ""
+    verdict: str  # one of `VERDICTS`
+    threshold: str = ""  # A sentence: what holds, and what holds partly
+    value: str = ""  # the number that the verdict is about, with its name: "AUROC 0.49"
+    key: str = ""  # names the statement among those of its experiment, with any seed
+    chip: str = ""  # the statement in a few words; empty if it is none of the main ones
 
     @property
     def answer(self) -> str:
-        """The claim in a few words with its answer and its number.
-
-        >>> Claim("", "", "does not hold", value="AUROC 0.49", chip="KU finds far cells").answer
-        'KU finds far cells: no, AUROC 0.49'
-        """
+        """The claim in a few words with its answer and its number."""
         said = f"{self.chip}: {ANSWERS[self.verdict]}"
         return f"{said}, {self.value}" if self.value else said
 
 
 class Threshold(NamedTuple):
-    """What a number has to reach.
-
-    Examples
-    --------
-    >>> auroc = Threshold("AUROC", 0.8, 0.6)
-    >>> auroc.judge(0.7), auroc.text
-    ('partly', 'Holds if the AUROC is at least 0.8, partly from 0.6.')
-    >>> share = Threshold("share", 0.5, 0.75, unit=" %", times=100)
-    >>> share.judge(0.4), share.text
-    ('holds', 'Holds if the share is at most 50 %, partly up to 75 %.')
-    >>> modes = Threshold("number of modes", 7, 3.5, more=8)
-    >>> modes.judge(23), modes.text[-37:]
-    ('more than claimed', 'More than 8 is more than was claimed.')
-    """
+    """What a number has to reach."""
 
     what: str  # what the number is
     # `whole`, `part`: Where the statement holds and where it holds partly. If `whole` is below
@@ -115,11 +84,7 @@ class Threshold(NamedTuple):
         return short(self.times * value, places) + self.unit
 
     def say(self, value: float) -> str:
-        """A number that is judged, as its chip, its dots and its sentence write it.
-
-        >>> Threshold("AUROC", 0.8, 0.6, decimals=2).say(0.5), Threshold("ratio", 2, 1).say(0.5)
-        ('0.50', '0.5')
-        """
+        """A number that is judged, as its chip, its dots and its sentence write it."""
         if self.decimals is None:
             return self.write(value, self.digits)
         return decimal(self.times * value, self.decimals) + self.unit
@@ -135,15 +100,7 @@ def judged(
     chip: str = "",
     name: str | None = None,
 ) -> Claim:
-    """A claim with the verdict of a threshold on a number.
-
-    Examples
-    --------
-    >>> auroc = Threshold("AUROC", 0.8, 0.6)
-    >>> claim = judged("KU finds OOD.", "AUROC 0.494.", 0.494, auroc, key="k")
-    >>> claim.verdict, claim.value
-    ('does not hold', 'AUROC 0.49')
-    """
+    """A claim with the verdict of a threshold on a number."""
     name = threshold.what if name is None else name
     return Claim(
         paper,
@@ -159,8 +116,6 @@ def judged(
 def claim_table(claims: Sequence[Claim], head: str = "The paper") -> list[tuple[str, ...]]:
     """The claims as rows of a table; first the headings.
 
-    Examples
-    --------
     >>> claim_table([Claim("It is.", "It is.", "holds", "Holds if it is.")])[1]
     ('It is.', 'It is. Holds if it is.', 'holds')
     """
@@ -169,22 +124,13 @@ def claim_table(claims: Sequence[Claim], head: str = "The paper") -> list[tuple[
 
 
 def chips_of(claims: Sequence[Claim], most: int = 3) -> tuple[Claim, ...]:
-    """The first claims that have a chip.
-
-    Examples
-    --------
-    >>> claims = [Claim("", "", "holds", chip=chip) for chip in ("A", "", "B", "C", "D")]
-    >>> [claim.chip for claim in chips_of(claims)]
-    ['A', 'B', 'C']
-    """
+    """The first claims that have a chip."""
     return tuple(claim for claim in claims if claim.chip)[:most]
 
 
 def verdict_of(value: float, whole: float, part: float) -> str:
     """Whether a value reaches the level that counts as agreeing, or the one that partly does.
 
-    Examples
-    --------
     >>> verdict_of(0.9, 0.8, 0.6), verdict_of(0.7, 0.8, 0.6), verdict_of(0.5, 0.8, 0.6)
     ('holds', 'partly', 'does not hold')
     """
@@ -192,11 +138,7 @@ def verdict_of(value: float, whole: float, part: float) -> str:
 
 
 def times_text(ratio: float) -> str:
-    """A factor in words, to two digits.
-
-    >>> times_text(1514.3), times_text(2.31)
-    ('1,500 times', '2.3 times')
-    """
+    """A factor in words, to two digits."""
     if math.isinf(ratio):
         return "infinitely many times"
     return f"{short(ratio, 2)} times"

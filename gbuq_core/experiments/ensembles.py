@@ -72,8 +72,6 @@ class EnsembleMethod(NamedTuple):
 def ensemble_methods(task: str, keys: Sequence[str]) -> Mapping[str, EnsembleMethod]:
     """The methods of these keys, in this order.
 
-    Examples
-    --------
     >>> found = ensemble_methods("regression", ("sglb", "catboost", "vrf"))
     >>> [(each.label, each.boosting, each.engine) for each in found.values()]
     [('SGLB', 'sglb', 'numba'), ('CatBoost', 'sglb', 'catboost'), ('vRF', '', 'numba')]

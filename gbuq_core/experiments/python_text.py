@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 def import_lines(names: Iterable[str]) -> list[str]:
     """One line for each module, in order.
 
-    Examples
-    --------
     >>> import_lines(["gbuq_core.metrics:auroc", "gbuq_core:make_heart", "gbuq_core:make_gap"])
     ['from gbuq_core import make_gap, make_heart', 'from gbuq_core.metrics import auroc']
     """

@@ -11,13 +11,7 @@ from gbuq_core.metrics import auroc
 
 
 def rank_correlation(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
-    """Spearman's correlation of two maps: 1 if they rank the cells alike; NaN if one is constant.
-
-    Examples
-    --------
-    >>> round(rank_correlation([[1.0, 2.0], [3.0, 9.0]], [[10.0, 11.0], [12.0, 12.5]]), 12)
-    1.0
-    """
+    """Spearman's correlation of two maps: 1 for cells ranked alike; NaN if one is constant."""
     from scipy.stats import spearmanr
 
     first, second = np.ravel(one), np.ravel(other)
@@ -31,14 +25,7 @@ def auroc_of(
     negative: npt.NDArray[np.bool_],
     values: npt.NDArray[np.float64],
 ) -> float:
-    """AUROC of two sets of cells; NaN if a value is not finite or a set is empty.
-
-    Examples
-    --------
-    >>> cells = np.array([True, False, False])
-    >>> auroc_of(cells, ~cells, np.array([2.0, 1.0, 2.0]))
-    0.75
-    """
+    """AUROC of two sets of cells; NaN if a value is not finite or a set is empty."""
     cells = positive | negative
     if not cells.any() or not np.isfinite(values[cells]).all():
         return math.nan

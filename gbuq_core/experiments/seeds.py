@@ -151,16 +151,7 @@ class SeedPlan(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class SeedStudy:
-    """What an experiment gives to be run over seeds.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.spiral.claims import STUDY
-    >>> from gbuq_core.experiments.spiral.plan import PAPER
-    >>> plan = STUDY.plan(PAPER)
-    >>> plan.seconds < 60.0, plan.quicker[0]
-    (True, 'training rows per class 400 instead of 1,500')
-    """
+    """What an experiment gives to be run over seeds."""
 
     name: str  # of the experiment
     # `fit`, `claims`: as for `run_over_seeds`

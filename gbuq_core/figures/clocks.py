@@ -30,8 +30,6 @@ class ChosenCurve(NamedTuple):
 def draw_clocks(clocks: Any, alt: str = "", height: int = 300) -> Curves:
     """Draw what chose the clocks of a fitted ensemble.
 
-    Examples
-    --------
     >>> from gbuq_core import BoostedEnsembleRegressor, make_heteroscedastic
     >>> from gbuq_core.figures.standalone import standalone_html
     >>> data = make_heteroscedastic(200, random_state=0)

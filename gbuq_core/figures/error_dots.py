@@ -22,12 +22,6 @@ def error_dots(
 
     Colours run through cividis from 0 to the 98th percentile of the errors. If no truth is known,
     all dots have one colour and there is no scale.
-
-    Examples
-    --------
-    >>> layers, legend = error_dots([0.0, 2.0], "error")
-    >>> [layer["at"] for layer in layers], legend[0]["name"]
-    ([[0], [1]], 'error, 0 to 1.96 and above')
     """
     error = np.asarray(error, dtype=np.float64)
     known = np.isfinite(error)

@@ -11,8 +11,6 @@ from html import escape
 def html_page(title: str, body: str, scripts: Sequence[str], style: str) -> str:
     """A whole page. Its security policy allows only these scripts and this style.
 
-    Examples
-    --------
     >>> "<h1>a &lt; b</h1>" in html_page("a < b", "", [], "")
     True
     """

@@ -49,15 +49,6 @@ def show(figure: Any) -> Any:
 
     The JavaScript is that of the app and of the downloaded pages: pointer, keys, player and the
     knobs in the picture's bar work without a server. The colours follow the notebook's theme.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from gbuq_core.distribution import NormalDistribution
-    >>> x = np.linspace(0.0, 10.0, 50)
-    >>> widget = show(NormalDistribution(np.sin(x), 0.1 + 0.05 * x).plot(x))  # doctest: +SKIP
-    >>> widget.knobs  # doctest: +SKIP
-    {'level': 0.9}
     """
     if isinstance(figure, PanelSheet | Curves):
         scripts = figure.scripts if isinstance(figure, Curves) else ()
@@ -77,11 +68,6 @@ def notebook_source(kind: Kind, scripts: tuple[Path, ...] = ()) -> str:
     """Return a renderer as the text of one ES module with the default export of anywidget.
 
     ``scripts`` are those that a drawing of its own brings along.
-
-    Examples
-    --------
-    >>> notebook_source("curves").count("export default")
-    1
     """
     if kind == "sheet":
         source, styles = renderer_source(), renderer_styles()

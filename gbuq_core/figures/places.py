@@ -47,13 +47,7 @@ class MapCells(NamedTuple):
 
 
 def read_places(X: Any, n_rows: int | None = None, columns: Columns = None) -> Places:
-    """The one or two columns of a table that a picture shows.
-
-    Examples
-    --------
-    >>> read_places([[1.0, 5.0, 2.0], [3.0, 5.0, 4.0]]).names
-    ('feature 1', 'feature 3')
-    """
+    """The one or two columns of a table that a picture shows."""
     names, table = _table_of(X)
     if n_rows is not None and len(table) != n_rows:
         raise InvalidData(
@@ -75,14 +69,7 @@ def read_places(X: Any, n_rows: int | None = None, columns: Columns = None) -> P
 
 
 def lay_cells(values: Array) -> MapCells:
-    """Cells over rows of two columns: their own grid where it is even, else some rows a cell.
-
-    Examples
-    --------
-    >>> cells = lay_cells(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 2.0]]))
-    >>> cells.shape, cells.x_extent, cells.y_extent
-    ((2, 2), (-0.5, 1.5), (-1.0, 3.0))
-    """
+    """Cells over rows of two columns: their own grid where it is even, else some rows a cell."""
     there = np.isfinite(values).all(axis=1)
     known = values[there]
     grids = [_even_steps(column) for column in known.T]

@@ -73,14 +73,7 @@ def plot_uncertainty(
     columns: Columns = None,
     unit: str = "",
 ) -> PanelSheet | Curves:
-    """Total, data and knowledge uncertainty: stacked over one feature, three maps over two.
-
-    Examples
-    --------
-    >>> x = np.linspace(0.0, 1.0, 5)
-    >>> plot_uncertainty({"total": 2 * x, "data": x, "knowledge": x}, x).spec["x"]["label"]
-    'x'
-    """
+    """Total, data and knowledge uncertainty: stacked over one feature, three maps over two."""
     total, data, knowledge = (np.asarray(parts[k]) for k in ("total", "data", "knowledge"))
     places = read_places(X, len(total), columns)
     dots = _dots_of(X_rows, places)
@@ -195,8 +188,6 @@ def plot_scores(
 ) -> PanelSheet | Curves:
     """Scores that are high where rows are new: a curve or a map each.
 
-    Examples
-    --------
     >>> corners = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
     >>> sheet = plot_scores({"Novelty": np.arange(4.0)}, corners)
     >>> sheet.panels[0].values.tolist()
@@ -320,8 +311,6 @@ def plot_samples(
 ) -> PanelSheet:
     """The true density beside that of a sampler's points, played over the steps.
 
-    Examples
-    --------
     >>> found = np.ones((2, 3, 3))
     >>> plot_samples(np.array([5, 10]), found, found[0], (0, 1, 0, 1), "sgld").panels[1].title
     'SGLD'

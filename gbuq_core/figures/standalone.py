@@ -86,14 +86,6 @@ def standalone_html(sections: Part | Sequence[Part], title: str, lead: str = "")
     The page makes no request. Its security policy allows only the scripts and the style inside the
     page, by their hashes. All text is escaped. The app's own renderers draw the figures; a page
     contains only the renderers that it needs.
-
-    Examples
-    --------
-    >>> from gbuq_core.figures.canvas.panels import Panel
-    >>> sheet = PanelSheet(panels=[Panel(title="A < B", values=[[1.0, 2.0]])])
-    >>> page = standalone_html(sheet, title="Heart & soul")
-    >>> "<title>Heart &amp; soul</title>" in page
-    True
     """
     whole = [_as_section(part) for part in _listed(sections)]
     scripts, style = [], "\n" + (FOLDER / "page.css").read_text(encoding="utf-8")

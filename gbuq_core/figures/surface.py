@@ -33,14 +33,7 @@ _DARK_GRID, _LIGHT_GRID = "#4a4d55", "#d0d2d8"
 def surface_figure(
     sheet: PanelSheet, index: int, dark: bool = False, height: int = 520
 ) -> go.Figure:
-    """Draw one panel of a sheet as a surface over its two axes.
-
-    Examples
-    --------
-    >>> panel = Panel(title="Knowledge", values=[[0.1, 0.2], [0.2, 0.4]], unit="nats")
-    >>> surface_figure(PanelSheet(panels=[panel], x_label="x"), 0).layout.scene.zaxis.title.text
-    'nats'
-    """
+    """Draw one panel of a sheet as a surface over its two axes."""
     import plotly.graph_objects as go
 
     check_number("index", index, 0, len(sheet.panels) - 1, integer=True)
@@ -70,11 +63,7 @@ def surface_figure(
 
 
 def panel_values(sheet: PanelSheet, index: int) -> Array:
-    """The values (ny, nx) of a panel in the frame that the sheet starts with.
-
-    >>> panel_values(PanelSheet(panels=[Panel(title="A", values=[[[1.0]], [[2.0]]])]), 0).tolist()
-    [[2.0]]
-    """
+    """The values (ny, nx) of a panel in the frame that the sheet starts with."""
     values = np.asarray(sheet.panels[index].values, dtype=np.float64)
     if values.ndim == 2:
         return values
@@ -84,12 +73,7 @@ def panel_values(sheet: PanelSheet, index: int) -> Array:
 
 
 def describe_surface(sheet: PanelSheet, index: int) -> str:
-    """The surface in words.
-
-    >>> panel = Panel(title="Knowledge", values=[[0.1, 0.2]], unit="nats")
-    >>> describe_surface(PanelSheet(panels=[panel]), 0)
-    'A surface over x and y. The height is the value. Knowledge: from 0.1 to 0.2 nats.'
-    """
+    """The surface in words."""
     panel = replace(sheet.panels[index], values=panel_values(sheet, index))
     axes = f"{sheet.x_label or 'x'} and {sheet.y_label or 'y'}"
     return f"A surface over {axes}. The height is the value. {describe_panel(panel)}"

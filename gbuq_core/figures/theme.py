@@ -41,11 +41,7 @@ _DARK = Ink(truth="#f2f2ee", points="rgba(242,242,238,0.30)", hatch="rgba(242,24
 
 
 def ink(dark: bool) -> Ink:
-    """The ink for a light or a dark page.
-
-    >>> ink(dark=False).truth
-    '#222222'
-    """
+    """The ink for a light or a dark page."""
     return _DARK if dark else _LIGHT
 
 

@@ -40,13 +40,7 @@ def layer(mark: str, looks: Spec, *, values: Any = None, **encoding: Any) -> Spe
 
 
 def distinct(texts: Sequence[str]) -> list[str]:
-    """Texts kept distinct, since a label is also a position.
-
-    Examples
-    --------
-    >>> distinct(["a", "b", "a"])
-    ['a', 'b', 'a (3)']
-    """
+    """Texts kept distinct, since a label is also a position."""
     labels: list[str] = []
     for text in texts:
         labels.append(text if text not in labels else f"{text} ({len(labels) + 1})")

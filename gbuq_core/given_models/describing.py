@@ -39,19 +39,7 @@ class ModelSummary(NamedTuple):
 
 
 def summarize_model(model: GivenModel) -> ModelSummary:
-    """Read off a model what it is and what can be told with it.
-
-    Examples
-    --------
-    >>> import lightgbm
-    >>> from gbuq_core.given_models.reading import read_model
-    >>> X = np.arange(400.0)[:, None]
-    >>> settings = {"verbose": -1, "num_leaves": 2}
-    >>> booster = lightgbm.train(settings, lightgbm.Dataset(X, X[:, 0] ** 2), 10)
-    >>> found = summarize_model(read_model(booster.model_to_string().encode()))
-    >>> found.loss, found.rounds, found.depth
-    ('regression', 10, 1)
-    """
+    """Read off a model what it is and what can be told with it."""
     source = model.source
     return ModelSummary(
         loss=_loss_of(model),

@@ -33,36 +33,21 @@ _SMALLEST_STD = 1e-6  # of the target's: an equal neighbour must not make a row 
 
 @dataclass(frozen=True, kw_only=True)
 class GivenRows:
-    """What is known about n rows.
+    """What is known about n rows."""
 
-    Attributes
-    ----------
-    loc : ndarray of shape (n,)
-        The model's own prediction; of classes the code in the table.
-    probabilities : ndarray of shape (n, n_classes), or (n, 0) for a regression
-        The model's own.
-    uncertainty : Uncertainty
-        Variances of the target, or nats. The truncations tell knowledge; data is the model's own
-        variance where it predicts one, else the variance of the target among the neighbours.
-        Where there is no ensemble, knowledge is not known, and neither is total: both are NaN.
-    scale : ndarray of shape (n,), or None
-        IBUG's std, in units of the target; None for classes.
-    neighbours : ndarray of shape (n, at most 5) int, or None
-        The training rows with the highest affinity, best first, as positions among those with a
-        target.
-    members : ndarray of shape (n_members, n, ...), or None
-        What the truncations predict.
-    novelty, conditional_novelty, inference_novelty : ndarray of shape (n,), or None
-        MACAU's, mean z-scores over the trees; inference novelty of random forests only, in whose
-        leaves there are linear models.
-    """
-
-    loc: NDArray[np.float64]
-    probabilities: NDArray[np.float64]
+    loc: NDArray[np.float64]  # (n,): the model's own prediction; of classes the code in the table
+    probabilities: NDArray[np.float64]  # (n, n_classes): the model's own
+    # Variances of the target, or nats. The truncations tell knowledge; data is the model's own
+    # variance where it predicts one, else the variance of the target among the neighbours. Where
+    # there is no ensemble, knowledge is not known, and neither is total: both are NaN.
     uncertainty: Uncertainty
-    scale: NDArray[np.float64] | None
+    scale: NDArray[np.float64] | None  # (n,): IBUG's std, in units of the target; None for classes
+    # (n, at most 5): the training rows with the highest affinity, best first, as positions among
+    # those with a target
     neighbours: NDArray[np.int64] | None
-    members: NDArray[np.float64] | None
+    members: NDArray[np.float64] | None  # (n_members, n, ...): what the truncations predict
+    # novelty, conditional_novelty, inference_novelty: (n,): MACAU's, mean z-scores over the trees;
+    # inference novelty of random forests only, in whose leaves there are linear models
     novelty: NDArray[np.float64] | None
     conditional_novelty: NDArray[np.float64] | None
     inference_novelty: NDArray[np.float64] | None
@@ -74,25 +59,12 @@ class GivenJudge:
     Trains no tree. The rows that the model was trained on are needed: they are the neighbours, and
     what is novel is far from them.
 
-    Parameters
-    ----------
-    matched : MatchedModel
-    X : DataFrame (n, n_columns)
-        The training rows that have a target.
-    y : (n,) float64
-        Their targets, or codes of classes.
-    n_neighbors : int, optional
-        k of IBUG. By default the one of the paper's candidates at which the neighbours of up to
-        1,000 training rows, each left out itself, predict their targets best (NLL of a normal).
-
     Attributes
     ----------
     n_neighbors_ : int or None
     notices : tuple of str
         Which number is what, and which method does not go with this model and why.
 
-    Examples
-    --------
     >>> import lightgbm
     >>> from gbuq_core.given_models import GivenJudge, match_table, read_model
     >>> rng = np.random.default_rng(0)

@@ -20,29 +20,16 @@ _TOLERANCE = 1e-5  # of the largest sum: XGBoost adds float32 numbers
 
 
 class MatchedModel(NamedTuple):
-    """A model and the columns of a table that it reads.
-
-    Attributes
-    ----------
-    model : GivenModel
-    columns : tuple of str
-        In the model's order.
-    levels : dict of str to tuple of str
-        Of the columns that the model reads as categories, its levels in their order.
-    order : tuple of int
-        Of each class of the table, its place among the model's classes; empty for a regression.
-    notices : tuple of str
-        What was decided, one sentence each.
-    warnings : tuple of str
-        What makes it unlikely that this is the model's table.
-    """
+    """A model and the columns of a table that it reads."""
 
     model: GivenModel
-    columns: tuple[str, ...]
+    columns: tuple[str, ...]  # in the model's order
+    # of the columns that the model reads as categories, its levels in their order
     levels: dict[str, tuple[str, ...]]
+    # of each class of the table, its place among the model's classes; empty for a regression
     order: tuple[int, ...]
-    notices: tuple[str, ...]
-    warnings: tuple[str, ...]
+    notices: tuple[str, ...]  # what was decided, one sentence each
+    warnings: tuple[str, ...]  # what makes it unlikely that this is the model's table
 
     @property
     def source(self) -> PlainSource:
@@ -74,22 +61,6 @@ def match_table(
 
     The first 200 rows are predicted by the model's own library, in a process of its own, and by
     the trees that were read; a difference refuses the model.
-
-    Examples
-    --------
-    >>> import lightgbm
-    >>> from gbuq_core.given_models.reading import read_model
-    >>> X = pd.DataFrame({"b": np.arange(100) % 7.0, "a": np.arange(100) % 5.0})
-    >>> y = (X["a"] * X["b"]).to_numpy()
-    >>> settings = {"verbose": -1, "num_leaves": 4}
-    >>> booster = lightgbm.train(settings, lightgbm.Dataset(X[["a", "b"]], y), 50)
-    >>> model = read_model(booster.model_to_string().encode())
-    >>> matched = match_table(model, X, y)
-    >>> matched.columns, matched.notices[0]
-    (('a', 'b'), "The columns of the table are put in the model's order.")
-    >>> match_table(model, X.rename(columns={"a": "c"}), y)
-    Traceback (most recent call last):
-    gbuq_core.errors.InvalidData: The model needs the column "a", which the table does not have: ...
     """
     source = model.source
     _check_task(source, classes)

@@ -273,12 +273,7 @@ def check_leaves(leaves: Any, n_trees: int | None = None) -> np.ndarray:
 
 
 def encode(train: TrainLeaves, leaves: np.ndarray, trees: np.ndarray) -> np.ndarray:
-    """Codes (n_queries, m) uint16 of query rows in the given order of trees (m,) int64.
-
-    >>> train = pack_leaves(np.array([[4, 0], [4, 2]]))
-    >>> encode(train, np.array([[4, 1]], np.int32), np.arange(2))
-    array([[    0, 65535]], dtype=uint16)
-    """
+    """Codes (n_queries, m) uint16 of query rows in the given order of trees (m,) int64."""
     codes = np.empty((len(leaves), len(trees)), np.uint16)
     encode_leaves(leaves, train.lookup, trees, codes)
     return codes
@@ -351,10 +346,6 @@ def nearest(
     """Find the k training rows that share most leaves with each query row.
 
     Memory is bounded whatever the number of rows: no affinity is kept but those of the candidates.
-
-    >>> train = pack_leaves(np.array([[0, 0], [0, 1], [1, 1], [0, 1]]))
-    >>> nearest(train, np.array([[0, 1]]), k=3)
-    Neighbours(indices=array([[1, 3, 0]], dtype=int32), affinities=array([[2, 2, 1]], dtype=int32))
     """
     k = check_number("k", k, 1, train.n_rows, integer=True)
     matrix = check_leaves(leaves, train.n_trees)

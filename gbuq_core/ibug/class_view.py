@@ -90,15 +90,6 @@ def class_neighbors(
     References
     ----------
     Brophy and Lowd (IBUG, 2022), algorithm 1 and section 4.1, for the affinity alone.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import GradientBoostingClassifier
-    >>> X, y = np.arange(8.0)[:, None], np.repeat(["low", "high"], 4)
-    >>> model = GradientBoostingClassifier(n_estimators=3, max_depth=1).fit(X, y)
-    >>> near = class_neighbors(model, X, y, [[0.5], [6.5]], n_neighbors=4)
-    >>> near.classes.tolist(), near.shares.tolist()
-    (['high', 'low'], [[0.0, 1.0], [1.0, 0.0]])
     """
     source = leaf_source(model, task="classification")
     rows = source.check_rows(X_train)

@@ -183,13 +183,7 @@ FITS = ("matched", "likelihood")
 
 
 def check_family(family: Any, targets: ArrayLike, extra: tuple[str, ...] = ()) -> str:
-    """Return ``family`` if it is one of `FAMILIES` (or of ``extra``) and fits such targets.
-
-    Examples
-    --------
-    >>> check_family("weibull", [1.0, 2.0])
-    'weibull'
-    """
+    """Return ``family`` if it is one of `FAMILIES` (or of ``extra``) and fits such targets."""
     name = check_choice("posterior", family, (*FAMILIES, *extra))
     lowest = float(np.min(targets))
     if name in FAMILIES and FAMILIES[name].positive and lowest <= 0.0:
@@ -214,14 +208,6 @@ def fit_posterior(
     References
     ----------
     Brophy and Lowd (IBUG, 2022), equation 3.
-
-    Examples
-    --------
-    >>> targets = np.array([[1.0, 2.0, 6.0]])
-    >>> fit_posterior("laplace", np.array([3.0]), np.array([2.0]), targets).loc
-    array([3.])
-    >>> fit_posterior("laplace", np.array([3.0]), np.array([2.0]), targets, fit="likelihood").loc
-    array([2.])
     """
     chosen = FAMILIES[check_family(family, targets)]
     check_choice("posterior_fit", fit, FITS)
@@ -249,14 +235,7 @@ def fit_posterior(
 
 
 def log_density(posterior: Posterior, y: ArrayLike) -> FloatArray:
-    """Log density at y: (n_samples,) or (n_samples, m) as y has it, -inf outside the support.
-
-    Examples
-    --------
-    >>> standard = Posterior("normal", np.zeros(1), np.ones(1))
-    >>> log_density(standard, [0.0]).round(4)
-    array([-0.9189])
-    """
+    """Log density at y: (n_samples,) or (n_samples, m) as y has it, -inf outside the support."""
     if posterior.centres is not None:
         return _over_kernels(posterior, y, _log_kernel_mean)
     return _of_scipy(posterior, "logpdf", y)
@@ -267,10 +246,6 @@ def log_likelihood(posterior: Posterior, y: FloatArray, resolution: float) -> Fl
 
     What was recorded to a resolution lies anywhere in this interval. A density at the one point
     would reward a family without bound for shrinking onto a value that many rows have.
-
-    >>> narrow = Posterior("normal", np.zeros(1), np.array([1e-9]))
-    >>> log_likelihood(narrow, np.zeros(1), 1.0), log_density(narrow, np.zeros(1)).round(1)
-    (array([0.]), array([19.8]))
     """
     at_point = log_density(posterior, y)
     if resolution == 0.0:

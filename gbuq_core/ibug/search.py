@@ -283,11 +283,7 @@ def select_trees(
 
 
 def parts_of(n_rows: int, n_neighbors: int) -> Iterator[slice]:
-    """As many rows at a time as bound the memory of their neighbours.
-
-    >>> list(parts_of(5, 4_000_000 // 3))
-    [slice(0, 3, None), slice(3, 5, None)]
-    """
+    """As many rows at a time as bound the memory of their neighbours."""
     step = max(1, _PART // n_neighbors)
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))

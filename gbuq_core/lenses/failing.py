@@ -85,8 +85,6 @@ def is_like_others(cohort: Cohort) -> bool:
 def compare_cohort(cohort: Cohort, measure: str) -> str:
     """How a group differs from the other rows, in a word or two.
 
-    Examples
-    --------
     >>> bad = Cohort((), 20, 0.2, 3.0, 0.3, (0.1, 0.5), 1.0, 2.0, 0.5)
     >>> compare_cohort(bad, "error"), compare_cohort(bad._replace(gap=-2.0), "misses")
     ('clearly worse', 'clearly fewer misses')

@@ -32,13 +32,7 @@ LENSES: dict[str, Lens] = {}
 
 
 def declare_lens(lens: Lens) -> Lens:
-    """Add a lens to those of the page and the report, and return it.
-
-    Raises
-    ------
-    InvalidParameter
-        If there is a lens of this key.
-    """
+    """Add a lens to those of the page and the report, and return it."""
     if lens.key in LENSES:
         raise InvalidParameter(f'There is a lens "{lens.key}" already: choose another key.')
     LENSES[lens.key] = lens

@@ -92,20 +92,7 @@ class LeafScaling(NamedTuple):
 
 
 def make_leaf_table(leaf_matrix: np.ndarray, source: LeafSource, paths: LeafPaths) -> LeafTable:
-    """Order the training rows by leaf.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import RandomForestRegressor
-    >>> from gbuq_core.trees.importers import leaf_source
-    >>> from gbuq_core.trees.importers.paths import leaf_paths
-    >>> X, y = np.array([[0.0, 3.0], [1.0, 3.0], [2.0, 3.0]]), [0.0, 1.0, 9.0]
-    >>> forest = RandomForestRegressor(1, max_leaf_nodes=2, bootstrap=False).fit(X, y)
-    >>> source = leaf_source(forest)
-    >>> table = make_leaf_table(source.leaf_matrix(X), source, leaf_paths(source))
-    >>> table.begin.tolist(), table.rows.tolist(), table.path.tolist()
-    ([0, 2, 3], [0, 1, 2], [0, 0])
-    """
+    """Order the training rows by leaf."""
     n_rows, n_trees = leaf_matrix.shape
     counts = source.leaf_counts[:n_trees]
     first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -175,15 +162,7 @@ def has_rows_for_all(table: LeafTable, n_features: int) -> np.ndarray:
 
 
 def number_leaves(table: LeafTable, leaf_matrix: np.ndarray) -> np.ndarray:
-    """Numbers in the table of new rows' leaves (n, n_trees): (n, n_trees) int64.
-
-    Examples
-    --------
-    >>> begin = np.array([0, 2, 2, 4])  # leaf 1 of the only tree is empty
-    >>> table = LeafTable(np.array([0, 2]), begin, np.zeros(4), begin, np.zeros(4), fallback=2)
-    >>> number_leaves(table, np.array([[0], [1]])).tolist()
-    [[0], [2]]
-    """
+    """Numbers in the table of new rows' leaves (n, n_trees): (n, n_trees) int64."""
     numbers: np.ndarray = leaf_matrix + table.first[:-1]
     if table.fallback >= 0:
         empty = table.begin[numbers] == table.begin[numbers + 1]
@@ -192,16 +171,7 @@ def number_leaves(table: LeafTable, leaf_matrix: np.ndarray) -> np.ndarray:
 
 
 def fit_scaling(X: np.ndarray, table: LeafTable, n_jobs: int | None = None) -> LeafScaling:
-    """Fit the scaling of every feature in every leaf.
-
-    Examples
-    --------
-    >>> begin = np.array([0, 3])
-    >>> table = LeafTable(np.array([0, 1]), begin, np.arange(3), begin, np.zeros(3), -1)
-    >>> scaling = fit_scaling(np.array([[1.0], [2.0], [5.0]]), table)
-    >>> scaling.centre.tolist(), scaling.scale.tolist()
-    ([[2.0]], [[2.0]])
-    """
+    """Fit the scaling of every feature in every leaf."""
     shape = (table.n_leaves, X.shape[1])
     check_memory(16 * shape[0] * shape[1] + 12 * X.size, "the scaling of these leaves")
     centre, scale = np.zeros(shape), np.ones(shape)

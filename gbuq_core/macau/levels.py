@@ -85,16 +85,7 @@ class LevelColumns(NamedTuple):
 
 
 def find_columns(base_model: Any, X: Any) -> LevelColumns | None:
-    """The levels of text and category columns; None without any, or if a forest is given fitted.
-
-    >>> X = pd.DataFrame({"size": [1.0, 2.0], "kind": ["b", "a"]})
-    >>> columns = find_columns(None, X)
-    >>> columns.levels, columns.names(X.columns)
-    ((None, ('a', 'b')), ['size', 'kind__0', 'kind__1'])
-    >>> columns.encode(np.array([[1.0, np.nan], [2.0, np.nan]]), X)
-    array([[1., 0., 1.],
-           [2., 1., 0.]])
-    """
+    """The levels of text and category columns; None without any, or if a forest is given fitted."""
     X = to_pandas(X)
     if not (isinstance(X, pd.DataFrame) and is_owned(base_model)):
         return None

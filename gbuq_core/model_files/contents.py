@@ -95,14 +95,7 @@ def take(
 
 
 def check_arrays(record: Any, **forms: tuple[Any, ...]) -> None:
-    """Refuse a record unless its arrays have these types and shapes.
-
-    Examples
-    --------
-    >>> from gbuq_core.trees.binning import Bins
-    >>> bins = Bins((), np.zeros(2, np.int64), np.zeros(2, bool), np.zeros(2, bool))
-    >>> check_arrays(bins, n_codes=(np.int64, 2), is_category=(bool, None))
-    """
+    """Refuse a record unless its arrays have these types and shapes."""
     for name, (dtype, *shape) in forms.items():
         array = getattr(record, name)
         is_float = dtype in ("finite", "number")

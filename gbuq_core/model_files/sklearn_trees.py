@@ -32,8 +32,6 @@ def store_trees(trees: Sequence[Any]) -> dict[str, np.ndarray]:
 
     Each has one output, of one value or of one for each class.
 
-    Examples
-    --------
     >>> from sklearn.tree import DecisionTreeRegressor
     >>> tree = DecisionTreeRegressor().fit([[0.0], [1.0]], [0.0, 5.0]).tree_
     >>> arrays = store_trees([tree])

@@ -32,8 +32,6 @@ _LEVELS = list_of(or_null(TEXT), 2**24)
 def why_method_not_kept(plan: ScorePlan, task: str) -> str:
     """Why a project cannot hold models of a plan's method, in one sentence; empty if it can.
 
-    Examples
-    --------
     >>> why_method_not_kept(ScorePlan(method="ibug"), "regression")
     ''
     """

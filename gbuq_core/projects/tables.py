@@ -90,15 +90,7 @@ def write_table(table: Table) -> bytes:
 
 
 def read_table(content: bytes, project: Project, notices: tuple[str, ...]) -> Table:
-    """The table that `write_table` wrote.
-
-    Raises
-    ------
-    ProjectError
-        If it is damaged, too large, or not the table that the project is about.
-    MemoryLimitExceeded
-        If it does not fit into the free memory.
-    """
+    """The table that `write_table` wrote."""
     names = [column.name for column in project.schema.columns]
     try:
         limits.check_cells(project.n_rows, len(names))

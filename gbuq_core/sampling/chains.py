@@ -263,13 +263,7 @@ def sample_mixture(
 
 
 def describe_stopped(chains: Chains) -> str:
-    """A sentence about the chains that ran off; empty if none did.
-
-    Examples
-    --------
-    >>> describe_stopped(sample_mixture("sgld", n_steps=100, random_state=0))
-    ''
-    """
+    """A sentence about the chains that ran off; empty if none did."""
     n = int((chains.stopped_at >= 0).sum())
     if n == 0:
         return ""

@@ -63,14 +63,6 @@ def make_schedule(
     References
     ----------
     Tan, Huertas and Zhao (2023), section 5.1 and appendix B.1; Zhang et al. (2020), cSG-MCMC.
-
-    Examples
-    --------
-    >>> schedule = make_schedule("clr", 8, n_cycles=2)
-    >>> schedule.step_sizes.round(3)
-    array([0.09 , 0.077, 0.045, 0.013, 0.09 , 0.077, 0.045, 0.013])
-    >>> schedule.kept
-    array([False,  True,  True,  True, False,  True,  True,  True])
     """
     chosen = SAMPLERS[check_choice("sampler", sampler, list(SAMPLERS))]
     n = check_number("n_steps", n_steps, 1, MAX_STEPS, integer=True)

@@ -40,38 +40,26 @@ _MAX_MODES = 1000
 
 @dataclass(frozen=True, eq=False)
 class Target(ABC):
-    """A density in the plane.
+    """A density in the plane."""
 
-    Attributes
-    ----------
-    name, label : str
-        The key of `TARGETS` and what a reader sees.
-    modes : ndarray of shape (n_modes, 2)
-        The centre of each mode: the mean of a Gaussian, the middle of a region of a ring.
-    mode_std : float
-        Std of a mode: of a round Gaussian along any line, across the ring or the banana.
-    weights : ndarray of shape (n_modes,)
-        The share of each among the points that lie in a mode; sums to 1.
-    mean, covariance : ndarray of shape (2,) and (2, 2)
-        True moments of the whole density.
-    share_in_modes : float
-        The share of the density that lies within three std of a mode: a perfect sampler's share.
-    extent : tuple of 4 floats
-        Left, right, bottom and top of a picture that holds practically all of the density.
-    arrays : TargetArrays
-        The same for the kernels.
-    """
-
+    # name, label: the key of `TARGETS` and what a reader sees
     name: str
     label: str
+    # (n_modes, 2): the centre of each mode: the mean of a Gaussian, the middle of a region of a
+    # ring
     modes: FloatArray
+    # std of a mode: of a round Gaussian along any line, across the ring or the banana
     mode_std: float
+    # (n_modes,): the share of each among the points that lie in a mode; sums to 1
     weights: FloatArray
+    # mean, covariance: (2,): True moments of the whole density
     mean: FloatArray
     covariance: FloatArray
+    # the share of the density that lies within three std of a mode: a perfect sampler's share
     share_in_modes: float
+    # left, right, bottom and top of a picture that holds practically all of the density
     extent: tuple[float, float, float, float]
-    arrays: TargetArrays
+    arrays: TargetArrays  # the same for the kernels
 
     @abstractmethod
     def log_density(self, points: ArrayLike) -> FloatArray:
@@ -225,12 +213,6 @@ def gaussian_mixture(
     -----
     ``weights`` of the target are those given: exact as shares of the modes where their ellipses of
     three std do not overlap and have little of another mode's mass.
-
-    Examples
-    --------
-    >>> target = gaussian_mixture([[-1, 0], [1, 0]], 0.04 * np.eye(2), [3, 1])
-    >>> target.mean, target.covariance
-    (array([-0.5,  0. ]), array([[0.79, 0.  ], [0.  , 0.04]]))
     """
     centres = check_array("means", means, 2)
     m = len(centres)
@@ -272,13 +254,7 @@ def gaussian_mixture(
 
 
 def ring(radius: float = 3.0, std: float = 0.25, n_sectors: int = 12) -> Ring:
-    """A ring of one's own; moments in closed form from those of a truncated normal.
-
-    Examples
-    --------
-    >>> ring(radius=2.0).covariance.round(3)
-    array([[2.094, 0.   ], [0.   , 2.094]])
-    """
+    """A ring of one's own; moments in closed form from those of a truncated normal."""
     r = check_number("radius", radius, 0, 1e3, low_open=True)
     s = check_number("std", std, 0, r / MODE_STDS, low_open=True)
     n = check_number("n_sectors", n_sectors, 2, _MAX_MODES, integer=True)
@@ -309,13 +285,7 @@ def banana(
     std: float = 0.5,
     n_regions: int = 5,
 ) -> Banana:
-    """A banana of one's own; moments in closed form from the normal's characteristic function.
-
-    Examples
-    --------
-    >>> banana().mean.round(3)
-    array([0.   , 1.152])
-    """
+    """A banana of one's own; moments in closed form from the normal's characteristic function."""
     a = check_number("spread", spread, 0, 1e3, low_open=True)
     b = check_number("height", height, 0, 1e3)
     w = check_number("frequency", frequency, 0, 1e3, low_open=True)

@@ -264,15 +264,7 @@ class FitKnobs:
     noise: float | None = None  # the fixed noise std of a mean output; None learns it
 
     def fitting(self, shape: TreeShape) -> FitKnobs:
-        """The same with a rank that is at most full: more columns of V add nothing to it.
-
-        >>> knobs = FitKnobs(
-        ...     beta=2.0, prior_scale=2.5, rank=50, n_steps=100, learning_rate=None,
-        ...     n_gradient_draws=2, batch_size=None, n_restarts=1, flat_tolerance=0.0,
-        ... )
-        >>> knobs.fitting(TreeShape(depth=1, n_features=1)).rank
-        10
-        """
+        """The same with a rank that is at most full: more columns of V add nothing to it."""
         return replace(self, rank=min(self.rank, shape.n_parameters))
 
 

@@ -45,37 +45,17 @@ class TreeParts(NamedTuple):
 
 
 class TreeShape(NamedTuple):
-    """A complete binary soft tree.
+    """A complete binary soft tree."""
 
-    Attributes
-    ----------
-    depth : int
-        0 is a single leaf.
-    n_features : int
-    leaf : {"linear", "constant"}
-        Whether the leaves are linear in the features or constant.
-    output : {"mixture", "mean", "classes"}
-        "mixture" is the mixture of Gaussians of eq. 6, "mean" the weighted mean of the leaves
-        with one noise for all rows (section 4.2), "classes" a mixture of softmax leaves (ours).
-    n_classes : int
-        0 but for classes.
-
-    Examples
-    --------
-    >>> shape = TreeShape(depth=2, n_features=1)
-    >>> shape.n_nodes, shape.n_leaves, shape.n_parameters
-    (3, 4, 22)
-    >>> theta = np.zeros(shape.n_parameters)
-    >>> shape.split(theta).leaf_biases[:] = [1.0, 2.0, 3.0, 4.0]  # a view: theta changes
-    >>> theta[shape.slices.leaf_biases]
-    array([1., 2., 3., 4.])
-    """
-
-    depth: int
+    depth: int  # 0 is a single leaf
     n_features: int
+    # {"linear", "constant"}: whether the leaves are linear in the features or constant
     leaf: str = "linear"
+    # {"mixture", "mean", "classes"}: "mixture" is the mixture of Gaussians of eq. 6, "mean" the
+    # weighted mean of the leaves with one noise for all rows (section 4.2), "classes" a mixture of
+    # softmax leaves (ours).
     output: str = "mixture"
-    n_classes: int = 0
+    n_classes: int = 0  # 0 but for classes
 
     def check_file(self) -> None:
         """Refuse a shape that no fit has."""
@@ -142,11 +122,7 @@ class TreeShape(NamedTuple):
 
 
 def softplus(raw: ArrayLike) -> NDArray[np.float64]:
-    """Return ``log(1 + exp(raw))`` without overflow.
-
-    >>> softplus([-1000.0, 0.0, 1000.0])
-    array([0.00000000e+00, 6.93147181e-01, 1.00000000e+03])
-    """
+    """Return ``log(1 + exp(raw))`` without overflow."""
     return np.logaddexp(0.0, np.asarray(raw, dtype=np.float64))
 
 

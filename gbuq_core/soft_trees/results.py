@@ -42,25 +42,12 @@ class Snapshots(NamedTuple):
 
 
 class FittedTree(NamedTuple):
-    """One tree's variational posterior and how it came about.
+    """One tree's variational posterior and how it came about."""
 
-    Attributes
-    ----------
-    shape : TreeShape
-        Where each parameter stands: ``shape.split(posterior.mean)``.
-    beta : float
-    posterior : LowRankGaussian
-        ``mean`` (P,), ``scale`` (P,) and ``factor`` (P, rank).
-    noise : float or None
-        Noise std of a mean output, in units of the inner target.
-    elbo : ElboPath
-    snapshots : Snapshots
-    """
-
-    shape: TreeShape
+    shape: TreeShape  # where each parameter stands: ``shape.split(posterior.mean)``
     beta: float
-    posterior: LowRankGaussian
-    noise: float | None
+    posterior: LowRankGaussian  # ``mean`` (P,), ``scale`` (P,) and ``factor`` (P, rank)
+    noise: float | None  # noise std of a mean output, in units of the inner target
     elbo: ElboPath
     snapshots: Snapshots
 

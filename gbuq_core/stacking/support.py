@@ -72,15 +72,7 @@ class Support(NamedTuple):
 
 
 def find_support(y: FloatArray, wanted: Any = "auto") -> Support:
-    """The support of training targets (n,), or the one that the user says.
-
-    >>> find_support(np.array([0.0, 1.0, 3.0, 1.0])).describe()
-    'The target is a whole number from 0 up to 3.'
-    >>> find_support(np.array([0.5, 2.0, 3.1])).describe()
-    'The target is a number from 0.'
-    >>> find_support(np.array([50.2, 51.0, 49.9])).describe()
-    'The target can be any number.'
-    """
+    """The support of training targets (n,), or the one that the user says."""
     name, low, high = _bounds(y, wanted)
     whole = name == "whole"
     if whole and (y != np.round(y)).any():

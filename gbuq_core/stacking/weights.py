@@ -47,11 +47,7 @@ class Judged(NamedTuple):
 
 
 def expect_weights(masses: FloatArray, weight: FloatArray, n_steps: int = _STEPS) -> FloatArray:
-    """Weights (n_components,) that sum to 1; the first component is the trees.
-
-    >>> expect_weights(np.array([[0.1, 0.1], [0.9, 0.9]]), np.ones(2)).round(1)
-    array([0., 1.])
-    """
+    """Weights (n_components,) that sum to 1; the first component is the trees."""
     found = np.full(len(masses), 1.0 / len(masses))
     prior = np.full(len(masses), 1e-3)
     prior[0] = _PRIOR * weight.sum()

@@ -112,8 +112,6 @@ class Run:
 def part_name(number: int, suffix: str) -> str:
     """What the file of a part is called.
 
-    Examples
-    --------
     >>> part_name(12, ".parquet")
     'part-000012.parquet'
     """
@@ -389,8 +387,6 @@ def read_manifest(directory: str | os.PathLike[str]) -> dict[str, Any] | None:
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file to write that takes its name when all of it is on the disk.
 
-    Examples
-    --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "a.txt"
     >>> with whole_file(path) as file:

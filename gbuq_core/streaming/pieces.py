@@ -65,14 +65,7 @@ def plain_pieces(path: Path, packed: bool) -> Iterator[bytes]:
 
 
 def regular(batches: Iterable[pa.Table], n_rows: int, start: int = 0) -> Iterator[pa.Table]:
-    """The same rows from ``start`` on in tables of ``n_rows`` rows, one chunk a column.
-
-    Examples
-    --------
-    >>> pieces = [pa.table({"x": [1, 2, 3]}), pa.table({"x": [4, 5]})]
-    >>> [part["x"].to_pylist() for part in regular(pieces, 2, start=1)]
-    [[2, 3], [4, 5]]
-    """
+    """The same rows from ``start`` on in tables of ``n_rows`` rows, one chunk a column."""
     waiting: list[pa.Table] = []
     n_waiting = 0
     for batch in batches:

@@ -37,12 +37,6 @@ def make_blobs(n: int = 500, noise: float = 0.6, random_state: Any = None) -> Pl
 
     Class 0 is N((-2, 2), noise^2 I). Class 1 is, half the time each, N((-0.6, 2.6), noise^2 I) or a
     normal around (2, -2) with std 1.5 noise along the diagonal and 0.5 noise across it.
-
-    Examples
-    --------
-    >>> blobs = make_blobs(random_state=0)
-    >>> blobs.X.shape, blobs.mean.shape
-    ((500, 2), (60, 60))
     """
     rows = check_number("n", n, 2, MAX_ROWS, integer=True)
     std = check_number("noise", noise, MIN_BLOBS_NOISE, MAX_BLOBS_NOISE)
@@ -58,15 +52,7 @@ def make_blobs(n: int = 500, noise: float = 0.6, random_state: Any = None) -> Pl
 
 
 def blobs_log_density(points: ArrayLike, noise: float = 0.6) -> Floats:
-    """Log of each class's density in the plane, in closed form.
-
-    Examples
-    --------
-    >>> blobs_log_density([[-2.0, 2.0], [2.0, -2.0], [2.0, 2.0]]).round(1)
-    array([[ -0.8,  -4.7],
-           [-45.3,  -1.2],
-           [-23. , -11.4]])
-    """
+    """Log of each class's density in the plane, in closed form."""
     std = check_number("noise", noise, MIN_BLOBS_NOISE, MAX_BLOBS_NOISE)
     log_blobs = -0.5 * _squares(check_points(points), std)
     log_blobs -= np.log(2.0 * np.pi * std**2 * _STDS.prod(axis=1))
@@ -78,11 +64,6 @@ def blobs_posterior(points: ArrayLike, noise: float = 0.6) -> Floats:
     """The true probability of class 1; classes are equally frequent.
 
     Parameters and errors as for `blobs_log_density`.
-
-    Examples
-    --------
-    >>> blobs_posterior([[-2.0, 2.0], [-0.6, 2.6], [2.0, -2.0]]).round(2)
-    array([0.02, 0.93, 1.  ])
     """
     return posterior_of(blobs_log_density(points, noise))
 

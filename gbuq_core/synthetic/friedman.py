@@ -30,12 +30,6 @@ def make_friedman(n: int = 500, noise: float = 1.0, random_state: Any = None) ->
     ----------
     Friedman, "Multivariate adaptive regression splines", Annals of Statistics 19, 1991. His five
     features without meaning are left out, and his noise has one size.
-
-    Examples
-    --------
-    >>> data = make_friedman(200, random_state=0)
-    >>> data.X.shape, bool(np.allclose(data.variance, (2 * data.X[:, 3]) ** 2))
-    ((200, 5), True)
     """
     rows = check_number("n", n, 2, MAX_ROWS, integer=True)
     factor = check_number("noise", noise, 0.0)

@@ -103,12 +103,6 @@ def moons_log_density(points: ArrayLike, noise: float = 0.15) -> Floats:
 
     ``p(x, y | class) = 1/pi int_0^pi N((x, y); arc(t), noise^2 I) dt``, summed as logarithms, so
     that it is finite far from the moons, where the density itself underflows.
-
-    Examples
-    --------
-    >>> moons_log_density([[0.0, 1.0], [0.5, 0.25]]).round(1)
-    array([[-0.2, -7.9],
-           [-4.2, -4.2]])
     """
     std = check_number("noise", noise, MIN_MOONS_NOISE, MAX_MOONS_NOISE)
     where = check_points(points)
@@ -134,11 +128,6 @@ def moons_posterior(points: ArrayLike, noise: float = 0.15) -> Floats:
     """The true probability of class 1 at points of the plane; classes are equally frequent.
 
     Parameters and errors as for `moons_log_density`.
-
-    Examples
-    --------
-    >>> moons_posterior([[0.0, 1.0], [0.5, 0.25], [1.0, -0.5]], noise=0.3).round(2)
-    array([0.05, 0.5 , 0.95])
     """
     return posterior_of(moons_log_density(points, noise))
 

@@ -32,12 +32,6 @@ def make_rings(n: int = 500, noise: float = 0.15, random_state: Any = None) -> P
 
     With t uniform on (0, 2 pi), class k lies around ``r_k (cos t, sin t)``, with noise
     N(0, noise^2) in both directions.
-
-    Examples
-    --------
-    >>> rings = make_rings(random_state=0)
-    >>> rings.X.shape, rings.mean.shape
-    ((500, 2), (60, 60))
     """
     rows = check_number("n", n, 2, MAX_ROWS, integer=True)
     std = check_number("noise", noise, MIN_RINGS_NOISE, MAX_RINGS_NOISE)
@@ -59,12 +53,6 @@ def rings_log_density(points: ArrayLike, noise: float = 0.15) -> Floats:
     A ring of radius r blurred by N(0, s^2 I) has, at distance d from the middle, the density
     ``exp(-(d - r)^2 / (2 s^2)) I0e(d r / s^2) / (2 pi s^2)``, where ``I0e(z) = exp(-z) I0(z)`` is
     the scaled Bessel function: finite far from the rings, where the density underflows.
-
-    Examples
-    --------
-    >>> rings_log_density([[1.0, 0.0], [0.0, 0.0]]).round(1)
-    array([[ -0.9, -23.4],
-           [-20.3, -86.9]])
     """
     std = check_number("noise", noise, MIN_RINGS_NOISE, MAX_RINGS_NOISE)
     distance = np.hypot(*check_points(points).T)[:, None]
@@ -80,10 +68,5 @@ def rings_posterior(points: ArrayLike, noise: float = 0.15) -> Floats:
     """The true probability of class 1, the outer ring; classes are equally frequent.
 
     Parameters and errors as for `rings_log_density`.
-
-    Examples
-    --------
-    >>> rings_posterior([[1.0, 0.0], [0.0, 1.55], [0.0, 2.0]], noise=0.3).round(2)
-    array([0.  , 0.55, 0.99])
     """
     return posterior_of(rings_log_density(points, noise))

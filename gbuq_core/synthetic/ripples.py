@@ -58,12 +58,6 @@ def make_ripples(n: int = 1000, noise: float = 0.5, random_state: Any = None) ->
     d) + noise * (0.1 + 0.9 exp(-(s / 0.35)^2 / 2)) * N(0, 1)``. This project made the set. The
     noise is ten times larger in the spot than far from it, and small around the disc. So a large
     predicted scale inside the disc is not noise.
-
-    Examples
-    --------
-    >>> ripples = make_ripples(random_state=0)
-    >>> ripples.X.shape, int((~ripples.in_support).sum())
-    ((1000, 2), 441)
     """
     rows = check_number("n", n, 2, MAX_ROWS, integer=True)
     factor = check_number("noise", noise, 0.0, MAX_RIPPLES_NOISE)
@@ -89,14 +83,7 @@ def make_ripples(n: int = 1000, noise: float = 0.5, random_state: Any = None) ->
 
 
 def ripples_truth(points: ArrayLike, noise: float = 0.5) -> RipplesTruth:
-    """True mean, noise variance and support at any points (n_points, 2); see `make_ripples`.
-
-    Examples
-    --------
-    >>> truth = ripples_truth([[0.5, -0.5], [-0.35, 0.35]])
-    >>> np.sqrt(truth.variance).round(3), truth.in_support
-    (array([0.5  , 0.051]), array([ True, False]))
-    """
+    """True mean, noise variance and support at any points (n_points, 2); see `make_ripples`."""
     factor = check_number("noise", noise, 0.0, MAX_RIPPLES_NOISE)
     where = check_array("points", points, 2, low=-1e6, high=1e6)
     if where.shape[1] != 2:

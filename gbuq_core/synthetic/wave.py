@@ -46,15 +46,6 @@ def make_wave(
     The first 14 rows lie in the rare stretch, one at each position. All others lie elsewhere. For
     trees, each position is its own bin. Bins of equally many rows would only be wider where rows
     are rare, and hide the stretch.
-
-    Examples
-    --------
-    >>> wave = make_wave(n=200, random_state=0)
-    >>> wave.X.shape, int(wave.in_support.sum())
-    ((200, 1), 61)
-    >>> moved = make_wave(n=200, random_state=0, rare_from=1.0)
-    >>> moved.grid[moved.is_rare, 0][[0, -1]].tolist()
-    [1.1, 2.4]
     """
     is_rare = np.zeros(_WAVE_X.size + _WAVE_BEYOND.size, dtype=bool)
     is_rare[_rare_places(rare_from, rare_width)] = True

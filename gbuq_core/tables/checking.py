@@ -40,28 +40,6 @@ def rows_to_check(scored: ScoredTable, n: int = MOST_CHECKED) -> list[Check]:
     least as extreme. Rows are ordered by the smallest of their shares, and by the product of all
     where it is the same. Disagreement and noise count where the bootstrap says that they find large
     errors on this table; where nothing else speaks, the total uncertainty does.
-
-    Parameters
-    ----------
-    scored : ScoredTable
-        Unfamiliarity counts where `add_unfamiliarity` has added it.
-    n : int
-
-    Examples
-    --------
-    A row that is far from all others, and one whose target is wrong:
-
-    >>> from gbuq_core.tables import ScorePlan, add_unfamiliarity, measure_unfamiliarity
-    >>> from gbuq_core.tables import read_table, score_table
-    >>> rows = "\n".join(f"{i % 7},{i % 5},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
-    >>> table = read_table(f"x,z,y\n{rows}\n99,2,3\n3,2,50\n".encode())
-    >>> scored = score_table(table, "y", plan=ScorePlan(ensemble="virtual", n_trees=40))
-    >>> found = measure_unfamiliarity(scored.training, scored.scored)
-    >>> checks = rows_to_check(add_unfamiliarity(scored, found), 2)
-    >>> sorted(check.row for check in checks)
-    [60, 61]
-    >>> next(check.why for check in checks if check.row == 60).split(":")[0]
-    '"x" is 99, above all that the model has seen'
     """
     shares = {name: _share_above(values) for name, values in _concerns(scored).items()}
     every = np.stack(list(shares.values()))
@@ -75,18 +53,7 @@ def rows_to_check(scored: ScoredTable, n: int = MOST_CHECKED) -> list[Check]:
 
 
 def say_prediction(scored: ScoredTable, row: int) -> str:
-    """What is predicted for a row, and the range that holds 90 % of such rows, or how sure it is.
-
-    Examples
-    --------
-    >>> from gbuq_core.tables import ScorePlan, load_builtin, score_table
-    >>> wine = load_builtin("wine")
-    >>> scored = score_table(
-    ...     wine.table, wine.about.target, schema=wine.schema, plan=ScorePlan(n_trees=50)
-    ... )
-    >>> say_prediction(scored, 0)
-    'Predicted cultivar 1, over 99 % sure'
-    """
+    """What is predicted for a row, and the range of 90 % of such rows, or how sure it is."""
     if classes := scored.training.target.classes:
         code = int(scored.predictions.loc[row])
         sure = _chance(scored.predictions.probabilities[row, code])

@@ -495,8 +495,6 @@ def used_columns(schema: Schema, target: str, groups: str | None = None) -> list
 def names_like(names: Sequence[str], known: Sequence[str]) -> tuple[list[str], list[str]]:
     """A second file's names as the first file writes them, and what to say of those that differ.
 
-    Examples
-    --------
     >>> names_like(["Area ", "y"], ["area", "y"])[0]
     ['area', 'y']
     """

@@ -155,17 +155,7 @@ def _choose(parts: list[Any]) -> Clocks | ClassClocks:
 
 
 def describe_clocks(clocks: Clocks | ClassClocks, n_trees: int) -> str:
-    """What was chosen, in one sentence; a second one if all trees were best.
-
-    Examples
-    --------
-    >>> flat = np.zeros(1)
-    >>> chosen = ClassClocks(n_trees_used=85, temperature=1.4, n_rows=100,
-    ...     n_trees=np.array([85]), log_loss=flat, log_loss_uncorrected=flat)
-    >>> describe_clocks(chosen, 200)  # doctest: +NORMALIZE_WHITESPACE
-    'The models use 85 of 200 trees, and the logits are divided by 1.4 (chosen on rows the models
-    had not seen).'
-    """
+    """What was chosen, in one sentence; a second one if all trees were best."""
     where = "(chosen on rows the models had not seen)"
     if isinstance(clocks, ClassClocks):
         told = (

@@ -64,8 +64,6 @@ def table_notebook(recipe: TableRecipe) -> bytes:
 
     The user's words appear in the cells of code only, as literals.
 
-    Examples
-    --------
     >>> recipe = TableRecipe(
     ...     source="wine", is_builtin=True, options=ReadOptions(), edits=Edits(),
     ...     target="cultivar", task=None, second="", plan=ScorePlan(n_trees=50), cut=Cut(),

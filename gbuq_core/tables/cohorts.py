@@ -225,13 +225,7 @@ def check_cohorts(
 
 
 def name_problem(name: str) -> str:
-    """What is wrong with a cohort's name, in one sentence; empty if nothing is.
-
-    Examples
-    --------
-    >>> name_problem("a=b")
-    'A name has 1 to 40 characters, and none of them is = or |.'
-    """
+    """What is wrong with a cohort's name, in one sentence; empty if nothing is."""
     fits = re.fullmatch(rf"[^=|\x00-\x1f]{{1,{LONGEST_NAME}}}", name) and name == name.strip()
     return "" if fits else f"A name has 1 to {LONGEST_NAME} characters, and none of them is = or |."
 

@@ -49,13 +49,7 @@ _GAP = 0.5  # of the range of the other values, between them and the suspect
 def suspected_missing(
     values: NDArray[np.float64], suspects: tuple[float, ...] = _SUSPECTS
 ) -> tuple[float, ...]:
-    """Codes such as -999 that occur at least twice, at one end, far from all other values.
-
-    Examples
-    --------
-    >>> suspected_missing(np.array([12.0, 15.0, 9.0, -999.0, -999.0]))
-    (-999.0,)
-    """
+    """Codes such as -999 that occur at least twice, at one end, far from all other values."""
     finite = values[np.isfinite(values)]
     if not len(finite) or not {float(finite.min()), float(finite.max())} & {*suspects}:
         return ()
@@ -105,13 +99,7 @@ def _value_set(texts: frozenset[str]) -> Any:
 
 
 def trim(column: Any, missing: Missing = USUALLY_MISSING) -> Any:
-    """Text without blanks around it, with nulls for missing cells.
-
-    Examples
-    --------
-    >>> trim(pa.array([" 5 ", "NA", "x"])).to_pylist()
-    ['5', None, 'x']
-    """
+    """Text without blanks around it, with nulls for missing cells."""
     trimmed = pc.utf8_trim_whitespace(one_form(column))
     gone = pc.is_in(trimmed, value_set=_value_set(missing.texts))
     if missing.numbers:
@@ -135,8 +123,6 @@ def one_form(text: Any) -> Any:
 def fold_names(names: Any) -> Any:
     """What names and levels have in common that differ in case, blanks or Unicode form.
 
-    Examples
-    --------
     >>> fold_names(pa.array(["New  York ", "new\u00a0york"])).to_pylist()
     ['new york', 'new york']
     """
@@ -156,8 +142,6 @@ def are_codes(text: Any) -> bool:
     Whole digits on both sides of a capital E are codes where half of the cells are such: programs
     write numbers as 3e8, 3E+08 or 3.0E8.
 
-    Examples
-    --------
     >>> are_codes(pa.array(["01067", "89073"])), are_codes(pa.array(["0", "0.5"]))
     (True, False)
     >>> are_codes(pa.array(["3E8", "6E2", "7E1"])), are_codes(pa.array(["3E8", "250", "1.5"]))

@@ -251,8 +251,6 @@ class MethodComparison:
 def plan_of_method(key: str, task: str, plan: ScorePlan | None = None) -> ScorePlan:
     """How a method is trained: boosted ensembles with a plan's settings, others with their own.
 
-    Examples
-    --------
     >>> found = plan_of_method("virtual_catboost", "regression", ScorePlan(n_trees=200))
     >>> found.method, found.ensemble, found.engine, found.n_trees
     ('sglb', 'virtual', 'catboost', 200)
@@ -275,8 +273,6 @@ def plan_of_method(key: str, task: str, plan: ScorePlan | None = None) -> ScoreP
 def method_of_plan(plan: ScorePlan, task: str) -> str | None:
     """The key of the method that a plan trains, or None if no record says so.
 
-    Examples
-    --------
     >>> plans = [ScorePlan(method=key, ensemble="virtual") for key in ("sglb", "gp")]
     >>> [method_of_plan(plan, "regression") for plan in plans]
     ['virtual_sglb', 'gp']

@@ -38,13 +38,7 @@ _MOST_STAGE_BYTES = 32_000_000
 
 
 class CutModel:
-    """A fitted ensemble of which only the members of a cut predict.
-
-    Parameters
-    ----------
-    estimator : fitted BoostedEnsembleRegressor or BoostedEnsembleClassifier
-    cut : Cut
-    """
+    """A fitted ensemble of which only the members of a cut predict."""
 
     def __init__(self, estimator: Any, cut: Cut) -> None:
         self.estimator, self.cut = estimator, cut

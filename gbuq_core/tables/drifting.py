@@ -291,13 +291,6 @@ class FirstFile:
 
     A second file may be counted block by block: `measure_drift` gives the same for all of it.
 
-    Parameters
-    ----------
-    training : Prepared
-        Rows without a target are left out.
-
-    Examples
-    --------
     >>> from gbuq_core.tables import infer_schema, prepare_training, read_table
     >>> table = read_table(b"x,y\n" + b"1,1\n2,2\n3,4\n4,3\n" * 3)
     >>> first = FirstFile(prepare_training(table, infer_schema(table), "y", "regression"))

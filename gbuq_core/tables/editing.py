@@ -299,8 +299,6 @@ def prepared_cell(prepared: Prepared, row: int, column: str) -> Any:
 def cell_text(value: Any) -> str:
     """A cell of `read_cell` as text that it reads back; empty where it is missing.
 
-    Examples
-    --------
     >>> cell_text(3.0), cell_text(np.datetime64("2024-02-29T00:00")), cell_text(None)
     ('3', '2024-02-29', '')
     """

@@ -30,8 +30,6 @@ _USUAL_CORES = 2
 def choose_protocol(n_known: int, has_new: bool) -> str:
     """Which protocol a table with ``n_known`` rows that have a target is scored by.
 
-    Examples
-    --------
     >>> choose_protocol(20_000, False), choose_protocol(20_001, False), choose_protocol(50, True)
     ('out_of_fold', 'held_out', 'new_file')
     """

@@ -16,17 +16,6 @@ def find_evidence(scored: ScoredTable) -> dict[str, Evidence]:
     """PRR of each uncertainty, and of unfamiliarity where it was measured, with 95 % intervals.
 
     On the rows of the first file that were held out: beside a second file, those of the fifth.
-
-    Examples
-    --------
-    >>> from gbuq_core.tables import ScorePlan, load_builtin, score_table
-    >>> wine = load_builtin("wine")
-    >>> scored = score_table(
-    ...     wine.table, wine.about.target, schema=wine.schema, plan=ScorePlan(n_trees=50)
-    ... )
-    >>> found = find_evidence(scored)
-    >>> sorted(found), found["total"].low < found["total"].prr < found["total"].high
-    (['data', 'knowledge', 'total'], True)
     """
     parts = _second_file(scored) if scored.measured else [_own_rows(scored)]
     errors = np.concatenate([errors for errors, _ in parts])

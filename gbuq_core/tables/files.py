@@ -43,8 +43,6 @@ def unique_names(cells: Sequence[str]) -> tuple[list[str], list[str]]:
 
     Blank names become ``column 3`` (the position, counted from 1), repeated ones ``a (2)``.
 
-    Examples
-    --------
     >>> unique_names(["a", "", "a"])[0]
     ['a', 'column 2', 'a (2)']
     """
@@ -76,8 +74,6 @@ def unique_names(cells: Sequence[str]) -> tuple[list[str], list[str]]:
 def free_name(name: str, taken: set[str]) -> str:
     """``name``, or ``name (2)``, ``name (3)`` ... if it is taken.
 
-    Examples
-    --------
     >>> free_name("a", {"a", "a (2)"})
     'a (3)'
     """
@@ -419,8 +415,6 @@ def to_csv_bytes(frame: pd.DataFrame) -> bytes:
 def csv_lines(table: pa.Table) -> Iterator[bytes]:
     r"""The rows of a table as lines of CSV, without the header; see `to_csv_bytes`.
 
-    Examples
-    --------
     >>> list(csv_lines(pa.table({"cell": ["a", None], "n": [1, 2]})))
     [b'a,1\n', b',2\n']
     """

@@ -45,19 +45,7 @@ def find_rows(
     measures: Mapping[str, np.ndarray],
     marks: Mapping[str, str] = MappingProxyType({}),
 ) -> np.ndarray:
-    """Which rows fit all conditions, (n_rows,) bool.
-
-    Examples
-    --------
-    >>> cells = pd.DataFrame({"city": ["Ulm", "Bonn"], "age": [61, 35]})
-    >>> find_rows("age > 60 and city = ulm", cells, {}).tolist()
-    [True, False]
-    >>> find_rows("visits > 900", pd.DataFrame({"visits": ["1,250", "37"]}), {}).tolist()
-    [True, False]
-    >>> days = pd.DataFrame({"day": ["29.02.2024", "31.12.2023"]})
-    >>> find_rows("day >= 2024-01-01", days, {}).tolist()
-    [True, False]
-    """
+    """Which rows fit all conditions, (n_rows,) bool."""
     keep = np.ones(len(cells), bool)
     for clause in _SPLIT.split(text):
         if clause.strip():
@@ -68,8 +56,6 @@ def find_rows(
 def names_marks(text: str) -> bool:
     """Whether some condition is about the marks of rows.
 
-    Examples
-    --------
     >>> names_marks("age > 60, not reviewed"), names_marks('"reviewed"')
     (True, False)
     """
@@ -79,14 +65,7 @@ def names_marks(text: str) -> bool:
 def list_rows(
     keep: np.ndarray, rank: np.ndarray, lowest_first: bool, limit: int | None = None
 ) -> Listing:
-    """The rows that fit, ranked; those without a value come last. None lists all of them.
-
-    Examples
-    --------
-    >>> keep = np.array([True, True, False])
-    >>> list_rows(keep, np.array([0.1, 0.9, 2.0]), False, limit=10).positions.tolist()
-    [1, 0]
-    """
+    """The rows that fit, ranked; those without a value come last. None lists all of them."""
     positions = np.flatnonzero(keep)
     values = rank[positions] if lowest_first else -rank[positions]
     order = np.argsort(values, kind="stable")  # NaN sorts last either way

@@ -201,8 +201,6 @@ def own_misses(scored: ScoredTable, held: HeldOut) -> NDArray[np.float64]:
 def name_interval(scored: ScoredTable) -> str:
     r"""The table's own intervals in words.
 
-    Examples
-    --------
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
     >>> text = "x,y" + "".join(f"\n{i % 7},{i % 7 + 0.1 * (i % 3)}" for i in range(60))
     >>> scored = score_table(read_table(text.encode()), "y", plan=ScorePlan(n_trees=20))

@@ -170,15 +170,6 @@ def choose_unlike(
     ----------
     Chen, Zhang and Zhou (2018), "Fast greedy MAP inference for determinantal point process",
     algorithm 1.
-
-    Examples
-    --------
-    The second row is a copy of the first, so the third comes before it, and it is never chosen:
-
-    >>> A = np.array([[1.0, 1.0, 0.2], [1.0, 1.0, 0.2], [0.2, 0.2, 1.0]])
-    >>> rows, left = choose_unlike(np.array([3.0, 3.0, 1.0]), lambda i: A[i], 3)
-    >>> rows.tolist(), left.round(2).tolist()
-    ([0, 2], [1.0, 0.96])
     """
     root, variance = np.sqrt(weight), weight.astype(np.float64)
     least = _NOTHING_LEFT * float(weight.max(initial=0.0))

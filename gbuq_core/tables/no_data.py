@@ -49,13 +49,7 @@ class LeftOut(NamedTuple):
 
 
 def own_columns(names: Sequence[str]) -> tuple[str, ...]:
-    """The columns that an earlier scoring has added.
-
-    Examples
-    --------
-    >>> own_columns(["x", "prediction", "total_uncertainty", "p_a"])
-    ('prediction', 'total_uncertainty', 'p_a')
-    """
+    """The columns that an earlier scoring has added."""
     if "prediction" not in names or not any(_SURELY_OWN.match(name) for name in names):
         return ()
     begin = list(names).index("prediction")

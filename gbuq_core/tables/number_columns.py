@@ -45,14 +45,7 @@ class NumberColumns(NamedTuple):
         return len(self.names) - len(self.levels) + sum(widths)
 
     def numbers(self, X: pd.DataFrame) -> NDArray[np.float64]:
-        """Rows as (n_rows, width) float64: categories first, then the numbers in their order.
-
-        Examples
-        --------
-        >>> X = pd.DataFrame({"x": [1.0, 2.0], "kind": pd.Categorical(["b", "a"])})
-        >>> learn_columns(X).numbers(X).tolist()
-        [[0.0, 1.0, 1.0], [1.0, 0.0, 2.0]]
-        """
+        """Rows as (n_rows, width) float64: categories first, then the numbers in their order."""
         found = np.zeros((len(X), self.width))
         rows, first = np.arange(len(X)), 0
         for name, levels in self.levels.items():

@@ -37,8 +37,6 @@ _SCRIPTS = {
 def guess_encoding(data: bytes) -> str:
     r"""The likely encoding of a text that is no UTF-8; cp1252 or latin-1 where nothing tells.
 
-    Examples
-    --------
     >>> guess_encoding("город,цена\nМосква,1\nСамара,2\n".encode("cp1251"))
     'cp1251'
     >>> guess_encoding("Orléans,1\nNîmes,2\n".encode("cp1252"))

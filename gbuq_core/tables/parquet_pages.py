@@ -24,18 +24,7 @@ _VALUES, _SIZE, _DATA_PAGE, _DICTIONARY_PAGE = 5, 7, 9, 11  # of what is said ab
 
 
 def unpacked_bytes(data: bytes, about: Any, leaves: list[int]) -> dict[int, int]:
-    """To how many bytes the pages of each of these columns unpack.
-
-    Examples
-    --------
-    >>> import io
-    >>> from pyarrow import parquet
-    >>> sink = io.BytesIO()
-    >>> parquet.write_table(pa.table({"x": [1.0, 2.0, 3.0]}), sink, use_dictionary=False)
-    >>> about = parquet.ParquetFile(sink).metadata
-    >>> unpacked_bytes(sink.getvalue(), about, [0])  # three numbers, and which of them are missing
-    {0: 30}
-    """
+    """To how many bytes the pages of each of these columns unpack."""
     found = dict.fromkeys(leaves, 0)
     try:
         at = len(data) - 8 - int.from_bytes(data[-8:-4], "little")

@@ -38,13 +38,6 @@ def table_methods(task: str | None = None) -> tuple[str, ...]:
     """Keys of the methods that can score a table: of one task, or of either.
 
     A regression takes a total variance, a classification members that predict probabilities.
-
-    Examples
-    --------
-    >>> table_methods("classification")
-    ('sglb', 'sgb', 'csglb', 'cbsglb', 'vrf', 'forests')
-    >>> "gp" in table_methods("regression")
-    True
     """
     found: dict[str, None] = dict.fromkeys(BOOSTED)
     for each, yields in (("regression", "total"), ("classification", "members")):
@@ -296,8 +289,6 @@ class Edits(NamedTuple):
 def bins_for(plan: ScorePlan, n_features: int) -> int:
     """How many bins a numeric feature gets.
 
-    Examples
-    --------
     >>> bins_for(ScorePlan(), 20), bins_for(ScorePlan(), 1000)
     (128, 25)
     """
@@ -314,24 +305,12 @@ def depth_for(plan: ScorePlan, n_features: int) -> int:
 
 
 def compared_methods() -> tuple[Method, ...]:
-    """All methods of the library that may be asked for, in the order that pages list them.
-
-    Examples
-    --------
-    >>> [method.key for method in compared_methods()][:4]
-    ['sgb', 'sglb', 'virtual_sglb', 'csglb']
-    """
+    """All methods of the library that may be asked for, in the order that pages list them."""
     return tuple(method for method in METHODS.values() if not method.forms)
 
 
 def tells_total(key: str, task: str) -> bool:
-    """Whether a method predicts a task's targets with all of their uncertainty.
-
-    Examples
-    --------
-    >>> tells_total("vrf", "regression"), tells_total("vrf", "classification")
-    (False, True)
-    """
+    """Whether a method predicts a task's targets with all of their uncertainty."""
     method = METHODS[key]
     return task in method.builders and "total" in method.yields_for(task)
 
@@ -379,13 +358,7 @@ def why_unfit(method: Method, task: str) -> str:
 
 
 def check_methods(keys: Sequence[str], task: str | None = None) -> tuple[str, ...]:
-    """The keys, if they name one to four methods that can do the task, if there is one yet.
-
-    Examples
-    --------
-    >>> check_methods(["ibug", "sglb"], "regression")
-    ('ibug', 'sglb')
-    """
+    """The keys, if they name one to four methods that can do the task, if there is one yet."""
     known = [method.key for method in compared_methods()]
     for key in keys:
         if key not in known:

@@ -61,22 +61,7 @@ class RowsJudged(NamedTuple):
 
 
 class ListedModel:
-    """A method's estimator for a table's columns, with what scoring a table asks of it.
-
-    Parameters
-    ----------
-    key : str
-        One of `table_methods`, or another that `tells_total`.
-    task : {"regression", "classification"}
-    knobs : mapping
-        Values of the method's knobs; what is not named keeps the class's default.
-    n_jobs, seed : int or None, int
-
-    Raises
-    ------
-    InvalidParameter
-        If the method cannot score such a table, or has no such knob.
-    """
+    """A method's estimator for a table's columns, with what scoring a table asks of it."""
 
     def __init__(
         self, key: str, task: str, knobs: Mapping[str, Any], n_jobs: int | None, seed: int
@@ -156,15 +141,7 @@ class ListedModel:
 def assign_folds(
     y: NDArray[np.float64], stratify: bool, seed: int, n_folds: int = N_FOLDS
 ) -> NDArray[np.int64]:
-    """A fold, 0 to ``n_folds - 1``, for each row with a target; -1 for rows without.
-
-    Examples
-    --------
-    >>> y = np.array([0.0, 0.0, 1.0, 1.0, np.nan])
-    >>> folds = assign_folds(y, True, seed=0, n_folds=2)
-    >>> sorted(folds[:2].tolist()), sorted(folds[2:4].tolist()), int(folds[4])
-    ([0, 1], [0, 1], -1)
-    """
+    """A fold, 0 to ``n_folds - 1``, for each row with a target; -1 for rows without."""
     known = np.flatnonzero(~np.isnan(y))
     order = known[np.random.default_rng(seed).permutation(len(known))]
     if stratify:
@@ -177,14 +154,7 @@ def assign_folds(
 
 
 def held_out_fifth(y: NDArray[np.float64], stratify: bool, seed: int) -> NDArray[np.bool_]:
-    """Which rows are held out: one fold of five, but no class as a whole.
-
-    Examples
-    --------
-    >>> y = np.r_[np.zeros(9), 1.0]
-    >>> bool(held_out_fifth(y, True, seed=0)[9])
-    False
-    """
+    """Which rows are held out: one fold of five, but no class as a whole."""
     if not stratify:
         return assign_folds(y, False, seed) == 0
     codes = np.where(np.isnan(y), 0, y).astype(np.int64)
@@ -278,8 +248,6 @@ class Predictions(NamedTuple):
 def law_variance(parts: Uncertainty) -> NDArray[np.float64]:
     """The variance of each row's law: total uncertainty, or data alone where that is not known.
 
-    Examples
-    --------
     >>> data, unknown = np.array([4.0]), np.array([np.nan])
     >>> law_variance(Uncertainty(unknown, data, unknown)).tolist()
     [4.0]
@@ -479,8 +447,6 @@ def judge_members(
 def decompose_members(members: NDArray[np.float64], n_classes: int) -> Uncertainty:
     """The uncertainty of rows by their members; one member tells no knowledge.
 
-    Examples
-    --------
     >>> decompose_members(np.array([[[3.0, 1.0]]]), 0)
     Uncertainty(total=array([1.]), data=array([1.]), knowledge=array([nan]))
     """
@@ -496,8 +462,6 @@ def nll_of_classes(
 ) -> NDArray[np.float64]:
     """Negative log of the probability of each row's class, (n_rows,) nats; NaN where y is NaN.
 
-    Examples
-    --------
     >>> nll_of_classes(np.array([[0.5, 0.5], [0.2, 0.8]]), np.array([1.0, np.nan])).round(3)
     array([0.693,   nan])
     """

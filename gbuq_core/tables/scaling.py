@@ -116,8 +116,6 @@ def log_parameters(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and variance of log y, of log-normals with these means and variances of y.
 
-    Examples
-    --------
     >>> mean, variance = log_parameters(np.exp(np.array([2.5])), np.exp(5.0) * np.expm1([1.0]))
     >>> mean.round(9), variance.round(9)
     (array([2.]), array([1.]))
@@ -134,13 +132,6 @@ def exp_uncertainty(
     With ``m ~ N(loc, k)`` (knowledge) and ``log y ~ N(m, d)`` (data), by the law of total variance:
     ``K = (e^k - 1) e^(2 loc + d + k)`` and ``D = (e^d - 1) e^(2 loc + d + 2 k)``. Their sum is the
     variance of the log-normal with variance ``d + k``.
-
-    Examples
-    --------
-    >>> half = np.array([0.5])
-    >>> mean, found = exp_uncertainty(np.zeros(1), Uncertainty(2 * half, half, half))
-    >>> mean.round(4), found.total.round(4), (found.data + found.knowledge).round(4)
-    (array([1.6487]), array([4.6708]), array([4.6708]))
     """
     d, k = parts.data, np.maximum(parts.total - parts.data, 0.0)
     mean = np.exp(loc + 0.5 * (d + k))

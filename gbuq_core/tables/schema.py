@@ -90,8 +90,6 @@ def infer_column(
 ) -> Column:
     """Describe a column from its cells and, for identifiers, its name.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> infer_column("size", pa.array(["1.5", "NA", "2"]), Clues()).kind
     'numeric'

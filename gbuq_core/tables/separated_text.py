@@ -71,8 +71,6 @@ def find_dialect(
 ) -> Dialect:
     r"""Judge a UTF-8 text from its first 200 rows; what is given is not guessed.
 
-    Examples
-    --------
     >>> found = find_dialect(b"x;y\n1,5;2\n2,5;3\n", None, None, None)
     >>> found.delimiter, found.mark.decimal, found.header
     (';', ',', ('x', 'y'))
@@ -156,8 +154,6 @@ def without_blanks(text: bytes, dialect: Dialect) -> bytes:
 def preamble_lines(text: bytes, delimiter: str | None) -> int:
     r"""How many lines stand above the names of the columns: titles, comments and merged names.
 
-    Examples
-    --------
     >>> preamble_lines(b"Report 2021\n\nx,y,z\n1,2,3\n4,5,6\n", None)
     2
     """
@@ -256,13 +252,7 @@ def _has_header(rows: list[list[str]]) -> bool:
 
 
 def describe(dialect: Dialect) -> str:
-    r"""One sentence for the page.
-
-    Examples
-    --------
-    >>> describe(find_dialect(b"x;y\n1,5;2\n", None, None, None))
-    'Read as 2 columns separated by a semicolon, with a decimal comma and a header.'
-    """
+    r"""One sentence for the page."""
     mark = DELIMITER_NAMES.get(dialect.delimiter, repr(dialect.delimiter))
     header = "a header" if dialect.header is not None else "no header"
     decimal = ""

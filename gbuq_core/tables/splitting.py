@@ -40,23 +40,14 @@ _READABLE = 0.95
 
 
 class RowSplit(NamedTuple):
-    """How the rows of a table belong together.
+    """How the rows of a table belong together."""
 
-    Attributes
-    ----------
-    by : {"group", "time"}
-    column : str
-    codes : ndarray of shape (n_rows,), int64
-        The group of each row, or its rank among the distinct times. A row without a value is a
-        group of its own, and has no time: -1.
-    n_missing : int
-        Rows without a value.
-    """
-
-    by: str
+    by: str  # {"group", "time"}
     column: str
+    # (n_rows,): The group of each row, or its rank among the distinct times. A row without a value
+    # is a group of its own, and has no time: -1.
     codes: NDArray[np.int64]
-    n_missing: int
+    n_missing: int  # rows without a value
 
     def notices(self) -> list[str]:
         """What was decided, one sentence each."""
@@ -102,8 +93,6 @@ def describe_split(split: str, column: str | None = None) -> str:
 def warn_of_dates(columns: Sequence[str], split: str) -> list[str]:
     """That columns hold dates, and what else that asks for; nothing if the split is by time.
 
-    Examples
-    --------
     >>> warn_of_dates(["day"], "time"), len(warn_of_dates(["day"], "random"))
     ([], 1)
     """
@@ -133,8 +122,6 @@ def read_split(
 ) -> RowSplit | None:
     r"""How the rows belong together by a column; None for a random split.
 
-    Examples
-    --------
     >>> from gbuq_core.tables import infer_schema, read_table
     >>> table = read_table(b"who,y\n" + b"".join(b"%d,%d\n" % (i // 3, i) for i in range(30)))
     >>> read_split(table, infer_schema(table), "group", "who", "y").codes[:4].tolist()
@@ -209,13 +196,6 @@ def assign_groups(
     The largest groups are dealt first, each to the fold that has the fewest rows, or the fewest of
     the group's classes. There are fewer folds where there are fewer groups. Rows without a target
     are with their group; a group that has no target at all is in no fold: -1.
-
-    Examples
-    --------
-    >>> groups = np.repeat(np.arange(4), [4, 3, 2, 1])
-    >>> folds = assign_groups(groups, np.ones(10), 0, seed=0, n_folds=2)
-    >>> np.bincount(folds), bool(folds[0] == folds[9])
-    (array([5, 5]), True)
     """
     known = ~np.isnan(y)
     codes = np.where(known, y, 0.0).astype(np.int64) if n_classes else np.zeros(len(y), np.int64)
@@ -279,14 +259,7 @@ class Chain(NamedTuple):
 def chain_blocks(
     times: NDArray[np.int64], y: NDArray[np.float64], starts: Sequence[float], column: str
 ) -> Chain:
-    """Blocks in time for forward chaining. Rows of one time are in one block.
-
-    Examples
-    --------
-    >>> chain = chain_blocks(np.arange(60), np.arange(60.0), CHAIN, "day")
-    >>> np.bincount(chain.block), chain.chooses, chain.judged
-    (array([ 5,  5, 10, 10, 10, 10, 10]), 1, (2, 3, 4, 5, 6))
-    """
+    """Blocks in time for forward chaining. Rows of one time are in one block."""
     usable = (times >= 0) & ~np.isnan(y)
     ranks, count = np.unique(times[usable], return_counts=True)
     before = np.cumsum(count) - count

@@ -77,8 +77,6 @@ class SplitAdvice(NamedTuple):
 def advise_split(schema: Schema, target: str) -> list[SplitAdvice]:
     r"""Splits that a table asks for: by time where it has dates, by group where an id repeats.
 
-    Examples
-    --------
     >>> from gbuq_core.tables import infer_schema, read_table
     >>> rows = "".join(f"{i % 30},2021-01-{i % 28 + 1:02d},{i}\n" for i in range(90))
     >>> schema = infer_schema(read_table(f"patient,day,y\n{rows}".encode()))

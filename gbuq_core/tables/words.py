@@ -59,18 +59,6 @@ def why_no_knowledge(scored: ScoredTable) -> str:
 
     Knowledge uncertainty is how much the members disagree. One member has none, and neither have
     members that are all equal.
-
-    Examples
-    --------
-    >>> from gbuq_core.tables.cutting import cut_table
-    >>> from gbuq_core.tables import ScorePlan, load_builtin, score_table
-    >>> wine = load_builtin("wine")
-    >>> plan = ScorePlan(method="csglb", n_trees=50, depth=2)
-    >>> scored = score_table(wine.table, wine.about.target, schema=wine.schema, plan=plan)
-    >>> why_no_knowledge(scored)
-    ''
-    >>> why_no_knowledge(cut_table(scored, Cut(burn_in=9)))
-    'With one member there is no knowledge uncertainty: lower the burn-in.'
     """
     part, plan = scored.predictions.uncertainty, scored.plan
     if float(part.knowledge.max()) > _ROUNDING * float(part.total.max()):
@@ -172,8 +160,6 @@ def _prr(evidence: Evidence) -> str:
 def name_choices(scored: ScoredTable) -> str:
     """Task, ensemble, split and scale in one line, without a word of the user's.
 
-    Examples
-    --------
     >>> from gbuq_core.tables import ScorePlan, load_builtin, score_table
     >>> wine = load_builtin("wine")
     >>> plan = ScorePlan(ensemble="virtual", n_trees=50)
@@ -198,8 +184,6 @@ def explain_choices(scored: ScoredTable) -> list[str]:
 def name_members(scored: ScoredTable) -> str:
     """Whose disagreement the knowledge uncertainty of a table is.
 
-    Examples
-    --------
     >>> from gbuq_core.tables import ScorePlan, load_builtin, score_table
     >>> wine = load_builtin("wine")
     >>> for ensemble in ("independent", "virtual"):

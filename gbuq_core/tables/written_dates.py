@@ -143,11 +143,6 @@ def find_date_style(distinct: list[str], day_first: bool, name: str = "") -> tup
 
     The second value says whether day and month could be read either way. ``name`` is that of the
     column: nobody is born in the future.
-
-    Examples
-    --------
-    >>> find_date_style(["03/04/2021", "25/12/2021"], day_first=False)
-    ('day/month/year', False)
     """
     sample = [_plain(text) for text in distinct[:_SAMPLE]]
     dated = [text for text in sample if any(letter.isdigit() for letter in text)]
@@ -215,14 +210,7 @@ _CLOCK_IN_WORDS = r":.*[A-Za-z+-]|[T,].*:"
 
 
 def read_dates(text: Any, style_name: str) -> Dates:
-    """Dates in trimmed text, each in the given style.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> read_dates(pa.array(["24.12.2021", None]), "day.month.year").values[0]
-    np.datetime64('2021-12-24T00:00:00.000000')
-    """
+    """Dates in trimmed text, each in the given style."""
     coded = text.dictionary_encode()
     distinct = pd.Series(coded.dictionary.to_pandas(), dtype="str")
     wordy = distinct.str.contains(_HAS_LETTERS, regex=True).to_numpy(bool)
@@ -245,8 +233,6 @@ def as_date(days: float) -> np.datetime64:
 def date_text(value: np.datetime64) -> str:
     """A date as 2024-02-29, with its time where it has one.
 
-    Examples
-    --------
     >>> date_text(np.datetime64("2024-02-29T00:00")), date_text(np.datetime64("2024-02-29T13:30"))
     ('2024-02-29', '2024-02-29 13:30')
     """
@@ -259,8 +245,6 @@ def date_text(value: np.datetime64) -> str:
 def dates_apart(days: Iterable[float]) -> list[str]:
     """Days since 1 January 1970 as dates, with times only where days do not tell them apart.
 
-    Examples
-    --------
     >>> dates_apart([19782.25, 19790.5]), dates_apart([19782.25, 19782.5])
     (['2024-02-29', '2024-03-08'], ['2024-02-29 06:00', '2024-02-29 12:00'])
     """
@@ -361,13 +345,7 @@ def _parse(texts: pd.Series, style: DateStyle) -> tuple[pd.Series, pd.Series, pd
 
 
 def used_parts(values: NDArray[np.datetime64]) -> tuple[str, ...]:
-    """The parts of a date worth a feature: those that vary, and always the day count.
-
-    Examples
-    --------
-    >>> used_parts(np.array(["2021-01-04", "2021-01-05"], "datetime64[us]"))
-    ('days', 'weekday')
-    """
+    """The parts of a date worth a feature: those that vary, and always the day count."""
     dates = values[~np.isnat(values)]
     varying = [part for part in DATE_PARTS[1:] if len(np.unique(date_part(dates, part))) > 1]
     return ("days", *varying)
@@ -377,11 +355,6 @@ def date_part(values: NDArray[np.datetime64], part: str) -> NDArray[np.float64]:
     """One number a date, (n_rows,), NaN where there is no date.
 
     "days" counts from 1 January 1970, "month" is 1 to 12, "weekday" 0 is Monday, "hour" is 0 to 24.
-
-    Examples
-    --------
-    >>> date_part(np.array(["1970-01-02T12:00"], "datetime64[us]"), "days")
-    array([1.5])
     """
     index = pd.DatetimeIndex(values)
     if part == "days":

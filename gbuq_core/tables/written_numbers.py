@@ -161,8 +161,6 @@ class UnitChoice(NamedTuple):
 def choose_units(text: Any, decimal: str) -> UnitChoice:
     """The unit of trimmed text, that of the majority.
 
-    Examples
-    --------
     >>> choose_units(pa.array(["5 kg", "7.5 kg", "6 kg"]), ".").units
     (('kg', 1.0),)
     >>> choose_units(pa.array(["$1.9M", "$850k"]), ".").units[:2]
@@ -212,8 +210,6 @@ def _is_currency(unit: str) -> bool:
 def describe_units(units: Units) -> str:
     """The unit in a few letters; empty where there is none.
 
-    Examples
-    --------
     >>> describe_units((("kg", 1.0),)), describe_units(BARE)
     ('kg', '')
     """
@@ -229,8 +225,6 @@ def may_hold_numbers(text: Any) -> bool:
 def holds_truths(text: Any) -> bool:
     """Whether all text is a word for true or false, written in one way: 1 and 0 as numbers.
 
-    Examples
-    --------
     >>> holds_truths(pa.array(["True", None, "False"])), holds_truths(pa.array(["True", "no"]))
     (True, False)
     """
@@ -248,11 +242,6 @@ def read_numbers(text: Any, decimal: str, units: Units = ()) -> Numbers:
     (``1,234.5``, ``1.234,5``, ``1 234``, ``1'234``, ``1,87,685``), and a unit or a currency: one of
     ``units``, any if there are none. ``<0.5``, ``10+`` and ``630.8*`` are the number in them. A
     column of nothing but True and False is 1 and 0.
-
-    Examples
-    --------
-    >>> read_numbers(pa.array(["1.234,5", "12 %", "x", None]), ",").values
-    array([1234.5,   12. ,    nan,    nan])
     """
     missing = pc.is_null(text).to_numpy(zero_copy_only=False)
     quick = text

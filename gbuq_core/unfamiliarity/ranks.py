@@ -34,9 +34,6 @@ def part_ranks(ordered: NDArray[np.float64], values: NDArray[np.float64]) -> NDA
     """The share of the reference rows that lie below each value, (n_parts, n_rows).
 
     Only what is larger than the largest value of the reference rows has rank 1.
-
-    >>> part_ranks(np.array([[1.0, 2.0, 2.0, 5.0]]), np.array([[2.0, 5.0, 6.0]])).tolist()
-    [[0.25, 0.75, 1.0]]
     """
     pairs = zip(ordered, values, strict=True)
     return np.stack([np.searchsorted(part, row) / len(part) for part, row in pairs])
@@ -76,10 +73,6 @@ def rank_among(reference: Reference, ranks: NDArray[np.float64]) -> NDArray[np.f
     """The middle of the ranks of rows (n_parts, n_rows) among the reference rows, (n_rows,).
 
     For the reference rows themselves it is `rank_reference`.
-
-    >>> made = make_reference(np.array([[3.0, 1.0, 2.0, 2.0]]))
-    >>> rank_among(made, part_ranks(made.sorted, np.array([[1.0, 2.5, 9.0]]))).tolist()
-    [0.125, 0.875, 1.0]
     """
     joint, n = join_ranks(ranks, len(reference.joint)), len(reference.joint)
     below, upto = (np.searchsorted(reference.joint, joint, side=s) for s in ("left", "right"))

@@ -91,10 +91,6 @@ def find_columns(X: Any, declared: Any = None) -> Columns:
     """What the columns of the training rows hold: text and categories have levels.
 
     ``declared`` are a model's ``categorical_features``, in place of text.
-
-    >>> columns = find_columns(pd.DataFrame({"size": ["m", "s", "m"], "price": [1.0, 2.0, 3.0]}))
-    >>> columns.names, columns.categories.tolist(), columns.levels
-    (('size', 'price'), [0], (('m', 's'),))
     """
     table = as_table(X)
     is_category = category_columns(table, declared)

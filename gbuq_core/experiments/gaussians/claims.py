@@ -47,13 +47,6 @@ def check_claims(race: GaussiansRun) -> tuple[Claim, ...]:
 
     A statement needs its samplers in the race, and chains that keep enough samples for a visit.
     There are none for other targets.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.gaussians.fit import run_gaussians
-    >>> (claim,) = check_claims(run_gaussians(GaussiansSettings(samplers=("sgld",), steps=5000)))
-    >>> claim.verdict, claim.here
-    ('holds', 'SGLD visits 1 of 25 modes and changes its mode 0 times: it stays where it fell.')
     """
     if race.settings.target != "gaussians25":
         return ()
@@ -73,20 +66,7 @@ def check_claims(race: GaussiansRun) -> tuple[Claim, ...]:
 
 
 def answer_gaussians(race: GaussiansRun) -> str:
-    """Can one chain find all the modes? One sentence on the samplers of a race.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.gaussians.fit import run_gaussians
-    >>> answer_gaussians(run_gaussians(GaussiansSettings(samplers=("sgld", "nsgld"))))
-    'SGLD finds 1 of the 25 modes; N-SGLD finds 25, but 81 % of its samples lie between modes.'
-    >>> answer_gaussians(run_gaussians(GaussiansSettings(samplers=("sgld", "clr", "cg"))))
-    'cg-SGLD finds 24 of the 25 modes, SGLD only 1.'
-    >>> answer_gaussians(run_gaussians(GaussiansSettings(target="ring", samplers=("sgld", "cg"))))
-    'cg-SGLD finds all 12 modes, SGLD only 7.'
-    >>> answer_gaussians(run_gaussians(GaussiansSettings(target="gaussian", samplers=("sgld",))))
-    'SGLD finds the only mode.'
-    """
+    """Can one chain find all the modes? One sentence on the samplers of a race."""
     n, least = race.truth.n_modes, BLURRED * race.truth.share_in_modes
     runs = [run for run in race.runs if int(run.n_kept[-1])]
     found = {SAMPLERS[run.sampler].label: score_sampler(run) for run in runs}
@@ -109,13 +89,7 @@ def answer_gaussians(race: GaussiansRun) -> str:
 
 
 def describe_settings(settings: GaussiansSettings) -> str:
-    """Whether the verdicts are about the paper's settings; seeds and samplers are free.
-
-    >>> describe_settings(GaussiansSettings(seed=3))
-    "In the paper's settings, as far as it states them."
-    >>> describe_settings(GaussiansSettings(steps=1000))
-    "At these settings, which are not all the paper's."
-    """
+    """Whether the verdicts are about the paper's settings; seeds and samplers are free."""
     paper = GaussiansSettings(samplers=settings.samplers, seed=settings.seed)
     if all(plan_of(settings, each) == plan_of(paper, each) for each in settings.samplers):
         return "In the paper's settings, as far as it states them."

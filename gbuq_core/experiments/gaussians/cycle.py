@@ -57,13 +57,7 @@ class CycleTrace:
 
 
 def cycle_bounds(steps: int, cycles: int, cycle: int) -> tuple[int, int]:
-    """The first step of a cycle and the one after its last.
-
-    Examples
-    --------
-    >>> [cycle_bounds(10, 3, cycle) for cycle in range(3)]
-    [(0, 4), (4, 7), (7, 10)]
-    """
+    """The first step of a cycle and the one after its last."""
     return -(-cycle * steps // cycles), -(-(cycle + 1) * steps // cycles)
 
 
@@ -73,12 +67,6 @@ def record_cycle(
     """Where chain 1 of a sampler was during one cycle, and what moved it.
 
     Samplers without cycles are shown during the same steps.
-
-    Examples
-    --------
-    >>> trace = record_cycle(GaussiansSettings(steps=3000), "clr", cycle=2)
-    >>> trace.first, trace.n_steps, trace.points.shape, int(trace.exploring.sum())
-    (200, 100, (101, 2), 26)
     """
     plan = plan_of(settings, sampler)
     cycles = min(settings.cycles, plan.steps)
@@ -138,14 +126,7 @@ def _lowest(target: str) -> float:
 
 @cache
 def energy_map(target: str) -> Array:
-    """-log of a target's density at the middles of a grid of cells, above its lowest mode.
-
-    Examples
-    --------
-    >>> energy = energy_map("gaussians25")
-    >>> energy.shape, round(float(energy.min()), 1)
-    ((120, 120), 0.1)
-    """
+    """-log of a target's density at the middles of a grid of cells, above its lowest mode."""
     density = TARGETS[check_choice("target", target, tuple(TARGETS))]
     left, right, bottom, top = density.extent
     x = left + (right - left) * (np.arange(N_CELLS) + 0.5) / N_CELLS
@@ -157,8 +138,6 @@ def energy_map(target: str) -> Array:
 def describe_cycle(traces: tuple[CycleTrace, ...], step_limit: float) -> str:
     """What the samplers did during the cycle, in words.
 
-    Examples
-    --------
     >>> settings = GaussiansSettings(steps=3000)
     >>> describe_cycle((record_cycle(settings, "sgld", 2),), 0.06)
     'Cycle 3 of 30, 100 steps. SGLD is in 1 mode.'

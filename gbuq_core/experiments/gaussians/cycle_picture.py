@@ -67,18 +67,7 @@ def cycle_sheet(
     start: int | None = None,
     alt: str = "",
 ) -> PanelSheet:
-    """The energy with a chain on it for every sampler, and three charts under each.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.gaussians.cycle import energy_map, record_cycle
-    >>> from gbuq_core.experiments.gaussians.fit import target_grid
-    >>> from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-    >>> traces = [record_cycle(GaussiansSettings(steps=3000), name) for name in ("sgld", "clr")]
-    >>> sheet = cycle_sheet(target_grid("gaussians25"), energy_map("gaussians25"), traces)
-    >>> [panel.title for panel in sheet.panels], len(sheet.strips), len(sheet.frame_values)
-    (['SGLD', 'clr-SGLD'], 6, 101)
-    """
+    """The energy with a chain on it for every sampler, and three charts under each."""
     values = np.asarray(energy, dtype=np.float64)
     columns = len(cycles)
     rows = (_size_strip, _energy_strip, _moves_strip)

@@ -47,14 +47,6 @@ def gaussians_csv(race: GaussiansRun) -> str:
     """One line a sampler and frame: what it had found by then.
 
     Numbers with nine digits; empty where there is no value.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.gaussians.fit import run_gaussians
-    >>> race = run_gaussians(GaussiansSettings(samplers=("sgld",), steps=1000))
-    >>> lines = gaussians_csv(race).splitlines()
-    >>> len(lines), lines[-1].split(",")[:3]
-    (61, ['sgld', '1000', '1000'])
     """
     rows: list[tuple[object, ...]] = []
     for run in race.runs:
@@ -72,13 +64,7 @@ def gaussians_csv(race: GaussiansRun) -> str:
 
 
 def gaussians_code(settings: GaussiansSettings) -> str:
-    """Python that runs the samplers and draws their densities with the library's public names.
-
-    Examples
-    --------
-    >>> '"cg": {"n_cycles": 30, ' in gaussians_code(GaussiansSettings())
-    True
-    """
+    """Python that runs the samplers and draws their densities with the library's public names."""
     given = {name: arguments(plan_of(settings, name)) for name in settings.samplers}
     shared = arguments(plan_of(settings, "sgld"))
     common = {name: shared[name] for name in _COMMON}

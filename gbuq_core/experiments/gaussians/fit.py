@@ -122,14 +122,7 @@ class GaussiansRun(NamedTuple):
 
 
 def run_gaussians(settings: GaussiansSettings | None = None) -> GaussiansRun:
-    """Run the samplers one after the other.
-
-    Examples
-    --------
-    >>> race = run_gaussians(GaussiansSettings(samplers=("sgld", "cg"), steps=20_000))
-    >>> [int(run.modes_visited[-1]) >= 7 for run in race.runs]
-    [False, True]
-    """
+    """Run the samplers one after the other."""
     settings = GaussiansSettings() if settings is None else settings
     runs = tuple(run_sampler(plan_of(settings, sampler)) for sampler in settings.samplers)
     return GaussiansRun(settings, target_grid(settings.target), runs)
@@ -137,14 +130,7 @@ def run_gaussians(settings: GaussiansSettings | None = None) -> GaussiansRun:
 
 @cache
 def target_grid(target: str) -> TargetGrid:
-    """The target's density on the cells of the maps; computed once.
-
-    Examples
-    --------
-    >>> grid = target_grid("gaussians25")
-    >>> grid.n_modes, grid.density.shape
-    (25, (60, 60))
-    """
+    """The target's density on the cells of the maps; computed once."""
     density = TARGETS[check_choice("target", target, tuple(TARGETS))]
     left, right, bottom, top = density.extent
     width, height = (right - left) / N_BINS, (top - bottom) / N_BINS
@@ -179,14 +165,7 @@ def _step_limit(density: Target) -> float:
 
 
 def run_sampler(plan: GaussiansSettings) -> SamplerRun:
-    """Run one sampler and count what it found, frame by frame.
-
-    Examples
-    --------
-    >>> run = run_sampler(plan_of(GaussiansSettings(steps=20_000), "cg"))
-    >>> len(run.steps), int(run.n_kept[-1]), bool(run.modes_visited[-1] >= 7)
-    (60, 20000, True)
-    """
+    """Run one sampler and count what it found, frame by frame."""
     chains = sample_plan(plan)
     run = count_chains(plan, chains)
     _RUNS.add()
@@ -196,8 +175,6 @@ def run_sampler(plan: GaussiansSettings) -> SamplerRun:
 def sample_plan(plan: GaussiansSettings, n_chains: int | None = None) -> Chains:
     """The chains of a plan; fewer of them are the first ones.
 
-    Examples
-    --------
     >>> plan = plan_of(GaussiansSettings(steps=100, chains=3), "clr")
     >>> one, all_of_them = sample_plan(plan, n_chains=1), sample_plan(plan)
     >>> bool((one.samples[0] == all_of_them.samples[0]).all())
@@ -212,15 +189,7 @@ count_runs = _RUNS.count  # what a knob of the view leaves as it is
 
 
 def count_chains(plan: GaussiansSettings, chains: Chains) -> SamplerRun:
-    """What chains had found by the end of each frame.
-
-    Examples
-    --------
-    >>> plan = plan_of(GaussiansSettings(steps=1000), "sgld")
-    >>> run = count_chains(plan, sample_mixture("sgld", n_steps=1000, random_state=0))
-    >>> int(run.steps[0]), int(run.steps[-1]), int(run.n_kept[-1])
-    (16, 1000, 1000)
-    """
+    """What chains had found by the end of each frame."""
     grid, density = target_grid(plan.target), TARGETS[plan.target]
     n_chains, n_steps = chains.mode_index.shape
     frames = min(MAX_FRAMES, n_steps)

@@ -48,16 +48,7 @@ class SamplerScores:
 
 
 def score_sampler(run: SamplerRun) -> SamplerScores:
-    """Score a sampler with all its steps.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.gaussians.fit import run_sampler
-    >>> from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-    >>> run = run_sampler(GaussiansSettings(samplers=("sgld",), steps=20_000))
-    >>> score_sampler(run).modes_visited
-    1.0
-    """
+    """Score a sampler with all its steps."""
     report = run.report
     sizes = report.sample_size[np.isfinite(report.sample_size)]
     kept = int(run.n_kept[-1]) / len(report.modes_visited)
@@ -135,17 +126,7 @@ def chains_text(race: GaussiansRun) -> str:
 
 
 def describe_race(settings: GaussiansSettings) -> str:
-    """How many samplers race, from how many starts, in one sentence.
-
-    Examples
-    --------
-    >>> describe_race(GaussiansSettings())
-    'Four samplers, one start, the same number of steps.'
-    >>> describe_race(GaussiansSettings(samplers=("sgld", "cg"), chains=5))
-    'Two samplers, the same 5 starts, the same number of steps.'
-    >>> describe_race(GaussiansSettings(samplers=("cg",), chains=5))
-    'One sampler, 5 starts.'
-    """
+    """How many samplers race, from how many starts, in one sentence."""
     several = len(settings.samplers) > 1
     words = [f"{_NUMBERS[len(settings.samplers)]} sampler{'s' * (len(settings.samplers) != 1)}"]
     if settings.chains > 1:
@@ -157,27 +138,14 @@ def describe_race(settings: GaussiansSettings) -> str:
 
 
 def lede_of(settings: GaussiansSettings) -> str:
-    """The page's first sentences, as Markdown.
-
-    >>> lede_of(GaussiansSettings(samplers=("sgld",)))
-    'One sampler, one start. Press play: does a chain find all 25 modes?'
-    """
+    """The page's first sentences, as Markdown."""
     if not settings.samplers:
         return "Samplers that are chosen in **All settings** race over this target."
     return f"{describe_race(settings)} Press play: {_QUESTIONS[settings.target]}?"
 
 
 def describe_gaussians(race: GaussiansRun) -> str:
-    """The picture in words, from its numbers.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.gaussians.fit import target_grid
-    >>> from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-    >>> words = describe_gaussians(GaussiansRun(GaussiansSettings(), target_grid("ring"), ()))
-    >>> words.startswith("Target: Ring, 12 modes")
-    True
-    """
+    """The picture in words, from its numbers."""
     truth, settings = race.truth, race.settings
     noun = "modes" if truth.n_modes > 1 else "mode"
     starts = "start" if settings.chains == 1 else "starts"

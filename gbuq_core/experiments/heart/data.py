@@ -18,14 +18,7 @@ LEAST_FILLED = 2
 def make_painted_heart(
     n_per_cell: int = 1000, noise: float = 0.01, random_state: int = 0, cells: Any = ()
 ) -> HeartData:
-    """The heart with some cells painted: filled ones lose their rows, empty ones get some.
-
-    Examples
-    --------
-    >>> heart = make_painted_heart(10, cells=[0, 40])  # a corner emptied, the middle filled
-    >>> heart.cell_counts[0, 0], heart.cell_counts[4, 4], len(heart.y)
-    (np.int64(0), np.int64(10), 640)
-    """
+    """The heart with some cells painted: filled ones lose their rows, empty ones get some."""
     heart = make_heart(n_per_cell, noise, random_state)
     painted = np.zeros(N_CELLS, dtype=bool)
     for cell in cells:

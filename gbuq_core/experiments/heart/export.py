@@ -46,12 +46,6 @@ def heart_csv(run: HeartRun) -> str:
     """One line a cell: its place, rows and truth, then every method's prediction and variances.
 
     Numbers with nine digits; empty where there is no value.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.heart.fit import run_heart
-    >>> heart_csv(run_heart(HeartSettings(methods=()))).splitlines()[1].startswith("0,0,1000,")
-    True
     """
     data = run.data
     names = ["feature_1", "feature_2", "training_rows", "true_mean", "true_noise_variance"]
@@ -64,13 +58,7 @@ def heart_csv(run: HeartRun) -> str:
 
 
 def heart_code(settings: HeartSettings) -> str:
-    """Python that computes and draws the maps with the library's public names.
-
-    Examples
-    --------
-    >>> "n_trees=1000" in heart_code(HeartSettings())
-    True
-    """
+    """Python that computes and draws the maps with the library's public names."""
     data = "make_painted_heart" if settings.cells else "make_heart"
     home = "gbuq_core.experiments.heart.data" if settings.cells else "gbuq_core"
     lines = ["from pathlib import Path", "", "import numpy as np", ""]

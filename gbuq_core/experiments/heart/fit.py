@@ -81,15 +81,7 @@ class HeartRun(NamedTuple):
 
 
 def run_heart(settings: HeartSettings | None = None) -> HeartRun:
-    """Train the methods one after the other and map their uncertainty.
-
-    Examples
-    --------
-    >>> run = run_heart(HeartSettings(methods=("sglb",), rows=50, members=5, trees=200))
-    >>> knowledge = run.methods[0].knowledge[-1]
-    >>> bool(knowledge[~run.data.in_support].min() > knowledge[run.data.in_support].max())
-    True
-    """
+    """Train the methods one after the other and map their uncertainty."""
     settings = HeartSettings() if settings is None else settings
     maps = tuple(
         map_heart(fit_heart(plan_of(settings, method)), settings) for method in settings.methods

@@ -111,8 +111,6 @@ def live_ensemble(
 ) -> Ensemble:
     """What the browser draws a method's maps from for any K, start and number of members.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.heart.fit import run_heart
     >>> settings = HeartSettings(methods=("virtual_sglb",), rows=10, trees=20, step=5)
     >>> live_ensemble(run_heart(settings).methods[0].fit, [20], (1, 2, 3)).stages.tolist()

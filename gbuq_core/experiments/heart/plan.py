@@ -43,21 +43,13 @@ _RATES = (0.01, 0.03, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 
 def read_cells(text: str) -> tuple[int, ...]:
-    """Cell numbers from row and column digits.
-
-    >>> read_cells("34.08.34")
-    (8, 31)
-    """
+    """Cell numbers from row and column digits."""
     pairs = [part for part in text.split(".") if part]
     return tuple(sorted({SIDE * int(pair[0]) + int(pair[1]) for pair in pairs}))
 
 
 def write_cells(cells: Iterable[int]) -> str:
-    """The text of cell numbers.
-
-    >>> write_cells([31, 8])
-    '08.34'
-    """
+    """The text of cell numbers."""
     return ".".join(f"{cell // SIDE}{cell % SIDE}" for cell in sorted(set(cells)))
 
 
@@ -188,11 +180,7 @@ def heart_arguments(plan: HeartSettings) -> dict[str, Any]:
 
 
 def estimate_heart_seconds(plan: HeartSettings) -> float:
-    """Roughly what `fit_heart` takes on this machine's cores.
-
-    >>> estimate_heart_seconds(HeartSettings(methods=("catboost",))) > 20
-    True
-    """
+    """Roughly what `fit_heart` takes on this machine's cores."""
     kind, n_cores = _kind(plan), effective_n_jobs(None)
     n_rows = 64 * plan.rows
     if not kind.boosting:

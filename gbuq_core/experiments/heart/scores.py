@@ -63,16 +63,7 @@ class HeartScores(NamedTuple):
 
 
 def score_heart(maps: HeartMaps, view: str = "std") -> HeartScores:
-    """Score the maps with all trees.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.heart.fit import run_heart
-    >>> from gbuq_core.experiments.heart.plan import HeartSettings
-    >>> run = run_heart(HeartSettings(methods=("sglb",), rows=50, members=5, trees=200))
-    >>> score_heart(run.methods[0]).auroc_knowledge
-    1.0
-    """
+    """Score the maps with all trees."""
     check_choice("view", view, VIEWS)
     data = maps.truth
     filled = data.in_support
@@ -126,8 +117,6 @@ def check_claims(run: HeartRun) -> tuple[Claim, ...]:
 def answer_heart(run: HeartRun) -> str:
     """Does the model know where it has seen nothing? One sentence on the first method.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.heart.fit import run_heart
     >>> from gbuq_core.experiments.heart.plan import HeartSettings
     >>> answer_heart(run_heart(HeartSettings(rows=30, trees=100, methods=("sglb",))))
@@ -146,15 +135,7 @@ def answer_heart(run: HeartRun) -> str:
 
 
 def describe_heart(run: HeartRun) -> str:
-    """The picture in words, from its numbers.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.heart.fit import run_heart
-    >>> from gbuq_core.experiments.heart.plan import HeartSettings
-    >>> describe_heart(run_heart(HeartSettings(methods=()))).startswith("81 cells")
-    True
-    """
+    """The picture in words, from its numbers."""
     data, view = run.data, run.settings.unit
     n_empty = int((~data.in_support).sum())
     noise = as_view(data.variance[data.in_support], view)
@@ -198,11 +179,7 @@ def _describe_method(maps: HeartMaps, view: str) -> str:
 
 
 def auroc_text(value: float) -> str:
-    """An AUROC with three decimals. It says 1.000 only if every pair is in order.
-
-    >>> auroc_text(1.0), auroc_text(0.99991), auroc_text(float("nan"))
-    ('1.000', '> 0.999', '–')
-    """
+    """An AUROC with three decimals. It says 1.000 only if every pair is in order."""
     if math.isnan(value):
         return "–"
     return "> 0.999" if 0.9995 <= value < 1.0 else f"{value:.3f}"

@@ -101,13 +101,7 @@ def _places(low: float, high: float, per_unit: int) -> Array:
 
 
 def true_mean(x: Array) -> Array:
-    """``x / 2 + sin x``, equation 6 without its noise.
-
-    Examples
-    --------
-    >>> true_mean(np.array([0.0, 10.0])).round(3)
-    array([0.   , 4.456])
-    """
+    """``x / 2 + sin x``, equation 6 without its noise."""
     return 0.5 * x + np.sin(x)
 
 
@@ -136,8 +130,6 @@ def draw_foreign(plan: HeteroscedasticSettings) -> Array:
 def shown_range(settings: HeteroscedasticSettings) -> tuple[float, float]:
     """Where the picture begins and ends: that of the paper, or as far as foreign rows lie.
 
-    Examples
-    --------
     >>> shown_range(HeteroscedasticSettings(left_from=-2.0, right_to=30.0))
     (-10.0, 30.0)
     """

@@ -249,8 +249,6 @@ class LevelIntervals(NamedTuple):
 def level_intervals(fit: HeteroscedasticFit, settings: HeteroscedasticSettings) -> LevelIntervals:
     """What the picture needs to show any level, with and without a conformal step.
 
-    Examples
-    --------
     >>> settings = HeteroscedasticSettings(rows=500, trees=20)
     >>> fit = fit_heteroscedastic(plan_of(settings, "gnll"))
     >>> found = level_intervals(fit, settings)

@@ -43,8 +43,6 @@ def builder_of(plan: HeteroscedasticSettings) -> Builder:
 def heteroscedastic_model(plan: HeteroscedasticSettings) -> Any:
     """The unfitted estimator for settings of one method.
 
-    Examples
-    --------
     >>> heteroscedastic_model(HeteroscedasticSettings(methods=("gnll",), subsample=0.3)).subsample
     0.3
     """

@@ -110,11 +110,7 @@ def heteroscedastic_figure(
 
 
 def percent(level: float) -> str:
-    """A level as the picture writes it.
-
-    >>> percent(0.95)
-    '95 %'
-    """
+    """A level as the picture writes it."""
     return f"{100 * level:g} %"
 
 
@@ -155,11 +151,7 @@ def judge(view: HeteroscedasticView | None, key: str) -> DrawnScore | None:
 
 
 def label_of(key: str) -> str:
-    """A score's name with its unit, for a panel.
-
-    >>> label_of("knowledge"), label_of("inference_novelty"), label_of("distance")
-    ('knowledge, std', '|inference novelty|, z', 'distance')
-    """
+    """A score's name with its unit, for a panel."""
     if key in PARTS:
         return f"{key}, std"
     name = SCORES[key].label.lower()

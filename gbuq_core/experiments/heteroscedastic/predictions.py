@@ -154,8 +154,6 @@ def conformal_factor(prediction: Prediction, y: Array, level: float) -> float:
 
     Split conformal prediction with ``|y - loc| / scale`` as the score.
 
-    Examples
-    --------
     >>> one, none = np.ones(19), np.zeros(19)
     >>> found = Prediction(none, one, one, none, (), (), None)
     >>> round(conformal_factor(found, np.arange(1.0, 20.0), 0.95) * 1.96, 1)

@@ -35,8 +35,6 @@ def describe_heteroscedastic(
 def answer_heteroscedastic(run: HeteroscedasticRun, scores: Sequence[HeteroscedasticScore]) -> str:
     """Does the first method know its noise, and where it has seen nothing? One sentence.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
     >>> run = run_heteroscedastic(
     ...     HeteroscedasticSettings(methods=("macau_basic",), rows=300, trees=10, subsample=0.3)
@@ -68,13 +66,7 @@ def answer_heteroscedastic(run: HeteroscedasticRun, scores: Sequence[Heterosceda
 
 
 def describe_data(settings: HeteroscedasticSettings) -> str:
-    """Rows, their noise, and where foreign rows lie.
-
-    Examples
-    --------
-    >>> describe_data(HeteroscedasticSettings())[:53]
-    '2,000 rows with x from 0 to 10. The noise grows with '
-    """
+    """Rows, their noise, and where foreign rows lie."""
     low, high = SUPPORT
     noise = "There is no noise."
     if settings.noise_slope > 0.0:

@@ -44,13 +44,7 @@ class BaselineFit(NamedTuple):
 
 
 def needed_fits(baselines: tuple[str, ...]) -> tuple[str, ...]:
-    """Which fits the chosen baselines take: their average with IBUG takes that of virtual SGLB.
-
-    Examples
-    --------
-    >>> needed_fits(("constant", "ibug_cbu", "knn"))
-    ('knn', 'cbu')
-    """
+    """Which fits the chosen baselines take: their average with IBUG takes that of virtual SGLB."""
     wanted = {"cbu" if key == "ibug_cbu" else key for key in baselines}
     return tuple(key for key in FITTED if key in wanted)
 
@@ -105,8 +99,6 @@ def baseline_model(plan: NeighboursSettings, key: str, scoring: str) -> Any:
 def virtual_knobs(plan: NeighboursSettings) -> dict[str, Any]:
     """Arguments of virtual SGLB: as many trees as the base model or 200, truncated to ten members.
 
-    Examples
-    --------
     >>> virtual_knobs(NeighboursSettings(trees=400))["truncation_step"]
     20
     """

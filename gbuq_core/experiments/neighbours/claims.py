@@ -67,39 +67,19 @@ class Gap(NamedTuple):
 
 
 def gap_between(first: Array, second: Array) -> Gap:
-    """How much larger the first scores (n,) are than the second, on the same rows.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> gap = gap_between(np.array([2.0, 4.0]), np.array([1.0, 1.0]))
-    >>> gap.mean, round(gap.error, 3)
-    (2.0, 1.0)
-    """
+    """How much larger the first scores (n,) are than the second, on the same rows."""
     away = first - second
     return Gap(float(away.mean()), float(away.std(ddof=1) / math.sqrt(len(away))))
 
 
 def no_worse(gap: Gap) -> str:
-    """The verdict on "no worse", given how much worse: ties are within one standard error.
-
-    Examples
-    --------
-    >>> [no_worse(Gap(mean, 0.1)) for mean in (-1.0, 0.05, 0.15, 1.0)]
-    ['holds', 'holds', 'partly', 'does not hold']
-    """
+    """The verdict on "no worse", given how much worse: ties are within one standard error."""
     error = gap.error if math.isfinite(gap.error) else 0.0
     return verdict_of(-gap.mean, -error, -2.0 * error)
 
 
 def better(gap: Gap) -> str:
-    """The verdict on "better", given how much worse: a tie, within one standard error, nearly.
-
-    Examples
-    --------
-    >>> [better(Gap(mean, 0.1)) for mean in (-1.0, 0.05, 0.15)]
-    ['holds', 'partly', 'does not hold']
-    """
+    """The verdict on "better", given how much worse: a tie, within one standard error, nearly."""
     error = gap.error if math.isfinite(gap.error) else 0.0
     if gap.mean < -error:
         return "holds"

@@ -194,8 +194,6 @@ def neighbours_map_csv(run: NeighboursRun) -> str:
 def neighbour_columns(run: NeighboursRun) -> dict[str, npt.NDArray[Any]]:
     """The neighbours by column: number from 1, trees shared, target, class if any, features.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.neighbours.look import run_neighbours
     >>> run = run_neighbours(NeighboursSettings(data="wine", trees=10, k=4))
     >>> list(neighbour_columns(run))[:4]

@@ -181,8 +181,6 @@ def run_neighbours(settings: NeighboursSettings | None = None) -> NeighboursRun:
 def affinity_by_trees(fit: NeighboursFit, x: Array) -> npt.NDArray[np.int64]:
     """In how many of the first 1, 2, ... trees each place of the grid shares a leaf with x.
 
-    Examples
-    --------
     >>> settings = NeighboursSettings(rows=200, trees=20, x=9.0)
     >>> run = run_neighbours(settings)
     >>> grown = affinity_by_trees(run.fit, run.look.x)
@@ -248,8 +246,6 @@ def _family(
 def runs_flat(look: NeighboursLook) -> bool:
     """Whether the scale at k is nearly that of half and of double k: within a fifth of it.
 
-    Examples
-    --------
     >>> from types import SimpleNamespace
     >>> k = np.arange(2, 41)
     >>> runs_flat(SimpleNamespace(k=10, path_k=k, path_std=np.ones(39)))

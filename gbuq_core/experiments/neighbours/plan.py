@@ -299,19 +299,13 @@ class NeighboursSettings:
 
 
 def share_of(trees: int, percent: int) -> int:
-    """How many trees a share of them is, at least one.
-
-    >>> share_of(50, 1), share_of(50, 70)
-    (1, 35)
-    """
+    """How many trees a share of them is, at least one."""
     return max(1, round(trees * percent / 100))
 
 
 def library_missing(key: str) -> str:
     """Why a library cannot be used, in a sentence; empty if it can. Nothing is imported.
 
-    Examples
-    --------
     >>> library_missing("sglb")
     ''
     """
@@ -343,8 +337,6 @@ def check_view(settings: NeighboursSettings) -> None:
 
     A k that is too large or too small is brought into range by the view, which says so.
 
-    Examples
-    --------
     >>> check_view(NeighboursSettings(order="middle"))
     Traceback (most recent call last):
     gbuq_core.errors.InvalidParameter: order must be one of first, last, random; got 'middle'.
@@ -368,8 +360,6 @@ def neighbours_arguments(plan: NeighboursSettings) -> dict[str, Any]:
 def neighbours_model(plan: NeighboursSettings) -> Any:
     """The unfitted base model of a plan.
 
-    Examples
-    --------
     >>> neighbours_model(NeighboursSettings(library="hist", leaves=5)).max_leaf_nodes
     5
     """
@@ -396,14 +386,7 @@ _PER_ROW = {"lightgbm": 6e-8, "hist": 1e-7, "catboost": 1.2e-7, "xgboost": 1.2e-
 
 
 def estimate_neighbours_seconds(plan: NeighboursSettings) -> float:
-    """Roughly what `fit_neighbours` takes: the model is fitted twice, once to tune on.
-
-    Examples
-    --------
-    >>> slow, quick = NeighboursSettings(trees=2000, rows=20_000), NeighboursSettings()
-    >>> estimate_neighbours_seconds(slow) > 5 * estimate_neighbours_seconds(quick)
-    True
-    """
+    """Roughly what `fit_neighbours` takes: the model is fitted twice, once to tune on."""
     rows = _TABLE_ROWS.get(plan.data, plan.rows)
     per_tree = _PER_TREE[plan.library] + rows * _PER_ROW[plan.library]
     return 0.1 + _IMPORT[plan.library] + 2.0 * plan.trees * per_tree

@@ -118,15 +118,7 @@ def title_of(run: NeighboursRun) -> str:
 
 
 def answer_neighbours(run: NeighboursRun) -> str:
-    """Which training rows does the prediction come from? One sentence on the chosen one.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.neighbours.look import run_neighbours
-    >>> from gbuq_core.experiments.neighbours.plan import NeighboursSettings
-    >>> answer_neighbours(run_neighbours(NeighboursSettings(rows=200, trees=20, k=15, x=12.0)))[:54]
-    'At x = 12, where no training rows are, the model says '
-    """
+    """Which training rows does the prediction come from? One sentence on the chosen one."""
     fit, look = run.fit, run.look
     title = title_of(run)
     empty = "" if _supported(fit, look) else ", where no training rows are,"

@@ -62,15 +62,6 @@ def check_novelty_claims(fit: NoveltyFit, maps: NoveltyMaps) -> tuple[Claim, ...
 
     Fits the other kind of leaf model to the same forest, so that it takes about as long as the fit.
     Statements that need the true support are left out where nobody knows it.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.novelty.fit import run_novelty
-    >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
-    >>> run = run_novelty(NoveltySettings(rows=200, trees=10))
-    >>> claims = check_novelty_claims(run.fit, run.maps)
-    >>> claims[2].paper[:48]
-    "MACAU's novelty detects rows out of distribution"
     """
     scores = {score.key: score for score in score_maps(fit, maps)}
     support = support_of(fit)
@@ -105,8 +96,6 @@ def one_ellipse(fit: NoveltyFit, maps: NoveltyMaps) -> Array:
 def near_cells(support: Mask) -> Mask:
     """Cells (3600,) outside the support within `NEAR` cells of it.
 
-    Examples
-    --------
     >>> support = np.zeros(3600, bool)
     >>> support[0] = True
     >>> int(near_cells(support).sum())  # a corner: 1 to 4 cells away in steps along the sides

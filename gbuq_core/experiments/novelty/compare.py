@@ -127,23 +127,7 @@ QUESTIONS = (
 
 
 def compare_maps(before: NoveltyMaps, after: NoveltyMaps, key: str, mask: Mask) -> MapChange:
-    """One score before and after an edit.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from gbuq_core.experiments.novelty.fit import run_novelty
-    >>> from gbuq_core.experiments.novelty.edits import cells_within, edit_of, mask_of
-    >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
-    >>> settings = NoveltySettings(rows=200, trees=10)
-    >>> before = run_novelty(settings)
-    >>> box = cells_within(before.fit.data.axes, [(-1.5, 0.2), (0.5, 0.2), (0.5, 1.5), (-1.5, 1.5)])
-    >>> edit = edit_of("remove", box)
-    >>> after = run_novelty(replace(settings, edits=(edit,)))
-    >>> change = compare_maps(before.maps, after.maps, "distance", mask_of(edit.runs))
-    >>> change.inside.change > change.threshold
-    True
-    """
+    """One score before and after an edit."""
     check_choice("score", key, tuple(METHODS))
     if key not in before.keys or key not in after.keys:
         raise InvalidParameter(
@@ -178,13 +162,7 @@ def outcome_of(change: float, threshold: float) -> str:
 
 
 def questions_for(edits: Sequence[Edit], limit: int = 3) -> tuple[Question, ...]:
-    """The questions that suit the last edit; none without one.
-
-    Examples
-    --------
-    >>> [question.key for question in questions_for([Edit("flip", ((0, 1),))])]
-    ['novelty_inside', 'knowledge_inside', 'data_inside']
-    """
+    """The questions that suit the last edit; none without one."""
     if not edits:
         return ()
     kind = edits[-1].kind
@@ -194,16 +172,7 @@ def questions_for(edits: Sequence[Edit], limit: int = 3) -> tuple[Question, ...]
 def judge_prediction(
     question: str, answer: str, before: NoveltyMaps, after: NoveltyMaps, mask: Mask
 ) -> Judgement:
-    """Hold an answer against what the maps did.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.novelty.fit import run_novelty
-    >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
-    >>> maps = run_novelty(NoveltySettings(rows=200, trees=10)).maps
-    >>> judge_prediction("novelty_inside", "stay", maps, maps, np.arange(3600) < 60).right
-    True
-    """
+    """Hold an answer against what the maps did."""
     by_key = {one.key: one for one in QUESTIONS}
     asked = by_key[check_choice("question", question, tuple(by_key))]
     check_choice("answer", answer, OPTIONS)

@@ -122,14 +122,7 @@ class NoveltyData:
 
 @lru_cache(maxsize=1)
 def table_choices() -> tuple[TableChoice, ...]:
-    """The built-in tables and the columns that a map can lie over.
-
-    Examples
-    --------
-    >>> [(choice.key, choice.task, len(choice.columns)) for choice in table_choices()]
-    [('diabetes', 'regression', 9), ('wine', 'classification', 13),
-     ('breast_cancer', 'classification', 30)]
-    """
+    """The built-in tables and the columns that a map can lie over."""
     from gbuq_core.tables.builtin import BUILTIN_TABLES, load_builtin
 
     choices = []
@@ -146,13 +139,7 @@ def table_choices() -> tuple[TableChoice, ...]:
 
 
 def check_columns(table: str, columns: tuple[str, str] | None) -> tuple[str, str]:
-    """The two columns of a table that are shown, the default ones without a choice.
-
-    Examples
-    --------
-    >>> check_columns("wine", None)
-    ('alcohol', 'flavanoids')
-    """
+    """The two columns of a table that are shown, the default ones without a choice."""
     choices = {choice.key: choice for choice in table_choices()}
     choice = choices[check_choice("table", table, tuple(choices))]
     if columns is None:
@@ -176,14 +163,7 @@ def load_novelty_data(
     table: str | None = None,
     columns: tuple[str, str] | None = None,
 ) -> NoveltyData:
-    """Draw a synthetic set, or take two columns of a table.
-
-    Examples
-    --------
-    >>> data = load_novelty_data("rings", third=True)
-    >>> data.X.shape, data.grid.shape
-    ((600, 3), (3600, 2))
-    """
+    """Draw a synthetic set, or take two columns of a table."""
     if check_choice("data", key, tuple(DATASETS)) == "table":
         chosen = "diabetes" if table is None else table
         data = _table(chosen, check_columns(chosen, columns))
@@ -205,13 +185,7 @@ def load_novelty_data(
 
 
 def cell_numbers(extent: Extent, points: Array) -> Whole:
-    """The cell (n,) of each point (n, 2 or more); -1 outside the map.
-
-    Examples
-    --------
-    >>> cell_numbers(((0.0, 60.0), (0.0, 60.0)), np.array([[0.5, 0.5], [3.2, 1.0], [-1.0, 0.0]]))
-    array([ 0, 63, -1])
-    """
+    """The cell (n,) of each point (n, 2 or more); -1 outside the map."""
     places = []
     for axis, (low, high) in enumerate(extent):
         places.append(np.floor((points[:, axis] - low) * (SIDE / (high - low))))
@@ -223,8 +197,6 @@ def cell_numbers(extent: Extent, points: Array) -> Whole:
 def true_log_density(key: str, points: Array, factor: float = 1.0) -> Array:
     """Log density (n,) of a row of any class of a synthetic set, at points (n, 2) of the plane.
 
-    Examples
-    --------
     >>> true_log_density("rings", np.array([[1.0, 0.0], [0.0, 0.0]])).round(1)
     array([ -1.5, -21. ])
     """

@@ -38,18 +38,7 @@ class EditedRows(NamedTuple):
 
 
 def apply_edits(data: NoveltyData, edits: Sequence[Edit], seed: int = 0) -> EditedRows:
-    """The training rows after the edits, in order; the same every time.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.novelty.data import load_novelty_data
-    >>> from gbuq_core.experiments.novelty.edits import cells_within, edit_of
-    >>> data = load_novelty_data("rings")
-    >>> left = cells_within(data.axes, [(-9, -9), (0, -9), (0, 9), (-9, 9)])
-    >>> rows = apply_edits(data, [edit_of("remove", left)])
-    >>> len(rows.y), rows.outcomes[0].text
-    (311, 'Removed 289 rows in 1,800 cells.')
-    """
+    """The training rows after the edits, in order; the same every time."""
     edits = check_edits(edits)
     whole = np.arange(len(data.y), dtype=np.int64)
     rows = EditedRows(data.X, data.y, data.cell, whole, ())
@@ -74,15 +63,7 @@ def apply_edits(data: NoveltyData, edits: Sequence[Edit], seed: int = 0) -> Edit
 
 
 def why_no_edits(data: NoveltyData, edits: Sequence[Edit], seed: int = 0) -> str:
-    """Why the edits cannot be applied, in a sentence; empty if they can.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.novelty.data import load_novelty_data
-    >>> from gbuq_core.experiments.novelty.edits import edit_of
-    >>> why_no_edits(load_novelty_data("rings"), [edit_of("remove", range(3600))])
-    'These edits remove every training row: undo the last one.'
-    """
+    """Why the edits cannot be applied, in a sentence; empty if they can."""
     try:
         apply_edits(data, edits, seed)
     except GbuqError as error:

@@ -52,13 +52,7 @@ def edit_of(
     value: float | None = None,
     copies: int = 1,
 ) -> Edit:
-    """An edit of the cells under a lasso.
-
-    Examples
-    --------
-    >>> edit_of("remove", [(0, 4), (0, 3), (1, 3)])
-    Edit(kind='remove', runs=((3, 2), (63, 1)), label=None, value=None, copies=1)
-    """
+    """An edit of the cells under a lasso."""
     adds = kind == "add"
     return check_edit(
         Edit(
@@ -82,13 +76,7 @@ def cells_around(cell: tuple[int, int]) -> list[tuple[int, int]]:
 
 
 def check_edit(edit: Edit) -> Edit:
-    """The same edit with plain numbers, if it makes sense on any data.
-
-    Examples
-    --------
-    >>> check_edit(Edit("flip", ((0, 2),))).runs
-    ((0, 2),)
-    """
+    """The same edit with plain numbers, if it makes sense on any data."""
     check_choice("edit", edit.kind, EDIT_KINDS)
     if not edit.runs:
         raise InvalidParameter("An edit needs at least one cell: draw a lasso over the map first.")
@@ -120,13 +108,7 @@ def check_edits(edits: Sequence[Edit]) -> tuple[Edit, ...]:
 
 
 def runs_of(cells: Sequence[Any] | npt.NDArray[Any]) -> Runs:
-    """Cells, flat or as (row, column), as ascending stretches (first, length).
-
-    Examples
-    --------
-    >>> runs_of([7, 5, 6, 5, 100])
-    ((5, 3), (100, 1))
-    """
+    """Cells, flat or as (row, column), as ascending stretches (first, length)."""
     try:
         numbers = np.asarray(cells, dtype=np.float64)
     except (TypeError, ValueError):
@@ -149,35 +131,20 @@ def runs_of(cells: Sequence[Any] | npt.NDArray[Any]) -> Runs:
 
 
 def cells_of(runs: Runs) -> Whole:
-    """The flat cell numbers of stretches, ascending.
-
-    >>> cells_of(((5, 3), (100, 1)))
-    array([  5,   6,   7, 100])
-    """
+    """The flat cell numbers of stretches, ascending."""
     stretches = [np.arange(first, first + length) for first, length in runs]
     return np.concatenate(stretches) if stretches else np.empty(0, np.int64)
 
 
 def mask_of(runs: Runs) -> Mask:
-    """Which of the 3,600 cells the stretches hold.
-
-    >>> int(mask_of(((5, 3), (100, 1))).sum())
-    4
-    """
+    """Which of the 3,600 cells the stretches hold."""
     mask = np.zeros(N_CELLS, dtype=bool)
     mask[cells_of(runs)] = True
     return mask
 
 
 def cells_within(axes: tuple[Array, Array], polygon: Sequence[tuple[float, float]]) -> Whole:
-    """The cells whose middle lies inside a polygon, by the even-odd rule.
-
-    Examples
-    --------
-    >>> axes = (np.arange(60.0), np.arange(60.0))
-    >>> cells_within(axes, [(-0.5, -0.5), (1.5, -0.5), (1.5, 1.5), (-0.5, 1.5)])
-    array([ 0,  1, 60, 61])
-    """
+    """The cells whose middle lies inside a polygon, by the even-odd rule."""
     corners = np.asarray(polygon, dtype=np.float64)
     if corners.ndim != 2 or corners.shape[1] != 2 or not np.isfinite(corners).all():
         raise InvalidParameter("A polygon must be pairs (x, y) of finite numbers.")

@@ -52,13 +52,7 @@ _NOISE = {"moons": 0.15, "rings": 0.15, "blobs": 0.6}
 
 
 def novelty_code(settings: NoveltySettings) -> str:
-    """Python that fits, scores the map and explains a place, with public names.
-
-    Examples
-    --------
-    >>> "MacauClassifier" in novelty_code(NoveltySettings())
-    True
-    """
+    """Python that fits, scores the map and explains a place, with public names."""
     plan = plan_of(settings)
     data = plan_data(plan)
     task = data.task
@@ -129,14 +123,6 @@ def novelty_csv(fit: NoveltyFit, maps: NoveltyMaps) -> str:
     """One line a cell: its middle, every score and its percentile among the cells, the support.
 
     Numbers with nine digits; ``in_support`` only where it is known, before any edit.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.novelty.fit import run_novelty
-    >>> run = run_novelty(NoveltySettings(rows=200, trees=5))
-    >>> text = novelty_csv(run.fit, run.maps)
-    >>> len(text.splitlines()), text[:31]
-    (3601, 'x1,x2,novelty,conditional_novel')
     """
     data = fit.data
     names = [*data.feature_names[:2], *(_column(key) for key in maps.keys)]
@@ -153,13 +139,6 @@ def novelty_rows_csv(fit: NoveltyFit, maps: NoveltyMaps) -> str:
     """One line a training row, as edited: where it came from, features, target and its scores.
 
     ``row`` is its number from 1 before any edit, empty for one that was added.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.novelty.fit import run_novelty
-    >>> run = run_novelty(NoveltySettings(rows=200, trees=5))
-    >>> novelty_rows_csv(run.fit, run.maps).splitlines()[0][:22]
-    'row,x1,x2,class,novelt'
     """
     data, rows = fit.data, fit.rows
     names = ["row", *data.feature_names, data.target_name, *(_column(key) for key in maps.keys)]

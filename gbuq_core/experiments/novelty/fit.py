@@ -98,14 +98,7 @@ count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 
 def fit_novelty_maps(plan: NoveltySettings) -> NoveltyFit:
-    """Edit the rows, and fit MACAU and an isolation forest to them.
-
-    Examples
-    --------
-    >>> fit = fit_novelty_maps(plan_of(NoveltySettings(rows=200, trees=10)))
-    >>> fit.n_trees, fit.rows.X.shape
-    (10, (200, 2))
-    """
+    """Edit the rows, and fit MACAU and an isolation forest to them."""
     began = time.perf_counter()
     data = plan_data(plan)
     model = novelty_model(plan, data.task)
@@ -131,29 +124,14 @@ def fit_novelty_maps(plan: NoveltySettings) -> NoveltyFit:
 
 
 def maps_key(fit: NoveltyFit, settings: NoveltySettings) -> tuple[str, float, int]:
-    """Tail, third feature and neighbours in use: with the plan, the key of maps.
-
-    Examples
-    --------
-    >>> settings = NoveltySettings(rows=200, trees=10, third_at=3.0, neighbours=150)
-    >>> maps_key(fit_novelty_maps(plan_of(settings)), settings)
-    ('rise', 0.0, 150)
-    """
+    """Tail, third feature and neighbours in use: with the plan, the key of maps."""
     check_settings(settings)
     third = float(settings.third_at) if fit.plan.third else 0.0
     return settings.tail, third, min(settings.neighbours, len(fit.rows.y) - 1)
 
 
 def map_novelty(fit: NoveltyFit, settings: NoveltySettings) -> NoveltyMaps:
-    """Score every cell of the map and every training row.
-
-    Examples
-    --------
-    >>> settings = NoveltySettings(rows=200, trees=10)
-    >>> maps = map_novelty(fit_novelty_maps(plan_of(settings)), settings)
-    >>> maps.values.shape, bool(maps.of("novelty")[0] > maps.of_rows("novelty").max())
-    ((8, 3600), True)
-    """
+    """Score every cell of the map and every training row."""
     tail, third, neighbours = maps_key(fit, settings)
     places = at_places(fit, fit.data.grid, third)
     model = scorer(fit, tail)
@@ -203,12 +181,7 @@ def scorer(fit: NoveltyFit, tail: str) -> MacauClassifier | MacauRegressor:
 
 
 def at_places(fit: NoveltyFit, points: Array, third: float = 0.0) -> Array:
-    """Places of the plane as rows of the model: with the third feature, where there is one.
-
-    >>> fit = fit_novelty_maps(plan_of(NoveltySettings(rows=200, trees=5, third=True)))
-    >>> at_places(fit, np.array([[1.0, 2.0]]), 0.5)
-    array([[1. , 2. , 0.5]])
-    """
+    """Places of the plane as rows of the model: with the third feature, where there is one."""
     if fit.rows.X.shape[1] == 2:
         return points
     return np.column_stack([points, np.full(len(points), third)])
@@ -243,15 +216,7 @@ def _distances(fit: NoveltyFit, places: Array, neighbours: int) -> Array:
 
 
 def view_novelty(fit: NoveltyFit, maps: NoveltyMaps, settings: NoveltySettings) -> NoveltyView:
-    """Which of the settings' scores can be drawn, and where ranks lie apart.
-
-    Examples
-    --------
-    >>> settings = NoveltySettings(rows=200, trees=10, maps=("data", "novelty"))
-    >>> run = run_novelty(settings)
-    >>> run.view.keys
-    ('novelty', 'data')
-    """
+    """Which of the settings' scores can be drawn, and where ranks lie apart."""
     check_settings(settings)
     wanted = [key for key in ORDER if key in settings.maps]
     keys = tuple(key for key in wanted if key in maps.keys)
@@ -300,14 +265,7 @@ class NoveltyRun(NamedTuple):
 
 
 def run_novelty(settings: NoveltySettings | None = None) -> NoveltyRun:
-    """Fit, score and view.
-
-    Examples
-    --------
-    >>> run = run_novelty(NoveltySettings(rows=200, trees=10))
-    >>> run.view.disagreement.keys
-    ('novelty', 'knowledge', 'isolation', 'distance')
-    """
+    """Fit, score and view."""
     settings = NoveltySettings() if settings is None else settings
     fit = fit_novelty_maps(plan_of(settings))
     maps = map_novelty(fit, settings)

@@ -24,13 +24,7 @@ _BROKEN = "The edits in the link are damaged; they were left out."
 
 
 def encode_edits(edits: Sequence[Edit]) -> str:
-    """Edits as a text of letters, digits, ``-`` and ``_``; empty without edits.
-
-    Examples
-    --------
-    >>> encode_edits([Edit("remove", ((5, 3), (100, 1)))])
-    'AQACBQNcAQ_rSg'
-    """
+    """Edits as a text of letters, digits, ``-`` and ``_``; empty without edits."""
     edits = check_edits(edits)
     if not edits:
         return ""
@@ -62,13 +56,7 @@ def encode_edits(edits: Sequence[Edit]) -> str:
 
 
 def decode_edits(text: str) -> tuple[Edit, ...]:
-    """The edits of a text that `encode_edits` made.
-
-    Examples
-    --------
-    >>> decode_edits("AQACBQNcAQ_rSg")
-    (Edit(kind='remove', runs=((5, 3), (100, 1)), label=None, value=None, copies=1),)
-    """
+    """The edits of a text that `encode_edits` made."""
     if not isinstance(text, str):
         raise InvalidParameter(_BROKEN)
     if not text:

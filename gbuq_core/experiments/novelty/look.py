@@ -77,16 +77,7 @@ def explain_place(
     settings: NoveltySettings,
     point: tuple[float, float] | None = None,
 ) -> PlaceLook:
-    """Look at a place: the middle of the settings' cell, if no other is given.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.novelty.fit import run_novelty
-    >>> run = run_novelty(NoveltySettings(rows=200, trees=10, third=True, third_at=6.0))
-    >>> look = explain_place(run.fit, run.maps, run.settings, (0.5, 1.6))
-    >>> int(look.shares.argmax()), len(look.leaf_rows)
-    (2, 6)
-    """
+    """Look at a place: the middle of the settings' cell, if no other is given."""
     check_settings(settings)
     notes: list[str] = []
     where = _point(fit, settings, point, notes)

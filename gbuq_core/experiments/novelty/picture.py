@@ -220,11 +220,7 @@ def map_axes(fit: NoveltyFit) -> dict[str, Any]:
 
 
 def as_map(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Values (..., 3600) of cells as rows and columns.
-
-    >>> as_map(np.zeros((2, 3600))).shape
-    (2, 60, 60)
-    """
+    """Values (..., 3600) of cells as rows and columns."""
     return values.reshape(*values.shape[:-1], SIDE, SIDE)
 
 

@@ -248,15 +248,7 @@ class NoveltySettings:
 
 
 def why_not(plan: NoveltySettings) -> str:
-    """Why settings cannot be fitted, in a sentence; empty if they can. Edits are tried out.
-
-    Examples
-    --------
-    >>> why_not(NoveltySettings(rows=10))
-    'rows must be a whole number at least 50 and at most 5000; got 10.'
-    >>> why_not(NoveltySettings())
-    ''
-    """
+    """Why settings cannot be fitted, in a sentence; empty if they can. Edits are tried out."""
     try:
         check_settings(plan)
         if plan.edits:
@@ -291,8 +283,6 @@ def novelty_arguments(plan: NoveltySettings, task: str) -> dict[str, Any]:
 def novelty_model(plan: NoveltySettings, task: str) -> MacauClassifier | MacauRegressor:
     """The unfitted forest of a plan.
 
-    Examples
-    --------
     >>> novelty_model(NoveltySettings(trees=7), "regression").n_trees
     7
     """
@@ -317,14 +307,7 @@ _BASE, _PER_ROUND, _PER_TREE, _PER_CELL, _PER_ROW = 0.1, 2.3e-3, 1.5e-3, 1.5e-6,
 
 
 def estimate_novelty_seconds(plan: NoveltySettings) -> float:
-    """Roughly what `fit_novelty_maps` and the first maps take.
-
-    Examples
-    --------
-    >>> quick, slow = (NoveltySettings(trees=n) for n in (100, 500))
-    >>> estimate_novelty_seconds(slow) > 2 * estimate_novelty_seconds(quick)
-    True
-    """
+    """Roughly what `fit_novelty_maps` and the first maps take."""
     rows, forests = _shape(plan)
     per_tree = _PER_TREE + N_CELLS * _PER_CELL + rows * _PER_ROW
     return _BASE + plan.trees * (_PER_ROUND + forests * per_tree)

@@ -23,13 +23,7 @@ class Disagreement(NamedTuple):
 
 
 def rank_cells(values: npt.ArrayLike) -> Array:
-    """Of each cell, the percentage of the other cells with a lower score; ties count by half.
-
-    Examples
-    --------
-    >>> rank_cells([3.0, 1.0, 1.0]).tolist()
-    [100.0, 25.0, 25.0]
-    """
+    """Of each cell, the percentage of the other cells with a lower score; ties count by half."""
     scores = np.asarray(values, dtype=np.float64)
     there = ~np.isnan(scores)
     ranks, n = np.full(scores.shape, np.nan), int(there.sum())
@@ -42,11 +36,6 @@ def rank_among(values: npt.ArrayLike, rows: npt.ArrayLike) -> Array:
     """Of each cell, the percentage of training rows whose own score is lower; ties count by half.
 
     All scores above the highest of the rows have the rank 100: how far above, it does not tell.
-
-    Examples
-    --------
-    >>> rank_among([0.0, 2.0, 9.0], [1.0, 2.0, 3.0, 4.0]).tolist()
-    [0.0, 37.5, 100.0]
     """
     scores, own = (np.asarray(each, dtype=np.float64) for each in (values, rows))
     own = np.sort(own[~np.isnan(own)])
@@ -57,14 +46,7 @@ def rank_among(values: npt.ArrayLike, rows: npt.ArrayLike) -> Array:
 
 
 def compare_ranks(keys: Sequence[str], ranks: Array) -> Disagreement:
-    """Where percentiles (n_methods, n_cells) of methods lie apart, and who says what.
-
-    Examples
-    --------
-    >>> apart = compare_ranks(("a", "b"), np.array([[10.0, 50.0], [90.0, 40.0]]))
-    >>> apart.spread.tolist(), apart.most.tolist()
-    ([80.0, 10.0], [1, 0])
-    """
+    """Where percentiles (n_methods, n_cells) of methods lie apart, and who says what."""
     return Disagreement(
         tuple(keys),
         ranks.max(axis=0) - ranks.min(axis=0),

@@ -36,17 +36,7 @@ class MapScore(NamedTuple):
 
 
 def score_maps(fit: NoveltyFit, maps: NoveltyMaps) -> tuple[MapScore, ...]:
-    """Score every method of the maps but the truth itself.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.novelty.fit import run_novelty
-    >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
-    >>> run = run_novelty(NoveltySettings(rows=200, trees=10))
-    >>> scores = {score.key: score for score in score_maps(run.fit, run.maps)}
-    >>> scores["distance"].auroc > 0.95
-    True
-    """
+    """Score every method of the maps but the truth itself."""
     support = support_of(fit)
     crossing = None if support is None else crossings(support)
     scores = []
@@ -99,15 +89,7 @@ def support_of(fit: NoveltyFit) -> Mask | None:
 
 
 def crossings(support: Mask) -> Mask:
-    """Cells (3600,) outside the support that have some of it in their row and in their column.
-
-    Examples
-    --------
-    >>> support = np.zeros(3600, bool)
-    >>> support[[0, 3599]] = True
-    >>> np.flatnonzero(crossings(support))
-    array([  59, 3540])
-    """
+    """Cells (3600,) outside the support that have some of it in their row and in their column."""
     square = support.reshape(SIDE, SIDE)
     columns, rows = np.asarray(square.any(axis=0)), np.asarray(square.any(axis=1))
     beside: Mask = (rows[:, None] & columns[None, :] & ~square).ravel()

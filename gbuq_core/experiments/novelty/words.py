@@ -20,16 +20,7 @@ _MEANS = {"rise": "rises", "stay": "stays", "fall": "falls"}
 
 
 def describe_novelty(fit: NoveltyFit, maps: NoveltyMaps, view: NoveltyView) -> str:
-    """The maps in words, from their numbers.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.novelty.fit import run_novelty
-    >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
-    >>> run = run_novelty(NoveltySettings(rows=200, trees=10))
-    >>> describe_novelty(run.fit, run.maps, run.view)[:54]
-    'Moons: MACAU (linear) with 10 trees on 200 rows of 2 f'
-    """
+    """The maps in words, from their numbers."""
     data, rows = fit.data, fit.rows
     parts = [
         f"{data.title}: {forest_of(fit.plan).label} with {fit.n_trees:,} "
@@ -47,15 +38,7 @@ def describe_novelty(fit: NoveltyFit, maps: NoveltyMaps, view: NoveltyView) -> s
 
 
 def answer_novelty(run: NoveltyRun) -> str:
-    """Does novelty find the places without rows? One sentence, beside what the trees say.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.novelty.fit import run_novelty
-    >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
-    >>> answer_novelty(run_novelty(NoveltySettings(rows=200, trees=10)))[:67]
-    'In 97 % of the empty places, novelty is higher than at any training'
-    """
+    """Does novelty find the places without rows? One sentence, beside what the trees say."""
     support = support_of(run.fit)
     where, empty = ("map", slice(None)) if support is None else ("empty places", ~support)
     shares = [
@@ -97,8 +80,6 @@ def describe_disagreement(fit: NoveltyFit, apart: Disagreement) -> str:
 def explain_variances(fit: NoveltyFit, maps: NoveltyMaps) -> str:
     """Why a variance of a probability can be impossible; empty where none is.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.novelty.fit import run_novelty
     >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
     >>> run = run_novelty(NoveltySettings(rows=200, trees=10))
@@ -118,17 +99,7 @@ def explain_variances(fit: NoveltyFit, maps: NoveltyMaps) -> str:
 
 
 def describe_place(fit: NoveltyFit, look: PlaceLook) -> str:
-    """The place that is looked at, in words.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.novelty.fit import run_novelty
-    >>> from gbuq_core.experiments.novelty.look import explain_place
-    >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
-    >>> run = run_novelty(NoveltySettings(rows=200, trees=10))
-    >>> describe_place(run.fit, explain_place(run.fit, run.maps, run.settings))[:34]
-    'At x1 = 2.43, x2 = 2.85 novelty is'
-    """
+    """The place that is looked at, in words."""
     names = fit.data.feature_names
     novelty = next(value for value in look.values if value.key == "novelty")
     spread = float(look.z.std())
@@ -162,17 +133,7 @@ def describe_place(fit: NoveltyFit, look: PlaceLook) -> str:
 
 
 def describe_change(change: MapChange) -> str:
-    """What an edit did to a score, in words.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.novelty.fit import run_novelty
-    >>> from gbuq_core.experiments.novelty.compare import compare_maps
-    >>> from gbuq_core.experiments.novelty.plan import NoveltySettings
-    >>> maps = run_novelty(NoveltySettings(rows=200, trees=10)).maps
-    >>> describe_change(compare_maps(maps, maps, "novelty", np.arange(3600) < 60))[:39]
-    'Novelty stays under the lasso: its mean'
-    """
+    """What an edit did to a score, in words."""
     parts: list[str] = []
     for region, where in ((change.inside, "under the lasso"), (change.outside, "outside it")):
         if not region.n_cells:

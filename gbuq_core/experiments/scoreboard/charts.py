@@ -66,13 +66,7 @@ def _is_target(mark: Any) -> bool:
 
 
 def colour_of(record: str | None) -> str:
-    """The colour of a method by its record; grey for others' methods without one.
-
-    Examples
-    --------
-    >>> colour_of("sglb"), colour_of(None)
-    ('#0072b2', '#8f8f8f')
-    """
+    """The colour of a method by its record; grey for others' methods without one."""
     style = METHOD_STYLES.get(record or "")
     return DARK_GREY if style is None else style.colour
 

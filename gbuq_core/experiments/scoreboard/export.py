@@ -8,24 +8,7 @@ from gbuq_core.experiments.scoreboard.plan import BoardSettings
 
 
 def scoreboard_code(settings: BoardSettings) -> str:
-    """Code for the ranks and the numbers beside the paper's, without the app.
-
-    Examples
-    --------
-    >>> methods = ("macau_linear", "forest")
-    >>> print(scoreboard_code(BoardSettings(table="macau", methods=methods, sets=("linear",))))
-    from gbuq_core.experiments.scoreboard.board import read_board
-    from gbuq_core.experiments.scoreboard.ranking import rank_methods
-    <BLANKLINE>
-    table = read_board().table("macau")
-    methods = ["macau_linear", "forest"]
-    sets = ["linear"]
-    for name in sets:
-        for method in methods:
-            print(name, method, table.beside(name, method, "crps"))  # ours / the paper's
-    print(rank_methods(table, "crps", methods, sets).words)
-    <BLANKLINE>
-    """
+    """Code for the ranks and the numbers beside the paper's, without the app."""
     table, score = settings.table, settings.score
     methods, sets = settings.methods, settings.sets
     those_methods = f'[method.key for method in table.methods_with("{score}")]'

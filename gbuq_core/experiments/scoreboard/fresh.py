@@ -50,13 +50,7 @@ class FreshCell:
 def why_not_run(
     files: Sequence[str], data_dir: str | Path | None = None, checkout: Path = CHECKOUT
 ) -> str:
-    """Why a cell cannot be computed here, in a sentence that says what to do; empty if it can.
-
-    Examples
-    --------
-    >>> why_not_run(["boston"], "no_such_folder")[:47]
-    'This cell reads boston.csv.gz, and the folder o'
-    """
+    """Why a cell cannot be computed here, in a sentence that says what to do; empty if it can."""
     if not checkout.joinpath(*_RUNNER).is_file():
         return (
             "Cells are computed by the runner of the papers' tables, which an installed package "
@@ -94,11 +88,6 @@ def run_cell(
     """Compute a cell in the small setting, in a process of its own.
 
     Inside a job it reports progress by the clock, and it ends the process when the job is stopped.
-
-    Examples
-    --------
-    >>> run_cell("macau", "linear", "macau_linear").scores["crps"]  # doctest: +SKIP
-    0.58
     """
     reason = why_not_run(files, data_dir, checkout)
     if reason:

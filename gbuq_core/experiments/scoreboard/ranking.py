@@ -284,11 +284,6 @@ def critical_difference(n_methods: int, n_sets: int, level: float = LEVEL) -> fl
 
     With q the upper quantile of the studentized range for infinitely many degrees of freedom, it is
     q / sqrt(2) * sqrt(k (k + 1) / (6 N)) for k methods on N sets.
-
-    Examples
-    --------
-    >>> round(critical_difference(4, 14), 2)  # Demšar's table 5 has 2.569 for q / sqrt(2)
-    1.25
     """
     from scipy.stats import studentized_range
 

@@ -47,14 +47,7 @@ _HATCHED = "not ranked"
 def ranks_sheet(
     methods: Sequence[str], sets: Sequence[str], ranks: np.ndarray, score: str, alt: str
 ) -> PanelSheet:
-    """A heat map of ranks; a cell without one (NaN) is hatched.
-
-    Examples
-    --------
-    >>> sheet = ranks_sheet(["a", "b"], ["one"], np.array([[1.0], [2.0]]), "CRPS", "a first.")
-    >>> [panel.title for panel in sheet.panels], sheet.y_labels
-    (['Rank (1 is best)'], ['a', 'b'])
-    """
+    """A heat map of ranks; a cell without one (NaN) is hatched."""
     last = max(2.0, float(np.max(ranks, initial=1.0, where=np.isfinite(ranks))))
     return PanelSheet(
         panels=[

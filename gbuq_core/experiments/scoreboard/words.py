@@ -11,16 +11,7 @@ from gbuq_core.experiments.scoreboard.ranking import Ranking
 
 
 def describe_groups(ranking: Ranking) -> str:
-    """Which methods a critical-difference diagram does not tell apart.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.scoreboard.board import table_of
-    >>> from gbuq_core.experiments.scoreboard.ranking import rank_methods
-    >>> numbers = {"a": {"x": [1], "y": [1]}, "b": {"x": [2], "y": [2]}}
-    >>> describe_groups(rank_methods(table_of(numbers), "score"))
-    'Mean ranks by score over 2 sets: a 1; b 2. ... Not told apart: a and b.'
-    """
+    """Which methods a critical-difference diagram does not tell apart."""
     labels = {method.key: method.label for method in ranking.methods}
     said = [ranking.words]
     for group in ranking.groups:

@@ -117,14 +117,7 @@ class BanditSettings:
 
 
 def plan_bandit(settings: BanditSettings, policy: str) -> BanditSettings:
-    """What a policy's run depends on, checked.
-
-    Examples
-    --------
-    >>> few, many = BanditSettings(xbart_trees=5), BanditSettings(xbart_trees=50)
-    >>> plan_bandit(few, "sglb") == plan_bandit(many, "sglb")
-    True
-    """
+    """What a policy's run depends on, checked."""
     plan = plan_of(settings, check_choice("policy", policy, tuple(POLICIES)))
     check(plan, "knobs", besides=("sglb_temperature",))
     if isinstance(plan.sglb_temperature, str):
@@ -148,13 +141,7 @@ def plan_bandit(settings: BanditSettings, policy: str) -> BanditSettings:
 
 
 def fit_steps(plan: BanditSettings) -> np.ndarray:
-    """The steps before which arms are fitted, (n_fits,) int64; none for the random policy.
-
-    Examples
-    --------
-    >>> fit_steps(plan_bandit(BanditSettings(n_steps=120), "sglb"))
-    array([ 15,  65, 115])
-    """
+    """The steps before which arms are fitted, (n_fits,) int64; none for the random policy."""
     if not _draws(plan):
         return np.empty(0, dtype=np.int64)
     first = plan.initial_pulls * plan.n_arms
@@ -171,11 +158,6 @@ def estimate_bandit_seconds(plan: BanditSettings) -> float:
 
     Arms end with an equal share of the steps at best; the estimate takes half of that as the
     number of rows of a fit.
-
-    Examples
-    --------
-    >>> estimate_bandit_seconds(plan_bandit(BanditSettings(), "random")) < 1.0
-    True
     """
     rows = 0.5 * plan.n_steps / plan.n_arms
     model, seconds = arguments(plan), 0.0
@@ -236,25 +218,12 @@ class BanditRun:
 
 
 def arm_offsets(n_arms: int) -> Array:
-    """The middles of the bumps, evenly spaced so that each arm has an equal part of [-1, 1].
-
-    Examples
-    --------
-    >>> arm_offsets(5)
-    array([-0.8, -0.4,  0. ,  0.4,  0.8])
-    """
+    """The middles of the bumps, evenly spaced so that each arm has an equal part of [-1, 1]."""
     return (2.0 * np.arange(n_arms) + 1.0 - n_arms) / n_arms
 
 
 def mean_rewards(contexts: Array, n_arms: int, alpha: float, beta: float) -> Array:
-    """What each arm pays on average in each context, (n, n_arms): equation 22 without noise.
-
-    Examples
-    --------
-    >>> mean_rewards(np.array([0.0, 0.2]), 5, alpha=0.15, beta=40.0).round(2)
-    array([[0.  , 0.  , 1.  , 0.  , 0.  ],
-           [0.  , 0.  , 0.12, 0.12, 0.  ]])
-    """
+    """What each arm pays on average in each context, (n, n_arms): equation 22 without noise."""
     distance = contexts[:, None] - arm_offsets(n_arms)
     rewards: Array = expit(beta * (distance + alpha)) - expit(beta * (distance - alpha))
     return rewards
@@ -362,12 +331,6 @@ def run_bandit(plan: BanditSettings) -> BanditRun:
     Between two fits the policy draws, for every context, one function of each arm and pulls the
     arm whose value is highest (Thompson sampling). Arms that were not pulled since keep their
     model.
-
-    Examples
-    --------
-    >>> settings = BanditSettings(n_steps=200, n_seeds=2)
-    >>> run_bandit(plan_bandit(settings, "random")).cumulative.shape
-    (2, 200)
     """
     began = time.perf_counter()
     n_blocks = max(1, len(fit_steps(plan)))
@@ -409,14 +372,7 @@ def run_policies(settings: BanditSettings) -> tuple[BanditRun, ...]:
 
 
 def describe_bandit(runs: Sequence[BanditRun]) -> str:
-    """The final regrets in words, lowest first.
-
-    Examples
-    --------
-    >>> run = run_bandit(plan_bandit(BanditSettings(n_steps=100, n_seeds=2), "random"))
-    >>> describe_bandit((run,))
-    'Cumulative regret after 100 steps: Random 58.5 ± 1.6.'
-    """
+    """The final regrets in words, lowest first."""
     if not runs:
         return "No policy has played yet."
     order = sorted(runs, key=lambda run: run.mean[-1])

@@ -53,14 +53,7 @@ class DrawnArm(Protocol):
 
 
 class Recorder:
-    """Keeps what is drawn at the steps of the ladder, while a policy plays.
-
-    Parameters
-    ----------
-    n_steps, n_arms : int
-    draws : bool
-        Whether the policy has functions.
-    """
+    """Keeps what is drawn at the steps of the ladder, while a policy plays."""
 
     def __init__(self, n_steps: int, n_arms: int, draws: bool) -> None:
         self._at = trace_steps(n_steps) - 1
@@ -91,12 +84,5 @@ class Recorder:
 
 
 def trace_steps(n_steps: int) -> NDArray[np.int64]:
-    """The steps of a run at which drawn functions are kept: its last one is among them.
-
-    Examples
-    --------
-    >>> steps = trace_steps(500)
-    >>> len(steps), steps[:3].tolist(), steps[-2:].tolist()
-    (68, [1, 2, 3], [478, 500])
-    """
+    """The steps of a run at which drawn functions are kept: its last one is among them."""
     return np.array([*(step for step in TRACE_STEPS if step < n_steps), n_steps], dtype=np.int64)

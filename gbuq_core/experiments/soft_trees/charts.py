@@ -187,8 +187,6 @@ def correlation_sheet(view: CovarianceView, alt: str = "") -> PanelSheet:
 def policy_ink(policy: str) -> tuple[str, bool]:
     """The colour of a policy of the bandit, and whether its lines are dashed, as a baseline's.
 
-    Examples
-    --------
     >>> policy_ink("random"), policy_ink("greedy")[1], policy_ink("vst")[1]
     (('text', True), True, False)
     """

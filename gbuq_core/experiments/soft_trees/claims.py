@@ -65,14 +65,6 @@ def check_claims(
     """Compare the paper's statements about this data set with the results of a run.
 
     Returns only statements about methods that were run.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.soft_trees.fit import run_soft_trees
-    >>> from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
-    >>> run = run_soft_trees(SoftTreesSettings(methods=("vst",), steps=1500))
-    >>> [claim.verdict for claim in check_claims(run)]
-    ['holds', 'holds']
     """
     found = {score.method: score for score in (score_all(run) if scores is None else scores)}
     claims: list[Claim] = []
@@ -99,16 +91,7 @@ class RmseRow(NamedTuple):
 def rmse_beside_paper(
     run: SoftTreesRun, scores: tuple[SoftTreesScore, ...] | None = None
 ) -> tuple[RmseRow, ...]:
-    """The paper's RMSEs of the methods that were run; it has them for the step and the wavelet.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.soft_trees.fit import run_soft_trees
-    >>> from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
-    >>> run = run_soft_trees(SoftTreesSettings(methods=("sglb",), data="step"))
-    >>> [(row.label, row.paper) for row in rmse_beside_paper(run)]
-    [('SGLB', 0.301)]
-    """
+    """The paper's RMSEs of the methods that were run; it has them for the step and the wavelet."""
     found = {score.method: score for score in (score_all(run) if scores is None else scores)}
     return _beside(run, found)
 
@@ -213,18 +196,7 @@ PAPER_REGRET: Mapping[str, float] = MappingProxyType(
 
 
 def check_bandit_claim(runs: Sequence[BanditRun]) -> Claim | None:
-    """Compare the order of the paper's policies with the order here; None for fewer than two.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.soft_trees.bandit import (
-    ...     BanditSettings, plan_bandit, run_bandit
-    ... )
-    >>> settings = BanditSettings(n_steps=300, n_seeds=1)
-    >>> runs = [run_bandit(plan_bandit(settings, policy)) for policy in ("random", "sglb")]
-    >>> check_bandit_claim(runs).verdict
-    'holds'
-    """
+    """Compare the order of the paper's policies with the order here; None for fewer than two."""
     here = {run.plan.policy: float(run.mean[-1]) for run in runs}
     labels = {run.plan.policy: run.label for run in runs}
     paper = [policy for policy in PAPER_REGRET if policy in here]
@@ -249,16 +221,7 @@ def check_bandit_claim(runs: Sequence[BanditRun]) -> Claim | None:
 
 
 def check_rank_claim(run: RankRun) -> Claim:
-    """Compare the paper's statement about the rank with the result here.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.soft_trees.rank import RankSettings, run_rank
-    >>> few = RankSettings(data="moons3", ranks=(0, 3), n_seeds=2, rows=40, steps=60, depth=1)
-    >>> run = run_rank(few)
-    >>> check_rank_claim(run).verdict in ("holds", "partly", "does not hold")
-    True
-    """
+    """Compare the paper's statement about the rank with the result here."""
     gain, error = rank_gain(run)
     low, high = int(run.ranks[0]), int(run.ranks[-1])
     spread = "" if math.isnan(error) else f" (standard error {error:.3f})"

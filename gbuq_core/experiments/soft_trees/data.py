@@ -133,14 +133,7 @@ class SoftTreesData:
 def load_soft_trees_data(
     key: str, rows: int = 150, noise: float = 0.1, seed: int = 0, points: Points = OWN_START
 ) -> SoftTreesData:
-    """Draw the rows of a data set, or take the user's points.
-
-    Examples
-    --------
-    >>> data = load_soft_trees_data("gap", rows=50)
-    >>> data.X.shape, data.x.shape, data.support.mean().round(2)
-    ((50, 1), (301,), np.float64(0.41))
-    """
+    """Draw the rows of a data set, or take the user's points."""
     check_choice("data", key, tuple(DATASETS))
     if key == OWN:
         data = _own_data(check_points(points))
@@ -228,11 +221,6 @@ def check_points(points: Any) -> Points:
     """Own points as pairs of floats, each rounded to the decimals that a link keeps.
 
     A picture may have no points at all. `why_no_fit` says whether there are enough to train on.
-
-    Examples
-    --------
-    >>> check_points([(0, 0), (2, 0.12345)])
-    ((0.0, 0.0), (2.0, 0.123))
     """
     if isinstance(points, str) or not isinstance(points, Iterable):
         raise InvalidParameter("points must be a list of pairs (x, y).")
@@ -245,13 +233,7 @@ def check_points(points: Any) -> Points:
 
 
 def why_no_fit(points: Points) -> str:
-    """Why checked points are not enough for a fit, in a sentence; empty if they are.
-
-    Examples
-    --------
-    >>> why_no_fit(((0.0, 0.0), (1.0, 1.0)))
-    'Training needs at least 5 points, but there are 2: add 3.'
-    """
+    """Why checked points are not enough for a fit, in a sentence; empty if they are."""
     if len(points) < LEAST_POINTS:
         return (
             f"Training needs at least {LEAST_POINTS} points, but there are {len(points)}: add "
@@ -282,13 +264,7 @@ POINTS_PATTERN = rf"(?:{_COORDINATE}_{_COORDINATE}(?:~{_COORDINATE}_{_COORDINATE
 
 
 def encode_points(points: Iterable[tuple[float, float]]) -> str:
-    """Points as text for a link: ``x_y~x_y``, of characters that need no escape in a URL.
-
-    Examples
-    --------
-    >>> encode_points([(-1.25, 0.5), (0.0, 0.3333)])
-    '-1.25_0.5~0_0.333'
-    """
+    """Points as text for a link: ``x_y~x_y``, of characters that need no escape in a URL."""
     return "~".join(f"{_coordinate(x)}_{_coordinate(y)}" for x, y in points)
 
 
@@ -298,13 +274,7 @@ def _coordinate(value: float) -> str:
 
 
 def decode_points(text: str) -> Points:
-    """The points of a link's text, checked; inverse of `encode_points` up to its rounding.
-
-    Examples
-    --------
-    >>> decode_points(encode_points(OWN_START)) == OWN_START
-    True
-    """
+    """The points of a link's text, checked; inverse of `encode_points` up to its rounding."""
     pairs = []
     for number, part in enumerate(text.split("~") if text else []):
         if number >= MOST_POINTS:

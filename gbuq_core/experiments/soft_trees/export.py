@@ -31,13 +31,7 @@ _MAKERS = {
 
 
 def soft_trees_code(settings: SoftTreesSettings) -> str:
-    """Python that fits the methods and draws their functions with public names.
-
-    Examples
-    --------
-    >>> "rank=5" in soft_trees_code(SoftTreesSettings())
-    True
-    """
+    """Python that fits the methods and draws their functions with public names."""
     plans = [plan_soft_trees(settings, method) for method in settings.methods]
     names = [builder_of(plan).of for plan in plans]
     if settings.data != OWN:
@@ -111,15 +105,7 @@ def plan_kept(plan: SoftTreesSettings) -> int | None:
 
 
 def soft_trees_curves_csv(run: SoftTreesRun) -> str:
-    """One line a place and method: mean, variances, truth; numbers with nine digits.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.soft_trees.fit import run_soft_trees
-    >>> run = run_soft_trees(SoftTreesSettings(methods=("gp",), rows=30, draws=5))
-    >>> soft_trees_curves_csv(run).splitlines()[0]
-    'method,x,mean,total,data,knowledge,true_mean,has_rows'
-    """
+    """One line a place and method: mean, variances, truth; numbers with nine digits."""
     names = ["method", "x", "mean", "total", "data", "knowledge", "true_mean", "has_rows"]
     truth = run.data.true_mean
     truth = np.full(len(run.data.x), np.nan) if truth is None else truth

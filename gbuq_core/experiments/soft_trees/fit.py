@@ -95,27 +95,14 @@ count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 
 def data_of(settings: SoftTreesSettings) -> SoftTreesData:
-    """The data of settings; own points may be too few for a fit.
-
-    Examples
-    --------
-    >>> data_of(SoftTreesSettings(data="step", rows=40)).X.shape
-    (40, 1)
-    """
+    """The data of settings; own points may be too few for a fit."""
     if settings.data == OWN:
         return load_soft_trees_data(OWN, points=check_points(settings.points))
     return load_soft_trees_data(settings.data, settings.rows, settings.noise, settings.seed)
 
 
 def fit_soft_trees(plan: SoftTreesSettings) -> SoftTreesFit:
-    """Train one method.
-
-    Examples
-    --------
-    >>> fit = fit_soft_trees(plan_soft_trees(SoftTreesSettings(rows=40, steps=300, depth=1), "vst"))
-    >>> fit.label, int(fit.frames[0][0]), len(fit.elbo)
-    ('VST', 0, 1)
-    """
+    """Train one method."""
     model = soft_trees_model(plan)
     data = data_of(plan)
     record = METHODS[plan.method].record
@@ -138,15 +125,7 @@ def fit_soft_trees(plan: SoftTreesSettings) -> SoftTreesFit:
 
 
 def view_soft_trees(fit: SoftTreesFit, settings: SoftTreesSettings) -> SoftTreesView:
-    """Functions, mean and uncertainties over the grid; trains nothing.
-
-    Examples
-    --------
-    >>> settings = SoftTreesSettings(rows=40, steps=300, depth=1, draws=30)
-    >>> view = view_soft_trees(fit_soft_trees(plan_soft_trees(settings, "vst")), settings)
-    >>> view.functions.shape
-    (30, 441)
-    """
+    """Functions, mean and uncertainties over the grid; trains nothing."""
     check(settings, "view", "picture")
     functions, moments, notes = predict_soft_trees(fit, settings, fit.data.grid)
     loc, total, data, knowledge = moments
@@ -181,8 +160,6 @@ def moments_by_draws(
 
     Draws are nested: the first ones of a larger number are those of a smaller one.
 
-    Examples
-    --------
     >>> settings = SoftTreesSettings(rows=40, steps=300, depth=1, draws=30)
     >>> fit = fit_soft_trees(plan_soft_trees(settings, "vst"))
     >>> functions, (few, more) = moments_by_draws(fit, settings, (10, 30))
@@ -246,14 +223,7 @@ def _functions_of_process(fit: SoftTreesFit, settings: SoftTreesSettings, X: Arr
 
 
 def run_soft_trees(settings: SoftTreesSettings | None = None) -> SoftTreesRun:
-    """Train the methods one after the other and draw their functions.
-
-    Examples
-    --------
-    >>> run = run_soft_trees(SoftTreesSettings(methods=("gp",), rows=30, draws=10))
-    >>> [view.label for view in run.views], run.data.title
-    (['Gaussian process'], 'Tails')
-    """
+    """Train the methods one after the other and draw their functions."""
     settings = SoftTreesSettings() if settings is None else settings
     check(settings, "view", "picture")
     plans = [plan_soft_trees(settings, method) for method in settings.methods]

@@ -46,8 +46,6 @@ def tree_flow(fit: SoftTreesFit, settings: SoftTreesSettings | None = None) -> T
     Deep trees of long sums have fewer draws, `MOST_NUMBERS` in all; the draw of the settings is
     among them.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.soft_trees.fit import fit_soft_trees
     >>> from gbuq_core.experiments.soft_trees.plan import plan_soft_trees
     >>> settings = SoftTreesSettings(rows=40, steps=300, depth=2)
@@ -101,8 +99,6 @@ def _lines(fit: SoftTreesFit, number: int, thetas: Array) -> FlowLines:
 def flow_at(lines: FlowLines, x: float, which: int = 0) -> tuple[Array, Array, float]:
     """What a tree says at x: the leaves' shares, their values, and the sum weighted by the shares.
 
-    Examples
-    --------
     >>> one = np.ones((1, 1))
     >>> lines = FlowLines(2 * one, -one, np.zeros((1, 2)), np.array([[1.0, 3.0]]))
     >>> shares, values, output = flow_at(lines, 0.5)
@@ -122,8 +118,6 @@ def flow_at(lines: FlowLines, x: float, which: int = 0) -> tuple[Array, Array, f
 def describe_flow(flow: TreeFlow, x: float, tree: int = 0, which: int = 0) -> str:
     """Where a point at x ends up, in words.
 
-    Examples
-    --------
     >>> one = np.ones((1, 1))
     >>> lines = FlowLines(2 * one, -one, np.zeros((1, 2)), np.array([[1.0, 3.0]]))
     >>> describe_flow(TreeFlow(1, (0,), (lines,)), 0.5)

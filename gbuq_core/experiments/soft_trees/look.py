@@ -85,14 +85,6 @@ def tree_view(fit: SoftTreesFit, settings: SoftTreesSettings | None = None) -> T
     """The tree of the settings' ``tree``, and its ``draw`` (with ``draw_seed``).
 
     A tree that does not exist is replaced by the last one, and a note says so.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.soft_trees.fit import fit_soft_trees
-    >>> from gbuq_core.experiments.soft_trees.plan import plan_soft_trees
-    >>> settings = SoftTreesSettings(rows=40, steps=300, depth=1, draw=5)
-    >>> tree_view(fit_soft_trees(plan_soft_trees(settings, "vst")), settings).title
-    'VST: draw 5'
     """
     settings = SoftTreesSettings() if settings is None else settings
     tree, notes = _tree_of(fit, settings.tree - 1)

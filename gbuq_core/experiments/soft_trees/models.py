@@ -19,11 +19,7 @@ _FIXED: dict[str, dict[str, Any]] = {"sglb": {"depth": 3}, "xbart": {"n_draws": 
 
 
 def soft_trees_arguments(plan: SoftTreesSettings) -> dict[str, Any]:
-    """All arguments of the plan's estimator.
-
-    >>> soft_trees_arguments(SoftTreesSettings(methods=("xbart",)))["n_trees"]
-    30
-    """
+    """All arguments of the plan's estimator."""
     return builder_of(plan).arguments({**_FIXED.get(plan.method, {}), **arguments(plan)})
 
 
@@ -33,13 +29,7 @@ def builder_of(plan: SoftTreesSettings) -> Builder:
 
 
 def soft_trees_model(plan: SoftTreesSettings) -> Any:
-    """The unfitted estimator of a plan.
-
-    Examples
-    --------
-    >>> soft_trees_model(SoftTreesSettings(methods=("vst",), rank=7)).rank
-    7
-    """
+    """The unfitted estimator of a plan."""
     refusal = why_not(plan)
     if refusal:
         raise InvalidParameter(refusal)
@@ -51,12 +41,6 @@ def estimate_soft_trees_seconds(plan: SoftTreesSettings) -> float:
     """Roughly what `fit_soft_trees` takes on one core; 0 for a plan that is refused at once.
 
     Soft trees often take a third of it, as their training stops once the bound is flat.
-
-    Examples
-    --------
-    >>> quick, slow = (SoftTreesSettings(methods=("vst",), steps=n) for n in (500, 5000))
-    >>> estimate_soft_trees_seconds(slow) > 5 * estimate_soft_trees_seconds(quick)
-    True
     """
     if why_not(plan):
         return 0.0

@@ -56,8 +56,6 @@ def counts_ahead(settings: SoftTreesSettings) -> tuple[int, ...]:
 
     As many as a drag can show at once: more are drawn when the knob is let go.
 
-    Examples
-    --------
     >>> counts_ahead(SoftTreesSettings())[-1] <= MOST_AHEAD
     True
     """
@@ -76,17 +74,7 @@ def functions_figure(
     height: int = 360,
     knobs: Sequence[LiveKnob] = (),
 ) -> Curves:
-    """Rows, functions, mean and bands of every method; without a method, the rows alone.
-
-    Parameters
-    ----------
-    place : bool
-        Whether points can be placed in it.
-    focus : bool
-        Whether only where rows can lie is shown.
-    knobs : sequence of LiveKnob
-        Of the picture's own bar: of the keys show, shown, draws and focus, or some of them.
-    """
+    """Rows, functions, mean and bands of every method; without a method, the rows alone."""
     settings = SoftTreesSettings() if settings is None else settings
     knobs = knobs if any(one.view is not None for one in methods) else ()
     facets = len(methods) if len(methods) <= _COLUMNS else _COLUMNS - 1

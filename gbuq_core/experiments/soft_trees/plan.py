@@ -230,24 +230,12 @@ PAPER = SoftTreesSettings(methods=tuple(METHODS), steps=6000, restarts=3)
 
 
 def full_rank(method: str, depth: int, leaf: str) -> int:
-    """Parameters of one tree of the method on one feature: the highest rank there is.
-
-    Examples
-    --------
-    >>> full_rank("vst", 3, "linear"), full_rank("vsgbm", 3, "constant")
-    (46, 22)
-    """
+    """Parameters of one tree of the method on one feature: the highest rank there is."""
     return TreeShape(depth, 1, leaf, "mixture" if method == "vst" else "mean").n_parameters
 
 
 def plan_soft_trees(settings: SoftTreesSettings, method: str) -> SoftTreesSettings:
-    """What a method's fit depends on: `settings.plan_of` with a rank that its trees can have.
-
-    Examples
-    --------
-    >>> plan_soft_trees(SoftTreesSettings(rank=500, draws=50, members=3), "vst").rank
-    46
-    """
+    """What a method's fit depends on: `settings.plan_of` with a rank that its trees can have."""
     check_choice("data", settings.data, tuple(DATASETS))
     plan = plan_of(settings, method)
     if plan.data == OWN:
@@ -259,26 +247,12 @@ def plan_soft_trees(settings: SoftTreesSettings, method: str) -> SoftTreesSettin
 
 
 def method_missing(method: str) -> str:
-    """Why a method cannot be used, in a sentence; empty if it can. Nothing is imported.
-
-    Examples
-    --------
-    >>> method_missing("vst")
-    ''
-    """
+    """Why a method cannot be used, in a sentence; empty if it can. Nothing is imported."""
     return METHODS[check_choice("method", method, tuple(METHODS))].record.missing()
 
 
 def why_not(plan: SoftTreesSettings) -> str:
-    """Why a plan cannot be fitted, in a sentence; empty if it can.
-
-    Examples
-    --------
-    >>> why_not(plan_soft_trees(SoftTreesSettings(rows=3), "gp"))
-    'rows must be a whole number at least 10 and at most 1000; got 3.'
-    >>> why_not(plan_soft_trees(SoftTreesSettings(), "gp"))
-    ''
-    """
+    """Why a plan cannot be fitted, in a sentence; empty if it can."""
     try:
         _check(plan)
     except GbuqError as error:

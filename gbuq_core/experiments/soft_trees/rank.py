@@ -126,13 +126,7 @@ class RankRows(NamedTuple):
 
 
 def plan_rank(settings: RankSettings) -> RankSettings:
-    """The settings without what does not matter, so that equal comparisons run once.
-
-    Examples
-    --------
-    >>> plan_rank(RankSettings(ranks=(0, 5, 400, 500))).ranks
-    (0, 5, 121)
-    """
+    """The settings without what does not matter, so that equal comparisons run once."""
     refusal = why_no_rank(settings)
     if refusal:
         raise InvalidParameter(refusal)
@@ -142,13 +136,7 @@ def plan_rank(settings: RankSettings) -> RankSettings:
 
 
 def why_no_rank(settings: RankSettings) -> str:
-    """Why the settings are refused, in one sentence; empty if they are fine.
-
-    Examples
-    --------
-    >>> why_no_rank(RankSettings(n_seeds=0))
-    'n_seeds must be a whole number at least 1 and at most 20; got 0.'
-    """
+    """Why the settings are refused, in one sentence; empty if they are fine."""
     n = len(settings.ranks)
     if not 1 <= n <= MOST_RANKS:
         return f"There must be 1 to {MOST_RANKS} ranks, but there are {n}."
@@ -174,14 +162,7 @@ def _shape(settings: RankSettings) -> TreeShape:
 
 
 def estimate_rank_seconds(settings: RankSettings) -> float:
-    """Roughly what `run_rank` takes on one core; 0 for settings that it refuses.
-
-    Examples
-    --------
-    >>> few = estimate_rank_seconds(RankSettings(n_seeds=1))
-    >>> estimate_rank_seconds(RankSettings(n_seeds=10)) > 9 * few
-    True
-    """
+    """Roughly what `run_rank` takes on one core; 0 for settings that it refuses."""
     if why_no_rank(settings):
         return 0.0
     plan, info = plan_rank(settings), RANK_DATASETS[settings.data]
@@ -196,13 +177,6 @@ def run_rank(settings: RankSettings | None = None) -> RankRun:
     """Fit a tree for every rank and seed, and score how well it detects foreign rows.
 
     Seeds run side by side; all ranks of a seed share its rows.
-
-    Examples
-    --------
-    >>> few = RankSettings(data="moons3", ranks=(0, 3), n_seeds=2, rows=40, steps=60, depth=1)
-    >>> run = run_rank(few)
-    >>> run.auroc.shape, run.mean.shape
-    ((2, 2), (2,))
     """
     plan = plan_rank(RankSettings() if settings is None else settings)
     began = time.perf_counter()
@@ -248,14 +222,7 @@ def _score(plan: RankSettings, rank: int, seed: int) -> tuple[float, float]:
 
 
 def rank_rows(settings: RankSettings, seed: int) -> RankRows:
-    """The rows of one repetition, the same for all ranks.
-
-    Examples
-    --------
-    >>> rows = rank_rows(RankSettings(), 0)
-    >>> rows.X.shape, rows.X_test.shape, rows.X_foreign.shape
-    ((354, 10), (88, 10), (88, 10))
-    """
+    """The rows of one repetition, the same for all ranks."""
     stream = settings.seed + seed
     return _moons(settings, stream) if settings.data == "moons3" else _patients_and_wines(stream)
 
@@ -287,15 +254,7 @@ def _patients_and_wines(seed: int) -> RankRows:
 
 
 def describe_rank(run: RankRun) -> str:
-    """The curve in words.
-
-    Examples
-    --------
-    >>> few = RankSettings(data="moons3", ranks=(0, 3), n_seeds=2, rows=40, steps=60, depth=1)
-    >>> run = run_rank(few)
-    >>> describe_rank(run)[:44]
-    'Two moons, 2 seeds: AUROC of knowledge uncer'
-    """
+    """The curve in words."""
     parts = [
         f"{mean:.2f}" + ("" if np.isnan(error) else f" ± {error:.2f}") + f" at rank {rank}"
         for rank, mean, error in zip(run.ranks, run.mean, run.standard_error, strict=True)

@@ -61,16 +61,7 @@ class SoftTreesScore:
 def score_soft_trees(
     fit: SoftTreesFit, view: SoftTreesView, settings: SoftTreesSettings
 ) -> SoftTreesScore:
-    """Score one method.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.soft_trees.fit import run_soft_trees
-    >>> run = run_soft_trees(SoftTreesSettings(methods=("gp",), rows=60))
-    >>> score = score_soft_trees(run.fits[0], run.views[0], run.settings)
-    >>> score.fan_out > 5, score.agreement > 0.9, score.rmse < 0.2
-    (True, True, True)
-    """
+    """Score one method."""
     data = fit.data
     inside, outside = _spread(view, data.support), _spread(view, ~data.support)
     inside, outside = inside / data.target_std, outside / data.target_std

@@ -61,14 +61,7 @@ class TuningRun(NamedTuple):
 
 
 def plan_tuning(settings: SoftTreesSettings, method: str) -> SoftTreesSettings:
-    """What tuning a method depends on: the plan of its fit without the knobs that are tuned.
-
-    Examples
-    --------
-    >>> deep = SoftTreesSettings(depth=5, beta=20.0, rate=0.1)
-    >>> plan_tuning(deep, "vst") == plan_tuning(SoftTreesSettings(), "vst")
-    True
-    """
+    """What tuning a method depends on: the plan of its fit without the knobs that are tuned."""
     check_choice("method", method, SOFT_METHODS)
     tuned = (_NAMES.get(name, name) for name in DEFAULT_GRID)
     defaults = {name: getattr(SoftTreesSettings(), name) for name in tuned}
@@ -78,8 +71,6 @@ def plan_tuning(settings: SoftTreesSettings, method: str) -> SoftTreesSettings:
 def why_no_tuning(plan: SoftTreesSettings) -> str:
     """Why a plan cannot be tuned, in a sentence; empty if it can.
 
-    Examples
-    --------
     >>> why_no_tuning(plan_tuning(SoftTreesSettings(data="own", points=((0.0, 0.0),)), "vst"))
     'Training needs at least 5 points, but there are 1: add 4.'
     """
@@ -95,8 +86,6 @@ def _with_depth(plan: SoftTreesSettings, depth: float) -> SoftTreesSettings:
 def estimate_tuning_seconds(plan: SoftTreesSettings) -> float:
     """Roughly what `run_tuning` takes on one core; 0 for a plan that is refused.
 
-    Examples
-    --------
     >>> quick = plan_tuning(SoftTreesSettings(steps=500), "vst")
     >>> estimate_tuning_seconds(replace(quick, steps=5000)) > 5 * estimate_tuning_seconds(quick)
     True
@@ -111,14 +100,7 @@ def estimate_tuning_seconds(plan: SoftTreesSettings) -> float:
 
 
 def run_tuning(plan: SoftTreesSettings) -> TuningRun:
-    """Try the grid on four fifths of the rows and score it on the rest.
-
-    Examples
-    --------
-    >>> run = run_tuning(plan_tuning(SoftTreesSettings(data="step", rows=40, steps=60), "vst"))
-    >>> len(run.tried), run.n_held_out
-    (24, 8)
-    """
+    """Try the grid on four fifths of the rows and score it on the rest."""
     began = time.perf_counter()
     estimator = soft_trees_model(_with_depth(plan, DEFAULT_GRID["depth"][0]))
     data = data_of(plan)
@@ -143,14 +125,7 @@ def run_tuning(plan: SoftTreesSettings) -> TuningRun:
 
 
 def describe_tuning(run: TuningRun) -> str:
-    """Which settings fit the held-out rows best, in words.
-
-    Examples
-    --------
-    >>> run = run_tuning(plan_tuning(SoftTreesSettings(data="step", rows=40, steps=60), "vst"))
-    >>> describe_tuning(run)[:55]
-    'VST: 24 settings tried, 8 of 40 rows held out. The high'
-    """
+    """Which settings fit the held-out rows best, in words."""
     first, likely = run.tried[0], run.most_likely
     text = (
         f"{run.label}: {len(run.tried)} settings tried, {run.n_held_out} of {run.n_rows} rows held "

@@ -18,30 +18,13 @@ _MOST_SPLITS = 7  # of a tree of depth 3: more places are no longer read
 
 
 def describe_soft_trees(run: SoftTreesRun, scores: tuple[SoftTreesScore, ...] | None = None) -> str:
-    """The picture in words: the data, then each method's functions.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.soft_trees.fit import run_soft_trees
-    >>> from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
-    >>> describe_soft_trees(run_soft_trees(SoftTreesSettings(methods=("gp",), rows=30)))[:52]
-    'Tails: 30 rows. There are no rows to the left or rig'
-    """
+    """The picture in words: the data, then each method's functions."""
     scores = score_all(run) if scores is None else scores
     return " ".join([describe_data(run.data), *(describe_method(score) for score in scores)])
 
 
 def answer_soft_trees(scores: Sequence[SoftTreesScore]) -> str:
-    """How far apart the first method's functions are, in one sentence.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.soft_trees.fit import run_soft_trees
-    >>> from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
-    >>> run = run_soft_trees(SoftTreesSettings(methods=("gp",), rows=30))
-    >>> answer_soft_trees(score_all(run))[:67]
-    'Where there are no rows, Gaussian process spreads its functions 7.8'
-    """
+    """How far apart the first method's functions are, in one sentence."""
     for score in scores:
         if not math.isnan(score.fan_out):
             return (

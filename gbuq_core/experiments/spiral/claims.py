@@ -59,16 +59,7 @@ Found = tuple[SpiralMaps, SpiralScore]
 
 
 def settings_text(settings: SpiralSettings) -> str:
-    """Whether these are the papers' settings, and which are not; methods and seed are free.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> settings_text(replace(PAPER, rows=500, seed=3))
-    "Not the papers' settings: training rows per class 500 instead of 1,500."
-    >>> settings_text(PAPER)
-    "In the papers' settings."
-    """
+    """Whether these are the papers' settings, and which are not; methods and seed are free."""
     other = _not_the_papers(settings)
     return f"Not the papers' settings: {'; '.join(other)}." if other else "In the papers' settings."
 
@@ -78,13 +69,6 @@ def check_claims(run: SpiralRun) -> tuple[Claim, ...]:
 
     Statements about methods that were not run are left out. Each ensemble comes first by itself,
     then the virtual and the cyclical ones beside the others.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.spiral.fit import run_spiral
-    >>> run = run_spiral(SpiralSettings(methods=("sglb",), rows=100, trees=50))
-    >>> [claim.verdict for claim in check_claims(run)]
-    ['does not hold', 'does not hold', 'partly', 'holds']
     """
     found: dict[str, Found] = {
         maps.method: (maps, score)
@@ -112,8 +96,6 @@ def check_claims(run: SpiralRun) -> tuple[Claim, ...]:
 def answer_spiral(run: SpiralRun) -> str:
     """What the first method with knowledge uncertainty notices, in one sentence from its scores.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.spiral.fit import run_spiral
     >>> run = run_spiral(SpiralSettings(methods=("sglb",), rows=100, trees=50))
     >>> answer_spiral(run)

@@ -53,12 +53,6 @@ def spiral_csv(run: SpiralRun) -> str:
     """One line a cell of the grid: its place and truth, then every method's numbers.
 
     Class probabilities and uncertainties in nats, with nine digits; empty where there is no value.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.spiral.fit import run_spiral
-    >>> spiral_csv(run_spiral(SpiralSettings(methods=()))).splitlines()[1][:14]
-    '-592.5,-592.5,'
     """
     truth = run.truth
     names = ["x", "y", "true_log_density", "in_support", "true_data_uncertainty"]
@@ -76,11 +70,6 @@ def spiral_code(settings: SpiralSettings) -> str:
     """Python that computes and draws the maps with the library's public names.
 
     Methods that cannot run with these settings are left out.
-
-    Examples
-    --------
-    >>> "burn_in_cycles=2" in spiral_code(SpiralSettings(burn_in=2))
-    True
     """
     possible = (m for m in settings.methods if not why_not(plan_of(settings, m), settings))
     settings = replace(settings, methods=tuple(possible))

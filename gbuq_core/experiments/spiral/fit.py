@@ -125,14 +125,7 @@ class SpiralRun(NamedTuple):
 
 
 def run_spiral(settings: SpiralSettings | None = None) -> SpiralRun:
-    """Train the methods one after the other and map their uncertainty.
-
-    Examples
-    --------
-    >>> run = run_spiral(SpiralSettings(methods=("virtual_sglb",), rows=100, chain_trees=100))
-    >>> run.methods[0].knowledge.shape, run.methods[0].member_trees.tolist()
-    ((10, 80, 80), [60, 90])
-    """
+    """Train the methods one after the other and map their uncertainty."""
     settings = SpiralSettings() if settings is None else settings
     maps = tuple(
         map_spiral(fit_spiral(plan_of(settings, method)), settings) for method in settings.methods
@@ -145,12 +138,6 @@ def fit_spiral(plan: SpiralSettings) -> SpiralFit:
     """Train one method and keep its predictions on the grid and the fresh rows while it grew.
 
     Of a chain every tenth stage is kept and every cycle's end, so that any truncation can follow.
-
-    Examples
-    --------
-    >>> settings = SpiralSettings(rows=50, chain_trees=60, cycle=25)
-    >>> fit_spiral(plan_of(settings, "csglb")).n_trees
-    array([10, 20, 25, 30, 40, 50, 60])
     """
     data = make_spiral(plan.rows, plan.noise, plan.seed)
     fresh = fresh_sample(plan.noise, plan.seed).data
@@ -184,14 +171,6 @@ def map_spiral(fit: SpiralFit, settings: SpiralSettings) -> SpiralMaps:
     """Uncertainty at every frame for the settings' truncation, burn-in and members; trains nothing.
 
     A chain at t trees has the members that it would have if training had ended there.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> settings = SpiralSettings(rows=50, chain_trees=60, start=0.5)
-    >>> fit = fit_spiral(plan_of(settings, "virtual_sglb"))
-    >>> [map_spiral(fit, replace(settings, step=step)).member_trees.tolist() for step in (30, 10)]
-    [[60], [40, 50, 60]]
     """
     frames = _frames(fit)
     maps = np.full((3, len(frames), len(GRID)), np.nan)

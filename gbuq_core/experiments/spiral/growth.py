@@ -38,17 +38,7 @@ class SpiralGrowth(NamedTuple):
 
 
 def growth_of(maps: SpiralMaps) -> SpiralGrowth | None:
-    """How a method was trained; None if it kept no trace (forests, CatBoost).
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.spiral.fit import run_spiral
-    >>> from gbuq_core.experiments.spiral.plan import SpiralSettings
-    >>> settings = SpiralSettings(methods=("cbsglb",), rows=50, chain_trees=40, cycle=20)
-    >>> growth = growth_of(run_spiral(settings).methods[0])
-    >>> growth.member_trees.tolist(), growth.exploring
-    ([20, 40], ((1.0, 18.0), (21.0, 38.0)))
-    """
+    """How a method was trained; None if it kept no trace (forests, CatBoost)."""
     fit = maps.fit
     if fit.trace is None:
         return None

@@ -158,8 +158,6 @@ def live_ensemble(
 ) -> Ensemble:
     """What the browser draws a method's maps from for any K, start, burn-in and members.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.spiral.fit import run_spiral
     >>> settings = SpiralSettings(methods=("csglb",), rows=50, chain_trees=40, cycle=20)
     >>> live_ensemble(run_spiral(settings).methods[0].fit, [40], (1, 2, 3)).stages.tolist()
@@ -190,9 +188,6 @@ def common_frames(methods: Sequence[SpiralMaps]) -> Ints:
     """The tree counts that all maps are played on: the stages of the longest, at most 40.
 
     Of more stages those at even steps of the logarithm stay.
-
-    >>> common_frames([])
-    array([0])
     """
     growing = [np.asarray(maps.n_trees) for maps in methods if len(maps.n_trees) > 1]
     if not growing:
@@ -251,11 +246,7 @@ def _arrange(truths: Sequence[Panel], rest: Sequence[list[Panel]]) -> list[Panel
 
 
 def flagged(knowledge: Array, percent: float) -> npt.NDArray[np.bool_]:
-    """The cells with most knowledge uncertainty, so many percent of them; none without values.
-
-    >>> flagged(np.array([[1.0, 2.0], [3.0, 4.0]]), 50).tolist()
-    [[False, False], [True, True]]
-    """
+    """The cells with most knowledge uncertainty, so many percent of them; none without values."""
     chosen = np.zeros(knowledge.shape, dtype=bool)
     if np.isfinite(knowledge).all():
         n_cells = round(knowledge.size * percent / 100)

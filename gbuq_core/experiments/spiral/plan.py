@@ -204,12 +204,7 @@ PAPER = SpiralSettings(
 
 
 def forest_trees(plan: SpiralSettings) -> int:
-    """Trees that a forest trains: equally many a group, at least one.
-
-    >>> from gbuq_core.settings import plan_of
-    >>> forest_trees(plan_of(SpiralSettings(members=3, trees=50), "vrf"))
-    48
-    """
+    """Trees that a forest trains: equally many a group, at least one."""
     return plan.members * max(1, plan.trees // plan.members)
 
 
@@ -227,14 +222,6 @@ def why_not(plan: SpiralSettings, settings: SpiralSettings | None = None) -> str
     """One sentence on why a plan cannot be fitted; empty if it can.
 
     With ``settings`` it also says why the fit would give no members.
-
-    Examples
-    --------
-    >>> from gbuq_core.settings import plan_of
-    >>> why_not(plan_of(SpiralSettings(chain_trees=100, cycle=500), "csglb"))
-    'Cycle length 500 is more than the 100 trees of the model: choose shorter cycles or more trees.'
-    >>> why_not(plan_of(SpiralSettings(chain_trees=100, cycle=500), "sglb"))
-    ''
     """
     refusal = _refusal(plan)
     if refusal or settings is None or not plan.kind.virtual:
@@ -272,14 +259,7 @@ def _refusal(plan: SpiralSettings) -> str:
 
 
 def spiral_estimator(plan: SpiralSettings) -> Any:
-    """The unfitted estimator of a plan.
-
-    Examples
-    --------
-    >>> from gbuq_core.settings import plan_of
-    >>> spiral_estimator(plan_of(SpiralSettings(rate=0.2), "sglb")).learning_rate
-    0.2
-    """
+    """The unfitted estimator of a plan."""
     refusal = _refusal(plan)
     if refusal:
         raise InvalidParameter(refusal)
@@ -290,13 +270,6 @@ def estimate_spiral_seconds(plan: SpiralSettings) -> float:
     """Roughly what `fit_spiral` takes on this machine's cores.
 
     A plan that cannot be fitted takes no time: `fit_spiral` refuses it at once (`why_not`).
-
-    Examples
-    --------
-    >>> from gbuq_core.settings import plan_of
-    >>> quick = estimate_spiral_seconds(plan_of(SpiralSettings(), "virtual_sglb"))
-    >>> estimate_spiral_seconds(plan_of(PAPER, "sglb")) > 5 * quick
-    True
     """
     n_rows = _N_CLASSES * plan.rows
     if not plan.kind.boosting:
@@ -313,15 +286,7 @@ def estimate_spiral_seconds(plan: SpiralSettings) -> float:
 def member_trees(
     plan: SpiralSettings, settings: SpiralSettings, n_trees: int | None = None
 ) -> npt.NDArray[np.int64]:
-    """After how many trees a chain gives a member: every K trees, or at the ends of cycles.
-
-    Examples
-    --------
-    >>> from gbuq_core.settings import plan_of
-    >>> settings = SpiralSettings(chain_trees=600, cycle=100, burn_in=2)
-    >>> member_trees(plan_of(settings, "csglb"), settings)
-    array([300, 400, 500, 600])
-    """
+    """After how many trees a chain gives a member: every K trees, or at the ends of cycles."""
     if settings.shown is not None:
         check_number("shown", settings.shown, 1, integer=True)
     points = _all_members(plan, settings, plan.n_trees)  # refuses a chain without any

@@ -66,16 +66,7 @@ class RayTruth(NamedTuple):
 
 
 def probe(fit: SpiralFit, settings: SpiralSettings, x: float, y: float) -> Probe:
-    """Every member's class probabilities at a point, and how they came about.
-
-    Examples
-    --------
-    >>> from gbuq_core.settings import plan_of
-    >>> from gbuq_core.experiments.spiral.fit import fit_spiral
-    >>> settings = SpiralSettings(rows=50, chain_trees=100)
-    >>> probe(fit_spiral(plan_of(settings, "csglb")), settings, 0, 100).member_trees
-    array([60])
-    """
+    """Every member's class probabilities at a point, and how they came about."""
     point = _check_points([(x, y)])
     trees, members = predict_points(fit, settings, point)
     path_trees, path = _path(fit, settings, point)
@@ -97,29 +88,14 @@ def ray(
     end: Sequence[float],
     n: int = 121,
 ) -> Ray:
-    """Uncertainty at n equally distant points of a line.
-
-    Examples
-    --------
-    >>> from gbuq_core.settings import plan_of
-    >>> from gbuq_core.experiments.spiral.fit import fit_spiral
-    >>> settings = SpiralSettings(rows=50, members=2, trees=20)
-    >>> ray(fit_spiral(plan_of(settings, "sglb")), settings, (0, 0), (300, 400), n=6).distance
-    array([  0., 100., 200., 300., 400., 500.])
-    """
+    """Uncertainty at n equally distant points of a line."""
     points, distance = _line(start, end, n)
     uncertainty = _decompose(predict_points(fit, settings, points)[1])
     return Ray(fit.plan.method, distance, points, *uncertainty)
 
 
 def ray_truth(noise: float, start: Sequence[float], end: Sequence[float], n: int = 121) -> RayTruth:
-    """The true density and data uncertainty at n equally distant points of a line.
-
-    Examples
-    --------
-    >>> ray_truth(0.4, (0, 200), (0, 600), n=5).in_support
-    array([ True,  True, False, False, False])
-    """
+    """The true density and data uncertainty at n equally distant points of a line."""
     points, distance = _line(start, end, n)
     log_density = marginal_log_density(spiral_log_density(points, noise))
     proba = spiral_posterior(points, noise)

@@ -97,15 +97,7 @@ class QualityPoint:
 
 
 def burn_in_effect(fit: SpiralFit) -> BurnInEffect:
-    """How much knowledge uncertainty comes from a cyclical ensemble's first cycles.
-
-    Examples
-    --------
-    >>> settings = SpiralSettings(rows=50, chain_trees=80, cycle=20)
-    >>> effect = burn_in_effect(fit_spiral(plan_of(settings, "csglb")))
-    >>> effect.cycles, effect.n_members
-    (array([0, 1, 2]), array([4, 3, 2]))
-    """
+    """How much knowledge uncertainty comes from a cyclical ensemble's first cycles."""
     plan = fit.plan
     if not plan.kind.cyclical:
         raise InvalidParameter(f"{plan.kind.label} has no cycles to leave out.")
@@ -130,12 +122,6 @@ def walk_off(fit: SpiralFit, settings: SpiralSettings) -> WalkOff:
     A tree has no split beyond its outermost rows, so that each feature by itself soon stops to
     matter. Of the nine features some barely change in certain directions (x - 2y along x = 2y) and
     go on crossing borders for long; far enough, the prediction depends on the direction alone.
-
-    Examples
-    --------
-    >>> settings = SpiralSettings(rows=50, members=2, trees=20, depth=3)
-    >>> walk_off(fit_spiral(plan_of(settings, "sglb")), settings).share_constant_far > 0.9
-    True
     """
     near, remote = (_along_rays(fit, settings, span) for span in (_NEAR, _REMOTE))
     change = near[:, -1] - near[:, 0]
@@ -157,13 +143,7 @@ def walk_off(fit: SpiralFit, settings: SpiralSettings) -> WalkOff:
 
 
 def quality_plans(settings: SpiralSettings) -> tuple[SpiralSettings, ...]:
-    """The four fits that `quality_against_compute` needs: 30 independent models, and the chains.
-
-    Examples
-    --------
-    >>> [plan.n_models for plan in quality_plans(SpiralSettings())]
-    [30, 1, 1, 1]
-    """
+    """The four fits that `quality_against_compute` needs: 30 independent models, and the chains."""
     largest = replace(settings, members=max(ENSEMBLE_SIZES))
     return tuple(plan_of(largest, method) for method in ("sglb", *CHAINS))
 
@@ -171,14 +151,7 @@ def quality_plans(settings: SpiralSettings) -> tuple[SpiralSettings, ...]:
 def quality_against_compute(
     settings: SpiralSettings, fits: Mapping[SpiralSettings, SpiralFit] | None = None
 ) -> tuple[QualityPoint, ...]:
-    """Independent ensembles of 3, 5, 10 and 30 models beside virtual SGLB, cSGLB and cbSGLB.
-
-    Examples
-    --------
-    >>> settings = SpiralSettings(rows=20, trees=5, chain_trees=40, step=10, cycle=20, depth=2)
-    >>> [(point.n_models, point.n_trees) for point in quality_against_compute(settings)]
-    [(3, 15), (5, 25), (10, 50), (30, 150), (1, 40), (1, 40), (1, 40)]
-    """
+    """Independent ensembles of 3, 5, 10 and 30 models beside virtual SGLB, cSGLB and cbSGLB."""
     settings = replace(settings, shown=None)
     done = dict(fits or {})
     plans = quality_plans(settings)

@@ -37,15 +37,7 @@ class SpiralRegions(NamedTuple):
 
 
 def spiral_regions(truth: SpiralTruth) -> SpiralRegions:
-    """Where the truth says that there are rows, none, or two classes.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.spiral.fit import spiral_truth
-    >>> regions = [spiral_regions(spiral_truth(noise)) for noise in (0.1, 0.2, 0.4)]
-    >>> [int(region.between.sum()) for region in regions], int(regions[0].far.sum())
-    ([786, 199, 0], 2560)
-    """
+    """Where the truth says that there are rows, none, or two classes."""
     disc = np.hypot(*GRID.T).reshape(SIDE, SIDE) <= ARM_RADIUS
     inside = truth.in_support
     return SpiralRegions(
@@ -85,11 +77,7 @@ def _rays() -> tuple[npt.NDArray[np.int16], Cells]:
 
 
 def against_chance(value: float) -> str:
-    """What an AUROC is beside one half, in words.
-
-    >>> against_chance(0.7), against_chance(0.52), against_chance(0.31)
-    ('better than chance', 'no better than chance', 'worse than chance')
-    """
+    """What an AUROC is beside one half, in words."""
     if value < WORSE_THAN_CHANCE:
         return "worse than chance"
     return "better than chance" if value >= BETTER_THAN_CHANCE else "no better than chance"

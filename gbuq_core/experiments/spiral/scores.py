@@ -70,17 +70,7 @@ class SpiralScore:
 
 
 def score_spiral(maps: SpiralMaps, truth: SpiralTruth) -> SpiralScore:
-    """Score the maps with all trees against the truth of their noise.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.spiral.fit import run_spiral
-    >>> from gbuq_core.experiments.spiral.plan import SpiralSettings
-    >>> run = run_spiral(SpiralSettings(methods=("sglb",), rows=100, trees=50))
-    >>> score = score_spiral(run.methods[0], run.truth)
-    >>> score.error_optimal < score.error < 2 / 3
-    True
-    """
+    """Score the maps with all trees against the truth of their noise."""
     where = spiral_regions(truth)
     between = where.between if where.between.sum() >= MIN_BETWEEN else np.zeros_like(where.between)
     knowledge, plan = maps.knowledge[-1], maps.fit.plan
@@ -118,15 +108,7 @@ def scores_of(run: SpiralRun) -> list[SpiralScore]:
 
 
 def describe_spiral(run: SpiralRun) -> str:
-    """The picture in words, from its numbers.
-
-    Examples
-    --------
-    >>> from gbuq_core.experiments.spiral.fit import run_spiral
-    >>> from gbuq_core.experiments.spiral.plan import SpiralSettings
-    >>> describe_spiral(run_spiral(SpiralSettings(methods=()))).startswith("Three arms")
-    True
-    """
+    """The picture in words, from its numbers."""
     where, truth = spiral_regions(run.truth), run.truth
     words = [
         f"Three arms of a spiral are three classes with {run.settings.rows:,} rows each. The maps "

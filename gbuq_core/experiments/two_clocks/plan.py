@@ -61,21 +61,13 @@ _TREES = r"(?:2000|1[0-9]{3}|[1-9][0-9]{0,2})"
 
 
 def read_clocks(text: str) -> tuple[int, int, bool] | None:
-    """Trees of the mean, trees of the scale, and whether the factor applies.
-
-    >>> read_clocks("1000.149"), read_clocks("90.9.plain"), read_clocks("")
-    ((1000, 149, True), (90, 9, False), None)
-    """
+    """Trees of the mean, trees of the scale, and whether the factor applies."""
     found = re.fullmatch(r"(\d+)\.(\d+)(\.plain)?", text)
     return None if found is None else (int(found[1]), int(found[2]), found[3] is None)
 
 
 def write_clocks(clocks: tuple[int, int, bool] | None) -> str:
-    """The text of the clocks in the picture.
-
-    >>> write_clocks((90, 9, False))
-    '90.9.plain'
-    """
+    """The text of the clocks in the picture."""
     if clocks is None:
         return ""
     return f"{clocks[0]}.{clocks[1]}{'' if clocks[2] else '.plain'}"
@@ -186,21 +178,13 @@ class TwoClocksSettings:
 
 
 def seeds_of(plan: TwoClocksSettings) -> int:
-    """How many seeds a verdict counts: fewer where the fits of one take several seconds.
-
-    >>> seeds_of(TwoClocksSettings(model="ngboost"))
-    5
-    """
+    """How many seeds a verdict counts: fewer where the fits of one take several seconds."""
     slow = plan.model == "ngboost" or not plan.has_clocks
     return _FEW_SEEDS if slow else N_SEEDS
 
 
 def estimate_two_clocks_seconds(plan: TwoClocksSettings) -> float:
-    """About how long the fits take: the model on all rows, and the folds that choose.
-
-    >>> estimate_two_clocks_seconds(TwoClocksSettings()) > 0.1
-    True
-    """
+    """About how long the fits take: the model on all rows, and the folds that choose."""
     columns = _COLUMNS.get(plan.data, 1)
     costs = METHODS[plan.model].costs
     n_folds = 1 if plan.n_rows >= HELD_OUT_FROM else N_FOLDS

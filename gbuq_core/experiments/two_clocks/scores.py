@@ -232,11 +232,7 @@ def maps_of(fit: TwoClocksFit, df: float, unscaled: Unscaled | None = None) -> C
 
 
 def half_width(df: float) -> float:
-    """Half the width of a 90 % interval, in standard deviations.
-
-    >>> round(half_width(math.inf), 3), round(half_width(5.0), 3)
-    (1.645, 1.561)
-    """
+    """Half the width of a 90 % interval, in standard deviations."""
     if math.isinf(df):
         return float(ndtri(0.5 + LEVEL / 2.0))
     return float(stdtrit(df, 0.5 + LEVEL / 2.0) * math.sqrt((df - 2.0) / df))
@@ -271,13 +267,6 @@ class _MeanNLL:
 
     A logarithm costs more than a product, so eight rows share one. Rows come first in memory, so
     that both halves of an array are contiguous.
-
-    Parameters
-    ----------
-    squared, knowledge : ndarray of shape (n_rows,)
-        The variance is ``factor ** 2 * data + knowledge``.
-    data : ndarray of shape (n_stages, n_rows)
-    df : float
     """
 
     def __init__(self, squared: Array, knowledge: Array, data: Array, df: float) -> None:

@@ -48,8 +48,6 @@ def describe_data(settings: TwoClocksSettings) -> str:
 def answer_two_clocks(look: TwoClocksLook) -> str:
     """Is the stated uncertainty true? One sentence, from rows that neither trained nor chose.
 
-    Examples
-    --------
     >>> from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
     >>> from gbuq_core.experiments.two_clocks.scores import look_two_clocks
     >>> some = TwoClocksSettings(data="wave", rows=100, trees=50, members=2)
@@ -90,11 +88,7 @@ def describe_way(score: WayScore) -> str:
 
 
 def why_no_clocks(model: str) -> str:
-    """Why a model has no sliders, and what can be done instead.
-
-    >>> why_no_clocks("gp")
-    'Gaussian process does not boost a mean and a scale tree by tree, so there are no clocks ...
-    """
+    """Why a model has no sliders, and what can be done instead."""
     return (
         f"{METHODS[model].label} does not boost a mean and a scale tree by tree, so there are no "
         "clocks to stop. One factor can still make its std larger or smaller."

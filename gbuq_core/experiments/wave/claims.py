@@ -27,13 +27,7 @@ _TRUE = Threshold("difference", TRUE, NEARLY_TRUE, unit=" points", times=100.0, 
 
 
 def answer_wave(run: WaveRun) -> str:
-    r"""Whether knowledge uncertainty tells few rows, and none, from many, in one sentence.
-
-    >>> from gbuq_core.experiments.wave.plan import WaveSettings
-    >>> print(answer_wave(run_wave(WaveSettings(rows=100))).replace(". ", ".\n"))
-    Where rows are rare, the model is 1.5 times less sure.
-    Where there are none, it does not notice.
-    """
+    r"""Whether knowledge uncertainty tells few rows, and none, from many, in one sentence."""
     plenty, rare, beyond, _ = (*run.scores,)
 
     def said(ratio: float, else_: str) -> str:

@@ -393,13 +393,7 @@ def frame_limits(
 
 
 def describe_panel(panel: Panel, frame: int = -1) -> str:
-    """Return one or two sentences on a panel: range, blank and hatched cells.
-
-    Examples
-    --------
-    >>> describe_panel(Panel(title="Data uncertainty", values=[[0.1, 0.25]], unit="nats"))
-    'Data uncertainty: from 0.1 to 0.25 nats.'
-    """
+    """Return one or two sentences on a panel: range, blank and hatched cells."""
     values = np.asarray(panel.values, dtype=np.float64)
     shown = values[frame] if values.ndim == 3 else values
     finite = shown[np.isfinite(shown)]
@@ -419,16 +413,7 @@ def describe_panel(panel: Panel, frame: int = -1) -> str:
 
 
 def describe_strip(strip: Strip, frame: int = -1) -> str:
-    """Return a sentence on a line chart: each line's range and where it ends.
-
-    Examples
-    --------
-    >>> from gbuq_core.figures.canvas.panels import StripLine
-    >>> lines = [StripLine("train", [2.0, 0.5])]
-    >>> strip = Strip(title="Loss", x=[1, 2], lines=lines, x_label="tree", y_label="nats")
-    >>> describe_strip(strip)
-    'Loss (nats), over tree from 1 to 2: train from 0.5 to 2, at the end 0.5.'
-    """
+    """Return a sentence on a line chart: each line's range and where it ends."""
     x = np.asarray(strip.x, dtype=np.float64)
     text = f"{strip.title} ({strip.y_label})" if strip.y_label else strip.title
     text += f", over {strip.x_label or 'x'} from {short(x[0], 4)} to {short(x[-1], 4)}: "

@@ -9,8 +9,6 @@ import numpy.typing as npt
 def log_spaced(counts: npt.ArrayLike, most: int) -> npt.NDArray[np.int64]:
     """Choose stages at even steps of the logarithm of their counts.
 
-    Examples
-    --------
     >>> counts = np.arange(10, 1001, 10)
     >>> counts[log_spaced(counts, 8)].tolist()
     [10, 20, 40, 70, 140, 270, 520, 1000]

@@ -48,24 +48,7 @@ PLANS = ("models", "truncation", "cycles")
 
 
 class Ensemble(NamedTuple):
-    """What one method's maps are made of.
-
-    Parameters
-    ----------
-    plan : one of `PLANS`
-        Members are "models" of their own, or one model cut at multiples of K ("truncation"), or
-        at the ends of its cycles ("cycles").
-    stages : (n_stages,) int array
-        Numbers of trees at which members are sent.
-    members : (n_stages, n_models, n_cells, n_outputs) array
-        Class probabilities, or the mean and the variance of a normal (NaN: it predicts none).
-    frame_trees : (n_frames,) int array
-        How many trees the model has in each frame of the sheet; 0 before its first stage.
-    panels : (int, int, int)
-        Which panels of the sheet show total, data and knowledge uncertainty.
-    cycle : int
-        Trees of a cycle.
-    """
+    """What one method's maps are made of."""
 
     plan: str
     stages: npt.ArrayLike
@@ -76,29 +59,7 @@ class Ensemble(NamedTuple):
 
 
 class Live(NamedTuple):
-    """How the maps of a sheet follow its knobs.
-
-    Parameters
-    ----------
-    family : "classes" or "normal"
-        Entropies in nats, or variances.
-    ensembles : sequence of Ensemble
-    noise_top : float or None
-        Where the shared scale of total and data uncertainty ends, which then begins at zero; None:
-        it spans their values.
-    noise_panels : sequence of int
-        Further panels on that scale, such as the true noise.
-    span : float
-        The shared logarithmic scale of knowledge reaches down to this share of its largest value.
-    from_zero : bool
-        Whether the shared linear scale of knowledge begins at zero.
-    own : "last" or "all"
-        Whether a scale of its own spans a map's last frame or all its frames.
-    flag_text : str
-        The legend of flagged cells, with ``{}`` for the percentage.
-    units : mapping of str to str
-        How the colour bars name each choice of the knob ``unit``.
-    """
+    """How the maps of a sheet follow its knobs."""
 
     family: Literal["classes", "normal"]
     ensembles: Sequence[Ensemble]
@@ -118,14 +79,6 @@ def chosen_stages(
 
     The same as `gbuq_core.boosting.plan.truncation_points` and ``cycle_ends``, but empty where
     these refuse; of more than ``shown`` the last ones.
-
-    Examples
-    --------
-    >>> given = {"step": 50, "start": 0.5, "burn_in": 2, "cycle": 40, "shown": None}
-    >>> chosen_stages("truncation", 200, **given).tolist()
-    [150, 200]
-    >>> chosen_stages("cycles", 200, **{**given, "shown": 2}).tolist()
-    [160, 200]
     """
     check_choice("plan", plan, PLANS[1:])
     if plan == "truncation":
@@ -139,16 +92,7 @@ def chosen_stages(
 def offered(
     knobs: Sequence[LiveKnob], *, plays: bool = False, focus: object = None
 ) -> list[LiveKnob]:
-    """The knobs that mean something: no choice of frames without a player, no rows without place.
-
-    Examples
-    --------
-    >>> from gbuq_core.figures.handles import live_knob
-    >>> from gbuq_core.knobs import Knob
-    >>> knobs = [live_knob(Knob(key, "", "switch", False), False) for key in ("focus", "log")]
-    >>> [knob.key for knob in offered(knobs)]
-    ['log']
-    """
+    """The knobs with a meaning: no choice of frames without a player, no rows without place."""
     missing = {"colours": not plays, "focus": focus is None}
     return [knob for knob in knobs if not missing.get(knob.key)]
 
@@ -156,8 +100,6 @@ def offered(
 def knob_headers(knobs: Sequence[LiveKnob]) -> list[dict[str, Any]]:
     """Return what the renderer needs of the knobs.
 
-    Examples
-    --------
     >>> from gbuq_core.figures.handles import live_knob
     >>> from gbuq_core.knobs import Knob
     >>> log = live_knob(Knob("log", "Log", "switch", False), True)

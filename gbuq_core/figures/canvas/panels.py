@@ -36,28 +36,7 @@ LOG_SPAN = 1e-8
 
 
 class Points(NamedTuple):
-    """Scatter points over a panel.
-
-    Parameters
-    ----------
-    x, y : (n,) array
-        Positions in axis units; on an axis without extent, in cells (0 = centre of the first).
-    group : (n,) int array, optional
-        Which colour each point takes; 0 for all without it.
-    group_names : sequence of str
-        Names for the legend under the sheet, in the order of ``group``.
-    colours : sequence of str, optional
-        ``#rrggbb`` a group; the Okabe-Ito order without it.
-    radius : float
-        In CSS pixels.
-    opacity : float
-        In (0, 1].
-    appear : (n,) int array, optional
-        The frame from which on a point is drawn; all from the start without it.
-    vanish : (n,) int array, optional
-        The frame from which on a point is no longer drawn, for trails that fade; all stay without
-        it. It does not add frames to the sheet.
-    """
+    """Scatter points over a panel."""
 
     x: npt.ArrayLike
     y: npt.ArrayLike
@@ -71,25 +50,7 @@ class Points(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A line over a map, e.g. a ray out of the data or a path.
-
-    Parameters
-    ----------
-    x, y : (n,) array
-        Corners in axis units (in cells on an axis without extent); NaN leaves a gap.
-    colour : str
-        ``#rrggbb``; without it the page's own ink, like markers.
-    label : str
-        Written at the line's end.
-    arrow : bool
-        Whether its end has an arrow head.
-    dash : bool
-        Dashed.
-    legend : str
-        What the line is, for the legend under the sheet.
-    thin : bool
-        Whether it is a hairline, which hides little of the map below.
-    """
+    """A line over a map, e.g. a ray out of the data or a path."""
 
     x: npt.ArrayLike
     y: npt.ArrayLike
@@ -116,44 +77,7 @@ class Marker(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """One heatmap.
-
-    Parameters
-    ----------
-    title : str
-        Names the panel in its heading and in the read-out: make it unique in its sheet.
-    values : (ny, nx) or (n_frames, ny, nx) array
-        NaN = no value, drawn blank.
-    unit : str
-        Written beside the colour bar and behind each number of the read-out.
-    limits : (lo, hi), "frame" or None
-        The colour scale; None spans the panel's own values over all frames, ``"frame"`` each
-        frame's own. Values outside take the end colours; the read-out stays exact.
-    log : bool
-        Logarithmic colours and bar; values <= 0 take the lowest colour.
-    hatched : (ny, nx) bool array, optional
-        Cells drawn hatched (over their colour, if they have one): no data, empty.
-    colour_map : str
-        "cividis" or "viridis".
-    points : Points, optional
-        Scatter points over the map.
-    markers : sequence of Marker
-        Marked positions of this panel.
-    subtitle : str or sequence of str
-        A short remark to the right of the title, e.g. a score; or one for each frame of the sheet.
-    accent : str or None
-        ``#rrggbb`` of a small swatch before the title, e.g. the method's colour.
-    outlined : (ny, nx) bool array, optional
-        Cells whose common border is drawn, e.g. those the user removed.
-    alt : str
-        Text alternative of the panel; computed from the values when empty.
-    lines : sequence of Line
-        Lines over this panel.
-    blank_hatched : bool
-        Whether cells without a value are hatched, in the frames that have such cells.
-    name : str
-        What the sheet's knob ``map`` calls it; its title when empty.
-    """
+    """One heatmap."""
 
     title: str
     values: npt.ArrayLike
@@ -174,29 +98,7 @@ class Panel:
 
 
 class StripLine(NamedTuple):
-    """One line of a strip.
-
-    Parameters
-    ----------
-    name : str
-        For the legend and the read-out: make it unique in its strip.
-    y : (n,) or (n_frames, n) array
-        Values at the strip's ``x``, one row a frame with mode "frame"; NaN leaves a gap.
-    colour : str
-        ``#rrggbb``; "text" takes the page's own ink (black or white), "" the next of the
-        Okabe-Ito order.
-    dash : bool
-        Dashed.
-    step : bool
-        Each value holds from its own x to the next one.
-    dots : bool
-        A dot at each value and no line between them.
-    bars : bool
-        A bar from the foot of the plot up to each value, as wide as to the next x; holds like a
-        step.
-    weight : (n,) or (n_frames, n) array, optional
-        Opacity of the line at each value, in [0, 1]; of the shape of ``y``.
-    """
+    """One line of a strip."""
 
     name: str
     y: npt.ArrayLike
@@ -210,52 +112,7 @@ class StripLine(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Strip:
-    """A small line chart that follows the frames of its sheet.
-
-    Parameters
-    ----------
-    title : str
-        Heading.
-    x : (n,) array
-        Finite and increasing (ties allowed); shared by all lines.
-    lines : sequence of StripLine
-        At least one.
-    x_label, y_label : str
-        Axis titles, with their units. The y title stands beside the heading.
-    y_limits : (lo, hi), optional
-        Values outside are cut off; without limits all values of all frames are seen.
-    log : bool
-        Logarithmic y axis; values <= 0 leave gaps.
-    mode : "cursor", "grow" or "frame"
-        A cursor over the whole lines; lines drawn only up to the cursor; the lines of the
-        shown frame.
-    marks : sequence of float
-        x of vertical marks, e.g. where ensemble members were taken.
-    mark_label : str
-        What the marks mean, for the legend.
-    shaded : sequence of (lo, hi)
-        Bands of x with a tinted ground, e.g. exploration.
-    shaded_label : str
-        What the tint means, for the legend.
-    frame_x : (n_frames,) array, optional
-        x of the cursor in each frame. Without it, for modes "cursor" and "grow" in a sheet of
-        several frames: ``x`` itself if it has an entry a frame, else the sheet's
-        ``frame_values`` if they are numbers, else even steps from the first x to the last.
-        A strip with mode "frame" has a cursor only if this is given. Clicking or dragging in
-        a strip with a cursor moves the frames.
-    alt : str
-        Text alternative; computed from the values when empty.
-    legend : bool or "narrow"
-        Whether a legend stands under the heading, or only on a narrow page; without it the sheet
-        around must tell what the lines are. The read-out names them anyway.
-
-    Examples
-    --------
-    >>> trees = np.arange(1, 5)
-    >>> line = StripLine("train", [2.0, 1.0, 0.7, 0.6])
-    >>> Strip(title="Loss", x=trees, lines=[line], x_label="tree", y_label="nats").mode
-    'cursor'
-    """
+    """A small line chart that follows the frames of its sheet."""
 
     title: str
     x: npt.ArrayLike
@@ -276,90 +133,7 @@ class Strip:
 
 @dataclass(frozen=True, kw_only=True)
 class PanelSheet:
-    """Panels of one shape in a grid, with shared axes and shared frames.
-
-    Parameters
-    ----------
-    panels : sequence of Panel
-        In reading order. Panels with one frame stand still beside those with many. May be empty
-        if there are strips.
-    columns : int
-        Panels in a row on a wide screen; below 640 pixels there are two (see ``beside``).
-    x_label, y_label : str
-        Axis titles, with their units.
-    x_labels, y_labels : sequence of str, optional
-        One label a cell (categories).
-    x_extent, y_extent : (lo, hi), optional
-        Outer edges of the first and the last cell (numeric axes). With neither labels nor
-        extent the cells are numbered from 0.
-    origin : "upper", "lower" or None
-        Where row 0 is drawn; None: "lower" with a ``y_extent``, else "upper".
-    aspect : float or None
-        Width / height of a map; None: square cells for categories, equal units for extents of
-        similar size, else 1.
-    panel_height : int
-        Most CSS pixels a map may be high; it shrinks with the width.
-    frame_label : str
-        What a frame is, e.g. "tree".
-    frame_values : sequence of int, float or str, optional
-        What each frame shows: "tree 450 of 1000" for the value 450 of 10, 20, ..., 1000.
-    frames_per_second : float or None
-        Play speed; None plays everything in about ten seconds, at most 60 frames a second.
-    start_frame : int
-        Shown first; negative counts from the end.
-    hatch_label : str
-        What hatching means, for the legend under the sheet, e.g. "no training rows".
-    blank_label : str
-        Why hatched cells have no value, for the legend too.
-    outline_label : str
-        What the outline means.
-    markers : sequence of Marker
-        Marked positions on every panel.
-    alt : str
-        Text alternative of the sheet, computed by the caller from its numbers.
-    name : str
-        Stem of the file names that PNG and SVG are saved under.
-    lines : sequence of Line
-        Lines over every panel.
-    strips : sequence of Strip
-        Line charts under the maps.
-    strip_columns : int
-        Strips in a row on a wide screen; as many as ``columns`` puts each under a map, with the
-        same edges. Below 640 pixels there is one column, in which those strips follow their map if
-        the maps stand in one row.
-    strip_height : int
-        CSS pixels that the plot of a strip is high.
-    beside : sequence of int
-        For each panel the one that is its truth. Below 640 pixels, and where a page is presented,
-        a panel stands beside it, and the others come by a swipe. Without it all stand beside the
-        first.
-    chosen : int
-        The panel that stands beside its truth first; -1 for the first that can. A knob ``map`` of
-        ``knobs`` goes before it where it names one (`Panel.name`).
-    quiet : bool
-        Whether wide pages open with a truth and one map too, large, and with few buttons: the
-        button "View" shows the others, and the knob ``every`` all maps.
-    together : int
-        How many panels stand in a row on a narrow page, where all are shown at once and strips are
-        not; 0: a truth and one map.
-    greets : bool
-        Whether the frames play once by themselves when they first appear. They do not for readers
-        who asked for less motion.
-    knobs : sequence of LiveKnob
-        Sliders, switches and choices above the maps, which follow them while they are dragged.
-    live : Live, optional
-        How the maps follow: what they are computed from, and the rules of their scales.
-    focus : ((lo, hi), (lo, hi)), optional
-        The stretches of x and of y that hold the rows, for the knob ``focus``: in axis units (in
-        cells on an axis without extent).
-    note : str
-        What is to be known of the colours, for the legend under the sheet.
-    near : mapping, optional
-        The same for maps of neighbours: near_maps.js reads it.
-    follows : (str, int), optional
-        The name of a sheet with ``live`` whose line is dragged, and which of its total, data and
-        knowledge uncertainty (0 to 2) the first strip shows along that line meanwhile.
-    """
+    """Panels of one shape in a grid, with shared axes and shared frames."""
 
     panels: Sequence[Panel]
     columns: int = 3
@@ -403,13 +177,7 @@ class PanelSheet:
 
 
 def shared_limits(arrays: Iterable[npt.ArrayLike], log: bool = False) -> tuple[float, float]:
-    """Return one colour scale for several arrays, for panels that are to be compared.
-
-    Examples
-    --------
-    >>> shared_limits([[0.1, 0.4], [0.2, 2.0]])
-    (0.1, 2.0)
-    """
+    """Return one colour scale for several arrays, for panels that are to be compared."""
     lo, hi = np.inf, -np.inf
     for array in arrays:
         values = np.asarray(array, dtype=np.float64)
@@ -615,13 +383,7 @@ def line_values(line: StripLine) -> npt.NDArray[np.float64]:
 
 
 def strip_limits(strip: Strip) -> tuple[float, float]:
-    """Return the y range of a strip, ``lo < hi``: its own, or one that shows every value.
-
-    Examples
-    --------
-    >>> strip_limits(Strip(title="A", x=[0, 1], lines=[StripLine("a", [0.1, 1.0])]))
-    (0.0, 1.05)
-    """
+    """Return the y range of a strip, ``lo < hi``: its own, or one that shows every value."""
     if strip.y_limits is not None:
         return float(strip.y_limits[0]), float(strip.y_limits[1])
     lo, hi = shared_limits([line_values(line) for line in strip.lines], strip.log)

@@ -11,11 +11,7 @@ Part = dict[str, Any]
 
 
 def rounded(values: Any) -> list[float]:
-    """Five digits are more than a screen resolves.
-
-    >>> rounded([1.0, 0.123456789])
-    [1.0, 0.12346]
-    """
+    """Five digits are more than a screen resolves."""
     exact = np.asarray(values, dtype=np.float64)
     size = np.abs(exact)
     usual = (size > 1e-15) & (size < 1e15)  # where powers of ten and their products are exact
@@ -48,11 +44,7 @@ def panel(
 
 
 def reading(x: Any, label: str, values: Iterable[tuple[Any, ...]], **more: Any) -> Part:
-    """What is read at each x: names with their values, and maybe the role of a live part.
-
-    >>> reading([1.0, 2.0], "x", [("std", [0.5, np.nan])])["values"]
-    [{'name': 'std', 'at': [0.5, None]}]
-    """
+    """What is read at each x: names with their values, and maybe the role of a live part."""
     read = [
         {"name": name, "at": _known(at), **({"role": role[0]} if role else {})}
         for name, at, *role in values
@@ -100,11 +92,7 @@ def entry(name: str, part: Part) -> Part:
 
 
 def limits(*values: Any, headroom: float = 0.04) -> list[float]:
-    """An axis from 0, or from the smallest value below it, to a little above the largest.
-
-    >>> limits([1.0, 2.0], headroom=0.5)
-    [0.0, 3.0]
-    """
+    """An axis from 0, or from the smallest value below it, to a little above the largest."""
     every = np.concatenate([np.ravel(np.asarray(v, dtype=np.float64)) for v in values])
     every = every[np.isfinite(every)]
     low, high = (min(0.0, float(every.min())), float(every.max())) if len(every) else (0.0, 1.0)
@@ -113,11 +101,7 @@ def limits(*values: Any, headroom: float = 0.04) -> list[float]:
 
 
 def around(*values: Any, room: float = 0.04, least: float = 1.0) -> list[float]:
-    """An axis around values with a share of room on both sides; ``least`` where they are one.
-
-    >>> around([1.0, 2.0]), around([3.0]), around([])
-    ([0.96, 2.04], [2.0, 4.0], [0.0, 1.0])
-    """
+    """An axis around values with a share of room on both sides; ``least`` where they are one."""
     every = np.concatenate([np.ravel(np.asarray(v, dtype=np.float64)) for v in values])
     every = every[np.isfinite(every)]
     if not len(every):
@@ -128,11 +112,7 @@ def around(*values: Any, room: float = 0.04, least: float = 1.0) -> list[float]:
 
 
 def stretches(x: np.ndarray, inside: np.ndarray) -> list[tuple[float, float]]:
-    """The stretches of x, in order, that are inside; each ends half-way to its neighbour outside.
-
-    >>> stretches(np.arange(4.0), np.array([True, True, False, True]))
-    [(0.0, 1.5), (2.5, 3.0)]
-    """
+    """The stretches of x that are inside, in order; each ends half-way to its neighbour outside."""
     if not np.any(inside):
         return []
     turns = np.flatnonzero(np.diff(inside.astype(np.int8)))

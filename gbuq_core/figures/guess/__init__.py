@@ -63,8 +63,6 @@ def guess_spec(
 ) -> dict[str, Any]:
     """What ``guess.js`` draws, as JSON.
 
-    Examples
-    --------
     >>> chart = GuessChart(
     ...     x=(0, 1), y=(0, 1), x_ticks=[(0, "0")], y_ticks=[], x_label="x", y_label="y"
     ... )

@@ -24,33 +24,16 @@ _KINDS: Mapping[str, Literal["slide", "choose", "switch"]] = {
 
 
 class LiveKnob(NamedTuple):
-    """A knob of the view, as its bar draws it and its renderer reads it.
+    """A knob of the view, as its bar draws it and its renderer reads it."""
 
-    Attributes
-    ----------
-    key : str
-        The knob's name in the page and in its links.
-    label : str
-        Drawn as plain text.
-    kind : {"slide", "choose", "switch"}
-    value : int or bool
-        The place among ``choices``, or whether a switch is on.
-    choices : tuple
-        What a message of the browser can mean; False and True of a switch.
-    texts : tuple of str
-        How they are written.
-    help : str
-    needs : mapping of str to tuple, or None
-        The values of other knobs at which this one is shown, as ``value`` has them.
-    """
-
-    key: str
-    label: str
-    kind: Literal["slide", "choose", "switch"]
-    value: int | bool
-    choices: tuple[Any, ...]
-    texts: tuple[str, ...]
+    key: str  # the knob's name in the page and in its links
+    label: str  # drawn as plain text
+    kind: Literal["slide", "choose", "switch"]  # {"slide", "choose", "switch"}
+    value: int | bool  # the place among ``choices``, or whether a switch is on
+    choices: tuple[Any, ...]  # what a message of the browser can mean; False and True of a switch
+    texts: tuple[str, ...]  # how they are written
     help: str = ""
+    # the values of other knobs at which this one is shown, as ``value`` has them
     needs: Mapping[str, tuple[int | bool, ...]] | None = None
 
     @property
@@ -76,15 +59,7 @@ def live_knob(
     texts: Sequence[str] = (),
     needs: Mapping[str, tuple[int | bool, ...]] | None = None,
 ) -> LiveKnob:
-    """A page's knob in its picture's bar.
-
-    Examples
-    --------
-    >>> level = Knob("level", "Level", "ladder", 0.9, choices=(0.5, 0.8, 0.9))
-    >>> found = live_knob(level, 0.8, texts=("50 %", "80 %", "90 %"))
-    >>> found.kind, found.value, found.texts[found.value]
-    ('slide', 1, '80 %')
-    """
+    """A page's knob in its picture's bar."""
     choices = _choices_of(knob)
     if value not in choices:
         raise InvalidParameter(f"{knob.key} cannot be {value!r} in a picture's bar.")
@@ -118,8 +93,6 @@ def _choices_of(knob: Knob) -> tuple[Any, ...]:
 def read_live_knobs(message: Any, knobs: Sequence[LiveKnob]) -> dict[str, Any] | None:
     """What a browser says the knobs are, by key, or None: the browser is the user's.
 
-    Examples
-    --------
     >>> level = Knob("level", "Level", "ladder", 0.9, choices=(0.5, 0.8, 0.9))
     >>> knobs = [live_knob(level, 0.8), live_knob(Knob("log", "Log", "switch", False), True)]
     >>> read_live_knobs({"level": 2, "log": False}, knobs)

@@ -59,8 +59,6 @@ def reliability_figure(found: Reliability, style: MethodStyle, height: int = 300
 def describe_coverage(found: Coverage) -> str:
     """One sentence a level would be long: the level nearest 90 %, and whether all bands hold.
 
-    Examples
-    --------
     >>> level = np.array([0.9])
     >>> describe_coverage(Coverage(level, level - 0.1, level - 0.15, level - 0.02, 100))
     'Intervals meant to hold 90 % of the rows hold 80 %. 1 of 1 levels is outside its band.'

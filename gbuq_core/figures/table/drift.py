@@ -176,8 +176,6 @@ def two_files_categories(files: TwoFiles) -> Spec:
 def describe_two_files(files: TwoFiles, name: str) -> str:
     """The bin in which the two files differ the most, in words.
 
-    Examples
-    --------
     >>> shares = np.array([0.2, 0.5, 0.3]), np.array([0.7, 0.2, 0.1])
     >>> describe_two_files(TwoFiles(np.empty(0), ("a", "b", "c"), *shares), "shop")
     'shop: the files differ most in a, with 20 % of the rows of the first file and 70 % of the ...'

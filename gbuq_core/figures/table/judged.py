@@ -61,13 +61,6 @@ def describe_pit(pit: np.ndarray) -> str:
     """What the PIT values say beyond chance about width and centre of the distributions.
 
     Two statements share the 95 %: the outer fifth, and the median.
-
-    Examples
-    --------
-    >>> describe_pit(np.tile([0.01, 0.3, 0.7, 0.99], 50))
-    'Intervals are too narrow: 50 % of the true values (...) lie in the outer 20 % of their ...'
-    >>> describe_pit((np.arange(50) + 0.5) / 50)
-    'Neither the width nor the median differs from what it should be by more than chance.'
     """
     n = len(pit)
     outside = int(np.sum(np.abs(2.0 * pit - 1.0) > 1.0 - _TAILS))
@@ -127,13 +120,6 @@ def describe_groups(found: GroupCoverage, is_class: bool) -> str:
     """Groups whose coverage differs from what is promised by more than chance, the worst first.
 
     Plain text that holds the user's words.
-
-    Examples
-    --------
-    >>> from gbuq_core.metrics import group_coverage
-    >>> hits = np.repeat([1, 0, 1], [100, 30, 70])
-    >>> describe_groups(group_coverage(hits, 0.9, np.repeat([0, 1], 100), ["a", "b"]), False)
-    'b: 70 % of the rows (59 to 79 %) are inside their interval, 90 % should be. a: 100 % of ...'
     """
     gap = np.where(found.is_off, np.abs(found.observed - found.promised), 0.0)[1:]
     worst = [int(k) + 1 for k in np.argsort(-gap, kind="stable")[:_MOST_NAMED] if gap[k] > 0.0]
@@ -187,17 +173,7 @@ def asking_figure(
 
 
 def describe_asking(asking: Asking, kind: str, is_class: bool) -> str:
-    """What asking by a threshold saves, if it saves more than chance; in plain text.
-
-    Examples
-    --------
-    >>> from gbuq_core.metrics import ask_by_threshold
-    >>> doubt = np.arange(400) / 400
-    >>> describe_asking(ask_by_threshold(doubt > 0.9, doubt, 5.0), "total", True)
-    'Ask a person about the 10 % of rows with the largest total uncertainty: this costs as ...'
-    >>> describe_asking(ask_by_threshold(doubt > 0.9, -doubt, 5.0), "total", True)
-    'No threshold saves more than chance. Asking nobody costs as much as 48.8 questions ...'
-    """
+    """What asking by a threshold saves, if it saves more than chance; in plain text."""
     prices = (
         f"Asking nobody costs as much as {_amount(asking.nobody)} questions per {_PER_ROWS} rows, "
         f"asking everybody {_amount(asking.everybody)}"

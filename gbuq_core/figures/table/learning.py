@@ -92,15 +92,7 @@ def learning_figure(
 
 
 def describe_verdict(verdict: Verdict, is_class: bool, n_most: int, one_model: bool = False) -> str:
-    """The numbers behind a verdict, in plain text.
-
-    Examples
-    --------
-    >>> from gbuq_core.metrics import judge_doublings
-    >>> falling = np.array([[1.0, 0.8, 0.7, 0.62], [1.02, 0.8, 0.71, 0.63], [1.0, 0.81, 0.7, 0.61]])
-    >>> describe_verdict(judge_doublings(falling, 0.1), True, 800)
-    'From 400 to 800 rows, the log loss fell by 0.0833 nats (90 % interval of the fall 0.0705 ...'
-    """
+    """The numbers behind a verdict, in plain text."""
     if math.isnan(verdict.gain):
         return "Too few rows were left out of this group in each repeat to say anything."
     what, write = ("log loss", _nats) if is_class else ("RMSE", _off)
@@ -156,8 +148,6 @@ def describe_verdict(verdict: Verdict, is_class: bool, n_most: int, one_model: b
 def say_fall(fall: float, is_class: bool) -> str:
     """How much a doubling takes off: a share of the RMSE, or nats of the log loss.
 
-    Examples
-    --------
     >>> say_fall(0.02, False), say_fall(0.02, True), say_fall(math.nan, True)
     ('2.0 %', '0.0200 nats', '–')
     """

@@ -140,8 +140,6 @@ def member_classes_figure(members: MemberClasses, style: MethodStyle) -> Spec:
 def describe_members(means: np.ndarray, stds: np.ndarray) -> str:
     """How far the members agree, for a text alternative.
 
-    Examples
-    --------
     >>> describe_members(np.array([1.0, 3.0]), np.array([0.5, 0.5]))
     '2 members predict from 1 to 3, each with a std of about 0.5.'
     """

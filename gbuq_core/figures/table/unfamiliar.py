@@ -30,8 +30,6 @@ class PartRank(NamedTuple):
 def parts_figure(parts: Sequence[PartRank], high: float) -> Spec:
     """A bar a measure, as long as its rank; above ``high`` in vermilion, with its column.
 
-    Examples
-    --------
     >>> parts_figure([PartRank("range", 1.0, "age")], 0.9)["data"]["values"][0]["c2"]
     'age'
     """
@@ -68,8 +66,6 @@ def parts_figure(parts: Sequence[PartRank], high: float) -> Spec:
 def describe_parts(parts: Sequence[PartRank]) -> str:
     """The bars in words.
 
-    Examples
-    --------
     >>> describe_parts([PartRank("range", 1.0, "age"), PartRank("affinity", 0.25, "")])
     'range 1.00, mainly by age; affinity (IBUG) 0.25'
     """

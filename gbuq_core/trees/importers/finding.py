@@ -17,17 +17,7 @@ _MOST_BYTES = 2 << 30
 
 
 def leaf_source(model: Any, task: str = "regression") -> LeafSource:
-    """The leaves and predictions of a fitted model, whatever library it comes from.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import GradientBoostingRegressor
-    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], [0.0, 0.0, 1.0, 5.0]
-    >>> model = GradientBoostingRegressor(n_estimators=2, max_depth=1).fit(X, y)
-    >>> source = leaf_source(model)
-    >>> source.kind, source.n_trees, source.leaf_matrix(X).tolist()
-    ('sklearn', 2, [[0, 0], [0, 0], [0, 0], [1, 1]])
-    """
+    """The leaves and predictions of a fitted model, whatever library it comes from."""
     check_choice("task", task, TASKS)
     if isinstance(model, str | bytes | Path):
         raise InvalidParameter(
@@ -70,14 +60,7 @@ def leaf_source(model: Any, task: str = "regression") -> LeafSource:
 
 
 def load_leaf_source(source: Any, kind: str | None = None, task: str = "regression") -> LeafSource:
-    """The leaves and predictions of a model file. Nothing is ever unpickled.
-
-    Examples
-    --------
-    >>> load_leaf_source(b"tree of life")
-    Traceback (most recent call last):
-    gbuq_core.errors.ModelFileError: This is no LightGBM model file: pass one that ...
-    """
+    """The leaves and predictions of a model file. Nothing is ever unpickled."""
     check_choice("task", task, TASKS)
     content = _read(source)
     if kind is None:

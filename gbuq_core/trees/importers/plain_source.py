@@ -87,13 +87,7 @@ class PlainTrees(NamedTuple):
 
 
 class PlainSource(LeafSource):
-    """The trees of `PlainTrees`, checked; predictions are sums of their leaves.
-
-    Raises
-    ------
-    ModelFileError
-        With one sentence, if the arrays contradict each other.
-    """
+    """The trees of `PlainTrees`, checked; predictions are sums of their leaves."""
 
     def __init__(self, plain: PlainTrees) -> None:
         check_plain(plain)
@@ -116,14 +110,7 @@ class PlainSource(LeafSource):
         return f"PlainSource({self.kind}, {self.n_trees} trees, {self.n_features} features)"
 
     def predict_raw(self, X: Any, iterations: np.ndarray | None = None) -> np.ndarray:
-        """Sums of leaves, before they become predictions, (n_stages, n, n_outputs) float64.
-
-        Parameters
-        ----------
-        X : array or DataFrame (n, n_features)
-        iterations : (n_stages,) of int, optional
-            Rising numbers of boosting rounds; all of them by default.
-        """
+        """Sums of leaves, before they become predictions, (n_stages, n, n_outputs) float64."""
         rows, plain = self.check_rows(X), self.plain
         ends = np.asarray([self.n_iterations] if iterations is None else iterations, np.int64)
         last = int(ends[-1]) * plain.per_iteration
@@ -150,12 +137,6 @@ class PlainSource(LeafSource):
         """Trees of some rounds, evenly spaced, as parts of the space whose leaves get own models.
 
         MACAU reads a random forest; of a boosted model it can use where its trees cut as well.
-
-        Parameters
-        ----------
-        most_trees : int
-            Rounds stay whole, so that each class keeps as many trees; where one round has more
-            trees, it is taken. A forest of one round is thinned itself.
         """
         each = 1 if self.plain.no_stages == "forest" else self.plain.per_iteration
         n_rounds = self.n_trees // each

@@ -59,25 +59,7 @@ class LeafSource:
         return len(self.leaf_counts)
 
     def leaf_matrix(self, X: Any, trees: slice | None = None) -> np.ndarray:
-        """Leaf numbers of rows X (n, n_features) in each tree, (n, n_trees) int32.
-
-        Parameters
-        ----------
-        X : array or DataFrame (n, n_features)
-            As the model was trained on.
-        trees : slice, optional
-            Consecutive trees only; all without it.
-
-        Returns
-        -------
-        (n, n_trees) int32 array
-            From 0 to the tree's number of leaves - 1.
-
-        Raises
-        ------
-        InvalidData
-            If X has other columns than the model, or values that it does not take.
-        """
+        """Leaf numbers of rows X (n, n_features) in each tree, (n, n_trees) int32."""
         rows = self.check_rows(X)
         first, last = self._tree_range(trees)
         check_memory(12 * len(rows) * (last - first), "these leaf numbers")
@@ -89,13 +71,7 @@ class LeafSource:
         return self._chunks(self.check_rows(X), 0, self.n_trees)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The model's own predictions, (n,) float64, in units of y.
-
-        Raises
-        ------
-        InvalidParameter
-            If the model is a classifier.
-        """
+        """The model's own predictions, (n,) float64, in units of y."""
         if self.task != "regression":
             raise InvalidParameter("A classifier predicts classes: use predict_proba.")
         values = np.asarray(self._predict(self.check_rows(X)), np.float64)
@@ -104,13 +80,7 @@ class LeafSource:
         return values
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """The model's own probabilities, (n, n_classes) float64.
-
-        Raises
-        ------
-        InvalidParameter
-            If the model is not a classifier.
-        """
+        """The model's own probabilities, (n, n_classes) float64."""
         if self.task != "classification":
             raise InvalidParameter("A regressor has no probabilities: use predict.")
         values = np.asarray(self._predict(self.check_rows(X)), np.float64)
@@ -119,25 +89,7 @@ class LeafSource:
         return values
 
     def staged(self, X: Any, iterations: np.ndarray) -> np.ndarray:
-        """Predictions of the model as it was after so many boosting rounds.
-
-        Parameters
-        ----------
-        X : array or DataFrame (n, n_features)
-        iterations : (n_stages,) of int
-            Rising, from 1 at least to ``n_iterations`` at most.
-
-        Returns
-        -------
-        (n_stages, n, width) float64 array
-            Class probabilities of a classifier. Of a regressor the mean, and the variance as a
-            second column where the model has one.
-
-        Raises
-        ------
-        InvalidParameter
-            If the trees do not correct each other one after the other, as those of a forest.
-        """
+        """Predictions of the model as it was after so many boosting rounds."""
         self.refuse_stages()
         rows = self.check_rows(X)
         check_memory(8 * 3 * len(rows) * len(iterations), "these predictions")
