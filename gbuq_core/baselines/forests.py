@@ -249,10 +249,7 @@ class ForestEnsembleClassifier(ClassifierMixin, _ForestEnsemble):
     The trees are those of scikit-learn's ``RandomForestClassifier(max_depth=max_depth)`` with its
     defaults, seeds included (see `gbuq_core.baselines.bootstrap_trees`).
 
-    Parameters
-    ----------
-    n_groups, trees_per_group, max_depth, independent, random_state, n_jobs
-        As for `ForestEnsembleRegressor`.
+    Parameters as for `ForestEnsembleRegressor`.
 
     Attributes
     ----------

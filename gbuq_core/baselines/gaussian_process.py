@@ -117,12 +117,6 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
         X : array-like (n_samples, n_features)
             Numbers without gaps, at most 5,000 rows.
         y : array-like (n_samples,)
-
-        Raises
-        ------
-        InvalidParameter, InvalidData
-            If a parameter is impossible, X or y holds values that are not finite numbers, or there
-            are too many rows.
         """
         began = time.perf_counter()
         check_within(METHODS["gp"].knob("n_draws"), self.n_draws)
@@ -155,11 +149,6 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
 
         For the same rows X, draw i does not depend on the number of draws. Other rows give other
         functions.
-
-        Raises
-        ------
-        InvalidParameter, InvalidData, MemoryLimitExceeded
-            If the number of draws is impossible, rows do not fit, or their covariance is too large.
         """
         check_is_fitted(self)
         count = self.n_draws if n_draws is None else n_draws

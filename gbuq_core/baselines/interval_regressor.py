@@ -77,13 +77,6 @@ class IntervalRegressor(Savable, RegressorMixin, BaseEstimator, ABC):
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-
-        Raises
-        ------
-        InvalidParameter
-            If a parameter is impossible or the library is not installed.
-        InvalidData
-            If X or y cannot be used; one sentence.
         """
         began = time.perf_counter()
         self._check_parameters()

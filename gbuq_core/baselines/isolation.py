@@ -38,13 +38,7 @@ class NoveltyScore(Savable, BaseEstimator, ABC):
         self._check_parameters()
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Remember the rows X (n_samples, n_features); ``y`` is not used.
-
-        Raises
-        ------
-        InvalidParameter, InvalidData
-            One sentence.
-        """
+        """Remember the rows X (n_samples, n_features); ``y`` is not used."""
         began = time.perf_counter()
         self._check_parameters()
         self.seed_ = short_seed(getattr(self, "random_state", None))

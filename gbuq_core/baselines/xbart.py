@@ -116,14 +116,6 @@ class XBARTRegressor(SampledFunctionsRegressor):
         X : array-like (n_samples, n_features)
             Numbers without gaps, at least three rows.
         y : array-like (n_samples,)
-
-        Raises
-        ------
-        InvalidParameter
-            If a parameter is impossible or stochtree is not installed.
-        InvalidData
-            If X or y holds values that are not finite numbers, there are too few rows, or y does
-            not vary.
         """
         began = time.perf_counter()
         self._check_parameters()

@@ -24,95 +24,27 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     uncertainty is the entropy of the members' mean probabilities, data uncertainty is the mean of
     their entropies, and knowledge uncertainty is the difference, a mutual information (eq. 3-4).
 
+    Parameters that are not named here are as in `BoostedEnsembleRegressor`. A classifier ignores
+    ``standardize_target``, ``mean_weight``, ``tails`` and ``target``.
+
     Parameters
     ----------
-    method : {"sgb", "sglb", "csglb", "cbsglb"}
-        "sgb": stochastic gradient boosting, with a random part of the rows for every tree. "sglb":
-        stochastic gradient Langevin boosting, with all rows, noise on the gradients and shrinkage
-        of the whole model (eq. 11-12). "csglb": one SGLB model whose gradients rise and fall in
-        cycles; each cycle gives a member (Tan, Huertas and Zhao, "Efficient and effective
-        uncertainty quantification in gradient boosting via cyclical gradient MCMC", algorithm 1).
-        "cbsglb": the same with bootstrapped rows.
-    ensemble : {"independent", "virtual"} or None
-        Train ``n_members`` models from different seeds, or use truncations of one model as members
-        (eq. 15). None means independent, and virtual for the cyclical methods.
-    n_members : int
-        Number of models of an independent ensemble. A virtual ensemble has one member for each
-        truncation point.
-    n_trees : int
-        Trees of each model (T).
-    truncation_step, truncation_start : int, float
-        The members of a virtual ensemble have ``K, 2K, ...`` trees, starting above
-        ``truncation_start * T``. The predicting methods take both too, without refitting.
-    depth : int
-        Levels of each oblivious tree, 1 to 12.
-    learning_rate : float or None
-        None means 0.1, and 0.05 for the cyclical methods.
-    subsample : float or None
-        Share of rows that choose the splits of each tree; None means 0.5 for sgb and 1 for the
-        others. Leaf values use all rows, as in CatBoost. (The cyclical paper leaves rows out only
-        while exploring.)
-    cycle_length, burn_in_cycles : int
-        Trees of a cycle (C), and how many cycles at the start give no member. The predicting
-        methods take ``burn_in_cycles`` too, without refitting. These and the next four parameters
-        are for the cyclical methods only.
-    alpha_max, alpha_min : float
-        The factor of the gradients at the start of a cycle, and the least value it falls to (eq. 7
-        of the cyclical paper). Noise is not scaled. ``learning_rate * alpha_max`` must be at most
-        2, because the model diverges above it.
-    mask_prob, exploration_fraction : float
-        Exploration lasts ``exploration_fraction`` of a cycle. While exploring, cbsglb uses the
-        gradients of a random share ``mask_prob`` of the rows, drawn at the start of each cycle.
-    noise_free_exploration : bool
-        No Langevin noise during exploration, as in cSG-MCMC (appendix A).
     temperature : {"catboost", "posterior"} or float
         The diffusion temperature: a number, "catboost" for that of CatBoost's posterior sampling
         (the number of rows), or "posterior" for sampling from the posterior (1). Lower means more
         noise. At "catboost" the noise has one size for all rows, as in CatBoost. Otherwise it has
         the covariance that the posterior needs: it follows each row's predicted probabilities, so
         rows that the model is sure of get little noise.
-    leaf_noise : bool or None
-        Whether the leaf values are noisy too, as Langevin sampling needs, or only the choice of
-        splits. None means always, except for temperature "catboost", where only gradient leaves are
-        noisy, as in CatBoost.
-    random_strength : float
-        Noise on the scores of candidate splits, fading over the first ``ln(N) / learning_rate``
-        trees.
-    leaf_estimation : {"newton", "gradient"}
-        One Newton step a leaf, as CatBoost does, or the mean gradient (the sum of gradients over
-        rows + l2).
-    standardize_target : bool
-        For the regressor only; a classifier ignores it.
     class_weight : None, "balanced" or dict
         How many rows a row of each class counts as, times its ``sample_weight``. "balanced": all
         classes weigh the same together, and a row weighs 1 on average. A dict gives a number for
         each label, and 1 for those that it leaves out. Probabilities are those of data with these
         weights, not of the data as they are.
-    l2 : float
-        L2 regularisation of leaf values.
-    max_bins : int
-        Bins of each numeric feature, 2 to 255; missing values get one more.
-    categorical_features : None, "from_dtype" or list
-        Names or positions of category columns. None takes those columns of a DataFrame whose dtype
-        is category or that hold text; "from_dtype" takes booleans and other objects too. A column
-        with up to 32 levels is split one level against the rest; a larger one is replaced by
-        cross-fitted means of the target.
     stopping : {"two_clocks", "early"} or None
         Where the ensemble stops. "two_clocks": the number of trees and one temperature of the
         logits with the least log loss on rows held out; then the models are trained on all rows.
         "early": the number of trees alone. None: all trees, as in the papers. Diffusion temperature
         "posterior" or a number means None.
-    cv : None, int or scikit-learn splitter
-        Which rows choose. None: five folds, and from 2,000 rows on one held-out fifth.
-    mean_weight, tails, target : for the regressor only; a classifier ignores them.
-    engine : {"numba", "catboost"}
-        This project's kernels, or CatBoost behind the same interface. See
-        `gbuq_core.boosting.catboost_engine` for the differences.
-    n_jobs : int or None
-        Threads. None means what joblib's ``parallel_config`` says, else all cores. Results do not
-        depend on it.
-    random_state : int, Generator, RandomState or None
-        The same whole number gives the same result.
 
     Attributes
     ----------
@@ -157,28 +89,12 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     ) -> Self:
         """Choose where the models stop, then train them on all rows.
 
+        All but ``y`` as in `BoostedEnsembleRegressor.fit`.
+
         Parameters
         ----------
-        X : array-like (n_samples, n_features) or DataFrame
-            NaN is missing. Text is allowed in data frames, and in columns named in
-            ``categorical_features``.
         y : array-like (n_samples,)
             At least two classes, of any one type.
-        X_val, y_val : the same, optional
-            Rows that choose the number of trees and the temperature in place of rows held out of X.
-            The models are trained on both in the end.
-        groups : array-like (n_samples,), optional
-            Rows of one group are never on both sides when these are chosen.
-        sample_weight : array-like (n_samples,), optional
-            How many rows each row counts as: a weight of 3 is three copies, 0 leaves the row out.
-            Weights need not be whole, but their size matters, because l2 and the noise are set
-            against the number of rows: scale them to a mean of 1 if in doubt. Rows of X_val count
-            once. A row and its weight are drawn (`subsample`, `mask_prob`) and held out as one.
-
-        Raises
-        ------
-        InvalidParameter, InvalidData, MemoryLimitExceeded
-            One sentence each.
         """
         table, target = self._check_fit_data(X, y)
         table, target, groups, weight = self._leave_out(table, target, groups, sample_weight)
@@ -204,15 +120,7 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
     ) -> np.ndarray:
         """Class probabilities from every member, (n_members, n_samples, n_classes).
 
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-        truncation_step, truncation_start : optional
-            In place of the estimator's own, for virtual ensembles.
-        n_members : int, optional
-            Use only this many members: the first models, or the last truncations.
-        burn_in_cycles : optional
-            In place of the estimator's own, for cyclical methods.
+        Parameters as in `BoostedEnsembleRegressor.predict_members`.
         """
         return self._finish_members(
             self._raw_members(X, truncation_step, truncation_start, n_members, burn_in_cycles)

@@ -213,11 +213,6 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
             Weights need not be whole, but their size matters, because l2 and the noise are set
             against the number of rows: scale them to a mean of 1 if in doubt. Rows of X_val count
             once. A row and its weight are drawn (`subsample`, `mask_prob`) and held out as one.
-
-        Raises
-        ------
-        InvalidParameter, InvalidData, MemoryLimitExceeded
-            One sentence each.
         """
         table, target = self._check_fit_data(X, y)
         if self.class_weight is not None:

@@ -132,11 +132,6 @@ def find_smallest_change(
     SmallestChange or None
         None if no change of so many columns is enough.
 
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        If the ensemble is CatBoost's, or an argument is impossible.
-
     Examples
     --------
     >>> import numpy as np

@@ -55,12 +55,6 @@ class VirtualEnsemble(Savable):
     classes_ : (n_classes,) array
         Of classifiers only. A booster that does not know its labels has 0, 1, ...
 
-    Raises
-    ------
-    InvalidParameter
-        With one sentence, if the model is not fitted, is no boosted model (as a forest), or has too
-        few rounds for two members.
-
     Notes
     -----
     Most boosted models predict a mean only. They tell knowledge uncertainty; data and total

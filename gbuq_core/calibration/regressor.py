@@ -253,11 +253,6 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
             in the factor, the tails, the clocks, the isotonic regression and the ranks of the
             conformal sizes. Rows of weight 0 calibrate nothing. A fitted estimator needs no
             ``sample_weight`` of its own. The folds are made of rows, whatever they weigh.
-
-        Raises
-        ------
-        InvalidParameter, InvalidData
-            One sentence each.
         """
         check_choice("method", self.method, METHODS)
         check_choice("tails", self.tails, TAILS)

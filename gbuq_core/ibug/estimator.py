@@ -251,11 +251,6 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
             A row of weight 0 is left out, and rows of ``X_val`` weigh 1. The rows held out for
             tuning are drawn whatever they weigh. A fitted model should have been trained with the
             same weights; here they count among the neighbours only.
-
-        Raises
-        ------
-        InvalidParameter, InvalidData
-            One sentence each.
         """
         began = time.perf_counter()
         self.__dict__.pop("y_train_", None)  # a fit that fails leaves no half of the one before

@@ -263,10 +263,6 @@ class LeafModels(Savable, BaseEstimator):
     def score_novelty(self, X: Any) -> Novelty:
         """How much each row differs from the training rows.
 
-        Parameters
-        ----------
-        X : array-like or DataFrame (n_samples, n_features)
-
         Returns
         -------
         Novelty

@@ -121,17 +121,7 @@ class MacauClassifier(ClassifierMixin, LeafModels):
         y : array-like (n_samples,)
             At least two classes, of any one type.
         sample_weight : array-like (n_samples,), optional
-            Whole numbers: a weight of 3 is three copies of the row, which cost three times as much,
-            and 0 leaves it out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidData, InvalidParameter, MemoryLimitExceeded
-            One sentence.
+            As in `MacauRegressor.fit`.
         """
         began = time.perf_counter()
         check_choice("inference", self.inference, INFERENCES)
@@ -218,10 +208,6 @@ class MacauClassifier(ClassifierMixin, LeafModels):
     def predict_members(self, X: Any) -> np.ndarray:
         """Class probabilities of every tree's leaf models, and their variances.
 
-        Parameters
-        ----------
-        X : array-like or DataFrame (n_samples, n_features)
-
         Returns
         -------
         (n_rounds, n_samples, n_classes, 2) float64 array
@@ -271,10 +257,6 @@ class MacauClassifier(ClassifierMixin, LeafModels):
         With ``combine="std"`` standard deviations take the place of variances, as in the authors'
         code. None of this is in nats.
 
-        Parameters
-        ----------
-        X : array-like or DataFrame (n_samples, n_features)
-
         Returns
         -------
         Uncertainty
@@ -299,10 +281,6 @@ class MacauClassifier(ClassifierMixin, LeafModels):
 
         Inference novelty is that of the probability of the second of two classes, and of the most
         probable one of more; a tree's leaf compares it with those of its training rows.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame (n_samples, n_features)
 
         Returns
         -------

@@ -66,27 +66,7 @@ class Novelty(NamedTuple):
 
         Over one feature they are curves.
 
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n, n_features)
-            The rows that were scored. Rows on an even grid fill the cells of a map; of other rows
-            the mean in each cell is drawn.
-        X_rows : DataFrame or array-like, optional
-            Rows that are drawn as dots, for example those of the training.
-        columns : int, str or a sequence of one or two, optional
-            The columns of X that are drawn. Without it those that vary.
-
-        Returns
-        -------
-        PanelSheet or Curves
-            A notebook shows it where it is the last line of a cell.
-
-        Raises
-        ------
-        InvalidData
-            If X has other rows, or the columns are not of numbers.
-        InvalidParameter
-            If more than two columns vary and none are named.
+        Parameters, result and errors as of `gbuq_core.Uncertainty.plot`.
 
         Examples
         --------

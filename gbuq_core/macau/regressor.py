@@ -173,15 +173,6 @@ class MacauRegressor(RegressorMixin, LeafModels):
         sample_weight : array-like (n_samples,), optional
             Whole numbers: a weight of 3 is three copies of the row, which cost three times as much,
             and 0 leaves it out.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        InvalidData, InvalidParameter, MemoryLimitExceeded
-            One sentence.
         """
         began = time.perf_counter()
         matrix, raw, knobs = self._begin(X, y, sample_weight)
@@ -296,10 +287,6 @@ class MacauRegressor(RegressorMixin, LeafModels):
     def predict_members(self, X: Any) -> np.ndarray:
         """Mean and variance of every tree's leaf model, (n_trees, n_samples, 2).
 
-        Parameters
-        ----------
-        X : array-like or DataFrame (n_samples, n_features)
-
         Returns
         -------
         ndarray
@@ -320,10 +307,6 @@ class MacauRegressor(RegressorMixin, LeafModels):
         uncertainty the variance of their predictions, and total uncertainty the sum, in squared
         units of y (eq. 2). With ``combine="std"`` these are the mean of the standard deviations,
         the standard deviation of the predictions and the sum of both, in units of y.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame (n_samples, n_features)
         """
         parts = [self._combine(self._members(rows)) for rows in self._blocks(X)]
         return Uncertainty(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

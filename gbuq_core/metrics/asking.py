@@ -108,13 +108,6 @@ def asking_curve(
     n_points : int, optional
         Thin the curve for drawing.
 
-    Raises
-    ------
-    InvalidData
-        As for `rejection_curve`.
-    InvalidParameter
-        If a cost is negative.
-
     Examples
     --------
     >>> asking_curve([0.0, 1.0, 0.0, 1.0], [0.1, 0.9, 0.2, 0.3], error_cost=4.0).cost
@@ -137,10 +130,7 @@ def best_threshold(
 
     Where several thresholds cost the same, the one that asks least. -inf asks about each row.
 
-    Parameters
-    ----------
-    errors, uncertainty, error_cost, asking_cost
-        As for `asking_curve`.
+    Parameters as for `asking_curve`.
 
     Examples
     --------
@@ -176,14 +166,6 @@ def ask_by_threshold(
     Returns
     -------
     Asking
-
-    Raises
-    ------
-    InvalidData
-        If the arrays are shorter than two rows, not finite, of different lengths, or an error is
-        negative.
-    InvalidParameter
-        If a cost is negative.
 
     Examples
     --------

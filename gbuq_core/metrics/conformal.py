@@ -82,14 +82,6 @@ def conformal_scales(
     -------
     ConformalScales
 
-    Raises
-    ------
-    InvalidData
-        If the calibration rows are too few for a level, a scale is not positive, or arrays do not
-        match.
-    InvalidParameter
-        If a level is 0 or 1.
-
     References
     ----------
     Papadopoulos et al. (2002); Lei, G'Sell, Rinaldo, Tibshirani and Wasserman (2018).

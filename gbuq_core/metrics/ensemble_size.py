@@ -60,12 +60,6 @@ def effective_ensemble_size(members: ArrayLike, reference: ArrayLike | None = No
         A member that is constant over the points has no correlation. Then ``n_members`` counts it,
         but rho and the K in the formula do not. A single member counts as 1 effective member.
 
-    Raises
-    ------
-    InvalidData
-        If the members are not finite numbers of two or three axes, or the reference's shape is not
-        that of one member.
-
     Notes
     -----
     Do not pass the members' own mean as reference: deviations from it always have a mean

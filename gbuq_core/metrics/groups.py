@@ -64,11 +64,6 @@ def group_coverage(
     confidence : float
         Of the band of all rows, and of the bands of the groups together.
 
-    Raises
-    ------
-    InvalidData
-        If the arrays do not match, or a row has no group.
-
     Examples
     --------
     >>> found = group_coverage([1, 1, 0, 1], 0.9, [0, 0, 1, 1], ["a", "b"])

@@ -124,11 +124,6 @@ class LearningCurve:
             group, where groups overlap; `gbuq_core.tables.cohort_rows` gives them.
         names : sequence of str
             Of the groups.
-
-        Raises
-        ------
-        InvalidData
-            If there are codes for fewer rows.
         """
         known = np.unique(np.concatenate(self.left_out))
         if len(codes) <= known[-1]:

@@ -85,11 +85,6 @@ def scorer(name: str, level: float = _LEVEL) -> DistributionScorer:
     -------
     DistributionScorer
 
-    Raises
-    ------
-    InvalidParameter
-        If there is no such scorer, or the level does not lie between 0 and 1.
-
     Examples
     --------
     >>> from sklearn.model_selection import cross_val_score

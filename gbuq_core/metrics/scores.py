@@ -43,11 +43,6 @@ def rmse(y: ArrayLike, loc: ArrayLike) -> float:
     y, loc : array-like of shape (n_samples,)
         Observed and predicted values.
 
-    Raises
-    ------
-    InvalidData
-        If the arrays are empty, not finite or of different lengths.
-
     Examples
     --------
     >>> rmse([1.0, 2.0], [1.0, 4.0]).__round__(4)
@@ -66,11 +61,6 @@ def error_rate(y: ArrayLike, predicted: ArrayLike) -> float:
     ----------
     y, predicted : array-like of shape (n_samples,)
         Observed and predicted labels of one kind (codes with codes, names with names).
-
-    Raises
-    ------
-    InvalidData
-        If the arrays are empty or of different lengths.
 
     Examples
     --------
@@ -110,11 +100,6 @@ def nll_gaussian(y: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> float:
     loc, scale : array-like of shape (n_samples,), or a number for all rows
         Mean and standard deviation of each row's normal, in units of y.
 
-    Raises
-    ------
-    InvalidData
-        If a scale is not positive, or the arrays are not finite or of different lengths.
-
     References
     ----------
     Malinin et al. (2021), equation 10.
@@ -153,11 +138,6 @@ def nll_mixture(y: ArrayLike, means: ArrayLike, variances: ArrayLike) -> float:
         Observed values.
     means, variances : array-like of shape (n_members, n_samples)
         Units of y and squared units of y.
-
-    Raises
-    ------
-    InvalidData
-        If a variance is not positive, or the arrays are not finite or do not match.
 
     References
     ----------
@@ -199,11 +179,6 @@ def nll_classification(
     classes : array-like of shape (n_classes,), optional
         The label of each column.
 
-    Raises
-    ------
-    InvalidData
-        If rows are not probabilities, or a label is unknown.
-
     Examples
     --------
     >>> round(nll_classification(["b"], [[0.5, 0.5]], classes=["a", "b"]), 4)
@@ -244,11 +219,6 @@ def crps_gaussian(y: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> float:
     loc, scale : array-like of shape (n_samples,), or a number for all rows
         Mean and standard deviation of each row's normal, in units of y.
 
-    Raises
-    ------
-    InvalidData
-        If a scale is negative, or the arrays are not finite or of different lengths.
-
     References
     ----------
     Gneiting and Raftery (2007), "Strictly proper scoring rules", equation 21.
@@ -276,11 +246,6 @@ def crps_student_values(
         The t's own scale: its std times ``sqrt((df - 2) / df)``. 0 gives the absolute error.
     df : array-like of shape (n_samples,), or a number
         Degrees of freedom, above 1; inf is the normal.
-
-    Raises
-    ------
-    InvalidData
-        If a width is negative, or the arrays are not finite or of different lengths.
 
     References
     ----------
@@ -318,11 +283,6 @@ def crps_mixture(y: ArrayLike, means: ArrayLike, variances: ArrayLike) -> float:
     y : array-like of shape (n_samples,)
     means, variances : array-like of shape (n_members, n_samples)
         Units of y and squared units of y.
-
-    Raises
-    ------
-    InvalidData
-        If a variance is negative, or the arrays are not finite or do not match.
 
     References
     ----------
@@ -370,11 +330,6 @@ def crps_ensemble(y: ArrayLike, draws: ArrayLike) -> float:
     y : array-like of shape (n_samples,)
     draws : array-like of shape (n_draws, n_samples)
         Draws from each row's predicted distribution, in units of y.
-
-    Raises
-    ------
-    InvalidData
-        If the arrays are empty, not finite or of different lengths.
 
     References
     ----------
@@ -696,11 +651,6 @@ def coverage(
     -------
     Coverage
 
-    Raises
-    ------
-    InvalidData
-        If a scale is not positive, or the arrays are not finite or do not match.
-
     Examples
     --------
     >>> coverage([0.0, 0.5, 3.0], 0.0, 1.0, levels=[0.9]).observed.round(4)
@@ -952,11 +902,6 @@ def rejection_curve(
     -------
     RejectionCurve
 
-    Raises
-    ------
-    InvalidData
-        If the arrays are empty, not finite, of different lengths, or an error is negative.
-
     References
     ----------
     Malinin (2019), PhD thesis, and Malinin et al. (2021), section 5.
@@ -1003,11 +948,6 @@ def prr(errors: ArrayLike, uncertainty: ArrayLike) -> float:
     float
         NaN if all errors are equal, because every ranking is then equally good.
 
-    Raises
-    ------
-    InvalidData
-        As for `rejection_curve`.
-
     Notes
     -----
     Equals the authors' code for regression where no uncertainties tie. Their code for classes
@@ -1049,11 +989,6 @@ def f1_auc(wrong: ArrayLike, uncertainty: ArrayLike) -> float:
     float
         From 0, where no class is right, to below 1.
 
-    Raises
-    ------
-    InvalidData
-        As for `rejection_curve`, or if ``wrong`` exceeds 1.
-
     References
     ----------
     Malinin et al., "Shifts: a dataset of real distributional shift across multiple large-scale
@@ -1090,11 +1025,6 @@ def auroc(is_positive: ArrayLike, scores: ArrayLike) -> float:
     -------
     float
         NaN if there is no positive or no negative row.
-
-    Raises
-    ------
-    InvalidData
-        If the arrays are empty, of different lengths, not finite, or not 0 and 1.
 
     References
     ----------
@@ -1134,11 +1064,6 @@ def average_precision(is_positive: ArrayLike, scores: ArrayLike) -> float:
     -------
     float
         NaN if there is no positive row.
-
-    Raises
-    ------
-    InvalidData
-        As for `auroc`.
 
     Examples
     --------

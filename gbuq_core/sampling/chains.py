@@ -182,15 +182,6 @@ def sample_mixture(
     -------
     Chains
 
-    Raises
-    ------
-    InvalidParameter
-        With one sentence, for an impossible number.
-    MemoryLimitExceeded
-        If the samples would not fit.
-    Cancelled
-        When the job around it was stopped.
-
     Warns
     -----
     RuntimeWarning

@@ -166,10 +166,6 @@ class SoftTrees(Savable, BaseEstimator):
     def inspect_rows(self, X: Any) -> RowFlags:
         """Tell which rows hold a level or a missing value that training had not.
 
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-
         Returns
         -------
         RowFlags

@@ -121,18 +121,7 @@ class VariationalSoftGBMRegressor(SoftTreeRegression):
     def fit(self, X: Any, y: Any) -> Self:
         """Fit one tree after the other.
 
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-            NaN is missing. Text is allowed in data frames, and in columns named in
-            ``categorical_features``.
-        y : array-like (n_samples,)
-            In any unit.
-
-        Raises
-        ------
-        InvalidParameter, InvalidData, MemoryLimitExceeded
-            One sentence each.
+        Parameters as in `VariationalSoftTreeRegressor.fit`.
         """
         began = time.perf_counter()
         knobs, n_trees = self._knobs(), self._n_trees()

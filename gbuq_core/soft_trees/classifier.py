@@ -25,11 +25,7 @@ class VariationalSoftTreeClassifier(ClassifierMixin, OneTree):
     probability ``softmax(W_l x + b_l)_c``, and a row the mean of its leaves' (eq. 6 with a
     categorical leaf). All else is as in `VariationalSoftTreeRegressor`.
 
-    Parameters
-    ----------
-    depth, leaf, rank, beta, prior_scale, n_steps, learning_rate, n_draws, n_gradient_draws,
-    n_restarts, batch_size, flat_tolerance, categorical_features, n_jobs, random_state
-        As in `VariationalSoftTreeRegressor`.
+    Parameters as in `VariationalSoftTreeRegressor`.
 
     Attributes
     ----------
@@ -59,18 +55,8 @@ class VariationalSoftTreeClassifier(ClassifierMixin, OneTree):
     def fit(self, X: Any, y: Any) -> Self:
         """Find the posterior.
 
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-            NaN is missing. Text is allowed in data frames, and in columns named in
-            ``categorical_features``.
-        y : array-like (n_samples,)
-            At least two classes, of any one type.
-
-        Raises
-        ------
-        InvalidParameter, InvalidData, MemoryLimitExceeded
-            One sentence each.
+        ``y`` holds at least two classes, of any one type; rows as in
+        `VariationalSoftTreeRegressor.fit`.
         """
         began = time.perf_counter()
         knobs = self._knobs()
@@ -88,12 +74,7 @@ class VariationalSoftTreeClassifier(ClassifierMixin, OneTree):
     ) -> np.ndarray:
         """Class probabilities given each draw, (n_draws, n_samples, n_classes).
 
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-        n_draws, seed : int, optional
-            In place of the estimator's ``n_draws`` and of ``seed_``; nothing is refitted, and draw
-            number i is the same whatever their number.
+        Parameters as in `VariationalSoftTreeRegressor.predict_members`.
         """
         n, seed = self._check_draws(n_draws, seed)
         return self._inner_probabilities(self._encode(X), n, seed)
@@ -141,15 +122,7 @@ class VariationalSoftTreeClassifier(ClassifierMixin, OneTree):
     ) -> ClassTreePicture:
         """Gates, leaves and output of the tree over rows.
 
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-        draw : int, optional
-            Number of a draw, as in `predict_members`; the posterior mean without it.
-        snapshot : int, optional
-            A moment of ``path_`` instead of the end of training.
-        seed : int, optional
-            Of the draws.
+        Parameters as in `VariationalSoftTreeRegressor.tree_picture`.
         """
         tree, theta = self._picture_parameters(draw, 0, snapshot, seed)
         matrix = self._encode(X)

@@ -156,11 +156,6 @@ class VariationalSoftTreeRegressor(OneTree, SoftTreeRegression):
             ``categorical_features``.
         y : array-like (n_samples,)
             In any unit.
-
-        Raises
-        ------
-        InvalidParameter, InvalidData, MemoryLimitExceeded
-            One sentence each.
         """
         began = time.perf_counter()
         knobs = self._knobs()

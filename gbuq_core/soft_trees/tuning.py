@@ -64,11 +64,6 @@ def tune_soft_tree(
     -------
     TunedSoftTree
 
-    Raises
-    ------
-    InvalidParameter, InvalidData
-        One sentence each.
-
     References
     ----------
     Cinquin et al., "Variational boosted soft trees" (2023), supplement 2.4 and table 5.

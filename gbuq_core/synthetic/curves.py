@@ -69,11 +69,6 @@ def make_tails(n: int = 150, noise: float = 0.1, random_state: Any = None) -> Cu
     CurveData
         With 441 grid points on [-2.2, 2.2].
 
-    Raises
-    ------
-    InvalidParameter
-        If ``n``, ``noise`` or ``random_state`` is impossible.
-
     References
     ----------
     Cinquin et al. (2022), figure 2.
@@ -98,20 +93,12 @@ def make_tails(n: int = 150, noise: float = 0.1, random_state: Any = None) -> Cu
 def make_gap(n: int = 150, noise: float = 0.1, random_state: Any = None) -> CurveData:
     """Two blobs and nothing in between: x on [-2, -0.8] or [0.8, 2], ``y = sin(2x) + noise``.
 
-    Parameters
-    ----------
-    n, noise, random_state
-        As for `make_tails`.
+    Parameters as for `make_tails`.
 
     Returns
     -------
     CurveData
         With 601 grid points on [-3, 3].
-
-    Raises
-    ------
-    InvalidParameter
-        If ``n``, ``noise`` or ``random_state`` is impossible.
 
     References
     ----------
@@ -137,20 +124,12 @@ def make_gap(n: int = 150, noise: float = 0.1, random_state: Any = None) -> Curv
 def make_step(n: int = 150, noise: float = 0.1, random_state: Any = None) -> CurveData:
     """A step: x uniform on [-1, 1], ``y = 1[x > 0] + noise N(0, 1)``.
 
-    Parameters
-    ----------
-    n, noise, random_state
-        As for `make_tails`.
+    Parameters as for `make_tails`.
 
     Returns
     -------
     CurveData
         With 401 grid points on [-1, 1], all of them in the support.
-
-    Raises
-    ------
-    InvalidParameter
-        If ``n``, ``noise`` or ``random_state`` is impossible.
 
     References
     ----------
@@ -178,20 +157,12 @@ def make_daubechies(n: int = 150, noise: float = 0.1, random_state: Any = None) 
     ``psi`` is the wavelet of four vanishing moments (db4), of support [0, 7] and unit norm there.
     It comes from PyWavelets, maintained and with NumPy as its only requirement.
 
-    Parameters
-    ----------
-    n, noise, random_state
-        As for `make_tails`.
+    Parameters as for `make_tails`.
 
     Returns
     -------
     CurveData
         With 401 grid points on [0, 1], all of them in the support.
-
-    Raises
-    ------
-    InvalidParameter
-        If ``n``, ``noise`` or ``random_state`` is impossible.
 
     References
     ----------
@@ -236,11 +207,6 @@ def make_heteroscedastic(
         With 601 grid points on [-10, 20]. Rows lie on [0, 10]. The paper takes its
         out-of-distribution rows from the rest of the grid. There, too, ``variance`` follows the
         formula.
-
-    Raises
-    ------
-    InvalidParameter
-        If ``n``, ``noise_slope`` or ``random_state`` is impossible.
 
     References
     ----------

@@ -75,11 +75,6 @@ def make_heart(n_per_cell: int = 1000, noise: float = 0.01, random_state: Any = 
     -------
     HeartData
 
-    Raises
-    ------
-    InvalidParameter
-        If ``n_per_cell``, ``noise`` or ``random_state`` is impossible.
-
     References
     ----------
     Malinin et al. (2021), section 4 and figure 2; the matrix is that of the authors' code.

@@ -66,11 +66,6 @@ def make_moons3(n: int = 500, noise: float = 0.15, random_state: Any = None) -> 
     -------
     MoonsData
 
-    Raises
-    ------
-    InvalidParameter
-        If ``n``, ``noise`` or ``random_state`` is impossible.
-
     Examples
     --------
     >>> moons = make_moons3(random_state=0)

@@ -57,11 +57,6 @@ def make_spiral(
     -------
     SpiralData
 
-    Raises
-    ------
-    InvalidParameter
-        If ``n_per_class``, ``noise`` or ``random_state`` is impossible.
-
     References
     ----------
     Malinin et al. (2021), section 4 and figure 3; the generator is that of the authors' code.

@@ -102,26 +102,7 @@ class Unfamiliarity:
 
         Over two features they are maps, over one feature curves.
 
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_rows, n_features)
-            The rows that were scored.
-        X_rows : DataFrame or array-like, optional
-            Rows that are drawn as dots, for example those of the training.
-        columns : int, str or a sequence of one or two, optional
-            The columns of X that are drawn. Without it those that vary.
-
-        Returns
-        -------
-        PanelSheet or Curves
-            A notebook shows it where it is the last line of a cell.
-
-        Raises
-        ------
-        InvalidData
-            If X has other rows, or the columns are not of numbers.
-        InvalidParameter
-            If more than two columns vary and none are named.
+        Parameters, result and errors as of `gbuq_core.Uncertainty.plot`.
 
         Examples
         --------
@@ -338,11 +319,6 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         groups : array-like of shape (n_samples,), optional
             Rows of one group are in one fold, so that what is ordinary is a row of a new group.
             Where a fold would leave too few rows, or one target value, groups play no part.
-
-        Raises
-        ------
-        InvalidData, InvalidParameter
-            One sentence each.
         """
         began = time.perf_counter()
         self.__dict__.pop("held_out_", None)  # a fit that fails leaves no half of the one before
@@ -427,12 +403,7 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         self.held_out_outside_ = self.find_outside_held_out().sum(axis=1)
 
     def unfamiliarity(self, X: Any) -> NDArray[np.float64]:
-        """How unfamiliar each row is, (n_samples,) from 0 to 1.
-
-        Parameters
-        ----------
-        X : DataFrame or array-like of shape (n_samples, n_features)
-        """
+        """How unfamiliar each row is, (n_samples,) from 0 to 1."""
         return self.judge(X).score
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
