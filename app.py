@@ -21,7 +21,6 @@ st.set_page_config(
         "ensembles, refitted while you move the controls."
     },
 )
-start_warm_up()
 apply_style()
 keep_uploads_in_memory()
 if problem := limit_sessions():
@@ -51,3 +50,4 @@ highlight_section(page.url_path)
 draw_share()
 page.run()
 draw_foot(page.url_path)
+start_warm_up()  # behind the first picture, which is stored

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,11 +24,12 @@ APP = Path(__file__).resolve().parents[1] / "app.py"
 
 
 class Opened(NamedTuple):
-    """A browser, where the app answers, and the server's process number."""
+    """A browser, where the app answers, the server's process number, and how long it started."""
 
     browser: Browser
     url: str
     pid: int
+    start_seconds: float  # until the server answered
 
     def new_page(self) -> Page:
         """A window of a desktop, of a session of its own."""
@@ -51,10 +53,12 @@ def show_every_control(page: Page) -> None:
 def opened_app(app: Path = APP, **variables: str) -> Iterator[Opened]:
     """Start the app with an empty home and these variables, and a browser; stop both at the end."""
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
+        began = time.perf_counter()
         process, url = start_server(app, Path(home), **variables)
+        taken = time.perf_counter() - began
         try:
             browser = playwright.chromium.launch(executable_path=_chromium(), args=list(_FLAGS))
-            yield Opened(browser, url, process.pid)
+            yield Opened(browser, url, process.pid, taken)
             browser.close()
         finally:
             stop_server(process)

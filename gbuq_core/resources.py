@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any, Generic, TypeVar
 
 import numpy as np
-from joblib.parallel import get_active_backend
 
 from gbuq_core.errors import MemoryLimitExceeded
 from gbuq_core.presentation import format_bytes
@@ -91,6 +90,10 @@ def configured_n_jobs() -> int | None:
     >>> inside, configured_n_jobs()
     (2, None)
     """
+    if "joblib" not in sys.modules:  # nobody can have configured it
+        return INHERITED_N_JOBS.get()
+    from joblib.parallel import get_active_backend
+
     configured: int | None = get_active_backend()[1]
     return INHERITED_N_JOBS.get() if configured is None else configured
 

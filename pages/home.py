@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import streamlit as st
 
 from gbuq_core.experiments.wave.claims import STUDY, answer_wave, check_claims
-from gbuq_core.experiments.wave.fit import WaveRun, run_wave
+from gbuq_core.experiments.wave.fit import OPENING, WaveRun, run_wave
 from gbuq_core.experiments.wave.picture import is_wide
 from gbuq_core.experiments.wave.plan import WaveSettings
 from gbuq_core.settings import from_values
@@ -43,7 +43,8 @@ def compute(settings: WaveSettings, job: object) -> WaveRun:
 
 def request_of(settings: WaveSettings) -> Request:
     """The fit that the sliders ask for."""
-    return Request("wave", ("wave", settings), partial(compute, settings), "SGLB")
+    key, stored = ("wave", settings), partial(OPENING.find, settings)
+    return Request("wave", key, partial(compute, settings), "SGLB", stored=stored)
 
 
 def draw(answer: Answer, wide: bool, values: SimpleNamespace, moving: bool) -> bool:

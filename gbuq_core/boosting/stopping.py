@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from gbuq_core.boosting.plan import BoostingPlan, cycle_ends
 from gbuq_core.calibration import (
@@ -109,6 +108,8 @@ def fit_clocks(
     weight: np.ndarray | None = None,
 ) -> Clocks | ClassClocks:
     """Fit without the rows that choose, and let them choose."""
+    from sklearn.base import clone
+
     plan: BoostingPlan = ensemble.plan_
     n_members = members_of_a_fold(plan.n_models, len(splits))
     side_by_side = plan.engine == "numba"  # CatBoost keeps all cores busy by itself

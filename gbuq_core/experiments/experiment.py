@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from gbuq_core.experiments.claims import Claim, claim_table
+from gbuq_core.experiments.opening import Opening
 from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.handles import LiveKnob
@@ -60,6 +61,7 @@ class SideBySide:
     # returns what today's settings show of it.
     fit: Callable[[Any], Any]
     view: Callable[[Any, Any], Any]
+    opening: Opening | None = None  # fits that are stored
     # `depends(fit, settings)` returns what the view depends on besides its fit
     depends: Callable[[Any, Any], Hashable]
     # `chosen(settings)` returns the keys of the methods that the reader chose
@@ -104,8 +106,8 @@ class Experiment(SideBySide, Account):
     run: Callable[[Any, Sequence[Any]], Any]
     # `sheet(run, views, knobs)` returns the picture; views may also be of earlier settings
     sheet: Callable[[Any, Sequence[Any], Sequence[LiveKnob]], PanelSheet]
-    # `opening(sheet, run, values)` returns how a page with these values of its knobs begins
-    opening: Callable[[PanelSheet, Any, SimpleNamespace], PanelSheet] = _quiet
+    # `begin(sheet, run, values)` returns how a page with these values of its knobs begins
+    begin: Callable[[PanelSheet, Any, SimpleNamespace], PanelSheet] = _quiet
     followed: bool = True  # whether the picture follows the sliders of a fit while they move
     claims: Callable[[Any], tuple[Claim, ...]]
     closer: tuple[Closer, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,10 +36,12 @@ from gbuq_core.ibug.family_fits import (
     standardise,
     weibull,
 )
-from gbuq_core.ibug.search import Neighborhood, Setting, scale_of
 from gbuq_core.jobs import parallel_map
 from gbuq_core.resources import check_memory
 from gbuq_core.validation import check_choice, check_number
+
+if TYPE_CHECKING:
+    from gbuq_core.ibug.search import Neighborhood, Setting
 
 _SQRT_6_OVER_PI = float(np.sqrt(6.0) / np.pi)
 _LOG_SQRT_2_PI = 0.5 * float(np.log(2.0 * np.pi))
@@ -409,6 +411,8 @@ def fit_rows(
 ) -> Posterior:
     """One family fitted to the neighbours of every row, block by block."""
     targets, places = near.nearest(setting.n_neighbors)
+    from gbuq_core.ibug.search import scale_of  # late: with the kernels
+
     scale = scale_of(targets, setting, places)
 
     def fit(rows: slice) -> Posterior:

@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 from scipy.special import betaincinv, betaln, erf, logsumexp, ndtr, ndtri
 
 from gbuq_core.array_checks import (
@@ -257,6 +256,8 @@ def crps_student_values(
     >>> crps_student_values([0.0], [0.0], [1.0], 5.0).round(4), crps_gaussian([0.0], 0.0, 1.0)
     (array([0.257]), 0.2336...)
     """
+    from scipy import stats  # slow to import
+
     y, loc, width = check_gaussian(y, loc, width, positive=False)
     out = crps_gaussian_values(y, loc, width)
     given = np.broadcast_to(np.asarray(df, dtype=np.float64), y.shape)

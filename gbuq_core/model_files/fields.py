@@ -22,7 +22,6 @@ from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origi
 import numpy as np
 
 from gbuq_core.errors import InvalidParameter, ModelFileError, OldModelFile
-from gbuq_core.inputs import MAX_CLASSES
 from gbuq_core.model_files.archive import damaged, read_archive, write_archive
 from gbuq_core.model_files.contents import (
     PLAIN_TYPES,
@@ -153,12 +152,12 @@ def load(source: Any, *, trust: bool = True) -> Any:
     """
     header, arrays = read_archive(read_bytes(source))
     with errors_as_damage():
-        return _Reader(model_node(header), arrays, trust).model()
+        return Reader(model_node(header), arrays, trust).model()
 
 
 def model_bytes(model: Savable) -> bytes:
     """The file of a fitted estimator."""
-    writer = _Writer()
+    writer = Writer()
     node = writer.node(model, Any, type(model).__name__)
     return write_archive({"layout": LAYOUT, "model": node}, writer.all_arrays())
 
@@ -323,7 +322,7 @@ def _codec(name: str) -> Codec | None:
     return CODECS.get(name)
 
 
-class _Writer(Writing):
+class Writer(Writing):
     """An object as JSON and arrays."""
 
     def __init__(self) -> None:
@@ -331,7 +330,14 @@ class _Writer(Writing):
         self._numbers: dict[int, int] = {}
         self._written: list[Any] = []  # kept, so that no other object gets its id
 
+    def know(self, values: Sequence[Any]) -> None:
+        """Objects that whoever reads has as well, given in this order to `Reader.know`."""
+        for value in values:
+            self._numbers[id(value)] = len(self._written)
+            self._written.append(value)
+
     def node(self, value: Any, hint: Any, where: str) -> Any:
+        """A value of a declared type as the header's JSON."""
         if where.count(".") > _DEEPEST:
             raise InvalidParameter(f"{where} lies too deep to be saved: use plain values.")
         if not _fits(value, hint):
@@ -354,6 +360,7 @@ class _Writer(Writing):
         return node
 
     def plain(self, value: Any, where: str) -> Any:
+        """A value of any type."""
         return self.node(value, Any, where)
 
     def _items(self, values: Any, hint: Any, where: str) -> list[Any]:
@@ -458,13 +465,17 @@ def _refuse_undeclared(value: Savable, fields: Mapping[str, Any]) -> None:
 _OF_SKLEARN = ("_metadata_request", "_sklearn_output_config")
 
 
-class _Reader(Reading):
+class Reader(Reading):
     """An object of JSON and arrays, each part of its declared type."""
 
     def __init__(self, root: Any, arrays: Mapping[str, np.ndarray], trust: bool) -> None:
         super().__init__(arrays, trust)
         self._root = root
         self._built: list[Any] = []
+
+    def know(self, values: Sequence[Any]) -> None:
+        """Objects that the file refers to without holding them."""
+        self._built += values
 
     def model(self) -> Any:
         """The estimator of the file."""
@@ -475,6 +486,7 @@ class _Reader(Reading):
         return model
 
     def node(self, node: Any, hint: Any, where: str) -> Any:
+        """The value of a part of the header, which must be of the declared type."""
         require(where.count(".") <= _DEEPEST, "its parts lie too deep in each other")
         value = self._value(node, hint, where)
         if not _fits(value, hint):
@@ -482,6 +494,7 @@ class _Reader(Reading):
         return value
 
     def plain(self, node: Any, where: str) -> Any:
+        """The value of a part of the header, of any type."""
         return self.node(node, Any, where)
 
     def _value(self, node: Any, hint: Any, where: str) -> Any:
@@ -591,6 +604,8 @@ def _check_usual(model: Any) -> None:
         names = model.feature_names_in_.tolist()
         require(is_text(names) and len(names) == n_features, "its columns do not match")
     if hasattr(model, "classes_"):
+        from gbuq_core.inputs import MAX_CLASSES
+
         labels = model.classes_.tolist()
         require(model.classes_.ndim == 1, "its classes are not one list")
         possible = 2 <= len(labels) <= MAX_CLASSES and len(set(labels)) == len(labels)

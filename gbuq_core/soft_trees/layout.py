@@ -11,20 +11,20 @@ from __future__ import annotations
 
 import math
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gbuq_core.methods.functions import SOFT_KNOBS
 from gbuq_core.model_files.contents import require
-from gbuq_core.soft_trees.block_kernels import CLASSES, MEAN, MIXTURE, ShapeCodes
+
+if TYPE_CHECKING:
+    from gbuq_core.soft_trees.block_kernels import ShapeCodes
 
 LEAVES = ("constant", "linear")
 OUTPUTS = ("mixture", "mean", "classes")
 MAX_DEPTH = int(SOFT_KNOBS["depth"].high or 0)
-
-_CODES = {"mixture": MIXTURE, "mean": MEAN, "classes": CLASSES}
 
 
 class TreeParts(NamedTuple):
@@ -103,11 +103,13 @@ class TreeShape(NamedTuple):
     @property
     def codes(self) -> ShapeCodes:
         """The shape as kernels take it."""
+        from gbuq_core.soft_trees.block_kernels import CLASSES, MEAN, MIXTURE, ShapeCodes
+
         return ShapeCodes(
             self.depth,
             self.n_features,
             int(self.leaf == "linear"),
-            _CODES[self.output],
+            {"mixture": MIXTURE, "mean": MEAN, "classes": CLASSES}[self.output],
             self.n_classes if self.output == "classes" else 1,
         )
 

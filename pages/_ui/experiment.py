@@ -335,4 +335,4 @@ def _sheet_of(
     for closer in one.closer:
         if closer.mark and getattr(values, closer.fold.key):
             sheet = closer.mark(sheet, values)
-    return one.opening(sheet, run, values)
+    return one.begin(sheet, run, values)

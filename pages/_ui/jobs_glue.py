@@ -79,6 +79,7 @@ class Request(NamedTuple):
     # the key
     rows: int | None = None
     columns: int | None = None
+    stored: Callable[[], Any] | None = None  # the result, if it need not be made; else None
     cancelled: str = ""  # what is said once the reader has stopped it
     failed: str = ""  # what has failed, in a sentence; empty: the fit
 
@@ -106,7 +107,7 @@ class _Good(NamedTuple):
 
     key: Hashable
     result: Any
-    seconds: float
+    seconds: float | None  # None where it was stored
 
 
 def ask(
@@ -270,9 +271,16 @@ def session_user() -> str:
 
 
 def _held(request: Request) -> _Good | None:
-    """The wanted result, if it is the last good one of the slot."""
-    good: _Good | None = st.session_state.get(_LAST, {}).get(request.slot)
-    return good if good is not None and good.key == request.key else None
+    """The wanted result, if it is the last good one of the slot, or stored."""
+    last: dict[str, _Good] = st.session_state.setdefault(_LAST, {})
+    good = last.get(request.slot)
+    if good is not None and good.key == request.key:
+        return good
+    stored = None if request.stored is None else request.stored()
+    if stored is None:
+        return None
+    last[request.slot] = _Good(request.key, stored, None)
+    return last[request.slot]
 
 
 def _answer(request: Request, job: Job | None, refused: str = "") -> Answer:

@@ -92,7 +92,8 @@ def _picture(
     if moved is not None:
         values = SimpleNamespace(**{**vars(values), **moved})
     waits = not draw(values, moved is not None) and moved is not None and not live.end
-    data = {"seq": live.seq, "names": list(knobs), "waits": waits}
+    # No list: to see whether it is a table, Streamlit would import pandas.
+    data = {"seq": live.seq, "names": tuple(knobs), "waits": waits}
     _MOUNT(key=key, data=data, on_move_change=heard)
 
 

@@ -31,6 +31,7 @@ def plan_requests(one: SideBySide, settings: Any) -> list[Request]:
             partial(_compute, one.fit, plan),
             one.methods[method].label,
             one.estimate(plan),
+            stored=one.opening and partial(one.opening.find, plan),
         )
         for method, plan in plans.items()
         if not one.why_not(plan)
@@ -67,7 +68,7 @@ def list_costs(one: SideBySide, settings: Any, shown: Sequence[Shown]) -> list[s
     taken = [
         f"{each.answer.request.label} {seconds_text(each.fit.seconds)}"
         for each in shown
-        if each.fresh
+        if each.fresh and each.answer.seconds is not None
     ]
     chosen = one.chosen(settings)
     others = {m: one.plan(settings, m) for m in one.methods if m not in chosen}

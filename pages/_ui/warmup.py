@@ -13,20 +13,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from pkgutil import resolve_name
 
 import streamlit as st
 
-from gbuq_core.boosting.warmup import warm_up as warm_up_boosting
 from gbuq_core.compilers import COMPILERS
-from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
-from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings, method_missing
-from gbuq_core.experiments.neighbours.look import run_neighbours
-from gbuq_core.experiments.neighbours.plan import NeighboursSettings, library_missing
 from gbuq_core.jobs import RUNNER
 from gbuq_core.kernel_steps import STEPS
-from gbuq_core.macau.warmup import warm_up as warm_up_macau
-from gbuq_core.sampling.warmup import warm_up as warm_up_sampling
-from gbuq_core.soft_trees.warmup import warm_up as warm_up_soft_trees
 
 _FIRST_PAGE_SECONDS = 3.0  # that a page without fits delays the warm-up
 _PATIENCE_SECONDS = 60.0  # where somebody always fits something
@@ -52,20 +45,31 @@ def is_warm() -> bool:
 
 def _neighbours() -> None:
     """Nobody's first picture of neighbours waits for its libraries, nor for scipy's tables."""
+    from gbuq_core.experiments.neighbours.look import run_neighbours
+    from gbuq_core.experiments.neighbours.plan import NeighboursSettings, library_missing
+
     if not library_missing(NeighboursSettings().library):
         run_neighbours(NeighboursSettings(rows=60, trees=3, k=5))
 
 
 def _heteroscedastic() -> None:
+    from gbuq_core.experiments.heteroscedastic.fit import run_heteroscedastic
+    from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings, method_missing
+
     small = HeteroscedasticSettings(rows=200, subsample=0.8, trees=4, test_rows=100, ood_rows=100)
     methods = tuple(method for method in small.methods if not method_missing(method))
     run_heteroscedastic(replace(small, methods=methods))
 
 
+def _warm_up_of(package: str) -> Callable[[], None]:
+    """The package's own, imported when it is called: the first page needs no kernel."""
+    return lambda: resolve_name(f"gbuq_core.{package}.warmup:warm_up")()
+
+
 # What is compiled for each group of pages, and what then loads it; those of the first pages first.
 FIRST_KERNELS = ("gaussian_boosting", "predicting", "two_classes", "three_classes", "chains")
-FIRST_STEPS = (warm_up_boosting, warm_up_sampling)
-LATER_STEPS = (_neighbours, warm_up_soft_trees, warm_up_macau, _heteroscedastic)
+FIRST_STEPS = (_warm_up_of("boosting"), _warm_up_of("sampling"))
+LATER_STEPS = (_neighbours, _warm_up_of("soft_trees"), _warm_up_of("macau"), _heteroscedastic)
 
 
 def _warm_up() -> None:

@@ -76,7 +76,7 @@ GAUSSIANS = Experiment(
     warn=lambda run: run.stopped[:1].lower() + run.stopped[1:],
     run=_run,
     sheet=_sheet,
-    opening=_opening,
+    begin=_opening,
     followed=False,
     reading="Size is step size times gradient scale; for schedules with many cycles the charts "
     "show three. Dashed lines are the longest step that does not throw a chain farther from a "

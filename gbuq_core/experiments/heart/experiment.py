@@ -8,7 +8,7 @@ from typing import Any
 from gbuq_core.experiments.experiment import Experiment
 from gbuq_core.experiments.heart.data import make_painted_heart
 from gbuq_core.experiments.heart.export import heart_code, heart_csv, score_section
-from gbuq_core.experiments.heart.fit import HeartMaps, HeartRun, fit_heart, map_heart
+from gbuq_core.experiments.heart.fit import OPENING, HeartMaps, HeartRun, fit_heart, map_heart
 from gbuq_core.experiments.heart.picture import heart_sheet
 from gbuq_core.experiments.heart.plan import METHODS, HeartSettings, estimate_heart_seconds
 from gbuq_core.experiments.heart.scores import STUDY, answer_heart, check_claims, describe_heart
@@ -40,6 +40,7 @@ HEART = Experiment(
     why_not=lambda plan: METHODS[plan.method].record.missing(),
     estimate=estimate_heart_seconds,
     fit=fit_heart,
+    opening=OPENING,
     view=map_heart,
     depends=_depends,
     run=_run,

@@ -8,6 +8,7 @@ all methods of `plan.HeartSettings`.
 
 from __future__ import annotations
 
+import math
 import time
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from gbuq_core.experiments.heart.plan import (
     HeartSettings,
     heart_arguments,
 )
+from gbuq_core.experiments.opening import Opening
 from gbuq_core.presentation import Tally
 from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import HeartData
@@ -43,8 +45,8 @@ class HeartFit(NamedTuple):
     # none
     members: Array
     # `seconds`, `memory_bytes`: cost of the training, and what the trained model holds
-    seconds: float
-    memory_bytes: int
+    seconds: float  # NaN where nothing was fitted here, as `memory_bytes` is None
+    memory_bytes: int | None
 
 
 class HeartMaps(NamedTuple):
@@ -114,6 +116,15 @@ def fit_heart(plan: HeartSettings) -> HeartFit:
 
 _FITS = Tally()
 count_fits = _FITS.count  # what a knob of the view leaves as it is
+
+
+OPENING = Opening(
+    name="heart",
+    kind=HeartFit,
+    make=fit_heart,
+    plans=lambda: [plan_of(HeartSettings(), method) for method in HeartSettings().methods],
+    afresh=lambda plan: {"data": _painted(plan), "seconds": math.nan, "memory_bytes": None},
+)
 
 
 def map_heart(fit: HeartFit, settings: HeartSettings) -> HeartMaps:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.novelty.data import (
@@ -24,10 +24,12 @@ from gbuq_core.experiments.novelty.data import (
 from gbuq_core.experiments.novelty.editing import FEWEST_ROWS, apply_edits
 from gbuq_core.experiments.novelty.edits import Edit, check_edits
 from gbuq_core.experiments.novelty.links import MOST_CHARACTERS, decode_edits, encode_edits
-from gbuq_core.macau import MacauClassifier, MacauRegressor
 from gbuq_core.methods import METHODS as RECORDS
 from gbuq_core.methods import Method
 from gbuq_core.settings import Codec, arguments, check, setting
+
+if TYPE_CHECKING:
+    from gbuq_core.macau import MacauClassifier, MacauRegressor
 
 _TABLE_SHAPES = {"diabetes": (442, 0), "wine": (178, 3), "breast_cancer": (569, 2)}
 

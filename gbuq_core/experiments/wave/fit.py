@@ -6,6 +6,7 @@ via ensembles", eq. 6 and 11-12), small enough to be fitted within a few hundred
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from gbuq_core.boosting import BoostedEnsembleRegressor
+from gbuq_core.experiments.opening import Opening
 from gbuq_core.experiments.python_text import arguments_text, call_lines
 from gbuq_core.experiments.wave.plan import ENSEMBLE, WaveSettings
 from gbuq_core.presentation import short
@@ -57,8 +58,8 @@ class WaveRun:
     loc: Array  # (70,): the predicted mean on the grid
     uncertainty: Uncertainty  # variances on the grid
     scores: WaveScores
-    fit_seconds: float
-    memory_bytes: int
+    fit_seconds: float  # NaN where nothing was fitted here, as `memory_bytes` is None
+    memory_bytes: int | None
 
     @property
     def x(self) -> Array:
@@ -69,7 +70,9 @@ class WaveRun:
 def run_wave(settings: WaveSettings | None = None) -> WaveRun:
     """Draw the rows, fit the ensemble and predict on the grid."""
     settings = WaveSettings() if settings is None else settings
-    wave = make_wave(**arguments(settings))
+    from gbuq_core.boosting import BoostedEnsembleRegressor
+
+    wave = _rows(settings)
     model = BoostedEnsembleRegressor(**ENSEMBLE, random_state=settings.seed).fit(wave.X, wave.y)
     members = model.predict_members(wave.grid)
     loc = members[..., 0].mean(axis=0)
@@ -83,6 +86,19 @@ def run_wave(settings: WaveSettings | None = None) -> WaveRun:
         fit_seconds=model.fit_seconds_,
         memory_bytes=model.memory_bytes_,
     )
+
+
+def _rows(settings: WaveSettings) -> WaveData:
+    return make_wave(**arguments(settings))
+
+
+OPENING = Opening(
+    name="wave",
+    kind=WaveRun,
+    make=run_wave,
+    plans=lambda: [WaveSettings(rows=100)],
+    afresh=lambda plan: {"data": _rows(plan), "fit_seconds": math.nan, "memory_bytes": None},
+)
 
 
 def describe_wave(run: WaveRun) -> str:

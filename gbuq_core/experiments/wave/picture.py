@@ -125,7 +125,14 @@ def wave_section(run: WaveRun) -> Section:
         "table gives standard deviations in units of y; the error is the distance from the "
         f"predicted mean to the true mean. The outer edge is {N_STD:g} total standard deviations "
         f"from the mean. Where there are rows, it holds {100 * scores.coverage:.1f} % of new "
-        f"values; {100 * NOMINAL_COVERAGE:.1f} % would be right. {ENSEMBLE['n_members']} SGLB "
-        f"models were fitted in {seconds_text(run.fit_seconds)} and take "
-        f"{format_bytes(run.memory_bytes)}.",
+        f"values; {100 * NOMINAL_COVERAGE:.1f} % would be right.{_cost(run)}",
+    )
+
+
+def _cost(run: WaveRun) -> str:
+    if run.memory_bytes is None:
+        return ""
+    return (
+        f" {ENSEMBLE['n_members']} SGLB models were fitted in {seconds_text(run.fit_seconds)} and "
+        f"take {format_bytes(run.memory_bytes)}."
     )

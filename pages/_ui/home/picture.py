@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import pandas as pd
 import streamlit as st
 
 from gbuq_core.experiments.wave.fit import WaveRun, describe_wave, wave_code
@@ -14,7 +13,6 @@ from gbuq_core.experiments.wave.plan import WaveSettings
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.settings import from_values
 from gbuq_core.synthetic.wave import LEAST_RARE_WIDTH, MOST_RARE_WIDTH, RARE_END
-from gbuq_core.tables.files import to_csv_bytes
 from pages._ui.curves import Carry, Ends, Stretch, show_curves
 from pages._ui.export import Download, show_exports
 from pages._ui.home.controls import STATE
@@ -76,6 +74,10 @@ def export_wave(run: WaveRun) -> None:
 
 
 def _csv(run: WaveRun) -> bytes:
+    import pandas as pd  # late, as the first page has no table
+
+    from gbuq_core.tables.files import to_csv_bytes
+
     columns = {
         "x": run.x,
         "prediction": run.loc,

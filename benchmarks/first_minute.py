@@ -1,0 +1,139 @@
+"""How long a reader waits for a page's first picture, cold and warm, and what the server holds.
+
+``python -m benchmarks.first_minute`` starts a server for each page, with an empty cache of kernels,
+opens the page as the very first one, and takes the time from the server's start to the frame in
+which the picture is there; an empty Streamlit app is started in the same rounds. ``warm`` opens all
+pages on one server, and then each again in new windows with a session of their own: from the
+navigation to the picture. Memory is the server's alone.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from benchmarks.chromium import APP, Opened, opened_app
+from benchmarks.latency import CANVAS, CURVES, FIRST_MS
+from benchmarks.report import Row, make_parser, report
+from benchmarks.sessions import megabytes
+from tests.browser.conftest import wait_ready
+
+COLD_BAR_SECONDS, WARM_BAR_MS = 2.5, 1200.0  # cold: beyond the empty app
+FIRST_BAR_MB, ALL_BAR_MB = 350.0, 750.0
+EMPTY = "empty"
+_TEXT = "(key) => document.querySelector(`.st-key-${key}`)?.textContent ?? ''"
+_EMPTY_APP = """import streamlit as st
+st.set_page_config(layout="wide")
+with st.container(key="first"):
+    st.text("Nothing")
+"""
+# The picture's signature as in `latency`, and its key.
+PICTURES = {
+    "/": (CURVES, "wave"),
+    "/heart": (CANVAS, "heart"),
+    "/spiral": (CANVAS, "spiral"),
+    "/gaussians": (CANVAS, "gaussians"),
+    "/heteroscedastic": (CURVES, "heteroscedastic-panels"),
+    "/soft_trees": (CURVES, "soft-trees-functions"),
+    "/neighbours": (CURVES, "neighbours-course"),
+    "/novelty": (CANVAS, "novelty-maps"),
+    "/two_clocks": (CURVES, "two-clocks-band"),
+}
+
+_WATCH = """([signature, key]) => {
+  window.gbuqFirst = null;
+  const look = () => {
+    let shown = '';
+    try { shown = eval(signature)(key); } catch { shown = ''; }
+    if (shown) requestAnimationFrame(() => { window.gbuqFirst = performance.now(); });
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+}"""
+
+
+def first_ms(app: Opened, path: str, signature: str, key: str) -> float:
+    """Milliseconds from the navigation to the picture, in a window of its own."""
+    page = app.new_page()
+    page.set_default_timeout(FIRST_MS)
+    arguments = f"[{signature!r}, {key!r}]".replace("\\n", " ")
+    page.add_init_script(f"({_WATCH})({arguments})")
+    page.goto(app.url + path)
+    page.wait_for_function("window.gbuqFirst")
+    taken = float(page.evaluate("window.gbuqFirst"))
+    wait_ready(page)
+    page.close()
+    return taken
+
+
+def cold(path: str) -> tuple[float, float]:
+    """Seconds from a server's start to the picture of its first page, and its megabytes then."""
+    with ExitStack() as stack:
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        script = place / "app.py"
+        script.write_text(_EMPTY_APP)
+        empty = path == EMPTY
+        app = stack.enter_context(
+            opened_app(script if empty else APP, NUMBA_CACHE_DIR=str(place / "kernels"))
+        )
+        taken = first_ms(app, *(("/", _TEXT, "first") if empty else (path, *PICTURES[path])))
+        return app.start_seconds + taken / 1000, megabytes(app.pid)
+
+
+def cold_rows(paths: list[str], repeats: int) -> list[Row]:
+    """Each page as the very first on a new server, beside the empty app."""
+    found: dict[str, list[tuple[float, float]]] = {path: [] for path in (EMPTY, *paths)}
+    for _ in range(repeats):
+        for path, taken in found.items():
+            taken.append(cold(path))
+    empty = statistics.median(seconds for seconds, _ in found[EMPTY])
+    rows = []
+    for path, taken in found.items():
+        seconds = statistics.median(one for one, _ in taken)
+        held = statistics.median(one for _, one in taken)
+        more = f", {seconds - empty:+.1f} s, {seconds / empty:.1f} times" if path != EMPTY else ""
+        met = seconds <= empty + COLD_BAR_SECONDS and held <= FIRST_BAR_MB
+        rows.append(Row(
+            f"{path}: start to picture", f"{seconds:.1f} s{more}; {held:.0f} MB",
+            f"+{COLD_BAR_SECONDS} s; {FIRST_BAR_MB:.0f} MB", met, {"cold": taken},
+        ))  # fmt: skip
+    return rows
+
+
+def warm_rows(paths: list[str], repeats: int) -> list[Row]:
+    """Each page again on a server that others have used, and what the server holds then."""
+    rows = []
+    with opened_app() as app:
+        for path in (*paths, *paths):
+            first_ms(app, path, *PICTURES[path])
+        held = megabytes(app.pid)
+        for path in paths:
+            taken = [first_ms(app, path, *PICTURES[path]) for _ in range(repeats)]
+            median = statistics.median(taken)
+            rows.append(Row(
+                f"{path}: navigation to picture", f"{median:.0f} ms (largest {max(taken):.0f})",
+                f"{WARM_BAR_MS:.0f} ms", median <= WARM_BAR_MS, {"milliseconds": taken},
+            ))  # fmt: skip
+    rows.append(Row(
+        "memory, all pages twice", f"{held:.0f} MB", f"{ALL_BAR_MB:.0f} MB",
+        held <= ALL_BAR_MB, {"megabytes": held},
+    ))  # fmt: skip
+    return rows
+
+
+def main() -> None:
+    """Measure and print the medians."""
+    parser = make_parser(__doc__.splitlines()[0], ["cold", "warm"])
+    parser.add_argument("--pages", nargs="+", choices=[*PICTURES], default=[*PICTURES])
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    rows = cold_rows(options.pages, options.repeats) if "cold" in options.only else []
+    if "warm" in options.only:
+        rows += warm_rows(options.pages, options.repeats)
+    report("The first minute", rows, options.json)
+
+
+if __name__ == "__main__":
+    main()

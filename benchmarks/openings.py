@@ -1,0 +1,36 @@
+"""Compute what each page shows before anything is fitted, and write it beside its experiment.
+
+``python -m benchmarks.openings`` writes all of them; ``--only heart`` one. Run it after a change of
+a method, an experiment's first settings or its records: `tests/experiments/test_opening.py` tells.
+"""
+
+from __future__ import annotations
+
+import time
+
+from benchmarks.report import Row, make_parser, report
+from gbuq_core.experiments.heart.fit import OPENING as HEART
+from gbuq_core.experiments.wave.fit import OPENING as WAVE
+
+MOST_BYTES = 300_000
+OPENINGS = {opening.name: opening for opening in (WAVE, HEART)}
+
+
+def main() -> None:
+    """Write the files."""
+    options = make_parser(__doc__.splitlines()[0], [*OPENINGS]).parse_args()
+    rows = []
+    for name in options.only:
+        began = time.perf_counter()
+        content = OPENINGS[name].content()
+        OPENINGS[name].path.write_bytes(content)
+        taken, size = time.perf_counter() - began, len(content)
+        rows.append(Row(
+            name, f"{size / 1000:.0f} kB, computed in {taken:.1f} s", f"{MOST_BYTES / 1000:.0f} kB",
+            size <= MOST_BYTES, {"bytes": size, "seconds": taken},
+        ))  # fmt: skip
+    report("Openings", rows, options.json)
+
+
+if __name__ == "__main__":
+    main()

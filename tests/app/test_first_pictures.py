@@ -1,0 +1,49 @@
+"""A page's first picture is stored: it fits nothing, and imports nothing that only fits need."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ("home", "heart")
+SLOW = {"catboost", "lightgbm", "numba", "pandas", "scipy.stats", "sklearn"}
+# One process opens all pages: it takes seconds to start.
+OPENED = """
+import json, sys
+from pages._ui import warmup
+warmup.start_warm_up = lambda: None
+from gbuq_core.jobs import JobRunner
+from tests.app.opening import open_link
+asked, ask, found = [], JobRunner.want, {}
+def want(runner, user, key, *args, **options):
+    asked.append(str(key))
+    return ask(runner, user, key, *args, **options)
+JobRunner.want = want
+for name in sys.argv[1:]:
+    asked.clear()
+    at = open_link(name, {})
+    drawn = len(at.get("bidi_component"))
+    found[name] = {"asked": list(asked), "drawn": drawn, "loaded": list(sys.modules)}
+    assert not at.exception, at.exception
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def opened():
+    process = subprocess.run(
+        [sys.executable, "-c", OPENED, *PAGES],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_opens_without_a_fit(opened, page):
+    assert opened[page]["drawn"]
+    assert opened[page]["asked"] == []
+    assert not SLOW.intersection(opened[page]["loaded"])

@@ -1,0 +1,61 @@
+"""Stored openings repeat what their experiments compute."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from benchmarks.openings import MOST_BYTES, OPENINGS
+from gbuq_core.experiments.opening import BITS, changed
+
+# Relative to an array's largest number: what is rounded off, and what processors make of a fit of
+# a thousand trees, each of which continues from the last.
+ROUNDED, REFITTED = 2.0**-BITS, 1e-4
+
+
+def compare(stored, made, tolerance, where):
+    """Fail where two records hold something else."""
+    fields = getattr(made, "_fields", ())
+    if dataclasses.is_dataclass(made):
+        fields = [field.name for field in dataclasses.fields(made)]
+    assert type(stored) is type(made), where
+    for name in fields:
+        compare(getattr(stored, name), getattr(made, name), tolerance, f"{where}.{name}")
+    if isinstance(made, list | tuple) and not fields:
+        assert len(stored) == len(made), where
+        for place, (one, other) in enumerate(zip(stored, made, strict=True)):
+            compare(one, other, tolerance, f"{where}[{place}]")
+    elif isinstance(made, float) or (isinstance(made, np.ndarray) and made.dtype.kind == "f"):
+        finite = np.abs(made)[np.isfinite(made)]
+        atol = tolerance * (finite.max() if finite.size else 0.0)
+        np.testing.assert_allclose(stored, made, rtol=0, atol=atol, err_msg=where)
+    elif isinstance(made, np.ndarray):
+        np.testing.assert_array_equal(stored, made, err_msg=where)
+    elif not fields and not callable(made):
+        assert stored == made, where
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_it_is_what_is_computed(name):
+    opening = OPENINGS[name]
+    assert opening.path.stat().st_size <= MOST_BYTES
+    plans = opening.plans()
+    assert plans
+    for plan in plans:
+        stored = opening.find(plan)
+        assert stored is not None, f"run python -m benchmarks.openings --only {name}"
+        compare(stored, changed(opening.make(plan), **opening.afresh(plan)), REFITTED, name)
+
+
+def test_what_is_read_is_what_was_written_up_to_its_rounding(tmp_path, monkeypatch):
+    opening = OPENINGS["wave"]
+    (plan,) = opening.plans()
+    made = opening.make(plan)
+    again = dataclasses.replace(opening, make=lambda _: made)
+    monkeypatch.setattr(type(opening), "path", tmp_path / "opening.xz")
+    again.path.write_bytes(again.content())
+    compare(again.find(plan), changed(made, **opening.afresh(plan)), ROUNDED, "wave")
+    assert again.find(plan) is again.find(plan)
+    assert again.find(dataclasses.replace(plan, rows=125)) is None
+    with pytest.raises(ValueError, match="read-only"):
+        again.find(plan).loc[0] = 0.0
