@@ -17,10 +17,7 @@ from gbuq_core.experiments.heteroscedastic.fit import (
     view_heteroscedastic,
 )
 from gbuq_core.experiments.heteroscedastic.plan import (
-    CHOSEN_SCORES,
     METHODS,
-    PAPER,
-    SCORES,
     HeteroscedasticSettings,
     why_not,
 )
@@ -28,32 +25,25 @@ from gbuq_core.experiments.heteroscedastic.scorecard import foreign_section, int
 from gbuq_core.experiments.heteroscedastic.scores import SORTS, score_all, sort_scores
 from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
 from gbuq_core.figures.theme import METHOD_STYLES
-from gbuq_core.settings import from_values, plan_of
+from gbuq_core.settings import plan_of
 from pages._ui.heteroscedastic.controls import STATE
 from pages._ui.heteroscedastic.picture import PAGE, figure_of
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.side_by_side import view_answers
-from tests.app.heteroscedastic_page import (
-    SETTINGS,
-    move,
-    open_heteroscedastic,
-    picture,
-    settle,
-    words,
-)
-from tests.app.neighbours_page import drawn, table
+from tests.app.experiment_page import curves, drawn, move, open_page, settle, table, words
 from tests.page_parts import curves_of
+
+SETTINGS = HeteroscedasticSettings(methods=("macau_basic",), rows=500, trees=20, subsample=0.2)
+
+
+def picture(at):
+    """The specification of the picture."""
+    return curves(at, "heteroscedastic")
 
 
 @pytest.fixture(scope="module")
 def run():
     return run_heteroscedastic(SETTINGS)
-
-
-@pytest.fixture(scope="module")
-def at():
-    """One page that tests of view knobs move; each leaves it as it found it."""
-    return open_heteroscedastic()
 
 
 def lines_of(panel, n):
@@ -66,7 +56,8 @@ def test_figures_write_methods_as_the_experiment_does():
     }
 
 
-def test_what_is_fitted_is_drawn_and_told(at, run):
+def test_what_is_fitted_is_drawn_and_told_and_tables_hold_its_scores(run):
+    at = open_page("heteroscedastic")
     (panel,) = picture(at)["panels"]
     (view,) = run.views
     mean = lines_of(panel, 241)[-1]
@@ -79,11 +70,10 @@ def test_what_is_fitted_is_drawn_and_told(at, run):
     assert at_places.sum() > 100
     same = np.interp(view.x[at_places], mean["x"], mean["y"])
     np.testing.assert_allclose(same, view.loc[at_places], rtol=5.1e-5, atol=1e-4)
-    assert describe_heteroscedastic(run, score_all(run)) in words(at)
-
-
-def test_tables_hold_the_scores(at, run):
     found = score_all(run)
+    assert describe_heteroscedastic(run, found) in words(at)
+    assert all(drawn(at))
+    assert "in-distribution rows lie below" in picture(at)["alt"]
     cells = [cell.strip() for cell in table(at, "| Method |").splitlines()[-1].split("|")[1:-1]]
     intervals = intervals_section(found, SETTINGS)
     wanted = [
@@ -93,36 +83,21 @@ def test_tables_hold_the_scores(at, run):
     assert cells[:8] == wanted[:8]  # seconds are another run's
     line = foreign_section(found, SETTINGS).table[1]
     assert "| " + " | ".join(line) + " |" in table(at, "| AUROC").splitlines()
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "before"),
-    [
-        ("show_total", True, False),
-        ("show_data", False, True),
-        ("show_knowledge", False, True),
-        ("own_scale", True, False),
-        ("level", 0.5, 0.95),
-        ("conformal", True, False),
-        ("focus", True, False),
-        ("left_from", -4, -10),
-        ("tail", "ends at 5.2", "goes on rising"),
-        ("right_to", 30, 20),
-        *((("score", SCORES[key].label, "Novelty")) for key in CHOSEN_SCORES[1:]),
-    ],
-)
-def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(at, key, value, before):
-    old, fits = picture(at), count_fits()
-    move(at, key, value)
-    changed = picture(at) != old
-    move(at, key, before)
-    assert changed
-    assert picture(at) == old
+    fits = count_fits()
+    for by in SORTS[1:]:
+        move(at, "sort", by)
+        assert table(at, "| Method |")
+    # Settings that are not the paper's are told, and another noise has no CRPS of its.
+    assert "CRPS / paper" in table(at, "| Method |")
     assert count_fits() == fits
+    settle(move(at, "noise_slope", 0.2))
+    assert any("noise per unit of x 0.2 (there 0.1)" in one.value for one in at.caption)
+    assert "CRPS / paper" not in table(at, "| Method |")
+    assert "| CRPS |" in table(at, "| Method |")
 
 
-def test_a_score_can_be_drawn_on_a_logarithmic_scale(at):
-    settle(move(at, "score", "Knowledge uncertainty"))
+def test_a_score_can_be_drawn_on_a_logarithmic_scale():
+    at = open_page("heteroscedastic", score="Knowledge uncertainty")
     old = picture(at)["panels"][0]["below"]
     settle(move(at, "log", True))
     below = picture(at)["panels"][0]["below"]
@@ -130,17 +105,6 @@ def test_a_score_can_be_drawn_on_a_logarithmic_scale(at):
     top = max(part["y"][0] for part in old["layers"] if part.get("dash"))
     logs = [part["y"][0] for part in below["layers"] if part.get("dash")]
     assert logs == [pytest.approx(math.log10(top), abs=1e-4)]
-    settle(move(at, "log", False))
-    settle(move(at, "score", "Novelty"))
-
-
-@pytest.mark.parametrize("by", SORTS[1:])
-def test_the_table_can_be_sorted(at, by):
-    fits = count_fits()
-    move(at, "sort", by)
-    assert table(at, "| Method |")
-    assert count_fits() == fits
-    move(at, "sort", SORTS[0])
 
 
 def test_sorting_puts_the_best_first_and_methods_without_a_number_last(run):
@@ -153,20 +117,10 @@ def test_sorting_puts_the_best_first_and_methods_without_a_number_last(run):
     assert sort_scores([worse, one], SORTS[2])[-1] == worse
 
 
-def test_every_knob_of_the_fit_fits_once_more():
-    page = open_heteroscedastic(rows="200", trees="20", subsample="0.4")
-    for key, value in {
-        "trees": 10, "noise_slope": 0.5, "seed": 3, "subsample": 0.6, "min_child_samples": 5,
-        "max_leaves": 4, "rows": 500,
-    }.items():  # fmt: skip
-        old, fits = picture(page), count_fits()
-        settle(move(page, key, value))
-        assert count_fits() == fits + 1, key
-        assert picture(page) != old, key
-
-
 def test_methods_stand_side_by_side_and_say_what_they_lack():
-    page = open_heteroscedastic(methods=["MACAU (basic)", "Conformal, linear", "Isolation forest"])
+    page = open_page(
+        "heteroscedastic", methods=["MACAU (basic)", "Conformal, linear", "Isolation forest"]
+    )
     panels = picture(page)["panels"]
     assert [panel["title"] for panel in panels] == [
         "MACAU (basic)", "Conformal, linear", "Isolation forest",
@@ -179,25 +133,20 @@ def test_methods_stand_side_by_side_and_say_what_they_lack():
 
 
 def test_leaves_that_a_tree_cannot_have_are_explained():
-    page = open_heteroscedastic(rows="200", subsample="0.05")
+    page = open_page("heteroscedastic", rows="200", subsample="0.05")
     assert any("cannot be cut into two leaves" in text for text in words(page))
     assert picture(page)["panels"][0]["title"] == "Rows"
 
 
 def test_the_page_opens_with_one_method_named_on_its_lines_and_an_answer_then_all_when_asked():
     labels = [METHODS[key].label for key in HeteroscedasticSettings().methods]
-    page = open_heteroscedastic(methods=labels)
+    page = open_page("heteroscedastic", methods=labels)
     for every, titles in ((False, labels[:1]), (True, labels)):
         spec = picture(settle(move(page, "every", every)))
         assert [panel["title"] for panel in spec["panels"]] == titles
         assert {"at" in entry for entry in spec["legend"]} == {not every}
         popover = page.get("popover")[0].proto.popover
         assert popover.label.startswith("Among the rows, the 95 % band of MACAU (linear) holds ")
-
-
-def test_without_a_method_the_page_says_what_to_do():
-    page = open_heteroscedastic(methods="")
-    assert "Choose a method in All settings to see its prediction." in words(page)
 
 
 def test_no_choice_of_a_knob_is_refused_whatever_else_is_chosen():
@@ -216,14 +165,6 @@ def test_methods_that_share_a_kind_of_crps_are_both_named(run):
     assert "CRPS of First and Second uses the as told." in said
     assert "is left out" not in said
     assert "is left out" in intervals_section(pair, replace(SETTINGS, noise_slope=0.0)).caption
-
-
-def test_presets_are_what_their_names_say():
-    paper, one, more = (
-        from_values(HeteroscedasticSettings, preset.values) for preset in STATE.presets
-    )
-    assert paper == PAPER
-    assert (one.tail, one.min_child_samples, more.subsample) == ("clip", 1, 0.8)
 
 
 @pytest.mark.parametrize(
@@ -273,15 +214,3 @@ def test_the_page_to_take_away_holds_picture_words_scores_and_code(run):
     assert "**" not in page.split("Scorecard")[1].split("Python")[0]
     other = "The paper and this picture", "rows 500 (there 2,000)", "attributes the noise to data"
     assert [part for part in other if part not in page] == []
-
-
-def test_settings_that_are_not_the_papers_are_told_and_another_noise_has_no_crps_of_its():
-    at = open_heteroscedastic(noise_slope="0.2")
-    assert any("noise per unit of x 0.2 (there 0.1)" in one.value for one in at.caption)
-    assert "CRPS / paper" not in table(at, "| Method |")
-    assert "| CRPS |" in table(at, "| Method |")
-
-
-def test_everything_drawn_has_words(at):
-    assert all(drawn(at))
-    assert "in-distribution rows lie below" in picture(at)["alt"]

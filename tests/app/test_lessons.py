@@ -72,8 +72,8 @@ def choose(at, name):
 
 
 def settle(at):
-    """Run again once the step is computed; a teacher's page has no figure."""
-    return run_when_done(at, lambda at: figures(at) or at.subheader)
+    """Run again once the step is computed."""
+    return run_when_done(at)
 
 
 def figures(at):

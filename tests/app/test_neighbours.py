@@ -6,22 +6,20 @@ import numpy as np
 import pytest
 
 from gbuq_core.experiments.neighbours.data import DATASETS, load_neighbours_data
-from gbuq_core.experiments.neighbours.fit import count_fits
 from gbuq_core.experiments.neighbours.look import run_neighbours
-from gbuq_core.experiments.neighbours.plan import FEATURES, PLACES
+from gbuq_core.experiments.neighbours.plan import FEATURES, PLACES, NeighboursSettings
 from gbuq_core.experiments.neighbours.words import answer_neighbours, describe_neighbours
 from gbuq_core.figures.near import NEAR
 from pages._ui.canvas import CanvasEvent
 from pages._ui.neighbours import picture as neighbours_picture
 from pages._ui.neighbours.controls import KNOBS, rounded_place
 from tests.app.drawn import unnamed
-from tests.app.neighbours_page import (
-    SETTINGS,
-    SMALL,
+from tests.app.experiment_page import (
+    answers_of,
     curves,
-    drawn,
+    keys_of,
     move,
-    open_neighbours,
+    open_page,
     settle,
     sheet,
     table,
@@ -29,6 +27,8 @@ from tests.app.neighbours_page import (
 )
 from tests.app.opening import open_link
 from tests.app.waiting import live_jobs
+
+SETTINGS = NeighboursSettings(rows=200, trees=20, k=15)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_the_tables_columns_and_rows_are_those_of_the_knobs():
 
 
 def test_the_chosen_place_its_neighbours_and_their_numbers_are_shown_at_once(run):
-    at = open_neighbours()
+    at = open_page("neighbours")
     look = run.look
     wanted = sorted(zip(look.features[:, 0], look.targets, strict=True))
     # Numbers are sent with five significant digits.
@@ -82,50 +82,17 @@ def test_the_chosen_place_its_neighbours_and_their_numbers_are_shown_at_once(run
     ]  # fmt: skip
     assert "**Normal**" in table(at, "| Distribution |")
     assert "| Score | IBUG | one scale for all rows |" in table(at, "| Score |")
-
-
-def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing():
-    """One knob after the other."""
-    at = open_neighbours(k="3")  # too few to be sure of: calibration widens the scale
-    for key, value, figure in (
-        ("calibrate", False, "neighbours"),
-        ("family", "Laplace", "posterior-families"),
-        ("k", "31", "neighbours"),
-        ("tau", 10, "neighbours"),
-        ("x", 3.0, "neighbours"),
-        ("scales", (80, 100), "neighbours"),
-    ):
-        before, fits = curves(at, figure), count_fits()
-        move(at, key, value)
-        assert not at.exception, key
-        assert not at.get("progress"), key
-        assert curves(at, figure) != before, key
-        assert count_fits() == fits, key
-
-
-def test_the_order_of_trees_is_asked_for_where_some_do_not_count():
-    at = open_neighbours()
     bar = {knob["key"]: knob for knob in curves(at, "neighbours")["knobs"]}
     assert bar["order"]["needs"] == {"tau": list(range(len(bar["tau"]["texts"]) - 1))}
-    move(at, "tau", 10)
-    before = drawn(at)
-    move(at, "order", "last")
-    assert drawn(at) != before
-
-
-def test_the_trees_knobs_follow_the_library_and_refit():
-    at = open_neighbours()
-    fits = count_fits()
-    settle(move(at, "leaves", 4))
-    assert count_fits() <= fits + 1  # another test may have asked for the same fit
-    settle(move(at, "library", "SGLB (one model)"))
-    assert "leaves" not in [slider.key for slider in at.select_slider]
-    assert "depth" in [slider.key for slider in at.slider]
-    assert curves(at, "neighbours")
+    assert "leaves" in keys_of(at)
+    move(at, "x", 12.0)  # a place without rows
+    assert any("There are no training rows here" in text for text in words(at))
+    answer = answers_of(at)[0]
+    assert answer.startswith("At x = 12, where no training rows are, the model says")
 
 
 def test_two_inputs_are_maps_with_the_neighbours_on_them():
-    at = open_neighbours(data="Ripples", scales=["80", "100"], scales_of="rows")
+    at = open_page("neighbours", data="Ripples", scales=["80", "100"], scales_of="rows")
     maps = sheet(at, "neighbours")
     assert unnamed(maps) == set()
     assert [panel["title"] for panel in maps.header["panels"]] == [
@@ -134,36 +101,30 @@ def test_two_inputs_are_maps_with_the_neighbours_on_them():
     share = maps.values[2][0]
     # The point itself shares every tree with the cell it lies in; steps of a 65,535th.
     assert share.max() == pytest.approx(1.0, abs=2e-5)
+    listed = at.dataframe[1].value
+    assert len(listed) == 200
+    assert any(c.value.startswith("The list shows the 200 rows with") for c in at.caption)
     (said,) = (text for text in words(at) if text.startswith("Percentiles 80 to 100 are scales"))
     (inside,) = re.findall(r"([\d,]+) of 1,000 fresh rows lie in this range", said)
     assert 199 <= int(inside) <= 210  # percentiles of rows, not of cells; scales have ties
-    assert at.dataframe[1].value["scale"].is_monotonic_decreasing
+    assert listed["scale"].is_monotonic_decreasing
     assert [panel["unit"] for panel in maps.header["panels"]] == [
         "std, units of y", "std, units of y", "of the trees",
     ]  # fmt: skip
 
 
-def test_what_the_data_are_and_what_scores_are_measured_in_is_said():
-    at = open_neighbours(data="Wine: alcohol")
+def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
+    at = open_page("neighbours", data="Wine: alcohol", wine_row="4", scales=["45", "45"])
     captions = [caption.value for caption in at.caption]
     assert any(DATASETS["wine"].about in text for text in captions)
     assert any("are in the target's unit (alcohol)" in text for text in captions)
-    (band,) = re.findall(
-        r"\| 95 % band of that share \| (\d+)\u2013(\d+)\u00a0% \|", table(at, "| Score |")
-    )
+    share = r"\| 95 % band of that share \| (\d+)\u2013(\d+)\u00a0% \|"
+    ((low, high),) = re.findall(share, table(at, "| Score |"))
     (held,) = re.findall(r"\| Rows in the 90 % interval \| ([\d.]+)\u00a0%", table(at, "| Score |"))
-    assert int(band[0]) <= float(held) <= int(band[1])
-
-
-def test_a_long_list_of_highlighted_rows_says_that_it_ends():
-    at = open_neighbours(scales=["50", "100"])
-    listed = at.dataframe[1].value
-    assert len(listed) == 200
-    assert any(c.value.startswith("The list shows the 200 rows with") for c in at.caption)
-
-
-def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
-    at = open_neighbours(data="Wine: alcohol", wine_row="4")
+    assert int(low) <= float(held) <= int(high)
+    # A range in which no row lies is said.
+    (said,) = [text for text in words(at) if text.startswith("Percentile 45")]
+    assert "None of the 36 held-out rows" in said or "1 of 36" in said
     held_out, training = curves(at, "held-out-rows"), curves(at, "training-rows")
     data = load_neighbours_data("wine")
     assert held_out["read"]["names"] == list(range(1, len(data.y_test) + 1))
@@ -191,20 +152,6 @@ def test_a_table_is_a_map_of_held_out_rows_beside_the_training_rows():
     move(at, "wine_by", "proline")
     assert curves(at, "training-rows")["x"]["label"] == "proline"
     assert curves(at, "held-out-rows") == held_out
-
-
-def test_a_range_in_which_no_row_lies_is_said_and_draws_the_picture():
-    at = open_neighbours(data="Wine: alcohol", scales=["45", "45"])
-    (said,) = [text for text in words(at) if text.startswith("Percentile 45")]
-    assert "None of the 36 held-out rows" in said or "1 of 36" in said
-    assert curves(at, "held-out-rows")
-
-
-def test_a_place_without_rows_says_whose_scale_it_is():
-    at = open_neighbours(x="12")
-    assert any("There are no training rows here" in text for text in words(at))
-    answer = at.get("popover")[0].proto.popover.label
-    assert answer.startswith("At x = 12, where no training rows are, the model says")
 
 
 @pytest.mark.parametrize(
@@ -238,14 +185,14 @@ def test_a_library_that_is_not_installed_is_said_and_the_page_stays_whole(monkey
         "find_spec",
         lambda name, *rest: None if name == "catboost" else found(name, *rest),
     )
-    at = open_neighbours(library="CatBoost", seed="23")
+    at = open_page("neighbours", library="CatBoost", seed="23")
     assert any(text.startswith("CatBoost is not installed:") for text in words(at))
     assert not at.get("bidi_component")
     assert "library" in [box.key for box in at.selectbox]
 
 
 def test_baselines_are_fitted_when_they_are_chosen():
-    at = open_neighbours(compare=["kNN", "IBUG + virtual SGLB"])
+    at = open_page("neighbours", compare=["kNN", "IBUG + virtual SGLB"])
     settle(at)
     assert "| Score | IBUG | kNN | IBUG + virtual SGLB |" in table(at, "| Score |")
     assert not any("IBUG's calibration off" in caption.value for caption in at.caption)
@@ -254,13 +201,13 @@ def test_baselines_are_fitted_when_they_are_chosen():
 
 
 def test_a_baseline_that_there_cannot_be_is_said():
-    at = open_neighbours(library="SGLB (one model)", compare="kNN-CB")
+    at = open_page("neighbours", library="SGLB (one model)", compare="kNN-CB")
     assert any(text.startswith("kNN-CB: kNN-CB uses the most important") for text in words(at))
     assert table(at, "| Score |").startswith("| Score | IBUG |\n")
 
 
 def test_a_running_fit_leaves_the_picture_and_can_be_cancelled():
-    at = open_neighbours()
+    at = open_page("neighbours")
     before = curves(at, "neighbours")
     scores = table(at, "| Score |")
     # Minutes on any machine, stopped at once.
@@ -281,7 +228,7 @@ def test_a_running_fit_leaves_the_picture_and_can_be_cancelled():
 
 
 def test_a_first_fit_that_is_cancelled_leaves_a_sentence():
-    slow = {**SMALL, "library": "SGLB (one model)", "rows": "10000", "trees": "2000"}
+    slow = {"library": "SGLB (one model)", "rows": "10000", "trees": "2000"}
     at = open_link("neighbours", slow)
     assert "The picture appears when the first fit is done." in words(at)
     at.button(key="_jobs_cancel").click().run()

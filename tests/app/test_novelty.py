@@ -6,14 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.experiment import account_html
 from gbuq_core.experiments.novelty.edits import edit_of
-from gbuq_core.experiments.novelty.experiment import NOVELTY
-from gbuq_core.experiments.novelty.fit import count_fits, ranks_of, run_novelty
-from gbuq_core.experiments.novelty.links import decode_edits, encode_edits
+from gbuq_core.experiments.novelty.fit import ranks_of, run_novelty
+from gbuq_core.experiments.novelty.links import encode_edits
 from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
-from gbuq_core.experiments.novelty.scores import score_maps
 from gbuq_core.experiments.novelty.words import answer_novelty, describe_novelty
 from gbuq_core.knobs import find_knob
 from gbuq_core.presentation import short
@@ -22,22 +19,18 @@ from pages._ui.knobs import read_knob
 from pages._ui.novelty import edits as novelty_edits
 from pages._ui.novelty.controls import STATE
 from pages._ui.novelty.edits import on_maps
-from pages._ui.novelty.export import novelty_sections
 from tests.app.drawn import unnamed
-from tests.app.linked import link_of, values_of_link
-from tests.app.novelty_page import (
-    CORNER,
-    ERASED,
-    LEFT,
+from tests.app.experiment_page import (
     has_sheet,
     move,
-    open_novelty,
+    open_page,
     settle,
     sheet,
     table,
     titles,
     words,
 )
+from tests.app.novelty_page import CORNER, ERASED, LEFT
 
 DEFAULT_TITLES = [
     "\u2212log true density", "Novelty", "Conditional novelty", "Knowledge uncertainty",
@@ -50,8 +43,8 @@ def run():
     return run_novelty(NoveltySettings(rows=200, trees=10))
 
 
-def test_maps_numbers_and_words_of_the_default_are_those_of_the_experiment(run):
-    at = open_novelty()
+def test_maps_numbers_and_words_are_those_of_the_experiment_and_a_place_is_explained(run):
+    at = open_page("novelty", column="10", row="55")
     assert titles(at) == DEFAULT_TITLES
     maps = sheet(at, "novelty")
     assert unnamed(maps) == set()
@@ -64,10 +57,6 @@ def test_maps_numbers_and_words_of_the_default_are_those_of_the_experiment(run):
     assert {panel["unit"] for panel in maps.header["panels"][:-1]} == {"% of cells below"}
     assert describe_novelty(run.fit, run.maps, run.view) in words(at)
     assert "| Score |" in table(at, "| Score | AUROC")
-
-
-def test_the_chosen_place_is_explained_by_its_features_trees_and_scores(run):
-    at = open_novelty(column="10", row="55")
     x, y = run.fit.data.axes
     look = explain_place(run.fit, run.maps, run.settings, (float(x[9]), float(y[54])))
     assert f"At {look.title}: what makes it new" in [head.value for head in at.subheader]
@@ -83,64 +72,23 @@ def test_the_chosen_place_is_explained_by_its_features_trees_and_scores(run):
     (ellipses,) = sheet(at, "novelty").header["panels"][1]["lines"]
     assert ellipses["x"].count(None) == len(look.top) == 6
     assert sheet(at, "novelty").header["markers"][0]["x"] == pytest.approx(x[9])
-
-
-def test_knobs_of_the_view_change_the_picture_and_fit_nothing():
-    at = open_novelty()
-    fits = count_fits()
-    for key, value in (
-        ("neighbours", 1),
-        ("compared", ["Novelty", "Data uncertainty"]),
-        ("show", "ranks among rows"),
-        ("show", "own values"),
-        ("tail", "clipped, as the authors'"),
-        ("drawn", 1),
-        ("column", 3.0),
-        ("maps", ["Novelty", "Data uncertainty"]),
-    ):
-        before = sheet(at, "novelty")
-        move(at, key, value)
-        assert not at.exception
-        assert sheet(at, "novelty").header["digest"] != before.header["digest"], key
-    assert count_fits() == fits
-
-
-def test_logarithmic_colours_are_for_own_values_of_variances_and_distances():
-    at = open_novelty()
+    # Logarithmic colours are for own values of variances and distances.
     assert "log" not in [toggle.key for toggle in at.toggle]
     move(at, "show", "own values")
     move(at, "log", True)
     logs = {p["title"]: p["log"] for p in sheet(at, "novelty").header["panels"]}
     assert logs["Knowledge uncertainty"]
     assert not logs["Novelty"]
-
-
-def test_knobs_of_data_and_method_change_the_maps():
-    at = open_novelty(rows="100")
-    for key, value in (
-        ("min_leaf", 5),
-        ("leaf_model", "mean or share"),
-        ("subsample", 0.5),
-        ("leaves", 2),
-        ("noise", 2),
-        ("seed", 3),
-    ):
-        before = sheet(at, "novelty").header["digest"]
-        settle(move(at, key, value))
-        assert sheet(at, "novelty").header["digest"] != before, key
-
-
-def test_the_third_feature_has_a_knob_of_its_own_and_a_share():
-    at = open_novelty(third="true", third_at="4")
+    move(at, "maps", ["Novelty", "where ranks disagree"])
+    move(at, "compared", ["Novelty"])
+    assert titles(at) == ["Novelty"]
+    assert any(text.startswith("Ranks can only disagree between two") for text in words(at))
+    settle(move(at, "third", True))
     assert any("irrelevant feature" in text for text in words(at))
-    before, fits = sheet(at, "novelty").header["digest"], count_fits()
-    move(at, "third_at", 0.0)
-    assert sheet(at, "novelty").header["digest"] != before
-    assert count_fits() == fits
 
 
 def test_a_table_has_its_two_columns_and_no_truth():
-    at = open_novelty(data="A table", table="Wine", show="own values")
+    at = open_page("novelty", data="A table", table="Wine", show="own values")
     assert titles(at) == DEFAULT_TITLES[1:]
     header = sheet(at, "novelty").header
     assert (header["x"]["label"], header["y"]["label"]) == ("alcohol", "flavanoids")
@@ -150,16 +98,6 @@ def test_a_table_has_its_two_columns_and_no_truth():
     move(at, "wine_x", "flavanoids")
     assert any("two different numeric columns" in text for text in words(at))
     assert not at.exception
-
-
-def test_without_a_map_the_page_says_what_to_do():
-    at = open_novelty()
-    move(at, "maps", [])
-    assert "No map is chosen. Choose one under All settings." in words(at)
-    move(at, "maps", ["Novelty", "where ranks disagree"])
-    move(at, "compared", ["Novelty"])
-    assert titles(at) == ["Novelty"]
-    assert any(text.startswith("Ranks can only disagree between two") for text in words(at))
 
 
 def lasso(at, tool, cells=LEFT):
@@ -174,7 +112,14 @@ def answers(at):
 
 
 def test_an_edit_asks_for_a_prediction_first_and_then_judges_it():
-    at = lasso(open_novelty(), "erase")
+    at = lasso(open_page("novelty"), "erase", [(0, 0)])  # what erases nothing is no edit
+    assert "There is no training row in 1 cell. Nothing was changed." in words(at)
+    assert not answers(at)
+    lasso(at, "flip")  # and one that is cancelled leaves nothing
+    at.button(key="_novelty_cancel").click().run()
+    assert not answers(at)
+    assert sheet(at, "novelty").header["outlineLabel"] == "where nearly all rows lie"
+    lasso(at, "erase")
     assert at.text_input(key="edits").value == ""
     assert at.button(key="_novelty_apply").disabled
     assert sheet(at, "novelty").header["outlineLabel"] == "under the lasso"
@@ -182,7 +127,7 @@ def test_an_edit_asks_for_a_prediction_first_and_then_judges_it():
         radio.set_value(said)
     at.run()
     at.button(key="_novelty_apply").click().run()
-    wait_for_change(at)
+    settle(at)
     assert at.text_input(key="edits").value == ERASED
     assert any(text.startswith("Removed ") for text in words(at))
     verdicts = ("Right: you predicted", "Wrong: you predicted")
@@ -199,7 +144,9 @@ def test_an_edit_asks_for_a_prediction_first_and_then_judges_it():
 
 
 def test_the_button_erases_around_the_place_that_is_looked_at_after_a_prediction():
-    at = open_novelty(column="21", row="35")  # the middle of LEFT, and of its edge on the maps
+    at = open_page(
+        "novelty", column="21", row="35"
+    )  # the middle of LEFT, and of its edge on the maps
     (edge,) = sheet(at, "novelty").header["lines"]
     fit = run_novelty(NoveltySettings(rows=200, trees=10)).fit
     for key, (low, high), first in zip("xy", fit.data.extent, (14, 28), strict=True):
@@ -213,13 +160,13 @@ def test_the_button_erases_around_the_place_that_is_looked_at_after_a_prediction
     assert len(answers(at)) == 2
     assert at.button(key="_novelty_apply").label == "Erase rows in 169 cells"
     assert not sheet(at, "novelty").header["lines"]  # what is erased is outlined instead
-    away = open_novelty(column="5", row="55")
+    away = open_page("novelty", column="5", row="55")
     away.button(key="_novelty_here").click().run()
     assert any("There is no training row in" in text for text in words(away))
 
 
 def test_the_answer_is_one_sentence_and_a_click_on_it_gives_the_verdicts(run):
-    at = open_novelty()
+    at = open_page("novelty")
     label = answer_novelty(run)
     (answer,) = (one for one in at.get("popover") if one.proto.popover.label == label)
     said = [float(share) for share in re.findall(r"(\d+) %", label)]
@@ -232,31 +179,8 @@ def test_the_answer_is_one_sentence_and_a_click_on_it_gives_the_verdicts(run):
     assert " of the map, novelty " in answer_novelty(table)
 
 
-def wait_for_change(at):
-    for _ in range(600):
-        if has_sheet(at, "novelty-change"):
-            break
-        at.run()
-    assert not at.exception
-
-
-def test_an_erase_that_erases_nothing_is_no_edit():
-    at = lasso(open_novelty(), "erase", [(0, 0)])
-    assert "There is no training row in 1 cell. Nothing was changed." in words(at)
-    assert not answers(at)
-
-
-def test_a_lasso_can_be_cancelled_and_leaves_nothing():
-    at = lasso(open_novelty(), "flip")
-    before = at.text_input(key="edits").value
-    at.button(key="_novelty_cancel").click().run()
-    assert not answers(at)
-    assert at.text_input(key="edits").value == before
-    assert sheet(at, "novelty").header["outlineLabel"] == "where nearly all rows lie"
-
-
 def test_an_edit_that_cannot_be_is_said_and_nothing_is_lost():
-    at = open_novelty(edits=encode_edits([edit_of("flip", LEFT)]))
+    at = open_page("novelty", edits=encode_edits([edit_of("flip", LEFT)]))
     held = at.text_input(key="edits").value
     lasso(at, "erase", [(row, column) for row in range(60) for column in range(60)])
     assert any(
@@ -268,7 +192,7 @@ def test_an_edit_that_cannot_be_is_said_and_nothing_is_lost():
 
 
 def test_edits_of_a_link_are_restored_without_a_prediction():
-    at = open_novelty(edits=ERASED)
+    at = open_page("novelty", edits=ERASED)
     assert any(text.startswith("Removed ") for text in words(at))
     assert any(text.startswith("This edit came with the link") for text in words(at))
     before = sheet(at, "novelty-change").header["digest"]
@@ -280,7 +204,7 @@ def test_edits_of_a_link_are_restored_without_a_prediction():
 
 def test_edits_that_cannot_be_applied_are_said_and_the_maps_are_those_without_them():
     everything = [(row, column) for row in range(60) for column in range(60)]
-    at = open_novelty(edits=encode_edits([edit_of("remove", everything)]))
+    at = open_page("novelty", edits=encode_edits([edit_of("remove", everything)]))
     assert any("remove every training row" in text for text in words(at))
     assert any("maps leave these edits out" in text for text in words(at))
     assert titles(at) == DEFAULT_TITLES
@@ -292,7 +216,7 @@ def test_edits_that_cannot_be_applied_are_said_and_the_maps_are_those_without_th
 
 def test_damaged_edits_are_said_and_taken_out_of_the_address():
     said = 'The edits in the link are damaged; nothing is used for "Edits".'
-    at = open_novelty(edits="[[[[")
+    at = open_page("novelty", edits="[[[[")
     assert said in words(at)
     assert "edits" not in at.query_params
     assert titles(at) == DEFAULT_TITLES
@@ -329,21 +253,3 @@ def test_too_many_edits_are_refused():
     many = tuple(edit_of("flip", [(0, 0)]) for _ in range(20))
     said = novelty_edits.why_not_one_more(data, many, many[0])
     assert said == "There are already 20 edits, the most possible. Undo some of them."
-
-
-def test_the_page_to_take_away_holds_maps_edits_numbers_and_code():
-    at = open_novelty(edits=ERASED)
-    assert ERASED in at.query_params["edits"]
-    kept = at.session_state["_kept"]
-    found = SimpleNamespace(result=at.session_state["_jobs_last"]["novelty"].result)
-    assert kept
-    from pages._ui.novelty.picture import find
-
-    values = values_of_link(STATE, link_of(at))
-    whole = find(values, found, decode_edits(ERASED))
-    scores = score_maps(whole.run.fit, whole.run.maps)
-    sections = novelty_sections(whole._replace(run=whole.run._replace(scores=scores)), None)
-    page = account_html(NOVELTY, whole.run, sections).decode()
-    assert "MacauClassifier(" in page
-    assert page.count("<h2>") >= 5
-    assert "with a lower score." in page

@@ -6,11 +6,12 @@ from gbuq_core.experiments.novelty.edits import edit_of
 from pages._ui import style
 from pages._ui.novelty import edits as novelty_edits
 from pages._ui.novelty import scorecard as novelty_scorecard
-from tests.app.novelty_page import ERASED, LEFT, move, open_novelty, settle
+from tests.app.experiment_page import move, open_page, settle
+from tests.app.novelty_page import ERASED, LEFT
 
 
 def test_knobs_of_the_view_check_no_claim_again(monkeypatch):
-    at = open_novelty()
+    at = open_page("novelty")
     checked = []
     own = novelty_scorecard.check_novelty_claims
     monkeypatch.setattr(
@@ -30,14 +31,14 @@ def test_knobs_of_the_view_check_no_claim_again(monkeypatch):
 
 
 def test_the_edits_are_no_control_that_anybody_sees():
-    at = open_novelty(edits=ERASED)
+    at = open_page("novelty", edits=ERASED)
     (settings,) = (fold for fold in at.expander if fold.label == "All settings")
     assert "edits" not in [box.key for box in settings.text_input]
     assert re.search(r"^\.st-key-novelty-unseen, [^{]*{\s*display: none;\s*}$", style._CSS, re.M)
 
 
 def test_a_lasso_points_to_its_question_once():
-    at = open_novelty()
+    at = open_page("novelty")
     edit = edit_of("flip", LEFT)
     at.session_state[novelty_edits._WAITING] = at.session_state[novelty_edits._TOLD] = edit
     at.run()

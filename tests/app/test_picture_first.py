@@ -2,7 +2,7 @@
 
 from pages._ui.neighbours import picture as neighbours_ui
 from pages._ui.neighbours import scorecard
-from tests.app.neighbours_page import curves, move, open_neighbours
+from tests.app.experiment_page import curves, move, open_page
 
 
 def test_a_page_draws_its_picture_before_what_is_folded_and_draws_the_same(monkeypatch):
@@ -14,13 +14,13 @@ def test_a_page_draws_its_picture_before_what_is_folded_and_draws_the_same(monke
     # The page and its picture find them by name in each run.
     for ui, name in ((neighbours_ui, "_draw_picture"), (scorecard, "scored")):
         monkeypatch.setattr(ui, name, noted(name, getattr(ui, name)))
-    at = open_neighbours()
+    at = open_page("neighbours")
     assert order[:2] == ["_draw_picture", "scored"]
     order.clear()
     move(at, "k", 20)
     assert order == ["_draw_picture", "scored"]
     later = curves(at, "neighbours")
-    afresh = open_neighbours(k="20")
+    afresh = open_page("neighbours", k="20")
     assert curves(afresh, "neighbours") == later
     stand, wanted = (
         [part.key for part in (*page.select_slider, *page.selectbox)] for page in (at, afresh)

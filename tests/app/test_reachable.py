@@ -5,12 +5,11 @@ import re
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from tests.app.drawn import curve_specs, sheets
-from tests.app.waiting import run_when_done
+from tests.app.opening import open_link
+from tests.app.waiting import run_watched, run_when_done
 
-APP = Path(__file__).resolve().parents[2] / "app.py"
 CONTROLS = json.loads(Path(__file__).with_name("controls_of_0_2.json").read_text())
 WIDGETS = (
     "slider", "select_slider", "selectbox", "multiselect", "number_input", "text_input", "radio",
@@ -30,13 +29,13 @@ def controls(at):
 PARTS = {"your_data": ({"table": "diabetes", "row": "271"}, {"section": "Second file"})}
 
 
+@pytest.mark.usefixtures("two_seeds")
 @pytest.mark.parametrize("page", CONTROLS)
 def test_every_control_is_still_there(page):
     missing = set(CONTROLS[page])
     for query in PARTS.get(page, ({},)):
-        at = AppTest.from_file(str(APP), default_timeout=60).run()
+        at = open_link("home", {})  # whose rows stay in the address: a bare one folds much
         at.switch_page(f"pages/{page}.py")
-        for name, text in query.items():
-            at.query_params[name] = text
-        missing -= controls(run_when_done(at.run()))
+        at.query_params.update(query)
+        missing -= controls(run_when_done(run_watched(at)))
     assert not missing

@@ -1,6 +1,7 @@
 """What follows from a settings record, asked of every page that has one."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -36,6 +37,7 @@ from pages._ui.scoreboard.controls import page_state
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
+from tests.app.experiment_page import SMALL
 from tests.app.linked import values_of_link
 from tests.app.opening import open_link
 
@@ -52,11 +54,6 @@ PAGES = {
     "scoreboard": (page_state(read_board())[0], BoardSettings),
 }
 EACH_PAGE = pytest.mark.parametrize(("state", "kind"), PAGES.values(), ids=PAGES)
-KNOBS = [
-    pytest.param(knob, id=f"{page}-{knob.key}")
-    for page, (_, kind) in PAGES.items()
-    for knob in knobs_of(kind)
-]
 BAD = ("<b>x</b>", "nan", "1e9", "-1.5", "[x](javascript:0)", "x" * 300)
 
 
@@ -97,9 +94,9 @@ def test_a_link_restores_all_settings_and_a_default_needs_none(state, kind):
     assert from_values(kind, to_values(other)) == other
 
 
-@pytest.mark.parametrize("knob", KNOBS)
-def test_a_bad_parameter_is_refused_in_a_sentence(knob):
-    for text in BAD:
+@EACH_PAGE
+def test_a_bad_parameter_is_refused_in_a_sentence(state, kind):
+    for knob, text in product(state.knobs, BAD):
         reading = read_knob(knob, [text])
         problem = reading.problem
         if not problem:  # texts, and places below 0
@@ -130,22 +127,19 @@ def test_an_unknown_method_is_refused(state, kind):
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_page_says_what_a_link_got_wrong(page):
-    key = next(knob.key for knob in knobs_of(PAGES[page][1]) if knob.kind != "text")
-    at = open_link(page, {key: "<b>x</b>", "colour": "<img src=x>"})
+def test_the_page_says_what_a_link_and_a_box_got_wrong(page):
+    """A text that is no value is said while it stands in its box, where a page has one."""
+    knobs = knobs_of(PAGES[page][1])
+    key = next(knob.key for knob in knobs if knob.kind != "text" and knob.key != "data")
+    small = {**SMALL.get(page, {}), **({"data": "Own points"} if page == "soft_trees" else {})}
+    at = open_link(page, {**small, key: "<b>x</b>", "colour": "<img src=x>"})
     assert not at.exception
     said = [text.value for text in at.text]
     assert any(text.startswith(f"{key} must be") for text in said)
     assert any(text.endswith('ignores them: "colour".') for text in said)
     assert "<" not in str(dict(at.query_params))
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_a_text_that_is_no_value_is_said_while_it_stands_in_its_box(page):
-    """Where a page has such a box, also one whose picture runs alone."""
-    at = open_link(page, {"data": "own points"} if page == "soft_trees" else {})
     boxes = {box.key for box in at.text_input}
-    texts = [knob for knob in knobs_of(PAGES[page][1]) if knob.key in boxes]
+    texts = [knob for knob in knobs if knob.key in boxes]
     assert texts or page not in ("heart", "soft_trees", "novelty")
     for knob in texts:
         at.text_input(key=knob.key).set_value("\u20ac 1").run()

@@ -10,7 +10,7 @@ from gbuq_core.experiments.soft_trees.bandit import run_policies
 from gbuq_core.experiments.soft_trees.data import OWN_START, decode_points
 from gbuq_core.experiments.soft_trees.export import score_section
 from gbuq_core.experiments.soft_trees.fit import count_fits, fit_soft_trees, run_soft_trees
-from gbuq_core.experiments.soft_trees.plan import PAPER, SoftTreesSettings, plan_soft_trees
+from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees
 from gbuq_core.experiments.soft_trees.scores import score_all
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun, plan_tuning
 from gbuq_core.experiments.soft_trees.words import answer_soft_trees, describe_soft_trees
@@ -25,23 +25,29 @@ from pages._ui.soft_trees import panels as soft_trees_panels
 from pages._ui.soft_trees import picture as soft_trees_picture
 from pages._ui.soft_trees.controls import STATE
 from pages._ui.soft_trees.picture import PAGE, figure_of
-from tests.app.linked import values_of_link
-from tests.app.neighbours_page import drawn, table
-from tests.app.soft_trees_page import (
-    SETTINGS,
+from tests.app.experiment_page import (
+    answers_of,
     curves,
-    functions,
-    live_jobs,
+    drawn,
     move,
-    open_soft_trees,
+    open_page,
     settle,
     sheet,
+    table,
     words,
 )
+from tests.app.linked import values_of_link
+from tests.app.waiting import live_jobs
 from tests.figure_readers import decode_strips, unpack_sheaf
 
+SETTINGS = SoftTreesSettings(methods=("vst",), rows=50, steps=200, depth=2)
 FEW = "-2_0~-1_1~0_0.5~1_-1~2_0"  # points
 OWN = {"data": "Own points", "points": FEW}
+
+
+def functions(at):
+    """The specification of the picture."""
+    return curves(at, "soft-trees")
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +55,8 @@ def run():
     return run_soft_trees(SETTINGS)
 
 
-def test_the_functions_of_the_fit_are_drawn_and_told(run):
-    at = open_soft_trees()
+def test_the_functions_and_the_tree_of_the_fit_are_drawn_and_told(run):
+    at = open_page("soft_trees")
     (panel,) = functions(at)["panels"]
     (sheaf,) = [part for part in panel["layers"] if part["kind"] == "sheaf"]
     low, high = sheaf["range"]
@@ -64,12 +70,31 @@ def test_the_functions_of_the_fit_are_drawn_and_told(run):
     # Seconds are another run's.
     same = [row for row in listed if row[0] not in ("Seconds", "Megabytes")]
     assert all("| " + " | ".join(row) + " |" in lines for row in same)
+    # Everything drawn has words.
+    assert all(drawn(at))
+    assert functions(at)["alt"]
+    assert sheet(at, "soft-trees-correlation").header["alt"]
+    with pytest.raises(StopIteration):
+        curves(at, "ood-rank")
+    # The answer says how wide functions spread without rows.
+    (score,) = score_all(run)
+    label = answer_soft_trees([score])
+    assert label in answers_of(at)
+    assert f"{score.fan_out:.2g} times as wide" in label
+    own = replace(score, fan_out=float("nan"), inside=0.123)
+    assert answer_soft_trees([own]) == "Among the rows, VST's functions differ by 0.12 stds of y."
+    # The tree is the fit's own.
+    (part,) = [part for part in drawn(at) if part and b'"name": "soft-tree"' in part]
+    gates = next(strip for strip in decode_strips(part) if strip.header["title"] == "Gates")
+    wanted = run.fits[0].model.gates(gates.x[:, None].astype(np.float64))
+    # Drawn linearly between places of the picture, 0.01 apart, where gates rise by up to 0.1.
+    np.testing.assert_allclose(gates.lines["root"][-1], wanted[0], atol=2e-3)
 
 
 def test_a_bare_address_opens_with_one_method_and_folds_what_a_link_opens(run):
     folded = {knob.key for knob in soft_trees_controls._FOLDS}
     assert set(STATE.opening) == folded
-    at = open_soft_trees(**dict.fromkeys(folded, "false"))
+    at = open_page("soft_trees", **dict.fromkeys(folded, "false"))
     with pytest.raises(StopIteration):
         curves(at, "soft-tree-flow")
     assert not any(button.key.endswith("-run") for button in at.button if button.key)
@@ -82,32 +107,8 @@ def test_a_bare_address_opens_with_one_method_and_folds_what_a_link_opens(run):
         assert (len(spec["panels"]), spec.get("quiet", False)) == (n_panels, not every)
 
 
-def test_the_answer_says_how_wide_functions_spread_without_rows(run):
-    (score,) = score_all(run)
-    label = answer_soft_trees([score])
-    at = open_soft_trees()
-    (answer,) = (one for one in at.get("popover") if one.proto.popover.label == label)
-    assert f"{score.fan_out:.2g} times as wide" in label
-    assert answer.markdown
-    own = replace(score, fan_out=float("nan"), inside=0.123)
-    assert answer_soft_trees([own]) == "Among the rows, VST's functions differ by 0.12 stds of y."
-
-
-@pytest.mark.parametrize(
-    ("key", "value"), [("show", "bands"), ("shown", 5), ("draws", 50), ("draw_seed", 3)]
-)
-def test_a_knob_of_the_view_changes_the_picture_and_fits_nothing(key, value):
-    at = open_soft_trees()
-    before, fits = functions(at), count_fits()
-    move(at, key, value)
-    assert not at.exception
-    assert not at.get("progress")
-    assert functions(at) != before
-    assert count_fits() == fits
-
-
 def test_a_draw_of_the_tree_fits_nothing_and_stands_still():
-    at = open_soft_trees(tree_x="25")
+    at = open_page("soft_trees", tree_x="25")
     flow = curves(at, "soft-tree-flow")
     assert {knob["key"]: knob["value"] for knob in flow["knobs"]} == {"draw": 0, "tree_x": 100}
     before, fits = sheet(at, "soft-tree").header, count_fits()
@@ -118,22 +119,8 @@ def test_a_draw_of_the_tree_fits_nothing_and_stands_still():
     assert count_fits() == fits
 
 
-def test_the_tree_is_the_fits_own(run):
-    at = open_soft_trees()
-    (part,) = [
-        part.proto.bytes
-        for part in at.get("bidi_component")
-        if part.proto.bytes and b'"name": "soft-tree"' in part.proto.bytes
-    ]
-    gates = next(strip for strip in decode_strips(part) if strip.header["title"] == "Gates")
-    model = run.fits[0].model
-    wanted = model.gates(gates.x[:, None].astype(np.float64))
-    # Drawn linearly between places of the picture, 0.01 apart, where gates rise by up to 0.1.
-    np.testing.assert_allclose(gates.lines["root"][-1], wanted[0], atol=2e-3)
-
-
 def test_a_sum_of_trees_is_shown_tree_by_tree():
-    at = open_soft_trees(methods="VSGBM", trees="2")
+    at = open_page("soft_trees", methods="VSGBM", trees="2")
     assert sheet(at, "soft-trees-stages").header["frameValues"] == [1.0, 2.0]
     flow = curves(at, "soft-tree-flow")
     (method,) = flow["methods"]
@@ -152,7 +139,7 @@ def test_a_sum_of_trees_is_shown_tree_by_tree():
 
 
 def test_own_points_are_drawn_and_can_be_placed_and_taken_away():
-    at = open_soft_trees(**OWN)
+    at = open_page("soft_trees", **OWN)
     spec = functions(at)
     assert spec["place"] == {"x": [-2, -1, 0, 1, 2], "y": [0, 1, 0.5, -1, 0]}
     points = decode_points(FEW)
@@ -187,8 +174,10 @@ def test_points_are_not_placed_among_the_rows_of_the_set_before():
 
 
 def test_too_few_points_are_drawn_and_explained():
-    at = open_soft_trees(data="Own points", points="0_0~1_1")
-    assert "Training needs at least 5 points, but there are 2: add 3." in words(at)
+    at = open_page("soft_trees", data="Own points", points="0_0~1_1")
+    (said,) = (text for text in words(at) if "add 3" in text)
+    assert said == "Training needs at least 5 points, but there are 2: add 3."
+    assert any("cannot be tuned. The reason is below the picture" in text for text in words(at))
     (panel,) = functions(at)["panels"]
     assert panel["title"] == "Rows"
     assert functions(at)["place"]["x"] == [0, 1]
@@ -196,9 +185,9 @@ def test_too_few_points_are_drawn_and_explained():
 
 
 def test_an_empty_board_can_be_filled_and_clear_makes_one():
-    at = open_soft_trees(data="Own points", points="")
+    at = open_page("soft_trees", data="Own points", points="")
     assert functions(at)["place"] == {"x": [], "y": []}
-    at = open_soft_trees(**OWN)
+    at = open_page("soft_trees", **OWN)
     at.button(key="_soft_trees_clear").click().run()
     assert functions(at)["place"]["x"] == []
 
@@ -212,19 +201,13 @@ def test_an_empty_board_can_be_filled_and_clear_makes_one():
     ],
 )
 def test_a_bad_link_is_told_and_the_default_is_used(query, said):
-    at = open_soft_trees(**query)
+    at = open_page("soft_trees", **query)
     assert any(said in text for text in words(at))
     assert len(functions(at)["place"]["x"]) == len(OWN_START)
 
 
-def test_without_a_method_the_page_says_what_to_do():
-    at = open_soft_trees(methods="")
-    assert any("Choose a method" in text for text in words(at))
-    assert any("Choose VST or VSGBM" in text for text in words(at))
-
-
 def test_a_method_without_trees_leaves_the_tree_out_and_nothing_is_tuned():
-    at = open_soft_trees(methods="Gaussian process")
+    at = open_page("soft_trees", methods="Gaussian process")
     assert at.button(key="_soft-trees-tune-run").disabled
     assert any("only soft trees are tuned" in text for text in words(at))
     assert "Choose VST or VSGBM in All settings to see the inside of a soft tree." in words(at)
@@ -234,12 +217,6 @@ def test_a_link_restores_points():
     settings = SoftTreesSettings(data="own", points=OWN_START[:6], rate=0.01)
     values = vars(values_of_link(STATE, query_of(settings)))
     assert from_values(SoftTreesSettings, values) == settings
-
-
-def test_presets_are_what_their_names_say():
-    own, paper = STATE.presets
-    assert own.values["data"] == "Own points"
-    assert len(paper.values["methods"]) == len(PAPER.methods)
 
 
 def test_tuning_runs_on_its_button_and_its_best_can_be_taken_over(monkeypatch):
@@ -252,7 +229,7 @@ def test_tuning_runs_on_its_button_and_its_best_can_be_taken_over(monkeypatch):
         return TuningRun(plan, "VST", (best, best._replace(depth=4, elbo=-0.6)), 10, 50, 1.0)
 
     monkeypatch.setattr(soft_trees_panels, "run_tuning", run)
-    at = open_soft_trees()
+    at = open_page("soft_trees")
     settle(at.button(key="_soft-trees-tune-run").click().run())
     assert tunings == [plan_tuning(SETTINGS, "vst")]
     assert "| 2 | 8 | 1 | 0.01 | -0.500 | 0.100 |" in table(at, "| Depth |")
@@ -263,19 +240,13 @@ def test_tuning_runs_on_its_button_and_its_best_can_be_taken_over(monkeypatch):
     assert len(tunings) == 1  # what was tuned does not depend on where those knobs stood
 
 
-def test_what_is_missing_is_said_once():
-    at = open_soft_trees(data="Own points", points="0_0")
-    assert sum("add 4" in text for text in words(at)) == 1
-    assert any("cannot be tuned. The reason is below the picture" in text for text in words(at))
-
-
 def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
     # What all policies do is tested with the experiment; here two that fit little are enough.
     monkeypatch.setattr(
         "pages._ui.soft_trees.panels.run_policies",
         lambda settings: run_policies(replace(settings, policies=("random", "sglb"))),
     )
-    at = open_soft_trees(bandit_steps="200")
+    at = open_page("soft_trees", bandit_steps="200")
     settle(at.button(key="_soft-trees-bandit-run").click().run())
     assert sheet(at, "bandit").header["frames"] == 200
     steps = curves(at, "soft-trees-bandit-steps")
@@ -296,7 +267,7 @@ def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
 
 
 def test_a_comparison_that_fails_says_so_and_can_be_started_again(monkeypatch):
-    at = open_soft_trees()
+    at = open_page("soft_trees")
     monkeypatch.setattr("pages._ui.soft_trees.panels.run_rank", lambda settings: 1 / 0)
     settle(at.button(key="_soft-trees-rank-run").click().run())
     assert any("The fit failed (ZeroDivisionError)" in text for text in words(at))
@@ -326,12 +297,3 @@ def test_a_cancelled_first_fit_leaves_no_picture_of_before(monkeypatch):
     jobs_glue.show_progress([answer])
     jobs_glue.show_progress([answer._replace(result=1)])
     assert said == ["Cancelled.", "Cancelled. The picture still shows the previous settings."]
-
-
-def test_everything_drawn_has_words():
-    at = open_soft_trees()
-    assert all(drawn(at))
-    assert functions(at)["alt"]
-    assert sheet(at, "soft-trees-correlation").header["alt"]
-    with pytest.raises(StopIteration):
-        curves(at, "ood-rank")

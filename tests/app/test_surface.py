@@ -7,22 +7,8 @@ import numpy as np
 import pytest
 
 from pages._ui import surface
-from tests.app import novelty_page, spiral_page
+from tests.app.experiment_page import open_page, settle, sheet, titles
 from tests.app.linked import link_of
-from tests.app.opening import open_link
-
-HEART = {"rows": "30", "trees": "100", "members": "4", "step": "10"}
-
-
-def open_heart(**query):
-    return spiral_page.settle(open_link("heart", {**HEART, **query}))
-
-
-PAGES = {
-    "heart": (open_heart, spiral_page.settle, "SGLB: knowledge"),
-    "spiral": (spiral_page.open_spiral, spiral_page.settle, "SGLB: knowledge"),
-    "novelty": (novelty_page.open_novelty, novelty_page.settle, "Novelty"),
-}
 
 
 @pytest.fixture
@@ -47,10 +33,12 @@ def charts(at):
     return [chart for chart in at.get("plotly_chart") if "surface" in chart.proto.id]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_surface_is_made_when_its_section_is_open_and_is_part_of_the_link(page, made):
-    open_it, settle, first = PAGES[page]
-    at = open_it()
+@pytest.mark.parametrize(
+    ("page", "first"),
+    [("heart", "SGLB: knowledge"), ("spiral", "SGLB: knowledge"), ("novelty", "Novelty")],
+)
+def test_a_surface_is_made_when_its_section_is_open_and_is_part_of_the_link(page, first, made):
+    at = open_page(page)
     assert (made, charts(at)) == ([], [])
     assert "surface" not in at.query_params
     at.session_state["surface"] = True  # as the browser does
@@ -64,28 +52,26 @@ def test_a_surface_is_made_when_its_section_is_open_and_is_part_of_the_link(page
     settle(at.run())
     assert made[-1] == (page, other)
     assert other in charts(at)[0].proto.alt
-    linked = open_it(surface="true", surface_map=other)
+    linked = open_page(page, surface="true", surface_map=other)
     assert map_box(linked).value == other
     assert "surface=true" in link_of(linked)
     assert "surface_map=" in link_of(linked)
 
 
 def test_its_maps_are_those_of_the_picture_with_the_same_numbers():
-    at = spiral_page.open_spiral(surface="true")
-    decoded = spiral_page.sheet(at)
-    titles = [panel["title"] for panel in decoded.header["panels"]]
-    assert map_box(at).options == titles
+    at = open_page("spiral", surface="true")
+    assert map_box(at).options == titles(at)
     trace = json.loads(charts(at)[0].proto.spec)["data"][0]
     assert trace["type"] == "surface"
     values = np.frombuffer(b64decode(trace["z"]["bdata"]), trace["z"]["dtype"])
-    shown = decoded.values[titles.index(map_box(at).value)][-1]
+    shown = sheet(at).values[titles(at).index(map_box(at).value)][-1]
     lowest = np.nanmin(values)  # of a logarithmic map what is lower is drawn there
     # The picture's maps travel in 253 steps or more of eight decades: half a step is 3.7 %.
     np.testing.assert_allclose(values, np.maximum(shown, lowest).ravel(), rtol=0.04)
 
 
 def test_a_map_that_is_not_there_is_not_missed():
-    at = open_heart(surface="true", surface_map="<b>No such map</b>")
+    at = open_page("heart", surface="true", surface_map="<b>No such map</b>")
     assert not at.exception
     assert map_box(at).value == "SGLB: knowledge"
     assert len(charts(at)) == 1

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -18,59 +17,37 @@ from gbuq_core.experiments.two_clocks.claims import (
 from gbuq_core.experiments.two_clocks.export import two_clocks_code
 from gbuq_core.experiments.two_clocks.fit import (
     clocks_of_ways,
-    count_fits,
     fit_two_clocks,
     law_of,
 )
 from gbuq_core.experiments.two_clocks.plan import (
-    MODELS,
     WAYS,
     TwoClocksSettings,
     read_clocks,
     write_clocks,
 )
-from gbuq_core.experiments.two_clocks.scores import SCORES, look_two_clocks, score_seeds
+from gbuq_core.experiments.two_clocks.scores import SCORES, look_two_clocks
 from gbuq_core.experiments.two_clocks.words import why_no_clocks
-from gbuq_core.methods import METHODS, record
+from gbuq_core.methods import record
 from gbuq_core.settings import from_values, plan_of
 from pages._ui.canvas import CanvasEvent
 from pages._ui.curves import Turned, read_turn
 from pages._ui.two_clocks import controls, picture
 from pages._ui.two_clocks.controls import STATE
 from tests.app.drawn import curve_specs, sheets
+from tests.app.experiment_page import keys_of, move, open_page, settle, words
 from tests.app.opening import open_link
-from tests.app.waiting import run_when_done
 
-SMALL = {"data": "wave", "rows": "100", "trees": "100", "members": "2"}
 SETTINGS = TwoClocksSettings(data="wave", rows=100, trees=100, members=2)
-
-
-@pytest.fixture(autouse=True)
-def _two_seeds(monkeypatch):
-    """Two seeds in place of ten, which are a minute of fits on a busy machine."""
-    monkeypatch.setattr(picture, "score_seeds", partial(score_seeds, n_seeds=2))
-
-
-def open_page(small=True, wanted=4, **query):
-    return settle(open_link("two_clocks", {**(SMALL if small else {}), **query}), wanted)
-
-
-def settle(at, wanted=4):
-    """Run again once nothing is being fitted."""
-    return run_when_done(at, lambda at: len(at.get("bidi_component")) >= wanted)
+pytestmark = pytest.mark.usefixtures("two_seeds")
 
 
 def dials(at):
     return next(spec for spec in curve_specs(at) if "dials" in spec)["dials"]
 
 
-def widget(at, key):
-    found = [*at.slider, *at.select_slider, *at.radio, *at.text_input, *at.selectbox]
-    return next(each for each in found if each.key == key)
-
-
 def test_the_page_shows_the_band_the_maps_curves_scores_and_verdicts():
-    at = open_page()
+    at = open_page("two_clocks")
     assert at.title[0].value == "Is the stated uncertainty true?"
     names = [spec["name"] for spec in curve_specs(at)]
     assert names == ["two-clocks", "two-clocks-trees", "two-clocks-reliability"]
@@ -94,6 +71,53 @@ def test_the_page_shows_the_band_the_maps_curves_scores_and_verdicts():
     assert len(verdicts) == 3
     assert all("of 2 seeds" in each for each in verdicts)
     assert all("gbuq-dots" in place and "of 2 seeds" in place for place in places)
+
+
+def test_a_link_puts_the_sliders_where_they_were_and_what_no_model_has_is_said():
+    at = open_page("two_clocks", clocks="100.5.plain")
+    found = dials(at)
+    assert found["trees"][found["mean"]] == 100
+    assert (found["trees"][found["scale"]], found["factor"]) == (5, False)
+    (sheet,) = sheets(at)
+    assert sheet.header["panels"][0]["markers"][-1]["label"] == "shown"
+    # What is left of a model without clocks moves no slider of one that has them.
+    found = dials(move(at, "clocks", "1.1.plain"))
+    assert found["trees"][found["mean"]] > 1
+    assert found["factor"] is True
+    at = open_page("two_clocks", clocks="99999.9", data="diabetes")
+    assert "clocks" in " ".join(words(at))
+    # A real table has no truth and none of its knobs.
+    assert not keys_of(at) & {"rows", "noise"}
+    legend = next(spec for spec in curve_specs(at) if "dials" in spec)["legend"]
+    assert "true mean" not in [entry["name"] for entry in legend]
+
+
+@pytest.mark.parametrize(
+    ("label", "hidden"),
+    [
+        ("SGB", {"ngboost_trees"}),
+        ("virtual SGLB", {"members", "ngboost_trees"}),
+        ("CatBoost", {"members", "mean_weight", "ngboost_trees"}),
+        ("NGBoost", {"members", "mean_weight", "trees"}),
+        ("cSGLB", {"members", "ngboost_trees"}),
+    ],
+)
+def test_every_model_has_its_own_knobs(label, hidden):
+    """What each of them computes, tests/experiments/two_clocks asks."""
+    values = {knob.key: knob.default for knob in STATE.knobs} | {"model": label}
+    own = {"members", "mean_weight", "trees", "ngboost_trees"}
+    knobs = {knob for knob in STATE.knobs if knob.key in own}
+    assert {knob.key for knob in knobs if not knob.when(values)} == hidden
+
+
+def test_another_model_is_drawn_with_its_own_knobs():
+    at = open_page("two_clocks", model="cSGLB")
+    assert len(curve_specs(at)) == 3
+    assert dials(at)["trees"][-1] == 100
+    assert not keys_of(at) & {"members", "ngboost_trees"}
+    code = two_clocks_code(replace(SETTINGS, model="csglb"))
+    assert code.strip() in [code.value for code in at.code]
+    assert sum("of 2 seeds" in caption.value for caption in at.caption) == 6 + 3  # and the answer's
 
 
 def test_the_picture_that_the_page_opens_with_shows_what_its_verdicts_say():
@@ -139,80 +163,30 @@ def seen_and_stated(fit, look):
 
 def test_an_address_without_data_or_rows_means_what_it_did():
     at = open_link("two_clocks", {"trees": "100", "members": "2"})
-    assert (widget(at, "data").value, widget(at, "rows").value) == ("five features", 500)
+    assert (at.session_state["data"], at.session_state["rows"]) == ("five features", 500)
 
 
-def test_a_knob_of_the_fit_changes_the_picture():
-    """One knob after the other."""
-    at = open_page()
-    for key, value in (
-        ("data", "growing noise"), ("data", "five features"), ("rows", 200), ("noise", 0.3),
-        ("seed", 3), ("trees", 200), ("members", 3), ("rate", 0.3), ("depth", 2),
-        ("mean_weight", 1.0), ("model", "virtual SGLB"),
-    ):  # fmt: skip
-        before, fits = dials(at)["key"], count_fits()
-        settle(widget(at, key).set_value(value).run())
-        assert dials(at)["key"] != before, key
-        assert count_fits() > fits, key
-
-
-@pytest.mark.parametrize(
-    ("label", "hidden"),
-    [
-        ("SGB", {"ngboost_trees"}),
-        ("virtual SGLB", {"members", "ngboost_trees"}),
-        ("CatBoost", {"members", "mean_weight", "ngboost_trees"}),
-        ("NGBoost", {"members", "mean_weight", "trees"}),
-        ("cSGLB", {"members", "ngboost_trees"}),
-    ],
-)
-def test_every_model_is_drawn_with_its_own_knobs(label, hidden):
-    key = next(key for key in MODELS if METHODS[key].label == label)
-    if METHODS[key].packages:
-        pytest.importorskip(METHODS[key].packages[0])
-    at = open_page(model=label, ngboost_trees="50")
-    assert len(curve_specs(at)) == 3
-    assert dials(at)["trees"][-1] == (50 if label == "NGBoost" else 100)
-    keys = {each.key for each in [*at.slider, *at.select_slider]}
-    assert {"members", "mean_weight", "trees", "ngboost_trees"} - keys == hidden
-    code = two_clocks_code(replace(SETTINGS, model=key, ngboost_trees=50))
-    assert code.strip() in [code.value for code in at.code]
-    assert sum("of 2 seeds" in caption.value for caption in at.caption) == 6 + 3  # and the answer's
-
-
-@pytest.mark.parametrize("label", ["kNN", "Quantile regression"])
-def test_a_model_without_clocks_has_no_sliders_but_a_factor_and_its_reliability(label):
-    key = next(key for key in MODELS if METHODS[key].label == label)
-    if METHODS[key].packages:
-        pytest.importorskip(METHODS[key].packages[0])
-    at = open_page(model=label, wanted=2)
+def test_a_model_without_clocks_has_no_sliders_but_a_factor_and_its_reliability():
+    at = open_page("two_clocks", model="kNN", clocks="1.1.plain")
+    assert dials(at)["factor"] is False
     assert [spec["name"] for spec in curve_specs(at)] == ["two-clocks", "two-clocks-reliability"]
     assert not sheets(at)
     assert dials(at)["trees"] == [1]
-    keys = {each.key for each in [*at.slider, *at.select_slider]}
-    assert not keys & {"trees", "ngboost_trees", "members", "rate", "depth", "mean_weight"}
-    assert sum(why_no_clocks(key) in caption.value for caption in at.caption) == 1
+    assert not keys_of(at) & {"trees", "ngboost_trees", "members", "rate", "depth", "mean_weight"}
+    assert sum(why_no_clocks("knn") in caption.value for caption in at.caption) == 1
     assert sum("of 2 seeds" in caption.value for caption in at.caption) == 4 + 3  # and the answer's
-    code = two_clocks_code(replace(SETTINGS, model=key))
+    code = two_clocks_code(replace(SETTINGS, model="knn"))
     assert code.strip() in [code.value for code in at.code]
 
 
-def test_what_is_left_of_a_model_without_clocks_moves_no_slider():
-    at = open_page(clocks="1.1.plain")
-    found = dials(at)
-    assert found["trees"][found["mean"]] > 1
-    assert found["factor"] is True
-    assert dials(open_page(model="kNN", clocks="1.1.plain", wanted=2))["factor"] is False
-
-
 def test_other_tails_are_looked_at_behind_the_picture(monkeypatch):
-    at = open_page()
+    at = open_page("two_clocks")
 
     def refuse(*_):
         raise AssertionError("the look was made before")
 
     monkeypatch.setattr(picture, "look_two_clocks", refuse)
-    widget(at, "tails").set_value("normal").run()
+    move(at, "tails", "normal")
     (sheet,) = sheets(at)
     assert sheet.header["panels"][1]["subtitle"] == "normal"
     assert not at.exception
@@ -220,43 +194,11 @@ def test_other_tails_are_looked_at_behind_the_picture(monkeypatch):
 
 def test_a_missing_package_is_one_sentence_and_another_model_is_drawn(monkeypatch):
     monkeypatch.setattr(record, "_installed", lambda package: False)
-    at = open_page(model="CatBoost", seed="29", wanted=0)
+    at = open_page("two_clocks", model="CatBoost", seed="29")
     missing = "CatBoost is not installed: choose another method, or install the package catboost."
     assert missing in [text.value for text in at.text]
     assert not curve_specs(at)
-    settle(widget(at, "model").set_value("SGLB").run())
-    assert dials(at)
-
-
-def test_tails_retrain_nothing():
-    at = open_page()
-    fits = count_fits()
-    settle(widget(at, "tails").set_value("normal").run())
-    assert count_fits() == fits
-    (sheet,) = sheets(at)
-    assert sheet.header["panels"][1]["subtitle"] == "normal"
-
-
-def test_a_real_table_has_no_truth_and_none_of_its_knobs():
-    at = open_page(data="diabetes", trees="100")
-    keys = {each.key for each in [*at.slider, *at.select_slider]}
-    assert not keys & {"rows", "noise"}
-    legend = next(spec for spec in curve_specs(at) if "dials" in spec)["legend"]
-    assert "true mean" not in [entry["name"] for entry in legend]
-
-
-def test_a_link_puts_the_sliders_where_they_were_and_marks_them_on_the_map():
-    at = open_page(clocks="100.5.plain")
-    found = dials(at)
-    assert found["trees"][found["mean"]] == 100
-    assert (found["trees"][found["scale"]], found["factor"]) == (5, False)
-    (sheet,) = sheets(at)
-    assert sheet.header["panels"][0]["markers"][-1]["label"] == "shown"
-
-
-def test_clocks_that_no_model_has_are_said_and_the_picture_is_shown():
-    at = open_page(clocks="99999.9")
-    assert "clocks" in " ".join(text.value for text in at.text)
+    settle(move(at, "model", "SGLB"))
     assert dials(at)
 
 

@@ -2,7 +2,9 @@
 
 import time
 
-from gbuq_core.jobs import RUNNER
+import pytest
+
+from gbuq_core.jobs import RUNNER, JobRunner
 
 PATIENCE = 300.0  # seconds: NGBoost's fits take half of it where others use the cores, too
 
@@ -11,18 +13,38 @@ def live_jobs():
     return list(RUNNER._live.values())
 
 
-def run_when_done(at, drawn=lambda at: True, working=live_jobs):
-    """Run a page again once nothing works, until that asks for no more and it is ``drawn``.
+def run_watched(at):
+    """Run a page, whose ``asked`` then holds each job that it wanted, and whether that was done."""
+    asked, ask = [], JobRunner.want
 
-    While a fit works the page is left alone: each run would take time from the fit. A page that was
-    whole when it was opened need not run again.
+    def want(runner, *args, **options):
+        job = ask(runner, *args, **options)
+        asked.append((job, job.wait(0)))
+        return job
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(JobRunner, "want", want)
+        at.run()
+    at.asked = asked
+    return at
+
+
+def is_whole(at, counts=lambda job: True):
+    """Whether all that the last watched run asked for was there: another run draws the same."""
+    return all(done for job, done in at.asked if counts(job))
+
+
+def run_when_done(at, counts=lambda job: True):
+    """Run a page again until all that it asks for is there, as far as that ``counts``.
+
+    While a fit works the page is left alone: each run would take time from the fit.
     """
     deadline = time.monotonic() + PATIENCE
-    settled = vars(at).pop("is_whole", False) and drawn(at) and not working()
-    while not settled and time.monotonic() < deadline:
-        while working() and time.monotonic() < deadline:
+    whole = is_whole(at, counts) if "asked" in vars(at) else False
+    while not whole and time.monotonic() < deadline:
+        while any(map(counts, live_jobs())) and time.monotonic() < deadline:
             time.sleep(0.02)
-        at.run()
-        settled = drawn(at) and not working()
+        whole = is_whole(run_watched(at), counts)
+    vars(at).pop("asked", None)  # of this run: the next one may be another's
     assert not at.exception
     return at

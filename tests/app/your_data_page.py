@@ -9,6 +9,7 @@ import pandas as pd
 
 from gbuq_core.jobs import RUNNER
 from tests.app.opening import open_link
+from tests.app.waiting import is_whole
 
 FILE = "pages/your_data.py"
 NASTY = (
@@ -32,7 +33,7 @@ def open_page(file=None, **query):
     at = open_at_once(**query)
     if file is not None:
         return drop(at, file)
-    return at if at.is_whole else settle(at)
+    return at if is_whole(at) else settle(at)
 
 
 def drop(at, data, name="table.csv", key="upload"):

@@ -58,14 +58,14 @@ declare_method(
 """
 
 ON_THE_PAGE = """
-from tests.app.heteroscedastic_page import open_heteroscedastic, picture
+from tests.app.experiment_page import curves, open_page
 
-at = open_heteroscedastic(methods="Straight line", trees="50")
+at = open_page("heteroscedastic", methods="Straight line", trees="50")
 assert not at.exception, at.exception
 (chosen,) = [box for box in at.multiselect if box.key == "methods"]
 assert "Straight line" in chosen.options, chosen.options
 assert chosen.value == ["Straight line"], chosen.value
-(panel,) = picture(at)["panels"]
+(panel,) = curves(at, "heteroscedastic")["panels"]
 assert panel["title"] == "Straight line", panel["title"]
 assert "#123456" in {layer.get("colour") for layer in panel["layers"]}
 print("found")
