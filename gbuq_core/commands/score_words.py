@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from gbuq_core import tables
@@ -73,7 +74,8 @@ def scores_line(scores: tables.Scores, quotes_coverage: bool = True) -> str:
             f"error rate {scores.error_rate:.2%} (most frequent class: "
             f"{scores.baseline_error_rate:.2%})",
         ]
-    ranks = scores.prr
-    parts.append(f"PRR total {ranks.total:.0f}, data {ranks.data:.0f}, "
-                 f"knowledge {ranks.knowledge:.0f} %")  # fmt: skip
+    ranks = [f"{kind} {value:.0f}" for kind, value in scores.prr._asdict().items()
+             if math.isfinite(value)]  # fmt: skip
+    if ranks:  # without an error, there is nothing to rank
+        parts.append(f"PRR {', '.join(ranks)} %")
     return f"{', '.join(parts)}; {scores.n_rows:,} rows."

@@ -168,5 +168,6 @@ def score_cells(
         ]
     found_prrs = [getattr(scores.prr, kind) for kind in kinds]
     prrs = [f"{value:.0f}" if np.isfinite(value) else "none" for value in found_prrs]
-    cells.append((f"PRR of {' / '.join(kinds)}, %", " / ".join(prrs)))
+    if np.isfinite(found_prrs).any():  # without an error, there is nothing to rank
+        cells.append((f"PRR of {' / '.join(kinds)}, %", " / ".join(prrs)))
     return cells

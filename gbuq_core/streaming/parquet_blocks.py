@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyarrow import parquet, types
 
 from gbuq_core.errors import TableError
-from gbuq_core.presentation import columns_named, counted, shown
+from gbuq_core.presentation import counted, shown
 from gbuq_core.streaming.parts import digest_file
 from gbuq_core.streaming.pieces import regular
 from gbuq_core.tables import limits
@@ -19,6 +19,8 @@ from gbuq_core.tables.parquet_file import (
     decoded,
     flat_columns,
     index_columns,
+    left_out_notices,
+    period_lengths,
     plain_cells,
     text_bytes,
 )
@@ -41,16 +43,16 @@ class ParquetBlocks:
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()  # other processes read it too
         with self._file() as file:
-            names, self._leaves, self._text, dropped = flat_columns(file.schema_arrow)
+            names, self._leaves, self._text = flat_columns(file.schema_arrow)
+            self._periods, said = (
+                period_lengths(file.schema_arrow),
+                left_out_notices(file.schema_arrow),
+            )
             index = tuple(name for name in index_columns(file.schema_arrow) if name in names)
             self.n_rows: int | None = int(file.metadata.num_rows)
         limits.check_columns(len(names))
         self.names, self.notices = unique_names(names)
-        if dropped:
-            holds = "holds" if len(dropped) == 1 else "hold"
-            self.notices.append(
-                f"{columns_named(dropped)} {holds} lists, structures or bytes and cannot be used."
-            )
+        self.notices += said
         self._said: set[str] = set()
         summary = f"Read as Parquet with {counted(len(names), 'column')}."
         self.source = Source(
@@ -104,11 +106,11 @@ class ParquetBlocks:
     def _plain(self, batch: Any) -> pa.Table:
         """Columns of the few types that tables have."""
         columns = []
-        for name, column in zip(self.names, batch.columns, strict=True):
+        for name, column, period in zip(self.names, batch.columns, self._periods, strict=True):
             chunked = pa.chunked_array([column])
             if types.is_dictionary(column.type):
                 limits.check_text(text_bytes(chunked), name)
-            cells, n_far = plain_cells(decoded(chunked))
+            cells, n_far = plain_cells(decoded(chunked), period)
             if types.is_string(cells.type):
                 limits.check_cell_sizes(name, cells)
                 cells.validate(full=True)

@@ -14,7 +14,15 @@ from pyarrow import types
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import check_memory
-from gbuq_core.presentation import columns_named, counted, enumerated, listed, shown
+from gbuq_core.presentation import (
+    columns_named,
+    counted,
+    enumerated,
+    listed,
+    percent,
+    short,
+    shown,
+)
 from gbuq_core.tables.column_notices import (
     column_notices,
     reading_notices,
@@ -134,6 +142,7 @@ _LARGEST, _SMALLEST = 1e100, 1e-100
 _MOST_CLASSES_IN_NUMBERS = 10
 _ROWS_A_CLASS = 3  # on average, for numbers to be taken for classes
 _ENOUGH_NUMBERS = 0.95
+_PILE, _FEWEST_NUMBERS = 0.2, 10  # share of the rows at one end, where more numbers are than these
 
 
 class Target(NamedTuple):
@@ -289,7 +298,22 @@ def _numbers(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str]
             f"The numbers of the target {name} are too large, or too close together, to compute a "
             "variance: use another unit."
         )
-    return values, [], _left_out_numbers(numbers, f"the target {name}")
+    said = [*_piled_up(values[~np.isnan(values)], name)]
+    return values, [], [*said, *_left_out_numbers(numbers, f"the target {name}")]
+
+
+def _piled_up(values: NDArray[np.float64], name: str) -> list[str]:
+    """That many rows have exactly the lowest or the highest number, as claims and caps do."""
+    for end, where in ((values.min(), "below"), (values.max(), "above")):
+        share = float((values == end).mean())
+        if share >= _PILE and len(np.unique(values)) > _FEWEST_NUMBERS:
+            return [
+                f"{percent(share, 0)} of the target {name} is exactly {short(end)}, and nothing is "
+                f"{where} it. One bell-shaped law does not fit that: intervals reach {where} "
+                f"{short(end)}, and those of the other rows hold too rarely. Score the other rows "
+                "alone, and beside that a column that says which rows they are."
+            ]
+    return []
 
 
 def _left_out_numbers(numbers: Numbers, where: str) -> list[str]:

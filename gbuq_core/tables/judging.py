@@ -21,7 +21,7 @@ from gbuq_core.metrics import (
     group_coverage,
     wilson_band,
 )
-from gbuq_core.presentation import counted, enumerated, percent, short, shown, written_apart
+from gbuq_core.presentation import counted, enumerated, listed, percent, short, shown, written_apart
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.columns import (
     Column,
@@ -43,6 +43,7 @@ _FEW_NUMBERS = 6  # as many distinct ones are groups of their own
 _MOST_HEAVY = 3  # rows that are named if most of the squared error is theirs
 _HEAVY = 0.1  # of the squared error, at least, where there are two or three
 _FOR_EACH_HEAVY = 20  # rows, at least
+_MOST_NAMED = 10  # rows of a class
 
 
 class HeldOut(NamedTuple):
@@ -150,8 +151,9 @@ def held_out(scored: ScoredTable) -> HeldOut:
 def heavy_rows(scored: ScoredTable, second: bool = True) -> list[str]:
     r"""Name up to three rows that have most of the squared error: a total, a typing error.
 
-    They are learnt from and judged as all others are. The rows are those that give the scores, and
-    those of a second file with targets.
+    Of classes, those that are never predicted, with their rows. They are learnt from and judged as
+    all others are. The rows are those that give the scores, and those of a second file with
+    targets.
 
     Parameters
     ----------
@@ -188,7 +190,7 @@ def heavy_held(prepared: Prepared, judged: HeldOut, is_new: bool = False) -> lis
     """
     target, numbers = prepared.target.name, prepared.row_numbers
     if prepared.target.classes:
-        return []
+        return [] if is_new else _classes_never_found(prepared, judged)
     squares = judged.errors**2
     order = np.argsort(-squares, kind="stable")[:_MOST_HEAVY]
     shares = squares[order] / max(squares.sum(), np.finfo(float).tiny)
@@ -216,6 +218,35 @@ def heavy_held(prepared: Prepared, judged: HeldOut, is_new: bool = False) -> lis
         f"{'the row' if one else 'the rows'} from the file, or enter "
         f"{'its target' if one else 'their targets'} under Missing if (--missing {marker})."
     ]
+
+
+def _classes_never_found(prepared: Prepared, judged: HeldOut) -> list[str]:
+    """A sentence about each class that no held-out row is predicted as; one for many of them."""
+    missed = [score for score in class_scores(judged) if score.n_rows and np.isnan(score.precision)]
+    if not missed:
+        return []
+    if len(missed) > _MOST_HEAVY:
+        n_rows = sum(score.n_rows for score in missed)
+        return [
+            f"{len(missed)} of {len(judged.classes)} classes are never predicted: "
+            f"{listed([score.name for score in missed])}. They have {counted(n_rows, 'row')} of "
+            f"the {len(judged.y):,} held out, all of them wrong."
+        ]
+    told = []
+    for score in missed:
+        which = judged.rows[judged.y == judged.classes.index(score.name)]
+        numbers = prepared.row_numbers[which] if len(prepared.row_numbers) else []
+        named = [f"{number:,}" for number in numbers[:_MOST_NAMED]]
+        if len(numbers) > _MOST_NAMED:
+            named.append(f"{len(numbers) - _MOST_NAMED:,} more")
+        rows = f" ({'row' if len(numbers) == 1 else 'rows'} {enumerated(named)})" if named else ""
+        told.append(
+            f"The class {shown(score.name)} has {counted(score.n_rows, 'row')}{rows} and is never "
+            f"predicted: {'it is' if score.n_rows == 1 else 'all of them are'} wrong. Sort by "
+            f"{shown('p_' + score.name)} to find rows like "
+            f"{'it' if score.n_rows == 1 else 'them'}."
+        )
+    return told
 
 
 def pit_values(held: HeldOut) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet, types
@@ -31,24 +32,27 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400
 _DIGITS = 18  # that any int64 may have
 
+_READ_EXTENSIONS = ("arrow.uuid", "arrow.bool8", "pandas.period")
+
 _WHAT = "reading this file"
 
 
 def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str], tuple[str, ...]]:
     """Names with columns of text, float, integer, boolean or timestamp, notices, and the index."""
     try:
-        names, read, dropped, index = _read_flat(data)
+        schema, names, read = _read_flat(data)
     except (pa.ArrowException, OSError, ValueError, RecursionError) as error:
         if type(error).__module__.startswith("gbuq_core"):
             raise
         raise TableError(
             "The Parquet file is damaged, or this kind cannot be read: save it again or as CSV."
         ) from None
-    columns, damaged, notices = [], [], []
+    columns, damaged, notices = [], [], left_out_notices(schema)
+    lengths = period_lengths(schema)
     for position, name in enumerate(names):
         column, read[position] = read[position], None  # so that only one is there twice
         try:
-            plain, n_far = plain_cells(column)
+            plain, n_far = plain_cells(column, lengths[position])
             plain.validate(full=True)  # text that is no UTF-8
         except pa.ArrowException:
             damaged.append(name)
@@ -62,12 +66,57 @@ def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str], tuple[s
                 f"{'is' if n_far == 1 else 'are'} outside the years 1 to 9999 and "
                 f"count{'s' if n_far == 1 else ''} as missing."
             )
-    for left_out, why in ((dropped, "lists, structures or bytes"), (damaged, "damaged values")):
-        if left_out:
-            holds = "holds" if len(left_out) == 1 else "hold"
-            notices.append(f"{columns_named(left_out)} {holds} {why} and cannot be used.")
-    index = tuple(name.strip() for name, _ in columns if name in index)
+    if damaged:
+        notices.append(_cannot_be_used(damaged, "damaged values"))
+    listed = index_columns(schema)
+    index = tuple(name.strip() for name, _ in columns if name in listed)
     return columns, notices, index
+
+
+def left_out_notices(schema: pa.Schema) -> list[str]:
+    """What the columns hold that are no cells here, and which ones are read as something else."""
+    json_named = [field.name for field in schema if _extension(field) == "arrow.json"]
+    others = [
+        field.name for field in schema
+        if not is_cell(field.type) and field.name not in json_named
+    ]  # fmt: skip
+    said = [
+        _cannot_be_used(names, what)
+        for names, what in ((others, "lists, structures or bytes"), (json_named, "JSON"))
+        if names
+    ]
+    periods = [field.name for field in schema if _extension(field) == "pandas.period"]
+    if periods:
+        one = len(periods) == 1
+        said.append(f"{columns_named(periods)} {'holds' if one else 'hold'} periods, each of which "
+                    "is read as the time when it begins.")  # fmt: skip
+    return said
+
+
+def _cannot_be_used(names: list[str], what: str) -> str:
+    holds = "holds" if len(names) == 1 else "hold"
+    return f"{columns_named(names)} {holds} {what} and cannot be used."
+
+
+def _extension(field: pa.Field) -> str:
+    """The name of a type that pandas or Arrow made of a plain one, known to this process or not."""
+    if isinstance(field.type, pa.BaseExtensionType):
+        return str(field.type.extension_name)
+    return (field.metadata or {}).get(b"ARROW:extension:name", b"").decode("utf-8", "replace")
+
+
+def period_lengths(schema: pa.Schema) -> list[str]:
+    """How long the periods of each column of cells are, as pandas writes it; empty for others."""
+    found = []
+    for field in schema:
+        if not is_cell(field.type):
+            continue
+        length = ""
+        if _extension(field) == "pandas.period":
+            about = (field.metadata or {}).get(b"ARROW:extension:metadata", b"{}")
+            length = getattr(field.type, "freq", "") or json.loads(about).get("freq", "")
+        found.append(str(length))
+    return found
 
 
 def index_columns(schema: pa.Schema) -> tuple[str, ...]:
@@ -84,11 +133,11 @@ def index_columns(schema: pa.Schema) -> tuple[str, ...]:
     return tuple(name for name in schema.names if name in names)
 
 
-def _read_flat(data: bytes) -> tuple[list[str], list[Any], list[str], tuple[str, ...]]:
-    """Names and columns of single cells, text written out, other columns' names, and the index."""
+def _read_flat(data: bytes) -> tuple[pa.Schema, list[str], list[Any]]:
+    """What the file says of its columns, and names and columns of single cells with their text."""
     _check_description(data)
     schema = parquet.ParquetFile(pa.BufferReader(data)).schema_arrow
-    names, leaves, text, dropped = flat_columns(schema)
+    names, leaves, text = flat_columns(schema)
     limits.check_columns(len(names))
     file = parquet.ParquetFile(pa.BufferReader(data), read_dictionary=text)
     _check_unpacked(data, file.metadata, names, leaves)
@@ -107,15 +156,15 @@ def _read_flat(data: bytes) -> tuple[list[str], list[Any], list[str], tuple[str,
     kinds = [decoded_kind(schema.field(k).type) for k in range(len(schema))]
     kinds = [kind for kind, field in zip(kinds, schema, strict=True) if is_cell(field.type)]
     columns = [pa.chunked_array(p, kind) for p, kind in zip(pieces, kinds, strict=True)]
-    return names, columns, dropped, index_columns(schema)
+    return schema, names, columns
 
 
-def flat_columns(schema: pa.Schema) -> tuple[list[str], list[int], list[int], list[str]]:
-    """Names and places of columns of single cells, places of those of text, and other columns.
+def flat_columns(schema: pa.Schema) -> tuple[list[str], list[int], list[int]]:
+    """Names and places of columns of single cells, and places of those of text.
 
     Places count the columns of the file: a structure takes several.
     """
-    names, leaves, text, dropped = [], [], [], []
+    names, leaves, text = [], [], []
     leaf = 0
     for field in schema:
         if is_cell(field.type):
@@ -123,10 +172,8 @@ def flat_columns(schema: pa.Schema) -> tuple[list[str], list[int], list[int], li
             leaves.append(leaf)
             if is_text(field.type):
                 text.append(leaf)
-        else:
-            dropped.append(field.name)
         leaf += count_leaves(field.type)
-    return names, leaves, text, dropped
+    return names, leaves, text
 
 
 def _check_description(data: bytes) -> None:
@@ -160,6 +207,8 @@ def is_cell(kind: Any) -> bool:
     """Whether values of a type can be a table's cells."""
     if types.is_dictionary(kind):
         kind = kind.value_type
+    if isinstance(kind, pa.BaseExtensionType):
+        return kind.extension_name in _READ_EXTENSIONS
     return is_text(kind) or any(
         fits(kind)
         for fits in (
@@ -199,11 +248,14 @@ def decoded_kind(kind: Any) -> Any:
     return pa.string() if is_text(kind) else kind
 
 
-def plain_cells(column: Any) -> tuple[Any, int]:
+def plain_cells(column: Any, period: str = "") -> tuple[Any, int]:
     """A column as text, numbers, bool or timestamp, and its dates beyond the calendar.
 
-    Numbers are int64, uint64 or double. Whole decimals that no int64 may hold are text.
+    Numbers are int64, uint64 or double. Whole decimals that no int64 may hold are text. ``period``
+    is the length of a column of periods, as pandas writes it.
     """
+    if period or isinstance(column.type, pa.BaseExtensionType):
+        column = _plain_extension(column, period)
     kind = column.type
     if types.is_boolean(kind) or types.is_string(kind) or kind == pa.uint64():
         return column, 0
@@ -228,6 +280,23 @@ def plain_cells(column: Any) -> tuple[Any, int]:
         ticks = column.cast(pa.int64()).cast(pa.float64(), safe=False)
         return pc.divide(ticks, float(_PER_SECOND[kind.unit])), 0
     return column.cast(pa.string()), 0  # times of day, and a column without values
+
+
+def _plain_extension(column: Any, period: str) -> Any:
+    """Truth values, the letters of identifiers, and the first moment of each period."""
+    if period:
+        numbers = column.combine_chunks().cast(pa.int64())
+        missing = numbers.is_null().to_numpy(zero_copy_only=False)
+        ordinals = pc.fill_null(numbers, 0).to_numpy()
+        try:
+            first = pd.PeriodIndex.from_ordinals(ordinals, freq=period).to_timestamp()
+        except ValueError:
+            raise pa.ArrowInvalid("periods that no calendar holds") from None
+        return pa.chunked_array([pa.array(first.to_numpy("datetime64[us]"), mask=missing)])
+    if column.type.extension_name == "arrow.bool8":
+        return column.cast(pa.bool_())
+    letters = [None if value is None else str(value) for value in column.to_pylist()]
+    return pa.chunked_array([pa.array(letters, pa.string())])
 
 
 def _in_calendar(column: Any, ticks: Any, per_second: float) -> tuple[Any, int]:

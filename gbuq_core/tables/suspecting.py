@@ -27,6 +27,7 @@ _FEWEST_KNOWN = 20  # rows with a value, before those alone show anything
 _FEWEST_ASIDE = 5  # rows of a class, or with or without a value
 _ERRORS_LEFT = 0.1  # of those of always guessing the usual class, at most
 _FEWEST_COPIES = 0.005  # of the rows
+_COUNTS, _MOST_COUNTERS = 0.9, 20  # distinct values of a counter (share of the rows); columns
 _MORE_THAN_CHANCE = 10.0
 _ID_NAME = re.compile(
     r"(^|[^a-z])(id|ids|uuid|guid|key|patient|customer|client|user|subject|person|device|session"
@@ -116,8 +117,8 @@ def split_warnings(table: Table, prepared: Prepared) -> list[str]:
       more on average. Rows of one person or device are then in several folds, unless the table is
       split by this column.
     - Dates among the features of a table that is not split by time.
-    - Copies: rows that are equal in all features and the target, at least 0.5 % of all and ten
-      times as many as after each column was shuffled by itself.
+    - Copies: rows that are equal in all features and the target, or in all but one that counts
+      rows, at least 0.5 % of all and ten times as many as after each column was shuffled by itself.
     - Leaks, over the rows where the column has a value: a number that orders the rows as the target
       does (rank correlation or AUROC of at least 0.999); categories that give the class in 99.9 %
       of the rows of another half, or averages that have a correlation of 0.999 with the target
@@ -144,7 +145,7 @@ def split_warnings(table: Table, prepared: Prepared) -> list[str]:
     return [
         *_repeated_ids(table, prepared),
         *_dates(prepared),
-        *_copies(X, y),
+        *_copies(X, y, names),
         *_leaks(X, y, bool(prepared.target.classes), names),
         *_duplicate_columns(X, names),
     ]
@@ -180,25 +181,40 @@ def _dates(prepared: Prepared) -> list[str]:
     return warn_of_dates([column.name for column in columns if column.name in used], split)
 
 
-def _copies(X: pd.DataFrame, y: NDArray[np.float64]) -> list[str]:
+def _copies(X: pd.DataFrame, y: NDArray[np.float64], names: dict[str, str]) -> list[str]:
     known = ~np.isnan(y)
     if not X.shape[1] or not known.any():
         return []
     cells = np.column_stack([*(_codes(X[name]) for name in X.columns), _ranks(y)])[known]
-    n_copies = _n_repeated(cells)
     rng = np.random.default_rng(0)
-    by_chance = _n_repeated(np.column_stack([rng.permutation(column) for column in cells.T]))
-    if n_copies < max(2, _FEWEST_COPIES * len(cells), _MORE_THAN_CHANCE * by_chance):
-        return []
-    return [
-        f"{counted(n_copies, 'row is a copy', 'rows are copies')} of another row, target included. "
-        "Where a copy is in another fold, the model has seen the answer."
-    ]
+    hashed = _hashed(cells)
+    shuffled = _hashed(np.column_stack([rng.permutation(column) for column in cells.T]))
+    # A counter may differ in copies: a column with nearly as many values as rows.
+    counters = [k for k in range(X.shape[1]) if len(np.unique(cells[:, k])) > _COUNTS * len(cells)]
+    for apart in (None, *counters[:_MOST_COUNTERS]):
+        n_copies = _n_repeated(hashed, apart)
+        if n_copies < max(2, _FEWEST_COPIES * len(cells)):
+            continue
+        if n_copies < _MORE_THAN_CHANCE * _n_repeated(shuffled, apart):
+            continue
+        but = "" if apart is None else f" in all but {shown(names[str(X.columns[apart])])}"
+        return [
+            f"{counted(n_copies, 'row is a copy', 'rows are copies')} of another row{but}, target "
+            "included. Where a copy is in another fold, the model has seen the answer."
+        ]
+    return []
 
 
-def _n_repeated(cells: NDArray[np.int64]) -> int:
-    """Rows that are not the only ones of their kind."""
-    keys = pd.util.hash_pandas_object(pd.DataFrame(cells), index=False).to_numpy()
+def _hashed(cells: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """A number for each cell; those of equal rows have one sum."""
+    return np.column_stack([
+        pd.util.hash_array(column) * np.uint64(2 * k + 1) for k, column in enumerate(cells.T)
+    ])  # fmt: skip
+
+
+def _n_repeated(hashed: NDArray[np.uint64], apart: int | None) -> int:
+    """Rows that are not the only ones of their kind, one column left aside."""
+    keys = hashed.sum(axis=1) - (0 if apart is None else hashed[:, apart])
     _, count = np.unique(keys, return_counts=True)
     return int(count[count > 1].sum())
 
