@@ -71,7 +71,8 @@ def show_table(choice: str, opened: Opened) -> None:
     answer = called_as_now(answer, opened, second)
     with advised:
         show_project(wanted, opened, second[1])
-        draw_advice(page, values, schema, scale)
+        questions = answer.result.scored.questions if answer.fresh else ()
+        draw_advice(page, values, schema, scale, questions)
     show_progress([answer])
     show_run(page, values, answer, opened, schema, second[1], estimate)
     if answer.error:

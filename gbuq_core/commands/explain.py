@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
     check_asked(options)
 
     def work(job: Job) -> tuple[Asked, tables.RowExplanation]:
-        asked = score_as_asked(options)
+        asked = score_as_asked(options, asks=False)
         row = asked.scored.scored.find_row(options.row)
         return asked, tables.explain_row(asked.scored, row)
 

@@ -171,6 +171,7 @@ def _record(
 ) -> dict[str, Any]:
     """What was done, for a program to read."""
     return {
+        "questions": [{"text": str(q), **q._asdict()} for q in scored.questions],
         "out": options.out,
         "rows": len(scored.frame),
         "target": scored.training.target.name,
@@ -199,6 +200,8 @@ def _report(scored: tables.ScoredTable, warned: Sequence[str], options: argparse
     say = partial(print, file=sys.stderr if is_standard_output(Path(out)) else sys.stdout)
     foreign = "" if scored.unfamiliarity is None else tables.foreign_notice(scored.unfamiliarity)
     say_notes(scored.notices, options, [*([foreign] if foreign else []), *warned])
+    for question in scored.questions:
+        say(question)
     target = scored.training.target
     say(f"{target.task.capitalize()} of {target.name}. {target.reason}")
     missing = tables.why_no_coverage(scored)

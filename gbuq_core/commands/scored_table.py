@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,8 +64,11 @@ def check_asked(options: argparse.Namespace) -> None:
     plan_of(options)
 
 
-def score_as_asked(options: argparse.Namespace) -> Asked:
-    """Read, train or open the project, and score; call it in a job, whose progress it reports."""
+def score_as_asked(options: argparse.Namespace, asks: bool = True) -> Asked:
+    """Read, train or open the project, and score; call it in a job, whose progress it reports.
+
+    With ``asks``, small models say whether another split of the rows changes the scores.
+    """
     from gbuq_core.jobs import stage
 
     measures = options.unfamiliarity == "yes"
@@ -75,6 +79,10 @@ def score_as_asked(options: argparse.Namespace) -> Asked:
                 heavy = tables.heavy_rows(asked.scored)
                 flattered = tables.split_warnings(asked.table, asked.scored.training)
                 asked = asked._replace(warned=(*heavy, *flattered))
+        if asks and options.project is None and not options.quiet:
+            scored = asked.scored
+            questions = tables.ask_about_split(asked.table, scored.training, scored.plan)
+            asked = asked._replace(scored=replace(scored, questions=tuple(questions)))
         if measures:
             scored = asked.scored
             plan = scored.plan

@@ -27,6 +27,7 @@ from gbuq_core.tables import (
     ScorePlan,
     Settled,
     Table,
+    ask_about_split,
     edit_schema,
     estimate_scoring,
     held_out,
@@ -141,7 +142,12 @@ def fit_project(
         models=_models("new_file", settled, training, fits, held, scores),
         notices=tuple(
             dict.fromkeys(
-                (*heavy_held(training, held), *split_warnings(table, training), *training.notices)
+                (
+                    *map(str, ask_about_split(table, training, settled.plan)),
+                    *heavy_held(training, held),
+                    *split_warnings(table, training),
+                    *training.notices,
+                )
             )
         ),
         with_data=with_data,

@@ -47,6 +47,7 @@ from gbuq_core.tables.limits import MAX_COLUMNS
 from gbuq_core.tables.plan import table_methods
 from gbuq_core.tables.reviewing import LONGEST_NOTE, MOST_MARKS
 from gbuq_core.tables.separated_text import DELIMITERS
+from gbuq_core.tables.splitting import split_names
 
 _MAX_ROWS = 1_000_000_000
 _MAX_CLASSES = 200
@@ -174,7 +175,7 @@ def check_plan(plan: ScorePlan, task: str, columns: Collection[str], place: Json
     if plan.split == "random":
         place.inner(".split_column").require(plan.split_column is None, "be null: rows are random")
     else:
-        fits = plan.split_column in columns
+        fits = {*split_names(plan.split_column or "", [*columns])} <= {*columns}
         place.inner(".split_column").require(fits, "be the name of a column")
 
 

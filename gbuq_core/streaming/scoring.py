@@ -40,6 +40,7 @@ from gbuq_core.tables import (
     ScoredTable,
     ScorePlan,
     Table,
+    ask_about_split,
     infer_schema,
     measure_unfamiliarity,
     prepare_training,
@@ -226,7 +227,10 @@ def score_in_blocks(
                 block_rows,
             )  # fmt: skip
         parts.remember("model", scorer.probe())
-        warnings = [*heavy_rows(scorer.base, second=False), *split_warnings(table, training)]
+        warnings = [
+            *map(str, ask_about_split(table, training, settled)),
+            *heavy_rows(scorer.base, second=False), *split_warnings(table, training),
+        ]  # fmt: skip
         with stage(float(max(1, len(parts.missing)))):
             write_missing(parts, scorer, new, block_rows, part_rows)
     written = parts.records[0].columns

@@ -125,6 +125,7 @@ from gbuq_core.tables.output import ADDED_NAMES, AddedColumns, interval_names
 from gbuq_core.tables.plan import SCALES, SPLITS, Cut, Edits, ScorePlan
 from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.reviewing import Mark, add_marks, read_marks, write_marks
+from gbuq_core.tables.same_units import SplitQuestion, ask_about_split
 from gbuq_core.tables.scaling import ScaleAdvice, advise_scale, describe_scale
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
 from gbuq_core.tables.scoring import (
@@ -214,6 +215,7 @@ __all__ = [
     "Scores",
     "Settled",
     "Source",
+    "SplitQuestion",
     "Table",
     "TableDrift",
     "TableRecipe",
@@ -222,6 +224,7 @@ __all__ = [
     "add_marks",
     "add_unfamiliarity",
     "advise_scale",
+    "ask_about_split",
     "bootstrap_evidence",
     "change_row",
     "class_scores",

@@ -469,9 +469,8 @@ def prepare_training(
     groups = None
     if together is not None:
         apart = together.notices()
-        column = schema.column(together.column)
-        groups = column.name if together.by == "group" else None
-        if groups and column.used and not column.chosen:
+        groups = together.column if together.by == "group" else None
+        if groups and schema.column(groups).used and not schema.column(groups).chosen:
             apart.append(
                 f"The column {shown(groups)} names the groups of the split and is left out of the "
                 "features."

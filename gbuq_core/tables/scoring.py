@@ -81,6 +81,7 @@ from gbuq_core.tables.splitting import (
 )
 
 if TYPE_CHECKING:
+    from gbuq_core.tables.same_units import SplitQuestion
     from gbuq_core.tables.unfamiliar import TableUnfamiliarity
 
 
@@ -491,6 +492,8 @@ class ScoredTable:
         Of the intervals in the frame; see `gbuq_core.tables.with_intervals`.
     conformal : bool
         Whether these are conformal.
+    questions : tuple of SplitQuestion
+        What to ask before ``scores`` are believed; see `gbuq_core.tables.ask_about_split`.
     """
 
     frame: pd.DataFrame
@@ -513,6 +516,7 @@ class ScoredTable:
     unfamiliarity: TableUnfamiliarity | None = None
     level: float = USUAL_LEVEL
     conformal: bool = False
+    questions: tuple[SplitQuestion, ...] = ()
 
     @property
     def fits(self) -> tuple[FittedModel, ...]:

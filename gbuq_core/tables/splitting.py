@@ -7,10 +7,12 @@ are those of the future. At random, rows are dealt one by one (`gbuq_core.tables
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from pyarrow import types
 
@@ -37,6 +39,75 @@ CHAIN = (1 / 12, 1 / 6, 2 / 6, 3 / 6, 4 / 6, 5 / 6)
 LAST_FIFTH = (3 / 5, 4 / 5)  # the same where one model is measured on the last fifth
 _FEWEST_LEARNT = 5  # rows
 _READABLE = 0.95
+
+
+ROW_ORDER = "order of the rows"  # names no column: the order in time in which a file has its rows
+_ID_NAME = re.compile(
+    r"(^|[^a-z])(id|ids|uuid|guid|key|patient|customer|client|user|subject|person|device|session"
+    r"|household|account|participant)(s|_?id|_?no|_?nr|_?number)?($|[^a-z])|[a-z]Id$|[a-z]ID$",
+)
+
+
+# How parts of a time are called, and the lowest and the highest one.
+_PARTS = {
+    "year": (r"year|yr|yyyy|jahr|annee|année|anno|ano|año|anio|rok|год|年", 0, 2200),
+    "quarter": (r"quarter|qtr|quartal|trimestre|trimester", 1, 4),
+    "month": (r"month|mnth|mon|monat|mois|mese|mes|mês|mm|miesiac|miesiąc|месяц|月", 1, 12),
+    "week": (r"week|weekofyear|woche|kw|semaine|semana|settimana", 0, 54),
+    "day": (r"day|dayofmonth|tag|jour|giorno|dia|día|dd|dzien|dzień|день|日", 1, 366),
+    "hour": (r"hour|hr|hh|stunde|heure|ora|hora|godzina|час|时|時", 0, 24),
+    "minute": (r"minute|minutes|min", 0, 60),
+    "second": (r"second|seconds|sec", 0, 61),
+}
+
+
+def parts_of_time(schema: Schema, target: str) -> list[str]:
+    r"""Columns that are named like parts of a time and hold such numbers, the longest first.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import infer_schema, read_table
+    >>> rows = "".join(f"{i // 28 % 12 + 1},{i % 28 + 1},2021,{i}\n" for i in range(90))
+    >>> parts_of_time(infer_schema(read_table(f"month,day,yr,y\n{rows}".encode())), "y")
+    ['yr', 'month', 'day']
+    """
+    found = []
+    for pattern, low, high in _PARTS.values():
+        named = re.compile(rf"(^|.*[\W_])({pattern})($|[\W_].*)", re.IGNORECASE)
+        for column in schema.columns:
+            ends = column.range
+            if column.kind == "constant":
+                value = pd.to_numeric(column.examples[0], errors="coerce")
+                ends = (value, value)
+            if column.name == target or ends is None or column.kind == "date":
+                continue
+            whole = all(low <= end <= high and end == round(end) for end in ends)
+            if whole and named.match(column.name):
+                found.append(column.name)
+                break
+    return found if len(found) > 1 else []
+
+
+def is_named_id(column: Column) -> bool:
+    """Whether a column is named like an identifier, or is of that kind."""
+    named = _ID_NAME.search(column.name) or _ID_NAME.search(column.name.lower())
+    return bool(named) or column.kind == "identifier"
+
+
+def split_names(column: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The columns that a split's column names: none for the order of the rows, or parts of a time.
+
+    Examples
+    --------
+    >>> split_names("year, month", ["year", "month", "y"]), split_names(ROW_ORDER, ["y"])
+    (('year', 'month'), ())
+    """
+    if column in names:
+        return (column,)
+    if column == ROW_ORDER:
+        return ()
+    parts = tuple(part.strip() for part in column.split(","))
+    return parts if set(parts) <= set(names) else (column,)
 
 
 class RowSplit(NamedTuple):
@@ -130,10 +201,18 @@ def read_split(
     check_split(split, column)
     if column is None:
         return None
-    described, name = schema.column(column), shown(column)
-    if column == target:
-        raise InvalidData(f"The target {name} cannot split the rows: choose another column.")
-    codes = _groups(table, described) if split == "group" else _times(table, described)
+    names = split_names(column, table.names) if split == "time" else (column,)
+    name = shown(column)
+    if target in names:
+        raise InvalidData(
+            f"The target {shown(target)} cannot split the rows: choose another column."
+        )
+    read = _groups if split == "group" else _times
+    codes = np.zeros(table.n_rows, np.int64) if names else np.arange(table.n_rows)
+    for part in names:
+        found = read(table, schema.column(part))
+        codes = np.where((codes < 0) | (found < 0), -1, codes * (found.max() + 1) + found)
+        codes[codes >= 0] = np.unique(codes[codes >= 0], return_inverse=True)[1]
     known = codes >= 0
     n_missing = int((~known).sum())
     if not known.any():

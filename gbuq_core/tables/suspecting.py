@@ -6,7 +6,6 @@ that hold the target in other words, and columns that are equal to a tree.
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +15,10 @@ from numpy.typing import NDArray
 from gbuq_core.metrics import auroc
 from gbuq_core.presentation import counted, listed, percent, shown
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.columns import Column, as_text, single_chunk
+from gbuq_core.tables.columns import Column
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.schema import Schema
-from gbuq_core.tables.splitting import warn_of_dates
+from gbuq_core.tables.splitting import ROW_ORDER, is_named_id, parts_of_time, warn_of_dates
 
 _MOST_ROWS = 100_000
 _NEAR = 0.999  # correlation, AUROC or share of rows from which a column gives the target away
@@ -29,10 +28,6 @@ _ERRORS_LEFT = 0.1  # of those of always guessing the usual class, at most
 _FEWEST_COPIES = 0.005  # of the rows
 _COUNTS, _MOST_COUNTERS = 0.9, 20  # distinct values of a counter (share of the rows); columns
 _MORE_THAN_CHANCE = 10.0
-_ID_NAME = re.compile(
-    r"(^|[^a-z])(id|ids|uuid|guid|key|patient|customer|client|user|subject|person|device|session"
-    r"|household|account|participant)(s|_?id|_?no|_?nr|_?number)?($|[^a-z])|[a-z]Id$|[a-z]ID$",
-)
 _MOST_GROUPS, _FEWEST_GROUPS = 0.5, 20  # distinct ids: share of the rows, and number
 
 
@@ -44,7 +39,8 @@ def split_columns(schema: Schema, split: str, target: str) -> tuple[str, ...]:
     schema : Schema
     split : {"group", "time"}
         By group, columns named like an identifier with repeated values come first, then
-        categories. By time, dates come first, then numbers, and no others are there.
+        categories. By time, dates come first, then numbers, parts of a time together, and the
+        order of the rows.
     target : str
 
     Examples
@@ -53,16 +49,18 @@ def split_columns(schema: Schema, split: str, target: str) -> tuple[str, ...]:
     >>> rows = "".join(f"{i % 5},{i % 30},2021-01-{i % 28 + 1:02d},{i}\n" for i in range(90))
     >>> schema = infer_schema(read_table(f"dose,patient,day,y\n{rows}".encode()))
     >>> split_columns(schema, "group", "y")[0], split_columns(schema, "time", "y")
-    ('patient', ('day', 'dose', 'patient'))
+    ('patient', ('day', 'dose', 'patient', 'order of the rows'))
     """
     possible = [c for c in schema.columns if c.name != target and c.kind != "empty"]
     if split == "time":
         kinds = ("date", "numeric")
         dated = [c for c in possible if c.kind in kinds]
-        return tuple(c.name for c in sorted(dated, key=lambda c: kinds.index(c.kind)))
+        parts = parts_of_time(schema, target)
+        names = [c.name for c in sorted(dated, key=lambda c: kinds.index(c.kind))]
+        return (*names, *([", ".join(parts)] if parts else []), ROW_ORDER)
 
     def rank(column: Column) -> tuple[bool, bool]:
-        return not (_is_named_id(column) and _repeats(column, schema)), column.kind != "category"
+        return not (is_named_id(column) and _repeats(column, schema)), column.kind != "category"
 
     return tuple(column.name for column in sorted(possible, key=rank))
 
@@ -89,7 +87,7 @@ def advise_split(schema: Schema, target: str) -> list[SplitAdvice]:
     if dates:
         why = f"{shown(dates[0].name)} holds dates. To predict the future, judge each row by a "
         found.append(SplitAdvice("time", dates[0].name, f"{why}model of earlier rows."))
-    ids = [c for c in schema.columns if c.name != target and c.kind != "date" and _is_named_id(c)]
+    ids = [c for c in schema.columns if c.name != target and c.kind != "date" and is_named_id(c)]
     for column in ids:
         if column.n_distinct >= _FEWEST_GROUPS and _repeats(column, schema):
             why = f"{shown(column.name)} repeats: {counted(column.n_distinct, 'value')} in "
@@ -97,11 +95,6 @@ def advise_split(schema: Schema, target: str) -> list[SplitAdvice]:
             found.append(SplitAdvice("group", column.name, f"{why}each together."))
             break
     return found
-
-
-def _is_named_id(column: Column) -> bool:
-    named = _ID_NAME.search(column.name) or _ID_NAME.search(column.name.lower())
-    return bool(named) or column.kind == "identifier"
 
 
 def _repeats(column: Column, schema: Schema) -> bool:
@@ -113,9 +106,6 @@ def split_warnings(table: Table, prepared: Prepared) -> list[str]:
 
     Looks at the first 100,000 rows.
 
-    - Repeated ids: a column named like an identifier, or of that kind, whose values come twice or
-      more on average. Rows of one person or device are then in several folds, unless the table is
-      split by this column.
     - Dates among the features of a table that is not split by time.
     - Copies: rows that are equal in all features and the target, or in all but one that counts
       rows, at least 0.5 % of all and ten times as many as after each column was shuffled by itself.
@@ -143,7 +133,6 @@ def split_warnings(table: Table, prepared: Prepared) -> list[str]:
     y = prepared.y[:_MOST_ROWS]
     names = _column_of(prepared)
     return [
-        *_repeated_ids(table, prepared),
         *_dates(prepared),
         *_copies(X, y, names),
         *_leaks(X, y, bool(prepared.target.classes), names),
@@ -153,25 +142,6 @@ def split_warnings(table: Table, prepared: Prepared) -> list[str]:
 
 def _column_of(prepared: Prepared) -> dict[str, str]:
     return {feature.name: feature.column for feature in prepared.features}
-
-
-def _repeated_ids(table: Table, prepared: Prepared) -> list[str]:
-    found = []
-    for column in prepared.schema.columns:
-        if prepared.split is not None and column.name == prepared.split.column:
-            continue
-        if column.name == prepared.target.name or not _is_named_id(column):
-            continue
-        text = as_text(single_chunk(table.data, column.name), column.missing)
-        n_known, n_distinct = len(text) - text.null_count, len(text.drop_null().unique())
-        if _FEWEST_GROUPS <= n_distinct <= _MOST_GROUPS * n_known:
-            found.append(
-                f"The column {shown(column.name)} has {counted(n_distinct, 'value')} for "
-                f"{counted(n_known, 'row')}. If it names a person or a thing, its rows are in "
-                "several folds, and the scores are better than for a new one: choose Split: by "
-                "group."
-            )
-    return found
 
 
 def _dates(prepared: Prepared) -> list[str]:

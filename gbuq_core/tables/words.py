@@ -33,10 +33,10 @@ def describe_table(scored: ScoredTable) -> list[str]:
     known = scored.new_scores if scored.protocol == "new_file" else scored.scores
     good = _how_good(scored.scores, scored.training.target.name, why_no_coverage(scored))
     sentences = [f"{_how_scored(scored)} {good}", _what_finds_errors(scored, evidence)]
+    sentences[:0] = [*map(str, scored.questions), *heavy_rows(scored)]
     found = scored.unfamiliarity
     if found is not None and found.is_foreign:  # before anything else
         sentences.insert(0, foreign_notice(found))
-    sentences[:0] = heavy_rows(scored)
     if known is not None and evidence["total"].excludes_chance:
         curve = known.rejection.total
         start = float(curve.remaining[0])

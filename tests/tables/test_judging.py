@@ -199,16 +199,26 @@ def test_ordinary_errors_and_classes_have_no_heavy_rows():
     assert heavy_rows(scored) == []
 
 
-def test_repeated_ids():
-    found = warned(**noisy(), patient_id=np.repeat([f"p{k}" for k in range(50)], 4))
-    assert len(found) == 1
-    assert found[0].startswith('The column "patient_id" has 50 values for 200 rows.')
-    assert warned(**noisy(), patient_id=[f"p{k}" for k in range(200)]) == []
-
-
 def test_copied_rows():
     columns = {name: np.concatenate([v, v[:20]]) for name, v in noisy().items()}
-    assert warned(**columns)[0].startswith("40 rows are copies of another row")
+    assert warned(**columns)[0].startswith("40 rows are copies of another row, target included.")
+    columns["noise"] = np.random.default_rng(1).normal(size=220)  # of a counter or a clock
+    assert warned(**columns)[0].startswith(
+        '40 rows are copies of another row in all but "noise", target included.'
+    )
+    columns["other"] = np.random.default_rng(2).normal(size=220)
+    assert warned(**columns) == []
+
+
+def test_classes_that_are_never_predicted_are_named_with_their_rows():
+    rng = np.random.default_rng(0)
+    rare = np.isin(np.arange(400), [7, 90, 231])
+    table = table_of(a=rng.normal(size=400), b=rng.normal(size=400),
+                     fraud=np.where(rare, "yes", "no"))  # fmt: skip
+    assert heavy_rows(score_table(table, "fraud", plan=PLAN)) == [
+        'The class "yes" has 3 rows (rows 8, 91 and 232) and is never predicted: all of them are '
+        'wrong. Sort by "p_yes" to find rows like them.'
+    ]
 
 
 def test_leaks():

@@ -300,3 +300,31 @@ def test_no_byte_of_the_description_ends_the_process():
             except TableError:
                 n_refused += 1
     assert n_refused > 60
+
+
+def test_truth_values_uuids_periods_and_json_are_read_or_named_for_what_they_are():
+    uuids = [bytes([k] * 16) for k in range(3)]
+    months = pa.array([612, None, 614], pa.int64())  # since 1970
+    kept = {
+        b"ARROW:extension:name": b"pandas.period",
+        b"ARROW:extension:metadata": b'{"freq": "M"}',
+    }
+    schema = pa.schema([
+        pa.field("who", pa.uuid()), pa.field("yes", pa.bool8()), pa.field("js", pa.json_()),
+        pa.field("month", pa.int64(), metadata=kept),
+    ])  # fmt: skip
+    columns = [
+        pa.ExtensionArray.from_storage(pa.uuid(), pa.array(uuids, pa.binary(16))),
+        pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0, None], pa.int8())),
+        pa.ExtensionArray.from_storage(pa.json_(), pa.array(["{}", "{}", "{}"])), months,
+    ]  # fmt: skip
+    table = read_table(written(pa.Table.from_arrays(columns, schema=schema)))
+    assert table.data["who"][1].as_py() == "01010101-0101-0101-0101-010101010101"
+    assert table.data["yes"].to_pylist() == [True, False, None]
+    assert table.data["month"].to_pylist() == [
+        dt.datetime(2021, 1, 1), None, dt.datetime(2021, 3, 1)
+    ]  # fmt: skip
+    assert table.notices == (
+        'The column "js" holds JSON and cannot be used.',
+        'The column "month" holds periods, each of which is read as the time when it begins.',
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -9,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from gbuq_core.presentation import one_line
-from gbuq_core.tables import ScaleAdvice, Schema
+from gbuq_core.tables import ScaleAdvice, Schema, SplitQuestion
 from gbuq_core.tables.suspecting import advise_split
 from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
@@ -79,12 +80,25 @@ def draw_chip(opened: Opened, place: DeltaGenerator) -> None:
 
 
 def draw_advice(
-    page: PageState, values: SimpleNamespace, schema: Schema, scale: ScaleAdvice
+    page: PageState,
+    values: SimpleNamespace,
+    schema: Schema,
+    scale: ScaleAdvice,
+    questions: Sequence[SplitQuestion] = (),
 ) -> None:
-    """What the table asks for, each with a button that takes the advice."""
+    """What the table asks for, each with a button that takes the advice.
+
+    ``questions`` are those of its result, which come first.
+    """
     if values.split == SPLIT.default:
         labels = {"time": "by time", "group": "by group"}
+        for question in questions:
+            found = {"split": labels[question.split], "by_column": question.column}
+            _advise(page, str(question), f"Split {labels[question.split]}", found)
+        asked = [question.split for question in questions]
         for advice in advise_split(schema, values.target):
+            if advice.split in asked:
+                continue
             found = {"split": labels[advice.split], "by_column": advice.column}
             _advise(page, advice.why, f"Split {labels[advice.split]}", found)
     if scale.offer and values.scale == SCALE.default:

@@ -65,7 +65,8 @@ def draw_scores(scored: ScoredTable, digest: str, conformal: bool = False) -> No
     """How good it is in words, beside what was measured on rows that were held out."""
     words, measured = st.columns([0.44, 0.56], gap="large")
     found = scored.unfamiliarity
-    above = 1 if found is not None and found.is_foreign else 0  # said by `warn_of_second`
+    # Said above, by `warn_of_second` and `draw_advice`.
+    above = (found is not None and found.is_foreign) + len(scored.questions)
     with words, st.container(key="in-words", gap="xsmall"):
         for sentence in remember(digest, describe_table, scored)[above:]:
             st.text(sentence, width="stretch")

@@ -116,7 +116,8 @@ def target_knob(targets: Sequence[str], suggested: str) -> Knob:
 
 def split_column_knob(targets: Sequence[str], splits: Sequence[str]) -> Knob:
     """The choice of the column that the rows are split by; the first of ``splits`` by default."""
-    choices = tuple(name for name in targets if name in splits)
+    further = (name for name in splits if name not in targets)  # the order of the rows
+    choices = (*(name for name in targets if name in splits), *further)
     return replace(BY_COLUMN, choices=choices, default=splits[0])
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Hashable
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -23,6 +24,7 @@ from gbuq_core.tables import (
     ScoreEstimate,
     ScorePlan,
     Table,
+    ask_about_split,
     estimate_scoring,
     prepare_training,
     score_table,
@@ -236,6 +238,8 @@ def _score(
         new=second,
         plan=wanted.plan,
     )
+    questions = tuple(ask_about_split(opened.table, scored.training, scored.plan))
+    scored = replace(scored, questions=questions)
     name = "" if second is None else second.source.name
     return Trained(wanted, opened, name, scored, stage_table(scored))
 

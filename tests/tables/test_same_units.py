@@ -1,0 +1,114 @@
+"""Units and times that scores of rows dealt at random say too much about."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.errors import InvalidData
+from gbuq_core.tables import (
+    ScorePlan,
+    ask_about_split,
+    infer_schema,
+    load_builtin,
+    prepare_training,
+    read_table,
+    score_table,
+)
+from gbuq_core.tables.splitting import ROW_ORDER, read_split
+
+
+def table_of(columns):
+    return read_table(pd.DataFrame(columns).to_csv(index=False).encode())
+
+
+def asked(columns, target="y", shuffle=False):
+    frame = pd.DataFrame(columns)
+    table = table_of(frame.sample(frac=1, random_state=0) if shuffle else frame)
+    return ask_about_split(table, prepare_training(table, infer_schema(table), target), ScorePlan())
+
+
+def units(n_units=40, each=10):
+    """Rows of units whose level is in the target and in nothing else that a new unit has."""
+    rng = np.random.default_rng(1)
+    unit, sizes = np.repeat(np.arange(n_units), each), rng.normal(size=(3, n_units)).round(3)
+    levels = 10.0 * rng.normal(size=n_units)
+    return {
+        "mill": [f"M{number}" for number in unit], "s1": sizes[0, unit], "s2": sizes[1, unit],
+        "s3": sizes[2, unit], "cycle": np.tile(np.arange(each), n_units),
+        "y": (levels[unit] + rng.normal(size=len(unit))).round(2),
+    }  # fmt: skip
+
+
+def walk(n=400):
+    rng = np.random.default_rng(2)
+    return {
+        "a": rng.normal(size=n), "b": rng.normal(size=n),
+        "y": 3.0 * np.cumsum(rng.normal(size=n)) + rng.normal(size=n),
+    }  # fmt: skip
+
+
+def test_units_are_found_by_what_is_constant_in_them_whatever_they_are_called():
+    (question,) = asked(units(), shuffle=True)
+    assert (question.split, question.column) == ("group", "mill")
+    # Noise has a std of 1, the levels of units one of 10.
+    assert question.at_random < 2.0 < 8.0 < question.apart
+    assert str(question).startswith(
+        'Will new rows come from the same units (column "mill")? Small models have an RMSE of '
+    )
+    assert str(question).endswith('choose Split: by group (--split group --split-column "mill").')
+    without = {name: values for name, values in units().items() if name != "mill"}
+    assert asked(without, shuffle=True)[0].column in ("s1", "s2", "s3")
+
+
+def test_units_of_classes_are_told_in_shares():
+    columns = units()
+    columns["y"] = np.where(columns["y"] > 0, "high", "low")
+    (question,) = asked(columns, shuffle=True)
+    assert question.column == "mill"
+    assert np.isnan(question.wider)
+    assert "of the rows dealt at random, and in" in str(question)
+
+
+@pytest.mark.parametrize("factor", [1, 1000])
+def test_seconds_since_1970_are_a_time(factor):
+    columns = walk()
+    columns["stamp"] = (1_600_000_000 + 3600 * np.arange(400)) * factor
+    (question,) = asked(columns, shuffle=True)
+    assert (question.split, question.column) == ("time", "stamp")
+    assert question.apart > 1.5 * question.at_random
+
+
+def test_parts_of_a_time_are_one_time():
+    hours = pd.date_range("2021-01-01", periods=400, freq="h")
+    columns = {"yr": hours.year, "month": hours.month, "day": hours.day, "hr": hours.hour, **walk()}
+    (question,) = asked(columns, shuffle=True)
+    assert (question.split, question.column) == ("time", "yr, month, day, hr")
+    table = table_of(columns)
+    split = read_split(table, infer_schema(table), "time", question.column, "y")
+    assert split.codes.tolist() == list(range(400))  # as the file is sorted
+
+
+def test_nothing_is_asked_where_both_ways_come_to_the_same():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(300, 2))
+    plain = {"a": x[:, 0], "b": x[:, 1], "y": x[:, 0] + rng.normal(size=300)}
+    assert asked(plain) == []
+    assert asked(pd.DataFrame(plain).sort_values("a")) == []
+    assert asked(pd.DataFrame(plain).sort_values("y")) == []
+    assert asked({**plain, "patient_id": rng.integers(0, 60, 300)}) == []
+    wine = load_builtin("wine")
+    training = prepare_training(wine.table, wine.schema, wine.about.target)
+    assert ask_about_split(wine.table, training, ScorePlan()) == []
+
+
+def test_the_order_of_the_rows_splits_them_by_time():
+    table = table_of(walk(120))
+    schema = infer_schema(table)
+    plan = ScorePlan(ensemble="virtual", n_trees=20, split="time", split_column=ROW_ORDER)
+    scored = score_table(table, "y", schema=schema, plan=plan)
+    # The first sixth is only learnt from, and the others are judged block by block.
+    assert scored.frame["fold"].isna().sum() == 20
+    assert scored.frame["fold"].dropna().is_monotonic_increasing
+    assert read_split(table, schema, "time", ROW_ORDER, "y").codes.tolist() == list(range(120))
+    with pytest.raises(InvalidData, match='no column "order of the rows"'):
+        read_split(table, schema, "group", ROW_ORDER, "y")
