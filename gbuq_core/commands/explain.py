@@ -6,6 +6,8 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gbuq_core import lenses, tables
 from gbuq_core.commands.common_options import add_common, say_notes, shows_progress
 from gbuq_core.commands.given_model import add_given, explain_given
@@ -108,7 +110,8 @@ def _tell(
     options: argparse.Namespace,
 ) -> None:
     """Sentences, and the columns that matter most."""
-    print(f"Row {options.row:,}")
+    line = _line(asked, options.row)
+    print(f"Row {options.row:,}" + (f" (line {line:,} of the file)" if line else ""))
     print("\n".join(_words(asked, explained, shown)))
     effects = lenses.by_size(explained.effects, options.by)
     unit = "nats" if explained.classes else "variance"
@@ -127,6 +130,14 @@ def _tell(
         print(f"{lenses.MOST_COLUMNS} of {len(effects):,} columns are listed; --json has all.")
     if not options.quiet:
         print(tables.EFFECT_MEANING)
+
+
+def _line(asked: Asked, row: int) -> int | None:
+    """Where a text editor shows a row; None of a file without lines, and beside a project."""
+    table = asked.new or asked.table
+    if asked.project is not None or not len(table.lines):
+        return None
+    return int(table.lines[np.searchsorted(table.row_numbers, row)])
 
 
 def _place(effect: tables.ColumnEffect) -> str:
@@ -154,6 +165,7 @@ def _record(
     found = scored.unfamiliarity
     return {
         "row": options.row,
+        "line": _line(asked, options.row),
         "target": target.name,
         "task": target.task,
         "prediction": scored.frame["prediction"].iloc[row],

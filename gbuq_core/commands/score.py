@@ -152,8 +152,9 @@ def _score(options: argparse.Namespace) -> tuple[tables.ScoredTable, list[str]]:
     asked: list[pd.DataFrame] = []
 
     def work(job: Job) -> tables.ScoredTable:
-        _, scored, said, _ = score_as_asked(options)
-        warned.extend(said)
+        asked_for = score_as_asked(options)
+        scored = asked_for.scored
+        warned.extend(asked_for.warned)
         if to_label is not None:
             asked.append(tables.next_frame(scored, tables.rank_next(scored, options.next_rows)))
         return scored

@@ -38,13 +38,14 @@ _OF_LOOKING = (
 class Asked(NamedTuple):
     """The table to learn from, what was scored, and what to be warned of.
 
-    ``project`` is what it was restored from, if it was.
+    ``project`` is what it was restored from, if it was, and ``new`` the second file.
     """
 
     table: tables.Table
     scored: tables.ScoredTable
     warned: tuple[str, ...]
     project: projects.Project | None = None
+    new: tables.Table | None = None
 
 
 def add_unfamiliar(add: Callable[..., Any]) -> None:
@@ -102,7 +103,7 @@ def _trained(options: argparse.Namespace) -> Asked:
         plan=plan_of(options),
     )  # fmt: skip
     scored = tables.with_intervals(_cut(scored, options), options.level, options.conformal)
-    return Asked(table, scored, ())
+    return Asked(table, scored, (), new=new)
 
 
 def _restored(options: argparse.Namespace) -> Asked:

@@ -165,6 +165,8 @@ class Table(NamedTuple):
         it is not known, of a sample.
     left_out : tuple of LeftOut
         Rows of the file that are no data, and columns that an earlier scoring has added.
+    lines : ndarray of shape (n_rows,), int64
+        The line of a text file on which each row begins, from 1; empty where there are no lines.
     """
 
     data: pa.Table
@@ -172,6 +174,7 @@ class Table(NamedTuple):
     notices: tuple[str, ...]
     row_numbers: NDArray[np.int64]
     left_out: tuple[LeftOut, ...] = ()
+    lines: NDArray[np.int64] = np.zeros(0, np.int64)
 
     @property
     def n_rows(self) -> int:
@@ -243,6 +246,7 @@ def read_table(
     sheets: tuple[str, ...] = ()
     index_columns: tuple[str, ...] = ()
     row_numbers: Sequence[int] | NDArray[np.int64] | None = None
+    lines = np.zeros(0, np.int64)
     mark = FileMark()
     check_memory(_BYTES_PER_FILE_BYTE * len(plain), "reading this file")
     if plain.startswith(b"PAR1"):
@@ -273,7 +277,7 @@ def read_table(
             options.skip_rows,
         )
         columns, notices = read.columns, [*text.notices, *read.notices]
-        row_numbers = read.row_numbers
+        row_numbers, lines = read.row_numbers, read.lines
         what, summary = "csv", read.summary
         options = options._replace(
             delimiter=read.delimiter, encoding=text.encoding, header=read.has_header, sheet=None
@@ -285,7 +289,7 @@ def read_table(
         named, what, n_bytes, digest, options, summary, sheets, index_columns=index_columns,
         decimal=mark.decimal, decimal_shown=mark.basis != "assumed",
     )  # fmt: skip
-    return assemble(columns, origin, notices, to_score, row_numbers)
+    return assemble(columns, origin, notices, to_score, row_numbers, lines)
 
 
 def table_from_columns(columns: dict[str, Any], name: str) -> Table:
@@ -347,10 +351,12 @@ def assemble(
     notices: list[str],
     to_score: bool,
     row_numbers: Sequence[int] | NDArray[np.int64] | None = None,
+    lines: NDArray[np.int64] | None = None,
 ) -> Table:
     """Name the columns and refuse what is too small to be a table.
 
-    ``row_numbers`` are those of `Table`, or None where all rows are there.
+    ``row_numbers`` and ``lines`` are those of `Table`: None where all rows are there, and where
+    there are no lines.
     """
     limits.check_columns(len(columns))
     names, renamed = unique_names([cell for cell, _ in columns])
@@ -370,6 +376,7 @@ def assemble(
     if row_numbers is None:
         row_numbers = np.arange(1, data.num_rows + 1)
     row_numbers = np.asarray(row_numbers, np.int64)
+    lines = np.zeros(0, np.int64) if lines is None else lines
     left: list[LeftOut] = []
     if source.format in ("csv", "excel") and not source.options.keep_rows:
         named = list(zip(names, (array for _, array in columns), strict=True))
@@ -377,14 +384,14 @@ def assemble(
         notices = [*notices, *said]
         if not stays.all():
             data = data.filter(pa.array(stays)).combine_chunks()
-            row_numbers = row_numbers[stays]
+            row_numbers, lines = row_numbers[stays], lines[stays[: len(lines)]]
         for place, name in enumerate(names):
             whole, told = no_data.filled_groups(name, data.column(place).combine_chunks())
             if told:
                 notices = [*notices, told]
                 data = data.set_column(place, name, whole)
     left += [LeftOut(None, name, OWN) for name in no_data.own_columns(names)]
-    return Table(data, source, (*notices, *renamed), row_numbers, tuple(left))
+    return Table(data, source, (*notices, *renamed), row_numbers, tuple(left), lines)
 
 
 _NEEDS_QUOTES = '[,"\\r\\n]'

@@ -31,7 +31,7 @@ _TOTAL = (
 # What scoring adds to a table; a file that has the first one and another is its own output.
 _OWN = re.compile(
     r"(prediction|(lower|upper)_\d+(\.\d+)?|(total|data|knowledge)_uncertainty(_std)?|unfamiliarity"
-    r"|times_beyond|novelty|outside_columns|error|fold|in_training|unseen_level|new_missing|row"
+    r"|times_beyond|novelty|outside_columns|error|fold|in_training|unseen_level|new_missing|row_in_file"
     r"|ibug_std|nearest_rows|conditional_novelty|inference_novelty)( \(input\))?"
 )
 _SURELY_OWN = re.compile(r"(total|data|knowledge)_uncertainty")

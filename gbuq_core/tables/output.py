@@ -48,6 +48,7 @@ ADDED_NAMES = (
     "in_training",
     "unseen_level",
     "new_missing",
+    "row_in_file",
 )
 
 
@@ -71,6 +72,7 @@ class AddedColumns(NamedTuple):
         - ``p_`` and a class: the probability of each class
         - ``error``: absolute, or 1 for a wrong class; empty where the target is not known
         - ``fold``, ``in_training``, ``unseen_level``, ``new_missing``
+        - ``row_in_file``, the number of each row in its file, where some rows were left out
     units : tuple of str
         The unit of each, or an empty string.
     renamed : tuple of (str, str)
@@ -164,6 +166,9 @@ def added_columns(
     added |= {name: (column, "") for name, column in protocol.items()}
     added["unseen_level"] = (predictions.unseen_level, "")
     added["new_missing"] = (predictions.new_missing, "")
+    numbers = scored.row_numbers
+    if len(numbers) and numbers[-1] != len(numbers):
+        added["row_in_file"] = (numbers, "1 is the first row below the header")
     return added
 
 

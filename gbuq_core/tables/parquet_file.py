@@ -289,7 +289,8 @@ def _plain_extension(column: Any, period: str) -> Any:
         missing = numbers.is_null().to_numpy(zero_copy_only=False)
         ordinals = pc.fill_null(numbers, 0).to_numpy()
         try:
-            first = pd.PeriodIndex.from_ordinals(ordinals, freq=period).to_timestamp()
+            index: Any = pd.PeriodIndex  # whose stubs are older
+            first = index.from_ordinals(ordinals, freq=period).to_timestamp()
         except ValueError:
             raise pa.ArrowInvalid("periods that no calendar holds") from None
         return pa.chunked_array([pa.array(first.to_numpy("datetime64[us]"), mask=missing)])

@@ -9,7 +9,7 @@ this; the result asks.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -251,7 +251,7 @@ def _unit_columns(table: Table, training: Prepared) -> list[str]:
     schema, target = training.schema, training.target.name
     rows = np.flatnonzero(training.known)[:20_000]
     y = training.y[rows]
-    found = []
+    found: list[tuple[int, bool, bool, int, str]] = []
     times = parts_of_time(schema, target)
     for column in _may_name(schema, (target, *times))[:_MOST_COLUMNS]:
         try:
@@ -408,7 +408,7 @@ def _is_sorted(values: NDArray[np.float64]) -> bool:
     return bool(len(steps)) and max((steps > 0).mean(), (steps < 0).mean()) > 0.98
 
 
-def _in_blocks(values: NDArray[np.float64]) -> bool:
+def _in_blocks(values: NDArray[Any]) -> bool:
     """Whether nearly all rows with one value stand together."""
     n_levels = len(np.unique(values))
     return 1 < n_levels < len(values) / 2 and (np.diff(values) != 0).sum() < 1.5 * n_levels

@@ -276,7 +276,7 @@ _LISTED_LINES = 20
 class SeparatedText(NamedTuple):
     """Cells of the header with their columns of text, how they were read, and notices.
 
-    ``row_numbers`` are as in `gbuq_core.tables.files.Table`.
+    ``row_numbers`` and ``lines`` are as in `gbuq_core.tables.files.Table`.
     """
 
     columns: list[tuple[str, Any]]
@@ -286,6 +286,7 @@ class SeparatedText(NamedTuple):
     summary: str
     notices: list[str]
     row_numbers: NDArray[np.int64]
+    lines: NDArray[np.int64]
 
 
 class _Parsed(NamedTuple):
@@ -354,6 +355,7 @@ def read_separated(
         describe(dialect),
         notices,
         places.row[is_row],
+        places.line[is_row],
     )
 
 

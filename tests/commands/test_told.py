@@ -51,7 +51,7 @@ def test_a_row_is_explained_with_the_numbers_of_python(path, scored, capsys):
     told = capsys.readouterr()
     assert told.err == ""
     lines = told.out.splitlines()
-    assert lines[0] == "Row 7"
+    assert lines[0] == "Row 7 (line 8 of the file)"
     assert lines[1].startswith("Predicted ")
     assert "members predict from" in lines[2]
     assert lines[3].startswith("Column  Value ")
@@ -79,12 +79,16 @@ def test_row_numbers_lead_to_the_row_in_the_file(with_gaps, tmp_path, capsys):
         assert main([*words, "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["row"] == number
+        assert found["line"] == number + 1  # the header is line 1
         assert found["true_value"] == float(lines[number].split(",")[2])
         lines_said = [notice for notice in found["notices"] if "skipped" in notice]
         assert "lines 5 and 13; " in lines_said[0]
     for number in (4, 9, 12):
         with pytest.raises(InvalidParameter, match=f"Row {number} of the file is blank, or has"):
             scored.scored.find_row(number)
+    numbered = scored.frame.set_index("row_in_file").y
+    for number in (1, 5, 123):  # others are where rows were left out, or blank
+        assert numbered[number] == float(lines[number].split(",")[2])
     out = tmp_path / "report.html"
     assert main(["report", str(with_gaps), "--target", "y", "--out", str(out), *QUICK]) == 0
     numbers = scored.scored.row_numbers
