@@ -110,11 +110,7 @@ def followed(
 
 
 def edit_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str]) -> PanelSheet:
-    """Scores before the last edit, and on the second of two frames after it, with the change.
-
-    The first frame gives nothing away, so that one can say first what will happen; nor do the
-    words for those who do not see it.
-    """
+    """Scores before the last edit, and on the second of two frames after it, with the change."""
     panels, dots = [], _dots(before.fit, after.fit)
     for key in keys:
         pair = np.stack([before.maps.of(key), after.maps.of(key)])

@@ -43,11 +43,7 @@ _ALIKE = Threshold("difference of the modes explored", SIMILAR, NEARLY_SIMILAR, 
 
 
 def check_claims(race: GaussiansRun) -> tuple[Claim, ...]:
-    """Check the paper's statements about the 25 Gaussians (section 5.1) against a race.
-
-    A statement needs its samplers in the race, and chains that keep enough samples for a visit.
-    There are none for other targets.
-    """
+    """Check the paper's statements about the 25 Gaussians (section 5.1) against a race."""
     if race.settings.target != "gaussians25":
         return ()
     runs = {run.sampler: run for run in race.runs if _can_visit(run)}
@@ -207,10 +203,7 @@ def _claim_of_likeness(
     scores: dict[str, SamplerScores],
     race: GaussiansRun,
 ) -> Claim | None:
-    """None where neither explores: nothing is alike in finding nothing.
-
-    Judged on all steps, since the two keep different ones: which are kept is no part of the cycles.
-    """
+    """None where neither explores: nothing is alike in finding nothing."""
     clr, cg = scores["clr"], scores["cg"]
     most = max(clr.modes_explored, cg.modes_explored)
     if most < PAPER_MODES / 2:

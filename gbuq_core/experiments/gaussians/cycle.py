@@ -64,10 +64,7 @@ def cycle_bounds(steps: int, cycles: int, cycle: int) -> tuple[int, int]:
 def record_cycle(
     settings: GaussiansSettings, sampler: str, cycle: int = 0, most: int = MAX_POINTS
 ) -> CycleTrace:
-    """Where chain 1 of a sampler was during one cycle, and what moved it.
-
-    Samplers without cycles are shown during the same steps.
-    """
+    """Where chain 1 of a sampler was during one cycle, and what moved it."""
     plan = plan_of(settings, sampler)
     cycles = min(settings.cycles, plan.steps)
     number = check_number("cycle", cycle, 0, cycles - 1, integer=True)

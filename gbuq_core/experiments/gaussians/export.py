@@ -44,10 +44,7 @@ Path("gaussians.html").write_text(standalone_html(sheet, "25 Gaussians"), encodi
 
 
 def gaussians_csv(race: GaussiansRun) -> str:
-    """One line a sampler and frame: what it had found by then.
-
-    Numbers with nine digits; empty where there is no value.
-    """
+    """One line a sampler and frame: what it had found by then."""
     rows: list[tuple[object, ...]] = []
     for run in race.runs:
         columns = (

@@ -69,10 +69,7 @@ def gaussians_sheet(
 
 
 def opening_sheet(sheet: PanelSheet, truth: TargetGrid) -> PanelSheet:
-    """What a page opens with: a map of each sampler, and one chart below them all.
-
-    The target is there as the borders of its modes, and as a map while there are few samplers.
-    """
+    """What a page opens with: a map of each sampler, and one chart below them all."""
     panels = sheet.panels[-_MOST_MAPS:]
     return replace(
         sheet,

@@ -36,10 +36,7 @@ def _own(sampler: str, name: str, **changes: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class GaussiansSettings:
-    """Everything that the race depends on. The defaults are the paper's where it states them.
-
-    With one sampler it is also the key of that sampler's chains (`settings.plan_of`).
-    """
+    """Everything that the race depends on. The defaults are the paper's where it states them."""
 
     target: str = setting(
         "gaussians25", "Target", group="data", arg="target",

@@ -68,10 +68,7 @@ def score_sampler(run: SamplerRun) -> SamplerScores:
 
 
 def score_section(race: GaussiansRun) -> Section:
-    """The scorecard: a line a score and a column a sampler.
-
-    Three significant digits; a dash where there is no such number.
-    """
+    """The scorecard: a line a score and a column a sampler."""
     scores = [score_sampler(run) for run in race.runs]
     truth = race.truth
     chains = race.settings.chains

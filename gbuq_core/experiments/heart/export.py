@@ -43,10 +43,7 @@ Path("heart.html").write_text(standalone_html(sheet, "Heart"), encoding="utf-8")
 
 
 def heart_csv(run: HeartRun) -> str:
-    """One line a cell: its place, rows and truth, then every method's prediction and variances.
-
-    Numbers with nine digits; empty where there is no value.
-    """
+    """One line a cell: its place, rows and truth, then every method's prediction and variances."""
     data = run.data
     names = ["feature_1", "feature_2", "training_rows", "true_mean", "true_noise_variance"]
     columns = [*data.grid.T, data.cell_counts, data.mean, data.variance]

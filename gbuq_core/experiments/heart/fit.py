@@ -92,10 +92,7 @@ def run_heart(settings: HeartSettings | None = None) -> HeartRun:
 
 
 def fit_heart(plan: HeartSettings) -> HeartFit:
-    """Train one method and keep its predictions for the cells at up to 100 stages.
-
-    Of a virtual ensemble's model every stage is kept, so that any truncation can follow.
-    """
+    """Train one method and keep its predictions for the cells at up to 100 stages."""
     data = _painted(plan)
     kind = METHODS[plan.method]
     began = time.perf_counter()

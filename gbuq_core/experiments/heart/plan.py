@@ -71,10 +71,7 @@ def _kind(settings: HeartSettings) -> EnsembleMethod:
 
 @dataclass(frozen=True, kw_only=True)
 class HeartSettings:
-    """Everything that the maps depend on. The defaults are the paper's.
-
-    With one method it is also the key of that method's fit (`settings.plan_of`).
-    """
+    """Everything that the maps depend on. The defaults are the paper's."""
 
     rows: int = setting(
         1000, "Training rows per cell", group="data", shrink=(0.5, 100),

@@ -96,10 +96,7 @@ def as_view(variances: Array, view: str) -> Array:
 
 
 def check_claims(run: HeartRun) -> tuple[Claim, ...]:
-    """Check the paper's statements about the heart (section 4) against these results.
-
-    Statements about methods that were not run are left out. Standard deviations are compared.
-    """
+    """Check the paper's statements about the heart (section 4) against these results."""
     found = {maps.method: score_heart(maps) for maps in run.methods}
     claims: list[Claim] = []
     for method, scores in found.items():

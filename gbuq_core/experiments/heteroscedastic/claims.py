@@ -68,10 +68,7 @@ _ORDERED = Threshold("share of the pairs in the paper's order", 1.0, 0.6, unit="
 
 
 def settings_text(settings: HeteroscedasticSettings) -> str:
-    """Which settings differ from the paper's. Methods and seed may differ.
-
-    Knobs that none of the methods uses are ignored.
-    """
+    """Which settings differ from the paper's. Methods and seed may differ."""
     here = plan_measure(replace(settings, seed=PAPER.seed, tail=PAPER.tail))
     paper = plan_measure(replace(PAPER, methods=settings.methods))
     other = differences(here, paper, "{} {} (there {})")

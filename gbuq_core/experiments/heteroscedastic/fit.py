@@ -226,10 +226,7 @@ def _inner(
 def heteroscedastic_factor(
     fit: HeteroscedasticFit, settings: HeteroscedasticSettings, level: float
 ) -> float:
-    """The factor on all stds with which intervals of a level hold it on new rows.
-
-    It is 1 without a conformal step, and for methods that predict nothing.
-    """
+    """The factor on all stds with which intervals of a level hold it on new rows."""
     if not settings.conformal or fit.calibration.loc is None:
         return 1.0
     return conformal_factor(fit.calibration, fit.data.calibration_y, level)

@@ -127,11 +127,7 @@ def _of_forests(default: float, argument: str, choices: tuple[float, ...], **mor
 
 @dataclass(frozen=True, kw_only=True)
 class HeteroscedasticSettings:
-    """Everything that the page depends on.
-
-    With one method it is also the key of that method's fit (`settings.plan_of`), and of what is
-    measured of it (`plan_measure`).
-    """
+    """Everything that the page depends on."""
 
     rows: int = setting(
         2000, "Rows", group="data", limits=(100, 20_000), shrink=(0.5, 400),

@@ -152,8 +152,6 @@ def interval_of(
 def conformal_factor(prediction: Prediction, y: Array, level: float) -> float:
     """The factor on all stds with which a normal's interval holds its level on these rows.
 
-    Split conformal prediction with ``|y - loc| / scale`` as the score.
-
     >>> one, none = np.ones(19), np.zeros(19)
     >>> found = Prediction(none, one, one, none, (), (), None)
     >>> round(conformal_factor(found, np.arange(1.0, 20.0), 0.95) * 1.96, 1)

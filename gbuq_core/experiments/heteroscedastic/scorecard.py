@@ -22,10 +22,7 @@ _NONE = "\u2013"
 def intervals_section(
     scores: Sequence[HeteroscedasticScore], settings: HeteroscedasticSettings
 ) -> Section:
-    """One line per method: CRPS here and in the paper, coverage, errors and costs.
-
-    Coverage that sampling error does not explain stands out.
-    """
+    """One line per method: CRPS here and in the paper, coverage, errors and costs."""
     levels = [f"In {100 * c.level:g} %" for c in _levels(scores)]
     beside = any(math.isfinite(one.paper_crps) for one in scores)
     lines: list[tuple[str, ...]] = [

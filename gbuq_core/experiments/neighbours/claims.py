@@ -92,11 +92,7 @@ def check_neighbours_claims(
     view: NeighboursView,
     baselines: Mapping[str, BaselineFit] | None = None,
 ) -> tuple[Claim, ...]:
-    """Hold the paper's statements against these rows; nothing is fitted.
-
-    Searches for other trees and for all k, so that it takes several times as long as a picture.
-    Statements about a baseline are left out where it was not fitted.
-    """
+    """Hold the paper's statements against these rows; nothing is fitted."""
     baselines = {} if baselines is None else baselines
     claims = _claim_of_noise(fit, view)
     with one_thread(fit.plan.library):

@@ -83,10 +83,7 @@ def as_shown(run: NeighboursRun) -> NeighboursSettings:
 
 
 def neighbours_code(settings: NeighboursSettings) -> str:
-    """Python that computes predictions, scales and a row's neighbours with public names.
-
-    Numbers out of range it hands on as they are: pass what `as_shown` makes of them.
-    """
+    """Python that computes predictions, scales and a row's neighbours with public names."""
     lines, builder = ["import numpy as np"], settings.base.builder
     ibug = METHODS["ibug"].builder().of
     if builder.module == "gbuq_core":
@@ -171,10 +168,7 @@ def neighbours_csv(run: NeighboursRun) -> str:
 
 
 def neighbours_map_csv(run: NeighboursRun) -> str:
-    """One line a place of the grid: prediction, scale, truth, affinity with the chosen place.
-
-    Empty, but for the header, for a table, which has no grid.
-    """
+    """One line a place of the grid: prediction, scale, truth, affinity with the chosen place."""
     data, view, affinity = run.fit.data, run.view, run.look.map_affinity
     names = [
         *data.feature_names[: data.n_inputs],

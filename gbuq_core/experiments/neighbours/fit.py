@@ -210,10 +210,7 @@ def _clamped_k(fit: NeighboursFit, settings: NeighboursSettings) -> int | None:
 def view_neighbours(
     fit: NeighboursFit, search: NeighboursSearch, settings: NeighboursSettings
 ) -> NeighboursView:
-    """Predictions and scales for the settings' k, calibration and scoring.
-
-    Nothing is searched but for a k beyond the search's width.
-    """
+    """Predictions and scales for the settings' k, calibration and scoring."""
     check_view(settings)
     k, notes = _clamped_k(fit, settings), list(search.notes)
     if k != settings.k:
@@ -247,10 +244,7 @@ def view_neighbours(
 
 
 def brush_scale(fit: NeighboursFit, view: NeighboursView) -> Brushed | None:
-    """The rows and cells whose scale lies in the settings' percentiles; None where all do.
-
-    Of rows: places may have smaller and larger scales than all of them, which belong to 0 and 100.
-    """
+    """The rows and cells whose scale lies in the settings' percentiles; None where all do."""
     scales = tuple(view.settings.scales)
     if scales == EVERYTHING:
         return None

@@ -60,10 +60,7 @@ class LeafTable(NamedTuple):
 
 
 class ScaleTable(NamedTuple):
-    """The scale of every place for every k of a slider.
-
-    A scale is ``gamma * max(std, least) + delta``.
-    """
+    """The scale of every place for every k of a slider."""
 
     name: str  # the same for the same fit, trees that count and score
     std: npt.NDArray[np.float32]  # (n_distinct, n_places): the neighbours' std, for each distinct k
@@ -142,10 +139,7 @@ def _order(fit: NeighboursFit, order: str) -> npt.NDArray[np.intp] | None:
 
 
 def follow_of(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> dict[str, Any] | None:
-    """How a picture finds neighbours by itself, as near.js reads it; its bar has the ``knobs``.
-
-    None without knobs, or if its leaves are too many.
-    """
+    """How a picture finds neighbours by itself, as near.js reads it; its bar has the ``knobs``."""
     fit, look = run.fit, run.look
     if not knobs or not is_small(fit):
         return None

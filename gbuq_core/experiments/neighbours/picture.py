@@ -161,10 +161,7 @@ def course_figure(run: NeighboursRun, knobs: Sequence[LiveKnob] = ()) -> Curves:
 
 
 def neighbours_maps(run: NeighboursRun, knobs: Sequence[LiveKnob] = ()) -> PanelSheet:
-    """True noise, estimated scale, and how near every cell is to the chosen point.
-
-    With ``knobs``, the neighbours' targets below.
-    """
+    """True noise, estimated scale, and how near every cell is to the chosen point."""
     data: Any = run.fit.data  # of a set that is drawn: nothing of its grid is None
     view: Any = run.view
     look: Any = run.look

@@ -335,8 +335,6 @@ def why_not(plan: NeighboursSettings) -> str:
 def check_view(settings: NeighboursSettings) -> None:
     """Refuse knobs of the view that make no sense whatever the fit.
 
-    A k that is too large or too small is brought into range by the view, which says so.
-
     >>> check_view(NeighboursSettings(order="middle"))
     Traceback (most recent call last):
     gbuq_core.errors.InvalidParameter: order must be one of first, last, random; got 'middle'.

@@ -65,10 +65,7 @@ def held_out_figure(run: NeighboursRun, knobs: Sequence[LiveKnob] = ()) -> Curve
 
 
 def training_figure(run: NeighboursRun, knobs: Sequence[LiveKnob] = ()) -> Curves:
-    """Training rows by one column and their target, with the neighbours of the chosen row.
-
-    Rows are read by their number, from 1. It follows the ``knobs`` of the held-out rows' figure.
-    """
+    """Training rows by one column and their target, with the neighbours of the chosen row."""
     look, target, near = run.look, run.fit.data.y, near_of(run)
     across, value, places = _across(run)
     share = np.zeros(len(target))

@@ -58,11 +58,7 @@ Array = npt.NDArray[np.float64]
 
 
 def check_novelty_claims(fit: NoveltyFit, maps: NoveltyMaps) -> tuple[Claim, ...]:
-    """Hold the paper's statements against these maps.
-
-    Fits the other kind of leaf model to the same forest, so that it takes about as long as the fit.
-    Statements that need the true support are left out where nobody knows it.
-    """
+    """Hold the paper's statements against these maps."""
     scores = {score.key: score for score in score_maps(fit, maps)}
     support = support_of(fit)
     claims = []

@@ -120,10 +120,7 @@ def _rows_code(plan: NoveltySettings) -> str:
 
 
 def novelty_csv(fit: NoveltyFit, maps: NoveltyMaps) -> str:
-    """One line a cell: its middle, every score and its percentile among the cells, the support.
-
-    Numbers with nine digits; ``in_support`` only where it is known, before any edit.
-    """
+    """One line a cell: its middle, every score and its percentile among the cells, the support."""
     data = fit.data
     names = [*data.feature_names[:2], *(_column(key) for key in maps.keys)]
     columns = [*data.grid.T, *maps.values]

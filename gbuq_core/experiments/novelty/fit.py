@@ -195,10 +195,7 @@ def predict_places(fit: NoveltyFit, places: Array) -> Array:
 
 
 def true_scores(fit: NoveltyFit) -> Array | None:
-    """Minus the log of the true density at every cell, then at every row trained on.
-
-    A row that an edit added counts with the density at the middle of its cell.
-    """
+    """Minus the log of the true density at every cell, then at every row trained on."""
     data, rows = fit.data, fit.rows
     if data.log_density is None or data.row_log_density is None:
         return None

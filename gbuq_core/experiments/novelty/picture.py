@@ -55,10 +55,7 @@ def novelty_sheet(
     knobs: Sequence[LiveKnob] = (),
     alt: str = "",
 ) -> PanelSheet:
-    """The settings' maps, or those that are given, which follow the knobs of ``bar``.
-
-    ``region`` (3600,) are the cells under a lasso.
-    """
+    """The settings' maps, or those that are given, which follow the knobs of ``bar``."""
     drawn = novelty_panels(run, look) if panels is None else panels
     sheet = [replace(panel, points=_dots(run.fit)) for panel in drawn.values()]
     known, outline_label = support_of(run.fit), ""
@@ -161,10 +158,7 @@ def follow_ranks(
     bar: Sequence[LiveKnob],
     units: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """How maps of these keys follow the knobs of the bar, as rank_maps.js reads it.
-
-    ``units`` are those of own values, for scores that are no method's.
-    """
+    """How maps of these keys follow the knobs of the bar, as rank_maps.js reads it."""
     keys, apart = run.maps.keys, run.view.disagreement
     return {
         "kind": "ranks",
@@ -237,10 +231,7 @@ def edge_around(fit: NoveltyFit, cell: tuple[int, int]) -> Line:
 
 
 def ellipse_corners(leaves: LeafEllipses, stds: float = _ELLIPSE_STDS) -> tuple[Array, Array]:
-    """Corners of ellipses one after the other, with a NaN behind each.
-
-    An ellipse holds the points whose Mahalanobis distance from its centre is at most ``stds``.
-    """
+    """Corners of ellipses one after the other, with a NaN behind each."""
     angle = np.linspace(0.0, 2.0 * np.pi, _CORNERS + 1)
     circle = np.stack([np.cos(angle), np.sin(angle)])
     values, vectors = np.linalg.eigh(leaves.covariance)

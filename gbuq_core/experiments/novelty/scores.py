@@ -75,10 +75,7 @@ def density_correlation(fit: NoveltyFit, maps: NoveltyMaps, key: str) -> float:
 
 
 def support_of(fit: NoveltyFit) -> Mask | None:
-    """Where rows can lie, edits included: without cells that were emptied, with painted ones.
-
-    None where nobody knows, or where the edits left no such cell, or nothing else.
-    """
+    """Where rows can lie, edits included: without cells that were emptied, with painted ones."""
     if fit.data.in_support is None:
         return None
     support: Mask = np.array(fit.data.in_support, dtype=bool)

@@ -85,10 +85,7 @@ def run_cell(
     data_dir: str | Path | None = None,
     checkout: Path = CHECKOUT,
 ) -> FreshCell:
-    """Compute a cell in the small setting, in a process of its own.
-
-    Inside a job it reports progress by the clock, and it ends the process when the job is stopped.
-    """
+    """Compute a cell in the small setting, in a process of its own."""
     reason = why_not_run(files, data_dir, checkout)
     if reason:
         raise InvalidData(reason)

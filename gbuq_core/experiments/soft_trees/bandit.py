@@ -63,10 +63,7 @@ def _is(*models: str) -> Callable[[BanditSettings], bool]:
 
 @dataclass(frozen=True, kw_only=True)
 class BanditSettings:
-    """Everything that a comparison depends on.
-
-    With one policy it is also the key of that policy's run (`plan_bandit`).
-    """
+    """Everything that a comparison depends on."""
 
     policies: tuple[str, ...] = setting(
         ("random", "sglb", "xbart", "vst"), "Policies", each=True,
@@ -230,10 +227,7 @@ def mean_rewards(contexts: Array, n_arms: int, alpha: float, beta: float) -> Arr
 
 
 def make_bandit(plan: BanditSettings, repetition: int) -> Bandit:
-    """The contexts and rewards of one repetition; they depend on no policy.
-
-    More steps leave the first ones alone, and more noise scales the same deviations.
-    """
+    """The contexts and rewards of one repetition; they depend on no policy."""
     context_rng, noise_rng = (
         np.random.default_rng((plan.seed, repetition, stream))
         for stream in (_CONTEXT_STREAM, _NOISE_STREAM)

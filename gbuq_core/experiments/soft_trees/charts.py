@@ -39,10 +39,7 @@ def tree_sheet(
     start: int = -1,
     alt: str = "",
 ) -> PanelSheet:
-    """Gates, leaves with their reach as opacity, and the ELBO, played through the training.
-
-    A later tree of a sum sees what the first ones leave: it is drawn around 0, without rows.
-    """
+    """Gates, leaves with their reach as opacity, and the ELBO, played through the training."""
     n_nodes, n_leaves = frames.gates.shape[1], frames.reach.shape[1]
     own = not frames.tree
     x, at, rows_y = places(data, rows=own)

@@ -62,10 +62,7 @@ _RISEN = Threshold("difference", RISES, HARDLY_RISES, unit=" standard errors")
 def check_claims(
     run: SoftTreesRun, scores: tuple[SoftTreesScore, ...] | None = None
 ) -> tuple[Claim, ...]:
-    """Compare the paper's statements about this data set with the results of a run.
-
-    Returns only statements about methods that were run.
-    """
+    """Compare the paper's statements about this data set with the results of a run."""
     found = {score.method: score for score in (score_all(run) if scores is None else scores)}
     claims: list[Claim] = []
     for key in ("vst", "vsgbm"):

@@ -218,10 +218,7 @@ def _spread_of(y: Array) -> float:
 
 
 def check_points(points: Any) -> Points:
-    """Own points as pairs of floats, each rounded to the decimals that a link keeps.
-
-    A picture may have no points at all. `why_no_fit` says whether there are enough to train on.
-    """
+    """Own points as pairs of floats, each rounded to the decimals that a link keeps."""
     if isinstance(points, str) or not isinstance(points, Iterable):
         raise InvalidParameter("points must be a list of pairs (x, y).")
     found = tuple(_checked_point(i, point) for i, point in enumerate(points))

@@ -158,8 +158,6 @@ def moments_by_draws(
 ) -> tuple[Array, tuple[SoftTreesMoments, ...]]:
     """The functions of the largest of some numbers of draws over the grid, and moments of each.
 
-    Draws are nested: the first ones of a larger number are those of a smaller one.
-
     >>> settings = SoftTreesSettings(rows=40, steps=300, depth=1, draws=30)
     >>> fit = fit_soft_trees(plan_soft_trees(settings, "vst"))
     >>> functions, (few, more) = moments_by_draws(fit, settings, (10, 30))

@@ -82,10 +82,7 @@ class CovarianceView:
 
 
 def tree_view(fit: SoftTreesFit, settings: SoftTreesSettings | None = None) -> TreeView:
-    """The tree of the settings' ``tree``, and its ``draw`` (with ``draw_seed``).
-
-    A tree that does not exist is replaced by the last one, and a note says so.
-    """
+    """The tree of the settings' ``tree``, and its ``draw`` (with ``draw_seed``)."""
     settings = SoftTreesSettings() if settings is None else settings
     tree, notes = _tree_of(fit, settings.tree - 1)
     draw = settings.draw - 1 if settings.draw else None

@@ -38,10 +38,7 @@ def soft_trees_model(plan: SoftTreesSettings) -> Any:
 
 @lru_cache(maxsize=512)  # a press on the page asks for the same two dozen plans
 def estimate_soft_trees_seconds(plan: SoftTreesSettings) -> float:
-    """Roughly what `fit_soft_trees` takes on one core; 0 for a plan that is refused at once.
-
-    Soft trees often take a third of it, as their training stops once the bound is flat.
-    """
+    """Roughly what `fit_soft_trees` takes on one core; 0 for a plan that is refused at once."""
     if why_not(plan):
         return 0.0
     model = soft_trees_model(plan)

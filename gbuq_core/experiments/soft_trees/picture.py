@@ -54,8 +54,6 @@ class LinesPanel(NamedTuple):
 def counts_ahead(settings: SoftTreesSettings) -> tuple[int, ...]:
     """Numbers of functions behind the bands that are worked out before a knob is moved.
 
-    As many as a drag can show at once: more are drawn when the knob is let go.
-
     >>> counts_ahead(SoftTreesSettings())[-1] <= MOST_AHEAD
     True
     """
@@ -215,10 +213,7 @@ def pack_sheaf(
     opacity: float,
     width: float = 1.0,
 ) -> Part:
-    """Many thin lines over evenly spaced ``x``, as steps of the picture's height.
-
-    Lines may leave the picture by its height on both sides; farther out they are cut off.
-    """
+    """Many thin lines over evenly spaced ``x``, as steps of the picture's height."""
     across = np.asarray(x, dtype=np.float64)
     values = np.asarray(lines, dtype=np.float64)
     room = y_range[1] - y_range[0]

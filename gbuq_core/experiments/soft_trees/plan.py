@@ -78,10 +78,7 @@ def _is(method: str) -> Callable[[SoftTreesSettings], bool]:
 
 @dataclass(frozen=True, kw_only=True)
 class SoftTreesSettings:
-    """All settings of the page.
-
-    With one method it is also the key of that method's fit (`plan_soft_trees`).
-    """
+    """All settings of the page."""
 
     data: str = setting(
         "tails", "Data", group="data", named={info.label: key for key, info in DATASETS.items()},

@@ -67,10 +67,7 @@ RANK_DATASETS: Mapping[str, RankDataset] = MappingProxyType(_RANK_DATASETS)
 
 @dataclass(frozen=True, kw_only=True)
 class RankSettings:
-    """Everything that the comparison depends on, so it is also the key of its result.
-
-    The trees' knobs are those of `plan.SoftTreesSettings`.
-    """
+    """Everything that the comparison depends on, so it is also the key of its result."""
 
     data: str = setting(
         "diabetes", "Data", named={info.label: key for key, info in RANK_DATASETS.items()}
@@ -174,10 +171,7 @@ def estimate_rank_seconds(settings: RankSettings) -> float:
 
 
 def run_rank(settings: RankSettings | None = None) -> RankRun:
-    """Fit a tree for every rank and seed, and score how well it detects foreign rows.
-
-    Seeds run side by side; all ranks of a seed share its rows.
-    """
+    """Fit a tree for every rank and seed, and score how well it detects foreign rows."""
     plan = plan_rank(RankSettings() if settings is None else settings)
     began = time.perf_counter()
     jobs = [(rank, seed) for seed in range(plan.n_seeds) for rank in plan.ranks]

@@ -65,11 +65,7 @@ def settings_text(settings: SpiralSettings) -> str:
 
 
 def check_claims(run: SpiralRun) -> tuple[Claim, ...]:
-    """Check the papers' statements about the spiral against these results.
-
-    Statements about methods that were not run are left out. Each ensemble comes first by itself,
-    then the virtual and the cyclical ones beside the others.
-    """
+    """Check the papers' statements about the spiral against these results."""
     found: dict[str, Found] = {
         maps.method: (maps, score)
         for maps, score in zip(run.methods, scores_of(run), strict=True)
@@ -254,11 +250,7 @@ def _claims_of_cyclical(
 
 
 def finds_outside(score: SpiralScore) -> bool:
-    """Whether knowledge uncertainty is high where no rows are.
-
-    That is, its AUROC on the farthest cells is better than chance, and it averages more outside the
-    data than among them.
-    """
+    """Whether knowledge uncertainty is high where no rows are."""
     return score.auroc_far >= BETTER_THAN_CHANCE and score.ku_mean_outside > score.ku_mean_inside
 
 

@@ -50,10 +50,7 @@ Path("spiral.html").write_text(standalone_html(sheet, "Spiral"), encoding="utf-8
 
 
 def spiral_csv(run: SpiralRun) -> str:
-    """One line a cell of the grid: its place and truth, then every method's numbers.
-
-    Class probabilities and uncertainties in nats, with nine digits; empty where there is no value.
-    """
+    """One line a cell of the grid: its place and truth, then every method's numbers."""
     truth = run.truth
     names = ["x", "y", "true_log_density", "in_support", "true_data_uncertainty"]
     names += [f"true_class_{i + 1}" for i in range(3)]
@@ -67,10 +64,7 @@ def spiral_csv(run: SpiralRun) -> str:
 
 
 def spiral_code(settings: SpiralSettings) -> str:
-    """Python that computes and draws the maps with the library's public names.
-
-    Methods that cannot run with these settings are left out.
-    """
+    """Python that computes and draws the maps with the library's public names."""
     possible = (m for m in settings.methods if not why_not(plan_of(settings, m), settings))
     settings = replace(settings, methods=tuple(possible))
     data = {

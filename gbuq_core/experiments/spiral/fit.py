@@ -135,10 +135,7 @@ def run_spiral(settings: SpiralSettings | None = None) -> SpiralRun:
 
 
 def fit_spiral(plan: SpiralSettings) -> SpiralFit:
-    """Train one method and keep its predictions on the grid and the fresh rows while it grew.
-
-    Of a chain every tenth stage is kept and every cycle's end, so that any truncation can follow.
-    """
+    """Train one method and keep its predictions on the grid and the fresh rows while it grew."""
     data = make_spiral(plan.rows, plan.noise, plan.seed)
     fresh = fresh_sample(plan.noise, plan.seed).data
     began = time.perf_counter()

@@ -185,10 +185,7 @@ _HEIGHTS = {0: 300, 1: 200, 2: 174, 3: 118, 4: 118}
 
 
 def common_frames(methods: Sequence[SpiralMaps]) -> Ints:
-    """The tree counts that all maps are played on: the stages of the longest, at most 40.
-
-    Of more stages those at even steps of the logarithm stay.
-    """
+    """The tree counts that all maps are played on: the stages of the longest, at most 40."""
     growing = [np.asarray(maps.n_trees) for maps in methods if len(maps.n_trees) > 1]
     if not growing:
         return np.array([0])
@@ -225,11 +222,7 @@ def _knowledge_limits(methods: Sequence[SpiralMaps], view: SpiralSettings) -> tu
 
 
 def _arrange(truths: Sequence[Panel], rest: Sequence[list[Panel]]) -> list[Panel]:
-    """Panels in reading order, the truth at the left.
-
-    One or two methods have a row each; more have a column each, so that knowledge uncertainty can
-    be compared along a row.
-    """
+    """Panels in reading order, the truth at the left."""
     noise, density, first = truths
     if not rest:
         return [noise, density, first]

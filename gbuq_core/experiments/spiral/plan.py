@@ -44,10 +44,7 @@ def explores(one: SpiralSettings) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class SpiralSettings:
-    """Everything that the maps depend on. `PAPER` holds the papers' values.
-
-    With one method it is also the key of that method's fit (`settings.plan_of`).
-    """
+    """Everything that the maps depend on. `PAPER` holds the papers' values."""
 
     rows: int = setting(
         500, "Training rows per class", group="data", shrink=(0.5, 100),
@@ -219,10 +216,7 @@ def spiral_arguments(plan: SpiralSettings) -> dict[str, Any]:
 
 
 def why_not(plan: SpiralSettings, settings: SpiralSettings | None = None) -> str:
-    """One sentence on why a plan cannot be fitted; empty if it can.
-
-    With ``settings`` it also says why the fit would give no members.
-    """
+    """One sentence on why a plan cannot be fitted; empty if it can."""
     refusal = _refusal(plan)
     if refusal or settings is None or not plan.kind.virtual:
         return refusal
@@ -267,10 +261,7 @@ def spiral_estimator(plan: SpiralSettings) -> Any:
 
 
 def estimate_spiral_seconds(plan: SpiralSettings) -> float:
-    """Roughly what `fit_spiral` takes on this machine's cores.
-
-    A plan that cannot be fitted takes no time: `fit_spiral` refuses it at once (`why_not`).
-    """
+    """Roughly what `fit_spiral` takes on this machine's cores."""
     n_rows = _N_CLASSES * plan.rows
     if not plan.kind.boosting:
         costs = plan.kind.record.costs

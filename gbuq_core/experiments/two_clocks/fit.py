@@ -79,11 +79,7 @@ count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 
 def clocks_of_ways(choosing: Stages, tails: str) -> dict[str, Clocks]:
-    """Where each way to stop stops, from the rows that choose.
-
-    "All trees" chooses nothing. "All trees, one factor" may choose a factor and the tails. With one
-    stage these are the only ways.
-    """
+    """Where each way to stop stops, from the rows that choose."""
     last = replace(
         choosing,
         n_trees=choosing.n_trees[-1:],

@@ -38,10 +38,7 @@ def is_wide(settings: WaveSettings) -> bool:
 
 
 def wave_figure(run: WaveRun, wide: bool | None = None) -> Curves:
-    """Draw the bands (`N_STD` standard deviations to either side) and the variances.
-
-    The stretch beyond the last row is hatched. ``wide`` chooses the axes; without it the run does.
-    """
+    """Draw the bands (`N_STD` standard deviations to either side) and the variances."""
     x, data, knowledge = run.x, run.uncertainty.data, run.uncertainty.knowledge
     wide = is_wide(run.settings) if wide is None else wide
     y_range, variance_range = WIDE_AXES if wide else USUAL_AXES
