@@ -17,8 +17,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from gbuq_core.experiments.gaussians.claims import STUDY as GAUSSIANS
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.experiments.gaussians.scores import STUDY as GAUSSIANS
 from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heart.scores import STUDY as HEART
 from gbuq_core.experiments.heteroscedastic.claims import STUDY as HETEROSCEDASTIC
@@ -39,8 +39,8 @@ from gbuq_core.experiments.soft_trees.rank import FULL, RankSettings
 from gbuq_core.experiments.spiral.claims import STUDY as SPIRAL
 from gbuq_core.experiments.spiral.plan import PAPER as SPIRAL_PAPER
 from gbuq_core.experiments.spiral.plan import SpiralSettings
-from gbuq_core.experiments.wave.claims import STUDY as WAVE
-from gbuq_core.experiments.wave.plan import WaveSettings
+from gbuq_core.experiments.wave.fit import STUDY as WAVE
+from gbuq_core.experiments.wave.fit import WaveSettings
 from gbuq_core.presentation import markdown_table
 
 # The pages' first settings, and the papers' where they are others.

@@ -57,20 +57,12 @@ def trapped() -> ComputedStep:
     race = run_gaussians(ONE)
     (scores,) = _scores(race)
     seeds = [_other(ONE, "sgld", seed=seed).modes_visited for seed in range(1, 6)]
-    notes = (
-        "The target on the left has 25 equal modes. Stochastic gradient Langevin dynamics (SGLD) "
-        "follows noisy gradients downhill on -log p and adds noise. In the long run it should "
-        "visit each place as often as the target says.",
-        "Play the race. The red dot is the chain. White dots show where it has just been.",
-    )
     others = f"{min(seeds):g} to {max(seeds):g}" if len(set(seeds)) > 1 else f"{seeds[0]:g} each"
-    told = (
-        f"It visits {scores.modes_visited:g} in {race.settings.steps:,} steps; five other seeds "
-        f"visit {others}. Within its mode it is right: {percent(scores.share_in_modes)} of its "
-        f"samples lie within 3 standard deviations, and {percent(race.truth.share_in_modes)} of "
-        "the target does. The chain itself cannot notice that "
-        f"{race.truth.n_modes - scores.modes_visited:g} modes are missing. It reports "
-        f"{digits(scores.sample_size)} effective samples. SGLB's trees walk in the same way."
+    notes = (
+        f"{percent(scores.share_in_modes)} of its samples lie within 3 standard deviations of a "
+        f"mode, as do {percent(race.truth.share_in_modes)} of the target. It reports "
+        f"{digits(scores.sample_size)} effective samples. The red dot is the chain; white dots "
+        "show where it has just been.",
     )
     text = (
         "The target has 25 equal modes. SGLD follows noisy gradients downhill and should, in the "
@@ -83,7 +75,7 @@ def trapped() -> ComputedStep:
         f"{race.truth.n_modes - scores.modes_visited:g} modes are missing. SGLB's trees walk in "
         "the same way."
     )
-    return _shown(ONE, race, text, right, answer, (*notes, told))
+    return _shown(ONE, race, text, right, answer, notes)
 
 
 def more_noise() -> ComputedStep:
@@ -92,18 +84,10 @@ def more_noise() -> ComputedStep:
     _, noisy = _scores(race)
     mild = _other(NOISY, "nsgld", noise_nsgld=1.5)
     notes = (
-        f"N-SGLD multiplies the Langevin noise by {race.settings.noise_nsgld:g}. Its chain jumps "
-        "all over the map.",
-        "Compare its map with the target, and its marginals at the bottom.",
-    )
-    told = (
-        f"It passes through {noisy.modes_visited:g} modes, but only "
-        f"{percent(noisy.share_in_modes)} of its samples lie in a mode. This noise samples the "
-        f"density at {race.settings.noise_nsgld**2:g} times the temperature, and its KL divergence "
-        f"from the target is {digits(noisy.grid_kl)} nats. So the paper is right: this much noise "
-        "does not solve the problem. Less noise does better than the paper suggests. A factor of "
-        f"1.5 finds {mild.modes_visited:g} modes, with {percent(mild.share_in_modes)} of the "
-        f"samples in a mode and KL {digits(mild.grid_kl)} nats."
+        f"This noise samples the density at {race.settings.noise_nsgld**2:g} times the "
+        f"temperature. Its KL divergence from the target is {digits(noisy.grid_kl)} nats. The "
+        "paper is right: so much noise does not solve the problem. A factor of 1.5 has KL "
+        f"{digits(mild.grid_kl)} nats.",
     )
     text = (
         f"N-SGLD multiplies the Langevin noise by {race.settings.noise_nsgld:g}. Its chain jumps "
@@ -116,7 +100,7 @@ def more_noise() -> ComputedStep:
         f"Less noise does better. A factor of 1.5 finds {mild.modes_visited:g} modes, with "
         f"{percent(mild.share_in_modes)} in a mode."
     )
-    return _shown(NOISY, race, text, right, answer, (*notes, told))
+    return _shown(NOISY, race, text, right, answer, notes)
 
 
 def cycles() -> ComputedStep:
@@ -124,17 +108,8 @@ def cycles() -> ComputedStep:
     race = run_gaussians(CYCLES)
     trapped_scores, cyclic = _scores(race)
     notes = (
-        f"In each of its {race.settings.cycles} cycles, clr-SGLD starts with a step size of "
-        f"{race.settings.rate_clr:g} and lets it fall to zero along a cosine. The first "
-        f"{percent(race.settings.exploration_clr)} of each cycle (shaded below) do not count.",
-        "Step through the frames. Each cycle takes two.",
-    )
-    told = (
-        f"At the start of each cycle. In the end it has visited {cyclic.modes_visited:g} modes, "
-        f"and SGLD {trapped_scores.modes_visited:g} (the paper speaks of 7 to 8). It is not a "
-        f"perfect sampler. {percent(cyclic.share_in_modes)} of its samples lie in a mode, and the "
-        f"modes' shares are off by {digits(cyclic.occupancy_error)}, because it settles only once "
-        f"in each of {race.settings.cycles} cycles."
+        f"The step size falls from {race.settings.rate_clr:g} to zero along a cosine. "
+        f"{percent(cyclic.share_in_modes)} of the samples that count lie in a mode.",
     )
     text = (
         f"clr-SGLD starts each of its {race.settings.cycles} cycles with long steps and lets them "
@@ -148,7 +123,7 @@ def cycles() -> ComputedStep:
         f"modes' shares are off by {digits(cyclic.occupancy_error)}, because it settles only once "
         "a cycle."
     )
-    return _shown(CYCLES, race, text, right, answer, (*notes, told))
+    return _shown(CYCLES, race, text, right, answer, notes)
 
 
 def scaled_gradients() -> ComputedStep:
@@ -157,20 +132,9 @@ def scaled_gradients() -> ComputedStep:
     clr, cg = _scores(race)
     every = _other(BOTH, "clr", exploration_clr=0.0)
     notes = (
-        f"cg-SGLD keeps its learning rate at {race.settings.rate_cg:g} and multiplies the gradient "
-        f"by a scale that falls from {race.settings.alpha_max:g} to {race.settings.alpha_min:g} in "
-        "each cycle. Boosting with a fixed learning rate can do that too, with any loss.",
-        "The noise does not grow with the scale.",
-    )
-    told = (
-        f"The number of modes hardly differs: cg-SGLD visits {cg.modes_visited:g}, and clr-SGLD "
-        f"{clr.modes_visited:g}. But cg-SGLD's samples are farther from the target. Their KL is "
-        f"{digits(cg.grid_kl)} nats, and {digits(clr.grid_kl)} for clr-SGLD. "
-        f"{percent(cg.share_in_modes)} of them lie in a mode, and {percent(clr.share_in_modes)} "
-        "of clr-SGLD's. The comparison is not quite fair: clr-SGLD drops the first "
-        f"{percent(race.settings.exploration_clr)} of each cycle, while cg-SGLD also counts the "
-        f"wild part. If clr-SGLD keeps all samples, its KL is {digits(every.grid_kl)} nats, with "
-        f"{percent(every.share_in_modes)} in a mode."
+        f"{percent(cg.share_in_modes)} of cg-SGLD's samples lie in a mode, and "
+        f"{percent(clr.share_in_modes)} of clr-SGLD's; of all of clr-SGLD's it would be "
+        f"{percent(every.share_in_modes)}. The noise does not grow with the scale.",
     )
     text = (
         "cg-SGLD keeps its learning rate and multiplies the gradient, by "
@@ -184,7 +148,7 @@ def scaled_gradients() -> ComputedStep:
         f"cycle. With all its samples it has {digits(every.grid_kl)}. They visit "
         f"{clr.modes_visited:g} and {cg.modes_visited:g} modes."
     )
-    return _shown(BOTH, race, text, right, answer, (*notes, told))
+    return _shown(BOTH, race, text, right, answer, notes)
 
 
 def overshooting() -> ComputedStep:
@@ -194,18 +158,9 @@ def overshooting() -> ComputedStep:
     settings, limit = race.settings, race.truth.step_limit
     above = _other(settings, "cg", alpha_max=7.0)
     notes = (
-        f"Now the scale starts at {settings.alpha_max:g} instead of {BOTH.alpha_max:g}; "
-        "nothing else has changed.",
         "Where -log p has curvature h, a gradient step s multiplies the distance to the mode by "
-        "1 - s h. The dashed line is 2 / h. A longer step lands farther away than it started.",
-    )
-    told = (
-        f"It visits {stable.modes_visited:g}. Its steps reach "
-        f"{settings.rate_cg * settings.alpha_max:g}, below the limit of {digits(limit)}. The limit "
-        f"is crossed at a scale of {digits(limit / settings.rate_cg)}. With a scale of 7 it visits "
-        f"{above.modes_visited:g} again. So the chain leaves because its step is too long for the "
-        "curvature, not because of the cosine. In boosting nobody knows the curvature in advance, "
-        "so you have to try scales."
+        "1 - s h. The dashed line is 2 / h. Here steps reach "
+        f"{settings.rate_cg * settings.alpha_max:g}, below the limit of {digits(limit)}.",
     )
     text = (
         f"Now the scale starts at {settings.alpha_max:g} instead of {BOTH.alpha_max:g}. "
@@ -218,7 +173,7 @@ def overshooting() -> ComputedStep:
         "leaves because its step is too long for the curvature. In boosting nobody knows the "
         "curvature."
     )
-    return _shown(STABLE, race, text, right, answer, (*notes, told))
+    return _shown(STABLE, race, text, right, answer, notes)
 
 
 def what_to_keep() -> ComputedStep:
@@ -226,17 +181,7 @@ def what_to_keep() -> ComputedStep:
     race = run_gaussians(KEPT)
     (kept,) = _scores(race)
     every = _other(KEPT, "cg", exploration_cg=0.0)
-    notes = (
-        "cg-SGLD again with its scale from 10, but the first half of each cycle does not count.",
-        "cSGLB goes further with this idea: it keeps only the last model of each cycle.",
-    )
-    told = (
-        f"Yes. {percent(kept.share_in_modes)} of the samples that count lie in a mode, instead of "
-        f"{percent(every.share_in_modes)}. The KL divergence falls from {digits(every.grid_kl)} to "
-        f"{digits(kept.grid_kl)} nats. The price is that only {kept.modes_visited:g} modes have 50 "
-        f"samples, instead of {every.modes_visited:g}: modes that the chain only rushed through "
-        "no longer count."
-    )
+    notes = ("cSGLB goes further with this idea: it keeps only the last model of each cycle.",)
     text = "cg-SGLD again, with its scale from 10. The first half of each cycle does not count now."
     right = Largest(
         (0.5, every.modes_visited - kept.modes_visited, 10.0 * (kept.grid_kl - every.grid_kl))
@@ -247,7 +192,7 @@ def what_to_keep() -> ComputedStep:
         f"{digits(kept.grid_kl)} nats. But {kept.modes_visited:g} modes have 50 samples, instead "
         f"of {every.modes_visited:g}."
     )
-    return _shown(KEPT, race, text, right, answer, (*notes, told))
+    return _shown(KEPT, race, text, right, answer, notes)
 
 
 def many_chains() -> ComputedStep:
@@ -259,17 +204,8 @@ def many_chains() -> ComputedStep:
     half = _other(MANY, "cg", chains=1, steps=total, exploration_cg=0.5)
     alone = float(np.mean(race.runs[0].report.modes_visited))
     notes = (
-        f"Each sampler now runs {race.settings.chains} chains of {race.settings.steps:,} steps, "
-        f"{total:,} steps in all. Each chain has its own start. The maps show all chains together.",
-        "An ensemble of independent models does the same.",
-    )
-    told = (
-        f"Together they visit {sgld.all_modes_visited}; each alone visits {alone:.2g}. One cg-SGLD "
-        f"chain of {total:,} steps visits {long.modes_visited:g}. If all its samples count, they "
-        f"are farther from the target: KL {digits(long.grid_kl)} nats, and "
-        f"{digits(sgld.grid_kl)} for the SGLD chains. Without the first half of each cycle it is "
-        f"{digits(half.grid_kl)} nats, with {half.modes_visited:g} modes. The one long chain wins, "
-        f"but the {race.settings.chains} short ones could run in parallel."
+        f"If all samples of the long chain count, its KL is {digits(long.grid_kl)} nats. Without "
+        f"the first half of each cycle it has {half.modes_visited:g} modes.",
     )
     text = (
         f"Each sampler runs {race.settings.chains} chains of {race.settings.steps:,} steps, each "
@@ -282,7 +218,7 @@ def many_chains() -> ComputedStep:
         f"{digits(half.grid_kl)} nats, the SGLD chains {digits(sgld.grid_kl)}. But short chains "
         "can run in parallel."
     )
-    return _shown(MANY, race, text, right, answer, (*notes, told))
+    return _shown(MANY, race, text, right, answer, notes)
 
 
 def unequal_modes() -> ComputedStep:
@@ -293,17 +229,8 @@ def unequal_modes() -> ComputedStep:
     reach = UNEQUAL.rate_cg * UNEQUAL.alpha_max
     share = float(race.runs[2].occupancy[0, 0])
     notes = (
-        "This target has two modes. The left one has 80 % of the weight. Both are wider, so the "
-        f"dashed limit of a stable step is {digits(race.truth.step_limit)} here.",
-        "All learning rates are as before.",
-    )
-    told = (
-        f"clr-SGLD settles in {clr.modes_visited:g}; {percent(share)} of its samples in modes lie "
-        f"in the left one. N-SGLD passes through {noisy.modes_visited:g} and blurs them: "
-        f"{percent(noisy.share_in_modes)} of its samples lie in a mode. cg-SGLD's steps reach "
-        f"{reach:g}, below the limit, and it visits {cg.modes_visited:g}. The settings that work "
-        "for the 25 Gaussians do nothing here: every target needs its own learning rates and "
-        "scales."
+        f"The dashed limit of a stable step is {digits(race.truth.step_limit)} here; cg-SGLD's "
+        f"steps reach {reach:g}. N-SGLD passes through {noisy.modes_visited:g} modes.",
     )
     text = (
         "This target has two wide modes. The left one has 80 % of the weight. All learning rates "
@@ -316,7 +243,7 @@ def unequal_modes() -> ComputedStep:
         f"mode. cg-SGLD's steps are too short here: it visits {cg.modes_visited:g}. Every target "
         "needs its own scales."
     )
-    return _shown(UNEQUAL, race, text, right, answer, (*notes, told))
+    return _shown(UNEQUAL, race, text, right, answer, notes)
 
 
 LESSON = Lesson(

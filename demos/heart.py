@@ -55,18 +55,9 @@ def noise_that_stays() -> ComputedStep:
     scores = score_heart(run.methods[0])
     truth = np.sqrt(run.data.variance[run.data.in_support])
     notes = (
-        f"Two features with nine levels each make 81 cells. Each of the {truth.size} cells outside "
-        f"the heart has {run.settings.rows:,} training rows around its own mean. Their noise has a "
-        f"standard deviation of {truth.min():.2g}; next to the heart it is {truth.max():.2g}. The "
-        "hatched cells have no rows.",
-        "Ten SGLB models (boosted trees with a little noise in their training) learn a mean and a "
-        "variance for every cell. The average of their variances is the data uncertainty.",
-    )
-    told = (
-        "Data uncertainty repeats the true noise where there are rows. Its standard deviation is "
-        f"off by {scores.data_error_mean:.2g} on average and by {scores.data_error_max:.2g} at "
-        "most. More rows would not make the noise smaller. The values in the hatched cells mean "
-        "nothing: the trees copy them from neighbouring cells."
+        f"Each of the {truth.size} cells outside the heart has {run.settings.rows:,} training "
+        "rows around its own mean. Data uncertainty is the mean of the ten models' variances. At "
+        f"most it is off by {scores.data_error_max:.2g}.",
     )
     inside = run.data.in_support
     off = [
@@ -83,24 +74,14 @@ def noise_that_stays() -> ComputedStep:
         f"{truth.min():.2g} to {truth.max():.2g} (std). More rows would not make the noise "
         "smaller. In hatched cells the value means nothing."
     )
-    return _shown(ONE, run, text, right, answer, (*notes, told), "shown")
+    return _shown(ONE, run, text, right, answer, notes, "shown")
 
 
 def never_seen() -> ComputedStep:
     """Knowledge uncertainty finds the heart."""
     run = run_heart(ONE)
     scores = score_heart(run.methods[0])
-    notes = (
-        "Knowledge uncertainty is the spread of the ten models' means. In cells with a thousand "
-        "rows the models have to agree. In cells without rows they do not.",
-        "Look at the map on the right. Its colours are logarithmic.",
-    )
-    told = (
-        f"The smallest knowledge uncertainty in a cell without rows is {scores.least_empty:.2g}; "
-        f"the largest in a cell with rows is {scores.most_filled:.2g}. The AUROC is "
-        f"{auroc_text(scores.auroc_knowledge)}: it is the share of pairs in which the empty cell "
-        "has the higher value. The noisy border leaves no trace in this map."
-    )
+    notes = ("The colours of the map on the right are logarithmic.",)
     text = (
         "Knowledge uncertainty is the spread of the ten models' means. In cells with a thousand "
         "rows the models have to agree."
@@ -111,7 +92,7 @@ def never_seen() -> ComputedStep:
         f"rows is {scores.most_filled:.2g}. The AUROC, {auroc_text(scores.auroc_knowledge)}, is "
         "the share of pairs in which the empty cell has more. The noisy border leaves no trace."
     )
-    return _shown(ONE, run, text, right, answer, (*notes, told), "log")
+    return _shown(ONE, run, text, right, answer, notes, "log")
 
 
 def hidden_in_the_total() -> ComputedStep:
@@ -120,17 +101,7 @@ def hidden_in_the_total() -> ComputedStep:
     maps, empty = run.methods[0], ~run.data.in_support
     scores = score_heart(maps, "variance")
     share = float((maps.knowledge[-1] / maps.total[-1])[empty].mean())
-    notes = (
-        "Variances add up: total = data + knowledge. This picture shows variances, and knowledge "
-        "now has linear colours.",
-        "If you had only one number for uncertainty, it would be the total, the first map.",
-    )
-    told = (
-        f"Hardly. The total finds the empty cells with an AUROC of only {scores.auroc_total:.2f}, "
-        "because the noisy border is as yellow as they are. In empty cells knowledge is "
-        f"{100 * share:.0f} % of the total on average. The rest is noise that the models predict "
-        "for cells they never saw."
-    )
+    notes = ("This picture shows variances, and knowledge now has linear colours.",)
     text = (
         "Variances add up: total = data + knowledge. Suppose you only had one of these maps, the "
         "total."
@@ -141,7 +112,7 @@ def hidden_in_the_total() -> ComputedStep:
         f"the empty cells. In empty cells, knowledge is {100 * share:.0f} % of the total. The "
         "rest is noise that the models predict for cells they never saw."
     )
-    return _shown(LINEAR, run, text, right, answer, (*notes, told), "unit")
+    return _shown(LINEAR, run, text, right, answer, notes, "unit")
 
 
 def watch_it_grow() -> ComputedStep:
@@ -153,18 +124,9 @@ def watch_it_grow() -> ComputedStep:
     n_early = int(maps.n_trees[early])
     settled = math.log(filled.sum() * run.settings.rows) / run.settings.rate
     notes = (
-        f"Every model adds {run.settings.trees:,} trees one after the other. Press play, or drag "
-        "the slider above the maps back to the first trees.",
-        "The first trees choose their splits partly at random: random_strength adds noise to the "
-        f"scores of splits. The noise fades over about ln(N) / rate = {settled:.0f} trees.",
-    )
-    told = (
-        f"Early. With {n_early} trees the heart's knowledge uncertainty averages "
-        f"{stds[early][~filled].mean():.3g}; with all trees it averages "
-        f"{stds[-1][~filled].mean():.3g}. The models drift apart while their splits are random, "
-        "and nothing brings them together again. In cells with rows it falls from "
-        f"{stds[early][filled].mean():.2g} to {stds[-1][filled].mean():.2g}, because every tree "
-        "corrects the trees before it."
+        "random_strength adds noise to the scores of splits. It fades over about "
+        f"ln(N) / rate = {settled:.0f} trees. In cells with rows knowledge uncertainty falls from "
+        f"{stds[early][filled].mean():.2g} to {stds[-1][filled].mean():.2g}.",
     )
     heart = stds[:, ~filled].mean(axis=1)
     half = maps.n_trees[int(np.argmax(heart >= 0.5 * heart[-1]))]
@@ -178,7 +140,7 @@ def watch_it_grow() -> ComputedStep:
         f"{stds[-1][~filled].mean():.3g}. The first splits are partly random, so the models drift "
         "apart. Where there are rows, every tree corrects the trees before it."
     )
-    return _shown(ONE, run, text, right, answer, (*notes, told))
+    return _shown(ONE, run, text, right, answer, notes)
 
 
 def one_model() -> ComputedStep:
@@ -188,18 +150,9 @@ def one_model() -> ComputedStep:
     cuts = int(run.methods[1].n_members[-1])
     ratio = true.knowledge_empty / virtual.knowledge_empty
     notes = (
-        "Ten models cost ten fits. A virtual ensemble trains one model and cuts it "
-        f"{cuts} times, every {run.settings.step} trees of its second half. The cuts are its "
-        "members (equation 15).",
-        "Both methods share their colour scales here, so you can compare sizes.",
-    )
-    told = (
-        "It ranks the cells nearly right for a tenth of the work: its AUROC is "
-        f"{auroc_text(virtual.auroc_knowledge)}, and {auroc_text(true.auroc_knowledge)} for "
-        "independent models. Its size is wrong. In empty cells it is "
-        f"{virtual.knowledge_empty:.2g}, {times_text(ratio)} smaller than the "
-        f"{true.knowledge_empty:.2g} of independent models, because the cuts share most of their "
-        "trees. Use it to rank rows, but do not trust its size."
+        f"The cuts are every {run.settings.step} trees of the second half (equation 15). In empty "
+        f"cells it is {virtual.knowledge_empty:.2g}, with independent models "
+        f"{true.knowledge_empty:.2g}. Both methods share their colour scales.",
     )
     text = (
         f"A virtual ensemble is one model. It is cut {cuts} times during training, and the cuts "
@@ -213,7 +166,7 @@ def one_model() -> ComputedStep:
         f"{auroc_text(true.auroc_knowledge)}. In empty cells its value is {times_text(ratio)} too "
         "small, because the cuts share most of their trees. Use it to rank rows."
     )
-    return _shown(BOTH, run, text, right, answer, (*notes, told), "step")
+    return _shown(BOTH, run, text, right, answer, notes, "step")
 
 
 def small_steps() -> ComputedStep:
@@ -225,16 +178,8 @@ def small_steps() -> ComputedStep:
         for knobs in ({"rate": 0.03}, {"trees": 2000})
     ]
     notes = (
-        f"The same two ensembles with a learning rate of {run.settings.rate:g} instead of "
-        f"{BOTH.rate:g}, and still {run.settings.trees:,} trees.",
-    )
-    told = (
-        f"The independent models do as well as before (AUROC {auroc_text(true.auroc_knowledge)}). "
-        f"The virtual ensemble falls to {auroc_text(virtual.auroc_knowledge)}. With small steps "
-        "the model is still learning while its members are taken, so they differ even where there "
-        "are rows. At a rate of 0.03 this reverses the ranking (AUROC "
-        f"{auroc_text(others[0].auroc_knowledge)}). With 2,000 trees at {run.settings.rate:g} the "
-        f"model has converged (AUROC {auroc_text(others[1].auroc_knowledge)})."
+        "At a rate of 0.03 the ranking is reversed: the virtual ensemble has an AUROC of "
+        f"{auroc_text(others[0].auroc_knowledge)}.",
     )
     text = (
         f"The learning rate is now {run.settings.rate:g} instead of {BOTH.rate:g}, still "
@@ -247,7 +192,7 @@ def small_steps() -> ComputedStep:
         "learning, so they differ even where there are rows. With 2,000 trees: "
         f"{auroc_text(others[1].auroc_knowledge)}."
     )
-    return _shown(SLOW, run, text, right, answer, (*notes, told), "start")
+    return _shown(SLOW, run, text, right, answer, notes, "start")
 
 
 def take_rows_away() -> ComputedStep:
@@ -258,15 +203,9 @@ def take_rows_away() -> ComputedStep:
     corner = np.isin(np.arange(SIDE * SIDE), CORNER.cells).reshape(SIDE, SIDE)
     stds = [np.sqrt(m.knowledge[-1])[corner].mean() for m in (before, maps)]
     notes = (
-        f"The outlined block at the lower left has lost its {corner.sum() * run.settings.rows:,} "
-        "rows. Nothing else has changed.",
-        "You can do this on the page: click a cell, or drag over several. Click again to restore "
-        "the rows. You can also add rows to cells of the heart.",
-    )
-    told = (
-        f"Yes. The block's knowledge uncertainty was {stds[0]:.2g} and is now {stds[1]:.2g}. The "
-        f"AUROC over all empty cells is {auroc_text(score_heart(maps).auroc_knowledge)}. Data "
-        "uncertainty is a guess in the block: without rows nobody can know the noise."
+        "On the page, click a cell or drag over several to take their rows away, or to give rows "
+        "to cells of the heart. The AUROC over all empty cells is "
+        f"{auroc_text(score_heart(maps).auroc_knowledge)}.",
     )
     text = (
         f"The outlined block has lost its {corner.sum() * run.settings.rows:,} rows. Nothing else "
@@ -278,7 +217,7 @@ def take_rows_away() -> ComputedStep:
         "not on places. The data uncertainty in the block is a guess: without rows nobody can "
         "know the noise."
     )
-    return _shown(CORNER, run, text, right, answer, (*notes, told), "shown")
+    return _shown(CORNER, run, text, right, answer, notes, "shown")
 
 
 def how_much_is_unknown() -> ComputedStep:
@@ -291,19 +230,9 @@ def how_much_is_unknown() -> ComputedStep:
     noise = float(np.sqrt(run.data.variance[run.data.in_support]).mean())
     error = noise / math.sqrt(rows[0])
     notes = (
-        f"Now each cell has {rows[0]} rows. With this noise, the mean of {rows[0]} rows has a "
-        f"standard error of about {error:.2g}. So much is really unknown where there are rows.",
         "The Langevin noise decides how much of it the models show. CatBoost divides that noise by "
         "the square root of the number of rows. This picture uses the temperature that samples "
         "from the posterior, with noise in splits and in leaves.",
-    )
-    told = (
-        f"At CatBoost's temperature the knowledge uncertainty in cells with rows is "
-        f"{cold.knowledge_filled:.1g}. It ranks cells, but its size says nothing. Here it is "
-        f"{posterior[0].knowledge_filled:.2g}, about the size of the standard error. With "
-        f"{rows[1]:,} rows in each cell it is {posterior[1].knowledge_filled:.2g}. Ten times the "
-        f"rows make it {posterior[0].knowledge_filled / posterior[1].knowledge_filled:.1f} times "
-        f"smaller, close to the {math.sqrt(10):.1f} that the square root predicts."
     )
     shrinks = posterior[0].knowledge_filled / posterior[1].knowledge_filled
     text = (
@@ -318,7 +247,7 @@ def how_much_is_unknown() -> ComputedStep:
         f"smaller with {rows[1]:,} rows; the square root of ten is 3.2. At CatBoost's temperature "
         f"it is {cold.knowledge_filled:.1g}: that ranks cells, but its size says nothing."
     )
-    return _shown(POSTERIOR, run, text, right, answer, (*notes, told), "shown")
+    return _shown(POSTERIOR, run, text, right, answer, notes, "shown")
 
 
 LESSON = Lesson(

@@ -21,14 +21,20 @@ from gbuq_core.experiments.spiral.charts import ray_sheet
 from gbuq_core.experiments.spiral.fit import SpiralRun, map_spiral, run_spiral, spiral_truth
 from gbuq_core.experiments.spiral.picture import spiral_sheet
 from gbuq_core.experiments.spiral.plan import SpiralSettings
-from gbuq_core.experiments.spiral.probe import ray, ray_truth
 from gbuq_core.experiments.spiral.quality import (
     burn_in_effect,
     quality_against_compute,
+    ray,
+    ray_truth,
     walk_off,
 )
-from gbuq_core.experiments.spiral.regions import mean_of, spiral_regions
-from gbuq_core.experiments.spiral.scores import SpiralScore, describe_spiral, score_spiral
+from gbuq_core.experiments.spiral.scores import (
+    SpiralScore,
+    describe_spiral,
+    mean_of,
+    score_spiral,
+    spiral_regions,
+)
 from gbuq_core.figures.canvas.panels import Line, PanelSheet
 
 ONE = SpiralSettings(methods=("sglb",))
@@ -84,22 +90,11 @@ def three_arms() -> ComputedStep:
     inside, truth = spiral_regions(run.truth).inside, run.truth.data_uncertainty
     estimate = run.methods[0].data[-1]
     notes = (
-        f"Each class is an arm of a spiral, with {run.settings.rows} training rows. We know how "
-        "the rows were drawn, so the first map is the truth: the entropy of the class "
-        f"probabilities, at most ln 3 = {math.log(3):.2f} nats. Rows end at the dotted line.",
-        f"An ensemble of {scores.n_members} SGLB models, {run.settings.trees} trees each, learned "
-        "from the same rows. Only their Langevin noise differs. The mean of the models' entropies "
-        "is the data uncertainty.",
-    )
-    told = (
-        "It is high where the rows of two arms mix, as in the truth. Within the dotted line it "
-        f"averages {estimate[inside].mean():.2f} nats, and the truth averages "
-        f"{truth[inside].mean():.2f}. In a single cell it is off by {scores.data_error:.2f} on "
-        f"average. The ensemble gets {100 * scores.error:.1f} % of new rows wrong; the best "
-        f"possible model gets {100 * scores.error_optimal:.1f} % wrong. Most mistakes are noise "
-        "that no model can remove. Outside the line, the truth is high on three thin rays only "
-        f"({truth[~inside].mean():.2f} nats on average). The trees widen the rays to fans "
-        f"({estimate[~inside].mean():.2f} nats)."
+        f"An entropy is at most ln 3 = {math.log(3):.2f} nats. Data uncertainty is the mean of the "
+        f"models' entropies. In a single cell it is off by {scores.data_error:.2f} on average. "
+        f"Outside the line the truth is high on three thin rays only ({truth[~inside].mean():.2f} "
+        "nats on average). The trees widen the rays to fans "
+        f"({estimate[~inside].mean():.2f} nats).",
     )
     text = (
         "Each class is an arm of a spiral. The first map is the truth: the entropy of the class "
@@ -113,7 +108,7 @@ def three_arms() -> ComputedStep:
         f"averages {estimate[inside].mean():.2f} nats, the truth {truth[inside].mean():.2f}. More "
         "rows would not remove that."
     )
-    return _shown(ONE, run, text, right, answer, (*notes, told), "shown")
+    return _shown(ONE, run, text, right, answer, notes, "shown")
 
 
 def where_models_differ() -> ComputedStep:
@@ -122,21 +117,12 @@ def where_models_differ() -> ComputedStep:
     (scores,) = _scores(run)
     (hot,) = _scores(_other(ONE, "sglb", temperature="posterior"))
     notes = (
-        "Knowledge uncertainty is how much the models disagree: the total minus the mean of their "
-        "entropies. Its colours are logarithmic.",
-        "It should be high where there are no rows. It should be low along class borders, where "
-        "there are many rows and only noise. Play the trees to see it settle.",
-    )
-    told = (
-        "Hardly. It finds the farthest 40 % of the cells with an AUROC of "
-        f"{scores.auroc_far:.2f}, where 0.5 is chance. Class borders light up instead: there it is "
-        f"{scores.border_ratio:.1f} times as high as in the middles of the arms. For cells outside "
-        f"the data against class borders the AUROC is {scores.auroc_border:.2f}. The first paper "
-        "says that knowledge uncertainty tells the two apart. That does not reproduce here, where "
-        "features are continuous; its authors say that this is harder. It is better at it than "
-        f"the total ({scores.auroc_border_total:.2f}), as they say. More noise does not "
-        f"change that: at the posterior's temperature the far cells reach {hot.auroc_far:.2f}, and "
-        f"{100 * hot.error:.1f} % of new rows are wrong instead of {100 * scores.error:.1f} %."
+        "It is the total minus the mean of the models' entropies. Its colours are logarithmic. For "
+        "cells outside the data against class borders the AUROC is "
+        f"{scores.auroc_border:.2f}, and {scores.auroc_border_total:.2f} for the total. More "
+        "noise does not change that: at the posterior's temperature the far cells reach "
+        f"{hot.auroc_far:.2f}, and {100 * hot.error:.1f} % of new rows are wrong instead of "
+        f"{100 * scores.error:.1f} %.",
     )
     knowledge, where = run.methods[0].knowledge[-1], spiral_regions(run.truth)
     text = (
@@ -151,7 +137,7 @@ def where_models_differ() -> ComputedStep:
         f"farthest 40 % of cells the AUROC is {scores.auroc_far:.2f}; 0.5 is chance. The paper "
         "says knowledge tells the two apart. With these features it does not."
     )
-    return _shown(ONE, run, text, right, answer, (*notes, told), "flag")
+    return _shown(ONE, run, text, right, answer, notes, "flag")
 
 
 def gaps_and_outside() -> ComputedStep:
@@ -162,16 +148,9 @@ def gaps_and_outside() -> ComputedStep:
         int(spiral_regions(spiral_truth(preset.noise)).between.sum()) for preset in (NARROW, ONE)
     )
     notes = (
-        f"With half the noise the arms are narrower. Now {between} cells lie in gaps between the "
-        f"arms, almost without rows ({wide_between or 'none'} before). The arrow starts in the "
-        "middle and walks through the arms and out.",
-        "The charts below follow the arrow. The tint marks where there are data.",
-    )
-    told = (
-        f"It finds the gaps. There it averages {scores.ku_mean_between:.2g} nats, and "
-        f"{scores.ku_mean_inside:.2g} among the rows; the AUROC is {scores.auroc_between:.2f}. "
-        "Each model puts its border at another place in a gap. Outside there is nothing to put a "
-        f"border between. {walk_off(run.methods[0].fit, run.settings).sentence}"
+        f"With wide arms {wide_between or 'no'} cells lay in gaps. Now knowledge uncertainty "
+        f"averages {scores.ku_mean_between:.2g} nats there, and {scores.ku_mean_inside:.2g} among "
+        f"the rows. {walk_off(run.methods[0].fit, run.settings).sentence}",
     )
     (x0, y0), (x1, y1) = WALK
     text = (
@@ -190,7 +169,7 @@ def gaps_and_outside() -> ComputedStep:
         text,
         right,
         answer,
-        (*notes, told),
+        notes,
         "flag",
         [Line([x0, x1], [y0, y1], arrow=True)],
     )
@@ -203,20 +182,9 @@ def one_model() -> ComputedStep:
     true, virtual = _scores(run)
     alike = rank_correlation(run.methods[1].knowledge[-1], run.methods[0].knowledge[-1])
     notes = (
-        f"The arms are wide again. The {true.n_members} models have {true.n_trees:,} trees "
-        f"together. A virtual ensemble is one model of {virtual.n_trees} trees. It is cut every "
-        f"{run.settings.step} trees of its second half, which gives {virtual.n_members} members "
-        "(equation 15 of the first paper).",
-        "The ticks below the maps are those cuts. All maps share their scales.",
-    )
-    told = (
-        f"A pale copy. Outside the data it is {virtual.ku_mean_outside:.2g} nats, "
-        f"{true.ku_mean_outside / virtual.ku_mean_outside:.0f} times less than the "
-        f"{true.ku_mean_outside:.2g} of independent models, as the paper says. The reason is that "
-        "the cuts share most of their trees. It ranks the cells in a similar way (rank correlation "
-        f"{alike:.2f}), but it finds the far cells even less (AUROC {virtual.auroc_far:.2f}). Its "
-        f"predictions lose nothing: the NLL of new rows is {virtual.nll:.2f}, and {true.nll:.2f} "
-        "with independent models."
+        "The ticks below the maps are the cuts (equation 15 of the first paper). Outside the data "
+        f"it is {virtual.ku_mean_outside:.2g} nats instead of {true.ku_mean_outside:.2g}. The "
+        f"AUROC of far cells is {virtual.auroc_far:.2f}.",
     )
     ratio = true.ku_mean_outside / virtual.ku_mean_outside
     text = (
@@ -232,7 +200,7 @@ def one_model() -> ComputedStep:
         f"trees. The rank correlation is {alike:.2f}. Predictions lose nothing: the NLL of new "
         f"rows is {virtual.nll:.2f}, and {true.nll:.2f} before."
     )
-    return _shown(BOTH, run, text, right, answer, (*notes, told), "step")
+    return _shown(BOTH, run, text, right, answer, notes, "step")
 
 
 def in_cycles() -> ComputedStep:
@@ -245,24 +213,13 @@ def in_cycles() -> ComputedStep:
     rise = largest_rise(run.methods[1].fit.trace.train_loss, settings.cycle)
     wild = _other(CYCLES, "csglb", rate_cyclical=0.2)
     notes = (
-        f"cSGLB is one model too. It multiplies its gradients by a scale that falls from "
-        f"{settings.alpha_max:g} to {settings.alpha_min:g} in each cycle of {settings.cycle} "
-        f"trees, as cg-SGLD does for the 25 Gaussians, and takes a member at each cycle's end.",
-        "Below the maps are the scale, with the members as ticks, and the losses.",
-    )
-    told = (
-        f"Its knowledge uncertainty is higher in {100 * more:.0f} % of the cells, and "
-        f"{cyclic.ku_mean_outside / virtual.ku_mean_outside:.0f} times as high outside the data. "
-        f"But it is highest among the rows ({cyclic.ku_mean_inside:.2g} nats, and "
-        f"{cyclic.ku_mean_outside:.2g} outside). Its AUROC for far cells is "
-        f"{cyclic.auroc_far:.2f}; virtual SGLB has {virtual.auroc_far:.2f}. The second paper "
-        "speaks of a great improvement where there are no rows. Here the level rises everywhere, "
-        "but not at those places. The chain does not leave its mode either: the training loss "
-        f"rises by at most {rise:.2g} nats above the end of a cycle. cg-SGLD escapes because its "
-        "steps are longer than twice a Newton step, so they overshoot. Here "
-        f"{settings.alpha_max:g} times the learning rate is only {reach:g}. At a rate of 0.2 it "
-        f"would be 2, and the NLL of new rows would end at {_scores(wild)[0].nll:.2f} instead of "
-        f"{cyclic.nll:.2f}."
+        "Outside the data it is "
+        f"{cyclic.ku_mean_outside / virtual.ku_mean_outside:.0f} times as high as before. The "
+        f"chain does not leave its mode: the training loss rises by at most {rise:.2g} nats above "
+        "the end of a cycle. cg-SGLD escapes because its steps are longer than twice a Newton "
+        f"step. Here {settings.alpha_max:g} times the learning rate is only {reach:g}. At a rate "
+        f"of 0.2 it would be 2, and the NLL of new rows would end at {_scores(wild)[0].nll:.2f} "
+        f"instead of {cyclic.nll:.2f}.",
     )
     text = (
         f"cSGLB multiplies its gradients by a scale that falls from {settings.alpha_max:g} to "
@@ -281,7 +238,7 @@ def in_cycles() -> ComputedStep:
         f"{cyclic.auroc_far:.2f}, before {virtual.auroc_far:.2f}. The paper's improvement without "
         "rows does not appear here."
     )
-    return _shown(CYCLES, run, text, right, answer, (*notes, told), "flag")
+    return _shown(CYCLES, run, text, right, answer, notes, "flag")
 
 
 def largest_rise(loss: np.ndarray, cycle: int) -> float:
@@ -305,19 +262,11 @@ def first_cycles() -> ComputedStep:
     likes = [rank_correlation(maps.knowledge[-1], models.knowledge[-1]) for maps in (whole, burnt)]
     first, second, fourth = (float(effect.knowledge[i]) for i in (0, 1, 3))
     notes = (
-        "This is the same cSGLB without its first member, the one after "
-        f"{run.settings.cycle} trees. Samplers call this a burn-in of one cycle. The paper keeps "
-        "all members.",
-        "Nothing is retrained. The independent models stand above for comparison.",
-    )
-    told = (
-        f"{100 * second / first:.0f} %: the mean over the map falls from {first:.2g} to "
-        f"{second:.2g} nats, and without three cycles to {fourth:.2g}. The first member has not "
-        f"yet learned the spiral: its NLL of new rows is {losses[0]:.2f}, and {losses[3]:.2f} for "
-        "the fourth. It says little that others disagree with it. Cycles are not even needed: with "
-        f"the scale held at 1 the same {len(flat.member_trees)} cuts give "
-        f"{flat.knowledge[-1].mean():.2g} nats. Burn-in also makes the map more similar to that of "
-        f"independent models: the rank correlation is {likes[1]:.2f} instead of {likes[0]:.2f}."
+        "Samplers call this a burn-in of one cycle; the paper keeps all members. Without three "
+        f"cycles the mean is {fourth:.2g} nats. Cycles are not even needed: with the scale held at "
+        f"1 the same {len(flat.member_trees)} cuts give {flat.knowledge[-1].mean():.2g} nats. The "
+        f"rank correlation with independent models, shown above, is {likes[1]:.2f} instead of "
+        f"{likes[0]:.2f}.",
     )
     text = (
         "This is the same cSGLB without its first member, the one after "
@@ -329,7 +278,7 @@ def first_cycles() -> ComputedStep:
         f"first member has not learned the spiral yet: its NLL is {losses[0]:.2f}, the fourth's "
         f"{losses[3]:.2f}. It says little that others disagree with it."
     )
-    return _shown(BURNT, run, text, right, answer, (*notes, told), "burn_in")
+    return _shown(BURNT, run, text, right, answer, notes, "burn_in")
 
 
 def rows_left_out() -> ComputedStep:
@@ -339,21 +288,10 @@ def rows_left_out() -> ComputedStep:
     settings = run.settings
     late = [float(burn_in_effect(maps.fit).knowledge[5]) for maps in run.methods]
     notes = (
-        f"cbSGLB also hides {100 * (1 - settings.mask):.0f} % of the rows in the first "
-        f"{100 * settings.exploration:.0f} % of each cycle (shaded below). The next cycle hides "
-        "other rows.",
-        "Both chains have the same length and the same schedule.",
-    )
-    told = (
-        "Yes. Among the rows, knowledge uncertainty is "
-        f"{masked.ku_mean_inside / plain.ku_mean_inside:.1f} times as high. It also survives "
-        f"burn-in better: without the first five cycles cbSGLB keeps {late[1]:.2g} nats, and cSGLB "
-        f"{late[0]:.2g}. The errors of its members have a correlation of "
-        f"{masked.size.correlation:.2f} instead of {plain.size.correlation:.2f}, so "
-        f"{masked.n_members} members count as {masked.size.effective:.2f} independent ones instead "
-        f"of {plain.size.effective:.2f}. Predictions do not improve (NLL {masked.nll:.2f}, before "
-        f"{plain.nll:.2f}). Nor do far cells (AUROC {masked.auroc_far:.2f}, before "
-        f"{plain.auroc_far:.2f})."
+        f"Without the first five cycles cbSGLB keeps {late[1]:.2g} nats, and cSGLB {late[0]:.2g}. "
+        f"The errors of its members have a correlation of {masked.size.correlation:.2f} instead of "
+        f"{plain.size.correlation:.2f}. The AUROC of far cells is {masked.auroc_far:.2f}, before "
+        f"{plain.auroc_far:.2f}.",
     )
     text = (
         f"cbSGLB also hides {100 * (1 - settings.mask):.0f} % of the rows in the first "
@@ -373,7 +311,7 @@ def rows_left_out() -> ComputedStep:
         f"instead of {plain.size.effective:.2f}. The NLL is {masked.nll:.2f}, before "
         f"{plain.nll:.2f}."
     )
-    return _shown(MASKED, run, text, right, answer, (*notes, told), "burn_in")
+    return _shown(MASKED, run, text, right, answer, notes, "burn_in")
 
 
 def what_compute_buys() -> ComputedStep:
@@ -382,22 +320,12 @@ def what_compute_buys() -> ComputedStep:
     done = {maps.fit.plan: maps.fit for maps in run.methods}
     few, _, ten, many, virtual, cyclic, masked = quality_against_compute(run.settings, done)
     notes = (
-        f"Here are {many.n_models} independent models with {many.n_trees:,} trees, beside one long "
-        f"model of each kind with {virtual.n_trees} trees. Likeness is the rank correlation of a "
-        "map of knowledge uncertainty with the map of 20 of those models.",
-        "On the page, What compute buys draws it against the seconds on one core.",
-    )
-    told = (
-        f"No: with {few.n_models} models the AUROC of far cells is {few.auroc_far:.2f}, and with "
-        f"{many.n_models} models it is {many.auroc_far:.2f}. More models give a steadier map: the "
-        f"likeness is {few.rank_correlation:.2f} with {few.n_models} models and "
+        "Likeness is the rank correlation of a map of knowledge uncertainty with that of 20 "
+        f"models: {few.rank_correlation:.2f} with {few.n_models} models and "
         f"{ten.rank_correlation:.2f} with {ten.n_models}. Virtual SGLB has "
-        f"{virtual.rank_correlation:.2f} for {virtual.n_trees} trees, which is a lot for its "
-        "price. "
-        f"cSGLB has {cyclic.rank_correlation:.2f} and cbSGLB {masked.rank_correlation:.2f}. The "
-        "second paper says that cycles agree better with real ensembles; that does not reproduce "
-        f"on this spiral. All {many.n_models} models make nearly the same mistakes: they count as "
-        f"{many.effective:.2f} independent ones."
+        f"{virtual.rank_correlation:.2f} for {virtual.n_trees} trees, cSGLB "
+        f"{cyclic.rank_correlation:.2f} and cbSGLB {masked.rank_correlation:.2f}. The second paper "
+        "says that cycles agree better with real ensembles; that does not reproduce here.",
     )
     text = (
         f"Here are {many.n_models} independent models with {many.n_trees:,} trees, beside one "
@@ -409,7 +337,7 @@ def what_compute_buys() -> ComputedStep:
         f"{many.n_models} it is {many.auroc_far:.2f}. More models give a steadier map, but nearly "
         f"the same mistakes: {many.n_models} count as {many.effective:.2f} independent ones."
     )
-    return _shown(MANY, run, text, right, answer, (*notes, told), "shown")
+    return _shown(MANY, run, text, right, answer, notes, "shown")
 
 
 LESSON = Lesson(

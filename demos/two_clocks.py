@@ -13,11 +13,11 @@ import numpy as np
 
 from demos.asking import Between, Brush, Brushed, Largest, both_of, crossing
 from demos.lesson import ComputedStep, Lesson, Step, main
+from gbuq_core.experiments.two_clocks.experiment import describe_two_clocks
 from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
 from gbuq_core.experiments.two_clocks.picture import COLOUR, WAY_COLOURS, clocks_sheet
 from gbuq_core.experiments.two_clocks.plan import LEVELS, WAYS, TwoClocksSettings
 from gbuq_core.experiments.two_clocks.scores import TwoClocksLook, WayScore, look_two_clocks
-from gbuq_core.experiments.two_clocks.words import describe_two_clocks
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.guess import GuessChart, GuessLine
 from gbuq_core.presentation import short
@@ -135,20 +135,7 @@ def collapse() -> ComputedStep:
     curves, every = look.curves, _score(look, "all")
     settings = MAIN
     enough = curves.n_trees[curves.stated >= curves.rmse]
-    notes = (
-        f"{settings.rows} rows with five features train {settings.members} boosted models. Each "
-        "predicts a mean and a std. The chart shows the error of the mean on rows that the models "
-        "have not seen, and the error that the models state.",
-        "Both fall while trees are added.",
-    )
-    told = (
-        f"The stated std is below the error after {int(enough.max(initial=0)):,} trees. "
-        f"With all {settings.trees:,} trees the models state {short(curves.stated[-1])} and "
-        f"are off by {short(curves.rmse[-1])}. Their 90 % intervals hold "
-        f"{100 * every.coverage:.0f} % of unseen rows. The trees have fitted the "
-        "training rows so closely that the residuals no "
-        "longer show the noise."
-    )
+    notes = ("Each model predicts a mean and a std. The second chart shows their intervals.",)
     text = (
         f"{settings.rows} rows train {settings.members} boosted models. The line is the error of "
         "their mean on unseen rows. The models also state their error."
@@ -160,7 +147,7 @@ def collapse() -> ComputedStep:
         f"intervals hold {100 * every.coverage:.0f} %. The trees fit the training rows so closely "
         "that residuals no longer show the noise."
     )
-    return ComputedStep(text, right, answer, _strips(look, "error", "coverage"), (*notes, told))
+    return ComputedStep(text, right, answer, _strips(look, "error", "coverage"), notes)
 
 
 def two_moments() -> ComputedStep:
@@ -168,16 +155,7 @@ def two_moments() -> ComputedStep:
     look = _look(MAIN)
     curves = look.curves
     at_rmse, at_nll = int(curves.rmse.argmin()), int(curves.nll.argmin())
-    notes = (
-        "Early stopping takes the number of trees with the least NLL on unseen rows, for the mean "
-        "and the scale together.",
-    )
-    told = (
-        f"The NLL is least at {int(curves.n_trees[at_nll]):,} trees, and the error of the mean at "
-        f"{int(curves.n_trees[at_rmse]):,}. Stopping for the NLL costs "
-        f"{short(curves.rmse[at_nll] / curves.rmse[at_rmse] * 100 - 100, 2)} % of RMSE. Stopping "
-        f"for the mean costs {short(curves.nll[at_rmse] - curves.nll[at_nll])} nats."
-    )
+    notes = ("The rows that score here chose nothing and trained nothing.",)
     text = (
         "Early stopping takes one number of trees for the mean and the scale: that with the "
         "least NLL on unseen rows."
@@ -189,7 +167,7 @@ def two_moments() -> ComputedStep:
         f"{short(curves.rmse[at_nll] / curves.rmse[at_rmse] * 100 - 100, 2)} % of RMSE; stopping "
         f"for the mean costs {short(curves.nll[at_rmse] - curves.nll[at_nll])} nats."
     )
-    return ComputedStep(text, right, answer, _strips(look, "error", "nll"), (*notes, told))
+    return ComputedStep(text, right, answer, _strips(look, "error", "nll"), notes)
 
 
 def off_the_diagonal() -> ComputedStep:
@@ -198,20 +176,10 @@ def off_the_diagonal() -> ComputedStep:
     early, clocks = _score(look, "early"), _score(look, "clocks")
     assert clocks.clocks is not None
     assert early.clocks is not None
-    same = clocks.clocks.mean_trees == clocks.clocks.scale_trees
-    place = "On it, with this seed." if same else "Off it."
     notes = (
-        "Each cell is a pair: trees for the mean across, trees for the scale upwards. Dark cells "
-        "have a low NLL on rows that chose nothing. The dashed diagonal is where both numbers are "
-        "equal. The left map has the std as it is; the right one multiplies it by the best factor.",
-        "The clocks are chosen on other rows, held out of the training in folds.",
-    )
-    told = (
-        f"{place} Two clocks takes {clocks.clocks.mean_trees:,} trees for the mean and "
-        f"{clocks.clocks.scale_trees:,} for the scale, with a factor of "
-        f"{short(clocks.clocks.factor)}. Its NLL is {short(clocks.nll)}; early stopping, with "
-        f"{early.clocks.mean_trees:,} trees for both, has {short(early.nll)}. Its RMSE is "
-        f"{short(clocks.rmse)} against {short(early.rmse)}."
+        "The left map has the std as it is; the right one multiplies it by the best factor. Two "
+        f"clocks has a factor of {short(clocks.clocks.factor)}. Early stopping takes "
+        f"{early.clocks.mean_trees:,} trees for both.",
     )
     text = (
         "A cell is a pair: trees for the mean across, trees for the scale upwards. Dark is a low "
@@ -223,7 +191,7 @@ def off_the_diagonal() -> ComputedStep:
         f"scale. The NLL is {short(clocks.nll)}; one number for both has {short(early.nll)}. The "
         f"RMSE is {short(clocks.rmse)} against {short(early.rmse)}. Other rows chose the clocks."
     )
-    return ComputedStep(text, right, answer, _near_the_least(look), (*notes, told))
+    return ComputedStep(text, right, answer, _near_the_least(look), notes)
 
 
 def only_a_factor() -> ComputedStep:
@@ -256,15 +224,8 @@ def only_a_factor() -> ComputedStep:
         name="two-clocks-reliability",
     )
     notes = (
-        "Something simpler could do: keep all trees, and multiply every std by one factor. The "
-        "chart shows how many unseen rows lie inside intervals of each level.",
-    )
-    told = (
-        f"It repairs the coverage: 90 % intervals hold {100 * factor.coverage:.0f} % instead of "
-        f"{100 * every.coverage:.0f} %, with a factor of {short(factor.clocks.factor)}. But the "
-        f"collapsed std no longer shows which rows are noisy. The NLL is {short(factor.nll)}, and "
-        f"{short(clocks.nll)} with two clocks; the CRPS is {short(factor.crps)} against "
-        f"{short(clocks.crps)}."
+        f"The factor is {short(factor.clocks.factor)}. The CRPS is {short(factor.crps)} against "
+        f"{short(clocks.crps)} with two clocks.",
     )
     text = (
         "Something simpler could do: keep all trees and multiply every std by one factor. The "
@@ -276,7 +237,7 @@ def only_a_factor() -> ComputedStep:
         "%. But the collapsed std no longer shows which rows are noisy: the NLL is "
         f"{short(factor.nll)}, with two clocks {short(clocks.nll)}."
     )
-    return ComputedStep(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, notes)
 
 
 def one_feature() -> ComputedStep:
@@ -285,17 +246,9 @@ def one_feature() -> ComputedStep:
     early, clocks = _score(look, "early"), _score(look, "clocks")
     assert clocks.clocks is not None
     assert early.clocks is not None
-    gain = "Little." if clocks.nll < early.nll else "Nothing, with this seed."
     notes = (
-        f"Now one feature, noise that grows with it, and {ONE_FEATURE.rows} rows. The "
-        "mean is a simple curve that few trees can draw.",
-    )
-    told = (
-        f"{gain} Two clocks takes {clocks.clocks.mean_trees} and {clocks.clocks.scale_trees} "
-        f"trees, early stopping {early.clocks.mean_trees}. The NLL is {short(clocks.nll)} against "
-        f"{short(early.nll)}, the RMSE {short(clocks.rmse)} against {short(early.rmse)}. What is "
-        f"left is the factor, {short(clocks.clocks.factor)}: intervals hold "
-        f"{100 * clocks.coverage:.0f} % instead of {100 * early.coverage:.0f} %."
+        f"The RMSE is {short(clocks.rmse)} against {short(early.rmse)}. The factor is "
+        f"{short(clocks.clocks.factor)}.",
     )
     text = (
         f"Now one feature, noise that grows with it, and {ONE_FEATURE.rows} rows. Few "
@@ -308,7 +261,7 @@ def one_feature() -> ComputedStep:
         f"{early.clocks.mean_trees}. The factor is left: intervals hold "
         f"{100 * clocks.coverage:.0f} % instead of {100 * early.coverage:.0f} %."
     )
-    return ComputedStep(text, right, answer, _near_the_least(look), (*notes, told))
+    return ComputedStep(text, right, answer, _near_the_least(look), notes)
 
 
 LESSON = Lesson(

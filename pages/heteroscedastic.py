@@ -2,9 +2,11 @@
 
 from functools import partial
 
-from gbuq_core.experiments.heteroscedastic.experiment import HETEROSCEDASTIC
-from gbuq_core.experiments.heteroscedastic.export import heteroscedastic_sections
-from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
+from gbuq_core.experiments.heteroscedastic.experiment import (
+    HETEROSCEDASTIC,
+    heteroscedastic_sections,
+)
+from gbuq_core.experiments.heteroscedastic.scores import describe_heteroscedastic
 from pages._ui.experiment import COMPARE, open_account
 from pages._ui.heteroscedastic import picture, scorecard
 from pages._ui.heteroscedastic.controls import STATE

@@ -5,10 +5,16 @@ from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.experiments.wave.claims import STUDY, answer_wave, check_claims
-from gbuq_core.experiments.wave.fit import OPENING, WaveRun, run_wave
+from gbuq_core.experiments.wave.fit import (
+    OPENING,
+    STUDY,
+    WaveRun,
+    WaveSettings,
+    answer_wave,
+    check_claims,
+    run_wave,
+)
 from gbuq_core.experiments.wave.picture import is_wide
-from gbuq_core.experiments.wave.plan import WaveSettings
 from gbuq_core.settings import from_values
 from gbuq_core.synthetic.wave import RARE_END, describe_rare
 from pages._ui.claims import draw_claims

@@ -2,9 +2,8 @@
 
 from functools import partial
 
-from gbuq_core.experiments.neighbours.experiment import NEIGHBOURS
-from gbuq_core.experiments.neighbours.export import neighbours_sections
-from gbuq_core.experiments.neighbours.words import describe_neighbours
+from gbuq_core.experiments.neighbours.experiment import NEIGHBOURS, neighbours_sections
+from gbuq_core.experiments.neighbours.look import describe_neighbours
 from pages._ui.experiment import COMPARE, WHY, open_account
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.live import live_knobs

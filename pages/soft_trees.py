@@ -4,7 +4,7 @@ from functools import partial
 
 from gbuq_core.experiments.soft_trees.claims import check_claims
 from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES
-from gbuq_core.experiments.soft_trees.words import describe_soft_trees
+from gbuq_core.experiments.soft_trees.scores import describe_soft_trees
 from pages._ui.experiment import QUICK, open_account
 from pages._ui.jobs_glue import ask
 from pages._ui.side_by_side import plan_requests, view_answers

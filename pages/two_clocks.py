@@ -2,9 +2,11 @@
 
 from functools import partial
 
-from gbuq_core.experiments.two_clocks.experiment import TWO_CLOCKS
-from gbuq_core.experiments.two_clocks.export import two_clocks_sections
-from gbuq_core.experiments.two_clocks.words import describe_two_clocks
+from gbuq_core.experiments.two_clocks.experiment import (
+    TWO_CLOCKS,
+    describe_two_clocks,
+    two_clocks_sections,
+)
 from pages._ui.experiment import WHY, open_account
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.two_clocks import picture

@@ -3,9 +3,8 @@
 import numpy as np
 
 from gbuq_core.experiments.heteroscedastic.data import data_of
-from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticView
+from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticView, ScoreCurve
 from gbuq_core.experiments.heteroscedastic.picture import MethodPanel
-from gbuq_core.experiments.heteroscedastic.predictions import ScoreCurve
 from gbuq_core.methods import PARTS
 
 

@@ -11,8 +11,8 @@ from gbuq_core.experiments.spiral.fit import (
     spiral_truth,
 )
 from gbuq_core.experiments.spiral.plan import SpiralSettings
-from gbuq_core.experiments.spiral.probe import Probe
-from gbuq_core.experiments.spiral.regions import spiral_regions
+from gbuq_core.experiments.spiral.quality import Probe
+from gbuq_core.experiments.spiral.scores import spiral_regions
 from gbuq_core.settings import plan_of
 from gbuq_core.synthetic import make_spiral
 from gbuq_core.uncertainty import Uncertainty

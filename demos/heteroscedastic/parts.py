@@ -19,6 +19,7 @@ from gbuq_core.experiments.heteroscedastic.fit import (
     HeteroscedasticRun,
     HeteroscedasticView,
     fit_heteroscedastic,
+    interval_of,
     measure_heteroscedastic,
     view_heteroscedastic,
 )
@@ -27,7 +28,6 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     HeteroscedasticSettings,
     plan_measure,
 )
-from gbuq_core.experiments.heteroscedastic.predictions import interval_of
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches

@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from demos.asking import Between, Drawing, Largest
-from demos.heteroscedastic import answers
 from demos.heteroscedastic.parts import (
     auroc_strip,
     backdrop_of,
@@ -30,7 +29,7 @@ from demos.heteroscedastic.parts import (
     wide,
 )
 from demos.lesson import ComputedStep, Lesson, Step
-from gbuq_core.experiments.heteroscedastic.claims import BLIND, check_claims, follow_rays
+from gbuq_core.experiments.heteroscedastic.claims import BLIND, CHANCE, check_claims, follow_rays
 from gbuq_core.experiments.heteroscedastic.data import Array
 from gbuq_core.experiments.heteroscedastic.fit import (
     HeteroscedasticRun,
@@ -43,10 +42,14 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     SUPPORT,
     HeteroscedasticSettings,
 )
-from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
-from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
+from gbuq_core.experiments.heteroscedastic.scores import (
+    HeteroscedasticScore,
+    describe_heteroscedastic,
+    score_all,
+)
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.presentation import enumerated
 
 _BASE = HeteroscedasticSettings()
 _TWO = ("macau_linear", "macau_basic")
@@ -111,26 +114,26 @@ def noise_that_grows() -> ComputedStep:
         frame_label="interval for", frame_values=[f"{100 * level:.0f} %" for level in LEVELS],
         frames_per_second=1.0,
     )  # fmt: skip
-    low, high = SUPPORT
-    notes = (
-        f"There are {len(run.data.y):,} rows with one feature x between {low:g} and {high:g}. The "
-        "mean rises in waves. The noise around it has a std of "
-        f"{run.settings.noise_slope:g} x.",
-        "Three models predict a mean and an interval. The dashed lines are the true ones. Play the "
-        "levels of the interval.",
-    )
-    told = answers.who_sees_noise(scores)
     level = LEVELS[-1]
+    errors = enumerated([f"{one.label} {one.std_error:.2f}" for one in scores.values()])
+    held = enumerated(
+        [f"{one.label} {100 * one.coverage[-1].observed:.0f} %" for one in scores.values()]
+    )
+    notes = (
+        "Play the levels of the interval. The RMSE of each std on new rows, where that of the "
+        f"noise is {scores['forest'].mean_noise:.2f} on average: {errors}.",
+    )
     text = (
         "Rows have one feature x. Their mean rises in waves (dashed), and the noise around it "
         "changes."
     )
     right = band_of(run, level)
     answer = (
-        f"The noise has a std of {run.settings.noise_slope:g} x. {answers.held_by(scores, level)} "
-        "A forest's spread says how uncertain its mean is, not how far y lies from it."
+        f"The noise has a std of {run.settings.noise_slope:g} x. Intervals of "
+        f"{100 * level:.0f} % hold: {held}. A forest's spread says how uncertain its mean is, not "
+        "how far y lies from it."
     )
-    return ComputedStep(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, notes)
 
 
 def data_and_knowledge() -> ComputedStep:
@@ -159,14 +162,12 @@ def data_and_knowledge() -> ComputedStep:
     plan = run.fits[0].plan
     seen = round(plan.subsample * plan.rows)
     notes = (
-        f"MACAU is a random forest of {plan.trees} trees, each fitted to {seen} of the rows. Each "
-        "leaf predicts a mean and a variance of y. A plain leaf takes those of its rows. A leaf "
-        "with a Bayesian linear model takes those of a line.",
-        "By the law of total variance, the variance of y over all trees has two parts. The mean of "
-        "the leaves' variances is data uncertainty. The variance of the leaves' means is knowledge "
-        "uncertainty. Play the trees.",
+        f"MACAU is a random forest of {plan.trees} trees, each fitted to {seen} of the rows. A "
+        "plain leaf takes the mean and variance of its rows, another one those of a Bayesian line. "
+        f"The two parts add up to the total to within {gap:.1g}. The RMSE of the mean is "
+        f"{scores['macau_linear'].rmse:.2f} with lines and {scores['macau_basic'].rmse:.2f} "
+        "without.",
     )
-    told = answers.data_or_knowledge(scores["macau_linear"], scores["macau_basic"], gap)
     text = (
         "Each leaf predicts a mean and a variance. Data uncertainty is the mean of the "
         "variances, knowledge uncertainty the variance of the means. Play the trees."
@@ -178,7 +179,7 @@ def data_and_knowledge() -> ComputedStep:
         f"{scores['macau_basic'].noise_ratio:.2f} times the truth, with a line "
         f"{scores['macau_linear'].noise_ratio:.2f}."
     )
-    return ComputedStep(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, notes)
 
 
 def out_of_the_rows() -> ComputedStep:
@@ -201,13 +202,15 @@ def out_of_the_rows() -> ComputedStep:
     ]  # fmt: skip
     seeds = np.array([_scores(other)["catboost"].auroc_of("knowledge") for other in others])
     rays = {view.method: follow_rays(view.x, np.sqrt(view.knowledge)) for view in run.views}
-    notes = (
-        "There are no rows below 0 or above 10 (rows lie in the tinted part). No model can know "
-        "the right prediction there. A good model should report that it does not know.",
-        "AUROC measures how well a score separates foreign rows from new rows between 0 and 10. 1 "
-        "is perfect and 0.5 is chance. The last chart shows it by distance from the rows.",
+    ends = "; ".join(
+        f"{METHODS[key].label} "
+        + " and ".join(f"from {ray.first:.2g} to {ray.last:.2g}" for ray in both_sides)
+        for key, both_sides in rays.items()
     )
-    told = answers.who_notices_the_end(rays, scores, seeds)
+    notes = (
+        "The last chart shows the AUROC by distance from the rows. The std of knowledge outwards, "
+        f"on the left and on the right: {ends}.",
+    )
     known = [scores[key].auroc_of("knowledge") for key in run.settings.methods]
     text = (
         "Below 0 and above 10 there are no rows. No model can know the right prediction there; a "
@@ -224,7 +227,7 @@ def out_of_the_rows() -> ComputedStep:
         right,
         answer,
         _tree_by_tree(charts_of(strips, describe_heteroscedastic(run))),
-        (*notes, told),
+        notes,
     )
 
 
@@ -273,22 +276,16 @@ def three_novelties() -> ComputedStep:
         strips.append(over_x(behind, title, curves, unit, y_limits=_NEAR, frame_x=places))
     isolation = [(forest.label, _values(forest, "isolation"), _colour("isolation"), False)]
     strips.append(over_x(behind, forest.label, isolation, "score", frame_x=places))
-    same = all(
-        np.allclose(_values(view, "novelty"), _values(view, "conditional_novelty"))
-        for view in (linear, basic)
+    above = ", ".join(
+        f"{METHODS[method].label}, {key.replace('_', ' ')} {100 * share:.0f} %"
+        for (method, key), share in beyond.items()
     )
-    flat = float(_values(basic, "inference_novelty").max()) < 1e-9
     notes = (
-        "The uncertainty of y and the novelty of x are different questions. MACAU has three scores "
-        "for novelty. Each is a z-score within a leaf, averaged over the trees. Novelty compares x "
-        "with the leaf's rows. Conditional novelty does the same with only the features on the "
-        "path to the leaf. Inference novelty compares the prediction with the leaf's usual ones.",
-        "The charts are cut off at 10, although the curves can go much higher. The last chart is "
-        "an isolation forest, which does not use y.",
+        "Each of MACAU's three scores is a z-score within a leaf, averaged over the trees. "
+        "Conditional novelty takes only the features on the path to the leaf: here there is only "
+        "one. The charts are cut off at 10. Foreign rows above what 95 % of the others have: "
+        f"{above}.",
     )
-    told = [scores[method] for method in run.settings.methods]
-    told = f"{answers.which_novelty(told, beyond)} {answers.why_novelty(same, flat)}"
-    told = told.strip()
     plain = [
         scores[key].auroc_of(name)
         for key, name in (
@@ -314,7 +311,7 @@ def three_novelties() -> ComputedStep:
         frame_values=[f"{place:g}" for place in places],
         start_frame=int(np.searchsorted(places, SUPPORT[1])),
     )
-    return ComputedStep(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, notes)
 
 
 def _values(view: HeteroscedasticView, key: str) -> Array:
@@ -343,15 +340,15 @@ def alike_or_tiny() -> ComputedStep:
     strips.append(over_x(behind, "Knowledge uncertainty", stds, "std"))
     base, more, tiny = (_scores(run)["macau_linear"] for run in runs)
     far = [float(np.sqrt(run.views[0].knowledge[-1])) for run in runs]
-    notes = (
-        f"So far each tree saw {100 * _BASE.subsample:.0f} % of the rows, and every leaf had at "
-        f"least {_BASE.min_child_samples} rows. Why these values? Here, the trees of one forest "
-        f"see {100 * ALIKE.subsample:.0f} % of the rows. Another forest may have leaves "
-        "with a single row.",
-        f"The charts show {STILL} of the {_BASE.trees} trees. Their mean is in the colour of the "
-        "text.",
+    known, inferred = (
+        ", ".join(f"{one.auroc_of(key):.2f}" for one in (base, more, tiny))
+        for key in ("knowledge", "inference_novelty")
     )
-    told = answers.what_breaks(base, more, tiny, far, ALIKE.subsample)
+    notes = (
+        f"The charts show {STILL} of {_BASE.trees} trees and their mean. AUROC of knowledge for "
+        f"foreign rows in the three forests: {known}; of inference novelty: {inferred}. With the "
+        f"larger subsample the RMSE of the mean is {more.rmse:.2f}.",
+    )
     text = (
         f"So far each tree saw {100 * _BASE.subsample:.0f} % of the rows. In the second chart it "
         f"sees {100 * ALIKE.subsample:.0f} %; in the third, leaves may have one row."
@@ -367,7 +364,7 @@ def alike_or_tiny() -> ComputedStep:
         right,
         answer,
         _tree_by_tree(charts_of(strips, describe_heteroscedastic(runs[1]))),
-        (*notes, told),
+        notes,
     )
 
 
@@ -408,20 +405,19 @@ def on_average() -> ComputedStep:
         frames_per_second=1.0,
     )
     labels = [view.label.replace(",", "") for view in run.views]  # as they are listed
-    factors_told = answers.names(
+    factors_told = enumerated(
         [f"{label} {view.factor:.2f}" for label, view in zip(labels, run.views, strict=True)]
     )
-    notes = (
-        "A conformal step uses 1,000 rows that no model has seen. It finds one factor for all "
-        f"intervals so that they hold {100 * level:.0f} % of these rows. The factors are "
-        f"{factors_told}. The third method is conformal by itself: it has the same width for all "
-        "rows.",
-        "Play the picture to compare the intervals without and with this step.",
+    held_by_all = enumerated(
+        [f"{label} {100 * share:.0f} %" for label, share in zip(labels, overall, strict=True)]
     )
-    told = answers.right_on_average(labels, overall, thirds, level)
+    notes = (
+        f"The factors are {factors_told}. On all new rows together the intervals hold: "
+        f"{held_by_all}.",
+    )
     widths = [float(np.ptp(shares)) for shares in thirds]
     worst, best = int(np.argmax(widths)), int(np.argmin(widths))
-    held_in = [answers.names([f"{100 * share:.0f}" for share in shares]) for shares in thirds]
+    held_in = [enumerated([f"{100 * share:.0f}" for share in shares]) for shares in thirds]
     text = (
         f"One factor a method stretches its intervals until they hold {100 * level:.0f} % of "
         "1,000 unseen rows. A conformal forest has one width for all rows."
@@ -432,7 +428,7 @@ def on_average() -> ComputedStep:
         f"{labels[best]} {held_in[best]} %. One factor cannot move coverage from place to place: "
         "the std itself has to follow the noise."
     )
-    return ComputedStep(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, notes)
 
 
 def beside_the_table() -> ComputedStep:
@@ -448,15 +444,15 @@ def beside_the_table() -> ComputedStep:
         frame_label="method", frame_values=[score.label for score in scores],
         frames_per_second=0.8, start_frame=0,
     )  # fmt: skip
-    notes = (
-        f"The paper's table has {len(scores)} methods that are fitted here. CRPS scores the "
-        "prediction and its noise together, in units of y. Lower is better. The true distribution "
-        f"has {scores[0].truth_crps:.3f} on these rows.",
-        "Play the methods. The method on the left is orange in the other charts. A dot on the "
-        "dashed line has the same value as in the paper.",
-    )
-    told = answers.what_reproduces(check_claims(run, tuple(scores)), scores)
     claims = check_claims(run, tuple(scores))
+    fails = " ".join(claim.paper for claim in claims if claim.verdict == "does not hold")
+    pairs = [cell for score in scores for cell in score.auroc if not np.isnan(cell.paper)]
+    near = sum(abs(cell.value - cell.paper) <= CHANCE for cell in pairs)
+    notes = (
+        f"The true distribution has a CRPS of {scores[0].truth_crps:.3f} on these rows. A dot on "
+        f"the dashed line has the paper's value. Of {len(pairs)} AUROCs, {near} are within "
+        f"{CHANCE:g} of the table's. What does not hold: {fails or 'nothing.'}",
+    )
     held = sum(claim.verdict == "holds" for claim in claims)
     both_known = [score for score in scores if not np.isnan(score.crps + score.paper_crps)]
     farthest = max(both_known, key=lambda score: abs(score.crps - score.paper_crps))
@@ -469,7 +465,7 @@ def beside_the_table() -> ComputedStep:
         f"{held} of {len(claims)} hold. The largest difference in CRPS is that of "
         f"{farthest.label}: {farthest.crps:.2f} here and {farthest.paper_crps:.2f} in the table."
     )
-    return ComputedStep(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, notes)
 
 
 LESSON = Lesson(

@@ -9,10 +9,9 @@ import numpy as np
 
 from gbuq_core.experiments.neighbours.charts import family_strip
 from gbuq_core.experiments.neighbours.fit import NeighboursView, search_neighbours, view_neighbours
-from gbuq_core.experiments.neighbours.look import NeighboursRun
+from gbuq_core.experiments.neighbours.look import NeighboursRun, describe_neighbours
 from gbuq_core.experiments.neighbours.picture import neighbours_maps
 from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
-from gbuq_core.experiments.neighbours.words import describe_neighbours
 from gbuq_core.figures.canvas.panels import (
     Panel,
     PanelSheet,

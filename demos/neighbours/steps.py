@@ -28,9 +28,12 @@ from gbuq_core.experiments.neighbours.fit import (
     search_neighbours,
     view_neighbours,
 )
-from gbuq_core.experiments.neighbours.look import affinity_by_trees, run_neighbours
+from gbuq_core.experiments.neighbours.look import (
+    affinity_by_trees,
+    describe_neighbours,
+    run_neighbours,
+)
 from gbuq_core.experiments.neighbours.plan import ORDERS, NeighboursSettings
-from gbuq_core.experiments.neighbours.words import describe_neighbours
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.colour import OKABE_ITO
 from gbuq_core.ibug import FAMILIES
@@ -69,21 +72,11 @@ def shared_leaves() -> ComputedStep:
     near_by_distance = np.argsort(np.hypot(*(data.X - look.x).T), kind="stable")[: look.k]
     both = len(np.intersect1d(near_by_distance, look.indices))
     notes = (
-        f"{len(data.y):,} rows lie on a square, and {look.n_trees} boosted trees predict y from "
-        "them. Each tree cuts the square into boxes, its leaves. The affinity of two rows is the "
-        "number of trees in which they lie in the same box.",
-        "The ring is a new row. Play the trees: the third map shows, for each place, the share of "
-        "the trees so far in which it lies in the ring's box.",
-    )
-    told = (
-        f"Here {look.cut}. One tree says little: the ring's first box holds "
-        f"{100 * float((grown[0] > 0).mean()):.0f} % of the square. With all {look.n_trees} trees "
-        f"the boxes add up to a hill around the ring. {alike} of the {len(data.y):,} rows share "
-        "half of the trees or more with the ring, and even the least alike row shares "
-        f"{look.row_affinities.min()}. The {look.k} rows with the highest affinity, from "
-        f"{look.affinities[0]} down to {look.cut} trees, are the neighbours, in orange. "
-        f"{both} of them are also among the {look.k} nearest by distance. A box ends where a tree "
-        "found that y changes, even if the next row is close."
+        "The third map plays, for each place, the share of the trees so far in which it lies in "
+        f"the ring's box. The first box holds {100 * float((grown[0] > 0).mean()):.0f} % of the "
+        "square, and all boxes add up to a hill. Even the least alike row shares "
+        f"{look.row_affinities.min()} of {look.n_trees} trees with the ring; the neighbours share "
+        f"{look.affinities[0]} down to {look.cut}.",
     )
     still = [replace(reasons_sheet(run).strips[0], mode="frame")]  # of all trees
     text = (
@@ -95,7 +88,7 @@ def shared_leaves() -> ComputedStep:
         f"{alike} of {len(data.y):,}. The {look.k} with the highest affinity, in orange, are the "
         f"neighbours; {both} are also among the nearest. A box ends where y changes."
     )
-    return ComputedStep(text, right, answer, with_strips(sheet, still), (*notes, told))
+    return ComputedStep(text, right, answer, with_strips(sheet, still), notes)
 
 
 def two_places() -> ComputedStep:
@@ -106,18 +99,8 @@ def two_places() -> ComputedStep:
     slope = float(ripples_truth(run.look.features).mean.std())
     far = float(np.hypot(*(run.look.features - run.look.x).T).max())
     notes = (
-        "The trees make the prediction. Its scale is the standard deviation of the targets of its "
-        f"{run.look.k} neighbours, after a small correction.",
-        f"The true noise is {noise[0]:.2g} in the middle of the noisy spot, where the ring was "
-        f"before, and {noise[1]:.2g} here. The last chart shows the scale for every k, the number "
-        "of neighbours.",
-    )
-    told = (
-        f"The scale finds the spot: {noisy.look.scale:#.2g} there, {run.look.scale:#.2g} here. But "
-        f"it is too low in the spot and too high here, where the noise is {noise[1]:.2g}. The "
-        f"neighbours lie up to {far:.2g} away, and the true mean varies between them with a "
-        f"standard deviation of {slope:.2g}. IBUG counts this variation as noise. That is why its "
-        "map shows the slopes of the ripples, although the true noise has none."
+        f"Here {run.look.k} neighbours count, and a small correction follows. The last chart shows "
+        "the scale for every k.",
     )
     text = (
         "A prediction's scale is the standard deviation of its neighbours' targets. The true "
@@ -132,7 +115,7 @@ def two_places() -> ComputedStep:
     sheet, ks = over_k(run, [k for k in COVERED_K if k <= MOST_FRAMES_K])
     alike, scale = reasons_sheet(run).strips[:2]
     strips = [replace(alike, mode="frame"), replace(scale, frame_x=np.array(ks, float))]
-    return ComputedStep(text, right, answer, with_strips(sheet, strips), (*notes, told))
+    return ComputedStep(text, right, answer, with_strips(sheet, strips), notes)
 
 
 def how_many() -> ComputedStep:
@@ -172,19 +155,10 @@ def how_many() -> ComputedStep:
     at = {k: views[k - 2] for k in (3, best, MOST_FRAMES_K)}
     errors = {k: score_of(run, view).scale_error_inside for k, view in at.items()}
     notes = (
-        f"Play the same fit with k from 2 to {MOST_FRAMES_K}, without correction of the scale.",
-        f"A fifth of the rows is kept aside to choose k. IBUG tries {len(tuning.n_neighbors)} "
-        "values and takes the one with the lowest negative log-likelihood (NLL) on those rows. "
-        "Then the trees are fitted again to all rows.",
-    )
-    told = (
-        "Three rows sometimes agree by chance. The scale is then near zero, and one wrong "
-        f"prediction costs much. The NLL of fresh rows is {at[3].test_nll:.2f} with k = 3, "
-        f"{at[best].test_nll:.2f} with k = {best} and {at[MOST_FRAMES_K].test_nll:.2f} with "
-        f"k = {MOST_FRAMES_K}, where the neighbours come from all sides of a ripple. The error of "
-        f"the scale against the true noise is {errors[3]:#.2g}, {errors[best]:#.2g} and "
-        f"{errors[MOST_FRAMES_K]:.2g}. Tuning chose k = {best}; k = {int(ks[nll.argmin()])} would "
-        f"have been best for fresh rows, with {nll.min():.2f}."
+        f"A fifth of the rows is kept aside: IBUG tries {len(tuning.n_neighbors)} values of k on "
+        "them, and fits the trees again to all rows. The error of the scale against the true "
+        f"noise is {errors[3]:#.2g}, {errors[best]:#.2g} and {errors[MOST_FRAMES_K]:.2g}. "
+        f"k = {int(ks[nll.argmin()])} would have been best for fresh rows, with {nll.min():.2f}.",
     )
     sheet = replace(
         sheet,
@@ -202,7 +176,7 @@ def how_many() -> ComputedStep:
         "chance: the scale is then near zero, and one wrong prediction costs much. Many "
         "neighbours are not alike."
     )
-    return ComputedStep(text, right, answer, with_strips(sheet, [strip]), (*notes, told))
+    return ComputedStep(text, right, answer, with_strips(sheet, [strip]), notes)
 
 
 def one_number_for_all() -> ComputedStep:
@@ -245,20 +219,11 @@ def one_number_for_all() -> ComputedStep:
     _, _, gamma, delta = run.view.setting
     how = f"adds {delta:g} to every scale" if delta else f"multiplies every scale by {gamma:g}"
     notes = (
-        "About 90 of 100 intervals at 90 % should hold their row. Calibration finds one factor, "
-        "or one constant to add, for all scales. It uses the rows kept aside again.",
-        f"Maps and chart are for {len(COVERED_K)} values of k; they open at k = {run.view.k}.",
-    )
-    told = (
-        f"For k = {run.view.k} calibration {how}. The share of intervals that hold their row goes "
-        f"from {100 * before.coverage:.0f} % to {100 * after.coverage:.0f} %, and the NLL of fresh "
-        f"rows falls from {before.nll:.2f} to {after.nll:.2f}. The map's error against the true "
-        f"noise does not shrink: {before.scale_error_inside:.2g} before, "
-        f"{after.scale_error_inside:.2g} after. One number for all rows corrects the level of the "
-        "scale, not where it is high or low. It makes a bad k less harmful: over the "
+        f"For k = {run.view.k} calibration {how}, and the NLL of fresh rows falls from "
+        f"{before.nll:.2f} to {after.nll:.2f}. It makes a bad k less harmful: over "
         f"{len(COVERED_K)} values of k the coverage lies from {raw.min():.0f} to {raw.max():.0f} % "
         f"without calibration and from {done.min():.0f} to {done.max():.0f} % with it. It is not "
-        "exactly 90 % because calibration minimises NLL."
+        "exactly 90 % because calibration minimises NLL.",
     )
     text = (
         "About 90 of 100 intervals at 90 % should hold their row. Calibration multiplies all "
@@ -287,7 +252,7 @@ def one_number_for_all() -> ComputedStep:
             ),
             [strip],
         ),
-        (*notes, told),
+        notes,
     )
 
 
@@ -321,18 +286,9 @@ def trees_that_count() -> ComputedStep:
     )
     ks = {order: views[order][at].k for order in ORDERS}
     notes = (
-        f"Counting leaves in all {run.fit.n_trees} trees takes time. IBUG can count in a few of "
-        f"them and tune k again: here in the first, the last or {COUNTS[at]} random trees.",
-        "Early trees predict y itself. Late trees predict what the earlier ones left over.",
-    )
-    told = (
-        f"The first ones: with {COUNTS[at]} trees the NLL of fresh rows is "
-        f"{nll['first'][at]:.2f} for the first, {nll['random'][at]:.2f} for random and "
-        f"{nll['last'][at]:.2f} for the last ones, against {everything.test_nll:.2f} for all "
-        f"{COUNTS[-1]}. A late tree splits what the trees before it left over, so a shared leaf "
-        f"says less about y. With {COUNTS[more]} trees the NLL is {nll['first'][more]:.2f}, "
-        f"{nll['random'][more]:.2f} and {nll['last'][more]:.2f}, and the order matters less. "
-        f"Tuning took k = {ks['first']}, {ks['random']} and {ks['last']} for {COUNTS[at]} trees."
+        f"With {COUNTS[more]} trees the NLL is {nll['first'][more]:.2f}, "
+        f"{nll['random'][more]:.2f} and {nll['last'][more]:.2f}: the order matters less. Tuning "
+        f"took k = {ks['first']}, {ks['random']} and {ks['last']} for {COUNTS[at]} trees.",
     )
     text = (
         f"Counting leaves in all {run.fit.n_trees} trees takes time. Early trees predict y "
@@ -352,7 +308,7 @@ def trees_that_count() -> ComputedStep:
             replace(sheet, panels=panels, frame_label="trees", frame_values=COUNTS, start_frame=at),
             [strip],
         ),
-        (*notes, told),
+        notes,
     )
 
 
@@ -383,22 +339,11 @@ def skewed_neighbours() -> ComputedStep:
         start_frame=names.index(label["normal"]),
     )
     notes = (
-        f"The model learns from {len(fit.data.y)} patients with diabetes; {len(fit.data.y_test)} "
-        "are held out. The target is how far the disease progressed within a year. The chart "
-        f"shows one held-out patient: the targets of the {k} neighbours pile up on the left and "
-        "trail off to the right.",
-        "IBUG can fit any family of distributions to these targets, and here it tries nine. Eight "
-        "keep the prediction as their mean and the neighbours' spread. The kernel density takes "
-        "its mean and spread from the neighbours.",
-    )
-    told = (
-        f"The normal puts {100 * impossible:.0f} % of its weight below {below:g}, the lowest "
-        f"training target. The {label[ranked.best]} does best on the validation rows, with an NLL "
-        f"of {chosen[ranked.best]:.2f} nats; the normal has {chosen['normal']:.2f}. But there are "
-        f"only {len(fit.model.y_validation_)} validation rows. On the {len(fit.data.y_test)} "
-        f"held-out rows it has {held_out[ranked.best]:.2f}, the normal {held_out['normal']:.2f}, "
-        f"and the {label[fresh.best]} would have had {held_out[fresh.best]:.2f}. With nine "
-        "candidates and so few rows, the choice is partly luck."
+        "The target is how far diabetes progressed within a year. Eight families keep the "
+        "prediction as their mean and the neighbours' spread; the kernel density takes both from "
+        f"the neighbours. The normal puts {100 * impossible:.0f} % of its weight below {below:g}, "
+        f"the lowest training target. On the validation rows the {label[ranked.best]} has an NLL "
+        f"of {chosen[ranked.best]:.2f} nats and the normal {chosen['normal']:.2f}.",
     )
     text = (
         f"One held-out patient's {k} neighbours pile up on the left. IBUG fits nine families to "
@@ -411,7 +356,7 @@ def skewed_neighbours() -> ComputedStep:
         f"{label[fresh.best]} {held_out[fresh.best]:.2f}. With nine candidates and few rows, the "
         "choice is partly luck."
     )
-    return ComputedStep(text, right, answer, with_strips(sheet, strips), (*notes, told))
+    return ComputedStep(text, right, answer, with_strips(sheet, strips), notes)
 
 
 def nothing_there() -> ComputedStep:
@@ -428,23 +373,12 @@ def nothing_there() -> ComputedStep:
     far = np.hypot(*(look.features - look.x).T)
     truth = ripples_truth([HOLE])
     notes = (
-        "No training row lies in the hatched disc. The noise there is small, but the model has "
-        "not seen the ripples there.",
-        f"The ring is in the middle of the disc, and its {look.k} neighbours are in orange.",
-    )
-    told = (
-        f"No. The mean absolute error of the prediction is {error[empty].mean():.2g} in the disc "
-        f"and {error[~empty].mean():.2g} elsewhere, while the scale averages "
-        f"{view.grid_scale[empty].mean():.2g} in the disc and "
-        f"{view.grid_scale[~empty].mean():.2g} elsewhere. As a detector of the disc, the scale has "
-        f"an AUROC of {auroc(empty, view.grid_scale):.2f}; 0.5 is chance. At the ring IBUG says "
-        f"{look.loc:.2f} \u00b1 {look.scale:.2f}, and the truth is {truth.mean[0]:.2f}. The "
-        f"neighbours are {far.min():.2g} to {far.max():.2g} away and agree with each other. One "
-        "model has no members that could disagree, so its knowledge uncertainty is 0 by "
-        "construction. The affinities do hold a hint, which IBUG does not use: the nearest row "
-        f"shares {nearest[empty].mean():.0f} of {look.n_trees} trees in the disc and "
-        f"{nearest[~empty].mean():.0f} elsewhere. This finds the disc with an AUROC of "
-        f"{auroc(empty, -nearest):.2f}."
+        "As a detector of the disc, the scale has an AUROC of "
+        f"{auroc(empty, view.grid_scale):.2f}, where 0.5 is chance, and the affinity "
+        f"{auroc(empty, -nearest):.2f}; IBUG does not use it. At the ring IBUG says "
+        f"{look.loc:.2f} \u00b1 {look.scale:.2f}, and the truth is {truth.mean[0]:.2f}. Its "
+        f"{look.k} neighbours are {far.min():.2g} to {far.max():.2g} away. One model has no "
+        "members that could disagree, so its knowledge uncertainty is 0 by construction.",
     )
     text = (
         "No training row lies in the hatched disc. The noise there is small, but the model has "
@@ -460,7 +394,7 @@ def nothing_there() -> ComputedStep:
         f"the nearest row shares {nearest[empty].mean():.0f} trees, elsewhere "
         f"{nearest[~empty].mean():.0f}."
     )
-    return ComputedStep(text, right, answer, replace(sheet, panels=panels), (*notes, told))
+    return ComputedStep(text, right, answer, replace(sheet, panels=panels), notes)
 
 
 LESSON = Lesson(

@@ -19,6 +19,7 @@ from gbuq_core.experiments.novelty.fit import (
     at_places,
     fit_novelty_maps,
     map_novelty,
+    rank_among,
     scorer,
     unit_of,
     view_novelty,
@@ -36,7 +37,6 @@ from gbuq_core.experiments.novelty.picture import (
     score_table,
 )
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
-from gbuq_core.experiments.novelty.ranks import rank_among
 from gbuq_core.experiments.novelty.scores import MapScore, score_maps
 from gbuq_core.figures.canvas.panels import (
     Panel,
@@ -49,7 +49,7 @@ from gbuq_core.figures.canvas.panels import (
 from gbuq_core.figures.handles import live_knob
 from gbuq_core.figures.near import pack_table
 from gbuq_core.knobs import find_knob
-from gbuq_core.presentation import digits
+from gbuq_core.presentation import digits, enumerated
 from gbuq_core.settings import knobs_of, plan_of, to_values
 
 _FITS, _MAPS = 6, 8  # that a process keeps: steps share those of moons, blobs and rings
@@ -147,7 +147,7 @@ def edit_sheet(before: NoveltyRun, after: NoveltyRun, keys: Sequence[str]) -> Pa
         outline_label="where rows are edited",
         blank_label="before the edit",
         alt=f"{after.fit.rows.outcomes[-1].text} The maps show "
-        f"{listed([METHODS[key].label.lower() for key in keys])} before that, and after it.",
+        f"{enumerated([METHODS[key].label.lower() for key in keys])} before that, and after it.",
         **map_axes(before.fit),
     )
 
@@ -211,15 +211,6 @@ def went_elsewhere(
         outcome = _WENT[outcome_of(new - old, threshold)]
         texts.append(f"{outcome} ({digits(old)} to {digits(new)})")
     return texts
-
-
-def listed(parts: Sequence[str]) -> str:
-    """Words with an "and" before the last.
-
-    >>> listed(["a"]), listed(["a", "b", "c"])
-    ('a', 'a, b and c')
-    """
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def with_strips(sheet: PanelSheet, strips: Sequence[Strip]) -> PanelSheet:

@@ -18,7 +18,6 @@ from demos.novelty.parts import (
     by_third_feature,
     edit_sheet,
     followed,
-    listed,
     noticed,
     run_of,
     scores_of,
@@ -28,16 +27,6 @@ from demos.novelty.parts import (
     went_elsewhere,
     with_strips,
 )
-from demos.novelty.words import (
-    detects,
-    erased_words,
-    flipped_words,
-    middle_words,
-    nearer_words,
-    new_there,
-    tail_words,
-)
-from gbuq_core.experiments.novelty.charts import tree_sheet
 from gbuq_core.experiments.novelty.edits import mask_of
 from gbuq_core.experiments.novelty.fit import NoveltyMaps, predict_places, ranks_of, unit_of
 from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
@@ -46,11 +35,12 @@ from gbuq_core.experiments.novelty.picture import (
     novelty_panels,
     novelty_sheet,
     score_panel,
+    tree_sheet,
 )
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.figures.canvas.panels import Line, Marker
-from gbuq_core.presentation import digits
+from gbuq_core.presentation import digits, enumerated
 
 _MAPS = ("truth", "novelty", "knowledge", "isolation", "distance")
 _MIDDLE = NoveltySettings(row=45, column=50)  # the cell that is looked at
@@ -90,30 +80,17 @@ def beside_the_truth() -> ComputedStep:
     run = run_of(MOONS)
     scores = scores_of(run)
     rivals = [key for key in _MAPS if key not in ("truth", "novelty")]
-    best = max((*rivals, "novelty"), key=lambda key: scores[key].auroc)
     novelty = scores["novelty"]
-    notes = (
-        f"{len(run.fit.rows.y)} rows lie on two moons, one for each class. A forest of "
-        f"{run.fit.n_trees} trees learns them. The first map is the truth: minus the log of the "
-        "density that the rows were drawn from. Nearly all rows lie in its outline.",
-        "Novelty measures how far a place lies from the rows of its leaf. Knowledge uncertainty "
-        "measures how much the trees disagree. The last two scores use the rows but not their "
-        "class. All maps show ranks: the share of the map's cells that score lower.",
+    follows = enumerated(
+        [f"{METHODS[key].label} {scores[key].rank_correlation:.2f}" for key in _MAPS[1:]]
     )
-    told = (
-        f"Novelty finds the empty cells with an AUROC of {novelty.auroc:.3f}; 0.5 is chance. Its "
-        f"rank correlation with the truth is {novelty.rank_correlation:.2f}. "
-        + " ".join(
-            f"{METHODS[key].label} {detects(scores[key].auroc)} (AUROC {scores[key].auroc:.3f}, "
-            f"correlation {scores[key].rank_correlation:.2f})."
-            for key in rivals
-        )
-        + f" The best detector here is {METHODS[best].label.lower()}."
-        + (
-            " The paper's claim that novelty beats the isolation forest "
-            + ("holds" if novelty.auroc > scores["isolation"].auroc else "does not hold")
-            + " on these rows."
-        )
+    notes = (
+        f"A forest of {run.fit.n_trees} trees learns {len(run.fit.rows.y)} rows. Nearly all rows "
+        "lie in the outline of the truth. Isolation forest and distance do not use the class. The "
+        f"rank correlations with the truth: {follows}. The paper's claim that novelty beats the "
+        "isolation forest "
+        + ("holds" if scores["novelty"].auroc > scores["isolation"].auroc else "does not hold")
+        + " on these rows.",
     )
     sheet, table = followed(run, {key: score_panel(run, key) for key in run.view.keys})
     sheet = replace(sheet, panel_height=240)
@@ -128,7 +105,7 @@ def beside_the_truth() -> ComputedStep:
         f"distance {scores['distance'].auroc:.2f}; 0.5 is chance. Trees disagree where classes "
         "meet, not where rows are missing."
     )
-    return ComputedStep(text, right, answer, sheet, (*notes, told), (table,))
+    return ComputedStep(text, right, answer, sheet, notes, (table,))
 
 
 def who_is_right() -> ComputedStep:
@@ -142,27 +119,14 @@ def who_is_right() -> ComputedStep:
     won = [nearer_share(each.maps) for each in (run, moons)]
     steps = {key: 100 * share_of_steps(run.maps.of(key)) for key in ("novelty", "isolation")}
     notes = (
-        "Two blobs lie at the upper left and a tilted one at the lower right. The two other "
-        "corners are empty, but have rows beside them along both features. That is hard for an "
-        "isolation forest, because it cuts along one feature at a time.",
-        "The last map shows how far the ranks of the two scores lie apart. The ring marks the "
-        "place where they differ most.",
-    )
-    told = (
-        f"At the ring ({x:.2g}, {y:.2g}) novelty ranks the place above "
-        f"{ranks['novelty'][at]:.0f} % of the cells and the isolation forest above "
-        f"{ranks['isolation'][at]:.0f} %. The true rank is {ranks['truth'][at]:.0f}. The ranks "
-        f"differ by more than {APART:.0f} points in "
-        f"{100 * float((apart.spread > APART).mean()):.0f} % of the cells. {nearer_words(*won)} "
-        f"The stripes: in {steps['isolation']:.0f} % of the cells the isolation forest has exactly "
-        "the value of the cell to the left, because nothing changes beyond the outermost cut "
-        f"(novelty: {steps['novelty']:.0f} %). For finding empty cells, the AUROC of novelty is "
-        f"{scores['novelty'].auroc:.3f} and that of the isolation forest "
-        f"{scores['isolation'].auroc:.3f}. In the empty corners, with rows beside them along both "
-        f"features, the AUROC is {scores['novelty'].auroc_crossings:.3f} and "
-        f"{scores['isolation'].auroc_crossings:.3f}. "
-        f"The plain distance to rows has {scores['distance'].auroc:.3f} and "
-        f"{scores['distance'].auroc_crossings:.3f}."
+        "An isolation forest cuts along one feature at a time: beyond the outermost cut nothing "
+        f"changes, and in {steps['isolation']:.0f} % of the cells it has exactly the value of the "
+        f"cell to the left (novelty: {steps['novelty']:.0f} %).",
+        f"The ranks differ by more than {APART:.0f} points in "
+        f"{100 * float((apart.spread > APART).mean()):.0f} % of the cells, and most at the ring "
+        f"({x:.2g}, {y:.2g}). Novelty ranks it above {ranks['novelty'][at]:.0f} % of the cells, "
+        f"the isolation forest above {ranks['isolation'][at]:.0f} %; the true rank is "
+        f"{ranks['truth'][at]:.0f}.",
     )
     text = (
         "Two corners are empty, but have rows beside them along both features. The last map "
@@ -177,7 +141,7 @@ def who_is_right() -> ComputedStep:
         f"{scores['distance'].auroc_crossings:.2f}."
     )
     sheet, table = followed(run, novelty_panels(run), point=(x, y))
-    return ComputedStep(text, right, answer, sheet, (*notes, told), (table,))
+    return ComputedStep(text, right, answer, sheet, notes, (table,))
 
 
 def nearer_share(maps: NoveltyMaps) -> float:
@@ -196,21 +160,9 @@ def unused_feature() -> ComputedStep:
     used = fit.model.forest_.trees.feature
     n_used = int((used == 2).sum())
     notes = (
-        "The same moons have a third feature: noise with mean 0 and standard deviation 1 that has "
-        f"nothing to do with the class. Everywhere on the maps it is {at:g}, which is more than in "
-        f"{100 * float((fit.rows.X[:, 2] < at).mean()):.1f} % of the rows.",
-        "Conditional novelty uses only the features on the path to a leaf. Ranks are now among "
-        "the training rows. The chart shows the mean rank over the cells where rows can lie, for "
-        "each value of the third feature.",
-    )
-    told = (
-        f"To novelty: when the feature moves from 0 to {at:g}, the mean rank of these places goes "
-        f"from {before['novelty']:.0f} to {after['novelty']:.0f}, {new_there(after['novelty'])}. "
-        f"The mean rank of conditional novelty goes from {before['conditional']:.0f} to "
-        f"{after['conditional']:.0f}, {new_there(after['conditional'])}. The trees use the third "
-        f"feature in {n_used} of {len(used):,} splits{', by chance' if n_used else ''}; only there "
-        "can it count. Which score is right depends on the question: nobody has seen such a row, "
-        "but the prediction hardly depends on the feature that is unusual."
+        "Ranks are among the training rows. The chart shows their mean over the cells where rows "
+        f"can lie. The trees use the third feature in {n_used} of {len(used):,} splits; only there "
+        "can it count for conditional novelty.",
     )
     maps = {key: score_panel(run, key) for key in run.view.keys}
     maps |= {key: replace(maps[key], values=as_map(values)) for key, values in ranks.items()}
@@ -233,7 +185,7 @@ def unused_feature() -> ComputedStep:
         f"{before['conditional']:.0f} to {after['conditional']:.0f}. Nobody has seen such a row, "
         "but the prediction hardly depends on it."
     )
-    return ComputedStep(text, right, answer, with_strips(sheet, [strip]), (*notes, told))
+    return ComputedStep(text, right, answer, with_strips(sheet, [strip]), notes)
 
 
 def why_here() -> ComputedStep:
@@ -244,17 +196,14 @@ def why_here() -> ComputedStep:
         explain_place(run.fit, run.maps, run.settings, (float(x[column]), float(y[row])))
         for row, column in (RINGS.cell, _OUT, _CORNER)
     )
+    sizes = [len(rows) for rows in middle.leaf_rows]
     notes = (
-        "One ring lies inside another, one for each class. The middle is empty: no row can lie "
-        f"there. The ellipses show the middle's leaves in the {len(middle.top)} trees with the "
-        "highest z, at two standard deviations of their rows.",
-        "The chart below shows the z-score of every tree for the middle. Novelty is their mean.",
-    )
-    told = (
-        f"{middle_words(middle)} Further out, novelty is {digits(out.value_of('novelty'))} at a, "
-        f"where the squared distance comes from {_shares(out)}, and "
-        f"{digits(corner.value_of('novelty'))} at b, where it comes from {_shares(corner)}. These "
-        "shares are Shapley values: the mean of what a feature adds over all orders of features."
+        f"The leaves are those of the {len(middle.top)} trees with the highest z; they hold "
+        f"{min(sizes):,} to {max(sizes):,} rows. The chart shows the z-score of every tree; "
+        "novelty is their mean.",
+        f"Further out, novelty is {digits(out.value_of('novelty'))} at a, where the squared "
+        f"distance comes from {_shares(out)}, and {digits(corner.value_of('novelty'))} at b, where "
+        f"it comes from {_shares(corner)}. These shares are Shapley values.",
     )
     maps = {key: score_panel(run, key, look=middle) for key in run.view.keys}
     sheet, table = followed(run, maps, look=middle)
@@ -272,12 +221,12 @@ def why_here() -> ComputedStep:
         "the hole, and a distance from their mean is smallest in the middle of a ring."
     )
     sheet = with_strips(sheet, tree_sheet(middle).strips)
-    return ComputedStep(text, right, answer, sheet, (*notes, told), (table,))
+    return ComputedStep(text, right, answer, sheet, notes, (table,))
 
 
 def _shares(look: PlaceLook) -> str:
     parts = zip(("x1", "x2"), look.shares, strict=True)
-    return listed([f"{name} by {100 * share:.0f} %" for name, share in parts])
+    return enumerated([f"{name} by {100 * share:.0f} %" for name, share in parts])
 
 
 def clipped_tail() -> ComputedStep:
@@ -291,12 +240,9 @@ def clipped_tail() -> ComputedStep:
     aurocs = [scores_of(each)["novelty"].auroc for each in (rising, clipped)]
     row = CLIPPED.cell[0]
     notes = (
-        "In each tree, the rank of a distance among the training rows' distances gives the "
-        "z-score. Beyond the farthest training row there are no more ranks. The authors' code "
-        "stops there at 5.2; this package lets z rise with the distance.",
-        "The chart shows novelty along the arrow across the moons.",
+        f"Clipped z ends at {digits(float(z[1].max()))}; rising z goes up to "
+        f"{digits(float(z[0].max()))}. The chart shows novelty along the arrow across the moons.",
     )
-    told = tail_words(flat, float(z[1].max()), float(z[0].max()), follows, aurocs)
     drawn = {
         "truth": (clipped, "truth", ""),
         "distance": (clipped, "distance", ""),
@@ -326,7 +272,7 @@ def clipped_tail() -> ComputedStep:
         f"correlation with the true density among them: {follows[0]:.2f} and {follows[1]:.2f}. "
         f"When clipped, {100 * flat:.0f} % of the cells have the top value."
     )
-    return ComputedStep(text, right, answer, with_strips(sheet, [strip]), (*notes, told), (table,))
+    return ComputedStep(text, right, answer, with_strips(sheet, [strip]), notes, (table,))
 
 
 def rows_erased() -> ComputedStep:
@@ -340,19 +286,11 @@ def rows_erased() -> ComputedStep:
     taken = float((called[0].argmax(axis=1) != called[1].argmax(axis=1)).mean())
     top = float(after.maps.of("novelty")[arc].max())
     notes = (
-        "Remove rows and train again: do the maps notice? On the moons, when the rows at the end "
-        f"of one moon are gone, novelty {moon[0]} on average there, and knowledge uncertainty "
-        f"{moon[1]}.",
-        "Now the outlined arc of the inner ring is removed. "
-        f"{after.fit.rows.outcomes[-1].text} Predict what both scores will do there. Then move "
-        "the slider to see the change.",
-    )
-    told = (
-        f"Within the outline novelty {inside['novelty']}, "
-        f"knowledge uncertainty {inside['knowledge']} and the isolation forest's score "
-        f"{inside['isolation']}. A change counts if it exceeds half of the score's standard "
-        "deviation over the training rows before the edit. "
-        + erased_words(inside["novelty"], inside["knowledge"], taken, top)
+        "On the moons, when the rows at the end of one moon are gone, novelty "
+        f"{moon[0]} on average there, and knowledge uncertainty {moon[1]}.",
+        f"{after.fit.rows.outcomes[-1].text} The isolation forest's score {inside['isolation']}. "
+        f"The highest z in the hole is {digits(top)}. A change counts if it exceeds half of the "
+        "score's standard deviation over the training rows before the edit.",
     )
     text = (
         "The outlined arc of the inner ring loses its rows, and the forest is trained again. "
@@ -369,7 +307,7 @@ def rows_erased() -> ComputedStep:
         right,
         answer,
         edit_sheet(before, after, ("novelty", "knowledge")),
-        (*notes, told),
+        notes,
     )
 
 
@@ -382,19 +320,11 @@ def labels_flipped() -> ComputedStep:
     same = bool((before.maps.of("isolation") == after.maps.of("isolation")).all())
     blob = went_elsewhere(run_of(BLOBS), BLOB_FLIP)
     notes = (
-        "These are the moons again. The rows in the outlined box get the other class, as if they "
-        "were mislabelled. No row moves or disappears.",
-        f"{after.fit.rows.outcomes[-1].text} Which of the two scores should change? Decide, then "
-        "move the slider.",
-    )
-    told = (
-        f"In the box novelty {inside['novelty']}, knowledge "
-        f"uncertainty {inside['knowledge']} and data uncertainty {inside['data']}. The isolation "
-        f"forest does not use classes: its map {'does not change at all' if same else 'changes'}. "
-        "Novelty depends on the classes through the leaves, because trees split where classes "
-        f"change. Outside the box its mean {went(before, after, 'novelty', inside=False)}. When "
-        f"rows in a box of the blobs get another class, novelty {blob[0]} and knowledge "
-        f"uncertainty {blob[1]}, " + flipped_words(blob[0])
+        f"{after.fit.rows.outcomes[-1].text} In the box data uncertainty {inside['data']}. The "
+        "isolation forest does not use classes: its map "
+        f"{'does not change at all' if same else 'changes'}. Outside the box the mean novelty "
+        f"{went(before, after, 'novelty', inside=False)}. In the box of the blobs knowledge "
+        f"uncertainty {blob[1]}.",
     )
     text = (
         "Rows in the outlined box get the other class, as if they were mislabelled. No row "
@@ -411,7 +341,7 @@ def labels_flipped() -> ComputedStep:
         right,
         answer,
         edit_sheet(before, after, ("novelty", "knowledge")),
-        (*notes, told),
+        notes,
     )
 
 

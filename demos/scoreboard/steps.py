@@ -16,7 +16,6 @@ from demos.scoreboard.simulate import (
     COUNTS,
     DEFAULT_K,
     GAIN,
-    GAP,
     LEVEL,
     LOSSES,
     N_BOARDS,
@@ -98,17 +97,9 @@ def three_splits() -> ComputedStep:
         y_limits=(0.0, 33.0),
     )
     notes = (
-        f"{N_PAIRS:,} pairs of methods are drawn for each number of splits. Their differences on a "
-        f"split are normal with mean 0: neither is better. {_MADE_UP}",
-        "A pair is called different if the mean difference is larger than two of its standard "
-        "errors, or than as many as Student's t asks for at 5 %.",
-    )
-    told = (
-        f"With {THREE} splits, two standard errors call {_percent(found.two_errors[at])} of equal "
-        f"pairs different, and with 20 splits {_percent(found.two_errors[-1])}. The error itself "
-        f"is estimated from {THREE} numbers, and is often too small by luck. Student's t asks for "
-        f"{short(t_limit(THREE))} standard errors and calls {_percent(found.student[at])} "
-        "different."
+        f"The differences of a pair on a split are normal with mean 0: neither is better. "
+        f"{_MADE_UP} With 20 splits, two standard errors call {_percent(found.two_errors[-1])} of "
+        "equal pairs different.",
     )
     text = (
         "Two methods are equally good. They are compared on the same three splits, and called "
@@ -122,7 +113,7 @@ def three_splits() -> ComputedStep:
     alt = f"Share of equal pairs that are called different, for {SPLITS[0]} to {SPLITS[-1]} splits."
     return ComputedStep(
         text, Between(float(found.two_errors[at]), (0.075, 0.15)), answer,
-        _sheet([strip], alt, "splits", SPLITS, at), (*notes, told),
+        _sheet([strip], alt, "splits", SPLITS, at), notes,
     )  # fmt: skip
 
 
@@ -161,18 +152,12 @@ def in_pairs() -> ComputedStep:
         ),
     ]
     notes = (
-        f"B is worse than A by {short(GAP)} on every split. A score also has noise of its own, "
-        f"with a std of {short(OWN_NOISE)}, and splits are easy or hard for both alike. {_MADE_UP}",
-        f"{N_RUNS:,} runs for each spread. Both tests are Student's t at 5 %, with "
-        f"{2 * THREE - 2} degrees of freedom for two means and {THREE - 1} for differences.",
-    )
-    told = (
-        f"Where splits differ by a std of 3, the two means see it in "
-        f"{_percent(found.unpaired[at])} of {N_RUNS:,} runs, and differences split by split in "
-        f"{_percent(found.paired[at])}. Without any spread, the two means see it in "
-        f"{_percent(found.unpaired[0])} and the differences in {_percent(found.paired[0])}: pairs "
-        "cost degrees of freedom. Two overlapping error bars say nothing about methods that share "
-        "their splits. A paper prints means only, which cannot be paired with ours."
+        f"A score also has noise of its own, with a std of {short(OWN_NOISE)}. Both tests are "
+        f"Student's t at 5 %, with {2 * THREE - 2} degrees of freedom for two means and "
+        f"{THREE - 1} for differences. {_MADE_UP}",
+        f"Without any spread, the two means see it in {_percent(found.unpaired[0])} and the "
+        f"differences in {_percent(found.paired[0])}: pairs cost degrees of freedom. A paper "
+        "prints means only, which cannot be paired with ours.",
     )
     text = (
         "A is better than B by 1 on each of three splits. Splits are easy or hard for both, with "
@@ -186,7 +171,7 @@ def in_pairs() -> ComputedStep:
     alt = "Scores of two methods on three splits, and how often each test sees their difference."
     right = Largest((float(found.unpaired[at]), float(found.paired[at]), 0.5))
     sheet = _sheet(strips, alt, "how much splits differ (std)", SPREADS, at)
-    return ComputedStep(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, notes)
 
 
 def ranks_hide() -> ComputedStep:
@@ -224,15 +209,9 @@ def ranks_hide() -> ComputedStep:
     even = next(loss for loss, value in zip(LOSSES, found.mean, strict=True) if value >= 1.0)
     rank = f"{short(found.ranks[at, 0])} against {short(found.ranks[at, 1])}"
     notes = (
-        f"A is {_percent(GAIN)} better than B on {N_SETS - 1} sets and worse on the last one. The "
-        "ranks are the page's own. No chance is at play here.",
-        "A rank counts who wins. It forgets by how much.",
-    )
-    told = (
-        f"If A loses {_percent(LOSSES[at])} on the last set, its mean rank is {rank}, and its mean "
-        f"error {short(mean, 2)} % larger. From a loss of {_percent(even)} on, the method with the "
-        "better mean rank is the worse one on average. The mean rank is the same for every loss. "
-        "Ranks have a use all the same: a mean of errors in different units says nothing."
+        f"From a loss of {_percent(even)} on, the method with the better mean rank is the worse "
+        "one on average. Ranks have a use all the same: a mean of errors in different units says "
+        "nothing.",
     )
     text = (
         f"On {N_SETS - 1} of {N_SETS} sets, A has an error {_percent(GAIN)} smaller than B's. On "
@@ -247,7 +226,7 @@ def ranks_hide() -> ComputedStep:
     by_rank, by_mean = found.ranks[at, 1] - found.ranks[at, 0], 1.0 - found.mean[at]
     right = Largest(both_of(float(by_rank), float(by_mean)))
     sheet = _sheet(strips, alt, "A's loss on the last set (%)", percents, at)
-    return ComputedStep(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, notes)
 
 
 def who_differs() -> ComputedStep:
@@ -269,18 +248,10 @@ def who_differs() -> ComputedStep:
     )
     gap = float(np.max(np.abs(found.most - found.critical)[at:]))
     notes = (
-        f"{N_BOARDS:,} boards of {N_METHODS} equally good methods: on each set the order is drawn "
-        f"by lot. {_MADE_UP}",
-        "Nemenyi's critical difference follows from the studentized range. Two mean ranks that lie "
-        "closer are joined by a bar in the picture Who differs.",
-    )
-    told = (
-        f"On {N_SETS} sets, half of the boards have the best and the worst mean rank "
-        f"{short(found.median[at])} ranks apart or more, and 1 board in 20 more than "
-        f"{short(found.most[at])}. The critical difference is {short(found.critical[at])}; from "
-        f"{N_SETS} sets on it lies within {short(gap, 2)} ranks of what the lots give. With "
-        f"{SET_COUNTS[-1]} sets it is {short(found.critical[-1])}. A bar over two methods does not "
-        "say that they are equal: the sets are too few to tell."
+        f"On each set of {N_BOARDS:,} boards the order is drawn by lot. {_MADE_UP} Nemenyi's "
+        f"critical difference follows from the studentized range; from {N_SETS} sets on it lies "
+        f"within {short(gap, 2)} ranks of what the lots give. With {SET_COUNTS[-1]} sets it is "
+        f"{short(found.critical[-1])}.",
     )
     text = (
         f"{number_word(N_METHODS).capitalize()} equally good methods are ranked on {N_SETS} "
@@ -294,9 +265,7 @@ def who_differs() -> ComputedStep:
     )
     alt = f"Distance of the best and the worst mean rank for {x[0]} to {x[-1]} sets."
     right = Between(float(found.median[at]), (1.0, 3.0))
-    return ComputedStep(
-        text, right, answer, _sheet([strip], alt, "sets", SET_COUNTS, at), (*notes, told)
-    )
+    return ComputedStep(text, right, answer, _sheet([strip], alt, "sets", SET_COUNTS, at), notes)
 
 
 def many_numbers() -> ComputedStep:
@@ -319,18 +288,12 @@ def many_numbers() -> ComputedStep:
     judged = judged_numbers()
     by_luck = _percent(flag_equals().two_errors[SPLITS.index(THREE)])
     notes = (
-        f"{N_REPEATS:,} boards with up to {COUNTS[-1]} comparisons of equal methods, on "
-        f"{THREE} splits each and independent of each other. {_MADE_UP}",
-        "Holm's rule asks the largest difference for 5 % divided by the number of comparisons.",
-    )
-    told = (
-        f"With 20 comparisons at 5 % each, {_percent(found.student[at])} of {N_REPEATS:,} boards "
-        f"have at least one difference that is none, with two standard errors on {THREE} splits "
-        f"{_percent(found.two_errors[at])}, and with Holm's rule {_percent(found.holm[at])}. The "
-        f"scoreboard judges {counted(judged, 'number')} against a paper's. If all of ours were "
+        f"Holm's rule asks the largest difference for 5 % divided by the number of comparisons. "
+        f"{_MADE_UP}",
+        f"The scoreboard judges {counted(judged, 'number')} against a paper's. If all of ours were "
         f"right, {LEVEL * judged:.0f} of them would differ at 5 % each; on three splits and "
         f"against numbers without an error, two standard errors call up to {by_luck} of them "
-        "different."
+        "different.",
     )
     text = (
         "You compare 20 pairs of equal methods on three splits each, with a test that is wrong in "
@@ -345,7 +308,7 @@ def many_numbers() -> ComputedStep:
     alt = f"Chance of at least one false difference for 1 to {COUNTS[-1]} comparisons."
     right = Between(float(found.student[at]), (0.2, 0.5))
     sheet = _sheet([strip], alt, "comparisons", COUNTS, at)
-    return ComputedStep(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, notes)
 
 
 def better_than() -> ComputedStep:
@@ -368,19 +331,12 @@ def better_than() -> ComputedStep:
     leak = float(1.0 - found.leaked[at] / found.true[at])
     rival = float(1.0 - found.honest[at] / found.default[at])
     notes = (
-        f"One method, nearest neighbours, on {N_TABLES} made-up tables of 150 rows, a seed each. "
-        f"k runs from 1 to {NEIGHBOURS}. The noise has a std of 0.5, which no method can beat.",
-        "New rows tell the truth: 500 that chose nothing.",
-    )
-    told = (
-        f"On {TEST_ROWS[at]} test rows, the k that is best on them states an RMSE of "
-        f"{short(found.leaked[at])}, and has {short(found.true[at])} on new rows: "
-        f"{_percent(leak)} is luck. With {TEST_ROWS[-1]} test rows "
-        f"{_percent(float(1.0 - found.leaked[-1] / found.true[-1]))} is. An honestly tuned k, with "
-        f"{short(found.honest[at])}, beats the rival's k = {DEFAULT_K}, "
-        f"{short(found.default[at])}, by {_percent(rival)}, and both are the same method. The "
-        "scoreboard therefore asks for a reason where ours is better than the paper, as it does "
-        "where ours is worse."
+        f"Nearest neighbours on {N_TABLES} made-up tables of 150 rows, with k from 1 to "
+        f"{NEIGHBOURS} and noise with a std of 0.5. The new rows are 500 that chose nothing.",
+        f"With {TEST_ROWS[-1]} test rows "
+        f"{_percent(float(1.0 - found.leaked[-1] / found.true[-1]))} is luck. The scoreboard "
+        "therefore asks for a reason where ours is better than the paper, as it does where ours is "
+        "worse.",
     )
     text = (
         f"One method three times: k chosen on {TEST_ROWS[at]} test rows, k chosen on other rows, "
@@ -394,7 +350,7 @@ def better_than() -> ComputedStep:
     alt = f"RMSE of one method, tuned in three ways, for {x[0]} to {x[-1]} test rows."
     right = Largest(both_of(leak - _WORTH, rival - _WORTH))
     sheet = _sheet([strip], alt, "test rows", TEST_ROWS, at)
-    return ComputedStep(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, notes)
 
 
 def what_it_takes() -> ComputedStep:
@@ -406,22 +362,18 @@ def what_it_takes() -> ComputedStep:
     start = int(np.argsort(times, kind="stable")[len(times) // 2])
     shown = sets[start]
     alt = "Score against processor seconds of each method, set by set."
-    notes = (
-        f"These are the stored results of the scoreboard ({told_table}): the mean score of each "
-        "method over its splits, and the processor time of the median split on one core. The "
-        f"slider turns to another set. Methods over {_MOST_WORSE:.0f} % worse are left out.",
-        "As good means: not worse than the best by two standard errors of the differences split by "
-        "split. On three splits that is a weak test, as the first step shows.",
-    )
     several = "; ".join(
         f"{each.set}: {each.best.method.label} {seconds_text(each.best.seconds)}, "
         f"{each.quickest.method.label} {seconds_text(each.quickest.seconds)}"
         for each in sets
     )
     quick = int((times >= 2.0).sum())
-    told = (
+    notes = (
+        f"These are the stored results of the scoreboard ({told_table}): means over splits, and "
+        "the processor time of the median split on one core. Methods over "
+        f"{_MOST_WORSE:.0f} % worse are left out.",
         f"On {quick} of {counted(len(sets), 'set')}, a method that is as good takes at most half "
-        f"of the time of the best one. The best one, and the quickest as good: {several}."
+        f"of the time of the best one. The best one, and the quickest as good: {several}.",
     )
     text = (
         "Each dot is a method. Beside the best one, look for the quickest that is not worse by two "
@@ -441,7 +393,7 @@ def what_it_takes() -> ComputedStep:
     )
     right = Between(float(times[start]), (1.2, 5.0))
     sheet = _sheet([_times_strip(sets)], alt, "set", [each.set for each in sets], start)
-    return ComputedStep(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, notes)
 
 
 def _times_strip(sets: Sequence[Timing]) -> Strip:

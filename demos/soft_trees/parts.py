@@ -8,24 +8,60 @@ from typing import Any
 
 import numpy as np
 
+from gbuq_core.experiments.soft_trees.charts import places, resample
+from gbuq_core.experiments.soft_trees.data import Array, SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import SoftTreesRun, run_soft_trees
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_all
-from gbuq_core.experiments.soft_trees.strips import functions_strip
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
+from gbuq_core.figures.curves.parts import stretches
 from gbuq_core.figures.theme import METHOD_STYLES
+
+_FAINT = 0.35
+_GREY = "#9a9a9a"
+
+
+def functions_strip(
+    data: SoftTreesData,
+    title: str,
+    functions: Array,
+    colour: str,
+    spotlight: bool = False,
+    y_range: tuple[float, float] | None = None,
+) -> Strip:
+    """A chart of rows, truth, functions and their mean. Where rows can lie, it is tinted."""
+    x, at, rows_y = places(data)
+    drawn = resample(functions, data.x, x)
+    faint = np.full(drawn.shape[:-2] + drawn.shape[-1:], _FAINT)
+    dots = np.full(len(x), np.nan)
+    dots[at] = rows_y
+    lines = [StripLine("row", dots, _GREY, dots=True)]
+    if data.true_mean is not None:
+        truth = resample(data.true_mean[None], data.x, x)[0]
+        lines.append(StripLine("truth", truth, _GREY, dash=True))
+    lines += [
+        StripLine(f"function {i + 1}", drawn[..., i, :], colour, weight=faint)
+        for i in range(drawn.shape[-2])
+    ]
+    name, strong = ("this function", drawn) if spotlight else ("mean", drawn.mean(axis=-2))
+    lines.append(StripLine(name, strong, "text"))
+    shaded = () if data.support.all() else stretches(data.x, data.support)
+    return Strip(
+        title=title,
+        x=x,
+        lines=lines,
+        x_label="x",
+        y_label="y",
+        y_limits=y_range or data.y_range,
+        mode="frame",
+        shaded=shaded,
+        shaded_label="rows can lie here" if shaded else "",
+        legend=False,
+    )
+
 
 VST, VSGBM = METHOD_STYLES["vst"].colour, METHOD_STYLES["vsgbm"].colour
 SEEDS = (0, 1, 2)
-
-
-def names(names: Sequence[str]) -> str:
-    """Words with an "and" before the last.
-
-    >>> names(["SGLB", "VST"]), names(["1", "2", "3"])
-    ('SGLB and VST', '1, 2 and 3')
-    """
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def charts_of(strips: Sequence[Strip], alt: str, columns: int = 2, height: int = 170) -> PanelSheet:

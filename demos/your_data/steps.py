@@ -145,17 +145,8 @@ def two_kinds() -> ComputedStep:
         for name, found in evidence.items()
     ]
     notes = (
-        f"Five models predict how far diabetes progresses in {len(data)} patients. Each row is "
-        "judged by models that did not learn from it. A dot is a row: to the right is the noise "
-        "that the models expect, and upwards is how much they disagree.",
-    )
-    told = (
-        f"They are mostly different rows. Row {int(np.argmax(data)) + 1} is the noisiest, and the "
-        f"members disagree most about row {int(np.argmax(knowledge)) + 1}. The noisiest "
-        f"{n_top} rows and the {n_top} rows with most disagreement have {short(_mean(shared))} "
-        f"rows in common, on average over {number_word(len(SEEDS))} seeds; by chance it would be "
-        f"{short(by_chance)}. Both are also asked whether they point to large errors: "
-        f"{verdicts[0]}; {verdicts[1]}."
+        "Each row is judged by models that did not learn from it. Do both point to large errors? "
+        f"On these rows {verdicts[0]}; {verdicts[1]}.",
     )
     alt = (
         f"{len(data)} dots. The median noise is {short(np.median(data))}, the median disagreement "
@@ -179,7 +170,7 @@ def two_kinds() -> ComputedStep:
         frames_per_second=1.0,
         start_frame=_SHARES.index(50),
     )
-    return ComputedStep(text, right, answer, sheet, (*notes, told))
+    return ComputedStep(text, right, answer, sheet, notes)
 
 
 def strange_rows() -> ComputedStep:
@@ -212,19 +203,9 @@ def strange_rows() -> ComputedStep:
     best = [int((v.argmax(axis=1) == 2).sum()) for v in (found.moved, found.shuffled)]
     below = int((found.shuffled[:, 0] <= 0.5).sum())
     notes = (
-        f"{N_NEW} patients are kept from the training. Their rows are scored three times: as they "
-        "are, with one column raised by 10 std, and with every column permuted among them. AUROC "
-        "is the chance that a changed row gets a higher score than an unchanged one; 0.5 is a "
-        "coin.",
-        "Unfamiliarity is used here without its part from models, to keep this step quick.",
-    )
-    told = (
-        f"No. With one column moved, the AUROC of one model's truncations is {ends[0]} over "
-        f"{number_word(len(SEEDS))} seeds, of five independent models {ends[1]}, and of "
-        f"unfamiliarity {ends[2]}. On permuted rows the means are {permuted[0]}, {permuted[1]} and "
-        f"{permuted[2]}, and the truncations are no better than a coin in {_of_five(below)}. "
-        f"Unfamiliarity is best in {_of_five(best[0])} and {_of_five(best[1])}. Five models are "
-        "not enough either: a tree gives all values beyond its last threshold the same prediction."
+        "Unfamiliarity is used here without its part from models, to keep this step quick. On "
+        f"permuted rows the truncations are no better than a coin in {_of_five(below)}. "
+        f"Unfamiliarity is best in {_of_five(best[0])} and {_of_five(best[1])}.",
     )
     alt = (
         f"AUROC of three measures for five seeds. One column moved: {ends[0]}, {ends[1]} and "
@@ -240,9 +221,7 @@ def strange_rows() -> ComputedStep:
         f"Permuted, on average: {permuted[0]}, {permuted[1]}, {permuted[2]}. A tree gives all "
         "values beyond its last threshold the same prediction."
     )
-    return ComputedStep(
-        text, right, answer, _sheet(strips, alt, "seed", x.tolist()), (*notes, told)
-    )
+    return ComputedStep(text, right, answer, _sheet(strips, alt, "seed", x.tolist()), notes)
 
 
 def honest_intervals() -> ComputedStep:
@@ -289,24 +268,13 @@ def honest_intervals() -> ComputedStep:
     fine = bool(((every >= group_low) & (every <= group_high)).all())
     verdict = "neither quarter is shown to be wrong" if fine else "not every quarter is right"
     notes = (
-        "An interval of 90 % promises to hold the truth of 9 in 10 new rows. The law's interval "
-        "ends at quantiles of the predicted distribution. A conformal interval is as many stds "
-        "wide as other held-out rows need.",
-        f"Chance alone leaves the coverage of {n} rows between {short(low)} and {short(high)} %.",
-    )
-    told = (
-        "Yes, on all rows together. "
-        if min(within.values()) == len(SEEDS)
-        else "Not with every seed. "
-    ) + (
-        f"The law's intervals hold {short(at_90['by the law'].min())} to "
-        f"{short(at_90['by the law'].max())} % and are within chance for "
-        f"{_of_five(within['by the law'])}. Conformal ones hold "
-        f"{short(at_90['conformal'].min())} to {short(at_90['conformal'].max())} %, "
-        f"{_of_five(within['conformal'])}. The seeds share the rows. A group of rows could still "
-        f"be wrong. Over the seeds, the law's intervals hold {by_group['by the law']} and "
-        f"conformal ones {by_group['conformal']}. Chance leaves {short(group_low)} to "
-        f"{short(group_high)} % of so few rows, so {verdict}."
+        "The law's interval ends at quantiles of the predicted distribution. A conformal interval "
+        "is as many stds wide as other held-out rows need. They are within chance for "
+        f"{_of_five(within['by the law'])} and {_of_five(within['conformal'])}, which share the "
+        "rows.",
+        f"The law's intervals hold {by_group['by the law']} and conformal ones "
+        f"{by_group['conformal']}. Chance leaves {short(group_low)} to {short(group_high)} % of so "
+        f"few rows, so {verdict}.",
     )
     alt = (
         f"Coverage by level. At 90 %, on average {short(at_90['by the law'].mean())} % by the law "
@@ -324,7 +292,7 @@ def honest_intervals() -> ComputedStep:
         f"{short(quarters['by the law'][1])} %."
     )
     return ComputedStep(
-        text, right, answer, _sheet([strip], alt, "level (%)", levels.tolist()), (*notes, told)
+        text, right, answer, _sheet([strip], alt, "level (%)", levels.tolist()), notes
     )
 
 
@@ -365,18 +333,9 @@ def one_patient_twice() -> ComputedStep:
     nearer = int((np.abs(found[:, 1] - found[:, 2]) < np.abs(found[:, 0] - found[:, 2])).sum())
     below = int((found[:, 1] < found[:, 2]).sum())
     notes = (
-        "100 patients have five visits each. Three columns hardly change between visits, and each "
-        "patient's outcome has a part that no column explains. The column with the patient's name "
-        "is not used.",
-        "Rows are held out at random, or with all visits of a patient together. 400 new patients "
-        f"tell the true error. {_MADE_UP}",
-    )
-    told = (
-        f"Yes. A random split states an RMSE of {short(random)}. New patients have "
-        f"{short(true)}, {short(100 * true / random - 100, 2)} % more. The models recognise a "
-        "patient by the columns. A split by patient states an RMSE of "
-        f"{short(grouped)}, and it is the nearer one in {_of_five(nearer)}. It is below the truth "
-        f"in {_of_five(below)}."
+        "The column with the patient's name is not used. 400 new patients tell the true error. A "
+        f"split by patient is the nearer one in {_of_five(nearer)}, and below the truth in "
+        f"{_of_five(below)}. {_MADE_UP}",
     )
     alt = (
         f"RMSE for five seeds, on average {short(random)} at random, {short(grouped)} by patient "
@@ -392,9 +351,7 @@ def one_patient_twice() -> ComputedStep:
         f"{short(100 * true / random - 100, 2)} % more. The models recognise a patient by the "
         f"columns. A split by patient states {short(grouped)}."
     )
-    return ComputedStep(
-        text, right, answer, _sheet([strip], alt, "seed", x.tolist()), (*notes, told)
-    )
+    return ComputedStep(text, right, answer, _sheet([strip], alt, "seed", x.tolist()), notes)
 
 
 def more_rows() -> ComputedStep:
@@ -420,18 +377,11 @@ def more_rows() -> ComputedStep:
     }
     noisy, few, smooth = TABLES
     notes = (
-        "A target is a smooth function of four columns plus noise. One table has 1,500 rows and "
-        "noise with a std of 2, one the same noise and 400 rows, and one 400 rows and noise with a "
-        "std of 0.05. A model learns from an eighth, a quarter, a half and all of four fifths of "
-        "the rows, and is judged on the rest.",
-        f"A verdict needs proof: a gain beyond chance, or a next gain surely below 2 %. {_MADE_UP}",
-    )
-    told = (
-        f"With little noise, the last doubling takes {short(gains[smooth], 2)} % off the RMSE, and "
-        f"the verdict is {_verdicts(words[smooth])}. With much noise and 1,500 rows it takes off "
-        f"{short(gains[noisy], 2)} %, and the verdict is {_verdicts(words[noisy])}. With 400 of "
-        f"these rows, it is {_verdicts(words[few])}: 400 rows are few to tell a small gain "
-        "from none. The truth is the same."
+        "One table has 1,500 rows and noise with a std of 2, one the same noise and 400 rows, and "
+        "one 400 rows and noise with a std of 0.05. A verdict needs proof: a gain beyond chance, "
+        f"or a next gain surely below 2 %. {_MADE_UP}",
+        f"The verdicts: {_verdicts(words[noisy])} with much noise and 1,500 rows, "
+        f"{_verdicts(words[few])} with 400 of them, {_verdicts(words[smooth])} with little noise.",
     )
     alt = "Learning curves of three tables. " + " ".join(
         f"{name.capitalize()}: RMSE from {short(several[0].mean('error')[0])} to "
@@ -454,7 +404,7 @@ def more_rows() -> ComputedStep:
         right,
         answer,
         _sheet(strips, alt, "share of the rows", ("1/8", "1/4", "1/2", "all")),
-        (*notes, told),
+        notes,
     )
 
 

@@ -1,7 +1,6 @@
 """Edits of the Novelty maps page, as the lasso's cells and as a link says them."""
 
-from gbuq_core.experiments.novelty.edits import edit_of
-from gbuq_core.experiments.novelty.links import encode_edits
+from gbuq_core.experiments.novelty.edits import edit_of, encode_edits
 
 # The upper left part of the moons, and a corner where there are no rows.
 LEFT = [(row, column) for row in range(28, 40) for column in range(14, 26)]

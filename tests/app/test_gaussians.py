@@ -6,10 +6,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.gaussians.claims import answer_gaussians
 from gbuq_core.experiments.gaussians.fit import count_runs, run_gaussians
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
-from gbuq_core.experiments.gaussians.scores import describe_gaussians, lede_of
+from gbuq_core.experiments.gaussians.scores import answer_gaussians, describe_gaussians, lede_of
 from gbuq_core.sampling import SAMPLERS, TARGETS
 from pages._ui.gaussians.controls import STATE
 from tests.app.drawn import unnamed

@@ -8,8 +8,12 @@ import pytest
 
 from gbuq_core.experiments.experiment import account_html
 from gbuq_core.experiments.heteroscedastic.claims import check_claims
-from gbuq_core.experiments.heteroscedastic.experiment import HETEROSCEDASTIC
-from gbuq_core.experiments.heteroscedastic.export import heteroscedastic_sections
+from gbuq_core.experiments.heteroscedastic.experiment import (
+    HETEROSCEDASTIC,
+    foreign_section,
+    heteroscedastic_sections,
+    intervals_section,
+)
 from gbuq_core.experiments.heteroscedastic.fit import (
     count_fits,
     fit_heteroscedastic,
@@ -21,9 +25,12 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     HeteroscedasticSettings,
     why_not,
 )
-from gbuq_core.experiments.heteroscedastic.scorecard import foreign_section, intervals_section
-from gbuq_core.experiments.heteroscedastic.scores import SORTS, score_all, sort_scores
-from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
+from gbuq_core.experiments.heteroscedastic.scores import (
+    SORTS,
+    describe_heteroscedastic,
+    score_all,
+    sort_scores,
+)
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.settings import plan_of
 from pages._ui.heteroscedastic.controls import STATE

@@ -10,10 +10,14 @@ import pytest
 from streamlit.proto.WidgetStates_pb2 import WidgetStates
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.experiments.wave.claims import answer_wave, check_claims
-from gbuq_core.experiments.wave.fit import describe_wave, run_wave
+from gbuq_core.experiments.wave.fit import (
+    WaveSettings,
+    answer_wave,
+    check_claims,
+    describe_wave,
+    run_wave,
+)
 from gbuq_core.experiments.wave.picture import wave_figure, wave_section
-from gbuq_core.experiments.wave.plan import WaveSettings
 from gbuq_core.knobs import Knob
 from gbuq_core.methods import METHODS
 from pages._ui import live_sliders

@@ -9,7 +9,7 @@ from lesson_parts import computed
 
 from demos import load_lessons
 from demos.teaching import TEACHING
-from gbuq_core.experiments.heart.export import heart_code
+from gbuq_core.experiments.heart.experiment import heart_code
 from gbuq_core.experiments.scoreboard.board import read_board
 from gbuq_core.jobs import JobRunner
 from gbuq_core.settings import from_values

@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 
 from gbuq_core.experiments.neighbours.data import DATASETS, load_neighbours_data
-from gbuq_core.experiments.neighbours.look import run_neighbours
+from gbuq_core.experiments.neighbours.look import (
+    answer_neighbours,
+    describe_neighbours,
+    run_neighbours,
+)
 from gbuq_core.experiments.neighbours.plan import FEATURES, PLACES, NeighboursSettings
-from gbuq_core.experiments.neighbours.words import answer_neighbours, describe_neighbours
 from gbuq_core.figures.near import NEAR
 from pages._ui.canvas import CanvasEvent
 from pages._ui.neighbours import picture as neighbours_picture

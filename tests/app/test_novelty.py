@@ -6,12 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.novelty.edits import edit_of
+from gbuq_core.experiments.novelty.edits import edit_of, encode_edits
 from gbuq_core.experiments.novelty.fit import ranks_of, run_novelty
-from gbuq_core.experiments.novelty.links import encode_edits
 from gbuq_core.experiments.novelty.look import explain_place
 from gbuq_core.experiments.novelty.plan import METHODS, NoveltySettings
-from gbuq_core.experiments.novelty.words import answer_novelty, describe_novelty
+from gbuq_core.experiments.novelty.scores import answer_novelty, describe_novelty
 from gbuq_core.knobs import find_knob
 from gbuq_core.presentation import short
 from pages._ui.canvas import CanvasEvent

@@ -20,7 +20,6 @@ from gbuq_core.experiments.scoreboard.charts import PICKED
 from gbuq_core.experiments.scoreboard.choosing import choose_method
 from gbuq_core.experiments.scoreboard.commands import command_of
 from gbuq_core.experiments.scoreboard.differing import list_differences
-from gbuq_core.experiments.scoreboard.export import scoreboard_code
 from gbuq_core.experiments.scoreboard.fresh import FreshCell
 from gbuq_core.experiments.scoreboard.fronts import find_front
 from gbuq_core.experiments.scoreboard.own import OWN_SET
@@ -31,6 +30,7 @@ from gbuq_core.experiments.scoreboard.plan import (
     RANKS,
     TIME,
     BoardSettings,
+    scoreboard_code,
 )
 from gbuq_core.jobs import RUNNER
 from gbuq_core.session_limits import SessionLimits

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from gbuq_core.experiments.experiment import text_of
-from gbuq_core.experiments.gaussians.claims import check_claims
 from gbuq_core.experiments.gaussians.experiment import GAUSSIANS
 from gbuq_core.experiments.gaussians.fit import run_gaussians, target_grid
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.experiments.gaussians.scores import check_claims
 from gbuq_core.experiments.heart.experiment import HEART
 from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heteroscedastic.data import SUPPORT

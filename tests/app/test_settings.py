@@ -16,7 +16,7 @@ from gbuq_core.experiments.scoreboard.plan import BoardSettings
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.spiral.plan import SpiralSettings
 from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
-from gbuq_core.experiments.wave.plan import WaveSettings
+from gbuq_core.experiments.wave.fit import WaveSettings
 from gbuq_core.knobs import problem_with, refusal_of
 from gbuq_core.settings import (
     _each_of,

@@ -8,12 +8,15 @@ import pytest
 
 from gbuq_core.experiments.soft_trees.bandit import run_policies
 from gbuq_core.experiments.soft_trees.data import OWN_START, decode_points
-from gbuq_core.experiments.soft_trees.export import score_section
+from gbuq_core.experiments.soft_trees.experiment import score_section
 from gbuq_core.experiments.soft_trees.fit import count_fits, fit_soft_trees, run_soft_trees
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees
-from gbuq_core.experiments.soft_trees.scores import score_all
+from gbuq_core.experiments.soft_trees.scores import (
+    answer_soft_trees,
+    describe_soft_trees,
+    score_all,
+)
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun, plan_tuning
-from gbuq_core.experiments.soft_trees.words import answer_soft_trees, describe_soft_trees
 from gbuq_core.settings import from_values
 from pages._ui import jobs_glue
 from pages._ui.curves import read_place

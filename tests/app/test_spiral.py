@@ -8,7 +8,7 @@ import pytest
 
 from gbuq_core.experiments.spiral.fit import SIDE, count_fits, run_spiral
 from gbuq_core.experiments.spiral.plan import METHODS, SpiralSettings
-from gbuq_core.experiments.spiral.probe import probe, ray
+from gbuq_core.experiments.spiral.quality import probe, ray
 from gbuq_core.experiments.spiral.scores import describe_spiral
 from pages._ui.canvas import CanvasEvent
 from pages._ui.spiral import controls as spiral_controls

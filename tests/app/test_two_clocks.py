@@ -8,13 +8,7 @@ import pytest
 from scipy.special import ndtri
 
 from gbuq_core.experiments.claims import chips_of
-from gbuq_core.experiments.two_clocks.claims import (
-    LEAST_SHARE,
-    MOST_SHARE,
-    check_seed,
-    verdicts_of,
-)
-from gbuq_core.experiments.two_clocks.export import two_clocks_code
+from gbuq_core.experiments.two_clocks.experiment import two_clocks_code, why_no_clocks
 from gbuq_core.experiments.two_clocks.fit import (
     clocks_of_ways,
     fit_two_clocks,
@@ -26,8 +20,14 @@ from gbuq_core.experiments.two_clocks.plan import (
     read_clocks,
     write_clocks,
 )
-from gbuq_core.experiments.two_clocks.scores import SCORES, look_two_clocks
-from gbuq_core.experiments.two_clocks.words import why_no_clocks
+from gbuq_core.experiments.two_clocks.scores import (
+    LEAST_SHARE,
+    MOST_SHARE,
+    SCORES,
+    check_seed,
+    look_two_clocks,
+    verdicts_of,
+)
 from gbuq_core.methods import record
 from gbuq_core.settings import from_values, plan_of
 from pages._ui.canvas import CanvasEvent

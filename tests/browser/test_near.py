@@ -27,10 +27,9 @@ from gbuq_core.experiments.neighbours.live import (
 )
 from gbuq_core.experiments.neighbours.look import NeighboursRun, look_at
 from gbuq_core.experiments.neighbours.plan import ORDERS, NeighboursSettings, share_of
-from gbuq_core.experiments.novelty.fit import run_novelty
+from gbuq_core.experiments.novelty.fit import compare_ranks, rank_among, rank_cells, run_novelty
 from gbuq_core.experiments.novelty.picture import follow_ranks, score_table
 from gbuq_core.experiments.novelty.plan import NoveltySettings
-from gbuq_core.experiments.novelty.ranks import compare_ranks, rank_among, rank_cells
 from gbuq_core.figures.canvas.renderer import renderer_source
 from gbuq_core.figures.curves import curves_source
 from gbuq_core.figures.handles import live_knob

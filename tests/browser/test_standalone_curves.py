@@ -15,9 +15,8 @@ from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.soft_trees.data import load_soft_trees_data
 from gbuq_core.experiments.soft_trees.fit import SoftTreesView
 from gbuq_core.experiments.soft_trees.picture import LinesPanel, functions_figure
-from gbuq_core.experiments.wave.fit import run_wave
+from gbuq_core.experiments.wave.fit import WaveSettings, run_wave
 from gbuq_core.experiments.wave.picture import wave_figure
-from gbuq_core.experiments.wave.plan import WaveSettings
 from gbuq_core.figures.canvas.panels import Panel, PanelSheet
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.curves.parts import entry, line, readable_dots

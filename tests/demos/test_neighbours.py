@@ -44,7 +44,7 @@ def test_the_affinity_grows_tree_by_tree_to_the_pages_map():
     by_distance = np.argsort(np.hypot(*(run.fit.data.X - run.look.x).T), kind="stable")
     both = np.intersect1d(by_distance[: run.look.k], run.look.indices)
     assert 0 < len(both) < run.look.k
-    assert f"{len(both)} of them are also among" in shown("Shared leaves").more[-1]
+    assert f"{len(both)} are also among the nearest" in shown("Shared leaves").answer
 
 
 def test_the_spot_is_underrated_and_the_quiet_place_overrated():
@@ -54,7 +54,7 @@ def test_the_spot_is_underrated_and_the_quiet_place_overrated():
     # The mean's own change among the neighbours is as large as the noise.
     means = ripples_truth(run_of("A quiet place").look.features).mean
     assert means.std() > noise[1]
-    assert f"{spot:#.2g} there, {quiet:#.2g} here" in shown("A quiet place").more[-1]
+    assert f"{quiet:#.2g} here and {spot:#.2g} in the spot" in shown("A quiet place").answer
 
 
 def test_few_and_many_neighbours_score_worse_than_those_that_are_tuned():
@@ -108,10 +108,8 @@ def test_the_chosen_family_is_best_on_validation_rows_and_not_on_others():
     )
     nll = dict(zip(held_out.families, held_out.nll, strict=True))
     assert nll["kde"] > nll["normal"] > nll[held_out.best]
-    assert (
-        f"it has {nll['kde']:.2f}, the normal {nll['normal']:.2f}"
-        in (shown("Skewed neighbours").more[-1])
-    )
+    told = f"an NLL of {nll['kde']:.2f} nats, the normal {nll['normal']:.2f}"
+    assert told in shown("Skewed neighbours").answer
     strip = shown("Skewed neighbours").sheet.strips[0]
     assert [line.name for line in strip.lines][-1] == "kernel density"
     bars = np.asarray(strip.lines[0].y)

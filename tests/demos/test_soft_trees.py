@@ -2,17 +2,20 @@
 
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from lesson_parts import computed, fits_made_once
 from tolerances import ZERO
 
-from demos.soft_trees.parts import SEEDS
+from demos.soft_trees.parts import SEEDS, functions_strip
 from demos.soft_trees.steps import LESSON, N_BETAS, RANKS
 from gbuq_core.experiments.soft_trees.claims import check_claims
 from gbuq_core.experiments.soft_trees.fit import run_soft_trees
 from gbuq_core.experiments.soft_trees.scores import score_all
 from gbuq_core.figures.canvas.encoding import encode_sheet
+from gbuq_core.figures.canvas.panels import PanelSheet
 from tests.figure_readers import decode_sheet
 
 PRESETS = {step.title: step.preset for step in LESSON.steps}
@@ -68,7 +71,7 @@ def test_functions_fan_out_and_noise_is_overrated_where_no_row_decides():
         (score,), (view,), support = scores_of(run.settings), run.views, run.data.support
         assert score.fan_out > 4
         assert view.data[~support].mean() > 2 * view.data[support].mean() > 0.1**2
-        assert f"{score.fan_out:.2g} times" in shown(title).more[-1]
+        assert f"{score.fan_out:.2g} times" in shown(title).answer.lower()
     assert scores_of(gap.settings)[0].coverage_low > 0.9
     sheet = shown(title).sheet
     played = line_of(sheet.strips[0], "this function")
@@ -90,7 +93,7 @@ def test_rank_five_parts_more_on_the_tails_and_predicts_no_better():
         for rank in (0, 5)
     ]
     assert np.less(*ten).sum() >= 7
-    assert f"higher for {(five > field).sum()} of {len(SEEDS)} seeds" in shown(title).more[-1]
+    assert f"more at rank 5 for {(five > field).sum()} of {len(SEEDS)} seeds" in shown(title).answer
     for name in ("nll", "rmse"):
         rich, plain = (over_seeds(settings, name, rank=rank).mean() for rank in (5, 0))
         assert rich > plain - 0.01  # a hundredth of a nat or of a std is no gain
@@ -125,7 +128,7 @@ def test_several_trees_fit_the_wavelet_better_and_only_in_part_because_they_are_
         over_seeds(settings, "nll", methods=(key,), data="step").mean() for key in settings.methods
     ]
     assert step[0] < step[1]
-    assert f"one tree has an RMSE of {one.mean():.2f} stds of y" in shown(title).more[-1]
+    assert f"One tree: {one.mean():.2f}" in shown(title).answer
     assert frames_of(shown(title).sheet) == settings.trees
 
 
@@ -137,10 +140,8 @@ def test_sglb_alone_does_not_fan_out():
     assert found["sglb"].coverage_high < 0.9
     claims = check_claims(run_of(settings), scores_of(settings))
     assert {claim.verdict for claim in claims} == {"holds"}
-    assert (
-        f"{len(claims)} statements about this picture. {len(claims)} of them hold"
-        in (shown("Beside others").more[-1])
-    )
+    told = f"{len(claims)} statements about this picture, {len(claims)} hold here."
+    assert told in shown("Beside others").more[-1]
 
 
 def test_half_the_steps_would_have_done_for_the_mean():
@@ -148,7 +149,7 @@ def test_half_the_steps_would_have_done_for_the_mean():
     settings = replace(PRESETS[title], methods=("vst",))
     errors = [scores_of(replace(settings, steps=n))[0].rmse for n in (500, 1000, settings.steps)]
     assert max(errors) < 1.5 * min(errors)
-    assert ", ".join(f"{error:.2f}" for error in errors[:1]) in shown(title).more[-1]
+    assert f"{errors[0]:.2f}, {errors[1]:.2f} and {errors[2]:.2f} stds of y" in shown(title).answer
     _, gates, elbo = shown(title).sheet.strips
     fit = run_of(settings).fits[0]
     assert len(np.asarray(elbo.x)) == len(fit.elbo[0].step)
@@ -157,3 +158,53 @@ def test_half_the_steps_would_have_done_for_the_mean():
         np.asarray(elbo.lines[0].y)[part].mean() for part in (slice(-50, None), slice(50))
     )
     assert late > early
+
+
+X = np.linspace(-1.0, 1.0, 41)
+ROWS = np.array([-0.51, 0.0, 0.52])
+
+
+def data_of(support=None, true_mean=None):
+    return SimpleNamespace(
+        x=X, y_range=(-2.0, 2.0), X=ROWS[:, None], y=2 * ROWS,
+        support=np.ones(len(X), bool) if support is None else support, true_mean=true_mean,
+    )  # fmt: skip
+
+
+def lines_of(strip):
+    return {line.name: np.asarray(line.y) for line in strip.lines}
+
+
+def test_rows_stand_at_their_own_x_and_functions_are_read_between_places():
+    functions = np.array([X, 3 * X])
+    strip = functions_strip(data_of(true_mean=-X), "VST", functions, "#773093")
+    lines, x = lines_of(strip), np.asarray(strip.x)
+    assert np.isin(ROWS, x).all()
+    held = np.isfinite(lines["row"])
+    np.testing.assert_array_equal(x[held], ROWS)
+    np.testing.assert_array_equal(lines["row"][held], 2 * ROWS)
+    for name, slope in (("function 1", 1), ("function 2", 3), ("mean", 2), ("truth", -1)):
+        np.testing.assert_allclose(lines[name], slope * x, atol=ZERO)  # straight lines
+    assert strip.lines[-1].name == "mean"  # over all others
+    assert tuple(strip.shaded) == ()
+
+
+def test_frames_show_other_functions_or_lift_one_of_them_out():
+    functions = np.random.default_rng(0).normal(size=(4, 3, len(X)))
+    scene = data_of()
+    played = functions_strip(scene, "by rank", functions, "#773093")
+    assert lines_of(played)["function 3"].shape == (4, len(played.x))
+    lifted = functions_strip(scene, "one by one", functions[0], "#773093", spotlight=True)
+    lines = lines_of(lifted)
+    np.testing.assert_array_equal(lines["this function"][1], lines["function 2"])
+    assert "mean" not in lines
+    for strip, frames in ((played, 4), (lifted, 3)):
+        sheet = PanelSheet(panels=[], strips=[strip], alt="functions")
+        assert decode_sheet(encode_sheet(sheet)).header["frames"] == frames
+
+
+def test_where_rows_can_lie_is_tinted():
+    strip = functions_strip(data_of(support=X > 0.01), "tails", X[None], "#773093")
+    ((low, high),) = strip.shaded
+    assert low == pytest.approx(0.025)  # half-way between two places
+    assert high == 1.0

@@ -72,7 +72,7 @@ print("found")
 """
 
 IN_EXPORTED_CODE = """
-from gbuq_core.experiments.heteroscedastic.export import heteroscedastic_code
+from gbuq_core.experiments.heteroscedastic.experiment import heteroscedastic_code
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 
 settings = HeteroscedasticSettings(methods=("straight_line", "gnll"), rows=500, trees=20)

@@ -10,11 +10,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gbuq_core.experiments.gaussians.fit import GaussiansRun, SamplerRun
-from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.experiments.claims import VERDICTS, Claim, Threshold, judged, verdict_of
+from gbuq_core.experiments.gaussians.fit import GaussiansRun, SamplerRun, run_gaussians
+from gbuq_core.experiments.gaussians.plan import (
+    GaussiansSettings,
+    estimate_sampler_seconds,
+)
+from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import digits, percent, short
 from gbuq_core.sampling import SAMPLERS
+from gbuq_core.sampling.counting import VISIT_SAMPLES
+from gbuq_core.settings import plan_of
 
 _QUESTIONS = {
     "gaussians25": "does a chain find all 25 modes",
@@ -172,3 +179,238 @@ def _describe_run(run: SamplerRun, race: GaussiansRun) -> str:
     if not math.isnan(scores.sample_size):
         text += f". A chain is worth {digits(scores.sample_size)} independent samples"
     return f"{text}. {run.stopped}".rstrip()
+
+
+# "Roughly 7 - 8 different modes" of 25.
+PAPER_MODES, MOST_PAPER_MODES = 7, 8
+# The levels below are ours. Trapped: a mode and a neighbour, or a few of them.
+TRAPPED, NEARLY_TRAPPED = 2, 4
+# Share of the samples in modes, relative to the target's own. Below a half most samples lie where
+# the target has next to none. cg-SGLD, which the paper counts as a solution, has 0.61.
+BLURRED, CLEAR = 0.5, 0.6
+# Relative difference of the modes explored. Over 60 starts single chains of clr-SGLD differ from
+# each other by up to 0.08 and of cg-SGLD by up to 0.16.
+SIMILAR, NEARLY_SIMILAR = 0.2, 0.4
+
+_TRAPPED = Threshold("number of modes visited", TRAPPED, NEARLY_TRAPPED)
+_EXPLORES = Threshold(
+    "number of modes visited", PAPER_MODES, PAPER_MODES / 2, more=MOST_PAPER_MODES
+)
+_ALIKE = Threshold("difference of the modes explored", SIMILAR, NEARLY_SIMILAR, unit=" %",
+                   times=100.0)  # fmt: skip
+
+
+def check_claims(race: GaussiansRun) -> tuple[Claim, ...]:
+    """Check the paper's statements about the 25 Gaussians (section 5.1) against a race."""
+    if race.settings.target != "gaussians25":
+        return ()
+    runs = {run.sampler: run for run in race.runs if _can_visit(run)}
+    scores = {sampler: score_sampler(run) for sampler, run in runs.items()}
+    claims: list[Claim | None] = []
+    if "sgld" in runs:
+        claims.append(_claim_of_trapping(scores["sgld"], race))
+    if "nsgld" in runs:
+        claims.append(_claim_of_noise(scores["nsgld"], race))
+    claims += [
+        _claim_of_cycles(runs[key], scores[key], race) for key in ("clr", "cg") if key in runs
+    ]
+    if "clr" in runs and "cg" in runs:
+        claims.append(_claim_of_likeness(runs["clr"].plan, runs["cg"].plan, scores, race))
+    return tuple(claim for claim in claims if claim is not None)
+
+
+def answer_gaussians(race: GaussiansRun) -> str:
+    """Can one chain find all the modes? One sentence on the samplers of a race."""
+    n, least = race.truth.n_modes, BLURRED * race.truth.share_in_modes
+    runs = [run for run in race.runs if int(run.n_kept[-1])]
+    found = {SAMPLERS[run.sampler].label: score_sampler(run) for run in runs}
+    clear = [(s.modes_visited, label) for label, s in found.items() if s.share_in_modes >= least]
+    parts = []
+    if clear:
+        (most, best), (fewest, last) = max(clear), min(clear)
+        which = f"{most:g} of the {n} modes"
+        if most == n:
+            which = "the only mode" if n == 1 else f"all {n} modes"
+        others = f", {last} only {fewest:g}" * (fewest < most)
+        parts.append(f"{best} finds {which}{chains_text(race)}{others}")
+    parts += [
+        f"{label} finds {s.modes_visited:g}, but {100 * (1 - s.share_in_modes):.0f} % of its "
+        "samples lie between modes"
+        for label, s in found.items()
+        if s.share_in_modes < least
+    ]
+    return "; ".join(parts) + "." * bool(parts)
+
+
+def describe_settings(settings: GaussiansSettings) -> str:
+    """Whether the verdicts are about the paper's settings; seeds and samplers are free."""
+    paper = GaussiansSettings(samplers=settings.samplers, seed=settings.seed)
+    if all(plan_of(settings, each) == plan_of(paper, each) for each in settings.samplers):
+        return "In the paper's settings, as far as it states them."
+    return "At these settings, which are not all the paper's."
+
+
+def why_no_claims(race: GaussiansRun) -> str:
+    """Why none of the paper's statements applies; empty without samplers."""
+    if race.settings.target != "gaussians25":
+        return "The paper's statements are about the 25 Gaussians. Choose them as the target."
+    if not race.runs:
+        return ""
+    return (
+        "None of the paper's statements applies. They need chains that keep at least 50 samples. "
+        "The one on N-SGLD also needs more noise for N-SGLD than for the others, and the others "
+        "must have some noise."
+    )
+
+
+def _can_visit(run: SamplerRun) -> bool:
+    return int(run.n_kept[-1]) >= VISIT_SAMPLES * run.n_chains
+
+
+def _claim_of_trapping(scores: SamplerScores, race: GaussiansRun) -> Claim:
+    visited, n_modes = scores.modes_visited, race.truth.n_modes
+    verdict = _TRAPPED.judge(visited)
+    said = {
+        "holds": "it stays where it fell",
+        "partly": "it gets out, but not far",
+        "does not hold": "it is not trapped",
+    }[verdict]
+    if visited < 1:
+        verdict, said = "does not hold", "it settles in no mode, so it is not trapped in one"
+    return Claim(
+        "SGLD gets trapped in local modes, depending on where it starts.",
+        f"SGLD visits {visited:g} of {n_modes} modes{chains_text(race)} and changes its mode "
+        f"{digits(scores.mode_changes)} times: {said}.",
+        verdict,
+        f"{_TRAPPED.text} It must visit one.",
+        f"{visited:g} mode{'s' * (visited != 1)}",
+        "trapped",
+        "SGLD is trapped",
+    )
+
+
+def _claim_of_noise(scores: SamplerScores, race: GaussiansRun) -> Claim | None:
+    """None where N-SGLD's noise is no larger than the others', or they have none to increase."""
+    settings, own = race.settings, percent(race.truth.share_in_modes)
+    if settings.noise == 0 or settings.noise_nsgld <= settings.noise:
+        return None
+    visited, share = scores.modes_visited, scores.share_in_modes
+    by_modes = verdict_of(-visited, -NEARLY_TRAPPED, 1 - PAPER_MODES)
+    by_share = verdict_of(-share / race.truth.share_in_modes, -BLURRED, -CLEAR)
+    verdict = min(by_modes, by_share, key=VERDICTS.index)
+    here = (
+        f"With a noise scale of {settings.noise_nsgld:g} instead of {settings.noise:g} N-SGLD "
+        f"visits {visited:g} of {race.truth.n_modes} modes{chains_text(race)}"
+    )
+    if verdict == "does not hold":
+        here += (
+            f", and {percent(share)} of its samples lie in a mode (the target itself: {own}). This "
+            "much noise does solve it here."
+        )
+    elif by_share == verdict:
+        here += (
+            f", {'but' if visited >= PAPER_MODES else 'and'} "
+            f"{'only' if verdict == 'holds' else 'no more than'} {percent(share)} of its samples "
+            f"lie in a mode (the target itself: {own})."
+        )
+        if settings.noise_nsgld > 1:
+            here += f" It samples the density at {settings.noise_nsgld**2:g} times the temperature."
+    else:
+        here += f": it explores {'hardly' if verdict == 'holds' else 'little'} more."
+    return Claim(
+        "Increasing the noise scale does not solve the problem.",
+        here,
+        verdict,
+        f"Holds if N-SGLD visits at most {NEARLY_TRAPPED} modes, partly below {PAPER_MODES}. It "
+        f"also holds if the share of its samples in modes is at most {100 * BLURRED:g} % of the "
+        f"target's own, partly up to {100 * CLEAR:g} %.",
+        f"{visited:g} modes, {percent(share)} in modes",
+        "noise",
+        "More noise does not help",
+    )
+
+
+def _claim_of_cycles(run: SamplerRun, scores: SamplerScores, race: GaussiansRun) -> Claim:
+    label, visited = SAMPLERS[run.sampler].label, scores.modes_visited
+    verdict = _EXPLORES.judge(visited)
+    said = {
+        "more than claimed": "more than in the paper",
+        "holds": "as in the paper",
+        "partly": "fewer than in the paper",
+        "does not hold": "less than half of the paper's",
+    }[verdict]
+    found = verdict in ("holds", "more than claimed")
+    if found and scores.share_in_modes < BLURRED * race.truth.share_in_modes:
+        verdict, said = "partly", "but passes through them rather than locates them"
+    return Claim(
+        f"{label} explores and locates roughly 7 to 8 different modes.",
+        f"{label} visits {visited:g} of {race.truth.n_modes} modes{chains_text(race)}, {said}. It "
+        f"keeps {_kept_text(run.plan)}; {percent(scores.share_in_modes)} of them lie in a mode, "
+        f"with an occupancy error of {digits(scores.occupancy_error)}.",
+        verdict,
+        f"{_EXPLORES.text} At least half as many samples as the target's own must lie in modes.",
+        f"{visited:g} mode{'s' * (visited != 1)}",
+        f"cycles:{run.sampler}",
+        f"{label} finds 7 to 8 modes",
+    )
+
+
+def _claim_of_likeness(
+    clr_plan: GaussiansSettings,
+    cg_plan: GaussiansSettings,
+    scores: dict[str, SamplerScores],
+    race: GaussiansRun,
+) -> Claim | None:
+    """None where neither explores: nothing is alike in finding nothing."""
+    clr, cg = scores["clr"], scores["cg"]
+    most = max(clr.modes_explored, cg.modes_explored)
+    if most < PAPER_MODES / 2:
+        return None
+    apart = abs(clr.modes_explored - cg.modes_explored) / most
+    verdict = _ALIKE.judge(apart)
+    more = "cg-SGLD" if cg.modes_explored > clr.modes_explored else "clr-SGLD"
+    said = {
+        "holds": "much the same",
+        "partly": f"{more} explores somewhat more",
+        "does not hold": f"{more} explores far more",
+    }[verdict]
+    if clr_plan.exploration == cg_plan.exploration:
+        rules = f"Both keep {_kept_text(cg_plan)}."
+    else:
+        rules = (
+            f"cg-SGLD keeps {_kept_text(cg_plan)}, and clr-SGLD keeps {_kept_text(clr_plan)}. This "
+            "affects the numbers that follow."
+        )
+    return judged(
+        "Cycles of the gradient's scale explore with effects similar to cycles of the step size.",
+        f"Counting all steps, cg-SGLD visits {cg.modes_explored:g} of {race.truth.n_modes} modes "
+        f"and clr-SGLD {clr.modes_explored:g}: {said}. {rules} Modes visited by kept samples: "
+        f"{cg.modes_visited:g} and {clr.modes_visited:g}; in a mode: {percent(cg.share_in_modes)} "
+        f"and {percent(clr.share_in_modes)}; KL to the target: {digits(cg.grid_kl)} and "
+        f"{digits(clr.grid_kl)} nats.",
+        apart,
+        _ALIKE,
+        key="alike",
+        name="difference",
+    )
+
+
+def _kept_text(plan: GaussiansSettings) -> str:
+    """Which of its samples a cyclical sampler keeps."""
+    if not plan.exploration:
+        return "all samples"
+    return f"the samples after the first {short(100 * plan.exploration)} % of each cycle"
+
+
+def _seconds(settings: GaussiansSettings) -> float:
+    """Roughly what one seed takes on one thread."""
+    plans = (plan_of(settings, sampler) for sampler in settings.samplers)
+    return sum(estimate_sampler_seconds(plan) for plan in plans)
+
+
+STUDY = SeedStudy(
+    name="gaussians",
+    fit=run_gaussians,
+    claims=check_claims,
+    estimate=_seconds,
+)

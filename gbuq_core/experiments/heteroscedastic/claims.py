@@ -19,14 +19,12 @@ from scipy.stats import spearmanr
 from gbuq_core.experiments.claims import Claim, Threshold, judged
 from gbuq_core.experiments.heteroscedastic.data import Array
 from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun, run_heteroscedastic
-from gbuq_core.experiments.heteroscedastic.models import (
-    estimate_heteroscedastic_seconds,
-    estimate_measure_seconds,
-)
 from gbuq_core.experiments.heteroscedastic.plan import (
     PAPER,
     SUPPORT,
     HeteroscedasticSettings,
+    estimate_heteroscedastic_seconds,
+    estimate_measure_seconds,
     plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all

@@ -2,20 +2,332 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from gbuq_core.experiments.claims import Claim, claim_table
 from gbuq_core.experiments.experiment import Account
 from gbuq_core.experiments.heteroscedastic.claims import STUDY, settings_text
-from gbuq_core.experiments.heteroscedastic.export import (
-    curves_csv,
-    heteroscedastic_code,
-    rows_csv,
-    scores_csv,
+from gbuq_core.experiments.heteroscedastic.data import (
+    N_CALIBRATION,
+    HeteroscedasticData,
+    shown_range,
 )
 from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun
 from gbuq_core.experiments.heteroscedastic.picture import USUAL
-from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
-from gbuq_core.experiments.heteroscedastic.scorecard import foreign_section, intervals_section
-from gbuq_core.experiments.heteroscedastic.words import answer_heteroscedastic
+from gbuq_core.experiments.heteroscedastic.plan import (
+    METHODS,
+    PAPER,
+    SCORES,
+    SUPPORT,
+    TAILS,
+    HeteroscedasticSettings,
+    builder_of,
+    heteroscedastic_arguments,
+    plan_measure,
+)
+from gbuq_core.experiments.heteroscedastic.scores import (
+    HeteroscedasticScore,
+    LevelCoverage,
+    answer_heteroscedastic,
+    describe_heteroscedastic,
+)
+from gbuq_core.experiments.python_text import call_lines, import_lines
+from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section
+from gbuq_core.presentation import csv_text, digits, megabytes
+
+_NONE = "\u2013"
+
+
+def intervals_section(
+    scores: Sequence[HeteroscedasticScore], settings: HeteroscedasticSettings
+) -> Section:
+    """One line per method: CRPS here and in the paper, coverage, errors and costs."""
+    levels = [f"In {100 * c.level:g} %" for c in _levels(scores)]
+    beside = any(math.isfinite(one.paper_crps) for one in scores)
+    lines: list[tuple[str, ...]] = [
+        ("Method", "CRPS / paper" if beside else "CRPS", "Excess CRPS", *levels,
+         _thirds_head(scores), "RMSE of the mean", "RMSE of the std", "Fit, s", "Scores, s", "MB")
+    ]  # fmt: skip
+    off: list[tuple[int, int]] = []
+    for one in scores:
+        covered = [_covered(c) for c in one.coverage] or [_NONE] * len(levels)
+        off += [
+            (len(lines), 3 + j)
+            for j, c in enumerate(one.coverage)
+            if not c.low <= c.level <= c.high
+        ]
+        costs = (digits(one.fit_seconds), digits(one.score_seconds), megabytes(one.memory_bytes))
+        errors = (digits(one.rmse), digits(one.std_error))
+        crps = _beside(one.crps, one.paper_crps)
+        thirds = " / ".join(_share(part.observed) for part in one.thirds)
+        thirds = f"{thirds} %" if thirds else _NONE
+        lines.append((one.label, crps, digits(one.excess), *covered, thirds, *errors, *costs))
+    how = _how_intervals(scores, settings)
+    return Section(heading="Scorecard", table=lines, shaded=off, caption=how)
+
+
+def foreign_section(
+    scores: Sequence[HeteroscedasticScore], settings: HeteroscedasticSettings
+) -> Section:
+    """A line a method and a column a score that one of them has."""
+    keys = [key for key in SCORES if any(a.key == key for one in scores for a in one.auroc)]
+    level = next((one.outside[0].level for one in scores if one.outside), None)
+    held = [] if level is None else [f"In {100 * level:g} %, left / right of the rows"]
+    lines: list[tuple[str, ...]] = [("AUROC / paper", *(SCORES[key].label for key in keys), *held)]
+    for one in scores:
+        found = {a.key: _beside(a.value, a.paper) for a in one.auroc}
+        shares = " / ".join(_share(part.observed) for part in one.outside)
+        beyond = [f"{shares} %" if shares else _NONE] if held else []
+        lines.append((one.label, *(found.get(key, _NONE) for key in keys), *beyond))
+    return Section(
+        heading="Detecting foreign rows",
+        table=lines,
+        caption=f"AUROC of each score for separating {settings.ood_rows:,} foreign rows from "
+        f"{settings.test_rows:,} test rows. 1 is perfect, 0.5 is chance, and 0 ranks all rows the "
+        "wrong way round. The number after the slash is from the paper's table 1, with the "
+        "paper's settings. The last column is the share of y inside the interval outside the "
+        "rows, if the formula of the rows went on there."
+        f"{_how_novelty(scores, settings)}",
+    )
+
+
+def _levels(scores: Sequence[HeteroscedasticScore]) -> tuple[LevelCoverage, ...]:
+    return next((one.coverage for one in scores if one.coverage), ())
+
+
+def _thirds_head(scores: Sequence[HeteroscedasticScore]) -> str:
+    """The column of the coverage by thirds of x names its level."""
+    level = next((one.thirds[0].level for one in scores if one.thirds), None)
+    return "By thirds of x" if level is None else f"In {100 * level:g} %, by thirds of x"
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.0f}" if math.isfinite(value) else _NONE
+
+
+def _covered(found: LevelCoverage) -> str:
+    """The share held and how many points that is from nominal."""
+    off = 100 * (found.observed - found.level)
+    return f"{100 * found.observed:.1f} % ({off:+.1f})".replace("-", "\u2212")
+
+
+def _beside(value: float, paper: float) -> str:
+    return digits(value) if not math.isfinite(paper) else f"{digits(value)} / {paper:g}"
+
+
+def _how_novelty(scores: Sequence[HeteroscedasticScore], settings: HeteroscedasticSettings) -> str:
+    """Which tail the novelty scores of the table have, where there are any."""
+    if not any("novelty" in METHODS[one.method].scores for one in scores):
+        return ""
+    if settings.tail == TAILS[0]:
+        return " Outside the rows, novelty scores go on rising here."
+    return " Here novelty scores stop at 5.2, as in the authors' code."
+
+
+def _how_intervals(
+    scores: Sequence[HeteroscedasticScore], settings: HeteroscedasticSettings
+) -> str:
+    truth = digits(scores[0].truth_crps)
+    kinds: dict[str, list[str]] = {}
+    for one in scores:
+        if one.crps_kind not in ("", "normal"):
+            kinds.setdefault(one.crps_kind, []).append(one.label)
+    kind = "".join(
+        f" CRPS of {' and '.join(names)} uses the {how}." for how, names in kinds.items()
+    )
+    beside = " On the paper's test rows the true distribution can differ by about 0.01."
+    if settings.noise_slope != PAPER.noise_slope:
+        beside = f" The paper's CRPS is left out because its noise is {PAPER.noise_slope:g} x."
+    wrapped = ""
+    if settings.conformal:
+        wrapped = (
+            f" CRPS uses the conformal factor for {100 * settings.level:g} %. The coverage of each "
+            "level uses the factor for that level."
+        )
+    return (
+        f"CRPS on {settings.test_rows:,} new rows, in units of y. Lower is better. The true "
+        f"distribution has {truth}, and the excess is the difference from it.{beside}{kind}"
+        f"{wrapped} The number in parentheses is the difference from the level, in percentage "
+        "points. It stands out where sampling error does not explain it. The thirds are x below "
+        "3.3, from 3.3 to 6.7, and above. A level can hold on average and in none of the thirds. "
+        "RMSE is to the true mean and the true std."
+    )
+
+
+def heteroscedastic_code(settings: HeteroscedasticSettings) -> str:
+    """Python that fits the methods, draws their intervals and measures them with public names."""
+    plans = [plan_measure(settings, method) for method in settings.methods]
+    names = ["gbuq_core.synthetic:make_heteroscedastic", "gbuq_core.metrics:auroc"]
+    if any(METHODS[plan.method].parts for plan in plans):
+        names.append("gbuq_core.metrics:crps_gaussian")
+        if settings.conformal:
+            names.append("gbuq_core.metrics.conformal:conformal_scales")
+    names += [builder_of(plan).of for plan in plans]
+    lines = ["import numpy as np", "from scipy.special import ndtri", "", *import_lines(names)]
+    lines += ["", *_data_lines(settings), ""]
+    for plan in plans:
+        lines += [*_method_lines(plan, settings), ""]
+    return "\n".join(lines).replace("'", '"').rstrip() + "\n"
+
+
+def _data_lines(settings: HeteroscedasticSettings) -> list[str]:
+    slope, seed = settings.noise_slope, settings.seed
+    left, right = SUPPORT[0] - settings.left_from, settings.right_to - SUPPORT[1]
+    n_left = round(settings.ood_rows * left / (left + right))
+    low, high = shown_range(settings)
+    lines = [
+        f"rows = make_heteroscedastic({settings.rows}, {slope!r}, random_state={seed})",
+        f"test = make_heteroscedastic({settings.test_rows}, {slope!r}, random_state=[{seed}, 2])",
+    ]
+    if settings.conformal:
+        lines.append(
+            f"fresh = make_heteroscedastic({N_CALIBRATION}, {slope!r}, random_state=[{seed}, 1])"
+        )
+    return [
+        *lines,
+        f"uniform = np.random.default_rng([{seed}, 3]).random({settings.ood_rows})",
+        f"foreign = {settings.right_to!r} - uniform * {right!r}",
+        f"foreign[:{n_left}] = {settings.left_from!r} + uniform[:{n_left}] * {left!r}",
+        "is_foreign = np.repeat([0.0, 1.0], [len(test.y), len(foreign)])",
+        "judged = np.concatenate([test.X, foreign[:, None]])",
+        f"grid = np.linspace({low!r}, {high!r}, {round(20 * (high - low)) + 1})[:, None]",
+        f"z = ndtri(0.5 + {settings.level!r} / 2.0)",
+    ]
+
+
+def _method_lines(plan: HeteroscedasticSettings, settings: HeteroscedasticSettings) -> list[str]:
+    kind, own = METHODS[plan.method], plan.method
+    given = heteroscedastic_arguments(plan) | ({} if plan.tail == TAILS[0] else {"tail": plan.tail})
+    lines = [f"# {kind.label}", *call_lines(f"{own} = {builder_of(plan).name}", given)]
+    lines.append(f"{own}.fit(rows.X, rows.y)")
+    if not kind.parts:
+        return [
+            *lines,
+            f"score = {own}.score_novelty(judged)",
+            f"print('{kind.label}: AUROC', auroc(is_foreign, score))",
+        ]
+    lines += _interval_lines(own, settings)
+    lines += [
+        f"uncertainty = {own}.predict_uncertainty(judged)  # variances: total, data, knowledge",
+        "n_test = len(test.y)",
+        f"loc, scale = {own}.predict(test.X), factor * np.sqrt(uncertainty.total[:n_test])",
+        f"print('{kind.label}: CRPS', crps_gaussian(test.y, loc, scale))",
+    ]
+    lines += [
+        f"print('  AUROC of {key}', auroc(is_foreign, uncertainty.{key}))"
+        for key in ("total", "data", "knowledge")
+        if key in kind.scores
+    ]
+    if "novelty" in kind.scores:
+        lines += [
+            f"novelty, conditional, inference = {own}.score_novelty(judged)[:3]",
+            "print('  AUROC of novelty', auroc(is_foreign, novelty))",
+            "print('  AUROC of conditional novelty', auroc(is_foreign, conditional))",
+            "print('  AUROC of inference novelty', auroc(is_foreign, abs(inference)))",
+        ]
+    return lines
+
+
+def _interval_lines(own: str, settings: HeteroscedasticSettings) -> list[str]:
+    """The interval over the grid, as the page draws it."""
+    lines = ["factor = 1.0"]
+    if settings.conformal:
+        lines = [
+            f"fresh_scale = np.sqrt({own}.predict_uncertainty(fresh.X).total)",
+            f"fresh_loc = {own}.predict(fresh.X)",
+            "wrapped = conformal_scales(",
+            f"    fresh.y, fresh_loc, fresh_scale, levels=[{settings.level!r}]",
+            ")",
+            "factor = wrapped.stretch[0]",
+        ]
+    elif "intervals" in METHODS[own].record.yields:
+        return [
+            *lines,
+            f"levels, lowers, uppers = {own}.predict_intervals(grid)",
+            f"at = np.argmin(abs(levels - {settings.level!r}))",
+            "lower, upper = lowers[at], uppers[at]",
+        ]
+    return [
+        *lines,
+        f"half = factor * z * np.sqrt({own}.predict_uncertainty(grid).total)",
+        f"lower, upper = {own}.predict(grid) - half, {own}.predict(grid) + half",
+    ]
+
+
+_CURVE_NAMES = ("method", "x", "mean", "total", "data", "knowledge", "scale", "lower", "upper")
+
+
+def curves_csv(run: HeteroscedasticRun) -> str:
+    """One line a place and method: mean, variances, interval, scores, truth; empty where none."""
+    beyond = [key for key in SCORES if key not in ("total", "data", "knowledge")]
+    rows: list[tuple[object, ...]] = []
+    for view in run.views:
+        none = np.full(len(view.x), np.nan)
+        parts = {"total": view.total, "data": view.data, "knowledge": view.knowledge}
+        curves = [view.curve(key) for key in beyond]
+        columns = [
+            view.x,
+            none if view.loc is None else view.loc,
+            *(values if part in view.parts else none for part, values in parts.items()),
+            view.scale if view.parts else none,
+            none if view.lower is None else view.lower,
+            none if view.upper is None else view.upper,
+            *(none if curve is None else curve.values for curve in curves),
+            view.true_mean,
+            view.true_variance,
+            view.support,
+        ]
+        rows += [(view.label, *row) for row in zip(*columns, strict=True)]
+    names = [*_CURVE_NAMES, *beyond, "true_mean", "true_variance", "has_rows"]
+    return csv_text(names, rows)
+
+
+def scores_csv(scores: tuple[HeteroscedasticScore, ...]) -> str:
+    """One line per method: its scores here and in the paper; empty where there is none."""
+    names = ["method", "crps", "truth_crps", "excess", "paper_crps"]
+    rows: list[list[object]] = []
+    for score in scores:
+        row: list[object] = [score.label, score.crps, score.truth_crps, score.excess]
+        row.append(score.paper_crps)
+        covered = {found.level: found.observed for found in score.coverage}
+        row += [covered.get(level, np.nan) for level in (0.5, 0.8, 0.95)]
+        row += [part.observed for part in score.thirds] or [np.nan] * 3
+        row += [score.thirds[0].level if score.thirds else np.nan]
+        row += [score.rmse, score.std_error, score.noise_ratio, score.data_share]
+        for key in SCORES:
+            found = next((found for found in score.auroc if found.key == key), None)
+            row += [np.nan, np.nan] if found is None else [found.value, found.paper]
+        rows.append([*row, score.fit_seconds, score.score_seconds])
+    names += ["coverage_50", "coverage_80", "coverage_95"]
+    names += ["covered_left", "covered_middle", "covered_right", "level_of_thirds"]
+    names += ["rmse", "std_error", "noise_ratio", "data_share"]
+    for key in SCORES:
+        names += [f"auroc_{key}", f"paper_auroc_{key}"]
+    return csv_text([*names, "fit_seconds", "score_seconds"], rows)
+
+
+def rows_csv(data: HeteroscedasticData) -> str:
+    """The training rows."""
+    return csv_text(["x", "y"], zip(data.X[:, 0], data.y, strict=True))
+
+
+def heteroscedastic_sections(
+    run: HeteroscedasticRun, figure: Curves, claims: Sequence[Claim]
+) -> list[Section]:
+    """The panels, what is said of them, both tables, the paper's statements and code."""
+    scores, settings = run.scores, run.settings
+    words = describe_heteroscedastic(run, scores)
+    sections = [Section(curves=figure), Section(heading="In words", text=words)]
+    if scores:
+        sections += [intervals_section(scores, settings), foreign_section(scores, settings)]
+    if claims:
+        heading, text = "The paper and this picture", settings_text(settings)
+        sections.append(Section(heading=heading, text=text, table=claim_table(claims)))
+    return [*sections, Section(heading="Python", code=heteroscedastic_code(settings))]
 
 
 def _scores(run: HeteroscedasticRun) -> list[Section]:

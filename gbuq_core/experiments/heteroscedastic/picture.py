@@ -23,7 +23,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     SUPPORT,
     HeteroscedasticSettings,
 )
-from gbuq_core.experiments.heteroscedastic.words import describe_data
+from gbuq_core.experiments.heteroscedastic.scores import describe_data
 from gbuq_core.figures.curves import Curves, draw_curves
 from gbuq_core.figures.curves.parts import Part, around, axis, band, line, rounded, stretches
 from gbuq_core.figures.handles import LiveKnob

@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.experiments.neighbours.fit import Array
-from gbuq_core.experiments.neighbours.look import NeighboursRun
-from gbuq_core.experiments.neighbours.words import describe_scale, truth_at
+from gbuq_core.experiments.neighbours.look import NeighboursRun, describe_scale, truth_at
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves import Curves, draw_curves
 from gbuq_core.figures.curves.parts import (

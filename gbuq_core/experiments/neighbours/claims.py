@@ -12,12 +12,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from gbuq_core.experiments.claims import Claim, Threshold, judged, verdict_of
-from gbuq_core.experiments.neighbours.baselines import (
-    BaselineFit,
-    fit_baseline,
-    needed_fits,
-    why_no_baseline,
-)
 from gbuq_core.experiments.neighbours.fit import (
     Array,
     NeighboursFit,
@@ -34,7 +28,14 @@ from gbuq_core.experiments.neighbours.plan import (
     estimate_neighbours_seconds,
     one_thread,
 )
-from gbuq_core.experiments.neighbours.scores import average_with, family_posterior
+from gbuq_core.experiments.neighbours.scores import (
+    BaselineFit,
+    average_with,
+    family_posterior,
+    fit_baseline,
+    needed_fits,
+    why_no_baseline,
+)
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.ibug import FAMILIES, log_density

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from gbuq_core.baselines.isolation import DistanceScore, IsolationForestScore
 from gbuq_core.experiments.novelty.data import N_CELLS, Array, NoveltyData
-from gbuq_core.experiments.novelty.editing import EditedRows, apply_edits
+from gbuq_core.experiments.novelty.edits import EditedRows, apply_edits
 from gbuq_core.experiments.novelty.plan import (
     APART,
     METHODS,
@@ -27,17 +29,116 @@ from gbuq_core.experiments.novelty.plan import (
     novelty_model,
     plan_data,
 )
-from gbuq_core.experiments.novelty.ranks import (
-    Disagreement,
-    compare_ranks,
-    rank_among,
-    rank_cells,
-)
-from gbuq_core.experiments.novelty.reuse import score_rows
 from gbuq_core.macau import MacauClassifier, MacauRegressor
+from gbuq_core.macau.novelty import MeanNovelty
 from gbuq_core.presentation import Tally
-from gbuq_core.resources import held_bytes
+from gbuq_core.resources import Recent, held_bytes
 from gbuq_core.settings import plan_of
+
+T = TypeVar("T")
+
+MOST_BYTES = 64_000_000  # of everything that is kept
+MOST_CELLS = 1_000_000  # rows x trees whose distances are kept: 24 to 40 bytes each
+
+
+class Scored(NamedTuple):
+    """Scores of rows but for their distance to others, and the seconds that they took.
+
+    novelty : MeanNovelty; knowledge, data, isolation : (n,) each;
+    macau_seconds, isolation_seconds : float
+    """
+
+    novelty: MeanNovelty
+    knowledge: Array
+    data: Array
+    isolation: Array
+    macau_seconds: float
+    isolation_seconds: float
+
+
+_REUSE: Recent[Any] = Recent(most_bytes=MOST_BYTES)
+
+
+def score_rows(plan: Hashable, where: Hashable, rows: Array, model: Any, isolation: Any) -> Scored:
+    """Score rows, and work out only what is not held."""
+    plain: tuple[tuple[Array, Array], float] = _REUSE.get(
+        (plan, where), lambda: _timed(lambda: _plain(rows, model))
+    )
+    isolated = _REUSE.get(
+        (plan, where, "isolation"), lambda: _timed(lambda: isolation.score_novelty(rows))
+    )
+    novelty = _REUSE.get(
+        (plan, where, model.tail), lambda: _timed(lambda: _novelty(plan, where, rows, model))
+    )
+    return Scored(novelty[0], *plain[0], isolated[0], novelty[1] + plain[1], isolated[1])
+
+
+def _plain(rows: Array, model: Any) -> tuple[Array, Array]:
+    uncertain = model.predict_uncertainty(rows)
+    return uncertain.knowledge, uncertain.data
+
+
+def _novelty(plan: Hashable, where: Hashable, rows: Array, model: Any) -> MeanNovelty:
+    """The means of `score_novelty`; of distances that are held where they are few enough."""
+    if len(rows) * model.forest_.n_trees > MOST_CELLS:
+        return MeanNovelty(*model.score_novelty(rows)[:3])
+    measured = _REUSE.get((plan, where, "measured"), lambda: model.measure_novelty(rows))
+    return MeanNovelty(*model.mean_novelty(measured))
+
+
+def _timed(make: Callable[[], T]) -> tuple[T, float]:
+    began = time.perf_counter()
+    made = make()
+    return made, time.perf_counter() - began
+
+
+class Disagreement(NamedTuple):
+    """How far the methods' percentiles lie apart in each cell."""
+
+    keys: tuple[str, ...]  # the methods that were held against each other
+    spread: Array  # (n_cells,): the largest percentile minus the smallest, 0 to 100
+    # `most`, `least`: (n_cells,): the place in `keys` of the method that ranks the cell highest,
+    # and lowest; the first of those that tie
+    most: npt.NDArray[np.int64]
+    least: npt.NDArray[np.int64]
+
+
+def rank_cells(values: npt.ArrayLike) -> Array:
+    """Of each cell, the percentage of the other cells with a lower score; ties count by half."""
+    scores = np.asarray(values, dtype=np.float64)
+    there = ~np.isnan(scores)
+    ranks, n = np.full(scores.shape, np.nan), int(there.sum())
+    below, upto = _counts(scores[there], np.sort(scores[there]))
+    ranks[there] = 50.0 * (below + upto - 1) / max(n - 1, 1)
+    return ranks
+
+
+def rank_among(values: npt.ArrayLike, rows: npt.ArrayLike) -> Array:
+    """Of each cell, the percentage of training rows whose own score is lower; ties count by half.
+
+    All scores above the highest of the rows have the rank 100: how far above, it does not tell.
+    """
+    scores, own = (np.asarray(each, dtype=np.float64) for each in (values, rows))
+    own = np.sort(own[~np.isnan(own)])
+    if not len(own):
+        return np.full(scores.shape, np.nan)
+    below, upto = _counts(scores, own)
+    return np.where(np.isnan(scores), np.nan, 50.0 * (below + upto) / len(own))
+
+
+def compare_ranks(keys: Sequence[str], ranks: Array) -> Disagreement:
+    """Where percentiles (n_methods, n_cells) of methods lie apart, and who says what."""
+    return Disagreement(
+        tuple(keys),
+        ranks.max(axis=0) - ranks.min(axis=0),
+        ranks.argmax(axis=0),
+        ranks.argmin(axis=0),
+    )
+
+
+def _counts(values: Array, ordered: Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """How many of the ordered numbers are below each value, and at most as large."""
+    return np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
 
 
 @dataclass(frozen=True, kw_only=True)

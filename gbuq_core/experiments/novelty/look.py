@@ -18,6 +18,7 @@ from gbuq_core.experiments.novelty.fit import (
     NoveltyMaps,
     at_places,
     predict_places,
+    rank_among,
     scorer,
 )
 from gbuq_core.experiments.novelty.plan import (
@@ -26,7 +27,6 @@ from gbuq_core.experiments.novelty.plan import (
     check_settings,
     finite_point,
 )
-from gbuq_core.experiments.novelty.ranks import rank_among
 from gbuq_core.macau.novelty import LeafEllipses
 from gbuq_core.presentation import short
 

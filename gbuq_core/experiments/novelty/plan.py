@@ -21,9 +21,15 @@ from gbuq_core.experiments.novelty.data import (
     check_columns,
     load_novelty_data,
 )
-from gbuq_core.experiments.novelty.editing import FEWEST_ROWS, apply_edits
-from gbuq_core.experiments.novelty.edits import Edit, check_edits
-from gbuq_core.experiments.novelty.links import MOST_CHARACTERS, decode_edits, encode_edits
+from gbuq_core.experiments.novelty.edits import (
+    FEWEST_ROWS,
+    MOST_CHARACTERS,
+    Edit,
+    apply_edits,
+    check_edits,
+    decode_edits,
+    encode_edits,
+)
 from gbuq_core.methods import METHODS as RECORDS
 from gbuq_core.methods import Method
 from gbuq_core.settings import Codec, arguments, check, setting

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gbuq_core.experiments.scoreboard.board import BoardMethod, BoardSet, Score, Table
 from gbuq_core.experiments.scoreboard.commands import command_of
 from gbuq_core.experiments.scoreboard.own import OWN_SET
+from gbuq_core.experiments.scoreboard.ranking import Ranking
 from gbuq_core.presentation import csv_text, digits, short
 
 _SAID = {"same": "the same", "": "not compared"}
@@ -112,3 +113,25 @@ def with_error(value: float, error: float) -> str:
     ('0.500 ± 0.012', '0.500')
     """
     return digits(value) if math.isnan(error) else f"{digits(value)} \u00b1 {digits(error, 2)}"
+
+
+def describe_groups(ranking: Ranking) -> str:
+    """Which methods a critical-difference diagram does not tell apart."""
+    labels = {method.key: method.label for method in ranking.methods}
+    said = [ranking.words]
+    for group in ranking.groups:
+        said.append(f"Not told apart: {few_names([labels[key] for key in group])}.")
+    if not ranking.groups and len(ranking.methods) > 1:
+        said.append("Every method is told apart from the next one.")
+    return " ".join(said)
+
+
+def few_names(labels: Sequence[str], most: int = 6) -> str:
+    """Labels, which may hold commas, for a sentence: the first so many, and how many more.
+
+    >>> few_names(list("ab")), few_names(list("abcd"), 2), few_names([])
+    ('a and b', 'a; b and 2 more', '')
+    """
+    if len(labels) > most:
+        return f"{'; '.join(labels[:most])} and {len(labels) - most} more"
+    return " and ".join(filter(None, ["; ".join(labels[:-1]), *labels[-1:]]))

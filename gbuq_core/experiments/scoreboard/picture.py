@@ -22,7 +22,9 @@ from gbuq_core.experiments.scoreboard.charts import (
 from gbuq_core.experiments.scoreboard.fronts import Front, find_front
 from gbuq_core.experiments.scoreboard.numbers import (
     BoardNumber,
+    describe_groups,
     describe_numbers,
+    few_names,
     find_number,
     number_rows,
 )
@@ -42,7 +44,6 @@ from gbuq_core.experiments.scoreboard.saved_charts import (
     groups_curves,
     ranks_sheet,
 )
-from gbuq_core.experiments.scoreboard.words import describe_groups, few_names
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.experiments.soft_trees.bandit import (
+    TRACE_PLACES,
     BanditRun,
     describe_bandit,
     make_bandit,
     mean_rewards,
 )
-from gbuq_core.experiments.soft_trees.bandit_trace import TRACE_PLACES
 from gbuq_core.experiments.soft_trees.charts import Ints, policy_ink
 from gbuq_core.figures.colour import OKABE_ITO
 from gbuq_core.figures.curves import PLAYED_PARTS, Curves

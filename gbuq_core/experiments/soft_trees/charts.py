@@ -12,7 +12,7 @@ from gbuq_core.experiments.soft_trees.bandit import BanditRun, describe_bandit
 from gbuq_core.experiments.soft_trees.data import Array, SoftTreesData
 from gbuq_core.experiments.soft_trees.look import CovarianceView, StagesView, TreeFrames
 from gbuq_core.experiments.soft_trees.rank import RankRun, describe_rank
-from gbuq_core.experiments.soft_trees.words import describe_covariance, describe_stages
+from gbuq_core.experiments.soft_trees.scores import describe_covariance, describe_stages
 from gbuq_core.figures.canvas.panels import Line, Panel, PanelSheet, Strip, StripLine
 from gbuq_core.figures.colour import OKABE_ITO
 from gbuq_core.figures.curves import Curves, draw_curves

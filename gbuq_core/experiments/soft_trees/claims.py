@@ -24,8 +24,12 @@ from gbuq_core.experiments.soft_trees.bandit import (
 )
 from gbuq_core.experiments.soft_trees.data import SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import SoftTreesRun, run_soft_trees
-from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds
-from gbuq_core.experiments.soft_trees.plan import METHODS, SoftTreesSettings, plan_soft_trees
+from gbuq_core.experiments.soft_trees.plan import (
+    METHODS,
+    SoftTreesSettings,
+    estimate_soft_trees_seconds,
+    plan_soft_trees,
+)
 from gbuq_core.experiments.soft_trees.rank import (
     RankRun,
     RankSettings,

@@ -2,22 +2,210 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from gbuq_core.experiments.experiment import Account
+from gbuq_core.experiments.python_text import call_lines, import_lines
+from gbuq_core.experiments.soft_trees.bandit import BanditRun
 from gbuq_core.experiments.soft_trees.claims import STUDY
-from gbuq_core.experiments.soft_trees.export import (
-    score_section,
-    soft_trees_code,
-    soft_trees_curves_csv,
-    soft_trees_functions_csv,
-    soft_trees_parameters_csv,
-    soft_trees_rows_csv,
+from gbuq_core.experiments.soft_trees.data import N_FRESH, OWN, SoftTreesData
+from gbuq_core.experiments.soft_trees.fit import SoftTreesFit, SoftTreesRun, SoftTreesView, data_of
+from gbuq_core.experiments.soft_trees.plan import (
+    METHODS,
+    SOFT_METHODS,
+    SoftTreesSettings,
+    builder_of,
+    plan_soft_trees,
+    soft_trees_arguments,
 )
-from gbuq_core.experiments.soft_trees.fit import SoftTreesRun
-from gbuq_core.experiments.soft_trees.plan import SOFT_METHODS, SoftTreesSettings
-from gbuq_core.experiments.soft_trees.words import answer_soft_trees
+from gbuq_core.experiments.soft_trees.rank import RankRun
+from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, answer_soft_trees
+from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun
+from gbuq_core.figures.standalone import Section
+from gbuq_core.presentation import csv_text, digits, megabytes, percent
+
+_MAKERS = {
+    "tails": "make_tails",
+    "gap": "make_gap",
+    "step": "make_step",
+    "wavelet": "make_daubechies",
+}
+
+
+def soft_trees_code(settings: SoftTreesSettings) -> str:
+    """Python that fits the methods and draws their functions with public names."""
+    plans = [plan_soft_trees(settings, method) for method in settings.methods]
+    names = [builder_of(plan).of for plan in plans]
+    if settings.data != OWN:
+        names.append(f"gbuq_core.synthetic:{_MAKERS[settings.data]}")
+    lines = ["import numpy as np", "", *import_lines(names)]
+    data = data_of(settings)
+    lines += ["", *_data_lines(settings, data), ""]
+    for plan in plans:
+        lines += [*_method_lines(plan, settings), ""]
+    return "\n".join(lines).replace("'", '"').rstrip() + "\n"
+
+
+def _data_lines(settings: SoftTreesSettings, data: SoftTreesData) -> list[str]:
+    low, high = data.x_range
+    grid = f"grid = np.linspace({low!r}, {high!r}, {len(data.x)})[:, None]"
+    if settings.data == OWN:
+        points = ", ".join(f"({x:g}, {y:g})" for x, y in settings.points)
+        return [f"points = np.array([{points}])", "X, y = points[:, :1], points[:, 1]", grid]
+    make = _MAKERS[settings.data]
+    return [
+        f"rows = {make}(n={settings.rows}, noise={settings.noise!r}, random_state={settings.seed})",
+        "X, y = rows.X, rows.y",
+        grid,
+    ]
+
+
+def _method_lines(plan: SoftTreesSettings, settings: SoftTreesSettings) -> list[str]:
+    kind, own = METHODS[plan.method], plan.method
+    model = call_lines(f"{own} = {builder_of(plan).name}", soft_trees_arguments(plan))
+    lines = [f"# {kind.label}", *model[:-1], ").fit(X, y)"]
+    seed = f", seed={settings.draw_seed}" if settings.draw_seed else ""
+    kept = plan_kept(plan)
+    draws = settings.n_functions if kept is None else min(settings.n_functions, kept)
+    if kind.family == "process" and seed:
+        lines.append(f"{own}.seed_ = {settings.draw_seed}  # the seed of the draws")
+    how = f", n_draws={draws}{seed}" if kind.family == "soft" else ""
+    if kind.family == "kept":  # as many as the picture shows, which may be fewer than there are
+        drawn = f"(grid)[:{draws}]" if own == "sglb" else f"(grid, n_draws={draws})"
+        lines += [
+            f"members = {own}.predict_members{drawn}  # the mean and variance of each function",
+            "functions = members[..., 0]",
+            "data, knowledge = members[..., 1].mean(axis=0), functions.var(axis=0)  # variances",
+        ]
+    else:
+        draw = how if kind.family == "soft" else f", n_draws={draws}"
+        lines += [
+            f"functions = {own}.sample_functions(grid{draw})",
+            f"total, data, knowledge = {own}.predict_uncertainty(grid{how})  # variances",
+        ]
+    lines.append(f"print('{kind.label}', functions.shape, np.sqrt(knowledge).mean())")
+    if kind.family == "soft":
+        lines += [
+            f"picture = {own}.tree_picture(grid, {_picture_arguments(plan, settings, seed)})",
+            "print(picture.gates.shape, picture.leaf_means.shape)",
+        ]
+    return lines
+
+
+def _picture_arguments(plan: SoftTreesSettings, settings: SoftTreesSettings, seed: str) -> str:
+    """Which tree, and for which draw."""
+    tree = min(settings.tree, plan.trees) - 1 if plan.method == "vsgbm" else 0
+    draw = settings.draw - 1 if settings.draw else None
+    return f"draw={draw}, tree={tree}{seed}"
+
+
+def plan_kept(plan: SoftTreesSettings) -> int | None:
+    """How many functions a fit of the plan keeps; None where they are drawn anew."""
+    if plan.method == "sglb":
+        return plan.members
+    return int(soft_trees_arguments(plan)["n_draws"]) if plan.method == "xbart" else None
+
+
+def soft_trees_curves_csv(run: SoftTreesRun) -> str:
+    """One line a place and method: mean, variances, truth; numbers with nine digits."""
+    names = ["method", "x", "mean", "total", "data", "knowledge", "true_mean", "has_rows"]
+    truth = run.data.true_mean
+    truth = np.full(len(run.data.x), np.nan) if truth is None else truth
+    rows = (
+        (view.label, *row)
+        for view in run.views
+        for row in zip(
+            view.x, view.loc, view.total, view.data, view.knowledge, truth, run.data.support,
+            strict=True,
+        )
+    )  # fmt: skip
+    return csv_text(names, rows)
+
+
+def soft_trees_functions_csv(view: SoftTreesView) -> str:
+    """One line a place, one column a drawn function."""
+    names = ["x", *(f"draw_{i + 1}" for i in range(len(view.functions)))]
+    return csv_text(names, zip(view.x, *view.functions, strict=True))
+
+
+def soft_trees_rows_csv(data: SoftTreesData) -> str:
+    """The training rows."""
+    return csv_text(["x", "y"], zip(data.X[:, 0], data.y, strict=True))
+
+
+def soft_trees_parameters_csv(fit: SoftTreesFit) -> str:
+    """One line a parameter of a soft tree: mean and std of its posterior, standardised scale."""
+    from gbuq_core.experiments.soft_trees.look import covariance_view
+
+    rows = []
+    for tree in range(len(fit.frames)):
+        view = covariance_view(fit, tree)
+        rows += [
+            (tree + 1, label, mean, scale)
+            for label, mean, scale in zip(view.labels, view.mean, view.scale, strict=True)
+        ]
+    return csv_text(["tree", "parameter", "mean", "std"], rows)
+
+
+def rank_csv(run: RankRun) -> str:
+    """One line a rank and seed: AUROC of knowledge uncertainty, log score of held-out rows."""
+    rows = [
+        (int(rank), run.settings.seed + seed, run.auroc[i, seed], run.log_score[i, seed])
+        for i, rank in enumerate(run.ranks)
+        for seed in range(run.auroc.shape[1])
+    ]
+    return csv_text(["rank", "seed", "auroc", "log_score"], rows)
+
+
+def bandit_csv(runs: Iterable[BanditRun]) -> str:
+    """One line a policy, seed and step: context, pulled arm, regret and its running sum."""
+    names = ["policy", "seed", "step", "context", "arm", "regret", "cumulative"]
+    rows = (
+        (run.label, run.plan.seed + seed, step + 1, *values)
+        for run in runs
+        for seed in range(len(run.regret))
+        for step, values in enumerate(
+            zip(run.contexts[seed], run.arms[seed] + 1, run.regret[seed], run.cumulative[seed],
+                strict=True)
+        )
+    )  # fmt: skip
+    return csv_text(names, rows)
+
+
+def tuning_csv(run: TuningRun) -> str:
+    """One line a setting: its knobs, validation ELBO and log density of the held-out rows."""
+    return csv_text(TunedKnobs._fields, run.tried)
+
+
+_HOW = (
+    "Spreads and RMSE are in standard deviations of y. Agreement is the share of the functions' "
+    f"variation that all functions have in common. RMSE (to the true mean), NLL (in nats) and "
+    f"intervals are measured on {N_FRESH:,} new rows. A dash means that the score does not exist: "
+    "own points have no known truth, and step and wavelet have no places without rows. Seconds are "
+    "the training time."
+)
+
+
+def score_section(scores: Sequence[SoftTreesScore]) -> Section:
+    """A line a score and a column a method, so that it fits a phone."""
+    lines: list[tuple[str, ...]] = [("Score", *(one.label for one in scores))]
+    for title, name in (
+        ("Spread where there are rows", "inside"),
+        ("Spread where there are none", "outside"),
+        ("Ratio of the two", "fan_out"),
+        ("Agreement where there are rows", "agreement"),
+        ("RMSE to the true mean", "rmse"),
+        ("NLL (nats)", "nll"),
+    ):
+        lines.append((title, *(digits(getattr(one, name)) for one in scores)))
+    lines.append(("In the 90 % interval", *(percent(one.coverage, 1) for one in scores)))
+    lines.append(("Seconds", *(digits(one.seconds) for one in scores)))
+    lines.append(("Megabytes", *(megabytes(one.memory_bytes) for one in scores)))
+    return Section(heading="Scorecard", table=lines, caption=_HOW)
+
 
 Table = Callable[[SoftTreesRun], str]
 

@@ -23,11 +23,11 @@ from gbuq_core.experiments.soft_trees.data import (
     check_points,
     load_soft_trees_data,
 )
-from gbuq_core.experiments.soft_trees.models import soft_trees_model
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     SoftTreesSettings,
     plan_soft_trees,
+    soft_trees_model,
 )
 from gbuq_core.jobs import stage
 from gbuq_core.presentation import Tally

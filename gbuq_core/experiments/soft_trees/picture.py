@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gbuq_core.experiments.soft_trees.data import Array, SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import SoftTreesMoments, SoftTreesView
 from gbuq_core.experiments.soft_trees.plan import METHODS, SHOWS, SoftTreesSettings
-from gbuq_core.experiments.soft_trees.words import describe_data
+from gbuq_core.experiments.soft_trees.scores import describe_data
 from gbuq_core.figures.curves import READ_HINT, Curves, draw_curves
 from gbuq_core.figures.curves.parts import Part, axis, band, line, rounded, stretches
 from gbuq_core.figures.handles import LiveKnob

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gbuq_core.boosting.plan import TEMPERATURES
-from gbuq_core.errors import GbuqError
+from gbuq_core.errors import GbuqError, InvalidParameter
 from gbuq_core.experiments.soft_trees.data import (
     DATASETS,
     MOST_POINTS,
@@ -27,8 +28,8 @@ from gbuq_core.experiments.soft_trees.data import (
     why_no_fit,
 )
 from gbuq_core.methods import METHODS as RECORDS
-from gbuq_core.methods import Method
-from gbuq_core.settings import Codec, check, plan_of, setting
+from gbuq_core.methods import Builder, Method
+from gbuq_core.settings import Codec, arguments, check, plan_of, setting
 from gbuq_core.soft_trees.layout import LEAVES, MAX_DEPTH, TreeShape
 from gbuq_core.validation import check_choice, check_number
 
@@ -266,3 +267,37 @@ def _check(plan: SoftTreesSettings) -> None:
         check_choice("temperature", plan.temperature, TEMPERATURES)
     else:
         check_number("temperature", plan.temperature, 0.0, 1e12, low_open=True)
+
+
+# What no knob of the page moves: SGLB's depth, and how many sweeps of XBART are kept as draws.
+_FIXED: dict[str, dict[str, Any]] = {"sglb": {"depth": 3}, "xbart": {"n_draws": 100}}
+
+
+def soft_trees_arguments(plan: SoftTreesSettings) -> dict[str, Any]:
+    """All arguments of the plan's estimator."""
+    return builder_of(plan).arguments({**_FIXED.get(plan.method, {}), **arguments(plan)})
+
+
+def builder_of(plan: SoftTreesSettings) -> Builder:
+    """How the plan's estimator is made, without its knobs."""
+    return METHODS[plan.method].record.builder()
+
+
+def soft_trees_model(plan: SoftTreesSettings) -> Any:
+    """The unfitted estimator of a plan."""
+    refusal = why_not(plan)
+    if refusal:
+        raise InvalidParameter(refusal)
+    return builder_of(plan).make(**soft_trees_arguments(plan))
+
+
+@lru_cache(maxsize=512)  # a press on the page asks for the same two dozen plans
+def estimate_soft_trees_seconds(plan: SoftTreesSettings) -> float:
+    """Roughly what `fit_soft_trees` takes on one core; 0 for a plan that is refused at once."""
+    if why_not(plan):
+        return 0.0
+    model = soft_trees_model(plan)
+    if hasattr(model, "estimate_fit"):  # counts steps and depth, which a record's costs do not
+        return float(model.estimate_fit(plan.n_rows, 1).seconds)
+    trees = soft_trees_arguments(plan).get("n_trees", 0)
+    return METHODS[plan.method].record.costs.fit_seconds(plan.n_rows, 1, trees)

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gbuq_core.experiments.soft_trees.fit import data_of
-from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds, soft_trees_model
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     SOFT_METHODS,
     SoftTreesSettings,
+    estimate_soft_trees_seconds,
+    soft_trees_model,
     why_not,
 )
 from gbuq_core.presentation import short

@@ -27,8 +27,13 @@ from gbuq_core.experiments.spiral.plan import (
     SpiralSettings,
     estimate_spiral_seconds,
 )
-from gbuq_core.experiments.spiral.regions import BETTER_THAN_CHANCE, against_chance
-from gbuq_core.experiments.spiral.scores import SpiralScore, ratio_of, scores_of
+from gbuq_core.experiments.spiral.scores import (
+    BETTER_THAN_CHANCE,
+    SpiralScore,
+    against_chance,
+    ratio_of,
+    scores_of,
+)
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.settings import bare, differences, plan_of, quicker
 

@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from gbuq_core.experiments.spiral.data import EXTENT, SpiralTruth
 from gbuq_core.experiments.spiral.fit import SpiralFit, SpiralMaps
-from gbuq_core.experiments.spiral.growth import growth_of
 from gbuq_core.experiments.spiral.plan import POINTS, SCALES, STAGE_STEP, SpiralSettings
-from gbuq_core.experiments.spiral.training import training_strips
+from gbuq_core.experiments.spiral.training import growth_of, training_strips
 from gbuq_core.figures.canvas.frames import log_spaced
 from gbuq_core.figures.canvas.live import Ensemble, Live, offered
 from gbuq_core.figures.canvas.panels import (

@@ -2,19 +2,389 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.calibration.splits import HELD_OUT_FROM
+from gbuq_core.experiments.claims import claim_table
 from gbuq_core.experiments.experiment import Account
-from gbuq_core.experiments.two_clocks.export import (
-    maps_csv,
-    scores_csv,
-    scores_section,
-    two_clocks_code,
+from gbuq_core.experiments.python_text import call_lines
+from gbuq_core.experiments.two_clocks.data import SLOPE
+from gbuq_core.experiments.two_clocks.fit import clock_arguments
+from gbuq_core.experiments.two_clocks.picture import (
+    band_figure,
+    clocks_sheet,
+    curves_figure,
+    reliability_figure,
 )
-from gbuq_core.experiments.two_clocks.plan import TwoClocksSettings
-from gbuq_core.experiments.two_clocks.scores import TwoClocksLook
-from gbuq_core.experiments.two_clocks.words import answer_two_clocks
+from gbuq_core.experiments.two_clocks.plan import (
+    CYCLICAL,
+    FACTOR_WAYS,
+    N_SCORED,
+    SINGLE,
+    WAYS,
+    WEIGHTED,
+    TwoClocksSettings,
+)
+from gbuq_core.experiments.two_clocks.scores import SeedScores, TwoClocksLook, WayScore, verdicts_of
+from gbuq_core.figures.standalone import Section
+from gbuq_core.methods import METHODS
+from gbuq_core.presentation import csv_text, short
+from gbuq_core.settings import plan_of
+
+
+def describe_data(settings: TwoClocksSettings) -> str:
+    """The rows that train and choose, and the rows that score."""
+    about = {
+        "five features": "Five features that all matter; the noise grows with the fourth.",
+        "growing noise": "One feature; the noise grows with it.",
+        "wave": "The wave: one feature with a noisy stretch and a rare one.",
+        "diabetes": "442 patients and ten measurements; the target is how far the disease went.",
+    }[settings.data]
+    n = settings.n_rows
+    who = "a fifth of them, held out," if n >= HELD_OUT_FROM else "held out in five folds, they"
+    verb = "chooses" if n >= HELD_OUT_FROM else "choose"
+    what = "the clocks" if settings.has_clocks else "the factor"
+    them = "them" if settings.has_clocks else "it"
+    told = f"{about} {n:,} rows train the model; {who} {verb} {what}. Other rows score {them}."
+    label = METHODS[settings.model].label
+    if settings.model in CYCLICAL:
+        told += (
+            f" {label} has a member at the end of every {settings.cycle_length} trees, and its "
+            "mean can stop where at least two members are complete."
+        )
+    if settings.model in SINGLE:
+        told += f" {label} is one model, so its knowledge uncertainty is 0."
+    return told
+
+
+def answer_two_clocks(look: TwoClocksLook) -> str:
+    """Is the stated uncertainty true? One sentence, from rows that neither trained nor chose.
+
+    >>> from gbuq_core.experiments.two_clocks.fit import fit_two_clocks
+    >>> from gbuq_core.experiments.two_clocks.scores import look_two_clocks
+    >>> some = TwoClocksSettings(data="wave", rows=100, trees=50, members=2)
+    >>> answer_two_clocks(look_two_clocks(fit_two_clocks(some), "normal"))[:43]
+    'With all trees, 90 % intervals hold 95 % of'
+    """
+    ways = WAYS if look.fit.plan.has_clocks else FACTOR_WAYS
+    inside = {score.label: f"{100 * score.coverage:.0f} %" for score in look.scores}
+    first, *_, last = ways.values()
+    given = "With all trees" if look.fit.plan.has_clocks else "As it is"
+    return (
+        f"{given}, 90 % intervals hold {inside[first]} of new rows; with {last[:1].lower()}"
+        f"{last[1:]}, {inside[last]}."
+    )
+
+
+def describe_two_clocks(look: TwoClocksLook) -> str:
+    """The picture in words: each way to stop with its clocks and scores."""
+    told = [describe_way(score) for score in look.scores]
+    if not look.fit.plan.has_clocks:
+        return " ".join(told)
+    curves = look.curves
+    best, truest = int(curves.rmse.argmin()), int(curves.nll.argmin())
+    told.append(
+        f"With one number of trees for both, the RMSE is least at {int(curves.n_trees[best]):,} "
+        f"trees and the NLL at {int(curves.n_trees[truest]):,}."
+    )
+    return " ".join(told)
+
+
+def describe_way(score: WayScore) -> str:
+    """One way to stop, its clocks and its scores."""
+    scores = (
+        f"90 % intervals hold {100 * score.coverage:.0f} % of the rows, NLL {short(score.nll)}, "
+        f"RMSE {short(score.rmse)}, CRPS {short(score.crps)}."
+    )
+    return f"{score.label}{_clocks_text(score)}: {scores}"
+
+
+def why_no_clocks(model: str) -> str:
+    """Why a model has no sliders, and what can be done instead."""
+    return (
+        f"{METHODS[model].label} does not boost a mean and a scale tree by tree, so there are no "
+        "clocks to stop. One factor can still make its std larger or smaller."
+    )
+
+
+def _clocks_text(score: WayScore) -> str:
+    clocks = score.clocks
+    if clocks is None:
+        return ""
+    parts = []
+    if score.label in WAYS.values():
+        parts.append(
+            f"{clocks.mean_trees:,} trees for the mean, {clocks.scale_trees:,} for the scale"
+        )
+    if score.label in (WAYS["factor"], WAYS["clocks"], FACTOR_WAYS["factor"]):
+        parts.append(f"factor {short(clocks.factor)}")
+    if not math.isinf(clocks.df):
+        parts.append(f"t with {short(clocks.df)} degrees of freedom")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def score_rows(look: TwoClocksLook) -> list[tuple[str, ...]]:
+    """The table of this seed: a line a way to stop, its headings first."""
+    has_clocks = look.fit.plan.has_clocks
+    second = "Mean, scale" if has_clocks else "Factor"
+    rows: list[tuple[str, ...]] = [("", second, "Coverage", "NLL", "RMSE", "CRPS")]
+    for score in look.scores:
+        clocks, stops = score.clocks, ""
+        if clocks is not None:
+            both = f"{clocks.mean_trees:,}, {clocks.scale_trees:,}"
+            stops = both if has_clocks else short(clocks.factor)
+        rows.append(
+            (
+                score.label,
+                stops,
+                f"{100 * score.coverage:.0f} %",
+                *(short(value) for value in (score.nll, score.rmse, score.crps)),
+            )
+        )
+    return rows
+
+
+def seed_rows(scores: NDArray[np.float64]) -> list[tuple[str, ...]]:
+    """The table of the seeds' means: a line a way to stop, its headings first."""
+    means = np.asarray(scores).mean(axis=0)
+    rows: list[tuple[str, ...]] = [("", "Coverage", "NLL", "RMSE", "CRPS")]
+    ways = WAYS if len(means) == len(WAYS) else FACTOR_WAYS
+    for label, (coverage, *others) in zip(ways.values(), means, strict=True):
+        rows.append((label, f"{100 * coverage:.0f} %", *(short(value) for value in others)))
+    return rows
+
+
+_MAKERS = {
+    "five features": "make_friedman",
+    "growing noise": "make_heteroscedastic",
+    "wave": "make_wave",
+}
+_AS_IT_IS = "As it is: the law that the model predicts."
+_PAPERS = "All trees is the papers' way."
+_ONE_RUN = (
+    "With all trees, every member takes the std after the last tree; in the papers each member "
+    "has the std of its own trees."
+)
+_SHOW = """
+for stopping in (None, "early", "two_clocks"):
+    model = BoostedEnsembleRegressor(stopping=stopping, **knobs).fit(X, y)
+    law = model.predict_distribution(X_scored)
+    lower, upper = law.interval(0.9)
+    print("stopping:", stopping)
+    if model.clocks_ is not None:
+        clocks = model.clocks_
+        print("  trees:", clocks.mean_trees, clocks.scale_trees, "factor:", clocks.factor)
+    print("  coverage:", np.mean((lower <= y_scored) & (y_scored <= upper)))
+    print("  NLL:", -law.logpdf(y_scored).mean(), "CRPS:", law.crps(y_scored).mean())
+    print("  RMSE:", np.sqrt(np.mean((law.mean() - y_scored) ** 2)))
+"""
+
+
+_SCORES = """
+def show(name, law):
+    lower, upper = law.interval(0.9)
+    print(name)
+    print("  coverage:", np.mean((lower <= y_scored) & (y_scored <= upper)))
+    print("  NLL:", -law.logpdf(y_scored).mean(), "CRPS:", law.crps(y_scored).mean())
+    print("  RMSE:", np.sqrt(np.mean((law.loc - y_scored) ** 2)))
+
+"""
+_SHOW_WRAPPED = """
+for method, name in (("scale", "one factor"), ("two_clocks", "two clocks")):
+    wrapped = CalibratedRegressor(
+        model(), method=method, tails=tails, random_state=seed, shape="moments", floor=False
+    )
+    wrapped.fit(X, y)
+    if wrapped.clocks_ is not None:
+        clocks = wrapped.clocks_
+        print("trees:", clocks.mean_trees, clocks.scale_trees, "factor:", clocks.factor)
+    show(name, wrapped.predict_distribution(X_scored))
+"""
+_CATBOOST = """
+raw = model().fit(X, y).predict(X_scored, prediction_type="RawFormulaVal")
+show("all trees", NormalDistribution(raw[:, 0], np.exp(raw[:, 1])))
+"""
+_NGBOOST = """
+found = model().fit(X, y).pred_dist(X_scored)
+show("all trees", NormalDistribution(found.loc, found.scale))
+"""
+_SHOW_SCALED = """
+show("as it is", model().fit(X, y).predict_distribution(X_scored))
+wrapped = CalibratedRegressor(
+    model(), method="scale", tails=tails, random_state=seed, shape="moments", floor=False
+)
+wrapped.fit(X, y)
+print("factor:", wrapped.factor_)
+show("one factor", wrapped.predict_distribution(X_scored))
+"""
+_NORMAL = "from gbuq_core.distribution import NormalDistribution"
+# Other libraries' imports, ours, what makes the model, and what is said of it.
+_LIBRARIES: Mapping[str, tuple[tuple[str, ...], str, str, str]] = {
+    "catboost": (
+        ("from catboost import CatBoostRegressor",),
+        _NORMAL,
+        "CatBoostRegressor",
+        _CATBOOST + _SHOW_WRAPPED,
+    ),
+    "ngboost": (
+        ("from ngboost import NGBRegressor", "from sklearn.tree import DecisionTreeRegressor"),
+        _NORMAL,
+        "NGBRegressor",
+        _NGBOOST + _SHOW_WRAPPED,
+    ),
+}
+
+
+def two_clocks_code(settings: TwoClocksSettings) -> str:
+    """Python that fits the model, stops it and scores it.
+
+    An ensemble: all trees, early stopping and two clocks. CatBoost and NGBoost: all trees, one
+    factor and two clocks. A model without clocks: as it is, and with one factor.
+    """
+    plan = plan_of(settings)
+    if plan.model not in WEIGHTED:
+        return _code_of_wrapped(plan, settings.tails)
+    given = {**clock_arguments(plan), "tails": settings.tails}
+    del given["stopping"]
+    lines = ["import numpy as np", ""]
+    lines += _rows_code(plan, ["from gbuq_core import BoostedEnsembleRegressor"])
+    lines += call_lines("knobs = dict", given)
+    return "\n".join(lines) + "\n" + _SHOW
+
+
+def _code_of_wrapped(plan: TwoClocksSettings, tails: str) -> str:
+    """The same of a model that `CalibratedRegressor` stops or scales."""
+    of_method = f'METHODS["{plan.model}"].make'
+    other = (), "from gbuq_core.methods import METHODS", of_method, _SHOW_SCALED
+    theirs, ours, maker, show = _LIBRARIES.get(plan.model, other)
+    imports = ["from gbuq_core import CalibratedRegressor", ours]
+    lines = ["import numpy as np", *theirs, "", *_rows_code(plan, imports)]
+    lines += [f'seed, tails = {plan.seed}, "{tails}"', "", "", "def model():"]
+    lines += [f"    {line}" for line in call_lines(f"return {maker}", clock_arguments(plan))]
+    return "\n".join(lines) + "\n\n" + _SCORES + show
+
+
+def _rows_code(plan: TwoClocksSettings, imports: list[str]) -> list[str]:
+    """Lines that import what is left and make the rows."""
+    if plan.data == "diabetes":
+        return [
+            "from sklearn.datasets import load_diabetes",
+            "",
+            *imports,
+            "",
+            "every_X, every_y = load_diabetes(return_X_y=True, scaled=False)",
+            f"order = np.random.default_rng([{plan.seed}, 5]).permutation(len(every_y))",
+            f"X, y = every_X[order[:{plan.n_rows}]], every_y[order[:{plan.n_rows}]]",
+            f"X_scored, y_scored = every_X[order[{plan.n_rows}:]], every_y[order[{plan.n_rows}:]]",
+        ]
+    maker = _MAKERS[plan.data]
+    noise = SLOPE * plan.noise if plan.data == "growing noise" else plan.noise
+    return [
+        *imports,
+        f"from gbuq_core.synthetic import {maker}",
+        "",
+        f"rows = {maker}({plan.rows}, {noise!r}, random_state={plan.seed})",
+        f"scored = {maker}({N_SCORED}, {noise!r}, random_state=[{plan.seed}, 2])",
+        "X, y, X_scored, y_scored = rows.X, rows.y, scored.X, scored.y",
+    ]
+
+
+def scores_csv(look: TwoClocksLook) -> str:
+    """One line a way to stop: its clocks, factor, degrees of freedom and scores."""
+    names = ["way", "mean_trees", "scale_trees", "factor", "df"]
+    names += ["coverage_90", "nll", "rmse", "crps"]
+    rows = []
+    for score in look.scores:
+        clocks = score.clocks
+        nothing = float("nan")
+        at: tuple[object, ...] = (nothing,) * 4
+        if clocks is not None:
+            at = (clocks.mean_trees, clocks.scale_trees, clocks.factor, clocks.df)
+        rows.append((score.label, *at, score.coverage, score.nll, score.rmse, score.crps))
+    return csv_text(names, rows)
+
+
+def maps_csv(look: TwoClocksLook) -> str:
+    """One line a pair of clocks: NLL and coverage without and with a factor, and the factor."""
+    maps = look.maps
+    names = ["mean_trees", "scale_trees", "nll", "coverage_90"]
+    names += ["nll_with_factor", "coverage_90_with_factor", "factor"]
+    parts = (
+        maps.nll_plain, maps.coverage_plain, maps.nll_scaled, maps.coverage_scaled, maps.factor,
+    )  # fmt: skip
+    trees = [int(n) for n in maps.n_trees]
+    rows = [
+        (mean, scale, *(part[b, a] for part in parts))
+        for a, mean in enumerate(trees)
+        for b, scale in enumerate(trees)
+    ]
+    return csv_text(names, rows)
+
+
+def two_clocks_sections(
+    settings: TwoClocksSettings, look: TwoClocksLook, seeds: SeedScores | None = None
+) -> list[Section]:
+    """Band, maps, curves, reliability, scores, what seeds say if they are there, and code."""
+    words = describe_two_clocks(look)
+    band = band_figure(look, settings.shown, words)
+    sections = [Section(text=describe_data(settings), curves=band, caption=words)]
+    if look.fit.plan.has_clocks:
+        maps = clocks_sheet(look, settings.shown, words)
+        sections += [Section(heading="NLL over both clocks", sheet=maps), trees_section(look)]
+    sections += [reliability_section(look), scores_section(look)]
+    if seeds is not None:
+        table = claim_table(verdicts_of(seeds.by_tails[look.tails]), "Statement")
+        sections += [seeds_section(seeds, look.tails), Section(table=table)]
+    return [*sections, Section(heading="Python", code=two_clocks_code(settings))]
+
+
+def trees_section(look: TwoClocksLook) -> Section:
+    """Scores against one number of trees for both."""
+    return Section(
+        heading="Against the number of trees",
+        curves=curves_figure(look, describe_two_clocks(look)),
+        caption="The dashed line in the upper panel is what the model says its error is. One "
+        "number of trees serves the mean and the scale here, and the std is as it is.",
+    )
+
+
+def reliability_section(look: TwoClocksLook) -> Section:
+    """The share of rows that intervals of each level hold."""
+    return Section(
+        heading="Reliability",
+        curves=reliability_figure(look, describe_two_clocks(look)),
+        caption="A line below the diagonal: intervals hold fewer rows than they say. The shaded "
+        "part is chance, at 95 %.",
+    )
+
+
+def scores_section(look: TwoClocksLook) -> Section:
+    """The scores of this seed: a line a way to stop."""
+    plan = look.fit.plan
+    first = _PAPERS if plan.has_clocks else _AS_IT_IS
+    if plan.model in (*CYCLICAL, "virtual_sglb", "virtual_catboost"):
+        first = _ONE_RUN
+    return Section(
+        heading="Scores",
+        table=score_rows(look),
+        caption="On rows that neither trained nor chose anything, with this seed. Coverage is the "
+        f"share inside 90 % intervals; NLL is in nats, RMSE and CRPS in units of y. {first} One "
+        "factor multiplies every std.",
+    )
+
+
+def seeds_section(seeds: SeedScores, tails: str) -> Section:
+    """The scores' means over seeds."""
+    return Section(
+        heading=f"Over {len(seeds.seeds)} seeds",
+        table=seed_rows(seeds.by_tails[tails]),
+        caption=f"Means over seeds {seeds.seeds[0]} to {seeds.seeds[-1]}, each with new rows.",
+    )
 
 
 def _lede(settings: TwoClocksSettings) -> str:

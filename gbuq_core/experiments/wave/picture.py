@@ -10,12 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from gbuq_core.experiments.wave.fit import (
+    ENSEMBLE,
     N_STD,
     NOMINAL_COVERAGE,
     WaveRun,
+    WaveSettings,
     describe_wave,
 )
-from gbuq_core.experiments.wave.plan import ENSEMBLE, WaveSettings
 from gbuq_core.figures.curves import Curves, draw_curves
 from gbuq_core.figures.curves.parts import Part, axis, band, line, panel, reading, rounded
 from gbuq_core.figures.standalone import Section

@@ -15,7 +15,6 @@ from gbuq_core.experiments.heteroscedastic.fit import (
     level_intervals,
     view_heteroscedastic,
 )
-from gbuq_core.experiments.heteroscedastic.models import estimate_heteroscedastic_seconds
 from gbuq_core.experiments.heteroscedastic.picture import (
     MethodPanel,
     heteroscedastic_figure,
@@ -25,6 +24,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     LEVELS,
     METHODS,
     HeteroscedasticSettings,
+    estimate_heteroscedastic_seconds,
     why_not,
 )
 from gbuq_core.figures.curves import Curves

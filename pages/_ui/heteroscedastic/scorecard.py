@@ -17,10 +17,10 @@ from gbuq_core.experiments.heteroscedastic.fit import (
     HeteroscedasticRun,
     measure_heteroscedastic,
 )
-from gbuq_core.experiments.heteroscedastic.models import estimate_measure_seconds
 from gbuq_core.experiments.heteroscedastic.plan import (
     METHODS,
     HeteroscedasticSettings,
+    estimate_measure_seconds,
     plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.scores import (

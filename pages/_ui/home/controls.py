@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from gbuq_core.experiments.wave.plan import WaveSettings
+from gbuq_core.experiments.wave.fit import WaveSettings
 from gbuq_core.settings import knobs_of
 from gbuq_core.synthetic.wave import RARE_FROM, RARE_WIDTH
 from pages._ui.present import Step

@@ -7,9 +7,8 @@ from functools import partial
 
 import streamlit as st
 
-from gbuq_core.experiments.wave.fit import WaveRun, describe_wave, wave_code
+from gbuq_core.experiments.wave.fit import WaveRun, WaveSettings, describe_wave, wave_code
 from gbuq_core.experiments.wave.picture import wave_figure, wave_section
-from gbuq_core.experiments.wave.plan import WaveSettings
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.settings import from_values
 from gbuq_core.synthetic.wave import LEAST_RARE_WIDTH, MOST_RARE_WIDTH, RARE_END

@@ -3,8 +3,7 @@
 Pages are not listed here: one that `site_map.has_lesson` names has its knobs in
 ``pages/_ui/<name>/controls.py`` (with a ``query_of`` of its own, if these are not all in the
 settings record), and its code in
-``gbuq_core/experiments/<name>/export.py`` (``<name>_code``). The experiment of Your data is called
-table.
+``gbuq_core/experiments/<name>/experiment.py`` (``<name>_code``).
 """
 
 from __future__ import annotations
@@ -19,8 +18,13 @@ from demos.lesson import Lesson
 from pages._ui.knobs import query_of
 from pages._ui.site_map import PAGES, Entry, has_lesson
 
-# What writes a preset's code, where that is no experiment.
-_CODE: Mapping[str, str] = MappingProxyType({"your_data": "gbuq_core.tables.code:table_code"})
+# What writes a preset's code, where that is no experiment with a record.
+_CODE: Mapping[str, str] = MappingProxyType(
+    {
+        "your_data": "gbuq_core.tables.code:table_code",
+        "scoreboard": "gbuq_core.experiments.scoreboard.plan:scoreboard_code",
+    }
+)
 
 
 class PresetOpener(NamedTuple):
@@ -38,7 +42,7 @@ class PresetOpener(NamedTuple):
     def code(self, preset: Any) -> str:
         """Python for the same picture."""
         name = self.entry.url_path
-        usual = f"gbuq_core.experiments.{name}.export:{name}_code"
+        usual = f"gbuq_core.experiments.{name}.experiment:{name}_code"
         module, _, function = _CODE.get(name, usual).partition(":")
         found: str = getattr(import_module(module), function)(
             preset if is_dataclass(preset) else preset.settings

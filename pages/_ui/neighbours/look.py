@@ -7,9 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from gbuq_core.experiments.neighbours.charts import family_figure
-from gbuq_core.experiments.neighbours.export import neighbour_columns, reasons_section
-from gbuq_core.experiments.neighbours.look import NeighboursRun
-from gbuq_core.experiments.neighbours.words import describe_brush, title_of
+from gbuq_core.experiments.neighbours.experiment import neighbour_columns, reasons_section
+from gbuq_core.experiments.neighbours.look import NeighboursRun, describe_brush, title_of
 from gbuq_core.ibug import FAMILIES, FamilyScores
 from gbuq_core.presentation import digits, markdown_table
 from pages._ui.curves import show_curves

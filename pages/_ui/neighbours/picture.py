@@ -31,7 +31,12 @@ from gbuq_core.experiments.neighbours.live import (
     tree_table,
 )
 from gbuq_core.experiments.neighbours.look import NeighboursRun, look_at
-from gbuq_core.experiments.neighbours.picture import course_figure, neighbours_maps
+from gbuq_core.experiments.neighbours.picture import (
+    course_figure,
+    held_out_figure,
+    neighbours_maps,
+    training_figure,
+)
 from gbuq_core.experiments.neighbours.plan import (
     BASELINES,
     BEST_FAMILY,
@@ -40,7 +45,6 @@ from gbuq_core.experiments.neighbours.plan import (
     NeighboursSettings,
     estimate_neighbours_seconds,
 )
-from gbuq_core.experiments.neighbours.rows import held_out_figure, training_figure
 from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.near import pack_table

@@ -8,12 +8,6 @@ from functools import partial
 import streamlit as st
 
 from gbuq_core.experiments.claims import Claim
-from gbuq_core.experiments.neighbours.baselines import (
-    BaselineFit,
-    fit_baseline,
-    needed_fits,
-    why_no_baseline,
-)
 from gbuq_core.experiments.neighbours.claims import STUDY, check_neighbours_claims
 from gbuq_core.experiments.neighbours.look import NeighboursRun
 from gbuq_core.experiments.neighbours.plan import (
@@ -21,7 +15,14 @@ from gbuq_core.experiments.neighbours.plan import (
     NeighboursSettings,
     estimate_neighbours_seconds,
 )
-from gbuq_core.experiments.neighbours.scores import NeighboursScore, score_neighbours
+from gbuq_core.experiments.neighbours.scores import (
+    BaselineFit,
+    NeighboursScore,
+    fit_baseline,
+    needed_fits,
+    score_neighbours,
+    why_no_baseline,
+)
 from gbuq_core.settings import bare, plan_of
 from pages._ui.claims import draw_claims
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress

@@ -18,7 +18,7 @@ from gbuq_core.experiments.novelty.compare import (
 from gbuq_core.experiments.novelty.edits import mask_of
 from gbuq_core.experiments.novelty.fit import NoveltyFit
 from gbuq_core.experiments.novelty.picture import change_sheet
-from gbuq_core.experiments.novelty.words import describe_change
+from gbuq_core.experiments.novelty.scores import describe_change
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.knobs import find_knob
 from gbuq_core.settings import plan_of

@@ -16,18 +16,18 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.novelty.compare import OPTIONS, questions_for
-from gbuq_core.experiments.novelty.editing import apply_edits
 from gbuq_core.experiments.novelty.edits import (
     MOST_COPIES,
     MOST_EDITS,
     Edit,
+    apply_edits,
     cells_around,
     cells_of,
     edit_of,
+    encode_edits,
     mask_of,
 )
 from gbuq_core.experiments.novelty.fit import NoveltyFit
-from gbuq_core.experiments.novelty.links import encode_edits
 from gbuq_core.experiments.novelty.plan import NoveltySettings, why_not
 from gbuq_core.knobs import find_knob
 from pages._ui.canvas import CanvasEvent

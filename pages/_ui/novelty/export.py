@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gbuq_core.experiments.claims import claim_table
-from gbuq_core.experiments.novelty.charts import tree_sheet
-from gbuq_core.experiments.novelty.export import (
+from gbuq_core.experiments.novelty.experiment import (
     novelty_code,
     place_section,
     score_section,
 )
-from gbuq_core.experiments.novelty.picture import novelty_sheet
-from gbuq_core.experiments.novelty.words import describe_change
+from gbuq_core.experiments.novelty.picture import novelty_sheet, tree_sheet
+from gbuq_core.experiments.novelty.scores import describe_change
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section
 from pages._ui.novelty.change import Changed, change_sheet_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from gbuq_core.experiments.novelty.charts import share_figure, tree_sheet
-from gbuq_core.experiments.novelty.export import place_section
-from gbuq_core.experiments.novelty.words import describe_place
+from gbuq_core.experiments.novelty.experiment import place_section
+from gbuq_core.experiments.novelty.picture import share_figure, tree_sheet
+from gbuq_core.experiments.novelty.scores import describe_place
 from gbuq_core.knobs import find_knob
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob

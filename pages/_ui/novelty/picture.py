@@ -33,7 +33,7 @@ from gbuq_core.experiments.novelty.plan import (
     NoveltySettings,
     estimate_novelty_seconds,
 )
-from gbuq_core.experiments.novelty.words import (
+from gbuq_core.experiments.novelty.scores import (
     describe_disagreement,
     describe_novelty,
     explain_variances,

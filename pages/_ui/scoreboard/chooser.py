@@ -7,8 +7,8 @@ import streamlit as st
 from gbuq_core.experiments.scoreboard.board import Board, BoardMethod
 from gbuq_core.experiments.scoreboard.choosing import RULE, Choice, choose_method
 from gbuq_core.experiments.scoreboard.commands import explain_method
+from gbuq_core.experiments.scoreboard.numbers import few_names
 from gbuq_core.experiments.scoreboard.plan import RANKS, BoardSettings
-from gbuq_core.experiments.scoreboard.words import few_names
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import digits, markdown_table, seconds_text
 from pages._ui.controls import draw_knob

@@ -10,11 +10,10 @@ import streamlit as st
 
 from gbuq_core.experiments.scoreboard.bars import Bar
 from gbuq_core.experiments.scoreboard.board import Table
-from gbuq_core.experiments.scoreboard.export import scoreboard_code
 from gbuq_core.experiments.scoreboard.numbers import BoardNumber, numbers_csv
 from gbuq_core.experiments.scoreboard.own import OWN_SET
 from gbuq_core.experiments.scoreboard.picture import BoardPicture, board_sections
-from gbuq_core.experiments.scoreboard.plan import BoardSettings, Filtered
+from gbuq_core.experiments.scoreboard.plan import BoardSettings, Filtered, scoreboard_code
 from gbuq_core.figures.standalone import standalone_html
 from pages._ui.export import Download, show_exports
 

@@ -8,8 +8,7 @@ from types import MappingProxyType, SimpleNamespace
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.soft_trees.bandit import POLICIES, BanditSettings
-from gbuq_core.experiments.soft_trees.bandit_trace import TRACE_STEPS
+from gbuq_core.experiments.soft_trees.bandit import POLICIES, TRACE_STEPS, BanditSettings
 from gbuq_core.experiments.soft_trees.data import DATASETS, OWN, check_points, encode_points
 from gbuq_core.experiments.soft_trees.plan import METHODS, PAPER, SOFT_METHODS, SoftTreesSettings
 from gbuq_core.experiments.soft_trees.rank import RANK_DATASETS, RankSettings

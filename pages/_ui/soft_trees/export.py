@@ -7,14 +7,14 @@ from types import SimpleNamespace
 
 from gbuq_core.experiments.soft_trees.bandit import BanditRun, describe_bandit
 from gbuq_core.experiments.soft_trees.charts import correlation_sheet
-from gbuq_core.experiments.soft_trees.export import (
+from gbuq_core.experiments.soft_trees.experiment import (
     score_section,
     soft_trees_code,
 )
 from gbuq_core.experiments.soft_trees.fit import SoftTreesRun
 from gbuq_core.experiments.soft_trees.look import tree_view
 from gbuq_core.experiments.soft_trees.plan import SOFT_METHODS
-from gbuq_core.experiments.soft_trees.words import describe_soft_trees
+from gbuq_core.experiments.soft_trees.scores import describe_soft_trees
 from gbuq_core.figures.standalone import Section
 from pages._ui.side_by_side import Shown
 from pages._ui.soft_trees.look import (

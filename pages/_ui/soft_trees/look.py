@@ -20,9 +20,9 @@ from gbuq_core.experiments.soft_trees.flow import (
     TreeFlow,
     describe_flow,
     flow_draws,
+    flow_figure,
     tree_flow,
 )
-from gbuq_core.experiments.soft_trees.flow_picture import flow_figure
 from gbuq_core.experiments.soft_trees.look import (
     CovarianceView,
     StagesView,
@@ -39,7 +39,7 @@ from gbuq_core.experiments.soft_trees.plan import (
     SOFT_METHODS,
     SoftTreesSettings,
 )
-from gbuq_core.experiments.soft_trees.words import (
+from gbuq_core.experiments.soft_trees.scores import (
     describe_covariance,
     describe_elbo,
     describe_tree,

@@ -27,7 +27,7 @@ from gbuq_core.experiments.soft_trees.claims import (
     check_bandit_claim,
     check_rank_claim,
 )
-from gbuq_core.experiments.soft_trees.export import bandit_csv, rank_csv, tuning_csv
+from gbuq_core.experiments.soft_trees.experiment import bandit_csv, rank_csv, tuning_csv
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, method_missing
 from gbuq_core.experiments.soft_trees.rank import (
     FULL,

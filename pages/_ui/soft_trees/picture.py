@@ -23,7 +23,6 @@ from gbuq_core.experiments.soft_trees.fit import (
     moments_by_draws,
     view_soft_trees,
 )
-from gbuq_core.experiments.soft_trees.models import estimate_soft_trees_seconds
 from gbuq_core.experiments.soft_trees.picture import (
     LINES,
     LinesPanel,
@@ -33,6 +32,7 @@ from gbuq_core.experiments.soft_trees.picture import (
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     SoftTreesSettings,
+    estimate_soft_trees_seconds,
     plan_soft_trees,
     why_not,
 )

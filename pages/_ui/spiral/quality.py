@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import streamlit as st
 
+from gbuq_core.experiments.spiral.charts import MEASURES, describe_quality, quality_figure
 from gbuq_core.experiments.spiral.plan import (
     METHODS,
     SpiralSettings,
@@ -19,7 +20,6 @@ from gbuq_core.experiments.spiral.quality import (
     quality_against_compute,
     quality_plans,
 )
-from gbuq_core.experiments.spiral.quality_picture import MEASURES, describe_quality, quality_figure
 from gbuq_core.figures.theme import METHOD_STYLES, plot_config
 from gbuq_core.presentation import digits, markdown_table, seconds_text
 from pages._ui.controls import draw_fold

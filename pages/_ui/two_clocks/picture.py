@@ -10,11 +10,13 @@ import streamlit as st
 
 from gbuq_core.calibration.clocks import TAILS
 from gbuq_core.experiments.claims import Claim
-from gbuq_core.experiments.two_clocks.claims import check_seed, check_seeds, verdicts_of
-from gbuq_core.experiments.two_clocks.export import (
+from gbuq_core.experiments.two_clocks.experiment import (
+    describe_data,
+    describe_two_clocks,
     reliability_section,
     seeds_section,
     trees_section,
+    why_no_clocks,
 )
 from gbuq_core.experiments.two_clocks.fit import TwoClocksFit, fit_two_clocks
 from gbuq_core.experiments.two_clocks.picture import band_figure, clocks_sheet
@@ -27,14 +29,12 @@ from gbuq_core.experiments.two_clocks.scores import (
     SeedScores,
     TwoClocksLook,
     Unscaled,
+    check_seed,
+    check_seeds,
     look_two_clocks,
     score_seeds,
     unscaled_of,
-)
-from gbuq_core.experiments.two_clocks.words import (
-    describe_data,
-    describe_two_clocks,
-    why_no_clocks,
+    verdicts_of,
 )
 from gbuq_core.presentation import format_bytes, seconds_text
 from gbuq_core.settings import plan_of

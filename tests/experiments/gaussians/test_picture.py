@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.gaussians.cycle_picture import cycle_sheet
+from gbuq_core.experiments.gaussians.cycle import cycle_sheet
 from gbuq_core.experiments.gaussians.picture import gaussians_sheet, opening_sheet
 from gbuq_core.experiments.gaussians.plan import CHARTS, GaussiansSettings
 from gbuq_core.figures.canvas.encoding import encode_sheet

@@ -23,11 +23,6 @@ from gbuq_core.experiments.heteroscedastic.fit import (
     run_heteroscedastic,
     view_heteroscedastic,
 )
-from gbuq_core.experiments.heteroscedastic.models import (
-    estimate_heteroscedastic_seconds,
-    estimate_measure_seconds,
-    heteroscedastic_arguments,
-)
 from gbuq_core.experiments.heteroscedastic.plan import (
     LEVELS,
     METHODS,
@@ -36,6 +31,9 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     SCORES,
     HeteroscedasticSettings,
     check_settings,
+    estimate_heteroscedastic_seconds,
+    estimate_measure_seconds,
+    heteroscedastic_arguments,
     method_missing,
     plan_measure,
     why_not,

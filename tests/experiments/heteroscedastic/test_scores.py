@@ -15,7 +15,7 @@ from gbuq_core.experiments.heteroscedastic.claims import (
     follow_rays,
     settings_text,
 )
-from gbuq_core.experiments.heteroscedastic.export import (
+from gbuq_core.experiments.heteroscedastic.experiment import (
     curves_csv,
     heteroscedastic_code,
     rows_csv,
@@ -23,19 +23,19 @@ from gbuq_core.experiments.heteroscedastic.export import (
 )
 from gbuq_core.experiments.heteroscedastic.fit import (
     HeteroscedasticRun,
+    interval_of,
     run_heteroscedastic,
     view_heteroscedastic,
 )
 from gbuq_core.experiments.heteroscedastic.plan import LEVELS, METHODS, HeteroscedasticSettings
-from gbuq_core.experiments.heteroscedastic.predictions import interval_of
 from gbuq_core.experiments.heteroscedastic.scores import (
     PAPER_TABLE,
+    describe_heteroscedastic,
     paper_auroc,
     paper_crps,
     score_all,
     score_heteroscedastic,
 )
-from gbuq_core.experiments.heteroscedastic.words import describe_heteroscedastic
 
 SMALL = HeteroscedasticSettings(
     methods=("macau_linear", "macau_basic", "quantile", "catboost", "isolation", "forest"),

@@ -8,9 +8,15 @@ import pytest
 
 from gbuq_core.experiments.neighbours.charts import IBUG, family_figure, reasons_sheet
 from gbuq_core.experiments.neighbours.look import run_neighbours
-from gbuq_core.experiments.neighbours.picture import CHOSEN_RANGE, course_figure, neighbours_maps
+from gbuq_core.experiments.neighbours.picture import (
+    CHOSEN_RANGE,
+    behind_range,
+    course_figure,
+    held_out_figure,
+    neighbours_maps,
+    training_figure,
+)
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
-from gbuq_core.experiments.neighbours.rows import behind_range, held_out_figure, training_figure
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.near import NEAR
 from gbuq_core.ibug import FAMILIES

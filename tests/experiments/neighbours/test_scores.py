@@ -10,11 +10,6 @@ from tolerances import NINE_DIGITS, SAME_SUM
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.claims import VERDICTS
-from gbuq_core.experiments.neighbours.baselines import (
-    fit_baseline,
-    needed_fits,
-    why_no_baseline,
-)
 from gbuq_core.experiments.neighbours.claims import (
     STUDY,
     better,
@@ -22,7 +17,7 @@ from gbuq_core.experiments.neighbours.claims import (
     gap_between,
     no_worse,
 )
-from gbuq_core.experiments.neighbours.export import (
+from gbuq_core.experiments.neighbours.experiment import (
     as_shown,
     neighbours_code,
     neighbours_csv,
@@ -30,14 +25,20 @@ from gbuq_core.experiments.neighbours.export import (
     neighbours_rows_csv,
 )
 from gbuq_core.experiments.neighbours.fit import view_neighbours
-from gbuq_core.experiments.neighbours.look import run_neighbours
+from gbuq_core.experiments.neighbours.look import (
+    describe_empty,
+    describe_neighbours,
+    run_neighbours,
+)
 from gbuq_core.experiments.neighbours.plan import BASELINES, NeighboursSettings
 from gbuq_core.experiments.neighbours.scores import (
     family_posterior,
+    fit_baseline,
     integrate_posterior,
+    needed_fits,
     score_neighbours,
+    why_no_baseline,
 )
-from gbuq_core.experiments.neighbours.words import describe_empty, describe_neighbours
 from gbuq_core.experiments.seeds import count_verdicts
 from gbuq_core.ibug import Posterior, quantile
 from gbuq_core.metrics import crps_ensemble, crps_gaussian_values, interval_coverage, rmse

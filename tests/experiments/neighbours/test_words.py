@@ -5,9 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.neighbours.look import look_at, run_neighbours
+from gbuq_core.experiments.neighbours.look import (
+    describe_brush,
+    describe_choice,
+    look_at,
+    run_neighbours,
+)
 from gbuq_core.experiments.neighbours.plan import NeighboursSettings
-from gbuq_core.experiments.neighbours.words import describe_brush, describe_choice
 
 
 @pytest.fixture(scope="module")

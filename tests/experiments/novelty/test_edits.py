@@ -9,18 +9,22 @@ from hypothesis import strategies as st
 
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.experiments.novelty.data import N_CELLS, SIDE, cell_numbers, load_novelty_data
-from gbuq_core.experiments.novelty.editing import MOST_ROWS_AFTER, apply_edits, why_no_edits
 from gbuq_core.experiments.novelty.edits import (
     EDIT_KINDS,
+    MOST_CHARACTERS,
+    MOST_ROWS_AFTER,
     Edit,
+    apply_edits,
     cells_of,
     cells_within,
     check_edit,
+    decode_edits,
     edit_of,
+    encode_edits,
     mask_of,
     runs_of,
+    why_no_edits,
 )
-from gbuq_core.experiments.novelty.links import MOST_CHARACTERS, decode_edits, encode_edits
 
 CELLS = st.sets(st.integers(0, N_CELLS - 1), min_size=1, max_size=60)
 EDITS = st.builds(

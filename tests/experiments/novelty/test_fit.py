@@ -7,7 +7,7 @@ import pytest
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.claims import VERDICTS
-from gbuq_core.experiments.novelty import reuse as novelty_reuse
+from gbuq_core.experiments.novelty import fit as novelty_fit
 from gbuq_core.experiments.novelty.claims import check_novelty_claims, one_ellipse
 from gbuq_core.experiments.novelty.compare import (
     OPTIONS,
@@ -18,9 +18,10 @@ from gbuq_core.experiments.novelty.compare import (
 )
 from gbuq_core.experiments.novelty.data import N_CELLS
 from gbuq_core.experiments.novelty.edits import cells_within, edit_of, mask_of
-from gbuq_core.experiments.novelty.export import novelty_csv, novelty_rows_csv
+from gbuq_core.experiments.novelty.experiment import novelty_csv, novelty_rows_csv
 from gbuq_core.experiments.novelty.fit import (
     at_places,
+    compare_ranks,
     count_fits,
     map_novelty,
     maps_key,
@@ -34,12 +35,13 @@ from gbuq_core.experiments.novelty.plan import (
     METHODS,
     NoveltySettings,
 )
-from gbuq_core.experiments.novelty.ranks import compare_ranks
-from gbuq_core.experiments.novelty.scores import crossings, score_maps, support_of
-from gbuq_core.experiments.novelty.words import (
+from gbuq_core.experiments.novelty.scores import (
+    crossings,
     describe_change,
     describe_novelty,
     describe_place,
+    score_maps,
+    support_of,
 )
 from gbuq_core.experiments.ranking import auroc_of
 from gbuq_core.resources import Recent
@@ -322,8 +324,8 @@ def test_what_is_kept_changes_no_bit(settings, monkeypatch):
         for tail, third, k in (("clip", 0.0, 10), ("rise", 1.5, 3), ("clip", 1.5, 3))
     ]
     kept = [map_novelty(run.fit, view) for view in [*views, run.settings]]
-    monkeypatch.setattr(novelty_reuse, "_REUSE", Recent(most_bytes=0))
-    monkeypatch.setattr(novelty_reuse, "MOST_CELLS", 0)  # the estimator's own `score_novelty`
+    monkeypatch.setattr(novelty_fit, "_REUSE", Recent(most_bytes=0))
+    monkeypatch.setattr(novelty_fit, "MOST_CELLS", 0)  # the estimator's own `score_novelty`
     for view, maps in zip([*views, run.settings], kept, strict=True):
         anew = map_novelty(run.fit, view)
         np.testing.assert_array_equal(maps.values, anew.values)

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from tolerances import SAME_SUM
 
-from gbuq_core.experiments.novelty.charts import histogram_edges, share_figure, tree_sheet
 from gbuq_core.experiments.novelty.compare import compare_maps
 from gbuq_core.experiments.novelty.edits import cells_within, edit_of, mask_of
 from gbuq_core.experiments.novelty.fit import run_novelty, view_novelty
@@ -18,8 +17,11 @@ from gbuq_core.experiments.novelty.picture import (
     as_map,
     change_sheet,
     ellipse_corners,
+    histogram_edges,
     novelty_sheet,
     score_panel,
+    share_figure,
+    tree_sheet,
 )
 from gbuq_core.experiments.novelty.plan import APART, METHODS, OWN, NoveltySettings
 from gbuq_core.experiments.novelty.scores import support_of

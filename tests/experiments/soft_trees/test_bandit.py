@@ -11,6 +11,7 @@ from gbuq_core.errors import Cancelled, InvalidParameter
 from gbuq_core.experiments.soft_trees import bandit
 from gbuq_core.experiments.soft_trees.bandit import (
     POLICIES,
+    TRACE_STEPS,
     BanditSettings,
     arm_offsets,
     count_fits,
@@ -23,8 +24,8 @@ from gbuq_core.experiments.soft_trees.bandit import (
     plan_bandit,
     run_bandit,
     run_policies,
+    trace_steps,
 )
-from gbuq_core.experiments.soft_trees.bandit_trace import TRACE_STEPS, trace_steps
 from gbuq_core.progress import Place, Progress, at
 from gbuq_core.settings import arguments
 

@@ -22,7 +22,7 @@ from gbuq_core.experiments.soft_trees.claims import (
     check_rank_claim,
     rmse_beside_paper,
 )
-from gbuq_core.experiments.soft_trees.export import (
+from gbuq_core.experiments.soft_trees.experiment import (
     bandit_csv,
     rank_csv,
     soft_trees_code,
@@ -51,14 +51,15 @@ from gbuq_core.experiments.soft_trees.rank import (
     run_rank,
     why_no_rank,
 )
-from gbuq_core.experiments.soft_trees.scores import score_all, score_soft_trees
-from gbuq_core.experiments.soft_trees.tuning import describe_tuning, plan_tuning, run_tuning
-from gbuq_core.experiments.soft_trees.words import (
+from gbuq_core.experiments.soft_trees.scores import (
     describe_covariance,
     describe_elbo,
     describe_soft_trees,
     describe_tree,
+    score_all,
+    score_soft_trees,
 )
+from gbuq_core.experiments.soft_trees.tuning import describe_tuning, plan_tuning, run_tuning
 from gbuq_core.progress import Place, Progress, at
 from gbuq_core.soft_trees import ElboPath, tuning
 from gbuq_core.synthetic import moons_posterior

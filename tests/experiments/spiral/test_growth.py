@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from gbuq_core.experiments.spiral.fit import run_spiral
-from gbuq_core.experiments.spiral.growth import growth_of
 from gbuq_core.experiments.spiral.plan import SpiralSettings
+from gbuq_core.experiments.spiral.training import growth_of
 
 SMALL = SpiralSettings(rows=50, members=2, trees=40, chain_trees=60, cycle=20, step=10)
 

@@ -8,14 +8,17 @@ import numpy as np
 import pytest
 
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.experiments.spiral.charts import burn_in_sheet, probe_sheet, ray_sheet
-from gbuq_core.experiments.spiral.growth import SpiralGrowth
+from gbuq_core.experiments.spiral.charts import (
+    burn_in_sheet,
+    describe_quality,
+    probe_sheet,
+    quality_figure,
+    ray_sheet,
+)
 from gbuq_core.experiments.spiral.picture import MOST_FRAMES, common_frames, maps_at, spiral_sheet
 from gbuq_core.experiments.spiral.plan import SpiralSettings
-from gbuq_core.experiments.spiral.probe import Ray, RayTruth
-from gbuq_core.experiments.spiral.quality import BurnInEffect
-from gbuq_core.experiments.spiral.quality_picture import describe_quality, quality_figure
-from gbuq_core.experiments.spiral.training import training_strips
+from gbuq_core.experiments.spiral.quality import BurnInEffect, Ray, RayTruth
+from gbuq_core.experiments.spiral.training import SpiralGrowth, training_strips
 from gbuq_core.figures.canvas.encoding import encode_sheet
 from gbuq_core.figures.canvas.panels import Line, Marker
 from gbuq_core.glossary import UNCERTAINTY_KINDS

@@ -9,7 +9,7 @@ from spiral_parts import TRUTH, WHERE, made_up, run_of
 
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.spiral.claims import check_claims
-from gbuq_core.experiments.spiral.export import spiral_code
+from gbuq_core.experiments.spiral.experiment import spiral_code
 from gbuq_core.experiments.spiral.fit import GRID, run_spiral, spiral_truth
 from gbuq_core.experiments.spiral.plan import (
     METHODS,
@@ -17,8 +17,12 @@ from gbuq_core.experiments.spiral.plan import (
     estimate_spiral_seconds,
     forest_trees,
 )
-from gbuq_core.experiments.spiral.regions import MIN_BETWEEN, spiral_regions
-from gbuq_core.experiments.spiral.scores import describe_spiral, score_spiral
+from gbuq_core.experiments.spiral.scores import (
+    MIN_BETWEEN,
+    describe_spiral,
+    score_spiral,
+    spiral_regions,
+)
 from gbuq_core.metrics import effective_ensemble_size
 from gbuq_core.settings import plan_of
 

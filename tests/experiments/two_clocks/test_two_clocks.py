@@ -17,17 +17,23 @@ from gbuq_core.calibration.clocks import student_nll
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.claims import chips_of
 from gbuq_core.experiments.seeds import count_verdicts
-from gbuq_core.experiments.two_clocks import models, scores
-from gbuq_core.experiments.two_clocks.claims import (
-    LEAST_SHARE,
-    check_seed,
-    check_seeds,
-    verdicts_of,
-)
+from gbuq_core.experiments.two_clocks import fit, scores
 from gbuq_core.experiments.two_clocks.data import rows_of
-from gbuq_core.experiments.two_clocks.export import maps_csv, scores_csv, two_clocks_code
-from gbuq_core.experiments.two_clocks.fit import count_fits, fit_two_clocks
-from gbuq_core.experiments.two_clocks.models import clock_arguments, fit_model
+from gbuq_core.experiments.two_clocks.experiment import (
+    describe_data,
+    describe_two_clocks,
+    maps_csv,
+    score_rows,
+    scores_csv,
+    seed_rows,
+    two_clocks_code,
+)
+from gbuq_core.experiments.two_clocks.fit import (
+    clock_arguments,
+    count_fits,
+    fit_model,
+    fit_two_clocks,
+)
 from gbuq_core.experiments.two_clocks.plan import (
     CYCLICAL,
     DATA,
@@ -43,17 +49,15 @@ from gbuq_core.experiments.two_clocks.plan import (
     seeds_of,
 )
 from gbuq_core.experiments.two_clocks.scores import (
+    LEAST_SHARE,
     SCORES,
     SeedScores,
+    check_seed,
+    check_seeds,
     half_width,
     look_two_clocks,
     score_seeds,
-)
-from gbuq_core.experiments.two_clocks.words import (
-    describe_data,
-    describe_two_clocks,
-    score_rows,
-    seed_rows,
+    verdicts_of,
 )
 from gbuq_core.jobs import JobRunner, current_job
 from gbuq_core.methods import METHODS, find_methods, record
@@ -195,7 +199,7 @@ def test_every_regression_that_states_a_spread_is_offered():
 
 def test_a_table_that_is_too_long_is_one_sentence(monkeypatch):
     few = replace(METHODS["gp"], most_rows=50)
-    monkeypatch.setattr(models, "METHODS", {**METHODS, "gp": few})
+    monkeypatch.setattr(fit, "METHODS", {**METHODS, "gp": few})
     with pytest.raises(InvalidParameter, match="takes at most 50 rows, and this table has 200"):
         fit_two_clocks(plan_of(replace(SMALL, model="gp")))
 
@@ -226,7 +230,7 @@ def test_a_librarys_fit_counts_its_trees_and_ends_when_nobody_wants_it(model):
 
     runner = JobRunner()
     with pytest.MonkeyPatch.context() as patch:
-        for module in (models, progress):  # NGBoost counts there, CatBoost's watcher here
+        for module in (fit, progress):  # NGBoost counts there, CatBoost's watcher here
             patch.setattr(module, "tick", look_at_and_stop)
         job = runner.want("me", "fit", lambda _: fit_two_clocks(plan), 1.0)
         job.wait(60.0)
