@@ -62,6 +62,8 @@ def match_table(
     The first 200 rows are predicted by the model's own library, in a process of its own, and by
     the trees that were read; a difference refuses the model.
     """
+    if model.source.plain.link == "share" and not classes:
+        model = model._replace(source=model.source.for_numbers())
     source = model.source
     _check_task(source, classes)
     columns, notices = _find_columns(source, list(map(str, X.columns)))
@@ -84,8 +86,8 @@ def _check_task(source: PlainSource, classes: Sequence[str]) -> None:
         )
     if source.task == "regression" and classes:
         raise InvalidData(
-            "The model predicts a number, but the target is a class: choose another target, or "
-            "regression as the task."
+            "The model predicts a number, as far as its file tells its loss, but the target is a "
+            "class: choose another target, or regression as the task."
         )
 
 
@@ -168,13 +170,14 @@ def _find_levels(
         if len(words) != len(known):
             raise InvalidData(
                 f"The model has {counted(len(known), 'category column')}, but the table has "
-                f"{len(words)} among its features: read the same columns as categories."
+                f"{len(words)} among its features: read the same columns as categories. Its first "
+                f"one has levels such as {listed(list(known[0])[:3])}."
             )
     elif as_levels & set(words):
         raise InvalidData(
             "The model's file does not name the categories of the column "
-            f"{shown(min(as_levels & set(words)))}: give the column as the codes that the model "
-            "was trained on, or train on a data frame with XGBoost 3.1 or later."
+            f"{shown(min(as_levels & set(words)))} (XGBoost does so since 3.1, for names of ASCII "
+            "letters): give the column as the codes that the model was trained on."
         )
     elif words:
         raise InvalidData(
@@ -241,7 +244,18 @@ def _compare(model: GivenModel, rows: NDArray[np.float64]) -> list[str]:
             f"{model.library} says {short(theirs[row, column])}: the file is damaged or of an "
             "unknown version."
         )
-    return [f"{model.library} itself predicts the same for the first {counted(len(rows), 'row')}."]
+    told = [f"{model.library} itself predicts the same for the first {counted(len(rows), 'row')}."]
+    if source.kind == "xgboost":
+        told.append(
+            "No file of XGBoost says which value was missing to the model (missing=): here it is "
+            "the empty cell, unless another is named (--missing)."
+        )
+    if unused := int(source.plain.unused_rounds):
+        told.append(
+            f"The model is read up to its best round, {source.n_iterations} of "
+            f"{source.n_iterations + unused}, as early stopping chose it."
+        )
+    return told
 
 
 def _judge_fit(found: MatchedModel, rows: NDArray[np.float64], y: NDArray[np.float64]) -> list[str]:

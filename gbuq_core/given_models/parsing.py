@@ -19,8 +19,9 @@ from gbuq_core.trees.importers.lightgbm_text import (
     decode_lightgbm,
     read_lightgbm_text,
 )
+from gbuq_core.trees.importers.objectives import find_objective
 from gbuq_core.trees.importers.plain_source import PlainTrees
-from gbuq_core.trees.importers.source import one_line, refuse
+from gbuq_core.trees.importers.source import one_line
 from gbuq_core.trees.importers.xgboost_plain import plain_xgboost
 from gbuq_core.trees.importers.xgboost_source import import_xgboost
 from gbuq_core.trees.importers.xgboost_tree_file import read_xgboost
@@ -28,8 +29,6 @@ from gbuq_core.trees.importers.xgboost_tree_file import read_xgboost
 _CATBOOST_START = re.compile(
     rb'\{\s*"(features_info|oblivious_trees|trees|ctr_data|model_info|scale_and_bias)"'
 )
-_IDENTITY = {"", "regression", "regression_l1", "huber", "fair", "quantile", "mape"}
-_EXP = {"poisson", "gamma", "tweedie"}
 
 
 def parse_model(content: bytes, loss: str = "") -> PlainTrees:
@@ -114,8 +113,9 @@ def _cbm_as_json(content: bytes) -> bytes:
     if not 16 <= size <= len(content) - 8:
         raise ModelFileError("The CatBoost model file is cut off: save the model again.")
     model = _load_catboost(content)
-    if model.get_cat_feature_indices() or model.get_text_feature_indices():
-        raise needs_catboost("categories" if model.get_cat_feature_indices() else "text")
+    for kind, what in (("cat", "categories"), ("text", "text"), ("embedding", "embeddings")):
+        if getattr(model, f"get_{kind}_feature_indices")():
+            raise needs_catboost(what)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
         model.save_model(str(path), format="json")
@@ -145,22 +145,12 @@ def _from_lightgbm(content: bytes) -> PlainTrees:
 
 def _lightgbm_link(read: LightGBMText) -> tuple[str, str, float]:
     """The task, how sums become predictions, and the factor within a sigmoid."""
-    name, text = read.objective, read.objective_text
-    found = re.search(r"sigmoid:(\S+)", text)
-    slope = float(found[1]) if found else 1.0
-    if name in ("binary", "cross_entropy"):
-        return "classification", "sigmoid", slope
-    if name == "multiclass":
-        return "classification", "softmax", 1.0
-    if name == "multiclassova":
-        return "classification", "sigmoids", slope
-    if name not in _IDENTITY | _EXP:
-        raise refuse(f"was trained with {name[:40]}", "regression")
-    if read.n_per_iteration > 1:
-        raise refuse(f"has {read.n_per_iteration} outputs", "regression")
-    if name in _EXP:
-        return "regression", "exp", 1.0
-    return "regression", "square" if " sqrt" in text else "identity", 1.0
+    tasks, link = find_objective("lightgbm", read.objective, read.n_per_iteration)
+    slope = re.search(r"sigmoid:(\S+)", read.objective_text)
+    if link == "identity" and " sqrt" in read.objective_text:
+        link = "square"
+    task = "classification" if link == "share" else tasks[0]
+    return task, link, float(slope[1]) if slope else 1.0
 
 
 def describe_refusal(error: BaseException) -> str:

@@ -28,7 +28,8 @@ from gbuq_core.model_files.sklearn_trees import (
 from gbuq_core.trees.importers import LeafSource, leaf_source, load_leaf_source
 from gbuq_core.trees.importers.catboost_source import import_catboost
 from gbuq_core.trees.importers.importances import source_importances
-from gbuq_core.trees.importers.lightgbm_source import CLASS_OBJECTIVES, import_lightgbm
+from gbuq_core.trees.importers.lightgbm_source import import_lightgbm
+from gbuq_core.trees.importers.objectives import find_objective
 from gbuq_core.trees.importers.ownership import is_owned
 from gbuq_core.trees.importers.xgboost_source import import_xgboost
 
@@ -67,15 +68,12 @@ def _read_lightgbm(name: str) -> Callable[[Any, Reading, str], Any]:
             return _with_options(kind, node["options"], reader, where)
         text = reader.content(node["text"], where)
         objective = text.partition(b"\nobjective=")[2].partition(b"\n")[0].split(b" ")[0]
-        classifies = objective.decode("ascii", "replace") in CLASS_OBJECTIVES
-        source = load_leaf_source(text, "lightgbm", _TASKS[classifies])
+        task = find_objective("lightgbm", objective.decode("ascii", "replace")).tasks[-1]
+        source = load_leaf_source(text, "lightgbm", task)
         reader.sources[id(source.model)] = source
         return source.model
 
     return read
-
-
-_TASKS = ("regression", "classification")
 
 
 # XGBoost: classifiers are read as their booster, up to the best round.

@@ -9,10 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidData, InvalidParameter
@@ -47,6 +49,7 @@ _IN_TRAINING = (
     "The model has learnt from these rows, so its errors and uncertainties look smaller than they "
     "are on new rows: score a second file to see those."
 )
+_MOST_POSSIBLE = 16  # columns that may be a model's categories: all choices among them are tried
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,7 +173,8 @@ def score_with_model(
     """
     began = time.perf_counter()
     schema, truths = _use_columns(table, schema or infer_schema(table), model, target)
-    training = prepare_training(table, schema, target, task or model.source.task)
+    own = None if model.source.plain.link == "share" else model.source.task
+    training = prepare_training(table, schema, target, task or own)
     target_is = training.target
     matched = match_table(model, training.X, training.y, target_is.classes)
     known = np.flatnonzero(training.known)
@@ -263,7 +267,7 @@ def _use_columns(
     if names is None:
         used_columns = [column.name for column in schema.columns if column.used]
         in_order = [name for name in used_columns if name != target]
-        return _truths_as_numbers(table, schema, model, in_order)
+        return _kinds_of_model(table, schema, model, in_order)
     others = [column for column in schema.columns if column.name != target]
     dropped = {column.name for column in others if column.chosen and not column.used}
     kept = {plain_name(column.name) for column in others if column.name not in dropped}
@@ -277,22 +281,34 @@ def _use_columns(
             "the table that the model was trained on."
         )
     schema = edit_schema(table, schema, used=used)
-    return _truths_as_numbers(table, schema, model, [picked.get(name, "") for name in names])
+    return _kinds_of_model(table, schema, model, [picked.get(name, "") for name in names])
 
 
-def _truths_as_numbers(
+def _kinds_of_model(
     table: Table, schema: Schema, model: GivenModel, read: Sequence[str]
 ) -> tuple[Schema, list[str]]:
-    """The schema with True and False as 1 and 0 where the model reads numbers; and what is told.
+    """The schema with the kinds that the model reads; and what is told of it.
 
-    ``read`` are the table's columns in the order of the model's features. A file of LightGBM or
-    XGBoost says how many of them are categories, not which ones where no tree splits by them.
+    Numbers are categories where they are the levels that the model knows; True and False are 1 and
+    0 where it reads numbers. ``read`` are the table's columns in the order of the model's features.
+    A file of LightGBM or XGBoost says how many of them are categories, not which ones where no tree
+    splits by them.
     """
     kinds = {column.name: column.kind for column in schema.columns}
     words = {name for name in read if kinds.get(name) == "category"}
-    if len(words) == len(model.source.plain.categories):
+    levels = model.source.plain.categories
+    if len(words) == len(levels):
         return schema, []
-    words -= {read[place] for place in model.source.category_features if place < len(read)}
+    split = {read[place] for place in model.source.category_features if place < len(read)}
+    if len(words) < len(levels):
+        coded = _columns_of_levels(table, read, words | (split - {""}), levels)
+        told = [
+            f"The numbers of the column {shown(name)} are categories to the model."
+            for name in coded
+            if name not in words
+        ]
+        return edit_schema(table, schema, kinds=dict.fromkeys(coded, "category")), told
+    words -= split
     found = [
         name
         for name in read
@@ -302,6 +318,31 @@ def _truths_as_numbers(
         f"True and False of the column {shown(name)} are 1 and 0 to the model." for name in found
     ]
     return edit_schema(table, schema, kinds=dict.fromkeys(found, "numeric")), told
+
+
+def _columns_of_levels(
+    table: Table, read: Sequence[str], sure: set[str], levels: Sequence[tuple[str, ...]]
+) -> tuple[str, ...]:
+    """The columns of the model's categories, in order; empty where several choices fit, or none."""
+    cells = {
+        name: {*pc.unique(as_text(single_chunk(table.data, name)).drop_null()).to_pylist()}
+        for name in read
+        if name
+    }
+    known = [{*column} for column in levels]
+    possible = [name for name in cells if name in sure or any(cells[name] <= own for own in known)]
+    if len(possible) > _MOST_POSSIBLE:
+        return ()
+    fitting = [
+        chosen
+        for chosen in combinations(possible, len(known))
+        if sure <= {*chosen}
+        and all(
+            cells[name] & own if name in sure else cells[name] <= own
+            for name, own in zip(chosen, known, strict=True)
+        )
+    ]
+    return fitting[0] if len(fitting) == 1 else ()
 
 
 def _judge(judge: GivenJudge, X: pd.DataFrame, known: NDArray[np.int64]) -> GivenRows:

@@ -315,7 +315,7 @@ def test_what_is_no_boosted_model_is_refused(data):
             n_members=2, n_trees=5, stopping=None
         ).fit(X, y),
         "The probabilities of CatBoost's MultiClassOneVsAll": one_vs_all.fit(X, classes_of(y, 3)),
-        "XGBoost's binary:hinge gives no probabilities": hinge.fit(X, is_high),
+        "The model, trained with binary:hinge, gives no probabilities": hinge.fit(X, is_high),
         "The model has 2 outputs": xgboost.XGBRegressor(**XGB).fit(X, X[:, :2]),
         "A model file has to be read first": "model.cbm",
     }

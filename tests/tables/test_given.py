@@ -169,3 +169,37 @@ def test_many_rounds_of_several_classes_have_novelty():
     found = scored(X, booster, CLASSES, task="classification")
     assert np.isfinite(found.frame["novelty"]).all()
     assert any("in 99 trees of the model" in told for told in found.notices)
+
+
+@pytest.mark.parametrize("is_share", [True, False])
+def test_a_sigmoid_of_shares_is_a_number_or_a_class_as_the_target_is(is_share):
+    y = (1 / (1 + np.exp(-Y))).round(4) if is_share else (Y > 0).astype(int)
+    booster = boosted(X, y, objective="cross_entropy")
+    frame = scored(X, booster, y).frame
+    column = "prediction" if is_share else "p_1"
+    np.testing.assert_allclose(frame[column], booster.predict(X), rtol=SAME_SUM)
+
+
+@pytest.mark.parametrize("n_splits", [1, 30])
+def test_numbers_that_are_the_models_levels_are_categories(n_splits):
+    codes = np.array([10, 20, 30])[np.arange(150) % 3]
+    frame = X.assign(k=pd.Categorical(codes))
+    booster = boosted(frame, Y + (codes if n_splits > 1 else 0.0), num_leaves=n_splits + 1)
+    found = scored(X.assign(k=codes), booster)
+    np.testing.assert_allclose(found.frame["prediction"], booster.predict(frame), rtol=SAME_SUM)
+    told = 'The numbers of the column "k" are categories to the model.'
+    assert told in found.notices
+
+
+def test_an_early_stop_and_a_value_for_missing_are_told():
+    xgboost = pytest.importorskip("xgboost")
+    half = xgboost.DMatrix(X[:75], Y[:75])
+    booster = xgboost.train(
+        {"max_depth": 3, "eta": 1.0}, half, 40, verbose_eval=False, early_stopping_rounds=3,
+        evals=[(xgboost.DMatrix(X[75:], Y[75:]), "rest")],
+    )  # fmt: skip
+    n_best, n_all = booster.best_iteration + 1, booster.num_boosted_rounds()
+    assert n_best < n_all
+    notices = " ".join(scored(X, bytes(booster.save_raw("json"))).notices)
+    assert f"up to its best round, {n_best} of {n_all}, as" in notices
+    assert "No file of XGBoost says which value was missing" in notices

@@ -25,6 +25,7 @@ from sklearn.ensemble import (
     HistGradientBoostingRegressor,
     RandomForestRegressor,
 )
+from sklearn.pipeline import make_pipeline
 from tolerances import SAME_SUM
 
 from gbuq_core import BoostedEnsembleRegressor
@@ -298,8 +299,9 @@ NOT_USABLE = {
         lambda X, y: catboost.CatBoostRegressor(loss_function="MultiRMSE", **QUIET).fit(
             X, np.stack([y, y], 1)
         ),
-        "2 outputs",
+        "several numbers at once",
     ),
+    "a pipeline": (lambda X, y: make_pipeline(RandomForestRegressor(2)).fit(X, y), "its last step"),
     "ranker": (
         lambda X, y: lightgbm.LGBMRanker(n_estimators=2, verbose=-1).fit(
             X, y > 0, group=[40] * 10

@@ -13,22 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError, UnknownLoss
-from gbuq_core.presentation import counted
+from gbuq_core.trees.importers.objectives import find_objective
 from gbuq_core.trees.importers.plain_source import MOST_FEATURES, MOST_SPLITS, PlainTrees
 from gbuq_core.trees.importers.replaying import NAN_IS_MISSING, NumericTrees
 from gbuq_core.trees.importers.source import refuse
 
-_EXP = ("Poisson", "Tweedie")
-_NO_UNITS = ("YetiRank", "YetiRankPairwise", "PairLogit", "PairLogitPairwise", "StochasticFilter",
-             "StochasticRank", "LambdaMart", "QueryRMSE", "QuerySoftMax", "QueryCrossEntropy",
-             "GroupQuantile", "Cox", "MultiRMSE", "MultiRMSEWithMissingValues",
-             "RMSPE")  # fmt: skip
-_CLASS_LINKS = {
-    "Logloss": "sigmoid", "CrossEntropy": "sigmoid", "MultiClass": "softmax",
-    "MultiClassOneVsAll": "sigmoids",
-}  # fmt: skip
 # That may be named for a file that does not name its own; others differ in nothing that is read.
-LOSSES = ("RMSE", "MAE", "Quantile", "Poisson", "Tweedie", "RMSEWithUncertainty", *_CLASS_LINKS)
+LOSSES = ("RMSE", "MAE", "Quantile", "Poisson", "Tweedie", "RMSEWithUncertainty", "Logloss",
+          "CrossEntropy", "MultiClass", "MultiClassOneVsAll")  # fmt: skip
 _DEEPEST = 16  # CatBoost's own limit for symmetric trees
 
 
@@ -269,18 +261,10 @@ def _find_loss(info: Any, given: str) -> str:
 
 def _link(loss: str, width: int) -> tuple[str, str]:
     """The task, and how sums become predictions."""
-    n_needed = {"RMSEWithUncertainty": 2, "Logloss": 1, "CrossEntropy": 1}.get(loss, width)
-    if width != n_needed or (width == 1 and loss in ("MultiClass", "MultiClassOneVsAll")):
-        raise refuse(f"has {counted(width, 'output')}, which {loss} has not", "regression")
-    if loss in _CLASS_LINKS:
-        return "classification", _CLASS_LINKS[loss]
-    if (loss.startswith("Multi") and width > 1) or loss in _NO_UNITS:
-        raise refuse(f"was trained with {loss[:40]}", "regression")
-    if loss == "RMSEWithUncertainty":
-        return "regression", "gaussian"
-    if width > 1:
-        raise refuse(f"has {width} outputs", "regression")
-    return "regression", "exp" if loss in _EXP else "identity"
+    tasks, link = find_objective("catboost", loss, width)
+    if width == 1 and link in ("softmax", "sigmoids"):
+        raise refuse(f"has 1 output, which {loss} has not", "regression")
+    return ("classification" if link == "share" else tasks[0]), link
 
 
 def _classes(info: Any, task: str) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from gbuq_core.errors import (
     InvalidData,
@@ -19,15 +18,8 @@ from gbuq_core.errors import (
 )
 from gbuq_core.limited_process import ProcessLimits, ask_process
 from gbuq_core.trees.importers.catboost_json import shrink_factors
-from gbuq_core.trees.importers.source import LeafSource, check_task, one_line, refuse, refuse_sum
-
-_CLASSES = {"Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll", "MultiLogloss",
-            "MultiCrossEntropy"}  # fmt: skip
-_NOT_ONE_CHOICE = {"MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy"}
-_LOG_LINK = {"Poisson", "Tweedie"}
-_RANKING = {"YetiRank", "YetiRankPairwise", "PairLogit", "PairLogitPairwise", "StochasticFilter",
-            "StochasticRank", "LambdaMart", "QueryRMSE", "QuerySoftMax", "QueryCrossEntropy",
-            "GroupQuantile", "Cox"}  # fmt: skip
+from gbuq_core.trees.importers.objectives import apply_link, find_objective
+from gbuq_core.trees.importers.source import LeafSource, check_task, one_line, refuse_sum
 
 
 def import_catboost() -> Any:
@@ -56,9 +48,10 @@ class CatBoostSource(LeafSource):
         self.n_iterations = len(self.leaf_counts)
         if len(self.leaf_counts) == 0:
             raise InvalidParameter("The CatBoost model has no trees: fit at least one.")
-        self._loss = _loss(model)
         n_outputs = len(model.get_leaf_values()) // int(self.leaf_counts.sum())
-        _check_task(self._loss, n_outputs, task)
+        self._loss = _loss(model)
+        tasks, self._link = find_objective("catboost", self._loss, n_outputs)
+        check_task(task, tasks)
         names = tuple(map(str, model.feature_names_))
         self.n_features = len(names)
         made_up = tuple(str(i) for i in range(len(names)))
@@ -74,16 +67,15 @@ class CatBoostSource(LeafSource):
     def _predict(self, rows: Any) -> Any:
         if self.task == "classification":
             return self._ask("predict", rows, prediction_type="Probability")
-        kind = "Exponent" if self._loss in _LOG_LINK else "RawFormulaVal"
-        values = self._ask("predict", rows, prediction_type=kind)
-        # RMSEWithUncertainty has a second output, the log of the std.
-        return values[:, 0] if self._loss == "RMSEWithUncertainty" else values
+        values = self._ask("predict", rows, prediction_type="RawFormulaVal")
+        found = apply_link(self._link, values)
+        return found[:, 0] if self._link == "gaussian" else found  # the second is the variance
 
     def refuse_stages(self) -> None:
         """Refuse classes that are not one choice, and a sum of models."""
         if "params" not in self.model.get_metadata():
             raise refuse_sum()
-        if self._loss in _NOT_ONE_CHOICE:
+        if self._link == "sigmoids":
             raise InvalidParameter(
                 f"The probabilities of CatBoost's {self._loss} do not sum to one over the classes: "
                 "train with MultiClass."
@@ -101,12 +93,7 @@ class CatBoostSource(LeafSource):
             )
             first = last
             stages.append(total / later[last])
-        raw = np.stack(stages)
-        if self.task == "classification":
-            return expit(raw) if raw.ndim == 2 else softmax(raw, axis=2)
-        if self._loss == "RMSEWithUncertainty":
-            return np.stack([raw[..., 0], np.exp(2.0 * raw[..., 1])], axis=2)
-        return np.exp(raw) if self._loss in _LOG_LINK else raw
+        return apply_link(self._link, np.stack(stages))
 
     def _ask(self, what: str, rows: Any, **options: Any) -> Any:
         return np.asarray(_answer(getattr(self.model, what), rows, **options))
@@ -199,12 +186,6 @@ def _parameters(model: Any) -> dict[str, Any]:
         return dict(model.get_all_params())
     except (catboost.CatBoostError, ValueError):
         return dict(model.get_params())
-
-
-def _check_task(loss: str, n_outputs: int, task: str) -> None:
-    check_task(task, loss in _CLASSES, loss in _RANKING, 1)
-    if loss not in _CLASSES and n_outputs != (2 if loss == "RMSEWithUncertainty" else 1):
-        raise refuse(f"has {n_outputs} outputs", task)
 
 
 def _reason(error: BaseException) -> str:

@@ -13,6 +13,7 @@ from gbuq_core.trees.importers.lightgbm_text import (
     decode_lightgbm,
     read_lightgbm_text,
 )
+from gbuq_core.trees.importers.objectives import find_objective
 from gbuq_core.trees.importers.replaying import (
     ReplayTable,
     check_structure,
@@ -21,15 +22,6 @@ from gbuq_core.trees.importers.replaying import (
     replay_leaves,
 )
 from gbuq_core.trees.importers.source import LeafSource, check_task, one_line, refuse_dart
-
-CLASS_OBJECTIVES = {
-    "binary",
-    "multiclass",
-    "multiclassova",
-    "cross_entropy",
-    "cross_entropy_lambda",
-}
-_RANKING = {"lambdarank", "rank_xendcg"}
 
 
 def import_lightgbm() -> Any:
@@ -135,8 +127,7 @@ def from_lightgbm_text(content: bytes, task: str) -> LightGBMSource:
 
 
 def _check_task(text: LightGBMText, task: str) -> None:
-    classifies, ranks = text.objective in CLASS_OBJECTIVES, text.objective in _RANKING
-    check_task(task, classifies, ranks, text.n_per_iteration)
+    check_task(task, find_objective("lightgbm", text.objective, text.n_per_iteration).tasks)
 
 
 def _has_categories(rows: Any) -> bool:

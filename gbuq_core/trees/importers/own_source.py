@@ -53,7 +53,7 @@ def from_own(model: Any, task: str) -> OwnSource:
     """The source of a fitted boosted ensemble of this project."""
     if not hasattr(model, "models_"):
         raise InvalidParameter("The ensemble is not fitted: call fit first.")
-    check_task(task, hasattr(model, "classes_"), False, 1)
+    check_task(task, ("classification" if hasattr(model, "classes_") else "regression",))
     if model.n_trees_ < 1:
         raise InvalidData("The ensemble has no trees: fit at least one.")
     return OwnSource(model, task)

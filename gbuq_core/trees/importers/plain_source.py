@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
 from gbuq_core.presentation import counted
 from gbuq_core.progress import advance
+from gbuq_core.trees.importers.objectives import LINKS, apply_link
 from gbuq_core.trees.importers.replaying import (
     NAN_IS_MISSING,
     NAN_IS_ZERO,
@@ -27,9 +27,7 @@ from gbuq_core.trees.importers.replaying import (
 )
 from gbuq_core.trees.importers.source import TASKS, LeafSource, refuse_dart, refuse_sum
 
-# How the sum of the leaves becomes the prediction.
-LINKS = ("identity", "exp", "square", "sigmoid", "softmax", "sigmoids", "gaussian")
-_OF_CLASSES = ("sigmoid", "softmax", "sigmoids")
+_OF_CLASSES = ("sigmoid", "share", "softmax", "sigmoids")
 NO_STAGES = ("", "dart", "forest", "sum")
 KINDS = ("catboost", "lightgbm", "xgboost")
 
@@ -51,7 +49,7 @@ PLAIN_ARRAYS: dict[str, tuple[Any, int]] = {
 }  # fmt: skip
 PLAIN_TEXTS = ("kind", "task", "link", "no_stages")
 PLAIN_FLAGS = ("averages", "single", "flushes")
-PLAIN_NUMBERS = ("scale", "slope")
+PLAIN_NUMBERS = ("scale", "slope", "unused_rounds")
 
 
 class PlainTrees(NamedTuple):
@@ -84,6 +82,7 @@ class PlainTrees(NamedTuple):
     # the levels of each category column of the table, in their order, where the model knows them
     categories: tuple[tuple[str, ...], ...]
     classes: tuple[str, ...]  # the classes' labels, where the model knows them
+    unused_rounds: float = 0.0  # behind the best one, which early stopping has found
 
 
 class PlainSource(LeafSource):
@@ -108,6 +107,10 @@ class PlainSource(LeafSource):
 
     def __repr__(self) -> str:
         return f"PlainSource({self.kind}, {self.n_trees} trees, {self.n_features} features)"
+
+    def for_numbers(self) -> PlainSource:
+        """The same trees with shares from 0 to 1 as the target, in place of two classes."""
+        return PlainSource(self.plain._replace(task="regression", classes=()))
 
     def predict_raw(self, X: Any, iterations: np.ndarray | None = None) -> np.ndarray:
         """Sums of leaves, before they become predictions, (n_stages, n, n_outputs) float64."""
@@ -270,20 +273,9 @@ class PlainSource(LeafSource):
 
     def _link(self, raw: np.ndarray) -> np.ndarray:
         """Predictions (..., n_outputs) of sums; of two classes both."""
-        link = self.plain.link
-        with np.errstate(over="ignore"):
-            if link == "exp":
-                return np.exp(raw)
-            if link == "square":
-                return np.sign(raw) * raw**2
-            if link == "gaussian":
-                return np.stack([raw[..., 0], np.exp(2.0 * raw[..., 1])], axis=-1)
-            if link == "sigmoid" and self.task == "classification":
-                second = expit(self.plain.slope * raw)
-                return np.concatenate([1.0 - second, second], axis=-1)
-            if link in ("sigmoid", "sigmoids"):
-                return expit(self.plain.slope * raw)
-            return softmax(raw, axis=-1) if link == "softmax" else raw
+        found = apply_link(self.plain.link, raw, self.plain.slope)
+        is_second = self.task == "classification" and raw.shape[-1] == 1
+        return np.concatenate([1.0 - found, found], axis=-1) if is_second else found
 
     def _add(self, leaves: np.ndarray, ends: np.ndarray, sums: np.ndarray) -> None:
         """Add the values of leaves (n, n_trees) up to each of ``ends`` to (n_stages, n, k)."""
@@ -420,13 +412,13 @@ def _check_leaves(plain: PlainTrees, n_trees: int, n_splits: int) -> None:
     link = plain.link
     _require(link in LINKS, "its kind is unknown")
     if plain.task == "classification":
-        known = link in _OF_CLASSES and (n_outputs == 1) == (link == "sigmoid")
+        known = link in _OF_CLASSES and (n_outputs == 1) == (link in ("sigmoid", "share"))
         _require(known, f"its {n_outputs} outputs do not make probabilities by {link}")
         n_classes, names = max(2, n_outputs), plain.classes
         named = len(names) in (0, n_classes) and len(set(names)) == len(names)
         _require(named, f"it must name its {n_classes} classes, each once, or none of them")
     else:
-        _require(link not in ("softmax", "sigmoids"), "its outputs are of another kind")
+        _require(link == "share" or link not in _OF_CLASSES, "its outputs are of another kind")
         _require(n_outputs == (2 if link == "gaussian" else 1), "its outputs are of another kind")
 
 

@@ -125,9 +125,13 @@ def from_sklearn(model: Any, task: str) -> LeafSource:
         ensemble.ExtraTreesRegressor, ensemble.ExtraTreesClassifier,
     )  # fmt: skip
     if not isinstance(model, histogram + forests):
+        inner = {
+            "Pipeline": "its last step, and rows that the steps before it have transformed",
+            "TransformedTargetRegressor": "its regressor_, whose target is the transformed one",
+        }.get(type(model).__name__, "a fitted model of CatBoost, LightGBM, XGBoost, scikit-learn's "
+              "boosting or forests, or gbuq")  # fmt: skip
         raise InvalidParameter(
-            f"A {type(model).__name__} is no tree model that this code knows: pass a fitted model "
-            "of CatBoost, LightGBM, XGBoost, scikit-learn's boosting or forests, or gbuq."
+            f"A {type(model).__name__} is no tree model that this code knows: pass {inner}."
         )
     try:
         check_is_fitted(model)
@@ -135,7 +139,7 @@ def from_sklearn(model: Any, task: str) -> LeafSource:
         raise InvalidParameter(
             f"The {type(model).__name__} is not fitted: call fit first."
         ) from None
-    check_task(task, is_classifier(model), False, 1)
+    check_task(task, ("classification" if is_classifier(model) else "regression",))
     if getattr(model, "n_outputs_", 1) > 1:
         raise refuse(f"has {model.n_outputs_} outputs", task)
     return (HistogramSource if isinstance(model, histogram) else ForestSource)(model, task)

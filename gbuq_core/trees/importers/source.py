@@ -139,7 +139,8 @@ class LeafSource:
             if array.dtype.kind not in "fiub":
                 array = np.asarray(X, dtype=np.float64)
         except (TypeError, ValueError):
-            raise InvalidData("X must hold numbers, one row a list.") from None
+            dense = ": pass X.toarray()" if hasattr(X, "toarray") else ""
+            raise InvalidData(f"X must hold numbers, one row a list{dense}.") from None
         return array
 
     def _tree_range(self, trees: slice | None) -> tuple[int, int]:
@@ -201,14 +202,11 @@ def refuse(what: str, task: str) -> InvalidParameter:
     return InvalidParameter(f"The model {what}, but {need} is needed: fit such a one.")
 
 
-def check_task(task: str, classifies: bool, ranks: bool, n_outputs: int) -> None:
-    """Refuse a model of the other task, one that ranks, and a regression of several outputs."""
-    if classifies != (task == "classification"):
+def check_task(task: str, tasks: tuple[str, ...]) -> None:
+    """Refuse a model of the other task."""
+    if task not in tasks:
+        classifies = task == "regression"
         raise refuse("is a classifier" if classifies else "is no classifier", task)
-    if ranks and not classifies:
-        raise refuse("ranks, so its output is not in units of the target", task)
-    if n_outputs > 1 and not classifies:
-        raise refuse(f"has {n_outputs} outputs", task)
 
 
 def refuse_dart() -> InvalidParameter:

@@ -6,15 +6,9 @@ import numpy as np
 from scipy.special import logit
 
 from gbuq_core.errors import ModelFileError
+from gbuq_core.trees.importers.objectives import find_objective
 from gbuq_core.trees.importers.plain_source import PlainTrees
-from gbuq_core.trees.importers.source import refuse
 from gbuq_core.trees.importers.xgboost_tree_file import XGBoostModel
-
-_IDENTITY = {
-    "reg:squarederror", "reg:linear", "reg:absoluteerror", "reg:pseudohubererror",
-    "reg:quantileerror", "reg:expectileerror", "reg:squaredlogerror",
-}  # fmt: skip
-_EXP = {"count:poisson", "reg:gamma", "reg:tweedie", "survival:aft"}
 
 
 def plain_xgboost(read: XGBoostModel) -> PlainTrees:
@@ -45,6 +39,7 @@ def plain_xgboost(read: XGBoostModel) -> PlainTrees:
         no_stages=_no_stages(read, booster["name"], int(begins[0])), single=True, flushes=False,
         levels_begin=read.levels_begin[: n_splits + 1],
         levels=read.levels[: read.levels_begin[n_splits]], categories=read.categories, classes=(),
+        unused_rounds=read.n_iterations - read.n_best,
     )  # fmt: skip
 
 
@@ -58,18 +53,9 @@ def _no_stages(read: XGBoostModel, booster: str, per_round: int) -> str:
 
 def _link(read: XGBoostModel, score: str) -> tuple[str, str, np.ndarray]:
     """The task, how sums become predictions, and what the sums start from."""
-    name, n_outputs = read.objective, max(read.n_classes, read.n_targets, 1)
+    tasks, link = find_objective("xgboost", read.objective, read.n_outputs)
     given = np.array(score.strip("[]").split(","), np.float64)
-    base = np.repeat(given, n_outputs) if len(given) == 1 else given
-    if name in ("multi:softprob", "multi:softmax"):
-        return "classification", "softmax", base
-    if n_outputs > 1:
-        raise refuse(f"has {n_outputs} outputs", "regression")
-    if name in ("binary:logistic", "reg:logistic", "binary:logitraw"):
-        task = "regression" if name == "reg:logistic" else "classification"
-        return task, "sigmoid", base if name == "binary:logitraw" else logit(base)
-    if name in _EXP:
-        return "regression", "exp", np.log(base)
-    if name not in _IDENTITY:
-        raise refuse(f"was trained with {name[:40]}", "regression")
-    return "regression", "identity", base
+    base = np.repeat(given, read.n_outputs) if len(given) == 1 else given
+    if link in ("share", "sigmoid") and read.objective != "binary:logitraw":
+        base = logit(base)
+    return tasks[0], link, np.log(base) if link == "exp" else base

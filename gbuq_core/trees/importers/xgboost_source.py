@@ -13,15 +13,14 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from gbuq_core.errors import InvalidData, InvalidParameter, MissingPackage, ModelFileError
+from gbuq_core.trees.importers.objectives import find_objective
 from gbuq_core.trees.importers.plain_source import PlainSource
 from gbuq_core.trees.importers.replaying import ReplayTable, make_table, replay_leaves
 from gbuq_core.trees.importers.source import LeafSource, check_task, one_line, refuse_dart
 from gbuq_core.trees.importers.xgboost_plain import plain_xgboost
 from gbuq_core.trees.importers.xgboost_tree_file import XGBoostModel, read_xgboost
 
-_CLASSES = ("binary:", "multi:")
 _NO_PROBABILITIES = ("multi:softmax", "binary:logitraw")  # which predict classes, and sums
-_NO_UNITS = ("rank:", "survival:cox")
 
 
 def import_xgboost() -> Any:
@@ -87,14 +86,10 @@ class XGBoostSource(LeafSource):
         return _chances(self._ask(rows, output_margin=True).astype(np.float64))
 
     def refuse_stages(self) -> None:
-        """Refuse DART, which changes the trees that it has, and classes without probabilities."""
+        """Refuse DART, which changes the trees that it has."""
         config = json.loads(self._booster.save_config())
         if config["learner"]["gradient_booster"]["name"] == "dart":
             raise refuse_dart()
-        if self._objective == "binary:hinge":
-            raise InvalidParameter(
-                "XGBoost's binary:hinge gives no probabilities: train with binary:logistic."
-            )
 
     def _staged(self, rows: Any, iterations: np.ndarray) -> np.ndarray:
         is_class = self.task == "classification"
@@ -167,5 +162,4 @@ def from_xgboost_file(content: bytes, task: str) -> LeafSource:
 
 
 def _check_task(read: XGBoostModel, task: str) -> None:
-    classifies, ranks = (read.objective.startswith(kind) for kind in (_CLASSES, _NO_UNITS))
-    check_task(task, classifies, ranks, max(read.n_classes, read.n_targets))
+    check_task(task, find_objective("xgboost", read.objective, read.n_outputs).tasks)

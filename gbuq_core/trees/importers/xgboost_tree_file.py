@@ -55,6 +55,11 @@ class XGBoostModel:
     objective: str
     feature_names: tuple[str, ...]
 
+    @property
+    def n_outputs(self) -> int:
+        """Sums a row: one a class or a target."""
+        return max(self.n_classes, self.n_targets, 1)
+
 
 def read_xgboost(content: bytes) -> XGBoostModel:
     """Read and check a model in JSON or UBJ."""
