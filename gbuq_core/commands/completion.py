@@ -45,12 +45,7 @@ def run(options: argparse.Namespace) -> None:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
-                _complete_files(command, shtab.FILE)
+                for argument in command._actions:
+                    if argument.dest in _FILES:
+                        argument.complete = shtab.FILE
     print(shtab.complete(parser, shell=options.shell))
-
-
-def _complete_files(command: argparse.ArgumentParser, kind: Any) -> None:
-    """Mark the arguments that are names of files."""
-    for action in command._actions:
-        if action.dest in _FILES:
-            action.complete = kind  # type: ignore[attr-defined]

@@ -273,16 +273,10 @@ def _tell_table(source: Path | bytes, name: str, options: argparse.Namespace) ->
 
 
 def _column(column: tables.Column) -> dict[str, Any]:
+    told = ("name", "kind", "used", "examples", "reason", "style")
     return {
-        "name": column.name,
-        "kind": column.kind,
-        "used": column.used,
-        "missing": column.n_missing,
-        "distinct": column.n_distinct,
-        "examples": column.examples,
-        "reason": column.reason,
+        **{name: getattr(column, name) for name in told},
+        **{name: getattr(column, f"n_{name}") for name in ("missing", "distinct", "unreadable")},
         "range": column.limits,
-        "unreadable": column.n_unreadable,
-        "style": column.style,
         "missing_words": dict(column.missing_words),
     }

@@ -17,11 +17,7 @@ STOPPED = "Stopped; nothing was written."
 
 
 def stop_at_once() -> None:
-    """Have Ctrl-C end the process with one line and exit code 130, until `raise_again`.
-
-    For a program's main thread; where somebody else handles the signal, or ignores it, nothing is
-    changed.
-    """
+    """Have Ctrl-C end the process in one line until `raise_again`, if nobody else handles it."""
     of_ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if of_ours and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, _end)

@@ -63,18 +63,13 @@ def _record(method: Method) -> dict[str, Any]:
         {"name": knob.key, "label": knob.label, "default": knob.default} for knob in method.knobs
     ]
     return {
-        "key": method.key,
-        "label": method.label,
-        "about": method.about,
-        "paper": method.paper,
-        "section": method.section,
-        "tasks": method.tasks,
-        "yields": method.yields,
-        "classes_yield": method.classes_yield,
+        **{name: getattr(method, name) for name in _TOLD},
         "scores": _scores(method),
         "reads_gaps": not method.complete,
-        "most_rows": method.most_rows,
-        "packages": method.packages,
         "missing": method.missing(),
         "knobs": knobs,
     }
+
+
+_TOLD = ("key", "label", "about", "paper", "section", "tasks", "yields", "classes_yield",
+         "most_rows", "packages")  # fmt: skip

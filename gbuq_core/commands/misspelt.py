@@ -11,11 +11,7 @@ from gbuq_core.errors import InvalidParameter
 
 
 def check_words(parser: argparse.ArgumentParser, typed: Sequence[str]) -> None:
-    """Refuse the first word that no command or option matches.
-
-    This comes before the parser's own complaints about what is missing: a mistyped option explains
-    them.
-    """
+    """Refuse the first word that nothing matches, before what is missing is told."""
     commands = parsers_of(parser)
     words = iter(typed)
     for word in words:

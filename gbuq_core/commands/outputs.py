@@ -28,11 +28,7 @@ def is_standard_output(out: Path) -> bool:
 
 
 def check_out(out: Path, inputs: Sequence[str | Path | None]) -> None:
-    """Refuse an output that cannot be written or that is one of the inputs, before any work.
-
-    Files are written anew and then put in place of what has their name, so a device or a pipe would
-    be replaced by a file: only regular files and the standard output are written to.
-    """
+    """Refuse an output that is an input, a device or a pipe, or cannot be written."""
     if is_standard_output(out):
         return
     if not out.parent.is_dir():

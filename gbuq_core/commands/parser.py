@@ -51,9 +51,7 @@ _COMMANDS: tuple[Callable[[Any], None], ...] = (
 
 
 def run_command(arguments: Sequence[str] | None, prog: str, version: str) -> int:
-    """Run a command and return its exit code: 0, 2 for bad input, 130 when interrupted, 141 when
-    nobody reads what it prints.
-    """
+    """Run a command and return its exit code, as the help of the command line lists them."""
     parser = build_parser(prog, version)
     typed = list(sys.argv[1:] if arguments is None else arguments)
     # Warnings of libraries are about our code, not about the user's file.

@@ -57,11 +57,7 @@ def check_inputs(options: argparse.Namespace) -> None:
 def restored(
     options: argparse.Namespace,
 ) -> tuple[projects.Project, tables.Table, tables.ScoredTable]:
-    """A project, the table that it is about, and the rows that its models score.
-
-    The first file is the project's table, unless that is in the project or asked of a database. A
-    second file is scored where the models were trained for one.
-    """
+    """A project, its table (TRAIN, unless it holds it), and the rows that its models score."""
     project = opened(options)
     own, second = options.train, options.new
     for_second = project.models is not None and project.models.protocol == "new_file"

@@ -65,7 +65,8 @@ def _score(options: argparse.Namespace) -> _Found:
     notices: tuple[str, ...] = ()
     with stage(2.0 if measures else 1.0):
         with stage(1.0, span=1.0):
-            if new is not None and table is not None and not _scores_others(project):
+            for_others = project.models is not None and project.models.protocol == "new_file"
+            if new is not None and table is not None and not for_others:
                 notices = (f"{project.why_no_models or _OWN_ROWS} {_TRAINED}",)
                 project = projects.train_for_new(project, table)
             if new is not None and (table is None or not measures):
@@ -81,10 +82,6 @@ def _score(options: argparse.Namespace) -> _Found:
         found = tables.measure_unfamiliarity(scored.training, scored.scored, plan.seed, plan.n_jobs)
         measured = tables.add_unfamiliarity(scored, found)
         return _restored(project, measured, notices)._replace(warning=tables.foreign_notice(found))
-
-
-def _scores_others(project: projects.Project) -> bool:
-    return project.models is not None and project.models.protocol == "new_file"
 
 
 def _restored(

@@ -171,6 +171,8 @@ def _record(
     scored: tables.ScoredTable, warned: Sequence[str], options: argparse.Namespace
 ) -> dict[str, Any]:
     """What was done, for a program to read."""
+    second = scored.protocol == "new_file"
+    drift = tables.measure_drift(scored, scored.plan.seed) if second else None
     return {
         "questions": [{"text": str(q), **q._asdict()} for q in scored.questions],
         "out": options.out,
@@ -181,18 +183,12 @@ def _record(
         "plan": vars(scored.plan),
         "scores": scores_record(scored.scores),
         "new_scores": scores_record(scored.new_scores),
-        "drift": _drift_record(scored),
+        "drift": None if drift is None else drift_record(drift),
         "added_columns": scored.added.names,
         "warnings": list(warned),
         "notices": scored.notices,
         "seconds": scored.seconds,
     }
-
-
-def _drift_record(scored: tables.ScoredTable) -> dict[str, Any] | None:
-    if scored.protocol != "new_file":
-        return None
-    return drift_record(tables.measure_drift(scored, scored.plan.seed))
 
 
 def _report(scored: tables.ScoredTable, warned: Sequence[str], options: argparse.Namespace) -> None:

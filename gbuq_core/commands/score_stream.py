@@ -124,6 +124,8 @@ def _training_table(options: argparse.Namespace) -> tables.Table:
 def _record(scored: streaming.StreamedScores, options: argparse.Namespace) -> dict[str, Any]:
     """What was done, for a program to read."""
     base = scored.base
+    error = "error_rate" if base.training.target.classes else "rmse"
+    second = {"rows": scored.n_known, "nll": scored.nll, error: scored.error}
     return {
         "out": options.out,
         "rows": scored.n_rows,
@@ -135,7 +137,7 @@ def _record(scored: streaming.StreamedScores, options: argparse.Namespace) -> di
         "protocol": base.protocol,
         "plan": vars(base.plan),
         "scores": scores_record(base.scores),
-        "new_scores": _new_scores(scored),
+        "new_scores": second if scored.n_known else None,
         "drift": drift_record(scored.drift),
         "added_columns": scored.columns,
         "rows_flagged": scored.n_flagged,
@@ -145,13 +147,6 @@ def _record(scored: streaming.StreamedScores, options: argparse.Namespace) -> di
         "warnings": scored.warnings,
         "seconds": scored.seconds,
     }
-
-
-def _new_scores(scored: streaming.StreamedScores) -> dict[str, float] | None:
-    if not scored.n_known:
-        return None
-    name = "error_rate" if scored.base.training.target.classes else "rmse"
-    return {"rows": scored.n_known, "nll": scored.nll, name: scored.error}
 
 
 def _report(scored: streaming.StreamedScores, options: argparse.Namespace) -> None:

@@ -8,6 +8,9 @@ from typing import Any
 from gbuq_core import tables
 from gbuq_core.presentation import short
 
+_OF_NUMBERS = ("nll_normal", "rmse", "baseline_rmse", "crps")
+_OF_CLASSES = ("error_rate", "baseline_error_rate", "calibration_error", "auroc")
+
 
 def scores_record(scores: tables.Scores | None) -> dict[str, Any] | None:
     """The numbers of some scores, without the curves behind them; shares are 0 to 1."""
@@ -16,20 +19,10 @@ def scores_record(scores: tables.Scores | None) -> dict[str, Any] | None:
     found: dict[str, Any] = {"rows": scores.n_rows, "nll": scores.nll}
     if isinstance(scores, tables.RegressionScores):
         levels = zip(scores.coverage.levels, scores.coverage.observed, strict=True)
-        found |= {
-            "nll_normal": scores.nll_normal,
-            "rmse": scores.rmse,
-            "baseline_rmse": scores.baseline_rmse,
-            "crps": scores.crps,
-            "coverage": [{"level": level, "observed": share} for level, share in levels],
-        }
+        coverage = [{"level": level, "observed": share} for level, share in levels]
+        found |= {name: getattr(scores, name) for name in _OF_NUMBERS} | {"coverage": coverage}
     else:
-        found |= {
-            "error_rate": scores.error_rate,
-            "baseline_error_rate": scores.baseline_error_rate,
-            "calibration_error": scores.calibration_error,
-            "auroc": scores.auroc,
-        }
+        found |= {name: getattr(scores, name) for name in _OF_CLASSES}
     return {**found, "prr_percent": scores.prr}
 
 

@@ -36,16 +36,13 @@ _OF_LOOKING = (
 
 
 class Asked(NamedTuple):
-    """The table to learn from, what was scored, and what to be warned of.
-
-    ``project`` is what it was restored from, if it was, and ``new`` the second file.
-    """
+    """The table to learn from, what was scored, and what to be warned of."""
 
     table: tables.Table
     scored: tables.ScoredTable
     warned: tuple[str, ...]
-    project: projects.Project | None = None
-    new: tables.Table | None = None
+    project: projects.Project | None = None  # it was restored from
+    new: tables.Table | None = None  # the second file
 
 
 def add_unfamiliar(add: Callable[..., Any]) -> None:

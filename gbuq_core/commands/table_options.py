@@ -166,10 +166,7 @@ def inputs_of(options: argparse.Namespace) -> list[str | Path | None]:
 
 
 def check_files(options: argparse.Namespace) -> None:
-    """Refuse files that are not there, and read the standard input, before any work.
-
-    It is read here, where Ctrl-C ends the program at once.
-    """
+    """Refuse files that are not there, and read the standard input, before any work."""
     named = {name: getattr(options, name, None) for name in _FILES}
     for name, path in named.items():
         if path is None or (path == STANDARD_INPUT and name in ("train", "new")):

@@ -25,10 +25,7 @@ def watched(
     show: bool,
     there: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> Any:
-    """Run a job, with a line of progress if ``show``; Ctrl-C stops it between two kernel chunks.
-
-    The job runs inside ``there()``: see `gbuq_core.commands.cluster_options.workers`.
-    """
+    """Run a job inside ``there()``, with a line of progress if ``show``; Ctrl-C stops it."""
     # Loaded here rather than by the job: Ctrl-C ends the program at once in the meantime.
     import gbuq_core.tables.scoring  # noqa: F401
     from gbuq_core.compilers import compiling_words

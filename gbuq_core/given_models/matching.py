@@ -37,10 +37,7 @@ class MatchedModel(NamedTuple):
         return self.model.source
 
     def rows(self, X: pd.DataFrame) -> NDArray[np.float64]:
-        """Rows as the model reads them, (n, n_features): levels are their codes, NaN is missing.
-
-        A level that the model does not know is missing to it.
-        """
+        """Rows as the model reads them: codes of levels; NaN for missing and unknown ones."""
         matrix = np.empty((len(X), len(self.columns)))
         for place, name in enumerate(self.columns):
             column = X[name]

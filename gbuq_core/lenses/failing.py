@@ -55,10 +55,7 @@ def _sections(seen: Seen, found: Failures) -> list[Section]:
 
 
 def describe_failures(found: Failures, unit: str, interval: str) -> str:
-    """All judging rows together. Plain text.
-
-    ``interval`` names the intervals whose misses are told; without a name, none are.
-    """
+    """All judging rows together; without a name of the intervals, no misses are told."""
     every = found.everything
     rows = (
         f"Groups are looked for in {found.n_looking:,} held-out rows, and judged by "

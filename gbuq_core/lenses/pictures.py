@@ -60,10 +60,7 @@ def row_map_of(
     most: int = MOST_DOTS,
     found: np.ndarray | None = None,
 ) -> RowMap:
-    """The rows to draw, all or those that were found; one of them may be ringed.
-
-    Rows without a target have the colour of how unfamiliar they are, where that was measured.
-    """
+    """The rows to draw, all or those that were found; one of them may be ringed."""
     knowledge = shown.knowledge
     if why_no_knowledge(scored):  # what is left is rounding
         knowledge = 0.0 * knowledge  # and NaN stays
@@ -123,7 +120,11 @@ def rejection_of(scored: ScoredTable) -> Curves:
         Ranking(kind, getattr(scores.rejection, kind), getattr(scores.prr, kind))
         for kind in kinds_of(scored)
     ]
-    label = "squared error left" if _is_regression(scores) else "share of wrong classes left"
+    label = (
+        "squared error left"
+        if isinstance(scores, RegressionScores)
+        else "share of wrong classes left"
+    )
     return rejection_figure(rankings, label, _JUDGED_HEIGHT)
 
 
@@ -134,10 +135,6 @@ def promises_of(scored: ScoredTable, conformal: bool = False) -> Curves:
         beside = conformal_coverage(scored) if conformal else None
         return coverage_figure(scores.coverage, style, _JUDGED_HEIGHT, beside)
     return reliability_figure(scores.reliability, style, _JUDGED_HEIGHT)
-
-
-def _is_regression(scores: Scores) -> bool:
-    return isinstance(scores, RegressionScores)
 
 
 def score_cells(

@@ -74,10 +74,7 @@ def result_page(scored: ScoredTable, unit: str, code: str, more: Sequence[Sectio
 
 
 def table_report(scored: ScoredTable, table: Table, choices: Any, code: str) -> bytes:
-    """The report with all sections that need no further fit, in UTF-8.
-
-    ``choices`` are what `gbuq_core.lenses.register.reader_choices` returns.
-    """
+    """The report with all sections that need no further fit, by `reader_choices`, in UTF-8."""
     return result_page(scored, choices.unit, code, lens_sections(Seen(scored, table, choices)))
 
 

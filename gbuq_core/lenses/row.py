@@ -72,10 +72,7 @@ def feature_value(effect: ColumnEffect) -> FeatureValue:
 
 
 def by_size(effects: Iterable[ColumnEffect], kind: str) -> list[ColumnEffect]:
-    """The columns by how much they change an uncertainty of the row, the largest first.
-
-    They keep their order where that uncertainty is not known.
-    """
+    """The columns by how much they change an uncertainty of the row, the largest first."""
     return sorted(effects, key=lambda effect: -abs(np.nan_to_num(getattr(effect, kind))))
 
 
@@ -103,10 +100,7 @@ def say_parts(scored: ScoredTable, row: int) -> str:
 
 
 def say_members(explained: RowExplanation) -> str:
-    """What the members predict for the row: their means and stds, or mean probabilities.
-
-    Empty for a method without members.
-    """
+    """What the members predict for the row, in words; empty for a method without members."""
     each = explained.member_probabilities
     if not len(each) and not len(explained.member_loc):
         return ""

@@ -35,7 +35,6 @@ from gbuq_core.model_files.parts import Codec, Reading, Writing, library_name, n
 
 LAYOUT = 2  # of the header's ``model``; files of gbuq 0.2 have none
 _DEEPEST = 40
-_FEW = 16  # numbers that stand in the header, where an array of its own would weigh more
 _LABELS = re.compile(r"\|b1|[<|>][iuf][1248]|\|O|[<>]U[0-9]{1,5}")
 _MOST_LABEL_BYTES = 2**28
 # Fields of scikit-learn that an estimator may have without declaring them.
@@ -244,10 +243,7 @@ def _fields_of_body(kind: type) -> tuple[dict[str, Any], set[str]]:
 
 
 def _is_declared(kind: Any) -> bool:
-    """Whether objects of the class are walked by their fields.
-
-    A plain class that is walked says so by its ``_not_saved``; functions are never saved.
-    """
+    """Whether a class is walked by its fields: a record, or one that has a ``_not_saved``."""
     is_record = hasattr(kind, "_fields") or dataclasses.is_dataclass(kind)
     return is_record or hasattr(kind, "_not_saved")
 
@@ -431,9 +427,6 @@ class Writer(Writing):
             return {"labels": value.dtype.str, "values": labels}
         if value.dtype.kind not in "biuf" or value.dtype.itemsize > 8:
             raise self._refused(value, where)
-        if value.size <= _FEW:
-            return {"few": value.dtype.str, "shape": list(value.shape),
-                    "values": value.ravel().tolist()}  # fmt: skip
         return self.array(value)
 
     def _refused(self, value: Any, where: str) -> InvalidParameter:
@@ -507,8 +500,10 @@ class Reader(Reading):
             return tuple(self._items(node["tuple"], tuple, hint, where))
         if "number" in node:
             dtype = np.dtype(node["number"])
-            require(dtype.kind in "biuf", f"{where} is of another type")
-            return dtype.type(_plain_number(node["value"], where))
+            value = node["value"]
+            plain = dtype.kind in "biuf" and type(value) in (bool, int, float)
+            require(plain, f"{where} is no number")
+            return dtype.type(value)
         if "same" in node:
             place = node["same"]
             known = type(place) is int and 0 <= place < len(self._built)
@@ -526,8 +521,8 @@ class Reader(Reading):
     def _object(self, node: dict[str, Any], hint: Any, where: str) -> Any:
         if "array" in node:
             return self.array(node, where)
-        if "few" in node or "labels" in node:
-            return _few(node, where) if "few" in node else _labels(node, where)
+        if "labels" in node:
+            return _labels(node, where)
         if "dict" in node:
             keys, values = _item_hints(hint, dict, 2)
             return {
@@ -613,21 +608,6 @@ def _check_usual(model: Any) -> None:
     require(0 <= getattr(model, "seed_", 0) < 2**63, "its seed is out of range")
     seconds = getattr(model, "fit_seconds_", 0.0)
     require(math.isfinite(seconds), "its seconds of training are no number")
-
-
-def _plain_number(value: Any, where: str) -> Any:
-    require(type(value) in (bool, int, float), f"{where} is no number")
-    return value
-
-
-def _few(node: Mapping[str, Any], where: str) -> np.ndarray:
-    dtype, shape, values = np.dtype(node["few"]), node["shape"], node["values"]
-    require(dtype.kind in "biuf" and len(values) <= _FEW, f"{where} is of another type")
-    require(all(type(n) is int and n >= 0 for n in shape), f"{where} has no shape")
-    plain = [_plain_number(value, where) for value in values]
-    array = np.array(plain, dtype).reshape(shape)
-    require(array.size == len(plain) and array.nbytes <= 8 * _FEW, f"{where} has no shape")
-    return array
 
 
 def _labels(node: Mapping[str, Any], where: str) -> np.ndarray:

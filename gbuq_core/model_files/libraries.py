@@ -84,7 +84,10 @@ def _write_xgboost(model: Any, writer: Writing, where: str) -> Any:
     if is_estimator and is_owned(model):
         return {"options": _options(model, writer, where)}
     classifies = is_estimator and hasattr(model, "predict_proba")
-    source: Any = _any_source(model)
+    try:
+        source: Any = leaf_source(model)
+    except InvalidParameter:
+        source = leaf_source(model, "classification")
     if source._table is None:
         raise InvalidParameter(
             "An XGBoost model with categories, or with another missing value than NaN, cannot be "
@@ -118,13 +121,6 @@ def _read_xgboost(name: str) -> Callable[[Any, Reading, str], Any]:
         return model
 
     return read
-
-
-def _any_source(model: Any) -> LeafSource:
-    try:
-        return leaf_source(model)
-    except InvalidParameter:
-        return leaf_source(model, "classification")
 
 
 # CatBoost: its own reader parses the model, which is only for files that one trusts.

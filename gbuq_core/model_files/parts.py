@@ -16,10 +16,7 @@ from gbuq_core.model_files.sklearn_trees import read_trees, store_trees
 
 
 class Writing:
-    """What a file will hold so far: arrays, and the nodes of scikit-learn's trees.
-
-    Arrays of one type stand in one row, so that a file has few parts, however many fields.
-    """
+    """What a file will hold: arrays, those of one type in one row, and scikit-learn's trees."""
 
     def __init__(self) -> None:
         self._rows: dict[str, list[np.ndarray]] = {}

@@ -140,11 +140,7 @@ def _read_columns(
 def check_nodes(
     sizes: np.ndarray, left: np.ndarray, right: np.ndarray, is_leaf: np.ndarray
 ) -> None:
-    """Refuse children that do not come after their parent, within its tree, or have two of them.
-
-    ``sizes`` (n_trees,) nodes; the others are of all nodes, tree by tree. Every node but a root is
-    a child of one inner node.
-    """
+    """Refuse nodes, tree by tree, that are not each the child of one earlier node of their tree."""
     first = np.repeat(np.cumsum(sizes) - sizes, sizes)
     size = np.repeat(sizes, sizes)
     inner = np.flatnonzero(~is_leaf)

@@ -62,7 +62,10 @@ def write_container(settings: Mapping[str, Any], members: Mapping[str, bytes]) -
             member.create_system, member.external_attr = _UNIX, _PLAIN_FILE << 16
             archive.writestr(member, content)
     if file.tell() > MAX_PROJECT_BYTES:
-        raise _too_large()
+        raise ProjectError(
+            f"The project is larger than {MAX_PROJECT_BYTES // 2**30} GiB, the most that gbuq "
+            f"writes: {_ADVICE}."
+        )
     return file.getvalue()
 
 
@@ -146,13 +149,6 @@ def errors_as_damage() -> Iterator[None]:
         raise damaged("a part is missing or contradicts another") from error
 
 
-def _too_large() -> ProjectError:
-    return ProjectError(
-        f"The project is larger than {MAX_PROJECT_BYTES // 2**30} GiB, the most that gbuq writes: "
-        f"{_ADVICE}."
-    )
-
-
 def _check_directory(content: bytes) -> None:
     """Look at the last 22 bytes, which say how large the directory is, before it is parsed."""
     if content[:4] != b"PK\x03\x04":
@@ -172,10 +168,7 @@ def _check_directory(content: bytes) -> None:
 
 
 def _check_members(infos: list[zipfile.ZipInfo], n_bytes: int) -> None:
-    """Refuse names, kinds and sizes that `write_container` does not write, before reading any.
-
-    ``n_bytes`` are those before the directory, which the members fill.
-    """
+    """Refuse names, kinds and sizes that `write_container` does not write, before reading any."""
     names = [info.filename for info in infos]
     if SETTINGS not in names or DIGEST not in names:
         raise foreign()
@@ -206,7 +199,7 @@ def _read_settings(archive: zipfile.ZipFile) -> dict[str, Any]:
     digest = archive.read(DIGEST).decode("ascii")
     require(hashlib.sha256(head).hexdigest() == digest, f"{SETTINGS} has changed")
     about = json.loads(
-        head.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number,
+        head.decode("utf-8"), object_pairs_hook=_once, parse_constant=_finite,
         parse_float=_finite,
     )  # fmt: skip
     if not isinstance(about, dict) or about.get("format") != FORMAT:
@@ -227,10 +220,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     require(len(found) == len(pairs), "a setting is there twice")
     return found
-
-
-def _no_number(text: str) -> float:
-    raise damaged("a number is not finite")
 
 
 def _finite(text: str) -> float:

@@ -52,7 +52,6 @@ def plain(must: str, fits: Callable[[Any], bool], make: Callable[[Any], Any] | N
 
 def is_number(value: Any) -> bool:
     """Whether it is a number of a usual size; JSON of a project holds no infinite ones."""
-    """Whether it is a number of a usual size; JSON of a project holds no infinite ones."""
     return type(value) in (int, float) and abs(value) < _LARGEST
 
 

@@ -108,11 +108,6 @@ def fit_project(
     -------
     Project
 
-    Raises
-    ------
-    InvalidData, InvalidParameter, MemoryLimitExceeded
-        One sentence each.
-
     Examples
     --------
     >>> from gbuq_core.projects import fit_project, score_project

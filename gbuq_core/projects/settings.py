@@ -139,7 +139,12 @@ def read_settings(stored: Any, version: Sequence[int], written_by: str) -> Proje
     found = _SETTINGS(stored, place)
     columns: tuple[Column, ...] = found.pop("columns")
     if version[1] < _KEEPS_NONE:
-        columns = tuple(map(_without_none, columns))
+        columns = tuple(  # None was never a value then
+            column
+            if KEPT_WORD in column.missing.texts
+            else replace(column, missing_values=(*column.missing_values, KEPT_WORD))
+            for column in columns
+        )
     names = {column.name for column in columns}
     once = len(names) == len(columns) >= 1
     place.inner(".columns").require(once, "hold one or more columns of different names")
@@ -177,10 +182,3 @@ def check_plan(plan: ScorePlan, task: str, columns: Collection[str], place: Json
     else:
         fits = {*split_names(plan.split_column or "", [*columns])} <= {*columns}
         place.inner(".split_column").require(fits, "be the name of a column")
-
-
-def _without_none(column: Column) -> Column:
-    """A column as it was read when None was never a value."""
-    if KEPT_WORD not in column.missing.texts:
-        column = replace(column, missing_values=(*column.missing_values, KEPT_WORD))
-    return column

@@ -32,13 +32,7 @@ _DAMAGED = "The Parquet file is damaged, or this kind cannot be read: save it ag
 
 
 class ParquetBlocks:
-    """A Parquet file as blocks of rows; see `gbuq_core.streaming.blocks.BlockFile`.
-
-    Attributes
-    ----------
-    n_rows : int
-        As the file says.
-    """
+    """A Parquet file as blocks of rows; see `gbuq_core.streaming.blocks.BlockFile`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()  # other processes read it too

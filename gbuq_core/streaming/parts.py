@@ -307,13 +307,14 @@ class PartFiles:
     def _make_directory(self) -> None:
         try:
             self.directory.mkdir(exist_ok=True)
-            strangers = [path.name for path in self.directory.iterdir() if not _is_ours(path.name)]
+            names = sorted(path.name for path in self.directory.iterdir())
         except OSError as error:
             raise _cannot_write(self.directory, error) from None
-        if strangers:
+        ours = (_TEMPORARY, "part-", MANIFEST)
+        if strangers := [name for name in names if not name.startswith(ours)]:
             raise TableError(
                 f"The directory {shown(self.directory.name)} holds other files "
-                f"({listed(sorted(strangers)[:3])}): choose a new or an empty one."
+                f"({listed(strangers[:3])}): choose a new or an empty one."
             )
 
     def _check_same(self, found: dict[str, Any]) -> None:
@@ -425,10 +426,6 @@ def _join_parquet(paths: list[Path], file: BinaryIO) -> None:
 
 def _differences(now: dict[str, Any], then: dict[str, Any]) -> list[str]:
     return [name for name in {**then, **now} if now.get(name) != then.get(name)]
-
-
-def _is_ours(name: str) -> bool:
-    return name.startswith((_TEMPORARY, "part-")) or name == MANIFEST
 
 
 def _cannot_write(path: Path, error: OSError) -> TableError:

@@ -171,11 +171,6 @@ def score_in_blocks(
     block_rows, part_rows : int
         Rows of a block, and of a part: a multiple, four blocks by default.
 
-    Raises
-    ------
-    GbuqError
-        One sentence.
-
     Examples
     --------
     >>> import tempfile
@@ -209,7 +204,7 @@ def score_in_blocks(
         earlier = read_manifest(directory) if resume else None
         settled, reason = _settled(plan, training, survey.n_rows, earlier)
         run = Run(
-            inputs={"TRAIN": _digest_table(table), "NEW": new.source.digest},
+            inputs={"TRAIN": f"{table.source.digest}:{table.n_rows}", "NEW": new.source.digest},
             settings={
                 **(settings or {}), "target": target, "task": training.target.task,
                 "plan": replace(settled, n_jobs=None).as_json(),
@@ -355,13 +350,10 @@ _LAST = ("unseen_level", "new_missing")
 
 
 class PartWork(NamedTuple):
-    """What it takes to write any part: `score_part` does it, in this process or another.
-
-    ``file`` is None where it cannot be read from the middle; then blocks come with the part.
-    """
+    """What it takes to write any part: `score_part` does it, in this process or another."""
 
     scorer: BlockScorer
-    file: BlockFile | None
+    file: BlockFile | None  # None if blocks come with the part
     directory: Path
     suffix: str
     block_rows: int
@@ -457,10 +449,7 @@ def places_of(out: Path) -> tuple[Path, str, bool]:
 def _settled(
     plan: ScorePlan, training: Prepared, n_new: int, earlier: dict[str, Any] | None
 ) -> tuple[ScorePlan, str]:
-    """The plan with its ensemble settled, as the run did that is gone on with.
-
-    How long a fit takes, and with it the automatic ensemble, depends on the machine.
-    """
+    """The plan with its ensemble settled, which depends on the machine: an earlier run's stands."""
     if earlier is None or not plan.is_open:
         return settle_plan(plan, training, n_new)
     then = earlier["run"]["settings"].get("plan", {})
@@ -468,17 +457,6 @@ def _settled(
         name: then[name] for name in ("ensemble", "n_members", "n_trees", "n_folds") if name in then
     }
     return replace(plan, **kept), ""
-
-
-def _without_flags(base: ScoredTable) -> list[str]:
-    """Notices but for those about the rows of the first block."""
-    of_block = flag_notices(base.predictions)
-    return [notice for notice in base.notices if notice not in of_block]
-
-
-def _digest_table(table: Table) -> str:
-    """Of the file, and of how many of its rows are learnt from."""
-    return f"{table.source.digest}:{table.n_rows}"
 
 
 def _sums(
@@ -526,6 +504,7 @@ def _summary(
     classes = scorer.base.training.target.classes
     n_flagged = int(total["flagged"])
     measured = scorer._found is not None
+    of_block = flag_notices(scorer.base.predictions)
     return StreamedScores(
         base=scorer.base,
         n_rows=survey.n_rows,
@@ -540,7 +519,7 @@ def _summary(
         columns=columns,
         drift=scorer.measure_drift(SecondCounts.from_json(total["drift"])),
         notices=(
-            *_without_flags(scorer.base), *notices,
+            *(told for told in scorer.base.notices if told not in of_block), *notices,
             *([flagged_sentence(n_flagged)] if n_flagged else []),
             *([_NOT_NAMED] if n_known and not classes else []),
         ),

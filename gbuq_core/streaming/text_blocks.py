@@ -199,24 +199,22 @@ class TextBlocks:
         whole = head if len(head) < _HEAD_BYTES else _cut(head)
         found = to_utf8(whole, given).encoding
         if given is not None or (found.startswith("utf-") and found != "utf-8"):
-            self._check_all(found, given)
+            if not self._is_valid(found):
+                raise TableError(
+                    f"The file is not valid {given or found} text: choose another encoding, such "
+                    "as utf-8 or cp1252."
+                )
             return _Encoding(found, "strict", ())
         if self._is_valid("utf-8"):
             return _Encoding("utf-8", "strict", ())
         repaired = head.decode("utf-8", errors="ignore")[: _HEAD_BYTES - 1]
         beyond_ascii = sum(letter > "\x7f" for letter in repaired)
-        damaged = self._count_damaged()
+        pieces = _decoded(plain_pieces(self._path, self._packed), "utf-8", "replace")
+        damaged = sum(piece.count("\ufffd".encode()) for piece in pieces)
         if damaged < MOST_DAMAGED * beyond_ascii:
             return _Encoding("utf-8", STRAY, (stray_sentence(damaged),))
         old = found if found != "utf-8" and self._is_valid(found) else "latin-1"
         return _Encoding(old, "strict", (encoding_sentence(old),))
-
-    def _check_all(self, encoding: str, given: str | None) -> None:
-        if not self._is_valid(encoding):
-            raise TableError(
-                f"The file is not valid {given or encoding} text: choose another encoding, such as "
-                "utf-8 or cp1252."
-            )
 
     def _is_valid(self, encoding: str) -> bool:
         try:
@@ -225,10 +223,6 @@ class TextBlocks:
         except UnicodeError:
             return False
         return True
-
-    def _count_damaged(self) -> int:
-        pieces = _decoded(plain_pieces(self._path, self._packed), "utf-8", "replace")
-        return sum(piece.count("\ufffd".encode()) for piece in pieces)
 
     def _start(self) -> bytes:
         """The first megabyte of the text in UTF-8."""

@@ -84,10 +84,7 @@ def _concerns(scored: ScoredTable) -> dict[str, NDArray[np.float64]]:
 
 
 def _oddness(scored: ScoredTable) -> NDArray[np.float64]:
-    """How many stds a target is from its prediction, or how improbable its class is.
-
-    NaN where it is not known, or where the model learnt from the row.
-    """
+    """Stds from target to prediction, or how improbable its class is; NaN where it says nothing."""
     errors = row_errors(scored.scored, scored.predictions)
     if scored.training.target.classes:
         own = np.nan_to_num(scored.scored.y).astype(np.int64)[:, None]

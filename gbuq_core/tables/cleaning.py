@@ -90,7 +90,9 @@ def column_like(array: Any, column: Column, of_file: FileMark) -> tuple[Column, 
         numbers = as_numbers(array, column)
         unreadable, n_infinite = numbers.unreadable, int(np.isinf(numbers.values).sum())
     elif column.kind == "date":
-        column = replace(column, date_style=_style_like(array, text, column))
+        own = not types.is_timestamp(array.type)
+        style = style_like(column.date_style, distinct_sample(text)) if own else ""
+        column = replace(column, date_style=style)
         unreadable, n_infinite = as_dates(array, column.date_style, column.missing).unreadable, 0
         unreadable &= text.is_valid().to_numpy(zero_copy_only=False)
     else:
@@ -124,13 +126,6 @@ def _with_mark(
     mark = choose_mark_like(column, text, of_file)
     said = [f"Second file: {mark.doubt}"] if mark.doubt else []
     return replace(column, decimal=mark.decimal), said
-
-
-def _style_like(array: Any, text: Any, column: Column) -> str:
-    """The first file's way to write dates if it fits, else the second's own."""
-    if types.is_timestamp(array.type):
-        return ""
-    return style_like(column.date_style, distinct_sample(text))
 
 
 TASKS = ("regression", "classification")
@@ -503,11 +498,7 @@ def prepare_training(
 
 
 def used_columns(schema: Schema, target: str, groups: str | None = None) -> list[Column]:
-    """The columns that a model of the target learns from, in the order of the table.
-
-    ``groups`` names the column whose groups stay together, which is left out unless the user has
-    chosen to use it.
-    """
+    """The columns that are learnt from; that of ``groups`` only if the user has chosen it."""
     return [
         column
         for column in schema.columns

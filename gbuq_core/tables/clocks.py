@@ -62,21 +62,15 @@ class TableClocks(NamedTuple):
 
 
 class UnseenRows(NamedTuple):
-    """A group of rows that choose: a fitted ensemble, and rows that it did not learn from.
-
-    ``part`` says which part of the group each row is in, 0, 1, ...; None means that all are in one.
-    """
+    """A group of rows that choose: a fitted ensemble, and rows that it did not learn from."""
 
     estimator: Any
     rows: NDArray[np.int64]
-    part: NDArray[np.int64] | None = None
+    part: NDArray[np.int64] | None = None  # of the group that each row is in; None: all in one
 
 
 def halves(held: NDArray[np.bool_], prepared: Prepared, seed: int) -> NDArray[np.int64]:
-    """Rows that are held out in two halves, 0 and 1, with the same shares of classes; others -1.
-
-    No group of a split is in both, unless all rows held out are of one group.
-    """
+    """Held-out rows in halves 0 and 1, groups whole and shares of classes the same; others -1."""
     split = prepared.split
     if split is not None and len(np.unique(split.codes[held])) > 1:
         y, n_classes = np.where(held, prepared.y, np.nan), len(prepared.target.classes)

@@ -184,10 +184,7 @@ def table_command(recipe: TableRecipe) -> str:
 
 
 def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
-    """Names of command-line options with their values, those left out that change nothing.
-
-    The command line refuses options that mean nothing beside others.
-    """
+    """Options of the command line and their values, without those that change or mean nothing."""
     reading, cut = recipe.options, recipe.cut
     header = None if reading.header is None else "yes" if reading.header else "no"
     flags: list[tuple[str, object]] = [

@@ -46,14 +46,11 @@ class Gap(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """How a cohort differs from the other held-out rows; NaN where something does not apply.
+    """How a cohort differs from the other held-out rows; NaN where something does not apply."""
 
-    ``error`` is of absolute errors or of wrong classes, ``coverage`` of the share inside.
-    """
-
-    error: Gap
+    error: Gap  # of absolute errors, or wrong classes
     nll: Gap
-    coverage: Gap
+    coverage: Gap  # of the share inside
     knowledge: Gap
     unfamiliarity: Gap
 

@@ -15,10 +15,7 @@ _MOST_SENTENCES = 5
 
 
 def column_notices(columns: Sequence[Column]) -> list[str]:
-    """What was left out, read as missing, suspected or ambiguous, one sentence each.
-
-    Sentences of one sort are summed up after the fifth.
-    """
+    """What was left out, read as missing, suspected or ambiguous; five of a sort at most."""
 
     def names(*kinds: str) -> list[str]:
         return [

@@ -274,10 +274,7 @@ class Column:
 
 
 def as_text(array: Any, missing: Missing = USUALLY_MISSING) -> Any:
-    """Any column as trimmed text with nulls for missing cells.
-
-    Whole floats are written without a fraction, so that 1 and 1.0 are one category.
-    """
+    """Any column as trimmed text with nulls for missing cells; 1 and 1.0 are one category."""
     kind = array.type
     if types.is_floating(kind):
         values = array.to_numpy(zero_copy_only=False)
@@ -326,10 +323,7 @@ def as_dates(array: Any, style: str, missing: Missing = USUALLY_MISSING) -> Date
 
 
 def as_categories(array: Any, column: Column) -> Categories:
-    """Cells as the categories of a column, in the order of their first rows; missing have none.
-
-    Where all categories are numbers, 1 and 1.0 are one, whatever the file.
-    """
+    """Cells as categories in the order of their rows; 1 and 1.0 are one where all are numbers."""
     coded = as_text(array, column.missing).dictionary_encode()
     codes = pc.fill_null(coded.indices, -1).to_numpy(zero_copy_only=False)
     labels = coded.dictionary

@@ -52,7 +52,7 @@ from gbuq_core.tables.plan import (
 )
 from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.schema import Schema, infer_schema
-from gbuq_core.tables.scoring import ScoredTable, run_protocol
+from gbuq_core.tables.scoring import ScoredTable, fit_protocol, judge_fits
 
 LEVEL = 0.9  # of the intervals whose coverage is measured
 MOST_SECONDS = 600.0  # of a method that is offered
@@ -378,10 +378,11 @@ def run_method(
         needed = estimate_method(key, prepared, plan, protocol).bytes
         check_memory(needed, f"comparing {METHODS[key].label}")
         chosen = protocol or choose_protocol(int(prepared.known.sum()), False)
-        found = run_protocol(chosen, prepared, prepared, made)
-        rows = np.flatnonzero(found.held)
+        fits = fit_protocol(chosen, prepared, made)
+        found, _ = judge_fits(fits, prepared, prepared, made)
+        rows = np.flatnonzero(fits.held)
         seconds = time.perf_counter() - began
-        return _run(key, made, rows, prepared.y[rows], found.predictions.take(rows), seconds)
+        return _run(key, made, rows, prepared.y[rows], found.take(rows), seconds)
     except Cancelled:
         raise
     except GbuqError as error:
@@ -551,11 +552,6 @@ def compare_methods(
     scored : ScoredTable, optional
         The same table, scored by a method that is then not trained again.
 
-    Raises
-    ------
-    InvalidData, InvalidParameter
-        One sentence each.
-
     Examples
     --------
     >>> from gbuq_core.tables import read_table
@@ -699,10 +695,7 @@ def write_score(score: ComparedScore, value: float, sign: str = "") -> str:
 
 
 def write_cell(found: MethodComparison, method: ComparedMethod, score: ComparedScore) -> str:
-    """A score in a table: its value, its standard error or (of a share) its 95 % band, the mark.
-
-    A method that failed has an empty cell.
-    """
+    """A score in a table: its value, standard error or 95 % band, and mark; or nothing."""
     if not method.scores:
         return ""
     part = method.scores[score.key]

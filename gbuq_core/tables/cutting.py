@@ -97,14 +97,10 @@ class CutModel:
 
 
 class Stages(NamedTuple):
-    """What every possible member of each model says about the rows that the model scored.
+    """What every possible member says of its model's rows, so that a cut predicts nothing."""
 
-    ``scored`` has an array (n_possible, n_rows, 2 or n_classes) a model, ``measured`` those of the
-    models that gave the scores beside a second file. With them a cut predicts nothing.
-    """
-
-    scored: tuple[NDArray[np.float64], ...]
-    measured: tuple[NDArray[np.float64], ...]
+    scored: tuple[NDArray[np.float64], ...]  # (n_possible, n_rows, 2 or n_classes) a model
+    measured: tuple[NDArray[np.float64], ...]  # of Measured models
 
 
 def stage_table(scored: ScoredTable, most_bytes: int = _MOST_STAGE_BYTES) -> Stages | None:
@@ -134,10 +130,7 @@ def stage_table(scored: ScoredTable, most_bytes: int = _MOST_STAGE_BYTES) -> Sta
 
 
 def possible_members(estimator: Any, X: pd.DataFrame) -> NDArray[np.float64]:
-    """Predictions of all members that a cut may choose from, (n_possible, n_rows, n_outputs).
-
-    Every truncation of a virtual ensemble, every cycle of a cyclical one, every model of others.
-    """
+    """Predictions of all members that a cut may choose from, (n_possible, n_rows, n_outputs)."""
     if estimator.plan_.ensemble != "virtual":
         members: NDArray[np.float64] = estimator.predict_members(X)
     elif estimator.plan_.cyclical:

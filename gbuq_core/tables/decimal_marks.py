@@ -45,19 +45,14 @@ class ChosenMark(NamedTuple):
 
 
 class _Counts(NamedTuple):
-    """How many cells only a point or only a comma allows, and how many either does.
-
-    ``with_point`` and ``with_comma`` are the open cells by the mark in them, ``example`` is one.
-    ``groups`` tells whether the more frequent sort shows what parts its groups of three digits, as
-    1.234.567 and 1.234,5 do and 12,5 does not.
-    """
+    """How many cells only a point or only a comma allows, and how many either does."""
 
     point: int
     comma: int
-    with_point: int
+    with_point: int  # open cells, by their mark
     with_comma: int
-    groups: bool
-    example: str
+    groups: bool  # whether most cells show groups, as 1.234.567 and 1.234,5 do
+    example: str  # an open cell
 
     @property
     def n_marked(self) -> int:
@@ -91,10 +86,7 @@ class _Counts(NamedTuple):
 
 
 def find_file_mark(columns: list[list[str]], delimiter: str) -> FileMark:
-    """The mark that most decisive cells of a sample have, column by column.
-
-    Without any, a comma is assumed where open cells have commas that separate no columns.
-    """
+    """The mark of most decisive cells; else a comma where open cells have one."""
     votes = {".": 0, ",": 0}
     n_commas = n_points = 0
     for cells in columns:
@@ -147,10 +139,7 @@ def choose_mark(name: str, text: Any, of_file: FileMark) -> ChosenMark:
 
 
 def choose_mark_like(column: Column, text: Any, of_file: FileMark) -> ChosenMark:
-    """The decimal mark of a second file's column, which is ``column`` in the first file.
-
-    The first file's mark stands unless another one is given, or most cells contradict it.
-    """
+    """The first file's mark for a second one's column, unless given or contradicted."""
     own = column.decimal
     if of_file.basis == "given":
         return ChosenMark(of_file.decimal)
@@ -179,10 +168,7 @@ def is_contradicted(n_against: int, n_marked: int) -> bool:
 
 
 def like_sentence(column: Column, text: Any, of_file: FileMark) -> str:
-    """What to say where a second file's column alone would be read with the other mark.
-
-    Or where it leaves the mark open, and so do the first numbers of the first file.
-    """
+    """What to say where a second file's column alone is read otherwise, or leaves its mark open."""
     alone, own = choose_mark(column.name, text, of_file), column.decimal
     if alone.decimal == own:
         marked = any(mark in cell for cell in column.examples for mark in NAMES)

@@ -104,7 +104,8 @@ def to_utf8(data: bytes, encoding: str | None = None) -> Text:
         text = _decode_as(data, encoding)
     else:
         text = _decode(data)
-    if _control_share(text.utf8) > _MOST_CONTROL:
+    sample = text.utf8[:_SAMPLE_BYTES]
+    if 1.0 - len(sample.translate(None, _CONTROL)) / max(1, len(sample)) > _MOST_CONTROL:
         raise no_text()
     head = text.utf8[:200].lstrip().lower()
     if head.startswith((b"<!doctype", b"<html", b"<?xml", b"<table", b"<div", b"<head", b"<!--")):
@@ -204,11 +205,6 @@ def _recoded(data: bytes, encoding: str, errors: str = "strict") -> bytes:
         utf8.write(letters.encode("utf-8", errors="replace"))
         limits.check_text(utf8.tell())
     return utf8.getvalue()
-
-
-def _control_share(data: bytes) -> float:
-    sample = data[:_SAMPLE_BYTES]
-    return 1.0 - len(sample.translate(None, _CONTROL)) / max(1, len(sample))
 
 
 def no_text() -> TableError:

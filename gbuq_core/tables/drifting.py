@@ -260,10 +260,7 @@ class SecondCounts(NamedTuple):
         )
 
     def as_json(self, most_levels: int) -> list[Any]:
-        """The same as plain JSON values, with the most frequent new categories of each column.
-
-        If there are more, their rows are counted under the empty name.
-        """
+        """As JSON, with the most frequent new categories; others are under the empty name."""
         columns = []
         for column in self.columns:
             order = sorted(column.new_levels.items(), key=_most_frequent)
@@ -698,11 +695,7 @@ def _psi(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.floa
 def _chance(
     first: NDArray[np.int64], second: NDArray[np.int64], level: float, rng: np.random.Generator
 ) -> float:
-    """What this share of unchanged files stays below.
-
-    The index of unchanged files is a multiple of chi-square for many rows; the multiple and the
-    degrees of freedom are those of simulated files, which holds for few rows and rare bins too.
-    """
+    """What this share of unchanged files stays below, by chi-square with simulated moments."""
     from scipy.special import gammaincinv
 
     pooled = (first + second) / (first.sum() + second.sum())
@@ -720,10 +713,7 @@ def _is_foreign(scores: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 
 def _usual_foreign(found: TableUnfamiliarity) -> float:
-    """The most foreign rows that are usual for rows like the training rows.
-
-    A new row is beyond the largest of n held-out values once in n + 1.
-    """
+    """The most rows that are usually beyond the largest of n held-out values: each 1 in n + 1."""
     return 1.0 / (max(len(found.estimator.held_out_.score) // N_FOLDS, 1) + 1)
 
 

@@ -13,10 +13,7 @@ from gbuq_core.tables.unfamiliar import Evidence, bootstrap_evidence
 
 
 def find_evidence(scored: ScoredTable) -> dict[str, Evidence]:
-    """PRR of each uncertainty, and of unfamiliarity where it was measured, with 95 % intervals.
-
-    On the rows of the first file that were held out: beside a second file, those of the fifth.
-    """
+    """PRR of each uncertainty and of unfamiliarity on held-out rows of the first file."""
     parts = _second_file(scored) if scored.measured else [_own_rows(scored)]
     errors = np.concatenate([errors for errors, _ in parts])
     if not scored.training.target.classes:

@@ -215,16 +215,11 @@ class _Numbers(NamedTuple):
 
 
 class _Questions(NamedTuple):
-    """What the tree may ask about a row.
+    """What the tree may ask about a row."""
 
-    names : of (column, None) for a number or (column, category) for a category or "" where the
-    cell is missing; values (n_rows, n_questions) float64; other: of a column with two categories
-    and no gaps, what it means not to be one of them.
-    """
-
-    names: list[tuple[str, str | None]]
-    values: NDArray[np.float64]
-    other: dict[tuple[str, str], str]
+    names: list[tuple[str, str | None]]  # a column, with a category or "" for missing
+    values: NDArray[np.float64]  # (n_rows, n_questions)
+    other: dict[tuple[str, str], str]  # what not to be one of two means
 
 
 def _questions(X: pd.DataFrame, groups: dict[str, list[str]]) -> _Questions:
@@ -288,9 +283,7 @@ def _leaves(tree: object, questions: _Questions) -> list[tuple[Condition, ...]]:
 
 
 def _shortest(path: tuple[Condition, ...]) -> tuple[Condition, ...]:
-    """A path's conditions: of several limits in one direction only the last, which is the closest;
-    with an equality no other condition on that column.
-    """
+    """A path's closest conditions; beside an equality, no other condition on that column."""
     equal = {condition.column for condition in path if condition.sign == "="}
     kept: dict[tuple[str, ...], Condition] = {}
     for condition in path:

@@ -185,10 +185,7 @@ def held_out_inside(
 
 
 def own_misses(scored: ScoredTable, held: HeldOut) -> NDArray[np.float64]:
-    """1 for held-out rows outside the table's own intervals (`with_intervals`), 0 for others.
-
-    NaN for classes, which have no intervals.
-    """
+    """1 for held-out rows outside the table's own intervals, 0 for others; NaN for classes."""
     if held.classes:
         return np.full(len(held.rows), np.nan)
     if scored.conformal:

@@ -184,10 +184,7 @@ def heavy_rows(scored: ScoredTable, second: bool = True) -> list[str]:
 
 
 def heavy_held(prepared: Prepared, judged: HeldOut, is_new: bool = False) -> list[str]:
-    """A sentence about the rows with most of the squared error, if they are few.
-
-    ``prepared`` is the file that holds these rows, a second one with ``is_new``.
-    """
+    """A sentence about rows with most of the squared error, if they are few."""
     target, numbers = prepared.target.name, prepared.row_numbers
     if prepared.target.classes:
         return [] if is_new else _classes_never_found(prepared, judged)

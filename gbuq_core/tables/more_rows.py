@@ -21,7 +21,7 @@ from gbuq_core.metrics.learning import ALL_ROWS, LearningCurve, by_name, group_m
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.estimating import ScoreEstimate, estimate_scoring, one_thread_a_fit
 from gbuq_core.tables.plan import N_FOLDS, ScorePlan
-from gbuq_core.tables.predicting import Predictions, assign_folds, make_estimator, stops_early
+from gbuq_core.tables.predicting import assign_folds, make_estimator, stops_early
 from gbuq_core.tables.scoring import ScoredTable, judge_rows_left_out
 from gbuq_core.tables.splitting import assign_groups, check_left
 from gbuq_core.validation import check_number
@@ -111,7 +111,9 @@ def learning_curve(scored: ScoredTable, n_repeats: int = N_REPEATS) -> LearningC
         own = replace(plan, seed=(plan.seed + number) % 2**31)
         with stage(1.0, span=float(size)):
             found = judge_rows_left_out(training, own, order[:size], held)
-        return _of_rows(training.y[held], found, is_class)
+        y = training.y[held]
+        wrong = (found.loc != y).astype(np.float64) if is_class else (found.loc - y) ** 2
+        return np.stack([wrong, found.nll, found.uncertainty.knowledge, found.uncertainty.data])
 
     # The largest first, so that no core waits at the end.
     tasks = [(number, int(size)) for size in sizes[::-1] for number in range(n_repeats)]
@@ -175,9 +177,3 @@ def _repeat(
         place[mine] = (np.arange(len(mine)) + rng.random()) / len(mine)
         place[mine[0]] = -1.0
     return held, order[np.argsort(place, kind="stable")]
-
-
-def _of_rows(y: NDArray[np.float64], found: Predictions, is_class: bool) -> NDArray[np.float64]:
-    """Squared error or wrong class, NLL, knowledge and data uncertainty, (4, n_rows)."""
-    wrong = (found.loc != y).astype(np.float64) if is_class else (found.loc - y) ** 2
-    return np.stack([wrong, found.nll, found.uncertainty.knowledge, found.uncertainty.data])

@@ -112,7 +112,7 @@ def rank_next(scored: ScoredTable, n: int = 50, rows: NDArray[np.int64] | None =
     (1, 1)
     """
     check_number("n", n, 1, MOST_NEXT, integer=True)
-    rows = _candidates(scored) if rows is None else np.asarray(rows, np.int64)
+    rows = np.flatnonzero(~scored.scored.known) if rows is None else np.asarray(rows, np.int64)
     if not len(rows):
         raise InvalidData(
             "Every row has a target already: open a second file with rows that have none."
@@ -216,10 +216,6 @@ def next_frame(scored: ScoredTable, found: NextRows) -> pd.DataFrame:
     columns[free_name("unfamiliarity", taken)] = found.unfamiliarity
     columns[free_name("reason", taken)] = pd.array(list(found.reasons), dtype="str")
     return pd.DataFrame(columns)
-
-
-def _candidates(scored: ScoredTable) -> NDArray[np.int64]:
-    return np.flatnonzero(~scored.scored.known)
 
 
 def _over_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -97,10 +97,7 @@ def find_rows(
 
 
 def filled_groups(name: str, array: Any) -> tuple[Any, str]:
-    """A column whose cells stand for the blank ones below them, filled, and what to say of it.
-
-    That is where every second, third ... cell is filled from the first one on.
-    """
+    """A column with every second, third ... cell filled, with the blank ones below filled too."""
     if not types.is_string(array.type) or len(array) < _FEWEST_FILLED or not _stands(array[0]):
         return array, ""
     if _stands(array[1]):

@@ -118,10 +118,7 @@ def assemble_output(
 
 
 def plain_columns(table: Table, schema: Schema) -> dict[str, pd.Series]:
-    """The columns of a table as they are shown and exported; see `tables.columns.plain_column`.
-
-    ``schema`` is that of the table itself or, of a second file, of the first one.
-    """
+    """The columns of a table as they are exported; of a second file, by the first one's schema."""
     marks = known_marks(table.names, table.source.mark, schema)
     return {
         name: plain_column(single_chunk(table.data, position), marks[name])

@@ -120,10 +120,7 @@ def period_lengths(schema: pa.Schema) -> list[str]:
 
 
 def index_columns(schema: pa.Schema) -> tuple[str, ...]:
-    """The columns that were the index of a pandas table, as the file itself says.
-
-    A plain index of row numbers is no column.
-    """
+    """The columns that were the index of a pandas table; a plain count of rows is none."""
     try:
         about = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
         named = about.get("index_columns", [])
@@ -135,7 +132,11 @@ def index_columns(schema: pa.Schema) -> tuple[str, ...]:
 
 def _read_flat(data: bytes) -> tuple[pa.Schema, list[str], list[Any]]:
     """What the file says of its columns, and names and columns of single cells with their text."""
-    _check_description(data)
+    if _MOST_ABOUT < int.from_bytes(data[-8:-4], "little") < len(data):
+        raise TableError(
+            f"The Parquet file describes itself in more than {_MOST_ABOUT // 2**20} MB, by very "
+            "many columns or row groups: save it with larger row groups or fewer columns."
+        )
     schema = parquet.ParquetFile(pa.BufferReader(data)).schema_arrow
     names, leaves, text = flat_columns(schema)
     limits.check_columns(len(names))
@@ -174,15 +175,6 @@ def flat_columns(schema: pa.Schema) -> tuple[list[str], list[int], list[int]]:
                 text.append(leaf)
         leaf += count_leaves(field.type)
     return names, leaves, text
-
-
-def _check_description(data: bytes) -> None:
-    """Refuse a file that takes long only to say what it holds."""
-    if _MOST_ABOUT < int.from_bytes(data[-8:-4], "little") < len(data):
-        raise TableError(
-            f"The Parquet file describes itself in more than {_MOST_ABOUT // 2**20} MB, by very "
-            "many columns or row groups: save it with larger row groups or fewer columns."
-        )
 
 
 def _check_unpacked(data: bytes, about: Any, names: list[str], leaves: list[int]) -> None:

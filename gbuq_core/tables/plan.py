@@ -35,10 +35,7 @@ _FEWEST_BINS = 16
 
 
 def table_methods(task: str | None = None) -> tuple[str, ...]:
-    """Keys of the methods that can score a table: of one task, or of either.
-
-    A regression takes a total variance, a classification members that predict probabilities.
-    """
+    """Keys of methods that can score a table: with a total variance, or members of classes."""
     found: dict[str, None] = dict.fromkeys(BOOSTED)
     for each, yields in (("regression", "total"), ("classification", "members")):
         if task in (None, each):
@@ -316,11 +313,7 @@ def tells_total(key: str, task: str) -> bool:
 
 
 def counted_trees(method: Method, given: Mapping[str, Any]) -> int:
-    """How many trees a method's cost model counts, by the values of its class's arguments.
-
-    A method without such an argument trains another library's booster of 1,000 trees, or is one
-    soft tree.
-    """
+    """How many trees a method's costs count, by the arguments of its class."""
     if "n_groups" in given:
         return int(given["n_groups"] * given["trees_per_group"])
     if "n_trees" in given:

@@ -48,16 +48,12 @@ from gbuq_core.uncertainty import (
 
 
 class RowsJudged(NamedTuple):
-    """What a method says about n rows.
+    """What a method says about n rows."""
 
-    loc : (n,); members : (n_members, n, n_classes) probabilities, or None; uncertainty : variances,
-    or None where members give it; probabilities : (n, n_classes) of classes without members.
-    """
-
-    loc: NDArray[np.float64]
-    members: NDArray[np.float64] | None
-    uncertainty: Uncertainty | None
-    probabilities: NDArray[np.float64] | None = None
+    loc: NDArray[np.float64]  # (n,)
+    members: NDArray[np.float64] | None  # (n_members, n, n_classes)
+    uncertainty: Uncertainty | None  # variances; None where members give it
+    probabilities: NDArray[np.float64] | None = None  # (n, n_classes)
 
 
 class ListedModel:
@@ -96,9 +92,7 @@ class ListedModel:
         return "knowledge" in self.method.yields_for(self.task)
 
     def judge(self, X: pd.DataFrame) -> RowsJudged:
-        """Mean and uncertainty of rows (of the logarithm if that was learnt), or what each member
-        says of their classes.
-        """
+        """Mean and uncertainty of rows (of a log), or the probabilities of each member."""
         rows = self.columns_.numbers(X)
         if self.task == "classification" and "members" not in self.method.yields_for(self.task):
             chances = np.asarray(self.estimator.predict_proba(rows), dtype=np.float64)
@@ -478,10 +472,7 @@ def _mixture_nll(
     df: float,
     log: bool,
 ) -> NDArray[np.float64]:
-    """Negative log-likelihood (n_rows,) of the mixture of members, (n_members, n_rows) each.
-
-    With ``log``, of y whose logarithm has that mixture: infinite where y is not positive.
-    """
+    """Negative log-likelihood (n_rows,) of the members' mixture, with ``log`` of log y."""
     if log:
         positive = y > 0.0
         z = np.log(np.where(positive, y, 1.0))
@@ -495,11 +486,7 @@ def _mixture_nll(
 
 
 def all_classes(found: NDArray[np.float64], model: Any, n_classes: int) -> NDArray[np.float64]:
-    """Members of a classifier, (n_members, n_rows, n_classes) of the whole table.
-
-    A class that the model's training rows did not have gets probability 0. Members of a regression
-    (``n_classes`` 0) are left as they are.
-    """
+    """Members of a classifier over all classes of the table: 0 for those it has not learnt."""
     if not n_classes or found.shape[2] == n_classes:
         return found
     members = np.zeros((*found.shape[:2], n_classes))

@@ -261,11 +261,7 @@ def _among_words(base: Column, text: Any, numbers: Numbers, mark: FileMark) -> s
 def _best_numbers(
     base: Column, array: Any, text: Any, of_file: FileMark
 ) -> tuple[Numbers, Column, Any]:
-    """The numbers of a column, its description with the way they are written, and their text.
-
-    ``text`` is the trimmed text of ``array``, which may hold numbers already. Words among the
-    numbers that mean missing are null in what is returned.
-    """
+    """A column's numbers, its description, and its text without words that mean missing."""
     if not types.is_string(array.type):
         return as_numbers(array, base), base, text
     mark = choose_mark(base.name, text, of_file)
@@ -315,10 +311,7 @@ def _style_among_words(
 
 
 def _may_be_numbers(text: Any, of_file: FileMark) -> bool:
-    """Whether half of a few thousand cells are numbers; with fewer cells, whether any may be.
-
-    To try all cells of a large column as numbers in vain takes longer than all else.
-    """
+    """Whether half of a few thousand cells, or any of fewer, are numbers."""
     if not may_hold_numbers(text):
         return False
     cells = spread(text, _SAMPLED)

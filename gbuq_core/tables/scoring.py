@@ -103,50 +103,38 @@ class Measured(NamedTuple):
 
 
 class Fits(NamedTuple):
-    """What training by a protocol leaves: models, and which rows of the first file each one judges.
-
-    ``model_of_row`` is empty beside a second file, whose rows the first model scores. The others
-    are as in `RowsScored`.
-    """
+    """What training by a protocol leaves: models, and the rows of the first file that each judges."""
 
     models: tuple[FittedModel, ...]
-    model_of_row: NDArray[np.int64]
+    model_of_row: NDArray[np.int64]  # empty beside a second file, whose rows the first one scores
     fold: NDArray[np.int64] | None
     in_training: NDArray[np.bool_] | None
-    measured: tuple[Measured, ...]
+    measured: tuple[Measured, ...]  # empty without a second file
     clocks: Clocks | ClassClocks | None
-    held: NDArray[np.bool_]
+    held: NDArray[np.bool_]  # the rows of the first file that give the scores
 
 
-class RowsScored(NamedTuple):
-    """What a protocol comes to.
-
-    ``fold``, ``in_training`` and ``clocks`` are None where they do not apply; ``measured`` is empty
-    without a second file. ``held`` marks the rows of the first file that give the scores.
-    """
-
-    models: tuple[FittedModel, ...]
-    model_of_row: NDArray[np.int64]
-    predictions: Predictions
-    scores: Scores
-    fold: NDArray[np.int64] | None
-    in_training: NDArray[np.bool_] | None
-    measured: tuple[Measured, ...]
-    clocks: Clocks | ClassClocks | None
-    held: NDArray[np.bool_]
+def fit_protocol(protocol: str, training: Prepared, plan: ScorePlan) -> Fits:
+    """Train by one of `PROTOCOLS`."""
+    run = {"out_of_fold": _out_of_fold, "held_out": _held_out, "new_file": fit_for_new}[protocol]
+    return run(training, plan)
 
 
-def run_protocol(
-    protocol: str, training: Prepared, scored: Prepared, plan: ScorePlan
-) -> RowsScored:
-    """Train and score by one of `PROTOCOLS`."""
-    run = {"out_of_fold": _out_of_fold, "held_out": _held_out, "new_file": _new_file}[protocol]
-    return run(training, scored, plan)
+def judge_fits(
+    fits: Fits, training: Prepared, scored: Prepared, plan: ScorePlan
+) -> tuple[Predictions, Scores]:
+    """What the models say of the rows to score, and the scores on those of the first file."""
+    if not fits.measured:
+        found = _predict(training, scored, plan, [*fits.models], fits.model_of_row)
+        return found, evaluate_rows(training, training, found, fits.held)
+    scores = judge_measured(fits, training, plan)[2]
+    first = np.zeros(len(scored.X), np.int64)
+    return _predict(training, scored, plan, [*fits.models], first), scores
 
 
-def _out_of_fold(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
+def _out_of_fold(training: Prepared, plan: ScorePlan) -> Fits:
     if by_time(training):
-        return _in_blocks(training, scored, plan)
+        return _in_blocks(training, plan)
     folds, n_folds = _folds(training, plan)
     known = training.known
     rows_of = [np.flatnonzero(known & (folds == fold)) for fold in range(n_folds)]
@@ -169,13 +157,9 @@ def _out_of_fold(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsS
             model_of_row *= n_each
             for _, rows, part in groups:
                 model_of_row[rows] += part
-    predictions = _predict(training, scored, plan, models, model_of_row)
     held = known & (folds >= 0)
-    scores = evaluate_rows(training, training, predictions, held)
     fold = np.where(held, folds + 1, 0)
-    return RowsScored(
-        tuple(models), model_of_row, predictions, scores, fold, None, (), _whole(clocks), held
-    )
+    return Fits(tuple(models), model_of_row, fold, None, (), _whole(clocks), held)
 
 
 def _folds(training: Prepared, plan: ScorePlan) -> tuple[NDArray[np.int64], int]:
@@ -228,7 +212,7 @@ def _fit_blocks(
     return _Blocks(chain, models, clocks), others
 
 
-def _in_blocks(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
+def _in_blocks(training: Prepared, plan: ScorePlan) -> Fits:
     (chain, models, clocks), _ = _fit_blocks(training, plan, CHAIN, [])
     block, first = chain.block, chain.judged[0]
     # The earliest rows are scored by the first model, which learnt them; those without a time by
@@ -236,13 +220,8 @@ def _in_blocks(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsSco
     model_of_row = np.where(block < 0, len(models) - 1, np.maximum(block - first, 0))
     held = training.known & (block >= first)
     in_training = training.known & (block >= 0) & (block < first)
-    predictions = _predict(training, scored, plan, models, model_of_row)
-    scores = evaluate_rows(training, training, predictions, held)
     fold = np.where(held, model_of_row + 1, 0)
-    return RowsScored(
-        tuple(models), model_of_row, predictions, scores, fold, in_training, (), _whole(clocks),
-        held,
-    )  # fmt: skip
+    return Fits(tuple(models), model_of_row, fold, in_training, (), _whole(clocks), held)
 
 
 def _last_fifth(
@@ -261,7 +240,7 @@ def _held_fifth(training: Prepared, plan: ScorePlan) -> NDArray[np.bool_]:
     return hold_out_groups(training.split.codes, training.y, len(classes), plan.seed)
 
 
-def _held_out(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
+def _held_out(training: Prepared, plan: ScorePlan) -> Fits:
     if by_time(training):
         model, held, clocks, _ = _last_fifth(training, plan, [])
         models, learnt = [model], model.rows
@@ -277,18 +256,9 @@ def _held_out(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScor
             model_of_row = np.zeros(len(held), np.int64)
         else:
             models = [_stopped(models[0], chosen) for chosen in (clocks.whole, *clocks.crossed)]
-    predictions = _predict(training, scored, plan, models, model_of_row)
     in_training = np.zeros(len(training.X), bool)
     in_training[learnt] = True
-    scores = evaluate_rows(training, training, predictions, held)
-    return RowsScored(
-        tuple(models), model_of_row, predictions, scores, None, in_training, (), _whole(clocks),
-        held,
-    )  # fmt: skip
-
-
-def _new_file(training: Prepared, scored: Prepared, plan: ScorePlan) -> RowsScored:
-    return _judge_new_file(fit_for_new(training, plan), training, scored, plan)
+    return Fits(tuple(models), model_of_row, None, in_training, (), _whole(clocks), held)
 
 
 def fit_for_new(training: Prepared, plan: ScorePlan) -> Fits:
@@ -328,18 +298,6 @@ def judge_measured(
     return held_rows, found, evaluate_measured(training, held_rows, found)
 
 
-def _judge_new_file(
-    fits: Fits, training: Prepared, scored: Prepared, plan: ScorePlan
-) -> RowsScored:
-    scores = judge_measured(fits, training, plan)[2]
-    model_of_row = np.zeros(len(scored.X), np.int64)
-    predictions = _predict(training, scored, plan, list(fits.models), model_of_row)
-    return RowsScored(
-        fits.models, model_of_row, predictions, scores, None, None, fits.measured, fits.clocks,
-        fits.held,
-    )  # fmt: skip
-
-
 def judge_rows_left_out(
     training: Prepared, plan: ScorePlan, learnt: NDArray[np.int64], held: NDArray[np.bool_]
 ) -> Predictions:
@@ -377,10 +335,7 @@ def _whole(clocks: TableClocks | None) -> Clocks | ClassClocks | None:
 
 
 def _fit(training: Prepared, plan: ScorePlan, learnt: list[NDArray[np.int64]]) -> list[FittedModel]:
-    """A model of all trees for each set of rows to learn from.
-
-    On a cluster, fits that are not made of models for `spread_map` are spread as a whole.
-    """
+    """A model of all trees for each set of rows, on a cluster each as a whole or in its parts."""
     n_jobs = _fits_at_once(plan)
     with stage(float(len(learnt)), span=1.0):
         if plan.listed or plan.engine != "numba":
@@ -558,11 +513,6 @@ def score_table(
     -------
     ScoredTable
 
-    Raises
-    ------
-    InvalidData, InvalidParameter, MemoryLimitExceeded
-        One sentence each.
-
     Examples
     --------
     >>> from gbuq_core.tables import read_table
@@ -592,8 +542,8 @@ def score_prepared(
     settled = settle_plan(plan, training, n_new)
     check_memory(estimate_scoring(training, settled.plan, n_new).bytes, "scoring this table")
     protocol = choose_protocol(int(training.known.sum()), new is not None)
-    found = run_protocol(protocol, training, scored, settled.plan)
-    return _put_together(table, new, training, scored, settled, protocol, found, began)
+    fits = fit_protocol(protocol, training, settled.plan)
+    return _put_together(table, new, training, scored, settled, protocol, fits, began)
 
 
 def score_again(
@@ -601,19 +551,9 @@ def score_again(
 ) -> ScoredTable:
     """What `score_table` returned, from the models that it trained: nothing is fitted."""
     began = time.perf_counter()
-    plan = settled.plan
     scored = training if new is None else prepare_new(new, training)
     protocol = choose_protocol(int(training.known.sum()), new is not None)
-    if new is not None:
-        found = _judge_new_file(fits, training, scored, plan)
-    else:
-        predictions = _predict(training, scored, plan, list(fits.models), fits.model_of_row)
-        scores = evaluate_rows(training, training, predictions, fits.held)
-        found = RowsScored(
-            fits.models, fits.model_of_row, predictions, scores, fits.fold, fits.in_training, (),
-            fits.clocks, fits.held,
-        )  # fmt: skip
-    return _put_together(table, new, training, scored, settled, protocol, found, began)
+    return _put_together(table, new, training, scored, settled, protocol, fits, began)
 
 
 def fits_of(scored: ScoredTable) -> Fits:
@@ -636,16 +576,17 @@ def _put_together(
     scored: Prepared,
     settled: Settled,
     protocol: str,
-    found: RowsScored,
+    fits: Fits,
     began: float,
 ) -> ScoredTable:
     """The result of a protocol with its output table and all that there is to tell."""
     plan, reason = settled
+    predictions, scores = judge_fits(fits, training, scored, plan)
     new_scores = None
     if new is not None and scored.known.any():
-        new_scores = evaluate_rows(scored, training, found.predictions, scored.known)
+        new_scores = evaluate_rows(scored, training, predictions, scored.known)
     frame, added, renamed = assemble_output(
-        new or table, scored, found.predictions, found.fold, found.in_training
+        new or table, scored, predictions, fits.fold, fits.in_training
     )
     notices = [*table.notices, *training.notices, *_width_notice(plan, training)]
     if new is not None:
@@ -656,27 +597,27 @@ def _put_together(
         frame=frame,
         added=added,
         protocol=protocol,
-        scores=found.scores,
+        scores=scores,
         new_scores=new_scores,
         training=training,
         scored=scored,
-        models=found.models,
-        model_of_row=found.model_of_row,
-        measured=found.measured,
-        clocks=found.clocks,
-        predictions=found.predictions,
+        models=fits.models,
+        model_of_row=fits.model_of_row if new is None else np.zeros(len(scored.X), np.int64),
+        measured=fits.measured,
+        clocks=fits.clocks,
+        predictions=predictions,
         plan=plan,
         why_ensemble=reason,
         notices=(
             *notices,
             *renamed,
             *([reason] if reason else []),
-            *_clock_notice(plan, found.clocks, training.split),
-            *_few_groups_notice(found, training.split),
-            *flag_notices(found.predictions),
+            *_clock_notice(plan, fits.clocks, training.split),
+            *_few_groups_notice(fits, training.split),
+            *flag_notices(predictions),
         ),
         seconds=time.perf_counter() - began,
-        held=found.held,
+        held=fits.held,
     )
 
 
@@ -718,11 +659,11 @@ def _clock_notice(
     return [describe_clocks(clocks, plan.trees)]
 
 
-def _few_groups_notice(found: RowsScored, split: RowSplit | None) -> list[str]:
+def _few_groups_notice(fits: Fits, split: RowSplit | None) -> list[str]:
     """That the number of trees was chosen by rows of the group that gives the scores."""
-    if split is None or split.by == "time" or found.fold is not None or found.clocks is None:
+    if split is None or split.by == "time" or fits.fold is not None or fits.clocks is None:
         return []
-    if len(np.unique(split.codes[found.held])) > 1:
+    if len(np.unique(split.codes[fits.held])) > 1:
         return []
     return [
         f"There are few values of {shown(split.column)}, so the scores are those of one group. "

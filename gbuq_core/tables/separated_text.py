@@ -50,17 +50,12 @@ _QUOTINGS = (Quoting(), Quoting(after_blanks=True), Quoting(escape="\\"), Quotin
 
 
 class Dialect(NamedTuple):
-    """What the first rows show.
-
-    ``header`` holds the cells of the header, or None if the first row is data already;
-    ``n_columns`` is the number of cells in a row, and ``header_is_row`` tells whether the header
-    has as many, or is a ragged row itself.
-    """
+    """What the first rows show."""
 
     delimiter: str
-    header: tuple[str, ...] | None
-    n_columns: int
-    header_is_row: bool
+    header: tuple[str, ...] | None  # its cells; None: the first row is data
+    n_columns: int  # cells in a row
+    header_is_row: bool  # or else a ragged row itself
     mark: FileMark
     notices: tuple[str, ...]
     quoting: Quoting = Quoting()
@@ -216,7 +211,7 @@ def _sample(text: bytes) -> str:
 def _fitness(rows: list[list[str]], delimiter: str) -> tuple[float, int, int]:
     """How well a delimiter fits: the share of rows as long as the header, then a preference."""
     if not rows or len(rows[0]) < 2:
-        return (0.0, 0, -_rank(delimiter))
+        return (0.0, 0, -_MARKS.index(delimiter))
     width = len(rows[0])
     body = rows[1:] or rows
     same = sum(len(row) == width for row in body) / len(body)
@@ -224,10 +219,6 @@ def _fitness(rows: list[list[str]], delimiter: str) -> tuple[float, int, int]:
     # A header may lack a name; beyond that, rows as long as the header are what counts.
     share = round(max(same, 0.9 * near), 2)
     return (share, _PREFERENCE[delimiter], width)
-
-
-def _rank(delimiter: str) -> int:
-    return _MARKS.index(delimiter)
 
 
 def _has_header(rows: list[list[str]]) -> bool:
@@ -313,10 +304,7 @@ def read_separated(
     one_column: bool = False,
     skip_rows: int | None = None,
 ) -> SeparatedText:
-    """Parse a UTF-8 text; the parameters are `gbuq_core.tables.files.ReadOptions`' own.
-
-    ``one_column`` allows a single column, whose empty lines are missing values.
-    """
+    """Parse a UTF-8 text by `ReadOptions`; with ``one_column``, empty lines are missing values."""
     text, declared = without_declaration(text)
     limits.check_lines(text)
     n_above = preamble_lines(text, delimiter or declared) if skip_rows is None else skip_rows
@@ -383,10 +371,7 @@ def above_sentences(n: int) -> list[str]:
 
 
 def has_spaces_between(text: bytes) -> bool:
-    """Whether nothing but spaces divides each row into as many cells, numbers among them.
-
-    A column of words, such as names of cities, is not divided.
-    """
+    """Whether only spaces divide each row into as many cells, numbers among them; not words."""
     sample = _sample(text)
     rows = [line.split() for line in sample.splitlines()[: _SAMPLE_ROWS + 1] if line.strip()]
     if not rows or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):

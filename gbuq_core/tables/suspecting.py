@@ -131,17 +131,13 @@ def split_warnings(table: Table, prepared: Prepared) -> list[str]:
     """
     X = prepared.X.iloc[:_MOST_ROWS]
     y = prepared.y[:_MOST_ROWS]
-    names = _column_of(prepared)
+    names = {feature.name: feature.column for feature in prepared.features}
     return [
         *_dates(prepared),
         *_copies(X, y, names),
         *_leaks(X, y, bool(prepared.target.classes), names),
         *_duplicate_columns(X, names),
     ]
-
-
-def _column_of(prepared: Prepared) -> dict[str, str]:
-    return {feature.name: feature.column for feature in prepared.features}
 
 
 def _dates(prepared: Prepared) -> list[str]:
@@ -283,10 +279,7 @@ def _told_by_category(
 
 
 def _told_by_average(codes: NDArray[np.int64], target: NDArray[np.float64]) -> float:
-    """Correlation of a target with the averages of its categories on another half.
-
-    Over the rows whose category is in the other half: 0 if these are less than half of all.
-    """
+    """Correlation of a target with the averages of its categories on another half."""
     averages = np.full(len(codes), np.nan)
     for learnt, judged in _both_halves(len(codes)):
         mean = pd.Series(target[learnt]).groupby(codes[learnt]).mean()
@@ -308,10 +301,7 @@ def _both_halves(n_rows: int) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]
 
 
 def _told_by_number(values: NDArray[np.float64], classes: NDArray[np.float64]) -> float:
-    """The lowest over classes of the AUROC of values, or of their distance from those of the class.
-
-    A number that only sets one of three classes apart is no leak.
-    """
+    """The lowest AUROC over classes of a number, or of its distance from theirs."""
     codes = np.unique(classes)
     if len(codes) < 2:
         return 0.0

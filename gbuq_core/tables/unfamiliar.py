@@ -335,11 +335,7 @@ def unfamiliarity_parts(scored: ScoredTable, row: int) -> tuple[Reason, ...]:
 
 
 def judge_versions(scored: ScoredTable, row: int, X: pd.DataFrame) -> Unfamiliarity | None:
-    """How unfamiliar versions of a row are; None where nothing was measured.
-
-    Versions of a training row are judged by the measures that did not learn from it, as the row
-    itself was; of any other row, by all.
-    """
+    """How unfamiliar versions of a row are, by measures that did not learn from the row itself."""
     found = scored.unfamiliarity
     if found is None:
         return None

@@ -14,9 +14,7 @@ from gbuq_core.tables.evaluating import RegressionScores, Scores
 from gbuq_core.tables.evidence import find_evidence
 from gbuq_core.tables.judging import heavy_rows
 from gbuq_core.tables.plan import Cut
-from gbuq_core.tables.scaling import describe_scale
 from gbuq_core.tables.scoring import ScoredTable
-from gbuq_core.tables.splitting import describe_split
 from gbuq_core.tables.unfamiliar import Evidence, foreign_notice
 
 _ROUNDING = 1e-12  # of total uncertainty: so little knowledge uncertainty orders no rows
@@ -143,34 +141,14 @@ def _what_finds_errors(scored: ScoredTable, evidence: dict[str, Evidence]) -> st
             told.append(f"Here, {rows} have larger errors ({_prr(found)}).")
         else:
             what = kind if kind == "unfamiliarity" else f"{kind} uncertainty"
-            told.append(_no_evidence(what, found))
+            interval = f" ({_prr(found)})" if np.isfinite(found.prr) else ""
+            told.append(f"This table gives no evidence that {what} finds large errors{interval}.")
     return " ".join([*told, missing] if missing else told)
-
-
-def _no_evidence(what: str, evidence: Evidence) -> str:
-    told = f"This table gives no evidence that {what} finds large errors"
-    return f"{told} ({_prr(evidence)})." if np.isfinite(evidence.prr) else f"{told}."
 
 
 def _prr(evidence: Evidence) -> str:
     """The 95 % interval of the PRR; chance gives 0."""
     return f"PRR {evidence.low:.0f} to {evidence.high:.0f} %"
-
-
-def name_choices(scored: ScoredTable) -> str:
-    """Task, ensemble, split and scale in one line, without a word of the user's.
-
-    >>> from gbuq_core.tables import ScorePlan, load_builtin, score_table
-    >>> wine = load_builtin("wine")
-    >>> plan = ScorePlan(ensemble="virtual", n_trees=50)
-    >>> name_choices(score_table(wine.table, wine.about.target, schema=wine.schema, plan=plan))
-    'Classification by truncations of one model, rows split at random'
-    """
-    task, plan = scored.training.target.task, scored.plan
-    split = describe_split("random") if plan.split == "random" else f"split by {plan.split}"
-    told = f"{task.capitalize()} by {name_members(scored)}, rows {split}"
-    scale = describe_scale(plan.scale)
-    return f"{told}, {scale}" if scale else told
 
 
 def explain_choices(scored: ScoredTable) -> list[str]:

@@ -28,10 +28,7 @@ _READER = Path(__file__).with_name("workbook_process.py")
 
 
 class Sheet(NamedTuple):
-    """Titles with their columns, the name of the sheet and those of all, and how it was read.
-
-    ``row_numbers`` are as in `gbuq_core.tables.files.Table`.
-    """
+    """Titles with their columns, the name of the sheet and those of all, and how it was read."""
 
     columns: list[tuple[str, Any]]
     name: str
@@ -39,7 +36,7 @@ class Sheet(NamedTuple):
     has_header: bool
     summary: str
     notices: list[str]
-    row_numbers: list[int]
+    row_numbers: list[int]  # as in a `Table`
 
 
 def is_workbook(data: bytes) -> bool:

@@ -37,7 +37,6 @@ _ZONES = {
 }  # fmt: skip
 _ZONE = rf"(?: ?(?:[AaPp]\.?[Mm]\.?|Z|{_OFFSET}|{'|'.join(_ZONES)}))?"
 _TIME = rf"(?:,?[T ]{_CLOCK}{_ZONE})?"
-_HAS_ZONE = re.compile(rf":\d{{2}}\S* ?(?:{_OFFSET}|{'|'.join(_ZONES)})$")
 
 # The months in English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Danish,
 # Polish, Czech and Turkish, without accents.
@@ -256,11 +255,6 @@ def dates_apart(days: Iterable[float]) -> list[str]:
     return [str(moment).replace("T", " ") for moment in cut]
 
 
-def has_zones(texts: list[str]) -> bool:
-    """Whether any of the texts is a time with its distance from UTC."""
-    return any(_HAS_ZONE.search(text) for text in texts)
-
-
 def _plain(text: str) -> str:
     """A date with English months, without the name of its weekday."""
     if not _WORDY.search(text):
@@ -352,10 +346,7 @@ def used_parts(values: NDArray[np.datetime64]) -> tuple[str, ...]:
 
 
 def date_part(values: NDArray[np.datetime64], part: str) -> NDArray[np.float64]:
-    """One number a date, (n_rows,), NaN where there is no date.
-
-    "days" counts from 1 January 1970, "month" is 1 to 12, "weekday" 0 is Monday, "hour" is 0 to 24.
-    """
+    """One number a date, NaN for none; "days" from 1970 on, "weekday" 0 is Monday."""
     index = pd.DatetimeIndex(values)
     if part == "days":
         microseconds = values.astype("datetime64[us]").astype(np.int64) / 86_400e6

@@ -147,15 +147,12 @@ def cores(text: Any) -> Any:
 
 
 class UnitChoice(NamedTuple):
-    """The unit of a column of numbers, what parts its thousands, and how many cells have marks.
-
-    ``mixed`` holds the units of a column that has several, with the number of cells of each.
-    """
+    """The unit of a column of numbers, what parts its thousands, and how many cells have marks."""
 
     units: Units = BARE
     thousands: str = ""
     n_noted: int = 0
-    mixed: tuple[tuple[str, int], ...] = ()
+    mixed: tuple[tuple[str, int], ...] = ()  # several units with their cells
 
 
 def choose_units(text: Any, decimal: str) -> UnitChoice:

@@ -12,6 +12,7 @@ import catboost
 import lightgbm
 import pandas as pd
 import pytest
+from command_parts import refusal
 
 import gbuq_core
 from gbuq_core import MacauClassifier
@@ -20,14 +21,6 @@ from gbuq_core.commands.completion import SHELLS
 from gbuq_core.methods import METHODS
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def refused(arguments, capsys):
-    assert main(list(map(str, arguments))) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.count("\n") == 1
-    return said.err
 
 
 @pytest.fixture
@@ -58,13 +51,13 @@ def test_the_app_of_this_clone_is_started_by_streamlit(started):
 
 
 def test_an_app_that_is_not_there_is_one_sentence(started, monkeypatch, tmp_path, capsys):
-    assert "name the folder of a clone" in refused(["app", "--dir", tmp_path], capsys)
-    assert "--port must be a whole number" in refused(["app", "--port", 0], capsys)
+    assert "name the folder of a clone" in refusal(capsys, "app", "--dir", tmp_path)
+    assert "--port must be a whole number" in refusal(capsys, "app", "--port", 0)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert "needs Streamlit, which is not installed" in refused(["app"], capsys)
+    assert "needs Streamlit, which is not installed" in refusal(capsys, "app")
     monkeypatch.setattr("gbuq_core.commands.app._THIS_CLONE", tmp_path)
     monkeypatch.setattr(Path, "cwd", lambda: tmp_path)
-    assert "clone the repository" in refused(["app"], capsys)
+    assert "clone the repository" in refusal(capsys, "app")
     assert started == []
 
 
@@ -101,9 +94,9 @@ def test_a_saved_model_is_told_by_its_header(tmp_path, capsys):
     assert found["settings"]["n_trees"] == 2
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    refused(["info", path], capsys)
+    refusal(capsys, "info", path)
     path.write_bytes(whole.replace(b'"n_features_in_": 2', b'"n_features_in_":{}'))
-    assert "damaged" in refused(["info", path], capsys)
+    assert "damaged" in refusal(capsys, "info", path)
 
 
 def test_a_model_of_a_library_is_told_by_its_trees(tmp_path, capsys, monkeypatch):
@@ -125,7 +118,7 @@ def test_a_model_of_a_library_is_told_by_its_trees(tmp_path, capsys, monkeypatch
     assert (found["library"], found["trees"], found["depth"]) == ("LightGBM", 20, 2)
     assert found["features"] == ["a", "b"]
     path.write_text(booster.model_to_string()[:200])
-    refused(["info", path], capsys)
+    refusal(capsys, "info", path)
 
 
 def test_a_model_whose_file_names_no_loss_is_told_with_the_one_that_is_named(tmp_path, capsys):
@@ -137,26 +130,26 @@ def test_a_model_whose_file_names_no_loss_is_told_with_the_one_that_is_named(tmp
     ]
     path = tmp_path / "sum.cbm"
     catboost.sum_models(summands).save_model(str(path))
-    assert "--loss on the command line" in refused(["info", path], capsys)
+    assert "--loss on the command line" in refusal(capsys, "info", path)
     assert main(["info", str(path), "--loss", "Poisson"]) == 0
     said = capsys.readouterr().out
     assert "The loss is Poisson. 6 rounds, " in said
     assert "gbuq score TRAIN NEW --model sum.cbm --loss Poisson tells of each row" in said
     assert main(["info", str(path), "--loss", "Poisson", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["loss"] == "Poisson"
-    assert "loss must be one of" in refused(["info", path, "--loss", "Poison"], capsys)
+    assert "loss must be one of" in refusal(capsys, "info", path, "--loss", "Poison")
     summands[0].save_model(str(path))
-    assert "was trained with RMSE, not" in refused(["info", path, "--loss", "Poisson"], capsys)
+    assert "was trained with RMSE, not" in refusal(capsys, "info", path, "--loss", "Poisson")
     (tmp_path / "rows.csv").write_text("x,y\n1,2\n3,4\n")
-    told = refused(["info", tmp_path / "rows.csv", "--loss", "RMSE"], capsys)
-    assert told == "--loss is for a model of CatBoost: leave it out.\n"
+    told = refusal(capsys, "info", tmp_path / "rows.csv", "--loss", "RMSE")
+    assert told == "--loss is for a model of CatBoost: leave it out."
 
 
 def test_files_that_cannot_be_told_are_one_sentence(tmp_path, capsys):
-    assert "There is no file" in refused(["info", tmp_path / "none.csv"], capsys)
-    refused(["info", tmp_path], capsys)
+    assert "There is no file" in refusal(capsys, "info", tmp_path / "none.csv")
+    refusal(capsys, "info", tmp_path)
     (tmp_path / "zeros").write_bytes(bytes(99))
-    assert "binary data" in refused(["info", tmp_path / "zeros"], capsys)
+    assert "binary data" in refusal(capsys, "info", tmp_path / "zeros")
 
 
 def test_every_method_is_listed(capsys):
@@ -200,7 +193,7 @@ def test_bash_completes_a_command_and_an_option(tmp_path, capsys):
 
 def test_without_shtab_completion_is_one_sentence(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "shtab", None)
-    assert "needs the package shtab" in refused(["completion", "bash"], capsys)
+    assert "needs the package shtab" in refusal(capsys, "completion", "bash")
 
 
 def test_the_version_is_told(capsys):

@@ -7,6 +7,7 @@ import numpy as np
 import openpyxl
 import pandas as pd
 import pytest
+from command_parts import refusal
 
 from gbuq_core.__main__ import main
 from gbuq_core.tables import decoding, files, read_table
@@ -22,29 +23,12 @@ def train(tmp_path):
     return path
 
 
-def refusal(capsys, *arguments):
-    """The sentence with which the command line refuses its arguments."""
-    assert main(["score", *map(str, arguments), *FAST]) == 2
-    error = capsys.readouterr().err.strip()
-    assert error.endswith(".")
-    assert "\n" not in error
-    return error
-
-
-def test_an_encoding_that_decodes_nothing(train, tmp_path, capsys):
-    out = tmp_path / "out.csv"
-    assert "undefined" in refusal(capsys, train, "--out", out, "--encoding", "undefined")
-
-
-def test_names_longer_than_names_can_be(train, tmp_path, capsys):
-    assert "cannot be written" in refusal(capsys, train, "--out", tmp_path / ("x" * 300))
-    refusal(capsys, tmp_path / ("x" * 300), "--out", tmp_path / "out.csv")
-
-
 def test_a_device_without_an_end_is_read_up_to_the_limit(monkeypatch, capsys, tmp_path):
     for module in (decoding, files):
         monkeypatch.setattr(module, "MAX_FILE_BYTES", 10_000)
-    assert "more than" in refusal(capsys, "/dev/zero", "--out", tmp_path / "out.csv")
+    assert "more than" in refusal(
+        capsys, "score", "/dev/zero", "--out", tmp_path / "out.csv", *FAST
+    )
 
 
 def test_a_pipe_is_not_replaced_by_a_file(train, tmp_path, capsys):
@@ -53,7 +37,7 @@ def test_a_pipe_is_not_replaced_by_a_file(train, tmp_path, capsys):
     linked = tmp_path / "linked.csv"
     linked.symlink_to(pipe)
     for out in (pipe, linked):
-        assert "device or a pipe" in refusal(capsys, train, "--out", out)
+        assert "device or a pipe" in refusal(capsys, "score", train, "--out", out, *FAST)
     assert pipe.is_fifo()
     assert linked.is_symlink()
 
@@ -86,7 +70,7 @@ def test_a_sheet_of_an_excel_file(tmp_path, capsys):
         sheet.append(row)
     path, out = tmp_path / "book.xlsx", tmp_path / "out.csv"
     book.save(path)
-    assert "no sheet" in refusal(capsys, path, "--out", out, "--sheet", "nothing")
+    assert "no sheet" in refusal(capsys, "score", path, "--out", out, "--sheet", "nothing", *FAST)
     assert main(["score", str(path), "--sheet", "data", "--out", str(out), *FAST]) == 0
     assert read_table(out).n_rows == 40
 
@@ -101,11 +85,3 @@ def test_rows_of_a_query(train, tmp_path, capsys):
     assert read_table(out).n_rows == int((pd.read_csv(train)["x"] < 8).sum())
     assert main(["score", str(train), *database, "--out", str(out), *FAST]) == 0
     assert read_table(out).n_rows == 40  # of the file, which is NEW
-    capsys.readouterr()
-    assert "go together" in refusal(capsys, *database[:2], "--out", out)
-    assert "one file at most" in refusal(capsys, train, train, *database, "--out", out)
-    assert "no table to learn from" in refusal(capsys, "--out", out)
-    assert "would be overwritten" in refusal(capsys, *database, "--out", path)
-    assert "must begin with SELECT" in refusal(
-        capsys, "--sql", "DROP TABLE points", "--url", f"sqlite:///{path}", "--out", out
-    )

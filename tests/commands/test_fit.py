@@ -84,26 +84,6 @@ def test_what_flatters_or_spoils_the_scores_is_told(folder, capsys):
     assert "Row 41 has 100 % of the squared error of the 25 rows held out" in said
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["--trees", "5"], "--trees does not go with --project"),
-        (["--target=y"], "--target does not go with --project"),
-        (["--jobs", "1"], "--jobs does not go with --project"),
-        (["more.csv"], 'There is no file "more.csv"'),
-        (["--delimiter", "x"], "delimiter must be one of"),
-    ],
-)
-def test_options_of_a_fit_do_not_go_with_a_project(folder, words, sentence, capsys):
-    out = folder / "refused.csv"
-    begin = [folder / "new.csv", *words, "--project", folder / "rows.gbuq", "--out", out]
-    assert score(*begin) == 2
-    said = capsys.readouterr()
-    assert (said.out, said.err.count("\n")) == ("", 1)
-    assert sentence in said.err
-    assert not out.exists()
-
-
 def test_models_of_other_methods_score_the_same_rows(folder, tmp_path):
     train, new = str(folder / "rows.csv"), str(folder / "new.csv")
     options = ["--target", "y", "--method", "vst", "--depth", "1", "--quiet"]
@@ -112,30 +92,6 @@ def test_models_of_other_methods_score_the_same_rows(folder, tmp_path):
     assert score(new, "--project", project, "--quiet", "--out", kept) == 0
     assert score(train, new, *options, "--unfamiliarity", "no", "--out", plain) == 0
     assert kept.read_bytes() == plain.read_bytes()
-
-
-def test_what_cannot_be_fitted_or_used_is_one_sentence(folder, tmp_path, capsys):
-    rows, project = str(folder / "rows.csv"), str(folder / "rows.gbuq")
-    out = ["--out", str(tmp_path / "out")]
-    cases = {
-        ("fit", rows, "--target", "y", "--method", "vrf", *out): "cannot score a table for",
-        ("fit", rows, "--target", "y", "--out", rows): "is an input file",
-        ("fit", rows, "--target", "y", "--out", str(tmp_path)): "is a directory",
-        ("fit", rows, "--target", "y", "--json", "--out", "-"): "--json and --out both",
-        ("fit", "--target", "y", *out): "no table to learn from",
-        ("fit", rows, "--target", "y", "--sql", "SELECT 1", "--url", "x", *out): "takes no file",
-        ("score", rows, *out): "give --target",
-        ("score", "--project", project, *out): "",
-        ("score", rows, "--project", project, "--out", project): "is an input file",
-        ("score", rows, "--project", rows, *out): "",
-        ("score", rows, "--project", str(tmp_path / "none"), *out): "",
-    }
-    for words, sentence in cases.items():
-        assert main(list(words)) == 2, words
-        said = capsys.readouterr()
-        assert (said.out, said.err.count("\n")) == ("", 1), words
-        assert sentence in said.err, words
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_rows_that_a_project_holds_are_scored_again(folder, tmp_path, capsys):

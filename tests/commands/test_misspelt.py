@@ -1,8 +1,7 @@
 """Commands and options that do not exist are named, with the nearest one that does."""
 
 import pytest
-
-from gbuq_core.__main__ import main
+from command_parts import refusal
 
 
 @pytest.mark.parametrize(
@@ -27,11 +26,4 @@ from gbuq_core.__main__ import main
     ],
 )
 def test_a_mistyped_word_is_named(words, sentence, capsys):
-    try:
-        code = main(words)
-    except SystemExit as stopped:
-        code = stopped.code
-    out, said = capsys.readouterr()
-    assert (code, out) == (2, "")
-    assert said.startswith(sentence)
-    assert len(said.splitlines()) == 1
+    assert refusal(capsys, *words).startswith(sentence)

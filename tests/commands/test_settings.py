@@ -4,6 +4,7 @@ import json
 import sys
 
 import pytest
+from command_parts import refusal
 
 from gbuq_core.__main__ import main
 from gbuq_core.commands.parser import build_parser, run_command
@@ -115,18 +116,7 @@ BAD_FILES = {
 def test_what_a_file_must_not_say_is_one_sentence(text, tmp_path, capsys):
     path = tmp_path / "gbuq.toml"
     path.write_text(text)
-    assert_refused(["score", "t.csv", f"--config={path}"], BAD_FILES[text], capsys)
-
-
-def assert_refused(arguments, sentence, capsys):
-    try:
-        code = main(arguments)
-    except SystemExit as stopped:
-        code = stopped.code
-    said = capsys.readouterr()
-    assert (code, said.out) == (2, "")
-    assert sentence in said.err
-    assert said.err.count("\n") == 1
+    assert BAD_FILES[text] in refusal(capsys, "score", "t.csv", f"--config={path}")
 
 
 def test_files_that_are_no_settings_are_one_sentence(tmp_path, capsys):
@@ -141,14 +131,8 @@ def test_files_that_are_no_settings_are_one_sentence(tmp_path, capsys):
         "deep.toml": "nested too deeply",
         "x\0y": "no settings file",
     }.items():
-        assert_refused(["score", "t.csv", "--config", str(tmp_path / name)], sentence, capsys)
-    assert_refused(["score", "--config"], "expected one argument", capsys)
-
-
-def test_one_result_goes_to_the_standard_output(capsys):
-    words = ["t.csv", "--target", "y", "--json", "--out", "-"]
-    assert_refused(["score", *words], "--json and --out both", capsys)
-    assert_refused(["compare", "--methods=sgb", *words], "--json and --out both", capsys)
+        assert sentence in refusal(capsys, "score", "t.csv", "--config", tmp_path / name)
+    assert "expected one argument" in refusal(capsys, "score", "--config")
 
 
 def test_a_reader_that_goes_is_no_error(monkeypatch, capfd):

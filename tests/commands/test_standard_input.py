@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from command_parts import refusal
 
 from gbuq_core.__main__ import main
 
@@ -65,10 +66,7 @@ def test_a_project_scores_it_and_a_row_is_explained(typed, rows, monkeypatch, ca
     ],
 )
 def test_what_cannot_be_piped_is_one_sentence(typed, words, sentence, capsys):
-    assert main(["score", *words, "--out=o.csv"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith(sentence)
-    assert len(said.splitlines()) == 1
+    assert refusal(capsys, "score", *words, "--out=o.csv").startswith(sentence)
 
 
 def test_too_much_is_refused_without_reading_on(typed, monkeypatch, capsys):
@@ -87,12 +85,11 @@ def test_too_much_is_refused_without_reading_on(typed, monkeypatch, capsys):
     monkeypatch.setattr("gbuq_core.tables.MAX_FILE_BYTES", 10_000)
     monkeypatch.setattr("gbuq_core.tables.decoding.MAX_FILE_BYTES", 10_000)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(source)))
-    assert main(["score", "-", *FAST, "--out=o.csv"]) == 2
-    assert "limit" in capsys.readouterr().err
+    assert "limit" in refusal(capsys, "score", "-", *FAST, "--out=o.csv")
     assert source.n_read < 100_000
 
 
 def test_a_closed_input_is_one_sentence(typed, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", None)
-    assert main(["score", "-", *FAST, "--out=o.csv"]) == 2
-    assert capsys.readouterr().err == "The standard input is closed: name a file.\n"
+    told = refusal(capsys, "score", "-", *FAST, "--out=o.csv")
+    assert told == "The standard input is closed: name a file."

@@ -146,33 +146,6 @@ def test_the_report_is_the_pages_and_runs_nothing_of_a_file(path, tmp_path, scor
     assert "python -m gbuq_core score rows.csv --target=y" in text
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (["explain", "--row", "0"], "--row must be"),
-        (["explain", "--row", "121"], "There is no row 121: the file has 120 rows."),
-        (["explain"], "required: --row"),
-        (["explain", "--row", "1", "--trees", "0"], "--trees must be"),
-        (["report", "--out", "{folder}"], "is a directory"),
-        (["report", "--out", "{path}"], "is an input file"),
-        (["report", "--out", "/dev/null"], "a device or a pipe"),
-        (["report", "--out", "-", "--json"], "--json and --out both"),
-        (["report", "--out", "{folder}/r.html", "--group", "z"], 'no column "z"'),
-    ],
-)
-def test_what_cannot_be_told_is_one_sentence(words, sentence, path, tmp_path, capsys):
-    words = [word.format(folder=tmp_path, path=path) for word in words]
-    arguments = [words[0], str(path), "--target", "y", *QUICK, *words[1:]]
-    try:
-        code = main(arguments)
-    except SystemExit as stopped:
-        code = stopped.code
-    said = capsys.readouterr()
-    assert (code, said.out, said.err.count("\n")) == (2, "", 1)
-    assert sentence in said.err
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_method_without_members_is_told(path, tmp_path, capsys):
     words = [str(path), "--target", "y", "--drop", "class", "--method", "quantile"]
     more = ["--unfamiliarity", "no"]
