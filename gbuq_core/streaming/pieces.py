@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from gbuq_core.errors import TableError
-from gbuq_core.presentation import shown
+from gbuq_core.tables.files import errors_of_path
 
 _PIECE_BYTES = 2**22
 
@@ -25,7 +25,7 @@ class Head(NamedTuple):
 
 def read_head(path: Path, n_bytes: int) -> Head:
     """The first bytes of a file once they are unpacked."""
-    with opened(path) as file:
+    with errors_of_path(path), path.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
     pieces, size = [], 0
     for piece in plain_pieces(path, packed):
@@ -36,24 +36,9 @@ def read_head(path: Path, n_bytes: int) -> Head:
     return Head(packed, b"".join(pieces)[:n_bytes])
 
 
-def opened(path: Path) -> Any:
-    """The file, open to read bytes."""
-    try:
-        return path.open("rb")
-    except FileNotFoundError:
-        raise TableError(f"There is no file {path.name}: check the path.") from None
-    except IsADirectoryError:
-        raise TableError(f"{path.name} is a directory: give the path of a file.") from None
-    except OSError as error:
-        raise TableError(
-            f"{shown(path.name)} cannot be read ({error.strerror}): check the path and its "
-            "permissions."
-        ) from None
-
-
 def plain_pieces(path: Path, packed: bool) -> Iterator[bytes]:
     """The bytes of a file piece by piece, unpacked if it is packed with gzip."""
-    with opened(path) as file:
+    with errors_of_path(path), path.open("rb") as file:
         try:
             source: Any = gzip.GzipFile(fileobj=file) if packed else file
             while piece := source.read(_PIECE_BYTES):

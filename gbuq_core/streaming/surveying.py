@@ -20,10 +20,15 @@ from pyarrow import types
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import parallel_map, tick
-from gbuq_core.presentation import columns_named, counted, listed, shown
+from gbuq_core.presentation import counted, shown
 from gbuq_core.streaming.blocks import BlockFile
-from gbuq_core.tables.cleaning import Prepared, feature_values
-from gbuq_core.tables.column_notices import unreadable_sentence
+from gbuq_core.tables.cleaning import (
+    Prepared,
+    class_codes,
+    feature_values,
+    ignored_columns,
+    left_out_cells,
+)
 from gbuq_core.tables.columns import (
     CODES,
     LONG_WHOLE,
@@ -53,7 +58,6 @@ from gbuq_core.tables.written_numbers import read_numbers
 
 _SURVEY_ROWS = 65_536
 _SAMPLED = 3000  # cells that show how dates are written, as for a whole column
-_MOST_UNREADABLE = 0.5
 _EXAMPLES = 3
 _AS_COUNTED = "(blank and skipped rows are not counted)"  # which blocks do not know
 _NO_NUMBER = "x"  # a cell with which a column is no column of plain numbers
@@ -174,7 +178,7 @@ def survey_file(file: BlockFile, training: Prepared) -> Survey:
         If columns are missing or hold something else than in the training table.
     """
     needed = list(dict.fromkeys(feature.column for feature in training.features))
-    notices = _check_names(file.names, needed, training)
+    notices = ignored_columns(file.names, needed, training.schema)
     of_file = file.source.mark
     marks = known_marks(file.names, of_file, training.schema)
     facts = {
@@ -243,10 +247,7 @@ def prepare_block(block: pa.Table, survey: Survey, training: Prepared) -> Prepar
         if target.task == "regression":
             y = _numbers(array, facts)
         else:
-            categories = _categories(array, facts)
-            position = {label: code for code, label in enumerate(target.classes)}
-            codes = [position.get(label, np.nan) for label in categories.categories]
-            y = np.array([*codes, np.nan], dtype=np.float64)[categories.codes]
+            y = class_codes(_categories(array, facts), target.classes)
     return training._replace(X=X, y=y, notices=(), split=None, row_numbers=np.zeros(0, np.int64))
 
 
@@ -261,22 +262,6 @@ def _each(file: BlockFile, look: Callable[[pa.Table, int], None]) -> None:
         tick(0.0)
         look(block, start)
         start += block.num_rows
-
-
-def _check_names(names: list[str], needed: list[str], training: Prepared) -> list[str]:
-    lacking = [name for name in needed if name not in names]
-    if lacking:
-        it = "it" if len(lacking) == 1 else "them"
-        raise InvalidData(
-            f"{columns_named(lacking)} of the first file {'is' if it == 'it' else 'are'} missing "
-            f"in the second: add {it} there or leave {it} out of the first."
-        )
-    known = {column.name for column in training.schema.columns}
-    extra = [name for name in names if name not in known]
-    if not extra:
-        return []
-    are = "is" if len(extra) == 1 else "are"
-    return [f"{columns_named(extra)} of the second file {are} not in the first and {are} ignored."]
 
 
 def _look(facts: _Facts, array: Any, start: int) -> None:
@@ -416,23 +401,11 @@ def _judge(facts: _Facts) -> list[str]:
     assert column is not None
     if column.kind not in ("numeric", "date"):
         return []
-    if bad.n > _MOST_UNREADABLE * facts.n_known:
-        kind = "numbers" if column.kind == "numeric" else "dates"
-        raise InvalidData(
-            f"The column {shown(column.name)} holds {kind} in the first file but something else in "
-            f"the second ({listed(bad.examples)}): give both files the same columns."
-        )
-    notices = [f"Second file: {facts.said}"] if facts.said else []
+    told = left_out_cells(column, facts.n_known, bad.n, bad.examples, facts.n_infinite)
     if bad.n:
-        said = unreadable_sentence(replace(column, n_unreadable=bad.n, unreadable=bad.examples))
         where = "The first is" if bad.n > 1 else "It is"
-        notices.append(f"Second file: {said} {where} in row {bad.row:,} {_AS_COUNTED}.")
-    if facts.n_infinite:
-        notices.append(
-            f"Second file: {counted(facts.n_infinite, 'infinite value')} of the column "
-            f"{shown(column.name)} count{'s' if facts.n_infinite == 1 else ''} as missing."
-        )
-    return notices
+        told[0] += f" {where} in row {bad.row:,} {_AS_COUNTED}."
+    return [f"Second file: {facts.said}", *told] if facts.said else told
 
 
 def _target_notices(facts: _Facts, name: str) -> list[str]:

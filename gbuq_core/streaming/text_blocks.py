@@ -7,7 +7,6 @@ pairs. The first megabyte shows delimiter, header and decimal mark, as it does f
 from __future__ import annotations
 
 import codecs
-import hashlib
 import io
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -19,7 +18,8 @@ from pyarrow import csv as arrow_csv
 
 from gbuq_core.errors import TableError
 from gbuq_core.presentation import counted
-from gbuq_core.streaming.pieces import opened, plain_pieces, read_head, regular
+from gbuq_core.streaming.parts import digest_file
+from gbuq_core.streaming.pieces import plain_pieces, read_head, regular
 from gbuq_core.tables import limits
 from gbuq_core.tables.decoding import (
     MOST_DAMAGED,
@@ -95,7 +95,7 @@ class TextBlocks:
             header=dialect.header is not None, sheet=None,
         )  # fmt: skip
         self.source = Source(
-            path.name, "csv", path.stat().st_size, self._digest(), found, describe(dialect),
+            path.name, "csv", path.stat().st_size, digest_file(path), found, describe(dialect),
             decimal=dialect.mark.decimal, decimal_shown=dialect.mark.basis != "assumed",
         )  # fmt: skip
 
@@ -253,10 +253,6 @@ class TextBlocks:
         if hasattr(self, "_dialect") and self._dialect.quoting.after_blanks:
             pieces = (without_blanks(piece, self._dialect) for piece in _whole_lines(pieces))
         return _single_spaces(pieces) if self._spaces else pieces
-
-    def _digest(self) -> str:
-        with opened(self._path) as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class _Stream(io.RawIOBase):

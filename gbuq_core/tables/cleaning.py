@@ -99,22 +99,29 @@ def column_like(array: Any, column: Column, of_file: FileMark) -> tuple[Column, 
         return column, []
     n_bad = int(unreadable.sum())
     examples = tuple(text.filter(unreadable).unique().to_pylist()[:3]) if n_bad else ()
+    return column, [*notices, *left_out_cells(column, n_known, n_bad, examples, n_infinite)]
+
+
+def left_out_cells(
+    column: Column, n_known: int, n_bad: int, examples: tuple[str, ...], n_infinite: int
+) -> list[str]:
+    """What of a second file's column counts as missing; refused if most of it is something else."""
     if n_bad > (1.0 - _FEWEST_READABLE) * n_known:
         kind = "numbers" if column.kind == "numeric" else "dates"
         raise InvalidData(
             f"The column {shown(column.name)} holds {kind} in the first file but something else in "
             f"the second ({listed(examples)}): give both files the same columns."
         )
+    told = []
     if n_bad:
-        notices.append("Second file: " + unreadable_sentence(
-            replace(column, n_unreadable=n_bad, unreadable=examples)
-        ))  # fmt: skip
+        bad = replace(column, n_unreadable=n_bad, unreadable=examples)
+        told.append(f"Second file: {unreadable_sentence(bad)}")
     if n_infinite:
-        notices.append(
+        told.append(
             f"Second file: {counted(n_infinite, 'infinite value')} of the column "
             f"{shown(column.name)} count{'s' if n_infinite == 1 else ''} as missing."
         )
-    return column, notices
+    return told
 
 
 def _with_mark(
@@ -256,13 +263,11 @@ def read_new_target(table: Table, target: Target, column: Column) -> TargetValue
         found = _left_out_numbers(numbers, where)
         return TargetValues(finite_values(numbers), target, (*said, *found))
     categories = as_categories(array, column)
-    position = {label: code for code, label in enumerate(target.classes)}
-    known = np.array([position.get(label, np.nan) for label in categories.categories])
-    codes = np.append(known, np.nan)[categories.codes]
-    strange = [label for label in categories.categories if label not in position]
+    codes = class_codes(categories, target.classes)
+    strange = [label for label in categories.categories if label not in target.classes]
     notices: tuple[str, ...] = ()
     if strange:
-        n_rows = int(np.isin(categories.codes, np.flatnonzero(np.isnan(known))).sum())
+        n_rows = int((np.isnan(codes) & (categories.codes >= 0)).sum())
         notices = (
             f"{counted(n_rows, 'row')} of the second file "
             f"{'has a class' if n_rows == 1 else 'have classes'} that the first file does not have "
@@ -270,6 +275,14 @@ def read_new_target(table: Table, target: Target, column: Column) -> TargetValue
             "rows out.",
         )
     return TargetValues(codes, target, notices)
+
+
+def class_codes(categories: Any, classes: Sequence[str]) -> NDArray[np.float64]:
+    """The place of each cell's class; NaN where it is missing, or none of them."""
+    position = {label: code for code, label in enumerate(classes)}
+    codes = [position.get(label, np.nan) for label in categories.categories]
+    found: NDArray[np.float64] = np.array([*codes, np.nan], np.float64)[categories.codes]
+    return found
 
 
 def _numbers(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str], list[str]]:
@@ -332,9 +345,7 @@ def _classes(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str]
             f"The target {name} has {len(labels):,} classes, more than the {MAX_CLASSES} that are "
             "supported: choose regression or another target."
         )
-    position = {label: code for code, label in enumerate(labels)}
-    codes = np.array([position[label] for label in categories.categories] + [np.nan])
-    values = codes[categories.codes].astype(np.float64)
+    values = class_codes(categories, labels)
     counts = np.bincount(values[~np.isnan(values)].astype(np.int64), minlength=len(labels))
     single = [labels[code] for code in np.flatnonzero(counts == 1)]
     if len(labels) == 2 and single:
@@ -525,18 +536,27 @@ def names_like(names: Sequence[str], known: Sequence[str]) -> tuple[list[str], l
     return found, said
 
 
-def columns_like(
-    table: Table, schema: Schema, needed: Sequence[str]
-) -> dict[str, tuple[Column, list[str]]]:
-    """`column_like` of each column of a second file that the model of the first one needs."""
-    names = set(table.names)
-    lacking = [name for name in needed if name not in names]
+def ignored_columns(names: Sequence[str], needed: Sequence[str], schema: Schema) -> list[str]:
+    """What to say of a second file's further columns; it is refused if it lacks one."""
+    lacking = sorted({*needed} - {*names}, key=needed.index)
     if lacking:
         it = "it" if len(lacking) == 1 else "them"
         raise InvalidData(
             f"{columns_named(lacking)} of the first file {'is' if it == 'it' else 'are'} missing "
             f"in the second: add {it} there or leave {it} out of the first."
         )
+    known = {column.name for column in schema.columns}
+    extra = [name for name in names if name not in known]
+    are = "is" if len(extra) == 1 else "are"
+    said = f"{columns_named(extra)} of the second file {are} not in the first and {are} ignored."
+    return [said] if extra else []
+
+
+def columns_like(
+    table: Table, schema: Schema, needed: Sequence[str]
+) -> dict[str, tuple[Column, list[str]]]:
+    """`column_like` of each column of a second file that the model of the first one needs."""
+    ignored_columns(table.names, needed, schema)
     return {
         name: column_like(single_chunk(table.data, name), schema.column(name), table.source.mark)
         for name in needed
@@ -556,14 +576,8 @@ def prepare_new(table: Table, training: Prepared) -> Prepared:
     needed = list(dict.fromkeys(feature.column for feature in training.features))
     names, notices = names_like(table.names, [c.name for c in training.schema.columns])
     table = table._replace(data=table.data.rename_columns(names))
+    notices += ignored_columns(table.names, needed, training.schema)
     columns = columns_like(table, training.schema, needed)
-    known = {column.name for column in training.schema.columns}
-    extra = [name for name in table.names if name not in known]
-    if extra:
-        are = "is" if len(extra) == 1 else "are"
-        notices.append(
-            f"{columns_named(extra)} of the second file {are} not in the first and {are} ignored."
-        )
     parts: dict[str, Any] = {}
     for name in needed:
         column, remarks = columns[name]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
@@ -301,6 +302,27 @@ def table_from_columns(columns: dict[str, Any], name: str) -> Table:
     return assemble(arrays, origin, [], to_score=False)
 
 
+@contextmanager
+def errors_of_path(path: Path) -> Iterator[None]:
+    """Say in one sentence why the file of a table cannot be read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise TableError(f"There is no file {path.name}: check the path.") from None
+    except IsADirectoryError:
+        raise TableError(f"{path.name} is a directory: give the path of a file.") from None
+    except OSError as error:
+        raise TableError(
+            f"{shown(path.name)} cannot be read ({error.strerror}): check the path and its "
+            "permissions."
+        ) from None
+    except TableError:
+        raise
+    except ValueError:  # characters that no path can have
+        written = str(path).encode("unicode_escape").decode()
+        raise TableError(f'"{written}" cannot be a path: check it.') from None
+
+
 def _bytes_of(
     source: bytes | str | PathLike[str] | BinaryIO | TextIO,
 ) -> tuple[bytes | str, str]:
@@ -310,26 +332,12 @@ def _bytes_of(
         return bytes(source), "table"
     if isinstance(source, str | PathLike):
         path = Path(source)
-        try:
+        with errors_of_path(path):
             check_size(path.stat().st_size)
             with path.open("rb") as file:  # a device has no size and may have no end
                 data = file.read(MAX_FILE_BYTES + 1)
-            check_size(len(data))
-            return data, path.name
-        except FileNotFoundError:
-            raise TableError(f"There is no file {path.name}: check the path.") from None
-        except IsADirectoryError:
-            raise TableError(f"{path.name} is a directory: give the path of a file.") from None
-        except OSError as error:
-            raise TableError(
-                f"{shown(path.name)} cannot be read ({error.strerror}): check the path and its "
-                "permissions."
-            ) from None
-        except TableError:
-            raise
-        except ValueError:  # characters that no path can have
-            written = str(path).encode("unicode_escape").decode()
-            raise TableError(f'"{written}" cannot be a path: check it.') from None
+        check_size(len(data))
+        return data, path.name
     if not hasattr(source, "read"):
         raise TableError(
             f"A table is read from bytes, a path or a file, but this is {type(source).__name__}: "

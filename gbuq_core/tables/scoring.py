@@ -103,7 +103,7 @@ class Measured(NamedTuple):
 
 
 class Fits(NamedTuple):
-    """What training by a protocol leaves: models, and the rows of the first file that each judges."""
+    """What training leaves: models, and which rows of the first file each of them judges."""
 
     models: tuple[FittedModel, ...]
     model_of_row: NDArray[np.int64]  # empty beside a second file, whose rows the first one scores
