@@ -24,7 +24,7 @@ from gbuq_core.tables.files import Table
 from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan
 from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.schema import Schema
-from gbuq_core.tables.scoring import run_protocol
+from gbuq_core.tables.scoring import fit_protocol, judge_fits
 from gbuq_core.tables.splitting import ROW_ORDER, RowSplit, is_named_id, parts_of_time, read_split
 
 _MOST_ROWS = 3000  # that the small models learn from and are judged on
@@ -181,14 +181,15 @@ def _compare(
             judged = []
             for prepared in (random, apart) if split == "group" else (random, apart, mixed):
                 with stage(1.0, span=1.0):
-                    judged.append(run_protocol("out_of_fold", prepared, prepared, small))
+                    fits = fit_protocol("out_of_fold", prepared, small)
+                    judged.append((fits.held, judge_fits(fits, prepared, prepared, small)[0]))
     except InvalidData:  # too few groups with a target, or times, to judge by
         return None
     at_random, by_split, fair = judged[0], judged[1], judged[-1] if split == "time" else judged[0]
-    held, y = by_split.held, random.y
+    held, y = by_split[0], random.y
     is_class = bool(training.target.classes)
-    errors = [_errors(found.predictions, y, is_class) for found in (at_random, by_split)]
-    if not _is_worse(errors[1][held], _errors(fair.predictions, y, is_class)[fair.held],
+    errors = [_errors(found, y, is_class) for _, found in (at_random, by_split)]
+    if not _is_worse(errors[1][held], _errors(fair[1], y, is_class)[fair[0]],
                      errors[0][held], codes[held], split):  # fmt: skip
         return None
     usual = np.bincount(y.astype(int)).argmax() if is_class else y.mean()
@@ -197,7 +198,7 @@ def _compare(
     at, kept_apart, baseline = means if is_class else [float(np.sqrt(mean)) for mean in means]
     wider = np.nan
     if not is_class:
-        widths = [_median_width(found.predictions, held) for found in (by_split, at_random)]
+        widths = [_median_width(found, held) for _, found in (by_split, at_random)]
         wider = widths[0] / max(widths[1], np.finfo(float).tiny)
     return SplitQuestion(split, column, at, kept_apart, baseline, wider, n_trees=_N_TREES)
 
