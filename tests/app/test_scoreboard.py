@@ -129,17 +129,19 @@ def test_the_page_shows_a_choice_ranks_numbers_bars_and_differences(board):
     assert all(bar.words in shown for bar in bars)
 
 
-@pytest.mark.parametrize("label", ["Every method", "1 SGLB", "2 Cyclical SGLB", "3 IBUG",
-                                   "4 Soft trees", "5 MACAU"])  # fmt: skip
-@pytest.mark.parametrize("view", [RANKS, BESIDE, APART, TIME])
-def test_every_picture_of_every_paper_is_drawn_with_words(board, label, view):
-    at = open_page(paper=label, view=view)
-    table = tables_by_label(board)[label]
-    assert charts(at)
-    assert all(alts(at))
-    if view == BESIDE:
-        whose = {value for rows in charts(at) for value in rows["c4"]}
-        assert whose == {"ours", "paper"} or not table.published
+@pytest.mark.parametrize(
+    "label", ["Every method", "1 SGLB", "2 Cyclical SGLB", "3 IBUG", "4 Soft trees", "5 MACAU"]
+)
+def test_every_picture_of_every_paper_is_drawn_with_words(board, label):
+    at = open_page(paper=label)
+    for view in (RANKS, BESIDE, APART, TIME):
+        at.segmented_control(key="view").set_value(view).run()
+        assert not at.exception
+        assert charts(at)
+        assert all(alts(at))
+        if view == BESIDE:
+            whose = {value for rows in charts(at) for value in rows["c4"]}
+            assert whose == {"ours", "paper"} or not tables_by_label(board)[label].published
 
 
 def test_an_empty_board_says_that_nothing_is_computed_and_how_to(monkeypatch):
@@ -320,17 +322,12 @@ def test_a_click_on_a_picture_opens_its_cell(board, monkeypatch):
     assert state["cell"] == cells[1]
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"paper": "6 Nobody"}, {"set": "moon"}, {"metric": "luck"}, {"methods": "magic"},
-        {"cell": "<b>x</b>"},
-    ],
-)  # fmt: skip
-def test_a_bad_link_says_so_and_shows_a_picture(board, bad):
+def test_a_bad_link_says_so_and_shows_a_picture(board):
+    bad = {"paper": "6 Nobody", "set": "moon", "metric": "luck", "methods": "magic",
+           "cell": "<b>x</b>"}  # fmt: skip
     at = open_page(**bad)
-    (name,) = bad
-    assert name in " ".join(texts(at))
+    for name in bad:
+        assert name in " ".join(texts(at))
     assert charts(at)
 
 

@@ -228,6 +228,14 @@ def test_a_slider_moved_to_what_cannot_be_fitted_and_back_and_what_leaves_no_mem
     assert at.button(key="_spiral_compare").disabled
 
 
+def test_a_comparison_is_a_job_of_its_own_and_is_drawn():
+    at = open_page("spiral", rows="50", members="2", depth="2")
+    assert not at.get("plotly_chart")
+    settle(at.button(key="_spiral_compare").click().run())
+    assert at.get("plotly_chart")
+    assert any("30 x SGLB" in text.value for text in at.markdown)
+
+
 def test_a_cancelled_comparison_offers_one_button_which_starts_it_again(monkeypatch):
     gate = threading.Event()
     monkeypatch.setattr(spiral_quality, "quality_against_compute", lambda settings: gate.wait(60))

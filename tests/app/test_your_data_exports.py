@@ -28,19 +28,6 @@ from gbuq_core.unfamiliarity import UnfamiliarityScore
 from tests.app.your_data_page import NASTY, csv_of, numbers, open_page, rows_of, settle
 from tests.page_parts import curves_of
 
-
-def test_the_copied_code_gives_the_same_numbers(tmp_path, monkeypatch):
-    at = open_page(table="wine", trees="50", step="5")
-    code = next(c.value for c in at.code if "score_table" in c.value)
-    monkeypatch.chdir(tmp_path)
-    made = {}
-    exec(compile(code, "copied", "exec"), made)
-    frame = rows_of(at).sort_values("row")
-    found = made["scored"].frame
-    np.testing.assert_array_equal(frame["total"], found["total_uncertainty"])
-    assert (tmp_path / "scored.csv").exists()
-
-
 SETTINGS = {
     "virtual": {
         "trees": "100", "depth": "3", "rate": "0.2", "step": "5", "start": "0.3", "members": "4",
@@ -138,12 +125,6 @@ def test_the_page_to_take_away_is_small_complete_and_escaped(kind):
         assert escape(sentence) in page
 
 
-def test_the_page_to_take_away_is_offered():
-    labels = [button.label for button in open_page().get("download_button")]
-    files = ["All rows (CSV)", "All rows (Parquet)", "Code (Python)", "Notebook", "Page (HTML)"]
-    assert labels == [*files, "Save project"]
-
-
 @pytest.mark.usefixtures("trained_once")
 def test_the_script_and_the_notebook_write_the_file_of_the_page(offered, tmp_path, monkeypatch):
     """Every number of it, bit for bit: what is offered is run where the file is."""
@@ -167,6 +148,9 @@ def test_the_script_and_the_notebook_write_the_file_of_the_page(offered, tmp_pat
         if cell["cell_type"] == "code":
             exec(compile(cell["source"], "cell", "exec"), made)
     assert (tmp_path / "scored.csv").read_bytes() == written
+    labels = [button.label for button in at.get("download_button")]
+    files = ["All rows (CSV)", "All rows (Parquet)", "Code (Python)", "Notebook", "Page (HTML)"]
+    assert labels == [*files, "Save project"]
     report = offered["your-data.html"]()
     assert len(report) < 10e6
     names = [picture["name"] for picture in curves_of(report.decode())]
@@ -180,9 +164,7 @@ def test_the_script_and_the_notebook_write_the_file_of_the_page(offered, tmp_pat
 
 
 def test_infinite_intervals_are_named(offered):
-    at = open_page(
-        numbers(20), table="your file", trees="50", step="5", conformal="true", within="95"
-    )
+    at = open_page(numbers(20), table="your file", conformal="true", within="95")
     assert any("All are infinite" in caption.value for caption in at.caption)
     assert b",-inf,inf," in offered["scored.csv"]()
 

@@ -88,8 +88,9 @@ def test_a_kept_file_reads_as_an_upload():
     assert (file.name, file.size, file.file_id) == ("rows.csv", 8, "id 1")
 
 
-def test_the_button_deletes_the_file_and_what_was_made_of_it():
-    at = open_page(numbers())
+def test_the_button_deletes_the_file_and_nothing_holds_what_was_made_of_it():
+    at = open_page(numbers(4001))  # long enough in training for progress and Cancel to be drawn
+    assert 4001 in scored_tables()
     assert at.session_state["table"] == "your file"
     at.button(key="delete-data").click().run()
     settle(at)
@@ -98,13 +99,6 @@ def test_the_button_deletes_the_file_and_what_was_made_of_it():
     assert not at.dataframe
     assert [button for button in at.button if button.key == "delete-data"] == []
     assert not any("No file is open" in text for text in texts(at))
-
-
-def test_nothing_holds_a_scored_table_after_its_deletion():
-    at = open_page(numbers(4001))  # long enough in training for progress and Cancel to be drawn
-    assert 4001 in scored_tables()
-    at.button(key="delete-data").click().run()
-    settle(at)
     assert 4001 not in scored_tables()
 
 

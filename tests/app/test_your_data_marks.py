@@ -70,7 +70,7 @@ def test_marked_rows_are_listed_exported_and_stay_with_their_table():
     files = _files()
     files.hold(TOKEN, "test")
     files.put(TOKEN, "marks", KeptFile("marks", write_marks(before), "marks"))
-    at = open_page(row="7", trees="50")
+    at = open_page(row="7")
     at.session_state["_data_token"] = TOKEN  # as the browser tells it
     at.run()
     mark_of(at, "toggle").set_value(True).run()

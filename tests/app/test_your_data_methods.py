@@ -22,7 +22,7 @@ def press_compare(at):
 
 
 def test_methods_are_compared_when_asked_and_kept(offered):
-    at = open_page(numbers(80), trees="50", table="your file")
+    at = open_page(numbers(80), table="your file")
     open_section(at, COMPARED)
     assert says(at, "Without a choice, these are compared: virtual SGLB")
     at.multiselect(key="compare").set_value(["virtual SGLB", "kNN"]).run()
@@ -62,9 +62,7 @@ def test_a_rerun_in_the_middle_goes_on_with_the_same_training(monkeypatch):
         return run(key, *rest)
 
     monkeypatch.setattr(comparing, "run_method", waiting)
-    at = open_page(
-        numbers(70), trees="50", table="your file", section=COMPARED, compare=["kNN", "SGB"]
-    )
+    at = open_page(numbers(70), table="your file", section=COMPARED, compare=["kNN", "SGB"])
     at.button(key="_methods_compare").click().run()
     while len(begun) < 2:
         time.sleep(0.01)
@@ -85,7 +83,7 @@ def test_a_method_that_fails_is_a_sentence_beside_the_others(monkeypatch):
 
     monkeypatch.setattr(ListedModel, "fit", fail)
     at = open_page(
-        numbers(90), trees="50", table="your file", section=COMPARED,
+        numbers(90), table="your file", section=COMPARED,
         compare=["kNN", "virtual SGLB"],
     )  # fmt: skip
     press_compare(at)

@@ -27,7 +27,7 @@ def settle_all(at):
 
 
 def test_the_section_trains_when_asked_and_ranks_the_rows_without_a_target(offered):
-    at = open_page(make_file(), section="More rows", trees="50", target="y", repeats="5")
+    at = open_page(make_file(), section="More rows", target="y", repeats="5")
     settle_all(at)
     assert not at.exception
     assert says(at, "Training 20 models takes about")
@@ -73,6 +73,6 @@ def test_the_section_trains_when_asked_and_ranks_the_rows_without_a_target(offer
 
 
 def test_without_a_row_to_label_it_says_what_to_do():
-    at = open_page(section="More rows", trees="50")
+    at = open_page(section="More rows")
     assert says(at, "Every row has a target. Drop a second file")
     assert not at.exception

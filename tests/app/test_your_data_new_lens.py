@@ -37,7 +37,7 @@ def steady(tmp_path, monkeypatch):
 
 def test_the_guides_lens_is_on_the_page_and_in_the_download(steady, offered):
     data = csv_of(x=[k % 9 for k in range(80)], y=[(k * k) % 23 for k in range(80)])
-    at = open_page(data, table="your file", section="More rows", trees="50", n_steady="5")
+    at = open_page(data, table="your file", section="More rows", n_steady="5")
     assert not at.exception
     assert any("About which rows do the members agree?" in text.value for text in at.markdown)
     assert at.slider(key="n_steady").value == 5  # of the link

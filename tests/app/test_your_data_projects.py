@@ -55,7 +55,7 @@ def test_a_project_brings_everything_back_without_training(offered, refused):
     assert open_project(without).data is None
     refused()
 
-    at = open_page(table="wine", trees="50", step="5")
+    at = open_page(table="wine")
     drop(at, without, "mine.gbuq")
     assert says(at, 'is about "table.csv" with 60 rows: drop that file to go on.')
     drop(at, FILE)

@@ -35,7 +35,6 @@ def test_a_condition_on_the_prediction_is_about_the_label():
     at = open_page(
         classes(),
         table="your file",
-        trees="50",
         target="y",
         task="classification",
         find="prediction = 5",
@@ -47,7 +46,7 @@ def test_a_condition_on_the_prediction_is_about_the_label():
 
 
 def test_a_row_of_the_second_file_can_be_opened_however_short_the_first_is():
-    at = open_page(numbers(), table="your file", trees="50")
+    at = open_page(numbers(), table="your file")
     drop(at, numbers(n=200), "new.csv", key="upload_second")
     at.number_input(key="row").set_value(150.0).run()
     assert not at.exception
@@ -57,7 +56,7 @@ def test_a_row_of_the_second_file_can_be_opened_however_short_the_first_is():
 
 
 def test_a_link_to_a_file_waits_for_the_file():
-    at = open_page(table="your file", target="z", row="500", trees="50")
+    at = open_page(table="your file", target="z", row="500")
     assert not at.exception
     assert says(at, "No file is open")
     assert not says(at, "target must be")
@@ -67,10 +66,7 @@ def test_a_link_to_a_file_waits_for_the_file():
     assert not at.exception
     assert at.selectbox(key="target").value == "z"
     assert any(element.value == "Row 500" for element in at.subheader)
-
-
-def test_a_link_to_a_file_without_that_target_is_told_once_the_file_is_there():
-    at = open_page(table="your file", target="nowhere", trees="50")
+    at = open_page(table="your file", target="nowhere")  # told once the file is there
     drop(at, numbers())
     assert says(at, 'but the link says "nowhere"')
     assert len(rows_of(at)) == 60
@@ -79,7 +75,7 @@ def test_a_link_to_a_file_without_that_target_is_told_once_the_file_is_there():
 def test_a_file_that_could_not_be_read_is_read_as_the_reader_says():
     # The first rows look like two columns between semicolons; the comma is what holds.
     lines = [f"{i};{'a;' * (i % 4) if i > 210 else ''},{i % 9},{i * i}" for i in range(400)]
-    at = open_page("\n".join(["x;t,z,y", *lines]).encode(), trees="50")
+    at = open_page("\n".join(["x;t,z,y", *lines]).encode())
     assert says(at, 'You still see the table "diabetes".')
     choose(at, "Delimiter", "comma")
     assert not at.exception
@@ -128,7 +124,7 @@ def test_a_refusal_for_want_of_memory_is_not_remembered(monkeypatch):
 def test_a_file_and_its_name_are_nobody_elses_and_go_with_the_session():
     data = numbers(n=47)
     for name, second in (("secret.csv", "hidden.csv"), ("mine.csv", "new.csv"), ("b.csv", "c.csv")):
-        at = drop(open_page(table="your file", trees="50"), data, name)
+        at = drop(open_page(table="your file"), data, name)
         drop(at, numbers(n=31), second, key="upload_second")
         code = next(c.value for c in at.code if "score_table" in c.value)
         assert name in code
@@ -157,7 +153,7 @@ def test_no_cache_of_the_page_outlives_a_session():
 
 
 def test_corrections_of_columns_outlive_the_list():
-    at = open_page(table="wine", trees="50")
+    at = open_page(table="wine")
     assert in_use(at) == "14 of 14"
     opened = at.session_state["_data_last_open"]
     left_out = Edits(used=(("hue", False),))
@@ -210,7 +206,7 @@ def test_what_is_typed_into_the_list_of_columns_is_laid_over_what_was_corrected_
 
 
 def test_one_member_left_is_said_and_ranks_no_rows_by_knowledge():
-    at = open_page(table="wine", method="cSGLB", trees="50", burn_in="9", rank="knowledge")
+    at = open_page(table="wine", method="cSGLB", burn_in="9", rank="knowledge")
     assert not at.exception
     missing = "With one member there is no knowledge uncertainty: lower the burn-in."
     assert any(caption.value.endswith(missing) for caption in at.caption)

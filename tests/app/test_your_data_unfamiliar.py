@@ -29,7 +29,7 @@ def numbers(n, shift=0.0, seed=3):
 
 @pytest.fixture
 def wine():
-    return settle(open_page(table="wine", trees="50", row="5"))  # it is measured after the training
+    return settle(open_page(table="wine", row="5"))  # it is measured after the training
 
 
 def test_the_least_familiar_rows_are_named_with_a_reason(wine):
@@ -52,7 +52,7 @@ def test_rows_are_ranked_and_found_by_it(wine):
 
 
 def test_a_foreign_second_file_is_told_before_anything_else(offered):
-    at = drop(open_page(trees="50"), numbers(520))  # a fifth of them is held out
+    at = drop(open_page(), numbers(520))  # a fifth of them is held out
     settle(drop(at, numbers(40, shift=9.0), "second.csv", key="upload_second"))
     told = judged(at)
     first = next(k for k, text in enumerate(told) if text.startswith("The second file is unlike"))
@@ -105,7 +105,7 @@ def test_nothing_is_called_unfamiliar_before_it_is_measured(monkeypatch):
         raise RuntimeError("not today")
 
     monkeypatch.setattr("gbuq_core.lenses.unfamiliar.measure_unfamiliarity", fails)
-    at = settle(drop(open_page(trees="50"), numbers(61, seed=9)))
+    at = settle(drop(open_page(), numbers(61, seed=9)))
     assert not any("familiar" in text.lower() for text in texts(at) if "measured" not in text)
     assert "unfamiliarity" not in rows_of(at).columns
     assert says(at, "It could not be measured how unfamiliar the rows are.")

@@ -33,8 +33,31 @@ def open_spiral(page, url, query=QUICK):
     return Figure(page)
 
 
-def test_sliders_change_picture_and_address_and_views_fit_nothing(page, serve):
+def test_a_click_a_line_and_sliders_change_picture_and_address_and_views_fit_nothing(page, serve):
     figure = open_spiral(page, serve(APP), QUICK + "&shown=3")
+    play_and_pause(page, figure)  # without the server
+    point, ray = Figure(page, 1), Figure(page, 2)
+    after(page, point, lambda: figure.click(40, 60))
+    page.wait_for_url("**px=30*")
+    page.get_by_text("At this point").locator("xpath=ancestor::table").wait_for()
+    box = page.get_by_label("x", exact=True).first
+
+    def type_it(text):
+        box.fill(text)
+        box.press("Enter")
+
+    after(page, point, lambda: type_it("12.7"))
+    page.wait_for_url(re.compile(r"[?&]px=13(\.0)?(&|$)"))  # a box of floats writes 13.0
+    expect(box).to_have_value("13")
+    assert page.locator("[class*=st-key-note-knob]").count() == 0
+
+    def draw():
+        figure.root.get_by_role("button", name="Draw a line").click()
+        figure.drag((40, 40), (70, 10))
+
+    after(page, ray, draw)
+    page.wait_for_url("**sx=-4*")
+    assert "sy=" in page.url
     for label in ("Compare methods", "All settings"):
         unfold(page, label)
     costs = page.get_by_text("Fitted: SGLB")
@@ -47,26 +70,6 @@ def test_sliders_change_picture_and_address_and_views_fit_nothing(page, serve):
     expect(costs).to_have_text(before)
     after(page, figure, lambda: press(page, "seed"))
     page.wait_for_url("**seed=1*")
-
-
-def test_a_click_probes_the_point_and_a_typed_coordinate_is_rounded_in_box_and_address(page, serve):
-    figure = open_spiral(page, serve(APP))
-    point = Figure(page, 1)
-    after(page, point, lambda: figure.click(40, 60))
-    page.wait_for_url("**px=30*")
-    page.get_by_text("At this point").locator("xpath=ancestor::table").wait_for()
-    box = page.get_by_label("x", exact=True).first
-
-    def type_it(text):
-        box.fill(text)
-        box.press("Enter")
-
-    after(page, point, lambda: type_it("210"))
-    page.wait_for_url("**px=210*")
-    after(page, point, lambda: type_it("12.7"))
-    page.wait_for_url(re.compile(r"[?&]px=13(\.0)?(&|$)"))  # a box of floats writes 13.0
-    expect(box).to_have_value("13")
-    assert page.locator("[class*=st-key-note-knob]").count() == 0
 
 
 def test_the_page_opens_with_two_maps_the_control_and_the_answer_and_shows_all_when_asked(
@@ -101,24 +104,3 @@ def test_the_page_opens_with_two_maps_the_control_and_the_answer_and_shows_all_w
     wait_ready(page, canvases=1)
     panels = figure.root.locator(".gbuq-panel")
     assert len({round(panels.nth(i).bounding_box()["x"]) for i in range(8)}) == 4
-
-
-def test_the_trees_play_without_the_server_and_a_drawn_line_is_walked(page, serve):
-    figure = open_spiral(page, serve(APP))
-    play_and_pause(page, figure)
-    ray = Figure(page, 2)
-
-    def draw():
-        figure.root.get_by_role("button", name="Draw a line").click()
-        figure.drag((40, 40), (70, 10))
-
-    after(page, ray, draw)
-    page.wait_for_url("**sx=-4*")
-    assert "sy=" in page.url
-
-
-def test_the_comparison_is_a_job_of_its_own(page, serve):
-    open_spiral(page, serve(APP), "rows=50&members=2&trees=50&chain_trees=100&cycle=20&depth=2")
-    page.get_by_role("button", name="Compare, about").click()
-    page.get_by_text("30 x SGLB").wait_for(timeout=240_000)
-    page.locator(".st-key-spiral-auroc_far .js-plotly-plot").wait_for()
