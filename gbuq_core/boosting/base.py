@@ -49,6 +49,7 @@ from gbuq_core.jobs import check_memory, parallel_map, stage
 from gbuq_core.model_files.contents import require
 from gbuq_core.model_files.fields import Savable, load
 from gbuq_core.trees.binning import Encoding, apply_encoding, fit_encoding
+from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_number
 
 _BLOCK_ROWS = 4096  # whose members stay in the cache while their uncertainty is computed
@@ -300,21 +301,6 @@ class BoostedEnsemble(Savable, BaseEstimator):
         check_is_fitted(self, "models_")
         return apply_encoding(self.encoding_, check_new_rows(self, X))
 
-    def _raw_members(
-        self,
-        X: Any,
-        truncation_step: int | None,
-        truncation_start: float | None,
-        n_members: int | None,
-        burn_in_cycles: int | None = None,
-    ) -> np.ndarray:
-        """Raw outputs of the members, (n_members, n_samples, n_outputs)."""
-        matrix, _ = self._encode(X)
-        points, limit = self.chosen_members(
-            truncation_step, truncation_start, n_members, burn_in_cycles
-        )
-        return self._pick_members(self._raw(matrix, self._stages_for(points), limit), points)
-
     def _map_members(
         self,
         X: Any,
@@ -342,6 +328,59 @@ class BoostedEnsemble(Savable, BaseEstimator):
 
         blocks = parallel_map(finish_block, range(0, len(matrix), _BLOCK_ROWS), self.n_jobs)
         return [np.concatenate(parts) for parts in zip(*blocks, strict=True)]
+
+    def predict_members(
+        self,
+        X: Any,
+        truncation_step: int | None = None,
+        truncation_start: float | None = None,
+        n_members: int | None = None,
+        burn_in_cycles: int | None = None,
+    ) -> np.ndarray:
+        """What every member says.
+
+        Parameters
+        ----------
+        X : array-like (n_samples, n_features) or DataFrame
+        truncation_step, truncation_start : optional
+            In place of the estimator's own, for virtual ensembles.
+        n_members : int, optional
+            Use only this many members: the first models, or the last truncations.
+        burn_in_cycles : optional
+            In place of the estimator's own, for cyclical methods.
+
+        Returns
+        -------
+        (n_members, n_samples, 2 or n_classes) float64
+            Class probabilities; of a regression the mean in the unit of y, and the variance in its
+            square. With ``target="log"`` they are those of a log-normal: ``exp(m + v / 2)`` and
+            ``(exp(v) - 1) exp(2 m + v)``, with mean m and variance v of log y.
+        """
+        matrix, _ = self._encode(X)
+        points, limit = self.chosen_members(
+            truncation_step, truncation_start, n_members, burn_in_cycles
+        )
+        raw = self._raw(matrix, self._stages_for(points), limit)
+        return self._finish_members(self._pick_members(raw, points))
+
+    def predict_uncertainty(
+        self,
+        X: Any,
+        truncation_step: int | None = None,
+        truncation_start: float | None = None,
+        n_members: int | None = None,
+        burn_in_cycles: int | None = None,
+    ) -> Uncertainty:
+        """Total, data and knowledge uncertainty, (n_samples,) each.
+
+        Of a regression as variances of y (eq. 6), of classes in nats (eq. 3-4). Parameters as in
+        `predict_members`.
+        """
+        parts = self._map_members(
+            X, lambda raw: self._decompose(self._finish_members(raw)),
+            truncation_step, truncation_start, n_members, burn_in_cycles,
+        )  # fmt: skip
+        return Uncertainty(*parts)
 
     def chosen_members(
         self,
@@ -676,6 +715,10 @@ class BoostedEnsemble(Savable, BaseEstimator):
 
     def _finish_members(self, raw: np.ndarray) -> np.ndarray:
         """What `predict_members` gives, of the members' raw outputs."""
+        raise NotImplementedError
+
+    def _decompose(self, members: np.ndarray) -> Uncertainty:
+        """The parts of the uncertainty, of what the members say."""
         raise NotImplementedError
 
     def _in_unit(self, parameters: np.ndarray) -> np.ndarray:

@@ -110,45 +110,13 @@ class BoostedEnsembleClassifier(ClassifierMixin, BoostedEnsemble):
         self.classes_ = classes
         return self
 
-    def predict_members(
-        self,
-        X: Any,
-        truncation_step: int | None = None,
-        truncation_start: float | None = None,
-        n_members: int | None = None,
-        burn_in_cycles: int | None = None,
-    ) -> np.ndarray:
-        """Class probabilities from every member, (n_members, n_samples, n_classes).
-
-        Parameters as in `BoostedEnsembleRegressor.predict_members`.
-        """
-        return self._finish_members(
-            self._raw_members(X, truncation_step, truncation_start, n_members, burn_in_cycles)
-        )
-
     def _finish_members(self, raw: np.ndarray) -> np.ndarray:
         if self.clocks_ is not None:
             raw = raw / self.clocks_.temperature
         return self._parameters(raw)
 
-    def predict_uncertainty(
-        self,
-        X: Any,
-        truncation_step: int | None = None,
-        truncation_start: float | None = None,
-        n_members: int | None = None,
-        burn_in_cycles: int | None = None,
-    ) -> Uncertainty:
-        """Total, data and knowledge uncertainty in nats (eq. 3-4), (n_samples,) each.
-
-        Parameters as in `predict_members`.
-        """
-        parts = self._map_members(
-            X,
-            lambda raw: decompose_classification(self._finish_members(raw)),
-            truncation_step, truncation_start, n_members, burn_in_cycles,
-        )  # fmt: skip
-        return Uncertainty(*parts)
+    def _decompose(self, members: np.ndarray) -> Uncertainty:
+        return decompose_classification(members)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The mean of the members' probabilities (eq. 2), (n_samples, n_classes)."""

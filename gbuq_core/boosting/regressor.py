@@ -238,37 +238,6 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         require(self.target_ in (None, *TARGETS), "the scale of its target is impossible")
         super().check_file()
 
-    def predict_members(
-        self,
-        X: Any,
-        truncation_step: int | None = None,
-        truncation_start: float | None = None,
-        n_members: int | None = None,
-        burn_in_cycles: int | None = None,
-    ) -> np.ndarray:
-        """Mean and variance of y from every member.
-
-        Parameters
-        ----------
-        X : array-like (n_samples, n_features) or DataFrame
-        truncation_step, truncation_start : optional
-            In place of the estimator's own, for virtual ensembles.
-        n_members : int, optional
-            Use only this many members: the first models, or the last truncations.
-        burn_in_cycles : optional
-            In place of the estimator's own, for cyclical methods.
-
-        Returns
-        -------
-        (n_members, n_samples, 2) float64
-            Mean in the unit of y, variance in its square. With ``target="log"`` they are those of
-            a log-normal: ``exp(m + v / 2)`` and ``(exp(v) - 1) exp(2 m + v)``, with mean m and
-            variance v of log y.
-        """
-        return self._finish_members(
-            self._raw_members(X, truncation_step, truncation_start, n_members, burn_in_cycles)
-        )
-
     def _finish_members(self, raw: np.ndarray) -> np.ndarray:
         return self._in_unit(self._law_members(raw))
 
@@ -279,28 +248,8 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
             members[..., 1] *= self.clocks_.factor**2
         return members
 
-    def predict_uncertainty(
-        self,
-        X: Any,
-        truncation_step: int | None = None,
-        truncation_start: float | None = None,
-        n_members: int | None = None,
-        burn_in_cycles: int | None = None,
-    ) -> Uncertainty:
-        """Total, data and knowledge uncertainty as variances of y (eq. 6), (n_samples,) each.
-
-        Parameters as in `predict_members`.
-        """
-
-        def decompose(raw: np.ndarray) -> Uncertainty:
-            members = self._finish_members(raw)
-            return split_variance(members[..., 0], members[..., 1])
-
-        return Uncertainty(
-            *self._map_members(
-                X, decompose, truncation_step, truncation_start, n_members, burn_in_cycles
-            )
-        )
+    def _decompose(self, members: np.ndarray) -> Uncertainty:
+        return split_variance(members[..., 0], members[..., 1])
 
     def predict(self, X: Any) -> np.ndarray:
         """The mean of the members' means, (n_samples,)."""
@@ -322,7 +271,7 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
 
         def locate(raw: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             members = self._law_members(raw)
-            total = split_variance(members[..., 0], members[..., 1]).total
+            total = self._decompose(members).total
             return mean_over_members(members[..., 0]), np.sqrt(total)
 
         loc, scale = self._map_members(X, locate)

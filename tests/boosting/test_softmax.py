@@ -9,9 +9,8 @@ from scipy.special import softmax
 from seeding_parts import fill_normals
 from tolerances import SAME_SUM, ZERO
 
-from gbuq_core.boosting import BoostedEnsembleClassifier, numba_engine, softmax_kernels
+from gbuq_core.boosting import BoostedEnsembleClassifier, numba_engine
 from gbuq_core.boosting.numba_engine import sum_classes, unrolled_width
-from gbuq_core.boosting.plan import make_plan
 from gbuq_core.boosting.softmax_kernels import (
     LOGIT_STEP,
     add_softmax_noise,
@@ -28,18 +27,6 @@ STREAM = np.uint64(99)
 
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 4])  # four have no unrolled kernel
 PYTHON = pytest.mark.parametrize("python", [False, True], ids=["compiled", "python"])
-
-
-@pytest.fixture
-def table(rng):
-    return parts.mixed_table(rng, 120)
-
-
-@pytest.fixture
-def repeated(rng):
-    """600 rows of 24 distinct ones, so that merging them makes sense."""
-    matrix = parts.mixed_table(rng, 24).matrix
-    return parts.binned(matrix[rng.integers(0, 24, 600)])
 
 
 def n_leaf_sums(n_classes):
@@ -90,49 +77,6 @@ def test_gradients_and_hessian_are_those_of_the_likelihood(table, rng, n_classes
         ]
         found = state.leaf_sums[here, n_classes + 1 :]
         np.testing.assert_allclose(found, hessian, rtol=1e-5, atol=1e-5)
-
-
-@CLASSES
-def test_merged_sums_equal_row_sums(repeated, rng, n_classes):
-    codes = rng.integers(0, n_classes, 600)
-    cells = merge_rows(repeated.columns)
-    raw = 2.0 * rng.normal(size=(len(cells.codes), n_classes))
-    cell_of_row = np.empty(600, int)
-    cell_of_row[cells.order] = np.repeat(np.arange(len(raw)), np.diff(cells.begin))
-    values = numbers(n_rows=600.0)
-    merged = gradients_of(sum_classes(cells, codes, n_classes), raw, values)
-    single = sum_classes(single_cells(repeated.columns), codes, n_classes)
-    rows = gradients_of(single, raw[cell_of_row], values)
-    for together, apart in ((merged[0], rows[0]), (merged[2], rows[2])):
-        sums = np.zeros_like(together)
-        np.add.at(sums, cell_of_row, apart)
-        np.testing.assert_allclose(together, sums, rtol=SAME_SUM, atol=SAME_SUM)
-    np.testing.assert_allclose(merged[1][cell_of_row], rows[1], rtol=SAME_SUM)
-    np.testing.assert_allclose(merged[1], softmax(raw, axis=1), rtol=SAME_SUM)
-    assert merged[3] == pytest.approx(rows[3], rel=SAME_SUM)
-    assert rows[3] == pytest.approx(np.sqrt((rows[0] ** 2).sum() / 600), rel=SAME_SUM)
-
-
-@pytest.mark.parametrize("merge", [True, False])
-def test_sub_sample_sums_are_those_of_the_drawn_rows(repeated, rng, merge):
-    codes = rng.integers(0, 3, 600)
-    cells = merge_rows(repeated.columns) if merge else single_cells(repeated.columns)
-    raw = rng.normal(size=(len(cells.codes), 3))
-    values = numbers(n_rows=600.0, subsample=0.3)
-    gradients, _, channels, rms = gradients_of(sum_classes(cells, codes, 3), raw, values)
-    kept = naive.kept_rows(int(STREAM), 600, 0.3)
-    expected = np.zeros((len(raw), 4))
-    cell_of_place = np.repeat(np.arange(len(raw)), np.diff(cells.begin))
-    for place in np.flatnonzero(kept):
-        cell = cell_of_place[place]
-        one_hot = np.eye(3)[codes[cells.order[place]]]
-        expected[cell] += [*(one_hot - naive.softmax(raw[cell])), 1.0]
-    np.testing.assert_allclose(channels, expected, rtol=SAME_SUM, atol=SAME_SUM)
-    # Leaf values and the strength of the score noise are those of all rows.
-    sums = sum_classes(cells, codes, 3)
-    everything = gradients_of(sums, raw, values._replace(subsample=1.0))
-    np.testing.assert_array_equal(gradients, everything[0])
-    assert rms == everything[3]
 
 
 def test_huge_logits_do_not_overflow(table):
@@ -293,7 +237,8 @@ def test_a_model_without_l2_gives_probabilities(rng, method):
         n_trees=100,
         random_state=0,
     ).fit(X, rng.integers(0, 3, 200))
-    logits = model._raw_members(X, None, None, None)
+    matrix, _ = model._encode(X)
+    logits = numba_engine.raw_predictions(model.models_, matrix, np.array([100]), 1, 1)
     # Logits of 1e12, as without care, have lost four of the sixteen digits of a probability.
     assert np.abs(logits).max() < 1e5
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0, rtol=SAME_SUM)
@@ -312,57 +257,6 @@ def test_class_sums(rng):
     np.testing.assert_array_equal(sums.n_rows, np.diff(cells.begin))
 
 
-def fit_plain(table, codes, n_classes, leaf_estimation, n_trees=4, depth=3):
-    """No noise, no shrinkage, no sub-sampling: deterministic boosting by the engine."""
-    knobs = BoostedEnsembleClassifier(
-        stopping=None,
-        method="sgb", subsample=1.0, random_strength=0.0, n_members=1, n_trees=n_trees, depth=depth,
-        learning_rate=0.3, leaf_estimation=leaf_estimation, max_bins=8,
-    )  # fmt: skip
-    plan = make_plan(knobs)
-    return numba_engine.fit(table.matrix, parts.IS_CATEGORY, codes, n_classes, plan, 0, 1)
-
-
-@pytest.mark.parametrize("leaf_estimation", ["newton", "gradient"])
-@CLASSES
-def test_boosting_equals_the_slow_twin_tree_by_tree(table, rng, n_classes, leaf_estimation):
-    signal = table.matrix[:, 0] + table.matrix[:, 2] / 2 + rng.normal(size=120)
-    codes = np.digitize(signal, np.quantile(signal, np.arange(1, n_classes) / n_classes))
-    models = fit_plain(table, codes, n_classes, leaf_estimation)
-    loss = naive.Softmax(codes, n_classes, leaf_estimation == "newton")
-    trees, raw = naive.boost(loss, table.codes, parts.IS_CATEGORY, table.options, 4, 3, 0.3, 3.0)
-    forest = models.forests[0]
-    for tree, (splits, values) in enumerate(trees):
-        found = list(zip(forest.features[tree].tolist(), forest.bins[tree].tolist(), strict=True))
-        assert found == splits
-        np.testing.assert_allclose(forest.values[tree], values, rtol=SAME_SUM, atol=SAME_SUM)
-    found = numba_engine.raw_predictions(models, table.matrix, np.array([4]), 1, 1)[0, 0]
-    np.testing.assert_allclose(found, raw, rtol=SAME_SUM, atol=SAME_SUM)
-
-
-@pytest.mark.parametrize("leaf_estimation", ["newton", "gradient"])
-@CLASSES
-def test_langevin_boosting_equals_the_slow_twin_tree_by_tree(
-    table, rng, n_classes, leaf_estimation
-):
-    """With the posterior's noise on splits and leaves, from the same draws."""
-    signal = table.matrix[:, 0] + table.matrix[:, 2] / 2 + rng.normal(size=120)
-    codes = np.digitize(signal, np.quantile(signal, np.arange(1, n_classes) / n_classes))
-    newton, c = leaf_estimation == "newton", 0.3
-    cells = single_cells(table.columns)
-    rows, state = member(table, n_classes, 3, 4, cells)
-    values = numbers(noise=c, leaf_noise=c, n_rows=120.0, newton=newton, preconditioned=True)
-    sums = sum_classes(cells, codes, n_classes)
-    boost_softmax(rows, sums, state, values, 7, 1, 0, 4, unrolled_width(n_classes))
-    loss = naive.Softmax(codes, n_classes, newton, preconditioned=True)
-    trees, raw = naive.boost(
-        loss, table.codes, parts.IS_CATEGORY, table.options, 4, 3, 0.3, 3.0,
-        parts.langevin_draws(c, 7, 1),
-    )  # fmt: skip
-    parts.assert_same_trees(state.forest, trees, SAME_SUM)
-    np.testing.assert_allclose(state.raw, raw, rtol=SAME_SUM, atol=SAME_SUM)
-
-
 def test_unrolled_and_general_kernels_agree(table, rng):
     """An empty width compiles loops over any number of outputs."""
     codes, forests = rng.integers(0, 3, 120), []
@@ -374,36 +268,4 @@ def test_unrolled_and_general_kernels_agree(table, rng):
         boost_softmax(rows, sum_classes(cells, codes, 3), state, values, 0, 0, 0, 3, width)
         forests.append(state.forest)
     for one, other in zip(*forests, strict=True):
-        np.testing.assert_allclose(one, other, rtol=SAME_SUM)
-
-
-@CLASSES
-def test_merged_rows_grow_the_same_trees(repeated, rng, n_classes):
-    codes = rng.integers(0, n_classes, 600)
-    forests = []
-    for cells in (merge_rows(repeated.columns), single_cells(repeated.columns)):
-        rows, state = member(repeated, n_classes, 3, 5, cells)
-        boost_softmax(
-            rows, sum_classes(cells, codes, n_classes), state, numbers(n_rows=600.0, decay=0.99),
-            0, 0, 0, 5, unrolled_width(n_classes),
-        )  # fmt: skip
-        forests.append(state.forest)
-    merged, apart = forests
-    np.testing.assert_array_equal(merged.features, apart.features)
-    np.testing.assert_array_equal(merged.bins, apart.bins)
-    np.testing.assert_allclose(merged.values, apart.values, rtol=SAME_SUM, atol=SAME_SUM)
-
-
-@pytest.mark.parametrize("preconditioned", [False, True])
-def test_python_and_compiled_boosting_agree(table, rng, monkeypatch, preconditioned):
-    codes = rng.integers(0, 3, 120)
-    cells = single_cells(table.columns)
-    values = numbers(n_rows=120.0, noise=0.1, leaf_noise=0.1, preconditioned=preconditioned)
-    args = (values, 0, 0, 0, 3, unrolled_width(3))
-    states = [member(table, 3), member(table, 3)]
-    boost_softmax(states[0][0], sum_classes(cells, codes, 3), states[0][1], *args)
-    stream = softmax_kernels.stream
-    monkeypatch.setattr(softmax_kernels, "stream", lambda *key: np.uint64(stream(*key)))
-    boost_softmax.py_func(states[1][0], sum_classes(cells, codes, 3), states[1][1], *args)
-    for one, other in zip(states[0][1].forest, states[1][1].forest, strict=True):
         np.testing.assert_allclose(one, other, rtol=SAME_SUM)
