@@ -1,18 +1,15 @@
 """Forests as ensembles: scikit-learn's own trees, groups, merging, gaps, threads, refusals."""
 
-import threading
-
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
-from tolerances import NEAR_ZERO, SAME_SUM
+from tolerances import SAME_SUM
 
 from gbuq_core.baselines import ForestEnsembleClassifier, ForestEnsembleRegressor
 from gbuq_core.baselines.bootstrap_trees import draw_tree_seeds, merge_for_regression
 from gbuq_core.baselines.columns import fit_levels, to_matrix
-from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter, MemoryLimitExceeded
-from gbuq_core.jobs import JobRunner
+from gbuq_core.errors import InvalidData
 from gbuq_core.metrics import auroc
 from gbuq_core.synthetic import make_heart
 
@@ -113,18 +110,6 @@ def test_knowledge_uncertainty_finds_the_empty_cells(independent):
     assert auroc(~heart.in_support.ravel(), knowledge) > 0.9
 
 
-def test_class_uncertainty_adds_up(table):
-    X, y = table
-    forest = ForestEnsembleClassifier(**SMALL).fit(X, y > 0)
-    members = forest.predict_members(X)
-    assert members.shape == (3, 300, 2)
-    np.testing.assert_allclose(members.sum(axis=2), 1.0, rtol=SAME_SUM)
-    u = forest.predict_uncertainty(X)
-    np.testing.assert_allclose(u.total, u.data + u.knowledge, rtol=SAME_SUM)
-    np.testing.assert_array_equal(forest.predict_knowledge(X), u.knowledge)
-    assert u.knowledge.max() > 0
-
-
 def test_more_trees_a_member_disagree_less(table):
     """The variance of a mean of n trees is that of one tree over n."""
     X, y = table
@@ -194,37 +179,6 @@ def test_minus_zero_is_zero():
 # Jobs
 
 
-def test_a_fit_reports_progress_and_stops_when_nobody_wants_it(heart):
-    runner = JobRunner()
-    seen = threading.Event()
-
-    def fit(job):
-        seen.set()
-        return ForestEnsembleRegressor(100, 1000, random_state=0, n_jobs=1).fit(heart.X, heart.y)
-
-    job = runner.want("me", "endless", fit)
-    assert seen.wait(30)
-    runner.release("me")
-    with pytest.raises(Cancelled):
-        job.result(timeout=30)
-    assert job.state == "cancelled"
-    assert job.fraction < 1
-
-    done = runner.want(
-        "me",
-        "short",
-        lambda job: ForestEnsembleRegressor(2, 3, random_state=0).fit(heart.X, heart.y),
-    )
-    assert done.result(timeout=30).n_trees_ == 6
-    assert done.fraction == pytest.approx(1.0, abs=NEAR_ZERO)
-
-
-def test_memory_is_estimated_before_the_fit(heart, monkeypatch):
-    monkeypatch.setattr("gbuq_core.resources.available_memory_bytes", lambda: 10**6)
-    with pytest.raises(MemoryLimitExceeded, match="forest"):
-        ForestEnsembleRegressor(10, 1000).fit(heart.X, heart.y)
-
-
 def test_what_a_fit_cost_is_told(heart):
     forest = ForestEnsembleRegressor(**SMALL).fit(heart.X, heart.y)
     assert forest.fit_seconds_ > 0
@@ -233,44 +187,6 @@ def test_what_a_fit_cost_is_told(heart):
 
 
 # Refusals
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"n_groups": 1}, "n_groups must be a whole number at least 2"),
-        ({"trees_per_group": 0}, "trees_per_group"),
-        ({"max_depth": 2.5}, "max_depth"),
-        ({"independent": "yes"}, "independent must be True or False"),
-        ({"random_state": -1}, "random_state"),
-        ({"n_jobs": 0}, "n_jobs"),
-    ],
-)
-def test_bad_parameters_are_refused(parameters, words, table):
-    with pytest.raises(InvalidParameter, match=words):
-        ForestEnsembleRegressor(**parameters).fit(*table)
-
-
-@pytest.mark.parametrize(
-    ("X", "y", "words"),
-    [
-        ([[1.0], [np.inf]], [1.0, 2.0], "infinity"),
-        ([[1.0], [2.0]], [1.0, np.nan], "NaN"),
-        ([[1.0], [2.0]], ["a", "b"], "numbers"),
-        ([[1.0], [2.0]], [1.0], "2 rows but y has 1"),
-        ([[1.0], [2.0]], None, "y is None"),
-        (np.empty((0, 2)), [], "0 sample"),
-        (pd.DataFrame({"when": pd.to_datetime(["2020-01-01", "2021-01-01"])}), [1.0, 2.0], "dates"),
-    ],
-)
-def test_bad_data_are_refused_by_a_sentence(X, y, words):
-    with pytest.raises(InvalidData, match=words):
-        ForestEnsembleRegressor(**SMALL).fit(X, y)
-
-
-def test_one_class_is_refused():
-    with pytest.raises(InvalidData, match="one class"):
-        ForestEnsembleClassifier(**SMALL).fit([[1.0], [2.0]], [0, 0])
 
 
 @pytest.mark.parametrize("labels", [["a", None, "b"], [0.0, np.nan, 1.0], [0.0, np.inf, 1.0]])

@@ -4,26 +4,18 @@ import sys
 
 import lightgbm
 import numpy as np
-import pandas as pd
 import pytest
 from catboost import CatBoostRegressor
 from refusal_parts import refused
-from sklearn.base import clone
 from sklearn.ensemble import IsolationForest
-from tolerances import CANCELLED, SAME_SUM
+from tolerances import CANCELLED
 
 from gbuq_core.baselines import (
-    CatBoostUncertaintyRegressor,
-    DistanceScore,
-    ForestVarianceRegressor,
-    IsolationForestScore,
     NGBoostRegressor,
-    QuantileForestRegressor,
 )
-from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter
+from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.methods import METHODS
 from gbuq_core.metrics import auroc, coverage, crps_gaussian
-from gbuq_core.progress import Place, Progress, at
 from gbuq_core.synthetic import make_heteroscedastic
 
 REGRESSORS = [
@@ -227,31 +219,6 @@ def test_the_isolation_forest_is_scikit_learns(fitted, curve):
 # What they share
 
 
-@pytest.mark.parametrize("key", REGRESSORS)
-def test_parts_add_up_and_missing_ones_are_nothing(key, fitted, curve):
-    model, has = fitted[key], METHODS[key].yields
-    total, data, knowledge = model.predict_uncertainty(curve.grid)
-    np.testing.assert_allclose(total, data + knowledge, rtol=SAME_SUM)
-    loc, scale = model.predict_distribution(curve.grid)
-    np.testing.assert_allclose(scale**2, total, rtol=CANCELLED)
-    np.testing.assert_array_equal(model.predict(curve.grid), loc)
-    for part, name in ((data, "data"), (knowledge, "knowledge")):
-        assert part.any() == (name in has)
-    assert hasattr(model, "predict_knowledge") == ("knowledge" in has)
-    assert model.fit_seconds_ > 0.0
-
-
-@pytest.mark.parametrize("key", ["forest", "quantile", "catboost", "gnll"])
-def test_units_do_not_matter(key, fitted, curve):
-    loc, scale = fitted[key].predict_distribution(curve.grid)
-    moved = clone(fitted[key]).fit(curve.X, 1e6 * curve.y - 3e9)
-    there, wide = moved.predict_distribution(curve.grid)
-    # y loses three digits to the large centre, and labels are float32 inside: a borderline split
-    # may fall elsewhere in single trees.
-    assert np.median(np.abs((there + 3e9) / 1e6 - loc)) < 1e-4
-    assert np.median(np.abs(wide / 1e6 / scale - 1)) < 1e-3
-
-
 @pytest.mark.parametrize("key", PEERS)
 def test_gaps_are_read_or_refused(key, curve):
     X = np.where(curve.X > 9, np.nan, curve.X)[:400]
@@ -265,21 +232,6 @@ def test_gaps_are_read_or_refused(key, curve):
     assert np.isfinite(score([[np.nan], [1.0]])).all()
 
 
-def test_a_fit_ends_when_nobody_wants_it(curve):
-    seen = []
-
-    def refuse():
-        seen.append(progress.done)
-        if len(seen) == 40:
-            raise Cancelled
-
-    progress = Progress(1)
-    with at(Place(progress=progress, checks=(refuse,))), pytest.raises(Cancelled):
-        make("quantile").fit(curve.X, curve.y)
-    assert seen == sorted(seen)
-    assert 0.0 < seen[-1] < 0.5  # the second of eight forests
-
-
 # What they refuse
 
 
@@ -291,50 +243,10 @@ def test_ngboost_says_that_its_std_fell_to_nothing():
         make("ngboost").fit(*(np.repeat(a[:4], 40, 0) for a in (X, y)))
 
 
-@pytest.mark.parametrize("key", PEERS)
-def test_impossible_rows_are_one_sentence(key, curve):
-    model = make(key)
-    for X in (
-        np.array([[np.inf], [1.0]]),
-        pd.DataFrame({"x": ["a", "b"]}),
-        pd.DataFrame({"x": pd.to_datetime(["2020-01-01", "2021-01-01"])}),
-    ):
-        with pytest.raises(InvalidData, match=r"^[^\n]*\.$"):
-            model.fit(X, [1.0, 2.0])
-    if key in REGRESSORS:
-        with refused(InvalidData, "beyond 1e\\+38"):
-            model.fit(1e200 * curve.X, curve.y)
-        with refused(InvalidData, "not numbers"):
-            model.fit(curve.X[:3], ["a", "b", "c"])
-        with refused(InvalidData, "."):
-            model.fit(curve.X[:3], [1.0, np.nan, 2.0])
-
-
-@pytest.mark.parametrize(
-    ("model", "name"),
-    [
-        (ForestVarianceRegressor(n_trees=0), "n_trees"),
-        (ForestVarianceRegressor(subsample=1.0), "subsample"),
-        (ForestVarianceRegressor(max_leaves=1), "max_leaves"),
-        (ForestVarianceRegressor(min_child_samples=0), "min_child_samples"),
-        (ForestVarianceRegressor(random_state="seed"), "random_state"),
-        (ForestVarianceRegressor(n_jobs=0), "n_jobs"),
-        (QuantileForestRegressor(quantiles=(0.9, 0.1)), "quantiles"),
-        (QuantileForestRegressor(quantiles=(0.0, 0.5)), "quantiles"),
-        (QuantileForestRegressor(quantiles=(0.5,)), "quantiles"),
-        (NGBoostRegressor(subsample=0.0), "subsample"),
-        (NGBoostRegressor(learning_rate=-1.0), "learning_rate"),
-        (CatBoostUncertaintyRegressor(depth=17), "depth"),
-        (CatBoostUncertaintyRegressor(n_members=1), "n_members"),
-        (CatBoostUncertaintyRegressor(n_trees=10), "n_trees"),
-        (CatBoostUncertaintyRegressor(standardize_target="no"), "standardize_target"),
-        (IsolationForestScore(max_rows=1), "max_rows"),
-        (DistanceScore(n_neighbors=0), "n_neighbors"),
-    ],
-)
-def test_impossible_parameters_are_refused(model, name, curve):
-    with refused(InvalidParameter, name):
-        model.fit(curve.X, curve.y)
+@pytest.mark.parametrize("key", REGRESSORS)
+def test_numbers_beyond_single_precision_are_refused(key, curve):
+    with refused(InvalidData, "beyond 1e\\+38"):
+        make(key).fit(1e200 * curve.X, curve.y)
 
 
 def test_hopeless_targets_and_tables():

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from refusal_parts import refused
 from sklearn.base import clone
 from sklearn.ensemble import (
-    GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
 )
@@ -128,24 +127,6 @@ def test_the_noise_is_found_among_few_features_only(table):
     assert rank[0] > 0.6 > rank[1]
 
 
-@pytest.mark.parametrize(
-    ("knobs", "text"),
-    [
-        ({"base_model": LinearRegression()}, "has no feature_importances_"),
-        ({"scoring": "mse"}, "scoring must be one of"),
-        ({"n_important": 0}, "n_important must be"),
-        ({"validation_fraction": 0.0}, "validation_fraction must be"),
-        ({"random_state": "x"}, "random_state must be"),
-        ({"calibrate": "no"}, "calibrate must be True or False; got 'no'"),
-        ({"base_model": GradientBoostingClassifier()}, "is a classifier .*: pass a regressor"),
-        ({"base_model": LinearRegression}, "an object, not a class: pass LinearRegression"),
-    ],
-)
-def test_impossible_knobs_are_refused(knobs, text, table):
-    with refused(InvalidParameter, text):
-        EuclideanNeighborsRegressor(**knobs).fit(*table)
-
-
 def test_targets_without_a_spread_are_refused_as_by_ibug(table):
     X, y = table
     dates = np.datetime64("2020-01-01") + np.arange(len(y))
@@ -233,12 +214,6 @@ def test_each_member_is_calibrated_on_its_own_and_refitted(table):
     for mine, theirs in zip(both.predict_distribution(new), by_hand, strict=True):
         np.testing.assert_array_equal(mine, theirs)
     np.testing.assert_array_equal(both.predict(new), by_hand.loc)
-
-
-def test_parameters_of_members_are_reached_by_name():
-    model = AveragingRegressor([("a", EuclideanNeighborsRegressor())])
-    assert model.get_params()["a__scoring"] == "nll"
-    assert clone(model.set_params(a__scoring="crps")).estimators[0][1].scoring == "crps"
 
 
 @pytest.mark.parametrize(

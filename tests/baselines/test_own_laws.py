@@ -1,14 +1,11 @@
 """Baselines that know more than a mean and a std: the laws through quantiles and over draws."""
 
-import pickle
-
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from tolerances import CANCELLED, SAME_SUM, ZERO
 
-from gbuq_core import CalibratedRegressor, scorer
+from gbuq_core import CalibratedRegressor
 from gbuq_core.baselines import (
     ConformalizedQuantileRegressor,
     QuantileForestRegressor,
@@ -17,12 +14,10 @@ from gbuq_core.baselines import (
 from gbuq_core.baselines.quantiles import (
     QuantileDistribution,
     RoundedDistribution,
-    quantile_scale,
     values_of_target,
 )
 from gbuq_core.distribution import MixtureDistribution, NormalDistribution
 from gbuq_core.errors import InvalidData, MemoryLimitExceeded
-from gbuq_core.metrics.scorers import SCORERS
 
 RANDOM = np.random.default_rng(11)
 X = RANDOM.uniform(0.0, 10.0, (300, 1))
@@ -33,7 +28,6 @@ MODELS = {
     "cqr": ConformalizedQuantileRegressor(n_trees=15, random_state=0),
     "xbart": XBARTRegressor(n_trees=5, n_draws=30, random_state=0),
 }
-KINDS = {"xbart": MixtureDistribution, "quantile": RoundedDistribution}
 
 
 @pytest.fixture(scope="module")
@@ -49,35 +43,6 @@ def make_law(seed=0, n=5, k=7, tied=False):
     if tied:
         values[3] = values[2]
     return QuantileDistribution(levels, values, random.normal(size=n), random.uniform(0.5, 2.0, n))
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_the_pair_is_the_mean_and_the_total_uncertainty(name, fitted):
-    model = fitted[name]
-    law = model.predict_distribution(NEW)
-    assert type(law) is KINDS.get(name, QuantileDistribution)
-    np.testing.assert_array_equal(law.loc, model.predict(NEW))
-    np.testing.assert_allclose(law.scale**2, model.predict_uncertainty(NEW).total, rtol=SAME_SUM)
-    again = pickle.loads(pickle.dumps(law))  # noqa: S301 (our own)
-    for mine, theirs in zip(law, again, strict=True):
-        np.testing.assert_array_equal(mine, theirs)
-    np.testing.assert_array_equal(law.crps(Y_NEW), again.crps(Y_NEW))
-
-
-def test_the_pairs_are_the_numbers_of_the_normals_before(fitted):
-    # The formulas of `predict_distribution` when it returned a normal.
-    centre, spread = fitted["quantile"].target_scale_
-    model = fitted["quantile"]
-    inner = np.sort([booster.predict(NEW) for booster in model.boosters_], axis=0)
-    std = quantile_scale(model.quantiles_, inner)
-    law = model.predict_distribution(NEW)
-    np.testing.assert_array_equal(law.loc, centre + spread * model.mean_booster_.predict(NEW))
-    np.testing.assert_array_equal(law.scale, spread * np.sqrt(std * std + np.zeros(40)))
-    model = fitted["xbart"]
-    mean, knowledge, data = model._moments(model._read_new_rows(NEW))
-    law = model.predict_distribution(NEW)
-    np.testing.assert_array_equal(law.loc, centre + spread * mean)
-    np.testing.assert_array_equal(law.scale, spread * np.sqrt(knowledge + data))
 
 
 def test_quantiles_are_the_forests_own(fitted):
@@ -134,20 +99,6 @@ def test_xbart_reads_rows_in_blocks_and_refuses_too_many(fitted, monkeypatch):
         model.predict_distribution(NEW)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_quantiles_and_cdf_undo_each_other(seed):
-    law = make_law(seed)
-    levels = np.array([1e-6, 0.01, 0.3, 0.5, 0.77, 0.99, 1 - 1e-6])
-    ends = law.quantile(levels)
-    assert (np.diff(ends, axis=1) > 0).all()
-    for column, level in zip(ends.T, levels, strict=True):
-        np.testing.assert_allclose(law.cdf(column), level, rtol=CANCELLED, atol=ZERO)
-    np.testing.assert_array_equal(law.quantile(law.levels), law.values.T)
-    low, high = law.quantile([0.0, 1.0]).T
-    assert np.isneginf(low).all()
-    assert np.isposinf(high).all()
-
-
 @pytest.mark.parametrize("values", [[0.0, 1.0, 2.0, 5.0], [-1.5, 0.25], [0.7]])
 def test_a_rounded_law_has_the_masses_of_its_values(values):
     inner, values = make_law(2, tied=True), np.array(values)
@@ -197,9 +148,8 @@ def test_a_law_keeps_the_values_that_many_rows_have():
         RoundedDistribution(NormalDistribution([0.0], [1.0]), [1.0, 1.0])
 
 
-@pytest.mark.parametrize("tied", [False, True])
-def test_scores_and_moments_are_the_integrals(tied):
-    law = make_law(3, tied=tied)
+def test_scores_and_moments_of_a_tied_law_are_the_integrals():
+    law = make_law(3, tied=True)
     n = len(law.loc)
     low, high = law.quantile([1e-12, 1 - 1e-12]).T
     for y in (law.values[2] - 0.1, law.values[-1] + 1.0, law.values[0] - 2.0, law.values[3]):
@@ -221,14 +171,6 @@ def test_scores_and_moments_are_the_integrals(tied):
     off = 5 * np.sqrt(law.variance() / 20_000)
     assert (np.abs(draws.mean(axis=0) - law.mean()) < off).all()
     assert np.abs((draws <= law.values[5]).mean(axis=0) - law.levels[5]).max() < 0.02
-
-
-def test_the_density_is_the_slope_of_the_cdf():
-    law = make_law(1)
-    for level in (0.005, 0.2, 0.61, 0.995):
-        y = law.quantile([level])[:, 0]
-        slope = (law.cdf(y + 1e-6) - law.cdf(y - 1e-6)) / 2e-6
-        np.testing.assert_allclose(np.exp(law.logpdf(y)), slope, rtol=1e-4)
 
 
 def test_quantiles_of_a_normal_give_the_normal():
@@ -266,22 +208,6 @@ def test_a_law_without_spread_is_a_value():
 def test_what_is_no_law_is_refused(levels, values, words):
     with pytest.raises(InvalidData, match=words):
         QuantileDistribution(levels, values, [0.5], [1.0])
-
-
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("score", SCORERS)
-def test_scikit_learn_scores_them(name, score):
-    found = cross_val_score(MODELS[name], X, Y, cv=3, scoring=scorer(score))
-    assert np.isfinite(found).all()
-    if score == "coverage":
-        # Of 90 %, on 300 rows with forests of 15 trees.
-        assert 0.75 < found.mean() <= 1.0
-
-
-def test_a_search_chooses_by_them():
-    grid = {"min_child_samples": [5, 60]}
-    search = GridSearchCV(MODELS["quantile"], grid, cv=3, scoring=scorer("neg_crps")).fit(X, Y)
-    assert search.best_index_ == search.cv_results_["mean_test_score"].argmax()
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -1,6 +1,5 @@
 """Cyclical SGLB: the schedule, members at the ends of cycles, and masks of original rows."""
 
-import io
 import math
 
 import boosting_parts as parts
@@ -10,15 +9,21 @@ import pytest
 from boosting_parts import KINDS, fitted, numbers
 from hypothesis import given
 from hypothesis import strategies as st
-from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM, ZERO
+from refusal_parts import refused_from
+from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_spiral
-from gbuq_core.boosting import load_ensemble
-from gbuq_core.boosting.gaussian_kernels import boost_gaussian, gaussian_gradients, mask_gaussian
+from gbuq_core.boosting.gaussian_kernels import gaussian_gradients, mask_gaussian
 from gbuq_core.boosting.noise_kernels import draw_mask, mask_changes
-from gbuq_core.boosting.numba_engine import sum_classes, sum_gaussian, unrolled_width, with_own_mask
-from gbuq_core.boosting.plan import cycle_ends, exploring, gradient_scale, make_schedule
-from gbuq_core.boosting.softmax_kernels import boost_softmax, mask_classes, softmax_gradients
+from gbuq_core.boosting.numba_engine import sum_classes, sum_gaussian, with_own_mask
+from gbuq_core.boosting.plan import (
+    cycle_ends,
+    exploring,
+    gradient_scale,
+    make_plan,
+    make_schedule,
+)
+from gbuq_core.boosting.softmax_kernels import mask_classes, softmax_gradients
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.seeding import MASK_ROWS, stream
 from gbuq_core.trees.binning import merge_rows, single_cells
@@ -61,13 +66,6 @@ def test_paper_settings():
     assert exploring(2000, 200, 0.9).reshape(10, 200).sum(axis=1).tolist() == [180] * 10
     assert cycle_ends(2000, 200).tolist() == list(range(200, 2001, 200))
     assert (gradient_scale(50, "sglb", 200, 10.0, 1.0) == 1.0).all()
-
-
-@pytest.fixture
-def repeated(rng):
-    """600 rows of 24 distinct ones, so that merging them makes sense."""
-    matrix = parts.mixed_table(rng, 24).matrix
-    return parts.binned(matrix[rng.integers(0, 24, 600)])
 
 
 def test_masks_belong_to_rows_not_to_places(repeated):
@@ -166,33 +164,6 @@ def test_masked_class_sums_are_those_of_the_graded_rows(repeated, rng, merge, su
     assert loss == pytest.approx(total / 600, rel=SAME_SUM)
 
 
-@pytest.mark.parametrize("preconditioned", [False, True])
-@pytest.mark.parametrize("boost", [boost_gaussian, boost_softmax])
-def test_merged_rows_stay_exact_under_masks(repeated, rng, boost, preconditioned):
-    """The masks are those of the original rows, so merging them grows the same trees."""
-    made = make_schedule(8, "cbsglb", 4, (10.0, 1.0), 0.6, 0.75, False)
-    values = numbers(
-        n_rows=600.0, decay=0.99, learning_rate=0.05, schedule=made, preconditioned=preconditioned
-    )
-    y, codes = rng.normal(size=600), rng.integers(0, 3, 600)
-    forests = []
-    for cells in (merge_rows(repeated.columns), single_cells(repeated.columns)):
-        if boost is boost_gaussian:
-            sums, start, n_sums, width = sum_gaussian(cells, y), [0.0, 0.0], 5, unrolled_width(2)
-        else:
-            sums, start, n_sums = sum_classes(cells, codes, 3), [0.0] * 3, 10
-            width = unrolled_width(3)
-        rows, state = parts.member(repeated, start, 3, n_sums, 8, cells)
-        boost(rows, with_own_mask(sums), state, values, 0, 0, 0, 8, width)
-        forests.append(state.forest)
-    merged, apart = forests
-    np.testing.assert_array_equal(merged.features, apart.features)
-    np.testing.assert_array_equal(merged.bins, apart.bins)
-    np.testing.assert_allclose(
-        merged.values, apart.values, rtol=CANCELLED, atol=NEAR_ZERO
-    )  # eight trees
-
-
 @KINDS
 @pytest.mark.parametrize("method", ["csglb", "cbsglb"])
 def test_members_are_the_ends_of_cycles(kind, method):
@@ -227,37 +198,20 @@ def test_what_does_not_apply_is_refused(kind):
         plain.predict_members(X, burn_in_cycles=1)
 
 
-@KINDS
 @pytest.mark.parametrize(
     ("knobs", "start"),
     [
-        (
-            {"method": "csglb", "ensemble": "independent"},
-            "ensemble='independent' does not work with method='csglb'",
-        ),
-        (
-            {"method": "csglb", "n_trees": 199},
-            "cycle_length is 200, but the model has only 199 trees",
-        ),
-        (
-            {"method": "csglb", "n_trees": 400, "burn_in_cycles": 2},
-            "burn_in_cycles is 2, but there are only 2 cycles",
-        ),
-        ({"method": "cbsglb", "engine": "catboost"}, "engine='catboost' has no cyclical gradients"),
-        ({"method": "csglb", "learning_rate": 0.3}, "learning_rate times alpha_max is 3"),
-        ({"cycle_length": 1}, "cycle_length must be a whole number"),
-        ({"burn_in_cycles": -1}, "burn_in_cycles must be a whole number"),
-        ({"alpha_max": 0.0}, "alpha_max must be a number"),
+        ({"ensemble": "independent"}, "ensemble='independent' does not work with method='csglb'"),
+        ({"n_trees": 199}, "cycle_length is 200, but the model has only 199 trees"),
+        ({"n_trees": 400, "burn_in_cycles": 2}, "burn_in_cycles is 2, but there are only 2 cycles"),
+        ({"engine": "catboost"}, "engine='catboost' has no cyclical gradients"),
+        ({"learning_rate": 0.3}, "learning_rate times alpha_max is 3"),
         ({"alpha_max": 1.0, "alpha_min": 2.0}, "alpha_min 2 is above alpha_max 1"),
-        ({"mask_prob": 0.0}, "mask_prob must be a number"),
-        ({"exploration_fraction": 1.5}, "exploration_fraction must be a number"),
-        ({"noise_free_exploration": "yes"}, "noise_free_exploration must be True or False"),
     ],
-    ids=lambda value: str(value) if isinstance(value, dict) else "",
-)
-def test_impossible_cycles_are_refused(kind, knobs, start):
-    with pytest.raises(InvalidParameter, match=rf"^{start}[^\n]*\.$"):
-        kind(**knobs).fit(np.arange(12.0)[:, None], np.arange(12) % 2)
+)  # fmt: skip
+def test_arguments_that_do_not_go_together_are_refused(knobs, start):
+    with refused_from(InvalidParameter, start):
+        make_plan(BoostedEnsembleRegressor(method="csglb", **knobs))
 
 
 @KINDS
@@ -293,20 +247,6 @@ def test_noise_free_exploration(kind):
         quiet.traces_[0].leaf_norm[:9], calm.traces_[0].leaf_norm[:9], rtol=1e-3
     )
     assert quiet.traces_[0].leaf_norm[9] > 3 * calm.traces_[0].leaf_norm[9]
-
-
-@KINDS
-def test_saved_models_keep_their_cycles_and_traces(kind):
-    model, spiral = fitted(kind, "cbsglb", burn_in_cycles=1)
-    file = io.BytesIO()
-    model.save(file)
-    again = load_ensemble(file.getvalue())
-    X = spiral.X[:, :2]
-    assert again.get_params() == model.get_params()
-    assert again.plan_ == model.plan_
-    np.testing.assert_array_equal(again.predict_members(X), model.predict_members(X))
-    for one, other in zip(again.traces_, model.traces_, strict=True):
-        np.testing.assert_array_equal(one, other)
 
 
 def test_the_longest_step_is_stable():

@@ -16,7 +16,6 @@ from gbuq_core.errors import (
     GbuqError,
     InvalidData,
     InvalidParameter,
-    MemoryLimitExceeded,
 )
 from gbuq_core.jobs import JobRunner
 
@@ -118,15 +117,6 @@ def test_every_knob_trains(task, knobs, engine, data):
     assert model.memory_bytes_ > 0
 
 
-@pytest.mark.parametrize("kind", ["independent", "virtual"])
-def test_a_seed_fixes_the_result_whatever_the_threads(kind, engine, data):
-    one = fitted("regression", engine, data, ensemble=kind, n_jobs=1)
-    two = fitted("regression", engine, data, ensemble=kind, n_jobs=2)
-    other = fitted("regression", engine, data, ensemble=kind, random_state=1)
-    np.testing.assert_array_equal(one.predict_members(data.X), two.predict_members(data.X))
-    assert np.abs(one.predict(data.X) - other.predict(data.X)).max() > 1e-3
-
-
 def test_fewer_members_are_the_first_models_or_the_last_truncations(engine, data):
     models = fitted("regression", engine, data)
     members = models.predict_members(data.X)
@@ -161,14 +151,6 @@ def test_a_model_cut_at_t_trees_is_a_model_of_t_trees(task, engine, data):
     np.testing.assert_allclose(stage, short.predict_members(data.X), rtol=SAME_SUM)  # 28 divisions
 
 
-def test_the_unit_of_the_target_does_not_matter(engine, data):
-    model = fitted("regression", engine, data)
-    y = 1024.0 * data.targets["regression"]  # a power of two: no float is rounded differently
-    scaled = ensemble("regression", engine).fit(data.X, y)
-    expected = model.predict_members(data.X) * [1024.0, 1024.0**2]
-    np.testing.assert_allclose(scaled.predict_members(data.X), expected, rtol=SAME_SUM)
-
-
 def test_what_training_had_not_is_flagged_and_predicted(engine, data):
     model = fitted("regression", engine, data)
     rows = data.X.iloc[[0, 0, 0, 0]].copy()
@@ -198,17 +180,6 @@ def test_rows_in_the_same_leaves_get_the_same_prediction(engine, data):
     same = [first[g] for g in group]
     np.testing.assert_array_equal(prediction, prediction[:, same])
     assert len(first) < 300
-
-
-def test_progress_is_counted_to_the_end(engine, data):
-    done = []
-
-    def fit(job):
-        fitted("regression", engine, data)
-        done.append(job.done)
-
-    JobRunner().want("ann", engine, fit, total=1.0).result(HANG)
-    assert done[0] == pytest.approx(1.0, rel=SAME_SUM)
 
 
 def test_a_fit_that_nobody_wants_ends_long_before_its_last_tree(engine, data):
@@ -344,9 +315,3 @@ def test_catboost_giving_up_is_one_sentence(rng):
     model = BoostedEnsembleRegressor(engine="catboost", **{**SMALL, "depth": 8}, l2=0.0)
     with pytest.raises(GbuqError, match=r"^CatBoost stopped.*raise l2.*\.$"):
         model.fit(X, rng.normal(size=300))
-
-
-def test_a_fit_too_large_for_the_memory_is_refused_before_it_begins(data, monkeypatch):
-    monkeypatch.setattr(catboost_engine, "make_pool", None)  # would fail if it came to that
-    with pytest.raises(MemoryLimitExceeded, match="This fit"):
-        fitted("regression", "catboost", data, depth=12, n_trees=100_000, n_members=1000)

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from boosting_parts import numbers
 from seeding_parts import fill_normals
-from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM, ZERO
+from tolerances import SAME_SUM, ZERO
 
-from gbuq_core.boosting import BoostedEnsembleRegressor, gaussian_kernels, numba_engine
+from gbuq_core.boosting import BoostedEnsembleRegressor
 from gbuq_core.boosting.gaussian_kernels import (
     LOG_STD_FLOOR,
     LOG_STD_STEP,
     add_gaussian_noise,
-    boost_gaussian,
     gaussian_gradients,
     gaussian_leaves,
 )
@@ -22,24 +21,10 @@ from gbuq_core.boosting.numba_engine import (
     gaussian_start,
     log_std_floor,
     sum_gaussian,
-    unrolled_width,
 )
-from gbuq_core.boosting.plan import make_plan
 from gbuq_core.trees.binning import merge_rows, single_cells
 
 STREAM = np.uint64(99)
-
-
-@pytest.fixture
-def table(rng):
-    return parts.mixed_table(rng, 120)
-
-
-@pytest.fixture
-def repeated(rng):
-    """600 rows of 24 distinct ones, so that merging them makes sense."""
-    matrix = parts.mixed_table(rng, 24).matrix
-    return parts.binned(matrix[rng.integers(0, 24, 600)])
 
 
 def gradients_of(cells, raw, values, kernel=gaussian_gradients):
@@ -88,49 +73,6 @@ def test_gradients_are_those_of_the_likelihood(rng, python):
         np.testing.assert_allclose(natural[cell], [expected[0], expected[1] / 2], rtol=1e-6)
         np.testing.assert_array_equal(ones[cell], channels[cell, 2])
     np.testing.assert_array_equal(channels, np.column_stack([newton, [3.0, 4.0]]))
-
-
-@pytest.mark.parametrize("newton", [True, False])
-def test_merged_sums_equal_row_sums(repeated, rng, newton):
-    """Gradients, curvature, counts and the rms (which needs fourth moments) of 600 rows."""
-    y = 3.0 + rng.normal(size=600) ** 3  # skewed: odd moments matter
-    cells = merge_rows(repeated.columns)
-    raw = rng.normal(size=(len(cells.codes), 2)) * [3.0, 0.5]
-    cell_of_row = np.empty(600, int)
-    cell_of_row[cells.order] = np.repeat(np.arange(len(raw)), np.diff(cells.begin))
-    values = numbers(n_rows=600.0, newton=newton)
-    merged = gradients_of(sum_gaussian(cells, y), raw, values)
-    single = sum_gaussian(single_cells(repeated.columns), y)
-    rows = gradients_of(single, raw[cell_of_row], values)
-    for together, apart in zip(merged[:3], rows[:3], strict=True):
-        sums = np.zeros_like(together)
-        np.add.at(sums, cell_of_row, apart)
-        np.testing.assert_allclose(together, sums, rtol=SAME_SUM, atol=SAME_SUM)
-    assert merged[3] == pytest.approx(rows[3], rel=SAME_SUM)
-    assert rows[3] == pytest.approx(np.sqrt((rows[0] ** 2).sum() / 600), rel=SAME_SUM)
-
-
-@pytest.mark.parametrize("newton", [True, False])
-@pytest.mark.parametrize("merge", [True, False])
-def test_sub_sample_sums_are_those_of_the_drawn_rows(repeated, rng, merge, newton):
-    y = rng.normal(size=600) + 2.0
-    cells = merge_rows(repeated.columns) if merge else single_cells(repeated.columns)
-    raw = rng.normal(size=(len(cells.codes), 2))
-    values = numbers(n_rows=600.0, subsample=0.3, newton=newton)
-    gradients, curvature, channels, rms = gradients_of(sum_gaussian(cells, y), raw, values)
-    kept = naive.kept_rows(int(STREAM), 600, 0.3)
-    expected = np.zeros((len(raw), 3))
-    cell_of_place = np.repeat(np.arange(len(raw)), np.diff(cells.begin))
-    for place in np.flatnonzero(kept):  # rows are numbered in the order of the cells
-        cell = cell_of_place[place]
-        gradient, _ = naive.gaussian_step(y[cells.order[place]], *raw[cell], newton)
-        expected[cell] += [*gradient, 1.0]
-    np.testing.assert_allclose(channels, expected, rtol=CANCELLED, atol=NEAR_ZERO)
-    # Leaf values and the strength of the score noise are those of all rows.
-    everything = gradients_of(sum_gaussian(cells, y), raw, values._replace(subsample=1.0))
-    np.testing.assert_array_equal(gradients, everything[0])
-    np.testing.assert_array_equal(curvature, everything[1])
-    assert rms == everything[3]
 
 
 def test_sub_samples_have_their_share_and_change():
@@ -310,93 +252,3 @@ def test_start_and_sums(rng):
         found = [part[cell] for part in sums.every[1:]]
         np.testing.assert_allclose(found, expected, rtol=SAME_SUM, atol=ZERO)
         np.testing.assert_allclose(sums.deviation[low:high], deviation, atol=ZERO)
-
-
-def fit_plain(table, y, leaf_estimation, n_trees=5, depth=3):
-    """No noise, no shrinkage, no sub-sampling: deterministic boosting by the engine."""
-    knobs = BoostedEnsembleRegressor(
-        stopping=None,
-        method="sgb", subsample=1.0, random_strength=0.0, n_members=1, n_trees=n_trees, depth=depth,
-        learning_rate=0.3, leaf_estimation=leaf_estimation, max_bins=8,
-    )  # fmt: skip
-    return numba_engine.fit(table.matrix, parts.IS_CATEGORY, y, None, make_plan(knobs), 0, 1)
-
-
-@pytest.mark.parametrize("leaf_estimation", ["newton", "gradient"])
-def test_boosting_equals_the_slow_twin_tree_by_tree(table, rng, leaf_estimation):
-    y = table.matrix[:, 0] + table.matrix[:, 2] + rng.normal(size=120)
-    models = fit_plain(table, y, leaf_estimation)
-    loss = naive.Gaussian(y, leaf_estimation == "newton")
-    trees, raw = naive.boost(loss, table.codes, parts.IS_CATEGORY, table.options, 5, 3, 0.3, 3.0)
-    forest = models.forests[0]
-    assert models.decay == 1.0
-    assert forest.levels.tolist() == [3] * 5
-    for tree, (splits, values) in enumerate(trees):
-        found = list(zip(forest.features[tree].tolist(), forest.bins[tree].tolist(), strict=True))
-        assert found == splits
-        np.testing.assert_allclose(forest.values[tree], values, rtol=SAME_SUM, atol=SAME_SUM)
-    found = numba_engine.raw_predictions(models, table.matrix, np.array([5]), 1, 1)[0, 0]
-    np.testing.assert_allclose(found, raw, rtol=SAME_SUM, atol=SAME_SUM)
-
-
-@pytest.mark.parametrize("leaf_estimation", ["newton", "gradient"])
-def test_langevin_boosting_equals_the_slow_twin_tree_by_tree(table, rng, leaf_estimation):
-    """With the posterior's noise on splits and leaves, from the same draws."""
-    y = table.matrix[:, 0] + table.matrix[:, 2] + np.exp(table.matrix[:, 0]) * rng.normal(size=120)
-    newton, c = leaf_estimation == "newton", 0.3
-    cells = single_cells(table.columns)
-    rows, state = parts.member(table, gaussian_start(y), 3, n_trees=5, cells=cells)
-    values = numbers(
-        noise=c, leaf_noise=c, n_rows=120.0, newton=newton, preconditioned=True,
-        log_std_floor=log_std_floor(y),
-    )  # fmt: skip
-    boost_gaussian(rows, sum_gaussian(cells, y), state, values, 7, 1, 0, 5, unrolled_width(2))
-    loss = naive.Gaussian(y, newton, preconditioned=True)
-    trees, raw = naive.boost(
-        loss, table.codes, parts.IS_CATEGORY, table.options, 5, 3, 0.3, 3.0,
-        parts.langevin_draws(c, 7, 1),
-    )  # fmt: skip
-    parts.assert_same_trees(state.forest, trees, SAME_SUM)
-    np.testing.assert_allclose(state.raw, raw, rtol=SAME_SUM, atol=SAME_SUM)
-
-
-@pytest.mark.parametrize("preconditioned", [False, True])
-def test_merged_rows_grow_the_same_trees(repeated, rng, preconditioned):
-    y = repeated.matrix[:, 0] + rng.normal(size=600)
-    forests = []
-    for cells in (merge_rows(repeated.columns), single_cells(repeated.columns)):
-        rows, state = parts.member(repeated, gaussian_start(y), 3, n_trees=6, cells=cells)
-        boost_gaussian(
-            rows, sum_gaussian(cells, y), state,
-            numbers(n_rows=600.0, decay=0.99, preconditioned=preconditioned), 0, 0, 0, 6,
-            unrolled_width(2),
-        )  # fmt: skip
-        forests.append(state.forest)
-    merged, apart = forests
-    np.testing.assert_array_equal(merged.features, apart.features)
-    np.testing.assert_array_equal(merged.bins, apart.bins)
-    np.testing.assert_allclose(merged.values, apart.values, rtol=SAME_SUM, atol=SAME_SUM)
-
-
-def test_merging_happens_by_itself_and_is_counted(repeated, rng):
-    models = fit_plain(repeated, rng.normal(size=600), "newton")
-    assert models.n_cells == len(np.unique(repeated.codes, axis=0)) <= 24
-
-
-@pytest.mark.parametrize("preconditioned", [False, True])
-def test_python_and_compiled_boosting_agree(table, rng, monkeypatch, preconditioned):
-    y = rng.normal(size=120)
-    cells = single_cells(table.columns)
-    forests = []
-    values = numbers(n_rows=120.0, noise=0.1, leaf_noise=0.1, preconditioned=preconditioned)
-    args = (values, 0, 0, 0, 3, unrolled_width(2))
-    rows, state = parts.member(table, gaussian_start(y), cells=cells)
-    boost_gaussian(rows, sum_gaussian(cells, y), state, *args)
-    forests.append(state.forest)
-    rows, state = parts.member(table, gaussian_start(y), cells=cells)
-    stream = gaussian_kernels.stream
-    monkeypatch.setattr(gaussian_kernels, "stream", lambda *key: np.uint64(stream(*key)))
-    boost_gaussian.py_func(rows, sum_gaussian(cells, y), state, *args)
-    forests.append(state.forest)
-    for one, other in zip(*forests, strict=True):
-        np.testing.assert_allclose(one, other, rtol=SAME_SUM)

@@ -81,6 +81,7 @@ def test_all_are_0_where_no_tree_splits():
 
 
 def test_those_of_a_base_model(data):
+    from catboost import CatBoostRegressor
     from lightgbm import LGBMRegressor
     from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
     from xgboost import DMatrix, XGBRegressor, train
@@ -90,7 +91,8 @@ def test_those_of_a_base_model(data):
     shares = MacauRegressor(base_model=forest).fit(X, y).feature_importances_
     np.testing.assert_allclose(shares, forest.feature_importances_)
     for base in (
-        None, LGBMRegressor(n_estimators=20, verbose=-1), XGBRegressor(n_estimators=20),
+        CatBoostRegressor(iterations=20, verbose=0, allow_writing_files=False),
+        LGBMRegressor(n_estimators=20, verbose=-1), XGBRegressor(n_estimators=20),
         train({}, DMatrix(X, y), 20),
     ):  # fmt: skip
         shares = IBUGRegressor(base, n_neighbors=5).fit(X, y).feature_importances_

@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from saving_parts import SMALL, saved
+from saving_parts import SMALL
 from tolerances import CANCELLED, SAME_SUM
 
 from gbuq_core import BoostedEnsembleRegressor, decompose_regression
-from gbuq_core.boosting import load_ensemble
 from gbuq_core.distribution import LogDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 
@@ -97,21 +96,6 @@ def test_losses_and_traces_are_those_of_y(prices):
     by_law = -one.predict_distribution(X).logpdf(y).mean()
     assert one.validation_losses(X, y).loss[0, -1] == pytest.approx(by_law, rel=SAME_SUM)
     assert one.traces_[0].train_loss[-1] == pytest.approx(by_law, rel=CANCELLED)
-
-
-@pytest.mark.parametrize("knobs", [{}, {"stopping": "two_clocks"}, {"engine": "catboost"}])
-def test_saved_models(prices, knobs):
-    X, y = prices
-    model = BoostedEnsembleRegressor(**{**SMALL, "target": "log", **knobs}).fit(X, y)
-    again = load_ensemble(saved(model))
-    assert again.target == again.target_ == "log"
-    np.testing.assert_array_equal(again.predict_members(X), model.predict_members(X))
-    np.testing.assert_array_equal(
-        again.predict_distribution(X).quantile([0.1, 0.9]),
-        model.predict_distribution(X).quantile([0.1, 0.9]),
-    )
-    again.set_params(target=None)  # what was fitted stays
-    np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_the_callers_own_rows_choose(prices):

@@ -6,9 +6,7 @@ from saving_parts import SMALL
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingRegressor
-from sklearn.exceptions import UnsetMetadataPassedError
-from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -59,15 +57,6 @@ def test_cross_validate_passes_each_folds_weights(rows, kind):
         np.testing.assert_array_equal(fitted.predict_members(X), own.predict_members(X))
 
 
-@BOTH
-def test_a_search_passes_weights_to_its_fits(rows, kind):
-    X, y, weight, _ = rows
-    y = target_for(kind, y)
-    model = weighted(kind(**SMALL))
-    search = GridSearchCV(model, {"depth": [1, 2]}, cv=2).fit(X, y, sample_weight=weight)
-    assert search.best_estimator_.total_weight_ == weight.sum()
-
-
 def test_groups_reach_the_splitter_and_the_rows_that_choose(rows):
     X, y, _, groups = rows
     model = BoostedEnsembleRegressor(**{**SMALL, "stopping": "two_clocks"})
@@ -91,14 +80,6 @@ def test_pipelines_pass_both(rows):
     pipe = make_pipeline(scaler, last).fit(X, y, sample_weight=weight, groups=groups)
     assert pipe[-1].total_weight_ == weight.sum()
     assert pipe[-1].clocks_.n_rows == (weight > 0).sum()
-
-
-def test_what_nobody_asked_for_is_refused(rows):
-    """As everywhere in scikit-learn: no weight is dropped in silence."""
-    X, y, weight, _ = rows
-    for model in (BoostedEnsembleRegressor(**SMALL), Ridge()):
-        with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
-            cross_validate(model, X, y, cv=2, params={"sample_weight": weight})
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
-from saving_parts import saved
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GroupKFold, KFold, TimeSeriesSplit
 from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core import make_heteroscedastic
-from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor, load_ensemble
+from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
 from gbuq_core.boosting import stopping as rule
 from gbuq_core.calibration import choose_clocks
 from gbuq_core.calibration.clocks import Clocks, tree_grid
@@ -292,25 +291,6 @@ def test_a_chain_is_not_truncated(kind, temperature, data):
     np.testing.assert_array_equal(model.predict_members(data.X), plain.predict_members(data.X))
 
 
-@KINDS
-@pytest.mark.parametrize("name", ENSEMBLES)
-def test_loaded_is_saved(kind, name, data):
-    model = kind(**SMALL, **ENSEMBLES[name]).fit(data.X, target_of(kind, data))
-    again = load_ensemble(saved(model))
-    assert again.stopping_ == "two_clocks"
-    for field, value in vars(model.clocks_).items():
-        np.testing.assert_array_equal(getattr(again.clocks_, field), value)
-        assert type(getattr(again.clocks_, field)) is type(value)
-    np.testing.assert_array_equal(again.predict_members(data.X), model.predict_members(data.X))
-    np.testing.assert_array_equal(
-        again.predict_uncertainty(data.X), model.predict_uncertainty(data.X)
-    )
-    if kind is BoostedEnsembleRegressor:
-        assert again.predict_distribution(data.X).interval(0.9).upper == pytest.approx(
-            model.predict_distribution(data.X).interval(0.9).upper, rel=0, abs=0
-        )
-
-
 @pytest.mark.parametrize("name", ENSEMBLES)
 def test_classes_stop_at_one_number_of_trees_with_one_temperature(name, data):
     y = np.digitize(data.y, np.quantile(data.y, [0.3, 0.7]))
@@ -328,23 +308,6 @@ def test_classes_stop_at_one_number_of_trees_with_one_temperature(name, data):
         model.predict_uncertainty(data.X), decompose_classification(members)
     )
     np.testing.assert_allclose(model.predict_proba(data.X), members.mean(axis=0))
-
-
-def test_the_unit_of_y_does_not_matter(data):
-    plain = BoostedEnsembleRegressor(**SMALL).fit(data.X, data.y)
-    unit, origin = 2.0**10, 7.0
-    moved = BoostedEnsembleRegressor(**SMALL).fit(data.X, unit * data.y + origin)
-    for name in ("mean_trees", "scale_trees", "df"):
-        assert getattr(plain.clocks_, name) == getattr(moved.clocks_, name)
-    assert plain.clocks_.factor == pytest.approx(moved.clocks_.factor, rel=1e-4)
-    # Trees are grown from float32 gradients of the standardised target.
-    np.testing.assert_allclose(
-        unit * plain.predict(data.X) + origin, moved.predict(data.X), rtol=1e-4
-    )
-    np.testing.assert_allclose(
-        unit * plain.predict_distribution(data.X).scale, moved.predict_distribution(data.X).scale,
-        rtol=1e-3,
-    )  # fmt: skip
 
 
 @KINDS

@@ -135,33 +135,6 @@ def test_moving_the_truncations_refits_nothing(data, kind, method, no_fit):
         assert len(model.member_trees(step, start)) >= len(expected)
 
 
-def test_members_are_the_stages_that_step_and_start_select(data):
-    X, y = data
-    model = BoostedEnsembleRegressor(**SMALL, ensemble="virtual", truncation_step=12).fit(X, y)
-    stages = model.staged_members(X, every=1)
-    assert stages.members.shape == (60, 1, 200, 2)
-    chosen = np.isin(stages.n_trees, model.member_trees())
-    np.testing.assert_array_equal(stages.members[chosen, 0], model.predict_members(X))
-    assert model.member_trees().tolist() == [36, 48, 60]
-
-
-def test_the_last_stage_is_the_whole_model(data):
-    X, y = data
-    model = BoostedEnsembleRegressor(**SMALL, n_members=2).fit(X, y)
-    stages = model.staged_members(X, every=25)
-    assert stages.n_trees.tolist() == [25, 50, 60]
-    np.testing.assert_array_equal(stages.members[-1], model.predict_members(X))
-
-
-def test_independent_members_use_all_trees(data):
-    X, y = data
-    model = BoostedEnsembleRegressor(**SMALL, n_members=2, truncation_step=7).fit(X, y)
-    assert model.member_trees().tolist() == [60]
-    np.testing.assert_array_equal(
-        model.predict_members(X, truncation_step=3, truncation_start=0.1), model.predict_members(X)
-    )
-
-
 @pytest.mark.parametrize(
     ("ensemble", "knobs"),
     [

@@ -253,15 +253,6 @@ def test_class_weights_are_weights_of_rows(table):
     np.testing.assert_allclose(one, other, rtol=CANCELLED)
 
 
-@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 2.5}])
-def test_class_weights_are_saved(table, class_weight):
-    X, y, _ = table
-    model = BoostedEnsembleClassifier(**SMALL, class_weight=class_weight).fit(X, y > 0.5)
-    again = load_ensemble(saved(model))
-    assert again.class_weight == class_weight
-    np.testing.assert_array_equal(again.predict_members(X), model.predict_members(X))
-
-
 @BOTH
 def test_weights_that_are_none(table, kind):
     X, y, _ = table

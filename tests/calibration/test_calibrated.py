@@ -1,7 +1,5 @@
 """CalibratedRegressor: what it covers, what it leaves alone, and what it refuses."""
 
-import inspect
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,9 +24,7 @@ from gbuq_core import (
 from gbuq_core.baselines import EuclideanNeighborsRegressor
 from gbuq_core.calibration import Stages, choose_clocks
 from gbuq_core.calibration.laws import (
-    RecalibratedDistribution,
     ResidualDistribution,
-    fit_coverage_map,
 )
 from gbuq_core.distribution import LogDistribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
@@ -362,17 +358,6 @@ def test_weights_reach_the_estimator():
         CalibratedRegressor(Overconfident()).fit(X, y, X, y, sample_weight=weights)
 
 
-def test_the_result_depends_on_the_seed_alone():
-    X, y = rows(200, 8)
-    first, second = (
-        CalibratedRegressor(BoostedEnsembleRegressor(**BOOSTED), random_state=3, n_jobs=n_jobs)
-        .fit(X, y)
-        .predict_distribution(X)
-        for n_jobs in (None, 2)
-    )
-    np.testing.assert_array_equal(first.scale, second.scale)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_another_unit_of_y_changes_nothing_else(method):
     X, y = rows(300, 9)
@@ -385,24 +370,6 @@ def test_another_unit_of_y_changes_nothing_else(method):
         np.testing.assert_allclose(
             1000.0 * end - 5.0, other, atol=2e-2 * 1000 * (upper - lower).max()
         )
-
-
-def test_it_follows_the_conventions():
-    base = BoostedEnsembleRegressor(**BOOSTED)
-    model = CalibratedRegressor(base, "isotonic", cv=3, random_state=0)
-    assert model.get_params()["estimator__n_trees"] == 40
-    assert list(inspect.signature(CalibratedRegressor).parameters) == [
-        "estimator", "method", "tails", "cv", "random_state", "n_jobs", "shape", "floor",
-    ]  # fmt: skip
-    copy = clone(model).set_params(estimator__n_trees=30)
-    assert copy.estimator.n_trees == 30
-    assert base.n_trees == 40
-    frame = pd.DataFrame(rows(150, 10)[0], columns=["x"])
-    y = rows(150, 10)[1]
-    assert model.fit(frame, y) is model
-    assert not hasattr(base, "models_")  # the given one is cloned
-    scores = cross_val_score(model, frame, y, cv=2)
-    assert np.isfinite(scores).all()
 
 
 def _own_words(model):
@@ -420,9 +387,8 @@ def _own_words(model):
                 n_members=2, n_trees=10, depth=3, learning_rate=0.5, stopping=None, n_jobs=1,
                 random_state=0,
             ),
-            method, random_state=0,
+            "isotonic", random_state=0,
         )
-        for method in METHODS
     ],
     expected_failed_checks=_own_words,
 )  # fmt: skip
@@ -515,42 +481,29 @@ def test_classes_are_for_scikit_learn(rng):
 
 
 class TestLaws:
-    """The two laws agree with themselves and with slow computations."""
+    """Conformal laws; tests/test_distribution.py has those that have a density."""
 
-    def laws(self, rng):
-        z = rng.standard_t(4, 400)
-        centre, width = rng.normal(size=5), rng.uniform(0.5, 2.0, 5)
-        return [
-            ResidualDistribution(centre, width, np.abs(z)),
-            RecalibratedDistribution(centre, width, fit_coverage_map(z, 7.0)),
-        ]
+    def law(self, rng):
+        sizes = np.abs(rng.standard_t(4, 400))
+        return ResidualDistribution(rng.normal(size=5), rng.uniform(0.5, 2.0, 5), sizes)
 
     def test_intervals_are_quantiles_and_cdf_undoes_them(self, rng):
-        levels = np.array([0.02, 0.2, 0.5, 0.81, 0.97])
-        for law in self.laws(rng):
-            found = law.quantile(levels)
-            lower, upper = law.interval(0.9)
-            np.testing.assert_allclose(law.quantile([0.05, 0.95]), np.stack([lower, upper], 1))
-            for column, level in zip(found.T, levels, strict=True):
-                # One step of 400 residuals, half of it on either side.
-                np.testing.assert_allclose(law.cdf(column), level, atol=1 / 400)
+        levels, law = np.array([0.02, 0.2, 0.5, 0.81, 0.97]), self.law(rng)
+        lower, upper = law.interval(0.9)
+        np.testing.assert_allclose(law.quantile([0.05, 0.95]), np.stack([lower, upper], 1))
+        for column, level in zip(law.quantile(levels).T, levels, strict=True):
+            # One step of 400 residuals, half of it on either side.
+            np.testing.assert_allclose(law.cdf(column), level, atol=1 / 400)
 
     def test_moments_and_crps_are_those_of_many_draws(self, rng):
-        for law in self.laws(rng):
-            draws = law.sample(200_000, random_state=0)
-            np.testing.assert_allclose(draws.mean(axis=0), law.mean(), atol=0.02)
-            np.testing.assert_allclose(draws.std(axis=0), law.scale, rtol=0.03)
-            y = law.loc + law.scale * np.array([-2.0, -0.5, 0.0, 1.0, 4.0])
-            apart = np.abs(draws[:100_000] - draws[100_000:]).mean(axis=0)
-            slow = np.abs(draws - y).mean(axis=0) - 0.5 * apart
-            np.testing.assert_allclose(law.crps(y), slow, rtol=0.02)
-
-    def test_the_density_is_the_slope_of_the_cdf(self, rng):
-        law = self.laws(rng)[1]
-        for shift in (-3.0, -0.7, 0.3, 1.9):
-            y, step = law.loc + shift * law.width, 1e-6
-            slope = (law.cdf(y + step) - law.cdf(y - step)) / (2 * step)
-            np.testing.assert_allclose(np.exp(law.logpdf(y)), slope, rtol=1e-4)
+        law = self.law(rng)
+        draws = law.sample(40_000, random_state=0)
+        np.testing.assert_allclose(draws.mean(axis=0), law.mean(), atol=0.04)
+        np.testing.assert_allclose(draws.std(axis=0), law.scale, rtol=0.05)
+        y = law.loc + law.scale * np.array([-2.0, -0.5, 0.0, 1.0, 4.0])
+        apart = np.abs(draws[:20_000] - draws[20_000:]).mean(axis=0)
+        slow = np.abs(draws - y).mean(axis=0) - 0.5 * apart
+        np.testing.assert_allclose(law.crps(y), slow, rtol=0.04)
 
     def test_conformal_ends_are_exact_ranks(self):
         law = ResidualDistribution([0.0], [1.0], np.arange(1.0, 20.0))

@@ -1,7 +1,5 @@
 """Rows that calibrate count as often as they weigh: whole weights equal repeated rows."""
 
-import io
-
 import numpy as np
 import pytest
 from catboost import CatBoostRegressor
@@ -9,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tolerances import CANCELLED, NEAR_ZERO
 
-import gbuq_core
 from gbuq_core import CalibratedRegressor, MacauRegressor
 from gbuq_core.calibration.laws import ResidualDistribution, fit_coverage_map
 from gbuq_core.errors import InvalidData
@@ -80,16 +77,6 @@ def test_folds_calibrate_by_weight(method):
     cv = [(np.flatnonzero(place < 70), np.flatnonzero(place >= 70))]
     repeated = CalibratedRegressor(base, method, cv=cv, random_state=0).fit(X[place], y[place])
     compare(weighted, repeated, X)
-
-
-def test_weights_are_kept_in_the_file(macau):
-    X, y, weight = draw(3)
-    model = CalibratedRegressor(macau, "conformal").fit(X, y, sample_weight=weight)
-    file = io.BytesIO()
-    model.save(file)
-    file.seek(0)
-    found = gbuq_core.load(file).predict_interval(X, 0.7)
-    np.testing.assert_array_equal(found, model.predict_interval(X, 0.7))
 
 
 @settings(max_examples=40, deadline=None)

@@ -76,6 +76,7 @@ def test_impossible_numbers_of_trees_are_refused_before_the_fit(count, table, mo
 def test_catboost_stops_by_itself_even_if_nothing_is_tuned(table):
     X, y = table
     model = IBUGRegressor(n_neighbors=5, calibrate=False, n_jobs=1, random_state=0).fit(X, y)
+    assert type(model.model_).__name__ == "CatBoostRegressor"
     assert 1 <= model.n_trees_ < 1000
     assert len(model.y_validation_) == 40
     assert model.min_scale_ > 1e-6  # of the noise, std 0.1 to 1.1, not the stand-in of 1e-15

@@ -210,15 +210,6 @@ def test_three_classes_score_the_novelty_of_the_likeliest(rng):
     assert far.novelty[0] > found.novelty.max()
 
 
-def test_novelty_tools_work_for_classes(rng):
-    X, codes = blobs(rng)
-    model = small().fit(X, codes)
-    shares = model.explain_novelty(X[:5], normalize=True)
-    np.testing.assert_allclose(shares.sum(axis=1), 1.0, rtol=SAME_SUM)
-    assert model.inspect_novelty(X[:5]).z.shape == (5, 15)
-    assert model.leaf_ellipses(X[:1], (0, 1)).covariance.shape == (15, 2, 2)
-
-
 def test_a_leaf_of_one_class_is_certain():
     x = np.linspace(-1.0, 1.0, 200)[:, None]
     model = small(n_trees=10, min_child_samples=5).fit(x, x[:, 0] > 0)
@@ -238,18 +229,6 @@ def test_missing_values_constant_and_repeated_features(rng):
     assert model.predict_uncertainty(X).data.max() < 1.0
 
 
-def test_refuses_what_are_no_classes(rng):
-    X, codes = blobs(rng)
-    for y, words in (
-        (np.zeros(240), "one class"),
-        (rng.normal(size=240), "continuous"),
-        (np.where(codes == 0, np.nan, codes), "NaN"),
-        (codes[:100], "240 rows but y has 100"),
-    ):
-        with pytest.raises(InvalidData, match=words):
-            small().fit(X, y)
-
-
 def test_refuses_forests_that_are_not_of_these_classes(rng, reference_dir):
     X, codes = blobs(rng)
     regression = RandomForestRegressor(3, random_state=0).fit(X, codes)
@@ -263,15 +242,3 @@ def test_refuses_forests_that_are_not_of_these_classes(rng, reference_dir):
         small(base_model=two).fit(X[:, :2], codes)
     with pytest.raises(InvalidParameter, match="2 features"):
         small(base_model=two).fit(X, codes % 2)
-
-
-def test_refuses_impossible_knobs_and_other_tables(rng):
-    X, codes = blobs(rng)
-    for knobs in ({"inference": "odds"}, {"leaf_model": "tree"}, {"combine": "sum"},
-                  {"tail": "fat"}, {"n_trees": 0}):  # fmt: skip
-        with pytest.raises(InvalidParameter, match=next(iter(knobs))):
-            small(**knobs).fit(X, codes)
-    model = small().fit(X, codes)
-    for method in (model.predict, model.predict_proba, model.score_novelty, model.explain_novelty):
-        with pytest.raises(ValueError, match="X has 2 features"):
-            method(X[:, :2])

@@ -75,15 +75,6 @@ def test_forests_fitted_here_get_the_columns(table):
         MacauRegressor(base_model=twin).fit(X, y)
 
 
-def test_weights_repeat_rows_with_text(table):
-    X, y = table
-    weight = np.random.default_rng(0).integers(0, 3, 300)
-    one = MacauRegressor(**SMALL).fit(X, y, sample_weight=weight)
-    place = np.arange(300).repeat(weight)
-    other = MacauRegressor(**SMALL).fit(X.iloc[place], y[place])
-    np.testing.assert_array_equal(one.predict(X), other.predict(X))
-
-
 def test_levels_come_back_from_a_file(table):
     X, y = table
     model = MacauRegressor(**SMALL).fit(X, y)

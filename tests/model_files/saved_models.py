@@ -154,6 +154,12 @@ MODELS = {
     "stacked classes": lambda: on(
         StackedClassifier(BoostedEnsembleClassifier(**OWN), random_state=0), MIXED[:60], TWO[:60]),
     "boosted clocks": lambda: on(BoostedEnsembleRegressor(**CLOCKS)),
+    "boosted cyclical clocks": lambda: on(BoostedEnsembleRegressor(
+        **CLOCKS, method="cbsglb", cycle_length=4, burn_in_cycles=1)),
+    "boosted catboost clocks": lambda: on(BoostedEnsembleRegressor(
+        **CLOCKS, engine="catboost", target="log"), X, np.exp(Y / 3)),
+    "boosted balanced": lambda: on(BoostedEnsembleClassifier(
+        **CLOCKS, ensemble="virtual", truncation_step=2, class_weight="balanced"), X, THREE),
     "boosted log": lambda: on(BoostedEnsembleRegressor(**OWN, target="log"), X, np.exp(Y / 3)),
     "boosted catboost": lambda: on(BoostedEnsembleRegressor(**OWN, engine="catboost")),
     "boosted two": lambda: on(BoostedEnsembleClassifier(**OWN), X, TWO),

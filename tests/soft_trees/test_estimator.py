@@ -1,18 +1,12 @@
 """Soft trees as estimators: scikit-learn's conventions, tables, draws, pictures, refusals."""
 
-import threading
-
 import numpy as np
 import pandas as pd
 import pytest
 from refusal_parts import refused_from
-from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
-from tolerances import CANCELLED, NEAR_ZERO, SAME_SUM, ZERO
+from tolerances import CANCELLED, SAME_SUM, ZERO
 
-from gbuq_core import jobs
-from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter, MemoryLimitExceeded
-from gbuq_core.jobs import JobRunner
+from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.soft_trees import (
     VariationalSoftGBMRegressor,
     VariationalSoftTreeClassifier,
@@ -53,13 +47,6 @@ def target_for(kind, y):
     return np.where(y > 0, "yes", "no") if kind is VariationalSoftTreeClassifier else y
 
 
-@EACH
-def test_folds_are_learnt(frame, kind):
-    X, y = frame
-    model = kind(**SMALL).set_params(n_steps=300)
-    assert cross_val_score(model, X, target_for(kind, y), cv=2).min() > 0.5  # y is mostly a
-
-
 def test_functions_agree_inside_the_rows_and_part_outside(curve):
     tails, model = curve
     spread = model.sample_functions(tails.grid, 200).std(axis=0)
@@ -76,21 +63,6 @@ def test_functions_part_in_a_gap():
     spread = model.sample_functions(gap.grid, 200).std(axis=0)
     between = np.abs(gap.grid[:, 0]) < 0.6
     assert spread[between].mean() > 2.5 * spread[gap.in_support].mean()
-
-
-def test_results_of_the_regressor_fit_together(curve):
-    tails, model = curve
-    grid = tails.grid[::20]
-    members = model.predict_members(grid)
-    assert members.shape == (100, len(grid), 2)
-    np.testing.assert_allclose(members[..., 0], model.sample_functions(grid), rtol=SAME_SUM)
-    found = model.predict_uncertainty(grid)
-    np.testing.assert_allclose(found.total, found.data + found.knowledge, rtol=SAME_SUM)
-    np.testing.assert_allclose(found.data, members[..., 1].mean(axis=0), rtol=SAME_SUM)
-    np.testing.assert_allclose(found.knowledge, members[..., 0].var(axis=0), rtol=SAME_SUM)
-    loc, scale = model.predict_distribution(grid)
-    np.testing.assert_allclose(loc, model.predict(grid), rtol=SAME_SUM)
-    np.testing.assert_allclose(scale**2, found.total, rtol=SAME_SUM)
 
 
 def test_draws_change_without_a_refit(curve):
@@ -120,18 +92,6 @@ def test_the_density_is_the_draws_mean_density(curve):
     rows = model.log_densities(tails.X, tails.y)
     assert model.log_score(tails.X, tails.y) == pytest.approx(rows.mean(), rel=SAME_SUM)
     assert model.validation_elbo(tails.X, tails.y) < rows.mean()  # Jensen, and the KL
-
-
-def test_units_of_y_change_nothing_else(curve):
-    tails, model = curve
-    # Powers of two round nothing, so standardised rows and targets are the same numbers.
-    other = clone(model).fit(0.25 * tails.X, 1024.0 * tails.y)
-    grid = tails.grid[::40]
-    np.testing.assert_array_equal(
-        other.sample_functions(0.25 * grid), 1024.0 * model.sample_functions(grid)
-    )
-    gain = other.log_score(0.25 * tails.X, 1024.0 * tails.y) - model.log_score(tails.X, tails.y)
-    assert gain == pytest.approx(-np.log(1024.0), rel=SAME_SUM)
 
 
 def test_the_picture_of_a_draw_is_the_drawn_function(curve):
@@ -297,40 +257,6 @@ def test_tuning_takes_the_best_of_the_grid():
         tune_soft_tree(start, x, y, scoring="r2")
     with refused_from(InvalidData, "2 rows are too few"):
         tune_soft_tree(start, x[:2], y[:2])
-
-
-@EACH
-def test_progress_reaches_the_end_and_stops_on_request(frame, kind):
-    X, y = frame
-    target = target_for(kind, y)
-    runner = JobRunner()
-    done = runner.want("user", "short", lambda job: kind(**SMALL).fit(X, target))
-    assert isinstance(done.result(60), kind)
-    # Rounding of sixty shares.
-    assert done.fraction == pytest.approx(1.0, abs=NEAR_ZERO)
-    begun = threading.Event()
-
-    def long(job):
-        begun.set()
-        return kind(**SMALL).set_params(n_steps=1_000_000, flat_tolerance=0.0).fit(X, target)
-
-    job = runner.want("user", "long", long)
-    assert begun.wait(60)
-    runner.release("user")
-    with pytest.raises(Cancelled):
-        job.result(60)
-
-
-@EACH
-def test_a_fit_too_large_for_the_memory_is_refused_before_it_begins(frame, kind, monkeypatch):
-    def check_memory(n_bytes, what):
-        assert what == "this fit"
-        raise MemoryLimitExceeded("too large.")
-
-    monkeypatch.setattr(base, "check_memory", check_memory)
-    with pytest.raises(MemoryLimitExceeded):
-        kind(**SMALL).fit(frame[0], target_for(kind, frame[1]))
-    assert jobs.check_memory is not check_memory
 
 
 @EACH

@@ -186,18 +186,6 @@ def test_steps_end_with_the_plan_and_go_on_from_a_state(rng):
     assert np.shares_memory(copy.values, copy.columns)
 
 
-def test_without_rows_the_posterior_becomes_the_prior():
-    shape = TreeShape(1, 1)
-    state, path = trained(
-        shape, np.empty((1, 0)), np.empty(0), [1500], prior_scale=1.5, learning_rate=0.05
-    )
-    q = posterior(state)
-    # The KL is a smooth function without noise; a cosine schedule ends at its least.
-    assert q.kl(1.5) < 1e-3
-    assert path[-1] == pytest.approx(-q.kl(1.5), abs=1e-6)
-    np.testing.assert_allclose(q.marginal_scale(), 1.5, rtol=0.02)
-
-
 def test_the_noise_of_a_mean_output_is_learnt(rng):
     shape = TreeShape(0, 1, "constant", "mean")
     y = 0.3 * rng.normal(size=400)

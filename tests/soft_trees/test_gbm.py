@@ -114,33 +114,3 @@ def test_functions_part_in_the_gap_and_more_trees_fit_better(gap, model):
     staged = model.staged_functions(gap.X, 40).mean(axis=1)
     errors = np.sqrt(np.mean((staged - gap.row_mean) ** 2, axis=1))
     assert errors[-1] < 0.25 * gap.y.std()
-
-
-def test_the_density_is_a_mixture_of_normals_over_the_draws(gap, model):
-    members = model.predict_members(gap.X[:20])
-    means, variances = members[..., 0], members[..., 1]
-    density = np.exp(-0.5 * (gap.y[:20] - means) ** 2 / variances) / np.sqrt(2 * np.pi * variances)
-    np.testing.assert_allclose(
-        model.log_densities(gap.X[:20], gap.y[:20]), np.log(density.mean(axis=0)), rtol=CANCELLED
-    )
-
-
-def test_what_each_tree_tells(model):
-    assert len(model.trees_) == len(model.posterior_) == len(model.elbo_path_) == 3
-    assert model.n_steps_ == sum(len(path.step) for path in model.elbo_path_)
-    assert all(tree.noise > 0 for tree in model.trees_)
-    assert model.fit_seconds_ > 0.0
-    assert model.memory_bytes_ > 0
-
-
-@pytest.mark.parametrize(
-    ("knobs", "start"),
-    [
-        ({"n_trees": 0}, "n_trees must be a whole number"),
-        ({"noise_shape": 0.0}, "noise_shape must be a number greater than 0"),
-        ({"noise_rate": -1.0}, "noise_rate must be a number greater than 0"),
-    ],
-)
-def test_impossible_knobs_are_refused(gap, knobs, start):
-    with pytest.raises(InvalidParameter, match=rf"^{start}[^\n]*\.$"):
-        VariationalSoftGBMRegressor(**{**KNOBS, **knobs}).fit(gap.X, gap.y)

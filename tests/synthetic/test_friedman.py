@@ -1,10 +1,8 @@
 """Friedman's five features: the formula, its noise, and rows that only grow."""
 
 import numpy as np
-import pytest
 from tolerances import SAME_SUM
 
-from gbuq_core.errors import InvalidParameter
 from gbuq_core.synthetic import make_friedman
 
 
@@ -18,15 +16,3 @@ def test_the_mean_is_friedmans_and_the_noise_follows_the_fourth_feature():
     # Four standard errors of a mean and of a std of 20,000 normals.
     assert abs(z.mean()) < 4 / 20_000**0.5
     assert abs(z.std() - 1.0) < 4 / 40_000**0.5
-
-
-def test_a_larger_set_only_appends_rows():
-    few, many = (make_friedman(n, random_state=1) for n in (50, 80))
-    np.testing.assert_array_equal(few.X, many.X[:50])
-    np.testing.assert_array_equal(few.y, many.y[:50])
-
-
-@pytest.mark.parametrize("given", [{"n": 1}, {"noise": -1.0}, {"random_state": "a"}])
-def test_it_refuses_what_is_impossible(given):
-    with pytest.raises(InvalidParameter):
-        make_friedman(**given)
