@@ -20,12 +20,12 @@ from gbuq_core.boosting.numba_engine import NumbaModels
 from gbuq_core.boosting.plan import (
     BoostingPlan,
     CatBoostModels,
-    cycle_ends,
+    check_stages,
     estimate_seconds,
     langevin_numbers,
     make_plan,
+    member_points,
     plan_schedule,
-    truncation_points,
 )
 from gbuq_core.boosting.stopping import (
     STOPPINGS,
@@ -452,24 +452,10 @@ class BoostedEnsemble(Savable, BaseEstimator):
         burn_in_cycles: int | None = None,
     ) -> np.ndarray:
         """The members' numbers of trees of ``n_trees``; truncations keep their number."""
-        plan = self.plan_
-        if plan.cyclical:
-            burn_in = self.burn_in_cycles if burn_in_cycles is None else burn_in_cycles
-            cycle_ends(plan.n_trees, plan.cycle_length, burn_in)  # refuses what never fits
-            if n_trees < plan.n_trees and n_trees <= plan.cycle_length * (burn_in + 1):
-                return np.array([n_trees])  # before the first member; or the only one
-            return cycle_ends(n_trees, plan.cycle_length, burn_in)
-        if plan.ensemble != "virtual":
-            return np.array([n_trees])
         step = self.truncation_step if truncation_step is None else truncation_step
         start = self.truncation_start if truncation_start is None else truncation_start
-        points = truncation_points(plan.n_trees, step, start)  # refuses what never fits
-        if n_trees == plan.n_trees:
-            return points
-        shorter = max(1, round(step * n_trees / plan.n_trees))
-        first = math.floor(start * n_trees / shorter + 1e-9) + 1
-        points = np.arange(first, n_trees // shorter + 1) * shorter
-        return points if len(points) else np.array([n_trees])
+        burn_in = self.burn_in_cycles if burn_in_cycles is None else burn_in_cycles
+        return member_points(self.plan_, n_trees, step, start, burn_in)
 
     def with_clocks(self, clocks: Any) -> Self:
         """The same trees stopped elsewhere: a fitted ensemble that predicts with these clocks.
@@ -635,7 +621,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
         (n_models, n_stages, n_samples, 2 or n_classes) float64
         """
         matrix, _ = self._encode(X)
-        stages = _check_stages(at, self.n_trees_)
+        stages = check_stages(at, self.n_trees_)
         raw = self._raw(matrix, self._stages_for(stages), self.plan_.n_models)
         chosen = raw[:, np.searchsorted(self._stages_for(stages), stages)]
         found = self._finish_members(chosen)
@@ -653,7 +639,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
                 step = check_number("every", every, 1, self.n_trees_, integer=True)
             stages = np.unique(np.append(np.arange(step, self.n_trees_ + 1, step), self.n_trees_))
         else:
-            stages = _check_stages(at, self.n_trees_)
+            stages = check_stages(at, self.n_trees_)
         raw = self._raw(matrix, stages, self.plan_.n_models)
         return StagedMembers(stages, self._parameters(raw).swapaxes(0, 1))
 
@@ -744,17 +730,6 @@ class BoostedEnsemble(Savable, BaseEstimator):
         tags.input_tags.string = True  # in columns declared categorical
         tags.target_tags.required = True
         return tags
-
-
-def _check_stages(at: Any, n_trees: int) -> np.ndarray:
-    """Numbers of trees that a caller wants to see a model at."""
-    stages = np.asarray(at)
-    usable = stages.ndim == 1 and len(stages) > 0 and np.issubdtype(stages.dtype, np.integer)
-    if not usable or stages[0] < 1 or stages[-1] > n_trees or (np.diff(stages) <= 0).any():
-        raise InvalidParameter(
-            f"at must be a rising list of whole numbers from 1 to {n_trees}; got {at!r}."
-        )
-    return stages.astype(np.int64)
 
 
 def load_ensemble(source: Any) -> Any:

@@ -359,3 +359,34 @@ def truncation_points(n_trees: int, truncation_step: int, truncation_start: floa
             f"{n_trees}: choose a smaller step, an earlier start or more trees."
         )
     return points
+
+
+def member_points(
+    plan: BoostingPlan, n_trees: int, step: int, start: float, burn_in: int
+) -> np.ndarray:
+    """The members' numbers of trees of ``n_trees``; truncations keep their number."""
+    if plan.cyclical:
+        cycle_ends(plan.n_trees, plan.cycle_length, burn_in)  # refuses what never fits
+        if n_trees < plan.n_trees and n_trees <= plan.cycle_length * (burn_in + 1):
+            return np.array([n_trees])  # before the first member; or the only one
+        return cycle_ends(n_trees, plan.cycle_length, burn_in)
+    if plan.ensemble != "virtual":
+        return np.array([n_trees])
+    points = truncation_points(plan.n_trees, step, start)  # refuses what never fits
+    if n_trees == plan.n_trees:
+        return points
+    shorter = max(1, round(step * n_trees / plan.n_trees))
+    first = math.floor(start * n_trees / shorter + 1e-9) + 1
+    points = np.arange(first, n_trees // shorter + 1) * shorter
+    return points if len(points) else np.array([n_trees])
+
+
+def check_stages(at: Any, n_trees: int) -> np.ndarray:
+    """Numbers of trees that a caller wants to see a model at."""
+    stages = np.asarray(at)
+    usable = stages.ndim == 1 and len(stages) > 0 and np.issubdtype(stages.dtype, np.integer)
+    if not usable or stages[0] < 1 or stages[-1] > n_trees or (np.diff(stages) <= 0).any():
+        raise InvalidParameter(
+            f"at must be a rising list of whole numbers from 1 to {n_trees}; got {at!r}."
+        )
+    return stages.astype(np.int64)
