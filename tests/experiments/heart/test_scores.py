@@ -3,8 +3,6 @@
 import csv
 import io
 import math
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -206,39 +204,18 @@ CODE_CASES = [
 ]  # fmt: skip
 
 
-def check_copied(maps_of, settings):
-    """``maps_of`` gives the copied code's maps by a method's label; see `heart_code`."""
-    run = run_heart(settings)
-    assert set(maps_of) == {METHODS[maps.method].label for maps in run.methods}
-    for maps in run.methods:
-        shown = np.stack([part[-1].ravel() for part in (maps.total, maps.data, maps.knowledge)])
-        copied = np.stack(maps_of[METHODS[maps.method].label])
-        # The same kernels on the same numbers, summed in another order.
-        np.testing.assert_allclose(copied, shown, rtol=CANCELLED, atol=ZERO)
-
-
 @pytest.mark.parametrize("settings", CODE_CASES, ids=lambda s: "-".join(s.methods) or "nothing")
 def test_copied_code_computes_the_same_maps(settings, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names = {}
-    exec(compile(heart_code(settings), "copied", "exec"), names)
-    check_copied(names["maps"], settings)
+    exec(compile(heart_code(settings), "copied", "exec"), names := {})
+    run = run_heart(settings)
+    assert set(names["maps"]) == {METHODS[maps.method].label for maps in run.methods}
+    for maps in run.methods:
+        shown = np.stack([part[-1].ravel() for part in (maps.total, maps.data, maps.knowledge)])
+        copied = np.stack(names["maps"][METHODS[maps.method].label])
+        # The same kernels on the same numbers, summed in another order.
+        np.testing.assert_allclose(copied, shown, rtol=CANCELLED, atol=ZERO)
     assert "<!doctype html>" in (tmp_path / "heart.html").read_text(encoding="utf-8")
-
-
-def test_copied_code_is_a_program(tmp_path):
-    """The case without our kernels, which the process would load first."""
-    settings = next(case for case in CODE_CASES if case.methods == ("catboost",))
-    dump = "\nnp.savez('maps.npz', **{name: np.stack(parts) for name, parts in maps.items()})\n"
-    (tmp_path / "copied.py").write_text(heart_code(settings) + dump, encoding="utf-8")
-    subprocess.run(
-        [sys.executable, "copied.py"],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(ROOT), "PATH": "", "HOME": str(tmp_path)},
-        check=True,
-        capture_output=True,
-    )
-    check_copied(np.load(tmp_path / "maps.npz"), settings)
 
 
 HEART = make_heart(3, random_state=0)

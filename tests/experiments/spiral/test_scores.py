@@ -45,7 +45,7 @@ def in_support(truth, x, y):
     return 0 <= row < 80 and 0 <= column < 80 and bool(truth.in_support[row, column])
 
 
-@pytest.mark.parametrize(("noise", "n_cells"), [(0.1, 786), (0.2, 199), (0.4, 0), (1.0, 0)])
+@pytest.mark.parametrize(("noise", "n_cells"), [(0.2, 199), (0.4, 0)])
 def test_between_the_arms_is_no_rim(noise, n_cells):
     truth = spiral_truth(noise)
     between = spiral_regions(truth).between
