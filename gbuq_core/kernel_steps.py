@@ -20,7 +20,7 @@ class KernelStep(NamedTuple):
     after: tuple[str, ...] = ()
 
 
-_BOOSTED = ("sgb", "sglb", "virtual_sglb", "csglb", "cbsglb", "vrf")
+_BOOSTED = ("sgb", "sglb", "virtual_sglb", "csglb", "cbsglb", "vrf", "stacked")
 _NEIGHBOURS = ("ibug", "ibug_cbu")
 _MACAU = ("macau", "macau_linear", "macau_basic")
 _BOOSTING = "gbuq_core.boosting.warmup:"

@@ -30,6 +30,7 @@ from gbuq_core.boosting.plan import (
 from gbuq_core.boosting.stopping import (
     STOPPINGS,
     fit_clocks,
+    largest_plan,
     members_of_a_fold,
     resolve_stopping,
     selection_cost,
@@ -149,6 +150,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
         cv: Any = None,
         mean_weight: str | float | None = "auto",
         tails: str = "student",
+        capacity: str | None = None,
         engine: str = "numba",
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -183,6 +185,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
         self.cv = cv
         self.mean_weight = mean_weight
         self.tails = tails
+        self.capacity = capacity
         self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -677,10 +680,10 @@ class BoostedEnsemble(Savable, BaseEstimator):
     def estimate_fit(
         self, n_rows: int, n_features: int, n_classes: int | None = None
     ) -> FitEstimate:
-        """Roughly what `fit` will cost on ``n_rows`` x ``n_features`` before any data is
-        touched.
+        """Roughly what `fit` will cost on ``n_rows`` x ``n_features`` before any data is touched;
+        with ``capacity="auto"`` if it chooses the deepest trees, and twice as many.
         """
-        plan = make_plan(self)
+        plan = largest_plan(self, make_plan(self), n_rows)
         n_outputs = n_classes or 2
         seconds = estimate_seconds(plan, n_rows, n_features, n_outputs, self.n_jobs)
         with warnings.catch_warnings():

@@ -128,6 +128,12 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
     tails : {"student", "normal"}
         The law around the mean that `predict_distribution` gives, with `stopping`: a Student t with
         the same std and chosen degrees of freedom, or a normal.
+    capacity : {"auto"} or None
+        "auto": from 2,000 rows on, trees of ``depth``, and two and four levels deeper, are tried on
+        the rows that choose the clocks; and trees are added until both clocks have stopped, up to
+        four times ``n_trees``. ``plan_`` says what was chosen, and `estimate_fit` what it may cost.
+        None: depth and trees as given. The papers' settings have names, such as
+        ``gbuq_core.methods.METHODS["sglb"].make()``.
     engine : {"numba", "catboost"}
         This project's kernels, or CatBoost behind the same interface. See
         `gbuq_core.boosting.catboost_engine` for the differences.

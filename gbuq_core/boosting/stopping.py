@@ -1,4 +1,4 @@
-"""Where an ensemble's mean and scale stop: which rows choose, and which fits they judge.
+"""Where an ensemble's mean and scale stop, and how deep its trees are: rows that choose.
 
 The models that choose are fitted without the rows that choose, and thrown away; the ensemble
 itself is fitted on all rows. See `gbuq_core.calibration.clocks` for the rule.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -31,13 +33,19 @@ from gbuq_core.calibration.clocks import (
     warn_of_all_trees,
 )
 from gbuq_core.calibration.splits import HELD_OUT_FROM, N_FOLDS, Split
+from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import stage
+from gbuq_core.methods.boosted import KNOBS
 from gbuq_core.parallel import outer_map
 from gbuq_core.validation import check_choice, check_number
 
 STOPPINGS = ("two_clocks", "early")
 FEWEST_ROWS = 40  # fewer say nothing about the number of trees
 MEAN_WEIGHT = 100.0  # what "auto" means; see benchmarks/calibration.py
+_MORE_LEVELS, _MOST_LEVELS = 4, 10  # that "auto" tries
+_MOST_GROWN = 4  # times the trees asked for, where no clock stops before
+_LEAST_GAIN = 0.01  # nats a row, for two levels more
+_SHARE_ALONE, _SHARE_TOGETHER = 0.1, 0.5  # of the search's progress
 _BLOCK_VALUES = 4_000_000  # predictions held at once
 _CLASS_VALUES = 16_000_000  # log probabilities that choose the temperature
 
@@ -49,6 +57,12 @@ def resolve_stopping(estimator: Any, plan: BoostingPlan, n_rows: int, has_rows: 
         check_choice("stopping", rule, STOPPINGS)
     check_choice("tails", estimator.tails, TAILS)
     check_mean_weight(estimator.mean_weight)
+    if estimator.capacity is not None:
+        check_choice("capacity", estimator.capacity, ("auto",))
+        if rule is None or plan.ensemble != "independent":
+            raise InvalidParameter(
+                "capacity='auto' is for independent models with stopping: leave it at None here."
+            )
     if rule is None or (plan.method != "sgb" and plan.temperature != "catboost"):
         return None
     if n_rows < FEWEST_ROWS and not has_rows:
@@ -107,18 +121,40 @@ def fit_clocks(
     splits: list[Split],
     weight: np.ndarray | None = None,
 ) -> Clocks | ClassClocks:
-    """Fit without the rows that choose, and let them choose."""
+    """Fit without the rows that choose, and let them choose: the plan's capacity too, if asked."""
+    fit = _fit_parts if ensemble.capacity is None else _fit_capacity
+    chosen = fit(ensemble, table, target, n_classes, splits, weight)
+    warn_of_all_trees(chosen.last, ensemble.plan_.n_trees, stacklevel=4)
+    if ensemble.capacity is not None:
+        ensemble.plan_ = replace(ensemble.plan_, n_trees=chosen.last)
+    return chosen
+
+
+def _fit_parts(
+    ensemble: Any,
+    table: Any,
+    target: np.ndarray,
+    n_classes: int | None,
+    splits: list[Split],
+    weight: np.ndarray | None = None,
+    n_members: int | None = None,
+) -> Clocks | ClassClocks:
+    """The clocks of the plan, from ``n_members`` models of each split."""
     from sklearn.base import clone
 
     plan: BoostingPlan = ensemble.plan_
-    n_members = members_of_a_fold(plan.n_models, len(splits))
+    if n_members is None:
+        n_members = members_of_a_fold(plan.n_models, len(splits))
     side_by_side = plan.engine == "numba"  # CatBoost keeps all cores busy by itself
 
     def judge(k: int) -> Any:
         split = splits[k]
         seed = int(np.random.SeedSequence((ensemble.seed_, 3, k)).generate_state(1)[0])
-        part = clone(ensemble).set_params(stopping=None, random_state=seed, n_members=n_members)
-        part.set_params(mean_weight=weight_of_mean(ensemble, ensemble.stopping_))
+        part = clone(ensemble).set_params(
+            stopping=None, capacity=None, random_state=seed, n_members=n_members,
+            n_trees=plan.n_trees, depth=plan.depth,
+            mean_weight=weight_of_mean(ensemble, ensemble.stopping_),
+        )  # fmt: skip
         part.is_category_ = ensemble.is_category_
         part._prepare(len(split.fitted))
         in_fit, in_choice = (None if weight is None else weight[rows] for rows in split)
@@ -131,13 +167,71 @@ def fit_clocks(
 
     with stage(float(len(splits))):
         found = outer_map(judge, range(len(splits)), ensemble.n_jobs if side_by_side else 1)
-    chosen: Clocks | ClassClocks
     if n_classes is None:
-        chosen = clocks_of(found, ensemble.stopping_, ensemble.tails)
-    else:
-        chosen = class_clocks_of(found, ensemble.stopping_)
-    warn_of_all_trees(chosen.last, plan.n_trees, stacklevel=4)
-    return chosen
+        return clocks_of(found, ensemble.stopping_, ensemble.tails)
+    return class_clocks_of(found, ensemble.stopping_)
+
+
+def largest_plan(ensemble: Any, plan: BoostingPlan, n_rows: int) -> BoostingPlan:
+    """A plan with the deepest trees that an ensemble may choose, and twice as many."""
+    if ensemble.capacity is None:
+        return plan
+    return replace(plan, n_trees=2 * plan.n_trees, depth=_deepest(plan, n_rows))
+
+
+def _deepest(plan: BoostingPlan, n_rows: int) -> int:
+    """The deepest trees that are tried; with few rows only those that the plan has."""
+    if n_rows < HELD_OUT_FROM:
+        return plan.depth
+    return max(plan.depth, min(plan.depth + _MORE_LEVELS, _MOST_LEVELS))
+
+
+def _fit_capacity(
+    ensemble: Any,
+    table: Any,
+    target: np.ndarray,
+    n_classes: int | None,
+    splits: list[Split],
+    weight: np.ndarray | None = None,
+) -> Clocks | ClassClocks:
+    """Clocks of trees as deep and as many as unseen rows ask for; the ensemble's plan says both.
+
+    One model of each depth is judged by the first rows that choose. A deeper one must gain a
+    hundredth of a nat a row, since each level nearly doubles the seconds. Then trees are doubled
+    until both clocks stop: of one model first, which is cheap, then of all.
+    """
+    first: BoostingPlan = ensemble.plan_
+    most = min(_MOST_GROWN * first.n_trees, KNOBS["n_trees"].high)
+    data = table, target, n_classes
+
+    def alone() -> Clocks | ClassClocks:
+        with stage(1.0, span=_SHARE_ALONE):
+            return _fit_parts(ensemble, *data, splits[:1], weight, n_members=1)
+
+    def grow(fit: Callable[[], Clocks | ClassClocks], clocks: Clocks | ClassClocks) -> Any:
+        while clocks.last >= ensemble.plan_.n_trees < most:
+            more = min(2 * ensemble.plan_.n_trees, most)
+            ensemble.plan_ = replace(ensemble.plan_, n_trees=more)
+            clocks = fit()
+        return clocks
+
+    with stage(1.0):
+        found = alone()
+        for depth in range(first.depth + 2, _deepest(first, len(target)) + 1, 2):
+            shallower = ensemble.plan_
+            ensemble.plan_ = replace(first, depth=depth)
+            deeper = alone()
+            if deeper.score > found.score - _LEAST_GAIN:
+                ensemble.plan_ = shallower
+                break
+            found = deeper
+        grow(alone, found)
+
+        def together() -> Clocks | ClassClocks:
+            with stage(1.0, span=_SHARE_TOGETHER):
+                return _fit_parts(ensemble, *data, splits, weight)
+
+        return grow(together, together())
 
 
 def clocks_of(parts: list[Stages], stopping: str, tails: str) -> Clocks:

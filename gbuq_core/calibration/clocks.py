@@ -119,6 +119,11 @@ class Clocks:
         """Trees that are needed."""
         return max(self.mean_trees, self.scale_trees)
 
+    @property
+    def score(self) -> float:
+        """Mean negative log likelihood of the rows that chose, in nats."""
+        return float(self.nll[np.searchsorted(self.n_trees, self.scale_trees)])
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClassStages:
@@ -165,6 +170,11 @@ class ClassClocks:
     def last(self) -> int:
         """Trees that are needed."""
         return self.n_trees_used
+
+    @property
+    def score(self) -> float:
+        """Log loss of the rows that chose, in nats."""
+        return float(self.log_loss[np.searchsorted(self.n_trees, self.n_trees_used)])
 
 
 def check_curves(*curves: NDArray[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Boosted ensembles: SGB, SGLB, virtual and cyclical, by this project and by CatBoost."""
+"""Boosted ensembles: SGB, SGLB, virtual, cyclical and stacked, by this project and by CatBoost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gbuq_core.knobs import Knob
-from gbuq_core.methods.papers import CYCLICAL, GREY, SGLB
+from gbuq_core.methods.papers import CYCLICAL, GREY, SGLB, STACKING
 from gbuq_core.methods.record import PARTS, Builder, Costs, Method
 
 _MOST_TREES = 100_000
@@ -82,7 +82,23 @@ _CATBOOST_COSTS = Costs(
     tree=1.1e-4, tree_row=1.1e-7, tree_column=1.35e-4, tree_cell=4.6e-8,
     predict_tree_row=1.5e-8, cell_bytes=64.0, tree_bytes=2200.0,
 )  # fmt: skip
+# Of ten members, of two clocks, and of the folds that weigh the voices; and of the process.
+_STACKED_COSTS = Costs(
+    fit=1.0, row=2e-4, tree=3e-4, tree_row=1.3e-6, tree_column=1.4e-3, tree_cell=2.5e-7,
+    predict_row=4e-4, predict_tree_row=1e-7, cell_bytes=100.0, row_bytes=2000.0, column_bytes=1e5,
+    tree_bytes=60_000.0,
+)  # fmt: skip
 _MIXTURE = (*PARTS, "members")
+
+
+def _stacked(task: str) -> Builder:
+    return Builder(
+        of=f"gbuq_core:Stacked{task}",
+        fixed={
+            "estimator": Builder(of=f"gbuq_core:BoostedEnsemble{task}", fixed={"capacity": "auto"})
+        },
+        within=("n_members", "n_trees", "depth", "learning_rate"),
+    )
 
 
 def _ensembles(**fixed: Any) -> dict[str, Builder]:
@@ -179,6 +195,24 @@ RECORDS = (
             *_LANGEVIN,
         ),
         costs=_COSTS,
+    ),
+    Method(
+        key="stacked",
+        label="Stacked",
+        about="SGLB with two clocks, the rows like each row, and a small Gaussian process, weighed "
+        "by what they say of rows that none of them has seen.",
+        paper=STACKING,
+        section="equation 4",
+        colour="#0072b2",
+        dash="longdash",
+        builders={
+            "regression": _stacked("Regressor"),
+            "classification": _stacked("Classifier"),
+        },
+        yields=PARTS,
+        classes_yield=PARTS,
+        knobs=(_MEMBERS, *_SHARED[:3]),
+        costs=_STACKED_COSTS,
     ),
     Method(
         key="virtual_catboost",

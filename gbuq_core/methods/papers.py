@@ -14,6 +14,10 @@ MACAU = (
     "Merilinna (2023), Advanced uncertainty quantification and novelty detection for random "
     "forest models"
 )
+STACKING = (
+    "Yao, Vehtari, Simpson and Gelman (2018), Using stacking to average Bayesian predictive "
+    "distributions"
+)
 RASMUSSEN = "Rasmussen and Williams (2006), Gaussian processes for machine learning"
 
 GREY, DARK_GREY = "#a6a6a6", "#8f8f8f"  # of baselines, told apart by their dashes

@@ -31,6 +31,7 @@ class Builder:
     takes: tuple[str, ...] = ("n_jobs", "random_state")
     # `{"n_members": ("n_trees", 2)}`: no more members than half of the trees, and two at least
     at_most: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    within: tuple[str, ...] = ()  # arguments of the estimator that is its argument `estimator`
 
     @property
     def module(self) -> str:
@@ -64,7 +65,10 @@ class Builder:
 
     def make(self, **given: Any) -> Any:
         """The estimator with these arguments besides the fixed ones."""
+        inner = {name: given.pop(name) for name in self.within if name in given}
         arguments = {name: _made(value) for name, value in self.arguments(given).items()}
+        if inner:
+            arguments["estimator"] = self.fixed["estimator"].make(**inner)
         return self.load()(**arguments)
 
 

@@ -88,6 +88,7 @@ class Stacked(Savable, BaseEstimator):
     _near: AffinityPart | None
     _process: Process | None
     _n_neighbours: int
+    _usual = 0.9  # the share of left-out rows that are not beyond the others
 
     def __init__(
         self,
@@ -202,8 +203,9 @@ class Stacked(Savable, BaseEstimator):
         if groups is not None and has_fit_parameter(model, "groups"):
             options["groups"] = groups
         fresh = copy_unfitted(model)
-        if fresh.get_params(deep=False).get("random_state", 0) is None:
-            fresh.set_params(random_state=self.seed_ % 2**32)
+        own = {"random_state": self.seed_ % 2**32, "n_jobs": self.n_jobs}
+        params = fresh.get_params(deep=False)
+        fresh.set_params(**{k: v for k, v in own.items() if params.get(k, 0) is None})
         return fresh.fit(X, y, **options)
 
     def _fold_model(self, fold: int) -> Any:
@@ -211,9 +213,9 @@ class Stacked(Savable, BaseEstimator):
         model = self.estimator_
         own = isinstance(model, BoostedEnsembleRegressor | BoostedEnsembleClassifier)
         if own and model.clocks_ is not None and model.plan_.ensemble == "independent":
-            last = getattr(model.clocks_, "last", None) or model.clocks_.n_trees_used
             part = clone(model).set_params(
-                stopping=None, n_trees=last, n_members=min(_FOLD_MEMBERS, model.n_members),
+                stopping=None, capacity=None, n_trees=model.clocks_.last, depth=model.plan_.depth,
+                n_members=min(_FOLD_MEMBERS, model.n_members),
                 random_state=(self.seed_ + fold + 1) % 2**31,
             )  # fmt: skip
             if isinstance(model, BoostedEnsembleRegressor):
@@ -282,7 +284,7 @@ class Stacked(Savable, BaseEstimator):
         axes = rows.encoded.points[chosen]
         if len(chosen) < 2 or not np.ptp(axes, axis=0).any():
             return None
-        return fit_process(axes, targets[chosen], weight)
+        return fit_process(axes, targets[chosen], weight, self._usual)
 
     def _judged(self, fold: int, held: NDArray[np.intp]) -> NDArray[np.intp]:
         """Rows of a fold that weigh the voices; of large tables none that the process has seen."""

@@ -52,7 +52,8 @@ class StackedClassifier(ClassifierMixin, Stacked):
     ----------
     estimator : estimator or None
         The trees: any classifier with ``predict_proba``. None is a `BoostedEnsembleClassifier` with
-        two clocks. A fitted one is used as it is: pass rows to `fit` which it has not seen.
+        two clocks and ``capacity="auto"``. A fitted one is used as it is: pass rows to `fit` which
+        it has not seen.
     voices : sequence of {"trees", "targets", "process"}
         Those that may enter; "trees" always speaks.
     random_state, n_jobs : as in `StackedRegressor`.
@@ -65,7 +66,7 @@ class StackedClassifier(ClassifierMixin, Stacked):
 
     Notes
     -----
-    Beyond the training rows, with v the process's latent variance and q what 90 % of left-out rows
+    Beyond the training rows, with v the process's latent variance and q what 99 % of left-out rows
     stay below, ``w = max(v - q, 0) / (prior - q)``: the law is ``(1 - w) p + w (class shares)``, p
     the voices together. Knowledge uncertainty is the entropy of the law less ``(1 - w)`` times the
     voices' mean entropy, of the trees that of their members; in nats.
@@ -88,6 +89,7 @@ class StackedClassifier(ClassifierMixin, Stacked):
     _shares: FloatArray
     _codes: NDArray[np.int64]
     _counts: FloatArray
+    _usual = 0.99  # all that is beyond it is knowledge here, without a noise to be seen against
     _not_saved = ("_pool_places", "_process_places")
 
     def __init__(
@@ -128,7 +130,7 @@ class StackedClassifier(ClassifierMixin, Stacked):
         self._shares = np.bincount(codes, rows.weight, n_classes) / rows.weight.sum()
         model = self.estimator
         if model is None:
-            model = BoostedEnsembleClassifier(random_state=self.seed_, n_jobs=self.n_jobs)
+            model = BoostedEnsembleClassifier(capacity="auto")
         if not hasattr(model, "predict_proba"):
             raise InvalidParameter(
                 f"estimator ({type(model).__name__}) has no predict_proba: pass a classifier."
@@ -172,9 +174,12 @@ class StackedClassifier(ClassifierMixin, Stacked):
         """Total, data and knowledge uncertainty in nats, (n_samples,) each."""
         said = self._hear(X)
         total = _entropy(self._mix(said))
-        entropies = _entropy(said.probabilities)
-        entropies[0] = np.minimum(said.members, entropies[0])
-        data = (1.0 - said.beyond) * (self._weights @ entropies)
+        inside = np.zeros(len(total))
+        for share, law in self._by_voice(said).values():
+            inside += share * _entropy(law)
+        # The members' mean entropy in place of that of their law.
+        inside -= self._weights[0] * np.maximum(_entropy(said.probabilities[0]) - said.members, 0.0)
+        data = (1.0 - said.beyond) * inside
         knowledge = np.clip(total - data, 0.0, total)
         return Uncertainty(total, total - knowledge, knowledge)
 
@@ -187,16 +192,24 @@ class StackedClassifier(ClassifierMixin, Stacked):
         codes = np.arange(len(self.classes_), dtype=np.float64)
         n = len(said.beyond)
         weight, mean, variance = np.zeros((3, n, len(CLASS_VOICES)))
-        for place, voice in enumerate(CLASS_VOICES):
-            mine = self._weights * np.array([one.voice == voice for one in self._components])
-            if mine.any():
-                law = np.einsum("k,knc->nc", mine / mine.sum(), said.probabilities)
-                mean[:, place] = law @ codes
-                variance[:, place] = law @ np.square(codes) - np.square(mean[:, place])
-                weight[:, place] = mine.sum() * (1.0 - said.beyond)
-            else:
-                mean[:, place] = variance[:, place] = np.nan
+        mean[:], variance[:] = np.nan, np.nan
+        for voice, (share, law) in self._by_voice(said).items():
+            place = CLASS_VOICES.index(voice)
+            mean[:, place] = law @ codes
+            variance[:, place] = law @ np.square(codes) - np.square(mean[:, place])
+            weight[:, place] = share * (1.0 - said.beyond)
         return Voices(CLASS_VOICES, weight, mean, variance)
+
+    def _by_voice(self, said: _Said) -> dict[str, tuple[float, FloatArray]]:
+        """The weight and the class probabilities (n, n_classes) of each voice that speaks."""
+        found = {}
+        for voice in CLASS_VOICES:
+            mine = self._weights * np.array([one.voice == voice for one in self._components])
+            share = float(mine.sum())
+            if share > 0.0:
+                law = np.einsum("k,knc->nc", mine / share, said.probabilities)
+                found[voice] = (share, law)
+        return found
 
     def _mix(self, said: _Said) -> FloatArray:
         inside = np.einsum("k,knc->nc", self._weights, said.probabilities)

@@ -40,7 +40,7 @@ class Process(NamedTuple):
     weights: FloatArray  # (n, n_targets)
     signal: float
     noise: float
-    usual: float  # the latent variance that 90 % of left-out rows stay below
+    usual: float  # the latent variance that most left-out rows stay below
 
     def check_file(self) -> None:
         """Refuse parts that do not go together."""
@@ -59,6 +59,11 @@ class Process(NamedTuple):
     def predict(self, axes: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         """Mean (n, n_targets) and latent variance (n,) of rows (n, n_axes)."""
         return self._at(np.asarray(axes[:, self.used], np.float64))
+
+    def errors_left_out(self) -> FloatArray:
+        """Each training row's first target less its mean without the row, (n,): equation 5.12."""
+        found: FloatArray = self.weights[:, 0] / np.square(self.half).sum(axis=0)
+        return found
 
     def step(self, axes: NDArray[Any], mean: FloatArray) -> FloatArray:
         """What the mean (n,) does from the nearest place of the training box to each row, (n,)."""
@@ -87,11 +92,12 @@ class Process(NamedTuple):
 
 
 def fit_process(
-    axes: NDArray[Any], targets: FloatArray, weight: FloatArray | None = None
+    axes: NDArray[Any], targets: FloatArray, weight: FloatArray | None = None, usual: float = 0.9
 ) -> Process:
     """Learn lengths, signal and noise from rows (n, n_axes) and targets (n, n_targets) in stds.
 
-    A row of weight w has the noise of the mean of w rows.
+    A row of weight w has the noise of the mean of w rows. Rows are beyond the others where their
+    latent variance exceeds that of this share of left-out rows, ``usual``.
     """
     rows = np.asarray(axes, np.float64)
     used = np.ptp(rows, axis=0) > 0.0
@@ -114,10 +120,9 @@ def fit_process(
         weights = half.T @ (half @ targets)
     # Each row without itself (Rasmussen and Williams, equation 5.12), less its own noise.
     left_out = 1.0 / np.square(half).sum(axis=0) - noise * noisy
-    usual = float(np.quantile(np.clip(left_out, 0.0, signal), 0.9))
     return Process(
         used, rows.min(axis=0), rows.max(axis=0), lengths, points, half, weights, signal, noise,
-        usual,
+        float(np.quantile(np.clip(left_out, 0.0, signal), usual)),
     )  # fmt: skip
 
 

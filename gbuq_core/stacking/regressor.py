@@ -28,7 +28,7 @@ from gbuq_core.inputs import (
 from gbuq_core.jobs import stage
 from gbuq_core.metrics.log_score import find_resolution
 from gbuq_core.model_files.contents import check_arrays, require
-from gbuq_core.stacking.base import FEWEST_ROWS, Rows, Stacked
+from gbuq_core.stacking.base import FEWEST_ROWS, ONE_PROCESS_FROM, Rows, Stacked
 from gbuq_core.stacking.law import StackedDistribution
 from gbuq_core.stacking.support import Support, find_support
 from gbuq_core.stacking.voices import VOICES, Heard, Making, find_components
@@ -83,7 +83,8 @@ class StackedRegressor(RegressorMixin, Stacked):
     Parameters
     ----------
     estimator : estimator or None
-        The trees. None is a `BoostedEnsembleRegressor` with two clocks. An unfitted one is fitted
+        The trees. None is a `BoostedEnsembleRegressor` with two clocks, as deep and as many as
+        ``capacity="auto"`` chooses. An unfitted one is fitted
         to all rows, and to the rows of each of five folds. A fitted one is used as it is: pass rows
         to `fit` which it has not seen. A model without ``predict_distribution`` gets one from
         `CalibratedRegressor` (CatBoost's RMSEWithUncertainty, NGBoost) or `IBUGRegressor`. Of its
@@ -160,6 +161,7 @@ class StackedRegressor(RegressorMixin, Stacked):
     _weights: FloatArray
     _process_weights: FloatArray
     _mean_weights: FloatArray
+    _middle_weight: float
     _factor: float
     _centre: float
     _spread: float
@@ -286,7 +288,7 @@ class StackedRegressor(RegressorMixin, Stacked):
         """The given estimator, or what reads a law off it."""
         model = self.estimator
         if model is None:
-            return BoostedEnsembleRegressor(random_state=self.seed_, n_jobs=self.n_jobs)
+            return BoostedEnsembleRegressor(capacity="auto")
         if hasattr(model, "predict_distribution"):
             return model
         try:
@@ -318,18 +320,26 @@ class StackedRegressor(RegressorMixin, Stacked):
                     mine = self._judged(k, split.held)
                     judged.append(mine)
                     fold[mine] = k
-                    encoded = rows.take(mine, self._space)
                     part = parts[k]
                     if part is not None:
+                        encoded = rows.take(mine, self._space)
                         near[mine] = places[k][part.nearest(encoded, self._n_neighbours).indices]
                     process = self._judging_process(rows, scaled, k, split)
                     if process is not None:
-                        found, latent = process.predict(encoded.points)
-                        mean[mine] = self._centre + self._spread * found[:, 0]
-                        std[mine] = self._spread * np.sqrt(latent + process.noise)
+                        found, latent = process.predict(rows.take(held, self._space).points)
+                        mean[held] = self._centre + self._spread * found[:, 0]
+                        std[held] = self._spread * np.sqrt(latent + process.noise)
         scale = np.maximum(scale, 1e-9 * self._spread)
         pool = self._pool_places
-        z = (y - loc) / scale
+        if self._process is not None and n > ONE_PROCESS_FROM:
+            own = self._process_places
+            mean[own] = y[own] - self._spread * self._process.errors_left_out()
+        # As the trees where a fold's process has no column that varies.
+        mean, std = np.where(np.isnan(mean), loc, mean), np.where(np.isnan(std), scale, std)
+        self._learn_middle(loc, mean, y, fold, rows.weight, judged)
+        middle = self._middle(loc, mean)
+        z = (y - middle) / scale
+        self._factor = 1.0
         self._z, self._y, self._counts = z[pool], y[pool], rows.weight[pool]
         self.noise_ = float(np.median(np.square(scale[pool])))
         voices = [v for v in self.voices if v != "process" or self._process is not None]
@@ -339,7 +349,6 @@ class StackedRegressor(RegressorMixin, Stacked):
         self._process_weights = np.array(
             [one.width == 10.0 and one.voice == "process" for one in self._components], np.float64
         )
-        self._factor = 1.0
         if few or not sum(map(len, judged)):
             return
         # In random order, so that the first rows are of all folds.
@@ -349,12 +358,31 @@ class StackedRegressor(RegressorMixin, Stacked):
             far = np.minimum(np.square((y - mean) / std)[order], 9.0)
             self._factor = max(float(np.sqrt(np.average(far, weights=weight))), 1e-3)
         heard = Heard(
-            loc[order], scale[order], df[order], z[near[order]], y[near[order]],
+            loc[order], scale[order], df[order], middle[order], z[near[order]], y[near[order]],
             rows.weight[near[order]], mean[order] if self._process is not None else _NONE,
             self._factor * std[order] if self._process is not None else _NONE,
             np.zeros(len(order)),
         )  # fmt: skip
         self._learn(heard, y[order], fold[order], weight, y)
+
+    def _learn_middle(
+        self, loc: FloatArray, mean: FloatArray, y: FloatArray, fold: NDArray[np.int64],
+        weight: FloatArray, judged: list[NDArray[np.intp]],
+    ) -> None:  # fmt: skip
+        """Weights of the trees' mean and the process's in what residuals are set on."""
+        self._middle_weight = 0.0
+        if self._process is not None and sum(map(len, judged)):
+            rows = np.concatenate(judged)
+            means = np.stack([loc, mean], axis=1)[rows]
+            self._middle_weight = float(
+                choose_mean_weights(means, y[rows], fold[rows], weight[rows])[1]
+            )
+
+    def _middle(self, loc: FloatArray, mean: FloatArray) -> FloatArray:
+        """What residuals are set on: the trees' mean, with the process's if that is better."""
+        if self._middle_weight == 0.0:
+            return loc
+        return loc + self._middle_weight * (mean - loc)
 
     def _learn(
         self, heard: Heard, y: FloatArray, fold: NDArray[np.int64], weight: FloatArray, all_y: Any
@@ -391,7 +419,7 @@ class StackedRegressor(RegressorMixin, Stacked):
             for place, values in ((1, heard.z), (2, heard.y)):
                 if VOICES[place] in self.voices:
                     out[:, place] = (share * values[:, :n]).sum(axis=1)
-            out[:, 1] = heard.loc + heard.scale * out[:, 1]
+            out[:, 1] = heard.middle + heard.scale * out[:, 1]
         if len(heard.mean):
             out[:, 3] = heard.mean
         return out
@@ -418,8 +446,10 @@ class StackedRegressor(RegressorMixin, Stacked):
             step = self._spread * self._process.step(encoded.points, inner[:, 0])
             extra = 2.0 * excess + np.square(step)
             beyond = self._beyond(excess)
-        heard = Heard(loc, np.maximum(scale, 1e-9 * self._spread), df, z, y, counts, mean, std,
-                      extra)  # fmt: skip
+        heard = Heard(
+            loc, np.maximum(scale, 1e-9 * self._spread), df, self._middle(loc, mean), z, y, counts,
+            mean, std, extra,
+        )  # fmt: skip
         knowledge = np.zeros(n)
         if hasattr(self.estimator_, "predict_uncertainty"):
             knowledge = np.asarray(self.estimator_.predict_uncertainty(rows).knowledge)
@@ -461,7 +491,14 @@ class StackedRegressor(RegressorMixin, Stacked):
         )  # fmt: skip
         sums = [self._weights.sum(), self._mean_weights.sum()]
         require(np.allclose(sums, 1.0) and (self._weights >= 0.0).all(), "a weight is impossible")
-        numbers = (self._factor, self._centre, self._spread, self.noise_, self.resolution_)
+        numbers = (
+            self._middle_weight,
+            self._factor,
+            self._centre,
+            self._spread,
+            self.noise_,
+            self.resolution_,
+        )
         possible = all(map(math.isfinite, numbers)) and min(self._factor, self._spread) > 0.0
         require(possible and self._components[0].voice == "trees", "a voice is impossible")
         require(hasattr(self.estimator_, "predict_distribution"), "its estimator has no law")

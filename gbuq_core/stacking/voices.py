@@ -41,6 +41,7 @@ class Heard(NamedTuple):
     loc: FloatArray  # (n,): the trees' mean, std and degrees of freedom
     scale: FloatArray
     df: FloatArray
+    middle: FloatArray  # (n,): what the residuals are set on
     z: FloatArray  # (n, k): the neighbours' residuals in stds, nearest first
     y: FloatArray  # (n, k): their targets
     counts: FloatArray  # (n, k): how many rows each neighbour counts as
@@ -108,7 +109,7 @@ class Making(NamedTuple):
             rows = heard.counts[:, :count]
             of_atoms[:, :count] += shares[:, k, None] * rows / rows.sum(axis=1, keepdims=True)
         if voice == "residuals":
-            centres = self._inside(heard.loc)[:, None] + heard.scale[:, None] * heard.z[:, :most]
+            centres = self._inside(heard.middle)[:, None] + heard.scale[:, None] * heard.z[:, :most]
             std = np.sqrt(np.square(width * heard.scale) + heard.extra)
             return Normals(centres, std, of_atoms)
         centres, smooth = heard.y[:, :most].copy(), width * self.spread

@@ -125,6 +125,8 @@ class ListedModel:
     def estimate_fit(self, n_rows: int, n_features: int, n_classes: int | None) -> FitEstimate:
         """Seconds and bytes of a fit by the method's cost model."""
         given = self.estimator.get_params(deep=False)
+        within = self.method.builder(self.task).within
+        given |= {name: getattr(given["estimator"], name) for name in within}
         trees = counted_trees(self.method, given)
         costs = self.method.costs
         return FitEstimate(

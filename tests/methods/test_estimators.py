@@ -19,8 +19,6 @@ from gbuq_core import (
     CalibratedRegressor,
     IBUGRegressor,
     MacauRegressor,
-    StackedClassifier,
-    StackedRegressor,
     VariationalSoftGBMRegressor,
     VariationalSoftTreeClassifier,
     VariationalSoftTreeRegressor,
@@ -50,14 +48,8 @@ CASES = [
     *((key, task) for key, own in METHODS.items() for task in own.builders if task in TARGETS),
     ("calibrated", "regression"),
     ("average", "regression"),
-    ("stacked", "regression"),
-    ("stacked", "classification"),
 ]  # fmt: skip
 EACH = pytest.mark.parametrize(("key", "task"), CASES, ids=lambda part: part)
-STACKED = {
-    "regression": (StackedRegressor, BoostedEnsembleRegressor),
-    "classification": (StackedClassifier, BoostedEnsembleClassifier),
-}
 SEEDLESS = {"conformal_linear", "distance", "calibrated", "knn_cb"}
 GBM = {"n_estimators": 40, "max_depth": 2, "random_state": 0}
 AT_ONCE = {"knn", "knn_cb", "conformal_linear"}  # a fit of one step
@@ -74,10 +66,9 @@ def estimator_of(key, task, **more):
         base = BoostedEnsembleRegressor(n_members=2, n_trees=8, stopping=None, random_state=0)
         return CalibratedRegressor(base, random_state=0).set_params(**more)
     if key == "stacked":  # trees and neighbours; the process alone takes as long as all others
-        stacked, trees = STACKED[task]
-        small = trees(n_members=2, n_trees=8, stopping=None)
         options = {"voices": ("trees", "targets"), "random_state": 0, "n_jobs": 1} | more
-        return stacked(small, **options)
+        small = METHODS[key].make(task, n_members=2, n_trees=8)
+        return small.set_params(estimator__stopping=None, estimator__capacity=None, **options)
     if key == "average":
         members = [("knn", EuclideanNeighborsRegressor())]
         return AveragingRegressor(members, random_state=0).set_params(**more)

@@ -69,8 +69,9 @@ def is_refused(method, task, values):
                 return "gives no member" not in str(error)
             return False
     try:
-        if builder.of.startswith("gbuq_core:BoostedEnsemble"):  # looks at the rows first
-            make_plan(model)
+        trees = model.estimator if builder.within else model
+        if type(trees).__name__.startswith("BoostedEnsemble"):  # looks at the rows first
+            make_plan(trees)
             return False
         args = (np.empty((0, 0)),) if task == "novelty" else (np.empty((0, 0)), np.empty(0))
         model.fit(*args)

@@ -28,7 +28,12 @@ BUILDERS = [(key, task) for key, each in METHODS.items() for task in each.builde
 
 
 def takes_arguments(key, task):
-    return inspect.signature(METHODS[key].builder(task).load()).parameters
+    builder = METHODS[key].builder(task)
+    own = inspect.signature(builder.load()).parameters
+    if not builder.within:
+        return own
+    inner = inspect.signature(builder.fixed["estimator"].load()).parameters
+    return {**{name: inner[name] for name in builder.within}, **own}
 
 
 @pytest.mark.parametrize(("key", "task"), BUILDERS)
@@ -66,7 +71,7 @@ def test_an_estimator_is_made_with_its_knobs(key):
         values |= {name: 1 for name in builder.takes if name != "levels"}
         made = method.make(task, **values)
         for name, value in values.items():
-            assert getattr(made, name) == value
+            assert getattr(made.estimator if name in builder.within else made, name) == value
         for name, value in builder.fixed.items():
             assert isinstance(value, (Builder, tuple)) or getattr(made, name) == value
 

@@ -39,6 +39,18 @@ def test_predictions_are_scikit_learns():
     np.testing.assert_allclose(variance, std**2 - process.noise, rtol=1e-5, atol=1e-6)
 
 
+def test_errors_left_out_are_those_of_a_process_without_the_row():
+    X, y = rows()
+    process = fit_process(X, y)
+    kernel = ConstantKernel(process.signal) * Matern(process.lengths, nu=2.5)
+    found = process.errors_left_out()
+    for k in (0, 17, 59):
+        rest = np.arange(len(X)) != k
+        other = GaussianProcessRegressor(kernel, alpha=process.noise, optimizer=None)
+        mean = other.fit(X[rest], y[rest, 0]).predict(X[[k]])[0]
+        assert found[k] == pytest.approx(y[k, 0] - mean, rel=1e-6, abs=1e-6)
+
+
 def test_a_start_is_left_for_a_better_likelihood_and_useless_columns_get_long_lengths():
     X, y = rows(120)
     process = fit_process(X, y)

@@ -111,6 +111,16 @@ def test_voices_add_up_to_the_law_on_all_numbers():
     assert (data > 0.0).all()
 
 
+def test_residuals_stand_on_the_process_where_it_is_closer():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-2.0, 2.0, (400, 2))
+    f = 3.0 * np.sin(2.0 * x[:, 0]) + x[:, 1] ** 2
+    y = f + rng.exponential(size=400) - 1.0
+    voices = quiet(regressor("two_clocks"), x[:300], y[:300]).predict_voices(x[300:])
+    trees, residuals = (np.square(voices.mean[:, k] - f[300:]).mean() for k in (0, 1))
+    assert residuals < 0.8 * trees
+
+
 def test_beyond_the_rows_the_process_speaks_louder_and_doubt_grows(model):
     found = model.find_beyond(far())
     assert found.share[0] < 0.2 < found.share[1] <= found.share[2]
@@ -263,6 +273,10 @@ def test_probabilities_add_up_and_knowledge_grows_beyond_the_rows(classes):
     assert set(classes.predict(rows)) <= {"high", "low"}
     assert classes.find_beyond(rows).share[-1] > 0.9
     assert sum(classes.weights_.values()) == pytest.approx(1.0)
+
+
+def test_training_rows_are_hardly_beyond_themselves(classes):
+    assert classes.find_beyond(X).share.mean() < 0.03
 
 
 def test_classes_do_not_depend_on_the_batch_and_rare_ones_are_no_obstacle(classes):

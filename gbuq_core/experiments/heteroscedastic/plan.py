@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from gbuq_core.errors import GbuqError, InvalidParameter
 from gbuq_core.methods import NOVELTIES, PARTS, Builder, Method, find_methods
-from gbuq_core.methods.papers import CYCLICAL, IBUG, RASMUSSEN, SGLB, SOFT_TREES
+from gbuq_core.methods.papers import CYCLICAL, IBUG, RASMUSSEN, SGLB, SOFT_TREES, STACKING
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS
 from gbuq_core.settings import arguments, check, plan_of, setting
 from gbuq_core.validation import check_choice
@@ -26,8 +26,8 @@ LEVELS = CONFORMAL_LEVELS  # of the intervals
 TAILS = ("rise", "clip")  # novelty outside the training rows: goes on rising, or stops at 5.2
 _MEASURED = ("left_from", "right_to", "ood_rows", "test_rows", "tail")
 
-# Heart, Spiral, Neighbours and Soft trees show the methods of these papers.
-_OTHER_PAPERS = (SGLB, CYCLICAL, IBUG, SOFT_TREES, RASMUSSEN)
+# Other pages show the methods of these papers.
+_OTHER_PAPERS = (SGLB, CYCLICAL, IBUG, SOFT_TREES, RASMUSSEN, STACKING)
 
 
 class HeteroscedasticMethod(NamedTuple):
