@@ -529,8 +529,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
     def traces_(self) -> tuple[FitTrace, ...]:
         """How the training of each model went; empty with ``engine="catboost"``."""
         check_is_fitted(self, "models_")
-        scale = plan_schedule(self.plan_).scale
-        shift = self._loss_shift()
+        scale, shift = plan_schedule(self.plan_).scale, self._loss_shift()
         return tuple(
             FitTrace(np.arange(1, len(scale) + 1), scale, trace[0, 1:] + shift, trace[1, :-1])
             for trace in getattr(self.models_, "traces", ())
@@ -690,10 +689,8 @@ class BoostedEnsemble(Savable, BaseEstimator):
             warnings.simplefilter("ignore")  # about too few rows: that is for the fit to say
             if resolve_stopping(self, plan, n_rows, False) is not None:
                 seconds *= 1.0 + selection_cost(plan, n_rows)
-        return FitEstimate(
-            seconds,
-            _engine_of(plan).estimate_bytes(plan, n_rows, n_features, n_outputs, self.n_jobs),
-        )
+        size = _engine_of(plan).estimate_bytes(plan, n_rows, n_features, n_outputs, self.n_jobs)
+        return FitEstimate(seconds, size)
 
     def _parameters(self, raw: np.ndarray) -> np.ndarray:
         raise NotImplementedError

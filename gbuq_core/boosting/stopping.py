@@ -201,7 +201,7 @@ def _fit_capacity(
     until both clocks stop: of one model first, which is cheap, then of all.
     """
     first: BoostingPlan = ensemble.plan_
-    most = min(_MOST_GROWN * first.n_trees, KNOBS["n_trees"].high)
+    most = min(_MOST_GROWN * first.n_trees, int(KNOBS["n_trees"].high or 0))
     data = table, target, n_classes
 
     def alone() -> Clocks | ClassClocks:

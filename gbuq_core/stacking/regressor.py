@@ -349,7 +349,7 @@ class StackedRegressor(RegressorMixin, Stacked):
         self._process_weights = np.array(
             [one.width == 10.0 and one.voice == "process" for one in self._components], np.float64
         )
-        if few or not sum(map(len, judged)):
+        if few or not any(len(rows) for rows in judged):
             return
         # In random order, so that the first rows are of all folds.
         order = np.random.default_rng((self.seed_, 13)).permutation(np.concatenate(judged))
@@ -371,7 +371,7 @@ class StackedRegressor(RegressorMixin, Stacked):
     ) -> None:  # fmt: skip
         """Weights of the trees' mean and the process's in what residuals are set on."""
         self._middle_weight = 0.0
-        if self._process is not None and sum(map(len, judged)):
+        if self._process is not None and any(len(rows) for rows in judged):
             rows = np.concatenate(judged)
             means = np.stack([loc, mean], axis=1)[rows]
             self._middle_weight = float(

@@ -16,7 +16,7 @@ FloatArray = NDArray[np.float64]
 
 VOICES = ("trees", "residuals", "targets", "process")
 COUNTS = (10, 30, 100)  # nearest training rows
-_RESIDUAL_WIDTHS = (0.15, 0.3, 0.5)  # of the row's own std
+_RESIDUAL_WIDTHS = (0.08, 0.15, 0.3, 0.5)  # of the row's own std
 _TARGET_WIDTHS = (0.003, 0.01, 0.03, 0.1, 0.2)  # of the std of y
 _TAILS = (4.0, 10.0, 100.0)  # degrees of freedom of the process's t
 _OUTSIDE = 20.0  # widths beyond a bound: a mass there stands for one at the bound
@@ -58,7 +58,7 @@ def find_components(voices: Sequence[str], n_neighbours: int) -> tuple[Component
     """All components of some voices, the trees first.
 
     >>> len(find_components(("trees", "residuals", "process"), 40))
-    10
+    12
     """
     counts = [count for count in COUNTS if count <= n_neighbours] or [n_neighbours]
     found = [Component("trees", 0, 0.0)]
