@@ -96,7 +96,7 @@ def test_members_and_uncertainty(task, kind, engine, data):
         assert model.score(data.X, y) > 0.8
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", ["regression", "three classes"])
 @pytest.mark.parametrize(
     "knobs",
     [

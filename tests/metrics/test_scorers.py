@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import gbuq_core
-from gbuq_core import BoostedEnsembleRegressor, MacauRegressor, get_scorer, scorer
+from gbuq_core import MacauRegressor, get_scorer, scorer
 from gbuq_core.baselines import EuclideanNeighborsRegressor
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.metrics.scorers import SCORERS
@@ -23,20 +23,8 @@ Y = X[:, 0] + 0.2 * RANDOM.normal(size=90)
 WEIGHT = RANDOM.integers(0, 4, 90).astype(float)
 CV = KFold(3)
 
-MODELS = pytest.mark.parametrize(
-    ("model", "grid"),
-    [
-        (
-            BoostedEnsembleRegressor(n_trees=20, n_members=2, depth=2, random_state=0),
-            {"learning_rate": [0.05, 0.3]},
-        ),
-        (
-            MacauRegressor(leaf_model="basic", random_state=0),
-            {"random_state": [0, 1]},
-        ),
-    ],
-    ids=["boosted", "macau"],
-)
+MODEL = MacauRegressor("basic", n_trees=10, random_state=0)
+GRID = {"random_state": [0, 1]}
 
 
 def by_hand(name, d, y, level=0.9):
@@ -48,40 +36,37 @@ def by_hand(name, d, y, level=0.9):
     return (lower <= y) & (y <= upper)
 
 
-@MODELS
 @pytest.mark.parametrize("name", SCORERS)
-def test_cross_validation_scores_what_one_would_by_hand(model, grid, name):
-    found = cross_val_score(model, X, Y, cv=CV, scoring=scorer(name))
+def test_cross_validation_scores_what_one_would_by_hand(name):
+    found = cross_val_score(MODEL, X, Y, cv=CV, scoring=scorer(name))
     expected = [
-        by_hand(name, clone(model).fit(X[a], Y[a]).predict_distribution(X[b]), Y[b]).mean()
+        by_hand(name, clone(MODEL).fit(X[a], Y[a]).predict_distribution(X[b]), Y[b]).mean()
         for a, b in CV.split(X)
     ]
     np.testing.assert_allclose(found, expected)
 
 
-@MODELS
-def test_a_grid_search_chooses_by_it(model, grid):
+def test_a_grid_search_chooses_by_it():
     scoring = {name: scorer(name, 0.5) for name in SCORERS}
-    search = GridSearchCV(model, grid, cv=CV, scoring=scoring, refit="neg_crps").fit(X, Y)
+    search = GridSearchCV(MODEL, GRID, cv=CV, scoring=scoring, refit="neg_crps").fit(X, Y)
     means = search.cv_results_["mean_test_neg_crps"]
     assert search.best_index_ == means.argmax()
-    alone = GridSearchCV(model, grid, cv=CV, scoring=scorer("neg_crps")).fit(X, Y)
+    alone = GridSearchCV(MODEL, GRID, cv=CV, scoring=scorer("neg_crps")).fit(X, Y)
     np.testing.assert_array_equal(alone.cv_results_["mean_test_score"], means)
     assert alone.score(X, Y) == scorer("neg_crps")(alone.best_estimator_, X, Y)
     assert scorer("neg_nll")(alone, X, Y) == scorer("neg_nll")(alone.best_estimator_, X, Y)
 
 
-@MODELS
 @pytest.mark.parametrize("name", SCORERS)
-def test_weights_reach_it_where_metadata_is_routed(model, grid, name):
+def test_weights_reach_it_where_metadata_is_routed(name):
     with sklearn.config_context(enable_metadata_routing=True):
         weighted = scorer(name).set_score_request(sample_weight=True)
-        model = clone(model).set_fit_request(sample_weight=False)  # the scores alone are weighted
+        model = clone(MODEL).set_fit_request(sample_weight=False)  # the scores alone are weighted
         found = cross_validate(
             model, X, Y, cv=CV, scoring=weighted, params={"sample_weight": WEIGHT},
             return_estimator=True,
         )  # fmt: skip
-        search = GridSearchCV(model, grid, cv=CV, scoring=weighted, refit=False)
+        search = GridSearchCV(model, GRID, cv=CV, scoring=weighted, refit=False)
         search.fit(X, Y, sample_weight=WEIGHT)
     for score, (_, b), fitted in zip(
         found["test_score"], CV.split(X), found["estimator"], strict=True

@@ -49,14 +49,9 @@ def test_too_many_columns_are_refused(monkeypatch):
 
 
 @EACH
-def test_prediction_needs_a_fit_rows_and_possible_draws(frame, kind):
+def test_impossible_draws_and_moments_are_refused(frame, kind):
     X, y = frame
-    for method in ("predict", "predict_members", "predict_uncertainty", "inspect_rows"):
-        with pytest.raises(ValueError, match="not fitted"):
-            getattr(kind(), method)(X)
     model = kind(**SMALL).fit(X, target_for(kind, y))
-    with refused_from(InvalidData, r"Found array with 0 sample\(s\)"):
-        model.predict(X[:0])
     with refused_from(InvalidParameter, "n_draws must be a whole number"):
         model.predict_members(X, n_draws=0)
     with refused_from(InvalidParameter, "seed must be a whole number"):
