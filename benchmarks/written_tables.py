@@ -1,11 +1,13 @@
 """Random tables whose cells are known, written as people and programs write them, and read again.
 
-    python -m benchmarks.written_tables [--tables 500] [--seed 0]
+    python -m benchmarks.written_tables [--tables 500] [--seed 0] [--mutations 1000]
 
 Each column has a style: a decimal mark, groups of digits, a unit, a sign for negative numbers, an
 order of dates, words for missing values, some cells of another style, and junk rows around the
 table. A cell must be read as it was meant, or be counted as unreadable or missing, or its column
-must be out of use and told of. Anything else is a silent error; the bar is 0.
+must be told of: that its mark is in doubt, or that it is not used. Anything else is a silent error,
+also numbers that are used as categories without a word; the bar is 0. ``--mutations`` reads tables
+with damaged bytes instead: each is read or refused in one sentence, and anything else is a crash.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gbuq_core.tables import infer_schema, read_table
+from gbuq_core.errors import GbuqError
+from gbuq_core.tables import infer_schema, prepare_training, read_table, suggest_target
 from gbuq_core.tables.columns import as_dates, as_numbers, as_text, single_chunk
 
 UNITS = ("{}", "{}", "{}", "{} kg", "{}%", "${}", "USD {}", "{} EUR", "{} km/h", "R$ {}", "{} m2")
@@ -37,6 +40,7 @@ MISSING = (
     "TBD",
     "#N/A",
 )
+ODD_BYTES = list(b"\0\n\r\t ,;|\"'\\.-\xff\xef\xbb\xbf0e")
 ODD = ("{}*", "<{}", "{}+", "{} lb", "oops", "12:30")
 DATES = (
     "%Y-%m-%d", "%d.%m.%Y", "%Y/%m/%d", "%d %b %Y", "%d-%b-%Y", "%b %d, %Y", "%Y%m%d",
@@ -133,7 +137,7 @@ def silent_errors(seed: int) -> list[str]:
         column, array = schema.column(name), single_chunk(table.data, name)
         if column.kind != written.kind:
             told = any(f'"{name}"' in notice for notice in schema.notices)
-            if column.used and not told and column.kind != "category":
+            if column.used and not told:
                 found.append(f"table {seed} {name}: {column.kind} ({written.style})")
             continue
         unread = as_text(array, column.missing).is_null().to_numpy(zero_copy_only=False)
@@ -153,12 +157,49 @@ def silent_errors(seed: int) -> list[str]:
     return found
 
 
+def mutated(data: bytes, rng: np.random.Generator) -> bytes:
+    """A table with bytes changed, left out, put in, said twice, or cut off."""
+    for _ in range(rng.integers(1, 6)):
+        place, size = int(rng.integers(0, len(data) + 1)), int(rng.integers(1, 40))
+        put_size = size % 4 + 1
+        put = bytes(rng.choice(ODD_BYTES, put_size).tolist())
+        data = [
+            data[:place] + put + data[place + len(put) :], data[:place] + data[place + size :],
+            data[:place] + put + data[place:], data[:place] + data[max(0, place - size) :],
+            data[: max(place, 1)],
+        ][int(rng.integers(0, 5))]  # fmt: skip
+    return data
+
+
+def count_crashes(n: int, seed: int) -> tuple[int, list[str]]:
+    """How many of so many damaged tables are refused, and what else than that goes wrong."""
+    refused, crashes = 0, []
+    for number in range(n):
+        rng = np.random.default_rng([seed, number])
+        data, _ = write_table(seed + number % 50)
+        try:
+            table = read_table(mutated(data, rng))
+            schema = infer_schema(table)
+            prepare_training(table, schema, suggest_target(schema))
+        except GbuqError:
+            refused += 1
+        except Exception as error:  # what is counted here
+            crashes.append(f"mutation {number}: {type(error).__name__} {error}")
+    return refused, crashes
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the silent errors of so many tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--mutations", type=int, default=0)
     options = parser.parse_args(arguments)
+    if options.mutations:
+        refused, crashes = count_crashes(options.mutations, options.seed)
+        print("\n".join(crashes))
+        print(f"{len(crashes)} crashes; {refused} of {options.mutations:,} tables refused")
+        return
     errors = [e for k in range(options.tables) for e in silent_errors(options.seed + k)]
     print("\n".join(errors))
     print(f"{len(errors)} silent errors in {options.tables:,} tables")

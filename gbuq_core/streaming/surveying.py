@@ -20,14 +20,16 @@ from pyarrow import types
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import parallel_map, tick
-from gbuq_core.presentation import counted, shown
+from gbuq_core.presentation import counted, enumerated, shown
 from gbuq_core.streaming.blocks import BlockFile
+from gbuq_core.tables import no_data
 from gbuq_core.tables.cleaning import (
     Prepared,
     class_codes,
     feature_values,
     ignored_columns,
     left_out_cells,
+    names_like,
 )
 from gbuq_core.tables.columns import (
     CODES,
@@ -160,6 +162,7 @@ class Survey(NamedTuple):
     has_target: bool
     notices: tuple[str, ...]
     facts: dict[str, _Facts]
+    called: dict[str, str]  # how the file calls the columns of the training table
 
 
 def survey_file(file: BlockFile, training: Prepared) -> Survey:
@@ -178,32 +181,37 @@ def survey_file(file: BlockFile, training: Prepared) -> Survey:
         If columns are missing or hold something else than in the training table.
     """
     needed = list(dict.fromkeys(feature.column for feature in training.features))
-    notices = ignored_columns(file.names, needed, training.schema)
+    names, notices = names_like(file.names, [c.name for c in training.schema.columns])
+    notices += ignored_columns(names, needed, training.schema)
+    called = dict(zip(names, file.names, strict=True))
     of_file = file.source.mark
-    marks = known_marks(file.names, of_file, training.schema)
+    marks = known_marks(names, of_file, training.schema)
     facts = {
-        name: _Facts(mark=of_file.decimal, of_file=of_file, shown=_Shown(marks[name]))
-        for name in file.names
+        own: _Facts(mark=of_file.decimal, of_file=of_file, shown=_Shown(marks[name]))
+        for name, own in called.items()
     }
     target = training.target
-    for name in (*needed, *([target.name] if target.name in facts else [])):
-        column = training.schema.column(name)
+    own_target = called.get(target.name, "")
+    for like in (*needed, *([target.name] if own_target else [])):
+        name, column = called[like], training.schema.column(like)
         if of_file.basis == "given":
             column = replace(column, decimal=of_file.decimal)
         facts[name].column, facts[name].mark = column, column.decimal
         facts[name].reads = column.kind
-    if target.name in facts:
-        facts[target.name].reads = "category" if target.classes else "numeric"
+    if own_target:
+        facts[own_target].reads = "category" if target.classes else "numeric"
     seen = _Classes(target.classes)
     n_rows = 0
+    last: pa.Table | None = None
 
     def look(block: pa.Table, start: int) -> None:
-        nonlocal n_rows
+        nonlocal n_rows, last
         n_rows += block.num_rows
+        last = block
         pairs = [(facts[name], single_chunk(block, name)) for name in file.names]
         parallel_map(lambda pair: _look(pair[0], pair[1], start), pairs)
-        if target.classes and target.name in facts:
-            seen.add(facts[target.name], single_chunk(block, target.name))
+        if target.classes and own_target:
+            seen.add(facts[own_target], single_chunk(block, own_target))
 
     _each(file, look)
     if not n_rows:
@@ -211,16 +219,34 @@ def survey_file(file: BlockFile, training: Prepared) -> Survey:
     _choose_marks(file, facts)
     _choose_styles(file, facts)
     for name in needed:
-        notices += _judge(facts[name])
+        notices += _judge(facts[called[name]])
     notices += file.notices
-    if target.name not in facts:
-        return Survey(n_rows, False, tuple(notices), facts)
-    found = facts[target.name]
+    if last is not None and file.source.format == "csv" and not file.source.options.keep_rows:
+        notices += _no_data_sentences(last, n_rows - last.num_rows, of_file.decimal)
+    if not own_target:
+        return Survey(n_rows, False, tuple(notices), facts, called)
+    found = facts[own_target]
     if target.classes:
-        return Survey(n_rows, seen.any_known(found), tuple(notices), facts)
+        return Survey(n_rows, seen.any_known(found), tuple(notices), facts, called)
     notices += _target_notices(found, target.name)
     n_numbers = found.n_known - found.bad.n - found.n_infinite
-    return Survey(n_rows, n_numbers > 0, tuple(notices), facts)
+    return Survey(n_rows, n_numbers > 0, tuple(notices), facts, called)
+
+
+def _no_data_sentences(last: pa.Table, n_before: int, decimal: str) -> list[str]:
+    """That rows at the end of the file look like no data; blocks score them like the others."""
+    columns = [(name, single_chunk(last, name)) for name in last.column_names]
+    numbers = n_before + np.arange(1, last.num_rows + 1)
+    left = no_data.find_rows(columns, numbers, decimal)[1]
+    if not left:
+        return []
+    whys = [(row.row, row.reason.removeprefix("It ").rstrip(".")) for row in left[:_EXAMPLES]]
+    named = enumerated([f"row {row:,} {why}" for row, why in whys])
+    more = f", and {len(left) - _EXAMPLES:,} more" if len(left) > _EXAMPLES else ""
+    return [
+        f"Second file: rows that are no data are scored like the others where a file is streamed: "
+        f"{named}{more} {_AS_COUNTED}."
+    ]
 
 
 def prepare_block(block: pa.Table, survey: Survey, training: Prepared) -> Prepared:
@@ -238,12 +264,14 @@ def prepare_block(block: pa.Table, survey: Survey, training: Prepared) -> Prepar
     for feature in training.features:
         wanted.setdefault(feature.column, []).append(feature)
     for name, features in wanted.items():
-        found = _read(single_chunk(block, name), survey.facts[name], [f.part for f in features])
+        own = survey.called[name]
+        found = _read(single_chunk(block, own), survey.facts[own], [f.part for f in features])
         parts |= {feature.name: found[feature.part] for feature in features}
     X = pd.DataFrame({f.name: parts[f.name] for f in training.features}, copy=False)
     y, target = np.full(block.num_rows, np.nan), training.target
-    if target.name in survey.facts:
-        facts, array = survey.facts[target.name], single_chunk(block, target.name)
+    if target.name in survey.called:
+        own = survey.called[target.name]
+        facts, array = survey.facts[own], single_chunk(block, own)
         if target.task == "regression":
             y = _numbers(array, facts)
         else:

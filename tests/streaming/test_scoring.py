@@ -29,6 +29,7 @@ from gbuq_core.tables import (
     infer_schema,
     measure_drift,
     measure_unfamiliarity,
+    prepare_new,
     prepare_training,
     read_table,
     score_table,
@@ -294,3 +295,20 @@ def test_rare_new_categories_are_counted_without_their_names():
                                           columns), np.zeros(20, int))] * 2  # fmt: skip
     (column,) = SecondCounts.from_json(counts[0].add(counts[1]).as_json(2)).columns
     assert column.new_levels == {"u": 6, "v": 2, "": 2}
+
+
+def test_names_that_differ_in_case_are_matched_and_a_footer_is_told(tmp_path):
+    table = read_table(text_of(60).encode())
+    training = prepare_training(table, infer_schema(table), "y")
+    path = tmp_path / "new.csv"
+    path.write_text(text_of(40, first=500).replace("x,word", "X,Word ", 1) + "Source: us,,,,\n")
+    file = open_blocks(path, to_score=True)
+    survey = survey_file(file, training)
+    said = " ".join(survey.notices)
+    assert 'read as in the first file ("X" as "x" and "Word" as "word")' in said
+    assert "scored like the others where a file is streamed: row 41 has a single cell" in said
+    (block,) = file.blocks(100)
+    rows = surveying.prepare_block(block, survey, training)
+    whole = prepare_new(read_table(path, to_score=True), training)  # without the footer
+    pd.testing.assert_frame_equal(rows.X.iloc[:40], whole.X, check_categorical=False)
+    assert rows.y[:40].tolist() == whole.y.tolist()

@@ -1,9 +1,12 @@
 """Units and times that scores of rows dealt at random say too much about."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
+from gbuq_core.__main__ import main
 from gbuq_core.errors import InvalidData
 from gbuq_core.tables import (
     ScorePlan,
@@ -112,3 +115,20 @@ def test_the_order_of_the_rows_splits_them_by_time():
     assert read_split(table, schema, "time", ROW_ORDER, "y").codes.tolist() == list(range(120))
     with pytest.raises(InvalidData, match='no column "order of the rows"'):
         read_split(table, schema, "group", ROW_ORDER, "y")
+
+
+def test_the_question_is_the_first_line_of_the_command_and_part_of_its_json(tmp_path, capsys):
+    path, out = tmp_path / "mills.csv", tmp_path / "out.csv"
+    pd.DataFrame(units(20, 8)).to_csv(path, index=False)
+    words = ["score", str(path), "--target", "y", "--out", str(out), "--trees", "20"]
+    words += ["--ensemble", "virtual", "--unfamiliarity", "no"]
+    assert main(words) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first.startswith('Will new rows come from the same units (column "mill")?')
+    assert main([*words, "--json"]) == 0
+    (question,) = json.loads(capsys.readouterr().out)["questions"]
+    assert (question["text"], question["split"], question["column"]) == (first, "group", "mill")
+    assert question["at_random"] < question["apart"]
+    # As is asked for.
+    assert main([*words, "--split", "group", "--split-column", "mill"]) == 0
+    assert not capsys.readouterr().out.startswith("Will")
