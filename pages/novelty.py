@@ -7,9 +7,10 @@ import streamlit as st
 from gbuq_core.experiments.novelty.experiment import NOVELTY
 from pages._ui.experiment import WHY, open_account
 from pages._ui.novelty import change, controls, edits, export, look, picture, scorecard
+from pages._ui.surface import OPEN
 
 WAIT_SECONDS = 1.0  # the default comes without a flash of progress
-page, values, _ = open_account(NOVELTY, controls.STATE, ())
+page, values, _ = open_account(NOVELTY, controls.STATE, (), {WHY: [OPEN]})
 edits.bind_edits()
 with page.notices:
     now, before, found = picture.look_at(values, edits.possible_settings(values), WAIT_SECONDS)
@@ -28,6 +29,7 @@ else:
     # The picture does not wait for what it is compared with.
     found, claims = scorecard.scored(found), scorecard.ask_for_claims(found)
     with page.fold(WHY):
+        picture.draw_surface(sheet)
         look.draw_place(found)
     page.tell(
         NOVELTY, found.run, (claims.fresh and claims.result) or (),
@@ -36,5 +38,4 @@ else:
         paper=partial(scorecard.check_paper, found, claims),
     )  # fmt: skip
     change.draw_change(found, before, changed)
-    picture.draw_surface(sheet)
     picture.send_scores(found)

@@ -5,16 +5,17 @@ from functools import partial
 from gbuq_core.experiments.soft_trees.claims import check_claims
 from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES
 from gbuq_core.experiments.soft_trees.scores import describe_soft_trees
-from pages._ui.experiment import QUICK, open_account
+from pages._ui.experiment import PAPER, QUICK, WHY, open_account
 from pages._ui.jobs_glue import ask
 from pages._ui.side_by_side import plan_requests, view_answers
 from pages._ui.soft_trees import look, panels, picture
-from pages._ui.soft_trees.controls import STATE
+from pages._ui.soft_trees.controls import EXPLORING, INSIDE, RANKS, STATE, TUNING
 from pages._ui.soft_trees.export import soft_trees_sections
 
+FOLDED = {WHY: [INSIDE], PAPER: [TUNING, EXPLORING, RANKS]}
 WAIT_SECONDS = 0.9  # the default's methods come without a flash of progress
 
-page, values, settings = open_account(SOFT_TREES, STATE, ("rows",))
+page, values, settings = open_account(SOFT_TREES, STATE, ("rows",), FOLDED)
 fits = plan_requests(picture.PAGE, settings)
 compared = panels.panel_requests(values, settings)
 # The page does not wait for a comparison.
@@ -26,6 +27,8 @@ with page.picture:
     picture.draw_picture(values, settings, shown)
     picture.say_state(settings, shown, others)
 run = picture.run_of(settings, shown)
+with page.fold(WHY):
+    look.draw_looks(values, answers)
 page.tell(
     SOFT_TREES, run, check_claims(run, run.scores) if run.scores else (),
     partial(soft_trees_sections, run, shown, values, panels.bandit_played(others)),
@@ -34,5 +37,5 @@ page.tell(
     complete=alone,
     costs=picture.costs_of(settings, shown),
 )  # fmt: skip
-look.draw_looks(values, answers)
-panels.draw_panels(values, others, alone)
+with page.fold(PAPER):
+    panels.draw_panels(values, others, alone)

@@ -2,7 +2,7 @@
 
 from gbuq_core.experiments.spiral.experiment import SPIRAL
 from pages._ui.experiment import show_experiment
-from pages._ui.spiral.controls import STATE, choose, count_flags
+from pages._ui.spiral.controls import COMPUTE_OPEN, STATE, choose, count_flags
 from pages._ui.spiral.quality import compare_compute, quality_request
 
 show_experiment(
@@ -13,5 +13,5 @@ show_experiment(
     rays=True,
     below=count_flags,
     beside=quality_request,
-    rest=compare_compute,
+    rest={COMPUTE_OPEN: compare_compute},
 )

@@ -44,7 +44,7 @@ def show_table(choice: str, opened: Opened) -> None:
     """The open table: what is predicted, what is advised, and all that its rows tell."""
     head = st.container(horizontal=True, vertical_alignment="bottom", key="head")
     chip = head.container(width="content")
-    notices, advised = st.container(), st.container()
+    notices, advised, body, reading = (st.container() for _ in range(4))
     settings = st.expander(SETTINGS, key="fold-all-settings")
     meet_project(opened)
     edits = current_edits(opened)
@@ -73,32 +73,35 @@ def show_table(choice: str, opened: Opened) -> None:
         show_project(wanted, opened, second[1])
         questions = answer.result.scored.questions if answer.fresh else ()
         draw_advice(page, values, schema, scale, questions)
-    show_progress([answer])
-    show_run(page, values, answer, opened, schema, second[1], estimate)
-    if answer.error:
-        before = ["You still see the previous result."] if answer.result is not None else []
-        show_notice([answer.error, *before], "score", tone="error")
-    given = open_model()
-    if given is not None:
-        draw_given(given, wanted, opened, schema, second[1], values.unit)
-    view = view_of(answer, values) if answer.result is not None else None
+    view = None
+    with body:
+        show_progress([answer])
+        show_run(page, values, answer, opened, schema, second[1], estimate)
+        if answer.error:
+            before = ["You still see the previous result."] if answer.result is not None else []
+            show_notice([answer.error, *before], "score", tone="error")
+        given = open_model()
+        if given is not None:
+            draw_given(given, wanted, opened, schema, second[1], values.unit)
+        if answer.result is not None:
+            view = view_of(answer, values)
     with settings:
         st.caption(estimate_line(estimate))
         for sentence in explain_choices(view.scored) if view is not None else ():
             st.text(sentence, width="stretch")
-    reading = st.container() if opened.is_upload else None  # its owner looks there before rows
     if view is not None:
         view, measured = with_unfamiliarity(view, answer.result, values)
         with advised:
             warn_of_second(view, answer.result, values)
             show_answer_or_progress(measured)
-        show_if_stale(answer)
-        with st.container(key="results"):
-            explore(page, values, answer, view)
+        with body:
+            show_if_stale(answer)
+            with st.container(key="results"):
+                explore(page, values, answer, view)
         if answer.fresh:
             keep_scores(answer.result, view)
     told = (*opened.table.notices, *schema.notices)
-    with reading or st.container():
+    with reading:
         show_columns(opened, schema, view.scored.notices if view and answer.fresh else told)
     show_words()
 

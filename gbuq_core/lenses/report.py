@@ -119,7 +119,11 @@ def _checks(scored: ScoredTable) -> list[tuple[str, ...]]:
     """The rows to check first and why, below a head."""
     numbers = scored.scored.row_numbers
     lines = [
-        (f"{numbers[check.row]}", say_prediction(scored, check.row), check.why)
+        (
+            f"{numbers[check.row]}",
+            say_prediction(scored, check.row),
+            f"{check.why} {check.also}".strip(),
+        )
         for check in rows_to_check(scored)
     ]
     return [("Row", "Prediction", "Why"), *lines]

@@ -29,6 +29,7 @@ class Check(NamedTuple):
 
     row: int
     why: str
+    also: str = ""  # a second reason
 
 
 def rows_to_check(scored: ScoredTable, n: int = MOST_CHECKED) -> list[Check]:
@@ -48,19 +49,27 @@ def rows_to_check(scored: ScoredTable, n: int = MOST_CHECKED) -> list[Check]:
         first, *others = sorted(shares, key=lambda name: shares[name][row])
         others = [name for name in others if {first, name} != {"disputed", "noisy"}]
         told = [first, *(name for name in others[:1] if shares[name][row] <= _EXTREME)]
-        checks.append(Check(row, " ".join(_say(scored, row, name) for name in told)))
+        checks.append(Check(row, *(_say(scored, row, name) for name in told)))
     return checks
 
 
 def say_prediction(scored: ScoredTable, row: int) -> str:
     """What is predicted for a row, and the range of 90 % of such rows, or how sure it is."""
-    if classes := scored.training.target.classes:
+    predicted = name_prediction(scored, row)
+    if scored.training.target.classes:
         code = int(scored.predictions.loc[row])
         sure = _chance(scored.predictions.probabilities[row, code])
-        return f"Predicted {one_line(classes[code])}, {sure} sure"
+        return f"Predicted {predicted}, {sure} sure"
     lower, upper = (float(end[row]) for end in row_intervals(scored, USUAL_LEVEL))
     said = f"{short(lower)} to {short(upper)}"
-    return f"Predicted {short(scored.predictions.loc[row])}, {_LEVEL} range {said}"
+    return f"Predicted {predicted}, {_LEVEL} range {said}"
+
+
+def name_prediction(scored: ScoredTable, row: int) -> str:
+    """The number or the class that is predicted for a row."""
+    loc = float(scored.predictions.loc[row])
+    classes = scored.training.target.classes
+    return one_line(classes[int(loc)]) if classes else short(loc)
 
 
 def _concerns(scored: ScoredTable) -> dict[str, NDArray[np.float64]]:
@@ -110,17 +119,20 @@ def _say(scored: ScoredTable, row: int, concern: str) -> str:
            "noisy": _say_noisy}  # fmt: skip
     if concern in say:
         return say[concern](scored, row)
-    who = "Versions of the model" if scored.plan.one_model else f"The {name_members(scored)}"
-    return f"{who} disagree about it: more rows like it would help."
+    plan = scored.plan
+    who = f"The {name_members(scored)}" if plan.listed else "The models"
+    if plan.one_model:
+        who = "Versions of the model"
+    return f"{who} disagree: more rows like it would help."
 
 
 def _say_unfamiliar(scored: ScoredTable, row: int) -> str:
     reason = reason_of(scored, row)
     if reason is None or not reason.column:
-        return "The model has seen few rows like it."
+        return "Few rows are like it."
     told = _cell(scored, row, reason.column)
     if not reason.what:
-        return f"The model has seen few rows like it, mainly because {told}."
+        return f"{told}: few rows are like it."
     if reason.what in ("above", "below"):
         return f"{told}, {reason.what} all that the model has seen: check this value."
     return f"{told}, {_NEVER}"
@@ -145,14 +157,9 @@ def _say_odd(scored: ScoredTable, row: int) -> str:
     if classes := scored.training.target.classes:
         chance = _chance(scored.predictions.probabilities[row, int(truth)])
         label = one_line(classes[int(truth)])
-        return f"It is recorded as {label}, but the model gives that {chance}: check the record."
-    lower, upper = (float(end[row]) for end in row_intervals(scored, USUAL_LEVEL))
-    where = "which is far from the prediction"
-    if truth < lower:
-        where = f"but its {_LEVEL} range begins at {short(lower)}"
-    elif truth > upper:
-        where = f"but its {_LEVEL} range ends at {short(upper)}"
-    return f"It is recorded as {short(truth)}, {where}: check the record."
+        return f"Recorded as {label}, but the model gives that {chance}: check the record."
+    predicted = name_prediction(scored, row)
+    return f"Recorded as {short(truth)}, but predicted {predicted}: check the record."
 
 
 def _say_noisy(scored: ScoredTable, row: int) -> str:
@@ -167,10 +174,7 @@ def _say_noisy(scored: ScoredTable, row: int) -> str:
     times = float((upper - lower)[row] / np.median(upper - lower))
     if not times > _WIDER:
         return "Its range is about as wide as usual: nothing else speaks against it."
-    return (
-        f"Rows like it vary a lot: its range is {short(times, 2)} times as wide as usual, and more "
-        "rows will not help."
-    )
+    return "Rows like it vary a lot: more rows will not help."
 
 
 def _chance(share: float) -> str:

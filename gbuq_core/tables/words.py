@@ -50,6 +50,16 @@ def describe_table(scored: ScoredTable) -> list[str]:
     return sentences
 
 
+def say_trust(scored: ScoredTable) -> str:
+    """Whether the model knows where it errs, in one sentence of no numbers."""
+    said = "rows that the model is unsure of have larger errors."
+    if scored.training.target.classes:
+        said = "rows that the model is unsure of are wrong more often."
+    if not find_evidence(scored)["total"].excludes_chance:
+        said = "nothing here shows that the model knows where it errs."
+    return f"In the first file, {said}" if scored.protocol == "new_file" else said.capitalize()
+
+
 def why_no_knowledge(scored: ScoredTable) -> str:
     """Say why no row has knowledge uncertainty; empty if some rows have it.
 

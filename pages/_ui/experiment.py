@@ -5,9 +5,9 @@ All else is folded until it is asked for: `FOLDS`, in this order on every page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -26,6 +26,7 @@ from gbuq_core.experiments.experiment import (
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.standalone import Section
 from gbuq_core.glossary import GLOSSARY
+from gbuq_core.knobs import Knob
 from gbuq_core.settings import bare, from_values, sliders
 from pages._ui.canvas import CanvasEvent, Selectable, canvas, keep_knobs
 from pages._ui.claims import MARKS, draw_claims
@@ -52,6 +53,7 @@ SETTINGS, EXPORT = "All settings", "Export"
 _CONTROL_WIDTH, _SLIDER_WIDTH, _BOX_WIDTH = 420, 340, 130  # pixels
 QUICK = 0.12  # seconds that a page waits while nobody waits for what it asked for
 FOLDS = (COMPARE, WHY, PAPER, SETTINGS, EXPORT)
+_NONE: Mapping[Any, Any] = MappingProxyType({})
 
 
 def _key(title: str) -> str:
@@ -70,6 +72,13 @@ def _slug_of(label: str) -> str:
     return "" if label == "Data" else "-" + label.lower().replace(" ", "-")
 
 
+def _open_with(key: str, opened: set[str]) -> None:
+    """Open a fold when one that stands in it opens, in the address or by a click on the picture."""
+    if opened - st.session_state.get(f"_{key}", set()):
+        st.session_state[key] = True
+    st.session_state[f"_{key}"] = opened
+
+
 class Skeleton:
     """The places of a page, from the top; each is filled with ``with``."""
 
@@ -82,15 +91,32 @@ class Skeleton:
             self.ask(lede)
             self.notices = st.container()
             self.picture = st.container(key="first-picture")
-            with st.container(horizontal=True, vertical_alignment="center", gap="large"):
+            with st.container(
+                horizontal=True, vertical_alignment="center", gap="large", key="first-answer"
+            ):
                 self.control = st.container(width=_CONTROL_WIDTH)
                 self._verdict = st.container(width="stretch", key="first-verdict")
-        self._folds = {title: st.expander(title, key=_key(title)) for title in FOLDS}
+        self._places = {title: st.container() for title in FOLDS}
+        settings = self._places[SETTINGS].expander(SETTINGS, key=_key(SETTINGS))
+        self._folds = {SETTINGS: settings}
 
-    def open(self, page: PageState, keys: Sequence[str]) -> SimpleNamespace:
-        """`open_page`, with the knobs of these keys at the picture and all others folded."""
+    def open(
+        self, page: PageState, keys: Sequence[str], folded: Mapping[str, Sequence[Knob]] = _NONE
+    ) -> SimpleNamespace:
+        """`open_page`, with the knobs of these keys at the picture and all others folded.
+
+        ``folded`` are the folds that stand in another one, by its title.
+        """
         with self.notices:
-            return open_page(page, places=ControlPlaces(self.control, keys, self.fold(SETTINGS)))
+            values = open_page(page, places=ControlPlaces(self.control, keys, self.fold(SETTINGS)))
+        for title, place in self._places.items():
+            if title in folded:
+                key = f"{_key(title)}-{page.key}"
+                _open_with(key, {fold.key for fold in folded[title] if getattr(values, fold.key)})
+                self._folds[title] = place.expander(title, key=key, on_change="rerun")
+            elif title != SETTINGS:
+                self._folds[title] = place.expander(title, key=_key(title))
+        return values
 
     def ask(self, lede: str) -> None:
         """One sentence under the title, given late where it depends on the knobs."""
@@ -188,11 +214,17 @@ class Skeleton:
 
 
 def open_account(
-    one: Account, state: PageState, keys: Sequence[str]
+    one: Account,
+    state: PageState,
+    keys: Sequence[str],
+    folded: Mapping[str, Sequence[Knob]] = _NONE,
 ) -> tuple[Skeleton, SimpleNamespace, Any]:
-    """The page's places, the values of its knobs and its settings; these keys at the picture."""
+    """The page's places, the values of its knobs and its settings; these keys at the picture.
+
+    ``folded`` are the folds that stand inside another one, by its title.
+    """
     page = Skeleton(one.question)
-    values = page.open(state, keys)
+    values = page.open(state, keys, folded)
     settings = from_values(one.settings, vars(values))
     page.ask(text_of(one.lede, settings))
     return page, values, settings
@@ -215,16 +247,18 @@ def show_experiment(
     rays: bool = False,
     below: Callable[[Any], None] | None = None,
     beside: Callable[[SimpleNamespace], Sequence[Request]] | None = None,
-    rest: Callable[[Now], None] | None = None,
+    rest: Mapping[Knob, Callable[[Now], None]] = _NONE,
     wait_seconds: float = 0.5,  # the default's methods come without a flash of progress
 ) -> None:
     """The whole page of an experiment with maps: the knobs of these keys stand at the picture.
 
     Cells are chosen in the picture if ``on_select`` takes them, and lines with ``rays``;
-    ``below(run)`` draws what belongs to them. ``rest(now)`` draws the folds that only this page
-    has, with the answers to ``beside(values)``, for which nobody waits.
+    ``below(run)`` draws what belongs to them. ``rest`` draws the folds that only this page has,
+    with the answers to ``beside(values)``, for which nobody waits.
     """
-    page, values, settings = open_account(one, state, keys)
+    looks = [closer.fold for closer in one.closer] + [OPEN] * (OPEN in state.knobs)
+    folded = {WHY: looks, PAPER: [*rest]}
+    page, values, settings = open_account(one, state, keys, {k: v for k, v in folded.items() if v})
     fits, own = plan_requests(one, settings), list(beside(values)) if beside else []
     asked = ask([*fits, *own], QUICK if own else wait_seconds)
     answers, others = asked[: len(fits)], asked[len(fits) :]
@@ -264,6 +298,12 @@ def show_experiment(
     if run.settings != settings:
         with page.fold(COMPARE):
             st.caption("The scores below still belong to the previous settings.")
+    with page.fold(WHY):
+        for closer in one.closer:
+            look = st.fragment(_look_closer) if closer.alone else _look_closer
+            look(one, state, closer, now, [each.view for each in shown if each.view], values)
+        if OPEN in state.knobs:
+            show_surface(sheet, first=("knowledge", "KU"))
     page.tell(
         one,
         run,
@@ -275,13 +315,9 @@ def show_experiment(
         complete=settled and run.settings == settings and len(views) == len(one.chosen(settings)),
         costs=list_costs(one, settings, shown),
     )
-    for closer in one.closer:
-        look = st.fragment(_look_closer) if closer.alone else _look_closer
-        look(one, state, closer, now, [each.view for each in shown if each.view], values)
-    if rest is not None:
-        rest(Now(values, settings, others, alone))
-    if OPEN in state.knobs:
-        show_surface(sheet, first=("knowledge", "KU"))
+    with page.fold(PAPER):
+        for draw_rest in rest.values():
+            draw_rest(Now(values, settings, others, alone))
     send_members(sheet.live, one.name)
 
 

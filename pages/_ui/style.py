@@ -54,6 +54,9 @@ _CSS = """
   [data-testid="stMainBlockContainer"] { padding-top: 4.2rem; padding-bottom: 3rem; }
   [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.5rem; }
 }
+@media (max-width: 640px) {
+  .st-key-first-answer, [data-testid="stHorizontalBlock"] { gap: 0.6rem; }
+}
 /* A projector: the picture shows below a short head. */
 @media (max-width: 1100px) {
   [data-testid="stMainBlockContainer"] { padding-left: 1.6rem; padding-right: 1.6rem; }
@@ -207,6 +210,7 @@ _CSS = """
 }
 .st-key-first-drop [data-testid="stFileUploaderDropzone"] > * { flex: none; height: auto; }
 .st-key-open-table button p { font-weight: 600; }
+.st-key-head .st-key-target { max-width: 26rem; }
 /* Long lines of prose are hard to read. */
 .st-key-lede p { max-width: 60rem; }
 .st-key-reading p { max-width: 46rem; }

@@ -122,7 +122,7 @@ def test_a_link_of_before_there_were_sections_opens_the_same():
     assert says(at, "group must be one of")  # the target cannot group the rows
     assert at.selectbox(key="group").value != "disease progression"
     assert not says(at, "does not know")
-    assert at.segmented_control(key="section").value == "Is it any good?"
+    assert at.selectbox(key="section").value == "Is it any good?"
     assert at.select_slider(key="miss").value == 2.0
     assert "good" not in at.query_params
     assert "Is it any good?" in at.query_params["section"]

@@ -40,7 +40,7 @@ def drop(at, data, name="table.csv", key="upload"):
     """Drop a file; a second one where its place is, before the section that was open comes back."""
     before = None
     if key.startswith("upload_second"):
-        before = at.segmented_control(key="section").value
+        before = at.selectbox(key="section").value
         open_section(at, "Second file")
     # An uploader that was emptied has a number behind its key.
     zone = next(zone for zone in at.file_uploader if re.fullmatch(rf"{key}(-\d+)?", zone.key))
@@ -59,7 +59,7 @@ def settle(at):
 
 
 def open_section(at, name):
-    at.segmented_control(key="section").set_value(name)
+    at.selectbox(key="section").set_value(name)
     return at.run()
 
 

@@ -352,18 +352,24 @@ def screens(page):
     Yields the window's size and the scheme when the page has taken them and stands still: what a
     page looks like there is seen without opening it twice.
     """
-    for (width, height), scheme in _SCREENS:
-        page.set_viewport_size({"width": width, "height": height})
-        page.emulate_media(color_scheme=scheme)
-        if page.locator("[data-testid=stApp]").count():
-            page.wait_for_function(_IN_SCHEME, arg=scheme)
-            unfolded = page.locator("[data-testid=stSidebar][aria-expanded=true]")
-            if width == PHONE[0]:  # Streamlit folds the bar beside the page
-                unfolded.wait_for(state="detached")
-            wait_ready(page)
-            page.locator("[data-testid=stMain]").evaluate("node => { node.scrollTop = 0; }")
-        page.evaluate(_STILL, ["body", 150, WAIT])
-        yield (width, height), scheme
+    for size, scheme in _SCREENS:
+        show_as(page, size, scheme)
+        yield size, scheme
+
+
+def show_as(page, size, scheme):
+    """Give an open page a window of this size and these colours, and wait until it has them."""
+    width, height = size
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=scheme)
+    if page.locator("[data-testid=stApp]").count():
+        page.wait_for_function(_IN_SCHEME, arg=scheme)
+        unfolded = page.locator("[data-testid=stSidebar][aria-expanded=true]")
+        if width == PHONE[0]:  # Streamlit folds the bar beside the page
+            unfolded.wait_for(state="detached")
+        wait_ready(page)
+        page.locator("[data-testid=stMain]").evaluate("node => { node.scrollTop = 0; }")
+    page.evaluate(_STILL, ["body", 150, WAIT])
 
 
 def assert_accessible(page) -> None:

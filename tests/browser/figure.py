@@ -144,13 +144,15 @@ def turn(figure: Figure, key: str, *keys: str) -> None:
 
 def unfold(page, label: str) -> None:
     """Open an expander unless it is open; the page must be ready, or a run could replace it."""
+    own = "xpath=./summary"
     folded = page.locator("[data-testid=stExpander] details").filter(
-        has=page.locator("summary").filter(has_text=label)
+        has=page.locator(own).filter(has_text=label)
     )
-    folded.wait_for()
-    if folded.get_attribute("open") is None:
-        folded.locator("summary").click()
-    folded.locator("[data-testid=stExpanderDetails]:not([inert])").wait_for()
+    folded.wait_for(state="attached")
+    for fold in (*folded.locator("xpath=ancestor::details").all(), folded):
+        if fold.get_attribute("open") is None:
+            fold.locator(own).click()
+        fold.locator("xpath=./*[@data-testid='stExpanderDetails'][not(@inert)]").wait_for()
 
 
 def play_and_pause(page, figure: Figure) -> None:

@@ -27,7 +27,7 @@ def checks_of(frame, target="y", new=None):
     new = None if new is None else as_table(new, to_score=True)
     scored = score_table(as_table(frame), target, new=new, plan=PLAN)
     scored = add_unfamiliarity(scored, measure_unfamiliarity(scored.training, scored.scored))
-    return {check.row: check.why for check in rows_to_check(scored)}, scored
+    return {row: f"{why} {also}" for row, why, also in rows_to_check(scored)}, scored
 
 
 PLANTED = {
@@ -39,7 +39,7 @@ PLANTED = {
         '"town" is Ulm, which the model has never seen: check this value.',
     ),
     "missing": ("town", None, '"town" is missing, which the model has never seen: check this'),
-    "wrong target": ("y", 90.0, "It is recorded as 90, but its 90 % range ends at "),
+    "wrong target": ("y", 90.0, "Recorded as 90, but predicted "),
 }
 
 
@@ -70,7 +70,7 @@ def test_a_class_that_the_record_contradicts_is_told_with_its_chance():
     frame["kind"] = np.where(frame.pop("y") > 5.0, "large", "small")
     frame.loc[30, ["x", "kind"]] = 0.05, "large"
     found, scored = checks_of(frame, "kind")
-    assert re.search(r"recorded as large, but the model gives that \d+ %: check the", found[30])
+    assert re.search(r"Recorded as large, but the model gives that \d+ %: check the", found[30])
     assert re.fullmatch(r"Predicted small, \d+ % sure", say_prediction(scored, 30))
 
 
@@ -80,4 +80,4 @@ def test_of_a_second_file_without_targets_the_strange_rows_come_first():
     found, _ = checks_of(noisy_right(), new=new)
     assert next(iter(found)) == 5
     assert "above all that the model has seen" in found[5]
-    assert not any("recorded" in why for why in found.values())
+    assert not any("Recorded" in why for why in found.values())

@@ -25,6 +25,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
 )
 from gbuq_core.experiments.heteroscedastic.scores import describe_data
 from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.labels import label_places, labelled
 from gbuq_core.figures.curves.parts import Part, around, axis, band, line, rounded, stretches
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.theme import METHOD_STYLES
@@ -47,8 +48,6 @@ _EDGE: Part = {"width": 1.2}
 _SAMPLED: Part = {"colour": "text", "width": 5.0}
 _BESIDE = 0.05  # of the width of the rows, where they alone are shown
 _AROUND = 0.2  # of the range of the rows' y above and below them
-_ASIDE = 0.1  # of the width: labels are centred no closer to an edge
-_APART = (0.2, 0.08)  # of width and height: labels are no closer than one of these
 _LEAST = 0.05  # of a score on a logarithmic scale, times its mark
 _FLAT = 1e-9  # a score that is the same everywhere
 
@@ -421,53 +420,26 @@ def _legend(seen: _Seen, bands: Sequence[str], width: str) -> list[Part]:
     if any(seen.judged):
         entries.append({"name": f"{USUAL} % of in-distribution rows", "kind": "line", **_MARK})
         entries.append({"name": "foreign rows", "kind": "line", **_SAMPLED})
-    return _labelled(entries, seen, width) if seen.quiet else entries
-
-
-def _labelled(entries: Sequence[Part], seen: _Seen, width: str) -> list[Part]:
-    """Entries of a legend at their places in the panel; the lower panel names its own."""
-    places = _places(seen, width)
-    return [
-        {**entry, "name": entry["name"].partition(",")[0], "at": place}
-        for entry in entries
-        for place in places.get(entry["name"], ())
-    ]
+    return labelled(entries, _places(seen, width)) if seen.quiet else entries
 
 
 def _places(seen: _Seen, width: str) -> dict[str, list[list[float]]]:
-    """Where each part is named: on its line or in its band, far from other lines and labels."""
-    (left, right), (low, high) = seen.x_range, seen.y_range
-    at, size = seen.bands, np.array([right - left, high - low])
-    x, mean, top = seen.x[at], seen.true_mean[at], high - 0.06 * size[1]
-    noise = _n_std(seen.settings.level) * seen.true_std[at]
-    parts = {"true mean": [mean], f"true {width}": [mean - noise, mean + noise]}
+    """Where each part is named in the panel; the lower panel names its own."""
+    at = seen.bands
+    mean, noise = seen.true_mean[at], _n_std(seen.settings.level) * seen.true_std[at]
+    lines = {"true mean": [mean], f"true {width}": [mean - noise, mean + noise]}
     within: dict[str, list[Array]] = {}
     for view in seen.predicting[:1]:
         assert view.loc is not None
         ends = [end[at] for end in (view.lower, view.upper) if end is not None]
-        parts |= {"prediction": [view.loc[at]], "total": ends}
+        lines |= {"prediction": [view.loc[at]], "total": ends}
         inner = [end[at] for end in (view.inner_lower, view.inner_upper) if end is not None]
         if inner:
             within[f"data {width}"] = [(view.loc[at] + end) / 2 for end in inner]
         pairs = zip(inner or [view.loc[at]] * 2, ends, strict=True)
         within["knowledge, outside it"] = [(one + other) / 2 for one, other in pairs]
-    found = {"rows": [[sum(SUPPORT) / 2, float(top)]]}
-    gaps = [(max(a, left), min(b, right)) for a, b in stretches(seen.x, ~seen.support)]
-    found["no rows"] = [[(a + b) / 2, float(top)] for a, b in gaps if b - a > _ASIDE * size[0]]
-    for name, curves in (within | parts).items():
-        others = [curve for key, more in parts.items() if key != name for curve in more]
-        spots = np.stack([np.tile(x, len(curves)), np.concatenate(curves)], axis=1)
-        gap = np.min(
-            [np.abs(np.concatenate(curves) - np.tile(one, len(curves))) for one in others], axis=0
-        )
-        free = np.all(
-            np.abs(spots - [(left + right) / 2, (low + high) / 2]) < (0.5 - _ASIDE) * size, axis=1
-        )
-        for place in (place for given in found.values() for place in given):
-            free &= np.any(np.abs(spots - place) > _APART * size, axis=1)
-        if free.any():
-            found[name] = [spots[np.argmax(np.where(free, gap, -1.0))].tolist()]
-    return found
+    rows, gaps = {"rows": sum(SUPPORT) / 2}, stretches(seen.x, ~seen.support)
+    return label_places(seen.x[at], (seen.x_range, seen.y_range), lines, within, rows, gaps)
 
 
 def _read(seen: _Seen) -> Part:

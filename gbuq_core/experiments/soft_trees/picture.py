@@ -15,6 +15,7 @@ from gbuq_core.experiments.soft_trees.fit import SoftTreesMoments, SoftTreesView
 from gbuq_core.experiments.soft_trees.plan import METHODS, SHOWS, SoftTreesSettings
 from gbuq_core.experiments.soft_trees.scores import describe_data
 from gbuq_core.figures.curves import READ_HINT, Curves, draw_curves
+from gbuq_core.figures.curves.labels import label_places, labelled
 from gbuq_core.figures.curves.parts import Part, axis, band, line, rounded, stretches
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.theme import METHOD_STYLES
@@ -32,6 +33,7 @@ _PLACED_INK = {"colour": "text", "opacity": 0.85, "size": 7.0}
 _DATA_OPACITY, _KNOWLEDGE_OPACITY = 0.16, 0.42
 _FAINTER = 0.5  # bands behind functions, times
 _BESIDE, _ABOVE = 0.05, 0.15  # of the rows' width and height, where they alone are shown
+_NAMED = 5  # functions on one of which they are named
 _COLUMNS = 4  # panels in a row, or 3 if there are more
 _LEVELS = 65535  # of a function's values
 _PLACE_HINT = (
@@ -104,7 +106,7 @@ def functions_figure(
         panels = [{**frame, "title": "Rows", "colour": "text", "layers": [*behind, *before]}]
     more: Part = {}
     if knobs:
-        more = {"focus": axes, "live": _live(methods, data, settings, knobs)}
+        more = {"focus": axes, "live": _live(methods, data, settings, knobs, focus)}
     if place:
         more["place"] = {"x": data.X[:, 0].tolist(), "y": data.y.tolist()}  # come back
     titled = zip(methods, notes, strict=True)
@@ -115,7 +117,7 @@ def functions_figure(
         height if rows_of_panels == 1 else 1.15 * height / rows_of_panels,
         axis(now["x"], "x"),
         panels,
-        _legend(methods, data, settings.show),
+        _legend(methods, data, settings.show, focus),
         _read(data, methods),
         hint=_PLACE_HINT if place else READ_HINT,
         knobs=knobs,
@@ -189,6 +191,7 @@ def _live(
     data: SoftTreesData,
     settings: SoftTreesSettings,
     knobs: Sequence[LiveKnob],
+    focus: bool,
 ) -> Part:
     """What all panels share for knobs of the bar, as functions.js reads it."""
     return {
@@ -201,7 +204,7 @@ def _live(
         "n_std": N_STD,
         "opacity": {"data": _DATA_OPACITY, "knowledge": _KNOWLEDGE_OPACITY},
         "fainter": _FAINTER,
-        "legend": _legend(methods, data, "both"),
+        "legend": _legend(methods, data, "both", focus),
     }
 
 
@@ -277,8 +280,10 @@ def _rows_and_truth(data: SoftTreesData, ink: Part) -> list[Part]:
     return [dots] if data.true_mean is None else [dots, line(data.x, data.true_mean, **_TRUTH)]
 
 
-def _legend(methods: Sequence[LinesPanel], data: SoftTreesData, show: str) -> list[Part]:
-    """In the colour of a single method, in the page's ink for several."""
+def _legend(
+    methods: Sequence[LinesPanel], data: SoftTreesData, show: str, focus: bool
+) -> list[Part]:
+    """Of a single method in its colour and where each part lies; of several in the page's ink."""
     colour = METHOD_STYLES[methods[0].method].colour if len(methods) == 1 else "text"
     entries: list[Part] = []
     if methods:
@@ -302,7 +307,27 @@ def _legend(methods: Sequence[LinesPanel], data: SoftTreesData, show: str) -> li
     entries.append({"name": "rows", "kind": "dots", **_INK, "opacity": 0.6})
     if methods and not data.support.all():
         entries.append({"name": "no rows", "kind": "hatch", "colour": "text"})
+    views = [one.view for one in methods if one.view is not None]
+    if len(methods) == len(views) == 1:
+        return labelled(entries, _places(views[0], data, focus))
     return entries
+
+
+def _places(view: SoftTreesView, data: SoftTreesData, focus: bool) -> dict[str, list[list[float]]]:
+    """Where each part of the only panel is named."""
+    few = _places_of_bands(view.x)
+    x, loc, axes = view.x[few], view.loc[few], _axes(data, focus)
+    inner = N_STD * np.sqrt(view.data[few])
+    outer = N_STD * np.sqrt(view.data[few] + view.knowledge[few])
+    lines = {"mean": [loc], "sampled functions": [one[few] for one in view.functions[:_NAMED]]}
+    if data.true_mean is not None:
+        lines["truth"] = [np.interp(x, data.x, data.true_mean)]
+    within = {
+        f"data \u00b1 {N_STD:g} std": [loc + inner / 2, loc - inner / 2],
+        "knowledge, outside it": [loc + (inner + outer) / 2, loc - (inner + outer) / 2],
+    }
+    rows, gaps = {"rows": float(np.median(data.X[:, 0]))}, stretches(data.x, ~data.support)
+    return label_places(x, (axes["x"], axes["y"]), lines, within, rows, gaps)
 
 
 def _read(data: SoftTreesData, methods: Sequence[LinesPanel]) -> Part:

@@ -17,6 +17,7 @@ from gbuq_core.experiments.two_clocks.fit import stage_of
 from gbuq_core.experiments.two_clocks.scores import TreeCurves, TwoClocksLook
 from gbuq_core.figures.canvas.panels import Line, Marker, Panel, PanelSheet
 from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.labels import label_places, labelled
 from gbuq_core.figures.curves.parts import (
     Part,
     around,
@@ -33,6 +34,7 @@ from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.methods.papers import DARK_GREY, GREY
 
 Array = npt.NDArray[np.float64]
+Ends = tuple[float, float]
 
 DATA_OPACITY, KNOWLEDGE_OPACITY = 0.22, 0.62
 GREY_DATA_OPACITY = 0.4  # a baseline's pale grey would hardly be seen
@@ -50,6 +52,7 @@ _BAND_HEIGHT, _CURVES_HEIGHT, _RELIABILITY_HEIGHT, _MAP_HEIGHT = 400, 560, 400, 
 _MOVE = "Move the sliders: the band follows."
 _SWITCH = "Switch the factor on and off: the band follows."
 _MOST_DOTS = 400
+_THIN = 0.02  # of the height: a thinner rim has no name
 _NLL_REACH = 3.0  # nats above the least that the maps' colours span
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 
@@ -96,10 +99,11 @@ def band_figure(
     under: list[Part] = [{"kind": "hatch", "from": low, "to": high} for low, high in scene.gaps]
     over: list[Part] = [plain_dots(scene.x_rows[dots], scene.y_rows[dots], "text", 0.35, 3.5)]
     values: list[tuple[str, Array]] = []
+    area = {"kind": "band", "colour": colour}
     legend: list[Part] = [
-        {"name": "knowledge", "kind": "band", "colour": colour, "opacity": KNOWLEDGE_OPACITY},
-        {"name": "data", "kind": "band", "colour": colour, "opacity": fill},
-        {"name": "prediction", "kind": "line", "colour": colour, "width": 2},
+        {"name": "knowledge", "role": "knowledge", **area, "opacity": KNOWLEDGE_OPACITY},
+        {"name": "data", "role": "data", **area, "opacity": fill},
+        {"name": "prediction", "role": "loc", "kind": "line", "colour": colour, "width": 2},
     ]
     if not stages.knowledge.any():
         del legend[0]
@@ -124,13 +128,14 @@ def band_figure(
         legend.append({"name": "no rows", "kind": "hatch", "colour": "text"})
     low, high = (float(end(np.concatenate(extremes))) for end in (np.min, np.max))
     room = 0.2 * (high - low or 1.0)
+    ends = (scene.x[0], scene.x[-1]), (low - room, high + room)
     return draw_curves(
         "two-clocks",
         alt,
         _BAND_HEIGHT,
-        axis((scene.x[0], scene.x[-1]), scene.label),
-        [panel([low - room, high + room], "y", [])],
-        legend,
+        axis(ends[0], scene.label),
+        [panel(ends[1], "y", [])],
+        labelled(legend, _places(look, shown, ends)),
         reading(scene.x, scene.label.split(" (")[0].split(",")[0], values),
         hint=f"{_MOVE if grows else _SWITCH} Point at the picture to read values.",
         dials={
@@ -155,6 +160,29 @@ def band_figure(
             "rmse": rounded(maps.rmse),
         },
     )
+
+
+def _places(
+    look: TwoClocksLook, shown: tuple[int, int, bool] | None, ends: tuple[Ends, Ends]
+) -> dict[str, list[list[float]]]:
+    """Where each part of the band is named, where the sliders stand."""
+    scene, stages, maps = look.fit.rows.scene, look.fit.scene, look.maps
+    at = _place(shown_of(look, shown), stages)
+    mean, scale = int(at["mean"]), int(at["scale"])
+    times = float(maps.factor[scale, mean]) if at["factor"] else 1.0
+    width = maps.widths[int(at["factor"])]
+    loc, data = stages.mean[mean], times**2 * stages.data[scale]
+    inner, outer = width * np.sqrt(data), width * np.sqrt(data + stages.knowledge[mean])
+    lines = {"prediction": [loc]}
+    if scene.mean is not None and scene.std is not None:
+        half = maps.widths[0] * scene.std
+        lines["true mean"] = [scene.mean]
+        lines["true 90 % interval"] = [scene.mean - half, scene.mean + half]
+    within = {"data": [loc + inner / 2]}
+    if float((outer - inner).max()) > _THIN * (ends[1][1] - ends[1][0]):
+        within["knowledge"] = [loc + (inner + outer) / 2]
+    rows = {"unseen rows": float(np.median(scene.x_rows))}
+    return label_places(scene.x, ends, lines, within, rows, scene.gaps)
 
 
 def _place(stop: Stop, stages: Stages) -> Part:

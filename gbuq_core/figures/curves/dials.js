@@ -131,7 +131,15 @@ class DialsView extends CurvesView {
       { name: 'upper', at: edge(outer, 1) },
       ...given.read.values,
     ];
-    return { ...given, panels: [{ ...panel, layers }], read: { ...given.read, values } };
+    // The names of what moves go with it.
+    const middles = { loc: [loc, loc], data: [loc, edge(inner, 1)], knowledge: [edge(inner, 1), edge(outer, 1)] };
+    const legend = given.legend.map((entry) => {
+      if (!entry.at || !entry.role) return entry;
+      const i = dials.x.findIndex((x) => x >= entry.at[0]);
+      const [one, other] = middles[entry.role];
+      return { ...entry, at: [entry.at[0], (one[i] + other[i]) / 2] };
+    });
+    return { ...given, panels: [{ ...panel, layers }], legend, read: { ...given.read, values } };
   }
 
   say({ a, b, times, at, scaled }) {

@@ -66,7 +66,6 @@ class FacetsView extends CurvesView {
       this.px = (x) => box.x + ((x - lo) / (hi - lo)) * box.width;
       this.tickLabels = box.first;
       this.panel(panel, box.y, plot, i);
-      if (i === 0) this.labels(box, plot);
       this.belowOf(panel, box, i);
       this.xTitle = i + columns >= spec.panels.length;
       this.xAxis();
@@ -147,19 +146,6 @@ class FacetsView extends CurvesView {
     if (layer.kind === 'sheaf') this.sheaf(layer, group, py, box);
     else if (layer.kind === 'words') this.words(layer, group, box);
     else super.layer(layer, group, py, box);
-  }
-
-  // What has a place in the first panel is named there instead of in the legend.
-  labels(box, plot) {
-    const { background, text } = this.theme;
-    const halo = { stroke: background, 'stroke-width': 4, 'paint-order': 'stroke' };
-    for (const { name, at } of this.spec.legend) {
-      if (!at) continue;
-      const [x, y] = [this.px(at[0]), this.upper.py(at[1])];
-      const inside = x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + plot;
-      const place = { x: tenth(x), y: tenth(y + 4), 'text-anchor': 'middle', class: 'label' };
-      if (inside) svgNode('text', { ...place, fill: text, ...halo }, this.svg, name);
-    }
   }
 
   // A line of text at the panel's upper left, legible over what is drawn there.

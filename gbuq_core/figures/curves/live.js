@@ -49,7 +49,8 @@ Object.assign(CurvesView.prototype, {
 
   quietHeight(height) {
     if (!this.spec.quiet) return height;
-    return Math.max(height, QUIET_CURVES * window.innerHeight - (this.bar?.offsetHeight ?? 0));
+    const bar = this.bar?.offsetHeight ?? 0;
+    return Math.max(height, QUIET_CURVES * window.innerHeight - bar / 2);
   },
 
   // The first node of the picture itself.

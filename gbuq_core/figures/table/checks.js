@@ -8,15 +8,15 @@ export default function({ data, parentElement, setTriggerValue }) {
     return node;
   };
   list.replaceChildren();
-  const rows = data.rows.map(([number, said, why], place) => {
+  const rows = data.rows.map(([number, why, predicted, more], place) => {
     const item = list.appendChild(document.createElement('li'));
     item.setAttribute('role', 'option');
     item.id = `check-${place}`;
     item.setAttribute('aria-selected', String(number === data.open));
     add(item, 'b', number);
-    const words = item.appendChild(document.createElement('div'));
-    add(words, 'span', why);
-    add(words, 'span', said).className = 'said';
+    add(item, 'span', why);
+    add(item, 'span', predicted).className = 'predicted';
+    if (number === data.open) add(item, 'span', more).className = 'more';
     item.onclick = () => setTriggerValue('row', number);
     return item;
   });

@@ -1,4 +1,4 @@
-"""The rows to check first, each with what is predicted and why: a list that opens them."""
+"""The rows to check first, each with why and what is predicted: a list that opens them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from gbuq_core.figures import table
 from gbuq_core.figures.sources import join_scripts, read_styles
 from gbuq_core.lenses.report import check_heading
 from gbuq_core.tables import ScoredTable
-from gbuq_core.tables.checking import rows_to_check, say_prediction
+from gbuq_core.tables.checking import name_prediction, rows_to_check, say_prediction
 from pages._ui.kept import remember
 
 _KEY = "row-checks"
 _HERE = Path(table.__file__).parent
 _MOUNT = st.components.v2.component(
     "gbuq_checks",
-    html='<ol role="listbox" tabindex="0"></ol>',
+    html='<p aria-hidden="true"><b>Row</b>Why<span>Predicted</span></p>'
+    '<ol role="listbox" tabindex="0"></ol>',
     css=read_styles(_HERE / "checks.css"),
     js=join_scripts([_HERE / "checks.js"]),
 )
@@ -40,10 +41,11 @@ def draw_checks(scored: ScoredTable, digest: str, opened: int) -> None:
         _MOUNT(key=_KEY, data=data, on_row_change=open_row)
 
 
-def _lines(scored: ScoredTable) -> list[tuple[int, str, str]]:
-    """Of each row its number, what is predicted, and why it is to be checked."""
-    numbers = scored.scored.row_numbers
-    return [
-        (int(numbers[one.row]), say_prediction(scored, one.row), one.why)
-        for one in rows_to_check(scored)
-    ]
+def _lines(scored: ScoredTable) -> list[tuple[int, str, str, str]]:
+    """Of each row its number, why it is to be checked, what is predicted, and what else is told."""
+    lines = []
+    for row, why, also in rows_to_check(scored):
+        more = f"{also} {say_prediction(scored, row)}.".strip()
+        number = int(scored.scored.row_numbers[row])
+        lines.append((number, why, name_prediction(scored, row), more))
+    return lines

@@ -20,16 +20,16 @@ from pages._ui.your_data.failing import draw_failing
 from pages._ui.your_data.lens import draw_lenses, lens_files
 from pages._ui.your_data.marks import draw_mark, marks_of
 from pages._ui.your_data.methods import comparison_downloads, draw_methods
-from pages._ui.your_data.results import draw_row_map, draw_scorecard, draw_scores
+from pages._ui.your_data.results import draw_row_map, draw_scorecard, draw_scores, draw_verdict
 from pages._ui.your_data.row import draw_row
 from pages._ui.your_data.rows import choose_rows, draw_list, draw_list_controls
-from pages._ui.your_data.sections import LENS, METHODS, ROWS, choose_section
+from pages._ui.your_data.sections import LENS, METHODS, ROWS, SECTION
 from pages._ui.your_data.source import drop_second, second_was_changed
 from pages._ui.your_data.training import View, measured_line
 
 # Lenses that are more than sections.
 _PARTS = {"failing": draw_failing, "cohorts": draw_cohorts, "drift": draw_drift}
-_ROW_WIDTH = 220  # pixels
+_LOOK_WIDTH, _ROW_WIDTH = 240, 220  # pixels
 
 
 @st.fragment
@@ -40,7 +40,10 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
     """
     if second_was_changed():
         run_page(page, values)
-    choose_section()
+    with st.container(horizontal=True, vertical_alignment="bottom", key="look"):
+        draw_verdict(*view)
+        with st.container(width=_LOOK_WIDTH):
+            draw_knob(SECTION)
     bind_cohorts()
     values = read_again(page, values)
     trained, section = answer.result, values.section
@@ -64,13 +67,13 @@ def explore(page: PageState, values: SimpleNamespace, answer: Answer, view: View
 
 
 def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: View) -> None:
-    """The rows to check first beside the map, the folded list of all, and the open row."""
+    """The rows to check first, all rows with their map in a fold, and the open row."""
     scored, digest = view
     shown, marks = in_unit(scored, values.unit), marks_of(answer.result)
     knobs = {knob.key: knob for knob in page.knobs}
     moved = [key for key in ("find", "rank", "least") if getattr(values, key) != knobs[key].default]
     is_open = bool(moved) or values.row > 0 or values.lens != LENS.default
-    checks, picture = st.columns([0.54, 0.46], gap="large")
+    checks = st.container()
     all_rows = st.expander("All rows", expanded=bool(moved), key="fold-all-rows")
     with all_rows:
         listed = choose_rows(scored, shown, marks, values.find, values.rank, values.least)
@@ -80,12 +83,11 @@ def _draw_rows(page: PageState, values: SimpleNamespace, answer: Answer, view: V
     ringed = row if is_open else None
     with checks:
         draw_checks(scored, digest, int(scored.scored.row_numbers[row]) if is_open else 0)
-    with picture:
+    with all_rows:
         asked = bool(values.find) and len(listed.positions) > 0
         draw_row_map(scored, shown, ringed, listed.positions if asked else None)
         with st.container(width=_ROW_WIDTH):
             draw_knob(knobs["row"])
-    with all_rows:
         draw_list_controls(page)
         draw_keep(values.find, "found")
         draw_list(scored, shown, marks, listed, ringed, digest)

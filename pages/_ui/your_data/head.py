@@ -37,7 +37,7 @@ from pages._ui.your_data.state import (
     page_state,
 )
 
-HEAD = ("target", "split", "by_column")
+HEAD = ("target",)
 _SAMPLES = {
     "diabetes": "how far will it progress?",
     "wine": "which grape is it?",

@@ -23,7 +23,7 @@ from gbuq_core.tables import why_no_coverage
 from gbuq_core.tables.clocks import describe_clocks
 from gbuq_core.tables.evaluating import RegressionScores
 from gbuq_core.tables.scoring import ScoredTable
-from gbuq_core.tables.words import describe_table, name_members, why_no_knowledge
+from gbuq_core.tables.words import describe_table, name_members, say_trust, why_no_knowledge
 from pages._ui.curves import show_curves
 from pages._ui.kept import remember
 
@@ -59,6 +59,14 @@ def draw_row_map(
             "rows."
         )
     st.caption(f"{note} {missing}" if missing else note)
+
+
+def draw_verdict(scored: ScoredTable, digest: str) -> None:
+    """Whether the model knows where it errs; the numbers are a click away."""
+    said = remember(digest, say_trust, scored)
+    with st.container(key="first-verdict"), st.popover(said, type="tertiary"):
+        for sentence in remember(digest, describe_table, scored):
+            st.text(sentence, width="stretch")
 
 
 def draw_scores(scored: ScoredTable, digest: str, conformal: bool = False) -> None:
@@ -126,7 +134,7 @@ def draw_scorecard(scored: ScoredTable, cost: str) -> None:
 
 def show_words() -> None:
     """Definitions from the glossary, and what this page cannot promise."""
-    with st.expander("What the words mean, and where to be careful"):
+    with st.expander("What the words mean"):
         names = [*UNCERTAINTY_KINDS, "unfamiliarity", "times_beyond", "member",
                  "virtual_ensemble", "nll", "rmse", "error_rate", "coverage", "conformal",
                  "rejection_curve", "prr"]  # fmt: skip

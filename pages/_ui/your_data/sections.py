@@ -11,29 +11,20 @@ from gbuq_core.lenses.register import places
 ROWS, METHODS = "Rows", "Methods"
 _SECTIONS = (ROWS, METHODS, *places(of_row=False))
 
-SECTION = Knob("section", "Section", "choice", ROWS, choices=_SECTIONS, group="page")
+SECTION = Knob("section", "Look at", "choice", ROWS, choices=_SECTIONS, group="page", plain=True)
 LENS = Knob("lens", "The open row", "choice", WHY, choices=places(of_row=True), group="page")
 # Switches of earlier links, each with what took its place.
 _EARLIER = {"good": (SECTION, GOOD), "fails": (SECTION, FAILS), "change": (LENS, CHANGE)}
 
 
-def choose_section() -> None:
-    """Draw the bar of sections, bound to the address like any knob."""
-    _draw_bar(SECTION)
-
-
 def choose_lens() -> None:
-    """Draw the bar of what can be asked about the open row."""
-    _draw_bar(LENS)
-
-
-def _draw_bar(knob: Knob) -> None:
+    """Draw the bar of what can be asked about the open row, bound to the address like any knob."""
     st.segmented_control(
-        knob.label,
-        knob.choices,
-        default=knob.default,
+        LENS.label,
+        LENS.choices,
+        default=LENS.default,
         required=True,
-        key=knob.key,
+        key=LENS.key,
         bind="query-params",
         label_visibility="collapsed",
     )
