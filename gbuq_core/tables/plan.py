@@ -149,14 +149,14 @@ class ScorePlan:
     )  # fmt: skip
     knobs: tuple[tuple[str, Any], ...] = ()  # of a listed method: names and values
     split: str = setting(
-        "random", "Split", group="page",
+        "random", "Split", group="data",
         named=dict(zip(("at random", "by group", "by time"), SPLITS, strict=True)),
         help="How rows are held out for the scores. At random: one by one. By group: rows with "
         "the same value, such as those of one patient, stay together, and the scores are those of "
         "a new one. By time: each row is judged by a model of earlier rows.",
     )  # fmt: skip
     split_column: str | None = setting(
-        None, "Split by the column", key="by_column", kind="choice", plain=True, group="page",
+        None, "Split by the column", key="by_column", kind="choice", plain=True, group="data",
         uses=lambda plan: plan.split != "random",
         help="What names the groups or the time.",
         more="a column of groups is no feature unless --use names it",

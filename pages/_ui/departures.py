@@ -29,6 +29,6 @@ def read_departures() -> dict[str, str]:
 def show_departures(*headings: str) -> None:
     """The departures under these headings of the file."""
     st.markdown(_INTRODUCTION)
-    with st.container(key="table-departures"):  # on a phone it scrolls inside
+    with st.container(key="table-departures"):
         for heading in headings:
             st.markdown(read_departures()[heading])

@@ -80,6 +80,9 @@ _CSS = """
 :is(.st-key-methods, [class*="st-key-table-"]) [data-testid="stMarkdownContainer"] {
   overflow-x: auto;
 }
+/* A long formula goes on in the next line, and so do the words of a table of words. */
+.katex-display > .katex { white-space: normal; }
+.st-key-table-departures :is(th, td) { overflow-wrap: anywhere; }
 /* Numbers that belong together stay on one line. */
 [class*="st-key-table-heteroscedastic"] :is(td, th:first-child) { white-space: nowrap; }
 /* Cards: as many in a row as fit, two on a phone; the link covers the whole card. */
@@ -124,6 +127,11 @@ _CSS = """
 /* The scoreboard's answer stands beside its questions where they have room, else below them. */
 .st-key-board-chooser > [data-testid="stLayoutWrapper"] {
   flex: 1 1 18rem; min-width: min(18rem, 100%);
+}
+/* A desk's first screen holds its beginning alone. */
+@media (min-width: 1100px) and (min-height: 760px) {
+  .st-key-board-chooser { min-height: 32rem; }
+  .st-key-cards-lessons { grid-template-columns: repeat(3, 1fr); }
 }
 /* What watches sliders takes no place. */
 [class*="st-key-live-sliders-"] { position: absolute; }

@@ -92,6 +92,7 @@ def test_a_card_opens_its_lesson_and_back_leads_to_the_cards(page, serve):
     open_lesson(page, url, "?lesson=heart&part=2")  # as links said before
     page.get_by_role("heading", name="2. Where nothing was ever seen").wait_for()
     assert page.locator(".st-key-note-link").count() == 0
+    page.get_by_role("button", name="Steps (").click()
     page.get_by_role("button", name="All lessons").click()
     page.get_by_role("heading", name="What do the pictures teach?").wait_for()
     page.wait_for_url("**/lessons")

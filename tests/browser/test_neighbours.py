@@ -116,7 +116,6 @@ def test_a_click_on_a_map_chooses_and_a_range_marks_cells_lists_rows_and_is_in_t
     unfold(page, "Why")
     page.get_by_text("Percentiles 5 to 100 are scales from").first.wait_for()
     page.get_by_role("heading", name="Rows with a scale in this range").wait_for()
-    page.locator(".st-key-fold-why summary").click()  # its long formulas scroll
     assert_on_the_first_screen(page, picture.locator(".gbuq-panel").first, "2d")
     assert_no_exception(page)
 

@@ -91,7 +91,9 @@ def test_nothing_in_a_file_comes_alive(new_page, serve):
     picture = page.locator(f"{ROW_MAP} > svg")
     of_numbers = picture.get_attribute("aria-label")
     wait_ready(page)
-    page.get_by_role("combobox", name="Column to predict").first.fill("[a]")
+    target = page.get_by_role("combobox", name="Column to predict").first
+    target.click()
+    target.fill("[a]")
     page.keyboard.press("Enter")
     # For a moment the page may hold the new picture and the old one.
     expect(page.locator(f'{ROW_MAP} > svg[aria-label="{of_numbers}"]')).to_have_count(0)
@@ -113,6 +115,7 @@ def test_a_built_in_table_is_scored_at_once_and_files_not_taken_leave_it(page, s
     for window, scheme in screens(page):
         # no wider than the window: nothing scrolls sideways
         assert page.evaluate("document.documentElement.scrollWidth") <= window[0]
+        assert_accessible(page)
         screenshot(page, f"your-data-{window[0]}-{scheme}")
     # One of 300 MB is refused where it was dropped.
     path = tmp_path / "large.csv"
@@ -143,6 +146,7 @@ def test_a_click_on_a_dot_and_a_choice_in_the_list_open_the_row(page, serve):
     open_page(page, serve(APP))
     unfold(page, "All rows")
     readout = page.locator(".st-key-row-map .gbuq-curves-readout")
+    page.locator(f"{ROW_MAP} > svg").scroll_into_view_if_needed()
     dot = page.locator(_PATHS).last.evaluate(_DOT)
     page.mouse.move(dot["x"], dot["y"])
     values = re.compile(r"row \d+ +data [\d.]+ +knowledge [\d.]+ +error [\d.]+")

@@ -54,7 +54,6 @@ function ticksWithin({ ticks, labels }, lo, hi) {
   return { ticks: ticks.filter((_, k) => shown[k]), labels: labels.filter((_, k) => shown[k]) };
 }
 
-const LETTER = 6; // pixels of a name on its curve
 const EDGE_CONTRAST = 3.1; // at least 3 : 1 after rounding
 const EDGES = new Map();
 
@@ -224,22 +223,6 @@ class CurvesView {
     svgNode('line', { x1: 0, y1: 0, x2: 0, y2: 7, stroke: this.theme.line }, hatch);
   }
 
-  // What has a place in the first panel is named there instead of in the legend.
-  labels(py, box) {
-    const { background, text } = this.theme;
-    const halo = { stroke: background, 'stroke-width': 4, 'paint-order': 'stroke' };
-    for (const { name, at } of this.spec.legend) {
-      if (!at) continue;
-      const half = LETTER * name.length / 2;
-      const x = Math.max(box.x + half, Math.min(this.px(at[0]), box.x + box.width - half));
-      const y = py(at[1]);
-      const [lo, hi] = this.stretch();
-      const inside = at[0] >= lo && at[0] <= hi && y >= box.y && y <= box.y + box.height;
-      const place = { x: tenth(x), y: tenth(y + 4), 'text-anchor': 'middle', class: 'label' };
-      if (inside) svgNode('text', { ...place, fill: text, ...halo }, this.svg, name);
-    }
-  }
-
   // What was drawn before and is not drawn any more goes.
   finish() {
     for (const [node, count] of redrawn) {
@@ -274,8 +257,7 @@ class CurvesView {
       const place = { x: this.left - 8, y: y + 4, 'text-anchor': 'end', fill: theme.soft };
       if (this.tickLabels) svgNode('text', place, svg, labels[k]);
     });
-    const middle = top + height / 2;
-    const turned = { transform: `translate(${this.origin + 13},${middle}) rotate(-90)`, 'text-anchor': 'middle' };
+    const turned = { transform: `translate(${this.origin + 13},${top + height / 2}) rotate(-90)`, 'text-anchor': 'middle' };
     if (this.tickLabels && this.axisLabel) svgNode('text', { ...turned, fill: theme.soft }, svg, panel.label);
     const clip = svgNode('clipPath', { id: `panel-${this.number}-${i}` }, svg.firstChild);
     const box = { x: this.left, y: top, width: this.right - this.left, height };

@@ -30,6 +30,7 @@ _PARTS = (
     _HERE / "curves.js",
     _HERE / "picking.js",
     _HERE / "brush.js",
+    _HERE / "labels.js",
     _HERE / "keeping.js",
     _HERE / "carrying.js",
     _HERE / "live.js",

@@ -22,7 +22,6 @@ def draw_contents(
 ) -> None:
     """The way to other lessons, and the steps of this one: the present one, and the answered."""
     with st.container(horizontal=True, key="contents"):
-        st.button("All lessons", icon=":material/arrow_back:", type="tertiary", on_click=leave)
         done = sum(bool(token) for token in tokens)
         with st.popover(f"Steps ({done} of {len(tokens)} answered)", type="tertiary"):
             for number, step in enumerate(lesson.steps, start=1):
@@ -32,6 +31,7 @@ def draw_contents(
                     icon=":material/check:" if tokens[number - 1] else None,
                 )  # fmt: skip
             draw_knob(TEACHER)
+            st.button("All lessons", icon=":material/arrow_back:", type="tertiary", on_click=leave)
 
 
 def draw_lessons(lessons: Mapping[str, Lesson]) -> None:
@@ -43,6 +43,6 @@ def draw_lessons(lessons: Mapping[str, Lesson]) -> None:
     st.title("What do the pictures teach?")
     st.text("Each lesson asks you first, and answers with numbers that it computes for you.")
     of_tables = [cards.pop(entry.title) for entry in (YOUR_DATA, SCOREBOARD)]
-    draw_cards(cards.values())
+    draw_cards(cards.values(), "cards-lessons")
     with st.expander("Two lessons about tables: one of your own, and the Scoreboard"):
         draw_cards(of_tables, "cards-of-tables")
