@@ -54,6 +54,7 @@ _CONTROL_WIDTH, _SLIDER_WIDTH, _BOX_WIDTH = 420, 340, 130  # pixels
 QUICK = 0.12  # seconds that a page waits while nobody waits for what it asked for
 FOLDS = (COMPARE, WHY, PAPER, SETTINGS, EXPORT)
 _NONE: Mapping[Any, Any] = MappingProxyType({})
+Folded = Mapping[str, Sequence[Knob]]
 
 
 def _key(title: str) -> str:
@@ -70,13 +71,6 @@ def _slug_of(label: str) -> str:
     ('-functions-of-vst', '')
     """
     return "" if label == "Data" else "-" + label.lower().replace(" ", "-")
-
-
-def _open_with(key: str, opened: set[str]) -> None:
-    """Open a fold when one that stands in it opens, in the address or by a click on the picture."""
-    if opened - st.session_state.get(f"_{key}", set()):
-        st.session_state[key] = True
-    st.session_state[f"_{key}"] = opened
 
 
 class Skeleton:
@@ -100,9 +94,7 @@ class Skeleton:
         settings = self._places[SETTINGS].expander(SETTINGS, key=_key(SETTINGS))
         self._folds = {SETTINGS: settings}
 
-    def open(
-        self, page: PageState, keys: Sequence[str], folded: Mapping[str, Sequence[Knob]] = _NONE
-    ) -> SimpleNamespace:
+    def open(self, page: PageState, keys: Sequence[str], folded: Folded = _NONE) -> SimpleNamespace:
         """`open_page`, with the knobs of these keys at the picture and all others folded.
 
         ``folded`` are the folds that stand in another one, by its title.
@@ -112,7 +104,10 @@ class Skeleton:
         for title, place in self._places.items():
             if title in folded:
                 key = f"{_key(title)}-{page.key}"
-                _open_with(key, {fold.key for fold in folded[title] if getattr(values, fold.key)})
+                opened = {fold.key for fold in folded[title] if getattr(values, fold.key)}
+                if opened - st.session_state.get(f"_{key}", set()):
+                    st.session_state[key] = True  # one that opens, opens it, too
+                st.session_state[f"_{key}"] = opened
                 self._folds[title] = place.expander(title, key=key, on_change="rerun")
             elif title != SETTINGS:
                 self._folds[title] = place.expander(title, key=_key(title))
@@ -214,15 +209,9 @@ class Skeleton:
 
 
 def open_account(
-    one: Account,
-    state: PageState,
-    keys: Sequence[str],
-    folded: Mapping[str, Sequence[Knob]] = _NONE,
+    one: Account, state: PageState, keys: Sequence[str], folded: Folded = _NONE
 ) -> tuple[Skeleton, SimpleNamespace, Any]:
-    """The page's places, the values of its knobs and its settings; these keys at the picture.
-
-    ``folded`` are the folds that stand inside another one, by its title.
-    """
+    """The page's places, the values of its knobs and its settings, as `Skeleton.open`."""
     page = Skeleton(one.question)
     values = page.open(state, keys, folded)
     settings = from_values(one.settings, vars(values))

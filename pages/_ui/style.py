@@ -47,19 +47,17 @@ _CSS = """
 @media (max-width: 480px) {
   [data-testid="stMarkdownContainer"] table { font-size: 0.84em; }
   [data-testid="stMarkdownContainer"] :is(th, td) { padding-right: 0.4rem !important; }
-}
-/* A phone: a short head leaves the screen to the picture. */
-@media (max-width: 480px) {
+  /* A short head leaves the screen to the picture. */
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.6rem; padding: 0 0 0.5rem; }
   [data-testid="stMainBlockContainer"] { padding-top: 4.2rem; padding-bottom: 3rem; }
-  [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.5rem; }
-}
-@media (max-width: 640px) {
   .st-key-first-answer, [data-testid="stHorizontalBlock"] { gap: 0.6rem; }
+  [data-testid="stMainBlockContainer"] > [data-testid="stVerticalBlock"] { gap: 0.5rem; }
 }
 /* A projector: the picture shows below a short head. */
 @media (max-width: 1100px) {
   [data-testid="stMainBlockContainer"] { padding-left: 1.6rem; padding-right: 1.6rem; }
+  .gbuq-chips { flex-wrap: nowrap !important; overflow-x: auto; }  /* they are swiped */
+  .gbuq-chips > * { flex: none; }
 }
 @media (max-height: 700px) {
   [data-testid="stMainBlockContainer"] h1 { font-size: 1.35rem; padding: 0 0 0.9rem; }
@@ -70,11 +68,6 @@ _CSS = """
 @media (max-height: 480px) {
   .st-key-lede p { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2;
     overflow: hidden; }
-}
-/* Chips in one row that is swiped leave the height to the picture. */
-@media (max-width: 1100px) {
-  .gbuq-chips { flex-wrap: nowrap !important; overflow-x: auto; }
-  .gbuq-chips > * { flex: none; }
 }
 /* A wide table scrolls inside itself, not the page. */
 :is(.st-key-methods, [class*="st-key-table-"]) [data-testid="stMarkdownContainer"] {
@@ -117,10 +110,7 @@ _CSS = """
 .st-key-cohorts-unseen, .st-key-tab-token,
 .st-key-steps-back, [data-testid="stLayoutWrapper"]:has(> .st-key-steps-back),
 .st-key-address-written, [data-testid="stLayoutWrapper"]:has(> .st-key-address-written),
-.st-key-present-written, [data-testid="stLayoutWrapper"]:has(> .st-key-present-written) {
-  display: none;
-}
-/* Members are kept in the browser and drawn by the picture. */
+.st-key-present-written, [data-testid="stLayoutWrapper"]:has(> .st-key-present-written),
 [class*="st-key-unseen-"], [data-testid="stLayoutWrapper"]:has(> [class*="st-key-unseen-"]) {
   display: none;
 }

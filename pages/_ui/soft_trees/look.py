@@ -62,9 +62,9 @@ from pages._ui.url_state import read_again
 
 _EMPTY = "Choose VST or VSGBM in All settings to see the inside of a soft tree."
 READ_TREE = (
-    "Drag the point along x. Each **gate** asks whether x is beyond its place, and sends a share "
-    "of the point to the right. Each **leaf** answers with a value, and its weight is the share "
-    "that reaches it. The prediction is the weighted sum. Where do several leaves share the point?"
+    "Drag the point along x. Each **gate** sends a share of the point to the right, and each "
+    "**leaf** answers with a value, whose weight is the share that reaches it. The prediction is "
+    "the weighted sum. Where do several leaves share the point?"
 )
 _TRAINED = (
     "Play this picture to see gates and leaves move during training. A leaf's line is strong where "

@@ -79,32 +79,27 @@ _WANTED = "_soft_trees_wanted:"  # the settings that a panel was last asked abou
 TUNE, BANDIT, RANK = COMPARISONS
 _SHOWN = 6  # tuned settings of the table
 _ABOUT_TUNING = (
-    "The page holds out a fifth of the rows and trains on the others with 24 settings of depth, "
-    "sharpness, prior and learning rate. Which setting has the highest **validation ELBO**, the "
-    "paper's criterion? The table also gives the log density of the held-out rows. Unlike the "
-    "ELBO, it does not count how far the posterior moves away from the prior."
+    "The page holds out a fifth of the rows and trains on the others with 24 settings. Which has "
+    "the highest **validation ELBO**, the paper's criterion? The log density of the held-out rows "
+    "does not count how far the posterior moves away from the prior, unlike the ELBO."
 )
 _NO_FIT = "A model that cannot be trained cannot be tuned. The reason is below the picture."
 _NO_TREE = "Choose VST or VSGBM in All settings: only soft trees are tuned here."
 _ABOUT_BANDIT = (
-    "Each of five arms pays in its own part of [-1, 1]. The models have to find out where. "
-    "**Thompson sampling** draws one function for each arm and pulls the arm with the highest "
-    "value. A model that is certain too early stops exploring and loses reward at every step. The "
-    "models are SGLB, XBART and VST with the page's depth and rank, retrained every 50 steps. Two "
-    "baselines draw nothing: **Random** pulls by chance, and **Greedy VST** pulls the arm with the "
-    "highest mean. Each policy plays twice."
+    "Each of five arms pays in its own part of [-1, 1]. **Thompson sampling** draws one function "
+    "for each arm and pulls the arm with the highest value. A model that is certain too early "
+    "stops exploring. SGLB, XBART and VST, with the page's depth and rank, are retrained every 50 "
+    "steps. **Random** pulls by chance, **Greedy VST** the highest mean. Each policy plays twice."
 )
 ABOUT_STEPS = (
-    "**Step by step.** In each step a context comes (the vertical line), and the policy draws one "
-    "function for each arm. The arm whose function is highest there is pulled. Faint dots are "
-    "rewards of earlier pulls, and the diamond is what this pull pays. Play it: when does each arm "
-    "find its bump? This is the first of the two plays."
+    "**Step by step.** A context comes (the vertical line), and the policy draws one function for "
+    "each arm. The arm whose function is highest there is pulled. Faint dots are earlier rewards, "
+    "the diamond is this one. Play it: when does each arm find its bump?"
 )
 _ABOUT_RANK = (
-    "The picture shows how well knowledge uncertainty separates foreign rows from held-out rows "
-    "(AUROC, figure 3 of the paper). The model is VST with depth 2 and the page's leaves, "
-    "sharpness and prior, five seeds for each rank. Rank 0 is mean field. On the moons, the "
-    "highest rank is the full rank."
+    "How well does knowledge uncertainty separate foreign rows from held-out rows (AUROC, figure "
+    "3 of the paper)? VST has depth 2 and the page's leaves, sharpness and prior, and five seeds "
+    "for each rank. Rank 0 is mean field. On the moons, the highest rank is the full rank."
 )
 
 

@@ -42,15 +42,8 @@ def quality_request(values: SimpleNamespace) -> list[Request]:
     settings: SpiralSettings | None = st.session_state.get(_WANTED)
     if settings is None or not values.compute:
         return []
-    return [
-        Request(
-            SLOT,
-            ("spiral-quality", _key(settings)),
-            partial(compute, settings),
-            "Comparison",
-            _estimate(settings),
-        )
-    ]
+    key, make = ("spiral-quality", _key(settings)), partial(compute, settings)
+    return [Request(SLOT, key, make, "Comparison", _estimate(settings))]
 
 
 def compare_compute(now: Now) -> None:
@@ -105,9 +98,9 @@ def _draw(answer: Answer, current: bool) -> None:
     with st.container(key="table-quality"):
         st.markdown(_table(points))
     st.caption(
-        f"{cost_line(answer)}. Likeness is the rank correlation with the map of the 20 models. The "
-        "ensemble of 30 has no number, because it contains those 20. Seconds are training time on "
-        "one core. Effective is how many independent members would be worth as much."
+        f"{cost_line(answer)}. Likeness is the rank correlation with the map of the 20 models, "
+        "which the ensemble of 30 contains. Seconds are training time on one core. Effective is "
+        "how many independent members would be worth as much."
     )
 
 

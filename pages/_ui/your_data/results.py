@@ -147,12 +147,11 @@ def show_words() -> None:
             "of the PRR over rows drawn again; chance gives 0."
         )
         st.markdown(
-            "**Be careful.** Trees predict a constant outside the training data: a row far outside "
-            "the training range gets the uncertainty of the nearest training rows, which is often "
-            "small. Unfamiliarity sees such rows; knowledge uncertainty may not. If your rows "
-            "belong to groups or follow each other in time, a split at random gives scores that "
-            "are too good: choose another split above. Knowledge uncertainty depends on "
-            "the members: fewer members or later truncations make it smaller."
+            "**Be careful.** Trees predict a constant outside the training data, often with a "
+            "small uncertainty. Unfamiliarity sees such rows; knowledge uncertainty may not. If "
+            "your rows belong to groups or follow each other in time, a split at random gives "
+            "scores that are too good: choose another one in All settings. Fewer members or later "
+            "truncations make knowledge uncertainty smaller."
         )
 
 

@@ -20,14 +20,9 @@ _EARLIER = {"good": (SECTION, GOOD), "fails": (SECTION, FAILS), "change": (LENS,
 def choose_lens() -> None:
     """Draw the bar of what can be asked about the open row, bound to the address like any knob."""
     st.segmented_control(
-        LENS.label,
-        LENS.choices,
-        default=LENS.default,
-        required=True,
-        key=LENS.key,
-        bind="query-params",
-        label_visibility="collapsed",
-    )
+        LENS.label, LENS.choices, default=LENS.default, required=True, key=LENS.key,
+        bind="query-params", label_visibility="collapsed",
+    )  # fmt: skip
 
 
 def follow_earlier_link() -> None:
