@@ -41,7 +41,8 @@ def settled(page):
 
 def look_at(page, section):
     page.get_by_role("combobox", name="Look at").click()
-    page.get_by_role("option", name=section, exact=True).click()
+    menu = page.locator("[data-testid=stSelectboxVirtualDropdown]")
+    menu.get_by_text(section, exact=True).click()
 
 
 def begin(page, url, name, data, query=f"{QUICK}&table=none"):

@@ -54,16 +54,13 @@ def export_table(
     if command:
         code += f"\n# The same from a terminal:\n# {command}\n"
     frame, marks = view.scored.frame, marks_of(trained)
+    csv, parquet = (
+        partial(_marked, write, frame, marks) for write in (to_csv_bytes, to_parquet_bytes)
+    )
+    kind = "application/vnd.apache.parquet"
     downloads = (
-        Download(
-            "All rows (CSV)", "scored.csv", "text/csv", partial(_marked, to_csv_bytes, frame, marks)
-        ),
-        Download(
-            "All rows (Parquet)",
-            "scored.parquet",
-            "application/vnd.apache.parquet",
-            partial(_marked, to_parquet_bytes, frame, marks),
-        ),
+        Download("All rows (CSV)", "scored.csv", "text/csv", csv),
+        Download("All rows (Parquet)", "scored.parquet", kind, parquet),
     )
     own = (
         Download("Code (Python)", "your_data.py", "text/x-python", code.encode),
@@ -72,12 +69,8 @@ def export_table(
             partial(table_notebook, recipe),
         ),
     )  # fmt: skip
-    page = Download(
-        "Page (HTML)",
-        "your-data.html",
-        "text/html",
-        partial(_report, seen, code, compared_runs(trained), made),
-    )
+    report = partial(_report, seen, code, compared_runs(trained), made)
+    page = Download("Page (HTML)", "your-data.html", "text/html", report)
     show_exports("your-data", code, (*downloads, *own, *more, page))
     draw_save(trained, values, query)
     st.caption(intervals_line(view.scored))

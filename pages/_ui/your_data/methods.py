@@ -163,14 +163,9 @@ def methods_sections(runs: dict[str, MethodRun], scored: ScoredTable) -> list[Se
         f"{score.label} ({score.unit})" if score.unit else score.label for score in found.scores
     ]
     lines = [("Method", *heads, "Time")]
-    lines += [
-        (
-            method.label,
-            *(write_cell(found, method, score) for score in found.scores),
-            seconds_text(method.seconds),
-        )
-        for method in done
-    ]
+    for method in done:
+        cells = (write_cell(found, method, score) for score in found.scores)
+        lines.append((method.label, *cells, seconds_text(method.seconds)))
     words = describe_comparison(found)
     heading = "How do other methods do on the same rows?"
     picture = _figure(found, " ".join(words)) if len(done) > 1 else None
