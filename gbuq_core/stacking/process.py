@@ -120,6 +120,8 @@ def fit_process(
         weights = half.T @ (half @ targets)
     # Each row without itself (Rasmussen and Williams, equation 5.12), less its own noise.
     left_out = 1.0 / np.square(half).sum(axis=0) - noise * noisy
+    # Row by row, as a file gives them back: products of another order of memory differ in bits.
+    points, half = (np.ascontiguousarray(part) for part in (points, half))
     return Process(
         used, rows.min(axis=0), rows.max(axis=0), lengths, points, half, weights, signal, noise,
         float(np.quantile(np.clip(left_out, 0.0, signal), usual)),
