@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import PHONE, screenshot, wait_ready
+from tests.browser.figure import unfold
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
 CHART = ".st-key-surface-heart .js-plotly-plot"
@@ -18,6 +19,7 @@ def test_plotly_comes_with_the_open_section_and_the_address_says_so(page, serve,
     page.goto(f"{serve(APP)}/heart?rows=30&trees=100")
     wait_ready(page, canvases=1)
     section = page.get_by_text("As a surface (3-D)")
+    unfold(page, "Why")
     expect(section).to_be_visible()
     assert [name for name in asked if "plotly" in name] == []
     section.click()
