@@ -41,7 +41,7 @@ _CELL = (
     r"^(?P<open>\()?\s*(?P<first>[+-])?\s*(?P<bound>[<>≤≥~≈±]=?)?\s*"
     rf"(?:(?P<before>{_CURRENCY}|%)\s*)?(?P<sign>[+-])?\s*"
     rf"(?P<number>[.,]?\d(?:[\d.,]|{_BLANK})*(?:[eE][+-]?\d+)?)"
-    rf"\s*(?P<plus>\+|\*+|[†‡])?\s*(?P<after>{_UNIT})?\s*(?P<note>\*+|[+†‡])?"
+    rf"(?:(?P<inner>-)\s+)?\s*(?P<plus>\+|\*+|[†‡])?\s*(?P<after>{_UNIT})?\s*(?P<note>\*+|[+†‡])?"
     r"\s*(?P<last>-)?\s*(?P<close>\))?$"
 )
 # What multiplies a number, where a column has several of them, or a currency with them.
@@ -113,7 +113,7 @@ def _take_apart(text: Any) -> _Cells:
 
     whole = pc.equal(has("open"), has("close"))
     fits = pc.fill_null(pc.and_(found.is_valid(), whole), False)
-    signs = ("first", "sign", "last")
+    signs = ("first", "sign", "inner", "last")
     negative = has("open")
     for name in signs:
         negative = pc.or_(negative, has(name, "-"))
