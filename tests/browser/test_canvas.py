@@ -179,19 +179,34 @@ def test_what_is_chosen_reaches_python_and_nothing_is_drawn_for_it(page, url):
     expect(page.get_by_text("ray: [")).to_be_visible()
 
 
-def test_rows_count_from_the_arrays_start_on_upward_axes(page):
+def test_upward_axes_count_from_below_words_name_the_maps_and_a_narrow_window_shows_two(page):
     figure = draw_figure(page, fields(20, 0.0))
     figure.click(0, 3)
     assert figure.sent() == {"panel": 0, "frame": 0, "row": 0, "column": 3}
     low = figure.root.locator(".gbuq-panel").first.bounding_box()
     assert figure.place(0, 3)[1] > low["y"] + low["height"] / 2
-
-
-def test_a_drag_selects_a_rectangle(page):
-    figure = draw_figure(page, heart(5, 0))
-    figure.drag((2, 3), (5, 6), panel=1)
-    touched = {(row, column) for row in range(2, 6) for column in range(3, 7)}
-    assert runs_as_cells(figure.sent(), 9) == touched
+    assert figure.root.get_attribute("aria-label") == (
+        "3 heatmaps: Total uncertainty; Data uncertainty; Knowledge uncertainty, over x and y."
+    )
+    images = figure.root.get_by_role("img")
+    label = images.nth(1).get_attribute("aria-label")
+    assert label.startswith("Data uncertainty: from ")
+    assert "cells hatched" in label
+    panels = figure.root.locator(".gbuq-panel")
+    wide = [panel.bounding_box()["y"] for panel in panels.all()]
+    assert len(set(wide)) == 1
+    page.set_viewport_size({"width": 500, "height": 900})
+    figure.wait_for("node.classList.contains('gbuq-narrow')")
+    assert figure.data("beside") == "0,1"
+    figure.root.get_by_role("button", name="Next map").click()
+    figure.wait_for("node.dataset.beside === '0,2'")
+    # Another size keeps the map that was chosen.
+    page.set_viewport_size({"width": 520, "height": 900})
+    figure.root.get_by_label("Map beside the truth").select_option(index=0)
+    figure.wait_for("node.dataset.beside === '0,1'")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    figure.wait_for("!node.classList.contains('gbuq-narrow')")
+    assert [panel.bounding_box()["y"] for panel in panels.all()] == wide
 
 
 def test_a_lasso_selects_what_it_encloses(page):
@@ -216,7 +231,7 @@ def test_without_select_nothing_is_sent(page):
     expect(figure.root.locator(".gbuq-modes")).to_be_hidden()
 
 
-def test_the_keyboard_reads_moves_and_selects(page):
+def test_the_keyboard_and_a_drag_read_and_select(page):
     figure = draw_figure(page, heart(5, 0))
     live = figure.root.locator("[aria-live]")
     page.get_by_label("Look closer").focus()
@@ -237,6 +252,9 @@ def test_the_keyboard_reads_moves_and_selects(page):
     page.keyboard.press("Shift+ArrowLeft")
     page.keyboard.press("Enter")
     assert runs_as_cells(figure.sent(), 9) == {(3, 4), (3, 5), (4, 4), (4, 5)}
+    figure.drag((2, 3), (5, 6), panel=1)
+    touched = {(row, column) for row in range(2, 6) for column in range(3, 7)}
+    assert runs_as_cells(figure.sent(), 9) == touched
 
 
 def test_space_plays_and_pauses_and_comma_steps(page):
@@ -366,17 +384,6 @@ def test_new_data_keep_frame_place_and_play_state(page, url):
     assert figure.frame() >= 7
 
 
-def test_text_alternatives_name_sheet_panels_and_values(page):
-    figure = draw_figure(page, fields(20, 0.0))
-    assert figure.root.get_attribute("aria-label") == (
-        "3 heatmaps: Total uncertainty; Data uncertainty; Knowledge uncertainty, over x and y."
-    )
-    images = figure.root.get_by_role("img")
-    label = images.nth(1).get_attribute("aria-label")
-    assert label.startswith("Data uncertainty: from ")
-    assert "cells hatched" in label
-
-
 @pytest.mark.parametrize("viewport", [PHONE], indirect=True, ids=["phone"])
 def test_a_finger_taps_scrolls_and_selects_after_resting(new_page, url):
     page = new_page(has_touch=True, is_mobile=True)
@@ -430,25 +437,6 @@ def test_user_text_is_shown_as_it_is(page):
     assert figure.hover(1, 0) == {"<b>Bold</b> & co": "10⁻⁷ <b>unit</b>"}
     assert figure.root.locator("img, b b, script, a").count() == 0
     assert dialogs == []
-
-
-def test_a_narrow_window_shows_the_truth_and_one_map_and_a_wide_one_all(page):
-    figure = draw_figure(page, fields(20, 0.0))
-    panels = figure.root.locator(".gbuq-panel")
-    wide = [panel.bounding_box()["y"] for panel in panels.all()]
-    assert len(set(wide)) == 1
-    page.set_viewport_size({"width": 500, "height": 900})
-    figure.wait_for("node.classList.contains('gbuq-narrow')")
-    assert figure.data("beside") == "0,1"
-    figure.root.get_by_role("button", name="Next map").click()
-    figure.wait_for("node.dataset.beside === '0,2'")
-    # Another size keeps the map that was chosen.
-    page.set_viewport_size({"width": 520, "height": 900})
-    figure.root.get_by_label("Map beside the truth").select_option(index=0)
-    figure.wait_for("node.dataset.beside === '0,1'")
-    page.set_viewport_size({"width": 1440, "height": 900})
-    figure.wait_for("!node.classList.contains('gbuq-narrow')")
-    assert [panel.bounding_box()["y"] for panel in panels.all()] == wide
 
 
 def test_a_figure_behind_a_tab_is_drawn_when_the_tab_opens(page, url):

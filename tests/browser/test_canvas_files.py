@@ -24,7 +24,7 @@ def download(figure: Figure, kind: str):
     return waiting.value
 
 
-def test_a_png_is_twice_as_large_as_the_figure(page):
+def test_a_png_is_twice_as_large_and_an_svg_keeps_text_as_text_and_cells_as_rectangles(page):
     figure = draw_figure(page, heart(5, 0))
     saved = download(figure, "PNG")
     assert saved.suggested_filename == "heart-tree-1000-of-1000.png"
@@ -35,10 +35,6 @@ def test_a_png_is_twice_as_large_as_the_figure(page):
     assert height > 2 * stage["height"]
     assert width > 1200
     assert len(data) > 20_000, "something is drawn"
-
-
-def test_an_svg_keeps_text_as_text_and_cells_as_rectangles(page):
-    figure = draw_figure(page, heart(5, 0))
     root = ElementTree.fromstring(Path(download(figure, "SVG").path()).read_text("utf-8"))
     texts = {node.text for node in root.iter(f"{SVG}text")}
     assert {"SGB: total", "feature 1", "no training rows", "tree 1000 of 1000"} <= texts

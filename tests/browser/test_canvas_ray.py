@@ -46,7 +46,7 @@ def assert_ray(figure: Figure, start: tuple[int, int], end: tuple[int, int]) -> 
     assert found == pytest.approx([*centre(*start), *centre(*end)], abs=8)
 
 
-def test_a_line_is_drawn_with_the_mouse(page):
+def test_a_line_is_drawn_with_the_mouse_and_a_click_still_chooses_a_cell(page):
     figure = draw_figure(page, MAPS, select=True, ray=True)
     toggle = figure.root.get_by_role("button", name="Draw a line")
     toggle.click()
@@ -57,11 +57,6 @@ def test_a_line_is_drawn_with_the_mouse(page):
     for panel in range(3):
         wait_for_mark(figure, 12, 14, panel)  # the line is shown on every map
         wait_for_mark(figure, 16, 14, panel, there=False)
-
-
-def test_a_click_still_chooses_a_cell_while_lines_are_drawn(page):
-    figure = draw_figure(page, MAPS, select=True, ray=True)
-    figure.root.get_by_role("button", name="Draw a line").click()
     figure.click(3, 4, panel=2)
     assert figure.sent() == {"panel": 2, "frame": 0, "row": 3, "column": 4}
     figure.root.get_by_role("button", name="Draw a line").click()

@@ -108,7 +108,7 @@ def test_what_is_scrolled_away_is_drawn_when_it_comes_back(page):
     assert 480 < drawn(figure, 1, "ink")[1] < 520
 
 
-def test_the_cursor_follows_the_scrubber_and_leaves_the_lines_alone(page):
+def test_the_cursor_growing_lines_and_a_frames_own_lines_follow_the_scrubber(page):
     figure = draw_figure(page, training(100, 400, 0))
     lines = pixels(figure, 0, "ink")
     for frame in (0, 49, 99):
@@ -119,10 +119,6 @@ def test_the_cursor_follows_the_scrubber_and_leaves_the_lines_alone(page):
         assert first < tree < last
         assert last - first < 45
     assert pixels(figure, 0, "ink") == lines
-
-
-def test_growing_lines_end_at_the_cursor_both_ways(page):
-    figure = draw_figure(page, training(100, 400, 0))
     go_to(figure, 24)
     first, last, some = drawn(figure, 1, "ink")
     assert first < 10
@@ -134,10 +130,6 @@ def test_growing_lines_end_at_the_cursor_both_ways(page):
     go_to(figure, 24)
     assert drawn(figure, 1, "ink")[2] == some, "nothing is left of what was ahead"
     assert drawn(figure, 0, "ink")[1] > 1990, "lines under a cursor are whole"
-
-
-def test_a_frame_has_its_own_lines(page):
-    figure = draw_figure(page, training(100, 400, 0))
     go_to(figure, 10)
     early = pixels(figure, 2, "ink")
     go_to(figure, 80)
@@ -145,9 +137,23 @@ def test_a_frame_has_its_own_lines(page):
     go_to(figure, 10)
     assert pixels(figure, 2, "ink") == early
     assert drawn(figure, 2, "over")[2] == 0, "its x axis is not the frames' own"
+    go_to(figure, 24)
+    page.mouse.move(*place(figure, 1, 400))
+    expect(figure.readout).to_be_visible()
+    page.mouse.move(*place(figure, 1, 900))
+    expect(figure.readout).to_be_hidden()
+    go_to(figure, 60)
+    page.mouse.move(*place(figure, 1, 200))
+    expect(figure.readout).to_be_visible()
+    values, reading = figure.values(), figure.data("reading")
+    digest = figure.data("digest")
+    put_sheet(page, training(100, 400, 1))
+    figure.wait_for("node.dataset.digest !== x", digest)
+    assert (figure.frame(), figure.data("reading")) == (60, reading)
+    assert figure.values() != values
 
 
-def test_the_readout_gives_every_line_its_value(page):
+def test_a_chart_of_one_frame_is_read_whole_and_named(page):
     figure = draw_figure(page, charts(1))
     page.mouse.move(*place(figure, 0, 9.2))
     figure.wait_for("node.dataset.reading === '0,9'")
@@ -162,14 +168,14 @@ def test_the_readout_gives_every_line_its_value(page):
     assert figure.values()["Grows"] == "49"
     page.mouse.move(5, 5)
     expect(figure.readout).to_be_hidden()
-
-
-def test_with_one_frame_there_is_nothing_to_scrub(page):
-    figure = draw_figure(page, charts(1))
     expect(figure.root.locator(".gbuq-player")).to_be_hidden()
     assert drawn(figure, 0, "over")[2] == 0
     assert drawn(figure, 1, "ink")[1] > 9.9, "lines that grow are whole"
     assert figure.root.locator(".gbuq-panel").count() == 0
+    assert figure.root.get_attribute("aria-label") == "2 line charts: Gaps & <i>steps</i>; Grows."
+    label = figure.root.get_by_role("img").nth(1).get_attribute("aria-label")
+    assert label == "Grows, over index from 0 to 10: Grows from 0 to 100, at the end 100."
+    assert figure.root.locator("i b, b b, .gbuq-strip i").count() == 0
 
 
 def test_clicking_and_dragging_on_a_strip_moves_the_frames(page):
@@ -189,15 +195,6 @@ def test_clicking_and_dragging_on_a_strip_moves_the_frames(page):
     page.mouse.click(*place(figure, 2, 100))
     assert figure.frame() == 99, "a distance is not a frame"
     assert page.evaluate("gbuqSent") == 0, "the server hears nothing"
-
-
-def test_what_has_not_grown_yet_is_not_told(page):
-    figure = draw_figure(page, training(100, 400, 0))
-    go_to(figure, 24)
-    page.mouse.move(*place(figure, 1, 400))
-    expect(figure.readout).to_be_visible()
-    page.mouse.move(*place(figure, 1, 900))
-    expect(figure.readout).to_be_hidden()
 
 
 def test_the_keyboard_reads_a_strip_and_goes_to_its_frame(page):
@@ -224,14 +221,6 @@ def test_the_keyboard_reads_a_strip_and_goes_to_its_frame(page):
     expect(live).to_have_text("Grows, index: 4: Grows 16")
 
 
-def test_text_alternatives_name_strips_and_values(page):
-    figure = draw_figure(page, charts(1))
-    assert figure.root.get_attribute("aria-label") == "2 line charts: Gaps & <i>steps</i>; Grows."
-    label = figure.root.get_by_role("img").nth(1).get_attribute("aria-label")
-    assert label == "Grows, over index from 0 to 10: Grows from 0 to 100, at the end 100."
-    assert figure.root.locator("i b, b b, .gbuq-strip i").count() == 0
-
-
 @pytest.mark.parametrize("viewport", [PHONE], indirect=True, ids=["phone"])
 def test_a_finger_moves_the_frames(new_page):
     page = new_page(has_touch=True, is_mobile=True)
@@ -239,19 +228,6 @@ def test_a_finger_moves_the_frames(new_page):
     page.touchscreen.tap(*place(figure, 0, 4))
     figure.wait_for_frame(2)
     expect(figure.readout).to_be_visible()
-
-
-def test_new_data_keep_the_place_that_is_read(page):
-    figure = draw_figure(page, training(100, 400, 0))
-    go_to(figure, 60)
-    page.mouse.move(*place(figure, 1, 200))
-    expect(figure.readout).to_be_visible()
-    values, reading = figure.values(), figure.data("reading")
-    digest = figure.data("digest")
-    put_sheet(page, training(100, 400, 1))
-    figure.wait_for("node.dataset.digest !== x", digest)
-    assert (figure.frame(), figure.data("reading")) == (60, reading)
-    assert figure.values() != values
 
 
 def test_points_vanish_both_ways(page):

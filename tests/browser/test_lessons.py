@@ -44,6 +44,15 @@ def test_steps_ask_turn_and_stay_in_the_address_and_nothing_overflows(page, serv
     for window, scheme in screens(page):
         assert_accessible(page)
         screenshot(page, f"lessons-{window[0]}-{scheme}")
+    # A step opens in its page with its settings.
+    page.get_by_role("button", name=NEXT).click()
+    page.wait_for_url("**part=6*")
+    wait_ready(page, canvases=1)
+    page.get_by_role("link", name="Open this in Heart").click()
+    page.wait_for_url("**/heart?*rate=0.1*")
+    page.get_by_role("group", name="virtual SGLB: knowledge").wait_for()
+    wait_ready(page, canvases=1)
+    assert page.locator(".st-key-note-link").count() == 0
 
 
 def drag(page, points):
@@ -78,15 +87,6 @@ def test_a_range_is_brushed_and_a_line_is_drawn(page, serve):
     wait_ready(page, canvases=1)
 
 
-def test_a_step_opens_in_its_page_with_its_settings(page, serve):
-    open_lesson(page, serve(APP), "?part=6")
-    page.get_by_role("link", name="Open this in Heart").click()
-    page.wait_for_url("**/heart?*rate=0.1*")
-    page.get_by_role("group", name="virtual SGLB: knowledge").wait_for()
-    wait_ready(page, canvases=1)
-    assert page.locator(".st-key-note-link").count() == 0
-
-
 def test_a_card_opens_its_lesson_and_back_leads_to_the_cards(page, serve):
     url = serve(APP)
     open_lesson(page, url, "?lesson=heart&part=2")  # as links said before
@@ -104,8 +104,6 @@ def test_a_card_opens_its_lesson_and_back_leads_to_the_cards(page, serve):
     page.go_back()
     page.get_by_role("heading", name="What do the pictures teach?").wait_for()
     page.go_forward()
-    page.get_by_role("heading", name="What makes a chain leave a mode").wait_for()
-    page.reload()
     page.get_by_role("heading", name="What makes a chain leave a mode").wait_for()
     wait_ready(page, canvases=1)
     assert page.locator(".st-key-note-link").count() == 0

@@ -55,8 +55,15 @@ def assert_on_the_first_screen(page, picture, kind):
         screenshot(page, f"neighbours-{kind}-{window[0]}-{scheme}")
 
 
-def test_a_click_on_the_curves_or_the_keyboard_chooses_x_and_a_drag_moves_it(page, serve):
+def test_the_page_opens_with_one_picture_and_a_click_a_drag_or_the_keyboard_chooses_x(page, serve):
     picture = open_neighbours(page, serve(APP))
+    assert_on_the_first_screen(page, picture, "1d")
+    page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
+    wait_ready(page)
+    box = answer_of(page).bounding_box()
+    assert box["y"] + box["height"] < DESKTOP[1]
+    bar = page.locator(".st-key-neighbours-course .gbuq-knob")
+    assert [one.is_visible() for one in bar.all()[:2]] == [True, False]
     assert chosen(page).startswith("At x = 7 the model says")
     box = picture.bounding_box()
     page.mouse.click(box["x"] + 0.3 * box["width"], box["y"] + 60)
@@ -94,12 +101,20 @@ def test_a_click_on_the_curves_or_the_keyboard_chooses_x_and_a_drag_moves_it(pag
     page.keyboard.press("Enter")
     page.wait_for_url("**x=13*")
     expect(answer_of(page)).to_contain_text("At x = 13, where no training rows are")
+    wait_ready(page)
+    page.get_by_role("button", name="View: knobs and ways to save").click()
+    bar.get_by_text("Trees that count").wait_for()
+    page.get_by_role("button", name="Save the picture as PNG").wait_for()
+    answer_of(page).click()
+    page.get_by_text("The scale follows the noise").first.wait_for()
 
 
 def test_a_click_on_a_map_chooses_and_a_range_marks_cells_lists_rows_and_is_in_the_link(
     page, serve
 ):
     picture = open_neighbours(page, serve(APP), QUICK + "&data=Ripples", "2d")
+    # It opens with the noise and the neighbours.
+    assert sum(picture.locator(".gbuq-panel").evaluate_all(_SEEN)) == 2
     Figure(page).click(10, 10)
     page.wait_for_url("**x1=-0.65*")
     expect(answer_of(page)).to_contain_text("At x1 = -0.65, x2 = -0.65 the model says")
@@ -131,28 +146,3 @@ def test_a_click_on_a_dot_chooses_the_row(page, serve):
     expect(answer_of(page)).to_contain_text("For held-out row 2 the model says")
     assert chosen(page) != before
     assert_on_the_first_screen(page, picture, "table")
-
-
-def test_the_page_opens_with_one_picture_two_knobs_and_the_answer_and_shows_all_when_asked(
-    page, serve
-):
-    picture = open_neighbours(page, serve(APP))
-    assert_on_the_first_screen(page, picture, "1d")
-    page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
-    box = answer_of(page).bounding_box()
-    assert box["y"] + box["height"] < DESKTOP[1]
-    bar = page.locator(".st-key-neighbours-course .gbuq-knob")
-    assert [one.is_visible() for one in bar.all()[:2]] == [True, False]
-    page.get_by_role("button", name="View: knobs and ways to save").click()
-    bar.get_by_text("Trees that count").wait_for()
-    page.get_by_role("button", name="Save the picture as PNG").wait_for()
-    answer_of(page).click()
-    page.get_by_text("The scale follows the noise").first.wait_for()
-
-
-def test_two_inputs_open_with_the_noise_and_the_neighbours_and_the_link_names_all_maps(page, serve):
-    url = serve(APP)
-    for query, shown in (("", 2), ("&every=true", 3)):
-        picture = open_neighbours(page, url, f"{QUICK}&data=Ripples{query}", "2d")
-        seen = picture.locator(".gbuq-panel").evaluate_all(_SEEN)
-        assert sum(seen) == shown

@@ -66,16 +66,6 @@ def test_a_click_places_a_point_a_drag_moves_it_and_another_click_takes_it_away(
     assert_no_exception(page)
 
 
-def test_too_few_points_leave_a_board_to_click_on(page, serve):
-    url = serve(APP)
-    page.goto(f"{url}/soft_trees?{QUICK}&data=Own+points&points=0_0")
-    too_few = "Training needs at least 5 points, but there are 1: add 4."
-    page.get_by_text(too_few).wait_for(timeout=COLD)
-    box = page.locator(PICTURE).first.bounding_box()
-    page.mouse.click(box["x"] + 0.8 * box["width"], box["y"] + 120)
-    page.get_by_text("there are 2: add 3.").wait_for()
-
-
 def test_every_panel_is_read_at_once_the_tree_plays_and_nothing_overflows(page, serve):
     picture = open_soft_trees(page, serve(APP), QUICK + "&methods=Gaussian+process")
     picture.focus()
