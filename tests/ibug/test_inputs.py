@@ -138,7 +138,7 @@ def bad_models(X, y):
     one_output = "a regression model with one output is needed"
     yield "forest", RandomForestRegressor(3).fit(X, both), "has 2 outputs, but " + one_output
     multi = catboost.CatBoostRegressor(**CATBOOST, loss_function="MultiRMSE").fit(X, both)
-    yield "catboost outputs", multi, "has 2 outputs, but " + one_output
+    yield "catboost outputs", multi, "predicts several numbers at once"
     classifier = catboost.CatBoost({**CATBOOST, "loss_function": "MultiClass"}).fit(X, classes)
     yield "catboost classes", classifier, "is a classifier, but " + one_output
     options = {"verbose": -1, "num_threads": 1}
