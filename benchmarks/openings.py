@@ -1,7 +1,8 @@
 """Compute what each page shows before anything is fitted, and write it beside its experiment.
 
-``python -m benchmarks.openings`` writes all of them; ``--only heart`` one. Run it after a change of
-a method, an experiment's first settings or its records: `tests/experiments/test_opening.py` tells.
+``python -m benchmarks.openings`` writes all of them; ``--only heart/opening`` one. Run it after a
+change of a method, an experiment's first settings or its records: `tests/experiments/test_opening`
+tells.
 """
 
 from __future__ import annotations
@@ -10,10 +11,15 @@ import time
 
 from benchmarks.report import Row, make_parser, report
 from gbuq_core.experiments.heart.fit import OPENING as HEART
+from gbuq_core.experiments.two_clocks.fit import OPENING as TWO_CLOCKS
+from gbuq_core.experiments.two_clocks.scores import SEEDS as TWO_CLOCKS_SEEDS
 from gbuq_core.experiments.wave.fit import OPENING as WAVE
 
 MOST_BYTES = 300_000
-OPENINGS = {opening.name: opening for opening in (WAVE, HEART)}
+OPENINGS = {
+    f"{opening.name}/{opening.file}": opening
+    for opening in (WAVE, HEART, TWO_CLOCKS, TWO_CLOCKS_SEEDS)
+}
 
 
 def main() -> None:

@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, ndtri, stdtr, stdtrit  # scipy.stats is slow to import
 
 from gbuq_core.array_checks import check_array, check_same_length
 from gbuq_core.errors import InvalidData
-from gbuq_core.inputs import draw_seed
 from gbuq_core.metrics.mixture_quantiles import mixture_quantiles, standardised
 from gbuq_core.metrics.scores import (
     crps_ensemble_values,
@@ -31,6 +29,7 @@ from gbuq_core.metrics.scores import (
     crps_student_values,
     nll_gaussian_values,
     nll_mixture_values,
+    student_log_density,
 )
 from gbuq_core.resources import check_memory
 from gbuq_core.uncertainty import mean_over_members, split_variance, variance_over_members
@@ -271,6 +270,8 @@ class Distribution(ABC):
         """
         count = check_number("draws", draws, 1, _MOST_DRAWS, integer=True)
         check_memory(32.0 * count * len(self.loc), "these draws")
+        from gbuq_core.inputs import draw_seed  # with pandas
+
         return self._sample(count, np.random.default_rng(draw_seed(random_state)))
 
     def plot(
@@ -460,23 +461,23 @@ class StudentDistribution(Distribution):
 
     def _interval(self, level: FloatArray) -> Interval:
         distinct, place = np.unique(self.df, return_inverse=True)  # the quantile is what takes long
-        z = stats.t.ppf(0.5 + 0.5 * level, distinct[:, None])[place]
+        z = _t_quantile(0.5 + 0.5 * level, distinct[:, None])[place]
         half = _at(np.zeros(len(self.loc)), self._width, z)
         return Interval(self.loc[:, None] - half, self.loc[:, None] + half)
 
     def _quantiles(self, levels: FloatArray) -> FloatArray:
-        return _at(self.loc, self._width, stats.t.ppf(levels, self.df[:, None]))
+        return _at(self.loc, self._width, _t_quantile(levels, self.df[:, None]))
 
     def _log_density(self, y: FloatArray) -> FloatArray:
         width = self._width
         if not width.all():
             raise InvalidData("scale must be positive everywhere; a std of 0 has no density.")
-        density: FloatArray = stats.t.logpdf((y - self.loc) / width, self.df) - np.log(width)
+        density: FloatArray = student_log_density((y - self.loc) / width, self.df) - np.log(width)
         return density
 
     def _cdf(self, points: FloatArray) -> FloatArray:
         z = standardised(points, self.loc[:, None], self._width[:, None])
-        probability: FloatArray = stats.t.cdf(z, self.df[:, None])
+        probability: FloatArray = stdtr(self.df[:, None], z)
         return probability
 
     def _crps(self, y: FloatArray) -> FloatArray:
@@ -856,6 +857,11 @@ def crps_by_quantiles(distribution: Distribution, y: FloatArray, reach: float) -
     right = np.where(y > found[:, -1], far, near) * apart[:, -1]
     score: FloatArray = inner + left + right
     return score
+
+
+def _t_quantile(levels: ArrayLike, df: FloatArray) -> FloatArray:
+    """Quantiles of the standard t; `stdtrit` has that of 0 at the wrong end."""
+    return np.where(np.equal(levels, 0.0), -np.inf, stdtrit(df, levels))
 
 
 def _at(loc: FloatArray, scale: FloatArray, z: FloatArray) -> FloatArray:

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln, logsumexp
-from sklearn.exceptions import ConvergenceWarning
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.model_files.contents import require
@@ -356,6 +355,8 @@ def _with_one_wrong(
 def warn_of_all_trees(last: int, n_trees: int, stacklevel: int) -> None:
     """Warn if the last tree is in use: more might be better."""
     if last >= n_trees:
+        from sklearn.exceptions import ConvergenceWarning
+
         warnings.warn(
             f"All {n_trees} trees were best on unseen rows: raise n_trees or the learning rate to "
             "see whether more are better.",

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, KFold, check_cv
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.validation import check_number
@@ -27,6 +26,8 @@ def make_splits(
     target: np.ndarray, classifies: bool, cv: Any, groups: Any, seed: int
 ) -> list[Split]:
     """Rows that choose: a held-out fifth from 2,000 rows on, else five folds."""
+    from sklearn.model_selection import GroupKFold, KFold, check_cv
+
     n_rows = len(target)
     if groups is not None:
         check_group_count(groups, n_rows)

@@ -21,8 +21,7 @@ import numpy as np
 from gbuq_core.model_files.fields import Reader, Writer
 
 BITS = 20  # of a number with a fraction: it is off by a millionth of itself at most
-_SHIFT = 23 - BITS  # a float32 has 23
-_FILE = "opening.xz"
+_SINGLE = 23  # bits of a float32
 _END = b"\0"  # of the description, which has no such byte
 
 
@@ -35,17 +34,19 @@ class Opening:
     """The stored results of an experiment: how they are made, and which of them there are."""
 
     name: str  # of the experiment's folder
+    file: str = "opening"
     kind: type  # of a result
     make: Callable[[Any], Any]  # the result of a plan
     plans: Callable[[], Sequence[Hashable]]  # of the settings with which the page opens
     # `afresh(plan)` names fields that are not stored: what is made again as quickly as it is read,
     # and what only a fit here can tell
     afresh: Callable[[Any], Mapping[str, Any]] = _nothing
+    bits: int = BITS  # fewer where no small difference of large numbers is shown
 
     @property
     def path(self) -> Path:
         """Where they are stored."""
-        return Path(__file__).with_name(self.name) / _FILE
+        return Path(__file__).with_name(self.name) / f"{self.file}.xz"
 
     def find(self, plan: Hashable) -> Any:
         """The stored result of a plan, the same object each time; None if there is none."""
@@ -53,7 +54,7 @@ class Opening:
 
     def content(self) -> bytes:
         """Compute the results, and what the file holds of them."""
-        writer, described = _Writer(), []
+        writer, described = _Writer(_SINGLE - self.bits), []
         for plan in self.plans():
             written, afresh = writer.node(plan, type(plan), "plan"), self.afresh(plan)
             writer.know(_objects(afresh))
@@ -86,8 +87,9 @@ def _objects(afresh: Mapping[str, Any]) -> list[Any]:
 class _Writer(Writer):
     """Arrays as whole numbers, of which the steps along the first axis are small."""
 
-    def __init__(self) -> None:
+    def __init__(self, shift: int) -> None:
         super().__init__()
+        self.shift = shift
         self.parts: list[bytes] = []
 
     def array(self, array: Any) -> dict[str, Any]:
@@ -95,11 +97,12 @@ class _Writer(Writer):
         whole = array.astype(np.int64)
         if array.dtype.kind == "f":
             narrow = np.ascontiguousarray(array, np.float32).view(np.int32).astype(np.int64)
-            whole = (narrow + (1 << _SHIFT >> 1)) >> _SHIFT
+            whole = (narrow + (1 << self.shift >> 1)) >> self.shift
         steps = np.diff(whole, axis=0, prepend=np.zeros_like(whole[:1])).ravel()
         signed = (steps << 1) ^ (steps >> 63)  # small numbers of either sign are small
         self.parts.append(signed.astype("<u8").view(np.uint8).reshape(-1, 8).T.tobytes())
-        return {"array": array.dtype.str, "from": begin, "shape": list(array.shape)}
+        place = {"array": array.dtype.str, "from": begin, "shape": list(array.shape)}
+        return {**place, "shift": self.shift}
 
 
 class _Reader(Reader):
@@ -115,7 +118,7 @@ class _Reader(Reader):
         steps = (signed >> 1) ^ -(signed & 1)
         whole = np.cumsum(steps.reshape(shape), axis=0)
         if np.dtype(node["array"]).kind == "f":
-            whole = (whole << _SHIFT).astype(np.int32).view(np.float32)
+            whole = (whole << node["shift"]).astype(np.int32).view(np.float32)
         array = whole.astype(node["array"])
         array.setflags(write=False)
         return array

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("home", "heart")
+PAGES = ("home", "heart", "two_clocks")
+BEHIND = "two-clocks-other-tails"  # works out what the stored fit shows
 SLOW = {"catboost", "lightgbm", "numba", "pandas", "scipy.stats", "sklearn"}
 # One process opens all pages: it takes seconds to start.
 OPENED = """
@@ -45,5 +46,5 @@ def opened():
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_opens_without_a_fit(opened, page):
     assert opened[page]["drawn"]
-    assert opened[page]["asked"] == []
+    assert not [key for key in opened[page]["asked"] if BEHIND not in key]
     assert not SLOW.intersection(opened[page]["loaded"])

@@ -14,7 +14,6 @@ from gbuq_core.experiments.claims import claim_table
 from gbuq_core.experiments.experiment import Account
 from gbuq_core.experiments.python_text import call_lines
 from gbuq_core.experiments.two_clocks.data import SLOPE
-from gbuq_core.experiments.two_clocks.fit import clock_arguments
 from gbuq_core.experiments.two_clocks.picture import (
     band_figure,
     clocks_sheet,
@@ -29,6 +28,7 @@ from gbuq_core.experiments.two_clocks.plan import (
     WAYS,
     WEIGHTED,
     TwoClocksSettings,
+    clock_arguments,
 )
 from gbuq_core.experiments.two_clocks.scores import SeedScores, TwoClocksLook, WayScore, verdicts_of
 from gbuq_core.figures.standalone import Section

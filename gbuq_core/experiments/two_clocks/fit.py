@@ -7,31 +7,32 @@ fold has not seen can choose the clocks, and on all training rows.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
-from sklearn.tree import DecisionTreeRegressor
 
-from gbuq_core.boosting import BoostedEnsembleRegressor
 from gbuq_core.boosting.stopping import members_of_a_fold, regression_stages
 from gbuq_core.calibration import Clocks, Stages, choose_clocks, early_clocks
-from gbuq_core.calibration.boosters import reader_of
 from gbuq_core.calibration.clocks import join_stages
 from gbuq_core.calibration.splits import make_splits
 from gbuq_core.distribution import Distribution, student
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.opening import Opening
 from gbuq_core.experiments.two_clocks.data import Array, ClockRows, rows_of
-from gbuq_core.experiments.two_clocks.plan import CYCLICAL, MODELS, SINGLE, TwoClocksSettings
+from gbuq_core.experiments.two_clocks.plan import MODELS, SINGLE, TwoClocksSettings, clock_arguments
 from gbuq_core.jobs import stage, tick
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import Tally
 from gbuq_core.progress import TreeWatcher
 from gbuq_core.resources import held_bytes
-from gbuq_core.settings import arguments
+from gbuq_core.settings import arguments, plan_of
 from gbuq_core.validation import check_choice
+
+if TYPE_CHECKING:
+    from gbuq_core.boosting import BoostedEnsembleRegressor
 
 
 def fit_model(plan: TwoClocksSettings, rows: ClockRows) -> Any:
@@ -67,51 +68,33 @@ def held_out_stages(plan: TwoClocksSettings, rows: ClockRows, model: Any) -> Sta
                 members = members_of_a_fold(model.plan_.n_models, len(splits))
                 part = _ensemble(plan, random_state=drawn, n_members=members).fit(X, y)
                 n_models = model.plan_.n_models
-                parts.append(regression_stages(part, pd.DataFrame(held), held_y, n_models))
+                parts.append(regression_stages(part, _frame(held), held_y, n_models))
     return join_stages(parts)
 
 
 def new_stages(plan: TwoClocksSettings, model: Any, X: Array, y: Array) -> Stages:
     """What a fitted model says about new rows while it grows, or in its one stage."""
     if not plan.has_clocks:
-        found = reader_of(model).parts(model, X)
+        found = _reader_of(model).parts(model, X)
         return Stages(
             n_trees=np.array([1]), mean=found.loc[None], knowledge=found.knowledge[None],
             data=found.data[None], y=y, for_mean=np.ones(1, bool),
         )  # fmt: skip
     if plan.model in SINGLE:
-        return reader_of(model, growing=True).stages(model, X, y, arguments(plan)["n_trees"])
-    return regression_stages(model, pd.DataFrame(X), y)
+        return _reader_of(model, growing=True).stages(model, X, y, arguments(plan)["n_trees"])
+    return regression_stages(model, _frame(X), y)
 
 
-def clock_arguments(plan: TwoClocksSettings) -> dict[str, Any]:
-    """All arguments of the model's estimator.
+def _frame(X: Array) -> Any:
+    import pandas as pd  # as all that only a fit needs, imported by it
 
-    CatBoost and NGBoost are those of their own libraries. A model without clocks has its method's
-    defaults, the seed, and one thread: threads would wait for so few rows.
-    """
-    given = arguments(plan)
-    if plan.model == "catboost":
-        return {
-            "loss_function": "RMSEWithUncertainty",
-            "iterations": plan.trees,
-            "learning_rate": plan.rate,
-            "depth": plan.depth,
-            "random_seed": plan.seed,
-            "thread_count": 1,
-            "verbose": False,
-            "allow_writing_files": False,
-        }
-    if plan.model == "ngboost":
-        tree = DecisionTreeRegressor(max_depth=given.pop("depth"), random_state=plan.seed)
-        return {"Base": tree, "n_estimators": given.pop("n_trees"), "verbose": False, **given}
-    builder = METHODS[plan.model].builder()
-    if not plan.has_clocks:
-        shared = {"n_jobs": 1, **given}
-        return {name: value for name, value in shared.items() if name in builder.takes}
-    if plan.model in CYCLICAL:
-        given["cycle_length"] = plan.cycle_length
-    return {**builder.fixed, **given}
+    return pd.DataFrame(X)
+
+
+def _reader_of(model: Any, **options: Any) -> Any:
+    from gbuq_core.calibration.boosters import reader_of
+
+    return reader_of(model, **options)
 
 
 def _stands_alone(plan: TwoClocksSettings) -> bool:
@@ -120,6 +103,8 @@ def _stands_alone(plan: TwoClocksSettings) -> bool:
 
 
 def _ensemble(plan: TwoClocksSettings, **changes: int) -> BoostedEnsembleRegressor:
+    from gbuq_core.boosting import BoostedEnsembleRegressor
+
     return BoostedEnsembleRegressor(**{**clock_arguments(plan), **changes})
 
 
@@ -137,7 +122,7 @@ def _fit_catboost(plan: TwoClocksSettings, X: Array, y: Array) -> Any:
 
     model = CatBoostRegressor(**clock_arguments(plan))
     watcher = TreeWatcher()
-    reader_of(model).fit(model, X, y, callbacks=[watcher])
+    _reader_of(model).fit(model, X, y, callbacks=[watcher])
     watcher.raise_error()
     return model
 
@@ -153,7 +138,7 @@ def _fit_ngboost(plan: TwoClocksSettings, X: Array, y: Array) -> Any:
         return 0.0
 
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return reader_of(model).fit(model, X, y, train_loss_monitor=count)
+        return _reader_of(model).fit(model, X, y, train_loss_monitor=count)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,6 +183,16 @@ def fit_two_clocks(plan: TwoClocksSettings) -> TwoClocksFit:
         seconds=seconds,
         memory_bytes=_memory_of(plan, model),
     )
+
+
+OPENING = Opening(
+    name="two_clocks",
+    kind=TwoClocksFit,
+    make=fit_two_clocks,
+    plans=lambda: [plan_of(TwoClocksSettings(data="growing noise", rows=200))],
+    afresh=lambda plan: {"rows": rows_of(plan), "seconds": math.nan, "memory_bytes": None},
+    bits=13,
+)
 
 
 def _memory_of(plan: TwoClocksSettings, model: Any) -> int | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from gbuq_core.boosting.stopping import members_of_a_fold
 from gbuq_core.calibration.clocks import TAILS
@@ -209,3 +210,35 @@ def _trees_of(model: str) -> int:
         if knob.key == "n_trees":
             return int(knob.default)
     return _SOFT_TREES.get(model, _FOREIGN_TREES)
+
+
+def clock_arguments(plan: TwoClocksSettings) -> dict[str, Any]:
+    """All arguments of the model's estimator.
+
+    CatBoost and NGBoost are those of their own libraries. A model without clocks has its method's
+    defaults, the seed, and one thread: threads would wait for so few rows.
+    """
+    given = arguments(plan)
+    if plan.model == "catboost":
+        return {
+            "loss_function": "RMSEWithUncertainty",
+            "iterations": plan.trees,
+            "learning_rate": plan.rate,
+            "depth": plan.depth,
+            "random_seed": plan.seed,
+            "thread_count": 1,
+            "verbose": False,
+            "allow_writing_files": False,
+        }
+    if plan.model == "ngboost":
+        from sklearn.tree import DecisionTreeRegressor
+
+        tree = DecisionTreeRegressor(max_depth=given.pop("depth"), random_state=plan.seed)
+        return {"Base": tree, "n_estimators": given.pop("n_trees"), "verbose": False, **given}
+    builder = METHODS[plan.model].builder()
+    if not plan.has_clocks:
+        shared = {"n_jobs": 1, **given}
+        return {name: value for name, value in shared.items() if name in builder.takes}
+    if plan.model in CYCLICAL:
+        given["cycle_length"] = plan.cycle_length
+    return {**builder.fixed, **given}

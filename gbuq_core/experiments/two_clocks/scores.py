@@ -18,9 +18,11 @@ from gbuq_core.calibration import Clocks, Stages
 from gbuq_core.calibration.clocks import MOST_LOG_FACTOR, TAILS, smallest_variance, student_nll
 from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.experiments.claims import Claim, verdict_of
+from gbuq_core.experiments.opening import Opening
 from gbuq_core.experiments.seeds import SeedOutcome
 from gbuq_core.experiments.two_clocks.data import Array
 from gbuq_core.experiments.two_clocks.fit import (
+    OPENING,
     TwoClocksFit,
     clocks_of_ways,
     fit_two_clocks,
@@ -348,6 +350,11 @@ def score_seeds(plan: TwoClocksSettings, n_seeds: int | None = None) -> SeedScor
                 laws = laws_of(fit, clocks_of_ways(fit.choosing, tails))
                 found[tails].append([_scores(laws[way], fit.scoring.y) for way in plan.ways])
     return SeedScores(seeds=seeds, by_tails={tails: np.array(found[tails]) for tails in TAILS})
+
+
+SEEDS = Opening(
+    name="two_clocks", file="seeds", kind=SeedScores, make=score_seeds, plans=OPENING.plans
+)
 
 
 OFTEN, MORE_THAN_HALF = 0.8, 0.6  # shares of the seeds: holds, nearly

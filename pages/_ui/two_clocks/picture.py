@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -18,13 +19,14 @@ from gbuq_core.experiments.two_clocks.experiment import (
     trees_section,
     why_no_clocks,
 )
-from gbuq_core.experiments.two_clocks.fit import TwoClocksFit, fit_two_clocks
+from gbuq_core.experiments.two_clocks.fit import OPENING, TwoClocksFit, fit_two_clocks
 from gbuq_core.experiments.two_clocks.picture import band_figure, clocks_sheet
 from gbuq_core.experiments.two_clocks.plan import (
     TwoClocksSettings,
     estimate_two_clocks_seconds,
     seeds_of,
 )
+from gbuq_core.experiments.two_clocks.scores import SEEDS as STORED_SEEDS
 from gbuq_core.experiments.two_clocks.scores import (
     SeedScores,
     TwoClocksLook,
@@ -56,7 +58,8 @@ def fit_request(settings: TwoClocksSettings) -> Request:
     """The fits behind the picture."""
     plan = plan_of(settings)
     seconds = estimate_two_clocks_seconds(plan)
-    return Request(FIT, (FIT, plan), partial(_fit, plan), "Two clocks", seconds)
+    stored = partial(OPENING.find, plan)
+    return Request(FIT, (FIT, plan), partial(_fit, plan), "Two clocks", seconds, stored=stored)
 
 
 def seeds_request(settings: TwoClocksSettings) -> Request:
@@ -64,7 +67,8 @@ def seeds_request(settings: TwoClocksSettings) -> Request:
     plan = plan_of(settings)
     n_seeds = seeds_of(plan)
     seconds = n_seeds * estimate_two_clocks_seconds(plan)
-    return Request(SEEDS, (SEEDS, plan), partial(_seeds, plan), f"{n_seeds} seeds", seconds)
+    compute, stored = partial(_seeds, plan), partial(STORED_SEEDS.find, plan)
+    return Request(SEEDS, (SEEDS, plan), compute, f"{n_seeds} seeds", seconds, stored=stored)
 
 
 def look_at(settings: TwoClocksSettings, answer: Answer) -> TwoClocksLook | None:
@@ -123,6 +127,8 @@ def draw_picture(settings: TwoClocksSettings, look: TwoClocksLook, fresh: bool) 
 
 def describe_fit(settings: TwoClocksSettings, look: TwoClocksLook) -> str:
     """The rows that train, choose and score, and what the fit took."""
+    if math.isnan(look.fit.seconds):
+        return describe_data(settings)
     cost = seconds_text(look.fit.seconds)
     if look.fit.memory_bytes is not None:
         cost += f", {format_bytes(look.fit.memory_bytes)}"
