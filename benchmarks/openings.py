@@ -11,6 +11,8 @@ import time
 
 from benchmarks.report import Row, make_parser, report
 from gbuq_core.experiments.heart.fit import OPENING as HEART
+from gbuq_core.experiments.heteroscedastic.fit import MEASURED as HETEROSCEDASTIC_SCORES
+from gbuq_core.experiments.heteroscedastic.fit import OPENING as HETEROSCEDASTIC
 from gbuq_core.experiments.two_clocks.fit import OPENING as TWO_CLOCKS
 from gbuq_core.experiments.two_clocks.scores import SEEDS as TWO_CLOCKS_SEEDS
 from gbuq_core.experiments.wave.fit import OPENING as WAVE
@@ -18,7 +20,10 @@ from gbuq_core.experiments.wave.fit import OPENING as WAVE
 MOST_BYTES = 300_000
 OPENINGS = {
     f"{opening.name}/{opening.file}": opening
-    for opening in (WAVE, HEART, TWO_CLOCKS, TWO_CLOCKS_SEEDS)
+    for opening in (
+        *(WAVE, HEART, TWO_CLOCKS, TWO_CLOCKS_SEEDS),
+        *(HETEROSCEDASTIC, HETEROSCEDASTIC_SCORES),
+    )
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("home", "heart", "two_clocks")
+PAGES = ("home", "heart", "two_clocks", "heteroscedastic")
 BEHIND = "two-clocks-other-tails"  # works out what the stored fit shows
 SLOW = {"catboost", "lightgbm", "numba", "pandas", "scipy.stats", "sklearn"}
 # One process opens all pages: it takes seconds to start.

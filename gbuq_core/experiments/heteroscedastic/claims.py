@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from gbuq_core.experiments.claims import Claim, Threshold, judged
 from gbuq_core.experiments.heteroscedastic.data import Array
@@ -28,6 +27,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     plan_measure,
 )
 from gbuq_core.experiments.heteroscedastic.scores import HeteroscedasticScore, score_all
+from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.presentation import short
 from gbuq_core.settings import differences, quicker
@@ -129,7 +129,7 @@ def follow_rays(x: Array, values: Array) -> tuple[Ray, Ray]:
         slope, offset = np.polyfit(distance, curve, 1)
         left_over = float(np.square(curve - offset - slope * distance).sum())
         spread = float(np.square(curve - curve.mean()).sum())
-        rank = float(spearmanr(distance, curve).statistic)
+        rank = rank_correlation(distance, curve)
         rays.append(
             Ray(
                 side,

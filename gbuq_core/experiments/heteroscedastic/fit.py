@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import math
 import time
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -203,10 +204,10 @@ class HeteroscedasticFit(NamedTuple):
 
     plan: HeteroscedasticSettings  # of one method
     data: HeteroscedasticData
-    model: Any  # fitted
+    model: Any  # fitted; None of a stored fit
     grid: Prediction  # at the 761 places of `data.x`
     calibration: Prediction  # at the 1,000 calibration rows, without scores
-    seconds: float  # of the training
+    seconds: float  # of the training; NaN of a stored fit
     memory_bytes: int | None  # size of the model; None where a library does not report it
     # the grid's with novelty scores that end at 5.2; None for methods without novelty
     clipped: Prediction | None = None
@@ -413,8 +414,9 @@ def level_intervals(fit: HeteroscedasticFit, settings: HeteroscedasticSettings) 
 def measure_heteroscedastic(
     fit: HeteroscedasticFit, settings: HeteroscedasticSettings
 ) -> HeteroscedasticMeasure:
-    """Predict test and foreign rows."""
+    """Predict test and foreign rows; a stored fit is made again."""
     plan = plan_measure(settings, fit.method)
+    fit = fit_heteroscedastic(fit.plan) if fit.model is None else fit
     check(plan)
     test, foreign = draw_test(plan), draw_foreign(plan)
     began = time.perf_counter()
@@ -423,6 +425,37 @@ def measure_heteroscedastic(
     seconds = time.perf_counter() - began
     _MEASURES.add()
     return HeteroscedasticMeasure(plan, test, foreign, of_test, of_foreign, seconds)
+
+
+_FIRST = HeteroscedasticSettings()  # the page opens with them
+OPENING = Opening(
+    name="heteroscedastic",
+    kind=HeteroscedasticFit,
+    make=fit_heteroscedastic,
+    plans=lambda: [plan_of(_FIRST, method) for method in _FIRST.methods],
+    afresh=lambda plan: {
+        "data": data_of(plan),
+        "model": None,
+        "seconds": math.nan,
+        "memory_bytes": None,
+    },
+    bits=13,
+)
+MEASURED = Opening(
+    name="heteroscedastic",
+    file="scores",
+    kind=HeteroscedasticMeasure,
+    make=lambda plan: measure_heteroscedastic(
+        fit_heteroscedastic(plan_of(plan, plan.method)), plan
+    ),
+    plans=lambda: [plan_measure(_FIRST, method) for method in _FIRST.methods],
+    afresh=lambda plan: {
+        "test": draw_test(plan),
+        "foreign_X": draw_foreign(plan),
+        "seconds": math.nan,
+    },
+    bits=13,
+)
 
 
 def run_heteroscedastic(settings: HeteroscedasticSettings | None = None) -> HeteroscedasticRun:

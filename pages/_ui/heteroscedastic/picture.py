@@ -11,6 +11,7 @@ import streamlit as st
 
 from gbuq_core.experiments.heteroscedastic.data import data_of, shown_range
 from gbuq_core.experiments.heteroscedastic.fit import (
+    OPENING,
     fit_heteroscedastic,
     level_intervals,
     view_heteroscedastic,
@@ -56,6 +57,7 @@ PAGE = SideBySide(
     why_not=why_not,
     estimate=estimate_heteroscedastic_seconds,
     fit=fit_heteroscedastic,
+    opening=OPENING,
     view=view_heteroscedastic,
     depends=lambda _, given: (shown_range(given), given.conformal, given.level, given.tail),
 )

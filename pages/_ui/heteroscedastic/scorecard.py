@@ -12,6 +12,7 @@ from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.heteroscedastic.claims import check_claims
 from gbuq_core.experiments.heteroscedastic.data import data_of
 from gbuq_core.experiments.heteroscedastic.fit import (
+    MEASURED,
     HeteroscedasticFit,
     HeteroscedasticMeasure,
     HeteroscedasticRun,
@@ -63,6 +64,7 @@ def measure_requests(settings: HeteroscedasticSettings, shown: Sequence[Shown]) 
             partial(measure, fit, plan),
             f"Scores of {fit.label}",
             estimate_measure_seconds(plan),
+            stored=partial(MEASURED.find, plan),
         )
         for fit, plan in zip(fits, plans, strict=True)
     ]
