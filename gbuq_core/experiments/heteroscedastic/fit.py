@@ -39,6 +39,7 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     heteroscedastic_model,
     plan_measure,
 )
+from gbuq_core.experiments.opening import Opening
 from gbuq_core.jobs import stage
 from gbuq_core.methods import PARTS
 from gbuq_core.metrics.conformal import conformal_scales
