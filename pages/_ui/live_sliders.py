@@ -92,8 +92,7 @@ def _picture(
     if moved is not None:
         values = SimpleNamespace(**{**vars(values), **moved})
     waits = not draw(values, moved is not None) and moved is not None and not live.end
-    # No list: to see whether it is a table, Streamlit would import pandas.
-    data = {"seq": live.seq, "names": tuple(knobs), "waits": waits}
+    data = {"seq": live.seq, "names": tuple(knobs), "waits": waits}  # a list would import pandas
     _MOUNT(key=key, data=data, on_move_change=heard)
 
 

@@ -62,8 +62,7 @@ def _heteroscedastic() -> None:
 
 
 def _warm_up_of(package: str) -> Callable[[], None]:
-    """The package's own, imported when it is called: the first page needs no kernel."""
-    return lambda: resolve_name(f"gbuq_core.{package}.warmup:warm_up")()
+    return lambda: resolve_name(f"gbuq_core.{package}.warmup:warm_up")()  # imported by it
 
 
 # What is compiled for each group of pages, and what then loads it; those of the first pages first.

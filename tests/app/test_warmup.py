@@ -65,3 +65,10 @@ def test_a_part_that_fails_stops_no_other(runner, monkeypatch, caplog):
     assert done == ["first", "later"]
     assert "A part of the warm-up failed" in caplog.text
     assert warmup.is_warm()
+
+
+def test_a_package_is_warmed_up_by_its_own_function(monkeypatch):
+    done = []
+    monkeypatch.setattr("gbuq_core.sampling.warmup.warm_up", lambda: done.append("sampling"))
+    warmup._warm_up_of("sampling")()
+    assert done == ["sampling"]
