@@ -431,7 +431,7 @@ def files_are_short(module):
 # it has shrunk, its budget follows.
 BUDGET = {
     "gbuq_core": 107_300,  # with the stacked law, the pages' fields and the rows to check
-    "pages": 14_600,
+    "pages": 14_620,  # with openings
     "demos": 6_600,  # with the method in one sitting
     "benchmarks": 14_500,  # with those of the stacked law, and tables whose cells are known
     "tests": 72_300,
