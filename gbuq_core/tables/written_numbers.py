@@ -41,7 +41,7 @@ _CELL = (
     r"^(?P<open>\()?\s*(?P<first>[+-])?\s*(?P<bound>[<>≤≥~≈±]=?)?\s*"
     rf"(?:(?P<before>{_CURRENCY}|%)\s*)?(?P<sign>[+-])?\s*"
     rf"(?P<number>[.,]?\d(?:[\d.,]|{_BLANK})*(?:[eE][+-]?\d+)?)"
-    rf"(?:(?P<inner>-)\s+)?\s*(?P<plus>\+|\*+|[†‡])?\s*(?P<after>{_UNIT})?\s*(?P<note>\*+|[+†‡])?"
+    rf"(?P<inner>-)?(?P<gap>\s*)(?P<plus>\+|\*+|[†‡])?\s*(?P<after>{_UNIT})?\s*(?P<note>\*+|[+†‡])?"
     r"\s*(?P<last>-)?\s*(?P<close>\))?$"
 )
 # What multiplies a number, where a column has several of them, or a currency with them.
@@ -112,6 +112,9 @@ def _take_apart(text: Any) -> _Cells:
         return pc.equal(part[name], letter) if letter else pc.not_equal(part[name], "")
 
     whole = pc.equal(has("open"), has("close"))
+    # 5-HT is a name; "5- km" and "5-%" are numbers.
+    named = pc.and_(has("inner"), pc.match_substring_regex(part["after"], r"^\pL"))
+    whole = pc.and_not(whole, pc.and_not(named, has("gap")))
     fits = pc.fill_null(pc.and_(found.is_valid(), whole), False)
     signs = ("first", "sign", "inner", "last")
     negative = has("open")
