@@ -150,6 +150,14 @@ def test_what_docs_say_of_showing_runs(number, tmp_path, monkeypatch, capsys):
     )
 
 
+def test_capacity_is_chosen_as_the_guide_says(capsys):
+    names = run("methods/calibration.md")
+    assert float(capsys.readouterr().out.split()[0]) > 0.0
+    model = names["model"]
+    assert model.plan_.depth == 6  # deeper ones are tried from 2,000 rows on
+    assert 0 < model.n_trees_ <= 4 * 50
+
+
 def test_what_docs_say_of_large_files_runs(capsys):
     names = run("large_files.md")
     assert "from 500 of 3,000 rows" in capsys.readouterr().out

@@ -6,7 +6,6 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 
 from gbuq_core import lenses, tables
 from gbuq_core.commands.common_options import add_common, say_notes, shows_progress
@@ -137,7 +136,7 @@ def _line(asked: Asked, row: int) -> int | None:
     table = asked.new or asked.table
     if asked.project is not None or not len(table.lines):
         return None
-    return int(table.lines[np.searchsorted(table.row_numbers, row)])
+    return int(table.lines[table.row_numbers.searchsorted(row)])
 
 
 def _place(effect: tables.ColumnEffect) -> str:

@@ -127,7 +127,7 @@ def test_soft_trees_says_how_its_comparisons_are_run():
     for said in ("five arms", "plays twice", "SGLB, XBART and VST", "every 50 steps"):
         assert said in panels._ABOUT_BANDIT
     assert (RankSettings().depth, RankSettings().n_seeds) == (2, 5)
-    assert "VST with depth 2" in panels._ABOUT_RANK
+    assert "VST has depth 2" in panels._ABOUT_RANK
     assert "five seeds for each rank" in panels._ABOUT_RANK
     assert len(SOFT_METHODS) == 5
     assert preset(soft_trees, "Paper settings").startswith(

@@ -79,13 +79,13 @@ def test_a_foreign_second_file_is_told_before_anything_else(offered):
     at.session_state["section"] = "Is it any good?"
     at.run()
     assert not at.exception
-    assert sum("first file is not shown" in text for text in texts(at)) == 1
+    assert sum("first file is not shown" in text for text in texts(at)) == 2  # also in the head
     assert not any("in every group" in block.value for block in at.markdown)
     assert says(at, "questions per 100 rows")
     at.session_state["section"], at.session_state["cohorts"] = "Where it fails", "high=x > 0"
     at.run()
     assert not at.exception
-    assert sum("first file is not shown" in text for text in texts(at)) == 1
+    assert sum("first file is not shown" in text for text in texts(at)) == 2  # also in the head
     groups = table_with(at, "Group")
     assert list(groups) == ["RMSE", "Group", "Against the others", "Rows", "K, std"]
     assert not says(at, "outside the 90 % interval")

@@ -38,6 +38,9 @@ def test_a_model_comes_back_bit_for_bit(name):
         expected, found = part(model), part(again)
         assert found.keys() == expected.keys()
         for place, value in expected.items():
+            if place == "memory_bytes_":  # views of one block, which has other small arrays, too
+                assert abs(found[place] - value) <= 1e-3 * value
+                continue
             np.testing.assert_array_equal(found[place], value, err_msg=place)
     for given, fitted in (("base_model", "model_"), ("estimator", "estimator_")):
         if hasattr(model, given) and hasattr(model, fitted):
