@@ -42,8 +42,9 @@ def accept_earlier_links() -> None:
         st.query_params[LESSON.key] = next(iter(LESSONS))
         st.rerun()
     # A card leads from this page to itself.
-    if said and said[0] in LESSONS and st.session_state.get(LESSON.key) == EVERY:
+    if said and said[0] in LESSONS and st.session_state.get(LESSON.key, EVERY) == EVERY:
         st.session_state[LESSON.key] = said[0]
+        st.query_params[LESSON.key] = said[0]  # which tells the browser, too
 
 
 def step_of(name: str, asked: int) -> int:

@@ -430,11 +430,11 @@ def files_are_short(module):
 # Lines of all Python files of a room. Where it grows beyond, something else is to go first; where
 # it has shrunk, its budget follows.
 BUDGET = {
-    "gbuq_core": 107_300,  # with the stacked law, the pages' fields and the rows to check
+    "gbuq_core": 104_000,
     "pages": 14_620,  # with openings
     "demos": 6_600,  # with the method in one sitting
     "benchmarks": 14_500,  # with those of the stacked law, and tables whose cells are known
-    "tests": 72_300,
+    "tests": 70_500,
 }
 
 

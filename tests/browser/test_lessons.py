@@ -107,3 +107,7 @@ def test_a_card_opens_its_lesson_and_back_leads_to_the_cards(page, serve):
     page.get_by_role("heading", name="What makes a chain leave a mode").wait_for()
     wait_ready(page, canvases=1)
     assert page.locator(".st-key-note-link").count() == 0
+    page.goto(f"{url}/lessons")  # a session that begins with the cards
+    wait_ready(page)
+    page.get_by_role("link", name="Heart", exact=True).click()
+    page.wait_for_url("**lesson=Heart*")

@@ -40,7 +40,10 @@ def settled(page):
 
 
 def look_at(page, section):
-    page.get_by_role("combobox", name="Look at").click()
+    chooser = page.get_by_role("combobox", name="Look at")
+    chooser.scroll_into_view_if_needed()  # a page that still scrolls closes the menu
+    page.wait_for_timeout(300)
+    chooser.click()
     menu = page.locator("[data-testid=stSelectboxVirtualDropdown]")
     menu.get_by_text(section, exact=True).click()
 
