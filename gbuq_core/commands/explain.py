@@ -6,7 +6,6 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
-
 from gbuq_core import lenses, tables
 from gbuq_core.commands.common_options import add_common, say_notes, shows_progress
 from gbuq_core.commands.given_model import add_given, explain_given

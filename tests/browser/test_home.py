@@ -93,7 +93,7 @@ def test_a_slider_refits_in_place_while_dragged_and_is_remembered_in_the_address
     page.wait_for_url(at("rows=12800"))
     wait_ready(page)
     assert page.locator(".gbuq-curves svg[aria-label^='A prediction from 12,800']").count() == 1
-    # Dragged away and back, the picture is of what the thumb says; a thumb that is let go in a hurry
+    # Dragged away and back, the picture is of what the thumb says. A thumb let go in a hurry
     # may stand a step from the pointer, so keys take it to its end.
     drag_rows(page, 0.0, "100")
     track = page.locator(".st-key-rows [role=group] > div").first.bounding_box()
