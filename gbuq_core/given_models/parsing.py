@@ -149,8 +149,7 @@ def _lightgbm_link(read: LightGBMText) -> tuple[str, str, float]:
     slope = re.search(r"sigmoid:(\S+)", read.objective_text)
     if link == "identity" and " sqrt" in read.objective_text:
         link = "square"
-    task = "classification" if link == "share" else tasks[0]
-    return task, link, float(slope[1]) if slope else 1.0
+    return tasks[-1], link, float(slope[1]) if slope else 1.0
 
 
 def describe_refusal(error: BaseException) -> str:

@@ -264,7 +264,7 @@ def _link(loss: str, width: int) -> tuple[str, str]:
     tasks, link = find_objective("catboost", loss, width)
     if width == 1 and link in ("softmax", "sigmoids"):
         raise refuse(f"has 1 output, which {loss} has not", "regression")
-    return ("classification" if link == "share" else tasks[0]), link
+    return tasks[-1], link
 
 
 def _classes(info: Any, task: str) -> tuple[str, ...]:

@@ -72,7 +72,7 @@ REFUSED = {name: why for why, names in _SENTENCES.items() for name in names.spli
 class Objective(NamedTuple):
     """What a model trained by a loss predicts."""
 
-    tasks: tuple[str, ...]  # what it can be read for
+    tasks: tuple[str, ...]  # what it can be read for; of a share, a number and then two classes
     link: str  # one of `LINKS`
 
 
