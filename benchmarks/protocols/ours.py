@@ -14,6 +14,7 @@ papers on the set. Where a set has more rows than others are given, these stand 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,12 @@ from benchmarks.tables.protocol import (
 )
 from gbuq_core import IBUGRegressor
 from gbuq_core.calibration import CalibratedRegressor
-from gbuq_core.distribution import MixtureDistribution, NormalDistribution
+from gbuq_core.distribution import (
+    Distribution,
+    MixtureDistribution,
+    NormalDistribution,
+    StudentDistribution,
+)
 from gbuq_core.methods import METHODS, find_methods
 from gbuq_core.metrics import (
     auroc,
@@ -92,11 +98,8 @@ def run(task: Task) -> Found:
         raise Missing(reason)
     model = make_model(task.method, task.split, task.effort == "smoke")
     model.fit(rows.X_train, rows.y_train)
-    law = model.predict_distribution(rows.X_test)
+    law = widen(model.predict_distribution(rows.X_test), LEAST_SCALE * float(rows.y_train.std()))
     loc, scale = law
-    least = LEAST_SCALE * float(rows.y_train.std())
-    if (scale < least).any():  # of several laws only the normal can be widened
-        law = type(law)(loc, np.maximum(scale, least))
     low, high = law.interval(0.9)
     errors = (rows.y_test - loc) ** 2
     scores = {
@@ -112,6 +115,13 @@ def run(task: Task) -> Found:
         doubt = model.predict_uncertainty(np.concatenate([rows.X_test, foreign])).knowledge
         scores["auroc_knowledge"] = float(auroc(np.arange(2 * n) >= n, doubt))
     return Found(scores, {"rows": len(rows.y_train)})
+
+
+def widen(law: Distribution, least: float) -> Distribution:
+    """The law with no std below ``least``; mixtures and draws, which have no std to set, as are."""
+    if isinstance(law, NormalDistribution | StudentDistribution):
+        return replace(law, scale=np.maximum(law.scale, least))
+    return law
 
 
 def _run_classes(task: Task) -> Found:

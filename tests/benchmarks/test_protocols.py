@@ -191,3 +191,18 @@ def test_foreign_rows_of_the_spiral_lie_around_its_arms():
     assert foreign.shape == (1500, 9)
     assert radius.min() >= 1.2
     assert radius.max() <= 2.0
+
+
+def test_a_tiny_std_is_widened_where_the_law_has_one_and_a_stacked_law_is_scored_as_it_is():
+    from gbuq_core.distribution import NormalDistribution, StudentDistribution
+    from gbuq_core.stacking.law import StackedDistribution, Students
+    from gbuq_core.stacking.support import find_support
+
+    one, tiny = np.ones(2), np.array([1e-9, 2.0])
+    widened = ours_protocol.widen(StudentDistribution(one, tiny, 5.0), 0.1)
+    assert widened.scale.tolist() == [0.1, 2.0]
+    assert widened.df.tolist() == [5.0, 5.0]
+    assert ours_protocol.widen(NormalDistribution(one, tiny), 0.1).scale.tolist() == [0.1, 2.0]
+    support = find_support(np.array([-5.0, 5.5, 7.25]))
+    stacked = StackedDistribution((Students(one, tiny, 5.0 * one, one),), support)
+    assert ours_protocol.widen(stacked, 0.1) is stacked
