@@ -24,12 +24,14 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 KINDS = (
-    "catboost cbm", "catboost json", "lightgbm text", "xgboost json", "xgboost ubj",
+    "catboost cbm", "catboost json", "catboost cbm categories", "catboost json categories",
+    "lightgbm text", "xgboost json", "xgboost ubj",
     "xgboost json categories", "xgboost ubj categories",
 )  # fmt: skip
 _CPU_SECONDS, _SECONDS = 20, 60
@@ -92,11 +94,11 @@ class Reader:
             stderr=subprocess.DEVNULL, env=environment,
         )  # fmt: skip
 
-    def ask(self, content, rows=None, n_iterations=0):
+    def ask(self, content, *rows, **more):
         """As `gbuq_core.given_models.reading.ask_reader`."""
         from gbuq_core.given_models.reading import request_for
 
-        asked, payload = request_for(content, rows, n_iterations)
+        asked, payload = request_for(content, *rows, **more)
         line = json.dumps(asked).encode()
         self._process.stdin.write(struct.pack("<QQ", len(line), len(payload)) + line + payload)
         self._process.stdin.flush()
@@ -153,7 +155,8 @@ def valid_file(kind, X, y):
     import catboost
 
     settings = {"iterations": 8, "depth": 3, "verbose": False, "allow_writing_files": False}
-    model = catboost.CatBoost(settings).fit(X, y)
+    rows = pd.DataFrame(X).astype({3: int}) if categories else X
+    model = catboost.CatBoost(settings).fit(rows, y, cat_features=[3] if categories else None)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model"
         model.save_model(str(path), format=form)
@@ -182,19 +185,14 @@ def mutate(content, rng):
         if rng.random() < 0.5:  # short ones, which more often leave the rest as it is
             ends = ends[0] + np.cumsum(rng.integers(0, 24, 4))
         a, b, c, d = (int(end) for end in ends)
-        parts = {
-            "swap": data[:a] + data[c:d] + data[b:c] + data[a:b] + data[d:],
-            "double": data[:b] + data[a:b] + data[b:],
-            "lose": data[:a] + data[b:],
-        }
-        data = parts[kind]
+        swapped = data[:a] + data[c:d] + data[b:c] + data[a:b] + data[d:]
+        doubled, lost = data[:b] + data[a:b] + data[b:], data[:a] + data[b:]
+        data = {"swap": swapped, "double": doubled, "lose": lost}[kind]
     return bytes(data)
 
 
 def outcome_of(content, reader, X, y):
     """What became of a file, in two or three words."""
-    import pandas as pd
-
     from gbuq_core.errors import GbuqError
     from gbuq_core.given_models import GivenJudge, GivenModel, matching, reading
 
@@ -204,26 +202,26 @@ def outcome_of(content, reader, X, y):
     try:
         source = reading.accept_model(code, answer)
     except GbuqError:
-        from_reader = b'"refused"' in answer[:400]
-        return "refused by the reader" if from_reader else "refused by the checks"
-    ended = []
+        return "refused by the " + ("reader" if b'"refused"' in answer[:400] else "checks")
+    codes = []
 
-    def sums(model, rows):
-        code, answer = reader.ask(model.content, rows, model.source.n_iterations)
-        ended.append(code)
-        return reading.accept_sums(code, answer, len(rows))
+    def ask(*what, **more):
+        code, answer = reader.ask(*what, **more)
+        codes.append(code)
+        return code, answer
 
-    matching.library_sums = sums
+    reading.ask_reader = ask
     table = pd.DataFrame(X, columns=list("abcd"))
     if source.feature_names and len(source.feature_names) == 4:
         table.columns = list(source.feature_names)
+    if len(source.plain.hashed):
+        table[table.columns[3]] = X[:, 3].astype(int).astype(str)
     try:
         matched = matching.match_table(GivenModel(source, content, "model"), table, y)
         judge = GivenJudge(matched, table, y, 5)
         judged = judge.judge(table)
     except GbuqError:
-        is_dead = bool(ended) and ended[0] != 0
-        return "ended the predicting process" if is_dead else "refused against the table"
+        return "ended the predicting process" if any(codes) else "refused against the table"
     assert np.isfinite(judged.uncertainty.total).all()
     return "read and used"
 

@@ -10,12 +10,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidData, MissingPackage, ModelFileError
-from gbuq_core.given_models.reading import GivenModel, library_sums
+from gbuq_core.given_models.reading import GivenModel, HashedSource, library_sums
 from gbuq_core.presentation import counted, listed, short, shown
 from gbuq_core.trees.importers.plain_source import PlainSource
 from gbuq_core.trees.importers.source import plain_name
 
 FIRST_ROWS = 200  # whose sums are compared with the library's own
+_TRUTHS = {"true": "1", "false": "0"}
 _TOLERANCE = 1e-5  # of the largest sum: XGBoost adds float32 numbers
 
 
@@ -66,6 +67,20 @@ def match_table(
     columns, notices = _find_columns(source, list(map(str, X.columns)))
     levels = _find_levels(source, X, columns)
     order, told = _find_classes(source, classes)
+    if len(source.plain.hashed):
+        rows = MatchedModel(model, columns, levels, order, (), ()).rows(X[:FIRST_ROWS])
+        source, respelt = _spell_words(
+            model, [levels[columns[k]] for k in source.category_features], rows
+        )
+        model = model._replace(source=source)
+        told += [
+            f"True and False of the column {shown(columns[place])} are 1 and 0 to the model."
+            for place in respelt
+        ]
+        told.append(
+            "The model's file keeps its categories as hashes, so CatBoost itself finds the leaves "
+            "of rows. An empty cell counts as a category that the model has not seen."
+        )
     found = MatchedModel(model, columns, levels, order, (), ())
     rows = found.rows(X)
     if np.isinf(rows).any():
@@ -157,6 +172,16 @@ def _find_levels(
     ]  # fmt: skip
     known = source.plain.categories
     as_levels = {columns[place] for place in source.category_features}
+    if len(source.plain.hashed):
+        if as_levels != set(words):
+            odd = min(as_levels ^ set(words))
+            raise InvalidData(
+                f"The model reads the column {shown(odd)} as "
+                f"{'categories' if odd in as_levels else 'numbers'}, but in the table it "
+                f"{'is numeric' if odd in as_levels else 'holds words'}: open the table as the "
+                "model was trained on it."
+            )
+        return {name: tuple(map(str, X[name].dropna().unique())) for name in words}
     if known:
         numeric = sorted(as_levels - set(words))
         if numeric:
@@ -190,6 +215,31 @@ def _find_levels(
                 f"{listed(list(of_model)[:3])}: open the table that the model was trained on."
             )
     return levels
+
+
+def _spell_words(
+    model: GivenModel, words: list[tuple[str, ...]], rows: NDArray[np.float64]
+) -> tuple[HashedSource, list[int]]:
+    """The model with the table's words, and where its 1 and 0 are the table's True and False.
+
+    CatBoost reads a column of truths so, and a column of these words as they are. Hashes do not
+    tell which one it was, but words that the model knows lead to other leaves than new ones.
+    """
+
+    def leaves(place: int, spelling: tuple[str, ...]) -> NDArray[np.int32]:
+        tried = [*words[:place], spelling, *words[place + 1 :]]
+        return HashedSource(model.source.plain, model.content, tried).leaf_matrix(rows)
+
+    respelt = []
+    for place, own in enumerate(words):
+        if own and {level.lower() for level in own} <= {*_TRUTHS}:
+            numbers = tuple(_TRUTHS[level.lower()] for level in own)
+            new = leaves(place, tuple(f"\ufffd{level}" for level in own))
+            known, as_numbers = (np.sum(leaves(place, x) != new) for x in (own, numbers))
+            if as_numbers > known:
+                words[place] = numbers
+                respelt.append(model.source.category_features[place])
+    return HashedSource(model.source.plain, model.content, words), respelt
 
 
 def _find_classes(source: PlainSource, classes: Sequence[str]) -> tuple[tuple[int, ...], list[str]]:

@@ -20,12 +20,13 @@ from gbuq_core.trees.importers.lightgbm_text import (
     read_lightgbm_text,
 )
 from gbuq_core.trees.importers.objectives import find_objective
-from gbuq_core.trees.importers.plain_source import PlainTrees
+from gbuq_core.trees.importers.plain_source import PlainTrees, Words
 from gbuq_core.trees.importers.source import one_line
 from gbuq_core.trees.importers.xgboost_plain import plain_xgboost
 from gbuq_core.trees.importers.xgboost_source import import_xgboost
 from gbuq_core.trees.importers.xgboost_tree_file import read_xgboost
 
+_UNSEEN = "\ufffd"  # a word that no training table holds
 _CATBOOST_START = re.compile(
     rb'\{\s*"(features_info|oblivious_trees|trees|ctr_data|model_info|scale_and_bias)"'
 )
@@ -43,7 +44,11 @@ def parse_model(content: bytes, loss: str = "") -> PlainTrees:
         return _from_lightgbm(content)
     if kind == "xgboost":
         return plain_xgboost(read_xgboost(content))
-    return read_catboost_json(content if kind == "catboost json" else _cbm_as_json(content), loss)
+    plain = read_catboost_json(content if kind == "catboost json" else _cbm_as_json(content), loss)
+    if len(plain.hashed):  # leaves are numbered as the library does, which finds those of rows
+        own = np.asarray(_load_catboost(content).get_leaf_values(), np.float64)
+        plain = plain._replace(leaf_values=own.reshape(-1, plain.leaf_values.shape[1]))
+    return plain
 
 
 def find_kind(content: bytes) -> str:
@@ -70,7 +75,9 @@ def find_kind(content: bytes) -> str:
     )
 
 
-def predict_sums(content: bytes, rows: np.ndarray, n_iterations: int) -> np.ndarray:
+def predict_sums(
+    content: bytes, rows: np.ndarray, n_iterations: int, words: Words = ()
+) -> np.ndarray:
     """The sums of leaves (n, n_outputs) that the library itself finds for rows."""
     kind = find_kind(content)
     if kind == "lightgbm":
@@ -86,8 +93,29 @@ def predict_sums(content: bytes, rows: np.ndarray, n_iterations: int) -> np.ndar
             validate_features=False,
         )  # fmt: skip
     else:
-        found = _load_catboost(content).predict(rows, prediction_type="RawFormulaVal")
+        model = _load_catboost(content)
+        found = model.predict(_with_words(model, rows, words), prediction_type="RawFormulaVal")
     return np.asarray(found, np.float64).reshape(len(rows), -1)
+
+
+def find_leaves(content: bytes, rows: np.ndarray, words: Words) -> np.ndarray:
+    """The leaves (n, n_trees) int32 that CatBoost finds for rows whose categories are codes."""
+    model = _load_catboost(content)
+    leaves = model.calc_leaf_indexes(_with_words(model, rows, words))
+    return np.asarray(leaves, np.int32).reshape(len(rows), -1)
+
+
+def _with_words(model: Any, rows: np.ndarray, words: Words) -> Any:
+    """Rows with the word of each code; NaN becomes one that no model has seen."""
+    if not words:
+        return rows
+    import pandas as pd
+
+    frame = pd.DataFrame(rows, columns=model.feature_names_)
+    for place, levels in zip(model.get_cat_feature_indices(), words, strict=True):
+        codes = np.where(np.isnan(rows[:, place]), len(levels), rows[:, place]).astype(np.int64)
+        frame.isetitem(place, pd.Categorical.from_codes(codes, pd.Index([*levels, _UNSEEN])))
+    return frame
 
 
 def _load_catboost(content: bytes) -> Any:
@@ -113,7 +141,7 @@ def _cbm_as_json(content: bytes) -> bytes:
     if not 16 <= size <= len(content) - 8:
         raise ModelFileError("The CatBoost model file is cut off: save the model again.")
     model = _load_catboost(content)
-    for kind, what in (("cat", "categories"), ("text", "text"), ("embedding", "embeddings")):
+    for kind, what in (("text", "text"), ("embedding", "embeddings")):
         if getattr(model, f"get_{kind}_feature_indices")():
             raise needs_catboost(what)
     with tempfile.TemporaryDirectory() as folder:

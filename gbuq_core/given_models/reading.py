@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
-from gbuq_core.errors import GbuqError, MissingPackage, ModelFileError, UnknownLoss
+from gbuq_core.errors import GbuqError, InvalidData, MissingPackage, ModelFileError, UnknownLoss
 from gbuq_core.file_bytes import FileKind, read_limited
 from gbuq_core.limited_process import ProcessLimits, ask_process
 from gbuq_core.model_files.archive import read_archive
 from gbuq_core.model_files.contents import errors_as_damage, take
 from gbuq_core.model_files.plain_models import read_plain
 from gbuq_core.trees.importers.catboost_json import LOSSES
-from gbuq_core.trees.importers.plain_source import PlainSource
+from gbuq_core.trees.importers.plain_source import PlainSource, PlainTrees, Words, numbers_of
 from gbuq_core.validation import check_choice
 
 MAX_MEGABYTES = 100
@@ -95,8 +96,8 @@ def read_model(source: Any, name: str = "", *, loss: str | None = None) -> Given
     UnknownLoss
         If the file does not say by which loss the model was trained, and neither does ``loss``.
     ModelFileError
-        If it cannot be read. Models of CatBoost with categories are not: pass the fitted objects
-        to `gbuq_core.IBUGRegressor` or `gbuq_core.VirtualEnsemble`.
+        If it cannot be read. Models of CatBoost with texts or embeddings are not: pass the fitted
+        objects to `gbuq_core.IBUGRegressor` or `gbuq_core.VirtualEnsemble`.
     InvalidParameter
         If the model ranks, or has several outputs; or if the file names another loss.
 
@@ -115,30 +116,74 @@ def read_model(source: Any, name: str = "", *, loss: str | None = None) -> Given
     if loss is not None:
         check_choice("loss", loss, LOSSES)
     content, given = _read(source)
-    return GivenModel(accept_model(*ask_reader(content, loss=loss or "")), content, name or given)
+    found = accept_model(*ask_reader(content, loss=loss or ""))
+    if len(found.plain.hashed):
+        found = HashedSource(found.plain, content)
+    return GivenModel(found, content, name or given)
+
+
+class HashedSource(PlainSource):
+    """Trees of CatBoost that split by hashes of words: the other process finds leaves of rows."""
+
+    def __init__(self, plain: PlainTrees, content: bytes, words: Words = ()) -> None:
+        super().__init__(plain)
+        self.words, self._content = words, content
+        self._last = (b"", np.zeros((0, 0), np.int32))  # what was asked for, and the answer
+
+    def _as_array(self, X: Any) -> np.ndarray:
+        array = np.asarray(X)
+        return super()._as_array(X) if array.dtype.kind in "fiub" else array.astype(object)
+
+    def _leaves(self, rows: Any, first: int, last: int) -> np.ndarray:
+        matrix, words = rows, self.words
+        if not words:
+            matrix, words = self._code_words(rows)
+        matrix = np.ascontiguousarray(matrix, np.float64)
+        key = hashlib.sha256(repr(words).encode() + matrix.tobytes()).digest()
+        if self._last[0] != key:
+            answer = ask_reader(self._content, matrix, words=words, leaves=True)
+            self._last = (key, accept_leaves(*answer, len(matrix), self.leaf_counts))
+        return self._last[1][:, first:last]
+
+    def _code_words(self, rows: Any) -> tuple[np.ndarray, Words]:
+        """Rows as numbers, and the words of each column of categories by their codes."""
+        frame, words = pd.DataFrame(rows).copy(deep=False), []
+        for place in self.category_features:
+            column = frame.iloc[:, place]
+            if pd.api.types.is_float_dtype(column.dtype):
+                raise InvalidData(
+                    "The model reads categories, of which CatBoost knows the words only: pass them "
+                    "as text or whole numbers, in a data frame."
+                )
+            codes, levels = pd.factorize(column)
+            frame.isetitem(place, np.where(codes < 0, np.nan, codes))
+            # CatBoost reads truths as 1 and 0.
+            words.append([str(int(x) if isinstance(x, bool | np.bool_) else x) for x in levels])
+        return numbers_of(frame), words
 
 
 def library_sums(model: GivenModel, rows: np.ndarray) -> np.ndarray:
     """What the model's own library sums up for rows (n, n_features), (n, n_outputs) float64."""
-    return accept_sums(*ask_reader(model.content, rows, model.source.n_iterations), len(rows))
+    source = model.source
+    answer = ask_reader(model.content, rows, source.n_iterations, words=source.words)
+    return accept_sums(*answer, len(rows))
 
 
 def request_for(
-    content: bytes, rows: np.ndarray | None = None, n_iterations: int = 0, loss: str = ""
-) -> tuple[dict[str, Any], bytes]:
+    content: bytes, rows: np.ndarray | None = None, n_iterations: int = 0, loss: str = "",
+    words: Words = (), leaves: bool = False,
+) -> tuple[dict[str, Any], bytes]:  # fmt: skip
     """What the other process is asked, and what follows."""
     shape = None if rows is None else list(rows.shape)
-    asked = {"rows": shape, "rounds": int(n_iterations), "loss": loss}
+    asked = {"rows": shape, "rounds": int(n_iterations), "loss": loss, "words": words}
     before = b"" if rows is None else np.ascontiguousarray(rows, np.float64).tobytes()
-    return asked, before + content
+    return asked | {"leaves": leaves}, before + content
 
 
-def ask_reader(
-    content: bytes, rows: np.ndarray | None = None, n_iterations: int = 0, loss: str = ""
-) -> tuple[int, bytes]:
-    """The other process's exit code and its answer."""
+def ask_reader(content: bytes, *rows: Any, **more: Any) -> tuple[int, bytes]:
+    """The other process's exit code and its answer; what is asked are parts of `request_for`."""
     try:
-        return ask_process(_READER, *request_for(content, rows, n_iterations, loss), _LIMITS)
+        return ask_process(_READER, *request_for(content, *rows, **more), _LIMITS)
     except OSError as error:
         raise ModelFileError(
             f"The model file could not be read in a process of its own ({error.strerror})."
@@ -156,6 +201,17 @@ def accept_sums(returncode: int, answer: bytes, n_rows: int) -> np.ndarray:
     """The sums in an answer, (n_rows, n_outputs)."""
     _, arrays = _open_answer(returncode, answer)
     return take(arrays, "sums", np.float64, (n_rows, None))
+
+
+def accept_leaves(
+    returncode: int, answer: bytes, n_rows: int, leaf_counts: np.ndarray
+) -> np.ndarray:
+    """The leaves in an answer, (n_rows, n_trees)."""
+    _, arrays = _open_answer(returncode, answer)
+    leaves = take(arrays, "leaves", np.int32, (n_rows, len(leaf_counts)))
+    if leaves.min() < 0 or (leaves.max(axis=0) >= leaf_counts).any():
+        raise ModelFileError("The model is damaged (a row is in no leaf of it): save it again.")
+    return leaves
 
 
 def _open_answer(returncode: int, answer: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -37,7 +37,12 @@ def answer(asked: dict[str, Any], payload: bytes) -> bytes:
     import numpy as np
 
     from gbuq_core.errors import UnknownLoss
-    from gbuq_core.given_models.parsing import describe_refusal, parse_model, predict_sums
+    from gbuq_core.given_models.parsing import (
+        describe_refusal,
+        find_leaves,
+        parse_model,
+        predict_sums,
+    )
     from gbuq_core.model_files.archive import write_archive
     from gbuq_core.trees.importers.plain_source import describe_plain
 
@@ -47,7 +52,10 @@ def answer(asked: dict[str, Any], payload: bytes) -> bytes:
         n_rows, n_features = asked["rows"]
         size = 8 * n_rows * n_features
         rows = np.frombuffer(payload[:size], np.float64).reshape(n_rows, n_features)
-        sums = predict_sums(payload[size:], rows, asked["rounds"])
+        if asked["leaves"]:
+            leaves = find_leaves(payload[size:], rows, asked["words"])
+            return write_archive({}, {"leaves": leaves})
+        sums = predict_sums(payload[size:], rows, asked["rounds"], asked["words"])
         return write_archive({}, {"sums": sums})
     except Exception as error:
         needs_loss = isinstance(error, UnknownLoss)

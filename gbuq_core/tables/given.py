@@ -297,11 +297,13 @@ def _kinds_of_model(
     kinds = {column.name: column.kind for column in schema.columns}
     words = {name for name in read if kinds.get(name) == "category"}
     levels = model.source.plain.categories
-    if len(words) == len(levels):
+    split = {read[place] for place in model.source.category_features if place < len(read)} - {""}
+    if len(model.source.plain.hashed):
+        schema = edit_schema(table, schema, kinds=dict.fromkeys(split - words, "category"))
+    elif len(words) == len(levels):
         return schema, []
-    split = {read[place] for place in model.source.category_features if place < len(read)}
     if len(words) < len(levels):
-        coded = _columns_of_levels(table, read, words | (split - {""}), levels)
+        coded = _columns_of_levels(table, read, words | split, levels)
         told = [
             f"The numbers of the column {shown(name)} are categories to the model."
             for name in coded

@@ -1,16 +1,17 @@
 """A table judged by a model that exists already: which columns it reads, and what is not known."""
 
+import json
+
 import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+from model_file_parts import saved_catboost
 from tolerances import SAME_SUM
 
 from gbuq_core.errors import InvalidData
-from gbuq_core.given_models import GivenModel, matching
-from gbuq_core.given_models.parsing import parse_model, predict_sums
+from gbuq_core.given_models import read_model, reading, reading_process
 from gbuq_core.tables import edit_schema, infer_schema, read_table, score_with_model, to_csv_bytes
-from gbuq_core.trees.importers.plain_source import PlainSource
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({"a": RNG.normal(size=150).round(3), "b": RNG.normal(size=150).round(3)})
@@ -20,17 +21,14 @@ SMALL = {"verbose": -1, "num_leaves": 5, "min_data_in_leaf": 5, "num_threads": 1
 
 
 @pytest.fixture(autouse=True)
-def _sums_in_this_process(monkeypatch):
-    """The library's own sums, without another process."""
-    monkeypatch.setattr(
-        matching,
-        "library_sums",
-        lambda m, rows: predict_sums(m.content, rows, m.source.n_iterations),
-    )
+def _answers_of_this_process(monkeypatch):
+    """What the other process would answer, without it."""
 
+    def ask(*what, **more):
+        asked, payload = reading.request_for(*what, **more)
+        return 0, reading_process.answer(json.loads(json.dumps(asked)), payload)
 
-def opened(content):
-    return GivenModel(PlainSource(parse_model(content)), content, "model")
+    monkeypatch.setattr(reading, "ask_reader", ask)
 
 
 def boosted(frame, y=Y, n_trees=12, **settings):
@@ -41,7 +39,7 @@ def boosted(frame, y=Y, n_trees=12, **settings):
 def scored(frame, model, y=Y, **options):
     table = read_table(frame.assign(y=np.asarray(y)).to_csv(index=False).encode())
     content = model if isinstance(model, bytes) else model.model_to_string().encode()
-    return score_with_model(table, "y", opened(content), **options)
+    return score_with_model(table, "y", read_model(content), **options)
 
 
 def one_forest(n_trees):
@@ -98,7 +96,7 @@ def test_true_and_false_are_one_and_zero_to_a_model_of_numbers(words, is_chosen)
     assert schema.column("new").kind == "category"
     if is_chosen:
         schema = edit_schema(table, schema, kinds={"new": "numeric"})
-    model = opened(booster.model_to_string().encode())
+    model = read_model(booster.model_to_string().encode())
     second = read_table(written.iloc[:20].to_csv(index=False).encode(), to_score=True)
     for new, n_rows in ((None, 150), (second, 20)):
         found = score_with_model(table, "y", model, schema=schema, new=new)
@@ -137,7 +135,7 @@ def test_a_name_that_the_library_has_rewritten_is_told_from_another_column():
         scored(both, booster)
     table = read_table(both.assign(y=Y).to_csv(index=False).encode())
     schema = edit_schema(table, infer_schema(table), used={"floor_area": False})
-    model = opened(booster.model_to_string().encode())
+    model = read_model(booster.model_to_string().encode())
     found = score_with_model(table, "y", model, schema=schema)
     np.testing.assert_allclose(found.frame["prediction"], booster.predict(rows), rtol=SAME_SUM)
     assert found.matched.columns == ("floor area", "b")
@@ -203,3 +201,56 @@ def test_an_early_stop_and_a_value_for_missing_are_told():
     notices = " ".join(scored(X, bytes(booster.save_raw("json"))).notices)
     assert f"up to its best round, {n_best} of {n_all}, as" in notices
     assert "No file of XGBoost says which value was missing" in notices
+
+
+def words_and_truths(is_text):
+    """Categories of several kinds; CatBoost reads truths as 1 and 0 unless they are text."""
+    rng = np.random.default_rng(4)
+    rows = X.assign(
+        k=rng.choice(["red", "blue", "Zürich", *"defgh"], 150), code=rng.integers(0, 3, 150),
+        zip=rng.choice(["00123", "01234"], 150), new=rng.random(150) > 0.4,
+    )  # fmt: skip
+    target = Y + 2 * (rows["k"] == "red") + rows["code"] + 3 * rows["new"]
+    return (rows.astype({"new": str}) if is_text else rows), target.round(3)
+
+
+@pytest.mark.parametrize(
+    ("form", "policy", "is_text", "loss"),
+    [
+        ("cbm", "SymmetricTree", False, "RMSE"),
+        ("json", "Lossguide", True, "RMSEWithUncertainty"),
+        ("cbm", "Depthwise", False, "MultiClass"),
+    ],
+)
+def test_catboost_finds_the_leaves_of_categories(form, policy, is_text, loss):
+    catboost = pytest.importorskip("catboost")
+    rows, target = words_and_truths(is_text)
+    is_class = loss == "MultiClass"
+    target = pd.cut(target, 3, labels=["l", "m", "h"]).astype(str) if is_class else target
+    model = catboost.CatBoost(
+        {
+            "iterations": 12, "depth": 3, "loss_function": loss, "grow_policy": policy,
+            "cat_features": ["k", "code", "zip", "new"], "thread_count": 1, "verbose": False,
+            "max_ctr_complexity": 2, "allow_writing_files": False,
+        }
+    ).fit(rows, target)  # fmt: skip
+    content, new = saved_catboost(model, form), rows.iloc[:20].copy()
+    new.loc[new.index[:3], "k"] = "never seen"
+    table = read_table(rows.assign(y=target).to_csv(index=False).encode())
+    second = read_table(new.to_csv(index=False).encode(), to_score=True)
+    source = read_model(content)
+    for more, asked in ((None, rows), (second, new)):
+        found = score_with_model(table, "y", source, new=more)
+        kind = "Probability" if is_class else "RawFormulaVal"
+        expected = model.predict(asked, prediction_type=kind)
+        ours = found.rows.probabilities if is_class else found.frame["prediction"]
+        expected = expected[:, 0] if loss == "RMSEWithUncertainty" else expected
+        np.testing.assert_allclose(ours, expected, rtol=SAME_SUM, atol=SAME_SUM)
+        assert (found.frame["knowledge_uncertainty"] > 0).any()
+    told = 'True and False of the column "new" are 1 and 0 to the model.'
+    assert (told in found.notices) != is_text
+    leaves = source.source.leaf_matrix(rows)
+    if form == "cbm":  # CatBoost numbers leaves anew in its JSON
+        np.testing.assert_array_equal(leaves, model.calc_leaf_indexes(rows))
+    with pytest.raises(InvalidData, match="of which CatBoost knows the words only"):
+        source.source.leaf_matrix(np.zeros((3, 6)))

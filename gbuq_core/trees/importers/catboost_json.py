@@ -1,7 +1,7 @@
 """CatBoost's JSON format as plain arrays, checked as far as they are read.
 
-Only numeric features are read: what CatBoost makes of categories, texts and embeddings are
-statistics that need its own code.
+What CatBoost makes of categories are hashes and statistics that need its own code: of splits by
+them the feature is read, and no row is sent down. Texts and embeddings are refused.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ class _Features(NamedTuple):
     nan_left: dict[int, bool]
     n_features: int
     names: tuple[str, ...]
+    category: dict[int, int]  # of each category feature, its place among all features
+    by_split: list[int]  # of each split by a statistic of categories, the first of these places
+    n_before: int  # numbered splits that come before those
 
 
 class _Splits:
@@ -121,6 +124,7 @@ def read_catboost_document(document: Any, loss: str = "") -> PlainTrees:
         flushes=False,
         levels_begin=np.zeros(found.n_splits + 1, np.int64), levels=np.zeros(0, np.int32),
         categories=(), classes=_classes(info, task),
+        hashed=np.array(sorted(features.category.values()), np.int32),
     )  # fmt: skip
 
 
@@ -152,31 +156,55 @@ def _damaged(why: str) -> ModelFileError:
 
 
 def _read_features(info: Any) -> _Features:
-    for kind, what in (
-        ("categorical_features", "categories"), ("text_features", "text"),
-        ("embedding_features", "embeddings"),
-    ):  # fmt: skip
+    for kind, what in (("text_features", "text"), ("embedding_features", "embeddings")):
         if info.get(kind):
             raise needs_catboost(what)
-    place, nan_left, names = {}, {}, {}
-    for feature in info["float_features"]:
-        number, flat = int(feature["feature_index"]), int(feature["flat_feature_index"])
-        if not 0 <= flat < MOST_FEATURES or number in place or flat in names:
-            raise _damaged("its features are not numbered through")
-        place[number], names[flat] = flat, str(feature.get("feature_id", ""))
-        # AsTrue counts as larger than all borders; AsIs and AsFalse compare false.
-        nan_left[number] = feature.get("nan_value_treatment") != "AsTrue"
+    numbers, words = info.get("float_features", []), info.get("categorical_features", [])
+    names: dict[int, str] = {}
+    places: tuple[dict[int, int], dict[int, int]] = ({}, {})
+    for features, place in zip((numbers, words), places, strict=True):
+        for feature in features:
+            number, flat = int(feature["feature_index"]), int(feature["flat_feature_index"])
+            if not 0 <= flat < MOST_FEATURES or number in place or flat in names:
+                raise _damaged("its features are not numbered through")
+            place[number], names[flat] = flat, str(feature.get("feature_id", ""))
     n_features = max(names) + 1
     if len(names) != n_features:
         raise _damaged("its features are not numbered through")
     listed = tuple(names[k] for k in range(n_features))
     made_up = all(name in ("", str(k)) for k, name in enumerate(listed))
-    return _Features(place, nan_left, n_features, () if made_up else listed)
+    return _Features(
+        place=places[0],
+        # AsTrue counts as larger than all borders; AsIs and AsFalse compare false.
+        nan_left={
+            int(feature["feature_index"]): feature.get("nan_value_treatment") != "AsTrue"
+            for feature in numbers
+        },
+        n_features=n_features,
+        names=() if made_up else listed,
+        category=places[1],
+        by_split=[
+            next(
+                places[1][int(part["cat_feature_index"])]
+                for part in statistic["elements"]
+                if "cat_feature_index" in part
+            )
+            for statistic in info.get("ctrs") or []
+            for _ in statistic["borders"]
+        ],
+        n_before=sum(len(feature.get("borders") or []) for feature in numbers)
+        + sum(len(feature.get("values") or []) for feature in words),
+    )
 
 
 def _read_split(split: Any, features: _Features) -> tuple[int, float, bool]:
-    if split.get("split_type", "FloatFeature") != "FloatFeature":
-        raise _damaged("it splits by something else than numbers")
+    kind = split.get("split_type", "FloatFeature")
+    if kind == "OneHotFeature":
+        return features.category[int(split["cat_feature_index"])], 0.0, False
+    if kind == "OnlineCtr":
+        return features.by_split[int(split["split_index"]) - features.n_before], 0.0, False
+    if kind != "FloatFeature":
+        raise _damaged("it splits by something else than numbers and categories")
     number = int(split["float_feature_index"])
     return features.place[number], float(split["border"]), features.nan_left[number]
 

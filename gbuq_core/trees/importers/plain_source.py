@@ -7,6 +7,7 @@ cannot do more.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,11 +46,14 @@ PLAIN_ARRAYS: dict[str, tuple[Any, int]] = {
     "feature": (np.int32, 1), "threshold": (np.float64, 1), "missing": (np.int32, 1),
     "missing_left": (np.bool_, 1), "leaf_values": (np.float64, 2), "output": (np.int32, 1),
     "base": (np.float64, 1), "decays": (np.float64, 1), "levels_begin": (np.int64, 1),
-    "levels": (np.int32, 1),
+    "levels": (np.int32, 1), "hashed": (np.int32, 1),
 }  # fmt: skip
 PLAIN_TEXTS = ("kind", "task", "link", "no_stages")
 PLAIN_FLAGS = ("averages", "single", "flushes")
 PLAIN_NUMBERS = ("scale", "slope", "unused_rounds")
+
+
+Words = Sequence[Sequence[str]]  # of each feature of categories, the words of its codes
 
 
 class PlainTrees(NamedTuple):
@@ -83,10 +87,14 @@ class PlainTrees(NamedTuple):
     categories: tuple[tuple[str, ...], ...]
     classes: tuple[str, ...]  # the classes' labels, where the model knows them
     unused_rounds: float = 0.0  # behind the best one, which early stopping has found
+    # features whose levels the model keeps as hashes: its library finds the leaves of rows
+    hashed: np.ndarray = np.zeros(0, np.int32)
 
 
 class PlainSource(LeafSource):
     """The trees of `PlainTrees`, checked; predictions are sums of their leaves."""
+
+    words: Words = ()  # where categories are hashed and rows hold codes
 
     def __init__(self, plain: PlainTrees) -> None:
         check_plain(plain)
@@ -97,9 +105,10 @@ class PlainSource(LeafSource):
         self.n_iterations = self.n_trees // plain.per_iteration
         self.n_classes = max(2, len(plain.base))
         self.is_forest = plain.averages or plain.no_stages == "forest"
-        self.has_categories = len(plain.levels) > 0
+        self.has_categories = len(plain.levels) > 0 or len(plain.hashed) > 0
         by_levels = plain.trees.feature[np.diff(plain.levels_begin) > 0]
-        self.category_features = tuple(np.unique(by_levels).tolist())  # their places
+        # Their places.
+        self.category_features = tuple(np.union1d(by_levels, plain.hashed).tolist())
         counts = np.bincount(plain.trees.feature, minlength=plain.n_features).astype(np.float64)
         self.importances = counts / max(1.0, counts.sum())
         self._first_leaf = np.concatenate([[0], np.cumsum(self.leaf_counts)])
@@ -196,7 +205,7 @@ class PlainSource(LeafSource):
 
     def _leaves(self, rows: Any, first: int, last: int) -> np.ndarray:
         plain = self.plain
-        X = _numbers_of(self._coded(rows))
+        X = numbers_of(self._coded(rows))
         if plain.single:
             with np.errstate(over="ignore"):
                 X = X.astype(np.float32).astype(np.float64)
@@ -293,7 +302,8 @@ class PlainSource(LeafSource):
                 sums[:, :, first + k] += np.cumsum(parts, axis=1).T
 
 
-def _numbers_of(rows: Any) -> np.ndarray:
+def numbers_of(rows: Any) -> np.ndarray:
+    """Rows as a matrix of numbers."""
     try:
         if hasattr(rows, "iloc"):
             numbers: np.ndarray = rows.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -368,6 +378,8 @@ def check_plain(plain: PlainTrees) -> None:
     _require(((decays > 0.0) & (decays <= 1.0)).all(), "a decay must be above 0 and at most 1")
     _require(np.log(decays).sum() > -np.log(_LARGEST), "its decays leave nothing of the first tree")
     _require(plain.no_stages in NO_STAGES, "its kind is unknown")
+    hashed = (plain.hashed >= 0) & (plain.hashed < plain.n_features)
+    _require(hashed.all(), "its categories are no features")
 
 
 def _check_splits(trees: NumericTrees, sizes: np.ndarray, n_features: int) -> None:
