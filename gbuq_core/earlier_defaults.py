@@ -10,4 +10,6 @@ VERSION = 3  # of links and settings files: ``v=3``
 
 # Defaults of 0.2 where today's are others: by page and knob, as links write them, and by command
 # and option. Whoever changes a default that may be left out adds the old one here.
-DEFAULTS_OF_0_2: Mapping[str, Mapping[str, Any]] = MappingProxyType({"gaussians": {"every": True}})
+DEFAULTS_OF_0_2: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {"gaussians": {"every": True}, "your_data": {"trees": 300, "depth": 4}}
+)

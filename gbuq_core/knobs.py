@@ -205,12 +205,21 @@ def check_knob(knob: Knob, value: Any) -> Any:
 def check_within(knob: Knob, value: Any) -> Any:
     """A number between the knob's ends as ``int`` or ``float``; what an estimator asks of it.
 
+    A ladder with ends also takes the texts among its choices.
+
     >>> check_within(Knob("share", "Share", "number", 1.0, 0.0, 1.0, low_open=True), 0)
     Traceback (most recent call last):
     gbuq_core.errors.InvalidParameter: share must be a number greater than 0 and at most 1; got 0.
     """
+    if isinstance(value, str) and knob.kind == "ladder":
+        return check_choice(knob.key, value, texts_of(knob))
     whole = knob.kind == "integer"
     return check_number(knob.key, value, *_ends(knob), integer=whole, low_open=knob.low_open)
+
+
+def texts_of(knob: Knob) -> tuple[str, ...]:
+    """The choices that are no numbers, in the order of the alphabet."""
+    return tuple(sorted(choice for choice in knob.choices if isinstance(choice, str)))
 
 
 def narrow(knob: Knob, **changes: Any) -> Knob:

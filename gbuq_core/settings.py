@@ -358,7 +358,7 @@ def check(settings: Any, *groups: str, besides: Sequence[str] = ()) -> None:
         for each in (value if isinstance(value, tuple) else (value,)) if one.named else ():
             if each not in (choices := tuple(one.named.values())):
                 check_choice(name, each, choices)
-        if knob.kind in ("integer", "number"):
+        if knob.kind in ("integer", "number") or (knob.kind == "ladder" and knob.low is not None):
             check_within(knob, value)
         else:
             check_knob(knob, _write(one, value))

@@ -28,7 +28,6 @@ from gbuq_core.validation import check_choice, check_number
 CYCLICAL = ("csglb", "cbsglb")
 METHODS = ("sgb", "sglb", *CYCLICAL)
 ENSEMBLES = ("independent", "virtual")
-TEMPERATURES = ("catboost", "posterior")
 LONGEST_STEP = 2.0  # of learning rate times gradient scale
 
 # The cost of a fit, measured on one core of a 2020s server: a page shows the estimate before and
@@ -116,11 +115,7 @@ def make_plan(estimator: Any) -> BoostingPlan:
     subsample = estimator.subsample
     if subsample is None:
         subsample = 0.5 if method == "sgb" else 1.0
-    temperature = estimator.temperature
-    if isinstance(temperature, str):
-        check_choice("temperature", temperature, TEMPERATURES)
-    else:
-        temperature = check_number("temperature", temperature, 0.0, math.inf, low_open=True)
+    temperature = check_within(KNOBS["temperature"], estimator.temperature)
     newton = (
         check_choice("leaf_estimation", estimator.leaf_estimation, ("newton", "gradient"))
         == "newton"

@@ -11,7 +11,7 @@ import json
 import lzma
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -109,6 +109,14 @@ class _Reader(Reader):
     def __init__(self, numbers: bytes) -> None:
         super().__init__(None, {}, trust=False)
         self._numbers = np.frombuffer(numbers, np.uint8)
+
+    def _declared(self, kind: Any, nodes: Any, where: str) -> Any:
+        newer = {  # a knob that came after the file is at its default
+            each.name: Writer().plain(each.default, where)
+            for each in (fields(kind) if is_dataclass(kind) else ())
+            if each.name not in nodes and each.default is not MISSING
+        }
+        return super()._declared(kind, nodes | newer, where)
 
     def array(self, node: Mapping[str, Any], where: str) -> Any:
         shape, begin = node["shape"], node["from"]

@@ -18,6 +18,7 @@ from gbuq_core.ibug.affinity import (
     pack_leaves,
 )
 from gbuq_core.jobs import check_memory, stage
+from gbuq_core.methods import METHODS
 from gbuq_core.metrics.neighbour_tuning import running_std
 from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.trees.importers import LeafSource
@@ -25,7 +26,7 @@ from gbuq_core.validation import check_choice, check_number
 
 FloatArray = NDArray[np.float64]
 
-TREE_ORDERS = ("first", "last", "random")
+TREE_ORDERS = METHODS["ibug"].knob("tree_order").choices
 _PART = 4_000_000  # neighbours at a time: 64 MB of indices, affinities and targets
 
 

@@ -41,6 +41,7 @@ from gbuq_core.macau.novelty import (
     mean_novelty,
     measure_rows,
 )
+from gbuq_core.methods import METHODS
 from gbuq_core.model_files.contents import begins, check_arrays, check_places, require
 from gbuq_core.model_files.fields import Savable
 from gbuq_core.parallel import parallel_map
@@ -51,7 +52,7 @@ from gbuq_core.trees.importers.importances import source_importances
 from gbuq_core.trees.importers.paths import leaf_paths
 from gbuq_core.validation import check_choice
 
-LEAF_MODELS = ("linear", "basic")
+LEAF_MODELS = METHODS["macau"].knob("leaf_model").choices
 COMBINATIONS = ("variance", "std")
 _BLOCK_CELLS = 4_000_000  # rows x trees that are located at a time
 _SHARE_CELLS = 200_000  # rows x trees of one share of a thread

@@ -25,6 +25,7 @@ from gbuq_core.macau.novelty_kernels import (
     write_quantiles,
     write_rising,
 )
+from gbuq_core.methods import METHODS
 from gbuq_core.model_files.contents import begins, check_arrays, check_rising, require
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from gbuq_core.figures.canvas.panels import PanelSheet
     from gbuq_core.figures.curves import Curves
 
-TAILS = ("rise", "clip")
+TAILS = METHODS["macau"].knob("tail").choices
 _BLOCK_CELLS = 200_000  # rows x trees of one block of a score
 _CHUNK = 20_000_000  # rows x features^2 between two questions whether the fit is still wanted
 _VARIANCES = (1e-60, 1e120)  # of features in their own units; anything else is no measurement

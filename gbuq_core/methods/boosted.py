@@ -38,7 +38,7 @@ _VIRTUAL = (
 )  # fmt: skip
 _LANGEVIN = (
     Knob(
-        "temperature", "Diffusion temperature", "ladder", "catboost",
+        "temperature", "Diffusion temperature", "ladder", "catboost", 0.0, low_open=True,
         choices=("posterior", 1.0, 10.0, 100.0, 1000.0, 10_000.0, "catboost"),
         help="A lower value adds more noise to the training. catboost sets it to the number of "
         "rows. posterior sets it to 1, which samples from the posterior. At posterior and at "

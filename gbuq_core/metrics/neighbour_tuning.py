@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gbuq_core.array_checks import FloatArray, check_array, check_same_length
 from gbuq_core.errors import InvalidData
-from gbuq_core.metrics.scale_calibration import scoring_function
+from gbuq_core.metrics.scale_calibration import SCORINGS, scoring_function
 from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.validation import check_choice
 
@@ -112,7 +112,7 @@ def tune_neighbors(
     candidates: Sequence[int] = CANDIDATES,
 ) -> NeighbourTuning:
     """Score numbers of neighbours on rows the model has not seen (IBUG, algorithm 3)."""
-    check_choice("scoring", scoring, ("nll", "crps"))
+    check_choice("scoring", scoring, SCORINGS)
     y, loc = check_array("y", y, 1), check_array("loc", loc, 1)
     near = check_array("targets", targets, 2)
     check_same_length(y=y, loc=loc, targets=near.T)

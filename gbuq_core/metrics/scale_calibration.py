@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gbuq_core.array_checks import FloatArray, check_gaussian
+from gbuq_core.methods import METHODS
 from gbuq_core.metrics.scores import (
     crps_gaussian,
     crps_gaussian_values,
@@ -21,7 +22,7 @@ from gbuq_core.metrics.scores import (
 )
 from gbuq_core.validation import check_choice
 
-SCORINGS = ("nll", "crps")
+SCORINGS = METHODS["knn"].knob("scoring").choices
 _POWERS = 10.0 ** np.arange(-8, 4)
 # Appendix B.2: {1e-8 .. 1e3} x {1, 2.5, 5}, and 0 for what is added.
 GAMMAS = np.outer(_POWERS, (1.0, 2.5, 5.0)).ravel()

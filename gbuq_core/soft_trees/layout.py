@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gbuq_core.methods import METHODS
 from gbuq_core.methods.functions import SOFT_KNOBS
 from gbuq_core.model_files.contents import require
 
 if TYPE_CHECKING:
     from gbuq_core.soft_trees.block_kernels import ShapeCodes
 
-LEAVES = ("constant", "linear")
+LEAVES = METHODS["vst"].knob("leaf").choices
 OUTPUTS = ("mixture", "mean", "classes")
 MAX_DEPTH = int(SOFT_KNOBS["depth"].high or 0)
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from pages._ui.export import is_dark
+from pages._ui.link_version import versioned
 
 PICTURES = Path(__file__).with_name("thumbnails")
 
@@ -34,7 +35,8 @@ def draw_cards(cards: Iterable[Card], key: str = "cards") -> None:
         for card in cards:
             with st.container(border=True, gap=None, key=f"card-{card.picture}"):
                 st.html(f'<img alt="" src="{_source(card.picture, is_dark())}">')
-                st.page_link(card.path, label=f"**{card.title}**", query_params=dict(card.query))
+                query = versioned(card.query)
+                st.page_link(card.path, label=f"**{card.title}**", query_params=query)
                 st.text(card.words)
 
 

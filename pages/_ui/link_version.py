@@ -19,6 +19,11 @@ def with_version(query: str) -> str:
     return f"{query}&{KEY}={NOW}" if query else ""
 
 
+def versioned(named: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a link within the app."""
+    return {**named, KEY: NOW} if named else {}
+
+
 def left_out(page: str, named: Container[str]) -> Mapping[str, Any]:
     """What a link means by the knobs that it does not name, where these are not defaults."""
     return {} if KEY in named else DEFAULTS_OF_0_2.get(page, {})

@@ -6,7 +6,8 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.knobs import problem_with
+from gbuq_core.earlier_defaults import DEFAULTS_OF_0_2
+from gbuq_core.knobs import find_knob, problem_with
 from pages._ui import link_version
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heart.controls import STATE as HEART
@@ -16,7 +17,7 @@ from pages._ui.novelty.controls import STATE as NOVELTY
 from pages._ui.soft_trees.controls import STATE as SOFT_TREES
 from pages._ui.spiral.controls import STATE as SPIRAL
 from pages._ui.two_clocks.controls import STATE as TWO_CLOCKS
-from pages._ui.your_data.state import page_state
+from pages._ui.your_data.state import PLAN, page_state
 
 STORIES = {
     state.key: state
@@ -304,6 +305,16 @@ def test_a_link_without_a_version_leaves_out_what_0_2_had(monkeypatch):
     at = open_app(rate="0.5", v="3")
     assert shown_values(at)["trees"] == 100
     assert notices(at) == []
+
+
+def test_defaults_of_0_2_are_values_that_their_knobs_may_have():
+    knobs = {"gaussians": GAUSSIANS.knobs, "your_data": tuple(PLAN.values())}
+    assert DEFAULTS_OF_0_2.keys() == knobs.keys()
+    for page, earlier in DEFAULTS_OF_0_2.items():
+        for key, value in earlier.items():
+            knob = find_knob(knobs[page], key)
+            assert value != knob.default
+            assert not problem_with(knob, value)
 
 
 def test_a_version_that_there_is_not_is_said():

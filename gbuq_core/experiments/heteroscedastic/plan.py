@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.methods import METHODS as RECORDS
 from gbuq_core.methods import NOVELTIES, PARTS, Builder, Method, find_methods
 from gbuq_core.methods.papers import CYCLICAL, IBUG, RASMUSSEN, SGLB, SOFT_TREES, STACKING
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS
@@ -23,7 +24,8 @@ SUPPORT = (0.0, 10.0)  # where rows are
 LEFTMOST, RIGHTMOST = -30.0, 40.0  # how far foreign rows may lie
 _NEAREST = 0.5  # and the narrowest range of them on either side
 LEVELS = CONFORMAL_LEVELS  # of the intervals
-TAILS = ("rise", "clip")  # novelty outside the training rows: goes on rising, or stops at 5.2
+# Novelty outside the training rows goes on rising, or stops at 5.2.
+TAILS = RECORDS["macau"].knob("tail").choices
 _MEASURED = ("left_from", "right_to", "ood_rows", "test_rows", "tail")
 
 # Other pages show the methods of these papers.

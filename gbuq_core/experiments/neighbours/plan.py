@@ -20,8 +20,8 @@ from gbuq_core.methods import METHODS, Builder, Method
 from gbuq_core.settings import arguments, check, setting
 from gbuq_core.validation import check_choice, check_number
 
-ORDERS = ("first", "last", "random")
-SCORINGS = ("nll", "crps")
+SCORINGS = METHODS["ibug"].knob("scoring").choices
+ORDERS = METHODS["ibug"].knob("tree_order").choices
 BEST_FAMILY = "best"
 FAMILY_LABELS: Mapping[str, str] = MappingProxyType(
     {
@@ -205,7 +205,7 @@ class NeighboursSettings:
         uses=lambda one: not one.base.by_leaves,
     )  # fmt: skip
     rate: float = setting(
-        0.1, "Learning rate", group="method", arg="learning_rate",
+        0.1, of="sglb.learning_rate", group="method", arg="learning_rate",
         choices=(0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3),
     )  # fmt: skip
     # These stand above the picture, which the browser draws anew while they move.
@@ -325,8 +325,7 @@ def library_missing(key: str) -> str:
 def why_not(plan: NeighboursSettings) -> str:
     """Why a plan cannot be fitted, in a sentence; empty if it can."""
     try:
-        check(plan, "data", "method", besides=("rate",))
-        check_number("rate", plan.rate, 0.0, 1.0, low_open=True)
+        check(plan, "data", "method")
     except GbuqError as error:
         return str(error)
     return library_missing(plan.library)

@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from gbuq_core.boosting.plan import TEMPERATURES
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import advance, parallel_map, stage
+from gbuq_core.knobs import texts_of
 from gbuq_core.methods import METHODS
+from gbuq_core.methods.boosted import KNOBS
 from gbuq_core.settings import arguments, check, plan_of, setting
 from gbuq_core.validation import check_choice, check_number
 
@@ -159,8 +160,8 @@ class BanditSettings:
         "virtual", "SGLB's ensemble", uses=_is("sglb"), arg="ensemble", choices=SGLB_ENSEMBLES
     )
     sglb_temperature: str | float = setting(
-        "catboost", "Temperature of SGLB", uses=_is("sglb"), arg="temperature",
-        choices=TEMPERATURES,
+        "catboost", "Temperature of SGLB", of="sglb.temperature", uses=_is("sglb"),
+        arg="temperature", kind="choice", choices=texts_of(KNOBS["temperature"]), help="",
     )  # fmt: skip
     # A virtual ensemble has two members for every ten of them.
     n_trees: int = setting(
@@ -188,11 +189,7 @@ class BanditSettings:
 def plan_bandit(settings: BanditSettings, policy: str) -> BanditSettings:
     """What a policy's run depends on, checked."""
     plan = plan_of(settings, check_choice("policy", policy, tuple(POLICIES)))
-    check(plan, "knobs", besides=("sglb_temperature",))
-    if isinstance(plan.sglb_temperature, str):
-        check_choice("sglb_temperature", plan.sglb_temperature, TEMPERATURES)
-    else:
-        check_number("sglb_temperature", plan.sglb_temperature, 0.0, 1e12, low_open=True)
+    check(plan, "knobs")
     check_number("alpha", plan.alpha, 0.001, 1.0 / plan.n_arms)
     check_number("beta", plan.beta, 2.0 / plan.alpha, 1e6)
     if plan.initial_pulls * plan.n_arms >= plan.n_steps:

@@ -13,7 +13,6 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from gbuq_core.boosting.plan import TEMPERATURES
 from gbuq_core.errors import GbuqError, InvalidParameter
 from gbuq_core.experiments.soft_trees.data import (
     DATASETS,
@@ -27,8 +26,10 @@ from gbuq_core.experiments.soft_trees.data import (
     problem_with_points,
     why_no_fit,
 )
+from gbuq_core.knobs import texts_of
 from gbuq_core.methods import METHODS as RECORDS
 from gbuq_core.methods import Builder, Method
+from gbuq_core.methods.boosted import KNOBS
 from gbuq_core.settings import Codec, arguments, check, plan_of, setting
 from gbuq_core.soft_trees.layout import LEAVES, MAX_DEPTH, TreeShape
 from gbuq_core.validation import check_choice, check_number
@@ -159,8 +160,9 @@ class SoftTreesSettings:
         limits=(1, 2000),
     )  # fmt: skip
     temperature: str | float = setting(
-        "catboost", "Temperature of SGLB", group="method", uses=_is("sglb"), arg="temperature",
-        choices=TEMPERATURES,
+        "catboost", "Temperature of SGLB", of="sglb.temperature", group="method",
+        uses=_is("sglb"), arg="temperature", kind="choice", help="",
+        choices=texts_of(KNOBS["temperature"]),
     )  # fmt: skip
     xbart_trees: int = setting(
         30, of="xbart.n_trees", group="method", uses=_is("xbart"), arg="n_trees",
@@ -260,13 +262,9 @@ def why_not(plan: SoftTreesSettings) -> str:
 
 
 def _check(plan: SoftTreesSettings) -> None:
-    check(plan, "data", "method", besides=("rate", "temperature"))
+    check(plan, "data", "method", besides=("rate",))
     if plan.rate is not None:
         check_number("rate", plan.rate, 0.0, 1.0, low_open=True)
-    if isinstance(plan.temperature, str):
-        check_choice("temperature", plan.temperature, TEMPERATURES)
-    else:
-        check_number("temperature", plan.temperature, 0.0, 1e12, low_open=True)
 
 
 # What no knob of the page moves: SGLB's depth, and how many sweeps of XBART are kept as draws.

@@ -17,6 +17,7 @@ from pages._ui.jobs_glue import Request, ask, show_progress
 from pages._ui.kept import keep_only
 from pages._ui.lessons.links import OPENERS
 from pages._ui.lessons.question import Keep, draw_more, draw_question
+from pages._ui.link_version import versioned
 from pages._ui.live import send_members
 from pages._ui.notices import show_notice
 
@@ -87,7 +88,7 @@ def draw_step(lesson: Lesson, part: int, token: str, keep: Keep) -> None:
         label=f"Open this in {opener.entry.title}",
         icon=":material/arrow_forward:",
         icon_position="right",
-        query_params=parse_qs(opener.query(step.preset)),
+        query_params=versioned(parse_qs(opener.query(step.preset))),
     )
 
 
