@@ -16,6 +16,7 @@ from gbuq_core.commands.table_options import add_format, reading_of, source_of
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.errors import InvalidParameter, ModelFileError
 from gbuq_core.presentation import counted, format_bytes, shown
+from gbuq_core.tables.column_notices import column_notices
 
 # The members that tell our archives from a workbook.
 _OF_MODEL, _OF_PROJECT = "header.json", "project.json"
@@ -279,4 +280,5 @@ def _column(column: tables.Column) -> dict[str, Any]:
         **{name: getattr(column, f"n_{name}") for name in ("missing", "distinct", "unreadable")},
         "range": column.limits,
         "missing_words": dict(column.missing_words),
+        "notices": column_notices([column]),
     }

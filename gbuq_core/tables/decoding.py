@@ -127,7 +127,7 @@ def _decode(data: bytes) -> Text:
     for start, name in ((1, "utf-16-le"), (0, "utf-16-be")):
         if sample[start::2].count(0) > _UTF_16_ZEROS * half > sample[1 - start :: 2].count(0):
             return _decode_as(data, name)
-    data = data.rstrip(b"\x00\x1a")  # with which some programs fill up the last block
+    data = data.rstrip(b"\x00\x1a")
     if b"\x00" in data:
         raise no_text()
     return Text(data, "utf-8", ()) if _is_utf8(data) else _decode_old(data)
@@ -178,7 +178,8 @@ def encoding_sentence(encoding: str) -> str:
 
 def _decode_as(data: bytes, encoding: str, guessed: bool = False) -> Text:
     try:
-        text = _recoded(data, encoding).removeprefix(codecs.BOM_UTF8)
+        # Some programs fill up the last block.
+        text = _recoded(data, encoding).removeprefix(codecs.BOM_UTF8).rstrip(b"\x00\x1a")
     except LookupError:
         raise TableError(f"There is no encoding {encoding!r}: use utf-8 or cp1252.") from None
     except ValueError as error:  # also of codecs that decode nothing, such as undefined

@@ -177,7 +177,8 @@ def heavy_rows(scored: ScoredTable, second: bool = True) -> list[str]:
     found = heavy_held(scored.training, held_out(scored))
     if second and scored.protocol == "new_file":
         rows = np.flatnonzero(scored.scored.known)
-        new = HeldOut(rows, scored.scored.y[rows], scored.predictions.take(rows), ())
+        classes = scored.training.target.classes
+        new = HeldOut(rows, scored.scored.y[rows], scored.predictions.take(rows), classes)
         sentences = heavy_held(scored.scored, new, is_new=True)
         found += [f"Second file: {one[0].lower()}{one[1:]}" for one in sentences]
     return found
@@ -187,7 +188,7 @@ def heavy_held(prepared: Prepared, judged: HeldOut, is_new: bool = False) -> lis
     """A sentence about rows with most of the squared error, if they are few."""
     target, numbers = prepared.target.name, prepared.row_numbers
     if prepared.target.classes:
-        return [] if is_new else _classes_never_found(prepared, judged)
+        return _classes_never_found(prepared, judged, is_new)
     squares = judged.errors**2
     order = np.argsort(-squares, kind="stable")[:_MOST_HEAVY]
     shares = squares[order] / max(squares.sum(), np.finfo(float).tiny)
@@ -217,8 +218,8 @@ def heavy_held(prepared: Prepared, judged: HeldOut, is_new: bool = False) -> lis
     ]
 
 
-def _classes_never_found(prepared: Prepared, judged: HeldOut) -> list[str]:
-    """A sentence about each class that no held-out row is predicted as; one for many of them."""
+def _classes_never_found(prepared: Prepared, judged: HeldOut, is_new: bool) -> list[str]:
+    """A sentence about each class that no judged row is predicted as; one for many of them."""
     missed = [score for score in class_scores(judged) if score.n_rows and np.isnan(score.precision)]
     if not missed:
         return []
@@ -227,7 +228,7 @@ def _classes_never_found(prepared: Prepared, judged: HeldOut) -> list[str]:
         return [
             f"{len(missed)} of {len(judged.classes)} classes are never predicted: "
             f"{listed([score.name for score in missed])}. They have {counted(n_rows, 'row')} of "
-            f"the {len(judged.y):,} held out, all of them wrong."
+            f"the {len(judged.y):,} {'with a target' if is_new else 'held out'}, all of them wrong."
         ]
     told = []
     for score in missed:

@@ -32,7 +32,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _DAY = 86_400
 _DIGITS = 18  # that any int64 may have
 
-_READ_EXTENSIONS = ("arrow.uuid", "arrow.bool8", "pandas.period")
+_READ_EXTENSIONS = ("arrow.uuid", "arrow.bool8", "arrow.json", "pandas.period")
 
 _WHAT = "reading this file"
 
@@ -75,21 +75,21 @@ def read_parquet(data: bytes) -> tuple[list[tuple[str, Any]], list[str], tuple[s
 
 def left_out_notices(schema: pa.Schema) -> list[str]:
     """What the columns hold that are no cells here, and which ones are read as something else."""
-    json_named = [field.name for field in schema if _extension(field) == "arrow.json"]
+    intervals = [field.name for field in schema if _extension(field) == "pandas.interval"]
     others = [
-        field.name for field in schema
-        if not is_cell(field.type) and field.name not in json_named
-    ]  # fmt: skip
+        field.name for field in schema if not is_cell(field.type) and field.name not in intervals
+    ]
     said = [
         _cannot_be_used(names, what)
-        for names, what in ((others, "lists, structures or bytes"), (json_named, "JSON"))
+        for names, what in ((others, "lists, structures or bytes"), (intervals, "intervals"))
         if names
     ]
-    periods = [field.name for field in schema if _extension(field) == "pandas.period"]
-    if periods:
-        one = len(periods) == 1
-        said.append(f"{columns_named(periods)} {'holds' if one else 'hold'} periods, each of which "
-                    "is read as the time when it begins.")  # fmt: skip
+    for kind, what in (
+        ("pandas.period", "periods, each of which is read as the time when it begins"),
+        ("arrow.json", "JSON, which is read as text"),
+    ):
+        if names := [field.name for field in schema if _extension(field) == kind]:
+            said.append(f"{columns_named(names)} {'holds' if len(names) == 1 else 'hold'} {what}.")
     return said
 
 
@@ -288,6 +288,8 @@ def _plain_extension(column: Any, period: str) -> Any:
         return pa.chunked_array([pa.array(first.to_numpy("datetime64[us]"), mask=missing)])
     if column.type.extension_name == "arrow.bool8":
         return column.cast(pa.bool_())
+    if column.type.extension_name == "arrow.json":
+        return column.cast(pa.string())
     letters = [None if value is None else str(value) for value in column.to_pylist()]
     return pa.chunked_array([pa.array(letters, pa.string())])
 

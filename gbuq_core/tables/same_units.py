@@ -25,7 +25,14 @@ from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan
 from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.schema import Schema
 from gbuq_core.tables.scoring import fit_protocol, judge_fits
-from gbuq_core.tables.splitting import ROW_ORDER, RowSplit, is_named_id, parts_of_time, read_split
+from gbuq_core.tables.splitting import (
+    ROW_ORDER,
+    RowSplit,
+    is_named_id,
+    is_named_time,
+    parts_of_time,
+    read_split,
+)
 
 _MOST_ROWS = 3000  # that the small models learn from and are judged on
 _FEWEST_ROWS = 60
@@ -354,6 +361,10 @@ def _time_columns(table: Table, training: Prepared) -> Iterator[str]:
     named += [column.name for column in columns if _is_epoch(table, column)]
     if parts:
         named.append(", ".join(parts))
+    named += [
+        column.name for column in columns if column.name not in (*parts, *named)
+        and column.n_distinct >= _FEWEST_GROUPS and is_named_time(column)
+    ]  # fmt: skip
     yield from named[:_MOST_TRIED]
     if not named and _has_near_neighbours(training):
         yield ROW_ORDER
@@ -365,13 +376,20 @@ def _numbers(table: Table, column: Column) -> NDArray[np.float64]:
 
 
 def _is_epoch(table: Table, column: Column) -> bool:
-    """Whether whole numbers are seconds or milliseconds since 1970."""
+    """Whether whole numbers are seconds or milliseconds since 1970, or years and months."""
     if column.kind not in ("numeric", "identifier"):
         return False
     values = _numbers(table, column)
     if len(values) < _FEWEST_ROWS or (values != np.round(values)).any():
         return False
-    return any(low <= values.min() and values.max() <= high for low, high in _EPOCHS)
+    if any(low <= values.min() and values.max() <= high for low, high in _EPOCHS):
+        return True
+    # 202401, 202402, ...
+    months = np.unique(values)
+    return (
+        len(months) >= _FEWEST_NUMBERS and months[0] >= 190001 and months[-1] <= 210012
+        and bool(((months % 100 >= 1) & (months % 100 <= 12)).all())
+    )  # fmt: skip
 
 
 def _has_near_neighbours(training: Prepared) -> bool:

@@ -16,7 +16,7 @@ from pyarrow import types
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import parallel_map
 from gbuq_core.presentation import counted, enumerated, listed, shown
-from gbuq_core.tables.column_notices import INDEX, column_notices
+from gbuq_core.tables.column_notices import INDEX, MANY_LEVELS, column_notices
 from gbuq_core.tables.columns import (
     CHOSEN_KINDS,
     FEATURE_KINDS,
@@ -53,6 +53,7 @@ from gbuq_core.tables.written_numbers import (
     Numbers,
     UnitChoice,
     choose_units,
+    like_numbers_or_dates,
     may_hold_numbers,
     read_numbers,
 )
@@ -79,6 +80,9 @@ class Clues(NamedTuple):
     mark: FileMark = FileMark()
     day_first: bool = False
     is_first_of_many: bool = False
+
+
+_DAY_NUMBERS = (1, 10**4, 10**6)  # 20240229 without, with hours and minutes, with seconds
 
 
 def infer_column(
@@ -109,10 +113,7 @@ def _infer_column(
         sentence = f"All of its cells are {shown(base.examples[0])}."
         return replace(base, kind="constant", n_distinct=1, reason=sentence)
     if types.is_timestamp(array.type):
-        declared = replace(
-            base, kind="date", used=True, reason="The file says that it holds dates."
-        )
-        return replace(declared, n_distinct=n_distinct(text))
+        return _as_date(replace(base, n_distinct=n_distinct(text)), array, "", ambiguous=False)
     if types.is_boolean(array.type):
         return replace(
             base, kind="category", used=True, n_distinct=2, reason="Its values are true or false."
@@ -143,6 +144,14 @@ def _infer_column(
     found = _infer_from_words(words, text, len(text) - text.null_count)
     if found.kind == "identifier":  # of nobody, where it says None
         found = replace(found, n_missing=base.n_missing, remarks=base.remarks)
+    many = found.kind != "category" or found.n_distinct > MANY_LEVELS
+    if many and (what := like_numbers_or_dates(text)):
+        sentence = (
+            f"The cells of the column {shown(name)} look like {what} ({listed(found.examples)}) in "
+            "a form that is not read: write them as "
+            f"{'2024-02-29' if what == 'dates' else 'plain numbers'} if they are."
+        )
+        found = replace(found, remarks=(*found.remarks, ("numbers", sentence)))
     return with_spellings(found, array, text)
 
 
@@ -329,18 +338,25 @@ def _infer_from_numbers(base: Column, text: Any, numbers: Numbers, clues: Clues)
         return None
     if whole and base.n_distinct > len(np.unique(known)):
         return None  # numbers with so many digits that a model could not tell them apart
-    like_days = whole and known.min() >= 19000101 and known.max() <= 20991231
-    if like_days and find_date_style(distinct_sample(text), clues.day_first)[0] == "yyyymmdd":
-        return None
+    low, high = known.min(), known.max()
+    like_days = whole and any(19000101 * k <= low and high < 21000101 * k for k in _DAY_NUMBERS)
+    like_months = not whole and low >= 1.0 and high < 13.0
+    if like_days or like_months:
+        style = find_date_style(distinct_sample(text), clues.day_first)[0]
+        if style.startswith("yyyymmdd") or style == "month.year":
+            return None
     if whole and len(known) >= _FEWEST_TO_JUDGE:
+        ends = (float(known.min()), float(known.max()))
         counts_rows = len(known) == len(text) and bool((np.diff(known) == 1).all())
         id_name = bool(_ID_NAME.search(base.name))
         if counts_rows and (id_name or clues.is_first_of_many):
-            return replace(base, kind="identifier", reason="Its values count the rows.")
+            reason = "Its values count the rows."
+            return replace(base, kind="identifier", range=ends, reason=reason)
         if id_name and base.n_distinct > 0.5 * len(known):
             return replace(
                 base,
                 kind="identifier",
+                range=ends,
                 reason="Its name and its many distinct whole numbers point to an identifier.",
             )
     return _as_numeric(base, text, numbers)

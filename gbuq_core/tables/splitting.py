@@ -30,7 +30,7 @@ from gbuq_core.tables.columns import (
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.plan import SPLITS
 from gbuq_core.tables.schema import Schema, distinct_sample
-from gbuq_core.tables.written_dates import find_date_style
+from gbuq_core.tables.written_dates import find_date_style, month_number
 from gbuq_core.validation import check_choice
 
 # Where the blocks of time begin, as shares of the rows. The first block is only learnt from, the
@@ -61,8 +61,27 @@ _PARTS = {
 }
 
 
+# How a count of time is called: days since some day, seconds since the start, years alone.
+_TIME_NAME = re.compile(
+    r"(^|.*[\W_\d])(time|date|timestamp|datetime|epoch|period|t|ts|zeit|datum|zeitpunkt|temps|fecha|"
+    r"tiempo|data|tempo|tijd|czas|время|дата|时间|日期|日付|"
+    + "|".join(
+        _PARTS[part][0] for part in ("year", "month", "week", "day", "hour", "minute", "second")
+    )
+    + r")s?($|[\W_\d].*)",
+    re.IGNORECASE,
+)
+
+
+def is_named_time(column: Column) -> bool:
+    """Whether a column of numbers is named like a time, such as day or year."""
+    return column.kind in ("numeric", "identifier") and bool(_TIME_NAME.fullmatch(column.name))
+
+
 def parts_of_time(schema: Schema, target: str) -> list[str]:
     r"""Columns that are named like parts of a time and hold such numbers, the longest first.
+
+    A month may also be a word.
 
     Examples
     --------
@@ -79,6 +98,8 @@ def parts_of_time(schema: Schema, target: str) -> list[str]:
             if column.kind == "constant":
                 value = pd.to_numeric(column.examples[0], errors="coerce")
                 ends = (value, value)
+            if column.kind in ("category", "constant") and all(map(month_number, column.examples)):
+                ends = (1, 12)
             if column.name == target or ends is None or column.kind == "date":
                 continue
             whole = all(low <= end <= high and end == round(end) for end in ends)
@@ -250,6 +271,9 @@ def _times(table: Table, column: Column) -> NDArray[np.int64]:
     else:
         found = finite_values(as_numbers(array, column))
         n_known = len(text) - text.null_count
+        if np.isfinite(found).sum() < _READABLE * n_known:
+            months = [month_number(word or "") or np.nan for word in text.to_pylist()]
+            found = np.array(months, np.float64)
         if np.isfinite(found).sum() >= _READABLE * n_known:
             values = found
     if values is None:

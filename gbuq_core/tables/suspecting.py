@@ -107,7 +107,7 @@ def split_warnings(table: Table, prepared: Prepared) -> list[str]:
     Looks at the first 100,000 rows.
 
     - Dates among the features of a table that is not split by time.
-    - Copies: rows that are equal in all features and the target, or in all but one that counts
+    - Copies: rows that are equal in all features and the target, or in all but those that count
       rows, at least 0.5 % of all and ten times as many as after each column was shuffled by itself.
     - Leaks, over the rows where the column has a value: a number that orders the rows as the target
       does (rank correlation or AUROC of at least 0.999); categories that give the class in 99.9 %
@@ -156,14 +156,20 @@ def _copies(X: pd.DataFrame, y: NDArray[np.float64], names: dict[str, str]) -> l
     hashed = _hashed(cells)
     shuffled = _hashed(np.column_stack([rng.permutation(column) for column in cells.T]))
     # A counter may differ in copies: a column with nearly as many values as rows.
-    counters = [k for k in range(X.shape[1]) if len(np.unique(cells[:, k])) > _COUNTS * len(cells)]
-    for apart in (None, *counters[:_MOST_COUNTERS]):
+    counters = {
+        names[str(name)]: [j for j, other in enumerate(X.columns)
+                           if names[str(other)] == names[str(name)]]
+        for k, name in enumerate(X.columns) if len(np.unique(cells[:, k])) > _COUNTS * len(cells)
+    }  # fmt: skip
+    every = [k for places in counters.values() for k in places]
+    for apart in ([], *list(counters.values())[:_MOST_COUNTERS], every):
         n_copies = _n_repeated(hashed, apart)
         if n_copies < max(2, _FEWEST_COPIES * len(cells)):
             continue
         if n_copies < _MORE_THAN_CHANCE * _n_repeated(shuffled, apart):
             continue
-        but = "" if apart is None else f" in all but {shown(names[str(X.columns[apart])])}"
+        aside = listed(dict.fromkeys(names[str(X.columns[k])] for k in apart))
+        but = f" in all but {aside}" if apart else ""
         return [
             f"{counted(n_copies, 'row is a copy', 'rows are copies')} of another row{but}, target "
             "included. Where a copy is in another fold, the model has seen the answer."
@@ -178,9 +184,9 @@ def _hashed(cells: NDArray[np.int64]) -> NDArray[np.uint64]:
     ])  # fmt: skip
 
 
-def _n_repeated(hashed: NDArray[np.uint64], apart: int | None) -> int:
-    """Rows that are not the only ones of their kind, one column left aside."""
-    keys = hashed.sum(axis=1) - (0 if apart is None else hashed[:, apart])
+def _n_repeated(hashed: NDArray[np.uint64], apart: list[int]) -> int:
+    """Rows that are not the only ones of their kind, some columns left aside."""
+    keys = hashed.sum(axis=1) - hashed[:, apart].sum(axis=1)
     _, count = np.unique(keys, return_counts=True)
     return int(count[count > 1].sum())
 

@@ -35,25 +35,40 @@ _ZONES = {
     "UTC": 0, "GMT": 0, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "WET": 0, "WEST": 1, "EST": -5,
     "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
 }  # fmt: skip
-_ZONE = rf"(?: ?(?:[AaPp]\.?[Mm]\.?|Z|{_OFFSET}|{'|'.join(_ZONES)}))?"
+_ZONE = rf"(?: ?[AaPp]\.?[Mm]\.?)?(?: ?(?:Z|{_OFFSET}|{'|'.join(_ZONES)}))?"
 _TIME = rf"(?:,?[T ]{_CLOCK}{_ZONE})?"
 
 # The months in English, German, French, Spanish, Italian, Portuguese, Dutch, Swedish, Danish,
-# Polish, Czech and Turkish, without accents.
+# Polish, Czech and Turkish, without accents; then in Russian, Ukrainian and Greek.
 _MONTHS = (
-    "january januar janvier enero gennaio janeiro januari stycznia leden ledna ocak",
-    "february februar fevrier febrero febbraio fevereiro februari lutego unor unora subat",
-    "march marz mars marzo marco maart marts marca brezen brezna mart",
-    "april avril abril aprile kwietnia duben dubna nisan",
-    "may mai mayo maggio maio mei maj maja kveten kvetna mayis",
-    "june juni juin junio giugno junho czerwca cerven cervna haziran",
-    "july juli juillet julio luglio julho lipca cervenec cervence temmuz",
-    "august aout agosto augustus augusti sierpnia srpen srpna agustos",
-    "september septembre septiembre settembre setembro wrzesnia zari eylul",
-    "october oktober octobre octubre ottobre outubro pazdziernika rijen rijna ekim",
-    "november novembre noviembre novembro listopada listopad kasim",
-    "december dezember decembre diciembre dicembre dezembro grudnia prosinec prosince aralik",
+    "january januar janvier enero gennaio janeiro januari stycznia leden ledna ocak "
+    "января январь січня ιανουαριου",
+    "february februar fevrier febrero febbraio fevereiro februari lutego unor unora subat "
+    "февраля февраль лютого φεβρουαριου",
+    "march marz mars marzo marco maart marts marca brezen brezna mart марта март березня μαρτιου",
+    "april avril abril aprile kwietnia duben dubna nisan апреля апрель квітня απριλιου",
+    "may mai mayo maggio maio mei maj maja kveten kvetna mayis мая маи травня μαιου",
+    "june juni juin junio giugno junho czerwca cerven cervna haziran июня июнь червня ιουνιου",
+    "july juli juillet julio luglio julho lipca cervenec cervence temmuz июля июль липня ιουλιου",
+    "august aout agosto augustus augusti sierpnia srpen srpna agustos "
+    "августа август серпня αυγουστου",
+    "september septembre septiembre settembre setembro wrzesnia zari eylul "
+    "сентября сентябрь вересня σεπτεμβριου",
+    "october oktober octobre octubre ottobre outubro pazdziernika rijen rijna ekim "
+    "октября октябрь жовтня οκτωβριου",
+    "november novembre noviembre novembro listopada listopad kasim "
+    "ноября ноябрь листопада νοεμβριου",
+    "december dezember decembre diciembre dicembre dezembro grudnia prosinec prosince aralik "
+    "декабря декабрь грудня δεκεμβριου",
 )
+# Those of Finnish, Hungarian, Romanian, Polish and Indonesian, which are not shortened.
+_WHOLE_MONTHS = (
+    "tammikuuta ianuarie styczen", "helmikuuta februarie luty", "maaliskuuta marcius martie marzec",
+    "huhtikuuta aprilis aprilie kwiecien", "toukokuuta majus", "kesakuuta junius iunie czerwiec",
+    "heinakuuta julius iulie lipiec", "elokuuta augusztus sierpien agustus",
+    "syyskuuta szeptember septembrie wrzesien", "lokakuuta octombrie pazdziernik",
+    "marraskuuta noiembrie", "joulukuuta decembrie grudzien desember",
+)  # fmt: skip
 
 
 def _month_words() -> dict[str, int]:
@@ -64,7 +79,8 @@ def _month_words() -> dict[str, int]:
         for end in range(3, len(word)):
             begin = word[:end]
             found[begin] = month if found.get(begin, month) == month else 0
-    return {word: month for word, month in (found | whole).items() if month}
+    also = {word: month for month, words in enumerate(_WHOLE_MONTHS, 1) for word in words.split()}
+    return {word: month for word, month in (also | found | whole).items() if month}
 
 
 _MONTH_OF = _month_words()
@@ -86,8 +102,7 @@ def _style(name: str, pattern: str, *formats: str, day_first: bool | None = None
 
 def _with_times(*days: str) -> tuple[str, ...]:
     times = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S.%f", " %I:%M %p", " %I:%M:%S %p")
-    return tuple(f"{day}{time}{zone}" for zone in ("", "%z") for time in times
-                 if time[-1:] != "p" or not zone for day in days)  # fmt: skip
+    return tuple(f"{day}{time}{zone}" for zone in ("", "%z") for time in times for day in days)
 
 
 _MONTH = r"[^\W\d_]{3,12}\.?"
@@ -99,8 +114,13 @@ _POINTS = r"(?:\d{1,2}\.\d{1,2}\.\d{4}|\d{2}\.\d{2}\.\d{2})" + _TIME
 STYLES = (
     _style("year-month-day", r"\d{4}-\d{1,2}-\d{1,2}" + _TIME, "ISO8601", *_with_times("%Y-%m-%d")),
     _style("year/month/day", r"\d{4}/\d{1,2}/\d{1,2}" + _TIME, *_with_times("%Y/%m/%d")),
-    _style("year.month.day", r"\d{4}\.\d{1,2}\.\d{1,2}" + _TIME, *_with_times("%Y.%m.%d")),
+    _style(
+        "year.month.day", r"\d{4}\.\d{1,2}\.\d{1,2}" + _TIME + r"|\d{4}\. \d{1,2}\. \d{1,2}\.?",
+        *_with_times("%Y.%m.%d"), "%Y. %m. %d.", "%Y. %m. %d",
+    ),
     _style("year 年 month 月 day 日", r"\d{4}年\d{1,2}月\d{1,2}日", "%Y年%m月%d日"),
+    _style("year 년 month 월 day 일", r"\d{4}년 ?\d{1,2}월 ?\d{1,2}일", "%Y년 %m월 %d일",
+           "%Y년%m월%d일"),
     _style("day.month.year", _POINTS, *_with_times("%d.%m.%Y", "%d.%m.%y")),
     _style("day/month/year", _SLASHES, *_with_times("%d/%m/%Y", "%d/%m/%y"), day_first=True),
     _style("month/day/year", _SLASHES, *_with_times("%m/%d/%Y", "%m/%d/%y"), day_first=False),
@@ -118,11 +138,28 @@ STYLES = (
     _style(
         "month-name day, year", rf"{_MONTH} \d{{1,2}},? \d{{4}}{_TIME}", *_with_times("%b %d %Y"),
     ),
+    _style(
+        "year month-name day", rf"\d{{4}}\.? {_MONTH} \d{{1,2}}\.?", "%Y %b %d", "%Y. %b %d.",
+    ),
+    _style(
+        "month-name day time year", rf"{_MONTH} \d{{1,2}} {_CLOCK}(?: (?:UTC|GMT))? \d{{4}}",
+        "%b %d %H:%M:%S %Y", "%b %d %H:%M:%S UTC %Y", "%b %d %H:%M:%S GMT %Y",
+    ),
     _style("month-name-year", rf"{_MONTH}[- ]{_SHORT}", "%b-%Y", "%b %Y", "%b-%y", "%b %y"),
     _style("two-digit year-month-day", r"\d{2}-\d{2}-\d{2}", "%y-%m-%d"),
     _style("year-month", r"\d{4}-\d{2}", "%Y-%m"),
-    _style("year-week", r"\d{4}-?W\d{2}", "%G-W%V-%u"),
+    _style("year/month", r"\d{4}/(?:0[1-9]|1[0-2])", "%Y/%m"),
+    _style("month/year", r"(?:0?[1-9]|1[0-2])/(?:19|20)\d{2}", "%m/%Y"),
+    _style("month.year", r"(?:0[1-9]|1[0-2])\.(?:19|20)\d{2}", "%m.%Y"),
+    _style("year-quarter", r"(?:\d{4}[ -]?Q[1-4]|Q[1-4][ /-]?\d{4})", "%Y-%m"),
+    _style("year-week", r"\d{4}-?W\d{2}(?:-?[1-7])?", "%G-W%V-%u"),
     _style("yyyymmdd", r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", "%Y%m%d"),
+    _style(
+        "yyyymmddhhmm",
+        r"(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])T?(?:[01]\d|2[0-3])[0-5]\d"
+        r"(?:[0-5]\d)?Z?",
+        "%Y%m%d%H%M%S",
+    ),
 )  # fmt: skip
 _BY_NAME = {style.name: style for style in STYLES}
 
@@ -264,15 +301,24 @@ def _plain(text: str) -> str:
     first = _FIRST_WORD.match(text)
     if first and not _month(first[0]):
         text = text[first.end() :].lstrip("., ")
-    text = re.sub(r"(?i)(?<=\d\.) |(?<=\d) de (?=\w)|(?<=[a-z]) de (?=\d)", " ", text)
+    text = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b| (?:г\.?|року)$", "", text)
+    text = re.sub(
+        r"(?i)(?<=\b\d\.) |(?<=\b\d\d\.) |(?<=\d) de (?=\w)|(?<=[a-z]) de (?=\d)", " ", text
+    )
     return re.sub(r"[^\W\d_]{3,12}", lambda word: _month(word[0]) or word[0], text)
 
 
 def _month(word: str) -> str:
     """The English name of a month, or nothing."""
-    letters = (letter for letter in unicodedata.normalize("NFKD", word.lower()) if letter.isascii())
-    number = _MONTH_OF.get("".join(letters), 0)
+    number = month_number(word)
     return _ENGLISH[number - 1] if number else ""
+
+
+def month_number(word: str) -> int:
+    """Which month a word names; 0 for other words."""
+    letters = [letter for letter in unicodedata.normalize("NFKD", word.lower())
+               if not unicodedata.combining(letter)]  # fmt: skip
+    return _MONTH_OF.get("".join(letters).strip(" ."), 0)
 
 
 def _read(texts: pd.Series, style_name: str) -> tuple[pd.Series, pd.Series, NDArray[np.int64]]:
@@ -312,16 +358,29 @@ def _parse(texts: pd.Series, style: DateStyle) -> tuple[pd.Series, pd.Series, pd
         left = left.str.replace(",", "", n=1, regex=False)
     if style.name == "year-week":  # its Monday
         left = left.str.replace(r"^(\d{4})-?W(\d{2})$", r"\1-W\2-1", regex=True)
+        left = left.str.replace(r"^(\d{4})-?W(\d{2})-?(\d)$", r"\1-W\2-\3", regex=True)
+    if style.name == "year-quarter":  # its first month
+        left = left.str.replace(r"^Q(\d)[ /-]?(\d{4})$", r"\2-Q\1", regex=True)
+        for quarter in range(1, 5):
+            left = left.str.replace(
+                rf"^(\d{{4}})[ -]?Q{quarter}$", rf"\1-{3 * quarter - 2:02d}", regex=True
+            )
+    if style.name == "yyyymmddhhmm":
+        left = left.str.replace(r"^(\d{8})T?(\d{4})(\d\d)?Z?$", r"\1\2\3", regex=True)
+        left = left.str.replace(r"^(\d{12})$", r"\g<1>00", regex=True)
+    left = left.str.replace(r"(:\d{2}),(\d+)$", r"\1.\2", regex=True)
     clocks = left
     # Bare dates with bare times, by far the most, are read as they are.
     if left.str.contains(_CLOCK_IN_WORDS, regex=True).any():
         left = left.str.replace(r"(\d),?[T ](\d{1,2}:)", r"\1 \2", regex=True)
-        left = left.str.replace(r" ?([AaPp])\.?[Mm]\.?$", r" \1M", regex=True)
+        left = left.str.replace(r" ?([AaPp])\.?[Mm]\.?(?= |$)", r" \1M", regex=True)
         if left.str.contains(r"[A-Z]{3}$", regex=True).any():
             for zone, hours in _ZONES.items():
-                left = left.str.replace(rf"(:\S+?) ?{zone}$", rf"\g<1>{hours:+03d}:00", regex=True)
-        left = left.str.replace(rf"(:\S+?) ?({_OFFSET}|Z)$", r"\1\2", regex=True)
-        clocks = left.str.replace(rf"(:\S+?)(?:{_OFFSET}|Z)$", r"\1", regex=True)
+                left = left.str.replace(
+                    rf"(:\S+?(?: [AP]M)?) ?{zone}$", rf"\g<1>{hours:+03d}:00", regex=True
+                )
+        left = left.str.replace(rf"(:\S+?(?: [AP]M)?) ?({_OFFSET}|Z)$", r"\1\2", regex=True)
+        clocks = left.str.replace(rf"(:\S+?(?: [AP]M)?)(?:{_OFFSET}|Z)$", r"\1", regex=True)
     zoned = clocks is not left and bool((clocks != left).any())
     for form in style.formats:
         open_rows = found.isna()

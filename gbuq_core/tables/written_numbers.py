@@ -35,13 +35,17 @@ _CODES = (
     "AED|ARS|AUD|BGN|BRL|CAD|CHF|CLP|CNY|COP|CZK|DKK|EGP|EUR|GBP|HKD|HUF|IDR|ILS|INR|JPY|KES|KRW"
     "|MXN|MYR|NGN|NOK|NZD|PEN|PHP|PKR|PLN|RMB|RON|RUB|SAR|SEK|SGD|THB|TRY|TWD|UAH|USD|VND|ZAR"
 )
-_CURRENCY = "[A-Z]{0,3}[$\u20a0-\u20cf£¥¢฿]" rf"|(?:{_CODES})|(?i:rs\.?|kr\.?|fr\.)|zł|Kč|Ft"
-_UNIT = r"[^\d\s()+*<>~.,;:!?\"'#/_=†‡-][^\d()+*<>~;:!?\"_=†‡]{0,15}?[23]?"
+_CURRENCY = (
+    "[A-Z]{0,3}[$\u20a0-\u20cf£¥¢฿]"
+    rf"|(?:{_CODES})|(?i:rs\.?|rp\.?|kr\.?|fr\.)|S/\.?|zł|Kč|Ft"
+)
+_UNIT = r"[^\d\s()+*<>~.,;:!?\"'#/_=†‡ᵃᵇᶜªº¹²³⁴-⁹\[-][^\d()+*<>~;:!?\"_=†‡]{0,15}?[23]?"
 _CELL = (
-    r"^(?P<open>\()?\s*(?P<first>[+-])?\s*(?P<bound>[<>≤≥~≈±]=?)?\s*"
+    r"^['’]?(?P<open>\()?\s*(?P<first>[+-])?\s*(?P<bound>[<>≤≥~≈±]=?)?\s*"
     rf"(?:(?P<before>{_CURRENCY}|%)\s*)?(?P<sign>[+-])?\s*"
     rf"(?P<number>[.,]?\d(?:[\d.,]|{_BLANK})*(?:[eE][+-]?\d+)?)"
-    rf"(?P<inner>-)?(?P<gap>\s*)(?P<plus>\+|\*+|[†‡])?\s*(?P<after>{_UNIT})?\s*(?P<note>\*+|[+†‡])?"
+    rf"(?P<inner>-)?(?P<gap>\s*)(?P<plus>\+|\*+|[†‡])?\s*(?P<after>{_UNIT})?\s*"
+    r"(?P<note>\*+|[+†‡ᵃᵇᶜªº¹²³⁴-⁹]|\[\w{1,3}\])?"
     r"\s*(?P<last>-)?\s*(?P<close>\))?$"
 )
 # What multiplies a number, where a column has several of them, or a currency with them.
@@ -215,6 +219,28 @@ def describe_units(units: Units) -> str:
     """
     root = units[0][0] if units else ""
     return f"{root} (k, M and so on)".strip() if len(units) > 1 else root
+
+
+# What is like a number or a date, in a form that no rule here reads.
+_LIKE_DATES = r"(?:^|\D)(?:19|20)\d\d(?:\D.*)?$"
+_LIKE_NUMBERS = (
+    r"^(?:[+-]?\d+(?::\d\d){1,2}(?:[.,]\d+)?|\d+ ?[dhm][a-z]* ?\d+ ?[hms]?[a-z]*"
+    r"|[+-]?[\d.,]+ ?(?:±|\+/-|\+-) ?[\d.,]+|=\"[\d.,]+\"|\d{1,3}(?:_\d{3})+|\d+ \d+/\d+"
+    r"|[\d.,]+ ?[×x*] ?10\^?[⁰-⁹\d-]+|\d+' ?\d+(?:\"|'')|[\d.,]+ (?:CR|DR|Cr|Dr|cr|dr))$"
+)
+
+
+def like_numbers_or_dates(text: Any) -> str:
+    """What texts look like that are read as neither: "dates", "numbers", or nothing."""
+    known = len(text) - text.null_count
+    for what, patterns in (
+        ("dates", (_LIKE_DATES, r"(?:^|\D)\d{1,2}(?:\D|$)")), ("numbers", (_LIKE_NUMBERS,)),
+    ):  # fmt: skip
+        fits = [pc.match_substring_regex(text, pattern) for pattern in patterns]
+        both = pc.and_(fits[0], fits[-1])
+        if known and (pc.sum(both).as_py() or 0) >= _MOST * known:
+            return what
+    return ""
 
 
 def may_hold_numbers(text: Any) -> bool:

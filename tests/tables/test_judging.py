@@ -206,8 +206,13 @@ def test_copied_rows():
     assert warned(**columns)[0].startswith(
         '40 rows are copies of another row in all but "noise", target included.'
     )
-    columns["other"] = np.random.default_rng(2).normal(size=220)
-    assert warned(**columns) == []
+    more = {name: np.concatenate([v, v[:60]]) for name, v in noisy().items()}
+    more |= {name: np.random.default_rng(k).normal(size=260) for k, name in enumerate("pq")}
+    assert 'in all but "p" and "q", target' in warned(**more)[0]
+    hours = np.random.default_rng(3).permutation(np.arange(220))
+    days = np.datetime64("2021-01-01T00") + hours.astype("timedelta64[h]")
+    columns = {name: columns[name] for name in noisy()} | {"when": days.astype(str)}
+    assert any('in all but "when", target' in said for said in warned(**columns))
 
 
 def test_classes_that_are_never_predicted_are_named_with_their_rows():
@@ -219,6 +224,8 @@ def test_classes_that_are_never_predicted_are_named_with_their_rows():
         'The class "yes" has 3 rows (rows 8, 91 and 232) and is never predicted: all of them are '
         'wrong. Sort by "p_yes" to find rows like them.'
     ]
+    said = heavy_rows(score_table(table, "fraud", new=table, plan=PLAN))
+    assert 'Second file: the class "yes" has 3 rows (rows 8, 91' in said[-1]
 
 
 def test_leaks():

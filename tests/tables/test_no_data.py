@@ -115,7 +115,9 @@ def test_one_stray_byte_does_not_garble_a_text():
 
 
 def test_zero_bytes_at_the_end_and_files_of_other_kinds():
-    assert read_table(text(HEADER, *ROWS, "") + b"\0" * 9).n_rows == len(ROWS)
+    whole = text(HEADER, *ROWS, "")
+    for data in (whole + b"\0" * 9, (whole.decode() + "\0" * 9).encode("utf-16")):
+        assert read_table(data).n_rows == len(ROWS)
     for data, what in ((b"<table><tr><td>1</td></tr></table>", "web page"),
                        (b"% iris\n@relation iris\n@data\n1,2\n", "ARFF")):  # fmt: skip
         with pytest.raises(TableError, match=what):

@@ -325,6 +325,6 @@ def test_truth_values_uuids_periods_and_json_are_read_or_named_for_what_they_are
         dt.datetime(2021, 1, 1), None, dt.datetime(2021, 3, 1)
     ]  # fmt: skip
     assert table.notices == (
-        'The column "js" holds JSON and cannot be used.',
         'The column "month" holds periods, each of which is read as the time when it begins.',
+        'The column "js" holds JSON, which is read as text.',
     )

@@ -72,18 +72,26 @@ def test_units_of_classes_are_told_in_shares():
     assert "of the rows dealt at random, and in" in str(question)
 
 
-@pytest.mark.parametrize("factor", [1, 1000])
-def test_seconds_since_1970_are_a_time(factor):
+@pytest.mark.parametrize(
+    ("name", "first", "step"),
+    [("stamp", 1_600_000_000, 3600), ("stamp", 1_600_000_000_000, 3_600_000), ("Zeit", 0.25, 0.25),
+     ("year", 1500, 0.5), ("excel_day", 43_000, 1), ("stand", None, 1)],
+)  # fmt: skip
+def test_seconds_since_1970_and_what_is_called_a_time_are_a_time(name, first, step):
     columns = walk()
-    columns["stamp"] = (1_600_000_000 + 3600 * np.arange(400)) * factor
+    count = np.arange(400)
+    columns[name] = first + step * count if first else 100 * (1970 + count // 12) + count % 12 + 1
+    if name == "year":
+        columns[name] = np.floor(columns[name]).astype(int)
     (question,) = asked(columns, shuffle=True)
-    assert (question.split, question.column) == ("time", "stamp")
+    assert (question.split, question.column) == ("time", name)
     assert question.apart > 1.5 * question.at_random
 
 
 def test_parts_of_a_time_are_one_time():
     hours = pd.date_range("2021-01-01", periods=400, freq="h")
-    columns = {"yr": hours.year, "month": hours.month, "day": hours.day, "hr": hours.hour, **walk()}
+    months = hours.strftime("%B")
+    columns = {"yr": hours.year, "month": months, "day": hours.day, "hr": hours.hour, **walk()}
     (question,) = asked(columns, shuffle=True)
     assert (question.split, question.column) == ("time", "yr, month, day, hr")
     table = table_of(columns)

@@ -1,10 +1,12 @@
 """Cells as their owners mean them: units, signs, marks, missing words, dates and spellings."""
 
 import datetime
+import io
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from table_parts import table_of
 
 from gbuq_core.errors import InvalidData
@@ -34,6 +36,7 @@ def schema_of(cells):
         ("630.79 EUR", 630.79), ("R$ 5", 5.0), ("5 kr", 5.0), ("\u20b95", 5.0), ("12.6 kg", 12.6),
         ("45 m2", 45.0), ("5 km/h", 5.0), ("1.2e-3 kg", 0.0012), ("<0.5", 0.5), ("10+", 10.0),
         ("630.8*", 630.8), ("~631", 631.0), ("10+ years", 10.0), ("(5", np.nan), ("5 7", np.nan),
+        ("Rp26.090", 26.09), ("26.1[a]", 26.1), ("26.1 \u00b9", 26.1), ("'26.1", 26.1),
         ("12:30", np.nan), ("3 x 4", np.nan), ("2020-09-28", np.nan), ("12 - 14", np.nan),
     ],
 )  # fmt: skip
@@ -87,6 +90,16 @@ def test_marks_beside_numbers_are_told_of():
     assert "8 cells" in dict(column.remarks)["noted"]
 
 
+@pytest.mark.parametrize(
+    ("form", "what"),
+    [("{0}:{1:02d}", "numbers"), ("{0} \u00b1 0.{1}", "numbers"), ("{0}_{1}00", "numbers"),
+     ("2{0:03d}/{1}|2021", "dates")],
+)  # fmt: skip
+def test_what_looks_like_numbers_or_dates_is_told_of(form, what):
+    schema = schema_of([form.format(k + 7, k % 7 + 1) for k in COUNT])
+    assert any(f'column "v" look like {what}' in said for said in schema.notices)
+
+
 @pytest.mark.parametrize("cells", [["3A", "3B", "4C", "7D"] * 10, ["1 year", "2 doors"] * 20])
 def test_codes_and_words_stay_categories(cells):
     column = schema_of(cells).columns[0]
@@ -110,6 +123,23 @@ def test_codes_and_words_stay_categories(cells):
         (["'2020-09-28", "'2020-09-21"], "2020-09-28"),
         (["09/28/2020", "2022-10-08"], "2020-09-28"),
         (["05/31/24", "12/31/28"], "2024-05-31"),
+        (["09.2020", "12.2021"], "2020-09-01"),
+        (["9/2020", "12/2021"], "2020-09-01"),
+        (["2020Q3", "Q1 2021"], "2020-07-01"),
+        (["2020-W40-2", "2021W021"], "2020-09-29"),
+        (["20200928124805", "20210928T1248Z"], "2020-09-28T12:48:05"),
+        (["202009281248", "202111021248"], "2020-09-28T12:48"),
+        (["09/28/2020 09:15 PM EST", "09/29/2020 09:15 AM EDT"], "2020-09-29T02:15"),
+        (
+            ["Mon Sep 28 12:48:00 2020", "Tue Nov  3 12:48:00 UTC 2020".replace("  ", " ")],
+            "2020-09-28T12:48",
+        ),
+        (["September 28th, 2020", "March 3rd, 2021"], "2020-09-28"),
+        (["2020-09-28 12:48:00,125", "2021-09-28 12:48:00,000"], "2020-09-28T12:48:00.125"),
+        (["28 сентября 2020 г.", "3 мая 2021 г."], "2020-09-28"),
+        (["28. syyskuuta 2020", "3. toukokuuta 2021"], "2020-09-28"),
+        (["2020. szeptember 28.", "2021. m\u00e1jus 3."], "2020-09-28"),
+        (["2020년 9월 28일", "2021년 5월 3일"], "2020-09-28"),
     ],
 )
 def test_more_ways_to_write_dates(texts, first):
@@ -139,8 +169,12 @@ def test_local_hours_of_times_with_offsets():
 
 def test_sentinel_dates_are_suspected():
     cells = ["9999-12-31" if k % 6 == 0 else f"2021-{k % 12 + 1:02d}-05" for k in COUNT]
-    schema = schema_of(cells)
-    assert any('has "9999-12-31" far from' in said for said in schema.notices)
+    days = pa.array([datetime.datetime.fromisoformat(cell) for cell in cells])
+    sink = io.BytesIO()
+    parquet.write_table(pa.table({"v": days, "y": COUNT}), sink)
+    for schema in (schema_of(cells), infer_schema(read_table(sink.getvalue()))):
+        assert any('has "9999-12-31" far from' in said for said in schema.notices)
+        assert schema.columns[0].limits == ("2021-02-05", "9999-12-31")
     column = schema_of([cell.replace("9999-12-31", "n.a.") for cell in cells]).columns[0]
     assert (column.kind, column.n_missing, column.limits[0]) == ("date", 7, "2021-02-05")
 
