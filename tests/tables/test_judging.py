@@ -210,7 +210,7 @@ def test_copied_rows():
     more |= {name: np.random.default_rng(k).normal(size=260) for k, name in enumerate("pq")}
     assert 'in all but "p" and "q", target' in warned(**more)[0]
     hours = np.random.default_rng(3).permutation(np.arange(220))
-    days = np.datetime64("2021-01-01T00") + hours.astype("timedelta64[h]")
+    days = np.datetime64("2021-01-01T00:00") + hours.astype("timedelta64[h]")
     columns = {name: columns[name] for name in noisy()} | {"when": days.astype(str)}
     assert any('in all but "when", target' in said for said in warned(**columns))
 
