@@ -28,8 +28,9 @@ MEMBERS = "globalThis.gbuqMembers?.size > 0"  # sent after everything else
 # Moves a knob in every frame; resolves with the times at which the picture was drawn.
 _DRAG = """async ([root, control, seconds]) => {
   const times = [];
-  const watched = root.dataset.draws === undefined ? root.querySelector(':scope > svg') : root;
-  const what = watched === root
+  const maps = root.dataset.draws !== undefined;
+  const watched = maps ? root : root.querySelector(':scope > svg') ?? root;
+  const what = maps
     ? { attributes: true, attributeFilter: ['data-draws'] }
     : { childList: true, subtree: true, attributes: true };
   const observer = new MutationObserver(() => times.push(performance.now()));
@@ -61,8 +62,9 @@ _DRAG = """async ([root, control, seconds]) => {
 # Moves the pointer over the picture in every frame.
 _POINT = """async ([root, target, seconds]) => {
   const times = [];
-  const watched = root.dataset.draws === undefined ? root.querySelector(':scope > svg') : root;
-  const what = watched === root
+  const maps = root.dataset.draws !== undefined;
+  const watched = maps ? root : root.querySelector(':scope > svg') ?? root;
+  const what = maps
     ? { attributes: true, attributeFilter: ['data-draws'] }
     : { childList: true, subtree: true, attributes: true, attributeFilter: ['d'] };
   const observer = new MutationObserver(() => times.push(performance.now()));

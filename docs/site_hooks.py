@@ -16,6 +16,7 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from benchmarks.tables import writing
+from docs.play import gallery, play_files
 from gbuq_core.experiments.scoreboard.board import read_board
 from gbuq_core.glossary import GLOSSARY
 from gbuq_core.methods import METHODS
@@ -24,7 +25,7 @@ from gbuq_core.presentation import markdown_table
 ROOT = Path(__file__).resolve().parents[1]
 # Files of the repository that are a file of the site.
 SHOWN = {
-    "README.md": "index.md",
+    "README.md": "about.md",
     "CHANGELOG.md": "changelog.md",
     "CITATION.cff": "citation.txt",
     "LICENSE": "license.txt",
@@ -46,6 +47,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for source, uri in SHOWN.items():
         text = {"content": glossary_page()} if uri == "glossary.md" else {}
         files.append(File.generated(config, uri, **text or {"abs_src_path": str(ROOT / source)}))
+    for uri, content in (("index.md", gallery()), *play_files(config.site_url or "")):
+        files.append(File.generated(config, uri, content=content))
     return files
 
 

@@ -195,7 +195,13 @@ def absolute_imports_only(module):
 
 
 def streamlit_only_in_the_app(module):
-    if module.top in ("app.py", "server.py", "pages", "tests"):
+    if module.top in (
+        "app.py",
+        "server.py",
+        "pages",
+        "tests",
+        "docs",
+    ):  # whose site has its pictures
         return []
     return [i.name for i in imports(module) if is_from(i.name, ("streamlit", "pages", "app"))]
 
@@ -433,7 +439,7 @@ BUDGET = {
     "gbuq_core": 104_000,
     "pages": 14_620,  # with openings
     "demos": 6_600,  # with the method in one sitting
-    "benchmarks": 14_500,  # with those of the stacked law, and tables whose cells are known
+    "benchmarks": 14_580,  # with those of the stacked law, and tables whose cells are known
     "tests": 70_500,
 }
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from gbuq_core.experiments.claims import Claim, claim_table
 from gbuq_core.experiments.opening import Opening
 from gbuq_core.experiments.seeds import SeedStudy
+from gbuq_core.figures.canvas.live import EVERY
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section, standalone_html
@@ -136,8 +137,11 @@ def experiment_sections(
     values: SimpleNamespace | None = None,
 ) -> list[Section]:
     """The downloaded page: picture, closer looks, scores, the paper's statements and code."""
+    if one.begin is not _quiet:  # all is shown at once, since no other view is in the file
+        knobs = [knob for knob in knobs if knob.key != EVERY]
     sheet, claims = one.sheet(run, views, knobs), one.claims(run)
-    sheet = replace(sheet, panel_height=max(sheet.panel_height, _LEAST_HEIGHT))
+    height = max(sheet.panel_height, _LEAST_HEIGHT)
+    sheet = replace(sheet, panel_height=height, quiet=one.begin is _quiet and bool(knobs))
     looks = []
     if values is not None and views:
         for each in one.closer:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import streamlit as st
 
+OFFERED = "_offered"  # session key: how each file of the last row is made, by its name
+
 
 class Download(NamedTuple):
     """One file: what its button says, what it is called, how its bytes are made."""
@@ -23,6 +25,7 @@ class Download(NamedTuple):
 
 def show_exports(key: str, python: str, downloads: Sequence[Download] = ()) -> None:
     """Draw the row."""
+    st.session_state[OFFERED] = {one.file_name: one.make for one in downloads}
     with st.container(horizontal=True, key=f"exports-{key}", gap="small"):
         with st.popover("Copy Python"):
             st.caption("Computes what the picture shows, without the app.")

@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from gbuq_core.figures.canvas.live import EVERY as EVERY_KEY
 from gbuq_core.figures.canvas.live import (
     FRAME_SCALES,
     MAP,
@@ -31,7 +32,7 @@ COLOURS = Knob(
     "all colours.",
 )  # fmt: skip
 EVERY = Knob(
-    "every", "All maps", "switch", False, group="picture",
+    EVERY_KEY, "All maps", "switch", False, group="picture",
     help="Shows every map at once, instead of the truth and one map.",
 )  # fmt: skip
 FOCUS = Knob(

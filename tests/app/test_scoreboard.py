@@ -35,7 +35,8 @@ from gbuq_core.experiments.scoreboard.plan import (
 from gbuq_core.jobs import RUNNER
 from gbuq_core.session_limits import SessionLimits
 from gbuq_core.settings import from_values
-from pages._ui.scoreboard import export, picture, running
+from pages._ui.export import OFFERED
+from pages._ui.scoreboard import picture, running
 from pages._ui.scoreboard.controls import (
     QUESTIONS,
     _first_metric,
@@ -344,15 +345,9 @@ def test_what_did_not_reproduce_has_its_reason(board):
     assert "numbers hold or are better" in chips(at)
 
 
-def test_downloads_hold_the_numbers_and_the_page(board, monkeypatch):
-    offered, row = {}, export.show_exports
-
-    def keep(key, code, downloads):
-        offered.update({download.file_name: download.make for download in downloads})
-        row(key, code, downloads)
-
-    monkeypatch.setattr(export, "show_exports", keep)
+def test_downloads_hold_the_numbers_and_the_page(board):
     at = open_page(paper="3 IBUG", set="power")
+    offered = at.session_state[OFFERED]
     found = list(csv.DictReader(io.StringIO(offered["scoreboard.csv"]())))
     assert [line["method"] for line in found] == lines(at)["c1"].tolist()
     assert all(line["command"].startswith("python -m benchmarks.tables") for line in found)
@@ -362,7 +357,7 @@ def test_downloads_hold_the_numbers_and_the_page(board, monkeypatch):
     assert page.count('class="figure"') == 1
     for view, kind in ((APART, "curves"), (BESIDE, "curves"), (TIME, "curves"), (RANKS, "sheet")):
         at.segmented_control(key="view").set_value(view).run()
-        page = offered["scoreboard.html"]().decode()
+        page = at.session_state[OFFERED]["scoreboard.html"]().decode()
         assert page.count(f'class="figure" data-kind="{kind}"') == 1
 
 

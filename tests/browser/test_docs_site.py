@@ -1,14 +1,26 @@
 """The site of the documentation in Chromium: on a desk and on a phone, in light and in dark."""
 
 import functools
+import gzip
 import http.server
 import json
 import threading
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.conftest import DESKTOP, PHONE, screenshot
+
+_MOST = 1.5e6  # bytes of a page of Play, compressed
+_LARGER = {"learn_spiral": 3.6e6}  # eight steps, whose knobs move up to fifty members each
+# Whether each figure of a page is drawn, the folded ones, too.
+_DRAWN = """() => [...document.querySelectorAll('.figure')].every(figure =>
+  figure.querySelector('canvas, svg'))"""
+# What a knob changes: the count of a canvas' pictures, or the drawn lines.
+_LOOK = """() => [...document.querySelectorAll('[data-draws]')].map(one => one.dataset.draws).join()
+  + [...document.querySelectorAll('.figure svg')].map(one => one.innerHTML).join()"""
+_KNOB = ".figure :is(input[type=range], input[type=checkbox]) >> visible=true"
 
 _FITS = "(width) => document.documentElement.scrollWidth <= width"
 
@@ -44,7 +56,7 @@ def test_every_page_fits_a_desk_and_a_phone_and_asks_no_other_server(page, site,
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     no_words = {**index, "docs": []}
     page.route("**/search_index.json", lambda route: route.fulfill(json=no_words))
-    shown = [path for path in paths(site) if path != "404.html"]
+    shown = [path for path in paths(site) if path != "404.html" and not path.startswith("play/")]
     assert len(shown) > 30
     windows, schemes = [DESKTOP, PHONE], [("light", "default"), ("dark", "slate")]
     for number, path in enumerate(shown):
@@ -91,3 +103,39 @@ def test_the_search_finds_a_word_without_a_network(page, address):
     first.click()
     page.wait_for_url(lambda url: "/index.html" not in url)
     assert page.locator("article").inner_text().lower().count("truncation") >= 1
+
+
+@pytest.mark.slow
+def test_play_opens_from_a_file_and_answers_the_hand(page, site):
+    """Each page, as somebody who was sent the file opens it: nothing is fetched."""
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    opened = sorted((site / "play").glob("*/index.html"))
+    assert len(opened) > 15
+    for path in opened:
+        name = path.parent.name
+        assert len(gzip.compress(path.read_bytes())) < _LARGER.get(name, _MOST), name
+        page.goto(path.as_uri())
+        page.wait_for_function(_DRAWN)
+        assert page.locator("meta[property='og:image']").get_attribute("content") == "preview.webp"
+        assert (path.parent / "preview.webp").stat().st_size < 40_000
+        if name.startswith("learn_"):
+            continue  # its knobs wait for an answer
+        before, knob = page.evaluate(_LOOK), page.locator(_KNOB).first
+        lowest = knob.evaluate("knob => knob.value === knob.min")
+        switch = knob.get_attribute("type") == "checkbox"
+        knob.press("Space" if switch else "End" if lowest else "Home")
+        page.wait_for_function(f"before => ({_LOOK})() !== before", arg=before, timeout=20_000)
+        screenshot(page, f"play-{name}")
+    assert {url for url in asked if not url.startswith(("file:", "data:", "blob:"))} == set()
+
+
+def test_play_is_shared_by_its_address(page, address):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{address}/index.html")
+    page.get_by_role("link", name="Does the model know where it has seen nothing?").first.click()
+    page.get_by_role("button", name="Share").click()
+    expect(page.get_by_role("status").first).to_have_text("Copied.")
+    assert page.evaluate("navigator.clipboard.readText()").endswith("/play/heart/index.html")
+    page.get_by_role("link", name="All pictures").click()
+    page.get_by_role("heading", name="See what a tree ensemble does not know").wait_for()

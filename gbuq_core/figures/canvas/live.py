@@ -36,12 +36,13 @@ Ints = npt.NDArray[np.int64]
 
 _TOP = 65_535  # the code of a probability of one
 MAP = "map"  # the knob that names the map beside the truth
+EVERY = "every"  # the knob that shows all maps
 # What JavaScript knows to do with a knob, by its key.
 MOVES = (
     *("step", "start", "burn_in", "shown", "flag", "log", "scale", "unit", "colours", "focus"),
     *("k", "tau", "order", "calibrate", "family"),  # near_maps.js
     "show",  # rank_maps.js
-    *(MAP, "every"),  # pairs.js
+    *(MAP, EVERY),  # pairs.js
 )
 FRAME_SCALES = ("all frames", "this frame")  # what the knob ``colours`` lets the colours span
 PLANS = ("models", "truncation", "cycles")
