@@ -5,8 +5,9 @@
 Each column has a style: a decimal mark, groups of digits, a unit, a sign for negative numbers, an
 order of dates, words for missing values, some cells of another style, and junk rows around the
 table. A cell must be read as it was meant, or be counted as unreadable or missing, or its column
-must be told of: that its mark is in doubt, or that it is not used. Anything else is a silent error,
-also numbers that are used as categories without a word; the bar is 0. ``--mutations`` reads tables
+must be told of by name, as `gbuq info --json` does: that its mark or its order of day and month is
+in doubt, or that it is not used. Anything else is a silent error, also numbers that are used as
+categories without a word; the bar is 0. ``--mutations`` reads tables
 with damaged bytes instead: each is read or refused in one sentence, and anything else is a crash.
 """
 
@@ -22,24 +23,13 @@ import numpy as np
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.tables import infer_schema, prepare_training, read_table, suggest_target
+from gbuq_core.tables.column_notices import column_notices
 from gbuq_core.tables.columns import as_dates, as_numbers, as_text, single_chunk
 
 UNITS = ("{}", "{}", "{}", "{} kg", "{}%", "${}", "USD {}", "{} EUR", "{} km/h", "R$ {}", "{} m2")
 MISSING = (
-    "",
-    "",
-    "NA",
-    "n/a",
-    "null",
-    r"\N",
-    "..",
-    "unknown",
-    "n.a.",
-    "-",
-    "(null)",
-    "TBD",
-    "#N/A",
-)
+    "", "", "NA", "n/a", "null", r"\N", "..", "unknown", "n.a.", "-", "(null)", "TBD", "#N/A",
+)  # fmt: skip
 ODD_BYTES = list(b"\0\n\r\t ,;|\"'\\.-\xff\xef\xbb\xbf0e")
 ODD = ("{}*", "<{}", "{}+", "{} lb", "oops", "12:30")
 DATES = (
@@ -135,9 +125,9 @@ def silent_errors(seed: int) -> list[str]:
             )
             break
         column, array = schema.column(name), single_chunk(table.data, name)
+        told = "\n".join(column_notices([column]))
         if column.kind != written.kind:
-            told = any(f'"{name}"' in notice for notice in schema.notices)
-            if column.used and not told:
+            if f'"{name}"' not in told:
                 found.append(f"table {seed} {name}: {column.kind} ({written.style})")
             continue
         unread = as_text(array, column.missing).is_null().to_numpy(zero_copy_only=False)
@@ -148,9 +138,7 @@ def silent_errors(seed: int) -> list[str]:
         else:
             dates = as_dates(array, column.date_style, column.missing).values
             silent = (dates != written.meant) & ~np.isnat(dates)
-            if column.ambiguous_dates:  # which is told
-                continue
-        doubted = "marks" in dict(column.remarks)
+        doubted = "whether its numbers have" in told or "whether day or month comes first" in told
         for row in np.flatnonzero(silent & ~unread)[:1]:
             if not doubted:
                 found.append(f"table {seed} {name}: {written.cells[row]!r} ({written.style})")

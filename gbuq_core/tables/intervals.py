@@ -9,7 +9,10 @@ distances:
   5.2);
 - rows that are held out themselves are calibrated by those of the other folds, or the other half,
   which no model of theirs has judged (cross-conformal: Vovk, 2015; CV+: Barber et al., 2021). Where
-  one model judged all of them, each row is calibrated by all others.
+  one model judged all of them, each row is calibrated by all others;
+- where rows are split by group, no row is calibrated by its own group, and where they are split by
+  time, by earlier rows only. The first ones in time have none and take all others, but coverage is
+  counted without them.
 
 One model with all its held-out rows covers at least the level, whatever the law. Across folds,
 other models judged the rows that calibrate, so this holds in practice and is no theorem: for CV+,
@@ -40,15 +43,18 @@ from gbuq_core.tables.plan import USUAL_LEVEL, check_level
 from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.scoring import ScoredTable
 
+_STRETCHES = 5  # of time, where one model judged all rows
+_MOST_SETS = 200  # of groups
 _SMALLEST_STD = 1e-6  # as a share of the target's, so that no distance is infinite
 
 
 class _Calibration(NamedTuple):
-    """The held-out rows: how many stds each target is away, and which model judged it."""
+    """The held-out rows: how many stds each target is away, and what may not calibrate it."""
 
     rows: NDArray[np.int64]
     distances: NDArray[np.float64]
-    model: NDArray[np.int64]
+    part: NDArray[np.int64]  # of each row: its model, or of one model its group or stretch of time
+    in_time: bool  # parts follow each other, and each is calibrated by earlier ones
 
 
 def why_not_conformal(classes: tuple[str, ...]) -> str:
@@ -221,10 +227,17 @@ def conformal_coverage(
         As in `row_intervals`.
     levels : tuple of float
     """
-    held = held_out(scored) if held is None else held
-    inside = np.array([held_out_inside(scored, level, True, held).sum() for level in levels])
-    low, high = binomial_band(inside, len(held.y))
-    return Coverage(np.asarray(levels), inside / len(held.y), low, high, len(held.y))
+    calibration = _calibrate(scored, held)
+    counted = np.ones(len(calibration.rows), bool)
+    if calibration.in_time and len(np.unique(calibration.part)) > 1:
+        counted = calibration.part > calibration.part.min()
+    n_rows = int(counted.sum())
+    inside = np.array([
+        (calibration.distances <= _own_factors(calibration, level))[counted].sum()
+        for level in levels
+    ])  # fmt: skip
+    low, high = binomial_band(inside, n_rows)
+    return Coverage(np.asarray(levels), inside / n_rows, low, high, n_rows)
 
 
 def with_intervals(
@@ -293,12 +306,22 @@ def _centre_and_std(
 def _calibrate(scored: ScoredTable, held: HeldOut | None) -> _Calibration:
     held = held_out(scored) if held is None else held
     distances = conformal_distances(held, scored.training)
+    model, split = np.zeros(len(held.rows), np.int64), scored.training.split
     if not scored.measured:
-        return _Calibration(held.rows, distances, scored.model_of_row[held.rows])
-    model = np.zeros(len(held.rows), np.int64)
+        model = scored.model_of_row[held.rows]
     for number, part in enumerate(scored.measured):
         model[np.searchsorted(held.rows, part.rows)] = number
-    return _Calibration(held.rows, distances, model)
+    in_time = split is not None and split.by == "time"
+    # The models of folds have different groups, and follow each other in time.
+    apart = scored.protocol == "out_of_fold" if in_time else len(np.unique(model)) > 1
+    if split is None or apart:
+        return _Calibration(held.rows, distances, model, in_time)
+    codes = split.codes[held.rows]
+    if not in_time:
+        sets = np.unique(codes, return_inverse=True)[1] % _MOST_SETS
+        return _Calibration(held.rows, distances, sets, False)
+    ends = np.quantile(codes, np.arange(1, _STRETCHES) / _STRETCHES)
+    return _Calibration(held.rows, distances, np.searchsorted(ends, codes), True)
 
 
 def _factor(distances: NDArray[np.float64], level: float) -> float:
@@ -310,13 +333,14 @@ def _factor(distances: NDArray[np.float64], level: float) -> float:
 
 
 def _own_factors(calibration: _Calibration, level: float) -> NDArray[np.float64]:
-    """The same for each calibration row, by rows of other models, or all others of its own."""
-    distances, model = calibration.distances, calibration.model
+    """The same for each calibration row, by other or earlier parts, or all others of its own."""
+    distances, part = calibration.distances, calibration.part
     out = np.empty(len(distances))
-    groups = np.unique(model)
-    if len(groups) > 1:
-        for group in groups:
-            out[model == group] = _factor(distances[model != group], level)
+    parts = np.unique(part)
+    if len(parts) > 1:
+        for place, one in enumerate(parts):
+            others = part < one if calibration.in_time and place else part != one
+            out[part == one] = _factor(distances[others], level)
         return out
     rank = conformal_rank(len(distances) - 1, level)
     if rank > len(distances) - 1:

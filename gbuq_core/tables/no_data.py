@@ -24,9 +24,14 @@ _NEAR = 1e-3  # of a sum, between it and what stands in a row of totals
 _LISTED = 10
 _FEWEST_OWN_NAMES = 0.5  # of filled cells, for them to name the rows below them
 _FEWEST_FILLED, _FEWEST_GROUPS = 8, 4  # rows and filled cells, before blank ones are filled
+_WORD = (
+    r"(?:total|totals|totale|totaux|totaal|totalt|toplam|sum|summe|summa|gesamt|gesamtsumme|"
+    r"insgesamt|suma|somme|soma|subtotal|celkem|spolu|ukupno|ogółem|razem|összesen|yhteensä|всего|"
+    r"итого|итог|σύνολο|合计|总计|小计|合計|総計|小計|소계|합계|총계)"
+)
 _TOTAL = (
-    r"^\W*(grand[ -]?|sub[ -]?|zwischen|sous[ -]?)?(total|totals|totale|totaal|sum|summe|gesamt|"
-    r"gesamtsumme|insgesamt|suma|somme|ogółem|razem|итого|всего|合计|总计|小计|合計|소계|합계)\b"
+    rf"^\W*(?:grand[ -]?|sub[ -]?|zwischen|sous[ -]?)?{_WORD}(?:\PL.*)?$|^(?:.*\PL)?{_WORD}\W*$"
+    r"|^(?:all|alle|tous|todos|все)(?: \pL+)?$"
 )
 # What scoring adds to a table; a file that has the first one and another is its own output.
 _OWN = re.compile(

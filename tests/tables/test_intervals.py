@@ -98,6 +98,33 @@ def test_rows_of_one_model_are_calibrated_by_all_others(monkeypatch):
     )
 
 
+@pytest.mark.parametrize("most", [100, 1000])
+@pytest.mark.parametrize("by", ["group", "time"])
+def test_no_row_is_calibrated_by_its_own_group_or_by_later_rows(by, most, monkeypatch):
+    monkeypatch.setattr("gbuq_core.tables.estimating.MAX_ROWS_OUT_OF_FOLD", most)
+    rng = np.random.default_rng(0)
+    unit = np.arange(300) // 10
+    lines = "\n".join(f"{rng.normal()},{u},{u + rng.normal()}" for u in unit)
+    plan = ScorePlan(
+        ensemble="virtual", n_trees=20, depth=2, stopping=None, split=by, split_column="u"
+    )
+    scored = score_table(read_table(f"x,u,y\n{lines}\n".encode()), "y", plan=plan)
+    held = held_out(scored)
+    units = unit[held.rows]
+    part = scored.frame["fold"].to_numpy()[held.rows] if most > 300 else units
+    lower, upper = row_intervals(scored, 0.7, conformal=True)
+    std = np.sqrt(held.predictions.uncertainty.total)
+    distances = np.abs(held.y - held.predictions.loc) / std
+    rows = [place for place in range(0, len(units), 7) if part[place] > part.min() + 1]
+    for place in rows:
+        others = part < part[place] if by == "time" else part != part[place]
+        half = (upper - lower)[held.rows][place] / 2.0 / std[place]
+        assert half == pytest.approx(naive_factor(distances[others].tolist(), 0.7))
+    assert rows
+    judged = conformal_coverage(scored, held).n_rows
+    assert (judged < len(units)) == (by == "time")
+
+
 def test_conformal_intervals_hold_what_they_say():
     """Without stopping early the law is far too narrow; conformal intervals are not."""
     scored = score_table(

@@ -28,6 +28,9 @@ def text(*lines):
     ("lines", "said"),
     [
         ([HEADER, *ROWS, f"Total,,{AREAS},{Y}"], "adds up the numbers of the rows above"),
+        ([HEADER, *ROWS, f"Итого,,{AREAS},{Y}"], "adds up the numbers of the rows above"),
+        ([HEADER, *ROWS, f"合计,,{AREAS},{Y}"], "adds up the numbers of the rows above"),
+        ([HEADER, *ROWS, f"Ulm Total,,{AREAS},{Y}"], "adds up the numbers of the rows above"),
         ([HEADER, *ROWS[:12], HEADER, *ROWS[12:]], "repeats the header"),
         ([HEADER, *ROWS, ",,,", "Source: Bureau,,,"], 'has a single cell ("Source: Bureau")'),
         (["# by shopsys", "# user: k", HEADER, *ROWS], "The first 2 lines of the file"),
