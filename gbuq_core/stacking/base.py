@@ -50,7 +50,7 @@ _FOLD_MEMBERS = 2
 class Beyond(NamedTuple):
     """How far rows are beyond the training rows.
 
-    share (n,): from 0 inside to 1, how much louder the process speaks; outside (n, n_columns) bool:
+    share (n,): from 0 inside to 1, by the process; outside (n, n_columns) bool:
     values outside the range of their column, new levels, new values of a constant column and first
     gaps; columns: their names.
     """
@@ -88,7 +88,7 @@ class Stacked(Savable, BaseEstimator):
     _near: AffinityPart | None
     _process: Process | None
     _n_neighbours: int
-    _usual = 0.9  # the share of left-out rows that are not beyond the others
+    _usual = 0.5  # the share of left-out rows whose latent variance is the usual
 
     def __init__(
         self,

@@ -24,6 +24,8 @@ FloatArray = NDArray[np.float64]
 MOST_ROWS = 500
 _STEPS = 20
 _SIGNAL, _NOISE, _LENGTH = (1e-2, 1e3), (1e-7, 1e1), (1e-1, 1e3)
+_STEEP = 4.0  # times the latent variance gained beyond the box counts, up to what is usual
+_FARTHER = 0.5  # stds that a mean may go beyond the training targets
 _BLOCK = 192  # rows at a time: products of one shape have one order of sums
 _ROOT_5 = math.sqrt(5.0)
 
@@ -40,7 +42,9 @@ class Process(NamedTuple):
     weights: FloatArray  # (n, n_targets)
     signal: float
     noise: float
-    usual: float  # the latent variance that most left-out rows stay below
+    usual: float  # the latent variance that a share of the left-out rows stay below
+    most: float  # and that of the left-out row with most
+    reach: FloatArray  # (2, n_targets): least and greatest mean, just beyond the training targets
 
     def check_file(self) -> None:
         """Refuse parts that do not go together."""
@@ -48,9 +52,9 @@ class Process(NamedTuple):
         check_arrays(
             self, used=(bool, None), points=("finite", n, p), half=("finite", n, n),
             lengths=("finite", p), low=("finite", p), high=("finite", p),
-            weights=("finite", n, None),
+            weights=("finite", n, None), reach=("finite", 2, None),
         )  # fmt: skip
-        numbers = np.isfinite([self.signal, self.noise, self.usual]).all()
+        numbers = np.isfinite([self.signal, self.noise, self.usual, self.most]).all()
         require(
             n >= 1 and self.used.sum() == p and numbers and (self.lengths > 0.0).all(),
             "its process is impossible",
@@ -65,15 +69,27 @@ class Process(NamedTuple):
         found: FloatArray = self.weights[:, 0] / np.square(self.half).sum(axis=0)
         return found
 
-    def step(self, axes: NDArray[Any], mean: FloatArray) -> FloatArray:
-        """What the mean (n,) does from the nearest place of the training box to each row, (n,)."""
+    def leave(
+        self, axes: NDArray[Any], mean: FloatArray, latent: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """What rows add to their latent variance by leaving the training rows, and to their mean.
+
+        The excess (n,) is what is above all left-out rows; beyond the training box already what is
+        above the usual, as far as leaving the box has added it. The step (n,) is what the mean does
+        from the nearest place of the box.
+        """
         rows = np.asarray(axes[:, self.used], np.float64)
         inside = np.clip(rows, self.low, self.high)
         moved = np.flatnonzero((inside != rows).any(axis=1))
-        out = np.zeros(len(rows))
+        excess = np.maximum(latent - self.most, 0.0)
+        step = np.zeros(len(rows))
         if len(moved):
-            out[moved] = mean[moved] - self._at(inside[moved])[0][:, 0]
-        return out
+            edge, before = self._at(inside[moved])
+            step[moved] = mean[moved] - edge[:, 0]
+            added = _STEEP * np.maximum(latent[moved] - before, 0.0)
+            above = np.maximum(latent[moved] - self.usual, 0.0)
+            excess[moved] = np.maximum(excess[moved], np.minimum(added, above))
+        return excess, step
 
     def _at(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         mean = np.empty((len(rows), self.weights.shape[1]))
@@ -84,7 +100,7 @@ class Process(NamedTuple):
                 n = min(_BLOCK, len(rows) - start)
                 block[:n] = rows[start : start + n]
                 across = self.signal * _matern(cdist(block / self.lengths, self.points))
-                mean[start : start + n] = (across @ self.weights)[:n]
+                mean[start : start + n] = np.clip((across @ self.weights)[:n], *self.reach)
                 left = self.signal - np.square(across @ self.half.T).sum(axis=1)
                 variance[start : start + n] = np.maximum(left[:n], 0.0)
                 advance(0.0)
@@ -92,12 +108,12 @@ class Process(NamedTuple):
 
 
 def fit_process(
-    axes: NDArray[Any], targets: FloatArray, weight: FloatArray | None = None, usual: float = 0.9
+    axes: NDArray[Any], targets: FloatArray, weight: FloatArray | None = None, usual: float = 0.5
 ) -> Process:
     """Learn lengths, signal and noise from rows (n, n_axes) and targets (n, n_targets) in stds.
 
-    A row of weight w has the noise of the mean of w rows. Rows are beyond the others where their
-    latent variance exceeds that of this share of left-out rows, ``usual``.
+    A row of weight w has the noise of the mean of w rows. ``usual`` is the share of left-out rows
+    whose latent variance is the usual.
     """
     rows = np.asarray(axes, np.float64)
     used = np.ptp(rows, axis=0) > 0.0
@@ -119,12 +135,13 @@ def fit_process(
         half = solve_triangular(lower, np.eye(len(rows)), lower=True, check_finite=False)
         weights = half.T @ (half @ targets)
     # Each row without itself (Rasmussen and Williams, equation 5.12), less its own noise.
-    left_out = 1.0 / np.square(half).sum(axis=0) - noise * noisy
+    left_out = np.clip(1.0 / np.square(half).sum(axis=0) - noise * noisy, 0.0, signal)
     # Row by row, as a file gives them back: products of another order of memory differ in bits.
     points, half = (np.ascontiguousarray(part) for part in (points, half))
     return Process(
         used, rows.min(axis=0), rows.max(axis=0), lengths, points, half, weights, signal, noise,
-        float(np.quantile(np.clip(left_out, 0.0, signal), usual)),
+        float(np.quantile(left_out, usual)), float(left_out.max()),
+        np.stack([targets.min(axis=0) - _FARTHER, targets.max(axis=0) + _FARTHER]),
     )  # fmt: skip
 
 

@@ -119,12 +119,12 @@ class StackedRegressor(RegressorMixin, Stacked):
 
     Notes
     -----
-    Beyond the training rows, with e how far the process's latent variance exceeds what it is on
-    left-out rows, ``r = e / (e + noise_)``: the weights of trees and residuals are multiplied by
-    ``1 - r``, those of targets by ``(1 - r)^2``, and the process has the rest. The variance of
-    trees and residuals grows by ``2 e + d^2``, where d is what the process's mean does from the
-    edge of the training box to the row. With fewer than 40 training rows
-    nothing is weighed: inside, the trees speak alone.
+    Beyond the training rows, with e what leaving them adds to the process's latent variance and s
+    the process's own std, ``r = e / (e + s^2)``: the weights of trees and residuals are multiplied
+    by ``1 - r``, those of targets by ``(1 - r)^2``, and the process has the rest. The variance of
+    trees and residuals grows by ``e + d^2``, where d is what the process's mean does from the
+    edge of the training box to the row. `find_beyond` tells ``e / (e + noise_)``. With fewer than
+    40 training rows nothing is weighed: inside, the trees speak alone.
 
     Knowledge uncertainty is the weighted variance of the voices' means, the trees' own knowledge
     with their weight, what was added beyond the rows with its weight, and the process's latent
@@ -442,10 +442,10 @@ class StackedRegressor(RegressorMixin, Stacked):
             mean = self._centre + self._spread * inner[:, 0]
             noise = self._spread**2 * self._process.noise
             std = self._factor * np.sqrt(latent + noise)
-            excess = np.maximum(latent - self._spread**2 * self._process.usual, 0.0)
-            step = self._spread * self._process.step(encoded.points, inner[:, 0])
-            extra = 2.0 * excess + np.square(step)
-            beyond = self._beyond(excess)
+            excess, step = self._process.leave(encoded.points, inner[:, 0], variance)
+            excess *= self._spread**2
+            extra = excess + np.square(self._spread * step)
+            beyond = excess / (excess + np.square(std))
         heard = Heard(
             loc, np.maximum(scale, 1e-9 * self._spread), df, self._middle(loc, mean), z, y, counts,
             mean, std, extra,
@@ -455,14 +455,12 @@ class StackedRegressor(RegressorMixin, Stacked):
             knowledge = np.asarray(self.estimator_.predict_uncertainty(rows).knowledge)
         return _Said(heard, self._shares(beyond), knowledge, beyond, latent)
 
-    def _beyond(self, excess: FloatArray) -> FloatArray:
-        return excess / (excess + max(self.noise_, 1e-12 * self._spread**2))
-
     def _share_beyond(self, rows: EncodedRows) -> FloatArray:
         if self._process is None:
             return np.zeros(len(rows.matrix))
-        variance = self._process.predict(rows.points)[1]
-        return self._beyond(self._spread**2 * np.maximum(variance - self._process.usual, 0.0))
+        mean, variance = self._process.predict(rows.points)
+        excess = self._spread**2 * self._process.leave(rows.points, mean[:, 0], variance)[0]
+        return excess / (excess + max(self.noise_, 1e-12 * self._spread**2))
 
     def _shares(self, beyond: FloatArray) -> FloatArray:
         """The components' weights in every row (n, n_components)."""

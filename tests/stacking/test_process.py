@@ -35,7 +35,9 @@ def test_predictions_are_scikit_learns():
     new = rows(50, seed=1)[0]
     mean, variance = process.predict(new)
     expected, std = other.predict(new, return_std=True)
-    np.testing.assert_allclose(mean[:, 0], expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        mean[:, 0], np.clip(expected, y.min() - 0.5, y.max() + 0.5), rtol=1e-6, atol=1e-6
+    )
     np.testing.assert_allclose(variance, std**2 - process.noise, rtol=1e-5, atol=1e-6)
 
 
@@ -76,10 +78,41 @@ def test_beyond_the_box_the_step_is_what_the_mean_does_from_its_edge():
     X, y = rows()
     process = fit_process(X, y)
     new = np.array([[9.0, 0.0, 0.0], [0.1, 0.1, 0.1]])
-    mean = process.predict(new)[0][:, 0]
+    mean, latent = process.predict(new)
     edge = process.predict(np.clip(new, X.min(axis=0), X.max(axis=0)))[0][:, 0]
-    np.testing.assert_array_equal(process.step(new, mean), [mean[0] - edge[0], 0.0])
-    assert process.predict(new)[1][0] > 10.0 * process.usual
+    excess, step = process.leave(new, mean[:, 0], latent)
+    np.testing.assert_array_equal(step, [mean[0, 0] - edge[0], 0.0])
+    np.testing.assert_allclose(excess, [latent[0] - process.usual, 0.0])
+    assert latent[0] > 10.0 * process.usual
+
+
+def test_training_rows_and_those_at_the_edge_of_the_box_have_no_excess():
+    X, y = rows()
+    process = fit_process(X, y)
+    assert process.usual < process.most < process.signal
+    assert not process.leave(X, *_mean_and_latent(process, X))[0].any()
+    # On the way out of the box it grows from nothing.
+    way = np.tile(X[:1], (50, 1))
+    way[:, 0] = X[:, 0].max() + np.r_[0.0, np.geomspace(1e-6, 5.0, 49)]
+    excess = process.leave(way, *_mean_and_latent(process, way))[0]
+    assert excess[0] == 0.0
+    assert excess[1] < 1e-3 * excess[-1]
+    assert (np.diff(excess) >= 0.0).all()
+
+
+def test_a_slope_does_not_lead_far_beyond_the_targets():
+    x = np.linspace(-1.0, 1.0, 60)[:, None]
+    process = fit_process(x, 3.0 * x)
+    far = np.array([[1.1], [2.0], [40.0]])
+    mean = process.predict(far)[0][:, 0]
+    assert 3.0 < mean[0] < 3.5
+    assert mean[1] == 3.5
+    assert process.leave(far, mean, process.predict(far)[1])[1].max() < 0.6
+
+
+def _mean_and_latent(process, new):
+    mean, latent = process.predict(new)
+    return mean[:, 0], latent
 
 
 def test_a_row_does_not_depend_on_its_batch():

@@ -18,6 +18,7 @@ from gbuq_core import (
     StackedRegressor,
 )
 from gbuq_core.errors import InvalidData, InvalidParameter
+from gbuq_core.metrics import log_scores
 
 OWN = {"n_members": 2, "n_trees": 30, "depth": 3, "random_state": 0}
 LGB = {"n_estimators": 30, "num_leaves": 7, "min_child_samples": 5, "verbose": -1, "n_jobs": 1}
@@ -127,12 +128,24 @@ def test_beyond_the_rows_the_process_speaks_louder_and_doubt_grows(model):
     assert found.outside[:, 0].tolist() == [False, True, True, True]
     voices = model.predict_voices(far())
     assert (np.diff(voices.weight[:3, 3]) >= 0.0).all()
-    assert voices.weight[2, 3] > 0.9
+    assert 1.0 - voices.weight[2, 3] < 0.6 * (1.0 - voices.weight[0, 3])
+    assert found.share[2] > 0.9
     knowledge = model.predict_uncertainty(far()).knowledge
     assert knowledge[2] > 10.0 * knowledge[0]
     strange = NEW[:2].assign(kind=["green", "red"], same=[7.0, 8.0])
     outside = model.find_beyond(strange).outside
     assert outside.tolist() == [[False, False, True, False], [False, False, False, True]]
+    first_gap = model.find_beyond(NEW[:1].assign(a=np.nan))
+    assert first_gap.outside.tolist() == [[True, False, False, False]]
+    assert first_gap.columns == ("a", "b", "kind", "same")
+
+
+def test_beyond_changes_no_law_of_rows_inside(model):
+    # What the process says of a row counts there by its weight alone.
+    inside = model.find_beyond(NEW).share == 0.0
+    assert inside.mean() > 0.8
+    weight = model.predict_voices(NEW).weight[inside]
+    np.testing.assert_allclose(weight, np.tile([*model.weights_.values()], (len(weight), 1)))
 
 
 def test_a_row_does_not_depend_on_its_batch_or_the_threads(model):
@@ -150,6 +163,13 @@ def test_a_row_does_not_depend_on_its_batch_or_the_threads(model):
         assert model.predict_uncertainty(one).knowledge[0] == parts.knowledge[k]
         assert model.predict(one)[0] == model.predict(NEW)[k]
         assert own.crps(Y_NEW[k : k + 1])[0] == law.crps(Y_NEW)[k]
+        assert (own.loc[0], own.scale[0]) == (law.loc[k], law.scale[k])
+        assert own.logpdf(Y_NEW[k : k + 1])[0] == law.logpdf(Y_NEW)[k]
+        assert model.find_beyond(one).share[0] == model.find_beyond(NEW).share[k]
+        for alone, all_rows in zip(
+            model.predict_voices(one)[1:], model.predict_voices(NEW)[1:], strict=True
+        ):
+            np.testing.assert_array_equal(alone[0], all_rows[k])
 
 
 def test_a_voice_that_is_not_named_does_not_speak():
@@ -174,6 +194,13 @@ def test_counts_get_whole_ends_and_no_negative_ones():
     np.testing.assert_allclose(
         sum(np.exp(law.logpdf(np.full(150, float(k)))) for k in range(40)), 1.0, rtol=1e-6
     )
+    model = quiet(regressor(), x, y)
+    alone = model.predict_distribution(x[7:8])
+    assert (alone.loc[0], alone.scale[0]) == (law.loc[7], law.scale[7])
+    targets = np.where(np.arange(150) < 3, [-1.0, 0.5, 2.0] * 50, y)
+    scores = log_scores(law, targets, model.resolution_)
+    assert np.flatnonzero(scores.outside).tolist() == [0, 1]
+    assert np.isfinite(scores.mean)
 
 
 def test_weights_count_rows_and_rows_of_weight_0_are_left_out():
@@ -195,6 +222,9 @@ def test_groups_stay_together():
     apart = quiet(regressor("two_clocks"), rows, target, groups=groups)
     mixed = quiet(regressor("two_clocks"), rows, target)
     assert apart.noise_ > 2.0 * mixed.noise_
+    labels = target > 0.0  # classes of copies: apart, the neighbours know nothing
+    known = quiet(classifier(), rows, labels).weights_["targets"]
+    assert quiet(classifier(), rows, labels, groups=groups).weights_["targets"] <= known
     with pytest.raises(InvalidData, match="one group"):
         quiet(regressor(), rows, target, groups=np.zeros(150))
     with pytest.raises(InvalidData, match="groups has 3 values"):
@@ -280,9 +310,13 @@ def test_training_rows_are_hardly_beyond_themselves(classes):
 
 
 def test_classes_do_not_depend_on_the_batch_and_rare_ones_are_no_obstacle(classes):
-    chances = classes.predict_proba(NEW)
+    chances, parts = classes.predict_proba(NEW), classes.predict_uncertainty(NEW)
     for k in (0, 33):
         np.testing.assert_array_equal(classes.predict_proba(NEW[k : k + 1])[0], chances[k])
+        for alone, all_rows in zip(classes.predict_uncertainty(NEW[k : k + 1]), parts, strict=True):
+            assert alone[0] == all_rows[k]
+    threads = quiet(classifier(n_jobs=3), X, CLASSES)
+    np.testing.assert_array_equal(threads.predict_proba(NEW), chances)
     labels = np.where(np.arange(140) < 2, "rare", CLASSES)
     model = quiet(classifier(), X, labels)
     assert model.classes_.tolist() == ["high", "low", "rare"]
