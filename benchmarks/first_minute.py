@@ -4,24 +4,28 @@
 opens the page as the very first one, and takes the time from the server's start to the frame in
 which the picture is there; an empty Streamlit app is started in the same rounds. ``warm`` opens all
 pages on one server, and then each again in new windows with a session of their own: from the
-navigation to the picture. Memory is the server's alone.
+navigation to the picture. ``fit`` presses a knob on the first page of a server with an
+empty cache of kernels. Memory is the server's alone.
 """
 
 from __future__ import annotations
 
 import statistics
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.chromium import APP, Opened, opened_app
-from benchmarks.latency import CANVAS, CURVES, FIRST_MS
+from benchmarks.latency import CANVAS, CURVES, FIRST_MS, WATCH, slider
 from benchmarks.report import Row, make_parser, report
 from benchmarks.sessions import megabytes
 from tests.browser.conftest import wait_ready
 
 COLD_BAR_SECONDS, WARM_BAR_MS = 2.5, 1200.0  # cold: beyond the empty app
 FIRST_BAR_MB, ALL_BAR_MB = 350.0, 750.0
+FIT_BAR_SECONDS = 12.0
+FIT_KNOBS = {"/": "rows", "/heart": "rows", "/gaussians": "steps", "/spiral": "noise"}
 EMPTY = "empty"
 _TEXT = "(key) => document.querySelector(`.st-key-${key}`)?.textContent ?? ''"
 _EMPTY_APP = """import streamlit as st
@@ -68,16 +72,50 @@ def first_ms(app: Opened, path: str, signature: str, key: str) -> float:
     return taken
 
 
+@contextmanager
+def new_server(empty: bool = False) -> Iterator[Opened]:
+    """The app on a new server without kernels, or an empty one."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "app.py"
+        script.write_text(_EMPTY_APP)
+        kernels = f"{folder}/kernels"
+        with opened_app(script if empty else APP, NUMBA_CACHE_DIR=kernels) as app:
+            yield app
+
+
+def first_fit(path: str) -> float:
+    """Seconds from the press of a knob to its picture."""
+    signature, key = PICTURES[path]
+    with new_server() as app:
+        page = app.new_page()
+        page.set_default_timeout(FIRST_MS)
+        page.goto(app.url + path)
+        page.wait_for_function(f"({signature})({key!r})")
+        wait_ready(page)
+        page.locator(slider(FIT_KNOBS[path])).first.focus()
+        page.evaluate(WATCH, [signature, key])
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("window.gbuqLatency !== null")
+        return float(page.evaluate("window.gbuqLatency")) / 1000
+
+
+def fit_rows(paths: list[str], repeats: int) -> list[Row]:
+    """The first fit after a knob, while kernels compile."""
+    rows = []
+    for path in (path for path in paths if path in FIT_KNOBS):
+        taken = [first_fit(path) for _ in range(repeats)]
+        median = statistics.median(taken)
+        rows.append(Row(
+            f"{path}: knob to picture", f"{median:.1f} s", f"{FIT_BAR_SECONDS:.0f} s",
+            median <= FIT_BAR_SECONDS, {"fit": taken},
+        ))  # fmt: skip
+    return rows
+
+
 def cold(path: str) -> tuple[float, float]:
     """Seconds from a server's start to the picture of its first page, and its megabytes then."""
-    with ExitStack() as stack:
-        place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        script = place / "app.py"
-        script.write_text(_EMPTY_APP)
-        empty = path == EMPTY
-        app = stack.enter_context(
-            opened_app(script if empty else APP, NUMBA_CACHE_DIR=str(place / "kernels"))
-        )
+    empty = path == EMPTY
+    with new_server(empty) as app:
         taken = first_ms(app, *(("/", _TEXT, "first") if empty else (path, *PICTURES[path])))
         return app.start_seconds + taken / 1000, megabytes(app.pid)
 
@@ -125,13 +163,15 @@ def warm_rows(paths: list[str], repeats: int) -> list[Row]:
 
 def main() -> None:
     """Measure and print the medians."""
-    parser = make_parser(__doc__.splitlines()[0], ["cold", "warm"])
+    parser = make_parser(__doc__.splitlines()[0], ["cold", "warm", "fit"])
     parser.add_argument("--pages", nargs="+", choices=[*PICTURES], default=[*PICTURES])
     parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     rows = cold_rows(options.pages, options.repeats) if "cold" in options.only else []
     if "warm" in options.only:
         rows += warm_rows(options.pages, options.repeats)
+    if "fit" in options.only:
+        rows += fit_rows(options.pages, options.repeats)
     report("The first minute", rows, options.json)
 
 

@@ -24,7 +24,7 @@ FIRST_MS = 180_000  # until all of a page's fits have ended, its seeds among the
 
 # The drawn paths of a figure of curves.
 CURVES = """(key) => [...document.querySelectorAll(`.st-key-${key} *`)]
-    .flatMap(node => [...node.shadowRoot?.querySelectorAll('.gbuq-curves > svg path') ?? []])
+    .flatMap(node => [...node.shadowRoot?.querySelectorAll('.gbuq-curves [role=img] path') ?? []])
     .map(path => path.getAttribute('d')).join('')"""
 
 # What a canvas figure says about its data.
@@ -32,7 +32,7 @@ CANVAS = """(key) => [...document.querySelectorAll(`.st-key-${key} *`)]
     .map(node => node.shadowRoot?.querySelector('.gbuq')?.dataset.digest ?? '').join('')"""
 
 # Asked only when a figure changes: asking in every frame would cost the page what is measured.
-_WATCH = """([signature, key]) => {
+WATCH = """([signature, key]) => {
   const read = () => { try { return eval(signature)(key); } catch { return ''; } };
   window.gbuqLatency = null;
   const before = read();
@@ -146,7 +146,7 @@ def measure(page: Page, url: str, control: Control, repeats: int) -> list[float]
         *before, last = control.presses[press % len(control.presses)].split()
         for key in before:
             page.keyboard.press(key)
-        page.evaluate(_WATCH, [control.signature, control.key])
+        page.evaluate(WATCH, [control.signature, control.key])
         page.keyboard.press(last)
         page.wait_for_function("window.gbuqLatency !== null")
         times.append(page.evaluate("window.gbuqLatency"))

@@ -8,21 +8,27 @@ tells.
 from __future__ import annotations
 
 import time
+from pkgutil import resolve_name
 
 from benchmarks.report import Row, make_parser, report
-from gbuq_core.experiments.heart.fit import OPENING as HEART
-from gbuq_core.experiments.heteroscedastic.fit import MEASURED as HETEROSCEDASTIC_SCORES
-from gbuq_core.experiments.heteroscedastic.fit import OPENING as HETEROSCEDASTIC
-from gbuq_core.experiments.two_clocks.fit import OPENING as TWO_CLOCKS
-from gbuq_core.experiments.two_clocks.scores import SEEDS as TWO_CLOCKS_SEEDS
-from gbuq_core.experiments.wave.fit import OPENING as WAVE
 
-MOST_BYTES = 300_000
+MOST_BYTES = 300_000  # of a file, and of all of a page
+MOST_BYTES_IN_ALL = 3_000_000
+_OPENINGS = (
+    *("wave.fit:OPENING", "heart.fit:OPENING", "two_clocks.fit:OPENING", "two_clocks.scores:SEEDS"),
+    *("heteroscedastic.fit:OPENING", "heteroscedastic.fit:MEASURED", "gaussians.fit:OPENING"),
+    *("soft_trees.opening:OPENING", "novelty.opening:OPENING", "novelty.opening:LOOK"),
+    *("novelty.opening:CLAIMS", "spiral.opening:OPENING"),
+)
+_STUDIES = (
+    *("wave.fit", "heart.scores", "heteroscedastic.claims", "gaussians.scores"),
+    *("soft_trees.claims", "novelty.claims", "spiral.claims"),
+)
 OPENINGS = {
     f"{opening.name}/{opening.file}": opening
     for opening in (
-        *(WAVE, HEART, TWO_CLOCKS, TWO_CLOCKS_SEEDS),
-        *(HETEROSCEDASTIC, HETEROSCEDASTIC_SCORES),
+        *(resolve_name(f"gbuq_core.experiments.{place}") for place in _OPENINGS),
+        *(resolve_name(f"gbuq_core.experiments.{place}:STUDY").opening for place in _STUDIES),
     )
 }
 

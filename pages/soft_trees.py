@@ -7,7 +7,7 @@ from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES
 from gbuq_core.experiments.soft_trees.scores import describe_soft_trees
 from pages._ui.experiment import PAPER, QUICK, WHY, open_account
 from pages._ui.jobs_glue import ask
-from pages._ui.side_by_side import plan_requests, view_answers
+from pages._ui.side_by_side import view_answers
 from pages._ui.soft_trees import look, panels, picture
 from pages._ui.soft_trees.controls import EXPLORING, INSIDE, RANKS, STATE, TUNING
 from pages._ui.soft_trees.export import soft_trees_sections
@@ -16,7 +16,7 @@ FOLDED = {WHY: [INSIDE], PAPER: [TUNING, EXPLORING, RANKS]}
 WAIT_SECONDS = 0.9  # the default's methods come without a flash of progress
 
 page, values, settings = open_account(SOFT_TREES, STATE, ("rows",), FOLDED)
-fits = plan_requests(picture.PAGE, settings)
+fits = picture.fit_requests(values, settings)
 compared = panels.panel_requests(values, settings)
 # The page does not wait for a comparison.
 asked = ask([*fits, *compared], QUICK if compared else WAIT_SECONDS)

@@ -98,6 +98,7 @@ KERNELS_MAY_USE = (
     "__future__",
     "gbuq_core.seeding",
     "gbuq_core.compiling",
+    "gbuq_core.sampling.arrays",
 )
 UNPICKLERS = ("pickle", "dill", "cloudpickle", "joblib", "shelve", "marshal")
 
@@ -437,9 +438,9 @@ def files_are_short(module):
 # it has shrunk, its budget follows.
 BUDGET = {
     "gbuq_core": 104_000,
-    "pages": 14_620,  # with openings
+    "pages": 14_680,  # with openings
     "demos": 6_600,  # with the method in one sitting
-    "benchmarks": 14_610,  # with those of the stacked law, and tables whose cells are known
+    "benchmarks": 14_700,  # with those of the stacked law, and tables whose cells are known
     "tests": 70_500,
 }
 

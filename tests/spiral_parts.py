@@ -46,8 +46,6 @@ def made_up(method="sglb", far=0.01, between=0.01, outside=0.01, border=0.01, cl
         n_trees=np.array([300]),
         members=none,
         fresh_members=none,
-        entropies=none[..., 0],
-        validation=np.zeros((1, 1)),
         trace=None,
         seconds=0.5,
         memory_bytes=2_000_000,

@@ -10,9 +10,9 @@ import numpy as np
 
 from gbuq_core.experiments.soft_trees.charts import places, resample
 from gbuq_core.experiments.soft_trees.data import Array, SoftTreesData
-from gbuq_core.experiments.soft_trees.fit import SoftTreesRun, run_soft_trees
+from gbuq_core.experiments.soft_trees.fit import SoftTreesRun, SoftTreesScore, run_soft_trees
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
-from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_all
+from gbuq_core.experiments.soft_trees.scores import score_all
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves.parts import stretches
 from gbuq_core.figures.theme import METHOD_STYLES

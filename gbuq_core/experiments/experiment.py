@@ -44,6 +44,7 @@ class Closer(NamedTuple):
     alone: bool = False  # whether its knobs change nothing else
     # `mark(sheet, values)` shows in the picture where the look is
     mark: Callable[[PanelSheet, SimpleNamespace], PanelSheet] | None = None
+    whole: bool = False  # whether it asks the models themselves, which stored fits lack
 
 
 @dataclass(frozen=True, kw_only=True)

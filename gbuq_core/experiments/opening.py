@@ -42,6 +42,8 @@ class Opening:
     # and what only a fit here can tell
     afresh: Callable[[Any], Mapping[str, Any]] = _nothing
     bits: int = BITS  # fewer where no small difference of large numbers is shown
+    # whether they are bits of the largest number of an array instead, which suits shares
+    fixed: bool = False
 
     @property
     def path(self) -> Path:
@@ -54,7 +56,7 @@ class Opening:
 
     def content(self) -> bytes:
         """Compute the results, and what the file holds of them."""
-        writer, described = _Writer(_SINGLE - self.bits), []
+        writer, described = _Writer(self.bits, self.fixed), []
         for plan in self.plans():
             written, afresh = writer.node(plan, type(plan), "plan"), self.afresh(plan)
             writer.know(_objects(afresh))
@@ -85,24 +87,36 @@ def _objects(afresh: Mapping[str, Any]) -> list[Any]:
 
 
 class _Writer(Writer):
-    """Arrays as whole numbers, of which the steps along the first axis are small."""
+    """Arrays as whole numbers, of which the steps along one axis are small."""
 
-    def __init__(self, shift: int) -> None:
+    def __init__(self, bits: int, fixed: bool) -> None:
         super().__init__()
-        self.shift = shift
+        self.bits, self.fixed = bits, fixed
         self.parts: list[bytes] = []
 
     def array(self, array: Any) -> dict[str, Any]:
         begin = sum(map(len, self.parts))
-        whole = array.astype(np.int64)
-        if array.dtype.kind == "f":
+        unit, shift = None, _SINGLE - self.bits
+        if array.dtype.kind != "f":
+            whole = array.astype(np.int64)
+        elif self.fixed and np.isfinite(array).all() and array.any():
+            unit = float(np.abs(array).max()) * 2.0**-self.bits
+            whole = np.rint(array / unit).astype(np.int64)
+        else:
             narrow = np.ascontiguousarray(array, np.float32).view(np.int32).astype(np.int64)
-            whole = (narrow + (1 << self.shift >> 1)) >> self.shift
-        steps = np.diff(whole, axis=0, prepend=np.zeros_like(whole[:1])).ravel()
-        signed = (steps << 1) ^ (steps >> 63)  # small numbers of either sign are small
+            whole = (narrow + (1 << shift >> 1)) >> shift
+        found = [_signed_steps(whole, axis) for axis in range(whole.ndim)]
+        axis, signed = min(enumerate(found), key=lambda one: np.log2(one[1] + 1.0).sum())
         self.parts.append(signed.astype("<u8").view(np.uint8).reshape(-1, 8).T.tobytes())
         place = {"array": array.dtype.str, "from": begin, "shape": list(array.shape)}
-        return {**place, "shift": self.shift}
+        return {**place, "shift": shift, "unit": unit, "axis": axis}
+
+
+def _signed_steps(whole: Any, axis: int) -> Any:
+    """Steps along an axis from 0 on: small numbers for small ones of either sign."""
+    along = np.moveaxis(whole, axis, 0)
+    steps = np.diff(along, axis=0, prepend=np.zeros_like(along[:1]))
+    return ((steps << 1) ^ (steps >> 63)).ravel()
 
 
 class _Reader(Reader):
@@ -119,14 +133,16 @@ class _Reader(Reader):
         return super()._declared(kind, nodes | newer, where)
 
     def array(self, node: Mapping[str, Any], where: str) -> Any:
-        shape, begin = node["shape"], node["from"]
-        size = math.prod(shape)
+        shape, begin, axis = node["shape"], node["from"], node["axis"]
+        size, along = math.prod(shape), [shape[axis], *shape[:axis], *shape[axis + 1 :]]
         rows = self._numbers[begin : begin + 8 * size].reshape(8, size)
         signed = np.ascontiguousarray(rows.T).view("<u8").ravel().astype(np.int64)
         steps = (signed >> 1) ^ -(signed & 1)
-        whole = np.cumsum(steps.reshape(shape), axis=0)
-        if np.dtype(node["array"]).kind == "f":
+        whole = np.moveaxis(np.cumsum(steps.reshape(along), axis=0), 0, axis)
+        if node["unit"] is not None:
+            whole = whole * node["unit"]
+        elif np.dtype(node["array"]).kind == "f":
             whole = (whole << node["shift"]).astype(np.int32).view(np.float32)
-        array = whole.astype(node["array"])
+        array = np.ascontiguousarray(whole, node["array"])
         array.setflags(write=False)
         return array

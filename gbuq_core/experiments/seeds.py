@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from gbuq_core.experiments.claims import VERDICTS, Claim
+from gbuq_core.experiments.opening import Opening
 from gbuq_core.jobs import stage
 from gbuq_core.settings import bare, differences, quicker
 
@@ -163,6 +165,25 @@ class SeedStudy:
     quicker: Callable[[Any, float], Any] = quicker
     # `bare(settings)` returns them without what no statement depends on
     bare: Callable[[Any], Any] = bare
+    first: Any = None  # the settings with which its page opens: their outcomes are stored
+
+    @cached_property
+    def opening(self) -> Opening:
+        """The stored outcomes: the settings of each seed are a plan."""
+        return Opening(
+            name=self.name,
+            file="seeds",
+            kind=SeedOutcome,
+            make=lambda one: next(run_over_seeds(self.fit, self.claims, one, [one.seed])),
+            plans=lambda: _each_seed(self.plan(self.first)),
+        )
+
+    def stored(self, plan: SeedPlan) -> tuple[SeedOutcome, ...] | None:
+        """The outcomes of a plan, if they are stored."""
+        if self.first is None:
+            return None
+        found = [self.opening.find(one) for one in _each_seed(plan)]
+        return None if None in found else tuple(found)
 
     def plan(
         self, settings: Any, n_seeds: int = N_SEEDS, most_seconds: float = MOST_SECONDS
@@ -190,6 +211,10 @@ class SeedStudy:
                 if told is not None:
                     told(found)
         return found
+
+
+def _each_seed(plan: SeedPlan) -> list[Any]:
+    return [_with_seed(plan.settings, seed) for seed in plan.seeds]
 
 
 def _with_seed(settings: Any, seed: int) -> Any:

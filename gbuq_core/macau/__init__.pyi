@@ -7,8 +7,8 @@ from gbuq_core.macau.leaves import (
     make_leaf_table,
     number_leaves,
 )
-from gbuq_core.macau.novelty import LeafEllipses, Novelty, NoveltyDetail
 from gbuq_core.macau.regressor import MacauRegressor
+from gbuq_core.macau.results import LeafEllipses, Novelty, NoveltyDetail
 
 __all__ = [
     "Distribution",

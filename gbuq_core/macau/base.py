@@ -30,17 +30,14 @@ from gbuq_core.macau.leaves import (
 )
 from gbuq_core.macau.levels import LevelColumns, find_columns
 from gbuq_core.macau.novelty import (
-    LeafEllipses,
     LeafQuantiles,
-    MeanNovelty,
     MeasuredNovelty,
-    Novelty,
-    NoveltyDetail,
     NoveltyModel,
     PredictedNovelty,
     mean_novelty,
     measure_rows,
 )
+from gbuq_core.macau.results import LeafEllipses, MeanNovelty, Novelty, NoveltyDetail
 from gbuq_core.methods import METHODS
 from gbuq_core.model_files.contents import begins, check_arrays, check_places, require
 from gbuq_core.model_files.fields import Savable

@@ -17,7 +17,8 @@ from gbuq_core.macau import novelty
 from gbuq_core.macau.base import LeafModels, Located
 from gbuq_core.macau.class_leaves import ClassLeaves, ClassMembers, fit_class, predict_class
 from gbuq_core.macau.forest import rows_for
-from gbuq_core.macau.novelty import Novelty, PredictedNovelty
+from gbuq_core.macau.novelty import PredictedNovelty
+from gbuq_core.macau.results import Novelty
 from gbuq_core.model_files.contents import begins, check_arrays, require
 from gbuq_core.resources import check_memory
 from gbuq_core.uncertainty import Uncertainty

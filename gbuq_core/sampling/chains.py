@@ -15,8 +15,8 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.parallel import parallel_map
 from gbuq_core.progress import advance, stage
 from gbuq_core.resources import check_memory
+from gbuq_core.sampling.arrays import FARTHEST
 from gbuq_core.sampling.counting import VISIT_SAMPLES, count_visits
-from gbuq_core.sampling.langevin_kernels import FARTHEST, draw_starts, label_modes, run_chains
 from gbuq_core.sampling.schedules import MAX_STEPS, Schedule, make_schedule
 from gbuq_core.sampling.targets import Target, find_target
 from gbuq_core.validation import check_number
@@ -223,6 +223,8 @@ def sample_mixture(
     )
     need_kernels("chains")
     starts = np.empty((chains, 2))
+    from gbuq_core.sampling.langevin_kernels import draw_starts
+
     draw_starts(seed, 0, extent, starts)
     samples, labels = _run(density, schedule, noise, seed, starts, n_jobs)
     stopped_at = _stopping_steps(samples)
@@ -279,6 +281,8 @@ def _run(
     n_jobs: int | None,
 ) -> tuple[NDArray[np.float32], NDArray[np.int16]]:
     """The points after each step and the mode each is in, blocks of chains side by side."""
+    from gbuq_core.sampling.langevin_kernels import label_modes, run_chains
+
     n_chains, n_steps = len(starts), len(schedule.kept)
     samples = np.empty((n_chains, n_steps, 2), dtype=np.float32)
     labels = np.empty((n_chains, n_steps), dtype=np.int16)

@@ -7,60 +7,18 @@ threads come out the same.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from gbuq_core.sampling.arrays import FARTHEST, MIXTURE, MODE_STDS, RING
 from gbuq_core.seeding import normal_at, stream, uniform_at
 
 # What a stream is for; the numbers lie beyond those of the trees, so one seed serves both.
 START, GRADIENT_NOISE, STEP_NOISE = range(16, 19)
 
-MIXTURE, RING, BANANA = range(3)
-
-# A chain farther out than this has left for good: an unstable step doubles its distance each time.
-FARTHEST = 1e6
-
-# A sample is in a mode within this many std of it.
-MODE_STDS = 3.0
-
 # exp(-40) of the largest term is below the rounding of the sum.
 _NEGLIGIBLE = 40.0
-
-
-class TargetArrays(NamedTuple):
-    """A density as kernels see it.
-
-    Attributes
-    ----------
-    kind : int
-        MIXTURE, RING or BANANA.
-    means : float64 array of shape (n_modes, 2)
-    precisions : float64 array of shape (n_modes, 3)
-        Entries xx, xy and yy of the inverse covariances; MIXTURE only.
-    log_weights : float64 array of shape (n_modes,)
-        Log of weight times the normalising constant of each Gaussian; MIXTURE only.
-    numbers : float64 array
-        RING: radius and std. BANANA: spread along x, height, frequency and std.
-    edges : float64 array of shape (n_modes + 1,)
-        Where the regions begin, in angle (RING) or in x (BANANA).
-    """
-
-    kind: int
-    means: np.ndarray
-    precisions: np.ndarray
-    log_weights: np.ndarray
-    numbers: np.ndarray
-    edges: np.ndarray
-
-
-class ScheduleArrays(NamedTuple):
-    """Step size, gradient scale and std of the injected noise of each step, each (n_steps,)."""
-
-    step_sizes: np.ndarray
-    scales: np.ndarray
-    noises: np.ndarray
 
 
 @njit(nogil=True, cache=True)

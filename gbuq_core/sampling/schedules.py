@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.knobs import check_within
 from gbuq_core.methods import SAMPLERS, Sampler
-from gbuq_core.sampling.langevin_kernels import ScheduleArrays
+from gbuq_core.sampling.arrays import ScheduleArrays
 from gbuq_core.validation import check_choice, check_number
 
 FloatArray = NDArray[np.float64]

@@ -20,14 +20,7 @@ from scipy.special import logsumexp, ndtr, ndtri
 
 from gbuq_core.array_checks import check_array
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.sampling.langevin_kernels import (
-    BANANA,
-    MIXTURE,
-    MODE_STDS,
-    RING,
-    TargetArrays,
-    label_modes,
-)
+from gbuq_core.sampling.arrays import BANANA, MIXTURE, MODE_STDS, RING, TargetArrays
 from gbuq_core.validation import check_choice, check_number
 
 FloatArray = NDArray[np.float64]
@@ -75,6 +68,8 @@ class Target(ABC):
 
     def mode_of(self, points: ArrayLike) -> NDArray[np.int16]:
         """The mode that each of ``points`` (n, 2) lies in, -1 for none; (n,)."""
+        from gbuq_core.sampling.langevin_kernels import label_modes  # drawing needs no kernel
+
         samples = np.ascontiguousarray(_points(points), dtype=np.float32)
         labels = np.empty(len(samples), dtype=np.int16)
         label_modes(self.arrays, samples, labels)

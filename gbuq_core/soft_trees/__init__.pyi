@@ -1,7 +1,7 @@
 from gbuq_core.soft_trees.boosting_machine import VariationalSoftGBMRegressor
 from gbuq_core.soft_trees.classifier import VariationalSoftTreeClassifier
 from gbuq_core.soft_trees.gaussian import LowRankGaussian
-from gbuq_core.soft_trees.layout import TreeShape
+from gbuq_core.soft_trees.layout import DEFAULT_GRID, TreeShape
 from gbuq_core.soft_trees.regressor import VariationalSoftTreeRegressor
 from gbuq_core.soft_trees.results import (
     ClassTreePicture,
@@ -12,7 +12,7 @@ from gbuq_core.soft_trees.results import (
     TreePicture,
     TunedSoftTree,
 )
-from gbuq_core.soft_trees.tuning import DEFAULT_GRID, tune_soft_tree
+from gbuq_core.soft_trees.tuning import tune_soft_tree
 
 __all__ = [
     "DEFAULT_GRID",

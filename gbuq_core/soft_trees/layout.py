@@ -27,6 +27,16 @@ LEAVES = METHODS["vst"].knob("leaf").choices
 OUTPUTS = ("mixture", "mean", "classes")
 MAX_DEPTH = int(SOFT_KNOBS["depth"].high or 0)
 
+# Within the ranges of the paper's table 5 for beta, prior scale and depth; its learning rates are
+# for far longer runs.
+DEFAULT_GRID: dict[str, tuple[float, ...]] = {
+    "beta": (2.0, 8.0),
+    "prior_scale": (1.0, 2.5),
+    "depth": (2, 3, 4),
+    "learning_rate": (0.01, 0.03),
+}
+"""The knobs that `tune_soft_tree` tries by default."""
+
 
 class TreeParts(NamedTuple):
     """What each group of parameters is; arrays, or slices of the vector."""

@@ -13,20 +13,12 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import as_table, draw_seed
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.soft_trees.base import SoftTrees
+from gbuq_core.soft_trees.layout import DEFAULT_GRID
 from gbuq_core.soft_trees.results import TunedSoftTree
 from gbuq_core.validation import check_choice, check_number
 
 SCORINGS = ("elbo", "log_score")
 MAX_COMBINATIONS = 500
-# Within the ranges of the paper's table 5 for beta, prior scale and depth; its learning rates are
-# for far longer runs.
-DEFAULT_GRID: dict[str, tuple[float, ...]] = {
-    "beta": (2.0, 8.0),
-    "prior_scale": (1.0, 2.5),
-    "depth": (2, 3, 4),
-    "learning_rate": (0.01, 0.03),
-}
-"""The knobs that `tune_soft_tree` tries by default."""
 
 
 def tune_soft_tree(

@@ -1,7 +1,8 @@
 """A paper's statements on a page, with their verdicts and numbers.
 
-Where a page gives its `SeedStudy`, each statement is also checked with ten seeds in the background,
-when the page has been still for a moment. Nothing else waits for this. A server that starts with
+Where a page gives its `SeedStudy`, each statement is also checked with ten seeds: those of the
+first settings are stored, others run in the background, when the page has been still for a moment.
+Nothing else waits for this. A server that starts with
 ``GBUQ_SEEDS=asked`` in its environment checks them when a reader presses a button.
 """
 
@@ -125,6 +126,7 @@ def _over_seeds(study: SeedStudy, plan: SeedPlan, place: str) -> Answer:
         partial(_compute, study, plan),
         f"{len(plan.seeds)} seeds",
         plan.seconds,
+        stored=partial(study.stored, plan),
     )
     answer = ask_beside(request, start=False, background=True)
     asked = _STARTS or st.session_state.get(_ASKED + place) == request.key

@@ -248,7 +248,8 @@ def show_experiment(
     looks = [closer.fold for closer in one.closer] + [OPEN] * (OPEN in state.knobs)
     folded = {WHY: looks, PAPER: [*rest]}
     page, values, settings = open_account(one, state, keys, {k: v for k, v in folded.items() if v})
-    fits, own = plan_requests(one, settings), list(beside(values)) if beside else []
+    whole = any(closer.whole and getattr(values, closer.fold.key) for closer in one.closer)
+    fits, own = plan_requests(one, settings, whole), list(beside(values)) if beside else []
     asked = ask([*fits, *own], QUICK if own else wait_seconds)
     answers, others = asked[: len(fits)], asked[len(fits) :]
     alone = all(answer.state == "done" for answer in answers)
@@ -287,10 +288,13 @@ def show_experiment(
     if run.settings != settings:
         with page.fold(COMPARE):
             st.caption("The scores below still belong to the previous settings.")
+    seen = [each for each in shown if each.view]
+    made = [each for each in seen if each.fresh or each.answer.seconds is not None]
     with page.fold(WHY):
         for closer in one.closer:
             look = st.fragment(_look_closer) if closer.alone else _look_closer
-            look(one, state, closer, now, [each.view for each in shown if each.view], values)
+            views = [each.view for each in (made if closer.whole else seen)]
+            look(one, state, closer, now, views, values)
         if OPEN in state.knobs:
             show_surface(sheet, first=("knowledge", "KU"))
     page.tell(

@@ -79,7 +79,8 @@ class Request(NamedTuple):
     # the key
     rows: int | None = None
     columns: int | None = None
-    stored: Callable[[], Any] | None = None  # the result, if it need not be made; else None
+    # the result, if it need not be made, else None; without it no stored result will do
+    stored: Callable[[], Any] | None = None
     cancelled: str = ""  # what is said once the reader has stopped it
     failed: str = ""  # what has failed, in a sentence; empty: the fit
 
@@ -108,6 +109,10 @@ class _Good(NamedTuple):
     key: Hashable
     result: Any
     seconds: float | None  # None where it was stored
+
+    def serves(self, request: Request) -> bool:
+        """Whether it is the wanted result."""
+        return self.key == request.key and (self.seconds is not None or request.stored is not None)
 
 
 def ask(
@@ -274,7 +279,7 @@ def _held(request: Request) -> _Good | None:
     """The wanted result, if it is the last good one of the slot, or stored."""
     last: dict[str, _Good] = st.session_state.setdefault(_LAST, {})
     good = last.get(request.slot)
-    if good is not None and good.key == request.key:
+    if good is not None and good.serves(request):
         return good
     stored = None if request.stored is None else request.stored()
     if stored is None:
@@ -304,7 +309,7 @@ def _answer(request: Request, job: Job | None, refused: str = "") -> Answer:
         request=request,
         state=state,
         result=None if good is None else good.result,
-        fresh=good is not None and good.key == request.key,
+        fresh=good is not None and good.serves(request),
         seconds=None if good is None else good.seconds,
         error=error,
         job=job,

@@ -21,8 +21,8 @@ from pages._ui.notices import show_notice
 _SLOW_SECONDS = 1.0  # the cost of a slower method is shown before it is chosen
 
 
-def plan_requests(one: SideBySide, settings: Any) -> list[Request]:
-    """One request for each chosen method that can be fitted."""
+def plan_requests(one: SideBySide, settings: Any, whole: bool = False) -> list[Request]:
+    """One request for each chosen method that can be fitted; a ``whole`` fit is no stored one."""
     plans = {method: one.plan(settings, method) for method in one.chosen(settings)}
     return [
         Request(
@@ -31,7 +31,7 @@ def plan_requests(one: SideBySide, settings: Any) -> list[Request]:
             partial(_compute, one.fit, plan),
             one.methods[method].label,
             one.estimate(plan),
-            stored=one.opening and partial(one.opening.find, plan),
+            stored=None if whole or not one.opening else partial(one.opening.find, plan),
         )
         for method, plan in plans.items()
         if not one.why_not(plan)

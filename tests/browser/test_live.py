@@ -30,7 +30,6 @@ from gbuq_core.figures.canvas.thinning import thin_sheet
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.settings import plan_of, to_values
 from gbuq_core.synthetic import make_spiral
-from gbuq_core.uncertainty import entropy
 from pages._ui.heart import controls as heart_page
 from pages._ui.live import live_knobs
 from pages._ui.spiral import controls as spiral_page
@@ -105,7 +104,7 @@ def spiral_fit(settings, method, rng):
     few = members[:, :, :4]
     return SpiralFit(
         plan=plan, data=make_spiral(20, 0.4, 0), model=None, n_trees=n_trees, members=members,
-        fresh_members=few, entropies=entropy(members), validation=np.zeros(few.shape[:2]),
+        fresh_members=few,
         trace=None, seconds=1.0, memory_bytes=1,
     )  # fmt: skip
 

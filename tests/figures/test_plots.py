@@ -13,7 +13,7 @@ from gbuq_core.figures.curves import Curves, pack_curves
 from gbuq_core.figures.places import lay_cells, read_places
 from gbuq_core.ibug.affinity import Neighbours
 from gbuq_core.ibug.class_view import ClassNeighbors
-from gbuq_core.macau.novelty import Novelty
+from gbuq_core.macau.results import Novelty
 from gbuq_core.sampling import sample_mixture
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.unfamiliarity.score import Unfamiliarity

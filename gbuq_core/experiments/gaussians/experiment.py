@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from gbuq_core.experiments.experiment import Closer, Experiment
 from gbuq_core.experiments.gaussians.cycle import ABOUT_CYCLE, cycle_section
 from gbuq_core.experiments.gaussians.fit import (
+    OPENING,
     GaussiansRun,
     SamplerRun,
     run_sampler,
@@ -147,6 +148,7 @@ GAUSSIANS = Experiment(
     why_not=lambda plan: "",  # every sampler can run
     estimate=estimate_sampler_seconds,
     fit=run_sampler,
+    opening=OPENING,
     view=_view,
     depends=lambda _, given: given.target,
     chosen=lambda given: given.samplers,

@@ -7,14 +7,16 @@ picture needs of it; `run_gaussians` does so for all samplers of `plan.Gaussians
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
+from gbuq_core.experiments.opening import Opening
 from gbuq_core.presentation import Tally
 from gbuq_core.sampling import (
     TARGETS,
@@ -72,11 +74,7 @@ class SamplerRun:
     # that follows
     steps: Ints
     n_kept: Ints
-    # kept samples per unit area, as a share of all kept ones; y first
-    density: npt.NDArray[np.float32]
-    # `marginal_x`, `marginal_y`: the same per unit length
-    marginal_x: npt.NDArray[np.float32]
-    marginal_y: npt.NDArray[np.float32]
+    counts: Ints  # kept samples in each cell of the maps, (n_frames, N_BINS, N_BINS); y first
     modes_visited: Array  # modes with at least 50 kept samples; mean over chains
     # `share_in_modes`, `occupancy_error`, `divergence`: as the scores of the same names, of all
     # chains together; NaN before the first kept sample
@@ -100,7 +98,32 @@ class SamplerRun:
     report: ChainReport  # all diagnostics, with all steps
     stopped: str  # A sentence about chains that ran off to infinity; empty if none did
     all_stopped: bool  # whether all of them did, so that no more samples come
-    seconds: float  # of the sampling, without the counting
+    seconds: float  # of the sampling, without the counting; NaN where nothing was sampled here
+
+    @cached_property
+    def density(self) -> npt.NDArray[np.float32]:
+        """Kept samples per unit area, as a share of all kept ones; y first."""
+        width, height = self._cell
+        return (self._shares / (width * height)).astype(np.float32)
+
+    @property
+    def marginal_x(self) -> npt.NDArray[np.float32]:
+        """The same per unit length."""
+        return (self._shares.sum(axis=1) / self._cell[0]).astype(np.float32)
+
+    @property
+    def marginal_y(self) -> npt.NDArray[np.float32]:
+        """The same per unit length."""
+        return (self._shares.sum(axis=2) / self._cell[1]).astype(np.float32)
+
+    @property
+    def _shares(self) -> Array:
+        return self.counts / np.maximum(self.n_kept, 1)[:, None, None]
+
+    @property
+    def _cell(self) -> tuple[float, float]:
+        grid = target_grid(self.plan.target)
+        return grid.edges_x[1] - grid.edges_x[0], grid.edges_y[1] - grid.edges_y[0]
 
     @property
     def sampler(self) -> str:
@@ -187,6 +210,15 @@ def sample_plan(plan: GaussiansSettings, n_chains: int | None = None) -> Chains:
 _RUNS = Tally()
 count_runs = _RUNS.count  # what a knob of the view leaves as it is
 
+FIRST = GaussiansSettings()
+OPENING = Opening(
+    name="gaussians",
+    kind=SamplerRun,
+    make=run_sampler,
+    plans=lambda: [plan_of(FIRST, sampler) for sampler in FIRST.samplers],
+    afresh=lambda plan: {"seconds": math.nan},
+)
+
 
 def count_chains(plan: GaussiansSettings, chains: Chains) -> SamplerRun:
     """What chains had found by the end of each frame."""
@@ -207,17 +239,13 @@ def count_chains(plan: GaussiansSettings, chains: Chains) -> SamplerRun:
         labels = chains.mode_index[chain, counted]
         in_modes += _count_pairs(frame[labels >= 0], labels[labels >= 0], in_modes.shape)
     cells, in_modes, n_kept = (np.cumsum(part, axis=0) for part in (cells, in_modes, kept))
-    maps = (cells[:, :-1] / np.maximum(n_kept, 1)[:, None]).reshape(frames, N_BINS, N_BINS)
-    width, height = grid.edges_x[1] - grid.edges_x[0], grid.edges_y[1] - grid.edges_y[0]
     stays, span = _spread(N_STAYS, n_steps), _repeated_steps(plan)
     sizes = _spread(N_SIZES, span)
     return SamplerRun(
         plan=plan,
         steps=found.steps + 1,
         n_kept=n_kept,
-        density=(maps / (width * height)).astype(np.float32),
-        marginal_x=(maps.sum(axis=1) / width).astype(np.float32),
-        marginal_y=(maps.sum(axis=2) / height).astype(np.float32),
+        counts=cells[:, :-1].reshape(frames, N_BINS, N_BINS),
         modes_visited=found.found.mean(axis=0),
         share_in_modes=_share(in_modes.sum(axis=1), n_kept),
         occupancy_error=_occupancy_errors(in_modes, density.weights),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gbuq_core.experiments.claims import VERDICTS, Claim, Threshold, judged, verdict_of
-from gbuq_core.experiments.gaussians.fit import GaussiansRun, SamplerRun, run_gaussians
+from gbuq_core.experiments.gaussians.fit import FIRST, GaussiansRun, SamplerRun, run_gaussians
 from gbuq_core.experiments.gaussians.plan import (
     GaussiansSettings,
     estimate_sampler_seconds,
@@ -413,4 +413,5 @@ STUDY = SeedStudy(
     fit=run_gaussians,
     claims=check_claims,
     estimate=_seconds,
+    first=FIRST,
 )

@@ -272,4 +272,5 @@ STUDY = SeedStudy(
     fit=run_heart,
     claims=check_claims,
     estimate=_seconds,
+    first=HeartSettings(),
 )

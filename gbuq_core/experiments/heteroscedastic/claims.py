@@ -394,4 +394,5 @@ STUDY = SeedStudy(
     estimate=_seconds,
     quicker=_quicker,
     bare=plan_measure,  # no statement is about a conformal step
+    first=HeteroscedasticSettings(),
 )

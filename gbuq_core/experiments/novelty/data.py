@@ -74,13 +74,6 @@ _PLANES: dict[str, tuple[Extent, float]] = {
     "rings": (((-5.0, 5.0), (-5.0, 5.0)), 0.15),
     "blobs": (((-7.0, 7.0), (-7.0, 7.0)), 0.6),
 }
-# As their loader says, which takes a second to import.
-TABLE_TITLES = {"diabetes": "Diabetes", "wine": "Wine", "breast_cancer": "Breast cancer"}
-_DEFAULT_COLUMNS = {
-    "diabetes": ("body mass index (kg/m\u00b2)", "log of serum triglycerides"),
-    "wine": ("alcohol", "flavanoids"),
-    "breast_cancer": ("mean radius", "mean texture"),
-}
 
 
 class TableChoice(NamedTuple):
@@ -91,6 +84,41 @@ class TableChoice(NamedTuple):
     task: str
     columns: tuple[str, ...]
     default: tuple[str, str]
+
+
+_OF_CELLS = (
+    *("radius", "texture", "perimeter", "area", "smoothness", "compactness", "concavity"),
+    *("concave points", "symmetry", "fractal dimension"),
+)
+# As their loader says, which takes a second to import.
+TABLES = (
+    TableChoice(
+        "diabetes", "Diabetes", "regression",
+        (
+            "age (years)", "body mass index (kg/m\u00b2)", "average blood pressure (mm Hg)",
+            "total serum cholesterol", "low-density lipoproteins", "high-density lipoproteins",
+            "total cholesterol / HDL", "log of serum triglycerides", "blood sugar level",
+        ),
+        ("body mass index (kg/m\u00b2)", "log of serum triglycerides"),
+    ),
+    TableChoice(
+        "wine", "Wine", "classification",
+        (
+            "alcohol", "malic acid", "ash", "alcalinity of ash", "magnesium", "total phenols",
+            "flavanoids", "nonflavanoid phenols", "proanthocyanins", "color intensity", "hue",
+            "od280/od315 of diluted wines", "proline",
+        ),
+        ("alcohol", "flavanoids"),
+    ),
+    TableChoice(
+        "breast_cancer", "Breast cancer", "classification",
+        (
+            *(f"mean {what}" for what in _OF_CELLS), *(f"{what} error" for what in _OF_CELLS),
+            *(f"worst {what}" for what in _OF_CELLS),
+        ),
+        ("mean radius", "mean texture"),
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,27 +148,9 @@ class NoveltyData:
     row_log_density: Array | None = None  # (n_rows,): the density at the training rows
 
 
-@lru_cache(maxsize=1)
-def table_choices() -> tuple[TableChoice, ...]:
-    """The built-in tables and the columns that a map can lie over."""
-    from gbuq_core.tables.builtin import BUILTIN_TABLES, load_builtin
-
-    choices = []
-    for about in BUILTIN_TABLES:
-        loaded = load_builtin(about.key)
-        columns = tuple(
-            column.name
-            for column in loaded.schema.columns
-            if column.kind == "numeric" and column.name != about.target
-        )
-        default = _DEFAULT_COLUMNS[about.key]
-        choices.append(TableChoice(about.key, about.title, about.task, columns, default))
-    return tuple(choices)
-
-
 def check_columns(table: str, columns: tuple[str, str] | None) -> tuple[str, str]:
     """The two columns of a table that are shown, the default ones without a choice."""
-    choices = {choice.key: choice for choice in table_choices()}
+    choices = {choice.key: choice for choice in TABLES}
     choice = choices[check_choice("table", table, tuple(choices))]
     if columns is None:
         return choice.default

@@ -12,12 +12,11 @@ import copy
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.baselines.isolation import DistanceScore, IsolationForestScore
 from gbuq_core.experiments.novelty.data import N_CELLS, Array, NoveltyData
 from gbuq_core.experiments.novelty.edits import EditedRows, apply_edits
 from gbuq_core.experiments.novelty.plan import (
@@ -29,11 +28,13 @@ from gbuq_core.experiments.novelty.plan import (
     novelty_model,
     plan_data,
 )
-from gbuq_core.macau import MacauClassifier, MacauRegressor
-from gbuq_core.macau.novelty import MeanNovelty
+from gbuq_core.macau.results import MeanNovelty
 from gbuq_core.presentation import Tally
 from gbuq_core.resources import Recent, held_bytes
 from gbuq_core.settings import plan_of
+
+if TYPE_CHECKING:
+    from gbuq_core.macau import MacauClassifier, MacauRegressor
 
 T = TypeVar("T")
 
@@ -148,17 +149,21 @@ class NoveltyFit:
     plan: NoveltySettings
     data: NoveltyData  # before any edit
     rows: EditedRows  # what was trained on
-    model: MacauClassifier | MacauRegressor
-    isolation: IsolationForestScore
+    # `model`, `isolation`: a `MacauClassifier` or `MacauRegressor` and an `IsolationForestScore`;
+    # None of a stored fit
+    model: Any
+    isolation: Any
     n_trees: int  # of the forest: one a class in each round where there are more than two classes
-    # `macau_seconds`, `isolation_seconds`, `seconds`: of both fits, and of everything
+    # `macau_seconds`, `isolation_seconds`, `seconds`: of both fits, and of everything; NaN of a
+    # stored fit, as the sizes below are None
     macau_seconds: float
     isolation_seconds: float
     seconds: float
     # `macau_bytes`, `isolation_bytes`, `memory_bytes`: what is held
-    macau_bytes: int
-    isolation_bytes: int
-    memory_bytes: int
+    macau_bytes: int | None
+    isolation_bytes: int | None
+    memory_bytes: int | None
+    opening: NoveltyMaps | None = None  # of a stored fit: what the page opens with
 
 
 class NoveltyMaps(NamedTuple):
@@ -200,6 +205,8 @@ count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 def fit_novelty_maps(plan: NoveltySettings) -> NoveltyFit:
     """Edit the rows, and fit MACAU and an isolation forest to them."""
+    from gbuq_core.baselines.isolation import IsolationForestScore
+
     began = time.perf_counter()
     data = plan_data(plan)
     model = novelty_model(plan, data.task)
@@ -234,6 +241,8 @@ def maps_key(fit: NoveltyFit, settings: NoveltySettings) -> tuple[str, float, in
 def map_novelty(fit: NoveltyFit, settings: NoveltySettings) -> NoveltyMaps:
     """Score every cell of the map and every training row."""
     tail, third, neighbours = maps_key(fit, settings)
+    if fit.opening is not None:
+        return fit.opening
     places = at_places(fit, fit.data.grid, third)
     model = scorer(fit, tail)
     # What a knob of the view leaves as it is comes from where it was kept.
@@ -290,7 +299,7 @@ def at_places(fit: NoveltyFit, points: Array, third: float = 0.0) -> Array:
 
 def predict_places(fit: NoveltyFit, places: Array) -> Array:
     """Class probabilities (n, n_classes), or means of y (n,)."""
-    if isinstance(fit.model, MacauClassifier):
+    if fit.data.task == "classification":
         return fit.model.predict_proba(places)
     return fit.model.predict(places)
 
@@ -306,6 +315,8 @@ def true_scores(fit: NoveltyFit) -> Array | None:
 
 def _distances(fit: NoveltyFit, places: Array, neighbours: int) -> Array:
     """Mean distance of each place to its nearest rows, and of each row to the nearest others."""
+    from gbuq_core.baselines.isolation import DistanceScore
+
     rows = fit.rows.X
     of_places = DistanceScore(neighbours, n_jobs=1).fit(rows).score_novelty(places)
     # A row is its own nearest row, at distance 0: the mean over one more holds the others' sum.

@@ -27,7 +27,7 @@ from gbuq_core.experiments.novelty.plan import (
     check_settings,
     finite_point,
 )
-from gbuq_core.macau.novelty import LeafEllipses
+from gbuq_core.macau.results import LeafEllipses
 from gbuq_core.presentation import short
 
 Whole = npt.NDArray[np.int64]

@@ -40,7 +40,7 @@ from gbuq_core.figures.canvas.panels import (
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.figures.vega import AXIS_HEIGHT, Spec, bars_of, distinct, layer, quantity, tip
-from gbuq_core.macau.novelty import LeafEllipses
+from gbuq_core.macau.results import LeafEllipses
 from gbuq_core.presentation import digits, one_line, short
 
 MACAU = METHOD_STYLES["macau"]

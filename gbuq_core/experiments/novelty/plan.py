@@ -17,7 +17,7 @@ from gbuq_core.experiments.novelty.data import (
     DATASETS,
     N_CELLS,
     SIDE,
-    TABLE_TITLES,
+    TABLES,
     check_columns,
     load_novelty_data,
 )
@@ -154,7 +154,7 @@ class NoveltySettings:
     )  # fmt: skip
     table: str = setting(
         "diabetes", "Table", group="data", uses=_of_table,
-        named={title: key for key, title in TABLE_TITLES.items()},
+        named={choice.title: choice.key for choice in TABLES},
     )  # fmt: skip
     # Of the table; None takes the usual ones. The page has knobs of its own for each table's.
     columns: tuple[str, str] | None = setting(
@@ -253,6 +253,13 @@ class NoveltySettings:
     def cell(self) -> tuple[int, int]:
         """The (row, column) from 0 that is looked at."""
         return self.row - 1, self.column - 1
+
+
+# What a bare address shows: KU twice, since ranks give half of their colours to the half of the
+# cells where it is next to nothing. It looks at rows, which can be erased.
+FIRST = NoveltySettings(
+    maps=("truth", "novelty", "knowledge", "isolation", OWN, APART), column=21, row=35
+)
 
 
 def why_not(plan: NoveltySettings) -> str:

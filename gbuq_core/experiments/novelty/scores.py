@@ -41,7 +41,8 @@ class MapScore(NamedTuple):
     # with minus the log of the true density, over all cells; NaN after edits that change it
     rank_correlation: float
     seconds: float  # of the fit and of scoring the map; MACAU's five scores share theirs
-    memory_bytes: int  # what is held for it; MACAU's five scores share it
+    # what is held for it; MACAU's five scores share it; None where nothing was fitted here
+    memory_bytes: int | None
 
 
 def score_maps(fit: NoveltyFit, maps: NoveltyMaps) -> tuple[MapScore, ...]:
@@ -52,7 +53,8 @@ def score_maps(fit: NoveltyFit, maps: NoveltyMaps) -> tuple[MapScore, ...]:
     for key, map_seconds in zip(maps.keys, maps.seconds, strict=True):
         if key == "truth":
             continue
-        values, fit_seconds, size = maps.of(key), 0.0, int(fit.rows.X.nbytes)
+        values, fit_seconds = maps.of(key), 0.0
+        size: int | None = None if fit.opening is not None else int(fit.rows.X.nbytes)
         if METHODS[key].of_macau:
             fit_seconds, size = fit.macau_seconds, fit.macau_bytes
         elif key == "isolation":

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.soft_trees.plan import soft_tree_seconds
 from gbuq_core.jobs import advance, parallel_map, stage
 from gbuq_core.knobs import texts_of
 from gbuq_core.methods import METHODS
@@ -234,7 +235,7 @@ def estimate_bandit_seconds(plan: BanditSettings) -> float:
         trees = model["n_trees"] * (BURN_IN + model["n_draws"])
         seconds = trees * (_XBART_TREE + rows * _XBART_ROW_TREE)
     elif plan.policy in ("vst", "greedy"):
-        seconds = METHODS["vst"].builder().make(**model).estimate_fit(int(rows), 1).seconds
+        seconds = soft_tree_seconds(plan.vst_steps, plan.vst_depth, int(rows))
     return 0.05 + count_fits(plan) * seconds
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,9 @@ from gbuq_core.figures.colour import OKABE_ITO
 from gbuq_core.figures.curves import Curves, draw_curves
 from gbuq_core.figures.curves.parts import Part, axis, entry, line, panel, plain_dots, reading
 from gbuq_core.figures.theme import METHOD_STYLES
-from gbuq_core.soft_trees import ElboPath
+
+if TYPE_CHECKING:
+    from gbuq_core.soft_trees import ElboPath
 
 Ints = npt.NDArray[np.int64]
 

@@ -23,7 +23,7 @@ from gbuq_core.experiments.soft_trees.bandit import (
     run_policies,
 )
 from gbuq_core.experiments.soft_trees.data import SoftTreesData
-from gbuq_core.experiments.soft_trees.fit import SoftTreesRun, run_soft_trees
+from gbuq_core.experiments.soft_trees.fit import SoftTreesRun, SoftTreesScore, run_soft_trees
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     SoftTreesSettings,
@@ -37,7 +37,7 @@ from gbuq_core.experiments.soft_trees.rank import (
     rank_gain,
     run_rank,
 )
-from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, score_all
+from gbuq_core.experiments.soft_trees.scores import score_all
 from gbuq_core.settings import bare, quicker
 
 # RMSE. The paper has none for other pairs, and does not say how much noise it drew.
@@ -259,6 +259,7 @@ STUDY = SeedStudy(
     claims=check_claims,
     estimate=_seconds,
     bare=_bare,
+    first=SoftTreesSettings(),
 )
 
 

@@ -12,7 +12,13 @@ from gbuq_core.experiments.python_text import call_lines, import_lines
 from gbuq_core.experiments.soft_trees.bandit import BanditRun
 from gbuq_core.experiments.soft_trees.claims import STUDY
 from gbuq_core.experiments.soft_trees.data import N_FRESH, OWN, SoftTreesData
-from gbuq_core.experiments.soft_trees.fit import SoftTreesFit, SoftTreesRun, SoftTreesView, data_of
+from gbuq_core.experiments.soft_trees.fit import (
+    SoftTreesFit,
+    SoftTreesRun,
+    SoftTreesScore,
+    SoftTreesView,
+    data_of,
+)
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     SOFT_METHODS,
@@ -22,7 +28,7 @@ from gbuq_core.experiments.soft_trees.plan import (
     soft_trees_arguments,
 )
 from gbuq_core.experiments.soft_trees.rank import RankRun
-from gbuq_core.experiments.soft_trees.scores import SoftTreesScore, answer_soft_trees
+from gbuq_core.experiments.soft_trees.scores import answer_soft_trees
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun
 from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import csv_text, digits, megabytes, percent

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import importlib
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +33,6 @@ from gbuq_core.jobs import stage
 from gbuq_core.presentation import Tally
 from gbuq_core.resources import held_bytes
 from gbuq_core.settings import check
-from gbuq_core.soft_trees import ElboPath
 from gbuq_core.uncertainty import decompose_regression
 
 
@@ -42,14 +41,14 @@ class SoftTreesFit(NamedTuple):
 
     plan: SoftTreesSettings
     data: SoftTreesData
-    model: Any  # fitted
-    # `step` and `elbo` (n_steps,) of each tree; none for methods without
-    elbo: tuple[ElboPath, ...]
+    model: Any  # fitted; None of a stored fit
+    elbo: tuple[Any, ...]  # the `ElboPath` (n_steps,) of each tree; none for methods without
     # (n_frames,): steps at which each tree's training was kept, the start (0) first; none for
     # methods without
     frames: tuple[np.ndarray, ...]
-    seconds: float  # of the training
+    seconds: float  # of the training; NaN of a stored fit
     memory_bytes: int | None  # what the model holds; None where a library does not report it
+    opening: SoftTreesOpening | None = None  # of a stored fit, instead of the model
 
     @property
     def method(self) -> str:
@@ -80,6 +79,52 @@ class SoftTreesView(NamedTuple):
     notes: tuple[str, ...]  # what was brought into range, a sentence each
 
 
+class SoftTreesMoments(NamedTuple):
+    """Mean and variances of y, (n,) each."""
+
+    loc: Array
+    total: Array
+    data: Array
+    knowledge: Array
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoftTreesScore:
+    """One method's scores. NaN where the data have none: own points, sets without empty places."""
+
+    method: str
+    label: str
+    # `inside`, `outside`: mean std of the drawn functions over the places with and without rows, in
+    # target stds: inside, small means that the functions agree
+    inside: float
+    outside: float
+    fan_out: float  # `outside / inside`
+    # share of the functions' variation over the places with rows that all have in common, from 0 to
+    # 1: `var(mean function) / (var(mean function) + mean knowledge)`
+    agreement: float
+    rmse: float  # of the mean to the true mean at fresh rows, in target stds
+    # `coverage`, `coverage_low`, `coverage_high`: share of fresh rows in their central 90 %
+    # intervals, and its exact binomial band at 95 %
+    coverage: float
+    coverage_low: float
+    coverage_high: float
+    # of fresh rows, in nats, in units of y: of the mixture over all draws; of a Gaussian process,
+    # which is one normal, of that
+    nll: float
+    seconds: float
+    memory_bytes: int | None  # none where a library does not report it
+
+
+class SoftTreesOpening(NamedTuple):
+    """What a fitted model says with the page's first settings; other views need the model."""
+
+    view: SoftTreesView
+    # `functions`, `moments`: as `moments_by_draws` has them, for knobs that are not moved yet
+    functions: Array
+    moments: tuple[SoftTreesMoments, ...]
+    score: SoftTreesScore
+
+
 class SoftTreesRun(NamedTuple):
     """The settings, their data, and each method's fit and view in the settings' order."""
 
@@ -87,7 +132,7 @@ class SoftTreesRun(NamedTuple):
     data: SoftTreesData
     fits: tuple[SoftTreesFit, ...]
     views: tuple[SoftTreesView, ...]
-    scores: tuple[Any, ...] = ()  # a `SoftTreesScore` of each, where a page has worked them out
+    scores: tuple[SoftTreesScore, ...] = ()  # where a page has worked them out
 
 
 _FITS = Tally()
@@ -127,20 +172,13 @@ def fit_soft_trees(plan: SoftTreesSettings) -> SoftTreesFit:
 def view_soft_trees(fit: SoftTreesFit, settings: SoftTreesSettings) -> SoftTreesView:
     """Functions, mean and uncertainties over the grid; trains nothing."""
     check(settings, "view", "picture")
+    if fit.opening is not None:
+        return fit.opening.view
     functions, moments, notes = predict_soft_trees(fit, settings, fit.data.grid)
     loc, total, data, knowledge = moments
     return SoftTreesView(
         fit.method, fit.label, fit.data.x, functions, loc, total, data, knowledge, notes
     )
-
-
-class SoftTreesMoments(NamedTuple):
-    """Mean and variances of y, (n,) each."""
-
-    loc: Array
-    total: Array
-    data: Array
-    knowledge: Array
 
 
 def predict_soft_trees(
@@ -165,6 +203,8 @@ def moments_by_draws(
     >>> functions.shape, bool(np.array_equal(more.knowledge, view.knowledge))
     ((30, 441), True)
     """
+    if fit.opening is not None:
+        return fit.opening.functions, fit.opening.moments
     most = replace(settings, draws=max(counts), shown=0)
     check(most, "view", "picture")
     if METHODS[fit.method].family == "process":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -267,6 +266,8 @@ def _check(plan: SoftTreesSettings) -> None:
         check_number("rate", plan.rate, 0.0, 1.0, low_open=True)
 
 
+_SECONDS_PER_CELL = 4.6e-8  # of a step, a row, and a gate or leaf
+
 # What no knob of the page moves: SGLB's depth, and how many sweeps of XBART are kept as draws.
 _FIXED: dict[str, dict[str, Any]] = {"sglb": {"depth": 3}, "xbart": {"n_draws": 100}}
 
@@ -289,13 +290,19 @@ def soft_trees_model(plan: SoftTreesSettings) -> Any:
     return builder_of(plan).make(**soft_trees_arguments(plan))
 
 
-@lru_cache(maxsize=512)  # a press on the page asks for the same two dozen plans
 def estimate_soft_trees_seconds(plan: SoftTreesSettings) -> float:
     """Roughly what `fit_soft_trees` takes on one core; 0 for a plan that is refused at once."""
     if why_not(plan):
         return 0.0
-    model = soft_trees_model(plan)
-    if hasattr(model, "estimate_fit"):  # counts steps and depth, which a record's costs do not
-        return float(model.estimate_fit(plan.n_rows, 1).seconds)
-    trees = soft_trees_arguments(plan).get("n_trees", 0)
-    return METHODS[plan.method].record.costs.fit_seconds(plan.n_rows, 1, trees)
+    given = soft_trees_arguments(plan)
+    if METHODS[plan.method].family == "soft":
+        return given.get("n_trees", 1) * soft_tree_seconds(
+            plan.steps * plan.restarts, plan.depth, plan.n_rows
+        )
+    n_trees = given.get("n_trees", 0) * given.get("n_members", 1)
+    return METHODS[plan.method].record.costs.fit_seconds(plan.n_rows, 1, n_trees)
+
+
+def soft_tree_seconds(steps: int, depth: int, rows: int) -> float:
+    """Roughly what one soft tree takes on one core, counted without loading what fits it."""
+    return steps * rows * (2 ** (depth + 1) - 1) * _SECONDS_PER_CELL

@@ -17,14 +17,11 @@ import numpy as np
 
 from gbuq_core.errors import GbuqError, InvalidParameter
 from gbuq_core.experiments.soft_trees.data import Array
+from gbuq_core.experiments.soft_trees.plan import soft_tree_seconds
 from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.metrics import auroc
 from gbuq_core.settings import arguments, check, plan_of, setting
-from gbuq_core.soft_trees import (
-    TreeShape,
-    VariationalSoftTreeClassifier,
-    VariationalSoftTreeRegressor,
-)
+from gbuq_core.soft_trees.layout import TreeShape
 from gbuq_core.synthetic import MOONS_EXTENT, make_moons3
 from gbuq_core.validation import check_number
 
@@ -163,11 +160,8 @@ def estimate_rank_seconds(settings: RankSettings) -> float:
     if why_no_rank(settings):
         return 0.0
     plan, info = plan_rank(settings), RANK_DATASETS[settings.data]
-    rows = info.rows or plan.rows
-    per_seed = sum(
-        _model(plan, rank, 0).estimate_fit(rows, info.n_features).seconds for rank in plan.ranks
-    )
-    return plan.n_seeds * (per_seed + 0.02 * len(plan.ranks))
+    each = soft_tree_seconds(plan.steps, plan.depth, info.rows or plan.rows) + 0.02
+    return plan.n_seeds * len(plan.ranks) * each
 
 
 def run_rank(settings: RankSettings | None = None) -> RankRun:
@@ -201,6 +195,8 @@ def run_rank(settings: RankSettings | None = None) -> RankRun:
 
 
 def _model(plan: RankSettings, rank: int, seed: int) -> Any:
+    from gbuq_core.soft_trees import VariationalSoftTreeClassifier, VariationalSoftTreeRegressor
+
     kind = VariationalSoftTreeClassifier if plan.data == "moons3" else VariationalSoftTreeRegressor
     return kind(**arguments(plan), rank=rank, n_jobs=1, random_state=plan.seed + seed)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
@@ -19,6 +18,7 @@ from gbuq_core.experiments.soft_trees.fit import (
     SoftTreesFit,
     SoftTreesMoments,
     SoftTreesRun,
+    SoftTreesScore,
     SoftTreesView,
     moments_of,
     moments_of_process,
@@ -35,37 +35,12 @@ _HALF_WIDTH = float(ndtri(0.5 + LEVEL / 2.0))  # in stds of a normal
 _NAN = math.nan
 
 
-@dataclass(frozen=True, kw_only=True)
-class SoftTreesScore:
-    """One method's scores. NaN where the data have none: own points, sets without empty places."""
-
-    method: str
-    label: str
-    # `inside`, `outside`: mean std of the drawn functions over the places with and without rows, in
-    # target stds: inside, small means that the functions agree
-    inside: float
-    outside: float
-    fan_out: float  # `outside / inside`
-    # share of the functions' variation over the places with rows that all have in common, from 0 to
-    # 1: `var(mean function) / (var(mean function) + mean knowledge)`
-    agreement: float
-    rmse: float  # of the mean to the true mean at fresh rows, in target stds
-    # `coverage`, `coverage_low`, `coverage_high`: share of fresh rows in their central 90 %
-    # intervals, and its exact binomial band at 95 %
-    coverage: float
-    coverage_low: float
-    coverage_high: float
-    # of fresh rows, in nats, in units of y: of the mixture over all draws; of a Gaussian process,
-    # which is one normal, of that
-    nll: float
-    seconds: float
-    memory_bytes: int | None  # none where a library does not report it
-
-
 def score_soft_trees(
     fit: SoftTreesFit, view: SoftTreesView, settings: SoftTreesSettings
 ) -> SoftTreesScore:
     """Score one method."""
+    if fit.opening is not None:
+        return fit.opening.score
     data = fit.data
     inside, outside = _spread(view, data.support), _spread(view, ~data.support)
     inside, outside = inside / data.target_std, outside / data.target_std

@@ -26,7 +26,7 @@ from gbuq_core.experiments.soft_trees.plan import (
 )
 from gbuq_core.presentation import short
 from gbuq_core.settings import plan_of
-from gbuq_core.soft_trees import DEFAULT_GRID, tune_soft_tree
+from gbuq_core.soft_trees.layout import DEFAULT_GRID
 from gbuq_core.validation import check_choice
 
 HELD_OUT = 0.2  # of the rows
@@ -102,6 +102,8 @@ def estimate_tuning_seconds(plan: SoftTreesSettings) -> float:
 
 def run_tuning(plan: SoftTreesSettings) -> TuningRun:
     """Try the grid on four fifths of the rows and score it on the rest."""
+    from gbuq_core.soft_trees import tune_soft_tree
+
     began = time.perf_counter()
     estimator = soft_trees_model(_with_depth(plan, DEFAULT_GRID["depth"][0]))
     data = data_of(plan)

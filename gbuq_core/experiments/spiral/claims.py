@@ -21,6 +21,7 @@ from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.seeds import SeedStudy
 from gbuq_core.experiments.spiral.fit import SpiralMaps, SpiralRun, run_spiral
 from gbuq_core.experiments.spiral.plan import (
+    FIRST,
     METHODS,
     PAPER,
     STAGE_STEP,
@@ -396,4 +397,5 @@ STUDY = SeedStudy(
     claims=check_claims,
     estimate=_seconds,
     quicker=_quicker,
+    first=FIRST,
 )

@@ -35,6 +35,7 @@ from gbuq_core.experiments.spiral.fit import (
     map_spiral,
     spiral_truth,
 )
+from gbuq_core.experiments.spiral.opening import OPENING
 from gbuq_core.experiments.spiral.picture import spiral_sheet
 from gbuq_core.experiments.spiral.plan import (
     METHODS,
@@ -269,7 +270,9 @@ def _sheet(run: SpiralRun, views: Sequence[SpiralMaps], knobs: Sequence[LiveKnob
 def _beyond(run: SpiralRun) -> str:
     """What the first method does beyond the rows."""
     try:
-        offs = [walk_off(maps.fit, run.settings).sentence for maps in run.methods[:1]]
+        offs = [
+            maps.fit.beyond or walk_off(maps.fit, run.settings).sentence for maps in run.methods[:1]
+        ]
     except GbuqError as error:
         offs = [str(error)]
     return "".join(f"**Outside the data**\n\n{sentence}" for sentence in offs)
@@ -285,6 +288,7 @@ SPIRAL = Experiment(
     why_not=_why_not,
     estimate=estimate_spiral_seconds,
     fit=fit_spiral,
+    opening=OPENING,
     view=_view,
     depends=_depends,
     run=_run,
@@ -297,13 +301,14 @@ SPIRAL = Experiment(
     study=STUDY,
     scores=score_section,
     closer=(
-        Closer(POINT_OPEN, POINT, point_section, mark=_point_of),
+        Closer(POINT_OPEN, POINT, point_section, mark=_point_of, whole=True),
         Closer(
             WALK_OPEN,
             (*RAY, ALONG),
             walk_section,
             "Draw another line on a map (the arrow above it), or type its ends.",
             mark=_line_of,
+            whole=True,
         ),
         Closer(CYCLES_OPEN, (), burn_in_section),
     ),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,22 +73,32 @@ class SpiralFit:
 
     plan: SpiralSettings
     data: SpiralData  # what it was trained on
-    model: Any  # fitted, for predictions elsewhere
+    model: Any  # fitted, for predictions elsewhere; None of a stored fit
     # (n_stages,): trees at each stage: of a chain every 10 and every cycle's end; all trees at the
     # last
     n_trees: npt.NDArray[np.int64]
     members: Members  # (n_stages, n_models, 6400, 3): class probabilities on `GRID`
     # (n_stages, n_models, n_fresh, 3): the same for the rows of `fresh_sample`
     fresh_members: Members
-    # (n_stages, n_models, 6400): of `members`, in nats; float64, since knowledge uncertainty is a
-    # small difference
-    entropies: Array
-    # (n_stages, n_models): mean negative log likelihood of the fresh rows, in nats
-    validation: Array
     trace: Any  # scale, loss and leaf norm of every tree of the first model; None without one
-    # `seconds`, `memory_bytes`: cost of the training, and what the trained model holds
+    # `seconds`, `memory_bytes`: cost of the training, and what the trained model holds; NaN and
+    # None of a stored fit
     seconds: float
-    memory_bytes: int
+    memory_bytes: int | None
+    beyond: str = ""  # of a stored fit: what `quality.walk_off` says of it
+
+    @cached_property
+    def entropies(self) -> Array:
+        """Of ``members`` (n_stages, n_models, 6400), in nats.
+
+        They are float64, since knowledge uncertainty is a small difference.
+        """
+        return _entropies(self.members)
+
+    @property
+    def validation(self) -> Array:
+        """Mean negative log likelihood of the fresh rows (n_stages, n_models), in nats."""
+        return _losses(self.fresh_members, fresh_sample(self.plan.noise, self.plan.seed).data.y)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,19 +156,29 @@ def fit_spiral(plan: SpiralSettings) -> SpiralFit:
     n_trees, members = _grow(model, plan, rows)
     traces = getattr(model, "traces_", ())
     _FITS.add()
-    return SpiralFit(
+    fit = SpiralFit(
         plan=plan,
         data=data,
         model=model,
         n_trees=n_trees,
         members=members[:, :, : len(GRID)],
         fresh_members=members[:, :, len(GRID) :],
-        entropies=_entropies(members[:, :, : len(GRID)]),
-        validation=_losses(members[:, :, len(GRID) :], fresh.y),
         trace=traces[0] if traces else None,
         seconds=seconds,
         memory_bytes=int(model.memory_bytes_),
     )
+    _ = fit.entropies  # here rather than where it is drawn
+    return fit
+
+
+def model_of(fit: SpiralFit) -> Any:
+    """The model; that of a stored fit is made again."""
+    return _model_again(fit.plan) if fit.model is None else fit.model
+
+
+@lru_cache(maxsize=2)
+def _model_again(plan: SpiralSettings) -> Any:
+    return fit_spiral(plan).model
 
 
 _FITS = Tally()

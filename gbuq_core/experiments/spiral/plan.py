@@ -27,6 +27,7 @@ from gbuq_core.validation import check_number
 
 STAGE_STEP = 10  # trees between two kept stages of a chain: K is a multiple of it
 _N_FEATURES, _N_CLASSES = 9, 3
+_DEPTH_OF_COSTS, _CLASSES_COST = 6, 1.6  # trees of the record's costs; three classes instead of one
 
 
 METHODS = ensemble_methods(
@@ -194,6 +195,8 @@ class SpiralSettings:
 
 
 # Appendix B.2 of the cyclical paper: one chain of 2000 trees costs a tenth of 20 models of 1000.
+# Narrow arms, with gaps between them to find, and trees of a forest that can learn them.
+FIRST = SpiralSettings(noise=0.2, forest_depth=20)
 PAPER = SpiralSettings(
     methods=("sglb", "virtual_sglb", "csglb"), rows=1500, members=20, trees=1000, chain_trees=2000,
     step=50, start=0.5, cycle=200,
@@ -261,17 +264,16 @@ def spiral_estimator(plan: SpiralSettings) -> Any:
 
 
 def estimate_spiral_seconds(plan: SpiralSettings) -> float:
-    """Roughly what `fit_spiral` takes on this machine's cores."""
-    n_rows = _N_CLASSES * plan.rows
+    """Roughly what `fit_spiral` takes on this machine's cores; 0 for a plan that is refused."""
+    if _refusal(plan):
+        return 0.0
+    n_rows, costs = _N_CLASSES * plan.rows, plan.kind.record.costs
     if not plan.kind.boosting:
-        costs = plan.kind.record.costs
         seconds = costs.fit_seconds(n_rows, _N_FEATURES, forest_trees(plan))
         return seconds / effective_n_jobs(None)
-    try:
-        estimate = spiral_estimator(plan).estimate_fit(n_rows, _N_FEATURES, _N_CLASSES)
-    except InvalidParameter:
-        return 0.0
-    return 0.1 + float(estimate.seconds)
+    n_trees = spiral_arguments(plan)["n_trees"] * plan.n_models
+    seconds = costs.fit_seconds(n_rows, _N_FEATURES, n_trees) * plan.depth / _DEPTH_OF_COSTS
+    return 0.1 + _CLASSES_COST * seconds / min(plan.n_models, effective_n_jobs(None))
 
 
 def member_trees(

@@ -17,7 +17,13 @@ import numpy.typing as npt
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.ranking import auroc_of, rank_correlation
 from gbuq_core.experiments.spiral.data import marginal_log_density, spiral_truth, support_limit
-from gbuq_core.experiments.spiral.fit import SpiralFit, SpiralMaps, fit_spiral, map_spiral
+from gbuq_core.experiments.spiral.fit import (
+    SpiralFit,
+    SpiralMaps,
+    fit_spiral,
+    map_spiral,
+    model_of,
+)
 from gbuq_core.experiments.spiral.plan import (
     SpiralSettings,
     member_trees,
@@ -132,10 +138,11 @@ def predict_points(
 ) -> tuple[npt.NDArray[np.int64], Array]:
     """Trees (n_members,) and class probabilities (n_members, n, 3) of the members that count."""
     rows = spiral_features(points)
+    model = model_of(fit)
     if fit.plan.kind.virtual:
         trees = member_trees(fit.plan, settings)
-        return trees, fit.model.staged_members(rows, at=trees).members[:, 0]
-    members = fit.model.predict_members(rows)[: _shown(settings)]
+        return trees, model.staged_members(rows, at=trees).members[:, 0]
+    members = model.predict_members(rows)[: _shown(settings)]
     return np.full(len(members), fit.n_trees[-1]), members
 
 
@@ -144,12 +151,11 @@ def _path(
 ) -> tuple[npt.NDArray[np.int64], Array]:
     """Tree counts and probabilities (n_stages, 3) at a point while the models grew."""
     rows = spiral_features(point)
+    model = model_of(fit)
     if not fit.plan.kind.boosting:
-        return fit.n_trees, fit.model.predict_members(rows)[: _shown(settings), 0].mean(axis=0)[
-            None
-        ]
+        return fit.n_trees, model.predict_members(rows)[: _shown(settings), 0].mean(axis=0)[None]
     every = -(-fit.plan.n_trees // _PATH_STAGES)
-    staged: Any = fit.model.staged_members(rows, every=every)
+    staged: Any = model.staged_members(rows, every=every)
     models = staged.members[:, : None if fit.plan.n_models == 1 else _shown(settings), 0]
     return staged.n_trees, models.mean(axis=1)
 

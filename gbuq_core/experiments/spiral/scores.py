@@ -139,7 +139,7 @@ class SpiralScore:
     n_trees: int
     # `seconds`, `memory_bytes`: cost of the training, and what the trained model holds
     seconds: float
-    memory_bytes: int
+    memory_bytes: int | None
 
 
 def score_spiral(maps: SpiralMaps, truth: SpiralTruth) -> SpiralScore:

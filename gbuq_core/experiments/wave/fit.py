@@ -157,11 +157,12 @@ def _rows(settings: WaveSettings) -> WaveData:
     return make_wave(**arguments(settings))
 
 
+FIRST = WaveSettings(rows=100)  # few rows: there is something not to know
 OPENING = Opening(
     name="wave",
     kind=WaveRun,
     make=run_wave,
-    plans=lambda: [WaveSettings(rows=100)],
+    plans=lambda: [FIRST],
     afresh=lambda plan: {"data": _rows(plan), "fit_seconds": math.nan, "memory_bytes": None},
 )
 
@@ -318,4 +319,5 @@ STUDY = SeedStudy(
     fit=run_wave,
     claims=check_claims,
     estimate=lambda settings: 0.15 + 1e-5 * settings.rows,
+    first=FIRST,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from gbuq_core.experiments.wave.fit import WaveSettings
+from gbuq_core.experiments.wave.fit import FIRST, WaveSettings
 from gbuq_core.settings import knobs_of
 from gbuq_core.synthetic.wave import RARE_FROM, RARE_WIDTH
 from pages._ui.present import Step
@@ -14,7 +14,7 @@ EXPERIMENT = "home-experiment"  # the fragment
 STATE = PageState(
     key="home",
     knobs=knobs_of(WaveSettings),
-    opening=MappingProxyType({"rows": 100}),  # few rows: there is something not to know
+    opening=MappingProxyType({"rows": FIRST.rows}),
     picture=("picture",),
     story=(
         Step("100 training rows. Where is the dark rim wide, and where is the pale band?"),

@@ -7,17 +7,14 @@ from functools import partial
 
 import streamlit as st
 
-from gbuq_core.experiments.wave.fit import WaveRun, WaveSettings, describe_wave, wave_code
+from gbuq_core.experiments.wave.fit import FIRST, WaveRun, describe_wave, wave_code
 from gbuq_core.experiments.wave.picture import wave_figure, wave_section
 from gbuq_core.figures.standalone import Section, standalone_html
-from gbuq_core.settings import from_values
 from gbuq_core.synthetic.wave import LEAST_RARE_WIDTH, MOST_RARE_WIDTH, RARE_END
 from pages._ui.curves import Carry, Ends, Stretch, show_curves
 from pages._ui.export import Download, show_exports
-from pages._ui.home.controls import STATE
 from pages._ui.sections import draw_section
 
-_OPENING = from_values(WaveSettings, dict(STATE.opening))  # what greets the reader
 _HINT = (
     " Drag the orange bar to move the stretch where rows are rare, or one of its ends to change "
     "its width. Keys: Shift and an arrow."
@@ -39,7 +36,7 @@ def draw_wave(
     )
     grip = Carry(
         seq, waits, lambda seq, ends: carry(seq, *place_of(run, ends)), begin, _HINT,
-        stretch=stretch, greets=seq == 0 and run.settings == _OPENING,
+        stretch=stretch, greets=seq == 0 and run.settings == FIRST,
     )  # fmt: skip
     show_curves(
         wave_figure(run, wide).quiet, "wave", on_stretch=lambda ends: drop(*place_of(run, ends)),

@@ -9,8 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from gbuq_core.experiments.novelty.data import DATASETS, table_choices
-from gbuq_core.experiments.novelty.plan import APART, MAP_LABELS, METHODS, OWN, NoveltySettings
+from gbuq_core.experiments.novelty.data import DATASETS, TABLES, TableChoice
+from gbuq_core.experiments.novelty.plan import FIRST, MAP_LABELS, METHODS, NoveltySettings
 from gbuq_core.figures.handles import LiveKnob, live_knob
 from gbuq_core.knobs import Knob, find_knob
 from gbuq_core.settings import from_values, knobs_of, sliders
@@ -20,10 +20,6 @@ from pages._ui.present import Step
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
-TABLES = {choice.key: choice for choice in table_choices()}
-# A bare address shows KU twice: ranks give half of their colours to the half of the cells where it
-# is next to nothing. It looks at rows, which can be erased.
-_OPENING = ("truth", "novelty", "knowledge", "isolation", OWN, APART)
 # Sliders whose maps follow while they are dragged.
 FOLLOWED = (*sliders(NoveltySettings), "third_at", "neighbours", "drawn")
 
@@ -37,23 +33,23 @@ def _labels_of(*keys: str) -> tuple[str, ...]:
 _OF_TABLE = ("data", (DATASETS["table"].label,))
 
 
-def _columns_of(key: str) -> tuple[Knob, ...]:
+def _columns_of(choice: TableChoice) -> tuple[Knob, ...]:
     """The two columns of a table that are the map's axes."""
-    choice = TABLES[key]
 
     def is_chosen(values: Mapping[str, Any]) -> bool:
         return bool(values["table"] == choice.title)
 
     return tuple(
         Knob(
-            f"{key}_{axis}", f"Column {way}", "choice", default, choices=tuple(choice.columns),
+            f"{choice.key}_{axis}", f"Column {way}", "choice", default,
+            choices=tuple(choice.columns),
             group="data", needs=_OF_TABLE, when=is_chosen, plain=True,
         )
         for axis, way, default in zip("xy", ("across", "upwards"), choice.default, strict=True)
     )  # fmt: skip
 
 
-COLUMNS = {key: _columns_of(key) for key in TABLES}
+COLUMNS = {choice.key: _columns_of(choice) for choice in TABLES}
 
 
 def _with_columns() -> tuple[Knob, ...]:
@@ -105,7 +101,9 @@ STATE = PageState(
             {"show": "ranks among cells", "third": True},
         ),
     ),
-    opening=MappingProxyType({"maps": _labels_of(*_OPENING), "column": 21, "row": 35}),
+    opening=MappingProxyType(
+        {"maps": _labels_of(*FIRST.maps), "column": FIRST.column, "row": FIRST.row}
+    ),
 )
 
 

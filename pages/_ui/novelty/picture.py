@@ -25,9 +25,11 @@ from gbuq_core.experiments.novelty.fit import (
     view_novelty,
 )
 from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
+from gbuq_core.experiments.novelty.opening import LOOK, OPENING, first_view
 from gbuq_core.experiments.novelty.picture import edge_around, novelty_sheet, score_table
 from gbuq_core.experiments.novelty.plan import (
     APART,
+    FIRST,
     METHODS,
     OWN_LABEL,
     NoveltySettings,
@@ -98,7 +100,13 @@ def fit_requests(settings: NoveltySettings) -> list[Request]:
 def _request(slot: str, label: str, settings: NoveltySettings) -> Request:
     plan = plan_of(settings)
     seconds = estimate_novelty_seconds(plan)
-    return Request(slot, (SLOT, plan), partial(compute, settings), label, seconds)
+    stored = partial(_stored, plan) if settings == first_view(settings) else None
+    return Request(slot, (SLOT, plan), partial(compute, settings), label, seconds, stored=stored)
+
+
+def _stored(plan: NoveltySettings) -> FitWithMaps | None:
+    fit = OPENING.find(plan)
+    return None if fit is None else FitWithMaps(fit, fit.opening)
 
 
 def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> ShownMaps:
@@ -106,6 +114,8 @@ def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> Sh
     made: FitWithMaps = answer.result
     fit = made.fit
     settings = with_fit(replace(settings_of(values), edits=edits), fit.plan)
+    if fit.opening is not None:
+        settings = first_view(settings)
     maps = maps_of(made, settings, "now")
     view: NoveltyView = kept(
         "novelty-view",
@@ -115,8 +125,9 @@ def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> Sh
     )
     depends = settings.cell, settings.drawn
     look: PlaceLook = kept(
-        "novelty-look", [maps], depends, lambda: explain_place(fit, maps, settings)
-    )
+        "novelty-look", [maps], depends,
+        lambda: LOOK.find(FIRST) if fit.opening is not None else explain_place(fit, maps, settings),
+    )  # fmt: skip
     words = kept("novelty-words", [view], None, lambda: describe_novelty(fit, maps, view))
     return ShownMaps(NoveltyRun(settings, fit, maps, view), look, words, bar_of(values))
 
@@ -178,7 +189,7 @@ def describe_maps(found: ShownMaps, now: Answer) -> list[str]:
     """What the maps cost, what ranks hide, and which scores contradict each other most."""
     run = found.run
     words = [
-        f"{cost_line(now)}.",
+        f"{cost_line(now)}." if now.seconds is not None else "",
         "Maps, ranks, leaves and places update the picture without retraining.",
         explain_variances(run.fit, run.maps),
     ]

@@ -9,6 +9,7 @@ import streamlit as st
 from gbuq_core.experiments.claims import Claim
 from gbuq_core.experiments.novelty.claims import STUDY, check_novelty_claims
 from gbuq_core.experiments.novelty.fit import NoveltyFit, map_novelty, maps_key
+from gbuq_core.experiments.novelty.opening import CLAIMS as STORED_CLAIMS
 from gbuq_core.experiments.novelty.plan import NoveltySettings
 from gbuq_core.experiments.novelty.scores import score_maps
 from pages._ui.claims import draw_claims
@@ -23,9 +24,15 @@ _VIEW = NoveltySettings()
 def ask_for_claims(found: ShownMaps) -> Answer:
     """The paper's statements, which take longer to check than a slider may."""
     key, work = (CLAIMS, found.run.fit.plan), partial(check, found.run.fit)
-    request = Request(CLAIMS, key, work, "The paper's statements", 0.5)
+    stored = partial(_stored, found.run.fit.plan)
+    request = Request(CLAIMS, key, work, "The paper's statements", 0.5, stored=stored)
     (claims,) = ask([request], others=(SLOT, BEFORE))
     return claims
+
+
+def _stored(plan: NoveltySettings) -> tuple[Claim, ...] | None:
+    outcome = STORED_CLAIMS.find(plan)
+    return None if outcome is None else outcome.claims
 
 
 def check(fit: NoveltyFit, job: object = None) -> tuple[Claim, ...]:

@@ -13,6 +13,7 @@ from gbuq_core.experiments.soft_trees.experiment import (
 )
 from gbuq_core.experiments.soft_trees.fit import SoftTreesRun
 from gbuq_core.experiments.soft_trees.look import tree_view
+from gbuq_core.experiments.soft_trees.opening import whole_fit
 from gbuq_core.experiments.soft_trees.plan import SOFT_METHODS
 from gbuq_core.experiments.soft_trees.scores import describe_soft_trees
 from gbuq_core.figures.standalone import Section
@@ -40,12 +41,12 @@ def soft_trees_sections(
         Section(curves=figure),
         Section(heading="In words", text=describe_soft_trees(run, run.scores)),
     ]
-    soft = [fit for fit in run.fits if fit.method in SOFT_METHODS]
+    soft = [whole_fit(fit) for fit in run.fits if fit.method in SOFT_METHODS]
     if soft:
         flow = flow_figure_of(values, soft)
         about = READ_TREE.replace("*", "")
         sections.append(Section(heading="Inside one tree", text=about, curves=flow))
-    for fit in run.fits:
+    for fit in soft:
         if fit.method == "vst":
             look = tree_view(fit, run.settings)
             sheet = tree_sheet_of(fit, look)

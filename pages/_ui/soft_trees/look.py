@@ -92,6 +92,7 @@ def _draw_looks(
     values: SimpleNamespace, settings: SoftTreesSettings, shown: Sequence[Shown]
 ) -> None:
     fits = {one.fit.method: one.fit for one in shown if one.fit is not None and one.view}
+    fits = {key: fit for key, fit in fits.items() if fit.model is not None}
     soft = [key for key in SOFT_METHODS if key in fits]
     if not soft:
         chosen = set(SOFT_METHODS) & set(settings.methods)

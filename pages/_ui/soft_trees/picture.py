@@ -23,6 +23,7 @@ from gbuq_core.experiments.soft_trees.fit import (
     moments_by_draws,
     view_soft_trees,
 )
+from gbuq_core.experiments.soft_trees.opening import OPENING, is_first
 from gbuq_core.experiments.soft_trees.picture import (
     LINES,
     LinesPanel,
@@ -41,7 +42,7 @@ from gbuq_core.figures.curves import Curves
 from gbuq_core.settings import from_values, sliders, to_values, with_fit
 from pages._ui.controls import draw_knob
 from pages._ui.curves import Carry, Placed, show_curves
-from pages._ui.jobs_glue import Answer, ask, show_progress
+from pages._ui.jobs_glue import Answer, Request, ask, show_progress
 from pages._ui.kept import keep_only, kept
 from pages._ui.live import live_knobs
 from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, follow
@@ -80,9 +81,15 @@ PAGE = SideBySide(
     why_not=why_not,
     estimate=estimate_soft_trees_seconds,
     fit=fit_soft_trees,
+    opening=OPENING,
     view=view_soft_trees,
     depends=lambda _, given: (given.n_functions, given.draw_seed),
 )
+
+
+def fit_requests(values: SimpleNamespace, settings: SoftTreesSettings) -> list[Request]:
+    """The fits; stored ones draw the first functions only, and have no tree to look into."""
+    return plan_requests(PAGE, settings, values.inside or not is_first(settings))
 
 
 def run_of(settings: SoftTreesSettings, shown: Sequence[Shown]) -> SoftTreesRun:
@@ -145,7 +152,7 @@ def _draw_panels(figure: Curves, values: SimpleNamespace, moving: bool) -> bool:
     done = True
     if moving:
         settings = from_values(SoftTreesSettings, vars(values))
-        answers = ask(plan_requests(PAGE, settings), LIVE_SECONDS, others=COMPARISONS)
+        answers = ask(fit_requests(values, settings), LIVE_SECONDS, others=COMPARISONS)
         shown = view_answers(PAGE, settings, answers)
         figure = _opened(values, settings, shown, ahead=False)
         done = all(one.fresh or one.problem for one in shown)
@@ -198,7 +205,7 @@ def _panel(one: Shown, settings: SoftTreesSettings, behind: tuple[int, ...]) -> 
         state = "no result" if one.problem else _STATES.get(one.answer.state, "training")
         return LinesPanel(method, note=state)
     note = "" if one.answer.fresh else _STALE
-    if not behind:
+    if not behind or (one.fit.opening is not None and not one.answer.fresh):
         return LinesPanel(method, one.view, note)
     more, moments = kept(
         _AHEAD + method, [one.fit], (behind, settings.draw_seed),

@@ -20,7 +20,7 @@ from gbuq_core.experiments.spiral.experiment import (
 )
 from gbuq_core.experiments.spiral.fit import SIDE, SpiralRun
 from gbuq_core.experiments.spiral.picture import flagged
-from gbuq_core.experiments.spiral.plan import METHODS, PAPER, SpiralSettings
+from gbuq_core.experiments.spiral.plan import FIRST, METHODS, PAPER, SpiralSettings
 from gbuq_core.knobs import Knob
 from gbuq_core.settings import knobs_of, to_values
 from pages._ui.canvas import CanvasEvent
@@ -53,10 +53,12 @@ STATE = PageState(
             keeps=tuple(knob.key for knob in _LOOKS),
         ),
     ),
-    # Narrow arms, with gaps between them to find; trees of a forest that can learn them; and the
-    # rest of the page folded.
     opening=MappingProxyType(
-        {"noise": 0.2, "forest_depth": 20, **{knob.key: False for knob in _SECTIONS}}
+        {
+            "noise": FIRST.noise,
+            "forest_depth": FIRST.forest_depth,
+            **{knob.key: False for knob in _SECTIONS},
+        }
     ),
     picture=("spiral",),
     story=(

@@ -26,7 +26,7 @@ from gbuq_core.experiments.novelty.picture import (
 from gbuq_core.experiments.novelty.plan import APART, METHODS, OWN, NoveltySettings
 from gbuq_core.experiments.novelty.scores import support_of
 from gbuq_core.figures.canvas.encoding import encode_sheet
-from gbuq_core.macau.novelty import LeafEllipses
+from gbuq_core.macau.results import LeafEllipses
 from tests.figure_readers import decode_sheet, decode_strips
 
 

@@ -13,11 +13,10 @@ from gbuq_core.experiments.novelty.data import (
     DATASETS,
     N_CELLS,
     SIDE,
-    TABLE_TITLES,
+    TABLES,
     cell_numbers,
     check_columns,
     load_novelty_data,
-    table_choices,
 )
 from gbuq_core.experiments.novelty.edits import edit_of
 from gbuq_core.experiments.novelty.experiment import novelty_code
@@ -29,6 +28,7 @@ from gbuq_core.experiments.novelty.plan import (
     why_not,
 )
 from gbuq_core.experiments.novelty.scores import crossings
+from gbuq_core.tables.builtin import BUILTIN_TABLES, load_builtin
 
 QUICK = NoveltySettings(rows=300, trees=20)
 DIABETES = replace(QUICK, data="table")
@@ -202,7 +202,7 @@ def test_rows_noise_and_seed_leave_the_map_alone():
 
 
 def test_tables_give_any_two_of_their_numbers():
-    for choice in table_choices():
+    for choice in TABLES:
         data = load_novelty_data("table", table=choice.key, columns=choice.columns[:2])
         assert data.task == choice.task
         assert (data.classes == ()) == (choice.task == "regression")
@@ -225,5 +225,10 @@ def test_arrays_are_read_only():
         assert not array.flags.writeable
 
 
-def test_tables_have_the_titles_of_their_loader():
-    assert {choice.key: choice.title for choice in table_choices()} == TABLE_TITLES
+def test_tables_are_as_their_loader_says():
+    assert [choice.key for choice in TABLES] == [about.key for about in BUILTIN_TABLES]
+    for choice in TABLES:
+        about, _, schema = load_builtin(choice.key)
+        numbers = [column.name for column in schema.columns if column.kind == "numeric"]
+        assert choice[:3] == (about.key, about.title, about.task)
+        assert [*choice.columns] == [name for name in numbers if name != about.target]

@@ -1,0 +1,56 @@
+"""What Soft trees opens with: functions and scores of its first settings, without the models."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from gbuq_core.experiments.opening import Opening
+from gbuq_core.experiments.soft_trees.fit import (
+    SoftTreesFit,
+    SoftTreesOpening,
+    data_of,
+    fit_soft_trees,
+    moments_by_draws,
+    view_soft_trees,
+)
+from gbuq_core.experiments.soft_trees.picture import counts_ahead
+from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees
+from gbuq_core.experiments.soft_trees.scores import score_soft_trees
+
+FIRST = SoftTreesSettings()
+
+
+def is_first(settings: SoftTreesSettings) -> bool:
+    """Whether the first functions are the ones that settings draw."""
+    return (settings.n_functions, settings.draw_seed) == (FIRST.n_functions, FIRST.draw_seed)
+
+
+def whole_fit(fit: SoftTreesFit) -> SoftTreesFit:
+    """The fit with its model; a stored one is made again."""
+    return fit if fit.opening is None else fit_soft_trees(fit.plan)
+
+
+def _make(plan: SoftTreesSettings) -> SoftTreesFit:
+    fit = fit_soft_trees(plan)
+    view = view_soft_trees(fit, FIRST)
+    score = replace(score_soft_trees(fit, view, FIRST), seconds=math.nan, memory_bytes=None)
+    ahead = moments_by_draws(fit, FIRST, counts_ahead(FIRST))
+    return fit._replace(opening=SoftTreesOpening(view, *ahead, score))
+
+
+OPENING = Opening(
+    name="soft_trees",
+    kind=SoftTreesFit,
+    make=_make,
+    plans=lambda: [plan_soft_trees(FIRST, method) for method in FIRST.methods],
+    afresh=lambda plan: {
+        "data": data_of(plan),
+        "model": None,
+        "elbo": (),
+        "frames": (),
+        "seconds": math.nan,
+        "memory_bytes": None,
+    },
+    bits=13,
+)
