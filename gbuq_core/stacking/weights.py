@@ -110,8 +110,9 @@ def choose_mean_weights(
 ) -> FloatArray:
     """Weights (n_voices,) of the voices' means (n, n_voices) by squared error.
 
-    Those of the trees alone, unless others are better by more than one paired standard error with
-    weights learnt on the other folds. NaN marks a voice that is not in use.
+    Those of the trees alone, unless others are better by t > 1 paired standard errors with weights
+    learnt on the other folds: then these are drawn towards the trees by ``1 / t^2``. NaN marks a
+    voice that is not in use.
     """
     alone = np.zeros(means.shape[1])
     alone[0] = 1.0
@@ -136,7 +137,10 @@ def choose_mean_weights(
         held = fold == one
         error[held] = np.square(y[held] - known[held] @ learn(~held))
     gain = _paired(np.square(y - means[:, 0]) - error, weight)
-    return learn(np.ones(len(y), bool)) if gain > 1.0 else alone
+    if gain <= 1.0:
+        return alone
+    drawn: FloatArray = alone + (1.0 - gain**-2) * (learn(np.ones(len(y), bool)) - alone)
+    return drawn
 
 
 def _paired(gain: FloatArray, weight: FloatArray) -> float:

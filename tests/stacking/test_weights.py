@@ -74,3 +74,24 @@ def test_mean_weights_are_least_squares_and_the_trees_alone_where_nothing_is_gai
     assert found[1] == 0.0
     worse = np.stack([y, nothing, y + 1.0, nothing], axis=1)
     assert choose_mean_weights(worse, y, fold, np.ones(300)).tolist() == [1.0, 0.0, 0.0, 0.0]
+
+
+def test_weights_of_means_are_drawn_to_the_trees_by_the_error_of_their_gain():
+    rng = np.random.default_rng(3)
+    y, fold = rng.normal(size=200), np.arange(200) % 5
+    trees, other = y + 0.5 * rng.normal(size=200), y + 0.9 * rng.normal(size=200)
+
+    def slope(rows):
+        away = (other - trees)[rows]
+        return away @ (y - trees)[rows] / (away @ away)
+
+    gain = np.square(y - trees)
+    for k in range(5):
+        mixed = trees + slope(fold != k) * (other - trees)
+        gain[fold == k] -= np.square(y - mixed)[fold == k]
+    t = gain.mean() / (gain.std() / np.sqrt(200))
+    assert 1.5 < t < 6.0
+    nothing = np.full(200, np.nan)
+    means = np.stack([trees, nothing, nothing, other], axis=1)
+    found = choose_mean_weights(means, y, fold, np.ones(200))
+    assert found[3] == pytest.approx((1.0 - 1.0 / t**2) * slope(np.ones(200, bool)))
