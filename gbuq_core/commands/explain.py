@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
     check_asked(options)
 
     def work(job: Job) -> tuple[Asked, tables.RowExplanation]:
-        asked = score_as_asked(options, asks=False)
+        asked = score_as_asked(options)
         row = asked.scored.scored.find_row(options.row)
         return asked, tables.explain_row(asked.scored, row)
 
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         print_json(_record(asked, explained, shown, options))
         return
-    notices = [*asked.warned, *asked.scored.notices]
+    notices = [*map(str, asked.scored.questions), *asked.warned, *asked.scored.notices]
     if math.isnan(getattr(explained.uncertainty, options.by)[0]):
         notices.append(
             f"This model tells no {options.by} uncertainty: the columns are in the order of total "
@@ -180,6 +180,7 @@ def _record(
         "unfamiliarity": None if found is None else float(found.rows.score[row]),
         "words": _words(asked, explained, shown),
         "plan": vars(scored.plan),
+        "questions": [str(question) for question in scored.questions],
         "notices": scored.notices,
         "warnings": asked.warned,
     }

@@ -62,10 +62,10 @@ def check_asked(options: argparse.Namespace) -> None:
     plan_of(options)
 
 
-def score_as_asked(options: argparse.Namespace, asks: bool = True) -> Asked:
+def score_as_asked(options: argparse.Namespace) -> Asked:
     """Read, train or open the project, and score; call it in a job, whose progress it reports.
 
-    With ``asks``, small models say whether another split of the rows changes the scores.
+    Small models say whether another split of the rows changes the scores.
     """
     from gbuq_core.jobs import stage
 
@@ -77,7 +77,7 @@ def score_as_asked(options: argparse.Namespace, asks: bool = True) -> Asked:
                 heavy = tables.heavy_rows(asked.scored)
                 flattered = tables.split_warnings(asked.table, asked.scored.training)
                 asked = asked._replace(warned=(*heavy, *flattered))
-        if asks and options.project is None and not options.quiet:
+        if not options.quiet:
             scored = asked.scored
             questions = tables.ask_about_split(asked.table, scored.training, scored.plan)
             asked = asked._replace(scored=replace(scored, questions=tuple(questions)))

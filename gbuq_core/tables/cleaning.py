@@ -339,6 +339,8 @@ def _left_out_numbers(numbers: Numbers, where: str) -> list[str]:
 def _classes(array: Any, column: Column) -> tuple[NDArray[np.float64], list[str], list[str]]:
     categories = as_categories(array, column)
     name = shown(column.name)
+    if mixed := dict(column.remarks).get("mixed"):
+        raise InvalidData(mixed)
     labels = sorted(categories.categories, key=_class_order)
     if len(labels) > MAX_CLASSES:
         raise InvalidData(

@@ -104,6 +104,8 @@ def trim(column: Any, missing: Missing = USUALLY_MISSING) -> Any:
     gone = pc.is_in(trimmed, value_set=_value_set(missing.texts))
     if missing.numbers:
         values = read_numbers(trimmed, missing.decimal).values
+        if missing.decimal != ".":  # as a computer writes them
+            values = np.where(np.isnan(values), read_numbers(trimmed, ".").values, values)
         gone = pc.or_(gone, pa.array(np.isin(values, missing.numbers)))
     return pc.if_else(gone, pa.scalar(None, pa.string()), trimmed)
 

@@ -338,8 +338,9 @@ def _own_factors(calibration: _Calibration, level: float) -> NDArray[np.float64]
     out = np.empty(len(distances))
     parts = np.unique(part)
     if len(parts) > 1:
-        for place, one in enumerate(parts):
-            others = part < one if calibration.in_time and place else part != one
+        for one in parts:
+            earlier = calibration.in_time and one > parts[0]
+            others = part < one if earlier else part != one
             out[part == one] = _factor(distances[others], level)
         return out
     rank = conformal_rank(len(distances) - 1, level)

@@ -64,7 +64,7 @@ _PARTS = {
 # How a count of time is called: days since some day, seconds since the start, years alone.
 _TIME_NAME = re.compile(
     r"(^|.*[\W_\d])(time|date|timestamp|datetime|epoch|period|t|ts|zeit|datum|zeitpunkt|temps|fecha|"
-    r"tiempo|data|tempo|tijd|czas|время|дата|时间|日期|日付|"
+    r"tiempo|tempo|tijd|czas|время|дата|时间|日期|日付|"
     + "|".join(
         _PARTS[part][0] for part in ("year", "month", "week", "day", "hour", "minute", "second")
     )

@@ -23,6 +23,21 @@ def code_of(at):
     return next(block.value for block in at.code if "score_table" in block.value)
 
 
+def test_the_question_about_units_has_a_button():
+    rng = np.random.default_rng(1)
+    unit, level = np.repeat(np.arange(20), 8), 10.0 * rng.normal(size=20)
+    mills = csv_of(
+        mill=[f"M{k}" for k in unit], size=rng.normal(size=20)[unit], cycle=rng.normal(size=160),
+        y=level[unit] + rng.normal(size=160),
+    )  # fmt: skip
+    at = open_page(mills, table="your file", **QUICK)
+    assert says(at, "Will new rows come from the same units (column")
+    at.button(key="_Split by group").click().run()
+    settle(at)
+    assert at.selectbox(key="by_column").value == "mill"
+    assert not says(at, "Will new rows come from the same units")
+
+
 def test_a_table_split_by_group_then_by_time_then_on_a_log_scale():
     at = open_page(visits(), table="your file", **QUICK)
     assert not at.exception

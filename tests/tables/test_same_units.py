@@ -137,6 +137,13 @@ def test_the_question_is_the_first_line_of_the_command_and_part_of_its_json(tmp_
     (question,) = json.loads(capsys.readouterr().out)["questions"]
     assert (question["text"], question["split"], question["column"]) == (first, "group", "mill")
     assert question["at_random"] < question["apart"]
+    # A fit tells it, and so does what explains a row, also from a project.
+    project = str(tmp_path / "mills.gbuq")
+    fit = ["fit", *words[1:4], "--out", project, "--with-data", *words[6:10]]
+    row = ["explain", str(path), "--row", "3", "--unfamiliarity", "no"]
+    for line in (fit, [*row, *words[2:4], *words[6:10]], [*row, "--project", project]):
+        assert main(line) == 0
+        assert first[:40] in capsys.readouterr().err, line
     # As is asked for.
     assert main([*words, "--split", "group", "--split-column", "mill"]) == 0
     assert not capsys.readouterr().out.startswith("Will")

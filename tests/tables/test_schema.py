@@ -422,6 +422,9 @@ def test_missing_numbers_are_numbers_however_they_are_written(marker, decimal):
     for typed in (str(marker).replace(".", decimal), str(marker)):
         schema = edited(table, missing_values={"v": (typed,)})
         assert schema.columns[0].n_missing == len(CODES)
+    pointed = [cell.replace(".", decimal) for cell in cells[:20]] + ["-999.0"] * len(CODES)
+    table_ = table_of(decimal, v=pointed, n=range(len(cells)))
+    assert edited(table_, missing_values={"v": (str(marker),)}).columns[0].n_missing == len(CODES)
     assert schema.columns[0].suspects == ()
     found = prepare_training(table, schema, "n").X["v"]
     np.testing.assert_array_equal(found, [k + 0.5 for k in range(20)] + [np.nan] * len(CODES))

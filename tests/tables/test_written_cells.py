@@ -74,6 +74,8 @@ def test_mixed_units_are_not_one_scale(first, second):
     schema = infer_schema(table)
     assert not schema.columns[0].used
     assert any("numbers in different units" in said for said in schema.notices)
+    with pytest.raises(InvalidData, match="numbers in different units"):
+        prepare_training(table, schema, "v")
     chosen = edit_schema(table, schema, {"v": "numeric"}).columns[0]
     assert (chosen.used, chosen.n_unreadable) == (True, N // 2)
 
