@@ -18,7 +18,7 @@ from gbuq_core.presentation import markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("gbuq_core", "pages", "demos", "benchmarks", "tests")
-SAVERS = ("saving*.py", "model_files/*.py")
+SAVERS = ("saving*.py", "model_files/*.py")  # of models; projects/ holds no saver of one
 N_LARGEST = 10
 RECORDS = {"NamedTuple", "dataclass"}
 
@@ -61,7 +61,8 @@ def largest_files(folder: str, n_files: int = N_LARGEST) -> list[tuple[str, int]
 def saver_lines() -> int:
     """Lines of what writes and reads models."""
     core = ROOT / "gbuq_core"
-    return n_lines(sorted({path for pattern in SAVERS for path in core.rglob(pattern)}))
+    found = {path for pattern in SAVERS for path in core.rglob(pattern)}
+    return n_lines(sorted(path for path in found if "projects" not in path.parts))
 
 
 def read_names() -> Named:

@@ -22,7 +22,7 @@ else:
         maps = st.container()
     with page.control if edits.waiting_mask() is None else page.picture:
         edits.draw_tools(found.run.fit, found.run.settings.edits, found.run.settings.cell)
-    sheet = picture.sheet_of(found, values)
+    sheet = picture.shown_sheet(found, values)
     with maps:
         picture.draw_picture(found, sheet, values)
         change.say_change(found, changed)

@@ -26,7 +26,7 @@ shown = view_answers(picture.PAGE, settings, answers)
 with page.picture:
     picture.draw_picture(values, settings, shown)
     picture.say_state(settings, shown, others)
-run = picture.run_of(settings, shown)
+run = picture.soft_trees_run(settings, shown)
 with page.fold(WHY):
     look.draw_looks(values, answers)
 page.tell(

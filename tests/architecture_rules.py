@@ -148,7 +148,7 @@ def nodes(module, kind):
     return nodes_by_kind(module).get(kind, [])
 
 
-HOLD_IMPORTS = (ast.stmt, ast.ExceptHandler, ast.match_case)  # no expression does
+HOLD_IMPORTS = ("body", "orelse", "handlers", "finalbody", "cases")  # no expression does
 
 
 @cache
@@ -165,9 +165,9 @@ def imports(module):
             base = node.module or ""
             for alias in node.names:
                 found.append(Import(f"{base}.{alias.name}", at_import, node.level > 0))
-        inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, HOLD_IMPORTS):
+        inside = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        for block in HOLD_IMPORTS:
+            for child in getattr(node, block, ()):
                 visit(child, at_import and not inside)
 
     visit(parsed(module), True)

@@ -53,7 +53,7 @@ def _measure(plan: HeteroscedasticSettings) -> HeteroscedasticMeasure:
     return measure_heteroscedastic(_fit(plan_of(plan, plan.method)), plan)
 
 
-def run_of(settings: HeteroscedasticSettings) -> HeteroscedasticRun:
+def heteroscedastic_run(settings: HeteroscedasticSettings) -> HeteroscedasticRun:
     """What `run_heteroscedastic` returns, with fits and measurements shared between the steps."""
     fits, measures = [], []
     with stage(len(settings.methods)):

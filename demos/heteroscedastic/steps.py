@@ -20,10 +20,10 @@ from demos.heteroscedastic.parts import (
     crps_strip,
     each_interval,
     held_by_place,
+    heteroscedastic_run,
     interval_lines,
     means_of_trees,
     over_x,
-    run_of,
     told_by_distance,
     tree_lines,
     wide,
@@ -93,7 +93,7 @@ def _tree_by_tree(sheet: PanelSheet) -> PanelSheet:
 
 def noise_that_grows() -> ComputedStep:
     """Which stds follow the noise?"""
-    run = run_of(NOISE)
+    run = heteroscedastic_run(NOISE)
     behind, scores = backdrop_of(run, near=True), _scores(run)
     widths = np.array([wide(level) for level in LEVELS])
     strips = []
@@ -138,7 +138,7 @@ def noise_that_grows() -> ComputedStep:
 
 def data_and_knowledge() -> ComputedStep:
     """The law of total variance, tree by tree."""
-    run = run_of(PARTS)
+    run = heteroscedastic_run(PARTS)
     behind, scores = backdrop_of(run), _scores(run)
     strips, stds = [], []
     noise = np.where(run.views[0].support, np.sqrt(run.views[0].true_variance), np.nan)
@@ -184,7 +184,7 @@ def data_and_knowledge() -> ComputedStep:
 
 def out_of_the_rows() -> ComputedStep:
     """Does knowledge uncertainty rise where the rows end?"""
-    run = run_of(BEYOND)
+    run = heteroscedastic_run(BEYOND)
     behind, scores = backdrop_of(run), _scores(run)
     strips = []
     for fit, view in zip(run.fits[:2], run.views[:2], strict=True):
@@ -198,7 +198,8 @@ def out_of_the_rows() -> ComputedStep:
     strips.append(over_x(behind, "Knowledge uncertainty", stds, "std"))
     strips.append(_told_strip(run))
     others = [
-        run_of(replace(run.settings, methods=("catboost",), seed=seed)) for seed in SEEDS
+        heteroscedastic_run(replace(run.settings, methods=("catboost",), seed=seed))
+        for seed in SEEDS
     ]  # fmt: skip
     seeds = np.array([_scores(other)["catboost"].auroc_of("knowledge") for other in others])
     rays = {view.method: follow_rays(view.x, np.sqrt(view.knowledge)) for view in run.views}
@@ -255,7 +256,7 @@ def _told_strip(run: HeteroscedasticRun) -> Strip:
 
 def three_novelties() -> ComputedStep:
     """Novelty scores, and one that does not work with plain leaves."""
-    run = run_of(NOVELTY)
+    run = heteroscedastic_run(NOVELTY)
     behind, scores = backdrop_of(run), _scores(run)
     linear, basic, forest = run.views
     beyond = {}
@@ -323,7 +324,7 @@ def _values(view: HeteroscedasticView, key: str) -> Array:
 def alike_or_tiny() -> ComputedStep:
     """How two knobs of a forest change its knowledge uncertainty and its mean."""
     presets = (replace(_BASE, methods=("macau_linear",)), ALIKE, TINY)
-    runs = [run_of(settings) for settings in presets]
+    runs = [heteroscedastic_run(settings) for settings in presets]
     behind = backdrop_of(runs[0])
     titles = (
         f"Subsample {_BASE.subsample:g}, leaves of {_BASE.min_child_samples}",
@@ -371,7 +372,7 @@ def alike_or_tiny() -> ComputedStep:
 def on_average() -> ComputedStep:
     """Does conformal prediction hold its level everywhere?"""
     settings = AVERAGE
-    runs = [run_of(replace(settings, conformal=on)) for on in (False, True)]
+    runs = [heteroscedastic_run(replace(settings, conformal=on)) for on in (False, True)]
     run, level = runs[1], settings.level
     behind = backdrop_of(run, near=True)
     strips, lines, overall, thirds = [], [], [], []
@@ -433,7 +434,7 @@ def on_average() -> ComputedStep:
 
 def beside_the_table() -> ComputedStep:
     """Table 1 here and in the paper, method by method."""
-    run = both(run_of(TABLE), run_of(replace(TABLE, methods=MORE)))
+    run = both(heteroscedastic_run(TABLE), heteroscedastic_run(replace(TABLE, methods=MORE)))
     found = _scores(run)
     scores = [found[method] for method in run.settings.methods]
     behind = backdrop_of(run)

@@ -25,7 +25,7 @@ from gbuq_core.figures.near import NEAR
 from gbuq_core.ibug import FAMILIES
 
 
-def maps_of(run: NeighboursRun) -> PanelSheet:
+def described_maps(run: NeighboursRun) -> PanelSheet:
     """The page's three maps, with all that it says of them."""
     return replace(neighbours_maps(run), alt=describe_neighbours(run))
 
@@ -57,7 +57,7 @@ def over_k(run: NeighboursRun, tried: Sequence[int]) -> tuple[PanelSheet, list[i
         else view_neighbours(run.fit, search, replace(run.settings, k=k))
         for k in ks
     ]
-    sheet, data = maps_of(run), run.fit.data
+    sheet, data = described_maps(run), run.fit.data
     nearest = run.fit.model.find_neighborhood(run.look.x[None], ks[-1]).indices[0]
     dots = Points(
         data.X[nearest, 0],

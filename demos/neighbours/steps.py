@@ -13,7 +13,7 @@ import numpy as np
 from demos.asking import Between, Largest, both_of
 from demos.lesson import ComputedStep, Lesson, Step
 from demos.neighbours.parts import (
-    maps_of,
+    described_maps,
     over_k,
     played_families,
     same_colours,
@@ -60,7 +60,7 @@ def shared_leaves() -> ComputedStep:
     look, data = run.look, run.fit.data
     grown = affinity_by_trees(run.fit, look.x)
     trees = np.arange(1, len(grown) + 1)
-    sheet = maps_of(run)
+    sheet = described_maps(run)
     shape = data.grid_shape
     share = (grown / trees[:, None]).reshape(len(grown), *shape)
     # Only the neighbours' dots: those of all rows would hide the boxes.
@@ -131,7 +131,7 @@ def how_many() -> ComputedStep:
     tried = np.full(len(ks), np.nan)
     places = np.searchsorted(ks, tuning.n_neighbors[tuning.n_neighbors <= ks[-1]])
     tried[places] = tuning.nll[: len(places)]
-    sheet = maps_of(run)
+    sheet = described_maps(run)
     scales = np.array([view.grid_scale for view in views])
     top = float(run.fit.data.true_std.max())
     panels = [
@@ -191,7 +191,7 @@ def one_number_for_all() -> ComputedStep:
         for calibrate in (False, True)
     }
     scores = {on: [score_of(run, view) for view in found] for on, found in views.items()}
-    sheet = maps_of(run)
+    sheet = described_maps(run)
     panels = same_colours(
         [
             sheet.panels[0],
@@ -264,7 +264,7 @@ def trees_that_count() -> ComputedStep:
     }  # fmt: skip
     everything = views["first"][-1]
     nll = {order: np.array([view.test_nll for view in found]) for order, found in views.items()}
-    sheet = maps_of(run)
+    sheet = described_maps(run)
     at, more = COUNTS.index(LAST.tau), COUNTS.index(20)
     panels = same_colours(
         [

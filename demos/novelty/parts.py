@@ -68,11 +68,11 @@ def _scored(settings: NoveltySettings) -> NoveltyMaps:
     return map_novelty(fit_of(plan_of(settings)), settings)
 
 
-def run_of(settings: NoveltySettings) -> NoveltyRun:
+def novelty_run(settings: NoveltySettings) -> NoveltyRun:
     """As `run_novelty`, with fits and maps that are there already.
 
     >>> settings = NoveltySettings(rows=200, trees=10)
-    >>> run_of(settings).fit is run_of(replace(settings, tail="clip")).fit
+    >>> novelty_run(settings).fit is novelty_run(replace(settings, tail="clip")).fit
     True
     """
     fit = fit_of(plan_of(settings))

@@ -19,7 +19,7 @@ from demos.novelty.parts import (
     edit_sheet,
     followed,
     noticed,
-    run_of,
+    novelty_run,
     scores_of,
     share_of_steps,
     walk_strip,
@@ -77,7 +77,7 @@ _OUT, _CORNER = (30, 54), (48, 48)  # cells of the rings' map
 
 def beside_the_truth() -> ComputedStep:
     """Novelty and its rivals beside the density that the rows come from."""
-    run = run_of(MOONS)
+    run = novelty_run(MOONS)
     scores = scores_of(run)
     rivals = [key for key in _MAPS if key not in ("truth", "novelty")]
     novelty = scores["novelty"]
@@ -110,7 +110,7 @@ def beside_the_truth() -> ComputedStep:
 
 def who_is_right() -> ComputedStep:
     """Where novelty and the isolation forest contradict each other, and what the truth says."""
-    moons, run = run_of(MOONS), run_of(BLOBS)
+    moons, run = novelty_run(MOONS), novelty_run(BLOBS)
     scores, apart = scores_of(run), run.view.disagreement
     assert apart is not None  # two scores are compared
     at = int(apart.spread.argmax())
@@ -153,7 +153,7 @@ def nearer_share(maps: NoveltyMaps) -> float:
 
 def unused_feature() -> ComputedStep:
     """A feature that says nothing of the class: novelty sees it, conditional novelty does not."""
-    run = run_of(THIRD)
+    run = novelty_run(THIRD)
     fit, at = run.fit, THIRD.third_at
     strip, means, ranks = by_third_feature(fit)
     before, after = ({key: line[i] for key, line in means.items()} for i in (4, 4 + int(at)))
@@ -190,7 +190,7 @@ def unused_feature() -> ComputedStep:
 
 def why_here() -> ComputedStep:
     """The ellipse of a leaf that goes round the hole covers it; shares of the distance."""
-    run = run_of(RINGS)
+    run = novelty_run(RINGS)
     x, y = run.fit.data.axes
     middle, out, corner = (
         explain_place(run.fit, run.maps, run.settings, (float(x[column]), float(y[row])))
@@ -231,7 +231,7 @@ def _shares(look: PlaceLook) -> str:
 
 def clipped_tail() -> ComputedStep:
     """Beyond the farthest row the authors' z-score says the same everywhere."""
-    clipped, rising = run_of(CLIPPED), run_of(replace(CLIPPED, tail="rise"))
+    clipped, rising = novelty_run(CLIPPED), novelty_run(replace(CLIPPED, tail="rise"))
     empty = ~clipped.fit.data.in_support
     truth = clipped.maps.of("truth")
     z = [each.maps.of("novelty") for each in (rising, clipped)]
@@ -277,9 +277,9 @@ def clipped_tail() -> ComputedStep:
 
 def rows_erased() -> ComputedStep:
     """Take an arc of the inner ring away."""
-    after = run_of(ERASED)
-    before = run_of(replace(ERASED, edits=()))
-    moon = went_elsewhere(run_of(MOONS), MOON_END)
+    after = novelty_run(ERASED)
+    before = novelty_run(replace(ERASED, edits=()))
+    moon = went_elsewhere(novelty_run(MOONS), MOON_END)
     inside = {key: went(before, after, key) for key in ("novelty", "knowledge", "isolation")}
     arc = mask_of(ARC.runs)
     called = [predict_places(run.fit, run.fit.data.grid[arc]) for run in (before, after)]
@@ -313,12 +313,12 @@ def rows_erased() -> ComputedStep:
 
 def labels_flipped() -> ComputedStep:
     """Give some rows the other class; none is moved."""
-    after = run_of(FLIPPED)
-    before = run_of(replace(FLIPPED, edits=()))
+    after = novelty_run(FLIPPED)
+    before = novelty_run(replace(FLIPPED, edits=()))
     keys = ("novelty", "knowledge", "data", "isolation")
     inside = {key: went(before, after, key) for key in keys}
     same = bool((before.maps.of("isolation") == after.maps.of("isolation")).all())
-    blob = went_elsewhere(run_of(BLOBS), BLOB_FLIP)
+    blob = went_elsewhere(novelty_run(BLOBS), BLOB_FLIP)
     notes = (
         f"{after.fit.rows.outcomes[-1].text} In the box data uncertainty {inside['data']}. The "
         "isolation forest does not use classes: its map "

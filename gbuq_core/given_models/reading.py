@@ -15,9 +15,14 @@ from gbuq_core.file_bytes import FileKind, read_limited
 from gbuq_core.limited_process import ProcessLimits, ask_process
 from gbuq_core.model_files.archive import read_archive
 from gbuq_core.model_files.contents import errors_as_damage, take
-from gbuq_core.model_files.plain_models import read_plain
 from gbuq_core.trees.importers.catboost_json import LOSSES
-from gbuq_core.trees.importers.plain_source import PlainSource, PlainTrees, Words, numbers_of
+from gbuq_core.trees.importers.plain_source import (
+    PlainSource,
+    PlainTrees,
+    Words,
+    numbers_of,
+    read_plain,
+)
 from gbuq_core.validation import check_choice
 
 MAX_MEGABYTES = 100

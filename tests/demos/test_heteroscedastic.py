@@ -7,7 +7,12 @@ import pytest
 from lesson_parts import computed
 from tolerances import NEAR_ZERO, SAME_SUM, ZERO
 
-from demos.heteroscedastic.parts import held_by_place, parts_of, run_of, told_by_distance
+from demos.heteroscedastic.parts import (
+    held_by_place,
+    heteroscedastic_run,
+    parts_of,
+    told_by_distance,
+)
 from demos.heteroscedastic.steps import (
     ALIKE,
     AVERAGE,
@@ -63,14 +68,14 @@ def test_steps_share_their_fits_and_measurements():
         shown(title)
     before = count_fits(), count_measures()
     for step in LESSON.steps:
-        run_of(step.preset)
+        heteroscedastic_run(step.preset)
     assert (count_fits(), count_measures()) == before
     assert not LESSON.steps[0].compute().more[-1].endswith(" ")
     assert (count_fits(), count_measures()) == before
 
 
 def test_the_forest_alone_does_not_see_the_noise():
-    found = {s.method: s for s in score_all(run_of(NOISE))}
+    found = {s.method: s for s in score_all(heteroscedastic_run(NOISE))}
     noise = found["forest"].mean_noise
     assert found["forest"].std_error > 0.5 * noise
     assert max(found["macau_linear"].std_error, found["catboost"].std_error) < 0.15 * noise
@@ -95,7 +100,7 @@ def test_the_intervals_that_are_played_are_those_of_the_levels():
 
 
 def test_parts_add_up_to_the_total_and_plain_leaves_say_more_noise():
-    run = run_of(PARTS)
+    run = heteroscedastic_run(PARTS)
     for view, name in zip(run.views, ("linear", "basic"), strict=True):
         np.testing.assert_allclose(view.total, view.data + view.knowledge, rtol=SAME_SUM)
         strip = strip_of("Data and knowledge", f"Parts of MACAU ({name})")
@@ -112,7 +117,7 @@ def test_the_trees_that_are_played_are_the_forests():
     assert frames_of(title) == PLAYED
     strip = strip_of(title, "MACAU (basic)")
     tree = line_of(strip, "this tree")
-    fit = run_of(PARTS).fits[1]
+    fit = heteroscedastic_run(PARTS).fits[1]
     members = fit.model.predict_members(np.asarray(strip.x)[:, None])[:PLAYED, :, 0]
     # Steps of a tree are drawn from the nearest places of the grid: few of them are cut.
     assert (np.abs(tree - members) < NEAR_ZERO).mean() > 0.9
@@ -120,7 +125,7 @@ def test_the_trees_that_are_played_are_the_forests():
 
 
 def test_lines_notice_the_end_and_constants_do_not():
-    run = run_of(BEYOND)
+    run = heteroscedastic_run(BEYOND)
     linear, basic, catboost = (
         told_by_distance(measure, "knowledge", DISTANCES) for measure in run.measures
     )
@@ -142,8 +147,8 @@ def test_one_feature_leaves_two_novelties_the_same():
 
 
 def test_alike_trees_know_less_of_where_they_have_not_been():
-    base = run_of(replace(ALIKE, subsample=0.1))
-    more = run_of(ALIKE)
+    base = heteroscedastic_run(replace(ALIKE, subsample=0.1))
+    more = heteroscedastic_run(ALIKE)
     far = [float(np.sqrt(run.views[0].knowledge[-1])) for run in (base, more)]
     assert far[1] < 0.5 * far[0]
     answer = shown("Trees too much alike").answer
@@ -151,7 +156,7 @@ def test_alike_trees_know_less_of_where_they_have_not_been():
 
 
 def test_one_width_holds_its_level_on_average_only():
-    run = run_of(AVERAGE)
+    run = heteroscedastic_run(AVERAGE)
     at = AVERAGE.methods.index("conformal_forest")
     factor = run.views[at].factor
     thirds = held_by_place(run, at, 0.8, 3, factor)
@@ -170,7 +175,7 @@ def test_one_width_holds_its_level_on_average_only():
 
 def test_the_table_is_played_method_by_method():
     title = "Beside the table"
-    run = run_of(BESIDE)
+    run = heteroscedastic_run(BESIDE)
     assert frames_of(title) == 9
     for name in ("CRPS", "AUROC"):
         strip = strip_of(title, name)

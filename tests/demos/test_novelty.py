@@ -7,7 +7,7 @@ import pytest
 from lesson_parts import computed
 from tolerances import NEAR_ZERO
 
-from demos.novelty.parts import run_of, scores_of, share_of_steps, went
+from demos.novelty.parts import novelty_run, scores_of, share_of_steps, went
 from demos.novelty.steps import (
     APART,
     ERASED,
@@ -36,11 +36,11 @@ def shown(title):
 
 def both(preset):
     """The runs before and after the edits of a preset."""
-    return [run_of(replace(preset, edits=edits)) for edits in ((), preset.edits)]
+    return [novelty_run(replace(preset, edits=edits)) for edits in ((), preset.edits)]
 
 
 def test_the_first_answer_has_the_scores_of_the_maps_against_the_truth():
-    run, answer = run_of(MOONS), shown("Where rows can lie")
+    run, answer = novelty_run(MOONS), shown("Where rows can lie")
     empty = ~run.fit.data.in_support
     for key in ("novelty", "knowledge", "isolation", "distance"):
         value = auroc(empty, run.maps.of(key))
@@ -54,7 +54,7 @@ def test_the_first_answer_has_the_scores_of_the_maps_against_the_truth():
 
 def test_neither_of_two_scores_is_always_right_and_the_ring_is_where_they_differ_most():
     title = "Two scores contradict"
-    run, moons, now = run_of(PRESETS[title]), run_of(MOONS), shown(title)
+    run, moons, now = novelty_run(PRESETS[title]), novelty_run(MOONS), shown(title)
     assert nearer_share(run.maps) < 0.5 < nearer_share(moons.maps)
     novel, isolated = (ranks_of(run.maps, key) for key in ("novelty", "isolation"))
     at = int(np.abs(novel - isolated).argmax())
@@ -70,7 +70,7 @@ def test_neither_of_two_scores_is_always_right_and_the_ring_is_where_they_differ
 
 def test_a_feature_nobody_uses_moves_novelty_and_not_conditional_novelty():
     title = "A feature nobody uses"
-    run, now = run_of(PRESETS[title]), shown(title)
+    run, now = novelty_run(PRESETS[title]), shown(title)
     (strip,) = now.sheet.strips
     own, conditional = (np.asarray(line.y) for line in strip.lines)
     # The chart's value at 3 is the mean of the page's map over the cells where rows can lie.
@@ -87,7 +87,7 @@ def test_a_feature_nobody_uses_moves_novelty_and_not_conditional_novelty():
 
 
 def test_the_empty_middle_of_the_rings_is_the_least_novel_place():
-    now, run = shown("An empty middle"), run_of(RINGS)
+    now, run = shown("An empty middle"), novelty_run(RINGS)
     row, column = RINGS.cell
     cell = 60 * row + column
     assert not run.fit.data.in_support[cell]

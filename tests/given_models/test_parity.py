@@ -23,9 +23,8 @@ from gbuq_core import VirtualEnsemble
 from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError, UnknownLoss
 from gbuq_core.given_models.parsing import parse_model, predict_sums
 from gbuq_core.model_files.archive import read_archive, write_archive
-from gbuq_core.model_files.plain_models import read_plain
 from gbuq_core.trees.importers import leaf_source, load_leaf_source
-from gbuq_core.trees.importers.plain_source import PlainSource, describe_plain
+from gbuq_core.trees.importers.plain_source import PlainSource, describe_plain, read_plain
 
 pytestmark = pytest.mark.parity
 SINGLE = 2e-6  # XGBoost adds up float32 numbers

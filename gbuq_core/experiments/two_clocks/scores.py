@@ -164,7 +164,7 @@ def look_two_clocks(
         clocks=clocks,
         scores=tuple(scores),
         curves=unscaled.curves,
-        maps=maps_of(fit, clocks["clocks" if fit.plan.has_clocks else "factor"].df, unscaled),
+        maps=clock_maps(fit, clocks["clocks" if fit.plan.has_clocks else "factor"].df, unscaled),
         reliability={
             way: np.asarray(pit_coverage(law.cdf(y), LEVELS).observed) for way, law in laws.items()
         },
@@ -210,7 +210,7 @@ def unscaled_of(fit: TwoClocksFit) -> Unscaled:
     )
 
 
-def maps_of(fit: TwoClocksFit, df: float, unscaled: Unscaled | None = None) -> ClockMaps:
+def clock_maps(fit: TwoClocksFit, df: float, unscaled: Unscaled | None = None) -> ClockMaps:
     """NLL and coverage for every pair of clocks, on rows that chose nothing.
 
     ``unscaled`` is that of the fit, if it is known already.

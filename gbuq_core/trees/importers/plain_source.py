@@ -7,12 +7,13 @@ cannot do more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
+from gbuq_core.model_files.contents import is_text, require, take, whole
 from gbuq_core.presentation import counted
 from gbuq_core.progress import advance
 from gbuq_core.trees.importers.objectives import LINKS, apply_link
@@ -36,6 +37,7 @@ MOST_FEATURES = 100_000
 MOST_SPLITS = 20_000_000
 MOST_TREES = 100_000
 _DEEPEST = 2000  # levels of a tree
+_LONGEST_NAME = 1000  # letters
 _MOST_OUTPUTS = 1000
 _LARGEST = 1e100  # of a leaf: sums and squares of such are still float64
 _CELLS = 4_000_000  # rows x trees whose leaf values are held at a time
@@ -346,6 +348,39 @@ def describe_plain(plain: PlainTrees) -> tuple[dict[str, Any], dict[str, np.ndar
     }  # fmt: skip
     arrays = {key: np.asarray(parts[key], dtype) for key, (dtype, _) in PLAIN_ARRAYS.items()}
     return header, arrays
+
+
+def read_plain(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> PlainSource:
+    """The model that `describe_plain` has described, all of it checked."""
+    parts: dict[str, Any] = {
+        key: take(arrays, key, dtype, (None,) * n_axes)
+        for key, (dtype, n_axes) in PLAIN_ARRAYS.items()
+    }
+    for keys, kinds in (
+        (PLAIN_TEXTS, (str,)), ((*PLAIN_FLAGS, "strict"), (bool,)), (PLAIN_NUMBERS, (int, float))
+    ):  # fmt: skip
+        for key in keys:
+            require(type(header[key]) in kinds, "its header is incomplete")
+            parts[key] = float(header[key]) if key in PLAIN_NUMBERS else header[key]
+    require(isinstance(header["categories"], list), "its header is incomplete")
+    parts["missing"] = parts["missing"].clip(-1, 3).astype(np.int8)
+    return PlainSource(
+        PlainTrees(
+            trees=NumericTrees(**{key: parts.pop(key) for key in NumericTrees._fields}),
+            **parts,
+            n_features=whole(header["n_features"]),
+            per_iteration=whole(header["per_iteration"]),
+            names=_texts(header["names"]),
+            classes=_texts(header["classes"]),
+            categories=tuple(_texts(column) for column in header["categories"]),
+        )
+    )
+
+
+def _texts(values: Any) -> tuple[str, ...]:
+    long = is_text(values) and any(len(value) > _LONGEST_NAME for value in values)
+    require(is_text(values) and not long, "a name is no text, or too long")
+    return tuple(values)
 
 
 def check_plain(plain: PlainTrees) -> None:

@@ -28,7 +28,7 @@ from pages._ui.jobs_glue import Answer
 from pages._ui.notices import show_notice
 from pages._ui.novelty.controls import STATE
 from pages._ui.novelty.edits import guesses_of
-from pages._ui.novelty.picture import FitWithMaps, ShownMaps, maps_of
+from pages._ui.novelty.picture import FitWithMaps, ShownMaps, novelty_maps
 
 
 class Changed(NamedTuple):
@@ -50,7 +50,7 @@ def changed_of(found: ShownMaps, before: Answer | None) -> Changed | None:
     fit = made.fit
     if fit.plan != plan_of(replace(run.settings, edits=edits[:-1])):
         return None
-    maps = maps_of(made, run.settings, "before")
+    maps = novelty_maps(made, run.settings, "before")
     mask = mask_of(edits[-1].runs)
     change = compare_maps(maps, run.maps, run.settings.score, mask)
     judgements = tuple(

@@ -116,7 +116,7 @@ def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> Sh
     settings = with_fit(replace(settings_of(values), edits=edits), fit.plan)
     if fit.opening is not None:
         settings = first_view(settings)
-    maps = maps_of(made, settings, "now")
+    maps = novelty_maps(made, settings, "now")
     view: NoveltyView = kept(
         "novelty-view",
         [maps],
@@ -164,7 +164,7 @@ def find_or_say(values: SimpleNamespace, edits: tuple[Edit, ...], now: Answer) -
     return found
 
 
-def maps_of(made: FitWithMaps, settings: NoveltySettings, name: str) -> NoveltyMaps:
+def novelty_maps(made: FitWithMaps, settings: NoveltySettings, name: str) -> NoveltyMaps:
     """Every score over the map, worked out once."""
     fit, maps = made
     key = maps_key(fit, settings)
@@ -208,7 +208,7 @@ def describe_maps(found: ShownMaps, now: Answer) -> list[str]:
     return [text for text in words if text]
 
 
-def sheet_of(found: ShownMaps, values: SimpleNamespace) -> PanelSheet:
+def shown_sheet(found: ShownMaps, values: SimpleNamespace) -> PanelSheet:
     """The row of maps."""
     sheet = novelty_sheet(
         found.run, look=found.look, region=waiting_mask(), bar=found.bar, knobs=bar_knobs(values),
@@ -238,7 +238,7 @@ def _draw_maps(found: ShownMaps, sheet: PanelSheet, values: SimpleNamespace, mov
     if moving:
         with suppress(GbuqError):  # as they are, where edits do not fit these rows
             found, fresh = _find_moved(values, found.run.settings.edits)
-            sheet = sheet_of(found, values)
+            sheet = shown_sheet(found, values)
     pick = partial(on_maps, bool(found.run.fit.data.classes))
     canvas(sheet, "novelty-maps", "cells", pick, keep_knobs)
     return fresh

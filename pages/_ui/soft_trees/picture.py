@@ -92,7 +92,7 @@ def fit_requests(values: SimpleNamespace, settings: SoftTreesSettings) -> list[R
     return plan_requests(PAGE, settings, values.inside or not is_first(settings))
 
 
-def run_of(settings: SoftTreesSettings, shown: Sequence[Shown]) -> SoftTreesRun:
+def soft_trees_run(settings: SoftTreesSettings, shown: Sequence[Shown]) -> SoftTreesRun:
     """What belongs to these settings, scored: without methods whose fit is still on its way."""
     fresh = [one for one in shown if one.fresh]
     fits = tuple(one.fit for one in fresh if one.fit is not None)
