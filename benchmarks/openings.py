@@ -18,11 +18,11 @@ _OPENINGS = (
     *("wave.fit:OPENING", "heart.fit:OPENING", "two_clocks.fit:OPENING", "two_clocks.scores:SEEDS"),
     *("heteroscedastic.fit:OPENING", "heteroscedastic.fit:MEASURED", "gaussians.fit:OPENING"),
     *("soft_trees.opening:OPENING", "novelty.opening:OPENING", "novelty.opening:LOOK"),
-    *("novelty.opening:CLAIMS", "spiral.opening:OPENING"),
+    *("novelty.opening:CLAIMS", "spiral.opening:OPENING", "neighbours.opening:OPENING"),
 )
 _STUDIES = (
     *("wave.fit", "heart.scores", "heteroscedastic.claims", "gaussians.scores"),
-    *("soft_trees.claims", "novelty.claims", "spiral.claims"),
+    *("soft_trees.claims", "novelty.claims", "spiral.claims", "neighbours.claims"),
 )
 OPENINGS = {
     f"{opening.name}/{opening.file}": opening

@@ -438,7 +438,7 @@ def files_are_short(module):
 # it has shrunk, its budget follows.
 BUDGET = {
     "gbuq_core": 104_000,
-    "pages": 14_680,  # with openings
+    "pages": 14_710,  # with openings
     "demos": 6_600,  # with the method in one sitting
     "benchmarks": 14_700,  # with those of the stacked law, and tables whose cells are known
     "tests": 70_500,

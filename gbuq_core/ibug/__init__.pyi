@@ -14,8 +14,8 @@ from gbuq_core.ibug.families import (
     sample,
 )
 from gbuq_core.ibug.family_distribution import FamilyDistribution
-from gbuq_core.ibug.family_scores import FamilyScores
-from gbuq_core.ibug.search import Neighborhood, ScalePath, Setting
+from gbuq_core.ibug.results import FamilyScores, Setting
+from gbuq_core.ibug.search import Neighborhood, ScalePath
 
 __all__ = [
     "FAMILIES",

@@ -35,7 +35,7 @@ from gbuq_core.ibug.families import (
     quantile,
 )
 from gbuq_core.ibug.family_distribution import distribute
-from gbuq_core.ibug.family_scores import FamilyScores, score_rows, with_targets
+from gbuq_core.ibug.family_scores import score_rows, with_targets
 from gbuq_core.ibug.inputs import (
     check_counts,
     check_grid,
@@ -50,12 +50,12 @@ from gbuq_core.ibug.inputs import (
     numbers_of,
 )
 from gbuq_core.ibug.recalibrating import ValidationRows, check_fitted, tune, watch_rows
+from gbuq_core.ibug.results import FamilyScores, Setting
 from gbuq_core.ibug.search import (
     TREE_ORDERS,
     FloatArray,
     Neighborhood,
     ScalePath,
-    Setting,
     TrainingRows,
     TreeChoice,
     count_places,

@@ -41,7 +41,8 @@ from gbuq_core.resources import check_memory
 from gbuq_core.validation import check_choice, check_number
 
 if TYPE_CHECKING:
-    from gbuq_core.ibug.search import Neighborhood, Setting
+    from gbuq_core.ibug.results import Setting
+    from gbuq_core.ibug.search import Neighborhood
 
 _SQRT_6_OVER_PI = float(np.sqrt(6.0) / np.pi)
 _LOG_SQRT_2_PI = 0.5 * float(np.log(2.0 * np.pi))

@@ -22,7 +22,8 @@ from gbuq_core.ibug.families import (
     take_rows,
 )
 from gbuq_core.ibug.family_fits import FloatArray
-from gbuq_core.ibug.search import Neighborhood, Setting, scale_of
+from gbuq_core.ibug.results import Setting
+from gbuq_core.ibug.search import Neighborhood, scale_of
 from gbuq_core.metrics.scores import crps_mixture_values
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,36 +24,12 @@ from gbuq_core.ibug.families import (
 )
 from gbuq_core.ibug.family_distribution import FamilyDistribution
 from gbuq_core.ibug.family_fits import FloatArray
-from gbuq_core.ibug.search import Neighborhood, Setting, scale_of
+from gbuq_core.ibug.results import FamilyScores, Setting
+from gbuq_core.ibug.search import Neighborhood, scale_of
 from gbuq_core.inputs import weighted_mean
 from gbuq_core.jobs import advance, parallel_map
 
 _MOST_BY_CRPS = 500  # rows: the CRPS of a KDE counts all pairs of a row's neighbours
-
-
-class FamilyScores(NamedTuple):
-    """Scores of every posterior family on some rows.
-
-    Attributes
-    ----------
-    families : tuple of str
-    nll : ndarray of shape (n_families,)
-        Mean NLL in nats. A target that has equal values is known to their smallest gap: then its
-        likelihood is that of an interval of this width (`log_likelihood`). inf if an observed
-        target has density 0 under a family, NaN if the family cannot be used.
-    refusals : tuple of str
-        Why a family cannot be used on these targets; empty where it can.
-    best : str
-        The family of lowest NLL, or of lowest CRPS where that was asked for.
-    crps : ndarray of shape (n_families,) or None
-        Mean CRPS in units of y, of 500 rows at most; None unless asked for.
-    """
-
-    families: tuple[str, ...]
-    nll: FloatArray
-    refusals: tuple[str, ...]
-    best: str
-    crps: FloatArray | None = None
 
 
 ScoredPart = tuple[Neighborhood, Setting, FloatArray]

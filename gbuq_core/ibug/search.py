@@ -17,6 +17,7 @@ from gbuq_core.ibug.affinity import (
     nearest_places,
     pack_leaves,
 )
+from gbuq_core.ibug.results import Setting
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.methods import METHODS
 from gbuq_core.metrics.neighbour_tuning import running_std
@@ -105,15 +106,6 @@ class Neighborhood(NamedTuple):
         n_columns = int((places > 0.0).sum(axis=1).max())
         places, targets = places[:, :n_columns], self.targets[:, :n_columns]
         return np.where(places > 0.0, targets, targets[:, :1]), places
-
-
-class Setting(NamedTuple):
-    """What turns neighbours' targets into a scale: ``gamma * max(std, min_scale) + delta``."""
-
-    n_neighbors: int
-    min_scale: float
-    gamma: float
-    delta: float
 
 
 class ScalePath(NamedTuple):

@@ -10,11 +10,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
     *("home", "heart", "spiral", "gaussians", "soft_trees", "two_clocks", "heteroscedastic"),
-    "novelty",
+    *("neighbours", "novelty"),
 )
 BEHIND = "two-clocks-other-tails"  # works out what the stored fit shows
 SLOW = {"catboost", "lightgbm", "numba", "pandas", "scipy.stats", "sklearn"}
-LATER = {"novelty": {"pandas"}}  # a chart of Streamlit's in a fold needs it, after the maps
+# In folds, after the picture, Streamlit's tables and charts need it.
+LATER = {"neighbours": {"pandas"}, "novelty": {"pandas"}}
 # One process opens all pages: it takes seconds to start.
 OPENED = """
 import json, sys

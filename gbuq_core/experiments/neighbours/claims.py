@@ -360,4 +360,5 @@ STUDY = SeedStudy(
     claims=_check,
     estimate=_seconds,
     bare=_bare,
+    first=NeighboursSettings(),
 )

@@ -28,13 +28,10 @@ from gbuq_core.experiments.neighbours.plan import (
     neighbours_model,
     one_thread,
 )
-from gbuq_core.ibug import FamilyScores, IBUGRegressor, Neighborhood, Setting
-from gbuq_core.ibug.affinity import TrainLeaves, pack_leaves
-from gbuq_core.ibug.search import scale_of
+from gbuq_core.ibug.results import FamilyScores, Setting
 from gbuq_core.metrics import crps_gaussian, nll_gaussian, rmse
 from gbuq_core.metrics.neighbour_tuning import NeighbourTuning
 from gbuq_core.presentation import Tally
-from gbuq_core.trees.importers import LeafSource, leaf_source
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -45,15 +42,17 @@ class NeighboursFit(NamedTuple):
 
     plan: NeighboursSettings
     data: NeighboursData
-    model: IBUGRegressor  # tuned on a fifth of the rows, then trained on all
+    # an `IBUGRegressor`, tuned on a fifth of the rows, then trained on all; None of a stored fit,
+    # as `source` and `grid_leaves` are
+    model: Any
     n_trees: int  # of the model
     most_k: int  # the largest k that can be calibrated and shown
-    source: LeafSource  # the leaves of any row in the model's trees
-    grid_leaves: TrainLeaves | None  # those of the grid, for maps of affinity
+    source: Any  # a `LeafSource`: the leaves of any row in the model's trees
+    grid_leaves: Any  # the `TrainLeaves` of the grid, for maps of affinity
     # `seconds`, `memory_bytes`: cost of the fit, tuning included, and what IBUG holds besides the
     # model
-    seconds: float
-    memory_bytes: int
+    seconds: float  # NaN of a stored fit
+    memory_bytes: int | None
 
 
 class NeighboursSearch(NamedTuple):
@@ -62,7 +61,7 @@ class NeighboursSearch(NamedTuple):
     n_trees: int  # how many count: the largest possible affinity
     order: str  # which ones; "first" where all count
     width: int  # how many neighbours are held: any k up to it needs no other search
-    near_test: Neighborhood  # neighbours of the test rows
+    near_test: Any  # the `Neighborhood` of the test rows; None of a stored search
     grid_loc: Array | None  # (n_grid,)
     # (n_grid, width): the targets of the neighbours of every place of the grid, nearest first
     grid_targets: npt.NDArray[np.float32] | None
@@ -122,6 +121,10 @@ count_fits = _FITS.count  # what a knob of the view leaves as it is
 
 def fit_neighbours(plan: NeighboursSettings) -> NeighboursFit:
     """Train the base model on a part of the rows, tune k on the rest, train it on all rows."""
+    from gbuq_core.ibug import IBUGRegressor
+    from gbuq_core.ibug.affinity import pack_leaves
+    from gbuq_core.trees.importers import leaf_source
+
     base = neighbours_model(plan)
     data = load_neighbours_data(plan.data, plan.rows, plan.noise, plan.seed)
     model = IBUGRegressor(base, validation_fraction=VALIDATION_FRACTION, random_state=plan.seed)
@@ -211,6 +214,8 @@ def view_neighbours(
     fit: NeighboursFit, search: NeighboursSearch, settings: NeighboursSettings
 ) -> NeighboursView:
     """Predictions and scales for the settings' k, calibration and scoring."""
+    from gbuq_core.ibug.search import scale_of
+
     check_view(settings)
     k, notes = _clamped_k(fit, settings), list(search.notes)
     if k != settings.k:
@@ -282,7 +287,7 @@ def rank_families(
     )
 
 
-def scored_by(fit: NeighboursFit, settings: NeighboursSettings) -> IBUGRegressor:
+def scored_by(fit: NeighboursFit, settings: NeighboursSettings) -> Any:
     """The fitted estimator with the settings' scoring; fits and searches are shared with it."""
     model = copy.copy(fit.model)
     model.scoring = settings.scoring

@@ -32,7 +32,6 @@ from gbuq_core.experiments.neighbours.plan import (
     share_of,
 )
 from gbuq_core.figures.handles import LiveKnob
-from gbuq_core.ibug.search import select_trees
 from gbuq_core.metrics.neighbour_tuning import running_std
 
 Codes = npt.NDArray[Any]  # uint8 or uint16
@@ -43,7 +42,7 @@ _FOLLOWED = ("k", "tau", "order", "calibrate", "family")  # knobs
 MOST_BYTES = 4_000_000  # of leaves: more would be a long wait on a slow line
 
 
-class LeafTable(NamedTuple):
+class LeafNumbers(NamedTuple):
     """Where the trees put training rows and places, tree by tree."""
 
     name: str  # the same for the same fit
@@ -82,7 +81,7 @@ def places_of(fit: NeighboursFit) -> npt.NDArray[np.float64]:
 
 
 def leaf_name(fit: NeighboursFit) -> str:
-    """The name of a fit's `LeafTable`, without making it."""
+    """The name of a fit's `LeafNumbers`, without making it."""
     return _name("leaves", fit.plan)
 
 
@@ -106,7 +105,7 @@ def is_small(fit: NeighboursFit) -> bool:
     return fit.n_trees * n <= MOST_BYTES
 
 
-def leaf_table(fit: NeighboursFit) -> LeafTable:
+def leaf_table(fit: NeighboursFit) -> LeafNumbers:
     """The leaves of the training rows and of all places."""
     data, places = fit.data, places_of(fit)
     with one_thread(fit.plan.library):
@@ -121,7 +120,7 @@ def leaf_table(fit: NeighboursFit) -> LeafTable:
         for order in ORDERS
     ]
     truth = data.y_test if data.grid is None or data.true_mean is None else data.true_mean
-    return LeafTable(
+    return LeafNumbers(
         leaf_name(fit),
         np.ascontiguousarray(rows.T, dtype=kind),
         np.ascontiguousarray(others.T, dtype=kind),
@@ -135,6 +134,8 @@ def leaf_table(fit: NeighboursFit) -> LeafTable:
 
 def _order(fit: NeighboursFit, order: str) -> npt.NDArray[np.intp] | None:
     """All trees but one, in the order in which they come to count; None for a single tree."""
+    from gbuq_core.ibug.search import select_trees
+
     return select_trees(fit.n_trees, max(1, fit.n_trees - 1), order, fit.model.seed_)
 
 
@@ -155,18 +156,11 @@ def follow_of(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> dict[str, Any] |
         # what each place of family means; the key "best" stands for `family`
         "families": [list(pair) for pair in FAMILY_LABELS.items()],
         "family": look.family,
-        "codes": leaves_at(fit, look.x),  # the leaves of the chosen place
+        "codes": look.codes.tolist(),
         "loc": look.loc,
         "scale": look.scale,
         "closed": list(CLOSED),
     }
-
-
-def leaves_at(fit: NeighboursFit, x: npt.NDArray[np.float64]) -> list[int]:
-    """The leaves of one place, tree by tree, as `leaf_table` has them."""
-    with one_thread(fit.plan.library):
-        found: list[int] = fit.source.leaf_matrix(np.asarray(x, np.float64)[None, :])[0].tolist()
-    return found
 
 
 def scale_table(

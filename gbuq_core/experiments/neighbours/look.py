@@ -32,9 +32,8 @@ from gbuq_core.experiments.neighbours.plan import (
     NeighboursSettings,
     one_thread,
 )
-from gbuq_core.ibug import FAMILIES, FamilyScores, check_family, fit_posterior, log_density
-from gbuq_core.ibug.affinity import count_affinities
-from gbuq_core.ibug.search import scale_of, select_trees
+from gbuq_core.ibug import FAMILIES, check_family, fit_posterior, log_density
+from gbuq_core.ibug.results import FamilyScores
 from gbuq_core.metrics import rmse
 from gbuq_core.metrics.neighbour_tuning import running_std
 from gbuq_core.presentation import counted, digits, short
@@ -72,6 +71,7 @@ class NeighboursLook:
     path_std: Array
     # (n_grid,): trees in which each place of the grid shares a leaf with x
     map_affinity: npt.NDArray[np.int64] | None
+    codes: npt.NDArray[np.int64]  # (n_trees,): its leaves, tree by tree
     y_grid: Array  # (201,)
     densities: dict[str, Array]  # (201,): of every family that these targets allow
     refusals: dict[str, str]  # why a family cannot be used
@@ -97,6 +97,8 @@ def look_at(
     ranked: FamilyScores | None = None,
 ) -> NeighboursLook:
     """Look at the place or test row of the settings."""
+    from gbuq_core.ibug.search import scale_of
+
     if view is None:
         view = view_neighbours(fit, search, settings)
     notes: list[str] = []
@@ -146,6 +148,7 @@ def look_at(
         path_k=path_k,
         path_std=running_std(near.targets, path_k.tolist())[0],
         map_affinity=_map_affinity(fit, search, place.x),
+        codes=_leaves_at(fit, place.x),
         y_grid=y_grid,
         densities=densities,
         refusals=refusals,
@@ -189,6 +192,8 @@ def affinity_by_trees(fit: NeighboursFit, x: Array) -> npt.NDArray[np.int64]:
     >>> grown.shape, bool((grown[-1] == run.look.map_affinity).all())
     ((20, 321), True)
     """
+    from gbuq_core.ibug.affinity import count_affinities
+
     assert fit.grid_leaves is not None
     leaves = fit.source.leaf_matrix(np.asarray(x, np.float64)[None, :])
     shared = [
@@ -208,6 +213,11 @@ def _place(fit: NeighboursFit, settings: NeighboursSettings) -> _Place:
     return _Place(f"held-out row {row + 1}", data.X_test[row], row, float(data.y_test[row]))
 
 
+def _leaves_at(fit: NeighboursFit, x: Array) -> npt.NDArray[np.int64]:
+    with one_thread(fit.plan.library):
+        return fit.source.leaf_matrix(np.asarray(x, np.float64)[None, :])[0].astype(np.int64)
+
+
 def _y_grid(loc: float, scale: float, targets: Array, target: float | None) -> Array:
     """Places of y that hold the prediction's density, the neighbours and what was observed."""
     ends = [loc - _REACH * scale, loc + _REACH * scale, float(targets.min()), float(targets.max())]
@@ -221,6 +231,9 @@ def _y_grid(loc: float, scale: float, targets: Array, target: float | None) -> A
 def _map_affinity(
     fit: NeighboursFit, search: NeighboursSearch, x: Array
 ) -> npt.NDArray[np.int64] | None:
+    from gbuq_core.ibug.affinity import count_affinities
+    from gbuq_core.ibug.search import select_trees
+
     if fit.grid_leaves is None:
         return None
     trees = select_trees(fit.n_trees, search.n_trees, search.order, fit.model.seed_)

@@ -15,12 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
-from gbuq_core.baselines import (
-    AveragingRegressor,
-    EuclideanNeighborsRegressor,
-    average_distributions,
-)
-from gbuq_core.boosting import BoostedEnsembleRegressor
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.neighbours.data import NeighboursData, load_neighbours_data
 from gbuq_core.experiments.neighbours.fit import (
@@ -63,7 +57,7 @@ class BaselineFit(NamedTuple):
     grid_loc: Array | None
     grid_scale: Array | None
     seconds: float
-    memory_bytes: int
+    memory_bytes: int | None
 
 
 def needed_fits(baselines: tuple[str, ...]) -> tuple[str, ...]:
@@ -106,6 +100,9 @@ def fit_baseline(plan: NeighboursSettings, key: str, scoring: str = "nll") -> Ba
 
 def baseline_model(plan: NeighboursSettings, key: str, scoring: str) -> Any:
     """The unfitted baseline."""
+    from gbuq_core.baselines import AveragingRegressor, EuclideanNeighborsRegressor
+    from gbuq_core.boosting import BoostedEnsembleRegressor
+
     shared: dict[str, Any] = {
         "scoring": scoring,
         "validation_fraction": VALIDATION_FRACTION,
@@ -172,7 +169,7 @@ class NeighboursScore:
     mean_scale_outside: float
     # `seconds`, `memory_bytes`: of the fit with its tuning, and what is held besides the base model
     seconds: float
-    memory_bytes: int
+    memory_bytes: int | None
 
 
 def score_neighbours(
@@ -234,6 +231,10 @@ def constant_scale(fit: NeighboursFit) -> float:
 
 def average_with(own: BaselineFit, other: BaselineFit) -> BaselineFit:
     """IBUG and virtual SGLB averaged (section 5.2), both calibrated on their own."""
+    from gbuq_core.baselines import average_distributions
+
+    assert own.memory_bytes is not None  # both are fitted
+    assert other.memory_bytes is not None
     loc, scale = average_distributions((own.loc, own.scale), (other.loc, other.scale))
     grid_loc = grid_scale = None
     if (

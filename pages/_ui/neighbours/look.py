@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 import streamlit as st
 
 from gbuq_core.experiments.neighbours.charts import family_figure
@@ -15,6 +16,9 @@ from pages._ui.curves import show_curves
 from pages._ui.jobs_glue import Answer, cost_line
 from pages._ui.neighbours.picture import ranked_of
 from pages._ui.sections import draw_section
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_ROWS = 200  # of a list
 
@@ -119,6 +123,8 @@ def neighbour_frame(run: NeighboursRun) -> pd.DataFrame:
 
     A table's held-out row comes first, to compare them with.
     """
+    import pandas as pd  # late, as the picture has no table
+
     look, data = run.look, run.fit.data
     near = pd.DataFrame(neighbour_columns(run))
     if look.row is None:
@@ -135,6 +141,8 @@ def neighbour_frame(run: NeighboursRun) -> pd.DataFrame:
 
 def highlighted_frame(run: NeighboursRun) -> pd.DataFrame:
     """A line a row in the range, the least sure first."""
+    import pandas as pd
+
     data, view = run.fit.data, run.view
     at = np.flatnonzero(run.brushed.rows)
     at = at[np.argsort(-view.scale[at], kind="stable")]

@@ -31,6 +31,12 @@ from gbuq_core.experiments.neighbours.live import (
     tree_table,
 )
 from gbuq_core.experiments.neighbours.look import NeighboursRun, look_at
+from gbuq_core.experiments.neighbours.opening import (
+    FIRST,
+    OPENING,
+    NeighboursOpening,
+    is_first,
+)
 from gbuq_core.experiments.neighbours.picture import (
     course_figure,
     held_out_figure,
@@ -72,13 +78,28 @@ def fit_request(settings: NeighboursSettings) -> Request:
     """The fit that these settings need."""
     plan = plan_of(settings)
     seconds = estimate_neighbours_seconds(plan)
-    return Request(SLOT, (SLOT, plan), partial(compute, plan), "Trees", seconds)
+    stored = partial(_stored, plan) if is_first(settings) else None
+    return Request(SLOT, (SLOT, plan), partial(compute, plan), "Trees", seconds, stored=stored)
+
+
+def opening_of(fit: NeighboursFit) -> NeighboursOpening | None:
+    """What is stored of a fit without a model."""
+    return OPENING.find(fit.plan) if fit.model is None else None
+
+
+def _stored(plan: NeighboursSettings) -> NeighboursFit | None:
+    opening = OPENING.find(plan)
+    return None if opening is None else opening.fit
 
 
 def find(values: SimpleNamespace, answer: Answer) -> NeighboursRun:
     """What the last good fit says with today's view; nothing is found twice."""
     fit: NeighboursFit = answer.result
     settings = with_fit(from_values(NeighboursSettings, vars(values)), fit.plan)
+    if (opening := opening_of(fit)) is not None:
+        seen = replace(FIRST, scales=settings.scales, scales_of=settings.scales_of)
+        view = replace(opening.view, settings=seen)
+        return NeighboursRun(seen, fit, opening.search, view, opening.look)
     search = kept(
         "neighbours-search",
         [fit],
@@ -86,9 +107,7 @@ def find(values: SimpleNamespace, answer: Answer) -> NeighboursRun:
         lambda: search_neighbours(fit, settings),
     )
     plain = replace(bare(settings), compare=())
-    view: NeighboursView = kept(
-        "neighbours-view", [search], plain, lambda: view_neighbours(fit, search, plain)
-    )
+    view = kept("neighbours-view", [search], plain, lambda: view_neighbours(fit, search, plain))
     view = replace(view, settings=settings)
     ranked = ranked_of(fit, search, view) if settings.family == BEST_FAMILY else None
     look = kept(
@@ -123,6 +142,8 @@ def find_or_say(values: SimpleNamespace, answer: Answer) -> NeighboursRun | None
 
 def ranked_of(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView) -> FamilyScores:
     """Every family's NLL on the validation rows, worked out once."""
+    if (opening := opening_of(fit)) is not None:
+        return opening.ranked
     depends = view.setting, view.settings.calibrate, view.settings.scoring
     return kept("neighbours-ranked", [search], depends, lambda: rank_families(fit, search, view))
 
@@ -180,6 +201,8 @@ def tables_of(run: NeighboursRun) -> list[bytes]:
     fit, search, settings = run.fit, run.search, run.settings
     if not is_small(fit):
         return []
+    if (opening := opening_of(fit)) is not None:
+        return [pack_table(table) for table in (opening.leaves, opening.scales, opening.trees)]
     name = scale_name(fit, search, settings)
     return [
         kept("neighbours-leaves", [fit], None, lambda: pack_table(leaf_table(fit))),

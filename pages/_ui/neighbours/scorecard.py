@@ -27,7 +27,7 @@ from gbuq_core.settings import bare, plan_of
 from pages._ui.claims import draw_claims
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress
 from pages._ui.kept import kept, last_kept
-from pages._ui.neighbours.picture import SLOT
+from pages._ui.neighbours.picture import SLOT, opening_of
 from pages._ui.notices import show_notice
 
 _CLAIMS = "neighbours-claims"  # what is kept
@@ -82,7 +82,11 @@ def claims_of(run: NeighboursRun, answers: Sequence[Answer]) -> tuple[Claim, ...
         _CLAIMS,
         [],
         depends,
-        lambda: check_neighbours_claims(run.fit, run.search, run.view, fitted),
+        lambda: (
+            opening.claims
+            if (opening := opening_of(run.fit))
+            else check_neighbours_claims(run.fit, run.search, run.view, fitted)
+        ),
     )
     return claims
 
@@ -111,6 +115,8 @@ def _check(depends: tuple[object, ...]) -> None:
 
 def _scores_of(run: NeighboursRun, fitted: dict[str, BaselineFit]) -> tuple[NeighboursScore, ...]:
     """The scores, worked out once."""
+    if (opening := opening_of(run.fit)) is not None:
+        return opening.scores
     return kept(
         "neighbours-scores",
         [run.search, *fitted.values()],
