@@ -18,10 +18,10 @@ from gbuq_core.ibug.affinity import TrainLeaves, nearest, nearest_places
 from gbuq_core.ibug.base_models import Rows
 from gbuq_core.ibug.family_scores import score_rows
 from gbuq_core.ibug.inputs import missing_explained
+from gbuq_core.ibug.results import Setting
 from gbuq_core.ibug.search import (
     FloatArray,
     Neighborhood,
-    Setting,
     TrainingRows,
     TreeChoice,
     check_weight,
