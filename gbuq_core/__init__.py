@@ -8,6 +8,6 @@ from gbuq_core.numba_start import prepare_with_numba
 
 prepare_with_numba()
 
-__version__ = "0.1.0"  # the only place: the package takes its version from this line
+__version__ = "0.2.0"  # the only place: the package takes its version from this line
 
 __getattr__, __dir__, __all__ = lazy_names(__name__)

@@ -16,7 +16,16 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 TOP_LEVEL = {
-    *(".ci", ".gitignore", ".streamlit", "LICENSE", "README.md", "app.py", "pyproject.toml"),
+    *(
+        ".ci",
+        ".gitignore",
+        ".streamlit",
+        "Containerfile",
+        "LICENSE",
+        "README.md",
+        "app.py",
+        "pyproject.toml",
+    ),
     *("requirements.txt", "requirements-dev.txt"),
     "server.py",  # the app for others, with its log and its limits
     "hatch_build.py",  # where hatchling looks for it

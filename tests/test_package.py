@@ -121,16 +121,19 @@ def test_the_command_does_what_the_module_does(metadata, monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("usage: python -m gbuq_core score ")
 
 
-def test_the_wheel_holds_all_of_the_core_and_nothing_else():
+def test_the_wheel_holds_all_of_the_core_and_the_app():
     builder = WheelBuilder(str(ROOT))
     packed = {file.distribution_path for file in builder.recurse_included_files()}
     left_out = {".pyc", ".nbi", ".nbc", ".sha256", ".compiled", ".lock"}  # of this machine
     ours = {
-        path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "gbuq_core").rglob("*")
-        if path.is_file() and path.suffix not in left_out
+        ("gbuq_app/" * (room != "gbuq_core")) + path.relative_to(ROOT).as_posix()
+        for room in ("gbuq_core", "pages", "demos")
+        for path in (ROOT / room).rglob("*")
+        if path.is_file() and path.suffix not in left_out and path.parent.name != "__pycache__"
+        if room != "demos" or path.suffix != ".png"  # of README and the guides
     }
-    assert packed == ours
+    alone = {"app.py", "docs/departures.md", ".streamlit/config.toml"}
+    assert packed == ours | {f"gbuq_app/{name}" for name in alone}
     assert {Path(name).suffix for name in packed} >= {".py", ".js", ".css", ".json"}
     assert "gbuq_core/py.typed" in packed
 

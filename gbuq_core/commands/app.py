@@ -15,10 +15,10 @@ from gbuq_core.validation import check_number
 
 _OURS = ("app.py", "pages/_ui/site_map.py")  # what tells the app's folder from any other
 _THIS_CLONE = Path(__file__).resolve().parents[2]  # or where packages are installed
+_INSTALLED = "gbuq_app"  # its folder there
 _DESCRIPTION = """\
-Start the app with Streamlit and open it in a browser. The app is in a clone of the repository: the
-installed package holds the library and this command only. Without --dir, the clone that gbuq itself
-runs from is used, or else the current directory.
+Start the app with Streamlit and open it in a browser. What it needs comes with pip install
+'gbuq[app]'. Without --dir, the app that came with this gbuq is used, or else the current directory.
 """
 
 
@@ -67,12 +67,12 @@ def _folder_of_the_app(named: str | None) -> Path:
                 f"There is no app of gbuq in {named}: name the folder of a clone."
             )
         return Path(named)
-    for folder in (_THIS_CLONE, Path.cwd()):
+    for folder in (_THIS_CLONE, _THIS_CLONE / _INSTALLED, Path.cwd()):
         if _holds_the_app(folder):
             return folder
     raise InvalidParameter(
-        "The app is not here: the installed package does not hold it, so clone the repository and "
-        "run gbuq app in that folder, or name the folder with --dir."
+        "The app is not here: this gbuq came without it, so install it again, run gbuq app in a "
+        "clone of the repository, or name its folder with --dir."
     )
 
 

@@ -17,6 +17,7 @@ from command_parts import refusal
 import gbuq_core
 from gbuq_core import MacauClassifier
 from gbuq_core.__main__ import main
+from gbuq_core.commands import app
 from gbuq_core.commands.completion import SHELLS
 from gbuq_core.methods import METHODS
 
@@ -57,8 +58,13 @@ def test_an_app_that_is_not_there_is_one_sentence(started, monkeypatch, tmp_path
     assert "needs Streamlit, which is not installed" in refusal(capsys, "app")
     monkeypatch.setattr("gbuq_core.commands.app._THIS_CLONE", tmp_path)
     monkeypatch.setattr(Path, "cwd", lambda: tmp_path)
-    assert "clone the repository" in refusal(capsys, "app")
+    assert "came without it" in refusal(capsys, "app")
     assert started == []
+    installed = tmp_path / "gbuq_app"  # where a wheel puts it
+    (installed / "pages" / "_ui").mkdir(parents=True)
+    for name in ("app.py", "pages/_ui/site_map.py"):
+        (installed / name).touch()
+    assert app._folder_of_the_app(None) == installed
 
 
 def test_a_table_is_told_by_its_columns(tmp_path, capsys):
