@@ -84,8 +84,8 @@ _CATBOOST_COSTS = Costs(
 )  # fmt: skip
 # Of ten members, of two clocks, and of the folds that weigh the voices; and of the process.
 _STACKED_COSTS = Costs(
-    fit=1.0, row=2e-4, tree=3e-4, tree_row=1.3e-6, tree_column=1.4e-3, tree_cell=2.5e-7,
-    predict_row=4e-4, predict_tree_row=1e-7, cell_bytes=100.0, row_bytes=2000.0, column_bytes=1e5,
+    fit=3.0, row=2e-4, tree=3e-4, tree_row=1.3e-6, tree_column=1.4e-3, tree_cell=2.5e-7,
+    predict_row=1e-4, predict_tree_row=1e-7, cell_bytes=100.0, row_bytes=3000.0, column_bytes=1e5,
     tree_bytes=60_000.0,
 )  # fmt: skip
 _MIXTURE = (*PARTS, "members")
