@@ -25,6 +25,10 @@ _SINGLE = 23  # bits of a float32
 _END = b"\0"  # of the description, which has no such byte
 
 
+def _same(result: Any) -> Any:
+    return result
+
+
 def _nothing(plan: Any) -> Mapping[str, Any]:
     return {}
 
@@ -44,6 +48,7 @@ class Opening:
     bits: int = BITS  # fewer where no small difference of large numbers is shown
     # whether they are bits of the largest number of an array instead, which suits shares
     fixed: bool = False
+    restore: Callable[[Any], Any] = _same  # what is read, with what follows from it
 
     @property
     def path(self) -> Path:
@@ -78,7 +83,7 @@ def _read(opening: Opening) -> dict[Hashable, Any]:
     for written, node in json.loads(described):
         plan = reader.node(written, kind, "plan")
         reader.know(_objects(opening.afresh(plan)))
-        found[plan] = reader.node(node, opening.kind, opening.name)
+        found[plan] = opening.restore(reader.node(node, opening.kind, opening.name))
     return found
 
 

@@ -19,21 +19,24 @@ LATER = {"neighbours": {"pandas"}, "novelty": {"pandas"}}
 # One process opens all pages: it takes seconds to start.
 OPENED = """
 import json, sys
-from pages._ui import warmup
+from pages._ui import notices, warmup
 warmup.start_warm_up = lambda: None
 from gbuq_core.jobs import JobRunner
 from tests.app.opening import open_link
-asked, ask, found = [], JobRunner.want, {}
+asked, ask, found, told = [], JobRunner.want, {}, []
+notices.show_notice = lambda sentences, key, tone="note": told.append(sentences)
 def want(runner, user, key, *args, **options):
     asked.append(str(key))
     return ask(runner, user, key, *args, **options)
 JobRunner.want = want
 for name in sys.argv[1:]:
     asked.clear()
+    told.clear()
     at = open_link(name, {})
     drawn = len(at.get("bidi_component"))
     seeds = "_seeds_drawn" in at.session_state  # they are to be run behind the picture
     found[name] = {"asked": list(asked), "drawn": drawn, "seeds": seeds, "loaded": [*sys.modules]}
+    assert not told, told
     assert not at.exception, at.exception
 print(json.dumps(found))
 """

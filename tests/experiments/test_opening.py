@@ -64,7 +64,7 @@ def test_it_is_what_is_computed(name):
         assert stored is not None, f"run python -m benchmarks.openings --only {name}"
         compare(
             stored,
-            changed(opening.make(plan), **opening.afresh(plan)),
+            opening.restore(changed(opening.make(plan), **opening.afresh(plan))),
             2.0**-opening.bits + REFITTED,
             name,
         )

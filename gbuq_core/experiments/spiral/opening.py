@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gbuq_core.experiments.opening import Opening
-from gbuq_core.experiments.spiral.fit import SpiralFit, fit_spiral
+from gbuq_core.experiments.spiral.fit import Members, SpiralFit, fit_spiral
 from gbuq_core.experiments.spiral.plan import FIRST, SpiralSettings
 from gbuq_core.experiments.spiral.quality import walk_off
 from gbuq_core.settings import plan_of
@@ -19,17 +19,30 @@ _STAGES = 3  # of independent models, which all grow
 
 def _make(plan: SpiralSettings) -> SpiralFit:
     fit = fit_spiral(plan)
-    ends = np.linspace(plan.n_trees / _STAGES, plan.n_trees, _STAGES)
+    ends = np.linspace(fit.n_trees[0], plan.n_trees, _STAGES)
     wanted = np.arange(plan.cycle, plan.n_trees + 1, plan.cycle) if plan.kind.cyclical else ends
     kept = np.searchsorted(fit.n_trees, wanted)
     first = plan.method == FIRST.method
     return replace(
         fit,
         n_trees=fit.n_trees[kept],
-        members=fit.members[kept],
-        fresh_members=fit.fresh_members[kept],
+        members=fit.members[kept, ..., :2],
+        fresh_members=fit.fresh_members[kept, ..., :2],
         beyond=walk_off(fit, FIRST).sentence if first else "",
     )
+
+
+def _restore(fit: SpiralFit) -> SpiralFit:
+    """With the third class, which has what the others leave."""
+    members, fresh = map(_with_third, (fit.members, fit.fresh_members))
+    return replace(fit, members=members, fresh_members=fresh)
+
+
+def _with_third(shares: Members) -> Members:
+    third = np.maximum(1.0 - shares.sum(axis=-1, keepdims=True), 0.0)
+    every: Members = np.concatenate([shares, third], axis=-1)
+    every.setflags(write=False)
+    return every
 
 
 OPENING = Opening(
@@ -44,6 +57,7 @@ OPENING = Opening(
         "seconds": math.nan,
         "memory_bytes": None,
     },
-    bits=9,
+    bits=11,
     fixed=True,
+    restore=_restore,
 )
