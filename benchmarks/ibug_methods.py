@@ -329,7 +329,7 @@ def check_pgbm(python: Path) -> None:
 
 def fit_ibug(trained: Trained, parts: Parts, **choices: Any) -> IBUGRegressor:
     """IBUG tuned on the validation part with models that are trained already."""
-    model = IBUGRegressor(trained, n_jobs=1, random_state=parts.seed, **choices)
+    model = IBUGRegressor(trained, delta_unit=1.0, n_jobs=1, random_state=parts.seed, **choices)
     return model.fit(parts.X_fit, parts.y_fit, parts.X_val, parts.y_val)
 
 

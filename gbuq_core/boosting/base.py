@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from gbuq_core.array_checks import check_same_length
 from gbuq_core.boosting import numba_engine
+from gbuq_core.boosting.monotone import signs_of_columns
 from gbuq_core.boosting.numba_engine import NumbaModels
 from gbuq_core.boosting.plan import (
     BoostingPlan,
@@ -146,6 +147,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
         l2: float = 3.0,
         max_bins: int = 128,
         categorical_features: Any = None,
+        monotone_constraints: Any = None,
         stopping: str | None = "two_clocks",
         cv: Any = None,
         mean_weight: str | float | None = "auto",
@@ -181,6 +183,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
         self.l2 = l2
         self.max_bins = max_bins
         self.categorical_features = categorical_features
+        self.monotone_constraints = monotone_constraints
         self.stopping = stopping
         self.cv = cv
         self.mean_weight = mean_weight
@@ -248,9 +251,11 @@ class BoostedEnsemble(Savable, BaseEstimator):
                 f"X has {matrix.shape[1]} columns after encoding, but at most {MAX_COLUMNS} are "
                 "supported: drop some."
             )
+        signs = signs_of_columns(self, table)
+        more = (weight,) if signs is None else (weight, signs)
         self.models_ = self._engine().fit(
             matrix, self.encoding_.is_category, inner, n_classes, self.plan_, self.seed_,
-            self.n_jobs, weight,
+            self.n_jobs, *more,
         )  # fmt: skip
         counted = None if self.plan_.engine == "catboost" else weight
         self.total_weight_ = numba_engine.count_weighted(len(matrix), counted)

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from gbuq_core.boosting.monotone_kernels import project_monotone
 from gbuq_core.boosting.noise_kernels import (
     add_split_noise,
     draw_mask,
@@ -274,6 +275,10 @@ def set_gaussian_leaves(sums, forest, numbers, base, tree, n_levels):
                     step = min(max(step, -LOG_STD_STEP), LOG_STD_STEP)
                 values[leaf, output] = numbers.learning_rate * step
                 square += n * values[leaf, output] ** 2
+    if numbers.monotone.shape[0] > 0:
+        square = project_monotone(
+            values, sums[:, 4], forest.features[tree], numbers.monotone, n_levels
+        )
     return math.sqrt(square / numbers.n_rows)
 
 

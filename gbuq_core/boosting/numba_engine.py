@@ -24,6 +24,7 @@ from gbuq_core.boosting.gaussian_kernels import (
     GaussianCells,
     GaussianSums,
 )
+from gbuq_core.boosting.monotone import signs_of_outputs
 from gbuq_core.boosting.plan import BoostingPlan, Schedule, langevin_numbers, plan_schedule
 from gbuq_core.boosting.softmax_kernels import ClassCells
 from gbuq_core.compilers import need_kernels
@@ -73,6 +74,7 @@ class StepNumbers(NamedTuple):
     preconditioned: bool  # whether both noises have the covariance that samples from the posterior
     log_std_floor: float  # a Gaussian's log std does not follow its gradient below it
     schedule: Schedule  # what changes from tree to tree
+    monotone: np.ndarray = np.zeros((0, 0), np.int8)  # see `project_monotone`
 
 
 class MemberState(NamedTuple):
@@ -194,8 +196,9 @@ def fit(
     seed: int,
     n_jobs: int | None,
     weight: np.ndarray | None = None,
+    signs: np.ndarray | None = None,
 ) -> NumbaModels:
-    """Train ``plan.n_models`` models."""
+    """Train ``plan.n_models`` models; ``signs`` (n_columns,) are those of monotone columns."""
     n_rows, n_outputs = len(matrix), n_classes or 2
     n_bytes = estimate_bytes(plan, n_rows, matrix.shape[1], n_outputs, n_jobs)
     check_memory(n_bytes, "this fit")
@@ -210,6 +213,7 @@ def fit(
         plan.learning_rate, plan.l2, langevin.noise, langevin.leaf_noise, langevin.decay,
         plan.random_strength, n_counted, plan.subsample, plan.newton, plan.preconditioned,
         log_std_floor(target, weight) if n_classes is None else 0.0, plan_schedule(plan),
+        signs_of_outputs(signs, n_classes),
     )  # fmt: skip
     masked = bool((numbers.schedule.share < 1.0).any())
     if n_classes is None:

@@ -113,6 +113,13 @@ class BoostedEnsembleRegressor(RegressorMixin, BoostedEnsemble):
         is category or that hold text; "from_dtype" takes booleans and other objects too. A column
         with up to 32 levels is split one level against the rest; a larger one is replaced by
         cross-fitted means of the target.
+    monotone_constraints : list, dict or None
+        1 where the prediction may only rise with a numeric column, -1 where it may only fall, 0
+        elsewhere: one for each column, or a dict by names or positions, as LightGBM's. Leaves are
+        moved to comply after their noise is drawn, so every member does, and every truncation. Of
+        two classes it is the chance of the second; of more, the logit of each class, whose chance
+        may still turn where another's logit rises faster. Of a regression it is the mean, and not
+        with ``target="log"`` or engine "catboost".
     stopping : {"two_clocks", "early"} or None
         Where the ensemble stops. "two_clocks": on rows held out, first the number of trees for the
         mean (least squared error), then the number of trees for the scale, a factor of the std and

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from gbuq_core.boosting.monotone_kernels import project_monotone
 from gbuq_core.boosting.noise_kernels import (
     add_split_noise,
     draw_mask,
@@ -273,6 +274,10 @@ def set_softmax_leaves(sums, forest, numbers, base, tree, n_levels):
             step = min(max(right[k], -LOGIT_STEP), LOGIT_STEP)
             values[leaf, k] = numbers.learning_rate * step
             square += n * values[leaf, k] ** 2
+    if numbers.monotone.shape[0] > 0:
+        square = project_monotone(
+            values, sums[:, n_classes], forest.features[tree], numbers.monotone, n_levels
+        )
     return math.sqrt(square / numbers.n_rows)
 
 

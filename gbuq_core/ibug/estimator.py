@@ -66,7 +66,7 @@ from gbuq_core.ibug.search import (
     row_parts,
     select_trees,
 )
-from gbuq_core.inputs import draw_seed, hold_out
+from gbuq_core.inputs import draw_seed, exact_std, hold_out
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.metrics.neighbour_tuning import (
     CANDIDATES,
@@ -105,6 +105,9 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
     calibrate : bool
         Whether to fit gamma or delta to validation rows. A fitted model without validation rows
         is left uncalibrated.
+    delta_unit : "std" or float
+        What the deltas that are tried are multiples of, in units of y: the std of y, so that the
+        scale follows the unit of y, or a number, which is 1 in the authors' code.
     posterior : str
         Family of the predicted distributions: "normal", "skew-normal", "log-normal", "laplace",
         "student-t", "logistic", "gumbel", "weibull", "kde", or "tune" for the one of the lowest
@@ -194,6 +197,7 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
         n_neighbors: int | str = "tune",
         scoring: str = "nll",
         calibrate: bool = True,
+        delta_unit: str | float = "std",
         posterior: str = "normal",
         posterior_fit: str = "matched",
         n_trees_sampled: int | None = None,
@@ -207,6 +211,7 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
         self.n_neighbors = n_neighbors
         self.scoring = scoring
         self.calibrate = calibrate
+        self.delta_unit = delta_unit
         self.posterior = posterior
         self.posterior_fit = posterior_fit
         self.n_trees_sampled = n_trees_sampled
@@ -744,7 +749,10 @@ class IBUGRegressor(Savable, RegressorMixin, BaseEstimator):
         on = check_flag("calibrate", self.calibrate if calibrate is None else calibrate)
         if self._validation is None:
             return Setting(k, self.min_scale_, 1.0, 0.0)
-        return self._validation.setting(choice, k, on, self.scoring, self.min_scale)
+        unit = self.delta_unit
+        if unit == "std":
+            unit = exact_std(self._rows.y, self._rows.weight)
+        return self._validation.setting(choice, k, on, self.scoring, self.min_scale, float(unit))
 
     def _resolve(
         self, X: Any, n_neighbors: int | str | None, n_sampled: int | None, order: str | None

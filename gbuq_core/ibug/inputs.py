@@ -150,6 +150,8 @@ def check_parameters(model: Any) -> None:
     check_choice("posterior", model.posterior, (*FAMILIES, "tune"))
     check_choice("posterior_fit", model.posterior_fit, FITS)
     check_flag("calibrate", model.calibrate)
+    if model.delta_unit != "std":
+        check_number("delta_unit", model.delta_unit, 0, low_open=True)
     if model.n_trees_sampled is not None:
         check_number("n_trees_sampled", model.n_trees_sampled, 1, integer=True)
     if model.min_scale is not None:

@@ -165,6 +165,7 @@ class ValidationRows:
         calibrate: bool,
         scoring: str,
         min_scale: float | None,
+        delta_unit: float,
     ) -> Setting:
         """The least scale and the calibration for one k with these trees.
 
@@ -185,7 +186,7 @@ class ValidationRows:
             if not calibrate:
                 return Setting(n_neighbors, least, 1.0, 0.0)
             std = np.maximum(std, least)
-            fitted = calibrate_scale(self.y, self.loc, std, scoring, self.weight)
+            fitted = calibrate_scale(self.y, self.loc, std, scoring, self.weight, delta_unit)
             return Setting(n_neighbors, least, fitted.gamma, fitted.delta)
 
         known = (key, n_neighbors, bool(calibrate), scoring, min_scale)

@@ -24,6 +24,9 @@ _BOTH = Costs(
     predict_tree_row=1.8e-8, tree_bytes=400.0, tree_row_bytes=4.4,
 )  # fmt: skip
 
+# Links, projects and stored pictures have the deltas of the authors' code, in units of the target.
+_IBUG = Builder(of="gbuq_core:IBUGRegressor", fixed={"delta_unit": 1.0})
+
 RECORDS = (
     Method(
         key="ibug",
@@ -32,7 +35,7 @@ RECORDS = (
         paper=IBUG,
         section="section 3, algorithms 1 to 3",
         colour="#009e73",
-        builders={"regression": Builder(of="gbuq_core:IBUGRegressor")},
+        builders={"regression": _IBUG},
         yields=("total", "data", "neighbours"),
         knobs=(
             _SCORING,
@@ -73,7 +76,7 @@ RECORDS = (
                 of="gbuq_core.baselines:AveragingRegressor",
                 fixed={
                     "estimators": (
-                        ("ibug", Builder(of="gbuq_core:IBUGRegressor")),
+                        ("ibug", _IBUG),
                         (
                             "sglb",
                             Builder(

@@ -64,11 +64,16 @@ def calibrate_scale(
     scale: ArrayLike,
     scoring: str = "nll",
     weight: FloatArray | None = None,
+    delta_unit: float = 1.0,
 ) -> ScaleCalibration:
-    """The best of ``gamma * scale`` and ``scale + delta`` on a grid (IBUG, eq. 2, B.2)."""
+    """The best of ``gamma * scale`` and ``scale + delta`` on a grid (IBUG, eq. 2, B.2), whose
+    deltas are multiples of ``delta_unit``.
+    """
     score = scoring_function(scoring, weight)
     y, loc, scale = check_gaussian(y, loc, scale, positive=True)
-    tried = [(1.0, float(delta)) for delta in DELTAS] + [(float(gamma), 0.0) for gamma in GAMMAS]
+    tried = [(1.0, float(delta)) for delta in delta_unit * DELTAS] + [
+        (float(gamma), 0.0) for gamma in GAMMAS
+    ]
     with np.errstate(over="ignore"):  # a std stretched by 1e-8: z^2 may leave float64, and loses
         scores = [score(y, loc, gamma * scale + delta) for gamma, delta in tried]
     best = int(np.argmin(scores))

@@ -244,3 +244,19 @@ def test_the_scale_path_shows_the_std_of_each_k(model, new):
 
 
 # Conventions
+
+
+@pytest.mark.parametrize("factor", [3.0, 1e-3, 1e12])
+def test_the_scale_follows_the_unit_of_y(table, factor):
+    X, y = table
+    near = {}
+    for unit in (1.0, factor):
+        model = IBUGRegressor(
+            GradientBoostingRegressor(n_estimators=20, random_state=0), random_state=0
+        ).fit(X, unit * y)
+        near[unit] = model.find_neighborhood(X[:50]), model
+    (small, one), (large, other) = near.values()
+    assert one.delta_ > 0.0  # else nothing is tried here
+    assert other.delta_ == pytest.approx(factor * one.delta_)
+    ours, theirs = one.predict_distribution(small).scale, other.predict_distribution(large).scale
+    np.testing.assert_allclose(theirs, factor * ours, rtol=1e-6)

@@ -117,6 +117,7 @@ def _model_lines(settings: NeighboursSettings) -> list[str]:
         f"model = {METHODS['ibug'].builder().name}(",
         "    base,",
         f"    scoring={settings.scoring!r},",
+        "    delta_unit=1.0,",
         f"    validation_fraction={VALIDATION_FRACTION},",
         f"    random_state={settings.seed},",
         ").fit(X, y)",

@@ -127,7 +127,9 @@ def fit_neighbours(plan: NeighboursSettings) -> NeighboursFit:
 
     base = neighbours_model(plan)
     data = load_neighbours_data(plan.data, plan.rows, plan.noise, plan.seed)
-    model = IBUGRegressor(base, validation_fraction=VALIDATION_FRACTION, random_state=plan.seed)
+    model = IBUGRegressor(
+        base, delta_unit=1.0, validation_fraction=VALIDATION_FRACTION, random_state=plan.seed
+    )
     began = time.perf_counter()
     with one_thread(plan.library):
         model.fit(data.X, data.y)
