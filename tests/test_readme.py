@@ -112,6 +112,13 @@ def test_a_virtual_ensemble_is_saved_and_read_again(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["diabetes.gbuq"]
 
 
+def test_means_rise_with_a_monotone_column():
+    small, middle, large = run("methods/sglb.md", 2)["means"]
+    assert (small <= middle).all()
+    assert (middle <= large).all()
+    assert (small < large).any()
+
+
 def test_stacked_voices_keep_zeros_and_doubt_beyond_the_rows():
     names = run("methods/stacking.md")
     assert names["model"].support_.low_mass

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_array
 from gbuq_core.calibration.clocks import Clocks, Stages, tree_grid
 from gbuq_core.distribution import Distribution, LogDistribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.metrics.scorers import last_step
+from gbuq_core.metrics.scorers import last_step, way_to_law
 from gbuq_core.trees.importers.ownership import is_owned
 
 FloatArray = NDArray[np.float64]
@@ -231,7 +231,7 @@ def reader_of(estimator: Any, growing: bool = False) -> BoosterReader:
     if found is None:
         raise InvalidParameter(
             f"{name} predicts no scale: choose an estimator with predict_distribution, or "
-            f"{WITH_STAGES}; IBUGRegressor({name}()) gives one to an ensemble of trees."
+            f"{WITH_STAGES}; of this one, {way_to_law(last_of(estimator))}."
         )
     if growing and not found.grows:
         raise InvalidParameter(

@@ -6,6 +6,7 @@ scikit-learn's strings, such as ``scoring="r2"``, come from a registry of its ow
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -141,7 +142,26 @@ def _distribution_of(estimator: Any, X: Any) -> Any:
     estimator, X = last_step(estimator, X)
     if not hasattr(estimator, "predict_distribution"):
         raise InvalidParameter(
-            f"{type(estimator).__name__} has no predict_distribution: score one that predicts a "
-            "distribution."
+            f"{type(estimator).__name__} has no predict_distribution: {way_to_law(estimator)}."
         )
     return estimator.predict_distribution(X)
+
+
+def way_to_law(estimator: Any) -> str:
+    """What to pass in place of an estimator that predicts a mean only.
+
+    >>> from sklearn.ensemble import RandomForestRegressor
+    >>> way_to_law(RandomForestRegressor())
+    'IBUGRegressor(RandomForestRegressor()) gives it one'
+    """
+    name = type(estimator).__name__
+    if name == "TransformedTargetRegressor":
+        return (
+            "transform y first and pass its regressor, or use BoostedEnsembleRegressor, which "
+            "has target='log'"
+        )
+    if hasattr(estimator, "best_index_") or hasattr(estimator, "refit"):
+        return "pass its best_estimator_, or search around it"
+    if re.search(r"Forest|Trees|Boosting|LGBM|XGB|CatBoost", name):
+        return f"IBUGRegressor({name}()) gives it one"
+    return "use an estimator of gbuq_core, or gbuq_core.baselines.ConformalRegressor for intervals"

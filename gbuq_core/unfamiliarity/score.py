@@ -70,6 +70,7 @@ MOST_MODEL_SECONDS = 10.0
 _TO_BLAME = 0.5  # of what the columns add: less, and no single one is to blame
 _SPLITS = 11  # a seed
 _TASKS = ("regression", "classification")
+_BY_ROW = ("score", "times_beyond", "ranks", "values")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,26 +130,15 @@ class Unfamiliarity:
         """The rows from the least familiar to the most familiar one."""
         return np.lexsort((-self.times_beyond, -self.score))
 
-    @classmethod
-    def join(cls, found: Sequence[Unfamiliarity]) -> Unfamiliarity:
+    @staticmethod
+    def join(found: Sequence[Unfamiliarity]) -> Unfamiliarity:
         """Judgements of several sets of rows, one after the other."""
-        return cls(
-            score=np.concatenate([one.score for one in found]),
-            times_beyond=np.concatenate([one.times_beyond for one in found]),
-            parts=found[0].parts,
-            ranks=np.concatenate([one.ranks for one in found]),
-            values=np.concatenate([one.values for one in found]),
-        )
+        joined = {name: np.concatenate([getattr(one, name) for one in found]) for name in _BY_ROW}
+        return replace(found[0], **joined)  # type: ignore[arg-type]
 
     def take(self, rows: NDArray[np.int64]) -> Unfamiliarity:
         """Some of the rows."""
-        return Unfamiliarity(
-            score=self.score[rows],
-            times_beyond=self.times_beyond[rows],
-            parts=self.parts,
-            ranks=self.ranks[rows],
-            values=self.values[rows],
-        )
+        return replace(self, **{name: getattr(self, name)[rows] for name in _BY_ROW})
 
 
 class Reason(NamedTuple):
@@ -307,6 +297,11 @@ class UnfamiliarityScore(Savable, BaseEstimator):
         self.task = task
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.target_tags.required = True
+        return tags
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Learn what is ordinary.
