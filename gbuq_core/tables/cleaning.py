@@ -217,8 +217,11 @@ def read_target(table: Table, schema: Schema, name: str, task: str | None = None
         check_choice("task", task, TASKS)
         reason = "Chosen by you."
     if column.kind == "empty":
+        why = [said for said in table.notices if shown(name) in said and "formulas" in said]
         raise InvalidData(
-            f"The target {shown(name)} is missing in all rows: choose another column."
+            " ".join(
+                [f"The target {shown(name)} is missing in all rows: choose another column.", *why]
+            )
         )
     _check_enough(name, table.n_rows - column.n_missing)
     array = single_chunk(table.data, name)

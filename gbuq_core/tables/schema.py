@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import types
@@ -336,7 +337,7 @@ def _infer_from_numbers(base: Column, text: Any, numbers: Numbers, clues: Clues)
     whole = bool((known == np.round(known)).all())
     if not len(known) or (whole and are_codes(text)):
         return None
-    if whole and base.n_distinct > len(np.unique(known)):
+    if whole and base.n_distinct > len(pd.unique(known)):
         return None  # numbers with so many digits that a model could not tell them apart
     low, high = known.min(), known.max()
     like_days = whole and any(19000101 * k <= low and high < 21000101 * k for k in _DAY_NUMBERS)
@@ -448,7 +449,7 @@ def _n_distinct_numbers(text: Any, numbers: Numbers) -> int:
     large = bool((np.abs(known) >= _LARGEST_EXACT).any())
     if large and pc.any(pc.match_substring_regex(text, LONG_WHOLE)).as_py():
         return n_distinct(text)
-    return len(np.unique(known))
+    return len(pd.unique(known))
 
 
 def distinct_sample(text: Any) -> list[str]:

@@ -119,8 +119,14 @@ def _read_so(about: dict[str, Any], sheet: str | None, skip_rows: int | None) ->
     first = about["sheets"][0]
     if not sheet and about["sheet"] != first:
         said.append(
-            f"The sheet {shown(first)} holds no table of several columns, so "
+            f"The sheet {shown(first)} holds no table of several columns and ten rows, so "
             f"{shown(about['sheet'])} is read: choose another Sheet (--sheet)."
+        )
+    if about["larger"]:
+        said.append(
+            f"The sheet {shown(about['sheet'])} is read, though {listed(about['larger'])} "
+            f"{'has' if len(about['larger']) == 1 else 'have'} more cells: choose another Sheet "
+            "(--sheet)."
         )
     if about["above"] and skip_rows is None:
         said += above_sentences(about["above"])

@@ -18,6 +18,7 @@ _MOST_ABOVE = 30  # rows above the names of the columns
 _MOST_CELLS_READ_TWICE = 500_000
 _UNFILLED = re.compile(rb'<c r="([A-Z]+)\d+"[^>]*><f[^>]*>[^<]*</f>(?:<v ?/>|<v></v>)?</c>')
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]+)(\d+):([A-Z]+)(\d+)"')
+_FEWEST_ROWS = 10  # of a sheet, before one that follows is read instead
 
 
 def prepare() -> None:
@@ -122,17 +123,16 @@ def _fill_merged(rows: list[list[Any]], numbers: list[int], xml: bytes, first: i
     return n_filled
 
 
-def _first_table(book: Any, names: list[str]) -> str:
-    """The first sheet with several columns and rows, or else the first one."""
+def _sizes(book: Any, names: list[str]) -> dict[str, int]:
+    """How many cells the sheets with several columns and rows reach over; short ones negative."""
+    sizes = {}
     for name in names:
         sheet = book.get_sheet_by_name(name)
-        if (
-            sheet.end is not None
-            and sheet.end[1] > sheet.start[1]
-            and sheet.end[0] > sheet.start[0]
-        ):
-            return name
-    return names[0] if names else ""
+        if sheet.end is not None:
+            height, width = (e - s + 1 for s, e in zip(sheet.start, sheet.end, strict=True))
+            if height > 1 and width > 1:
+                sizes[name] = height * width * (1 if height >= _FEWEST_ROWS else -1)
+    return sizes
 
 
 def answer(asked: dict[str, Any], payload: bytes) -> bytes:
@@ -143,7 +143,10 @@ def answer(asked: dict[str, Any], payload: bytes) -> bytes:
     wanted, header = asked["sheet"], asked["header"]
     book = CalamineWorkbook.from_filelike(io.BytesIO(payload))
     names = [about.name for about in book.sheets_metadata if about.typ == SheetTypeEnum.WorkSheet]
-    chosen = wanted or _first_table(book, names)
+    sizes = _sizes(book, names)
+    likely = [name for name, size in sizes.items() if size > 0] or [*sizes] or names or [""]
+    chosen = wanted or likely[0]
+    larger = [name for name in sizes if abs(sizes[name]) > abs(sizes.get(chosen, 0))]
     if chosen not in names:
         return _about(failure="no sheet", sheets=names)
     sheet = book.get_sheet_by_name(chosen)
@@ -181,6 +184,7 @@ def answer(asked: dict[str, Any], payload: bytes) -> bytes:
     table = pa.table(arrays, names=[f"f{k}" for k in range(len(arrays))])
     written = io.BytesIO()
     told = {"sheets": names, "sheet": chosen, "has_header": has_header, "row_numbers": numbers}
+    told |= {"larger": [] if wanted else larger}
     told |= {"above": n_above, "merged": n_merged, "formulas": formulas, "times": times}
     written.write(_about(**told, titles=[titles[k] for k in used]))
     with pa.ipc.new_stream(written, table.schema) as stream:

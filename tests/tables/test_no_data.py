@@ -32,6 +32,7 @@ def text(*lines):
         ([HEADER, *ROWS, f"合计,,{AREAS},{Y}"], "adds up the numbers of the rows above"),
         ([HEADER, *ROWS, f"Ulm Total,,{AREAS},{Y}"], "adds up the numbers of the rows above"),
         ([HEADER, *ROWS[:12], HEADER, *ROWS[12:]], "repeats the header"),
+        ([HEADER, *ROWS[:12], HEADER.upper(), *ROWS[12:]], "repeats the header"),
         ([HEADER, *ROWS, ",,,", "Source: Bureau,,,"], 'has a single cell ("Source: Bureau")'),
         (["# by shopsys", "# user: k", HEADER, *ROWS], "The first 2 lines of the file"),
         (["Report 2021", "", HEADER, *ROWS], "The first 2 lines of the file"),

@@ -8,8 +8,15 @@ import pyarrow as pa
 import pytest
 
 from benchmarks.reading import sheet_of, workbook
-from gbuq_core.errors import TableError
-from gbuq_core.tables import ReadOptions, infer_schema, limits, read_table, sheet_names
+from gbuq_core.errors import InvalidData, TableError
+from gbuq_core.tables import (
+    ReadOptions,
+    infer_schema,
+    limits,
+    prepare_training,
+    read_table,
+    sheet_names,
+)
 from gbuq_core.tables import workbook as workbooks
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -95,6 +102,22 @@ def test_empty_rows_and_columns_around_the_table_do_not_count():
     table = read_table(saved(S=rows))
     assert table.names == ["a", "b"]
     assert table.data["b"].to_pylist() == [2.0, 4.0]
+
+
+def test_a_short_sheet_before_a_table_is_passed_over_and_a_larger_one_is_named():
+    about, table = (
+        [["Version", "1"], ["Author", "Max"]],
+        [["a", "b"], *[[k, k % 3] for k in range(20)]],
+    )
+    read = read_table(saved(about=about, data=table, more=[*table, *table]))
+    assert (read.names, read.n_rows) == (["a", "b"], 20)
+    assert 'The sheet "about" holds no table of several columns and ten rows' in read.notices[0]
+    assert 'The sheet "data" is read, though "more" has more cells' in read.notices[1]
+    assert read_table(saved(about=about)).n_rows == 2
+    formulas = saved(data=[["x", "y"], *[[k, f"=A{k + 2}*2"] for k in range(20)]])
+    read = read_table(formulas)
+    with pytest.raises(InvalidData, match="holds formulas whose results are not stored"):
+        prepare_training(read, infer_schema(read), "y")
 
 
 def test_an_empty_sheet_is_refused():
