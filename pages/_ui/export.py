@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-OFFERED = "_offered"  # session key: how each file of the last row is made, by its name
+OFFERED = "_offered"  # session key: how each file of the page is made, by its name
 
 
 class Download(NamedTuple):

@@ -47,6 +47,7 @@ from gbuq_core.compilers import compiling_words
 from gbuq_core.errors import GbuqError, LimitReached
 from gbuq_core.jobs import RUNNER, Job
 from gbuq_core.presentation import counted, seconds_text
+from pages._ui.export import OFFERED
 from pages._ui.journal import Work, note_work
 from pages._ui.kept import forget_kept
 from pages._ui.leaving import session_ended
@@ -261,6 +262,7 @@ def leave_other_pages(page: str) -> None:
     st.session_state.pop(_LAST, None)
     st.session_state.pop(_CANCELLED, None)
     st.session_state.pop(_BEHIND, None)
+    st.session_state.pop(OFFERED, None)
     forget_kept()
 
 
