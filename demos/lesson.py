@@ -2,7 +2,8 @@
 
 A lesson has a few steps. Each opens a page's experiment at a preset and asks a question. The reader
 answers first, by choosing, brushing or drawing (`demos.asking`); what is right follows from the
-numbers of the same run. Nothing is stored: a step is computed when it is shown.
+numbers of the same run. First steps are stored (`demos.first_steps`); others are computed when they
+are shown.
 
 ::
 

@@ -121,6 +121,7 @@ def _collapse_chart(look: TwoClocksLook) -> Brushed:
         x_label="number of trees",
         y_label="error, units of y",
         lines=[GuessLine("RMSE on unseen rows", x, rmse, COLOUR)],
+        dots=(np.empty(0), np.empty(0)),
     )
     after = replace(
         chart, lines=[*chart.lines, GuessLine("stated std", x, stated, WAY_COLOURS["all"], True)]

@@ -38,6 +38,7 @@ class Opening:
     """The stored results of an experiment: how they are made, and which of them there are."""
 
     name: str  # of the experiment's folder
+    folder: Path = Path(__file__).parent  # where that one is
     file: str = "opening"
     kind: type  # of a result
     make: Callable[[Any], Any]  # the result of a plan
@@ -53,7 +54,7 @@ class Opening:
     @property
     def path(self) -> Path:
         """Where they are stored."""
-        return Path(__file__).with_name(self.name) / f"{self.file}.xz"
+        return self.folder / self.name / f"{self.file}.xz"
 
     def find(self, plan: Hashable) -> Any:
         """The stored result of a plan, the same object each time; None if there is none."""
@@ -99,6 +100,11 @@ class _Writer(Writer):
         self.bits, self.fixed = bits, fixed
         self.parts: list[bytes] = []
 
+    def node(self, value: Any, hint: Any, where: str) -> Any:
+        if isinstance(value, bytes):
+            return {"bytes": self.array(np.frombuffer(value, np.uint8))}
+        return super().node(value, hint, where)
+
     def array(self, array: Any) -> dict[str, Any]:
         begin = sum(map(len, self.parts))
         unit, shift = None, _SINGLE - self.bits
@@ -136,6 +142,11 @@ class _Reader(Reader):
             if each.name not in nodes and each.default is not MISSING
         }
         return super()._declared(kind, nodes | newer, where)
+
+    def node(self, node: Any, hint: Any, where: str) -> Any:
+        if isinstance(node, dict) and "bytes" in node:
+            return self.array(node["bytes"], where).tobytes()
+        return super().node(node, hint, where)
 
     def array(self, node: Mapping[str, Any], where: str) -> Any:
         shape, begin, axis = node["shape"], node["from"], node["axis"]

@@ -95,7 +95,7 @@ def training_strips(growths: Sequence[SpiralGrowth], frames: Ints) -> list[Strip
         mark_label=f"a member of {label}" if chain is not None else "",
         shaded=[(float(lo), float(hi)) for lo, hi in shaded],
         shaded_label="exploring" if shaded else "",
-        frame_x=[float(n) for n in frames],
+        frame_x=np.asarray(frames, np.float64),
         alt=_schedule_words(growths),
     )
     losses = [
@@ -119,7 +119,7 @@ def training_strips(growths: Sequence[SpiralGrowth], frames: Ints) -> list[Strip
         x_label="trees",
         y_label="nats; dashed: of new rows",
         legend=False,
-        frame_x=[float(n) for n in frames],
+        frame_x=np.asarray(frames, np.float64),
         alt=_loss_words(growths),
     )
     return [scale, loss]

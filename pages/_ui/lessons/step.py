@@ -8,6 +8,7 @@ from urllib.parse import parse_qs
 
 import streamlit as st
 
+from demos.first_steps import find_step
 from demos.lesson import ComputedStep, Lesson, Step, before_answer
 from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.knobs import Knob
@@ -58,10 +59,9 @@ def draw_step(lesson: Lesson, part: int, token: str, keep: Keep) -> None:
     st.html(_COMPACT)
     if part == 1:
         st.caption(lesson.lead)
-    (answer,) = ask(
-        [Request("lesson", ("lesson", lesson.name, part), partial(compute, step), step.title)],
-        wait=0.5,
-    )
+    key, stored = ("lesson", lesson.name, part), partial(find_step, lesson.name, part)
+    request = Request("lesson", key, partial(compute, step), step.title, stored=stored)
+    (answer,) = ask([request], wait=0.5)
     st.header(f"{part}. {step.title}", anchor=False)
     show_progress([answer])
     if answer.error:
