@@ -19,6 +19,7 @@ from gbuq_core.tables.written_numbers import cores, read_numbers
 _LAST_ROWS = 20  # in which a footer stands
 _FEWEST_COLUMNS = 3  # where a row with a single cell is none of data
 _MOST_TOTALS = 0.2  # of the rows
+_MOST_WORD_COLUMNS = 20  # the first ones, in which a word for a total may stand
 _LOOKED_AT = 200  # cells, which show that a column holds words
 _NEAR = 1e-3  # of a sum, between it and what stands in a row of totals
 _LISTED = 10
@@ -173,8 +174,10 @@ def _totals(columns: list[tuple[str, Any]], stays: NDArray[np.bool_], decimal: s
     """Rows with a word for a total whose numbers are the sums of rows above."""
     n_rows = len(stays)
     named = np.zeros(n_rows, bool)
+    n_looked_at = 0
     for _, array in columns:
-        if _words(array):
+        if n_looked_at < _MOST_WORD_COLUMNS and _words(array):
+            n_looked_at += 1
             words = pc.unique(array).drop_null()
             hits = words.filter(pc.match_substring_regex(words, _TOTAL, ignore_case=True))
             if len(hits):

@@ -44,6 +44,7 @@ from gbuq_core.tables.words_in_columns import (
     words_of_missing,
 )
 from gbuq_core.tables.written_dates import (
+    DIGIT,
     ENOUGH,
     date_part,
     find_date_style,
@@ -119,7 +120,8 @@ def _infer_column(
         return replace(
             base, kind="category", used=True, n_distinct=2, reason="Its values are true or false."
         )
-    if not types.is_string(array.type) or _may_be_numbers(text, clues.mark):
+    digits = not types.is_string(array.type) or may_hold_numbers(text)
+    if digits and (not types.is_string(array.type) or _may_be_numbers(text, clues.mark)):
         numbers, tried, known = _best_numbers(base, array, text, clues.mark)
         n_known = len(known) - known.null_count
         if numbers.unreadable.sum() <= (1.0 - ENOUGH) * n_known:
@@ -135,8 +137,10 @@ def _infer_column(
             )  # fmt: skip
         elif sentence := _among_words(base, text, numbers, clues.mark):
             base = replace(base, remarks=(*base.remarks, ("numbers", sentence)))
-    style, ambiguous = find_date_style(distinct_sample(text), clues.day_first, name)
-    if not style:
+    style, ambiguous = "", False
+    if digits:
+        style, ambiguous = find_date_style(distinct_sample(text), clues.day_first, name)
+    if digits and not style:
         style, ambiguous, base, text = _style_among_words(base, text, clues, name)
     if style:
         base = replace(base, n_distinct=n_distinct(text))
@@ -146,7 +150,7 @@ def _infer_column(
     if found.kind == "identifier":  # of nobody, where it says None
         found = replace(found, n_missing=base.n_missing, remarks=base.remarks)
     many = found.kind != "category" or found.n_distinct > MANY_LEVELS
-    if many and (what := like_numbers_or_dates(text)):
+    if digits and many and (what := like_numbers_or_dates(text)):
         sentence = (
             f"The cells of the column {shown(name)} look like {what} ({listed(found.examples)}) in "
             "a form that is not read: write them as "
@@ -310,7 +314,7 @@ def _style_among_words(
 ) -> tuple[str, bool, Column, Any]:
     """The style of dates with words among them that mean missing; empty if there is none."""
     sample = distinct_sample(text)
-    dated = [word for word in sample if any(letter.isdigit() for letter in word)]
+    dated = [word for word in sample if DIGIT.search(word)]
     if not dated or len(sample) - len(dated) > _MOST_WORDS:
         return "", False, base, text
     style, ambiguous = find_date_style(dated, clues.day_first, name)
@@ -322,8 +326,6 @@ def _style_among_words(
 
 def _may_be_numbers(text: Any, of_file: FileMark) -> bool:
     """Whether half of a few thousand cells, or any of fewer, are numbers."""
-    if not may_hold_numbers(text):
-        return False
     cells = spread(text, _SAMPLED)
     if len(cells) < _FEWEST_TO_SAMPLE:
         return True
@@ -635,7 +637,9 @@ def _taken_in(table: Table, column: Column) -> Column:
 def _rescued(table: Table, column: Column) -> Column:
     """Where nothing would be left, whole numbers that look like identifiers are features."""
     text = as_text(single_chunk(table.data, column.name))
-    holds_numbers = _may_be_numbers(text, table.source.mark) and not are_codes(text)
+    holds_numbers = (
+        may_hold_numbers(text) and _may_be_numbers(text, table.source.mark) and not are_codes(text)
+    )
     if column.kind != "identifier" or not holds_numbers:
         return column
     taken = _taken_in(table, column)

@@ -23,6 +23,7 @@ ENOUGH = 0.95  # of the cells must be dates, or numbers in a column of numbers
 _FEWEST_OF_TWO = 0.05  # of the texts, for a second style
 _YEARS_AHEAD = 10  # that a year of two digits may be in the future, unless it is one of birth
 _BIRTH = re.compile(r"(?i)birth|born|\bdob\b|^dob|geburt|^geb|naiss|nacim|nascim")
+DIGIT = re.compile(r"\d")
 _WORDY = re.compile(r"[^\W\d_]{2}|[^\x00-\x7f]|^'")
 _FIRST_WORD = re.compile(r"[^\W\d_]{2,12}(?=\.?,? )")
 _FROM = " from "
@@ -180,10 +181,10 @@ def find_date_style(distinct: list[str], day_first: bool, name: str = "") -> tup
     The second value says whether day and month could be read either way. ``name`` is that of the
     column: nobody is born in the future.
     """
-    sample = [_plain(text) for text in distinct[:_SAMPLE]]
-    dated = [text for text in sample if any(letter.isdigit() for letter in text)]
-    if not sample or len(dated) < ENOUGH * len(sample):
+    sample = distinct[:_SAMPLE]
+    if not sample or sum(map(bool, map(DIGIT.search, sample))) < ENOUGH * len(sample):
         return "", False
+    sample = [_plain(text) for text in sample]
     fits = {}
     for style in STYLES:
         matches = np.array([bool(style.pattern.fullmatch(text)) for text in sample])
