@@ -150,3 +150,23 @@ for place in ("", "-claims"):
     assert not at.exception
     keys = {"_jobs_again", "_jobs_again-claims", "_jobs_cancel", "_jobs_cancel-claims"}
     assert keys <= {button.key for button in at.button}
+
+
+def test_a_stored_result_needs_no_fit_and_does_where_it_is_asked_for_only():
+    def page():
+        import streamlit as st
+
+        from pages._ui.jobs_glue import Request, ask
+
+        stored = None if st.checkbox("own") else (lambda: 7)
+        request = Request("one", ("test", "stored"), lambda job: 8, stored=stored)
+        (answer,) = ask([request], 10.0)
+        st.text(f"one: {answer.result}, fresh {answer.fresh}, fitted {answer.seconds is not None}")
+
+    at = AppTest.from_function(page, default_timeout=30).run()
+    assert line(at, "one") == "one: 7, fresh True, fitted False"
+    assert [key for key in (*RUNNER._live, *RUNNER._finished) if key == ("test", "stored")] == []
+    at.checkbox[0].check().run()
+    assert line(at, "one") == "one: 8, fresh True, fitted True"
+    at.checkbox[0].uncheck().run()
+    assert line(at, "one") == "one: 8, fresh True, fitted True"
