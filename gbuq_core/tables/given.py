@@ -220,8 +220,22 @@ def score_with_model(
         judge=judge,
         rows=rows,
         notices=tuple(notices),
-        warnings=matched.warnings,
+        warnings=(*matched.warnings, *_ask_for_missing(schema, matched)),
     )
+
+
+def _ask_for_missing(schema: Schema, matched: MatchedModel) -> list[str]:
+    """Which codes may have been missing to a model of XGBoost, whose file does not say it."""
+    if matched.source.kind != "xgboost":
+        return []
+    columns = [schema.column(name) for name in matched.columns]
+    return [
+        f"The column {shown(column.name)} holds {short(column.suspects[0])}, far from its other "
+        "values. If it was missing to the model, predictions here are not XGBoost's: name it "
+        f"(--missing {column.name}={short(column.suspects[0])})."
+        for column in columns
+        if column.suspects and not column.missing_values
+    ]
 
 
 def explain_with_model(found: GivenTable, row: int) -> GivenExplanation:

@@ -203,6 +203,21 @@ def test_an_early_stop_and_a_value_for_missing_are_told():
     assert "No file of XGBoost says which value was missing" in notices
 
 
+def test_a_code_that_was_missing_to_xgboost_is_asked_for():
+    xgboost = pytest.importorskip("xgboost")
+    rows = X.assign(a=np.where(np.arange(150) % 5, X["a"], -999.0))
+    model = xgboost.XGBRegressor(n_estimators=8, max_depth=3, missing=-999.0, n_jobs=1)
+    content = bytes(model.fit(rows, Y).get_booster().save_raw("json"))
+    (told,) = scored(rows, content).warnings
+    assert 'The column "a" holds -999, far' in told
+    assert "(--missing a=-999)" in told
+    table = read_table(rows.assign(y=Y).to_csv(index=False).encode())
+    schema = edit_schema(table, infer_schema(table), missing_values={"a": (-999,)})
+    found = score_with_model(table, "y", read_model(content), schema=schema)
+    np.testing.assert_allclose(found.frame["prediction"], model.predict(rows), rtol=1e-5, atol=1e-5)
+    assert found.warnings == ()
+
+
 def words_and_truths(is_text):
     """Categories of several kinds; CatBoost reads truths as 1 and 0 unless they are text."""
     rng = np.random.default_rng(4)
