@@ -250,7 +250,10 @@ def _is_declared(kind: Any) -> bool:
 
 def _choices(hint: Any) -> Iterator[Any]:
     """The types of a union."""
-    if get_origin(hint) in (Union, types.UnionType):
+    if hasattr(hint, "__value__"):  # an alias, as NumPy 2.5 has for arrays
+        args = get_args(hint)
+        yield from _choices(get_origin(hint).__value__[args] if args else hint.__value__)
+    elif get_origin(hint) in (Union, types.UnionType):
         for part in get_args(hint):
             yield from _choices(part)
     else:
