@@ -79,14 +79,14 @@ def match_table(
         ]
         told.append(
             "The model's file keeps its categories as hashes, so CatBoost itself finds the leaves "
-            "of rows. An empty cell counts as a category that the model has not seen."
+            "of rows."
         )
     found = MatchedModel(model, columns, levels, order, (), ())
     rows = found.rows(X)
     if np.isinf(rows).any():
         raise InvalidData("The table holds infinity in a column of the model: replace it.")
     notices += [*told, *_compare(model, rows[:FIRST_ROWS])]
-    warnings = _judge_fit(found, rows, y)
+    warnings = [*_ask_for_gaps(found, X), *_judge_fit(found, rows, y)]
     return found._replace(notices=tuple(notices), warnings=tuple(warnings))
 
 
@@ -303,6 +303,17 @@ def _compare(model: GivenModel, rows: NDArray[np.float64]) -> list[str]:
             f"{source.n_iterations + unused}, as early stopping chose it."
         )
     return told
+
+
+def _ask_for_gaps(found: MatchedModel, X: pd.DataFrame) -> list[str]:
+    """Which word an empty cell was to a model that keeps hashes of words."""
+    return [
+        f"The column {shown(name)} has empty cells, which count as a category that the model has "
+        'not seen: write the word that they were in training, such as "nan", into them, and keep '
+        "it as a value (--keep-words)."
+        for name in (found.columns[place] for place in found.source.plain.hashed)
+        if X[name].isna().any()
+    ]
 
 
 def _judge_fit(found: MatchedModel, rows: NDArray[np.float64], y: NDArray[np.float64]) -> list[str]:

@@ -262,8 +262,12 @@ def test_catboost_finds_the_leaves_of_categories(form, policy, is_text, loss):
         expected = expected[:, 0] if loss == "RMSEWithUncertainty" else expected
         np.testing.assert_allclose(ours, expected, rtol=SAME_SUM, atol=SAME_SUM)
         assert (found.frame["knowledge_uncertainty"] > 0).any()
+        assert found.warnings == ()
     told = 'True and False of the column "new" are 1 and 0 to the model.'
     assert (told in found.notices) != is_text
+    gaps = rows.assign(y=target, k=rows["k"].where(rows["k"] != "red"))
+    found = score_with_model(read_table(gaps.to_csv(index=False).encode()), "y", source)
+    assert any('"k" has empty cells' in told for told in found.warnings)
     leaves = source.source.leaf_matrix(rows)
     if form == "cbm":  # CatBoost numbers leaves anew in its JSON
         np.testing.assert_array_equal(leaves, model.calc_leaf_indexes(rows))
