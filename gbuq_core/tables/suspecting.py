@@ -26,6 +26,7 @@ _FEWEST_KNOWN = 20  # rows with a value, before those alone show anything
 _FEWEST_ASIDE = 5  # rows of a class, or with or without a value
 _ERRORS_LEFT = 0.1  # of those of always guessing the usual class, at most
 _FEWEST_COPIES = 0.005  # of the rows
+_FEWEST_BUT_SEVERAL = 0.1  # in all but several columns, of which some may be no counters
 _COUNTS, _MOST_COUNTERS = 0.9, 20  # distinct values of a counter (share of the rows); columns
 _MORE_THAN_CHANCE = 10.0
 _MOST_GROUPS, _FEWEST_GROUPS = 0.5, 20  # distinct ids: share of the rows, and number
@@ -164,7 +165,10 @@ def _copies(X: pd.DataFrame, y: NDArray[np.float64], names: dict[str, str]) -> l
     every = [k for places in counters.values() for k in places]
     for apart in ([], *list(counters.values())[:_MOST_COUNTERS], every):
         n_copies = _n_repeated(hashed, apart)
-        if n_copies < max(2, _FEWEST_COPIES * len(cells)):
+        several = len({names[str(X.columns[k])] for k in apart}) > 1
+        if n_copies < (_FEWEST_BUT_SEVERAL if several else _FEWEST_COPIES) * len(cells):
+            continue
+        if n_copies < 2:
             continue
         if n_copies < _MORE_THAN_CHANCE * _n_repeated(shuffled, apart):
             continue

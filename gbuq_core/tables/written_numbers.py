@@ -20,7 +20,7 @@ Units = tuple[tuple[str, float], ...]
 BARE: Units = (("", 1.0),)
 
 _BLANK = "['\u2019 \u00a0\u202f]"  # between groups of three digits, besides point or comma
-_MAYBE_NUMBER = r"\pN|^[+-]?\s*(?i:inf)|∞"
+_MAYBE_NUMBER = r"\pN|^[+-]?\s*(?i:inf|infinity)$|∞"
 _INFINITE = "(?i)^[+-]?\\s*(inf|infinity|\u221e)$"
 # False and true, as pandas, R and JSON write them.
 _TRUTH_WORDS = (("False", "True"), ("FALSE", "TRUE"), ("false", "true"))
@@ -39,13 +39,13 @@ _CURRENCY = (
     "[A-Z]{0,3}[$\u20a0-\u20cf£¥¢฿]"
     rf"|(?:{_CODES})|(?i:rs\.?|rp\.?|kr\.?|fr\.)|S/\.?|zł|Kč|Ft"
 )
-_UNIT = r"[^\d\s()+*<>~.,;:!?\"'#/_=†‡ᵃᵇᶜªº¹²³⁴-⁹\[-][^\d()+*<>~;:!?\"_=†‡]{0,15}?[23]?"
+_UNIT = r"[^\d\s()+*<>~.,;:!?\"'#/_=†‡ᵃᵇᶜ¹²³⁴-⁹\[-][^\d()+*<>~;:!?\"_=†‡]{0,15}?[23]?"
 _CELL = (
     r"^['’]?(?P<open>\()?\s*(?P<first>[+-])?\s*(?P<bound>[<>≤≥~≈±]=?)?\s*"
     rf"(?:(?P<before>{_CURRENCY}|%)\s*)?(?P<sign>[+-])?\s*"
     rf"(?P<number>[.,]?\d(?:[\d.,]|{_BLANK})*(?:[eE][+-]?\d+)?)"
     rf"(?P<inner>-)?(?P<gap>\s*)(?P<plus>\+|\*+|[†‡])?\s*(?P<after>{_UNIT})?\s*"
-    r"(?P<note>\*+|[+†‡ᵃᵇᶜªº¹²³⁴-⁹]|\[\w{1,3}\])?"
+    r"(?P<note>\*+|[+†‡ᵃᵇᶜ¹²³⁴-⁹]|\[\w{1,3}\])?"
     r"\s*(?P<last>-)?\s*(?P<close>\))?$"
 )
 # What multiplies a number, where a column has several of them, or a currency with them.
