@@ -157,7 +157,9 @@ def make_model(method: str, seed: int, smoke: bool = False, kind: str = "regress
         return QuantileForest(seed, _SMOKE["n_trees"] if smoke else 100)
     if variant in LIBRARIES:
         trees = _SMOKE["n_trees"] if smoke else LIBRARY_TREES
-        return IBUGRegressor(make_booster(variant, trees, seed, {}), n_jobs=1, random_state=seed)
+        return IBUGRegressor(
+            make_booster(variant, trees, seed, {}), delta_unit=1.0, n_jobs=1, random_state=seed
+        )
     record = METHODS[key]
     if record.missing():
         raise Missing(record.missing())

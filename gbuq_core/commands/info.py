@@ -16,7 +16,6 @@ from gbuq_core.commands.table_options import add_format, reading_of, source_of
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.errors import InvalidParameter, ModelFileError
 from gbuq_core.presentation import counted, format_bytes, shown
-from gbuq_core.tables.column_notices import column_notices
 
 # The members that tell our archives from a workbook.
 _OF_MODEL, _OF_PROJECT = "header.json", "project.json"
@@ -274,6 +273,8 @@ def _tell_table(source: Path | bytes, name: str, options: argparse.Namespace) ->
 
 
 def _column(column: tables.Column) -> dict[str, Any]:
+    from gbuq_core.tables.column_notices import column_notices  # late: help needs no pandas
+
     told = ("name", "kind", "used", "examples", "reason", "style")
     return {
         **{name: getattr(column, name) for name in told},

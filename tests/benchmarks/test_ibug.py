@@ -44,7 +44,7 @@ def test_standard_error_of_splits():
 def test_one_search_gives_what_a_fit_for_each_score_gives(parts, trained, scoring):
     """One fit serves both scores, and equals IBUG that trains its own models, to the last bit."""
     chosen = choose_scale(parts.y_val, fit_ibug(trained, parts).find_validation(), scoring)
-    alone = IBUGRegressor(_base(), scoring=scoring, random_state=3)
+    alone = IBUGRegressor(_base(), scoring=scoring, delta_unit=1.0, random_state=3)
     alone.fit(parts.X_fit, parts.y_fit, parts.X_val, parts.y_val)
     found = alone.find_neighborhood(parts.X_test)
     assert (chosen.k, chosen.gamma) == (alone.n_neighbors_, alone.gamma_)
@@ -75,7 +75,10 @@ def test_average_is_that_of_the_averaging_estimator(parts, trained, monkeypatch)
         ensemble="virtual", n_trees=100, depth=2, learning_rate=0.1, max_bins=255,
         standardize_target=False, random_state=3,
     )  # fmt: skip
-    pair = [("ibug", IBUGRegressor(trained, scoring="crps", random_state=3)), ("sglb", sglb)]
+    pair = [
+        ("ibug", IBUGRegressor(trained, scoring="crps", delta_unit=1.0, random_state=3)),
+        ("sglb", sglb),
+    ]
     model = AveragingRegressor(pair, scoring="crps")
     model.fit(parts.X_fit, parts.y_fit, parts.X_val, parts.y_val)
     loc, scale = model.predict_distribution(parts.X_test)

@@ -42,12 +42,14 @@ def split(table):
 
 @pytest.fixture(scope="module")
 def given(table, gbm):
-    return IBUGRegressor(gbm, random_state=0).fit(*split(table))
+    return IBUGRegressor(gbm, delta_unit=1.0, random_state=0).fit(*split(table))
 
 
 @pytest.fixture(scope="module")
 def owned(table):
-    return IBUGRegressor(GradientBoostingRegressor(**GBM), random_state=0).fit(*split(table))
+    return IBUGRegressor(GradientBoostingRegressor(**GBM), delta_unit=1.0, random_state=0).fit(
+        *split(table)
+    )
 
 
 def slow_targets(gbm, table, n_trees, order, seed):
@@ -88,7 +90,8 @@ def test_a_setting_is_found_with_the_trees_that_count(of, n_trees, order, table,
 def test_a_fit_with_fewer_trees_and_a_choice_of_them_agree(table, gbm, given):
     """What is tuned for five trees after the fit is what a fit with five trees tunes."""
     X = table[0][220:]
-    fresh = IBUGRegressor(gbm, n_trees_sampled=5, tree_order="last", random_state=0)
+    choice = {"n_trees_sampled": 5, "tree_order": "last"}
+    fresh = IBUGRegressor(gbm, delta_unit=1.0, random_state=0, **choice)
     fresh.fit(*split(table))
     choice = {"n_trees_sampled": 5, "tree_order": "last"}
     assert given.setting_for("tune", **choice) == fresh.setting_for()
@@ -183,7 +186,7 @@ def test_a_model_for_tuning_may_have_other_trees(table):
 
 
 def test_a_choice_is_searched_once_and_only_so_many_are_kept(table, gbm, monkeypatch):
-    model = IBUGRegressor(gbm, random_state=0).fit(*split(table))
+    model = IBUGRegressor(gbm, delta_unit=1.0, random_state=0).fit(*split(table))
     seen = []
     search = "gbuq_core.ibug.recalibrating.nearest"
     from gbuq_core.ibug.affinity import nearest

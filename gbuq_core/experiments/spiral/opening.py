@@ -41,6 +41,7 @@ def _restore(fit: SpiralFit) -> SpiralFit:
 def _with_third(shares: Members) -> Members:
     third = np.maximum(1.0 - shares.sum(axis=-1, keepdims=True), 0.0)
     every: Members = np.concatenate([shares, third], axis=-1)
+    every /= every.sum(axis=-1, keepdims=True)  # two shares that were rounded up may be above one
     every.setflags(write=False)
     return every
 
