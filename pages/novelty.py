@@ -27,15 +27,15 @@ else:
         picture.draw_picture(found, sheet, values)
         change.say_change(found, changed)
     # The picture does not wait for what it is compared with.
-    found, claims = scorecard.scored(found), scorecard.ask_for_claims(found)
+    found, (answer, claims) = scorecard.scored(found), scorecard.ask_for_claims(found)
     with page.fold(WHY):
         picture.draw_surface(sheet)
         look.draw_place(found)
     page.tell(
-        NOVELTY, found.run, (claims.fresh and claims.result) or (),
-        partial(export.novelty_sections, found, changed, controls.bar_knobs(values)), found.words,
-        costs=picture.describe_maps(found, now),
-        paper=partial(scorecard.check_paper, found, claims),
+        NOVELTY, found.run, claims,
+        partial(export.novelty_sections, found, changed, claims, controls.bar_knobs(values)),
+        found.words, costs=picture.describe_maps(found, now),
+        paper=partial(scorecard.check_paper, found, answer),
     )  # fmt: skip
     change.draw_change(found, before, changed)
     picture.send_scores(found)

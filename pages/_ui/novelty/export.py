@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gbuq_core.experiments.claims import claim_table
+from gbuq_core.experiments.claims import Claim, claim_table
 from gbuq_core.experiments.novelty.experiment import (
     novelty_code,
     place_section,
@@ -16,11 +16,14 @@ from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section
 from pages._ui.novelty.change import Changed, change_sheet_of
 from pages._ui.novelty.picture import ShownMaps, scores_of_maps
-from pages._ui.novelty.scorecard import about_claims, check
+from pages._ui.novelty.scorecard import about_claims
 
 
 def novelty_sections(
-    found: ShownMaps, changed: Changed | None, knobs: Sequence[LiveKnob] = ()
+    found: ShownMaps,
+    changed: Changed | None,
+    claims: Sequence[Claim],
+    knobs: Sequence[LiveKnob] = (),
 ) -> list[Section]:
     """Maps, the last edit, the place, its trees, scores, the paper's statements and code."""
     maps = novelty_sheet(found.run, look=found.look, bar=found.bar, knobs=knobs, alt=found.words)
@@ -44,7 +47,7 @@ def novelty_sections(
         Section(
             heading="The paper and this picture",
             text=" ".join(about_claims(found)),
-            table=claim_table(check(found.run.fit)),
+            table=claim_table(claims) if claims else (),
         ),
         Section(heading="Python", code=novelty_code(found.run.settings)),
     ]

@@ -21,13 +21,13 @@ from pages._ui.novelty.picture import BEFORE, CLAIMS, SLOT, ShownMaps
 _VIEW = NoveltySettings()
 
 
-def ask_for_claims(found: ShownMaps) -> Answer:
-    """The paper's statements, which take longer to check than a slider may."""
+def ask_for_claims(found: ShownMaps) -> tuple[Answer, tuple[Claim, ...]]:
+    """What there is of the paper's statements, which take longer to check than a slider may."""
     key, work = (CLAIMS, found.run.fit.plan), partial(check, found.run.fit)
     stored = partial(_stored, found.run.fit.plan)
     request = Request(CLAIMS, key, work, "The paper's statements", 0.5, stored=stored)
-    (claims,) = ask([request], others=(SLOT, BEFORE))
-    return claims
+    (answer,) = ask([request], others=(SLOT, BEFORE))
+    return answer, (answer.fresh and answer.result) or ()
 
 
 def _stored(plan: NoveltySettings) -> tuple[Claim, ...] | None:
