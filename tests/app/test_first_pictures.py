@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from pages._ui.export import OFFERED
+from tests.app.opening import open_link
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
     *("home", "heart", "spiral", "gaussians", "soft_trees", "two_clocks", "heteroscedastic"),
@@ -58,3 +61,12 @@ def test_a_page_opens_without_a_fit(opened, page):
     assert not [key for key in opened[page]["asked"] if BEHIND not in key]
     assert not opened[page]["seeds"]
     assert SLOW.intersection(opened[page]["loaded"]) == LATER.get(page, set())
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_an_opening_gives_away_is_whole(page):
+    """Files that need the model, which is not stored, fit it when they are asked for."""
+    for name, make in open_link(page, {}).session_state[OFFERED].items():
+        content = make()
+        text = content if isinstance(content, str) else content.decode()
+        assert len(text.splitlines()) > 2, name

@@ -145,8 +145,9 @@ def soft_trees_rows_csv(data: SoftTreesData) -> str:
 def soft_trees_parameters_csv(fit: SoftTreesFit) -> str:
     """One line a parameter of a soft tree: mean and std of its posterior, standardised scale."""
     from gbuq_core.experiments.soft_trees.look import covariance_view
+    from gbuq_core.experiments.soft_trees.opening import whole_fit
 
-    rows = []
+    fit, rows = whole_fit(fit), []
     for tree in range(len(fit.frames)):
         view = covariance_view(fit, tree)
         rows += [
