@@ -67,7 +67,7 @@ def pytest_collection_modifyitems(config, items):
     for item in mine:
         item.add_marker(pytest.mark.browser)
         if config.getoption("reruns", None) is None:
-            item.add_marker(pytest.mark.flaky(reruns=1))
+            item.add_marker(pytest.mark.flaky(reruns=2))
     if len(mine) < len(items):
         rest = [item for item in items if item not in set(mine)]
         first = int(_SHARE_BEFORE * len(rest))

@@ -271,6 +271,7 @@ def test_an_order_and_a_row_leave_the_pictures_in_place_and_the_link_follows(pag
     # the row is still there after another page
     page.get_by_role("link", name="Start").first.click()
     page.get_by_role("heading", name="How uncertain is a prediction, and why?").wait_for()
+    wait_ready(page)
     page.get_by_role("link", name="Your data").first.click()
     page.get_by_role("heading", name="Row 7", exact=True).wait_for()
 
