@@ -55,7 +55,7 @@ _FAILED = pytest.StashKey[bool]()
 def pytest_collection_modifyitems(config, items):
     """Mark every test of this folder, so that ``-m "not browser"`` leaves Chromium out.
 
-    A browser test that fails runs once more: on a machine that is busy with the other tests,
+    A browser test that fails runs up to twice more: on a machine that is busy with the other tests,
     Chromium may lose a frame or a key. A fault of the app fails both times. ``--reruns 0`` on the
     command line switches this off; another number takes the place of the one.
 
