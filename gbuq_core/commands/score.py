@@ -25,7 +25,13 @@ from gbuq_core.commands.outputs import check_out, is_standard_output, write_rows
 from gbuq_core.commands.project_options import add_project, check_inputs
 from gbuq_core.commands.project_scores import score_by_project
 from gbuq_core.commands.score_stream import check_in_memory, run_stream, streams
-from gbuq_core.commands.score_words import drift_record, scores_line, scores_record
+from gbuq_core.commands.score_words import (
+    drift_record,
+    model_lines,
+    model_record,
+    scores_line,
+    scores_record,
+)
 from gbuq_core.commands.scored_table import add_unfamiliar, check_asked, score_as_asked
 from gbuq_core.commands.table_options import (
     add_reading,
@@ -174,14 +180,9 @@ def _record(
     second = scored.protocol == "new_file"
     drift = tables.measure_drift(scored, scored.plan.seed) if second else None
     return {
-        "questions": [{"text": str(q), **q._asdict()} for q in scored.questions],
+        **model_record(scored),
         "out": options.out,
         "rows": len(scored.frame),
-        "target": scored.training.target.name,
-        "task": scored.training.target.task,
-        "protocol": scored.protocol,
-        "plan": vars(scored.plan),
-        "scores": scores_record(scored.scores),
         "new_scores": scores_record(scored.new_scores),
         "drift": None if drift is None else drift_record(drift),
         "added_columns": scored.added.names,
@@ -197,14 +198,8 @@ def _report(scored: tables.ScoredTable, warned: Sequence[str], options: argparse
     say = partial(print, file=sys.stderr if is_standard_output(Path(out)) else sys.stdout)
     foreign = "" if scored.unfamiliarity is None else tables.foreign_notice(scored.unfamiliarity)
     say_notes(scored.notices, options, [*([foreign] if foreign else []), *warned])
-    for question in scored.questions:
-        say(question)
-    target = scored.training.target
-    say(f"{target.task.capitalize()} of {target.name}. {target.reason}")
-    missing = tables.why_no_coverage(scored)
-    say(f"On rows held out: {scores_line(scored.scores, quotes_coverage=not missing)}")
-    if missing and isinstance(scored.scores, tables.RegressionScores):
-        say(missing)
+    for line in model_lines(scored, tables.why_no_coverage(scored)):
+        say(line)
     if scored.new_scores is not None:
         say(f"On the second file: {scores_line(scored.new_scores)}")
     if scored.protocol == "new_file":

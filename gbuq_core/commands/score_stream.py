@@ -13,7 +13,7 @@ from gbuq_core.commands.common_options import say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import cut_of, plan_of
 from gbuq_core.commands.outputs import check_out, is_standard_output
-from gbuq_core.commands.score_words import drift_record, scores_line, scores_record
+from gbuq_core.commands.score_words import drift_record, model_lines, model_record
 from gbuq_core.commands.table_options import (
     STANDARD_INPUT,
     edited_schema,
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 # Options that decide the numbers, besides those of the plan and the columns' cells.
 _SETTINGS = (
     "target", "task", "category", "drop", "use", "kind", "missing", "keep_words", "delimiter",
-    "decimal", "encoding", "header", "skip_rows", "train_rows", "sql",
+    "decimal", "encoding", "header", "skip_rows", "keep_rows", "train_rows",
+    "sql",
 )  # fmt: skip
 
 
@@ -127,16 +128,12 @@ def _record(scored: streaming.StreamedScores, options: argparse.Namespace) -> di
     error = "error_rate" if base.training.target.classes else "rmse"
     second = {"rows": scored.n_known, "nll": scored.nll, error: scored.error}
     return {
+        **model_record(base),
         "out": options.out,
         "rows": scored.n_rows,
         "parts": scored.n_parts,
         "parts_kept": scored.n_kept,
         "training_rows": len(base.training.y),
-        "target": base.training.target.name,
-        "task": base.training.target.task,
-        "protocol": base.protocol,
-        "plan": vars(base.plan),
-        "scores": scores_record(base.scores),
         "new_scores": second if scored.n_known else None,
         "drift": drift_record(scored.drift),
         "added_columns": scored.columns,
@@ -151,12 +148,10 @@ def _record(scored: streaming.StreamedScores, options: argparse.Namespace) -> di
 
 def _report(scored: streaming.StreamedScores, options: argparse.Namespace) -> None:
     """Notices to stderr, scores to stdout."""
-    base, target = scored.base, scored.base.training.target
     say_notes(scored.notices, options, scored.warnings)
-    print(f"{target.task.capitalize()} of {target.name}. {target.reason}")
-    print(f"On rows held out: {scores_line(base.scores)}")
+    print("\n".join(model_lines(scored.base, scored.no_coverage)))
     if scored.n_known:
-        error = f"error rate {scored.error:.2%}" if target.classes else (
+        error = f"error rate {scored.error:.2%}" if scored.base.training.target.classes else (
             f"RMSE {short(scored.error, 4)}")  # fmt: skip
         print(f"On the second file: NLL {short(scored.nll, 4)} nats, {error}; "
               f"{counted(scored.n_known, 'row')}.")  # fmt: skip

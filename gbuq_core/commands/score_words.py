@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from gbuq_core import tables
@@ -10,6 +11,35 @@ from gbuq_core.presentation import short
 
 _OF_NUMBERS = ("nll_normal", "rmse", "baseline_rmse", "crps")
 _OF_CLASSES = ("error_rate", "baseline_error_rate", "calibration_error", "auroc")
+
+
+def model_record(scored: tables.ScoredTable) -> dict[str, Any]:
+    """What was learnt, how well it does on rows held out, and what to ask of that."""
+    return {
+        "questions": question_records(scored.questions),
+        "target": scored.training.target.name,
+        "task": scored.training.target.task,
+        "protocol": scored.protocol,
+        "plan": vars(scored.plan),
+        "scores": scores_record(scored.scores),
+    }
+
+
+def question_records(questions: Sequence[tables.SplitQuestion]) -> list[dict[str, Any]]:
+    """What to ask before the scores are believed."""
+    return [{"text": str(question), **question._asdict()} for question in questions]
+
+
+def model_lines(scored: tables.ScoredTable, no_coverage: str) -> list[str]:
+    """`model_record` in sentences; ``no_coverage`` says why none is quoted."""
+    target = scored.training.target
+    withheld = no_coverage and isinstance(scored.scores, tables.RegressionScores)
+    return [
+        *map(str, scored.questions),
+        f"{target.task.capitalize()} of {target.name}. {target.reason}",
+        f"On rows held out: {scores_line(scored.scores, quotes_coverage=not no_coverage)}",
+        *([no_coverage] if withheld else []),
+    ]
 
 
 def scores_record(scores: tables.Scores | None) -> dict[str, Any] | None:

@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from gbuq_core.errors import TableError
 from gbuq_core.jobs import tick
 from gbuq_core.presentation import shown
-from gbuq_core.streaming.pieces import plain_pieces, read_head
+from gbuq_core.streaming.pieces import plain_pieces, read_head, regular
+from gbuq_core.tables import no_data
 from gbuq_core.tables.decoding import (
     MAX_FILE_BYTES,
 )
@@ -45,6 +48,46 @@ class BlockFile(Protocol):
     def blocks(self, n_rows: int, start: int = 0) -> Iterator[pa.Table]:
         """Blocks of ``n_rows`` rows from row ``start`` on; the last one may be shorter."""
         ...
+
+
+class KeptBlocks:
+    """A file without the rows that are no data."""
+
+    def __init__(self, file: BlockFile, stays: NDArray[np.bool_]) -> None:
+        self._file, self._stays = file, stays
+        self.source, self.names, self.notices = file.source, file.names, file.notices
+        self.n_rows: int | None = int(stays.sum())
+        self.numbers = np.flatnonzero(stays) + 1  # of the rows, as blocks count them
+
+    def blocks(self, n_rows: int, start: int = 0) -> Iterator[pa.Table]:
+        """Blocks of ``n_rows`` rows from row ``start`` on; the last one may be shorter."""
+        first = int(self.numbers[start]) - 1 if start < len(self.numbers) else len(self._stays)
+
+        def kept() -> Iterator[pa.Table]:
+            at = first
+            for block in self._file.blocks(n_rows, first):
+                yield block.filter(pa.array(self._stays[at : at + block.num_rows]))
+                at += block.num_rows
+
+        return regular(kept(), n_rows)
+
+
+def kept_rows(file: BlockFile) -> tuple[BlockFile, list[str]]:
+    """A file to score without totals, repeated headers and footers, as it is read in one piece."""
+    if file.source.format != "csv" or file.source.options.keep_rows:
+        return file, []
+
+    def columns() -> Iterator[no_data.Columns]:
+        for block in file.blocks(_COUNTED_ROWS):
+            tick(0.0)
+            yield [(name, block[name].combine_chunks()) for name in block.column_names]
+
+    stays, _, said = no_data.find_rows(columns, None, file.source.mark.decimal)
+    return (
+        (file, [])
+        if stays.all()
+        else (KeptBlocks(file, stays), [f"Second file: {told}" for told in said])
+    )
 
 
 def is_too_large(path: str | os.PathLike[str]) -> bool:

@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from gbuq_core.errors import ClusterError, InvalidParameter, TableError
 from gbuq_core.jobs import stage, tick
 from gbuq_core.parallel import is_elsewhere, spread_each
-from gbuq_core.streaming.blocks import BlockFile
+from gbuq_core.streaming.blocks import BlockFile, KeptBlocks, kept_rows
 from gbuq_core.streaming.parquet_blocks import ParquetBlocks
 from gbuq_core.streaming.parts import (
     SUFFIXES,
@@ -51,14 +52,20 @@ from gbuq_core.tables import (
 )
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.cutting import cut_table
-from gbuq_core.tables.drifting import FirstFile, SecondCounts, TableDrift
+from gbuq_core.tables.drifting import FirstFile, SecondCounts, TableDrift, coverage_withheld
 from gbuq_core.tables.judging import HeldOut, heavy_rows, held_out
-from gbuq_core.tables.output import added_columns, join_columns
+from gbuq_core.tables.output import NUMBER_UNIT, added_columns, join_columns
 from gbuq_core.tables.plan import USUAL_LEVEL, Cut
 from gbuq_core.tables.predicting import Predictions, predict_rows
 from gbuq_core.tables.schema import Schema
 from gbuq_core.tables.scoring import flag_notices, flagged_sentence, score_prepared
-from gbuq_core.tables.unfamiliar import UNFAMILIAR, TableUnfamiliarity, judge_more_rows
+from gbuq_core.tables.unfamiliar import (
+    UNFAMILIAR,
+    TableUnfamiliarity,
+    foreign_sentence,
+    is_unlike,
+    judge_more_rows,
+)
 from gbuq_core.validation import check_number
 
 # Methods predict, and unfamiliarity is measured, in blocks of 16,384 and 4,096 rows. Blocks that
@@ -100,8 +107,10 @@ class StreamedScores:
         As `gbuq_core.tables.measure_drift` tells it of the whole file.
     notices : tuple of str
     warnings : tuple of str
-        What makes the scores of the rows that were learnt from better than they will be, and which
-        of them have most of the squared error: `gbuq_core.tables.split_warnings` and `heavy_rows`.
+        That the file is unlike the first, what makes the scores of the rows that were learnt from
+        better than they will be, and which of them have most of the squared error.
+    no_coverage : str
+        Why ``base.scores`` do not hold for the file; else empty.
     directory : Path or None
         Where the parts are; None if they were joined.
     seconds : float
@@ -121,6 +130,7 @@ class StreamedScores:
     drift: TableDrift
     notices: tuple[str, ...]
     warnings: tuple[str, ...]
+    no_coverage: str
     directory: Path | None
     seconds: float
 
@@ -198,6 +208,7 @@ def score_in_blocks(
     training = prepare_training(table, schema, target, task, plan.split, plan.split_column)
     with stage(12.0 if unfamiliarity else 11.0):
         with stage(1.0, span=1.0):
+            new, left = kept_rows(new)
             survey = survey_file(new, training)
         n_parts = -(-survey.n_rows // part_rows)
         directory, suffix, joins = places_of(out)
@@ -221,11 +232,11 @@ def score_in_blocks(
                 table, training, new, survey, settled, cut, level, conformal, unfamiliarity,
                 block_rows,
             )  # fmt: skip
+        scorer._numbers = new.numbers if isinstance(new, KeptBlocks) else None
         parts.remember("model", scorer.probe())
-        warnings = [
-            *map(str, ask_about_split(table, training, settled)),
-            *heavy_rows(scorer.base, second=False), *split_warnings(table, training),
-        ]  # fmt: skip
+        warnings = [*heavy_rows(scorer.base, second=False), *split_warnings(table, training)]
+        questions = tuple(ask_about_split(table, training, settled))
+        scorer.base = replace(scorer.base, questions=questions)
         with stage(float(max(1, len(parts.missing)))):
             write_missing(parts, scorer, new, block_rows, part_rows)
     written = parts.records[0].columns
@@ -235,7 +246,7 @@ def score_in_blocks(
         parts.remove()
     return _summary(
         scorer, survey, facts, written[len(new.names) :], n_kept,
-        [*survey.notices, *([reason] if reason else [])], warnings,
+        [*left, *survey.notices, *([reason] if reason else [])], warnings,
         None if joins else directory, time.perf_counter() - began,
     )  # fmt: skip
 
@@ -255,6 +266,7 @@ class BlockScorer:
         training = base.training
         self._spread = float(np.nanstd(training.y))
         self._first = FirstFile(training)
+        self._numbers: NDArray[np.int64] | None = None  # of the rows, where some are left out
 
     @classmethod
     def train(
@@ -284,13 +296,15 @@ class BlockScorer:
                 found = measure_unfamiliarity(training, prepared, plan.seed, plan.n_jobs)
         return cls(base, survey, found)
 
-    def score(self, block: pa.Table) -> tuple[pd.DataFrame, dict[str, Any]]:
+    def score(self, block: pa.Table, start: int = 0) -> tuple[pd.DataFrame, dict[str, Any]]:
         """The rows of a block with the added columns, and sums over them.
 
         Parameters
         ----------
         block : pyarrow.Table
             Of the file that was surveyed.
+        start : int
+            The place of its first row.
         """
         training, target = self.base.training, self.base.training.target
         rows = prepare_block(block, self._survey, training)
@@ -310,6 +324,8 @@ class BlockScorer:
             interval = row_intervals(here, self.base.level, self.base.conformal, self._held)
         added = added_columns(rows, predictions, interval, {}, self.base.level, found)
         added = self._with_errors(added)
+        if self._numbers is not None:
+            added["row_in_file"] = self._numbers[start : start + len(rows.X)], NUMBER_UNIT
         renamed = dict(self.base.added.renamed)
         names = [renamed.get(name, name) for name in block.column_names]
         own = dict(zip(names, own_columns(block, self._survey), strict=True))
@@ -369,8 +385,10 @@ def score_part(work: PartWork, part: tuple[int, Iterable[pa.Table] | None]) -> P
     sums: list[dict[str, Any]] = []
 
     def pieces(blocks: Iterable[pa.Table]) -> Iterator[pd.DataFrame]:
+        start = number * work.part_rows
         for block in islice(blocks, work.part_rows // work.block_rows):
-            frame, facts = work.scorer.score(block)
+            frame, facts = work.scorer.score(block, start)
+            start += block.num_rows
             sums.append(facts)
             yield frame
 
@@ -503,7 +521,13 @@ def _summary(
     error = total["error"] / n_known if n_known else math.nan
     classes = scorer.base.training.target.classes
     n_flagged = int(total["flagged"])
-    measured = scorer._found is not None
+    found, n_rows, n_outside = scorer._found, survey.n_rows, int(total["outside"])
+    share = math.nan if found is None else total["unfamiliar"] / n_rows
+    drift = scorer.measure_drift(SecondCounts.from_json(total["drift"]))
+    unlike = found is not None and is_unlike(found.estimator, n_rows, share, n_outside)
+    part = (drift.outside, drift.usual_outside) if found is None else (
+        drift.foreign, drift.usual_foreign
+    )  # fmt: skip
     of_block = flag_notices(scorer.base.predictions)
     return StreamedScores(
         base=scorer.base,
@@ -514,16 +538,17 @@ def _summary(
         nll=total["nll"] / n_known if n_known else math.nan,
         error=error if classes else math.sqrt(error),
         n_flagged=n_flagged,
-        share_unfamiliar=total["unfamiliar"] / survey.n_rows if measured else math.nan,
-        n_outside=int(total["outside"]),
+        share_unfamiliar=share,
+        n_outside=n_outside,
         columns=columns,
-        drift=scorer.measure_drift(SecondCounts.from_json(total["drift"])),
+        drift=drift,
         notices=(
             *(told for told in scorer.base.notices if told not in of_block), *notices,
             *([flagged_sentence(n_flagged)] if n_flagged else []),
             *([_NOT_NAMED] if n_known and not classes else []),
         ),
-        warnings=tuple(warnings),
+        warnings=(*([foreign_sentence(share, n_outside)] if unlike else []), *warnings),
+        no_coverage=coverage_withheld(classes, n_rows, *part, found is not None, unlike),
         directory=directory,
         seconds=seconds,
     )  # fmt: skip

@@ -20,9 +20,8 @@ from pyarrow import types
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.jobs import parallel_map, tick
-from gbuq_core.presentation import counted, enumerated, shown
+from gbuq_core.presentation import counted, shown
 from gbuq_core.streaming.blocks import BlockFile
-from gbuq_core.tables import no_data
 from gbuq_core.tables.cleaning import (
     Prepared,
     class_codes,
@@ -202,12 +201,10 @@ def survey_file(file: BlockFile, training: Prepared) -> Survey:
         facts[own_target].reads = "category" if target.classes else "numeric"
     seen = _Classes(target.classes)
     n_rows = 0
-    last: pa.Table | None = None
 
     def look(block: pa.Table, start: int) -> None:
-        nonlocal n_rows, last
+        nonlocal n_rows
         n_rows += block.num_rows
-        last = block
         pairs = [(facts[name], single_chunk(block, name)) for name in file.names]
         parallel_map(lambda pair: _look(pair[0], pair[1], start), pairs)
         if target.classes and own_target:
@@ -221,8 +218,6 @@ def survey_file(file: BlockFile, training: Prepared) -> Survey:
     for name in needed:
         notices += _judge(facts[called[name]])
     notices += file.notices
-    if last is not None and file.source.format == "csv" and not file.source.options.keep_rows:
-        notices += _no_data_sentences(last, n_rows - last.num_rows, of_file.decimal)
     if not own_target:
         return Survey(n_rows, False, tuple(notices), facts, called)
     found = facts[own_target]
@@ -231,22 +226,6 @@ def survey_file(file: BlockFile, training: Prepared) -> Survey:
     notices += _target_notices(found, target.name)
     n_numbers = found.n_known - found.bad.n - found.n_infinite
     return Survey(n_rows, n_numbers > 0, tuple(notices), facts, called)
-
-
-def _no_data_sentences(last: pa.Table, n_before: int, decimal: str) -> list[str]:
-    """That rows at the end of the file look like no data; blocks score them like the others."""
-    columns = [(name, single_chunk(last, name)) for name in last.column_names]
-    numbers = n_before + np.arange(1, last.num_rows + 1)
-    left = no_data.find_rows(columns, numbers, decimal)[1]
-    if not left:
-        return []
-    whys = [(row.row, row.reason.removeprefix("It ").rstrip(".")) for row in left[:_EXAMPLES]]
-    named = enumerated([f"row {row:,} {why}" for row, why in whys])
-    more = f", and {len(left) - _EXAMPLES:,} more" if len(left) > _EXAMPLES else ""
-    return [
-        f"Second file: rows that are no data are scored like the others where a file is streamed: "
-        f"{named}{more} {_AS_COUNTED}."
-    ]
 
 
 def prepare_block(block: pa.Table, survey: Survey, training: Prepared) -> Prepared:

@@ -438,21 +438,29 @@ def why_no_coverage(scored: ScoredTable) -> str:
     """
     if scored.protocol != "new_file":
         return ""
-    found = scored.unfamiliarity
-    sure = found is not None and found.is_foreign
+    found, n = scored.unfamiliarity, len(scored.scored.X)
+    classes = scored.training.target.classes
     if found is not None:
-        share, usual = foreign_share(found), _usual_foreign(found)
-        what = "are less familiar than every held-out row of the first"
-    else:
-        training, out, usual = scored.training, np.zeros(len(scored.scored.X), bool), 0.0
-        first = training.X.loc[training.known]
-        for feature in training.features:
-            cells, range_of_first = scored.scored.X[feature.name], _range_of(first[feature.name])
-            out |= _beyond(range_of_first, cells).out
-            usual += range_of_first.usual(bool(cells.isna().any()))
-        share = float(out.mean())
-        what = "have a value that the first file does not reach"
-    n, score = len(scored.scored.X), "calibration" if scored.training.target.classes else "coverage"
+        return coverage_withheld(
+            classes, n, foreign_share(found), _usual_foreign(found), True, found.is_foreign
+        )
+    out, usual = np.zeros(n, bool), 0.0
+    first = scored.training.X.loc[scored.training.known]
+    for feature in scored.training.features:
+        cells, range_of_first = scored.scored.X[feature.name], _range_of(first[feature.name])
+        out |= _beyond(range_of_first, cells).out
+        usual += range_of_first.usual(bool(cells.isna().any()))
+    return coverage_withheld(classes, n, float(out.mean()), usual, False, False)
+
+
+def coverage_withheld(
+    classes: tuple[str, ...], n: int, share: float, usual: float, measured: bool, sure: bool
+) -> str:
+    """`why_no_coverage` by the share of n rows, and by how many of them are usual."""
+    score = "calibration" if classes else "coverage"
+    what = "are less familiar than every held-out row of the first" if measured else (
+        "have a value that the first file does not reach"
+    )  # fmt: skip
     low = float(binomial_band(round(share * n), n)[0])
     if share <= FOREIGN_SHARE or not (sure or low > usual):
         return ""

@@ -388,7 +388,7 @@ def assemble(
     left: list[LeftOut] = []
     if source.format in ("csv", "excel") and not source.options.keep_rows:
         named = list(zip(names, (array for _, array in columns), strict=True))
-        stays, left, said = no_data.find_rows(named, row_numbers, source.mark.decimal)
+        stays, left, said = no_data.find_rows(lambda: [named], row_numbers, source.mark.decimal)
         notices = [*notices, *said]
         if not stays.all():
             data = data.filter(pa.array(stays)).combine_chunks()

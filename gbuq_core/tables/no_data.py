@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,21 +17,26 @@ from gbuq_core.tables.columns import MISSING_MARKERS, Missing, trim
 from gbuq_core.tables.written_numbers import cores, read_numbers
 
 _LAST_ROWS = 20  # in which a footer stands
+_TAIL = _LAST_ROWS + 1
 _FEWEST_COLUMNS = 3  # where a row with a single cell is none of data
 _MOST_TOTALS = 0.2  # of the rows
 _MOST_WORD_COLUMNS = 20  # the first ones, in which a word for a total may stand
 _LOOKED_AT = 200  # cells, which show that a column holds words
+_DEEPEST = 40  # named rows, between which what a total adds up begins or ends
 _NEAR = 1e-3  # of a sum, between it and what stands in a row of totals
 _LISTED = 10
 _FEWEST_OWN_NAMES = 0.5  # of filled cells, for them to name the rows below them
 _FEWEST_FILLED, _FEWEST_GROUPS = 8, 4  # rows and filled cells, before blank ones are filled
 _WORD = (
-    r"(?:total|totals|totale|totaux|totaal|totalt|toplam|sum|summe|summa|gesamt|gesamtsumme|"
-    r"insgesamt|suma|somme|soma|subtotal|celkem|spolu|ukupno|ogółem|razem|összesen|yhteensä|всего|"
-    r"итого|итог|σύνολο|合计|总计|小计|合計|総計|小計|소계|합계|총계)"
+    r"(?:total|totals|totale|totaux|totaal|totalt|toplam|sum|summe|summa|gesamt|gesamtsumme|kokku|"
+    r"insgesamt|suma|sumatoria|somme|somma|soma|celkem|spolu|součet|ukupno|ogółem|razem|összesen|"
+    r"összeg|yhteensä|samtals|i alt|viso|skupaj|kopā|jumlah|yekun|всего|итого|итог|общо|разом|"
+    r"усього|укупно|σύνολο|סה״כ|סה\"כ|المجموع|الإجمالي|إجمالي|รวม|tổng|合计|总计|小计|合計|総計|小計|總計|"
+    r"소계|합계|총계)"
 )
+_BEFORE = r"(?:(?:grand|sub|sous|zwischen|teil|tussen|del|mezi|väli|pod|rész)[ -]?)"
 _TOTAL = (
-    rf"^\W*(?:grand[ -]?|sub[ -]?|zwischen|sous[ -]?)?{_WORD}(?:\PL.*)?$|^(?:.*\PL)?{_WORD}\W*$"
+    rf"^\W*{_BEFORE}?{_WORD}(?:\PL.*)?$|^(?:.*\PL)?{_BEFORE}?{_WORD}\W*$"
     r"|^(?:all|alle|tous|todos|все)(?: \pL+)?$"
 )
 # What scoring adds to a table; a file that has the first one and another is its own output.
@@ -54,6 +59,10 @@ class LeftOut(NamedTuple):
     reason: str
 
 
+Columns = list[tuple[str, Any]]
+Blocks = Callable[[], Iterable[Columns]]
+
+
 def own_columns(names: Sequence[str]) -> tuple[str, ...]:
     """The columns that an earlier scoring has added."""
     if "prediction" not in names or not any(_SURELY_OWN.match(name) for name in names):
@@ -66,11 +75,27 @@ def own_columns(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def find_rows(
-    columns: list[tuple[str, Any]], row_numbers: NDArray[np.int64], decimal: str
+    blocks: Blocks, row_numbers: NDArray[np.int64] | None, decimal: str
 ) -> tuple[NDArray[np.bool_], list[LeftOut], list[str]]:
-    """Which rows are data, the others with their reasons, and what to say of them."""
-    n_rows = len(columns[0][1]) if columns else 0
+    """Which rows are data, the others with their reasons, and what to say of them.
+
+    ``blocks`` gives the columns some rows at a time, each time from the first row on. Without
+    ``row_numbers``, all rows of the file are there.
+    """
+    headers: list[int] = []
+    words: list[NDArray[np.bool_]] = []
+    last: Columns = []
+    n_rows = 0
+    for columns in blocks():
+        headers += [n_rows + row for row in _repeated_headers(columns)]
+        words.append(_named_totals(columns))
+        n_rows += len(words[-1])
+        last = [
+            (name, pa.concat_arrays([*(old for _, old in last[place : place + 1]), array[-_TAIL:]]))
+            for place, (name, array) in enumerate(columns)
+        ]
     stays = np.ones(n_rows, bool)
+    numbered = np.arange(1, n_rows + 1) if row_numbers is None else row_numbers
     left: list[LeftOut] = []
     notices: list[str] = []
 
@@ -78,7 +103,7 @@ def find_rows(
         if not len(rows):
             return
         stays[rows] = False
-        numbers = row_numbers[rows].tolist()
+        numbers = numbered[rows].tolist()
         left.extend(LeftOut(number, None, f"It {one}.") for number in numbers)
         listed = [f"{number:,}" for number in numbers[:_LISTED]]
         if len(numbers) > _LISTED:
@@ -92,13 +117,15 @@ def find_rows(
 
     if n_rows < _FEWEST_COLUMNS:
         return stays, left, notices
-    leave(_repeated_headers(columns), "repeats the header", "repeat the header")
-    for row in _footers(columns):
-        filled = [cell for cell in _row_cells(columns, row) if cell]
+    leave(headers, "repeats the header", "repeat the header")
+    for row in _footers(last, n_rows):
+        filled = [cell for cell in _row_cells(last, row) if cell]
         what = f"has a single cell ({shown(filled[0])})" if filled else "is empty"
-        leave([row], what, what)
-    total = "the numbers of the rows above"
-    leave(_totals(columns, stays, decimal), f"adds up {total}", f"add up {total}")
+        leave([n_rows - len(last[0][1]) + row], what, what)
+    above, below = _totals(blocks, np.concatenate(words) & stays, stays, decimal)
+    for rows, where in ((above, "above"), (below, "below")):
+        total = f"the numbers of the rows {where}"
+        leave(rows, f"adds up {total}", f"add up {total}")
     return stays, left, notices
 
 
@@ -154,13 +181,13 @@ def _row_cells(columns: list[tuple[str, Any]], row: int) -> list[str]:
     return ["" if cell is None else str(cell).strip() for cell in cells]
 
 
-def _footers(columns: list[tuple[str, Any]]) -> list[int]:
-    """Rows at the end that have nothing, or words in a single cell, while others are full."""
+def _footers(columns: Columns, n_rows: int) -> list[int]:
+    """Of the last rows of a table those that have nothing, or words in a single cell only."""
     if len(columns) < _FEWEST_COLUMNS:
         return []
-    n_rows = len(columns[0][1])
+    n_here = len(columns[0][1])
     found: list[int] = []
-    for row in range(n_rows - 1, max(n_rows - _LAST_ROWS, 1) - 1, -1):
+    for row in range(n_here - 1, max(n_here - _LAST_ROWS, 1) - 1, -1):
         cells = _row_cells(columns, row)
         filled = [cell for cell in cells if cell not in MISSING_MARKERS]
         number = filled and cores(pa.array(filled[:1])).null_count == 0
@@ -170,10 +197,9 @@ def _footers(columns: list[tuple[str, Any]]) -> list[int]:
     return found[::-1] if len(found) < n_rows / 2 else []
 
 
-def _totals(columns: list[tuple[str, Any]], stays: NDArray[np.bool_], decimal: str) -> list[int]:
-    """Rows with a word for a total whose numbers are the sums of rows above."""
-    n_rows = len(stays)
-    named = np.zeros(n_rows, bool)
+def _named_totals(columns: Columns) -> NDArray[np.bool_]:
+    """The rows with a word for a total."""
+    named = np.zeros(len(columns[0][1]), bool)
     n_looked_at = 0
     for _, array in columns:
         if n_looked_at < _MOST_WORD_COLUMNS and _words(array):
@@ -182,31 +208,53 @@ def _totals(columns: list[tuple[str, Any]], stays: NDArray[np.bool_], decimal: s
             hits = words.filter(pc.match_substring_regex(words, _TOTAL, ignore_case=True))
             if len(hits):
                 named |= pc.is_in(array, value_set=hits).to_numpy(zero_copy_only=False)
-    named &= stays
-    if not named.any() or named.sum() > _MOST_TOTALS * n_rows:
-        return []
-    numbers = []
-    for _, array in columns:
-        if types.is_string(array.type):
-            numbers.append(read_numbers(trim(array, Missing()), decimal).values)
-        elif types.is_integer(array.type) or types.is_floating(array.type):
-            numbers.append(array.to_numpy(zero_copy_only=False).astype(np.float64))
-    found = []
-    begin = 0
-    plain = stays & ~named
-    for row in np.flatnonzero(named).tolist():
-        since, all_above = np.arange(begin, row), np.arange(row)
-        right = wrong = 0
-        for values in numbers:
-            total = values[row]
-            if not np.isfinite(total) or total == 0.0:
-                continue
-            sums = [np.nansum(values[rows][plain[rows]]) for rows in (since, all_above)]
-            if row == 0 or begin == row == 0:  # totals above the rows
-                sums.append(np.nansum(values[plain]))
-            near = any(abs(total - each) <= _NEAR * abs(total) for each in sums)
-            right, wrong = right + near, wrong + (not near)
-        if right and right >= wrong:
-            found.append(row)
-            begin = row + 1
+    return named
+
+
+def _totals(
+    blocks: Blocks, named: NDArray[np.bool_], stays: NDArray[np.bool_], decimal: str
+) -> tuple[list[int], list[int]]:
+    """The named rows whose numbers are the sums of rows above, or below."""
+    places = np.flatnonzero(named)
+    if not len(places) or len(places) > _MOST_TOTALS * len(stays):
+        return [], []
+    between, totals = _sums_between(blocks, places, stays & ~named, decimal)
+    found: tuple[list[int], list[int]] = [], []
+    for number, row in enumerate(places.tolist()):
+        total = totals[number]
+        given = np.isfinite(total) & (total != 0.0)
+        for rows, parts in zip(found, (between[number::-1], between[number + 1 :]), strict=True):
+            sums = np.vstack([np.cumsum(parts[:_DEEPEST], axis=0), parts.sum(axis=0)])
+            right = (np.abs(total - sums) <= _NEAR * np.abs(total))[:, given].sum(axis=1).max()
+            if right and 2 * right >= given.sum():
+                rows.append(row)
+                break
     return found
+
+
+def _sums_between(
+    blocks: Blocks, places: NDArray[np.int64], plain: NDArray[np.bool_], decimal: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The sums of each column before, between and after some rows, and the numbers of these."""
+    between = totals = np.zeros((0, 0))
+    at = 0
+    for columns in blocks():
+        n_here = len(columns[0][1])
+        if not len(totals):
+            between = np.zeros((len(places) + 1, len(columns)))
+            totals = np.full((len(places), len(columns)), np.nan)
+        rows = np.arange(at, at + n_here)
+        part = np.searchsorted(places, rows)
+        here = (places >= at) & (places < at + n_here)
+        for column, (_, array) in enumerate(columns):
+            if types.is_string(array.type):
+                values = read_numbers(trim(array, Missing()), decimal).values
+            elif types.is_integer(array.type) or types.is_floating(array.type):
+                values = array.to_numpy(zero_copy_only=False).astype(np.float64)
+            else:
+                continue
+            totals[here, column] = values[places[here] - at]
+            counted = np.where(plain[rows] & ~np.isnan(values), values, 0.0)
+            between[:, column] += np.bincount(part, counted, len(places) + 1)
+        at += n_here
+    return between, totals

@@ -26,6 +26,7 @@ from gbuq_core.tables.schema import Schema
 if TYPE_CHECKING:
     from gbuq_core.tables.unfamiliar import TableUnfamiliarity
 
+NUMBER_UNIT = "1 is the first row below the header"
 _KINDS = ("total", "data", "knowledge")
 _END = re.compile(r"(lower|upper)_\d+(\.\d+)?")
 
@@ -165,7 +166,7 @@ def added_columns(
     added["new_missing"] = (predictions.new_missing, "")
     numbers = scored.row_numbers
     if len(numbers) and numbers[-1] != len(numbers):
-        added["row_in_file"] = (numbers, "1 is the first row below the header")
+        added["row_in_file"] = (numbers, NUMBER_UNIT)
     return added
 
 

@@ -71,13 +71,8 @@ class TableUnfamiliarity:
         At least twice as many rows above 0.9 as by chance, and four standard errors more; or more
         than a tenth of the rows with a value outside the first file's range, and as sure.
         """
-        n = len(self.rows.score)
-        noise = 4.0 * np.sqrt(0.09 / n)
-        ranges = self.estimator.held_out_outside_
-        usual = float(np.mean(ranges > 0))
-        outside = float(np.mean(self.n_outside > 0))
-        far = outside > usual + max(0.1, 4.0 * np.sqrt(max(usual * (1.0 - usual), 0.01) / n))
-        return self.is_second and (self.share_above > 0.1 + max(0.1, noise) or far)
+        n, n_outside = len(self.rows.score), int((self.n_outside > 0).sum())
+        return self.is_second and is_unlike(self.estimator, n, self.share_above, n_outside)
 
 
 class Evidence(NamedTuple):
@@ -278,13 +273,25 @@ def say_reason(reason: Reason) -> str:
     return f'{said}, mainly by "{one_line(reason.column, 30)}"' if reason.column else said
 
 
+def is_unlike(estimator: UnfamiliarityScore, n: int, share_above: float, n_outside: int) -> bool:
+    """Whether n rows are unlike those of the first file; see `TableUnfamiliarity.is_foreign`."""
+    noise = 4.0 * np.sqrt(0.09 / n)
+    usual = float(np.mean(estimator.held_out_outside_ > 0))
+    far = usual + max(0.1, 4.0 * np.sqrt(max(usual * (1.0 - usual), 0.01) / n))
+    return bool(share_above > 0.1 + max(0.1, noise) or n_outside / n > far)
+
+
 def foreign_notice(found: TableUnfamiliarity) -> str:
     """A warning about a second file that is unlike the first; empty where it is not."""
     if not found.is_foreign:
         return ""
-    n_outside = int((found.n_outside > 0).sum())
+    return foreign_sentence(found.share_above, int((found.n_outside > 0).sum()))
+
+
+def foreign_sentence(share_above: float, n_outside: int) -> str:
+    """That a second file is unlike the first."""
     return (
-        f"The second file is unlike the first: {100 * found.share_above:.0f} % of its rows are "
+        f"The second file is unlike the first: {100 * share_above:.0f} % of its rows are "
         "unfamiliar (10 % would be by chance), and "
         f"{counted(n_outside, 'row has', 'rows have')} a value that the first file does not reach. "
         "The scores of the first file do not hold for such rows."

@@ -29,7 +29,6 @@ from gbuq_core.tables import (
     infer_schema,
     measure_drift,
     measure_unfamiliarity,
-    prepare_new,
     prepare_training,
     read_table,
     score_table,
@@ -297,18 +296,40 @@ def test_rare_new_categories_are_counted_without_their_names():
     assert column.new_levels == {"u": 6, "v": 2, "": 2}
 
 
-def test_names_that_differ_in_case_are_matched_and_a_footer_is_told(tmp_path):
+def test_names_that_differ_in_case_are_matched(tmp_path):
     table = read_table(text_of(60).encode())
     training = prepare_training(table, infer_schema(table), "y")
     path = tmp_path / "new.csv"
-    path.write_text(text_of(40, first=500).replace("x,word", "X,Word ", 1) + "Source: us,,,,\n")
-    file = open_blocks(path, to_score=True)
-    survey = survey_file(file, training)
+    path.write_text(text_of(40, first=500).replace("x,word", "X,Word ", 1))
+    survey = survey_file(open_blocks(path, to_score=True), training)
     said = " ".join(survey.notices)
     assert 'read as in the first file ("X" as "x" and "Word" as "word")' in said
-    assert "scored like the others where a file is streamed: row 41 has a single cell" in said
-    (block,) = file.blocks(100)
-    rows = surveying.prepare_block(block, survey, training)
-    whole = prepare_new(read_table(path, to_score=True), training)  # without the footer
-    pd.testing.assert_frame_equal(rows.X.iloc[:40], whole.X, check_categorical=False)
-    assert rows.y[:40].tolist() == whole.y.tolist()
+
+
+def test_rows_that_are_no_data_are_left_out_as_in_one_piece(small_blocks, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    rows = [f"{'NS'[k % 2]},{rng.integers(9)},{rng.integers(1, 99)}" for k in range(90)]
+    far = ["N,9000,5"] * 20
+    for name, body in (("train", rows), ("new", rows[:40] + far)):
+        z = [int(row.split(",")[1]) for row in body]
+        y = [int(row.split(",")[2]) for row in body]
+        body.insert(30, f"Zwischensumme,{sum(z[:30])},{sum(y[:30])}")
+        body.insert(12, "word,z,y")
+        lines = [f"Totaal,{sum(z)},{sum(y)}", "word,z,y", *body, f"Sum,{sum(z)},{sum(y)}"]
+        text = "\n".join(["word,z,y", *lines, "Source: us,,"])
+        (tmp_path / f"{name}.csv").write_text(text + "\n")
+    found = {}
+    for way in ("--quiet", "--stream"):
+        out = tmp_path / f"scored{way}.csv"
+        assert run(tmp_path, out, way, "--level", "0.8") == 0
+        found[way] = out.read_text()
+        said = capsys.readouterr()
+    assert found["--quiet"] == found["--stream"]
+    assert found["--stream"].count("\n") == 61
+    numbers = pd.read_csv(io.StringIO(found["--stream"])).row_in_file.tolist()
+    assert (numbers[0], numbers[12], numbers[-1]) == (3, 16, 64)
+    assert "Second file: Rows 2 and 15 repeat the header and are left out" in said.err
+    assert "Second file: Rows 34 and 65 add up the numbers of the rows above" in said.err
+    assert "Second file: Row 1 adds up the numbers of the rows below" in said.err
+    assert "coverage 50%" not in said.out.partition("On the second file")[0]
+    assert "The coverage measured on the first file is not shown: 33 %" in said.out
