@@ -29,18 +29,13 @@ from demos.your_data.tables import (
     score_diabetes,
     split_errors,
 )
+from gbuq_core import tables
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.table.learning import VERDICTS
 from gbuq_core.metrics import binomial_band
 from gbuq_core.presentation import number_word, short
-from gbuq_core.tables import (
-    Edits,
-    bootstrap_evidence,
-    held_out_inside,
-)
 from gbuq_core.tables.code import TableRecipe
-from gbuq_core.tables.files import ReadOptions
-from gbuq_core.tables.plan import Cut
+from gbuq_core.tables.plan import Cut, Edits, ReadOptions
 
 
 class TablePreset(NamedTuple):
@@ -136,7 +131,7 @@ def two_kinds() -> ComputedStep:
     n_top = len(data) // 10
     by_chance = n_top**2 / len(data)
     evidence = {
-        name: bootstrap_evidence(error**2, values**2)
+        name: tables.bootstrap_evidence(error**2, values**2)
         for name, values in (("noise", data), ("disagreement", knowledge))
     }
     verdicts = [
@@ -230,7 +225,10 @@ def honest_intervals() -> ComputedStep:
     shares = {
         name: np.array(
             [
-                [held_out_inside(score_diabetes(seed), level, way).mean() for level in LEVELS]
+                [
+                    tables.held_out_inside(score_diabetes(seed), level, way).mean()
+                    for level in LEVELS
+                ]
                 for seed in SEEDS
             ]
         )
@@ -301,7 +299,7 @@ def _by_noise(conformal: bool) -> tuple[float, float]:
     found = []
     for seed in SEEDS:
         scored = score_diabetes(seed)
-        inside = held_out_inside(scored, 0.9, conformal)
+        inside = tables.held_out_inside(scored, 0.9, conformal)
         order = np.argsort(scored.predictions.uncertainty.total[scored.held], kind="stable")
         n = len(order) // 4
         found.append((inside[order[:n]].mean(), inside[order[-n:]].mean()))

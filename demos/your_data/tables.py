@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from gbuq_core import UnfamiliarityScore
+from gbuq_core import tables
 from gbuq_core.metrics import LearningCurve, auroc
-from gbuq_core.tables import (
-    ScoredTable,
-    ScorePlan,
-    Table,
-    edit_schema,
-    infer_schema,
-    learning_curve,
-    load_builtin,
-    read_table,
-    score_table,
-)
+from gbuq_core.tables.plan import ScorePlan
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FIVE = ScorePlan(ensemble="independent", n_members=5, n_trees=100, depth=4)
 ONE = ScorePlan(ensemble="virtual", n_trees=200, depth=4)
@@ -33,15 +25,17 @@ BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#7f7f7f"
 
 
 @lru_cache(maxsize=len(SEEDS))
-def score_diabetes(seed: int) -> ScoredTable:
+def score_diabetes(seed: int) -> tables.ScoredTable:
     """The diabetes table, each row judged by models that did not learn from it."""
-    loaded = load_builtin("diabetes")
-    return score_table(loaded.table, TARGET, schema=loaded.schema, plan=replace(FIVE, seed=seed))
+    loaded = tables.load_builtin("diabetes")
+    return tables.score_table(
+        loaded.table, TARGET, schema=loaded.schema, plan=replace(FIVE, seed=seed)
+    )
 
 
-def as_table(frame: pd.DataFrame, to_score: bool = False) -> Table:
+def as_table(frame: pd.DataFrame, to_score: bool = False) -> tables.Table:
     """A frame as an upload reads it."""
-    return read_table(frame.to_csv(index=False).encode(), to_score=to_score)
+    return tables.read_table(frame.to_csv(index=False).encode(), to_score=to_score)
 
 
 class Detected(NamedTuple):
@@ -55,6 +49,10 @@ class Detected(NamedTuple):
 @lru_cache(maxsize=1)
 def detect() -> Detected:
     """Score held-out rows, the same with one column far out, and with columns permuted."""
+    import pandas as pd
+
+    from gbuq_core.unfamiliarity import UnfamiliarityScore
+
     rows = score_diabetes(0).training
     frame = rows.X.assign(**{TARGET: rows.y})
     numbers = [name for name in frame if name not in ("sex", TARGET)]
@@ -70,10 +68,12 @@ def detect() -> Detected:
         for name in features:
             shuffled[name] = rng.permutation(shuffled[name].to_numpy())
         table = as_table(known)
-        schema = edit_schema(table, infer_schema(table), kinds={"sex": "category"})
+        schema = tables.edit_schema(table, tables.infer_schema(table), kinds={"sex": "category"})
         three = as_table(pd.concat([new, moved, shuffled]), to_score=True)
         one, five = (
-            score_table(table, TARGET, schema=schema, new=three, plan=replace(plan, seed=seed))
+            tables.score_table(
+                table, TARGET, schema=schema, new=three, plan=replace(plan, seed=seed)
+            )
             for plan in (ONE, FIVE)
         )
         unfamiliar = UnfamiliarityScore(
@@ -103,6 +103,8 @@ def make_patients(seed: int, n_patients: int) -> pd.DataFrame:
     >>> make_patients(0, 3).shape
     (15, 5)
     """
+    import pandas as pd
+
     rng = np.random.default_rng(seed)
     who = np.repeat(np.arange(n_patients), 5)
     columns = rng.normal(size=(n_patients, 3))[who] + 0.1 * rng.normal(size=(len(who), 3))
@@ -123,14 +125,16 @@ def split_errors() -> np.ndarray:
     for seed in SEEDS:
         plan = replace(ONE, n_trees=100, seed=seed)
         table = as_table(make_patients(seed, 100))
-        schema = edit_schema(table, infer_schema(table), used={"patient": False})
+        schema = tables.edit_schema(table, tables.infer_schema(table), used={"patient": False})
         new = as_table(make_patients(seed + 100, 400), to_score=True)
         by_group = replace(plan, split="group", split_column="patient")
         stated = [
-            score_table(table, "outcome", schema=schema, plan=how).scores.rmse
+            tables.score_table(table, "outcome", schema=schema, plan=how).scores.rmse
             for how in (plan, by_group)
         ]
-        true = score_table(table, "outcome", schema=schema, new=new, plan=by_group).new_scores
+        true = tables.score_table(
+            table, "outcome", schema=schema, new=new, plan=by_group
+        ).new_scores
         assert true is not None
         found.append([*stated, true.rmse])
     return np.array(found)
@@ -154,8 +158,12 @@ def curves() -> dict[str, list[LearningCurve]]:
 
 
 def _curve(n_rows: int, noise: float, seed: int) -> LearningCurve:
+    import pandas as pd
+
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1.0, 1.0, size=(n_rows, 4))
     y = np.sin(3.0 * X[:, 0]) + X[:, 1] * X[:, 2] + noise * rng.normal(size=n_rows)
     table = as_table(pd.DataFrame(np.column_stack([X, y]), columns=list("abcdy")))
-    return learning_curve(score_table(table, "y", plan=replace(FEW_TREES, seed=seed)), n_repeats=5)
+    return tables.learning_curve(
+        tables.score_table(table, "y", plan=replace(FEW_TREES, seed=seed)), n_repeats=5
+    )

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import gammaln, logsumexp
 
 from gbuq_core.errors import InvalidData
@@ -428,6 +427,8 @@ class _Search:
         return self._known[stage, df]
 
     def _minimise(self, stage: int, df: float) -> tuple[float, float]:
+        from scipy.optimize import minimize_scalar
+
         data = _floored(self._data[stage], self._squared, self._weight)
 
         def score(log_factor: float) -> float:
@@ -506,6 +507,8 @@ def _best_temperature(
     weight: NDArray[np.float64] | None,
 ) -> float:
     """The temperature with the lowest log loss."""
+    from scipy.optimize import minimize_scalar
+
     found = minimize_scalar(
         lambda log_t: _log_loss(log_probabilities, codes, weight, math.exp(log_t)),
         bounds=(-MOST_LOG_FACTOR, MOST_LOG_FACTOR),

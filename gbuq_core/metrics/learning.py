@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student_t
+from scipy.special import stdtrit  # scipy.stats is slow to import
 
 from gbuq_core.errors import InvalidData
 
@@ -239,7 +239,7 @@ def judge_doublings(
         )  # fmt: skip
     mean, last = gains.mean(axis=0), gains[:, -1]
     gain = float(mean[-1])
-    reach = float(student_t.ppf(0.5 + _LEVEL / 2.0, n_repeats - 1) * corrected_error(last))
+    reach = float(stdtrit(n_repeats - 1, 0.5 + _LEVEL / 2.0) * corrected_error(last))
     low, high = gain - reach, gain + reach
     before, after = float(mean[:-1].sum()), float(mean[1:].sum())
     is_sure = low > 0.0 and before > 0.0

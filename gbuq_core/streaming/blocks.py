@@ -19,8 +19,9 @@ from gbuq_core.tables import no_data
 from gbuq_core.tables.decoding import (
     MAX_FILE_BYTES,
 )
-from gbuq_core.tables.files import ReadOptions, Source
+from gbuq_core.tables.files import Source
 from gbuq_core.tables.limits import MAX_CELLS
+from gbuq_core.tables.plan import ReadOptions
 
 _COUNTED_ROWS = 65_536
 

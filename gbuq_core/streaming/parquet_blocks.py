@@ -14,7 +14,7 @@ from gbuq_core.presentation import counted, shown
 from gbuq_core.streaming.parts import digest_file
 from gbuq_core.streaming.pieces import regular
 from gbuq_core.tables import limits
-from gbuq_core.tables.files import ReadOptions, Source, unique_names
+from gbuq_core.tables.files import Source, unique_names
 from gbuq_core.tables.parquet_file import (
     decoded,
     flat_columns,
@@ -24,6 +24,7 @@ from gbuq_core.tables.parquet_file import (
     plain_cells,
     text_bytes,
 )
+from gbuq_core.tables.plan import ReadOptions
 
 # Of a column's pages; without it, the whole column of a row group would be read at once.
 _BUFFER_BYTES = 2**18

@@ -28,8 +28,9 @@ from gbuq_core.tables.decoding import (
     stray_sentence,
     to_utf8,
 )
-from gbuq_core.tables.files import ReadOptions, Source, unique_names
+from gbuq_core.tables.files import Source, unique_names
 from gbuq_core.tables.old_encodings import STRAY
+from gbuq_core.tables.plan import ReadOptions
 from gbuq_core.tables.separated_text import (
     DELIMITER_NAMES,
     MOST_RAGGED,

@@ -85,7 +85,6 @@ from gbuq_core.tables.explaining import (
 )
 from gbuq_core.tables.failing import Cohort, Failures, failing_groups, find_failures
 from gbuq_core.tables.files import (
-    ReadOptions,
     Source,
     Table,
     read_table,
@@ -122,7 +121,7 @@ from gbuq_core.tables.judging import (
 from gbuq_core.tables.more_rows import estimate_curve, learning_curve
 from gbuq_core.tables.next_rows import NextRows, next_frame, rank_next
 from gbuq_core.tables.output import ADDED_NAMES, AddedColumns, interval_names
-from gbuq_core.tables.plan import SCALES, SPLITS, Cut, Edits, ScorePlan
+from gbuq_core.tables.plan import SCALES, SPLITS, Cut, Edits, ReadOptions, ScorePlan
 from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.reviewing import Mark, add_marks, read_marks, write_marks
 from gbuq_core.tables.same_units import SplitQuestion, ask_about_split

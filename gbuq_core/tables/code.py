@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gbuq_core.settings import changed, flags_of, needed
-from gbuq_core.tables.files import ReadOptions
-from gbuq_core.tables.plan import USUAL_LEVEL, Cut, Edits, ScorePlan
+from gbuq_core.tables.plan import USUAL_LEVEL, Cut, Edits, ReadOptions, ScorePlan
 
 _ANY_URL = "sqlite:///rows.db"  # of a database; the app's own may hold a password
 

@@ -19,7 +19,8 @@ import pyarrow as pa
 from gbuq_core.errors import InvalidParameter, MissingPackage, TableError
 from gbuq_core.presentation import columns_named, counted
 from gbuq_core.tables import limits
-from gbuq_core.tables.files import ReadOptions, Source, Table, assemble
+from gbuq_core.tables.files import Source, Table, assemble
+from gbuq_core.tables.plan import ReadOptions
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine

@@ -33,6 +33,7 @@ from gbuq_core.tables.decoding import (
     unpack,
 )
 from gbuq_core.tables.no_data import OWN, LeftOut
+from gbuq_core.tables.plan import ReadOptions
 from gbuq_core.tables.separated_text import (
     DELIMITERS,
 )
@@ -87,36 +88,6 @@ def free_name(name: str, taken: set[str]) -> str:
 
 # What a text costs at its peak: the bytes, the decoded copy, the cells and the converted columns.
 _BYTES_PER_FILE_BYTE = 6.0
-
-
-class ReadOptions(NamedTuple):
-    """How to read a text or Excel file; None means that the reader finds out.
-
-    Attributes
-    ----------
-    delimiter : str or None
-        One of comma, semicolon, tab, vertical bar and space; several spaces count as one.
-    encoding : str or None
-        As Python names it: "utf-8", "utf-16", "cp1252", "latin-1".
-    decimal : {".", ","} or None
-        The decimal mark of all columns; each column shows its own if None.
-    header : bool or None
-        Whether the first row names the columns.
-    sheet : str or None
-        The sheet of an Excel file; the first one that holds a table by default.
-    skip_rows : int or None
-        How many lines or rows above the names of the columns are left out.
-    keep_rows : bool or None
-        Whether rows that are no data stay: repeated headers, totals and footers.
-    """
-
-    delimiter: str | None = None
-    encoding: str | None = None
-    decimal: str | None = None
-    header: bool | None = None
-    sheet: str | None = None
-    skip_rows: int | None = None
-    keep_rows: bool | None = None
 
 
 class Source(NamedTuple):

@@ -1,4 +1,4 @@
-"""What a table can be scored by, and with what settings: plain data, checked without the table.
+"""How a table is read, and what it can be scored by: plain data, checked without the table.
 
 The command line reads its choices and defaults here before it loads a library, so this file imports
 the records of methods and nothing of NumPy, scikit-learn or numba.
@@ -239,6 +239,36 @@ class Cut:
         shown=0, uses=lambda plan: plan.cyclical, automatic="0",
         help="Cycles at the start of a cyclical method that give no member. Trains nothing.",
     )  # fmt: skip
+
+
+class ReadOptions(NamedTuple):
+    """How to read a text or Excel file; None means that the reader finds out.
+
+    Attributes
+    ----------
+    delimiter : str or None
+        One of comma, semicolon, tab, vertical bar and space; several spaces count as one.
+    encoding : str or None
+        As Python names it: "utf-8", "utf-16", "cp1252", "latin-1".
+    decimal : {".", ","} or None
+        The decimal mark of all columns; each column shows its own if None.
+    header : bool or None
+        Whether the first row names the columns.
+    sheet : str or None
+        The sheet of an Excel file; the first one that holds a table by default.
+    skip_rows : int or None
+        How many lines or rows above the names of the columns are left out.
+    keep_rows : bool or None
+        Whether rows that are no data stay: repeated headers, totals and footers.
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    sheet: str | None = None
+    skip_rows: int | None = None
+    keep_rows: bool | None = None
 
 
 class Edits(NamedTuple):

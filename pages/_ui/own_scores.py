@@ -7,11 +7,12 @@ table nor a model is kept.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
-from gbuq_core.tables.comparing import MethodRun
+if TYPE_CHECKING:
+    from gbuq_core.tables.comparing import MethodRun
 
 _MOST_TABLES = 3  # the latest ones
 _KEPT = "_own_scores"  # the session key

@@ -92,9 +92,9 @@ def share_by_chance(splits: int) -> float:
     >>> round(share_by_chance(3), 3), round(share_by_chance(20), 3)
     (0.184, 0.06)
     """
-    from scipy.stats import t
+    from scipy.special import stdtr
 
-    return float(2.0 * t.sf(ERRORS, splits - 1))
+    return float(2.0 * stdtr(splits - 1, -ERRORS))
 
 
 def judge(ours: MeanError, theirs: Published | None, higher: bool | None) -> Beside:

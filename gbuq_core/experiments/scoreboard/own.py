@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.experiments.scoreboard.board import (
@@ -14,7 +15,9 @@ from gbuq_core.experiments.scoreboard.board import (
     BoardResult,
     BoardSet,
 )
-from gbuq_core.tables.comparing import MethodComparison
+
+if TYPE_CHECKING:
+    from gbuq_core.tables.comparing import MethodComparison
 
 OWN_SET = "your_table"
 _TABLE = "ours"  # of every method, nobody tuned

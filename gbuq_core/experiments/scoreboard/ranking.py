@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -44,12 +44,6 @@ class Ranking:
         From 1, the best.
     left_out : tuple of str
         Which methods and sets are not ranked and why, a sentence each.
-    statistic, p_value : float
-        Of Friedman's test; NaN with fewer than three methods or two sets.
-    critical_difference : float
-        Of two mean ranks, by Nemenyi at the level of 5 %; NaN with fewer than two methods or sets.
-    groups : tuple of tuples of str
-        Keys of methods that are not told apart, best first; each group is as large as it can be.
     """
 
     table: str
@@ -59,16 +53,28 @@ class Ranking:
     means: Array
     ranks: Array
     left_out: tuple[str, ...]
-    statistic: float
-    p_value: float
-    critical_difference: float
-    groups: tuple[tuple[str, ...], ...]
 
     @property
     def mean_ranks(self) -> Array:
         """One for each method, rising."""
         found: Array = self.ranks.mean(axis=1)
         return found
+
+    @cached_property
+    def p_value(self) -> float:
+        """Of Friedman's test; NaN with fewer than three methods or two sets."""
+        return friedman(self.ranks)[1]
+
+    @cached_property
+    def critical_difference(self) -> float:
+        """Of two mean ranks, by Nemenyi at 5 %; NaN with fewer than two methods or sets."""
+        return critical_difference(*self.ranks.shape)
+
+    @cached_property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Keys of methods that are not told apart, best first; each group as large as it can be."""
+        groups = group_ranks(self.mean_ranks, self.critical_difference)
+        return tuple(tuple(self.methods[i].key for i in group) for group in groups)
 
     @property
     def told_apart(self) -> bool:
@@ -177,9 +183,6 @@ def rank_methods(
     order = np.argsort(ranks.mean(axis=1), kind="stable")
     ranked = [ranked[i] for i in order]
     means, ranks = means[order], ranks[order]
-    statistic, p_value = friedman(ranks)
-    difference = critical_difference(*ranks.shape)
-    groups = group_ranks(ranks.mean(axis=1), difference)
     return Ranking(
         table=table.key,
         score=wanted,
@@ -188,10 +191,6 @@ def rank_methods(
         means=means,
         ranks=ranks,
         left_out=tuple(left_out),
-        statistic=statistic,
-        p_value=p_value,
-        critical_difference=difference,
-        groups=tuple(tuple(ranked[i].key for i in group) for group in groups),
     )
 
 
@@ -250,9 +249,9 @@ def rank_columns(means: Array, higher: bool) -> Array:
     >>> rank_columns(np.array([[0.1, 5.0], [0.3, 5.0], [0.2, 9.0]]), higher=False).tolist()
     [[1.0, 1.5], [3.0, 1.5], [2.0, 3.0]]
     """
-    from scipy.stats import rankdata
-
-    found: Array = rankdata(-means if higher else means, axis=0)
+    values = -means if higher else means
+    below, equal = values[None] < values[:, None], values[None] == values[:, None]
+    found: Array = below.sum(axis=1) + 0.5 * (equal.sum(axis=1) + 1.0)
     return found
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from gbuq_core.experiments.scoreboard.board import Board, Place, Table
@@ -48,21 +48,19 @@ def draw_numbers(opened: Opened, numbers: Sequence[BoardNumber], open_cell: str)
         "c7": number("Splits", format="%d"),
         "c8": number("Seconds", format="%.3g", help="Of one core, for the median split."),
     }
-    frame = pd.DataFrame(
-        {
-            "c0": [one.set.label for one in numbers],
-            "c1": [one.method.label for one in numbers],
-            "c2": [one.ours for one in numbers],
-            "c3": [one.error for one in numbers],
-            "c4": [one.theirs for one in numbers],
-            "c5": [one.their_error for one in numbers],
-            "c6": [one.said for one in numbers],
-            "c7": [one.splits for one in numbers],
-            "c8": [one.seconds for one in numbers],
-        }
-    )
+    columns = {
+        "c0": [one.set.label for one in numbers],
+        "c1": [one.method.label for one in numbers],
+        "c2": [one.ours for one in numbers],
+        "c3": [one.error for one in numbers],
+        "c4": [one.theirs for one in numbers],
+        "c5": [one.their_error for one in numbers],
+        "c6": [one.said for one in numbers],
+        "c7": [one.splits for one in numbers],
+        "c8": [one.seconds for one in numbers],
+    }
     # Columns of a paper without any number would take the place of what is there.
-    order = [k for k in frame if k not in ("c4", "c5") or any(frame["c4"].notna())]
+    order = [k for k in columns if k not in ("c4", "c5") or not all(map(math.isnan, columns["c4"]))]
     wanted = [labels.index(open_cell)] if open_cell in labels else []
     state = st.session_state.get(key)
     if state is None or list(state["selection"]["rows"]) != wanted:
@@ -74,7 +72,7 @@ def draw_numbers(opened: Opened, numbers: Sequence[BoardNumber], open_cell: str)
             st.session_state["cell"] = labels[rows[0]]
 
     st.dataframe(
-        frame, hide_index=True, column_config=config, column_order=order, key=key,
+        columns, hide_index=True, column_config=config, column_order=order, key=key,
         on_select=open_selected,
         selection_mode="single-row", placeholder="\u2013",
         height=min(_MOST_HEIGHT, 35 * (len(numbers) + 1) + 3),

@@ -10,7 +10,6 @@ import streamlit as st
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.scoreboard.board import Board
 from gbuq_core.experiments.scoreboard.own import OWN_SET, join_own
-from gbuq_core.tables.comparing import compare_runs
 from pages._ui.kept import kept
 from pages._ui.notices import show_notice
 from pages._ui.own_scores import OwnTable, own_tables
@@ -30,6 +29,8 @@ def with_own(board: Board) -> tuple[Board, OwnTable | None]:
 
 def _join(board: Board, own: OwnTable) -> Board:
     """Every run by itself: two of them may be of one method, stopped in different ways."""
+    from gbuq_core.tables.comparing import compare_runs
+
     known = {method.key for method in board.table("ours").methods}
     alone = {name: compare_runs([run]) for name, run in own.runs.items()}
     methods = tuple(

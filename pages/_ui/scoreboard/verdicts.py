@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from gbuq_core.experiments.scoreboard.bars import MARKS, MET, OPEN, Bar, bar_rows
@@ -77,7 +76,7 @@ def draw_differences(board: Board, table: Table) -> None:
     )
     text = st.column_config.TextColumn
     st.dataframe(
-        pd.DataFrame(_columns_of(table, found)),
+        _columns_of(table, found),
         hide_index=True,
         column_config={
             "c0": text("Set", pinned=True), "c1": text("Method", pinned=True), "c2": text("Metric"),

@@ -16,9 +16,7 @@ KNOBS = (TABLE, *PLAN.values(), *AFTERWARDS, SECTION, CONFORMAL)
 def query_of(recipe: TableRecipe, section: str) -> str:
     """The part of a link after the question mark that opens a table with its plan, at a section.
 
-    >>> from gbuq_core.tables.plan import Cut
-    >>> from gbuq_core.tables import Edits, ScorePlan
-    >>> from gbuq_core.tables.files import ReadOptions
+    >>> from gbuq_core.tables.plan import Cut, Edits, ReadOptions, ScorePlan
     >>> recipe = TableRecipe(
     ...     source="wine", is_builtin=True, options=ReadOptions(), edits=Edits(),
     ...     target="cultivar", task=None, second="", cut=Cut(members=20),
