@@ -22,6 +22,8 @@ from gbuq_core.model_files.fields import Reader, Writer
 
 BITS = 20  # of a number with a fraction: it is off by a millionth of itself at most
 _SINGLE = 23  # bits of a float32
+# What only a fit here has, of the records that have a field for it.
+_HERE = {"model": None, "seconds": math.nan, "memory_bytes": None}
 _END = b"\0"  # of the description, which has no such byte
 
 
@@ -43,8 +45,7 @@ class Opening:
     kind: type  # of a result
     make: Callable[[Any], Any]  # the result of a plan
     plans: Callable[[], Sequence[Hashable]]  # of the settings with which the page opens
-    # `afresh(plan)` names fields that are not stored: what is made again as quickly as it is read,
-    # and what only a fit here can tell
+    # other fields that are not stored: what is made again as quickly as it is read
     afresh: Callable[[Any], Mapping[str, Any]] = _nothing
     bits: int = BITS  # fewer where no small difference of large numbers is shown
     # whether they are bits of the largest number of an array instead, which suits shares
@@ -60,11 +61,16 @@ class Opening:
         """The stored result of a plan, the same object each time; None if there is none."""
         return _read(self).get(plan)
 
+    def not_stored(self, plan: Hashable) -> dict[str, Any]:
+        """What the fields have that are not in the file."""
+        names = getattr(self.kind, "_fields", None) or [each.name for each in fields(self.kind)]
+        return {name: _HERE[name] for name in _HERE if name in names} | {**self.afresh(plan)}
+
     def content(self) -> bytes:
         """Compute the results, and what the file holds of them."""
         writer, described = _Writer(self.bits, self.fixed), []
         for plan in self.plans():
-            written, afresh = writer.node(plan, type(plan), "plan"), self.afresh(plan)
+            written, afresh = writer.node(plan, type(plan), "plan"), self.not_stored(plan)
             writer.know(_objects(afresh))
             result = changed(self.make(plan), **afresh)
             described.append((written, writer.node(result, self.kind, self.name)))
@@ -83,7 +89,7 @@ def _read(opening: Opening) -> dict[Hashable, Any]:
     kind = type(opening.plans()[0])
     for written, node in json.loads(described):
         plan = reader.node(written, kind, "plan")
-        reader.know(_objects(opening.afresh(plan)))
+        reader.know(_objects(opening.not_stored(plan)))
         found[plan] = opening.restore(reader.node(node, opening.kind, opening.name))
     return found
 

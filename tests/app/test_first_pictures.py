@@ -15,13 +15,16 @@ PAGES = (
     *("home", "heart", "spiral", "gaussians", "soft_trees", "two_clocks", "heteroscedastic"),
     *("neighbours", "novelty"),
 )
+# All are opened in one process, so those that load more are the last ones.
+EVERY = ("lessons?lesson=heart", *PAGES, "scoreboard")
 BEHIND = "two-clocks-other-tails"  # works out what the stored fit shows
 SLOW = {"catboost", "lightgbm", "numba", "pandas", "scipy.stats", "sklearn"}
-# In folds, after the picture, Streamlit's tables and charts need it.
-LATER = {"neighbours": {"pandas"}, "novelty": {"pandas"}}
+# In folds, after the picture, Streamlit's tables and charts need it, and tests of ranks.
+LATER = {"neighbours": {"pandas"}, "novelty": {"pandas"}, "scoreboard": {"pandas", "scipy.stats"}}
 # One process opens all pages: it takes seconds to start.
 OPENED = """
 import json, sys
+from urllib.parse import parse_qsl
 from pages._ui import notices, warmup
 warmup.start_warm_up = lambda: None
 from gbuq_core.jobs import JobRunner
@@ -35,8 +38,9 @@ JobRunner.want = want
 for name in sys.argv[1:]:
     asked.clear()
     told.clear()
-    at = open_link(name, {})
-    drawn = len(at.get("bidi_component"))
+    page, _, query = name.partition("?")
+    at = open_link(page, dict(parse_qsl(query)))
+    drawn = len(at.get("bidi_component")) + sum("|" in text.value for text in at.markdown)
     seeds = "_seeds_drawn" in at.session_state  # they are to be run behind the picture
     found[name] = {"asked": list(asked), "drawn": drawn, "seeds": seeds, "loaded": [*sys.modules]}
     assert not told, told
@@ -48,14 +52,14 @@ print(json.dumps(found))
 @pytest.fixture(scope="module")
 def opened():
     process = subprocess.run(
-        [sys.executable, "-c", OPENED, *PAGES],
+        [sys.executable, "-c", OPENED, *EVERY],
         cwd=ROOT, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert process.returncode == 0, process.stderr
     return json.loads(process.stdout.splitlines()[-1])
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", EVERY)
 def test_a_page_opens_without_a_fit(opened, page):
     assert opened[page]["drawn"]
     assert not [key for key in opened[page]["asked"] if BEHIND not in key]

@@ -67,7 +67,7 @@ def test_it_is_what_is_computed(name):
         assert stored is not None, f"run python -m benchmarks.openings --only {name}"
         compare(
             stored,
-            opening.restore(changed(opening.make(plan), **opening.afresh(plan))),
+            opening.restore(changed(opening.make(plan), **opening.not_stored(plan))),
             2.0**-opening.bits + REFITTED,
             name,
         )
@@ -80,7 +80,7 @@ def test_what_is_read_is_what_was_written_up_to_its_rounding(tmp_path, monkeypat
     again = dataclasses.replace(opening, make=lambda _: made)
     monkeypatch.setattr(type(opening), "path", tmp_path / "opening.xz")
     again.path.write_bytes(again.content())
-    compare(again.find(plan), changed(made, **opening.afresh(plan)), 2.0**-opening.bits, "wave")
+    compare(again.find(plan), changed(made, **opening.not_stored(plan)), 2.0**-opening.bits, "wave")
     assert again.find(plan) is again.find(plan)
     assert again.find(dataclasses.replace(plan, rows=125)) is None
     with pytest.raises(ValueError, match="read-only"):

@@ -7,7 +7,6 @@ picture needs of it; `run_gaussians` does so for all samplers of `plan.Gaussians
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple
@@ -216,7 +215,6 @@ OPENING = Opening(
     kind=SamplerRun,
     make=run_sampler,
     plans=lambda: [plan_of(FIRST, sampler) for sampler in FIRST.samplers],
-    afresh=lambda plan: {"seconds": math.nan},
 )
 
 

@@ -8,7 +8,6 @@ all methods of `plan.HeartSettings`.
 
 from __future__ import annotations
 
-import math
 import time
 from typing import NamedTuple
 
@@ -120,7 +119,7 @@ OPENING = Opening(
     kind=HeartFit,
     make=fit_heart,
     plans=lambda: [plan_of(HeartSettings(), method) for method in HeartSettings().methods],
-    afresh=lambda plan: {"data": _painted(plan), "seconds": math.nan, "memory_bytes": None},
+    afresh=lambda plan: {"data": _painted(plan)},
 )
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import importlib
-import math
 import time
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -434,12 +433,7 @@ OPENING = Opening(
     kind=HeteroscedasticFit,
     make=fit_heteroscedastic,
     plans=lambda: [plan_of(_FIRST, method) for method in _FIRST.methods],
-    afresh=lambda plan: {
-        "data": data_of(plan),
-        "model": None,
-        "seconds": math.nan,
-        "memory_bytes": None,
-    },
+    afresh=lambda plan: {"data": data_of(plan)},
     bits=13,
 )
 MEASURED = Opening(
@@ -450,11 +444,7 @@ MEASURED = Opening(
         fit_heteroscedastic(plan_of(plan, plan.method)), plan
     ),
     plans=lambda: [plan_measure(_FIRST, method) for method in _FIRST.methods],
-    afresh=lambda plan: {
-        "test": draw_test(plan),
-        "foreign_X": draw_foreign(plan),
-        "seconds": math.nan,
-    },
+    afresh=lambda plan: {"test": draw_test(plan), "foreign_X": draw_foreign(plan)},
     bits=13,
 )
 

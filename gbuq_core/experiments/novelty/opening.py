@@ -30,8 +30,8 @@ def _make(plan: NoveltySettings) -> NoveltyFit:
 
 def _afresh(plan: NoveltySettings) -> dict[str, object]:
     data = plan_data(plan)
-    seconds = ("macau_seconds", "isolation_seconds", "seconds")
-    nothing = ("model", "isolation", "macau_bytes", "isolation_bytes", "memory_bytes")
+    seconds = ("macau_seconds", "isolation_seconds")
+    nothing = ("isolation", "macau_bytes", "isolation_bytes")
     return {
         "data": data,
         "rows": apply_edits(data, plan.edits, plan.seed),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -51,13 +50,7 @@ OPENING = Opening(
     kind=SpiralFit,
     make=_make,
     plans=lambda: [plan_of(FIRST, method) for method in FIRST.methods],
-    afresh=lambda plan: {
-        "data": make_spiral(plan.rows, plan.noise, plan.seed),
-        "model": None,
-        "trace": None,
-        "seconds": math.nan,
-        "memory_bytes": None,
-    },
+    afresh=lambda plan: {"data": make_spiral(plan.rows, plan.noise, plan.seed), "trace": None},
     bits=11,
     fixed=True,
     restore=_restore,

@@ -163,7 +163,7 @@ OPENING = Opening(
     kind=WaveRun,
     make=run_wave,
     plans=lambda: [FIRST],
-    afresh=lambda plan: {"data": _rows(plan), "fit_seconds": math.nan, "memory_bytes": None},
+    afresh=lambda plan: {"data": _rows(plan), "fit_seconds": math.nan},
 )
 
 
