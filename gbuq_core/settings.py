@@ -53,6 +53,7 @@ class _Setting:
     shrink: tuple[float, int] | None
     named: Mapping[Any, Any]
     codec: Codec | None
+    fills: Callable[..., Any] | None
     words: Mapping[Any, str]
     each: bool
     drawn: bool
@@ -92,6 +93,7 @@ def setting(
     more: str = "",
     uses: Callable[[Any], bool] | None = None,
     arg: str = "",
+    fills: Callable[..., Any] | None = None,
     shrink: tuple[float, int] | None = None,
     named: Mapping[Any, Any] | None = None,
     codec: Codec | None = None,
@@ -123,6 +125,8 @@ def setting(
         Whether settings of one method need it (all do). Others neither show nor refit it.
     arg : str
         What the estimator calls it.
+    fills : callable, optional
+        What the estimator gets for None, by the settings and what else `arguments` is given.
     shrink : (power, least), optional
         A study over seeds that takes too long takes ``share ** power`` of it, but not less than
         ``least``.
@@ -149,8 +153,8 @@ def setting(
     words = {value: word for word, value in named.items()}
     meta = _Setting(
         label=label, of=of, key=key, word=word, automatic=automatic, more=more, uses=uses,
-        arg=arg, shrink=shrink, named=named, codec=codec, words=words, each=each, drawn=drawn,
-        fits=fits, offered=offered, limits=limits, knob=knob,
+        arg=arg, fills=fills, shrink=shrink, named=named, codec=codec, words=words, each=each,
+        drawn=drawn, fits=fits, offered=offered, limits=limits, knob=knob,
     )  # fmt: skip
     return field(default=default, metadata={"setting": meta})
 
@@ -411,8 +415,11 @@ def with_fit(settings: S, plan: S) -> S:
     return _with(settings, **fitted)
 
 
-def arguments(settings: Any) -> dict[str, Any]:
-    """What settings of one method give the estimator, by its own names; None is left to it.
+def arguments(settings: Any, *about: Any) -> dict[str, Any]:
+    """What settings of one method give the estimator, by its own names.
+
+    None is left to the estimator, unless the setting ``fills`` it by what it is told ``about`` the
+    data.
 
     Examples
     --------
@@ -420,13 +427,12 @@ def arguments(settings: Any) -> dict[str, Any]:
     >>> arguments(plan_of(HeartSettings(rate=0.2), "sglb"))["learning_rate"]
     0.2
     """
-    return {
-        one.arg: getattr(settings, name)
-        for name, _, one in _settings_of(type(settings))
-        if one.arg
-        and getattr(settings, name) is not None
-        and (one.uses is None or one.uses(settings))
-    }
+    given = {}
+    for name, _, one in _settings_of(type(settings)):
+        if one.arg and (one.uses is None or one.uses(settings)):
+            value = getattr(settings, name)
+            given[one.arg] = one.fills(settings, *about) if value is None and one.fills else value
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def bare(settings: S) -> S:

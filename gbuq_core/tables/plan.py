@@ -29,7 +29,7 @@ MOST_NEXT = 1000
 _ENSEMBLES = ("gbuq_core:BoostedEnsembleRegressor", "gbuq_core:BoostedEnsembleClassifier")
 _TREES_OF_A_BOOSTER = 1000
 _MANY_FEATURES = 200
-_MOST_BINS_IN_ALL = _MANY_FEATURES * MOST_BINS
+_BINS_IN_ALL = _MANY_FEATURES * MOST_BINS
 _DEPTH, _DEPTH_IF_WIDE = 6, 4
 _FEWEST_BINS = 16
 
@@ -73,7 +73,7 @@ class ScorePlan:
 
     method: str = setting(
         "sglb", "Boosting", named={METHODS[key].label: key for key in BOOSTED},
-        limits=table_methods(), group="method",
+        limits=table_methods(), group="method", arg="method",
         help="Boosting with Langevin noise (on the gradients, all rows), plain stochastic boosting "
         "(SGB), or cyclical Langevin boosting: one model trained in ten cycles of large and "
         "then small steps, a member at the end of each; cbSGLB learns from other rows in each "
@@ -82,19 +82,21 @@ class ScorePlan:
         f"{', '.join(table_methods('classification'))}",
     )  # fmt: skip
     ensemble: str = setting(
-        AUTOMATIC, "Ensemble", choices=ENSEMBLES, uses=_is_plain, group="method",
+        AUTOMATIC, "Ensemble", choices=ENSEMBLES, uses=_is_plain, group="method", arg="ensemble",
         help="Several models trained from different seeds, or truncations of one model. "
         "Automatic: five independent models of 300 trees where all folds are estimated at less "
         "than 15 s, with fewer folds if that is what it takes, else truncations (virtual).",
     )  # fmt: skip
     n_members: int | None = setting(
         None, "Models trained", of="sglb.n_members", key="models", word="members",
-        shown=5, low=2, high=20, help="Of an independent ensemble.",
+        shown=5, low=2, high=20, help="Of an independent ensemble.", arg="n_members",
+        fills=lambda plan, n_features: plan.members,
         automatic=f"5 if the ensemble is automatic, else {MEMBERS}",
         uses=lambda plan: _is_plain(plan) and plan.ensemble != "virtual",
     )  # fmt: skip
     n_trees: int | None = setting(
         None, of="sglb.n_trees", key="trees", word="trees", uses=_is_boosted,
+        arg="n_trees", fills=lambda plan, n_features: plan.trees,
         choices=(50, 100, 200, 300, 500, 1000, 2000), help="Of a model.",
         automatic="300 for independent models of an automatic ensemble, "
         f"{TREES} for other boosted ensembles, else the method's own",
@@ -107,11 +109,13 @@ class ScorePlan:
     )  # fmt: skip
     depth: int | None = setting(
         None, of="sglb.depth", uses=_is_boosted, choices=tuple(range(1, 11)), help="Of a tree.",
+        # The work of a split grows with the leaves times the features.
+        arg="depth", fills=lambda plan, n: _DEPTH if n <= _MANY_FEATURES else _DEPTH_IF_WIDE,
         automatic=f"{_DEPTH}, or {_DEPTH_IF_WIDE} with more than {_MANY_FEATURES} features",
     )  # fmt: skip
     learning_rate: float | None = setting(
         None, of="sglb.learning_rate", key="rate", uses=_is_boosted, kind="choice",
-        choices=(0.01, 0.02, 0.05, 0.1, 0.2, 0.3),
+        choices=(0.01, 0.02, 0.05, 0.1, 0.2, 0.3), arg="learning_rate",
         automatic="0.1, or 0.05 for cyclical methods",
     )  # fmt: skip
     stopping: str | None = setting(
@@ -128,24 +132,27 @@ class ScorePlan:
     cycle_length: int | None = setting(
         None, of="csglb.cycle_length", offered=False, uses=lambda plan: plan.cyclical,
         help="Trees of a cycle of a cyclical method.", automatic="a tenth of the trees",
+        arg="cycle_length", fills=lambda plan, n_features: plan.cycle,
     )  # fmt: skip
     # Given, an automatic ensemble is a virtual one.
     truncation_step: int | None = setting(
         None, of="virtual_sglb.truncation_step", word=None, offered=False, uses=_is_plain,
         automatic="a twentieth of the trees",
+        arg="truncation_step", fills=lambda plan, n_features: max(1, plan.trees // 20),
     )  # fmt: skip
     # The time of a tree grows with the number of bins of all features.
     max_bins: int | None = setting(
         None, of=KNOBS["max_bins"], word=None, offered=False, uses=_is_boosted,
         automatic=f"{MOST_BINS}, and fewer with more than {_MANY_FEATURES} features",
+        arg="max_bins", fills=lambda plan, n: min(MOST_BINS, max(_FEWEST_BINS, _BINS_IN_ALL // n)),
     )  # fmt: skip
     seed: int = setting(
-        0, "Seed", low=0, high=1_000_000, box=True, limits=(0, 2**31 - 1),
+        0, "Seed", low=0, high=1_000_000, box=True, limits=(0, 2**31 - 1), arg="random_state",
         help="Of all random choices: one seed gives the same numbers on any number of threads.",
     )  # fmt: skip
     n_jobs: int | None = setting(
         None, "Threads", word="jobs", limits=(-1024, 1024), offered=False,
-        automatic="all cores",
+        automatic="all cores", arg="n_jobs",
     )  # fmt: skip
     knobs: tuple[tuple[str, Any], ...] = ()  # of a listed method: names and values
     split: str = setting(
@@ -311,24 +318,6 @@ class Edits(NamedTuple):
         """The columns that are corrected."""
         return frozenset((*dict(self.kinds), *dict(self.used), *dict(self.missing_values),
                           *self.keep_words))  # fmt: skip
-
-
-def bins_for(plan: ScorePlan, n_features: int) -> int:
-    """How many bins a numeric feature gets.
-
-    >>> bins_for(ScorePlan(), 20), bins_for(ScorePlan(), 1000)
-    (128, 25)
-    """
-    if plan.max_bins is not None:
-        return plan.max_bins
-    return max(_FEWEST_BINS, min(_MOST_BINS_IN_ALL // max(1, n_features), MOST_BINS))
-
-
-def depth_for(plan: ScorePlan, n_features: int) -> int:
-    """How deep trees are; the work of a split grows with the leaves times the features."""
-    if plan.depth is not None:
-        return plan.depth
-    return _DEPTH if n_features <= _MANY_FEATURES else _DEPTH_IF_WIDE
 
 
 def compared_methods() -> tuple[Method, ...]:

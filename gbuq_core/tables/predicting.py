@@ -26,16 +26,14 @@ from gbuq_core.jobs import tick
 from gbuq_core.methods import METHODS
 from gbuq_core.metrics import nll_mixture_values
 from gbuq_core.parallel import is_elsewhere, spread_map
-from gbuq_core.settings import check
+from gbuq_core.settings import arguments, check
 from gbuq_core.tables.cleaning import Prepared, Target
 from gbuq_core.tables.number_columns import NumberColumns, learn_columns
 from gbuq_core.tables.plan import (
     N_FOLDS,
     ScorePlan,
-    bins_for,
     check_table_method,
     counted_trees,
-    depth_for,
     tells_total,
 )
 from gbuq_core.tables.scaling import check_scale, exp_uncertainty, log_parameters
@@ -324,19 +322,9 @@ def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
     return kind(
         stopping=None,  # the models of a protocol choose together, see gbuq_core.tables.clocks
         mean_weight=MEAN_WEIGHT if stops_early(plan, prepared) else None,
-        method=plan.method,
-        ensemble=None if plan.cyclical else plan.ensemble,
-        engine=plan.engine,
-        n_members=plan.members,
-        n_trees=plan.trees,
-        depth=depth_for(plan, prepared.X.shape[1]),
-        truncation_step=plan.truncation_step or max(1, plan.trees // 20),
-        cycle_length=plan.cycle,
-        learning_rate=plan.learning_rate,
-        max_bins=bins_for(plan, prepared.X.shape[1]),
         categorical_features=prepared.categorical,
-        random_state=plan.seed,
-        n_jobs=plan.n_jobs,
+        engine=plan.engine,  # also of cyclical methods, which refuse CatBoost
+        **arguments(plan, max(1, prepared.X.shape[1])),
         **of_numbers,
     )
 

@@ -38,6 +38,7 @@ from gbuq_core.jobs import check_memory, stage
 from gbuq_core.parallel import outer_map, spread_map
 from gbuq_core.presentation import columns_named, counted, shown
 from gbuq_core.resources import allowed_n_jobs
+from gbuq_core.settings import arguments
 from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
 from gbuq_core.tables.clocks import (
     TableClocks,
@@ -59,7 +60,7 @@ from gbuq_core.tables.estimating import (
 from gbuq_core.tables.evaluating import Scores, evaluate
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.output import AddedColumns, assemble_output
-from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan, bins_for, check_table_method, depth_for
+from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan, check_table_method
 from gbuq_core.tables.predicting import (
     Predictions,
     assign_folds,
@@ -635,12 +636,12 @@ def _scale_notice(plan: ScorePlan, new: Prepared) -> list[str]:
 def _width_notice(plan: ScorePlan, training: Prepared) -> list[str]:
     """That a wide table gets simpler trees."""
     n_features = training.X.shape[1]
-    bins, depth = bins_for(plan, n_features), depth_for(plan, n_features)
-    if plan.listed or (bins_for(plan, 1) == bins and depth_for(plan, 1) == depth):
+    wide = arguments(plan, n_features)
+    if plan.listed or wide == arguments(plan, 1):
         return []
     return [
-        f"With {n_features:,} features, trees have depth {depth} and each feature has {bins} bins. "
-        "This keeps the training time short."
+        f"With {n_features:,} features, trees have depth {wide['depth']} and each feature has "
+        f"{wide['max_bins']} bins. This keeps the training time short."
     ]
 
 

@@ -8,9 +8,8 @@ import pytest
 from gbuq_core.commands.model_options import plan_of as plan_from
 from gbuq_core.commands.parser import build_parser
 from gbuq_core.knobs import problem_with
-from gbuq_core.settings import from_values, to_values
+from gbuq_core.settings import arguments, from_values, to_values
 from gbuq_core.tables import ScorePlan
-from gbuq_core.tables.predicting import depth_for
 from pages._ui.your_data.state import AFTERWARDS, AUTOMATIC, PLAN, PRESETS
 from pages._ui.your_data.training import plan_of
 
@@ -27,9 +26,12 @@ def test_the_model_is_that_of_the_command_line():
     assert plan.n_members in (None, 5)
 
 
-@pytest.mark.parametrize(("n_features", "depth"), [(20, 6), (201, 4)])
-def test_trees_are_less_deep_where_there_are_many_columns(n_features, depth):
-    assert depth_for(plan_of(SimpleNamespace(**VALUES)), n_features) == depth
+@pytest.mark.parametrize(
+    ("n_features", "depth", "bins"), [(20, 6, 128), (201, 4, 127), (1000, 4, 25)]
+)
+def test_trees_are_less_deep_where_there_are_many_columns(n_features, depth, bins):
+    given = arguments(plan_of(SimpleNamespace(**VALUES)), n_features)
+    assert (given["depth"], given["max_bins"]) == (depth, bins)
 
 
 def test_quick_is_a_choice_and_says_what_it_changes():

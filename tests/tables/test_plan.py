@@ -1,6 +1,6 @@
 """What a fit is planned to be: learning rate, width, cost, and knobs out of range."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +15,7 @@ from gbuq_core.errors import InvalidParameter, MemoryLimitExceeded, ProjectError
 from gbuq_core.projects.forms import JsonPlace
 from gbuq_core.projects.settings import PLAN
 from gbuq_core.resources import MOST_THREADS
-from gbuq_core.settings import check, flags_of, needed
+from gbuq_core.settings import check, flags_of, needed, setting
 from gbuq_core.tables import (
     Cut,
     ScorePlan,
@@ -25,6 +25,7 @@ from gbuq_core.tables import (
     score_table,
     settle_plan,
 )
+from gbuq_core.tables.predicting import make_estimator
 
 FAST = ScorePlan(ensemble="virtual", n_trees=40, depth=3, learning_rate=0.1)
 
@@ -231,3 +232,14 @@ def test_settings_that_do_not_concern_a_method_go_to_their_defaults():
     assert needed(everything) == ScorePlan(ensemble="virtual", engine="catboost")
     assert needed(replace(everything, method="csglb")) == ScorePlan(method="csglb", cycle_length=9)
     assert needed(replace(everything, method="gnll", depth=3)) == ScorePlan(method="gnll")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanWithL2(ScorePlan):
+    l2: float = setting(3.0, "L2", limits=(0.0, 100.0), low=0.0, high=100.0, arg="l2")
+
+
+def test_a_new_knob_reaches_the_estimator_by_its_declaration():
+    table = as_table(regression_frame(50))
+    prepared = prepare_training(table, infer_schema(table), "y")
+    assert make_estimator(PlanWithL2(l2=7.0), prepared).l2 == 7.0
