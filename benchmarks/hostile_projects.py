@@ -31,7 +31,6 @@ import numpy as np
 from gbuq_core.errors import GbuqError
 from gbuq_core.methods import METHODS
 from gbuq_core.model_files.archive import read_archive, write_archive
-from gbuq_core.model_files.contents import pack
 from gbuq_core.presentation import markdown_table
 from gbuq_core.projects import (
     open_project,
@@ -348,7 +347,7 @@ def _changed_model(content: bytes, rng: np.random.Generator) -> bytes:
         ways = (_flip, _cut, _insert, _zero)
         part = ways[int(rng.integers(0, len(ways)))](part, rng)
     about = {key: header[key] for key in header if key not in ("arrays", "format", "version")}
-    return write_archive(about, arrays | pack(name, part))
+    return write_archive(about, arrays | {name: np.frombuffer(part, np.uint8)})
 
 
 def _table(content: bytes, rng: np.random.Generator) -> bytes:

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
+from gbuq_core.errors import MissingPackage
+
 
 def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """``__getattr__``, ``__dir__`` and ``__all__`` of a package that has an ``__init__.pyi``.
@@ -39,6 +41,25 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
         return sorted({*vars(sys.modules[package]), *homes})
 
     return __getattr__, __dir__, offered
+
+
+_NEEDED = {
+    "catboost": "CatBoost models need", "lightgbm": "LightGBM models need",
+    "xgboost": "XGBoost models need", "ngboost": "NGBoost needs", "stochtree": "XBART needs",
+    "mapie": "Conformal prediction needs",
+}  # fmt: skip
+
+
+def import_optional(module: str) -> Any:
+    """A module, imported at its first use, or one sentence if its package is not installed."""
+    package = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except (ImportError, OSError) as error:  # OSError: its shared library does not load
+        raise MissingPackage(
+            f"{_NEEDED.get(package, 'This needs')} the package {package}, which is not installed: "
+            f"pip install {package}."
+        ) from error
 
 
 def _submodule(package: str, name: str) -> Any:

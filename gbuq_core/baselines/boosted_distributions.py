@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.base import clone
 
 from gbuq_core.array_checks import FloatArray
-from gbuq_core.baselines.interval_regressor import IntervalParts, IntervalRegressor, missing_package
+from gbuq_core.baselines.interval_regressor import IntervalParts, IntervalRegressor
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import effective_n_jobs, tick
 from gbuq_core.knobs import check_within
+from gbuq_core.lazy import import_optional
 from gbuq_core.methods import METHODS
 from gbuq_core.methods.forests import FOREST_KNOBS
 from gbuq_core.model_files.contents import require
-from gbuq_core.model_files.libraries import import_ngboost
 from gbuq_core.trees.importers import leaf_source
 from gbuq_core.validation import check_number
 
@@ -108,7 +108,7 @@ class NGBoostRegressor(_BoostedNormal):
         self.random_state = random_state
 
     def _fit(self, X: FloatArray, y: FloatArray) -> None:
-        library = import_ngboost()
+        library = import_optional("ngboost")
         self._check_target(y, "NGBoost")
         if self.subsample * len(y) < 2.0:
             raise InvalidData(
@@ -241,7 +241,7 @@ class CatBoostUncertaintyRegressor(_BoostedNormal):
             )
 
     def _fit(self, X: FloatArray, y: FloatArray) -> None:
-        catboost = _catboost()
+        catboost = import_optional("catboost")
         self._check_target(y, "CatBoost")
         # A share of all rows is no sampling to CatBoost.
         sampling: dict[str, Any] = {"bootstrap_type": "No"}
@@ -275,11 +275,3 @@ class CatBoostUncertaintyRegressor(_BoostedNormal):
 
     def _loc(self, X: FloatArray) -> FloatArray:
         return np.asarray(self.model_.predict(X), dtype=np.float64)[:, 0]
-
-
-def _catboost() -> Any:
-    try:
-        import catboost
-    except (ImportError, OSError) as error:
-        raise missing_package("catboost", "CatBoost") from error
-    return catboost

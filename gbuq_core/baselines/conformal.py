@@ -20,7 +20,6 @@ from gbuq_core.baselines.interval_regressor import (
     Intervals,
     LightGBMForest,
     check_booster,
-    missing_package,
 )
 from gbuq_core.baselines.quantiles import (
     QuantileDistribution,
@@ -32,6 +31,7 @@ from gbuq_core.baselines.quantiles import (
 from gbuq_core.distribution import Distribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.inputs import hold_out
+from gbuq_core.lazy import import_optional
 from gbuq_core.metrics.conformal import (
     CONFORMAL_LEVELS,
     check_calibration_rows,
@@ -78,7 +78,7 @@ class _ConformalRegressor(LightGBMForest):
         self.levels_ = np.sort(check_levels(self.levels))
 
     def _fit(self, X: FloatArray, y: FloatArray) -> None:
-        regression = _mapie()
+        regression = import_optional("mapie.regression")
         held = hold_out(len(y), self.calibration_fraction, self.seed_)
         self._check_calibration(len(held.tuned))
         self.n_calibration_ = len(held.tuned)
@@ -174,7 +174,9 @@ class ConformalRegressor(_ConformalRegressor):
         else:
             check_booster(self.model_, self.n_features_in_)
         # A prediction of 0 has the residuals for targets.
-        self._calibrate(_mapie(), np.zeros((self.n_calibration_, 1)), self._residuals)
+        self._calibrate(
+            import_optional("mapie.regression"), np.zeros((self.n_calibration_, 1)), self._residuals
+        )
 
     def __init__(
         self,
@@ -398,12 +400,3 @@ class _Column(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> FloatArray:
         """The column."""
         return np.asarray(X)[:, self.column]
-
-
-def _mapie() -> Any:
-    """The regressors of mapie, imported at their first use, or one sentence if it is missing."""
-    try:
-        import mapie.regression
-    except (ImportError, OSError) as error:
-        raise missing_package("mapie", "Conformal prediction") from error
-    return mapie.regression

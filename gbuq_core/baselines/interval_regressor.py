@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from gbuq_core.array_checks import FloatArray
 from gbuq_core.baselines.held_out import check_new_rows, check_rows
 from gbuq_core.distribution import Distribution, NormalDistribution
-from gbuq_core.errors import InvalidData, MissingPackage
+from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import (
     TargetScale,
     check_numeric_target,
@@ -197,13 +197,6 @@ def _read_column(values: pd.Series, name: Any) -> FloatArray:
 def short_seed(random_state: Any) -> int:
     """A seed of 31 bits, as the libraries' are, that differs for all seeds of this project."""
     return int(np.random.SeedSequence(draw_seed(random_state)).generate_state(1)[0] >> 1)
-
-
-def missing_package(package: str, what: str) -> MissingPackage:
-    """The one sentence for a library that is not there."""
-    return MissingPackage(
-        f"{what} needs the package {package}, which is not installed: pip install {package}."
-    )
 
 
 class LightGBMForest(IntervalRegressor):

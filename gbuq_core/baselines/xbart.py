@@ -22,9 +22,9 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.inputs import draw_seed
 from gbuq_core.jobs import check_memory, tick
 from gbuq_core.knobs import check_within
+from gbuq_core.lazy import import_optional
 from gbuq_core.methods import METHODS
 from gbuq_core.model_files.contents import check_arrays, require
-from gbuq_core.model_files.libraries import import_stochtree
 from gbuq_core.validation import check_number
 
 _TIES_APART = 1e-6  # in stds of the column
@@ -125,7 +125,7 @@ class XBARTRegressor(SampledFunctionsRegressor):
         if target.min() == target.max():
             raise InvalidData("y has only one value, but XBART needs a target that varies.")
         tick(0)
-        model = import_stochtree().BARTModel()
+        model = import_optional("stochtree").BARTModel()
         seed = _short_seed(self.random_state)
         model.sample(
             X_train=_writable(_apart(matrix, seed)),
@@ -190,7 +190,7 @@ class XBARTRegressor(SampledFunctionsRegressor):
 
     def _functions(self, matrix: FloatArray) -> FloatArray:
         """Every kept sweep's function on the inner scale, (n_kept, n_samples)."""
-        rows = import_stochtree().Dataset()
+        rows = import_optional("stochtree").Dataset()
         rows.add_covariates(_writable(matrix))
         drawn = np.asarray(self._forests.predict(rows), dtype=np.float64)
         return drawn.reshape(len(matrix), -1)[:, -self.n_kept_ :].T
@@ -223,7 +223,8 @@ class XBARTRegressor(SampledFunctionsRegressor):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "_forests" in state:
-            forests = import_stochtree().ForestContainer(int(state["n_trees"]), 1, True, False)
+            library, n_trees = import_optional("stochtree"), int(state["n_trees"])
+            forests = library.ForestContainer(n_trees, 1, True, False)
             forests.load_from_json_string(state["_forests"])
             state = {**state, "_forests": forests}
         super().__setstate__(state)

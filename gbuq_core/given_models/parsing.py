@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from gbuq_core.errors import GbuqError, InvalidParameter, ModelFileError
+from gbuq_core.lazy import import_optional
 from gbuq_core.trees.importers.catboost_json import needs_catboost, read_catboost_json
-from gbuq_core.trees.importers.catboost_source import import_catboost
-from gbuq_core.trees.importers.lightgbm_source import import_lightgbm
 from gbuq_core.trees.importers.lightgbm_text import (
     LightGBMText,
     decode_lightgbm,
@@ -81,7 +80,7 @@ def predict_sums(
     """The sums of leaves (n, n_outputs) that the library itself finds for rows."""
     kind = find_kind(content)
     if kind == "lightgbm":
-        lightgbm = import_lightgbm()
+        lightgbm = import_optional("lightgbm")
         booster = lightgbm.Booster(model_str=decode_lightgbm(content))
         booster.pandas_categorical = None  # rows hold the levels' codes already
         found = booster.predict(rows, raw_score=True)
@@ -119,7 +118,7 @@ def _with_words(model: Any, rows: np.ndarray, words: Words) -> Any:
 
 
 def _load_catboost(content: bytes) -> Any:
-    catboost = import_catboost()
+    catboost = import_optional("catboost")
     model = catboost.CatBoost()
     try:
         if content[:4] == b"CBM1":

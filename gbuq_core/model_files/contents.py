@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -51,20 +50,6 @@ def errors_as_damage() -> Iterator[None]:
         ValueError,
     ) as error:  # fmt: skip
         raise damaged("its parts are incomplete or contradict each other") from error
-
-
-def pack(name: str, content: bytes) -> dict[str, np.ndarray]:
-    """Another file as two arrays: its bytes and their digest."""
-    digest = np.frombuffer(hashlib.sha256(content).digest(), np.uint8)
-    return {name: np.frombuffer(content, np.uint8), f"{name}_digest": digest}
-
-
-def unpack(arrays: Mapping[str, np.ndarray], name: str) -> bytes:
-    """The bytes that `pack` was given, and no others."""
-    content: bytes = take(arrays, name, np.uint8, (None,)).tobytes()
-    digest = take(arrays, f"{name}_digest", np.uint8, (32,)).tobytes()
-    require(hashlib.sha256(content).digest() == digest, f"array {name!r} has changed")
-    return content
 
 
 def whole(value: Any, low: int = 1) -> int:

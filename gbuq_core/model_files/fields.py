@@ -536,7 +536,7 @@ class Reader(Reading):
             codec = _codec(node["of"])
             if codec is None:
                 raise damaged(f"{where} is a model of an unknown kind")
-            return codec.read(node["value"], self, where)
+            return codec.read(node["value"], self, where, node["of"])
         name = node["class"]
         kinds = (c for c in _choices(hint) if isinstance(c, type) and c.__name__ == name)
         kind = find_class(name) or next(kinds, None)

@@ -9,29 +9,26 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gbuq_core.errors import InvalidParameter, MissingPackage, UntrustedModel
+from gbuq_core.errors import InvalidParameter, UntrustedModel
+from gbuq_core.lazy import import_optional
 from gbuq_core.model_files.archive import damaged
 from gbuq_core.model_files.contents import PLAIN_TYPES, is_text, require, whole
-from gbuq_core.model_files.parts import Codec, Reading, Writing, has_type, no_file_format
+from gbuq_core.model_files.parts import Codec, Reading, Writing, no_file_format
 from gbuq_core.model_files.sklearn_trees import (
-    NO_TREE,
-    check_features,
-    check_nodes,
+    join_columns,
+    read_columns,
     read_predictors,
     store_predictors,
 )
 from gbuq_core.trees.importers import LeafSource, leaf_source, load_leaf_source
-from gbuq_core.trees.importers.catboost_source import import_catboost
 from gbuq_core.trees.importers.importances import source_importances
-from gbuq_core.trees.importers.lightgbm_source import import_lightgbm
 from gbuq_core.trees.importers.objectives import find_objective
 from gbuq_core.trees.importers.ownership import is_owned
-from gbuq_core.trees.importers.xgboost_source import import_xgboost
 
 # Estimators that are not fitted: their parameters.
 
@@ -41,13 +38,20 @@ def _options(model: Any, writer: Writing, where: str) -> Any:
     return {name: writer.plain(value, f"{where}.{name}") for name, value in params.items()}
 
 
-def _with_options(kind: Any, node: Any, reader: Reading, where: str) -> Any:
-    options = {name: reader.plain(part, f"{where}.{name}") for name, part in node.items()}
-    for name, value in options.items():
+def _with_options(name: str, node: Any, reader: Reading, where: str) -> Any:
+    require(not name.endswith("Booster"), f"{where} has no options")  # they could be a whole model
+    options = {key: reader.plain(part, f"{where}.{key}") for key, part in node.items()}
+    for key, value in options.items():
         possible = not isinstance(value, int) or abs(value) < 2**63
         plain = value is None or type(value) in (*PLAIN_TYPES, list, tuple, dict)
-        require(plain and possible, f"{where}.{name} is impossible")
-    return kind(**options)
+        require(plain and possible, f"{where}.{key} is impossible")
+    if name == "catboost.CatBoost":  # which takes its parameters as one dictionary
+        return _class(name)(options)
+    return _class(name)(**options)
+
+
+def _class(name: str) -> Any:
+    return getattr(import_optional(CODECS[name].module), name.partition(".")[2])
 
 
 # LightGBM: what was an estimator is read as its booster.
@@ -61,19 +65,19 @@ def _write_lightgbm(model: Any, writer: Writing, where: str) -> Any:
     return {"text": writer.content(model.model_to_string().encode(), where)}
 
 
-def _read_lightgbm(name: str) -> Callable[[Any, Reading, str], Any]:
-    def read(node: Any, reader: Reading, where: str) -> Any:
-        if "options" in node:
-            kind = getattr(import_lightgbm(), name)
-            return _with_options(kind, node["options"], reader, where)
-        text = reader.content(node["text"], where)
-        objective = text.partition(b"\nobjective=")[2].partition(b"\n")[0].split(b" ")[0]
-        task = find_objective("lightgbm", objective.decode("ascii", "replace")).tasks[-1]
-        source = load_leaf_source(text, "lightgbm", task)
-        reader.sources[id(source.model)] = source
-        return source.model
+def _read_lightgbm(node: Any, reader: Reading, where: str, name: str) -> Any:
+    if "options" in node:
+        return _with_options(name, node["options"], reader, where)
+    text = reader.content(node["text"], where)
+    objective = text.partition(b"\nobjective=")[2].partition(b"\n")[0].split(b" ")[0]
+    task = find_objective("lightgbm", objective.decode("ascii", "replace")).tasks[-1]
+    return _import_booster(text, "lightgbm", task, reader)
 
-    return read
+
+def _import_booster(content: bytes, library: str, task: str, reader: Reading) -> Any:
+    source = load_leaf_source(content, library, task)
+    reader.sources[id(source.model)] = source
+    return source.model
 
 
 # XGBoost: classifiers are read as their booster, up to the best round.
@@ -101,26 +105,21 @@ def _write_xgboost(model: Any, writer: Writing, where: str) -> Any:
     return node
 
 
-def _read_xgboost(name: str) -> Callable[[Any, Reading, str], Any]:
-    def read(node: Any, reader: Reading, where: str) -> Any:
-        xgboost = import_xgboost()
-        options = node.get("options")
-        if "ubj" not in node:
-            return _with_options(getattr(xgboost, name), options, reader, where)
-        source = load_leaf_source(reader.content(node["ubj"], where), "xgboost", node["task"])
-        if options is None:
-            reader.sources[id(source.model)] = source
-            return source.model
-        require(name == "XGBRegressor", f"{where} is of another kind")
-        model, rounds = _with_options(xgboost.XGBRegressor, options, reader, where), node["rounds"]
-        n_rounds = source.model.num_boosted_rounds()
-        require(whole(rounds) <= n_rounds, f"{where} has fewer rounds")
-        if rounds < n_rounds:
-            source.model.set_attr(best_iteration=str(rounds - 1))
-        model.load_model(bytearray(source.model.save_raw("ubj")))
-        return model
-
-    return read
+def _read_xgboost(node: Any, reader: Reading, where: str, name: str) -> Any:
+    options = node.get("options")
+    if "ubj" not in node:
+        return _with_options(name, options, reader, where)
+    booster = _import_booster(reader.content(node["ubj"], where), "xgboost", node["task"], reader)
+    if options is None:
+        return booster
+    require(name == "xgboost.XGBRegressor", f"{where} is of another kind")
+    model, rounds = _with_options(name, options, reader, where), node["rounds"]
+    n_rounds = booster.num_boosted_rounds()
+    require(whole(rounds) <= n_rounds, f"{where} has fewer rounds")
+    if rounds < n_rounds:
+        booster.set_attr(best_iteration=str(rounds - 1))
+    model.load_model(bytearray(booster.save_raw("ubj")))
+    return model
 
 
 # CatBoost: its own reader parses the model, which is only for files that one trusts.
@@ -133,26 +132,19 @@ def _write_catboost(model: Any, writer: Writing, where: str) -> Any:
     return node
 
 
-def _read_catboost(name: str) -> Callable[[Any, Reading, str], Any]:
-    def read(node: Any, reader: Reading, where: str) -> Any:
-        if not reader.trust and "cbm" in node:
-            raise UntrustedModel(
-                "The model file holds a model of CatBoost, which is only read from files that you "
-                "trust: pass trust=True if you know who made it."
-            )
-        catboost = import_catboost()
-        kind: Any = getattr(catboost, name)
-        if name == "CatBoost":  # which takes its parameters as one dictionary
-            kind = lambda **options: catboost.CatBoost(options)  # noqa: E731
-        try:
-            model = _with_options(kind, node["options"], reader, where)
-            if "cbm" not in node:
-                return model
-            return model.load_model(blob=reader.content(node["cbm"], where))
-        except catboost.CatBoostError as error:
-            raise damaged("CatBoost cannot read the model in it") from error
-
-    return read
+def _read_catboost(node: Any, reader: Reading, where: str, name: str) -> Any:
+    if not reader.trust and "cbm" in node:
+        raise UntrustedModel(
+            "The model file holds a model of CatBoost, which is only read from files that you "
+            "trust: pass trust=True if you know who made it."
+        )
+    try:
+        model = _with_options(name, node["options"], reader, where)
+        if "cbm" not in node:
+            return model
+        return model.load_model(blob=reader.content(node["cbm"], where))
+    except import_optional("catboost").CatBoostError as error:
+        raise damaged("CatBoost cannot read the model in it") from error
 
 
 # Leaves of a model of any library.
@@ -172,7 +164,7 @@ def _write_source(source: Any, writer: Writing, where: str) -> Any:
     }
 
 
-def _read_source(node: Any, reader: Reading, where: str) -> LeafSource:
+def _read_source(node: Any, reader: Reading, where: str, name: str) -> LeafSource:
     model = reader.plain(node["model"], f"{where}.model")
     source = reader.sources.get(id(model)) or leaf_source(model, node["task"])
     require(source.task == node["task"], f"{where} is for another task")
@@ -183,10 +175,12 @@ def _read_source(node: Any, reader: Reading, where: str) -> LeafSource:
     return source
 
 
-def _read_frozen(node: Any, reader: Reading, where: str) -> Any:
-    from sklearn.frozen import FrozenEstimator
+def _write_frozen(model: Any, writer: Writing, where: str) -> Any:
+    return writer.plain(model.estimator, f"{where}.estimator")
 
-    return FrozenEstimator(reader.plain(node, f"{where}.estimator"))
+
+def _read_frozen(node: Any, reader: Reading, where: str, name: str) -> Any:
+    return _class(name)(reader.plain(node, f"{where}.estimator"))
 
 
 # scikit-learn's single trees, which forests of gbuq hold.
@@ -198,19 +192,23 @@ def _write_tree(model: Any, writer: Writing, where: str) -> Any:
     return writer.tree(model.tree_)
 
 
-def _read_tree(name: str) -> Callable[[Any, Reading, str], Any]:
-    def read(node: Any, reader: Reading, where: str) -> Any:
-        from sklearn import tree
+def _read_tree(node: Any, reader: Reading, where: str, name: str) -> Any:
+    classifies = name.endswith("Classifier")
+    options = {"max_features": "sqrt"} if classifies else {}
+    model = _wrap(_class(name)(**options), reader.tree(node))
+    if classifies:
+        model.n_classes_ = model.tree_.value.shape[2]
+        model.classes_ = np.arange(model.n_classes_)
+    return model
 
-        found = reader.tree(node)
-        options = {"max_features": "sqrt"} if name == "DecisionTreeClassifier" else {}
-        model = _wrap(getattr(tree, name)(**options), found)
-        if name == "DecisionTreeClassifier":
-            model.n_classes_ = found.value.shape[2]
-            model.classes_ = np.arange(model.n_classes_)
-        return model
 
-    return read
+def _read_trees(places: Sequence[Any], reader: Reading, n_features: int | None = None) -> list[Any]:
+    """Trees of regressions of the same columns."""
+    trees = [reader.tree(place) for place in places]
+    shared = n_features or (trees[0].n_features if trees else 0)
+    same = all(tree.n_features == shared and tree.max_n_classes == 1 for tree in trees)
+    require(trees and same, "a tree has other columns")
+    return trees
 
 
 def _wrap(estimator: Any, tree: Any) -> Any:
@@ -254,37 +252,29 @@ def _write_ensemble(model: Any, writer: Writing, where: str) -> Any:
     return node | {"start": writer.plain(start, where)}
 
 
-def _read_ensemble(name: str) -> Callable[[Any, Reading, str], Any]:
-    """Reads the fitted ensemble, without scores and out-of-bag predictions of its training."""
-
-    def read(node: Any, reader: Reading, where: str) -> Any:
-        from sklearn import ensemble
-
-        model = _with_options(getattr(ensemble, name), node["options"], reader, where)
-        model._validate_params()
-        if "n_features" not in node:
-            return model
-        model.n_features_in_, names = whole(node["n_features"]), node["names"]
-        require(is_text(names) and len(names) in (0, model.n_features_in_), "its columns differ")
-        if names:
-            model.feature_names_in_ = np.array(names, dtype=object)
-        start = node["start"]
-        if start is not None:
-            start = reader.numbers(start, where, 1)
-        if name == "HistGradientBoostingRegressor":
-            require(start is not None, f"{where} has no first prediction")
-            predictors = reader.plain(node["predictors"], where)
-            require(isinstance(predictors, dict), f"{where} has no trees")
-            _fill_histogram(model, predictors, start, bool(node["stopped_early"]))
-            return model
-        trees = [reader.tree(place) for place in node["trees"]]
-        same = all(t.n_features == model.n_features_in_ and t.max_n_classes == 1 for t in trees)
-        require(trees and same, "a tree has other columns")
-        fill = _fill_boosting if name == "GradientBoostingRegressor" else _fill_forest
-        fill(model, trees, start)
+def _read_ensemble(node: Any, reader: Reading, where: str, name: str) -> Any:
+    """The fitted ensemble, without scores and out-of-bag predictions of its training."""
+    model = _with_options(name, node["options"], reader, where)
+    model._validate_params()
+    if "n_features" not in node:
         return model
-
-    return read
+    model.n_features_in_, names = whole(node["n_features"]), node["names"]
+    require(is_text(names) and len(names) in (0, model.n_features_in_), "its columns differ")
+    if names:
+        model.feature_names_in_ = np.array(names, dtype=object)
+    start = node["start"]
+    if start is not None:
+        start = reader.numbers(start, where, 1)
+    if name == "sklearn.HistGradientBoostingRegressor":
+        require(start is not None, f"{where} has no first prediction")
+        predictors = reader.plain(node["predictors"], where)
+        require(isinstance(predictors, dict), f"{where} has no trees")
+        _fill_histogram(model, predictors, start, bool(node["stopped_early"]))
+        return model
+    trees = _read_trees(node["trees"], reader, model.n_features_in_)
+    fill = _fill_boosting if name == "sklearn.GradientBoostingRegressor" else _fill_forest
+    fill(model, trees, start)
+    return model
 
 
 def _fill_forest(model: Any, trees: list[Any], start: Any) -> None:
@@ -335,17 +325,14 @@ def _write_isolation(model: Any, writer: Writing, where: str) -> Any:
     return {"rows": int(model._max_samples), "trees": trees}
 
 
-def _read_isolation(node: Any, reader: Reading, where: str) -> Any:
-    from sklearn.ensemble import IsolationForest
+def _read_isolation(node: Any, reader: Reading, where: str, name: str) -> Any:
     from sklearn.ensemble._iforest import _average_path_length
     from sklearn.tree import ExtraTreeRegressor
 
-    trees, max_rows = [reader.tree(place) for place in node["trees"]], whole(node["rows"])
-    require(trees and max_rows < 2**31, f"{where} is impossible")
+    trees, max_rows = _read_trees(node["trees"], reader), whole(node["rows"])
+    require(max_rows < 2**31, f"{where} is impossible")
     n_features = trees[0].n_features
-    same = all(tree.n_features == n_features and tree.max_n_classes == 1 for tree in trees)
-    require(same, "a tree has other columns")
-    model = IsolationForest(n_estimators=len(trees), max_samples=max_rows)
+    model = _class(name)(n_estimators=len(trees), max_samples=max_rows)
     model.n_features_in_ = model._max_features = n_features
     model.max_samples_ = model._max_samples = max_rows
     model.estimators_features_ = [np.arange(n_features)] * len(trees)
@@ -361,26 +348,45 @@ def _read_isolation(node: Any, reader: Reading, where: str) -> Any:
 # scikit-learn's smaller parts.
 
 
-def _write_attributes(*names: str) -> Callable[[Any, Writing, str], Any]:
-    def write(value: Any, writer: Writing, where: str) -> Any:
-        return [writer.plain(getattr(value, name), f"{where}.{name}") for name in names]
+_ATTRIBUTES = {
+    "RobustScaler": ("center_", "scale_"), "StandardScaler": ("mean_", "scale_"),
+    "LinearRegression": ("coef_", "intercept_"), "Sum": ("k1", "k2"), "Product": ("k1", "k2"),
+    "ConstantKernel": ("constant_value",), "RBF": ("length_scale",),
+    "WhiteKernel": ("noise_level",),
+}  # fmt: skip
 
-    return write
+
+def _write_attributes(value: Any, writer: Writing, where: str) -> Any:
+    names = _ATTRIBUTES[type(value).__name__]
+    return [writer.plain(getattr(value, name), f"{where}.{name}") for name in names]
 
 
-def _scaler(name: str, centre: str) -> Codec:
-    def read(node: Any, reader: Reading, where: str) -> Any:
-        from sklearn import preprocessing
+def _read_linear(node: Any, reader: Reading, where: str, name: str) -> Any:
+    """A scaler, or a linear regression, of one number a column."""
+    model, (of_columns, other) = _class(name)(), _ATTRIBUTES[name.partition(".")[2]]
+    columns = reader.numbers(node[0], where, None)
+    if other == "scale_":
+        second: Any = reader.numbers(node[1], where, len(columns))
+        require(len(columns) and (second > 0.0).all(), "a spread is impossible")
+    else:
+        second = reader.plain(node[1], where)
+        require(isinstance(second, float), f"{where} is no number")
+    model.__dict__.update({of_columns: columns, other: second, "n_features_in_": len(columns)})
+    return model
 
-        middle = reader.numbers(node[0], where, None)
-        scale = reader.numbers(node[1], where, len(middle))
-        require(len(middle) and (scale > 0.0).all(), "a spread is impossible")
-        scaler = getattr(preprocessing, name)()
-        setattr(scaler, centre, middle)
-        scaler.scale_, scaler.n_features_in_ = scale, len(middle)
-        return scaler
 
-    return Codec(_write_attributes(centre, "scale_"), read)
+def _read_kernel(node: Any, reader: Reading, where: str, name: str) -> Any:
+    from sklearn.gaussian_process.kernels import Kernel
+
+    names = _ATTRIBUTES[name.partition(".")[2]]
+    values = [reader.plain(part, f"{where}.{k}") for k, part in enumerate(node)]
+    possible = all(isinstance(v, Kernel) if "k1" in names else _is_positive(v) for v in values)
+    require(possible and len(values) == len(names), "its kernel is impossible")
+    return _class(name)(*values)
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, float) and math.isfinite(value) and value > 0.0
 
 
 def _write_neighbours(model: Any, writer: Writing, where: str) -> Any:
@@ -388,61 +394,18 @@ def _write_neighbours(model: Any, writer: Writing, where: str) -> Any:
     return {"k": int(model.n_neighbors), "rows": writer.plain(rows, where)}
 
 
-def _read_neighbours(node: Any, reader: Reading, where: str) -> Any:
-    from sklearn.neighbors import NearestNeighbors
-
+def _read_neighbours(node: Any, reader: Reading, where: str, name: str) -> Any:
     rows, k = reader.numbers(node["rows"], where, None, None), whole(node["k"])
     require(rows.size and k <= len(rows), "it has fewer rows than neighbours")
-    return NearestNeighbors(n_neighbors=k).fit(rows)
+    return _class(name)(n_neighbors=k).fit(rows)
 
 
-def _read_linear(node: Any, reader: Reading, where: str) -> Any:
-    from sklearn.linear_model import LinearRegression
-
-    model = LinearRegression()
-    model.coef_ = reader.numbers(node[0], where, None)
-    model.intercept_ = reader.plain(node[1], where)
-    require(isinstance(model.intercept_, float), f"{where} is no number")
-    model.n_features_in_ = len(model.coef_)
-    return model
+def _write_index(index: Any, writer: Writing, where: str) -> Any:
+    return writer.plain(index.tolist(), where)
 
 
-def _kernel(name: str, *parts: str) -> Codec:
-    def read(node: Any, reader: Reading, where: str) -> Any:
-        from sklearn.gaussian_process import kernels
-
-        values = [reader.plain(part, f"{where}.{k}") for k, part in enumerate(node)]
-        for value in values:
-            sized = isinstance(value, float) and math.isfinite(value) and value > 0.0
-            inner = name in ("Sum", "Product") and isinstance(value, kernels.Kernel)
-            require(inner or (sized and name not in ("Sum", "Product")), "its kernel is impossible")
-        require(len(values) == len(parts), "its kernel is impossible")
-        return getattr(kernels, name)(*values)
-
-    return Codec(_write_attributes(*parts), read)
-
-
-def import_ngboost() -> Any:
-    """The package ngboost, imported at its first use, or one sentence if it is missing."""
-    try:
-        import ngboost
-        import ngboost.learners
-    except (ImportError, OSError) as error:
-        raise MissingPackage(
-            "NGBoost needs the package ngboost, which is not installed: pip install ngboost."
-        ) from error
-    return ngboost
-
-
-def import_stochtree() -> Any:
-    """The package stochtree, imported at its first use, or one sentence if it is missing."""
-    try:
-        import stochtree
-    except (ImportError, OSError) as error:  # OSError: its shared library does not load
-        raise MissingPackage(
-            "XBART needs the package stochtree, which is not installed: pip install stochtree."
-        ) from error
-    return stochtree
+def _read_index(node: Any, reader: Reading, where: str, name: str) -> Any:
+    return reader.plain(node, where)
 
 
 # NGBoost with a Normal: trees in pairs, of the mean and of the log std.
@@ -463,30 +426,22 @@ def _write_ngboost(model: Any, writer: Writing, where: str) -> Any:
     }
 
 
-def _read_ngboost(node: Any, reader: Reading, where: str) -> Any:
+def _read_ngboost(node: Any, reader: Reading, where: str, name: str) -> Any:
     from sklearn.tree import DecisionTreeRegressor
 
-    trees = [_wrap(DecisionTreeRegressor(max_depth=3), reader.tree(k)) for k in node["trees"]]
-    scalings = reader.numbers(node["scalings"], where, None)
-    require(trees and len(trees) == 2 * len(scalings), "its trees do not come in pairs")
-    n_features = trees[0].n_features_in_
-    same = all(t.n_features_in_ == n_features and t.tree_.max_n_classes == 1 for t in trees)
-    require(same, "a tree has other columns")
-    model = import_ngboost().NGBRegressor(
-        n_estimators=len(scalings), learning_rate=positive(node["rate"]), verbose=False,
-        minibatch_frac=positive(node["share"]), random_state=0,
-    )  # fmt: skip
-    model.base_models = [list(pair) for pair in zip(trees[::2], trees[1::2], strict=True)]
+    trees = _read_trees(node["trees"], reader)
+    scalings, n_features = reader.numbers(node["scalings"], where, None), trees[0].n_features
+    require(len(trees) == 2 * len(scalings), "its trees do not come in pairs")
+    rate, share = node["rate"], node["share"]
+    require(_is_positive(rate) and _is_positive(share), "a number is impossible")
+    model = _class(name)(n_estimators=len(scalings), learning_rate=rate, verbose=False,
+                         minibatch_frac=share, random_state=0)  # fmt: skip
+    own = [_wrap(DecisionTreeRegressor(max_depth=3), tree) for tree in trees]
+    model.base_models = [list(pair) for pair in zip(own[::2], own[1::2], strict=True)]
     model.scalings = scalings.tolist()
     model.col_idxs = [np.arange(n_features)] * len(scalings)
     model.init_params, model.n_features = reader.numbers(node["start"], where, 2), n_features
     return model
-
-
-def positive(value: Any) -> float:
-    """A finite number above 0."""
-    require(type(value) is float and math.isfinite(value) and value > 0.0, "a number is impossible")
-    return float(value)
 
 
 # stochtree's forests.
@@ -499,11 +454,7 @@ def _write_stochtree(container: Any, writer: Writing, where: str) -> Any:
     forests = json.loads(container.dump_json_string())
     n_forests, n_trees = forests["num_samples"], forests["num_trees"]
     trees = [forests[f"forest_{f}"][f"tree_{t}"] for f in range(n_forests) for t in range(n_trees)]
-    arrays = {
-        name: np.concatenate([np.asarray(tree[name], kind) for tree in trees])
-        for name, kind in _STOCHTREE.items()
-    }
-    arrays["sizes"] = np.array([tree["num_nodes"] for tree in trees], np.int64)
+    arrays = join_columns(trees, _STOCHTREE)
     if _in_order(_stochtree_forests(n_forests, n_trees, arrays)) != _in_order(forests):
         raise InvalidParameter(
             "This version of stochtree keeps trees in another way than 0.4, which this code "
@@ -558,65 +509,45 @@ def _stochtree_tree(fields: Mapping[str, np.ndarray]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _read_stochtree(node: Any, reader: Reading, where: str) -> Any:
+def _read_stochtree(node: Any, reader: Reading, where: str, name: str) -> Any:
     n_forests, n_trees = whole(node["forests"]), whole(node["trees"])
     arrays = reader.plain(node["nodes"], where)
-    require(isinstance(arrays, dict) and set(arrays) == {*_STOCHTREE, "sizes"}, NO_TREE)
-    for name, kind in {**_STOCHTREE, "sizes": np.int64}.items():
-        require(has_type(arrays[name], kind) and arrays[name].ndim == 1, NO_TREE)
-    sizes, n_nodes = arrays["sizes"], len(arrays["left"])
-    require(len(sizes) == n_forests * n_trees, "its forests are impossible")
-    possible = (sizes >= 1).all() and (sizes <= n_nodes).all() and int(sizes.sum()) == n_nodes
-    require(possible and all(len(arrays[k]) == n_nodes for k in _STOCHTREE), NO_TREE)
-    left, right = arrays["left"], arrays["right"]
-    is_leaf = left < 0
-    require((left[is_leaf] == -1).all() and (right[is_leaf] == -1).all(), NO_TREE)
-    check_nodes(sizes, left, right, is_leaf)
-    check_features(arrays["split_index"][~is_leaf], 2**31)
-    for name in ("threshold", "leaf_value"):
-        require(np.isfinite(arrays[name]).all(), "a number is not finite")
-    container = import_stochtree().ForestContainer(n_trees, 1, True, False)
+    require(isinstance(arrays, dict), f"{where} has no trees")
+    nodes = read_columns(arrays, _STOCHTREE, "", ("left", "right", "split_index"))
+    require(len(nodes.sizes) == n_forests * n_trees, "its forests are impossible")
+    nodes.check_features(2**31)
+    for column in ("threshold", "leaf_value"):
+        require(np.isfinite(arrays[column]).all(), "a number is not finite")
+    container = _class(name)(n_trees, 1, True, False)
     forests = _stochtree_forests(n_forests, n_trees, arrays)
     container.load_from_json_string(json.dumps(forests))
     # The largest column that a tree reads, which the estimator compares with its own.
-    container.n_columns = int(arrays["split_index"][~is_leaf].max(initial=-1)) + 1
+    container.n_columns = int(nodes.feature[~nodes.is_leaf].max(initial=-1)) + 1
     return container
 
 
-_ENSEMBLES = (
-    "RandomForestRegressor", "ExtraTreesRegressor", "GradientBoostingRegressor",
-    "HistGradientBoostingRegressor",
-)  # fmt: skip
-_TREES = ("DecisionTreeRegressor", "DecisionTreeClassifier")
-CODECS: dict[str, Codec] = {
-    "gbuq_core.LeafSource": Codec(_write_source, _read_source, subclasses=True),
-    **{f"lightgbm.{name}": Codec(_write_lightgbm, _read_lightgbm(name))
-       for name in ("Booster", "LGBMRegressor", "LGBMClassifier")},
-    **{f"xgboost.{name}": Codec(_write_xgboost, _read_xgboost(name))
-       for name in ("Booster", "XGBRegressor", "XGBClassifier")},
-    **{f"catboost.{name}": Codec(_write_catboost, _read_catboost(name))
-       for name in ("CatBoost", "CatBoostRegressor", "CatBoostClassifier")},
-    **{f"sklearn.{name}": Codec(_write_ensemble, _read_ensemble(name)) for name in _ENSEMBLES},
-    **{f"sklearn.{name}": Codec(_write_tree, _read_tree(name)) for name in _TREES},
-    "sklearn.FrozenEstimator": Codec(
-        lambda model, writer, where: writer.plain(model.estimator, f"{where}.estimator"),
-        _read_frozen,
-    ),
-    "pandas.Index": Codec(
-        lambda index, writer, where: writer.plain(index.tolist(), where),
-        lambda node, reader, where: reader.plain(node, where),
-        subclasses=True,
-    ),
-    "sklearn.IsolationForest": Codec(_write_isolation, _read_isolation),
-    "sklearn.RobustScaler": _scaler("RobustScaler", "center_"),
-    "sklearn.StandardScaler": _scaler("StandardScaler", "mean_"),
-    "sklearn.NearestNeighbors": Codec(_write_neighbours, _read_neighbours),
-    "sklearn.LinearRegression": Codec(_write_attributes("coef_", "intercept_"), _read_linear),
-    "sklearn.Sum": _kernel("Sum", "k1", "k2"),
-    "sklearn.Product": _kernel("Product", "k1", "k2"),
-    "sklearn.ConstantKernel": _kernel("ConstantKernel", "constant_value"),
-    "sklearn.RBF": _kernel("RBF", "length_scale"),
-    "sklearn.WhiteKernel": _kernel("WhiteKernel", "noise_level"),
-    "ngboost.NGBRegressor": Codec(_write_ngboost, _read_ngboost),
-    "stochtree.ForestContainer": Codec(_write_stochtree, _read_stochtree),
+_BOTH_WAYS: dict[tuple[str, str], tuple[Any, Any]] = {  # a module and its classes
+    ("gbuq_core.trees.importers", "LeafSource"): (_write_source, _read_source),
+    ("lightgbm", "Booster LGBMRegressor LGBMClassifier"): (_write_lightgbm, _read_lightgbm),
+    ("xgboost", "Booster XGBRegressor XGBClassifier"): (_write_xgboost, _read_xgboost),
+    ("catboost", "CatBoost CatBoostRegressor CatBoostClassifier"): (
+        _write_catboost, _read_catboost),
+    ("sklearn.ensemble", "RandomForestRegressor ExtraTreesRegressor GradientBoostingRegressor "
+     "HistGradientBoostingRegressor"): (_write_ensemble, _read_ensemble),
+    ("sklearn.tree", "DecisionTreeRegressor DecisionTreeClassifier"): (_write_tree, _read_tree),
+    ("sklearn.frozen", "FrozenEstimator"): (_write_frozen, _read_frozen),
+    ("pandas", "Index"): (_write_index, _read_index),
+    ("sklearn.ensemble", "IsolationForest"): (_write_isolation, _read_isolation),
+    ("sklearn.preprocessing", "RobustScaler StandardScaler"): (_write_attributes, _read_linear),
+    ("sklearn.neighbors", "NearestNeighbors"): (_write_neighbours, _read_neighbours),
+    ("sklearn.linear_model", "LinearRegression"): (_write_attributes, _read_linear),
+    ("sklearn.gaussian_process.kernels", "Sum Product ConstantKernel RBF WhiteKernel"): (
+        _write_attributes, _read_kernel),
+    ("ngboost", "NGBRegressor"): (_write_ngboost, _read_ngboost),
+    ("stochtree", "ForestContainer"): (_write_stochtree, _read_stochtree),
 }  # fmt: skip
+CODECS = {
+    f"{module.partition('.')[0]}.{name}": Codec(*both_ways, module, name in ("LeafSource", "Index"))
+    for (module, names), both_ways in _BOTH_WAYS.items()
+    for name in names.split()
+}

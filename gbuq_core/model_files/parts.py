@@ -98,11 +98,12 @@ class Reading:
 
 
 class Codec(NamedTuple):
-    """How an object of another library is written and read; with those of its subclasses."""
+    """How objects of a class of another library are written and read."""
 
     write: Callable[[Any, Writing, str], Any]
-    read: Callable[[Any, Reading, str], Any]
-    subclasses: bool = False
+    read: Callable[[Any, Reading, str, str], Any]  # also given the name that the file says
+    module: str  # that offers the class
+    subclasses: bool  # whether theirs are written too
 
 
 def library_name(value: Any) -> str:

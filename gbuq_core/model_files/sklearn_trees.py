@@ -7,7 +7,7 @@ nodes of a tree, so a child, a feature or a leaf that does not exist is refused 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def store_trees(trees: Sequence[Any]) -> dict[str, np.ndarray]:
     array([[5.]])
     """
     states = [tree.__getstate__() for tree in trees]
-    arrays = _columns([state["nodes"] for state in states], _FIELDS, "tree")
+    arrays = join_columns([state["nodes"] for state in states], _FIELDS, "tree_")
     arrays["tree_value"] = np.concatenate([state["values"].ravel() for state in states])
     arrays["tree_n_features"] = np.array([tree.n_features for tree in trees], np.int64)
     arrays["tree_n_values"] = np.array([state["values"].shape[2] for state in states], np.int64)
@@ -52,23 +52,20 @@ def read_trees(arrays: Mapping[str, np.ndarray]) -> list[Any]:
     """The trees (``sklearn.tree._tree.Tree``) that `store_trees` has stored."""
     from sklearn.tree._tree import Tree
 
-    sizes, columns = _read_columns(arrays, _FIELDS, "tree")
+    nodes = read_columns(arrays, _FIELDS, "tree_", ("left_child", "right_child", "feature"))
+    sizes, columns = nodes.sizes, nodes.columns
     n_features, n_values = (
         take(arrays, f"tree_n_{name}", np.int64, (len(sizes),)) for name in ("features", "values")
     )
     possible = (n_features >= 1) & (n_features < 2**31) & (n_values >= 1) & (n_values < 2**16)
     require(possible.all(), NO_TREE)
     values = take(arrays, "tree_value", np.float64, (int((sizes * n_values).sum()),))
-    left, right, feature = (columns[n] for n in ("left_child", "right_child", "feature"))
-    is_leaf = left < 0
-    require((left[is_leaf] == -1).all() and (right[is_leaf] == -1).all(), NO_TREE)
-    check_nodes(sizes, left, right, is_leaf)
-    check_features(feature[~is_leaf], np.repeat(n_features, sizes)[~is_leaf])
+    nodes.check_features(np.repeat(n_features, sizes)[~nodes.is_leaf])
     require((columns["n_node_samples"] >= 0).all(), "a node has less than no rows")
     dtype = Tree(1, np.ones(1, np.intp), 1).__getstate__()["nodes"].dtype
     if set(dtype.names) != set(_FIELDS):
         raise _other_version()
-    nodes = _structured(columns, dtype)
+    rows = _structured(columns, dtype)
     trees, first, first_value = [], 0, 0
     for size, width, n_columns in zip(
         *map(np.ndarray.tolist, (sizes, n_values, n_features)), strict=True
@@ -76,8 +73,8 @@ def read_trees(arrays: Mapping[str, np.ndarray]) -> list[Any]:
         here, own = slice(first, first + size), slice(first_value, first_value + size * width)
         tree = Tree(n_columns, np.array([width], np.intp), 1)
         state = {
-            "max_depth": _depth(left[here], right[here]), "node_count": size,
-            "nodes": nodes[here].copy(), "values": values[own].reshape(size, 1, width).copy(),
+            "max_depth": _depth(nodes.left[here], nodes.right[here]), "node_count": size,
+            "nodes": rows[here].copy(), "values": values[own].reshape(size, 1, width).copy(),
         }  # fmt: skip
         tree.__setstate__(state)
         trees.append(tree)
@@ -85,77 +82,95 @@ def read_trees(arrays: Mapping[str, np.ndarray]) -> list[Any]:
     return trees
 
 
-def store_predictors(predictors: Sequence[Any], prefix: str = "tree") -> dict[str, np.ndarray]:
+def store_predictors(predictors: Sequence[Any]) -> dict[str, np.ndarray]:
     """The arrays of HistGradientBoosting's trees, none of which splits by categories."""
-    return _columns([predictor.nodes for predictor in predictors], _HISTOGRAM_FIELDS, prefix)
+    return join_columns([predictor.nodes for predictor in predictors], _HISTOGRAM_FIELDS, "tree_")
 
 
-def read_predictors(
-    arrays: Mapping[str, np.ndarray], n_features: int, prefix: str = "tree"
-) -> list[Any]:
+def read_predictors(arrays: Mapping[str, np.ndarray], n_features: int) -> list[Any]:
     """The trees that `store_predictors` has stored, as scikit-learn's own."""
     from sklearn.ensemble._hist_gradient_boosting.common import PREDICTOR_RECORD_DTYPE
     from sklearn.ensemble._hist_gradient_boosting.predictor import TreePredictor
 
-    sizes, columns = _read_columns(arrays, _HISTOGRAM_FIELDS, prefix)
-    require((columns["is_leaf"] <= 1).all(), NO_TREE)
-    is_leaf = columns["is_leaf"] == 1
-    check_nodes(sizes, columns["left"], columns["right"], is_leaf)
-    check_features(columns["feature_idx"][~is_leaf], n_features)
+    nodes = read_columns(
+        arrays, _HISTOGRAM_FIELDS, "tree_", ("left", "right", "feature_idx"), "is_leaf"
+    )
+    sizes, columns = nodes.sizes, nodes.columns
+    nodes.check_features(n_features)
     for name in ("count", "left", "right", "depth"):
         kept = columns[name]
         require(((kept >= 0) & (kept < 2**32)).all(), NO_TREE)
     if set(PREDICTOR_RECORD_DTYPE.names) != {*_HISTOGRAM_FIELDS, "is_categorical", "bitset_idx"}:
         raise _other_version()
-    nodes = _structured(columns, PREDICTOR_RECORD_DTYPE)
+    rows = _structured(columns, PREDICTOR_RECORD_DTYPE)
     bits = np.zeros((0, 8), np.uint32)
     return [
-        TreePredictor(nodes[first : first + size].copy(), bits.copy(), bits.copy())
+        TreePredictor(rows[first : first + size].copy(), bits.copy(), bits.copy())
         for first, size in zip(np.cumsum(sizes) - sizes, sizes, strict=True)
     ]
 
 
-def _columns(
-    nodes: Sequence[np.ndarray], fields: Mapping[str, Any], prefix: str
+def join_columns(
+    trees: Sequence[Any], fields: Mapping[str, Any], prefix: str = ""
 ) -> dict[str, np.ndarray]:
-    every = np.concatenate(nodes)
-    arrays = {f"{prefix}_{name}": every[name].astype(kind) for name, kind in fields.items()}
-    arrays[f"{prefix}_sizes"] = np.array([len(each) for each in nodes], np.int64)
+    """One array a field of the nodes of all trees, and how many nodes each has."""
+    arrays = {
+        prefix + name: np.concatenate([np.asarray(tree[name], kind) for tree in trees])
+        for name, kind in fields.items()
+    }
+    some = next(iter(fields))
+    arrays[f"{prefix}sizes"] = np.array([len(tree[some]) for tree in trees], np.int64)
     return arrays
 
 
-def _read_columns(
-    arrays: Mapping[str, np.ndarray], fields: Mapping[str, Any], prefix: str
-) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    sizes = take(arrays, f"{prefix}_sizes", np.int64, (None,))
-    some = take(arrays, f"{prefix}_missing_go_to_left", np.uint8, (None,))
-    possible = len(sizes) >= 1 and (sizes >= 1).all() and (sizes <= len(some)).all()
-    require(possible and int(sizes.sum()) == len(some), "a tree has no nodes")
-    columns = {
-        name: take(arrays, f"{prefix}_{name}", kind, (len(some),)) for name, kind in fields.items()
-    }
-    return sizes, columns
+class Nodes(NamedTuple):
+    """Nodes of trees one after the other, each the child of one earlier node of its tree."""
+
+    sizes: np.ndarray  # (n_trees,) of each tree
+    columns: Mapping[str, np.ndarray]  # (n_nodes,) each, as are the others
+    left: np.ndarray
+    right: np.ndarray
+    feature: np.ndarray
+    is_leaf: np.ndarray
+
+    def check_features(self, n_features: Any) -> None:
+        """Refuse splits by features that do not exist."""
+        feature = self.feature[~self.is_leaf]
+        require(((feature >= 0) & (feature < n_features)).all(), "a tree splits by no feature")
 
 
-def check_nodes(
-    sizes: np.ndarray, left: np.ndarray, right: np.ndarray, is_leaf: np.ndarray
-) -> None:
-    """Refuse nodes, tree by tree, that are not each the child of one earlier node of their tree."""
-    first = np.repeat(np.cumsum(sizes) - sizes, sizes)
-    size = np.repeat(sizes, sizes)
+def read_columns(
+    arrays: Mapping[str, np.ndarray],
+    fields: Mapping[str, Any],
+    prefix: str,
+    names: tuple[str, str, str],
+    leaves: str = "",
+) -> Nodes:
+    """What `join_columns` has joined, checked: the children and the feature have these names.
+
+    A leaf's children are -1, or it has a column that says that it is one.
+    """
+    sizes = take(arrays, f"{prefix}sizes", np.int64, (None,))
+    n_nodes = len(arrays[prefix + names[0]])
+    possible = len(sizes) >= 1 and (sizes >= 1).all() and (sizes <= n_nodes).all()
+    require(possible and int(sizes.sum()) == n_nodes, "a tree has no nodes")
+    columns = {name: take(arrays, prefix + name, kind, (n_nodes,)) for name, kind in fields.items()}
+    left, right, feature = (columns[name] for name in names)
+    is_leaf = columns[leaves] == 1 if leaves else left < 0
+    if leaves:
+        require((columns[leaves] <= 1).all(), NO_TREE)
+    else:
+        require((left[is_leaf] == -1).all() and (right[is_leaf] == -1).all(), NO_TREE)
+    first, size = (np.repeat(part, sizes) for part in (np.cumsum(sizes) - sizes, sizes))
     inner = np.flatnonzero(~is_leaf)
-    is_child = np.zeros(len(left), np.int64)
+    is_child = np.zeros(n_nodes, np.int64)
     for children in (left[inner], right[inner]):
         after = (children > inner - first[inner]) & (children < size[inner])
         require(after.all(), NO_TREE)
         np.add.at(is_child, first[inner] + children, 1)
-    roots = np.arange(len(left)) == first
+    roots = np.arange(n_nodes) == first
     require((is_child == np.where(roots, 0, 1)).all(), NO_TREE)
-
-
-def check_features(feature: np.ndarray, n_features: Any) -> None:
-    """Refuse splits by features that do not exist."""
-    require(((feature >= 0) & (feature < n_features)).all(), "a tree splits by no feature")
+    return Nodes(sizes, columns, left, right, feature, is_leaf)
 
 
 def _structured(columns: Mapping[str, np.ndarray], dtype: np.dtype[Any]) -> np.ndarray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from gbuq_core.methods import METHODS
 from gbuq_core.model_files.archive import read_archive, write_archive
-from gbuq_core.model_files.contents import PLAIN_TYPES, errors_as_damage, pack, require, unpack
+from gbuq_core.model_files.contents import PLAIN_TYPES, errors_as_damage, require, take
 from gbuq_core.model_files.fields import load
 from gbuq_core.presentation import shown
 from gbuq_core.projects.forms import TEXT, JsonPlace, list_of, or_null, parts, row_of
@@ -57,7 +57,7 @@ def write_listed(model: ListedModel) -> bytes:
         "levels": [[name, *map(list, levels)] for name, levels in columns.levels.items()],
         "complete": list(columns.complete),
     }
-    return write_archive(header, pack("estimator", file.getvalue()))
+    return write_archive(header, {"estimator": np.frombuffer(file.getvalue(), np.uint8)})
 
 
 def read_listed(
@@ -70,7 +70,7 @@ def read_listed(
         model = _unfitted(plan, target.task)
         model.columns_ = _read_columns(header, features)
         wanted = model.estimator
-        model.estimator = load(unpack(arrays, "estimator"), trust=trust)
+        model.estimator = load(take(arrays, "estimator", np.uint8, (None,)).tobytes(), trust=trust)
         _check_same(model.estimator, wanted)
         n_columns = model.estimator.n_features_in_
         require(n_columns == model.columns_.width, "it has other columns")

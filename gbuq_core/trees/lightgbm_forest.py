@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidData
 from gbuq_core.knobs import check_within
+from gbuq_core.lazy import import_optional
 from gbuq_core.methods.forests import FOREST_KNOBS
 from gbuq_core.progress import stage, tick
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster, shared_threads
-from gbuq_core.trees.importers.lightgbm_source import import_lightgbm
 from gbuq_core.validation import check_choice
 
 OBJECTIVES = ("regression", "quantile", "binary", "multiclass")
@@ -46,7 +46,7 @@ def grow_forest(
 
     Ke et al. (2017), LightGBM; MACAU, section 4, for the forest.
     """
-    lightgbm = import_lightgbm()
+    lightgbm = import_optional("lightgbm")
     check_choice("objective", settings.get("objective", "regression"), OBJECTIVES)
     check_forest(n_trees, max_leaves, min_child_samples, subsample)
     if subsample * len(y) < 1.0:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
 from gbuq_core.ibug.affinity import Neighbours, nearest, pack_leaves
 from gbuq_core.jobs import advance, stage
+from gbuq_core.lazy import import_optional
 from gbuq_core.macau import MacauClassifier, MacauRegressor
 from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster, shared_threads
-from gbuq_core.trees.importers.lightgbm_source import import_lightgbm
 from gbuq_core.unfamiliarity.rows import (
     Columns,
     EncodedRows,
@@ -213,7 +213,7 @@ class AffinityPart:
     _not_saved = ("_n_jobs", "_leaves")
 
     def __init__(self, learning: Learning) -> None:
-        lightgbm = import_lightgbm()
+        lightgbm = import_optional("lightgbm")
         n_classes = _forest_classes(learning)
         settings: dict[str, Any] = {"objective": "regression"}
         n_rounds, y = _AFFINITY_TREES, learning.y

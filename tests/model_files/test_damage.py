@@ -293,6 +293,15 @@ def test_catboost_models_that_lie_never_reach_its_reader():
         assert "has changed" in use("boosted catboost", header, changed)
 
 
+@pytest.mark.parametrize("of", ["lightgbm.Booster", "xgboost.Booster"])
+def test_a_booster_is_not_made_of_options(of):
+    """They could be a model that no importer has checked, or a path on this machine."""
+    header, arrays = read_archive(file_of("average"))
+    node = {"of": of, "value": {"options": {"model_file": "/etc/hosts"}}}
+    header["model"]["fields"]["estimators_"][-1] = node
+    assert "has no options" in use("average", header, arrays)
+
+
 def test_bytes_that_catboost_cannot_read_are_told():
     header, arrays = read_archive(file_of("boosted catboost"))
     foreign = b"not a model"

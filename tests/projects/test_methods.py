@@ -14,7 +14,6 @@ from gbuq_core.errors import InvalidParameter, MissingPackage, ProjectError
 from gbuq_core.methods import METHODS
 from gbuq_core.methods.record import _METHODS, Builder, Method
 from gbuq_core.model_files.archive import read_archive, write_archive
-from gbuq_core.model_files.contents import pack
 from gbuq_core.projects import (
     fit_project,
     open_project,
@@ -156,11 +155,11 @@ def test_a_missing_package_is_told(table, monkeypatch):
     monkeypatch.setattr(Method, "missing", lambda self: sentence)
     assert open_project(content).why_no_models == sentence
 
-    def fail():
-        raise MissingPackage("It needs ngboost.")
+    def fail(package):
+        raise MissingPackage(f"It needs {package}.")
 
     monkeypatch.undo()
-    monkeypatch.setattr("gbuq_core.model_files.libraries.import_ngboost", fail)
+    monkeypatch.setattr("gbuq_core.model_files.libraries.import_optional", fail)
     assert open_project(content).why_no_models == "It needs ngboost."
 
 
@@ -173,7 +172,7 @@ def changed(content, header=(), estimator=(), plan=(), version=None):
         node = inner["model"]
         node[name] = {**node[name], **value} if isinstance(value, dict) else value
     own.update(header)
-    arrays |= pack("estimator", write_archive(plain(inner), parts))
+    arrays["estimator"] = np.frombuffer(write_archive(plain(inner), parts), np.uint8)
     members["models/000.npz"] = write_archive(plain(own), arrays)
     state, kept = read_archive(members["state.npz"])
     state["plan"] = {**state["plan"], **dict(plan)}

@@ -12,26 +12,14 @@ import numpy as np
 from gbuq_core.errors import (
     InvalidData,
     InvalidParameter,
-    MissingPackage,
     ModelFileError,
     UnknownLoss,
 )
+from gbuq_core.lazy import import_optional
 from gbuq_core.limited_process import ProcessLimits, ask_process
 from gbuq_core.trees.importers.catboost_json import shrink_factors
 from gbuq_core.trees.importers.objectives import apply_link, find_objective
 from gbuq_core.trees.importers.source import LeafSource, check_task, one_line, refuse_sum
-
-
-def import_catboost() -> Any:
-    """CatBoost, or one sentence if it is not installed."""
-    try:
-        import catboost
-    except ImportError as error:
-        raise MissingPackage(
-            "CatBoost models need the package catboost: install it (pip install catboost)."
-        ) from error
-    return catboost
-
 
 _TRIAL = Path(__file__).with_name("catboost_trial.py")
 _TRIAL_SECONDS, _MEMORY_A_BYTE = 60, 8
@@ -102,7 +90,7 @@ class CatBoostSource(LeafSource):
         """Rows as CatBoost keeps them. To make them so takes longer than some trees do."""
         model = self.model
         return _answer(
-            import_catboost().Pool,
+            import_optional("catboost").Pool,
             rows,
             cat_features=model.get_cat_feature_indices(),
             text_features=model.get_text_feature_indices(),
@@ -128,7 +116,7 @@ def from_catboost_file(content: bytes, task: str) -> CatBoostSource:
     size = int.from_bytes(content[4:8], "little")
     if not 16 <= size <= len(content) - 8:
         raise ModelFileError("The CatBoost model file is cut off: save the model again.")
-    catboost = import_catboost()
+    catboost = import_optional("catboost")
     _try_in_a_process(content)
     model = catboost.CatBoost()
     try:
@@ -157,7 +145,7 @@ def _try_in_a_process(content: bytes) -> None:
 
 def _answer(ask: Any, rows: Any, **options: Any) -> Any:
     """What CatBoost answers, or one sentence if it does not take the rows."""
-    catboost = import_catboost()
+    catboost = import_optional("catboost")
     try:
         return ask(rows, **options)
     except (catboost.CatBoostError, ValueError, TypeError) as error:
@@ -181,7 +169,7 @@ def _loss(model: Any) -> str:
 
 def _parameters(model: Any) -> dict[str, Any]:
     """What the model was trained by; where CatBoost does not tell, what it was asked for."""
-    catboost = import_catboost()
+    catboost = import_optional("catboost")
     try:
         return dict(model.get_all_params())
     except (catboost.CatBoostError, ValueError):

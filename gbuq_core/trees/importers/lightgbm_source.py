@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from gbuq_core.errors import InvalidData, InvalidParameter, MissingPackage, ModelFileError
+from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
+from gbuq_core.lazy import import_optional
 from gbuq_core.trees.importers.lightgbm_calls import predict_booster
 from gbuq_core.trees.importers.lightgbm_text import (
     LightGBMText,
@@ -22,17 +23,6 @@ from gbuq_core.trees.importers.replaying import (
     replay_leaves,
 )
 from gbuq_core.trees.importers.source import LeafSource, check_task, one_line, refuse_dart
-
-
-def import_lightgbm() -> Any:
-    """LightGBM, or one sentence if it is not installed."""
-    try:
-        import lightgbm
-    except (ImportError, OSError) as error:  # OSError: its shared library does not load
-        raise MissingPackage(
-            "LightGBM models need the package lightgbm: install it (pip install lightgbm)."
-        ) from error
-    return lightgbm
 
 
 class LightGBMSource(LeafSource):
@@ -92,7 +82,7 @@ class LightGBMSource(LeafSource):
         return self._ask(rows, num_iteration=self.n_iterations)
 
     def _ask(self, rows: Any, **options: Any) -> Any:
-        lightgbm = import_lightgbm()
+        lightgbm = import_optional("lightgbm")
         try:
             return predict_booster(self._booster, rows, **options)
         except (lightgbm.basic.LightGBMError, ValueError, TypeError) as error:
@@ -116,7 +106,7 @@ def from_lightgbm_text(content: bytes, task: str) -> LightGBMSource:
     checked = read_lightgbm_text(text)
     check_structure(checked.trees)
     _check_task(checked, task)
-    lightgbm = import_lightgbm()
+    lightgbm = import_optional("lightgbm")
     try:
         booster = lightgbm.Booster(model_str=checked.clean)
     except (lightgbm.basic.LightGBMError, ValueError, TypeError, KeyError) as error:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from gbuq_core.errors import InvalidData, InvalidParameter, MissingPackage, ModelFileError
+from gbuq_core.errors import InvalidData, InvalidParameter, ModelFileError
+from gbuq_core.lazy import import_optional
 from gbuq_core.trees.importers.objectives import find_objective
 from gbuq_core.trees.importers.plain_source import PlainSource
 from gbuq_core.trees.importers.replaying import ReplayTable, make_table, replay_leaves
@@ -25,12 +26,7 @@ _NO_PROBABILITIES = ("multi:softmax", "binary:logitraw")  # which predict classe
 
 def import_xgboost() -> Any:
     """XGBoost 2 or later, or one sentence."""
-    try:
-        import xgboost
-    except (ImportError, OSError) as error:  # OSError: its shared library does not load
-        raise MissingPackage(
-            "XGBoost models need the package xgboost: install it (pip install 'xgboost>=2')."
-        ) from error
+    xgboost = import_optional("xgboost")
     if int(xgboost.__version__.split(".")[0]) < 2:
         raise InvalidParameter(f"XGBoost 2 or later is needed; got {xgboost.__version__}.")
     return xgboost
