@@ -44,6 +44,7 @@ PICTURES = {
     "/neighbours": (CURVES, "neighbours-course"),
     "/novelty": (CANVAS, "novelty-maps"),
     "/two_clocks": (CURVES, "two-clocks-band"),
+    "/beyond": (CURVES, "beyond-bands"),
 }
 
 _WATCH = """([signature, key]) => {

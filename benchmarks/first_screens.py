@@ -22,7 +22,7 @@ MOST_CONTROLS, MOST_WORDS, MOST_PIXELS, LEAST_PICTURE, MOST_MAPS = 9, 180, 1500,
 FOUR_MAPS = "gaussians"  # its four samplers are compared
 PICTURES = (
     "heart", "spiral", "gaussians", "heteroscedastic", "soft_trees", "neighbours", "novelty",
-    "two_clocks",
+    "two_clocks", "beyond",
 )  # fmt: skip
 OTHERS = ("", "your_data", "explore", "lessons", "scoreboard")
 OPENED = ("your_data?table=diabetes", "lessons?lesson=Heart")

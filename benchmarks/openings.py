@@ -21,10 +21,12 @@ _OPENINGS = (
     *("heteroscedastic.fit:OPENING", "heteroscedastic.fit:MEASURED", "gaussians.fit:OPENING"),
     *("soft_trees.opening:OPENING", "novelty.opening:OPENING", "novelty.opening:LOOK"),
     *("novelty.opening:CLAIMS", "spiral.opening:OPENING", "neighbours.opening:OPENING"),
+    *("beyond.fit:OPENING", "beyond.plane:LOOK"),
 )
 _STUDIES = (
     *("wave.fit", "heart.scores", "heteroscedastic.claims", "gaussians.scores"),
     *("soft_trees.claims", "novelty.claims", "spiral.claims", "neighbours.claims"),
+    "beyond.experiment",
 )
 OPENINGS = {
     f"{opening.name}/{opening.file}": opening

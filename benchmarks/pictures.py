@@ -39,6 +39,7 @@ ADDRESSES = {
     "novelty": "novelty",
     "your_data": "your_data?table=diabetes",
     "two_clocks": "two_clocks",
+    "beyond": "beyond",
     "scoreboard": "scoreboard",
 }
 _COLOURS = ("#0b6e99", "#b45309", "#6b7280")  # of `benchmarks.scaling.RIVALS`

@@ -17,6 +17,7 @@ NAMES = (
     "heteroscedastic",
     "novelty",
     "two_clocks",
+    "beyond",
     "your_data",
     "scoreboard",
 )

@@ -199,6 +199,24 @@ _TWO_CLOCKS = Teaching(
            "They expect the gain to be as large on every table.", 3),
     ),
 )  # fmt: skip
+_BEYOND = Teaching(
+    "A regression tree, and an interval of 90 %.",
+    (_SCREEN, "Paper: each student goes on with a curve of which you draw the first half"),
+    (
+        _N("Which leaf does a row beyond all others fall into?",
+           "They expect a trend to go on.", 3),
+        _N("Why do the trees agree with each other out there?",
+           "They take agreement for knowledge.", 3),
+        _N("What would the curve have to be like for the process to be wrong?",
+           "They think that smoothness is known without data.", 3),
+        _N("Why may trees keep a part of the weight?",
+           "They expect one voice to win everywhere.", 2),
+        _N("On which rows were the voices weighed?",
+           "They weigh by rows that the voices have learnt.", 3),
+        _N("Why do trees extend the border of two classes in a straight line?",
+           "They expect doubt wherever there are no rows.", 3),
+    ),
+)  # fmt: skip
 _YOUR_DATA = Teaching(
     "Cross-validation, RMSE and coverage.",
     (_SCREEN, "A table of your own field, without names, as CSV"),
@@ -247,6 +265,7 @@ TEACHING: Mapping[str, Teaching] = MappingProxyType(
         "heteroscedastic": _HETEROSCEDASTIC,
         "novelty": _NOVELTY,
         "two_clocks": _TWO_CLOCKS,
+        "beyond": _BEYOND,
         "your_data": _YOUR_DATA,
         "scoreboard": _SCOREBOARD,
     }

@@ -38,6 +38,7 @@ HETEROSCEDASTIC = Entry(
 NEIGHBOURS = Entry("neighbours", "Neighbours", "Which training rows does a prediction come from?")
 SOFT_TREES = Entry("soft_trees", "Soft trees", "How many functions fit these points?")
 NOVELTY = Entry("novelty", "Novelty maps", "What makes a place new to the model?")
+BEYOND = Entry("beyond", "Beyond the rows", "What does a model say where it has seen nothing?")
 TWO_CLOCKS = Entry("two_clocks", "Two clocks", "Do intervals of 90 % hold 90 % of new rows?")
 YOUR_DATA = Entry(
     "your_data",
@@ -60,6 +61,7 @@ EXPLORE = Entry(
 
 EXPERIMENTS = (
     HEART, SPIRAL, GAUSSIANS, HETEROSCEDASTIC, SOFT_TREES, NEIGHBOURS, NOVELTY, TWO_CLOCKS,
+    BEYOND,
 )  # fmt: skip
 # In the order of the navigation, which leads to the experiments by Explore.
 PAGES = (HOME, YOUR_DATA, EXPLORE, LESSONS, SCOREBOARD, *EXPERIMENTS)

@@ -1,5 +1,6 @@
 """The pages of experiments as their tests see them: opened small, settled, moved and read."""
 
+from gbuq_core.experiments.beyond.fit import count_fits as beyond_fits
 from gbuq_core.experiments.gaussians.fit import count_runs
 from gbuq_core.experiments.heart.fit import count_fits as heart_fits
 from gbuq_core.experiments.heteroscedastic.fit import count_fits as heteroscedastic_fits
@@ -8,6 +9,7 @@ from gbuq_core.experiments.novelty.fit import count_fits as novelty_fits
 from gbuq_core.experiments.soft_trees.fit import count_fits as soft_trees_fits
 from gbuq_core.experiments.spiral.fit import count_fits as spiral_fits
 from gbuq_core.experiments.two_clocks.fit import count_fits as two_clocks_fits
+from pages._ui.beyond.controls import STATE as BEYOND
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heart.controls import STATE as HEART
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
@@ -24,6 +26,7 @@ STATES = {
     state.key: state
     for state in (
         *(HEART, SPIRAL, GAUSSIANS, HETEROSCEDASTIC, SOFT_TREES, NEIGHBOURS, NOVELTY, TWO_CLOCKS),
+        BEYOND,
     )
 }
 SMALL = {
@@ -40,11 +43,13 @@ SMALL = {
     "neighbours": {"rows": "200", "trees": "20", "k": "15"},
     "novelty": {"rows": "200", "trees": "10"},
     "two_clocks": {"data": "wave", "rows": "100", "trees": "100", "members": "2"},
+    "beyond": {"rows": "60"},
 }  # fmt: skip
 FITS = {
     "heart": heart_fits, "spiral": spiral_fits, "gaussians": count_runs,
     "heteroscedastic": heteroscedastic_fits, "soft_trees": soft_trees_fits,
     "neighbours": neighbours_fits, "novelty": novelty_fits, "two_clocks": two_clocks_fits,
+    "beyond": beyond_fits,
 }  # fmt: skip
 # How the picture in words begins; other texts are notes.
 _PICTURES = ("81 cells", "Target: ", "Three arms")

@@ -14,6 +14,7 @@ from gbuq_core.experiments.scoreboard.board import read_board
 from gbuq_core.jobs import JobRunner
 from gbuq_core.settings import from_values
 from pages._ui import jobs_glue
+from pages._ui.beyond import controls as beyond_controls
 from pages._ui.gaussians import controls as gaussians_controls
 from pages._ui.heart import controls as heart_controls
 from pages._ui.heteroscedastic import controls as heteroscedastic_controls
@@ -43,6 +44,7 @@ CONTROLS = {
     "heteroscedastic": heteroscedastic_controls,
     "novelty": novelty_controls,
     "two_clocks": two_clocks_controls,
+    "beyond": beyond_controls,
     "your_data": your_data_controls,
     "scoreboard": scoreboard_controls,
 }

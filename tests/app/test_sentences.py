@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gbuq_core.experiments.beyond.experiment import BEYOND
 from gbuq_core.experiments.experiment import text_of
 from gbuq_core.experiments.gaussians.experiment import GAUSSIANS
 from gbuq_core.experiments.gaussians.fit import run_gaussians, target_grid
@@ -40,7 +41,17 @@ from pages._ui.spiral import controls as spiral
 from pages._ui.spiral import quality
 from pages._ui.two_clocks import controls as two_clocks
 
-RECORDS = (HEART, SPIRAL, GAUSSIANS, TWO_CLOCKS, HETEROSCEDASTIC, NEIGHBOURS, NOVELTY, TREES)
+RECORDS = (
+    HEART,
+    SPIRAL,
+    GAUSSIANS,
+    TWO_CLOCKS,
+    HETEROSCEDASTIC,
+    NEIGHBOURS,
+    NOVELTY,
+    TREES,
+    BEYOND,
+)
 PAGES = Path(__file__).resolve().parents[2] / "pages"
 
 
@@ -64,7 +75,7 @@ def test_a_lede_asks():
 
 
 @pytest.mark.parametrize(
-    "one", [HEART, SPIRAL, GAUSSIANS, TWO_CLOCKS, HETEROSCEDASTIC, NEIGHBOURS, NOVELTY]
+    "one", [HEART, SPIRAL, GAUSSIANS, TWO_CLOCKS, HETEROSCEDASTIC, NEIGHBOURS, NOVELTY, BEYOND]
 )
 def test_a_lede_of_a_record_asks(one):
     assert "?" in text_of(one.lede, one.settings())

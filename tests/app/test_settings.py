@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 
 from gbuq_core.errors import InvalidParameter
+from gbuq_core.experiments.beyond.fit import BeyondSettings
 from gbuq_core.experiments.gaussians.plan import GaussiansSettings
 from gbuq_core.experiments.heart.plan import HeartSettings
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
@@ -26,6 +27,7 @@ from gbuq_core.settings import (
     plan_of,
     to_values,
 )
+from pages._ui.beyond.controls import STATE as BEYOND
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heart.controls import STATE as HEART
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
@@ -50,6 +52,7 @@ PAGES = {
     "spiral": (SPIRAL, SpiralSettings),
     "novelty": (NOVELTY, NoveltySettings),
     "two_clocks": (TWO_CLOCKS, TwoClocksSettings),
+    "beyond": (BEYOND, BeyondSettings),
     "soft_trees": (SOFT_TREES, SoftTreesSettings),
     "scoreboard": (page_state(read_board())[0], BoardSettings),
 }

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from gbuq_core.earlier_defaults import DEFAULTS_OF_0_2
 from gbuq_core.knobs import find_knob, problem_with
 from pages._ui import link_version
+from pages._ui.beyond.controls import STATE as BEYOND
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heart.controls import STATE as HEART
 from pages._ui.heteroscedastic.controls import STATE as HETEROSCEDASTIC
@@ -23,6 +24,7 @@ STORIES = {
     state.key: state
     for state in (
         *(GAUSSIANS, HEART, HETEROSCEDASTIC, NEIGHBOURS, NOVELTY, SOFT_TREES, SPIRAL, TWO_CLOCKS),
+        BEYOND,
         page_state([], "", 0),
     )
 }

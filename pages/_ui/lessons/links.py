@@ -61,6 +61,6 @@ def lessons_by_name(lessons: Iterable[Lesson]) -> dict[str, Lesson]:
     >>> from demos import load_lessons
     >>> list(lessons_by_name(load_lessons()))
     ['Heart', '25 Gaussians', 'Spiral', 'Neighbours', 'Soft trees', 'Heteroscedastic',
-     'Novelty maps', 'Two clocks', 'Your data', 'Scoreboard']
+     'Novelty maps', 'Two clocks', 'Beyond the rows', 'Your data', 'Scoreboard']
     """
     return {OPENERS[lesson.page].entry.title: lesson for lesson in lessons}
