@@ -13,7 +13,7 @@ from tests.app.opening import open_link
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
     *("home", "heart", "spiral", "gaussians", "soft_trees", "two_clocks", "heteroscedastic"),
-    *("neighbours", "novelty", "beyond"),
+    *("beyond", "neighbours", "novelty"),
 )
 # All are opened in one process, so those that load more are the last ones.
 EVERY = ("lessons?lesson=heart", *PAGES, "scoreboard")
