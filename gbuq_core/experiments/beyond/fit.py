@@ -253,7 +253,7 @@ OPENING = Opening(
     kind=BeyondFit,
     make=fit_beyond,
     plans=lambda: [FIRST],
-    afresh=lambda plan: {"rows": make_rows(plan), "seconds": math.nan},
+    afresh=lambda plan: {"rows": make_rows(plan)},
 )
 
 
