@@ -144,7 +144,7 @@ def nodes_by_kind(module):
         for part in vars(node).values():
             for child in part if type(part) is list else (part,):
                 if isinstance(child, ast.AST) and not isinstance(child, ast.expr_context):
-                    todo.append(child)  # noqa: PERF401
+                    todo.append(child)
     return found
 
 

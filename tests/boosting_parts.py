@@ -5,7 +5,7 @@ from typing import NamedTuple
 import naive
 import numpy as np
 import pytest
-from seeding_parts import fill_normals
+from seeding_parts import normals_of
 
 from gbuq_core import BoostedEnsembleClassifier, BoostedEnsembleRegressor, make_spiral
 from gbuq_core.boosting.numba_engine import MemberState, StepNumbers, start_member
@@ -88,9 +88,7 @@ def langevin_draws(c, seed, member):
 
     def draws(tree, is_leaf, shape):
         base = np.uint64(stream(seed, member, tree, LEAF_NOISE if is_leaf else SPLIT_NOISE))
-        normals = np.empty(shape).ravel()
-        fill_normals(base, normals)
-        return c * normals.reshape(shape)
+        return c * normals_of(base, *shape)
 
     return draws
 

@@ -122,3 +122,12 @@ def unpack_table(data):
         flat = np.frombuffer(data, TYPES[blob["type"]], count, begin + blob["at"])
         found[field] = flat.reshape(blob["shape"])
     return found
+
+
+def layers(panel, kind, **looks):
+    """The layers of a panel of curves of a kind, with these looks."""
+    return [
+        part
+        for part in panel["layers"]
+        if part["kind"] == kind and all(part.get(k) == v for k, v in looks.items())
+    ]

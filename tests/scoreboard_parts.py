@@ -66,3 +66,13 @@ def _results(table, name, method, splits, seed):
         BoardResult(name, split, method, dict(zip(scores, values, strict=True)), seconds, 10**8)
         for split, values in enumerate(zip(*columns, strict=True))
     ]
+
+
+def with_scores(board, key, change):
+    """The board with other scores in one table: what ``change`` makes of each result."""
+    table = board.table(key)
+    results = tuple(
+        result._replace(scores={**result.scores, **change(result)}) for result in table.results
+    )
+    changed = replace(table, results=results)
+    return replace(board, tables=tuple(changed if t.key == key else t for t in board.tables))

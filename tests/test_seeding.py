@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from seeding_parts import fill_normals
+from seeding_parts import fill_normals, normals_of
 from tolerances import CANCELLED
 
 from gbuq_core import seeding
@@ -51,9 +51,7 @@ def many():
 
 
 def normals(seed, member, iteration, purpose, n=20_000):
-    out = np.empty(n)
-    fill_normals(stream(seed, member, iteration, purpose), out)
-    return out
+    return normals_of(stream(seed, member, iteration, purpose), n)
 
 
 def test_the_hash_is_splitmix64():
@@ -153,8 +151,7 @@ def test_python_and_compiled_draws_agree(compiled, in_python):
 
 def test_draws_do_not_depend_on_their_order(rng):
     base = stream(1, 2, 3, 4)
-    in_order = np.empty(500)
-    fill_normals(base, in_order)
+    in_order = normals_of(base, 500)
     order = rng.permutation(500)
     np.testing.assert_array_equal([normal_at(base, index) for index in order], in_order[order])
     np.testing.assert_array_equal(naive.draws(normal_at, base, 500), in_order)

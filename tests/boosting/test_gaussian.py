@@ -5,7 +5,7 @@ import naive
 import numpy as np
 import pytest
 from boosting_parts import numbers
-from seeding_parts import fill_normals
+from seeding_parts import normals_of
 from tolerances import SAME_SUM, ZERO
 
 from gbuq_core.boosting import BoostedEnsembleRegressor
@@ -86,12 +86,11 @@ def test_noise_on_the_choice_of_splits(rng):
     """A cell of n rows gets sqrt(n) of one row's noise; cells outside the sample get none."""
     counts = np.array([1.0, 9.0, 0.0, 4.0])
     gradients = rng.normal(size=(4, 2))
-    normals = np.empty(8)
-    fill_normals(STREAM, normals)
+    normals = normals_of(STREAM, 4, 2)
     for kernel in (add_split_noise, add_split_noise.py_func):
         channels = np.column_stack([gradients, counts])
         kernel(0.5, STREAM, channels)
-        expected = gradients + 0.5 * np.sqrt(counts)[:, None] * normals.reshape(4, 2)
+        expected = gradients + 0.5 * np.sqrt(counts)[:, None] * normals
         np.testing.assert_allclose(channels[:, :2], expected, rtol=SAME_SUM)
         np.testing.assert_array_equal(channels[:, 2], counts)
 
@@ -105,8 +104,7 @@ def test_noise_of_the_posterior_on_the_choice_of_splits(rng, kernel, newton):
     """
     counts = np.array([1.0, 9.0, 0.0, 4.0, 1.0, 1.0])
     raw = np.column_stack([rng.normal(size=6), [-0.5, 0.2, 0.0, 1.0, 40.0, -40.0]])
-    gradients, normals = rng.normal(size=(6, 2)), np.empty(12)
-    fill_normals(STREAM, normals)
+    gradients, normals = rng.normal(size=(6, 2)), normals_of(STREAM, 6, 2)
     channels = np.column_stack([gradients, counts])
     state = parts.member_at(raw)._replace(channels=channels)
     values = numbers(newton=newton, preconditioned=True)
@@ -116,8 +114,7 @@ def test_noise_of_the_posterior_on_the_choice_of_splits(rng, kernel, newton):
     loss = naive.Gaussian(raw[:, 0], newton)
     roots = [loss.row_noise([0.0, log_std]) for log_std in np.clip(raw[:, 1], -12.0, 12.0)]
     expected = gradients + [
-        0.5 * np.sqrt(n) * root @ z
-        for n, root, z in zip(counts, roots, normals.reshape(6, 2), strict=True)
+        0.5 * np.sqrt(n) * root @ z for n, root, z in zip(counts, roots, normals, strict=True)
     ]
     np.testing.assert_allclose(channels[:, :2], expected, rtol=SAME_SUM, atol=ZERO)
     np.testing.assert_array_equal(channels[:, 2], counts)
@@ -144,9 +141,7 @@ def test_leaf_values(table, rng, newton, python):
     leaf = rng.integers(0, 3, 120)  # leaf 3 stays empty
     state.scratch.leaf_of_row[:] = leaf
     kernel = gaussian_leaves.py_func if python else gaussian_leaves
-    normals = np.empty(8)
-    fill_normals(STREAM, normals)
-    normals = normals.reshape(4, 2)
+    normals = normals_of(STREAM, 4, 2)
     for tree in range(2):
         before = state.raw.copy()
         kernel(cells, state, values, STREAM, tree, 2)
@@ -179,8 +174,7 @@ def test_leaf_values_of_the_posterior(repeated, rng, newton, python):
     gradients(sums, state, values, 1.0, STREAM)
     leaf = rng.integers(0, 3, n_cells)  # leaf 3 stays empty
     state.scratch.leaf_of_row[:] = leaf
-    normals = np.empty(8)
-    fill_normals(STREAM, normals)
+    normals = normals_of(STREAM, 4, 2)
     cell_of_row = np.empty(600, int)
     cell_of_row[cells.order] = np.repeat(np.arange(n_cells), np.diff(cells.begin))
     raw = state.raw[cell_of_row].copy()
@@ -188,7 +182,7 @@ def test_leaf_values_of_the_posterior(repeated, rng, newton, python):
     twin, found = naive.Gaussian(y, newton, preconditioned=True), state.forest.values[0]
     for here in range(3):
         rows = np.flatnonzero(leaf[cell_of_row] == here)
-        expected = 0.3 * twin.leaf_step(rows, raw, 3.0, 0.7 * normals[2 * here : 2 * here + 2])
+        expected = 0.3 * twin.leaf_step(rows, raw, 3.0, 0.7 * normals[here])
         np.testing.assert_allclose(found[here], expected, rtol=SAME_SUM)
     np.testing.assert_array_equal(found[3], 0.0)
     added = found[leaf[cell_of_row]]

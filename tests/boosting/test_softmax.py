@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from boosting_parts import numbers
 from scipy.special import softmax
-from seeding_parts import fill_normals
+from seeding_parts import normals_of
 from tolerances import SAME_SUM, ZERO
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, numba_engine
@@ -110,8 +110,7 @@ def test_noise_of_the_posterior_on_the_choice_of_splits(rng, n_classes, python):
     counts = np.array([1.0, 9.0, 0.0, 4.0])
     p = softmax(2.0 * rng.normal(size=(4, n_classes)), axis=1)
     p[3] = np.eye(n_classes)[0]  # sure of its class: no noise
-    gradients, normals = rng.normal(size=(4, n_classes)), np.empty(4 * n_classes)
-    fill_normals(STREAM, normals)
+    gradients, normals = rng.normal(size=(4, n_classes)), normals_of(STREAM, 4, n_classes)
     kernel = add_softmax_noise.py_func if python else add_softmax_noise
     channels = np.column_stack([gradients, counts])
     state = parts.member_at(np.zeros_like(p))._replace(curvature=p, channels=channels)
@@ -126,9 +125,10 @@ def test_noise_of_the_posterior_on_the_choice_of_splits(rng, n_classes, python):
     for cell, root in enumerate(roots):
         expected = np.diag(p[cell]) - np.outer(p[cell], p[cell])
         np.testing.assert_allclose(root @ root.T, expected, atol=ZERO)
-        z = normals.reshape(4, n_classes)[cell]
         found = channels[cell, :n_classes] - gradients[cell]
-        np.testing.assert_allclose(found, 0.5 * np.sqrt(counts[cell]) * root @ z, atol=ZERO)
+        np.testing.assert_allclose(
+            found, 0.5 * np.sqrt(counts[cell]) * root @ normals[cell], atol=ZERO
+        )
 
 
 @PYTHON
@@ -150,9 +150,7 @@ def test_leaf_values_of_the_posterior(repeated, rng, n_classes, newton, python):
     gradients(sums, state, values, 1.0, STREAM)
     leaf = rng.integers(0, 3, n_cells)  # leaf 3 stays empty
     state.scratch.leaf_of_row[:] = leaf
-    normals = np.empty(4 * n_classes)
-    fill_normals(STREAM, normals)
-    normals = normals.reshape(4, n_classes)
+    normals = normals_of(STREAM, 4, n_classes)
     cell_of_row = np.empty(600, int)
     cell_of_row[cells.order] = np.repeat(np.arange(n_cells), np.diff(cells.begin))
     raw = state.raw[cell_of_row].copy()
@@ -179,9 +177,7 @@ def test_leaf_values(table, rng, n_classes, newton, python):
     softmax_gradients(cells, state, values, 1.0, STREAM)
     leaf = rng.integers(0, 3, 120)  # leaf 3 stays empty
     state.scratch.leaf_of_row[:] = leaf
-    normals = np.empty(4 * n_classes)
-    fill_normals(STREAM, normals)
-    normals = normals.reshape(4, n_classes)
+    normals = normals_of(STREAM, 4, n_classes)
     kernel = softmax_leaves.py_func if python else softmax_leaves
     for tree in range(2):
         before = state.raw.copy()

@@ -11,7 +11,6 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingRegressor,
 )
-from sklearn.exceptions import NotFittedError
 
 from gbuq_core.errors import GbuqError, InvalidData, InvalidParameter
 from gbuq_core.ibug import IBUGRegressor
@@ -179,12 +178,3 @@ def test_gaps_are_not_blamed_for_another_error(table):
         IBUGRegressor(wrong, 5).fit(gaps, y)
     with refused(InvalidData, "does not take missing values"):
         IBUGRegressor(GradientBoostingRegressor(**GBM), 5).fit(gaps, y)
-
-
-def test_a_fit_that_fails_leaves_nothing_fitted(table, new):
-    X, y = table
-    model = IBUGRegressor(GradientBoostingRegressor(**GBM), 5, random_state=0).fit(X, y)
-    with refused(InvalidData, "only one value"):
-        model.fit(X, np.ones(len(X)))
-    with pytest.raises(NotFittedError):
-        model.predict_distribution(new[0])

@@ -1,7 +1,5 @@
 """MacauRegressor: conventions, what its numbers are made of, other forests, and refusals."""
 
-import threading
-
 import lightgbm
 import numpy as np
 import pandas as pd
@@ -17,8 +15,7 @@ from sklearn.tree import DecisionTreeRegressor
 from tolerances import NEAR_ZERO, SAME_SUM
 
 from gbuq_core import MacauRegressor
-from gbuq_core.errors import Cancelled, InvalidData, InvalidParameter
-from gbuq_core.jobs import JobRunner
+from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.macau import regressor
 from gbuq_core.macau.leaves import make_leaf_table, number_leaves
 from gbuq_core.macau.regressor import LEAF_FEATURES
@@ -375,22 +372,3 @@ def test_rows_and_targets_that_make_no_sense_are_refused(table):
         model.predict_uncertainty(frame * 1e300)
     with refused(InvalidData, "one row"):
         model.leaf_ellipses(frame, (0, 1))
-
-
-def test_progress_reaches_the_end_and_stops_on_request(table):
-    runner = JobRunner()
-    done = runner.want("user", "short", lambda job: MacauRegressor(**SMALL).fit(*table))
-    assert isinstance(done.result(60), MacauRegressor)
-    # Rounding of a dozen shares.
-    assert done.fraction == pytest.approx(1.0, abs=NEAR_ZERO)
-    begun = threading.Event()
-
-    def long(job):
-        begun.set()
-        return MacauRegressor(n_trees=10_000, min_child_samples=1).fit(*table)
-
-    job = runner.want("user", "long", long)
-    assert begun.wait(60)
-    runner.release("user")
-    with pytest.raises(Cancelled):
-        job.result(60)

@@ -1,9 +1,7 @@
 """What of a file is no data, how it is quoted and encoded, and what is said of it."""
 
-import io
-
-import openpyxl
 import pytest
+from table_parts import workbook_of
 
 from gbuq_core.errors import TableError
 from gbuq_core.tables import (
@@ -137,18 +135,6 @@ def test_names_of_a_second_file_that_differ_in_form():
     assert any('"City" as "city"' in notice for notice in found.notices)
 
 
-def workbook(**sheets):
-    book = openpyxl.Workbook()
-    book.remove(book.active)
-    for name, rows in sheets.items():
-        sheet = book.create_sheet(name)
-        for row in rows:
-            sheet.append(row)
-    data = io.BytesIO()
-    book.save(data)
-    return data.getvalue()
-
-
 CELLS = [["name", "area", "y"], *[[f"shop {k}", 40 + k, k * 0.5] for k in range(20)]]
 
 
@@ -163,7 +149,7 @@ CELLS = [["name", "area", "y"], *[[f"shop {k}", 40 + k, k * 0.5] for k in range(
     ],
 )  # fmt: skip
 def test_sheets_as_people_make_them(sheets, said):
-    table = read_table(workbook(**sheets))
+    table = read_table(workbook_of(**sheets))
     assert table.names == ["name", "area", "y"]
     assert table.n_rows == 20
     assert any(said in notice for notice in table.notices)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_parts import refusal
-from table_parts import as_table
+from table_parts import as_table, regression_frame
 
 from gbuq_core.commands.model_options import cut_of
 from gbuq_core.commands.model_options import plan_of as plan_from
@@ -28,14 +28,6 @@ from gbuq_core.tables import (
 from gbuq_core.tables.predicting import make_estimator
 
 FAST = ScorePlan(ensemble="virtual", n_trees=40, depth=3, learning_rate=0.1)
-
-
-def regression_frame(n, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(-2, 2, n)
-    group = rng.choice(["a", "b", "c"], n)
-    y = np.sin(2 * x) + (group == "a") + 0.2 * rng.normal(size=n)
-    return pd.DataFrame({"x": x, "group": group, "y": y}).round(6)
 
 
 def test_two_clocks_keep_a_gaussian_from_overfitting():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from table_parts import as_table
+from table_parts import as_table, regression_frame
 from tolerances import CANCELLED, SAME_SUM, ZERO
 
 from gbuq_core.distribution import student
@@ -26,14 +26,6 @@ from gbuq_core.tables.predicting import assign_folds, held_out_fifth, predict_ro
 FAST = ScorePlan(ensemble="virtual", n_trees=40, depth=3, learning_rate=0.1)
 ADDED = ["prediction", "total_uncertainty", "data_uncertainty", "knowledge_uncertainty"]
 REGRESSION = ["prediction", "lower_90", "upper_90", *ADDED[1:], *(f"{n}_std" for n in ADDED[1:])]
-
-
-def regression_frame(n, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(-2, 2, n)
-    group = rng.choice(["a", "b", "c"], n)
-    y = np.sin(2 * x) + (group == "a") + 0.2 * rng.normal(size=n)
-    return pd.DataFrame({"x": x, "group": group, "y": y}).round(6)
 
 
 def class_frame(n, seed=0):

@@ -6,6 +6,7 @@ import zipfile
 
 import pyarrow as pa
 import pytest
+from table_parts import workbook_of
 
 from benchmarks.reading import sheet_of, workbook
 from gbuq_core.errors import InvalidData, TableError
@@ -23,19 +24,6 @@ openpyxl = pytest.importorskip("openpyxl")
 DAY = datetime.datetime(2020, 1, 31, 14, 30)
 
 
-def saved(**sheets):
-    """An Excel file with sheets of rows."""
-    book = openpyxl.Workbook()
-    book.remove(book.active)
-    for name, rows in sheets.items():
-        sheet = book.create_sheet(name)
-        for row in rows:
-            sheet.append(row)
-    sink = io.BytesIO()
-    book.save(sink)
-    return sink.getvalue()
-
-
 ROWS = [
     ["n", "word", "flag", "day", "mixed", "time"],
     [1, "x", True, DAY, 1, datetime.time(3, 4)],
@@ -45,7 +33,7 @@ ROWS = [
 
 
 def test_cells_keep_their_kinds():
-    table = read_table(saved(S=ROWS))
+    table = read_table(workbook_of(S=ROWS))
     assert table.names == ROWS[0]
     assert table.source.format == "excel"
     assert [str(kind) for kind in table.data.schema.types] == [
@@ -67,11 +55,11 @@ def test_cells_keep_their_kinds():
     ],
 )
 def test_blank_rows_count(rows, numbers):
-    assert read_table(saved(S=rows)).row_numbers.tolist() == numbers
+    assert read_table(workbook_of(S=rows)).row_numbers.tolist() == numbers
 
 
 def test_the_first_sheet_or_the_one_chosen():
-    data = saved(first=[["a", "b"], [1, 2], [3, 4]], second=[["c", "d"], [5, 6], [7, 8]])
+    data = workbook_of(first=[["a", "b"], [1, 2], [3, 4]], second=[["c", "d"], [5, 6], [7, 8]])
     assert read_table(data).names == ["a", "b"]
     table = read_table(data, options=ReadOptions(sheet="second"))
     assert table.names == ["c", "d"]
@@ -87,19 +75,19 @@ def test_the_first_sheet_or_the_one_chosen():
 
 
 def test_the_first_row_is_a_header_unless_it_holds_data():
-    assert read_table(saved(S=[["place", 2019, 2020], ["a", 1, 2], ["b", 3, 4]])).names == [
+    assert read_table(workbook_of(S=[["place", 2019, 2020], ["a", 1, 2], ["b", 3, 4]])).names == [
         "place", "2019", "2020",
     ]  # fmt: skip
-    table = read_table(saved(S=[["a", 1.5], ["b", 3], ["c", 4]]))
+    table = read_table(workbook_of(S=[["a", 1.5], ["b", 3], ["c", 4]]))
     assert (table.names, table.n_rows) == (["column 1", "column 2"], 3)
     assert "looks like data" in table.notices[0]
-    data = saved(S=[["a", "b"], ["c", "d"], ["e", "f"]])
+    data = workbook_of(S=[["a", "b"], ["c", "d"], ["e", "f"]])
     assert read_table(data, options=ReadOptions(header=False)).n_rows == 3
 
 
 def test_empty_rows_and_columns_around_the_table_do_not_count():
     rows = [[], [None, "a", None, "b"], [], [None, 1, None, 2], [None, 3, None, 4], [None]]
-    table = read_table(saved(S=rows))
+    table = read_table(workbook_of(S=rows))
     assert table.names == ["a", "b"]
     assert table.data["b"].to_pylist() == [2.0, 4.0]
 
@@ -109,11 +97,11 @@ def test_a_short_sheet_before_a_table_is_passed_over_and_a_larger_one_is_named()
         [["Version", "1"], ["Author", "Max"]],
         [["a", "b"], *[[k, k % 3] for k in range(20)]],
     )
-    read = read_table(saved(about=about, data=table, more=[*table, *table]))
+    read = read_table(workbook_of(about=about, data=table, more=[*table, *table]))
     assert (read.names, read.n_rows) == (["a", "b"], 20)
     assert 'The sheet "about" holds no table of several columns and ten rows' in read.notices[0]
     assert 'The sheet "data" is read, though "more" has more cells' in read.notices[1]
-    formulas = saved(data=[["x", "y"], *[[k, f"=A{k + 2}*2"] for k in range(20)]])
+    formulas = workbook_of(data=[["x", "y"], *[[k, f"=A{k + 2}*2"] for k in range(20)]])
     read = read_table(formulas)
     with pytest.raises(InvalidData, match="holds formulas whose results are not stored"):
         prepare_training(read, infer_schema(read), "y")
@@ -121,7 +109,9 @@ def test_a_short_sheet_before_a_table_is_passed_over_and_a_larger_one_is_named()
 
 def test_an_empty_sheet_is_refused():
     with pytest.raises(TableError, match='"cover" is empty: choose another one, such as "data"'):
-        read_table(saved(cover=[], data=[["a", "b"], [1, 2]]), options=ReadOptions(sheet="cover"))
+        read_table(
+            workbook_of(cover=[], data=[["a", "b"], [1, 2]]), options=ReadOptions(sheet="cover")
+        )
 
 
 def test_many_cells_are_refused(monkeypatch):
@@ -134,12 +124,12 @@ def test_many_cells_are_refused(monkeypatch):
 def test_a_long_cell_is_refused(monkeypatch):
     monkeypatch.setattr(limits, "MAX_CELL_BYTES", 100)
     with pytest.raises(TableError, match=r'column "b" has a cell'):
-        read_table(saved(S=[["a", "b"], [1, "x" * 200], [2, "y"]]))
+        read_table(workbook_of(S=[["a", "b"], [1, "x" * 200], [2, "y"]]))
 
 
 @pytest.mark.parametrize("cut", [40, 0.5, 0.9])
 def test_a_damaged_workbook_is_refused(cut):
-    data = saved(S=ROWS)
+    data = workbook_of(S=ROWS)
     with pytest.raises(TableError, match=r"Excel file is damaged|ZIP archive"):
         read_table(data[: int(cut if cut > 1 else cut * len(data))])
 
@@ -162,13 +152,13 @@ def test_entities_do_not_unfold():
 def test_the_library_may_be_missing(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(TableError, match="need python-calamine"):
-        read_table(saved(S=ROWS))
+        read_table(workbook_of(S=ROWS))
 
 
 def test_both_kinds_of_files_give_one_schema():
     rows = [["a", "b", "day"], *[[k, f"w{k % 3}", DAY] for k in range(20)]]
-    excel = infer_schema(read_table(saved(S=rows)))
+    excel = infer_schema(read_table(workbook_of(S=rows)))
     text = "\n".join(",".join(map(str, row)) for row in rows)
     plain = infer_schema(read_table(text.encode()))
     assert [c.kind for c in excel.columns] == [c.kind for c in plain.columns]
-    assert pa.types.is_string(read_table(saved(S=rows)).data["b"].type)
+    assert pa.types.is_string(read_table(workbook_of(S=rows)).data["b"].type)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba.core.errors import TypingError
-from seeding_parts import fill_normals
+from seeding_parts import normals_of
 from tolerances import SAME_SUM, ZERO
 
 from gbuq_core.trees import forest_kernels, growing_kernels, histogram_kernels, scoring_kernels
@@ -197,8 +197,7 @@ def test_python_scores_equal_compiled_ones():
 def test_score_noise_is_numbered_by_slot(rng):
     products, squares = rng.random(50), rng.random(50) + 0.5
     is_candidate = rng.random(50) < 0.5
-    normals = np.empty(200)
-    fill_normals(STREAM, normals)
+    normals = normals_of(STREAM, 200)
     for first in (0, 50, 150):
         scores = products / np.sqrt(squares) + 0.7 * normals[first : first + 50]
         expected = np.argmax(np.where(is_candidate, scores, -np.inf))
@@ -260,8 +259,7 @@ def test_a_noisy_tree_equals_the_twin():
     """The draw of slot s at level l is number ``l * total_bins + s`` of its stream."""
     problem = make_problem(6, n=200)
     total = len(problem.rows.slot_bin)
-    normals = np.empty(3 * total)
-    fill_normals(STREAM, normals)
+    normals = normals_of(STREAM, 3 * total)
     noise = np.zeros((3, 5, 256))
     for slot, place in enumerate(
         zip(problem.rows.slot_feature, problem.rows.slot_bin, strict=True)

@@ -13,6 +13,7 @@ from gbuq_core.experiments.heteroscedastic.picture import (
 )
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.figures.theme import METHOD_STYLES
+from tests.figure_readers import layers
 from tests.heteroscedastic_parts import few_places, panel_of, score_of
 
 ROUNDING = {"rtol": 5.1e-5, "atol": 1e-9}  # five significant digits are sent
@@ -32,14 +33,6 @@ def figure_of(ground, panels, **knobs):
 
 def shown(*bands):
     return {f"show_{part}": part in bands for part in ALL}
-
-
-def layers(panel, kind, **looks):
-    return [
-        part
-        for part in panel["layers"]
-        if part["kind"] == kind and all(part.get(k) == v for k, v in looks.items())
-    ]
 
 
 def test_data_are_the_inner_band_and_the_rim_ends_at_the_total(ground):

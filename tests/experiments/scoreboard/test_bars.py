@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from scoreboard_parts import made_up_board
+from scoreboard_parts import made_up_board, with_scores
 
 from gbuq_core.experiments.scoreboard.bars import MET, NOT_MET, OPEN, check_bars
 from gbuq_core.experiments.scoreboard.board import Finding, Place, read_board
@@ -16,16 +16,6 @@ FULL = made_up_board()
 def shift(split):
     """A spread over splits, so that there are standard errors."""
     return 0.001 * (split - 1)
-
-
-def board_with(key, score_of):
-    """A board where ``score_of(result)`` gives other scores to the results of one table."""
-    table = FULL.table(key)
-    results = tuple(
-        result._replace(scores={**result.scores, **score_of(result)}) for result in table.results
-    )
-    changed = replace(table, results=results)
-    return replace(FULL, tables=tuple(changed if t.key == key else t for t in FULL.tables))
 
 
 def bar_of(board, which):
@@ -63,7 +53,7 @@ def test_sglb_counts_sets_on_which_both_scores_are_as_published(n_good, verdict)
             "rmse": published[result.set, "sglb", "rmse"].value + shift(result.split),
         }
 
-    bar = bar_of(board_with("sglb", score_of), SGLB)
+    bar = bar_of(with_scores(FULL, "sglb", score_of), SGLB)
     assert (bar.good, bar.possible, bar.verdict) == (n_good, 6, verdict)
 
 
@@ -78,7 +68,7 @@ def test_better_than_published_counts_too():
             for score in ("nll", "rmse")
         }
 
-    assert bar_of(board_with("sglb", score_of), SGLB).good == 6
+    assert bar_of(with_scores(FULL, "sglb", score_of), SGLB).good == 6
 
 
 @pytest.mark.parametrize(("n_good", "verdict"), [(6, MET), (5, MET), (4, NOT_MET)])
@@ -89,7 +79,7 @@ def test_independent_and_virtual_are_compared_set_by_set(n_good, verdict):
             result.method, 0.5
         )}  # fmt: skip
 
-    bar = bar_of(board_with("sglb", score_of), AUROC)
+    bar = bar_of(with_scores(FULL, "sglb", score_of), AUROC)
     assert (bar.good, bar.verdict) == (n_good, verdict)
 
 
@@ -100,7 +90,7 @@ def test_ibug_cbu_is_first_or_tied_by_paired_differences(gap, good):
         noise = (-1 if result.method == "ibug" else 1) * shift(result.split)
         return {"crps": base + 10.0 * result.split + noise}  # splits differ far more than methods
 
-    bar = bar_of(board_with("ibug", score_of), IBUG)
+    bar = bar_of(with_scores(FULL, "ibug", score_of), IBUG)
     measured = [item for item in bar.items if item.good is not None]
     assert {item.good for item in measured} == {good}
     assert bar.verdict == (MET if good else NOT_MET)
@@ -117,7 +107,7 @@ def test_soft_trees_count_by_their_best_form(n_good, verdict):
         sglb = result.method == "sglb"
         return {"log_likelihood": -0.5 if best else -1.0 if sglb else -2.0}
 
-    board = board_with("soft_trees", score_of)
+    board = with_scores(FULL, "soft_trees", score_of)
     bar = bar_of(board, SOFT)
     assert (bar.good, bar.verdict, bar.explained) == (n_good, verdict, ())
     finding = made_up_board(
@@ -133,7 +123,7 @@ def test_calibration_must_not_be_worse_on_any_set():
         noise = (1 if calibrated else -1) * shift(result.split)
         return {"crps": 1.0 - 0.1 * calibrated + 0.5 * hurt + noise}
 
-    bar = bar_of(board_with("ours", score_of), CALIBRATION)
+    bar = bar_of(with_scores(FULL, "ours", score_of), CALIBRATION)
     by_name = {item.name: item for item in bar.items}
     label = FULL.table("ours").find_method("vst:scaled").label
     assert by_name[label].good is False
@@ -159,7 +149,7 @@ def test_macaus_default_is_first_among_trees_whatever_a_linear_model_does(
     default, paper, verdict, told
 ):
     of = {"macau_linear:auto": default, "macau_linear": paper, "conformal_linear": 0.1}
-    board = board_with("macau", lambda result: {"crps": of.get(result.method, 1.0)})
+    board = with_scores(FULL, "macau", lambda result: {"crps": of.get(result.method, 1.0)})
     why = Finding("Why it is not", "", (Place("macau", "linear", "macau_linear", "crps"),))
     bar = bar_of(replace(board, findings=(why,)), MACAU)
     assert (bar.verdict, bar.possible) == (verdict, 1)
@@ -187,8 +177,8 @@ def test_the_default_meets_the_best_published_numbers():
             if (result.set, result.method, score) in published
         }  # fmt: skip
 
-    assert bar_of(board_with("ours", score_of(0.0)), DEFAULT).verdict == MET
-    assert bar_of(board_with("ours", score_of(1.0)), DEFAULT).verdict == NOT_MET
+    assert bar_of(with_scores(FULL, "ours", score_of(0.0)), DEFAULT).verdict == MET
+    assert bar_of(with_scores(FULL, "ours", score_of(1.0)), DEFAULT).verdict == NOT_MET
 
 
 def test_the_small_setting_is_timed_once_all_of_it_is_there():
@@ -209,7 +199,7 @@ def test_open_items_do_not_hide_what_is_decided():
     def score_of(result):
         return {"auroc_knowledge": 0.8 if result.method == "sglb" else 0.7}
 
-    board = board_with("sglb", score_of)
+    board = with_scores(FULL, "sglb", score_of)
     table = board.table("sglb")
     kept = replace(table, results=tuple(r for r in table.results if r.set != "wine"))
     board = replace(board, tables=tuple(kept if t.key == "sglb" else t for t in board.tables))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scoreboard_parts import made_up_board
+from scoreboard_parts import made_up_board, with_scores
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.scoreboard.board import read_board
@@ -18,16 +18,6 @@ from gbuq_core.experiments.scoreboard.choosing import (
 from gbuq_core.methods import METHODS
 
 FULL = made_up_board()
-
-
-def with_scores(board, key, change):
-    """The board with other scores in one table: what ``change`` makes of each result."""
-    table = board.table(key)
-    results = tuple(
-        result._replace(scores={**result.scores, **change(result)}) for result in table.results
-    )
-    changed = replace(table, results=results)
-    return replace(board, tables=tuple(changed if t.key == key else t for t in board.tables))
 
 
 @pytest.mark.parametrize("rows", [50, 1000, 10**6])

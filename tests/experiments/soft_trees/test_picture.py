@@ -42,7 +42,7 @@ from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.knobs import Knob, find_knob
 from gbuq_core.settings import knobs_of, to_values
 from gbuq_core.soft_trees import ElboPath
-from tests.figure_readers import decode_sheet, decode_strips, unpack_sheaf
+from tests.figure_readers import decode_sheet, decode_strips, layers, unpack_sheaf
 
 # Numbers are sent with five significant digits.
 ROUNDING = {"rtol": 5.1e-5, "atol": 0.0}
@@ -84,14 +84,6 @@ def frames():
     leaves = np.stack([np.tile(x, (3, 1)), np.tile(-x, (3, 1))], axis=1)
     output = (reach * leaves).sum(axis=1)
     return TreeFrames(0, np.array([0, 50, 100]), x, 1.0 - left[:, None], reach, leaves, output)
-
-
-def layers(panel, kind, **looks):
-    return [
-        part
-        for part in panel["layers"]
-        if part["kind"] == kind and all(part.get(k) == v for k, v in looks.items())
-    ]
 
 
 def test_every_method_has_a_panel_with_its_functions_mean_and_bands(data, methods):
