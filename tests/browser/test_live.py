@@ -195,7 +195,7 @@ def test_a_page_for_download_follows_its_knobs_without_a_server(page, tmp_path):
     fewer = map_spiral(fits[0], replace(settings, step=20)).knowledge[-1]
     panel = sheet.live.ensembles[0].panels[2]
     read = figure.root.evaluate(_VALUE, [panel, 40 * SIDE + 40])
-    assert read == pytest.approx(fewer[40, 40], abs=2 * ENTROPY)
+    assert read == pytest.approx(fewer[40, 40], abs=2 * 17 * ENTROPY)  # steps of 17
     turn(figure, "step", "ArrowLeft")
     figure.wait_for("node.dataset.live === '0'")
 

@@ -56,7 +56,7 @@ def test_frames_and_all_that_follows_them_are_the_same_ones():
 
 
 @pytest.mark.parametrize(
-    ("seen", "models", "long"), [("step", 0, 36), ("shown", 1, 12), ("flag", 0, 0)]
+    ("seen", "models", "long"), [("step", 0, 12), ("shown", 1, 12), ("flag", 0, 0)]
 )
 def test_members_are_those_that_the_knob_chooses_from(seen, models, long):
     thin = thin_sheet(sheet_with(seen))

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.ndimage import binary_dilation
 
 from gbuq_core.experiments.claims import Claim, Threshold, judged
 from gbuq_core.experiments.novelty.data import SIDE, Mask
@@ -101,6 +100,8 @@ def near_cells(support: Mask) -> Mask:
     >>> int(near_cells(support).sum())  # a corner: 1 to 4 cells away in steps along the sides
     14
     """
+    from scipy.ndimage import binary_dilation  # slow to import
+
     grown = binary_dilation(support.reshape(SIDE, SIDE), iterations=NEAR)
     near: Mask = np.asarray(grown).ravel() & ~support
     return near

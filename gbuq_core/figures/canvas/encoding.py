@@ -58,6 +58,7 @@ class _Body:
     def __init__(self) -> None:
         self.parts: list[bytes] = []
         self.size = 0
+        self._names: dict[tuple[str, bytes], dict[str, Any]] = {}
 
     def add(self, array: npt.ArrayLike, kind: str) -> dict[str, Any]:
         """Append one array and return the name that the header calls it by."""
@@ -67,7 +68,9 @@ class _Body:
         else:
             raw = np.ascontiguousarray(array, dtype=_TYPES[kind])
             n, data = raw.size, raw.tobytes()
-        name = {"at": self.size, "n": n, "type": kind}
+        if (kind, data) in self._names:  # the dots of several panels are the same
+            return self._names[kind, data]
+        name = self._names[kind, data] = {"at": self.size, "n": n, "type": kind}
         data += b"\0" * (-len(data) % 4)
         self.parts.append(data)
         self.size += len(data)

@@ -24,11 +24,13 @@ function keepMembers(data) {
 }
 
 // A page's members are differences between stages, low bytes first (live.py's encode_members).
-function joinSteps(bytes, { n, shape }) {
-  const values = new Uint16Array(n); // which sums modulo 65,536
+function joinSteps(bytes, { n, shape, split }) {
+  const values = new Uint16Array(n);
   const stage = n / shape[0];
   for (let i = 0; i < n; i++) {
-    values[i] = (bytes[i] | (bytes[n + i] << 8)) + (i < stage ? 0 : values[i - stage]);
+    const code = bytes[i] | (bytes[n + i] << 8);
+    const step = (code >> 1) ^ -(code & 1);
+    values[i] = split * step + (i < stage ? 0 : values[i - stage]);
   }
   return values;
 }

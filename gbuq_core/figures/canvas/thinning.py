@@ -31,17 +31,22 @@ _MEMBER_KNOBS = {
 }
 
 _MOST_SHOWN = 10  # members that a knob for their number offers
+_MOST_MEMBERS = 500_000  # values of the members that a knob is worth
 
 
-def thin_sheet(sheet: PanelSheet, most_frames: int = 7) -> PanelSheet:
+def thin_sheet(sheet: PanelSheet, most_frames: int = 3) -> PanelSheet:
     """Keep some frames, and of the members those that a knob in the bar needs.
 
     Frames lie at even steps of the logarithm of ``frame_values``, which are positive and increase.
-    A knob for K offers every other choice, one for members at most ten of them, or all. Without
-    members a map is read back from its frame.
+    A knob for K offers multiples of the K that it has, one for members at most ten of them, or all;
+    neither is offered if it needs very many members. Without members a map is read back from its
+    frame.
     """
     knobs = [_fewer_choices(knob) for knob in sheet.knobs]
     live = None if sheet.live is None else _needed(sheet.live, knobs)
+    if live is not None and sum(np.size(one.members) for one in live.ensembles) > _MOST_MEMBERS:
+        knobs = [_hidden(knob) for knob in knobs]
+        live = _needed(live, knobs)
     thin = replace(sheet, knobs=knobs, live=live)
     return _fewer_frames(thin, most_frames) if sheet.frame_values is not None else thin
 
@@ -53,7 +58,8 @@ def n_values(sheet: PanelSheet) -> int:
 
 def _fewer_choices(knob: LiveKnob) -> LiveKnob:
     if knob.key == "step" and knob.needs is None:
-        kept = [i for i in range(len(knob.choices)) if i % 2 or i == knob.value]
+        now = int(knob.choices[int(knob.value)])
+        kept = [i for i, step in enumerate(knob.choices) if int(step) % now == 0]
     elif knob.key == "shown":
         kept = [
             i
@@ -67,6 +73,12 @@ def _fewer_choices(knob: LiveKnob) -> LiveKnob:
         choices=tuple(knob.choices[i] for i in kept),
         texts=tuple(knob.texts[i] for i in kept),
     )
+
+
+def _hidden(knob: LiveKnob) -> LiveKnob:
+    """A knob for members stands still, as `LiveKnob.needs` has it; others stay."""
+    asks = any(knob.key in keys for keys in _MEMBER_KNOBS.values())
+    return knob._replace(needs={knob.key: (-1,)}) if asks else knob
 
 
 def _needed(live: Live, knobs: Collection[LiveKnob]) -> Live:
