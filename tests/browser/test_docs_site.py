@@ -13,7 +13,6 @@ from playwright.sync_api import expect
 from tests.browser.conftest import DESKTOP, PHONE, screenshot
 
 _MOST = 1.5e6  # bytes of a page of Play, compressed
-_LARGER = {"learn_spiral": 3.6e6}  # eight steps, whose knobs move up to fifty members each
 # Whether each figure of a page is drawn, the folded ones, too.
 _DRAWN = """() => [...document.querySelectorAll('.figure')].every(figure =>
   figure.querySelector('canvas, svg'))"""
@@ -114,7 +113,7 @@ def test_play_opens_from_a_file_and_answers_the_hand(page, site):
     assert len(opened) > 15
     for path in opened:
         name = path.parent.name
-        assert len(gzip.compress(path.read_bytes())) < _LARGER.get(name, _MOST), name
+        assert len(gzip.compress(path.read_bytes())) < _MOST, name
         page.goto(path.as_uri())
         page.wait_for_function(_DRAWN)
         assert page.locator("meta[property='og:image']").get_attribute("content") == "preview.webp"

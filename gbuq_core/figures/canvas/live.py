@@ -183,7 +183,8 @@ def encode_members(live: Live, for_page: bool = False) -> bytes:
 
 def _split(codes: npt.NDArray[np.uint16]) -> bytes:
     """Differences between stages by their bytes: small whole numbers for those of either sign."""
-    steps: Ints = np.diff(codes.astype(np.int64), axis=0, prepend=0)
+    steps: Ints = codes.astype(np.int64)
+    steps[1:] -= codes[:-1]
     flat = ((steps << 1) ^ (steps >> 63)).reshape(-1)
     return (flat & 255).astype(np.uint8).tobytes() + (flat >> 8).astype(np.uint8).tobytes()
 
