@@ -40,7 +40,7 @@ def failures_of(seen: Seen) -> Failures:
     return find_failures(seen.scored, MEASURES[seen.values.by])
 
 
-def told_of(seen: Seen) -> tuple[str, str]:
+def failure_units(seen: Seen) -> tuple[str, str]:
     """The unit of uncertainties, and the intervals whose misses are told; "" where none are."""
     interval = "" if why_no_coverage(seen.scored) else name_interval(seen.scored)
     return in_unit(seen.scored, seen.values.unit).unit, interval
@@ -48,9 +48,9 @@ def told_of(seen: Seen) -> tuple[str, str]:
 
 def _sections(seen: Seen, found: Failures) -> list[Section]:
     """Groups of rows in words, the worst first."""
-    told = told_of(seen)
-    cohorts = [describe_cohort(cohort, found, *told) for cohort in found.cohorts]
-    missing, every = why_no_coverage(seen.scored), describe_failures(found, *told)
+    names = failure_units(seen)
+    cohorts = [describe_cohort(cohort, found, *names) for cohort in found.cohorts]
+    missing, every = why_no_coverage(seen.scored), describe_failures(found, *names)
     return [Section(text=[*filter(None, [missing]), every, *cohorts])]
 
 

@@ -265,7 +265,7 @@ def test_a_thousand_columns(tmp_path, capsys):
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 1000))).add_prefix("v")
     path, out = tmp_path / "wide.csv", tmp_path / "out.csv"
     frame.assign(y=range(30)).to_csv(path, index=False)
-    options = ["--trees", "2", "--depth", "2", "--learning-rate", "0.1"]
+    options = ["--trees", "2", "--depth", "2", "--learning-rate", "0.1", "--folds", "2"]
     assert score(path, "--target", "y", "--out", out, *options) == 0
     assert "With 1,000 features" in capsys.readouterr().err
     assert pd.read_csv(out).shape[1] == 1001 + 12 + 4  # no novelty: too many columns

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import streamlit as st
 
-from gbuq_core.lenses.failing import describe_cohort, describe_failures, groups_frame, told_of
+from gbuq_core.lenses.failing import describe_cohort, describe_failures, failure_units, groups_frame
 from gbuq_core.tables import why_no_coverage
 from gbuq_core.tables.cohorts import LONGEST_CONDITION
 from pages._ui.your_data.cohorts import draw_keep
@@ -20,13 +20,13 @@ _MOST_DECIMALS = 6
 
 def draw_failing(drawing: Drawing) -> None:
     """A line a group with a bar for what was asked, and what can be done with one of them."""
-    found, told = drawing.found, told_of(drawing.seen)
+    found, names = drawing.found, failure_units(drawing.seen)
     if missing := why_no_coverage(drawing.seen.scored):
         st.text(missing, width="stretch")
-    st.text(describe_failures(found, *told), width="stretch")
+    st.text(describe_failures(found, *names), width="stretch")
     if not found.cohorts:
         return
-    frame = groups_frame(found, *told)
+    frame = groups_frame(found, *names)
     bar = frame.columns[0]  # first, where a phone shows it
     st.dataframe(
         frame,
@@ -40,7 +40,7 @@ def draw_failing(drawing: Drawing) -> None:
             ),
         },
         key="failing-groups",
-        alt=" ".join(describe_cohort(cohort, found, *told) for cohort in found.cohorts),
+        alt=" ".join(describe_cohort(cohort, found, *names) for cohort in found.cohorts),
     )  # fmt: skip
     texts = [cohort.text for cohort in found.cohorts]
     with st.container(horizontal=True, vertical_alignment="bottom", key="failing-controls"):
