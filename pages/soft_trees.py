@@ -8,16 +8,17 @@ from gbuq_core.experiments.soft_trees.scores import describe_soft_trees
 from pages._ui.experiment import PAPER, QUICK, WHY, open_account
 from pages._ui.jobs_glue import ask
 from pages._ui.side_by_side import view_answers
-from pages._ui.soft_trees import look, panels, picture
-from pages._ui.soft_trees.controls import EXPLORING, INSIDE, RANKS, STATE, TUNING
+from pages._ui.soft_trees import look, picture
+from pages._ui.soft_trees.controls import INSIDE, STATE
 from pages._ui.soft_trees.export import soft_trees_sections
+from pages._ui.trials import draw_trials, trial_requests, trial_results
 
-FOLDED = {WHY: [INSIDE], PAPER: [TUNING, EXPLORING, RANKS]}
+FOLDED = {WHY: [INSIDE], PAPER: [trial.fold for trial in SOFT_TREES.trials]}
 WAIT_SECONDS = 0.9  # the default's methods come without a flash of progress
 
 page, values, settings = open_account(SOFT_TREES, STATE, ("rows",), FOLDED)
 fits = picture.fit_requests(values, settings)
-compared = panels.panel_requests(values, settings)
+compared = trial_requests(SOFT_TREES)
 # The page does not wait for a comparison.
 asked = ask([*fits, *compared], QUICK if compared else WAIT_SECONDS)
 answers, others = asked[: len(fits)], asked[len(fits) :]
@@ -31,11 +32,11 @@ with page.fold(WHY):
     look.draw_looks(values, answers)
 page.tell(
     SOFT_TREES, run, check_claims(run, run.scores) if run.scores else (),
-    partial(soft_trees_sections, run, shown, values, panels.bandit_played(others)),
+    partial(soft_trees_sections, run, shown, values, trial_results(others)),
     describe_soft_trees(run, run.scores),
     scored=bool(run.scores),
     complete=alone,
     costs=picture.costs_of(settings, shown),
 )  # fmt: skip
 with page.fold(PAPER):
-    panels.draw_panels(values, others, alone)
+    draw_trials(SOFT_TREES, STATE, values, others, alone)

@@ -2,16 +2,6 @@
 
 from gbuq_core.experiments.spiral.experiment import SPIRAL
 from pages._ui.experiment import show_experiment
-from pages._ui.spiral.controls import COMPUTE_OPEN, STATE, choose, count_flags
-from pages._ui.spiral.quality import compare_compute, quality_request
+from pages._ui.spiral.controls import STATE, choose, count_flags
 
-show_experiment(
-    SPIRAL,
-    STATE,
-    ("noise",),
-    on_select=choose,
-    rays=True,
-    below=count_flags,
-    beside=quality_request,
-    rest={COMPUTE_OPEN: compare_compute},
-)
+show_experiment(SPIRAL, STATE, ("noise",), on_select=choose, rays=True, below=count_flags)

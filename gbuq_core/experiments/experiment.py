@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from gbuq_core.experiments.claims import Claim, claim_table
 from gbuq_core.experiments.opening import Opening
 from gbuq_core.experiments.seeds import SeedStudy
+from gbuq_core.experiments.trial import Trial, trial_sections
 from gbuq_core.figures.canvas.live import EVERY
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.handles import LiveKnob
@@ -19,6 +20,7 @@ from gbuq_core.settings import plan_of
 
 _LEAST_HEIGHT = 184  # of maps in a page of its own, which scrolls: titles have room over them
 Text = str | Callable[[Any], str]
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 def _methods_of(settings: Any) -> Sequence[str]:
@@ -90,6 +92,7 @@ class Account:
     silence: Callable[[Any], str] = _nothing
     remark: Callable[[Any], str] = _nothing  # Markdown below the statements
     study: SeedStudy | None
+    trials: tuple[Trial, ...] = ()  # folds of "Does the paper hold?"
     code: Callable[[Any], str]  # Python that makes the run
     # `tables(run)` names the CSV files and says how each is made of the run
     tables: Callable[[Any], Mapping[str, Callable[[Any], str]]]
@@ -136,6 +139,7 @@ def experiment_sections(
     views: Sequence[Any],
     knobs: Sequence[LiveKnob] = (),
     values: SimpleNamespace | None = None,
+    results: Mapping[str, Any] = _NONE,
 ) -> list[Section]:
     """The downloaded page: picture, closer looks, scores, the paper's statements and code."""
     if one.begin is not _quiet:  # all is shown at once, since no other view is in the file
@@ -157,5 +161,6 @@ def experiment_sections(
             text=one.about(run) if claims else one.silence(run),
             table=claim_table(claims) if claims else (),
         ),
+        *(trial_sections(one.trials, results, values) if values is not None else ()),
         Section(heading="Python", code=one.code(run)),
     ]

@@ -12,7 +12,7 @@
     address        sets several knobs at once, as one step of the browser's Back
     back_steps     lets Back lead to the page before as it was left
     share          copies the page's address
-present        the picture alone in larger type, and the page's story step by step
+    present        the picture alone in larger type, and the page's story step by step
     jobs_glue      asks for fits, shows their progress, stops those nobody waits for
     limiting       reads what a session may use on a server for others
     journal        the server's log: fits and errors, and nothing of a table
@@ -27,6 +27,7 @@ present        the picture alone in larger type, and the page's story step by st
     experiment     the skeleton of a page: question, picture, control, verdict, folds
     sections       draws a section of the exported page on the page
     side_by_side   fits several methods side by side
+    trials         comparisons that take a while, each started by its button
     claims         a paper's statements with their verdicts
     cards          pages as cards: a picture, a question, one action
     handing        takes a table that is dropped on one page to another

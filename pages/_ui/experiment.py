@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -33,7 +33,7 @@ from pages._ui.claims import MARKS, draw_claims
 from pages._ui.controls import draw_fold, draw_knob
 from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
-from pages._ui.jobs_glue import Answer, Request, ask, show_progress
+from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.kept import kept, last_kept
 from pages._ui.live import live_knobs, send_members
 from pages._ui.live_sliders import LIVE_SECONDS, follow
@@ -46,6 +46,7 @@ from pages._ui.side_by_side import (
     view_answers,
 )
 from pages._ui.surface import OPEN, show_surface
+from pages._ui.trials import draw_trials, trial_requests, trial_results
 from pages._ui.url_state import ControlPlaces, PageState, open_page, read_again
 
 COMPARE, WHY, PAPER = "Compare methods", "Why", "Does the paper hold?"
@@ -219,15 +220,6 @@ def open_account(
     return page, values, settings
 
 
-class Now(NamedTuple):
-    """What a page shows, for the folds that only it has."""
-
-    values: SimpleNamespace  # of all knobs
-    settings: Any
-    beside: Sequence[Answer]  # to the requests of its own
-    alone: bool  # whether nothing else is being fitted
-
-
 def show_experiment(
     one: Experiment,
     state: PageState,
@@ -235,21 +227,18 @@ def show_experiment(
     on_select: Callable[[CanvasEvent], None] | None = None,
     rays: bool = False,
     below: Callable[[Any], None] | None = None,
-    beside: Callable[[SimpleNamespace], Sequence[Request]] | None = None,
-    rest: Mapping[Knob, Callable[[Now], None]] = _NONE,
     wait_seconds: float = 0.5,  # the default's methods come without a flash of progress
 ) -> None:
     """The whole page of an experiment with maps: the knobs of these keys stand at the picture.
 
     Cells are chosen in the picture if ``on_select`` takes them, and lines with ``rays``;
-    ``below(run)`` draws what belongs to them. ``rest`` draws the folds that only this page has,
-    with the answers to ``beside(values)``, for which nobody waits.
+    ``below(run)`` draws what belongs to them. Nobody waits for a trial.
     """
     looks = [closer.fold for closer in one.closer] + [OPEN] * (OPEN in state.knobs)
-    folded = {WHY: looks, PAPER: [*rest]}
+    folded = {WHY: looks, PAPER: [trial.fold for trial in one.trials]}
     page, values, settings = open_account(one, state, keys, {k: v for k, v in folded.items() if v})
     whole = any(closer.whole and getattr(values, closer.fold.key) for closer in one.closer)
-    fits, own = plan_requests(one, settings, whole), list(beside(values)) if beside else []
+    fits, own = plan_requests(one, settings, whole), trial_requests(one)
     asked = ask([*fits, *own], QUICK if own else wait_seconds)
     answers, others = asked[: len(fits)], asked[len(fits) :]
     alone = all(answer.state == "done" for answer in answers)
@@ -301,7 +290,9 @@ def show_experiment(
         one,
         run,
         claims,
-        partial(experiment_sections, one, now, fresh, live_knobs(state, values), values),
+        lambda: experiment_sections(
+            one, now, fresh, live_knobs(state, values), values, trial_results(others)
+        ),
         sheet.alt,
         given=now,
         scored=bool(views),
@@ -309,8 +300,8 @@ def show_experiment(
         costs=list_costs(one, settings, shown),
     )
     with page.fold(PAPER):
-        for draw_rest in rest.values():
-            draw_rest(Now(values, settings, others, alone))
+        if one.trials:
+            draw_trials(one, state, values, others, alone)
     send_members(sheet.live, one.name)
 
 

@@ -2,6 +2,7 @@
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -23,8 +24,10 @@ from gbuq_core.experiments.soft_trees.bandit import BanditSettings
 from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES as TREES
 from gbuq_core.experiments.soft_trees.plan import METHODS as SOFT_METHODS
 from gbuq_core.experiments.soft_trees.plan import PAPER as SOFT_TREES
+from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.soft_trees.rank import RankSettings
-from gbuq_core.experiments.spiral.experiment import SPIRAL
+from gbuq_core.experiments.soft_trees.trials import BANDIT, RANKS, TUNING
+from gbuq_core.experiments.spiral.experiment import COMPUTE, SPIRAL
 from gbuq_core.experiments.spiral.plan import PAPER as SPIRAL_PAPER
 from gbuq_core.experiments.spiral.quality import _REFERENCE, ENSEMBLE_SIZES
 from gbuq_core.experiments.two_clocks.experiment import TWO_CLOCKS
@@ -36,9 +39,7 @@ from pages._ui.gaussians import controls as gaussians
 from pages._ui.heart import controls as heart
 from pages._ui.heteroscedastic import controls as heteroscedastic
 from pages._ui.soft_trees import controls as soft_trees
-from pages._ui.soft_trees import panels
 from pages._ui.spiral import controls as spiral
-from pages._ui.spiral import quality
 from pages._ui.two_clocks import controls as two_clocks
 
 RECORDS = (
@@ -121,25 +122,21 @@ def test_spiral_says_what_the_paper_trained_and_what_is_compared():
     assert f"{3 * SPIRAL_PAPER.rows:,} rows" in text
     assert f"{SPIRAL_PAPER.members} independent models of {SPIRAL_PAPER.trees:,} trees" in text
     assert f"{SPIRAL_PAPER.chain_trees:,} trees in cycles of {SPIRAL_PAPER.cycle}" in text
-    source = Path(quality.__file__).read_text()
     *some, last = ENSEMBLE_SIZES
-    assert f"{', '.join(map(str, some))} and {last} models" in source
-    assert f"{_REFERENCE} other independent models" in source
+    assert f"{', '.join(map(str, some))} and {last} models" in COMPUTE.about
+    assert f"{_REFERENCE} other independent models" in COMPUTE.about
 
 
 def test_soft_trees_says_how_its_comparisons_are_run():
-    assert f"with {np.prod([len(one) for one in DEFAULT_GRID.values()])} settings" in (
-        panels._ABOUT_TUNING
-    )
-    values = {knob.key: knob.default for knob in soft_trees.STATE.knobs}
-    played = soft_trees.bandit_of(type("Values", (), {**values, "bandit_steps": 500}))
+    assert f"with {np.prod([len(one) for one in DEFAULT_GRID.values()])} settings" in (TUNING.about)
+    played = BANDIT.plan(SoftTreesSettings(), SimpleNamespace(bandit_steps=500))
     assert (played.n_seeds, played.n_arms, played.refit_every) == (2, 5, 50)
     assert BanditSettings().policies == ("random", "sglb", "xbart", "vst")
     for said in ("five arms", "plays twice", "SGLB, XBART and VST", "every 50 steps"):
-        assert said in panels._ABOUT_BANDIT
+        assert said in BANDIT.about
     assert (RankSettings().depth, RankSettings().n_seeds) == (2, 5)
-    assert "VST has depth 2" in panels._ABOUT_RANK
-    assert "five seeds for each rank" in panels._ABOUT_RANK
+    assert "VST has depth 2" in RANKS.about
+    assert "five seeds for each rank" in RANKS.about
     assert len(SOFT_METHODS) == 5
     assert preset(soft_trees, "Paper settings").startswith(
         f"All five methods. VST and VSGBM train for {SOFT_TREES.steps:,} steps"

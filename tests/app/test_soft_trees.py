@@ -18,13 +18,12 @@ from gbuq_core.experiments.soft_trees.scores import (
 )
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun, plan_tuning
 from gbuq_core.settings import from_values
-from pages._ui import jobs_glue
+from pages._ui import jobs_glue, trials
 from pages._ui.curves import read_place
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.knobs import query_of
 from pages._ui.side_by_side import view_answers
 from pages._ui.soft_trees import controls as soft_trees_controls
-from pages._ui.soft_trees import panels as soft_trees_panels
 from pages._ui.soft_trees import picture as soft_trees_picture
 from pages._ui.soft_trees.controls import STATE
 from pages._ui.soft_trees.picture import PAGE, figure_of
@@ -227,16 +226,16 @@ def test_tuning_runs_on_its_button_and_its_best_can_be_taken_over(monkeypatch):
     best = TunedKnobs(2, 8.0, 1.0, 0.01, -0.5, 0.1)
     tunings = []
 
-    def run(plan):
+    def run(trial, plan, job):
         tunings.append(plan)
         return TuningRun(plan, "VST", (best, best._replace(depth=4, elbo=-0.6)), 10, 50, 1.0)
 
-    monkeypatch.setattr(soft_trees_panels, "run_tuning", run)
+    monkeypatch.setattr(trials, "_run", run)
     at = open_page("soft_trees")
     settle(at.button(key="_soft-trees-tune-run").click().run())
     assert tunings == [plan_tuning(SETTINGS, "vst")]
     assert "| 2 | 8 | 1 | 0.01 | -0.500 | 0.100 |" in table(at, "| Depth |")
-    settle(at.button(key="_soft_trees_tuned").click().run())
+    settle(at.button(key="_soft-trees-tune-take").click().run())
     values = [at.session_state[key] for key in ("depth", "beta", "prior_scale", "rate")]
     assert values == [2, 8, 1, "0.01"]
     assert not at.exception
@@ -246,8 +245,9 @@ def test_tuning_runs_on_its_button_and_its_best_can_be_taken_over(monkeypatch):
 def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
     # What all policies do is tested with the experiment; here two that fit little are enough.
     monkeypatch.setattr(
-        "pages._ui.soft_trees.panels.run_policies",
-        lambda settings: run_policies(replace(settings, policies=("random", "sglb"))),
+        trials,
+        "_run",
+        lambda trial, plan, job: run_policies(replace(plan, policies=("random", "sglb"))),
     )
     at = open_page("soft_trees", bandit_steps="200")
     settle(at.button(key="_soft-trees-bandit-run").click().run())
@@ -261,7 +261,7 @@ def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
     # The picture's statements and the bandit's have seeds of their own.
     waiting = [one.value for one in at.caption if "over 10 seeds in a moment" in one.value]
     assert len(waiting) == 2
-    monkeypatch.setattr("pages._ui.soft_trees.panels.run_policies", lambda settings: 1 / 0)
+    monkeypatch.setattr(trials, "_run", lambda *_: 1 / 0)
     move(at, "bandit_policy", "Random")
     assert curves(at, "soft-trees-bandit-steps")["knobs"][0]["value"] == 0
     assert at.query_params["bandit_policy"] == "Random"
@@ -271,7 +271,7 @@ def test_the_bandit_runs_on_its_button_and_is_not_computed_again(monkeypatch):
 
 def test_a_comparison_that_fails_says_so_and_can_be_started_again(monkeypatch):
     at = open_page("soft_trees")
-    monkeypatch.setattr("pages._ui.soft_trees.panels.run_rank", lambda settings: 1 / 0)
+    monkeypatch.setattr(trials, "_run", lambda *_: 1 / 0)
     settle(at.button(key="_soft-trees-rank-run").click().run())
     assert any("The fit failed (ZeroDivisionError)" in text for text in words(at))
     assert at.button(key="_soft-trees-rank-run")

@@ -17,6 +17,7 @@ from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.soft_trees import fit as trees_fit
 from gbuq_core.experiments.soft_trees.bandit import BanditSettings, run_policies
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees
+from gbuq_core.experiments.soft_trees.trials import bandit_steps_figure
 from gbuq_core.figures.curves import curves_source, pack_curves
 from gbuq_core.figures.curves.parts import band, entry, line, readable_dots
 from gbuq_core.methods import METHODS
@@ -26,7 +27,6 @@ from pages._ui.jobs_glue import Answer, Request
 from pages._ui.side_by_side import view_answers
 from pages._ui.soft_trees import controls as trees_controls
 from pages._ui.soft_trees import look as trees_look
-from pages._ui.soft_trees import panels as trees_panels
 from pages._ui.soft_trees import picture as trees_ui
 
 # Numbers travel with five significant digits: means, stds and what they add up to, so that a line
@@ -402,7 +402,7 @@ def test_a_bandit_is_told_step_by_step_as_it_was_played(page):
     )
     runs = run_policies(settings)
     values = defaults(trees_controls.STATE)
-    figure = trees_panels.bandit_figure_of(values, runs)
+    figure = bandit_steps_figure(values, runs)
     steps = runs[0].trace.steps
     knobs = [[at, {"bandit_policy": p}] for p in range(3) for at in range(len(steps))]
     found = iter(said(page, figure, "step", knobs))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from gbuq_core.experiments.experiment import Account
 from gbuq_core.experiments.python_text import call_lines, import_lines
-from gbuq_core.experiments.soft_trees.bandit import BanditRun
 from gbuq_core.experiments.soft_trees.claims import STUDY
 from gbuq_core.experiments.soft_trees.data import N_FRESH, OWN, SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import (
@@ -27,9 +26,8 @@ from gbuq_core.experiments.soft_trees.plan import (
     plan_soft_trees,
     soft_trees_arguments,
 )
-from gbuq_core.experiments.soft_trees.rank import RankRun
 from gbuq_core.experiments.soft_trees.scores import answer_soft_trees
-from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun
+from gbuq_core.experiments.soft_trees.trials import TRIALS
 from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import csv_text, digits, megabytes, percent
 
@@ -157,36 +155,6 @@ def soft_trees_parameters_csv(fit: SoftTreesFit) -> str:
     return csv_text(["tree", "parameter", "mean", "std"], rows)
 
 
-def rank_csv(run: RankRun) -> str:
-    """One line a rank and seed: AUROC of knowledge uncertainty, log score of held-out rows."""
-    rows = [
-        (int(rank), run.settings.seed + seed, run.auroc[i, seed], run.log_score[i, seed])
-        for i, rank in enumerate(run.ranks)
-        for seed in range(run.auroc.shape[1])
-    ]
-    return csv_text(["rank", "seed", "auroc", "log_score"], rows)
-
-
-def bandit_csv(runs: Iterable[BanditRun]) -> str:
-    """One line a policy, seed and step: context, pulled arm, regret and its running sum."""
-    names = ["policy", "seed", "step", "context", "arm", "regret", "cumulative"]
-    rows = (
-        (run.label, run.plan.seed + seed, step + 1, *values)
-        for run in runs
-        for seed in range(len(run.regret))
-        for step, values in enumerate(
-            zip(run.contexts[seed], run.arms[seed] + 1, run.regret[seed], run.cumulative[seed],
-                strict=True)
-        )
-    )  # fmt: skip
-    return csv_text(names, rows)
-
-
-def tuning_csv(run: TuningRun) -> str:
-    """One line a setting: its knobs, validation ELBO and log density of the held-out rows."""
-    return csv_text(TunedKnobs._fields, run.tried)
-
-
 _HOW = (
     "Spreads and RMSE are in standard deviations of y. Agreement is the share of the functions' "
     f"variation that all functions have in common. RMSE (to the true mean), NLL (in nats) and "
@@ -242,6 +210,7 @@ SOFT_TREES = Account(
     scores=lambda run: score_section(run.scores),
     silence=lambda run: "The paper says nothing about these methods on these data.",
     study=STUDY,
+    trials=TRIALS,
     code=lambda run: soft_trees_code(run.settings),
     tables=_tables,
     title="Soft trees",

@@ -5,10 +5,9 @@ All are sheets of strips without maps, which change in place when a point or a l
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from types import MappingProxyType, SimpleNamespace
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +28,17 @@ from gbuq_core.experiments.spiral.quality import (
 )
 from gbuq_core.experiments.spiral.scores import scores_of
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
-from gbuq_core.figures.curves.parts import stretches
+from gbuq_core.figures.curves import Curves, draw_curves
+from gbuq_core.figures.curves.parts import (
+    around,
+    axis,
+    entry,
+    line,
+    panel,
+    plain_dots,
+    reading,
+    stretches,
+)
 from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.glossary import UNCERTAINTY_KINDS
@@ -318,54 +327,71 @@ def _limits(arrays: Sequence[Array], log: bool, span: float = 1e-5) -> tuple[flo
     return 0.0, highest * 1.05 or 1.0
 
 
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-MEASURES: Mapping[str, str] = MappingProxyType(
-    {"rank_correlation": "likeness to 20 other models", "auroc_far": "AUROC, far cells"}
-)
-_SYMBOLS = {"sglb": "circle", "virtual_sglb": "square", "csglb": "diamond", "cbsglb": "triangle-up"}
+_MEASURES = {"rank_correlation": "likeness to 20 other models", "auroc_far": "AUROC, far cells"}
+_TICKS = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3000)  # seconds
 
 
-def quality_figure(points: Sequence[QualityPoint], measure: str, height: int = 290) -> go.Figure:
-    """One measure of quality against the seconds of one core."""
-    import plotly.graph_objects as go
-
-    figure = go.Figure()
-    for method in dict.fromkeys(point.method for point in points):
-        figure.add_trace(_trace([p for p in points if p.method == method], measure))
-    figure.update_layout(
-        height=height,
-        margin={"l": 8, "r": 8, "t": 36, "b": 8},  # the plot's buttons and the highest label
-        # Under the axis title: the buttons above would cover it.
-        legend={"orientation": "h", "y": 0, "yref": "container", "yanchor": "bottom", "x": 0},
-        xaxis={"type": "log", "dtick": 1, "title": {"text": "seconds of one core"}},
-        yaxis={"zeroline": False, "title": {"text": MEASURES[measure]}},
+def quality_figure(points: Sequence[QualityPoint]) -> Curves:
+    """Both measures of quality against the seconds of one core."""
+    points = sorted(points, key=lambda point: point.core_seconds)
+    seconds = np.log10([point.core_seconds for point in points])
+    ends = around(seconds, room=0.06)
+    legend, panels = [], []
+    for name, label in _MEASURES.items():
+        legend, layers = [], []
+        every = np.array([getattr(point, name) for point in points])
+        for method in dict.fromkeys(point.method for point in points):
+            style = METHOD_STYLES[method]
+            at = np.array([p.method == method for p in points]) & np.isfinite(every)
+            x, y = seconds[at], every[at]
+            dots = plain_dots(x, y, style.colour, 1.0, 9.0)
+            independent = any(p.n_models > 1 for p in points if p.method == method)
+            layers += [*([line(x, y, style.colour, 1.5)] if independent else []), dots]
+            legend.append(
+                entry(f"{style.label}, independent" if independent else style.label, dots)
+            )
+        panels.append(panel(around(every, room=0.15), label, layers, 0.5))
+    return draw_curves(
+        "spiral-quality",
+        describe_quality(points),
+        420,
+        axis(
+            ends,
+            "seconds of one core",
+            {float(np.log10(t)): f"{t:g}" for t in _TICKS if ends[0] <= np.log10(t) <= ends[1]},
+        ),
+        panels,
+        legend,
+        reading(
+            seconds,
+            "",
+            [(label, [getattr(p, name) for p in points]) for name, label in _MEASURES.items()],
+            names=[ensemble_name(point) for point in points],
+        ),
     )
-    return figure
 
 
-def _trace(points: Sequence[QualityPoint], measure: str) -> go.Scatter:
-    import plotly.graph_objects as go
+def ensemble_name(point: QualityPoint) -> str:
+    """How many independent models, or which chain."""
+    label = METHOD_STYLES[point.method].label
+    return f"{point.n_models} x {label}" if point.n_models > 1 else label
 
-    style = METHOD_STYLES[points[0].method]
-    several = len(points) > 1
-    return go.Scatter(
-        x=[point.core_seconds for point in points],
-        y=[getattr(point, measure) for point in points],
-        mode="lines+markers+text" if several else "markers",
-        text=[str(point.n_models) for point in points] if several else None,
-        textposition="top center",
-        name=f"{style.label}, independent" if several else style.label,
-        line={"color": style.colour, "width": 1.5},
-        marker={
-            "color": style.colour,
-            "size": 11,
-            "symbol": _SYMBOLS.get(points[0].method, "circle"),
-        },
-        hovertemplate="%{y:.3f} for %{x:.2g} s<extra></extra>",
-        cliponaxis=False,
+
+def quality_section(points: Sequence[QualityPoint], values: SimpleNamespace) -> list[Section]:
+    """What compute buys: the figure, and a line for each ensemble."""
+    heads = ("Ensemble", "Seconds", "Likeness", "AUROC", "Mean KU", "Effective")
+    rows: list[tuple[str, ...]] = [heads]
+    for one in points:
+        numbers = (
+            *(one.core_seconds, one.rank_correlation, one.auroc_far, one.knowledge, one.effective),
+        )
+        rows.append((ensemble_name(one), *map(digits, numbers)))
+    caption = (
+        "Likeness is the rank correlation with the map of the 20 models, which the ensemble of 30 "
+        "contains. Seconds are training time on one core. Effective is how many independent "
+        "members would be worth as much."
     )
+    return [Section(curves=quality_figure(points), table=rows, caption=caption)]
 
 
 def describe_quality(points: Sequence[QualityPoint]) -> str:

@@ -17,6 +17,7 @@ from gbuq_core.experiments.spiral.charts import (
     burn_in_section,
     ends_of,
     point_section,
+    quality_section,
     walk_section,
 )
 from gbuq_core.experiments.spiral.claims import (
@@ -45,13 +46,20 @@ from gbuq_core.experiments.spiral.plan import (
     spiral_arguments,
     why_not,
 )
-from gbuq_core.experiments.spiral.quality import walk_off
+from gbuq_core.experiments.spiral.quality import (
+    estimate_quality_seconds,
+    plan_quality,
+    quality_against_compute,
+    walk_off,
+    why_no_quality,
+)
 from gbuq_core.experiments.spiral.scores import (
     MIN_BETWEEN,
     describe_spiral,
     score_spiral,
     scores_of,
 )
+from gbuq_core.experiments.trial import Trial
 from gbuq_core.figures.canvas.panels import Line, Marker, PanelSheet
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section
@@ -225,7 +233,20 @@ CYCLES_OPEN = Knob(
     "first_cycles", "How much knowledge uncertainty comes from the first cycles", "switch", True,
     group="page",
 )  # fmt: skip
-COMPUTE_OPEN = Knob("compute", "What compute buys", "switch", True, group="page")
+COMPUTE = Trial(
+    name="quality",
+    label="Comparison",
+    button="Compare",
+    fold=Knob("compute", "What compute buys", "switch", True, group="page"),
+    about="This compares independent ensembles of 3, 5, 10 and 30 models with one long model of "
+    "each kind, at the settings above. How similar is each map of knowledge uncertainty to the map "
+    "of 20 other independent models? Does it find the cells far from the data?",
+    plan=plan_quality,
+    why_not=why_no_quality,
+    estimate=estimate_quality_seconds,
+    run=quality_against_compute,
+    sections=quality_section,
+)
 
 
 def _point_of(sheet: PanelSheet, values: SimpleNamespace) -> PanelSheet:
@@ -299,6 +320,7 @@ SPIRAL = Experiment(
     about=lambda run: settings_text(run.settings),
     remark=_beyond,
     study=STUDY,
+    trials=(COMPUTE,),
     scores=score_section,
     closer=(
         Closer(POINT_OPEN, POINT, point_section, mark=_point_of, whole=True),

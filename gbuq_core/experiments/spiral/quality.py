@@ -26,7 +26,9 @@ from gbuq_core.experiments.spiral.fit import (
 )
 from gbuq_core.experiments.spiral.plan import (
     SpiralSettings,
+    estimate_spiral_seconds,
     member_trees,
+    why_not,
 )
 from gbuq_core.experiments.spiral.scores import (
     BETTER_THAN_CHANCE,
@@ -312,6 +314,30 @@ def quality_plans(settings: SpiralSettings) -> tuple[SpiralSettings, ...]:
     """The four fits that `quality_against_compute` needs: 30 independent models, and the chains."""
     largest = replace(settings, members=max(ENSEMBLE_SIZES))
     return tuple(plan_of(largest, method) for method in ("sglb", *CHAINS))
+
+
+def plan_quality(settings: SpiralSettings, values: object = None) -> SpiralSettings:
+    """The settings without what the comparison does not depend on."""
+    first = SpiralSettings()
+    used = {
+        name: value
+        for plan in quality_plans(settings)
+        for name, value in vars(plan).items()
+        if name != "methods" and value != getattr(first, name)
+    }
+    picked = {"step": settings.step, "start": settings.start, "burn_in": settings.burn_in}
+    return replace(first, **{**used, **picked})
+
+
+def estimate_quality_seconds(settings: SpiralSettings) -> float:
+    """Roughly what `quality_against_compute` takes on one core."""
+    return sum(estimate_spiral_seconds(plan) for plan in quality_plans(settings))
+
+
+def why_no_quality(settings: SpiralSettings) -> str:
+    """Why the settings cannot be compared, in a sentence; empty if they can."""
+    problems = ((plan.kind.label, why_not(plan, settings)) for plan in quality_plans(settings))
+    return next((f"{label}: {text}" for label, text in problems if text), "")
 
 
 def quality_against_compute(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
+from typing import Any
 
-from gbuq_core.experiments.soft_trees.bandit import BanditRun, describe_bandit
 from gbuq_core.experiments.soft_trees.charts import correlation_sheet
 from gbuq_core.experiments.soft_trees.experiment import (
     score_section,
@@ -16,6 +16,8 @@ from gbuq_core.experiments.soft_trees.look import tree_view
 from gbuq_core.experiments.soft_trees.opening import whole_fit
 from gbuq_core.experiments.soft_trees.plan import SOFT_METHODS
 from gbuq_core.experiments.soft_trees.scores import describe_soft_trees
+from gbuq_core.experiments.soft_trees.trials import TRIALS
+from gbuq_core.experiments.trial import trial_sections
 from gbuq_core.figures.standalone import Section
 from pages._ui.side_by_side import Shown
 from pages._ui.soft_trees.look import (
@@ -24,7 +26,6 @@ from pages._ui.soft_trees.look import (
     flow_figure_of,
     tree_sheet_of,
 )
-from pages._ui.soft_trees.panels import ABOUT_STEPS, bandit_figure_of
 from pages._ui.soft_trees.picture import figure_of
 
 
@@ -32,9 +33,9 @@ def soft_trees_sections(
     run: SoftTreesRun,
     shown: Sequence[Shown],
     values: SimpleNamespace,
-    played: tuple[BanditRun, ...] = (),
+    results: Mapping[str, Any],
 ) -> list[Section]:
-    """The page to take away; ``played`` is the bandit, once it ran."""
+    """The page to take away; ``results`` are those of its trials."""
     fresh = [one for one in shown if one.fresh]
     figure = figure_of(run.settings, fresh)
     sections = [
@@ -58,11 +59,5 @@ def soft_trees_sections(
                 )
             )
     sections.append(score_section(run.scores))
-    if played:
-        words = describe_bandit(played)
-        about = ABOUT_STEPS.replace("*", "")
-        steps = bandit_figure_of(values, played)
-        sections.append(
-            Section(heading="A bandit, step by step", text=about, curves=steps, caption=words)
-        )
+    sections += trial_sections(TRIALS, results, values)
     return [*sections, Section(heading="Python", code=soft_trees_code(run.settings))]

@@ -44,6 +44,7 @@ from gbuq_core.experiments.soft_trees.scores import (
     describe_elbo,
     describe_tree,
 )
+from gbuq_core.experiments.soft_trees.trials import WHOSE
 from gbuq_core.figures.canvas.panels import PanelSheet
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.handles import live_knob
@@ -56,7 +57,7 @@ from pages._ui.jobs_glue import Answer
 from pages._ui.kept import keep_only, kept
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import Shown, view_answers
-from pages._ui.soft_trees.controls import INSIDE, KNOBS, PLACE, STATE, WHOSE
+from pages._ui.soft_trees.controls import INSIDE, KNOBS, PLACE, STATE
 from pages._ui.soft_trees.picture import PAGE
 from pages._ui.url_state import read_again
 

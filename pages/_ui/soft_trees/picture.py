@@ -38,6 +38,7 @@ from gbuq_core.experiments.soft_trees.plan import (
     why_not,
 )
 from gbuq_core.experiments.soft_trees.scores import score_soft_trees
+from gbuq_core.experiments.soft_trees.trials import TRIALS
 from gbuq_core.figures.curves import Curves
 from gbuq_core.settings import from_values, sliders, to_values, with_fit
 from pages._ui.controls import draw_knob
@@ -57,7 +58,6 @@ from pages._ui.side_by_side import (
     view_answers,
 )
 from pages._ui.soft_trees.controls import (
-    COMPARISONS,
     KNOBS,
     REFUSED,
     STATE,
@@ -152,7 +152,9 @@ def _draw_panels(figure: Curves, values: SimpleNamespace, moving: bool) -> bool:
     done = True
     if moving:
         settings = from_values(SoftTreesSettings, vars(values))
-        answers = ask(fit_requests(values, settings), LIVE_SECONDS, others=COMPARISONS)
+        answers = ask(
+            fit_requests(values, settings), LIVE_SECONDS, others=[trial.name for trial in TRIALS]
+        )
         shown = view_answers(PAGE, settings, answers)
         figure = _opened(values, settings, shown, ahead=False)
         done = all(one.fresh or one.problem for one in shown)

@@ -11,7 +11,7 @@ import streamlit as st
 from gbuq_core.experiments.spiral.data import EXTENT
 from gbuq_core.experiments.spiral.experiment import (
     ALONG,
-    COMPUTE_OPEN,
+    COMPUTE,
     CYCLES_OPEN,
     POINT,
     POINT_OPEN,
@@ -30,7 +30,7 @@ from pages._ui.present import Step
 from pages._ui.surface import SURFACE
 from pages._ui.url_state import PageState
 
-_SECTIONS = (POINT_OPEN, WALK_OPEN, CYCLES_OPEN, COMPUTE_OPEN)
+_SECTIONS = (POINT_OPEN, WALK_OPEN, CYCLES_OPEN, COMPUTE.fold)
 _LOOKS = (*POINT, *RAY, ALONG, *SURFACE, *_SECTIONS)
 MAP = map_knob(
     (

@@ -23,14 +23,11 @@ from gbuq_core.experiments.soft_trees.claims import (
     rmse_beside_paper,
 )
 from gbuq_core.experiments.soft_trees.experiment import (
-    bandit_csv,
-    rank_csv,
     soft_trees_code,
     soft_trees_curves_csv,
     soft_trees_functions_csv,
     soft_trees_parameters_csv,
     soft_trees_rows_csv,
-    tuning_csv,
 )
 from gbuq_core.experiments.soft_trees.fit import (
     SoftTreesView,
@@ -59,6 +56,7 @@ from gbuq_core.experiments.soft_trees.scores import (
     score_all,
     score_soft_trees,
 )
+from gbuq_core.experiments.soft_trees.trials import bandit_csv, rank_csv, tuning_csv
 from gbuq_core.experiments.soft_trees.tuning import describe_tuning, plan_tuning, run_tuning
 from gbuq_core.progress import Place, Progress, at
 from gbuq_core.soft_trees import ElboPath, tuning

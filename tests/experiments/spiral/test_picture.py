@@ -303,23 +303,15 @@ QUALITY = (
 
 
 def test_quality_joins_ensembles_of_one_kind_over_what_they_cost():
-    several, one = quality_figure(QUALITY, "auroc_far").data
-    assert (several.name, list(several.x)) == ("SGLB, independent", [0.3, 3.0])
-    assert list(several.y) == [0.4, 0.5]
-    assert list(several.text) == ["3", "30"]
-    assert (one.name, list(one.x), one.mode) == ("cSGLB", [0.2], "markers")
-    assert list(quality_figure(QUALITY, "rank_correlation").data[1].y) == [0.5]
-
-
-def test_qualitys_labels_and_legend_are_out_of_the_way_of_the_plots_buttons():
-    layout = quality_figure(QUALITY, "auroc_far").layout
-    # The bar of buttons is 30 px high and lies over the upper margin, as do the highest labels.
-    assert layout.margin.t >= 30
-    assert (layout.legend.yref, layout.legend.y, layout.legend.yanchor) == (
-        "container",
-        0,
-        "bottom",
-    )
+    spec = quality_figure(QUALITY).spec
+    assert [one["name"] for one in spec["legend"]] == ["cSGLB", "SGLB, independent"]
+    assert spec["read"]["names"] == ["cSGLB", "3 x SGLB", "30 x SGLB"]
+    likeness, auroc = spec["panels"]
+    one, joined, several = auroc["layers"]
+    assert (one["kind"], one["y"]) == ("dots", [0.3])
+    assert (joined["kind"], joined["y"], several["y"]) == ("line", [0.4, 0.5], [0.4, 0.5])
+    assert np.allclose(joined["x"], np.log10([0.3, 3.0]), atol=1e-4)
+    assert [layer["y"] for layer in likeness["layers"]] == [[0.5], [0.6], [0.6]]  # without nan
 
 
 def test_quality_in_words_leaves_out_what_there_is_not():

@@ -25,6 +25,7 @@ from gbuq_core.experiments.spiral.picture import spiral_sheet
 from gbuq_core.experiments.spiral.plan import METHODS, SpiralSettings
 from gbuq_core.experiments.spiral.quality import (
     burn_in_effect,
+    plan_quality,
     predict_points,
     quality_against_compute,
     quality_plans,
@@ -244,3 +245,12 @@ def test_maps_that_never_come_are_not_hatched_in_wait():
     sheet = spiral_sheet(run.truth, run.data, run.methods)
     assert not any(panel.blank_hatched for panel in sheet.panels)
     assert [m.label for m in sheet.panels[-1].markers] == ["not available"]
+
+
+def test_a_comparison_is_the_same_whatever_it_does_not_depend_on():
+    settings = replace(SMALL, methods=("vrf",), forest_depth=3, shown=2, rate=0.2, step=5)
+    plan = plan_quality(settings)
+    assert plan == plan_quality(replace(settings, methods=("sglb",), forest_depth=9, shown=None))
+    assert quality_plans(plan) == quality_plans(settings)
+    assert plan != plan_quality(replace(settings, rate=0.3))
+    assert plan != plan_quality(replace(settings, step=10))
