@@ -11,17 +11,20 @@ from pages._ui.experiment import COMPARE, open_account
 from pages._ui.heteroscedastic import picture, scorecard
 from pages._ui.heteroscedastic.controls import STATE
 from pages._ui.jobs_glue import ask
-from pages._ui.side_by_side import list_costs, plan_requests, view_answers
-
-WAIT_SECONDS = 1.5  # the default's methods come without a flash of progress
-PAGE = picture.PAGE
+from pages._ui.side_by_side import (
+    list_costs,
+    plan_requests,
+    say_what_is_missing,
+    view_answers,
+)
 
 page, values, settings = open_account(HETEROSCEDASTIC, STATE, ("noise_slope",))
+# The default's methods come without a flash of progress.
 slots = scorecard.measure_slots()
-answers = ask(plan_requests(PAGE, settings), WAIT_SECONDS, others=slots)
-shown = view_answers(PAGE, settings, answers)
+answers = ask(plan_requests(HETEROSCEDASTIC, settings), 1.5, others=slots)
+shown = view_answers(HETEROSCEDASTIC, settings, answers)
 with page.notices:
-    picture.say_what_is_missing(settings, shown)
+    say_what_is_missing(HETEROSCEDASTIC, settings, shown)
 with page.picture:
     picture.show_picture(values, settings, shown)
 with page.fold(COMPARE):
@@ -33,5 +36,5 @@ page.tell(
     describe_heteroscedastic(run, run.scores),
     scored=bool(run.fits),
     complete=run.settings.methods == settings.methods,
-    costs=list_costs(PAGE, settings, shown),
+    costs=list_costs(HETEROSCEDASTIC, settings, shown),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from gbuq_core.experiments.neighbours.experiment import NEIGHBOURS, neighbours_s
 from gbuq_core.experiments.neighbours.look import describe_neighbours
 from pages._ui.experiment import COMPARE, WHY, open_account
 from pages._ui.jobs_glue import ask, show_progress
-from pages._ui.live import live_knobs
+from pages._ui.live import live_knobs, send_tables
 from pages._ui.neighbours import look, picture, scorecard
 from pages._ui.neighbours.controls import STATE
 
@@ -27,13 +27,14 @@ else:
     claims = scorecard.claims_of(run, baselines)
     with page.fold(COMPARE):
         run = scorecard.scored(run, baselines)
+    tables = picture.tables_of(run)
     with page.fold(WHY):
         look.draw_look(run)
     page.tell(
         NEIGHBOURS, run, claims,
-        partial(neighbours_sections, run, live_knobs(STATE, values), picture.tables_of(run)),
+        partial(neighbours_sections, run, live_knobs(STATE, values), [*tables.values()]),
         describe_neighbours(run),
         costs=look.describe_fit(run, answer),
         paper=partial(scorecard.check_paper, run, claims, baselines),
     )  # fmt: skip
-    picture.send_tables(run)
+    send_tables("neighbours", tables)

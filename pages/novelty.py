@@ -6,14 +6,14 @@ import streamlit as st
 
 from gbuq_core.experiments.novelty.experiment import NOVELTY
 from pages._ui.experiment import WHY, open_account
+from pages._ui.live import send_tables
 from pages._ui.novelty import change, controls, edits, export, look, picture, scorecard
 from pages._ui.surface import OPEN
 
-WAIT_SECONDS = 1.0  # the default comes without a flash of progress
 page, values, _ = open_account(NOVELTY, controls.STATE, (), {WHY: [OPEN]})
 edits.bind_edits()
 with page.notices:
-    now, before, found = picture.look_at(values, edits.possible_settings(values), WAIT_SECONDS)
+    now, before, found = picture.look_at(values, edits.possible_settings(values))
 if found is None:
     page.explain(NOVELTY)
 else:
@@ -26,7 +26,6 @@ else:
     with maps:
         picture.draw_picture(found, sheet, values)
         change.say_change(found, changed)
-    # The picture does not wait for what it is compared with.
     found, (answer, claims) = scorecard.scored(found), scorecard.ask_for_claims(found)
     with page.fold(WHY):
         picture.draw_surface(sheet)
@@ -38,4 +37,4 @@ else:
         paper=partial(scorecard.check_paper, found, answer),
     )  # fmt: skip
     change.draw_change(found, before, changed)
-    picture.send_scores(found)
+    send_tables("novelty", {"scores": picture.scores_of_maps(found)})

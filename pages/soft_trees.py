@@ -13,17 +13,15 @@ from pages._ui.soft_trees.controls import INSIDE, STATE
 from pages._ui.soft_trees.export import soft_trees_sections
 from pages._ui.trials import draw_trials, trial_requests, trial_results
 
-FOLDED = {WHY: [INSIDE], PAPER: [trial.fold for trial in SOFT_TREES.trials]}
 WAIT_SECONDS = 0.9  # the default's methods come without a flash of progress
 
-page, values, settings = open_account(SOFT_TREES, STATE, ("rows",), FOLDED)
-fits = picture.fit_requests(values, settings)
-compared = trial_requests(SOFT_TREES)
-# The page does not wait for a comparison.
-asked = ask([*fits, *compared], QUICK if compared else WAIT_SECONDS)
+folds = {WHY: [INSIDE], PAPER: [trial.fold for trial in SOFT_TREES.trials]}
+page, values, settings = open_account(SOFT_TREES, STATE, ("rows",), folds)
+fits, compared = picture.fit_requests(values, settings), trial_requests(SOFT_TREES)
+asked = ask([*fits, *compared], QUICK if compared else WAIT_SECONDS)  # no wait for a comparison
 answers, others = asked[: len(fits)], asked[len(fits) :]
 alone = all(answer.state == "done" for answer in answers)
-shown = view_answers(picture.PAGE, settings, answers)
+shown = view_answers(SOFT_TREES, settings, answers)
 with page.picture:
     picture.draw_picture(values, settings, shown)
     picture.say_state(settings, shown, others)

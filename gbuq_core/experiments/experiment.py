@@ -104,7 +104,12 @@ class Account:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment(SideBySide, Account):
+class Compared(SideBySide, Account):
+    """An account of methods side by side, whose picture the page makes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment(Compared):
     """An account of methods whose maps stand side by side."""
 
     # `run(settings, views)` joins what is shown of each method, in a record with `settings`

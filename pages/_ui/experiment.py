@@ -42,6 +42,7 @@ from pages._ui.side_by_side import (
     Shown,
     list_costs,
     plan_requests,
+    say_stale,
     say_what_is_missing,
     view_answers,
 )
@@ -254,6 +255,7 @@ def show_experiment(
         waited = [] if alone else [each for each in others if each.state != "cancelled"]
         show_progress([*answers, *waited])
         say_what_is_missing(one, settings, shown)
+        say_stale(shown)
 
     def draw(moment: SimpleNamespace, moving: bool) -> bool:
         """The maps, alone while a slider is on its way; whether all are of these values."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +17,7 @@ from gbuq_core.figures.canvas.live import (
     encode_members,
     members_digest,
 )
-from gbuq_core.figures.canvas.renderer import members_source
+from gbuq_core.figures.canvas.renderer import members_source, near_source
 from gbuq_core.figures.handles import LiveKnob, live_knob
 from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.knobs import Knob, choice_text
@@ -41,6 +41,7 @@ FOCUS = Knob(
 )  # fmt: skip
 
 _MEMBERS = st.components.v2.component("gbuq_members", js=members_source(), isolate_styles=True)
+_TABLES = st.components.v2.component("gbuq_near", js=near_source(), isolate_styles=True)
 
 
 _FIRST = "automatic"
@@ -124,3 +125,10 @@ def send_members(live: Live | None, name: str) -> None:
     data = kept(f"{name}-members", [], digest, lambda: encode_members(live))
     with st.container(key=f"unseen-{name}-members"):
         _MEMBERS(key=f"{name}-members", data=data)
+
+
+def send_tables(page: str, tables: Mapping[str, bytes]) -> None:
+    """Send what a picture finds neighbours with; the picture does not wait for it, either."""
+    for name, data in tables.items():
+        with st.container(key=f"unseen-{page}-{name}"):
+            _TABLES(key=f"{page}-{name}", data=data)

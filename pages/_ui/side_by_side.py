@@ -5,7 +5,7 @@ The experiment says in a `SideBySide` what its methods are, how one is planned, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -14,10 +14,12 @@ import streamlit as st
 from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.experiment import SideBySide
 from gbuq_core.presentation import seconds_text
+from gbuq_core.settings import with_fit
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.kept import keep_only, kept
 from pages._ui.notices import show_notice
 
+_STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a method without a view
 _SLOW_SECONDS = 1.0  # the cost of a slower method is shown before it is chosen
 
 
@@ -95,30 +97,40 @@ class Shown(NamedTuple):
         return self.view is not None and self.answer.fresh
 
 
+def rows_of_picture(
+    settings: Any, shown: Sequence[Shown], rows: Callable[[Any], Hashable]
+) -> tuple[Any, list[tuple[Shown, str]]]:
+    """The settings whose rows a picture shows, and each method with a note beside its title.
+
+    ``rows(settings)`` says what the rows depend on. Until one method is fitted on today's rows, the
+    picture before stays. A method of other rows has no view in it.
+    """
+    fits = [one.fit for one in shown if one.fit is not None]
+    if fits and all(rows(fit.plan) != rows(settings) for fit in fits):
+        settings = with_fit(settings, fits[0].plan)
+    found = []
+    for one in shown:
+        note = "" if one.answer.fresh else "previous settings"
+        if one.view is None or rows(one.fit.plan) != rows(settings):
+            note = "no result" if one.problem else _STATES.get(one.answer.state, "training")
+            one = one._replace(view=None)
+        found.append((one, note))
+    return settings, found
+
+
 def say_what_is_missing(one: SideBySide, settings: Any, shown: Sequence[Shown]) -> None:
-    """Notices about methods without maps, or with those of earlier settings."""
-    say_refusals(list_refusals(one, settings))
-    say_problems(shown)
+    """Notices about methods without a view, and what is to be done without any."""
+    for place, text in enumerate(list_refusals(one, settings)):
+        show_notice(text, f"refused-{place}", tone="error")
+    for each in shown:
+        if each.problem:
+            text = f"{each.answer.request.label}: {each.problem}"
+            show_notice(text, each.answer.slot, tone="error")
     for each in shown:
         if each.fresh and (text := one.warn(each.view)):
             show_notice(f"{each.answer.request.label}: {text}", each.answer.slot)
-    say_stale(shown)
     if one.invitation and not one.chosen(settings):
         st.text(one.invitation)
-
-
-def say_refusals(refusals: Sequence[str]) -> None:
-    """A notice for each reason why a method cannot be fitted."""
-    for place, text in enumerate(refusals):
-        show_notice(text, f"refused-{place}", tone="error")
-
-
-def say_problems(shown: Sequence[Shown]) -> None:
-    """A notice for each method whose fit or view failed."""
-    for one in shown:
-        if one.problem:
-            text = f"{one.answer.request.label}: {one.problem}"
-            show_notice(text, one.answer.slot, tone="error")
 
 
 def say_stale(shown: Sequence[Shown]) -> None:

@@ -34,7 +34,7 @@ from gbuq_core.experiments.heteroscedastic.scores import (
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.settings import plan_of
 from pages._ui.heteroscedastic.controls import STATE
-from pages._ui.heteroscedastic.picture import PAGE, figure_of
+from pages._ui.heteroscedastic.picture import figure_of
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.side_by_side import view_answers
 from tests.app.experiment_page import curves, drawn, move, open_page, settle, table, words
@@ -189,7 +189,7 @@ def test_a_panel_without_a_prediction_keeps_its_place_and_says_why(state, error,
 
 
 def heteroscedastic_figure(answers):
-    return figure_of(SETTINGS, view_answers(PAGE, SETTINGS, answers), ())
+    return figure_of(SETTINGS, view_answers(HETEROSCEDASTIC, SETTINGS, answers), ())
 
 
 def test_a_fit_of_other_rows_is_shown_with_its_own_until_the_next_is_there():

@@ -8,7 +8,7 @@ import pytest
 
 from gbuq_core.experiments.soft_trees.bandit import run_policies
 from gbuq_core.experiments.soft_trees.data import OWN_START, decode_points
-from gbuq_core.experiments.soft_trees.experiment import score_section
+from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES, score_section
 from gbuq_core.experiments.soft_trees.fit import count_fits, fit_soft_trees, run_soft_trees
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees
 from gbuq_core.experiments.soft_trees.scores import (
@@ -26,7 +26,7 @@ from pages._ui.side_by_side import view_answers
 from pages._ui.soft_trees import controls as soft_trees_controls
 from pages._ui.soft_trees import picture as soft_trees_picture
 from pages._ui.soft_trees.controls import STATE
-from pages._ui.soft_trees.picture import PAGE, figure_of
+from pages._ui.soft_trees.picture import figure_of
 from tests.app.experiment_page import (
     answers_of,
     curves,
@@ -105,7 +105,9 @@ def test_a_bare_address_opens_with_one_method_and_folds_what_a_link_opens(run):
     shown = [Answer(one.slot, one, "running", None, False, None, "", None) for one in asked]
     for every, n_panels in ((False, 1), (True, 3)):
         values = SimpleNamespace(every=every, focus=False)
-        spec = soft_trees_picture._opened(values, first, view_answers(PAGE, first, shown)).spec
+        spec = soft_trees_picture._opened(
+            values, first, view_answers(SOFT_TREES, first, shown)
+        ).spec
         assert (len(spec["panels"]), spec.get("quiet", False)) == (n_panels, not every)
 
 
@@ -171,7 +173,7 @@ def test_points_are_not_placed_among_the_rows_of_the_set_before():
     plan = plan_soft_trees(tails, "vst")
     wanted = Request("vst", 1, print)
     answer = Answer("vst", wanted, "running", fit_soft_trees(plan), False, 0.1, "", None)
-    shown = view_answers(PAGE, tails, [answer])
+    shown = view_answers(SOFT_TREES, tails, [answer])
     assert "place" not in figure_of(replace(tails, data="own"), shown, own=True).spec
 
 
@@ -287,7 +289,7 @@ def test_a_comparison_that_fails_says_so_and_can_be_started_again(monkeypatch):
 )
 def test_a_panel_without_functions_keeps_its_place_and_says_why(state, error, note):
     answer = Answer("vst", Request("vst", 1, print), state, None, False, None, error, None)
-    spec = figure_of(SETTINGS, view_answers(PAGE, SETTINGS, [answer])).spec
+    spec = figure_of(SETTINGS, view_answers(SOFT_TREES, SETTINGS, [answer])).spec
     assert [(panel["title"], panel["note"]) for panel in spec["panels"]] == [("VST", note)]
     assert len(spec["panels"][0]["layers"][-2]["x"]) == SETTINGS.rows
 

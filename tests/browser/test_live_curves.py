@@ -13,9 +13,11 @@ import numpy as np
 from tolerances import NEAR_ZERO
 
 from gbuq_core.experiments.heteroscedastic import fit as noise_fit
+from gbuq_core.experiments.heteroscedastic.experiment import HETEROSCEDASTIC
 from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
 from gbuq_core.experiments.soft_trees import fit as trees_fit
 from gbuq_core.experiments.soft_trees.bandit import BanditSettings, run_policies
+from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees
 from gbuq_core.experiments.soft_trees.trials import bandit_steps_figure
 from gbuq_core.figures.curves import curves_source, pack_curves
@@ -196,7 +198,7 @@ def test_every_level_and_part_of_intervals_is_what_python_draws(page):
     def figure(**knobs):
         now = replace(settings, **knobs)
         values = defaults(noise_ui.STATE, **to_values(now))
-        shown = view_answers(noise_ui.PAGE, now, answers(fits))
+        shown = view_answers(HETEROSCEDASTIC, now, answers(fits))
         return noise_ui.figure_of(now, shown, noise_ui.knobs_above(values))
 
     figures = [
@@ -226,7 +228,7 @@ def test_every_number_of_functions_is_what_python_draws(page):
 
     def figure(show, shown, draws, focus):
         now = replace(settings, show=show, shown=shown, draws=draws)
-        found = view_answers(trees_ui.PAGE, now, answers(fits))
+        found = view_answers(SOFT_TREES, now, answers(fits))
         return trees_ui.figure_of(now, found, False, focus)
 
     cases = [

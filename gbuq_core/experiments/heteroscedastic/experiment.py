@@ -8,14 +8,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from gbuq_core.experiments.claims import Claim, claim_table
-from gbuq_core.experiments.experiment import Account
+from gbuq_core.experiments.experiment import Compared
 from gbuq_core.experiments.heteroscedastic.claims import STUDY, settings_text
 from gbuq_core.experiments.heteroscedastic.data import (
     N_CALIBRATION,
     HeteroscedasticData,
     shown_range,
 )
-from gbuq_core.experiments.heteroscedastic.fit import HeteroscedasticRun
+from gbuq_core.experiments.heteroscedastic.fit import (
+    OPENING,
+    HeteroscedasticRun,
+    fit_heteroscedastic,
+    view_heteroscedastic,
+)
 from gbuq_core.experiments.heteroscedastic.picture import USUAL
 from gbuq_core.experiments.heteroscedastic.plan import (
     METHODS,
@@ -25,8 +30,10 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     TAILS,
     HeteroscedasticSettings,
     builder_of,
+    estimate_heteroscedastic_seconds,
     heteroscedastic_arguments,
     plan_measure,
+    why_not,
 )
 from gbuq_core.experiments.heteroscedastic.scores import (
     HeteroscedasticScore,
@@ -334,12 +341,20 @@ def _scores(run: HeteroscedasticRun) -> list[Section]:
     return [make(run.scores, run.settings) for make in (intervals_section, foreign_section)]
 
 
-HETEROSCEDASTIC = Account(
+HETEROSCEDASTIC = Compared(
     name="heteroscedastic",
     question="Does the model know its noise, and where it has seen nothing?",
     lede="The noise grows with x, and all rows lie between 0 and 10. Make it larger: does the "
     "**light band** follow? Does the **dark rim** widen outside the rows?",
     settings=HeteroscedasticSettings,
+    methods=METHODS,
+    why_not=why_not,
+    estimate=estimate_heteroscedastic_seconds,
+    fit=fit_heteroscedastic,
+    opening=OPENING,
+    view=view_heteroscedastic,
+    depends=lambda _, given: (shown_range(given), given.conformal, given.level, given.tail),
+    invitation="Choose a method in All settings to see its prediction.",
     answer=lambda run: answer_heteroscedastic(run, run.scores),
     scores=_scores,
     reading=f"{USUAL} % of in-distribution rows score below the dotted line. The knobs of the "

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gbuq_core.experiments.experiment import Account
+from gbuq_core.experiments.experiment import Compared
 from gbuq_core.experiments.python_text import call_lines, import_lines
 from gbuq_core.experiments.soft_trees.claims import STUDY
 from gbuq_core.experiments.soft_trees.data import N_FRESH, OWN, SoftTreesData
@@ -17,14 +17,19 @@ from gbuq_core.experiments.soft_trees.fit import (
     SoftTreesScore,
     SoftTreesView,
     data_of,
+    fit_soft_trees,
+    view_soft_trees,
 )
+from gbuq_core.experiments.soft_trees.opening import OPENING
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     SOFT_METHODS,
     SoftTreesSettings,
     builder_of,
+    estimate_soft_trees_seconds,
     plan_soft_trees,
     soft_trees_arguments,
+    why_not,
 )
 from gbuq_core.experiments.soft_trees.scores import answer_soft_trees
 from gbuq_core.experiments.soft_trees.trials import TRIALS
@@ -200,12 +205,21 @@ def _tables(run: SoftTreesRun) -> Mapping[str, Table]:
     }
 
 
-SOFT_TREES = Account(
+SOFT_TREES = Compared(
     name="soft-trees",
     question="How many functions fit these points?",
     lede="Each thin line is a **function** that the model considers possible. Take rows away: "
     "where do the lines still agree, and where do they spread?",
     settings=SoftTreesSettings,
+    methods=METHODS,
+    plan=plan_soft_trees,
+    why_not=why_not,
+    estimate=estimate_soft_trees_seconds,
+    fit=fit_soft_trees,
+    opening=OPENING,
+    view=view_soft_trees,
+    depends=lambda _, given: (given.n_functions, given.draw_seed),
+    invitation="Choose a method in All settings to see its functions.",
     answer=lambda run: answer_soft_trees(run.scores),
     scores=lambda run: score_section(run.scores),
     silence=lambda run: "The paper says nothing about these methods on these data.",

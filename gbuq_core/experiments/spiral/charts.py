@@ -30,6 +30,7 @@ from gbuq_core.experiments.spiral.scores import scores_of
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.curves import Curves, draw_curves
 from gbuq_core.figures.curves.parts import (
+    Part,
     around,
     axis,
     entry,
@@ -336,9 +337,10 @@ def quality_figure(points: Sequence[QualityPoint]) -> Curves:
     points = sorted(points, key=lambda point: point.core_seconds)
     seconds = np.log10([point.core_seconds for point in points])
     ends = around(seconds, room=0.06)
-    legend, panels = [], []
+    legend: dict[str, Part] = {}
+    panels = []
     for name, label in _MEASURES.items():
-        legend, layers = [], []
+        layers: list[Part] = []
         every = np.array([getattr(point, name) for point in points])
         for method in dict.fromkeys(point.method for point in points):
             style = METHOD_STYLES[method]
@@ -347,9 +349,8 @@ def quality_figure(points: Sequence[QualityPoint]) -> Curves:
             dots = plain_dots(x, y, style.colour, 1.0, 9.0)
             independent = any(p.n_models > 1 for p in points if p.method == method)
             layers += [*([line(x, y, style.colour, 1.5)] if independent else []), dots]
-            legend.append(
-                entry(f"{style.label}, independent" if independent else style.label, dots)
-            )
+            text = style.label + ", independent" * independent
+            legend[text] = entry(text, dots)
         panels.append(panel(around(every, room=0.15), label, layers, 0.5))
     return draw_curves(
         "spiral-quality",
@@ -361,7 +362,7 @@ def quality_figure(points: Sequence[QualityPoint]) -> Curves:
             {float(np.log10(t)): f"{t:g}" for t in _TICKS if ends[0] <= np.log10(t) <= ends[1]},
         ),
         panels,
-        legend,
+        list(legend.values()),
         reading(
             seconds,
             "",

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
 import streamlit as st
 
-from gbuq_core.experiments.heteroscedastic.data import data_of, shown_range
+from gbuq_core.experiments.heteroscedastic.data import data_of
+from gbuq_core.experiments.heteroscedastic.experiment import HETEROSCEDASTIC
 from gbuq_core.experiments.heteroscedastic.fit import (
-    OPENING,
-    fit_heteroscedastic,
     level_intervals,
-    view_heteroscedastic,
 )
 from gbuq_core.experiments.heteroscedastic.picture import (
     MethodPanel,
@@ -23,44 +20,25 @@ from gbuq_core.experiments.heteroscedastic.picture import (
 )
 from gbuq_core.experiments.heteroscedastic.plan import (
     LEVELS,
-    METHODS,
     HeteroscedasticSettings,
-    estimate_heteroscedastic_seconds,
-    why_not,
 )
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.handles import LiveKnob
-from gbuq_core.settings import from_values, plan_of
+from gbuq_core.settings import from_values
 from pages._ui.curves import show_curves
 from pages._ui.heteroscedastic.controls import FOLLOWED, STATE
 from pages._ui.heteroscedastic.scorecard import measure_slots
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.live import live_knobs
 from pages._ui.live_sliders import LIVE_SECONDS, follow
-from pages._ui.notices import show_notice
 from pages._ui.side_by_side import (
     Shown,
-    SideBySide,
-    list_refusals,
     plan_requests,
-    say_problems,
+    rows_of_picture,
     view_answers,
 )
 
 _FIRST = HeteroscedasticSettings().methods
-_STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel without a prediction
-
-PAGE = SideBySide(
-    name="heteroscedastic",
-    methods=METHODS,
-    plan=plan_of,
-    why_not=why_not,
-    estimate=estimate_heteroscedastic_seconds,
-    fit=fit_heteroscedastic,
-    opening=OPENING,
-    view=view_heteroscedastic,
-    depends=lambda _, given: (shown_range(given), given.conformal, given.level, given.tail),
-)
 
 
 def show_picture(
@@ -78,9 +56,14 @@ def _draw_picture(figure: Curves, values: SimpleNamespace, moving: bool) -> bool
     fresh = True
     if moving:
         settings = from_values(HeteroscedasticSettings, vars(values))
-        answers = ask(plan_requests(PAGE, settings), LIVE_SECONDS, others=measure_slots())
+        answers = ask(
+            plan_requests(HETEROSCEDASTIC, settings), LIVE_SECONDS, others=measure_slots()
+        )
         figure = figure_of(
-            settings, view_answers(PAGE, settings, answers), knobs_above(values), asked(values)
+            settings,
+            view_answers(HETEROSCEDASTIC, settings, answers),
+            knobs_above(values),
+            asked(values),
         )
         fresh = all(answer.fresh or bool(answer.error) for answer in answers)
     show_curves(figure, "heteroscedastic-panels")
@@ -94,16 +77,6 @@ def asked(values: SimpleNamespace) -> bool:
     )
 
 
-def say_what_is_missing(settings: HeteroscedasticSettings, shown: Sequence[Shown]) -> None:
-    """Methods without a prediction, and why."""
-    refusals = list_refusals(PAGE, settings)
-    if refusals:
-        show_notice(refusals, "heteroscedastic")
-    say_problems(shown)
-    if not settings.methods:
-        st.text("Choose a method in All settings to see its prediction.")
-
-
 def figure_of(
     settings: HeteroscedasticSettings,
     shown: Sequence[Shown],
@@ -111,11 +84,15 @@ def figure_of(
     every: bool = True,
 ) -> Curves:
     """The picture for today's rows; until one method is trained on them, the previous picture."""
-    if shown and not any(_belongs(one, settings) for one in shown):
-        old = next((one.fit.plan for one in shown if one.fit is not None), None)
-        if old is not None:
-            settings = replace(settings, rows=old.rows, noise_slope=old.noise_slope, seed=old.seed)
-    panels = [_panel(one, settings) for one in (shown if every else shown[:1])]
+    settings, seen = rows_of_picture(
+        settings, shown if every else shown[:1], lambda one: (one.rows, one.noise_slope, one.seed)
+    )
+    panels = [
+        MethodPanel(one.answer.slot, one.view, note, level_intervals(one.fit, settings))
+        if one.view is not None
+        else MethodPanel(one.answer.slot, note=note)
+        for one, note in seen
+    ]
     return heteroscedastic_figure(data_of(settings), panels, settings, knobs, quiet=not every)
 
 
@@ -126,20 +103,3 @@ def knobs_above(values: SimpleNamespace) -> list[LiveKnob]:
         knob._replace(texts=levels) if knob.key == "level" else knob
         for knob in live_knobs(STATE, values)
     ]
-
-
-def _panel(one: Shown, settings: HeteroscedasticSettings) -> MethodPanel:
-    if one.view is None or not _belongs(one, settings):
-        state = "no result" if one.problem else _STATES.get(one.answer.state, "training")
-        return MethodPanel(one.answer.slot, note=state)
-    note = "" if one.answer.fresh else "previous settings"
-    return MethodPanel(one.view.method, one.view, note, level_intervals(one.fit, settings))
-
-
-def _belongs(one: Shown, settings: HeteroscedasticSettings) -> bool:
-    """Whether a fit's rows are those of the picture."""
-    if one.fit is None:
-        return False
-    plan = one.fit.plan
-    wanted = (settings.rows, settings.noise_slope, settings.seed)
-    return (plan.rows, plan.noise_slope, plan.seed) == wanted

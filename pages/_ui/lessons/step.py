@@ -10,7 +10,6 @@ import streamlit as st
 
 from demos.first_steps import find_step
 from demos.lesson import ComputedStep, Lesson, Step, before_answer
-from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.knobs import Knob
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
@@ -19,7 +18,7 @@ from pages._ui.kept import keep_only
 from pages._ui.lessons.links import OPENERS
 from pages._ui.lessons.question import Keep, draw_more, draw_question
 from pages._ui.link_version import versioned
-from pages._ui.live import send_members
+from pages._ui.live import send_members, send_tables
 from pages._ui.notices import show_notice
 
 # A projector: the first map of an answered step shows below its head. In present mode on a large
@@ -45,7 +44,6 @@ _COMPACT = """
 }
 </style>
 """
-_TABLES = st.components.v2.component("gbuq_near", js=near_source(), isolate_styles=True)
 
 
 def compute(step: Step, job: object) -> ComputedStep:
@@ -77,7 +75,7 @@ def draw_step(lesson: Lesson, part: int, token: str, keep: Keep) -> None:
             canvas(shown.sheet, key=name)
             keep_only("lesson-", {f"{name}-members"})
             send_members(shown.sheet.live, name)
-            _send_tables(shown, name)
+            send_tables(name, {f"table-{i}": table for i, table in enumerate(shown.tables)})
         elif isinstance(step.ask, tuple) and (truth := before_answer(shown.sheet)):
             canvas(truth, key=f"{name}-before")
             st.caption("The rest of the picture comes with your guess.")
@@ -90,13 +88,6 @@ def draw_step(lesson: Lesson, part: int, token: str, keep: Keep) -> None:
         icon_position="right",
         query_params=versioned(parse_qs(opener.query(step.preset))),
     )
-
-
-def _send_tables(shown: ComputedStep, name: str) -> None:
-    """What a picture follows its knob with; it does not wait for them."""
-    for number, table in enumerate(shown.tables):
-        with st.container(key=f"unseen-{name}-table-{number}"):
-            _TABLES(key=f"{name}-table-{number}", data=table)
 
 
 def draw_turning(chooser: Knob, part: int, turn: Callable[[int], None]) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -51,7 +52,6 @@ from gbuq_core.experiments.neighbours.plan import (
     NeighboursSettings,
     estimate_neighbours_seconds,
 )
-from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.near import pack_table
 from gbuq_core.ibug import FamilyScores
@@ -66,7 +66,6 @@ from pages._ui.neighbours.controls import MAP, STATE, rounded_place
 from pages._ui.notices import show_notice
 
 SLOT, BASELINE_SLOTS = "neighbours", tuple(f"baseline-{key}" for key in BASELINES)
-_TABLES = st.components.v2.component("gbuq_near", js=near_source(), isolate_styles=True)
 
 
 def compute(plan: NeighboursSettings, job: object) -> NeighboursFit:
@@ -196,32 +195,26 @@ def _draw_picture(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> None:
             show_curves(training_figure(run, bar).quiet, "neighbours-training")
 
 
-def tables_of(run: NeighboursRun) -> list[bytes]:
+def tables_of(run: NeighboursRun) -> dict[str, bytes]:
     """What the picture follows with, packed once a fit, a search and a k."""
     fit, search, settings = run.fit, run.search, run.settings
     if not is_small(fit):
-        return []
-    if (opening := opening_of(fit)) is not None:
-        return [pack_table(table) for table in (opening.leaves, opening.scales, opening.trees)]
-    name = scale_name(fit, search, settings)
-    return [
-        kept("neighbours-leaves", [fit], None, lambda: pack_table(leaf_table(fit))),
-        kept(
-            "neighbours-scales", [search], name,
-            lambda: pack_table(scale_table(fit, search, settings, KS)),
+        return {}
+    opening = opening_of(fit)
+    makers: Mapping[str, tuple[Any, Hashable, Callable[[], Any]]] = {
+        "leaves": (fit, None, lambda: leaf_table(fit)),
+        "scales": (
+            search, scale_name(fit, search, settings),
+            lambda: scale_table(fit, search, settings, KS),
         ),
-        kept(
-            "neighbours-trees", [fit], tree_name(fit, settings),
-            lambda: pack_table(tree_table(fit, settings, SHARES)),
-        ),
-    ]  # fmt: skip
-
-
-def send_tables(run: NeighboursRun) -> None:
-    """Send them; the picture does not wait for them."""
-    for name, data in zip(("leaves", "scales", "trees"), tables_of(run), strict=False):
-        with st.container(key=f"unseen-neighbours-{name}"):
-            _TABLES(key=f"neighbours-{name}", data=data)
+        "trees": (fit, tree_name(fit, settings), lambda: tree_table(fit, settings, SHARES)),
+    }  # fmt: skip
+    return {
+        name: pack_table(getattr(opening, name))
+        if opening is not None
+        else kept(f"neighbours-{name}", [of], depends, lambda make=make: pack_table(make()))
+        for name, (of, depends, make) in makers.items()
+    }
 
 
 def _carry_x(data: str, x: np.ndarray, seq: int, place: int) -> None:

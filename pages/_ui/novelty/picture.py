@@ -41,7 +41,6 @@ from gbuq_core.experiments.novelty.scores import (
     explain_variances,
 )
 from gbuq_core.figures.canvas.panels import PanelSheet
-from gbuq_core.figures.canvas.renderer import near_source
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.near import pack_table
 from gbuq_core.presentation import digits
@@ -62,8 +61,8 @@ from pages._ui.novelty.edits import on_maps, waiting_mask
 from pages._ui.surface import show_surface
 
 SLOT, BEFORE, CLAIMS = "novelty", "novelty-before", "novelty-claims"
+_WAIT_SECONDS = 1.0  # the default comes without a flash of progress
 _NEXT_TO_NOTHING = 1e-3  # of the largest KU
-_TABLES = st.components.v2.component("gbuq_near", js=near_source(), isolate_styles=True)
 
 
 class ShownMaps(NamedTuple):
@@ -133,12 +132,12 @@ def find(values: SimpleNamespace, answer: Answer, edits: tuple[Edit, ...]) -> Sh
 
 
 def look_at(
-    values: SimpleNamespace, settings: NoveltySettings | None, wait: float
+    values: SimpleNamespace, settings: NoveltySettings | None
 ) -> tuple[Answer | None, Answer | None, ShownMaps | None]:
     """The fit of these settings, the one before the last edit, and what there is to show."""
     if settings is None:
         return None, None, None
-    now, *behind = ask(fit_requests(settings), wait, others=(CLAIMS,))
+    now, *behind = ask(fit_requests(settings), _WAIT_SECONDS, others=(CLAIMS,))
     show_progress([now, *behind])
     return now, behind[0] if behind else None, find_or_say(values, settings.edits, now)
 
@@ -177,12 +176,6 @@ def scores_of_maps(found: ShownMaps) -> bytes:
     """Every score, packed once for the browser."""
     maps = found.run.maps
     return kept("novelty-table", [maps], None, lambda: pack_table(score_table(maps)))
-
-
-def send_scores(found: ShownMaps) -> None:
-    """Send every score to the browser; the maps do not wait for them."""
-    with st.container(key="unseen-novelty-scores"):
-        _TABLES(key="novelty-scores", data=scores_of_maps(found))
 
 
 def describe_maps(found: ShownMaps, now: Answer) -> list[str]:

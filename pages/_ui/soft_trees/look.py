@@ -15,6 +15,7 @@ from gbuq_core.experiments.soft_trees.charts import (
     stages_sheet,
     tree_sheet,
 )
+from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES
 from gbuq_core.experiments.soft_trees.fit import SoftTreesFit
 from gbuq_core.experiments.soft_trees.flow import (
     TreeFlow,
@@ -58,7 +59,6 @@ from pages._ui.kept import keep_only, kept
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import Shown, view_answers
 from pages._ui.soft_trees.controls import INSIDE, KNOBS, PLACE, STATE
-from pages._ui.soft_trees.picture import PAGE
 from pages._ui.url_state import read_again
 
 _EMPTY = "Choose VST or VSGBM in All settings to see the inside of a soft tree."
@@ -84,7 +84,7 @@ def draw_looks(values: SimpleNamespace, answers: Sequence[Answer]) -> None:
     if section is not None:
         with section:
             try:
-                _draw_looks(values, settings, view_answers(PAGE, settings, answers))
+                _draw_looks(values, settings, view_answers(SOFT_TREES, settings, answers))
             except GbuqError as error:
                 show_notice(str(error), "looks", tone="error")
 

@@ -16,14 +16,13 @@ from gbuq_core.experiments.soft_trees.data import (
     check_points,
     encode_points,
 )
+from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES
 from gbuq_core.experiments.soft_trees.fit import (
     SoftTreesRun,
     data_of,
-    fit_soft_trees,
     moments_by_draws,
-    view_soft_trees,
 )
-from gbuq_core.experiments.soft_trees.opening import OPENING, is_first
+from gbuq_core.experiments.soft_trees.opening import is_first
 from gbuq_core.experiments.soft_trees.picture import (
     LINES,
     LinesPanel,
@@ -31,16 +30,12 @@ from gbuq_core.experiments.soft_trees.picture import (
     functions_figure,
 )
 from gbuq_core.experiments.soft_trees.plan import (
-    METHODS,
     SoftTreesSettings,
-    estimate_soft_trees_seconds,
-    plan_soft_trees,
-    why_not,
 )
 from gbuq_core.experiments.soft_trees.scores import score_soft_trees
 from gbuq_core.experiments.soft_trees.trials import TRIALS
 from gbuq_core.figures.curves import Curves
-from gbuq_core.settings import from_values, sliders, to_values, with_fit
+from gbuq_core.settings import from_values, sliders, to_values
 from pages._ui.controls import draw_knob
 from pages._ui.curves import Carry, Placed, show_curves
 from pages._ui.jobs_glue import Answer, Request, ask, show_progress
@@ -50,11 +45,10 @@ from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, follow
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import (
     Shown,
-    SideBySide,
     list_costs,
-    list_refusals,
     plan_requests,
-    say_problems,
+    rows_of_picture,
+    say_what_is_missing,
     view_answers,
 )
 from pages._ui.soft_trees.controls import (
@@ -70,26 +64,11 @@ _FIRST = SoftTreesSettings().methods
 _HEIGHT = 370
 _AHEAD = "soft-trees-ahead:"  # what is kept of each method
 _SCORES = "soft-trees-score:"
-_STALE = "previous settings"
-_STATES = {"cancelled": "cancelled", "failed": "no result"}  # of a panel without functions
-
-
-PAGE = SideBySide(
-    name="soft-trees",
-    methods=METHODS,
-    plan=plan_soft_trees,
-    why_not=why_not,
-    estimate=estimate_soft_trees_seconds,
-    fit=fit_soft_trees,
-    opening=OPENING,
-    view=view_soft_trees,
-    depends=lambda _, given: (given.n_functions, given.draw_seed),
-)
 
 
 def fit_requests(values: SimpleNamespace, settings: SoftTreesSettings) -> list[Request]:
     """The fits; stored ones draw the first functions only, and have no tree to look into."""
-    return plan_requests(PAGE, settings, values.inside or not is_first(settings))
+    return plan_requests(SOFT_TREES, settings, values.inside or not is_first(settings))
 
 
 def soft_trees_run(settings: SoftTreesSettings, shown: Sequence[Shown]) -> SoftTreesRun:
@@ -126,7 +105,9 @@ def say_state(
     """Below the picture, so that it does not move: what is missing, and what is on its way."""
     answers = [one.answer for one in shown]
     with st.container(key="soft-trees-progress"):
-        _say_what_is_missing(settings, shown)
+        if refused := st.session_state.pop(REFUSED, ""):  # a click that could not be
+            show_notice(refused, "soft-trees")
+        say_what_is_missing(SOFT_TREES, settings, shown)
         if not all(answer.state == "done" for answer in answers):
             # A comparison that was cancelled has its own button to start it again.
             show_progress([*answers, *(one for one in others if one.state != "cancelled")])
@@ -155,7 +136,7 @@ def _draw_panels(figure: Curves, values: SimpleNamespace, moving: bool) -> bool:
         answers = ask(
             fit_requests(values, settings), LIVE_SECONDS, others=[trial.name for trial in TRIALS]
         )
-        shown = view_answers(PAGE, settings, answers)
+        shown = view_answers(SOFT_TREES, settings, answers)
         figure = _opened(values, settings, shown, ahead=False)
         done = all(one.fresh or one.problem for one in shown)
     if "place" in figure.spec:
@@ -183,31 +164,26 @@ def figure_of(
 
     ``ahead`` says whether other settings of its own knobs are worked out, too.
     """
-    data = data_of(settings)
-    if shown and not any(_belongs(one, settings) for one in shown):
-        old = next((one.fit for one in shown if one.fit is not None), None)
-        if old is not None:
-            data, settings = old.data, with_fit(settings, old.plan)
+    settings, seen = rows_of_picture(settings, shown, _rows_of)
+    behind = counts_ahead(settings) if ahead else ()
     values = SimpleNamespace(**to_values(settings), focus=focus, every=every)
     keep_only(_AHEAD, {_AHEAD + one.answer.slot for one in shown})
     return functions_figure(
-        data,
-        [_panel(one, settings, counts_ahead(settings) if ahead else ()) for one in shown],
+        data_of(settings),
+        [_panel(*both, settings, behind) for both in seen],
         settings,
-        place=own and data.key == OWN,
+        place=own and settings.data == OWN,
         focus=focus,
         height=_HEIGHT,
         knobs=[knob for knob in live_knobs(STATE, values) if knob.key in _BAR],
     )
 
 
-def _panel(one: Shown, settings: SoftTreesSettings, behind: tuple[int, ...]) -> LinesPanel:
+def _panel(
+    one: Shown, note: str, settings: SoftTreesSettings, behind: tuple[int, ...]
+) -> LinesPanel:
     method = one.answer.slot
-    if one.view is None or not _belongs(one, settings):
-        state = "no result" if one.problem else _STATES.get(one.answer.state, "training")
-        return LinesPanel(method, note=state)
-    note = "" if one.answer.fresh else _STALE
-    if not behind or (one.fit.opening is not None and not one.answer.fresh):
+    if one.view is None or not behind or (one.fit.opening is not None and not one.answer.fresh):
         return LinesPanel(method, one.view, note)
     more, moments = kept(
         _AHEAD + method, [one.fit], (behind, settings.draw_seed),
@@ -216,26 +192,9 @@ def _panel(one: Shown, settings: SoftTreesSettings, behind: tuple[int, ...]) -> 
     return LinesPanel(method, one.view, note, more[: LINES[-1]], moments)
 
 
-def _belongs(one: Shown, settings: SoftTreesSettings) -> bool:
-    """Whether a fit's rows are those of the picture; own points move, their board does not."""
-    if one.fit is None:
-        return False
-    plan = one.fit.plan
-    if OWN in (plan.data, settings.data):
-        return bool(plan.data == settings.data)
-    names = ("data", "rows", "noise", "seed")
-    return all(getattr(settings, name) == getattr(plan, name) for name in names)
-
-
-def _say_what_is_missing(settings: SoftTreesSettings, shown: Sequence[Shown]) -> None:
-    """Methods without functions, clicks that could not be, and why."""
-    refused = st.session_state.pop(REFUSED, "")
-    said = [text for text in (refused, *list_refusals(PAGE, settings)) if text]
-    if said:
-        show_notice(said, "soft-trees")
-    say_problems(shown)
-    if not settings.methods:
-        st.text("Choose a method in All settings to see its functions.")
+def _rows_of(plan: SoftTreesSettings) -> tuple[object, ...]:
+    """What a picture's rows depend on; own points move, their board does not."""
+    return (OWN,) if plan.data == OWN else (plan.data, plan.rows, plan.noise, plan.seed)
 
 
 def _draw_points(settings: SoftTreesSettings) -> None:
@@ -252,4 +211,4 @@ def costs_of(settings: SoftTreesSettings, shown: Sequence[Shown]) -> list[str]:
     """What the fits took, and what slow methods would take that are not chosen."""
     notes = [note for one in shown if one.view is not None for note in one.view.notes]
     own = "The controls above the picture and under View update it without retraining."
-    return [*list_costs(PAGE, settings, shown), *dict.fromkeys(notes), own]
+    return [*list_costs(SOFT_TREES, settings, shown), *dict.fromkeys(notes), own]
