@@ -12,6 +12,7 @@ from gbuq_core.commands.cluster_options import add_cluster, workers
 from gbuq_core.commands.common_options import add_common, check_json, say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.outputs import check_out, write_file
+from gbuq_core.commands.score_words import question_records
 from gbuq_core.commands.table_options import (
     add_reading,
     add_table,
@@ -81,22 +82,27 @@ def run(options: argparse.Namespace) -> None:
     check_methods(keys)
     plan = ScorePlan(**given_options(ScorePlan, vars(options)))
 
-    def run(job: Job) -> tuple[tables.Table, tables.MethodComparison]:
+    def run(job: Job) -> tuple[tables.Table, tables.MethodComparison, list[tables.SplitQuestion]]:
         table, _ = read(options)
+        schema = edited_schema(table, options)
         found = tables.compare_methods(
-            table, options.target, keys, task=options.task, schema=edited_schema(table, options),
-            plan=plan, reference=options.reference,
+            table, options.target, keys, task=options.task, schema=schema, plan=plan,
+            reference=options.reference,
         )  # fmt: skip
-        return table, found
+        split = plan.split, plan.split_column
+        training = tables.prepare_training(table, schema, options.target, options.task, *split)
+        return table, found, tables.ask_about_split(table, training, plan)
 
     with workers(options) as there:
-        table, found = watched(run, shows_progress(options), there)
+        table, found, questions = watched(run, shows_progress(options), there)
     say_notes(table.notices, options)
     if found.scores and out is not None:
         write_file(out, tables.to_csv_bytes(found.frame()))
     if options.json:
-        print_json(_record(found))
+        print_json({"questions": question_records(questions), **_record(found)})
     else:
+        for question in questions:
+            print(question)
         _print_comparison(found)
 
 

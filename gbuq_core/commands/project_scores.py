@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +14,7 @@ from gbuq_core.commands.common_options import say_notes, shows_progress
 from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_rows
 from gbuq_core.commands.project_options import check_project, opened, tables_to_score
+from gbuq_core.commands.score_words import question_records
 from gbuq_core.commands.table_options import inputs_of
 from gbuq_core.commands.watching import watched
 
@@ -33,6 +35,7 @@ class _Found(NamedTuple):
     added: tuple[str, ...]
     notices: tuple[str, ...]
     warning: str = ""
+    questions: tuple[tables.SplitQuestion, ...] = ()
 
 
 def score_by_project(options: argparse.Namespace) -> None:
@@ -52,6 +55,8 @@ def score_by_project(options: argparse.Namespace) -> None:
         return
     say_notes(found.notices, options, [found.warning] if found.warning else [])
     if not is_standard_output(out):
+        for question in found.questions:
+            print(question)
         print(f"Wrote {len(found.frame):,} rows to {options.out} in {seconds:.1f} s.")
 
 
@@ -69,13 +74,16 @@ def _score(options: argparse.Namespace) -> _Found:
             if new is not None and table is not None and not for_others:
                 notices = (f"{project.why_no_models or _OWN_ROWS} {_TRAINED}",)
                 project = projects.train_for_new(project, table)
-            if new is not None and (table is None or not measures):
+            if new is not None and table is None:
                 rows = projects.score_project(project, new)
                 if measures:
                     notices = (*notices, _NOT_MEASURED)
                 notices = (*rows.notices, *notices)
                 return _Found(project, rows.frame, tuple(rows.added.names), notices)
             scored = projects.restore_project(project, table, new)
+        if table is not None and not options.quiet:
+            asked = tables.ask_about_split(table, scored.training, scored.plan)
+            scored = replace(scored, questions=tuple(asked))
         if not measures:
             return _restored(project, scored, notices)
         plan = scored.plan
@@ -88,11 +96,13 @@ def _restored(
     project: projects.Project, scored: tables.ScoredTable, notices: tuple[str, ...]
 ) -> _Found:
     names = tuple(scored.added.names)
-    return _Found(project, scored.frame, names, (*scored.notices, *notices))
+    told = (*scored.notices, *notices)
+    return _Found(project, scored.frame, names, told, questions=scored.questions)
 
 
 def _record(found: _Found, options: argparse.Namespace, seconds: float) -> dict[str, Any]:
     return {
+        "questions": question_records(found.questions),
         "out": options.out,
         "project": options.project,
         "rows": len(found.frame),

@@ -16,6 +16,7 @@ from gbuq_core.jobs import tick
 from gbuq_core.presentation import shown
 from gbuq_core.streaming.pieces import plain_pieces, read_head, regular
 from gbuq_core.tables import no_data
+from gbuq_core.tables.columns import single_chunk
 from gbuq_core.tables.decoding import (
     MAX_FILE_BYTES,
 )
@@ -81,7 +82,7 @@ def kept_rows(file: BlockFile) -> tuple[BlockFile, list[str]]:
     def columns() -> Iterator[no_data.Columns]:
         for block in file.blocks(_COUNTED_ROWS):
             tick(0.0)
-            yield [(name, block[name].combine_chunks()) for name in block.column_names]
+            yield [(name, single_chunk(block, name)) for name in block.column_names]
 
     stays, _, said = no_data.find_rows(columns, None, file.source.mark.decimal)
     return (

@@ -8,6 +8,7 @@ would sometimes conclude something else. So all rows are read once before any is
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -54,6 +55,7 @@ from gbuq_core.tables.decimal_marks import (
     sentence_of_other,
 )
 from gbuq_core.tables.output import known_marks
+from gbuq_core.tables.words_in_columns import marker_words, words_sentence
 from gbuq_core.tables.written_dates import style_like
 from gbuq_core.tables.written_numbers import read_numbers
 
@@ -141,6 +143,7 @@ class _Facts:
     plain: bool = True  # all cells can be cast to numbers with that mark
     bad: _Bad = field(default_factory=_Bad)
     all_numbers: bool = True  # all categories
+    words: Counter[str] = field(default_factory=Counter)  # of missing cells, which may be values
     sample: list[str] = field(default_factory=list)
     style: str = ""
 
@@ -289,8 +292,9 @@ def _look(facts: _Facts, array: Any, start: int) -> None:
     facts.n_known += len(text) - text.null_count
     if facts.reads == "numeric":
         _look_numbers(facts, array, text, start)
-    if facts.reads == "category" and facts.all_numbers:
-        facts.all_numbers = _all_numbers(text)
+    if facts.reads == "category":
+        facts.words.update(marker_words(column, array, text))
+        facts.all_numbers = facts.all_numbers and _all_numbers(text)
 
 
 def _look_numbers(facts: _Facts, array: Any, text: Any, start: int) -> None:
@@ -407,7 +411,8 @@ def _judge(facts: _Facts) -> list[str]:
     column, bad = facts.column, facts.bad
     assert column is not None
     if column.kind not in ("numeric", "date"):
-        return []
+        words = facts.words
+        return [f"Second file: {words_sentence(column, words)}"] if words else []
     told = left_out_cells(column, facts.n_known, bad.n, bad.examples, facts.n_infinite)
     if bad.n:
         where = "The first is" if bad.n > 1 else "It is"

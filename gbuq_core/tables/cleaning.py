@@ -45,6 +45,7 @@ from gbuq_core.tables.schema import (
     distinct_sample,
 )
 from gbuq_core.tables.splitting import RowSplit, read_split, warn_of_dates
+from gbuq_core.tables.words_in_columns import marker_words, words_sentence
 from gbuq_core.tables.written_dates import date_part, style_like, used_parts
 from gbuq_core.tables.written_numbers import Numbers
 from gbuq_core.validation import check_choice
@@ -96,7 +97,8 @@ def column_like(array: Any, column: Column, of_file: FileMark) -> tuple[Column, 
         unreadable, n_infinite = as_dates(array, column.date_style, column.missing).unreadable, 0
         unreadable &= text.is_valid().to_numpy(zero_copy_only=False)
     else:
-        return column, []
+        words = marker_words(column, array, text)
+        return column, [f"Second file: {words_sentence(column, words)}"] if words else []
     n_bad = int(unreadable.sum())
     examples = tuple(text.filter(unreadable).unique().to_pylist()[:3]) if n_bad else ()
     return column, [*notices, *left_out_cells(column, n_known, n_bad, examples, n_infinite)]

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from pyarrow import parquet, types
 
 from gbuq_core.errors import TableError
-from gbuq_core.jobs import check_memory
+from gbuq_core.jobs import check_memory, release_memory
 from gbuq_core.presentation import LIVE_CELL, PLAIN_NUMBER, counted, csv_text, listed, shown
 from gbuq_core.tables import limits, no_data, parquet_file, separated_text, workbook
-from gbuq_core.tables.columns import one_form
+from gbuq_core.tables.columns import one_form, single_chunk
 from gbuq_core.tables.decimal_marks import FileMark
 from gbuq_core.tables.decoding import (
     MAX_FILE_BYTES,
@@ -87,6 +87,7 @@ def free_name(name: str, taken: set[str]) -> str:
 
 
 # What a text costs at its peak: the bytes, the decoded copy, the cells and the converted columns.
+_LARGE = 2**25  # bytes of a file, whose freed memory is returned before columns are inferred
 _BYTES_PER_FILE_BYTE = 6.0
 
 
@@ -261,7 +262,10 @@ def read_table(
         named, what, n_bytes, digest, options, summary, sheets, index_columns=index_columns,
         decimal=mark.decimal, decimal_shown=mark.basis != "assumed",
     )  # fmt: skip
-    return assemble(columns, origin, notices, to_score, row_numbers, lines)
+    table = assemble(columns, origin, notices, to_score, row_numbers, lines)
+    if n_bytes > _LARGE:
+        release_memory()
+    return table
 
 
 def table_from_columns(columns: dict[str, Any], name: str) -> Table:
@@ -365,7 +369,7 @@ def assemble(
             data = data.filter(pa.array(stays)).combine_chunks()
             row_numbers, lines = row_numbers[stays], lines[stays[: len(lines)]]
         for place, name in enumerate(names):
-            whole, told = no_data.filled_groups(name, data.column(place).combine_chunks())
+            whole, told = no_data.filled_groups(name, single_chunk(data, place))
             if told:
                 notices = [*notices, told]
                 data = data.set_column(place, name, whole)

@@ -167,9 +167,8 @@ def _repeated_headers(columns: list[tuple[str, Any]]) -> list[int]:
     for name, array in columns:
         if not types.is_string(array.type):
             return []
-        # In capitals, maybe.
-        equal = pc.equal(pc.utf8_lower(pc.utf8_trim_whitespace(array)), name.strip().lower())
-        equal = pc.fill_null(equal, False)
+        again = rf"^\s*{re.escape(name.strip())}\s*$"  # in capitals, maybe
+        equal = pc.fill_null(pc.match_substring_regex(array, again, ignore_case=True), False)
         same = equal if same is None else pc.and_(same, equal)
         if not pc.any(same).as_py():
             return []

@@ -21,7 +21,8 @@ _CENTRAL = ("áčďéěíňóřšťúůýž", "ąćęłńóśźż", "áéíóö�
 _LATIN = (
     ("cp1252", _WESTERN), ("cp1250", _CENTRAL), ("iso8859_2", _CENTRAL),
     ("cp1254", ("çğıi̇öşüâî",)), ("mac_roman", _WESTERN), ("cp1252", ("þðáéíóúýæö",)),
-    ("latin-1", _WESTERN),
+    ("latin-1", _WESTERN), ("cp850", _WESTERN), ("cp437", _WESTERN), ("cp852", _CENTRAL),
+    ("cp1257", ("āčēģīķļņšūž", "ąčęėįšųūž")),
 )  # fmt: skip
 _SCRIPTS = {
     "cp1251": "оеаинтсрвлкмдпу",
@@ -31,6 +32,7 @@ _SCRIPTS = {
     "cp1253": "αοιετσνηυρπκμλςά",
     "cp1255": "יוהלאתרבמשנ",
     "cp1256": "اليمونتربةعدسف",
+    "cp874": "านรอกเงมยลวดทสบตคขหพปแ่้ัีิุู",
 }
 
 
@@ -80,8 +82,12 @@ def _like(sample: bytes, encoding: str, languages: tuple[str, ...]) -> float:
     letters = [letter for letter in text if letter > "\x7f"]
     if any(letter < "\xa0" for letter in letters):
         return -0.5  # control characters
-    words = [letter.lower() for letter in letters if letter.isalpha()]
-    n_odd = sum(not letter.isalpha() and letter not in "°€’‘“”–—«»„…²³§\xa0№" for letter in letters)
+    marks = "".join(languages)  # which some scripts have above letters
+    words = [letter.lower() for letter in letters if letter.isalpha() or letter in marks]
+    n_odd = sum(
+        not letter.isalpha() and letter not in marks and letter not in "°€’‘“”–—«»„…²³§\xa0№"
+        for letter in letters
+    )
     if not words:
         return 0.0
     usual = max(sum(letter in language for letter in words) for language in languages)

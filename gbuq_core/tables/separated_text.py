@@ -187,16 +187,21 @@ def _names_begin(rows: list[list[str]]) -> int:
     filled = [sum(cell != "" for cell in row) for row in rows[:_MOST_PREAMBLE]]
     possible = [k for k, n in enumerate(filled) if n > full and len(rows[k]) == usual]
     place = possible[0] if possible else 0
-    if any(filled[k] > full and not rows[k][0].startswith("#") for k in range(place)):
-        return 0
-    if len(rows) > place + 2 and "" in rows[place]:
-        names, body = rows[place + 1], rows[place + 2 :]
-        words = len(names) == usual and not any(c == "" or _NUMBER.fullmatch(c) for c in names)
-        below = list(zip_longest(*body, fillvalue=""))
+
+    def names(place: int) -> bool:
+        """Whether a row names the columns: words without a gap above a column of numbers."""
+        cells, body = rows[place], rows[place + 1 :]
+        words = len({*cells}) == len(cells) == usual and not any(
+            cell == "" or _NUMBER.fullmatch(cell) for cell in cells
+        )
+        below = zip_longest(*body, fillvalue="")
         numbers = [sum(bool(_NUMBER.fullmatch(c)) for c in column) for column in below]
-        if words and len({*names}) == usual and max(numbers) > 0.9 * len(body):
-            place += 1
-    return place
+        return words and max(numbers, default=0) > 0.9 * len(body)
+
+    above = any(filled[k] > full and not rows[k][0].startswith("#") for k in range(place))
+    if above and not names(place):
+        return 0
+    return place + ("" in rows[place] and len(rows) > place + 2 and names(place + 1))
 
 
 def _sample(text: bytes) -> str:

@@ -240,7 +240,8 @@ def _said_by_category(codes: NDArray[np.int64], target: NDArray[np.float64], is_
     right, usual = _told_by_category(codes, target)
     if right < _NEAR or 1.0 - right > _ERRORS_LEFT * (1.0 - usual):
         return ""
-    return f"gives the class in {percent(right, 1)} of the rows"
+    rare = " whose value other rows have" if (np.bincount(codes + 1) == 1).any() else ""
+    return f"gives the class in {percent(right, 1)} of the rows{rare}"
 
 
 def _said_by_number(
@@ -278,14 +279,19 @@ def _said_by_missing(
 def _told_by_category(
     codes: NDArray[np.int64], classes: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Shares of right classes: the usual one of each category, and of all, on another half."""
-    right = usual = 0
+    """Shares of right classes: the usual one of each category, and of all, on another half.
+
+    Of the rows whose category both halves have.
+    """
+    right = usual = n_seen = 0
     for learnt, judged in _both_halves(len(codes)):
         counts = pd.crosstab(codes[learnt], classes[learnt])
         guessed = pd.Series(codes[judged]).map(counts.idxmax(axis=1)).to_numpy(np.float64)
+        seen = ~np.isnan(guessed)
+        n_seen += int(seen.sum())
         right += int((guessed == classes[judged]).sum())
-        usual += int((classes[judged] == counts.sum().idxmax()).sum())
-    return right / len(codes), usual / len(codes)
+        usual += int((classes[judged] == counts.sum().idxmax())[seen].sum())
+    return (right / n_seen, usual / n_seen) if n_seen >= 0.5 * len(codes) else (0.0, 0.0)
 
 
 def _told_by_average(codes: NDArray[np.int64], target: NDArray[np.float64]) -> float:

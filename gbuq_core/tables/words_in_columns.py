@@ -40,6 +40,7 @@ _MEAN_MISSING = frozenset((
     "missing value", "no info", "to be determined", "prefer not to say",
 ))  # fmt: skip
 _MOST_SPELLED = 20_000  # levels, of which different spellings are looked for
+_SHORT = ({"y": "yes", "n": "no"}, {"t": "true", "f": "false"}, {"j": "ja", "n": "nein"})
 _MOST_NAMED = 20  # words that count as missing
 
 
@@ -47,10 +48,7 @@ def with_words(base: Column, array: Any, text: Any) -> tuple[Column, Any]:
     """A column of words, where None is one, and what its markers of missing cells are."""
     counts = _count_words(array, text)
     kept = 0 if KEPT_WORD in base.missing.texts else counts.pop(KEPT_WORD, 0)
-    words = {
-        word: n for word, n in counts.items()
-        if word in MARKER_WORDS and word not in base.missing_values
-    }  # fmt: skip
+    words = _markers(counts, base)
     remarks = [*base.remarks]
     where = f"of the column {shown(base.name)}"
     if kept:
@@ -61,14 +59,29 @@ def with_words(base: Column, array: Any, text: Any) -> tuple[Column, Any]:
             "a value like the others. If it means missing, enter it under Missing if (--missing)."
         ))  # fmt: skip
     if words:
-        n = sum(words.values())
-        remarks.append((
-            "words", f"{counted(n, 'cell')} {where} ({listed(list(words))}) "
-            f"count{'s' if n == 1 else ''} as missing. If that is a value, tick Keep words "
-            "(--keep-words)."
-        ))  # fmt: skip
+        remarks.append(("words", words_sentence(base, words)))
     found = replace(base, n_missing=text.null_count, examples=first_examples(text))
     return replace(found, n_distinct=n_distinct(text), remarks=tuple(remarks)), text
+
+
+def marker_words(column: Column, array: Any, text: Any) -> dict[str, int]:
+    """The words of missing cells that may be values, with their numbers."""
+    return _markers(_count_words(array, text), column)
+
+
+def _markers(counts: dict[str, int], column: Column) -> dict[str, int]:
+    return {word: n for word, n in counts.items()
+            if word in MARKER_WORDS and word not in column.missing_values}  # fmt: skip
+
+
+def words_sentence(column: Column, words: dict[str, int]) -> str:
+    """That words in a column count as missing."""
+    n = sum(words.values())
+    return (
+        f"{counted(n, 'cell')} of the column {shown(column.name)} ({listed(list(words))}) "
+        f"count{'s' if n == 1 else ''} as missing. If that is a value, tick Keep words "
+        "(--keep-words)."
+    )
 
 
 def without_markers(
@@ -115,11 +128,15 @@ def with_spellings(base: Column, array: Any, text: Any) -> Column:
         return base
     counts = pc.value_counts(text.drop_null())
     folded = fold_names(counts.field("values")).to_pylist()
+    longer = next((words for words in _SHORT if {*folded} <= {*words, *words.values()}), {})
     often: dict[str, dict[str, int]] = {}
     for key, each in zip(folded, counts.to_pylist(), strict=True):
-        often.setdefault(key, {})[each["values"]] = each["counts"]
+        often.setdefault(longer.get(key, key), {})[each["values"]] = each["counts"]
     merged = {key: words for key, words in often.items() if len(words) > 1}
-    label_of = {key: max(words, key=lambda word: words[word]) for key, words in merged.items()}
+    label_of = {
+        key: max(merged[whole], key=lambda word: merged[whole][word])
+        for key in folded if (whole := longer.get(key, key)) in merged
+    }  # fmt: skip
     written = [word for words in merged.values() for word in words]
     seen = pc.unique(pc.utf8_trim(array, characters=" \t\r\n")).drop_null()
     n_forms = len(seen) - len(pc.unique(trim(seen, Missing(frozenset()))))
@@ -128,6 +145,7 @@ def with_spellings(base: Column, array: Any, text: Any) -> Column:
     examples = f" ({listed(written[:4])})" if written else ""
     sentence = (
         f"Values of the column {shown(base.name)} that differ only in case, blanks or Unicode form"
+        f"{', or are Y for Yes,' if {*longer} & {*folded} else ''}"
         f"{examples} are one. If they are not the same, tick Keep words (--keep-words)."
     )
     return replace(

@@ -27,9 +27,9 @@ _TRUTH_WORDS = (("False", "True"), ("FALSE", "TRUE"), ("false", "true"))
 
 # Digits and marks of other scripts and keyboards.
 _PLAIN_LETTERS = str.maketrans(
-    "\u2212\ufe63\uff0d\uff0b\uff0e\uff0c\u066b\u066c\uff05\u066a\uff08\uff09"
+    "\u2212\ufe63\uff0d\u2010\u2011\u2012\u2013\uff0b\uff0e\uff0c\u066b\u066c\uff05\u066a\uff08\uff09"
     + "".join(chr(zero + k) for zero in (0xFF10, 0x660, 0x6F0, 0x966) for k in range(10)),
-    "---+.,.,%%()" + 4 * "0123456789",
+    "-------+.,.,%%()" + 4 * "0123456789",
 )
 _CODES = (
     "AED|ARS|AUD|BGN|BRL|CAD|CHF|CLP|CNY|COP|CZK|DKK|EGP|EUR|GBP|HKD|HUF|IDR|ILS|INR|JPY|KES|KRW"
@@ -41,7 +41,7 @@ _CURRENCY = (
 )
 _UNIT = r"[^\d\s()+*<>~.,;:!?\"'#/_=†‡ᵃᵇᶜ¹²³⁴-⁹\[-][^\d()+*<>~;:!?\"_=†‡]{0,15}?[23]?"
 _CELL = (
-    r"^['’]?(?P<open>\()?\s*(?P<first>[+-])?\s*(?P<bound>[<>≤≥~≈±]=?)?\s*"
+    rf"^['’]?(?:(?P<outer>{_CURRENCY})\s*)?(?P<open>\()?\s*(?P<first>[+-])?\s*(?P<bound>[<>≤≥~≈±]=?)?\s*"
     rf"(?:(?P<before>{_CURRENCY}|%)\s*)?(?P<sign>[+-])?\s*"
     rf"(?P<number>[.,]?\d(?:[\d.,]|{_BLANK})*(?:[eE][+-]?\d+)?)"
     rf"(?P<inner>-)?(?P<gap>\s*)(?P<plus>\+|\*+|[†‡])?\s*(?P<after>{_UNIT})?\s*"
@@ -130,7 +130,8 @@ def _take_apart(text: Any) -> _Cells:
     noted = pc.or_(has("bound"), pc.or_(has("plus"), has("note")))
     units: list[str] = []
     scaled: list[tuple[str, float] | None] = []
-    for before, after in zip(part["before"].to_pylist(), part["after"].to_pylist(), strict=True):
+    before_number = pc.binary_join_element_wise(part["outer"], part["before"], "")
+    for before, after in zip(before_number.to_pylist(), part["after"].to_pylist(), strict=True):
         before, after = _unit_name(before or ""), _unit_name(after or "")
         units.append(before + after)
         scaled.append((before, _SCALES[after]) if after in _SCALES else None)
@@ -226,7 +227,10 @@ _LIKE_DATES = r"(?:^|\D)(?:19|20)\d\d(?:\D.*)?$"
 _LIKE_NUMBERS = (
     r"^(?:[+-]?\d+(?::\d\d){1,2}(?:[.,]\d+)?|\d+ ?[dhm][a-z]* ?\d+ ?[hms]?[a-z]*"
     r"|[+-]?[\d.,]+ ?(?:±|\+/-|\+-) ?[\d.,]+|=\"[\d.,]+\"|\d{1,3}(?:_\d{3})+|\d+ \d+/\d+"
-    r"|[\d.,]+ ?[×x*] ?10\^?[⁰-⁹\d-]+|\d+' ?\d+(?:\"|'')|[\d.,]+ (?:CR|DR|Cr|Dr|cr|dr))$"
+    r"|[\d.,]+ ?[×x*] ?10\^?[⁰-⁹\d-]+|\d+' ?\d+(?:\"|'')|[\d.,]+ (?:CR|DR|Cr|Dr|cr|dr)"
+    r"|\d{1,2}:\d\d(?::\d\d)? ?[AaPp]\.?[Mm]\.?|[\d.,]+ ?\(\PN*\)|[\d.,]+"
+    r"|(?:(?i:ca|circa|approx|approximately|about|etwa|rund|env|around|no|nr|num)\.?:? |[#№約]) ?"
+    r"[\d.,]+)$"
 )
 
 

@@ -272,6 +272,10 @@ def leaking(kind):
             {**plain, "ward": np.where(label == "dead", "", base["z"] > 0), "y": label},
             '"ward" gives the class in 100.0 % of the rows',
         ),
+        "a single gap": (
+            {**plain, "ward": np.where(np.arange(200) == 7, "", label), "y": label},
+            '"ward" gives the class in 100.0 % of the rows whose value other rows have',
+        ),
         "missing where low": (
             base | {"paid": np.where(y > -0.5, base["z"], np.nan)},
             '"paid" is missing only where the target is low',
@@ -286,7 +290,7 @@ def leaking(kind):
 @pytest.mark.parametrize(
     "kind",
     ["one price missing", "one score missing", "filled for the dead", "filled for most of the dead",
-     "no word for the dead", "missing where low", "grade in words"],
+     "no word for the dead", "a single gap", "missing where low", "grade in words"],
 )  # fmt: skip
 def test_leaks_through_gaps_and_words(kind):
     columns, said = leaking(kind)

@@ -29,12 +29,15 @@ def text(*lines):
         ([HEADER, *ROWS, f"Итого,,{AREAS},{Y}"], "adds up the numbers of the rows above"),
         ([HEADER, *ROWS, f"合计,,{AREAS},{Y}"], "adds up the numbers of the rows above"),
         ([HEADER, *ROWS, f"Ulm Total,,{AREAS},{Y}"], "adds up the numbers of the rows above"),
+        ([HEADER, *ROWS, f"Somma,,{AREAS},{Y}"], "adds up the numbers of the rows above"),
+        ([HEADER, f"Tussentotaal,,{AREAS},{Y}", *ROWS], "adds up the numbers of the rows below"),
         ([HEADER, *ROWS[:12], HEADER, *ROWS[12:]], "repeats the header"),
         ([HEADER, *ROWS[:12], HEADER.upper(), *ROWS[12:]], "repeats the header"),
         ([HEADER, *ROWS, ",,,", "Source: Bureau,,,"], 'has a single cell ("Source: Bureau")'),
         (["# by shopsys", "# user: k", HEADER, *ROWS], "The first 2 lines of the file"),
         (["Report 2021", "", HEADER, *ROWS], "The first 2 lines of the file"),
         (["Shop,,Size,Money", HEADER, *ROWS], "The first line of the file"),
+        (["Source,A bank,2021", "", HEADER, *ROWS], "The first 2 lines of the file"),
     ],
 )
 def test_what_is_no_data_is_left_out_and_can_be_kept(lines, said):
@@ -92,6 +95,9 @@ WORDS = {
     "cp1251": "город Москва Казань Самара Уфа цена",
     "cp1250": "město Žďár Plzeň Třebíč Čáslav Příbram",
     "cp1253": "πόλη Αθήνα Πάτρα Βόλος τιμή Χανιά",
+    "cp1257": "miestas Šiauliai Panevėžys Žagarė Rokiškis Kelmė",
+    "cp850": "größe Köln München Düsseldorf Würzburg Fürth",
+    "cp874": "ราคา กรุงเทพ เชียงใหม่ ภูเก็ต ขอนแก่น อยุธยา",
     "mac_roman": "ville Orléans Nîmes Besançon Béziers Sète",
     "cp1252": "ville Orléans Nîmes Besançon Béziers Sète",
 }

@@ -144,6 +144,13 @@ def test_the_question_is_the_first_line_of_the_command_and_part_of_its_json(tmp_
     for line in (fit, [*row, *words[2:4], *words[6:10]], [*row, "--project", project]):
         assert main(line) == 0
         assert first[:40] in capsys.readouterr().err, line
+    compare = ["compare", *words[1:4], "--methods", "knn"]
+    later = ["score", str(path), "--project", project, "--out", str(out), *words[-2:]]
+    for line in (compare, later):
+        assert main(line) == 0
+        assert first == capsys.readouterr().out.splitlines()[0]
+        assert main([*line, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["questions"] == [question]
     # As is asked for.
     assert main([*words, "--split", "group", "--split-column", "mill"]) == 0
     assert not capsys.readouterr().out.startswith("Will")

@@ -10,6 +10,7 @@ from pyarrow import parquet
 from table_parts import table_of
 
 from gbuq_core.errors import InvalidData
+from gbuq_core.streaming import open_blocks, survey_file
 from gbuq_core.tables import edit_schema, infer_schema, prepare_new, prepare_training, read_table
 from gbuq_core.tables.written_dates import find_date_style, read_dates
 from gbuq_core.tables.written_numbers import read_numbers
@@ -30,6 +31,7 @@ def schema_of(cells):
     ("text", "value"),
     [
         ("(446.89)", -446.89), ("446.89-", -446.89), ("\u2212446.89", -446.89),
+        ("$(446.89)", -446.89), ("\u2013446.89", -446.89), ("20\u201330", np.nan),
         ("12.5- km/h", -12.5), ("12.5-%", -12.5), ("5-HT", np.nan),
         ("($1,876.85)", -1876.85), ("-$2,860.29", -2860.29), ("1,87,685", 187685.0),
         ("\uff11\uff12.\uff15", 12.5), ("\u0663\u0664\u066b\u0665", 34.5), ("USD 630.79", 630.79),
@@ -96,7 +98,8 @@ def test_marks_beside_numbers_are_told_of():
 @pytest.mark.parametrize(
     ("form", "what"),
     [("{0}:{1:02d}", "numbers"), ("{0} \u00b1 0.{1}", "numbers"), ("{0}_{1}00", "numbers"),
-     ("2{0:03d}/{1}|2021", "dates")],
+     ("ca. {0}.{1}", "numbers"), ("No. {0}{1}", "numbers"), ("{0}.{1} (est.)", "numbers"),
+     ("{1}:{0:02d} PM", "numbers"), ("2{0:03d}/{1}|2021", "dates")],
 )  # fmt: skip
 def test_what_looks_like_numbers_or_dates_is_told_of(form, what):
     schema = schema_of([form.format(k + 7, k % 7 + 1) for k in COUNT])
@@ -203,6 +206,29 @@ def test_spellings_of_one_level():
     assert new.X["v"].tolist()[0] == "Yes"
     kept = edit_schema(table, schema, keep_words=["v"]).columns[0]
     assert kept.n_distinct == 5
+
+
+def test_short_words_for_yes_and_no_are_the_long_ones():
+    schema = schema_of(["Y", "Yes", "N", "no", "No"] * 8)
+    assert schema.columns[0].n_distinct == 2
+    assert any('or are Y for Yes, ("Y", "Yes", "N" and "no") are one' in s for s in schema.notices)
+    assert schema_of(["Y", "Yes", "N", "maybe"] * 10).columns[0].n_distinct == 4
+
+
+def test_words_that_count_as_missing_in_a_second_file_are_named(tmp_path):
+    table = table_with(["DE", "FR", "NL", "BE"] * 10)
+    new = b"v,k\nNA,1\nDE,2\nnull,3\nNone,4\n"
+    (tmp_path / "new.csv").write_bytes(new)
+    for keeps in ((), ("v",)):
+        schema = edit_schema(table, infer_schema(table), keep_words=keeps)
+        training = prepare_training(table, schema, "y")
+        ways = (
+            prepare_new(read_table(new, to_score=True), training),
+            survey_file(open_blocks(tmp_path / "new.csv", to_score=True), training),
+        )
+        for way in ways:
+            said = [s for s in way.notices if '2 cells of the column "v" ("NA" and "null")' in s]
+            assert len(said) == 1 - len(keeps)
 
 
 def test_what_info_tells_of_a_column():
