@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from refusal_parts import refused
 from scipy.sparse import csr_array
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -22,6 +23,7 @@ from gbuq_core import (
     baselines,
 )
 from gbuq_core.errors import InvalidData
+from gbuq_core.metrics import scorer
 
 RANDOM = np.random.default_rng(0)
 FRAME = pd.DataFrame({"u": RANDOM.normal(size=60), "kind": RANDOM.choice(["a", "b"], 60)})
@@ -111,6 +113,21 @@ def test_a_calibrated_pipeline_is_its_last_step_on_the_rows_as_it_gets_them():
     fresh = CalibratedRegressor(make_pipeline(StandardScaler(), boosted()), method="scale")
     weighted = fresh.fit(NUMBERS, Y, sample_weight=np.arange(60) % 3)
     assert (weighted.predict_distribution(NUMBERS).scale > 0.0).all()
+
+
+@pytest.mark.parametrize(("log", "exp"), [(np.log, np.exp), (np.log1p, np.expm1)])
+def test_a_model_of_logs_is_calibrated_there_and_its_intervals_brought_back(log, exp):
+    y, one = np.exp(Y), boosted().set_params(n_members=1)  # without knowledge
+    inner = CalibratedRegressor(one, random_state=0).fit(NUMBERS, log(y))
+    for regressor in (one, make_pipeline(StandardScaler(), one)):
+        outer = TransformedTargetRegressor(regressor, func=log, inverse_func=exp)
+        model = CalibratedRegressor(outer, random_state=0).fit(
+            NUMBERS, y, sample_weight=np.ones(60)
+        )
+        found = model.predict_distribution(NUMBERS).interval(0.9)
+        expected = exp(inner.predict_distribution(NUMBERS).interval(0.9))
+        np.testing.assert_allclose(found, expected, rtol=1e-6)  # the optimum of the likelihood
+    assert np.isfinite(scorer("neg_crps")(outer.fit(NUMBERS, y), NUMBERS, y))
 
 
 def test_unfamiliarity_speaks_as_an_outlier_detector():

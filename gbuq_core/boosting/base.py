@@ -212,7 +212,7 @@ class BoostedEnsemble(Savable, BaseEstimator):
             cut = len(table) - n_given
             splits = [Split(np.arange(cut), np.arange(cut, len(table)))]
             if n_given == 0:
-                splits = make_splits(target, n_classes is not None, self.cv, groups, self.seed_)
+                splits = make_splits(target, bool(n_classes), self.cv, groups, self.seed_, table)
             cost = len(splits) * members_of_a_fold(plan.n_models, len(splits)) / plan.n_models
             with stage(1.0 + cost):
                 with stage(1.0, span=cost):

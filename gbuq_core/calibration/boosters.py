@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_array
 from gbuq_core.calibration.clocks import Clocks, Stages, tree_grid
 from gbuq_core.distribution import Distribution, LogDistribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
-from gbuq_core.metrics.scorers import last_step, way_to_law
+from gbuq_core.metrics.scorers import last_step, reads_logs, way_to_law
 from gbuq_core.trees.importers.ownership import is_owned
 
 FloatArray = NDArray[np.float64]
@@ -57,8 +57,9 @@ class BoosterReader:
 
     def fit(self, model: Any, X: Any, y: FloatArray, **options: Any) -> Any:
         """Fit an unfitted model in place and return it."""
-        if hasattr(model, "steps"):
-            options = {f"{model.steps[-1][0]}__{name}": value for name, value in options.items()}
+        pipe = getattr(model, "regressor", model)
+        if hasattr(pipe, "steps"):
+            options = {f"{pipe.steps[-1][0]}__{name}": value for name, value in options.items()}
         return model.fit(X, y, **options)
 
     def parts(self, model: Any, X: Any, logs: bool = False) -> BoosterParts:
@@ -242,7 +243,9 @@ def reader_of(estimator: Any, growing: bool = False) -> BoosterReader:
 
 
 def last_of(estimator: Any) -> Any:
-    """The last step of a pipeline; else the estimator itself."""
+    """The last step of a pipeline or what a model of logs is around; else the estimator."""
+    if reads_logs(estimator):
+        return last_of(estimator.regressor)
     return last_of(estimator.steps[-1][1]) if hasattr(estimator, "steps") else estimator
 
 

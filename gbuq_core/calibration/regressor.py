@@ -286,7 +286,7 @@ class CalibratedRegressor(Savable, MetaEstimatorMixin, RegressorMixin, BaseEstim
             options = {} if weights is None else {"sample_weight": weights}
             return self._let_it_choose(model, rows, target, splits, seed, groups=groups, **options)
         if splits is None:
-            splits = make_splits(target, False, self.cv, groups, seed)
+            splits = make_splits(target, False, self.cv, groups, seed, table)
         if weights is not None:
             splits = [
                 split._replace(held=split.held[weights[split.held] > 0.0]) for split in splits

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidData, InvalidParameter
@@ -23,14 +25,21 @@ class Split(NamedTuple):
 
 
 def make_splits(
-    target: np.ndarray, classifies: bool, cv: Any, groups: Any, seed: int
+    target: np.ndarray,
+    classifies: bool,
+    cv: Any,
+    groups: Any,
+    seed: int,
+    X: pd.DataFrame | None = None,
 ) -> list[Split]:
-    """Rows that choose: a held-out fifth from 2,000 rows on, else five folds."""
+    """Rows that choose: a held-out fifth from 2,000 rows on, else five folds; warns of units."""
     from sklearn.model_selection import GroupKFold, KFold, check_cv
 
     n_rows = len(target)
     if groups is not None:
         check_group_count(groups, n_rows)
+    if X is not None and groups is None and (cv is None or isinstance(cv, int)):
+        _warn_of_units(X)
     if cv is None and groups is None:
         return _own_splits(target, classifies, seed)
     splitter: Any = cv
@@ -58,6 +67,28 @@ def make_splits(
     if cv is None and n_rows >= HELD_OUT_FROM:
         found = found[:1]
     return [_capped(split, seed) for split in found]
+
+
+def _warn_of_units(X: pd.DataFrame) -> None:
+    """Say what to pass where rows repeat in most columns, by more than coarse columns do."""
+    rows = X.iloc[:MOST_HELD_OUT]
+    codes = [pd.factorize(column)[0] for _, column in rows.items()]
+    kept = [part for part in codes if 1 < len(np.unique(part)) <= len(rows) / 2]
+    if 2 * len(kept) < len(codes) or len(kept) < 2:
+        return
+    rng = np.random.default_rng(0)
+    units, by_chance = (
+        int((~pd.DataFrame(np.column_stack(columns)).duplicated()).sum())
+        for columns in (kept, [rng.permutation(part) for part in kept])
+    )
+    if units <= len(rows) / 2 and 2 * units <= by_chance:
+        warnings.warn(
+            "Many rows are equal in most columns, as several rows of one unit are. If new rows come"
+            " from other units, intervals are too narrow: pass groups=, a name of the unit for each"
+            " row, or as cv a splitter of scikit-learn that keeps units apart.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def check_group_count(groups: Any, n_rows: int) -> None:

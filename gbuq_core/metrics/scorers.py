@@ -7,13 +7,14 @@ scikit-learn's strings, such as ``scoring="r2"``, come from a registry of its ow
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from gbuq_core.array_checks import check_array
+from gbuq_core.distribution import LogDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.validation import check_choice, check_number
 
@@ -127,7 +128,8 @@ def get_scorer(name: Any) -> Any:
 def last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
     """What predicts in a pipeline, with the rows as it gets them; else both as they are.
 
-    A search that has been fitted is its best estimator.
+    A search that has been fitted is its best estimator. A TransformedTargetRegressor of np.log or
+    np.log1p is its regressor, with the law brought back.
     """
     if hasattr(estimator, "steps"):
         for _, step in estimator.steps[:-1]:
@@ -135,7 +137,26 @@ def last_step(estimator: Any, X: Any) -> tuple[Any, Any]:
         return last_step(estimator.steps[-1][1], X)
     if hasattr(estimator, "best_estimator_"):
         return last_step(estimator.best_estimator_, X)
+    if hasattr(estimator, "regressor_") and reads_logs(estimator):
+        inner, X = last_step(estimator.regressor_, X)
+        return _OfLogs(inner, _SHIFTS[estimator.func, estimator.inverse_func]), X
     return estimator, X
+
+
+_SHIFTS = {(np.log, np.exp): 0.0, (np.log1p, np.expm1): 1.0}
+
+
+def reads_logs(estimator: Any) -> bool:
+    """Whether it is a TransformedTargetRegressor whose law can be brought back from logs."""
+    return (getattr(estimator, "func", 0), getattr(estimator, "inverse_func", 0)) in _SHIFTS
+
+
+class _OfLogs(NamedTuple):
+    regressor: Any  # fitted to the logs
+    shift: float
+
+    def predict_distribution(self, X: Any) -> LogDistribution:
+        return LogDistribution(self.regressor.predict_distribution(X), self.shift)
 
 
 def _distribution_of(estimator: Any, X: Any) -> Any:
@@ -157,8 +178,8 @@ def way_to_law(estimator: Any) -> str:
     name = type(estimator).__name__
     if name == "TransformedTargetRegressor":
         return (
-            "transform y first and pass its regressor, or use BoostedEnsembleRegressor, which "
-            "has target='log'"
+            "transform y first and pass its regressor, or use func=np.log and inverse_func=np.exp "
+            "(or np.log1p and np.expm1) around an estimator with predict_distribution"
         )
     if hasattr(estimator, "best_index_") or hasattr(estimator, "refit"):
         return "pass its best_estimator_, or search around it"

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from gbuq_core.boosting import BoostedEnsembleClassifier, BoostedEnsembleRegressor
 from gbuq_core.boosting.stopping import weight_of_mean
-from gbuq_core.calibration.splits import N_FOLDS, Split, make_splits
+from gbuq_core.calibration.splits import N_FOLDS, Split, check_group_count, make_splits
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.affinity import Neighbours
 from gbuq_core.inputs import as_table, check_new_rows, check_sample_weight, take_rows
@@ -158,8 +158,7 @@ class Stacked(Savable, BaseEstimator):
         rows = table if hasattr(X, "iloc") else np.asarray(X)
         if groups is not None:
             groups = np.asarray(groups)
-            if len(groups) != n:
-                raise InvalidData(f"groups has {len(groups)} values, but X has {n} rows.")
+            check_group_count(groups, n)
         if found is not None and (found == 0.0).any():
             kept = np.flatnonzero(found)
             rows, y, found = take_rows(rows, kept), y[kept], found[kept]
@@ -173,10 +172,10 @@ class Stacked(Savable, BaseEstimator):
         encoded = encode_rows(self._space, raw)
         return Rows(rows, raw, encoded, weights, found is not None, groups), y
 
-    def _make_folds(self, y: Any, groups: Any, n_classes: int = 0) -> list[Split]:
+    def _make_folds(self, y: Any, rows: Rows, n_classes: int = 0) -> list[Split]:
         """Five folds at every number of rows."""
-        if groups is not None:
-            n_groups = len(np.unique(groups))
+        if rows.groups is not None:
+            n_groups = len(np.unique(rows.groups))
             if n_groups < 2:
                 raise InvalidData("All rows are in one group: pass at least two groups.")
             cv: Any = GroupKFold(min(N_FOLDS, n_groups))
@@ -184,7 +183,7 @@ class Stacked(Savable, BaseEstimator):
             cv = StratifiedKFold(N_FOLDS, shuffle=True, random_state=self.seed_ % 2**32)
         else:
             cv = min(N_FOLDS, len(y))
-        return make_splits(y, False, cv, groups, self.seed_)
+        return make_splits(y, False, cv, rows.groups, self.seed_, as_table(rows.X))
 
     def _fit_trees(self, model: Any, rows: Rows, y: Any, chosen: Any = None) -> Any:
         """A fitted copy of a model on some of the rows."""

@@ -261,7 +261,7 @@ class StackedClassifier(ClassifierMixin, Stacked):
         self._weights = np.eye(len(self._components))[0]
         if n < FEWEST_ROWS or len(self._components) == 1:
             return
-        splits = self._make_folds(codes, rows.groups, n_classes)
+        splits = self._make_folds(codes, rows, n_classes)
         places, parts = self._fit_folds_near(rows, codes, splits, n_classes)
         said, judged, fold = [], [], []
         with stage(float(len(splits))):

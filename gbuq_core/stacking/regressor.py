@@ -302,7 +302,7 @@ class StackedRegressor(RegressorMixin, Stacked):
         n = len(y)
         loc, scale, df = np.full((3, n), np.nan)
         few = n < FEWEST_ROWS
-        splits = self._make_folds(y, rows.groups)
+        splits = self._make_folds(y, rows)
         near = np.zeros((n, 0 if self._near is None else self._n_neighbours), np.int64)
         mean, std = np.full((2, n), np.nan)
         judged, fold = [], np.zeros(n, np.int64)

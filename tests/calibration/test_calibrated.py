@@ -1,10 +1,13 @@
 """CalibratedRegressor: what it covers, what it leaves alone, and what it refuses."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.frozen import FrozenEstimator
@@ -19,13 +22,12 @@ from gbuq_core import (
     BoostedEnsembleRegressor,
     CalibratedRegressor,
     IBUGRegressor,
+    StackedRegressor,
     make_heteroscedastic,
 )
 from gbuq_core.baselines import EuclideanNeighborsRegressor
 from gbuq_core.calibration import Stages, choose_clocks
-from gbuq_core.calibration.laws import (
-    ResidualDistribution,
-)
+from gbuq_core.calibration.laws import ResidualDistribution
 from gbuq_core.distribution import LogDistribution, NormalDistribution
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.trees.importers.ownership import copy_unfitted
@@ -335,6 +337,31 @@ def test_splitters_choose_the_rows(method):
             assert not set(groups[list(held)]) & set(groups[list(part)])
 
 
+@pytest.mark.parametrize("kind", ["calibrated", "two clocks", "stacked"])
+def test_rows_of_units_are_named_and_groups_keep_coverage(kind):
+    rng = np.random.default_rng(0)
+    unit = np.repeat(np.arange(180), 8)
+    X = rng.normal(size=(180, 3))[unit]
+    y = 3.0 * rng.normal(size=180)[unit] + 0.3 * rng.normal(size=len(unit))
+    known = unit < 80
+    trees = BoostedEnsembleRegressor(**BOOSTED | {"n_trees": 200, "stopping": "two_clocks"})
+    model = {
+        "calibrated": CalibratedRegressor(BoostedEnsembleRegressor(**BOOSTED), random_state=0),
+        "two clocks": trees, "stacked": StackedRegressor(trees, ("trees",), random_state=0),
+    }[kind]  # fmt: skip
+
+    def coverage(**groups):
+        law = model.fit(X[known], y[known], **groups).predict_distribution(X[~known])
+        lower, upper = law.interval(0.9)
+        return np.mean((lower <= y[~known]) & (y[~known] <= upper))
+
+    with pytest.warns(UserWarning, match="pass groups="):
+        assert coverage() < 0.7
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "Many rows")
+        assert 0.85 < coverage(groups=unit[known]) < 0.97
+
+
 def test_many_rows_need_one_more_fit_only():
     X, y = rows(2000, 6)
     Watched.seen = []
@@ -420,6 +447,7 @@ def test_what_cannot_be_is_refused_in_one_sentence():
         (CalibratedRegressor(Overconfident(), tails="heavy"), "tails must be one of"),
         (CalibratedRegressor(LinearRegression()), "predicts no scale"),
         (CalibratedRegressor(RandomForestRegressor()), r"IBUGRegressor\(RandomForestRegressor"),
+        (CalibratedRegressor(TransformedTargetRegressor(Overconfident())), "or use func=np.log"),
         (CalibratedRegressor(Overconfident), "not a class"),
         (CalibratedRegressor(Overconfident(), "two_clocks"), "does not grow tree by tree"),
         (CalibratedRegressor(mean_only), "RMSEWithUncertainty"),
