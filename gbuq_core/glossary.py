@@ -142,7 +142,8 @@ _TERMS = {
     "error_rate": Term("Error rate", "Share of rows given a wrong class; lower is better."),
     "nll": Term(
         "NLL",
-        "Negative log-likelihood of what was observed, per row; lower is better.",
+        "Negative log of the probability of what was observed, per row and unit of y, at the "
+        "resolution of the data; lower is better.",
         "nats",
     ),
     "crps": Term(

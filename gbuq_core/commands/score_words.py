@@ -9,7 +9,7 @@ from typing import Any
 from gbuq_core import tables
 from gbuq_core.presentation import short
 
-_OF_NUMBERS = ("nll_normal", "rmse", "baseline_rmse", "crps")
+_OF_NUMBERS = ("rmse", "baseline_rmse", "crps")
 _OF_CLASSES = ("error_rate", "baseline_error_rate", "calibration_error", "auroc")
 
 

@@ -264,7 +264,7 @@ class BlockScorer:
         self.base, self._survey, self._found = base, survey, found
         self._held: HeldOut | None = held_out(base) if base.conformal else None
         training = base.training
-        self._spread = float(np.nanstd(training.y))
+        self._step = training.resolution
         self._first = FirstFile(training)
         self._numbers: NDArray[np.int64] | None = None  # of the rows, where some are left out
 
@@ -310,7 +310,7 @@ class BlockScorer:
         rows = prepare_block(block, self._survey, training)
         model = self.base.models[0].estimator
         with stage(1.0, span=0.0):
-            predictions = predict_rows(model, rows.X, rows.y, len(target.classes), self._spread)
+            predictions = predict_rows(model, rows.X, rows.y, len(target.classes), self._step)
         here = replace(
             self.base, scored=rows, predictions=predictions,
             model_of_row=np.zeros(len(rows.X), np.int64),
@@ -344,7 +344,7 @@ class BlockScorer:
         X = training.X.iloc[:_PROBED]
         said = predict_rows(
             self.base.models[0].estimator, X, np.full(len(X), np.nan),
-            len(training.target.classes), self._spread,
+            len(training.target.classes), self._step,
         )  # fmt: skip
         told = hashlib.sha256(said.loc.tobytes())
         for part in (said.probabilities, *said.uncertainty):

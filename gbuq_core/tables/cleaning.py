@@ -14,6 +14,7 @@ from pyarrow import types
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.jobs import check_memory
+from gbuq_core.metrics.log_score import find_resolution
 from gbuq_core.presentation import (
     columns_named,
     counted,
@@ -416,6 +417,11 @@ class Prepared(NamedTuple):
     notices: tuple[str, ...]
     split: RowSplit | None = None
     row_numbers: NDArray[np.int64] = np.zeros(0, np.int64)
+
+    @property
+    def resolution(self) -> float:
+        """The step of the known targets; of codes of classes it is never read."""
+        return find_resolution(self.y[self.known])
 
     def find_row(self, number: int) -> int:
         """The position of the row with this number in the file.

@@ -85,7 +85,8 @@ class ComparedScore(NamedTuple):
 
 
 REGRESSION_SCORES = (
-    ComparedScore("nll", "NLL", "nats", "lower", "Mean negative log-likelihood of the targets."),
+    ComparedScore("nll", "NLL", "nats", "lower",
+                  "Mean negative log of the probability of the targets, at their resolution."),
     ComparedScore("crps", "CRPS", "units of the target", "lower",
                   "Continuous ranked probability score: the distance of law and target."),
     ComparedScore("rmse", "RMSE", "units of the target", "lower",

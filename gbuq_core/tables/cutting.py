@@ -232,10 +232,10 @@ def _cut_rows(
 ) -> Predictions:
     """What a cut model says about rows of a prepared table, predicted or picked from its stages."""
     n_classes = len(scored.training.target.classes)
-    spread = float(np.nanstd(scored.training.y))
+    step = scored.training.resolution
     if staged is None:
         X = prepared.X if len(rows) == len(prepared.X) else prepared.X.iloc[rows]
-        return predict_rows(model, X, prepared.y[rows], n_classes, spread)
+        return predict_rows(model, X, prepared.y[rows], n_classes, step)
     # What training had not seen does not depend on the members.
     known = scored.predictions
     none = np.zeros(len(rows), bool)
@@ -245,7 +245,7 @@ def _cut_rows(
         else (none, none, ())
     )
     members, law = staged[model.places], (tails_of(model), is_on_log_scale(model))
-    return judge_members(members, flags, prepared.y[rows], n_classes, spread, *law)
+    return judge_members(members, flags, prepared.y[rows], n_classes, step, *law)
 
 
 def held_out_rows(scored: ScoredTable) -> np.ndarray:

@@ -400,8 +400,8 @@ def _versions(scored: ScoredTable, row: int, changes: Sequence[Mapping[str, Any]
 def _predict(scored: ScoredTable, row: int, X: pd.DataFrame) -> Predictions:
     model = scored.models[int(scored.model_of_row[row])].estimator
     n_classes = len(scored.training.target.classes)
-    spread = float(np.nanstd(scored.training.y))
-    return predict_rows(model, X, np.full(len(X), np.nan), n_classes, spread)
+    step = scored.training.resolution
+    return predict_rows(model, X, np.full(len(X), np.nan), n_classes, step)
 
 
 def _interval(

@@ -51,10 +51,8 @@ class RegressionScores(NamedTuple):
     ----------
     n_rows : int
     nll : float
-        Of the members' mixture, in nats.
-    nll_normal : float
-        Of one law a row with the total uncertainty, in nats: a normal, or the Student t that the
-        table's rows chose. Its CRPS and its intervals are the next ones.
+        By `gbuq_core.metrics.log_scores` of one law a row with the total uncertainty, in nats: a
+        normal, or the Student t that the table's rows chose. Its CRPS and its intervals are below.
     rmse, crps : float
         In units of the target.
     baseline_rmse : float
@@ -69,7 +67,6 @@ class RegressionScores(NamedTuple):
 
     n_rows: int
     nll: float
-    nll_normal: float
     rmse: float
     baseline_rmse: float
     crps: float
@@ -142,7 +139,6 @@ def _regression(
     return RegressionScores(
         n_rows=len(y),
         nll=float(predictions.nll[rows].mean()),
-        nll_normal=-float(law.logpdf(y).mean()),
         rmse=rmse(y, loc),
         baseline_rmse=rmse(y, np.full(len(y), y_train.mean())),
         crps=float(law.crps(y).mean()),

@@ -40,12 +40,12 @@ def _own_rows(scored: ScoredTable) -> _Part:
 def _second_file(scored: ScoredTable) -> list[_Part]:
     """The same of the fifth that was held out beside a second file, by the models without it."""
     training, found = scored.training, scored.unfamiliarity
-    n_classes, spread = len(training.target.classes), float(np.nanstd(training.y))
+    n_classes, step = len(training.target.classes), training.resolution
     place = np.cumsum(training.known) - 1  # among the rows with a target
     parts = []
     for kept in scored.measured:
         X, y = training.X.iloc[kept.rows], training.y[kept.rows]
-        judged = predict_rows(kept.model.estimator, X, y, n_classes, spread)
+        judged = predict_rows(kept.model.estimator, X, y, n_classes, step)
         own = training._replace(y=y)
         score = np.empty(0) if found is None else found.estimator.held_out_.score[place[kept.rows]]
         parts.append((row_errors(own, judged), _orders(judged, np.arange(len(y)), score)))

@@ -268,7 +268,7 @@ def _members(model: Any, X: pd.DataFrame, n_classes: int) -> NDArray[np.float64]
 def _uncertainty(model: Any, X: pd.DataFrame, n_classes: int) -> Uncertainty:
     if isinstance(model, ListedModel):
         unknown = np.full(len(X), np.nan)
-        return predict_rows(model, X, unknown, n_classes, spread=1.0).uncertainty
+        return predict_rows(model, X, unknown, n_classes, step=1.0).uncertainty
     return decompose_members(_members(model, X, n_classes), n_classes)
 
 

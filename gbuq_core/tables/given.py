@@ -21,7 +21,6 @@ from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.given_models import GivenJudge, GivenModel, GivenRows, MatchedModel, match_table
 from gbuq_core.given_models.matching import pick_columns
 from gbuq_core.jobs import stage, tick
-from gbuq_core.metrics import nll_mixture_values
 from gbuq_core.presentation import counted, digits, listed, short, shown
 from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
 from gbuq_core.tables.columns import as_text, single_chunk
@@ -34,7 +33,7 @@ from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan
 from gbuq_core.tables.predicting import (
     BLOCK_ROWS,
     Predictions,
-    law_variance,
+    add_nll,
     nll_of_classes,
     predicted_values,
 )
@@ -391,18 +390,15 @@ def _predictions(
     rows: GivenRows, scored: Prepared, training: Prepared, matched: MatchedModel
 ) -> Predictions:
     """The same as of any scored table: a normal, or the model's probabilities."""
-    known, n_rows = scored.known, len(scored.y)
-    nll = np.full(n_rows, np.nan)
-    if training.target.classes:
+    nll = normal = np.full(len(scored.y), np.inf)
+    is_class = bool(training.target.classes)
+    if is_class:
         nll = nll_of_classes(rows.probabilities, scored.y)
-    elif known.any():
-        variance = law_variance(rows.uncertainty)[None, known]
-        nll[known] = nll_mixture_values(scored.y[known], rows.loc[None, known], variance)
     unseen, missing, where = _flags(scored.X, training.X, matched)
-    return Predictions(
-        rows.loc, rows.probabilities, rows.uncertainty, nll, unseen, missing, where,
-        np.full(n_rows, np.inf),
-    )  # fmt: skip
+    found = Predictions(
+        rows.loc, rows.probabilities, rows.uncertainty, nll, unseen, missing, where, normal
+    )
+    return found if is_class else add_nll(found, scored.y, training.resolution)
 
 
 def _flags(

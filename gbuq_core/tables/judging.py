@@ -130,14 +130,14 @@ def held_out(scored: ScoredTable) -> HeldOut:
     training = scored.training
     classes = training.target.classes
     if scored.protocol == "new_file":
-        spread = float(np.nanstd(training.y))
+        step = training.resolution
         pieces = [
             predict_rows(
                 part.model.estimator,
                 training.X.iloc[part.rows],
                 training.y[part.rows],
                 len(classes),
-                spread,
+                step,
             )
             for part in scored.measured
         ]

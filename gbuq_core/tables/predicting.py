@@ -15,16 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from gbuq_core.boosting.base import FitEstimate
 from gbuq_core.boosting.stopping import FEWEST_ROWS, MEAN_WEIGHT
-from gbuq_core.calibration.clocks import student_nll
 from gbuq_core.distribution import Distribution, LogDistribution, student
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import tick
 from gbuq_core.methods import METHODS
-from gbuq_core.metrics import nll_mixture_values
+from gbuq_core.metrics.log_score import log_scores
 from gbuq_core.parallel import is_elsewhere, spread_map
 from gbuq_core.settings import arguments, check
 from gbuq_core.tables.cleaning import Prepared, Target
@@ -156,8 +154,8 @@ def held_out_fifth(y: NDArray[np.float64], stratify: bool, seed: int) -> NDArray
     return assign_folds(np.where(n_rows[codes] == 1, np.nan, y), True, seed) == 0
 
 
-# A std below this share of the target's would make the likelihood of a duplicate row infinite.
-_SMALLEST_STD = 1e-6
+# No member's std is below this share of the data's step, or of its mean on a log scale.
+_SMALLEST_STD, _SMALLEST_SHARE = 1e-3, 1e-6
 
 
 BLOCK_ROWS = 16_384
@@ -176,8 +174,8 @@ class Predictions(NamedTuple):
     uncertainty : Uncertainty
         Variances of the target, or nats.
     nll : ndarray of shape (n_rows,), float64
-        Negative log-likelihood of the target under the mixture of the members, in nats, each a t
-        with ``df`` degrees of freedom; NaN where the target is not known.
+        Negative log of the probability of the target in nats: of its class, or by `log_scores` of
+        the row's law at the resolution of the training targets; NaN where it is not known.
     unseen_level, new_missing : ndarray of shape (n_rows,), bool
         Rows with a category, or a missing value in a column, that training did not have.
     flagged_columns : tuple of str
@@ -338,10 +336,10 @@ def fit_rows(plan: ScorePlan, prepared: Prepared, rows: NDArray[np.int64]) -> An
 
 
 def predict_rows(
-    model: Any, X: pd.DataFrame, y: NDArray[np.float64], n_classes: int, spread: float
+    model: Any, X: pd.DataFrame, y: NDArray[np.float64], n_classes: int, step: float
 ) -> Predictions:
     """Predictions and uncertainties of rows, a block at a time."""
-    shared = model, n_classes, spread
+    shared = model, n_classes, step
     blocks = [slice(low, low + BLOCK_ROWS) for low in range(0, len(X), BLOCK_ROWS)]
     parts = ((X.iloc[rows], y[rows]) for rows in blocks)
     if is_elsewhere() and len(blocks) > 1:
@@ -354,43 +352,41 @@ def predict_block(
     shared: tuple[Any, int, float], part: tuple[pd.DataFrame, NDArray[np.float64]]
 ) -> Predictions:
     """What a model says of few rows; what it says of each does not depend on the others."""
-    (model, n_classes, spread), (X, y) = shared, part
+    (model, n_classes, step), (X, y) = shared, part
     tick(0.0)
     if isinstance(model, ListedModel):
-        found = _judge_listed(model, X, y, n_classes, spread)
+        found = _judge_listed(model, X, y, n_classes, step)
         if model.tells_knowledge:
             return found
         return found._replace(uncertainty=found.uncertainty.without_knowledge())
     members = all_classes(model.predict_members(X), model, n_classes)
     law = tails_of(model), is_on_log_scale(model)
-    return judge_members(members, model.inspect_rows(X), y, n_classes, spread, *law)
+    return judge_members(members, model.inspect_rows(X), y, n_classes, step, *law)
 
 
 def _judge_listed(
-    model: ListedModel, X: pd.DataFrame, y: NDArray[np.float64], n_classes: int, spread: float
+    model: ListedModel, X: pd.DataFrame, y: NDArray[np.float64], n_classes: int, step: float
 ) -> Predictions:
     """What a method says that is no boosted ensemble; a normal gives the likelihood."""
     found, flags = model.judge(X), model.inspect_rows(X)
     if found.members is not None:
         members = all_classes(found.members, model, n_classes)
-        return judge_members(members, flags, y, n_classes, spread)
+        return judge_members(members, flags, y, n_classes, step)
     assert found.uncertainty is not None
-    known, nll = ~np.isnan(y), np.full(len(y), np.nan)
-    normal, none = np.full(len(y), np.inf), np.empty((len(y), 0))
+    nll, normal, none = np.full(len(y), np.nan), np.full(len(y), np.inf), np.empty((len(y), 0))
     if found.probabilities is not None:
         (mean,) = all_classes(found.probabilities[None], model, n_classes)
         nll = nll_of_classes(mean, y)
         return Predictions(found.loc, mean, found.uncertainty, nll, *flags, normal)
     loc, parts = found.loc, found.uncertainty
     logs = is_on_log_scale(model)
-    smallest = _SMALLEST_STD if logs else _SMALLEST_STD * spread
-    variance = np.maximum(parts.total, smallest**2)
-    if known.any():
-        nll[known] = _mixture_nll(y[known], loc[None, known], variance[None, known], math.inf, logs)
     if not logs:
-        return Predictions(loc, none, parts, nll, *flags, normal)
-    mean, of_y = exp_uncertainty(loc, parts)
-    return Predictions(mean, none, of_y, nll, *flags, normal, loc, np.sqrt(variance))
+        return add_nll(Predictions(loc, none, parts, nll, *flags, normal), y, step)
+    (mean, of_y), scale = (
+        exp_uncertainty(loc, parts),
+        np.sqrt(np.maximum(parts.total, _SMALLEST_SHARE**2)),
+    )
+    return add_nll(Predictions(mean, none, of_y, nll, *flags, normal, loc, scale), y, step)
 
 
 def judge_members(
@@ -398,12 +394,11 @@ def judge_members(
     flags: tuple[NDArray[np.bool_], NDArray[np.bool_], tuple[str, ...]],
     y: NDArray[np.float64],
     n_classes: int,
-    spread: float,
+    step: float,
     df: float = math.inf,
     log: bool = False,
 ) -> Predictions:
     """What members that have predicted say together."""
-    known = ~np.isnan(y)
     nll = np.full(len(y), np.nan)
     of_log: tuple[NDArray[np.float64], ...] = ()
     if n_classes:
@@ -413,19 +408,26 @@ def judge_members(
     else:
         means, variances = members[..., 0], members[..., 1]
         # In proportion to the mean on a log scale, whose rows may differ by powers of ten.
-        smallest = _SMALLEST_STD * (means if log else spread)
+        smallest = _SMALLEST_SHARE * means if log else _SMALLEST_STD * step
         variances = np.maximum(variances, smallest**2)
         loc, probabilities = mean_over_members(means), np.empty((len(y), 0))
         members = np.stack([means, variances], axis=-1)
         if log:
             means, variances = log_parameters(means, variances)
             of_log = mean_over_members(means), np.sqrt(decompose_regression(means, variances).total)
-        if known.any():
-            nll[known] = _mixture_nll(y[known], means[:, known], variances[:, known], df, log)
-    return Predictions(
+    found = Predictions(
         loc, probabilities, decompose_members(members, n_classes), nll, *flags,
         np.full(len(y), df), *of_log,
     )  # fmt: skip
+    return found if n_classes else add_nll(found, y, step)
+
+
+def add_nll(found: Predictions, y: NDArray[np.float64], step: float) -> Predictions:
+    """Predictions of a regression with the log score of every known target."""
+    known, nll = ~np.isnan(y), np.full(len(y), np.nan)
+    if known.any():
+        nll[known] = log_scores(law_of(found, known), y[known], step).values
+    return found._replace(nll=nll)
 
 
 def decompose_members(members: NDArray[np.float64], n_classes: int) -> Uncertainty:
@@ -453,26 +455,6 @@ def nll_of_classes(
     chosen = probabilities[known, y[known].astype(np.int64)]
     nll[known] = -np.log(np.clip(chosen, _SMALLEST_PROBABILITY, 1.0))
     return nll
-
-
-def _mixture_nll(
-    y: NDArray[np.float64],
-    means: NDArray[np.float64],
-    variances: NDArray[np.float64],
-    df: float,
-    log: bool,
-) -> NDArray[np.float64]:
-    """Negative log-likelihood (n_rows,) of the members' mixture, with ``log`` of log y."""
-    if log:
-        positive = y > 0.0
-        z = np.log(np.where(positive, y, 1.0))
-        found = _mixture_nll(z, means, variances, df, False) + z
-        return np.where(positive, found, np.inf)
-    if math.isinf(df):
-        return nll_mixture_values(y, means, variances)
-    of_members = -student_nll((y - means) ** 2, variances, df)
-    mixed: NDArray[np.float64] = math.log(len(means)) - logsumexp(of_members, axis=0)
-    return mixed
 
 
 def all_classes(found: NDArray[np.float64], model: Any, n_classes: int) -> NDArray[np.float64]:

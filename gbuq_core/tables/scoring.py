@@ -360,7 +360,7 @@ def _predict(
     rows: NDArray[np.int64] | None = None,
 ) -> Predictions:
     """What each row's model says about it, for all rows or for these, in their order."""
-    spread, n_classes = float(np.nanstd(training.y)), len(training.target.classes)
+    step, n_classes = training.resolution, len(training.target.classes)
     rows = np.arange(len(scored.X)) if rows is None else rows
     places = [np.flatnonzero(model_of_row == number) for number in range(len(models))]
     filled = [number for number, place in enumerate(places) if len(place)]
@@ -368,7 +368,7 @@ def _predict(
     def run(number: int) -> Predictions:
         mine = rows[places[number]]
         X = scored.X if len(mine) == len(scored.X) else scored.X.iloc[mine]
-        return predict_rows(models[number].estimator, X, scored.y[mine], n_classes, spread)
+        return predict_rows(models[number].estimator, X, scored.y[mine], n_classes, step)
 
     pieces = outer_map(run, filled, _fits_at_once(plan))
     return joined(pieces, [places[number] for number in filled])
@@ -629,7 +629,7 @@ def _scale_notice(plan: ScorePlan, new: Prepared) -> list[str]:
         return []
     return [
         f"{counted(n_rows, 'target')} of the second file {'is' if n_rows == 1 else 'are'} not "
-        "positive, which a log scale holds for impossible: the NLL on that file is infinite."
+        "positive, which a log scale holds for impossible: the NLL counts each as 1 in a trillion."
     ]
 
 
