@@ -154,12 +154,12 @@ def _nested_nll(scored: ScoredTable) -> float:
     unseen = [
         UnseenRows(scored.models[scored.model_of_row[rows[0]]].estimator, rows) for rows in rows_of
     ]
-    spread, n_classes = float(np.nanstd(training.y)), len(training.target.classes)
+    step, n_classes = training.resolution, len(training.target.classes)
     pieces = []
     for k, (model, rows, _) in enumerate(unseen):
         chosen = choose_table_clocks(unseen[:k] + unseen[k + 1 :], training, scored.plan)
         stopped = model.with_clocks(None if chosen is None else chosen.whole)
         X, y = training.X.iloc[rows], training.y[rows]
-        pieces.append(predict_rows(stopped, X, y, n_classes, spread))
+        pieces.append(predict_rows(stopped, X, y, n_classes, step))
     rows = np.sort(np.concatenate(rows_of))
     return float(evaluate_measured(training, rows, joined(pieces, rows_of)).nll)

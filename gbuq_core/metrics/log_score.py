@@ -17,7 +17,7 @@ from gbuq_core.errors import InvalidData
 from gbuq_core.validation import check_number
 
 _MOST_ODD = 0.01  # of the values may be no multiples of the step
-_FINEST = 1e-3  # of the std
+FINEST = 1e-3  # of the std
 _LEAST = 1e-12  # probability that a law can be punished for: below, nobody can tell how wrong it is
 
 
@@ -49,7 +49,7 @@ def find_resolution(y: ArrayLike) -> float:
     (0.5, 1.0)
     """
     values = check_array("y", y, 1)
-    finest = _FINEST * float(np.std(values))
+    finest = FINEST * float(np.std(values))
     if not finest > 0.0:
         return 1.0
     largest = int(np.ceil(np.log10(max(float(np.abs(values).max()), finest))))

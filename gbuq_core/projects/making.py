@@ -12,6 +12,7 @@ import pandas as pd
 
 from gbuq_core.errors import InvalidParameter, ProjectError
 from gbuq_core.jobs import check_memory
+from gbuq_core.metrics.log_score import FINEST
 from gbuq_core.presentation import counted, short, shown
 from gbuq_core.projects.listed_models import why_method_not_kept
 from gbuq_core.projects.models import estimator_bytes, score_names, why_not_kept
@@ -345,7 +346,8 @@ def score_project(project: Project, new: Table) -> ScoredRows:
     prepared = prepare_new(new, training)
     (model,) = models.fits.models
     n_classes = len(project.target.classes)
-    predictions = predict_rows(model.estimator, prepared.X, prepared.y, n_classes, models.spread)
+    step = FINEST * models.spread  # the table, which has the true one, need not be here
+    predictions = predict_rows(model.estimator, prepared.X, prepared.y, n_classes, step)
     frame, added, renamed = assemble_output(new, prepared, predictions, None, None)
     if not n_classes:
         distances = models.distances if project.conformal else None
