@@ -51,6 +51,11 @@ def _compared(value: Callable[[str], Any]) -> set[str]:
 
 _RULES = (
     _Rule(("next_rows",), lambda value: not value("next"), "goes with --next only"),
+    _Rule(
+        ("conformal_by",),
+        lambda value: value("stream") or value("project") is not None,
+        "does not go with --stream or --project, which calibrate all rows together",
+    ),
     _Rule(("trust",), lambda value: value("project") is None, "goes with --project only"),
     _Rule(
         ("neighbors", "loss"),
@@ -59,8 +64,8 @@ _RULES = (
     ),
     _Rule(
         (
-            *option_names(ScorePlan), *option_names(Cut), "conformal", "next", "scheduler",
-            "cluster", "workers", "unfamiliarity", "by", "unit",
+            *option_names(ScorePlan), *option_names(Cut), "conformal", "conformal_by", "next",
+            "scheduler", "cluster", "workers", "unfamiliarity", "by", "unit",
         ),
         lambda value: value("model") is not None,
         "does not go with --model, whose trees are used as they are",

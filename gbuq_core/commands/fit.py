@@ -60,7 +60,7 @@ def add_fit(commands: Any) -> None:
     add("--with-data", action="store_true", help="keep the rows of TRAIN in the project")
     add_reading(add)
     add_model(add, deals_folds=False)
-    add_intervals(add)
+    add_intervals(add, by_group=False)
     add_cluster(add)
     add_common(add)
     fit.set_defaults(run=run, new=None)

@@ -31,12 +31,15 @@ def add_model(add: Callable[..., Any], deals_folds: bool = True) -> None:
     add_options(add, ScorePlan, *(name for name in names if name not in others))
 
 
-def add_intervals(add: Callable[..., Any]) -> None:
-    """Options of the intervals."""
+def add_intervals(add: Callable[..., Any], by_group: bool = True) -> None:
+    """Options of the intervals; those of groups are kept in no project."""
     add("--level", type=float, default=USUAL_LEVEL, metavar="X", help="the share of rows that the "
         "intervals should hold; the columns are named after it; default: %(default)s")  # fmt: skip
     add("--conformal", action="store_true", help="intervals as wide as the held-out rows need; "
         "-inf and inf where there are too few rows; for a regression")  # fmt: skip
+    if by_group:
+        add("--conformal-by", metavar="COLUMN", help="conformal intervals, as wide as the held-out "
+            "rows of each group of this column need; small groups share")  # fmt: skip
 
 
 def cut_of(options: argparse.Namespace) -> tables.Cut:

@@ -82,7 +82,8 @@ def run(options: argparse.Namespace) -> None:
             by=lenses.MISSED if options.fails_by == "misses" else options.fails_by,
             within=100.0 * asked.scored.level,
             conformal=asked.scored.conformal,
-            group=options.group,
+            group=options.group or options.conformal_by,
+            each=options.conformal_by is not None,
         )
         return asked, lenses.table_report(asked.scored, asked.table, choices, _code(asked, options))
 

@@ -99,7 +99,10 @@ def _trained(options: argparse.Namespace) -> Asked:
         table, options.target, task=options.task, schema=schema, new=new,
         plan=plan_of(options),
     )  # fmt: skip
-    scored = tables.with_intervals(_cut(scored, options), options.level, options.conformal)
+    column, scored = getattr(options, "conformal_by", None), _cut(scored, options)
+    by = None if column is None else tables.own_groups(scored, column, table)
+    conformal = options.conformal or by is not None
+    scored = tables.with_intervals(scored, options.level, conformal, by=by)
     return Asked(table, scored, (), new=new)
 
 
@@ -139,4 +142,5 @@ def recipe_of(asked: Asked, options: argparse.Namespace) -> tables.TableRecipe:
         query=table.source.query,
         level=scored.level,
         conformal=scored.conformal,
+        by_group=scored.by_group.column if scored.by_group else "",
     )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gbuq_core.errors import InvalidParameter
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.table.judged import (
@@ -28,17 +29,21 @@ from gbuq_core.metrics import (
     average_precision,
     pit_histogram,
 )
-from gbuq_core.presentation import digits, percent, short
+from gbuq_core.presentation import digits, listed, percent, short
 from gbuq_core.settings import AUTOMATIC
 from gbuq_core.tables import (
     ClassScore,
     HeldOut,
+    OwnGroups,
+    ScoredTable,
+    Table,
     class_scores,
     coverage_by_group,
     group_column,
     held_out,
     held_out_inside,
     held_out_unfamiliarity,
+    own_groups,
     pit_values,
     split_warnings,
     why_no_coverage,
@@ -79,6 +84,15 @@ CONFORMAL = Knob(
     group="page",
     help="On: intervals are as wide as held-out rows need, whatever their law. Also in the "
     "downloads. Trains nothing.",
+)
+EACH = Knob(
+    "each",
+    "Each group its own width",
+    "switch",
+    False,
+    group="page",
+    help="On: held-out rows of a group say how wide its conformal intervals are. Small groups "
+    "share. Also in the downloads. Trains nothing.",
 )
 DOUBT = Knob(
     "doubt",
@@ -198,8 +212,9 @@ def _group_sections(seen: Seen, held: HeldOut) -> list[Section]:
     if column not in names or column == scored.training.target.name:
         return []  # of another table than the one that was scored
     level = 0.0 if held.classes else seen.values.within / 100.0
-    by_distance = seen.values.conformal and not held.classes
-    inside = held_out_inside(scored, level, True, held) if by_distance else None
+    by, refused = _own(scored, seen.table, seen.values)
+    by_distance = (seen.values.conformal or by is not None) and not held.classes
+    inside = held_out_inside(scored, level, True, held, by) if by_distance else None
     groups = group_column(seen.table, scored.training.schema.column(column), held.rows)
     found = coverage_by_group(held, groups, level, inside)
     lines = [("Group", "Rows", "Should be", "Is", "Band")]
@@ -207,10 +222,30 @@ def _group_sections(seen: Seen, held: HeldOut) -> list[Section]:
         band = f"{percent(low, 0).removesuffix(' %')} to {percent(high, 0)}"
         lines.append((name, f"{n_rows:,}", percent(promised, 0), percent(observed, 0), band))
     words = describe_groups(found, bool(held.classes))
+    if by is not None and by.shared:
+        words = f"{listed(by.shared)} share one width, since they have few rows. {words}"
+    elif seen.values.each:
+        words = f"{refused} {words}".lstrip()
+    elif bool(found.is_off[1:].any()) and not held.classes:
+        words = f'{words} "{EACH.label}" repairs that.'
     axis = "rows predicted right (%)" if held.classes else "rows inside their interval (%)"
     figure = groups_figure(found, style_of(scored), axis, words)
     heading = f'{_group_title(seen)[:-1]} of "{column}"?'
     return [Section(heading=heading, text=words, curves=figure, caption=GROUP_MEANING, table=lines)]
+
+
+def repaired_by(scored: ScoredTable, table: Table, values: Any) -> OwnGroups | None:
+    """The groups that have intervals of their own, as the reader chose."""
+    return _own(scored, table, values)[0]
+
+
+def _own(scored: ScoredTable, table: Table, values: Any) -> tuple[OwnGroups | None, str]:
+    if not values.each or getattr(values, "group", None) is None:
+        return None, ""
+    try:
+        return own_groups(scored, values.group, table), ""
+    except InvalidParameter as error:
+        return None, str(error)
 
 
 def _group_title(seen: Seen) -> str:
@@ -317,8 +352,9 @@ LENSES = (
         place=GOOD,
         title=_group_title,
         meaning=GROUP_MEANING,
-        knobs=(GROUP,),
+        knobs=(GROUP, EACH),
         shows=("within", "conformal"),
+        without=lambda seen: ("each",) if _is_class(seen) else (),
         concerns=lambda seen: (
             getattr(seen.values, "group", None) is not None
             and _is_whole(seen)

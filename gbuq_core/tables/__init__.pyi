@@ -103,6 +103,7 @@ from gbuq_core.tables.growing import RowStages, grow_row, why_no_stages
 from gbuq_core.tables.intervals import (
     conformal_coverage,
     held_out_inside,
+    own_groups,
     row_intervals,
     why_not_conformal,
     with_intervals,
@@ -129,6 +130,7 @@ from gbuq_core.tables.scaling import ScaleAdvice, advise_scale, describe_scale
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
 from gbuq_core.tables.scoring import (
     FittedModel,
+    OwnGroups,
     ScoredTable,
     score_table,
 )
@@ -199,6 +201,7 @@ __all__ = [
     "MethodRun",
     "ModelLeaves",
     "NextRows",
+    "OwnGroups",
     "Predictions",
     "Prepared",
     "ReadOptions",
@@ -272,6 +275,7 @@ __all__ = [
     "measure_unfamiliarity",
     "model_leaves",
     "next_frame",
+    "own_groups",
     "pit_values",
     "population_stability",
     "prepare_new",

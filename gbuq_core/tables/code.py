@@ -30,6 +30,7 @@ class TableRecipe:
     query: str = ""  # of a table from a database; then there is no file called `source`
     level: float = USUAL_LEVEL  # of the intervals
     conformal: bool = False  # whether they are conformal; never of classes
+    by_group: str = ""  # the column whose groups calibrate them each by itself
 
 
 class _Step(NamedTuple):
@@ -133,6 +134,9 @@ def _steps(recipe: TableRecipe) -> tuple[_Step, _Step, _Step, _Step]:
     if (recipe.level, recipe.conformal) != (USUAL_LEVEL, False):
         names.append("with_intervals")
         more = ", conformal=True" if recipe.conformal else ""
+        if recipe.by_group:
+            names.append("own_groups")
+            more += f", by=own_groups(scored, {recipe.by_group!r}, table)"
         scoring.append(f"scored = with_intervals(scored, {recipe.level!r}{more})")
     finish = [
         "print(scored.scores)",
@@ -215,7 +219,8 @@ def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
         *flags_of(replace(plan, **own)),
         *flags_of(cut),
         ("level", None if recipe.level == USUAL_LEVEL else recipe.level),
-        ("conformal", True if recipe.conformal else None),
+        ("conformal", True if recipe.conformal and not recipe.by_group else None),
+        ("conformal_by", recipe.by_group or None),
     ]
     return [(name, value) for name, value in flags if value is not None]
 

@@ -12,7 +12,9 @@ distances:
   one model judged all of them, each row is calibrated by all others;
 - where rows are split by group, no row is calibrated by its own group, and where they are split by
   time, by earlier rows only. The first ones in time have none and take all others, but coverage is
-  counted without them.
+  counted without them;
+- ``by`` a column, each of its groups is calibrated by its own rows alone (Mondrian: Vovk et al.,
+  2005, section 4.5). Groups of fewer than 50 held-out rows, and values that are new, share one.
 
 One model with all its held-out rows covers at least the level, whatever the law. Across folds,
 other models judged the rows that calibrate, so this holds in practice and is no theorem: for CV+,
@@ -29,22 +31,27 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.distribution import Interval, LogDistribution
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.metrics import Coverage, binomial_band
 from gbuq_core.metrics.conformal import conformal_rank
+from gbuq_core.presentation import shown
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.evaluating import COVERAGE_LEVELS
+from gbuq_core.tables.files import Table
 from gbuq_core.tables.judging import HeldOut, held_out, pit_values
-from gbuq_core.tables.output import added_columns, join_columns
+from gbuq_core.tables.output import added_columns, join_columns, plain_columns
 from gbuq_core.tables.plan import USUAL_LEVEL, check_level
 from gbuq_core.tables.predicting import Predictions, law_of
-from gbuq_core.tables.scoring import ScoredTable
+from gbuq_core.tables.scoring import OwnGroups, ScoredTable
 
 _STRETCHES = 5  # of time, where one model judged all rows
 _MOST_SETS = 200  # of groups
+_FEWEST_OF_GROUP = 50  # held-out rows: the coverage that they reach varies by four per cent
+_FEW_NUMBERS, _BINS = 6, 5  # as in `group_column`
 _SMALLEST_STD = 1e-6  # as a share of the target's, so that no distance is infinite
 
 
@@ -55,6 +62,7 @@ class _Calibration(NamedTuple):
     distances: NDArray[np.float64]
     part: NDArray[np.int64]  # of each row: its model, or of one model its group or stretch of time
     in_time: bool  # parts follow each other, and each is calibrated by earlier ones
+    group: NDArray[np.int64]  # of each row: what it calibrates
 
 
 def why_not_conformal(classes: tuple[str, ...]) -> str:
@@ -70,11 +78,102 @@ def why_not_conformal(classes: tuple[str, ...]) -> str:
     return "Conformal intervals need a number as target. For classes, see the columns p_."
 
 
+def own_groups(scored: ScoredTable, column: str, table: Table) -> OwnGroups:
+    r"""The groups of a column, each of which says how wide its own conformal intervals are.
+
+    Categories are groups, and so are up to six different numbers, or five bins of more of them.
+    Those with fewer than 50 held-out rows share one, together with missing and new values.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+        Of a regression.
+    column : str
+        Whether the model learns from it or not.
+    table : Table
+        The first file.
+
+    Raises
+    ------
+    InvalidParameter
+        If no group has 50 held-out rows, or rows are held out by this column.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
+    >>> text = "x,shop,y" + "".join(f"\n{i % 7},{'ab'[i % 2]},{i % 5}" for i in range(200))
+    >>> table = read_table(text.encode())
+    >>> scored = score_table(table, "y", plan=ScorePlan(n_trees=20))
+    >>> shops = own_groups(scored, "shop", table)
+    >>> with_intervals(scored, 0.9, conformal=True, by=shops).conformal
+    True
+    """
+    training, split, name = scored.training, scored.training.split, shown(column)
+    if training.target.classes:
+        raise InvalidParameter(why_not_conformal(training.target.classes))
+    if split is not None and split.by == "group" and split.column == column:
+        raise InvalidParameter(
+            f"Rows are held out by {name}, so a new group has no rows to calibrate its intervals: "
+            "choose another column."
+        )
+    known, new = _cells(scored, column, table)
+    held = held_out(scored).rows
+    if pd.api.types.is_numeric_dtype(known.dtype):
+        numbers = known.to_numpy(np.float64, na_value=np.nan)[held]
+        ends = np.unique(numbers[~np.isnan(numbers)])
+        if len(ends) > _FEW_NUMBERS:
+            at = np.arange(1, _BINS) / _BINS
+            ends = np.append(np.unique(np.nanquantile(numbers, at, method="inverted_cdf")), np.inf)
+        ends = ends if len(ends) else np.array([-np.inf])  # a column of missing cells
+
+        def place(cells: pd.Series) -> NDArray[np.int64]:
+            values = cells.to_numpy(np.float64, na_value=np.nan)
+            return np.where(np.isnan(values) | (values > ends[-1]), -1, ends.searchsorted(values))
+
+        names = [f"{end:g}" for end in ends]
+    else:
+        levels = pd.Index(known.iloc[held].dropna().astype(str).unique())
+        names = [str(level) for level in levels]
+
+        def place(cells: pd.Series) -> NDArray[np.int64]:
+            return np.where(cells.isna(), -1, levels.get_indexer(cells.astype(str)))
+
+    codes = place(known)[held]
+    n_rows = np.bincount(codes[codes >= 0], minlength=len(names))
+    few = np.flatnonzero(n_rows < _FEWEST_OF_GROUP)
+    large = np.flatnonzero(n_rows >= _FEWEST_OF_GROUP)
+    if not len(large):
+        raise InvalidParameter(
+            f"No group of {name} has {_FEWEST_OF_GROUP} held-out rows, which its own intervals "
+            "need: choose a column with fewer groups."
+        )
+    n_shared = len(codes) - int(n_rows[large].sum())
+    if 0 < n_shared < _FEWEST_OF_GROUP and len(large) > 1:
+        few = np.append(few, large[np.argmin(n_rows[large])])  # takes them in
+    codes, rows = (np.where(np.isin(each, few), -1, each) for each in (codes, place(new)))
+    return OwnGroups(column, codes, rows, tuple(names[code] for code in few))
+
+
+def _cells(scored: ScoredTable, column: str, table: Table) -> tuple[pd.Series, pd.Series]:
+    """A column of the first file, and of the rows in the frame."""
+    if column in scored.training.X.columns:
+        return scored.training.X[column], scored.scored.X[column]
+    if column not in table.names:
+        raise InvalidParameter(f"There is no column {shown(column)}.")
+    known = plain_columns(table, scored.training.schema)[column]
+    if scored.protocol != "new_file":
+        return known, known
+    if column not in scored.frame.columns:
+        raise InvalidParameter(f"The second file has no column {shown(column)}.")
+    return known, scored.frame[column]
+
+
 def row_intervals(
     scored: ScoredTable,
     level: float = USUAL_LEVEL,
     conformal: bool = False,
     held: HeldOut | None = None,
+    by: OwnGroups | None = None,
 ) -> Interval:
     r"""A central interval for each row of a scored table.
 
@@ -90,6 +189,8 @@ def row_intervals(
         those of the logarithm.
     held : HeldOut, optional
         `held_out` of the table, if it is at hand.
+    by : OwnGroups, optional
+        `own_groups` of a column: each is calibrated by itself, where intervals are conformal.
 
     Returns
     -------
@@ -104,6 +205,7 @@ def row_intervals(
 
     References
     ----------
+    Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World" (2005).
     Vovk, "Cross-conformal predictors", Annals of Mathematics and Artificial Intelligence 74 (2015).
     Barber, Candes, Ramdas and Tibshirani, "Predictive inference with the jackknife+", Annals of
     Statistics 49 (2021).
@@ -122,8 +224,11 @@ def row_intervals(
     _check(scored, level)
     if not conformal:
         return law_of(scored.predictions).interval(level)
-    calibration = _calibrate(scored, held)
+    calibration = _calibrate(scored, held, by)
     factors = np.full(len(scored.predictions.loc), _factor(calibration.distances, level))
+    if by is not None:
+        for code in np.unique(by.held):
+            factors[by.rows == code] = _factor(calibration.distances[by.held == code], level)
     if not scored.measured:
         factors[calibration.rows] = _own_factors(calibration, level)
     centre, std, is_log = _centre_and_std(scored.predictions, scored.training)
@@ -169,7 +274,11 @@ def smallest_std(y: NDArray[np.float64], is_log: bool) -> float:
 
 
 def held_out_inside(
-    scored: ScoredTable, level: float, conformal: bool = False, held: HeldOut | None = None
+    scored: ScoredTable,
+    level: float,
+    conformal: bool = False,
+    held: HeldOut | None = None,
+    by: OwnGroups | None = None,
 ) -> NDArray[np.bool_]:
     """Which of the rows that give the scores lie inside their interval, (n_held,).
 
@@ -177,7 +286,7 @@ def held_out_inside(
 
     Parameters
     ----------
-    scored, level, conformal, held
+    scored, level, conformal, held, by
         As in `row_intervals`.
     """
     _check(scored, level)
@@ -186,7 +295,7 @@ def held_out_inside(
         pit = law_of(held.predictions).cdf(held.y)
         inside: NDArray[np.bool_] = np.abs(2.0 * pit - 1.0) <= level
         return inside
-    calibration = _calibrate(scored, held)
+    calibration = _calibrate(scored, held, by)
     return calibration.distances <= _own_factors(calibration, level)
 
 
@@ -195,7 +304,7 @@ def own_misses(scored: ScoredTable, held: HeldOut) -> NDArray[np.float64]:
     if held.classes:
         return np.full(len(held.rows), np.nan)
     if scored.conformal:
-        misses = ~held_out_inside(scored, scored.level, True, held)
+        misses = ~held_out_inside(scored, scored.level, True, held, scored.by_group)
     else:
         misses = np.abs(pit_values(held) - 0.5) > scored.level / 2.0
     return misses.astype(np.float64)
@@ -211,7 +320,8 @@ def name_interval(scored: ScoredTable) -> str:
     ('90 % interval', 'conformal 80 % interval')
     """
     kind = "conformal " if scored.conformal else ""
-    return f"{kind}{100 * scored.level:g} % interval"
+    of_group = f" by {shown(scored.by_group.column)}" if scored.by_group else ""
+    return f"{kind}{100 * scored.level:g} % interval{of_group}"
 
 
 def conformal_coverage(
@@ -227,7 +337,7 @@ def conformal_coverage(
         As in `row_intervals`.
     levels : tuple of float
     """
-    calibration = _calibrate(scored, held)
+    calibration = _calibrate(scored, held, None)
     counted = np.ones(len(calibration.rows), bool)
     if calibration.in_time and len(np.unique(calibration.part)) > 1:
         counted = calibration.part > calibration.part.min()
@@ -245,12 +355,13 @@ def with_intervals(
     level: float = USUAL_LEVEL,
     conformal: bool = False,
     held: HeldOut | None = None,
+    by: OwnGroups | None = None,
 ) -> ScoredTable:
     r"""The same table with intervals of this level, such as the columns lower_80 and upper_80.
 
     Parameters
     ----------
-    scored, level, conformal, held
+    scored, level, conformal, held, by
         As in `row_intervals`. Tables of classes have no intervals and stay as they are.
 
     Examples
@@ -266,7 +377,8 @@ def with_intervals(
             raise InvalidParameter(why_not_conformal(scored.training.target.classes))
         return scored
     _check(scored, level)
-    return refresh_output(replace(scored, level=level, conformal=conformal), held)
+    chosen = replace(scored, level=level, conformal=conformal, by_group=by if conformal else None)
+    return refresh_output(chosen, held)
 
 
 def refresh_output(scored: ScoredTable, held: HeldOut | None = None) -> ScoredTable:
@@ -277,7 +389,7 @@ def refresh_output(scored: ScoredTable, held: HeldOut | None = None) -> ScoredTa
     protocol: dict[str, Any] = {name: scored.frame[name] for name in kept}
     interval = None
     if not scored.training.target.classes:
-        interval = row_intervals(scored, scored.level, scored.conformal, held)
+        interval = row_intervals(scored, scored.level, scored.conformal, held, scored.by_group)
     added = added_columns(
         scored.scored, scored.predictions, interval, protocol, scored.level, scored.unfamiliarity
     )
@@ -303,9 +415,16 @@ def _centre_and_std(
     return law.loc, np.maximum(law.scale, least), is_log
 
 
-def _calibrate(scored: ScoredTable, held: HeldOut | None) -> _Calibration:
+def _calibrate(scored: ScoredTable, held: HeldOut | None, by: OwnGroups | None) -> _Calibration:
     held = held_out(scored) if held is None else held
+    group = np.zeros(len(held.rows), np.int64) if by is None else by.held
+    part, in_time = _parts(scored, held)
     distances = conformal_distances(held, scored.training)
+    return _Calibration(held.rows, distances, part, in_time, group)
+
+
+def _parts(scored: ScoredTable, held: HeldOut) -> tuple[NDArray[np.int64], bool]:
+    """What no held-out row may be calibrated by, and whether it follows in time."""
     model, split = np.zeros(len(held.rows), np.int64), scored.training.split
     if not scored.measured:
         model = scored.model_of_row[held.rows]
@@ -315,13 +434,12 @@ def _calibrate(scored: ScoredTable, held: HeldOut | None) -> _Calibration:
     # The models of folds have different groups, and follow each other in time.
     apart = scored.protocol == "out_of_fold" if in_time else len(np.unique(model)) > 1
     if split is None or apart:
-        return _Calibration(held.rows, distances, model, in_time)
+        return model, in_time
     codes = split.codes[held.rows]
     if not in_time:
-        sets = np.unique(codes, return_inverse=True)[1] % _MOST_SETS
-        return _Calibration(held.rows, distances, sets, False)
+        return np.unique(codes, return_inverse=True)[1] % _MOST_SETS, False
     ends = np.quantile(codes, np.arange(1, _STRETCHES) / _STRETCHES)
-    return _Calibration(held.rows, distances, np.searchsorted(ends, codes), True)
+    return np.searchsorted(ends, codes), True
 
 
 def _factor(distances: NDArray[np.float64], level: float) -> float:
@@ -333,14 +451,24 @@ def _factor(distances: NDArray[np.float64], level: float) -> float:
 
 
 def _own_factors(calibration: _Calibration, level: float) -> NDArray[np.float64]:
-    """The same for each calibration row, by other or earlier parts, or all others of its own."""
-    distances, part = calibration.distances, calibration.part
+    """The same for each calibration row, by the others of its group that may calibrate it."""
+    out = np.empty(len(calibration.rows))
+    for code in np.unique(calibration.group):
+        mine = calibration.group == code
+        distances, part = calibration.distances[mine], calibration.part[mine]
+        out[mine] = _factors_apart(distances, part, calibration.in_time, level)
+    return out
+
+
+def _factors_apart(
+    distances: NDArray[np.float64], part: NDArray[np.int64], in_time: bool, level: float
+) -> NDArray[np.float64]:
+    """Of each row by other or earlier parts, or all others of its own."""
     out = np.empty(len(distances))
     parts = np.unique(part)
     if len(parts) > 1:
         for one in parts:
-            earlier = calibration.in_time and one > parts[0]
-            others = part < one if earlier else part != one
+            others = part < one if in_time and one > parts[0] else part != one
             out[part == one] = _factor(distances[others], level)
         return out
     rank = conformal_rank(len(distances) - 1, level)

@@ -401,6 +401,18 @@ def evaluate_rows(
     return evaluate(prepared.y, predictions, rows, y_train, len(training.target.classes))
 
 
+class OwnGroups(NamedTuple):
+    """Groups of rows by a column, of the held-out rows and of those in the frame.
+
+    Those that are ``shared`` calibrate each other; see `gbuq_core.tables.own_groups`.
+    """
+
+    column: str
+    held: NDArray[np.int64]  # (n_held,)
+    rows: NDArray[np.int64]  # (n_rows,)
+    shared: tuple[str, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ScoredTable:
     """A scored table.
@@ -448,6 +460,8 @@ class ScoredTable:
         Of the intervals in the frame; see `gbuq_core.tables.with_intervals`.
     conformal : bool
         Whether these are conformal.
+    by_group : OwnGroups or None
+        The groups that calibrate these each by itself; None for all rows together.
     questions : tuple of SplitQuestion
         What to ask before ``scores`` are believed; see `gbuq_core.tables.ask_about_split`.
     """
@@ -472,6 +486,7 @@ class ScoredTable:
     unfamiliarity: TableUnfamiliarity | None = None
     level: float = USUAL_LEVEL
     conformal: bool = False
+    by_group: OwnGroups | None = None
     questions: tuple[SplitQuestion, ...] = ()
 
     @property

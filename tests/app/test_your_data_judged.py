@@ -40,6 +40,12 @@ def test_it_is_drawn_when_asked_for_and_moves_with_its_knobs():
     at.select_slider(key="within").set_value(50).run()
     assert not at.exception
     assert says(at, "No group differs") or says(at, "50 % should be")
+    at.toggle(key="each").set_value(True).run()
+    assert not at.exception
+    told = [caption.value for caption in at.caption if "intervals of" in caption.value]
+    assert 'by groups of "sex"' in told[0], told
+    assert not says(at, "repairs that")
+    at.toggle(key="each").set_value(False).run()
     at.toggle(key="conformal").set_value(True).run()
     assert not at.exception
     settle(at)  # how unfamiliar the rows are

@@ -67,6 +67,18 @@ def test_intervals_have_a_level_and_may_be_conformal(train, tmp_path, capsys):
     half = (found.upper_80 - found.prediction) / found.total_uncertainty_std
     factors = half.groupby(found.fold).agg(lambda part: part.max() - part.min())
     assert (factors < NEAR_ZERO).all()
+    few = tmp_path / "few.csv"
+    rows = "\n".join(f"{i % 9},{'ab'[i % 2]},{(37 * i) % 101 / 8 + i % 2}" for i in range(240))
+    few.write_text(f"x,shop,y\n{rows}\n")
+    words = ["--target", "y", "--out", out, *FAST, "--unfamiliarity", "no"]
+    assert score(few, *words, "--conformal-by", "shop") == 0
+    found = pd.read_csv(out)
+    half = (found.upper_90 - found.prediction) / found.total_uncertainty_std
+    factors = half.groupby([found.fold, found.shop]).agg(lambda part: part.max() - part.min())
+    assert (factors < NEAR_ZERO).all()
+    assert half.round(9).nunique() > found.fold.nunique()
+    assert score(few, *words, "--conformal-by", "town") == 2
+    assert 'There is no column "town"' in capsys.readouterr().err
 
 
 def test_a_second_file_and_parquet(train, tmp_path, capsys):

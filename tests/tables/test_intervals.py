@@ -4,16 +4,19 @@ import math
 
 import numpy as np
 import pytest
-from tolerances import NEAR_ZERO
+from tolerances import CANCELLED, NEAR_ZERO
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.tables import (
     ScorePlan,
     conformal_coverage,
+    edit_schema,
     held_out,
     held_out_inside,
+    infer_schema,
     law_of,
     load_builtin,
+    own_groups,
     read_table,
     row_intervals,
     score_table,
@@ -123,6 +126,82 @@ def test_no_row_is_calibrated_by_its_own_group_or_by_later_rows(by, most, monkey
     assert rows
     judged = conformal_coverage(scored, held).n_rows
     assert (judged < len(units)) == (by == "time")
+
+
+def eight_units(n, rng):
+    """Rows of eight units whose noise has a std from 1 to 4."""
+    x, unit = rng.uniform(-2, 2, n), rng.integers(0, 8, n)
+    y = 5 * np.sin(x) + (1 + 3 * unit / 7) * rng.normal(size=n)
+    lines = "\n".join(f"{a:.4f},u{b},{b},{c:.4f}" for a, b, c in zip(x, unit, y, strict=True))
+    return read_table(f"x,unit,size,y\n{lines}\n".encode()), y, unit
+
+
+@pytest.fixture(scope="module")
+def by_units():
+    """Scored by a model that knows no unit: 300 held-out rows of each, and 2,000 new ones."""
+    rng = np.random.default_rng(0)
+    table, new = eight_units(12_000, rng)[0], eight_units(16_000, rng)
+    schema = edit_schema(table, infer_schema(table), used={"unit": False, "size": False})
+    scored = score_table(table, "y", schema=schema, new=new[0], plan=FAST)
+    return table, scored, *new[1:]
+
+
+@pytest.mark.parametrize("column", ["unit", "size"])  # words, and numbers in five bins
+def test_groups_that_are_off_are_repaired_by_intervals_of_their_own(by_units, column):
+    table, scored, y, unit = by_units
+
+    def worst(scored):
+        lower, upper = (scored.frame[name].to_numpy() for name in ("lower_90", "upper_90"))
+        inside = (lower <= y) & (y <= upper)
+        shares = [inside[unit == k].mean() for k in range(8)]
+        return shares[np.argmax(np.abs(np.array(shares) - 0.9))], min(shares)
+
+    groups = own_groups(scored, column, table)
+    assert worst(scored)[1] <= 0.75
+    assert worst(with_intervals(scored, conformal=True))[1] <= 0.77
+    repaired = with_intervals(scored, conformal=True, by=groups)
+    # Units beside each other share a bin of sizes.
+    low, high = (0.86, 0.94) if column == "unit" else (0.8, 0.97)
+    assert low <= worst(repaired)[0] <= high
+    held = held_out(scored)
+    distances = np.abs(held.y - held.predictions.loc) / law_of(held.predictions).scale
+    lower, upper = row_intervals(scored, 0.9, True, by=groups)
+    half = (upper - lower) / 2 / law_of(scored.predictions).scale
+    for code in np.unique(groups.held):
+        factor = naive_factor(distances[groups.held == code].tolist(), 0.9)
+        np.testing.assert_allclose(half[groups.rows == code], factor, rtol=CANCELLED)
+    inside = held_out_inside(scored, 0.9, True, by=groups)
+    own = [inside[groups.held == code].mean() for code in np.unique(groups.held)]
+    assert 0.88 <= min(own) <= max(own) <= 0.92  # each of 300 rows by the other 299
+
+
+def test_small_groups_share_and_what_cannot_be_repaired_is_said(folds):
+    rng = np.random.default_rng(1)
+    shop = rng.choice(["north", "south", "east", "west"], 300, p=[0.45, 0.4, 0.1, 0.05])
+    lines = "\n".join(
+        f"{a:.3f},{b},{i},{a:.3f}"
+        for i, (a, b) in enumerate(zip(rng.normal(size=300), shop, strict=True))
+    )
+    table = read_table(f"x,shop,who,y\n{lines}\n".encode())
+    scored = score_table(table, "y", plan=FAST)
+    groups = own_groups(scored, "shop", table)
+    assert sorted(groups.shared) in (["east", "west"], ["east", "south", "west"])
+    assert set(groups.rows[shop == "north"]) != {-1}
+    assert (groups.rows[(shop == "east") | (shop == "west")] == -1).all()
+    with pytest.raises(InvalidParameter, match='There is no column "town"'):
+        own_groups(scored, "town", table)
+    grouped = score_table(
+        table, "y", plan=ScorePlan(n_trees=20, split="group", split_column="shop")
+    )
+    with pytest.raises(InvalidParameter, match='held out by "shop"'):
+        own_groups(grouped, "shop", table)
+    small = load_builtin("wine")
+    classes = score_table(small.table, "cultivar", schema=small.schema, plan=FAST)
+    with pytest.raises(InvalidParameter, match="need a number as target"):
+        own_groups(classes, "alcohol", small.table)
+    few = table_of(60)
+    with pytest.raises(InvalidParameter, match='No group of "x" has 50 held-out rows'):
+        own_groups(score_table(few, "y", plan=FAST), "x", few)
 
 
 def test_conformal_intervals_hold_what_they_say():

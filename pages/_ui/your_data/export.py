@@ -13,6 +13,7 @@ import streamlit as st
 
 from gbuq_core.lenses.lens import Seen
 from gbuq_core.lenses.report import lens_sections, result_page
+from gbuq_core.presentation import shown
 from gbuq_core.tables import (
     Edits,
     MethodRun,
@@ -46,7 +47,7 @@ def export_table(
 ) -> None:
     """Code, the whole table as CSV and Parquet, and what the open section adds."""
     made = made_results(values, trained, view)
-    view = with_levels(view, values)
+    view = with_levels(view, trained.opened.table, values)
     seen = Seen(view.scored, trained.opened.table, values)
     recipe = _recipe(trained, values, view.scored)
     code = table_code(recipe)
@@ -102,7 +103,10 @@ def intervals_line(scored: ScoredTable) -> str:
             'level or conformal ones at "Is it any good?".'
         )
     lower, upper = (scored.frame[name].to_numpy() for name in interval_names(scored.level))
-    told = f"The downloads hold conformal intervals of {percent}."
+    by = f", by groups of {shown(scored.by_group.column)}" if scored.by_group else ""
+    told = f"The downloads hold conformal intervals of {percent}{by}."
+    if by:
+        told += " A project or model keeps them without the groups."
     n_infinite = int((np.isinf(lower) | np.isinf(upper)).sum())
     if not n_infinite:
         return told
@@ -133,4 +137,5 @@ def _recipe(trained: Trained, values: SimpleNamespace, scored: ScoredTable) -> T
         query=opened.table.source.query,
         level=scored.level,
         conformal=scored.conformal,
+        by_group=scored.by_group.column if scored.by_group else "",
     )

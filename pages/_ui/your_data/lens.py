@@ -181,7 +181,7 @@ def _look(
 ) -> tuple[Seen, tuple[Hashable, ...]]:
     """What a lens looks at, and a name of all that its result depends on."""
     if lens.depends == "levels":
-        view = with_levels(view, values)
+        view = with_levels(view, trained.opened.table, values)
     wanted = trained.wanted
     of: Hashable = view.digest
     if lens.depends == "fit":

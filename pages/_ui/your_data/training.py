@@ -14,6 +14,7 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.jobs import RUNNER, Job
+from gbuq_core.lenses.judged import repaired_by
 from gbuq_core.presentation import counted, format_bytes, seconds_text
 from gbuq_core.settings import from_values, needed
 from gbuq_core.tables import (
@@ -195,15 +196,17 @@ def view_of(answer: Answer, values: SimpleNamespace) -> View | None:
     return view
 
 
-def with_levels(view: View, values: SimpleNamespace) -> View:
+def with_levels(view: View, table: Table, values: SimpleNamespace) -> View:
     """The view whose table has the intervals that the reader chose."""
     if view.scored.training.target.classes:
         return view
-    level, conformal = values.within / 100.0, values.conformal
-    if (level, conformal) == (view.scored.level, view.scored.conformal):
+    level, by = values.within / 100.0, repaired_by(view.scored, table, values)
+    conformal = values.conformal or by is not None
+    if by is None and (level, conformal) == (view.scored.level, view.scored.conformal):
         return view
-    digest = f"{view.digest}-{values.within}-{conformal}"
-    scored = remember(digest, with_intervals, view.scored, level, conformal, most=4)
+    digest = f"{view.digest}-{values.within}-{conformal}-{by and by.column}"
+    chosen = (view.scored, level, conformal, None, by)
+    scored = remember(digest, with_intervals, *chosen, most=4)
     return View(scored, digest)
 
 
