@@ -8,7 +8,6 @@ import streamlit as st
 from gbuq_core.experiments.wave.fit import (
     OPENING,
     STUDY,
-    WaveRun,
     WaveSettings,
     answer_wave,
     check_claims,
@@ -23,7 +22,7 @@ from pages._ui.handing import drop_table
 from pages._ui.home.controls import EXPERIMENT, FOLLOWED, STATE
 from pages._ui.home.map import show_methods
 from pages._ui.home.picture import draw_wave, export_wave, score_wave
-from pages._ui.jobs_glue import Answer, Request, ask, show_progress
+from pages._ui.jobs_glue import Answer, Request, ask, in_thread, show_progress
 from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, drop, follow, take_dropped
 from pages._ui.notices import show_notice
 
@@ -42,15 +41,10 @@ WHAT_TO_LOOK_AT = (
 )
 
 
-def compute(settings: WaveSettings, job: object) -> WaveRun:
-    """Refit the ensemble; the runner calls this in another thread."""
-    return run_wave(settings)
-
-
 def request_of(settings: WaveSettings) -> Request:
     """The fit that the sliders ask for."""
     key, stored = ("wave", settings), partial(OPENING.find, settings)
-    return Request("wave", key, partial(compute, settings), "SGLB", stored=stored)
+    return Request("wave", key, in_thread(run_wave, settings), "SGLB", stored=stored)
 
 
 def draw(answer: Answer, wide: bool, values: SimpleNamespace, moving: bool) -> bool:

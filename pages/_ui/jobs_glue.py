@@ -86,6 +86,11 @@ class Request(NamedTuple):
     failed: str = ""  # what has failed, in a sentence; empty: the fit
 
 
+def in_thread(work: Callable[..., Any], *given: Any) -> Callable[[Job], Any]:
+    """What a request computes where the work does not look at its job."""
+    return lambda job: work(*given)
+
+
 class Answer(NamedTuple):
     """What there is for a request now.
 

@@ -15,7 +15,7 @@ from gbuq_core.errors import GbuqError
 from gbuq_core.experiments.experiment import SideBySide
 from gbuq_core.presentation import seconds_text
 from gbuq_core.settings import with_fit
-from pages._ui.jobs_glue import Answer, Request
+from pages._ui.jobs_glue import Answer, Request, in_thread
 from pages._ui.kept import keep_only, kept
 from pages._ui.notices import show_notice
 
@@ -30,7 +30,7 @@ def plan_requests(one: SideBySide, settings: Any, whole: bool = False) -> list[R
         Request(
             method,
             (one.name, plan),
-            partial(_compute, one.fit, plan),
+            in_thread(one.fit, plan),
             one.methods[method].label,
             one.estimate(plan),
             stored=None if whole or not one.opening else partial(one.opening.find, plan),
@@ -138,8 +138,3 @@ def say_stale(shown: Sequence[Shown]) -> None:
     old = [one.answer.request.label for one in shown if one.view is not None and not one.fresh]
     if old:
         st.caption(f"Still the previous settings: {', '.join(old)}.")
-
-
-def _compute(fit: Callable[[Any], Any], plan: Any, job: object) -> Any:
-    """Train one method; the runner calls this in another thread."""
-    return fit(plan)

@@ -176,7 +176,7 @@ def test_a_link_opens_its_step():
 def quick_steps(monkeypatch):
     """Steps show the first one of Heart: what each computes is looked at in tests/demos."""
     shown = computed("heart", HEART.steps[0].title)
-    monkeypatch.setattr(step_of_page, "compute", lambda step, job: shown)
+    monkeypatch.setattr(step_of_page, "in_thread", lambda work: lambda job: shown)
     monkeypatch.setattr(jobs_glue, "RUNNER", JobRunner())
 
 

@@ -13,8 +13,6 @@ from gbuq_core.experiments.heteroscedastic.claims import check_claims
 from gbuq_core.experiments.heteroscedastic.data import data_of
 from gbuq_core.experiments.heteroscedastic.fit import (
     MEASURED,
-    HeteroscedasticFit,
-    HeteroscedasticMeasure,
     HeteroscedasticRun,
     measure_heteroscedastic,
 )
@@ -32,20 +30,13 @@ from gbuq_core.experiments.heteroscedastic.scores import (
 from pages._ui.controls import draw_knob
 from pages._ui.experiment import QUICK
 from pages._ui.heteroscedastic.controls import SORT
-from pages._ui.jobs_glue import Request, ask, show_progress
+from pages._ui.jobs_glue import Request, ask, in_thread, show_progress
 from pages._ui.kept import keep_only, kept
 from pages._ui.notices import show_notice
 from pages._ui.side_by_side import Shown
 
 _SCORES, _CLAIMS = "heteroscedastic-score:", "heteroscedastic-claims"  # what is kept
 _SLOT = "measure-"
-
-
-def measure(
-    fit: HeteroscedasticFit, plan: HeteroscedasticSettings, job: object
-) -> HeteroscedasticMeasure:
-    """Predict test and foreign rows; the runner calls this in another thread."""
-    return measure_heteroscedastic(fit, plan)
 
 
 def measure_slots() -> tuple[str, ...]:
@@ -61,7 +52,7 @@ def measure_requests(settings: HeteroscedasticSettings, shown: Sequence[Shown]) 
         Request(
             _SLOT + fit.method,
             ("heteroscedastic-measure", plan),
-            partial(measure, fit, plan),
+            in_thread(measure_heteroscedastic, fit, plan),
             f"Scores of {fit.label}",
             estimate_measure_seconds(plan),
             stored=partial(MEASURED.find, plan),

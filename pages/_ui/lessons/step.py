@@ -9,11 +9,11 @@ from urllib.parse import parse_qs
 import streamlit as st
 
 from demos.first_steps import find_step
-from demos.lesson import ComputedStep, Lesson, Step, before_answer
+from demos.lesson import Lesson, before_answer
 from gbuq_core.knobs import Knob
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
-from pages._ui.jobs_glue import Request, ask, show_progress
+from pages._ui.jobs_glue import Request, ask, in_thread, show_progress
 from pages._ui.kept import keep_only
 from pages._ui.lessons.links import OPENERS
 from pages._ui.lessons.question import Keep, draw_more, draw_question
@@ -46,11 +46,6 @@ _COMPACT = """
 """
 
 
-def compute(step: Step, job: object) -> ComputedStep:
-    """Run a step's experiment; the runner calls this in another thread."""
-    return step.compute()
-
-
 def draw_step(lesson: Lesson, part: int, token: str, keep: Keep) -> None:
     """Text and question, the picture, and after the answer what is folded."""
     step, opener = lesson.steps[part - 1], OPENERS[lesson.page]
@@ -58,7 +53,7 @@ def draw_step(lesson: Lesson, part: int, token: str, keep: Keep) -> None:
     if part == 1:
         st.caption(lesson.lead)
     key, stored = ("lesson", lesson.name, part), partial(find_step, lesson.name, part)
-    request = Request("lesson", key, partial(compute, step), step.title, stored=stored)
+    request = Request("lesson", key, in_thread(step.compute), step.title, stored=stored)
     (answer,) = ask([request], wait=0.5)
     st.header(f"{part}. {step.title}", anchor=False)
     show_progress([answer])

@@ -58,7 +58,7 @@ from gbuq_core.ibug import FamilyScores
 from gbuq_core.settings import bare, from_values, plan_of, sliders, with_fit
 from pages._ui.canvas import CanvasEvent, canvas, keep_knobs
 from pages._ui.curves import Carry, show_curves
-from pages._ui.jobs_glue import Answer, Request, ask
+from pages._ui.jobs_glue import Answer, Request, ask, in_thread
 from pages._ui.kept import kept
 from pages._ui.live import EVERY, live_knobs
 from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, follow
@@ -68,17 +68,14 @@ from pages._ui.notices import show_notice
 SLOT, BASELINE_SLOTS = "neighbours", tuple(f"baseline-{key}" for key in BASELINES)
 
 
-def compute(plan: NeighboursSettings, job: object) -> NeighboursFit:
-    """Train the trees; the runner calls this in another thread."""
-    return fit_neighbours(plan)
-
-
 def fit_request(settings: NeighboursSettings) -> Request:
     """The fit that these settings need."""
     plan = plan_of(settings)
     seconds = estimate_neighbours_seconds(plan)
     stored = partial(_stored, plan) if is_first(settings) else None
-    return Request(SLOT, (SLOT, plan), partial(compute, plan), "Trees", seconds, stored=stored)
+    return Request(
+        SLOT, (SLOT, plan), in_thread(fit_neighbours, plan), "Trees", seconds, stored=stored
+    )
 
 
 def opening_of(fit: NeighboursFit) -> NeighboursOpening | None:

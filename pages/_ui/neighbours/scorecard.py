@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import streamlit as st
 
@@ -25,18 +24,13 @@ from gbuq_core.experiments.neighbours.scores import (
 )
 from gbuq_core.settings import bare, plan_of
 from pages._ui.claims import draw_claims
-from pages._ui.jobs_glue import Answer, Request, ask, show_progress
+from pages._ui.jobs_glue import Answer, Request, ask, in_thread, show_progress
 from pages._ui.kept import kept, last_kept
 from pages._ui.neighbours.picture import SLOT, opening_of
 from pages._ui.notices import show_notice
 
 _CLAIMS = "neighbours-claims"  # what is kept
 _CHECKED = "_neighbours_checked"  # the settings that claims were last asked for
-
-
-def compute(plan: NeighboursSettings, key: str, scoring: str, job: object) -> BaselineFit:
-    """Fit one baseline; the runner calls this in another thread."""
-    return fit_baseline(plan, key, scoring)
 
 
 def baselines_of(settings: NeighboursSettings, fit: Answer) -> list[Answer]:
@@ -55,7 +49,7 @@ def _baseline_requests(settings: NeighboursSettings) -> list[Request]:
         Request(
             f"baseline-{key}",
             ("neighbours-baseline", plan, key, settings.scoring),
-            partial(compute, plan, key, settings.scoring),
+            in_thread(fit_baseline, plan, key, settings.scoring),
             BASELINES[key],
             estimate_neighbours_seconds(plan),
         )

@@ -46,7 +46,7 @@ from gbuq_core.figures.near import pack_table
 from gbuq_core.presentation import digits
 from gbuq_core.settings import plan_of, with_fit
 from pages._ui.canvas import canvas, keep_knobs
-from pages._ui.jobs_glue import Answer, Request, ask, cost_line, show_progress
+from pages._ui.jobs_glue import Answer, Request, ask, cost_line, in_thread, show_progress
 from pages._ui.kept import kept
 from pages._ui.live_sliders import LIVE_SECONDS, follow
 from pages._ui.notices import show_notice
@@ -81,8 +81,8 @@ class FitWithMaps(NamedTuple):
     maps: NoveltyMaps
 
 
-def compute(settings: NoveltySettings, job: object) -> FitWithMaps:
-    """Train the forests and score the map; the runner calls this in another thread."""
+def compute(settings: NoveltySettings) -> FitWithMaps:
+    """Train the forests and score the map."""
     fit = fit_novelty_maps(plan_of(settings))
     return FitWithMaps(fit, map_novelty(fit, settings))
 
@@ -100,7 +100,7 @@ def _request(slot: str, label: str, settings: NoveltySettings) -> Request:
     plan = plan_of(settings)
     seconds = estimate_novelty_seconds(plan)
     stored = partial(_stored, plan) if settings == first_view(settings) else None
-    return Request(slot, (SLOT, plan), partial(compute, settings), label, seconds, stored=stored)
+    return Request(slot, (SLOT, plan), in_thread(compute, settings), label, seconds, stored=stored)
 
 
 def _stored(plan: NoveltySettings) -> FitWithMaps | None:

@@ -13,7 +13,7 @@ from gbuq_core.experiments.novelty.opening import CLAIMS as STORED_CLAIMS
 from gbuq_core.experiments.novelty.plan import NoveltySettings
 from gbuq_core.experiments.novelty.scores import score_maps
 from pages._ui.claims import draw_claims
-from pages._ui.jobs_glue import Answer, Request, ask, show_progress
+from pages._ui.jobs_glue import Answer, Request, ask, in_thread, show_progress
 from pages._ui.kept import kept
 from pages._ui.notices import show_notice
 from pages._ui.novelty.picture import BEFORE, CLAIMS, SLOT, ShownMaps
@@ -23,7 +23,7 @@ _VIEW = NoveltySettings()
 
 def ask_for_claims(found: ShownMaps) -> tuple[Answer, tuple[Claim, ...]]:
     """What there is of the paper's statements, which take longer to check than a slider may."""
-    key, work = (CLAIMS, found.run.fit.plan), partial(check, found.run.fit)
+    key, work = (CLAIMS, found.run.fit.plan), in_thread(check, found.run.fit)
     stored = partial(_stored, found.run.fit.plan)
     request = Request(CLAIMS, key, work, "The paper's statements", 0.5, stored=stored)
     (answer,) = ask([request], others=(SLOT, BEFORE))
@@ -35,11 +35,8 @@ def _stored(plan: NoveltySettings) -> tuple[Claim, ...] | None:
     return None if outcome is None else outcome.claims
 
 
-def check(fit: NoveltyFit, job: object = None) -> tuple[Claim, ...]:
-    """Hold a fit's maps against the paper; the runner calls this in another thread.
-
-    With the view as the page opens, so that no knob of it checks anything again.
-    """
+def check(fit: NoveltyFit) -> tuple[Claim, ...]:
+    """Hold a fit's maps against the paper, with the view that the page opens with."""
     return check_novelty_claims(fit, map_novelty(fit, _VIEW))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
@@ -44,7 +43,7 @@ from pages._ui.canvas import CanvasEvent, canvas
 from pages._ui.claims import draw_claims
 from pages._ui.curves import Turned, show_curves
 from pages._ui.experiment import QUICK
-from pages._ui.jobs_glue import Answer, Request, ask, show_progress
+from pages._ui.jobs_glue import Answer, Request, ask, in_thread, show_progress
 from pages._ui.kept import kept, last_kept
 from pages._ui.notices import show_notice
 from pages._ui.sections import draw_section
@@ -59,7 +58,9 @@ def fit_request(settings: TwoClocksSettings) -> Request:
     plan = plan_of(settings)
     seconds = estimate_two_clocks_seconds(plan)
     stored = partial(OPENING.find, plan)
-    return Request(FIT, (FIT, plan), partial(_fit, plan), "Two clocks", seconds, stored=stored)
+    return Request(
+        FIT, (FIT, plan), in_thread(fit_two_clocks, plan), "Two clocks", seconds, stored=stored
+    )
 
 
 def seeds_request(settings: TwoClocksSettings) -> Request:
@@ -67,7 +68,7 @@ def seeds_request(settings: TwoClocksSettings) -> Request:
     plan = plan_of(settings)
     n_seeds = seeds_of(plan)
     seconds = n_seeds * estimate_two_clocks_seconds(plan)
-    compute, stored = partial(_seeds, plan), partial(STORED_SEEDS.find, plan)
+    compute, stored = in_thread(score_seeds, plan), partial(STORED_SEEDS.find, plan)
     return Request(SEEDS, (SEEDS, plan), compute, f"{n_seeds} seeds", seconds, stored=stored)
 
 
@@ -88,7 +89,7 @@ def other_tails_request(settings: TwoClocksSettings, fit: TwoClocksFit) -> list[
     held: TwoClocksLook | None = last_kept(_KEPT.format(tails))
     if held is not None and held.fit is fit:
         return []
-    compute = partial(_look, fit, tails, _unscaled(fit))
+    compute = in_thread(look_two_clocks, fit, tails, _unscaled(fit))
     return [Request(OTHER_TAILS, (OTHER_TAILS, fit.plan, tails), compute, "Other tails", 0.2)]
 
 
@@ -177,18 +178,6 @@ def draw_seeds(settings: TwoClocksSettings, look: TwoClocksLook, answer: Answer 
 def claims_of(look: TwoClocksLook, seeds: SeedScores | None) -> tuple[Claim, ...]:
     """The statements over seeds; of this seed alone until there are more."""
     return check_seed(look.scores) if seeds is None else verdicts_of(seeds.by_tails[look.tails])
-
-
-def _fit(plan: TwoClocksSettings, job: object) -> Any:
-    return fit_two_clocks(plan)
-
-
-def _look(fit: TwoClocksFit, tails: str, unscaled: Unscaled, job: object) -> TwoClocksLook:
-    return look_two_clocks(fit, tails, unscaled)
-
-
-def _seeds(plan: TwoClocksSettings, job: object) -> SeedScores:
-    return score_seeds(plan)
 
 
 def scores_over_seeds(answer: Answer | None) -> SeedScores | None:
