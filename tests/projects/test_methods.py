@@ -16,6 +16,7 @@ from gbuq_core.methods.record import _METHODS, Builder, Method
 from gbuq_core.model_files.archive import read_archive, write_archive
 from gbuq_core.projects import (
     fit_project,
+    making,
     open_project,
     project_bytes,
     project_of,
@@ -40,6 +41,22 @@ TARGETS = {"regression": "y", "classification": "level"}
 def fitted(task, key, table, **more):
     used = {"x": False} if METHODS[key].complete else {}  # x has gaps
     return fit_project(table, TARGETS[task], edits=Edits.of(used=used), plan=plan_of(key, **more))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _ask_once():
+    """What is asked about the split comes from small models, which no method changes."""
+    ask, asked = making.ask_about_split, {}
+
+    def ask_once(table, training, plan):
+        key = plan.scale, training.target.name, *(feature.name for feature in training.features)
+        if key not in asked:
+            asked[key] = ask(table, training, plan)
+        return asked[key]
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(making, "ask_about_split", ask_once)
+        yield
 
 
 @pytest.fixture(scope="module")
