@@ -59,7 +59,8 @@ _START = """
 const views = [];
 async function inflated(id) {
 const text = atob(document.getElementById(id).textContent);
-const bytes = Uint8Array.from(text, (letter) => letter.charCodeAt(0));
+const bytes = new Uint8Array(text.length);
+for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
 const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
 return new Uint8Array(await new Response(stream).arrayBuffer());
 }
