@@ -442,7 +442,7 @@ def files_are_short(module):
 # it has shrunk, its budget follows.
 BUDGET = {
     "gbuq_core": 105_800,  # with the comparisons that pages start
-    "pages": 14_350,  # without comparisons
+    "pages": 14_300,  # without comparisons
     "demos": 6_840,  # with the method in one sitting
     "benchmarks": 14_700,  # with those of the stacked law, and tables whose cells are known
     "tests": 70_850,  # with models of earlier versions
