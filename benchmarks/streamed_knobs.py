@@ -17,11 +17,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 from playwright.sync_api import Page
 
 from benchmarks.chromium import opened_app, show_every_control
 from benchmarks.latency import CANVAS, CURVES, FIRST_MS
 from benchmarks.report import Row, report
+from gbuq_core.experiments.beyond.fit import BeyondSettings, fit_beyond
+from gbuq_core.experiments.beyond.picture import beyond_figure
 from tests.browser.conftest import wait_ready
 
 SECONDS = 3.0
@@ -74,6 +77,8 @@ STREAMED = (
     Streamed("/neighbours?seed={seed}", "rows", "rows", CURVES, "neighbours-course", 3.0),
     Streamed("/neighbours?seed={seed}", "place", "", CURVES, "neighbours-course", 10.0),
     Streamed("/soft_trees?seed={seed}", "noise", "noise", CURVES, "soft-trees-functions", 1.0),
+    Streamed("/beyond?seed={seed}", "edge", "edge", CURVES, "beyond-bands", 10.0),
+    Streamed("/beyond?seed={seed}", "gap", "gap", CURVES, "beyond-bands", 10.0),
     Streamed("/novelty?seed={seed}", "noise", "noise", CANVAS, "novelty-maps", 1.0),
 )
 
@@ -141,7 +146,23 @@ def main() -> None:
             page = opened.new_page()
             rows.append(_row(case, measure(page, opened.url, case, arguments.repeats)))
             page.close()
+    if arguments.page in ("", "/beyond"):
+        rows.append(_refits())
     report("Pictures a second while dragged", rows, arguments.json)
+
+
+def _refits() -> Row:
+    """How often a processor fits what follows the hand on Beyond the rows, with its figure."""
+    taken = []
+    for edge in np.arange(4.5, 8.0, 0.1).round(1).tolist():
+        began = time.process_time()
+        beyond_figure(fit_beyond(BeyondSettings(edge=edge), whole=False))
+        taken.append(time.process_time() - began)
+    rate = 1.0 / statistics.median(taken)
+    return Row(
+        "/beyond trees and process, 150 rows", f"{rate:.1f} refits a second of CPU time", "10",
+        rate >= 10.0, {"seconds": taken},
+    )  # fmt: skip
 
 
 def _row(case: Streamed, drags: list[list[float]]) -> Row:

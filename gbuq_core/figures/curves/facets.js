@@ -83,11 +83,11 @@ class FacetsView extends CurvesView {
 
   // How high the plot of a panel is; in present mode the window holds all rows, if it can.
   plotOf(narrow, swipes, rows, lower) {
-    const { height } = this.spec;
-    if (swipes) return Math.min(SWIPED_HEIGHT, SWIPED_BOTH - lower, height);
-    if (narrow && !this.spec.quiet) return Math.min(NARROW_HEIGHT, height);
+    const { height, quiet } = this.spec;
+    if (swipes) return Math.min(quiet ? SWIPED_BOTH : SWIPED_HEIGHT, SWIPED_BOTH - lower, height);
+    if (narrow && !quiet) return Math.min(NARROW_HEIGHT, height);
     const whole = this.heightOf(height);
-    if (whole === height && !this.spec.quiet) return height;
+    if (whole === height && !quiet) return height;
     return Math.max(LEAST_PLOT, (whole - MARGIN.top) / rows - HEADING - lower - MARGIN.bottom);
   }
 
