@@ -23,11 +23,11 @@ from gbuq_core.experiments.beyond.fit import (
     fit_beyond,
     score_beyond,
 )
-from gbuq_core.experiments.beyond.picture import COLOURS, Y_RANGE, describe_beyond, percent
+from gbuq_core.experiments.beyond.picture import COLOURS, Y_RANGE, describe_beyond
 from gbuq_core.experiments.beyond.plane import LOOK, PLANE, plane_section
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.guess import GuessChart, GuessLine
-from gbuq_core.presentation import decimal, short
+from gbuq_core.presentation import decimal, percent, short
 from gbuq_core.stacking.voices import VOICES
 
 WIDE = BeyondSettings(gap=2.0)
@@ -54,7 +54,7 @@ def _moved(key: str, knob: str, values: Sequence[float], label: str) -> PanelShe
     lines = [
         StripLine("true curve", fits[0].truth, "text", dash=True),
         StripLine("prediction", mean, colour),
-        StripLine(f"band of {percent(LEVEL)}, below", np.clip(mean - half, *Y_RANGE), colour),
+        StripLine(f"band of {percent(LEVEL, 0)}, below", np.clip(mean - half, *Y_RANGE), colour),
         StripLine("above", np.clip(mean + half, *Y_RANGE), colour),
     ]
     strip = Strip(
@@ -86,10 +86,11 @@ def last_leaf() -> ComputedStep:
 def too_sure() -> ComputedStep:
     """Bands of trees alone hold little outside."""
     trees = _scores(_fit(FIRST))["trees"]
-    text = f"Bands of {percent(LEVEL)} should hold {percent(LEVEL)} of new values everywhere."
+    text = f"Bands of {percent(LEVEL, 0)} should hold {percent(LEVEL, 0)} of new values everywhere."
     answer = (
-        f"{percent(trees.coverage.outside)}; among the rows {percent(trees.coverage.inside)}. The "
-        f"band is hardly wider there: {short(trees.width.outside, 2)} against "
+        f"{percent(trees.coverage.outside, 0)}; among the rows "
+        f"{percent(trees.coverage.inside, 0)}. The band is hardly wider there: "
+        f"{short(trees.width.outside, 2)} against "
         f"{short(trees.width.inside, 2)}."
     )
     sheet = _moved("trees", "gap", _GAPS, "width of the gap")
@@ -143,9 +144,9 @@ def who_speaks() -> ComputedStep:
         "none has seen. Far from the rows the weights shift."
     )
     answer = (
-        f"The process: {percent(outside[process])} from {FIRST.edge + 1.0:g} on. Trees keep "
-        f"{percent(outside[trees])}. Among the rows it is {percent(inside[process])} and "
-        f"{percent(inside[trees])}."
+        f"The process: {percent(outside[process], 0)} from {FIRST.edge + 1.0:g} on. Trees keep "
+        f"{percent(outside[trees], 0)}. Among the rows it is {percent(inside[process], 0)} and "
+        f"{percent(inside[trees], 0)}."
     )
     others = 1.0 - outside[trees] - outside[process]
     right = Largest((float(outside[trees]), float(others), float(outside[process])))
@@ -158,8 +159,8 @@ def nothing_lost() -> ComputedStep:
     trees, law = scores["trees"], scores["law"]
     ratio = law.crps.inside / trees.crps.inside
     text = (
-        f"Outside, bands of the law hold {percent(law.coverage.outside)} instead of "
-        f"{percent(trees.coverage.outside)}. CRPS is the error of a whole law; lower is better."
+        f"Outside, bands of the law hold {percent(law.coverage.outside, 0)} instead of "
+        f"{percent(trees.coverage.outside, 0)}. CRPS is the error of a whole law; lower is better."
     )
     answer = (
         f"The law has {short(law.crps.inside)} among the rows, trees alone "

@@ -19,7 +19,6 @@ from gbuq_core.experiments.beyond.fit import (
 from gbuq_core.experiments.beyond.picture import (
     beyond_figure,
     describe_beyond,
-    percent,
     voices_figure,
 )
 from gbuq_core.experiments.beyond.plane import plane_section
@@ -28,7 +27,7 @@ from gbuq_core.experiments.experiment import Account
 from gbuq_core.experiments.python_text import call_lines
 from gbuq_core.experiments.seeds import SeedStudy, count_verdicts
 from gbuq_core.figures.standalone import Section
-from gbuq_core.presentation import csv_text, digits, short
+from gbuq_core.presentation import csv_text, digits, percent, short
 
 _HELD = Threshold("share held outside", 0.85, 0.75, unit=" %", times=100.0, decimals=0)
 _KEPT = Threshold("CRPS of the law over that of trees", 1.02, 1.1, decimals=2)
@@ -50,8 +49,8 @@ def check_claims(fit: BeyondFit) -> tuple[Claim, ...]:
     ratio = law.crps.inside / trees.crps.inside
     return (
         judged(
-            f"Where no rows are, bands of {percent(LEVEL)} of the law hold about as much.",
-            f"they hold {percent(law.coverage.outside)} of new values.{_regions(law)}",
+            f"Where no rows are, bands of {percent(LEVEL, 0)} of the law hold about as much.",
+            f"they hold {percent(law.coverage.outside, 0)} of new values.{_regions(law)}",
             law.coverage.outside,
             _HELD,
             key="law",
@@ -60,7 +59,7 @@ def check_claims(fit: BeyondFit) -> tuple[Claim, ...]:
         ),
         judged(
             "Those of trees alone hold less than half there.",
-            f"they hold {percent(trees.coverage.outside)} of new values.{_regions(trees)}",
+            f"they hold {percent(trees.coverage.outside, 0)} of new values.{_regions(trees)}",
             trees.coverage.outside,
             _NARROW,
             key="trees",
@@ -70,8 +69,8 @@ def check_claims(fit: BeyondFit) -> tuple[Claim, ...]:
         judged(
             "Among the rows nothing is lost.",
             f"the CRPS of the law is {short(law.crps.inside)} there, and {short(trees.crps.inside)}"
-            f" for trees alone. Their bands hold {percent(law.coverage.inside)} and "
-            f"{percent(trees.coverage.inside)}.",
+            f" for trees alone. Their bands hold {percent(law.coverage.inside, 0)} and "
+            f"{percent(trees.coverage.inside, 0)}.",
             ratio,
             _KEPT,
             key="inside",
@@ -83,7 +82,7 @@ def check_claims(fit: BeyondFit) -> tuple[Claim, ...]:
 
 def _regions(score: BeyondScore) -> str:
     parts = [
-        f"{name} {percent(share)}"
+        f"{name} {percent(share, 0)}"
         for name, share in score.coverage._asdict().items()
         if name in ("left", "gap", "right") and share == share  # NaN: there is no gap
     ]
@@ -106,8 +105,8 @@ def answer_beyond(fit: BeyondFit) -> str:
         return ""
     trees, law = (one.coverage.outside for one in pair)
     return (
-        f"Where no rows are, bands of {percent(LEVEL)} hold {percent(law)} with the law and "
-        f"{percent(trees)} with trees alone."
+        f"Where no rows are, bands of {percent(LEVEL, 0)} hold {percent(law, 0)} with the law and "
+        f"{percent(trees, 0)} with trees alone."
     )
 
 
@@ -125,7 +124,7 @@ def scores_section(fit: BeyondFit) -> Section:
     lines = [
         (
             one.label,
-            *(percent(share) if share == share else "\u2013" for share in one.coverage),
+            *(percent(share, 0) for share in one.coverage),
             digits(one.crps.inside),
             digits(one.crps.outside),
             digits(one.width.inside),
@@ -136,8 +135,8 @@ def scores_section(fit: BeyondFit) -> Section:
     return Section(
         heading="Scorecard",
         table=[head, *lines],
-        caption=f"Share of new values inside bands of {percent(LEVEL)}, the CRPS and the width of "
-        "the bands in units of y, exact over the true curve and its noise. Lower CRPS is better.",
+        caption=f"Share of new values inside bands of {percent(LEVEL, 0)}, the CRPS and the width "
+        "of the bands in units of y, over the true curve and its noise. Lower CRPS is better.",
     )
 
 

@@ -33,7 +33,7 @@ from gbuq_core.figures.curves.parts import (
     stretches,
 )
 from gbuq_core.figures.theme import METHOD_STYLES
-from gbuq_core.presentation import decimal, short
+from gbuq_core.presentation import percent, short
 from gbuq_core.stacking.voices import VOICES
 
 Y_RANGE = (-2.6, 5.4)  # fixed, so that a knob moves the picture and not its scale
@@ -174,11 +174,6 @@ def describe_voices(fit: BeyondFit) -> str:
     )
 
 
-def percent(share: float) -> str:
-    """A share as the page writes it."""
-    return f"{decimal(100 * share, 0)} %"
-
-
 def describe_beyond(fit: BeyondFit) -> str:
     """The picture in words, from its numbers."""
     plan = fit.settings
@@ -191,8 +186,8 @@ def describe_beyond(fit: BeyondFit) -> str:
         parts.append(f"There are none from {begin:g} to {end:g}.")
     for one in score_beyond(fit):
         parts.append(
-            f"{one.label}: bands of {percent(LEVEL)} hold {percent(one.coverage.inside)} of new "
-            f"values among the rows and {percent(one.coverage.outside)} where no rows are; their "
-            f"mean width is {short(one.width.inside)} and {short(one.width.outside)}."
+            f"{one.label}: bands of {percent(LEVEL, 0)} hold {percent(one.coverage.inside, 0)} of "
+            f"new values among the rows and {percent(one.coverage.outside, 0)} where no rows are; "
+            f"their mean width is {short(one.width.inside)} and {short(one.width.outside)}."
         )
     return " ".join(parts)

@@ -70,12 +70,13 @@ def plane_section() -> Section:
     """Maps of knowledge uncertainty of trees alone and of the law, and how well they find."""
     look: PlaneLook = LOOK.find(PLANE)
     rows = make_spiral(PLANE.rows, PLANE.noise, 0)
+    found = [decimal(one, 2) for one in look.found.mean(axis=0)]
     names = ["class 1", "class 2", "class 3"]
     points = Points(rows.X[:, 0], rows.X[:, 1], rows.y, names, radius=1.2)
     words = (
         f"Knowledge uncertainty over the plane of Spiral, from {3 * PLANE.rows} rows. It finds the "
-        f"farthest {100 * _FAR_SHARE:.0f} % of the cells with AUROC {_mean(look, 0)} for trees "
-        f"alone and {_mean(look, 1)} for the law (means of {PLANE.seeds} seeds). 0.5 is chance."
+        f"farthest {100 * _FAR_SHARE:.0f} % of the cells with AUROC {found[0]} for trees "
+        f"alone and {found[1]} for the law (means of {PLANE.seeds} seeds). 0.5 is chance."
     )
     panels = [
         Panel(title=title, values=values, unit="nats", limits=(0.0, 1.1), points=points)
@@ -88,7 +89,3 @@ def plane_section() -> Section:
         panel_height=260, alt=words, name="beyond-plane",
     )  # fmt: skip
     return Section(heading="The same in a plane", sheet=sheet, caption=words)
-
-
-def _mean(look: PlaneLook, model: int) -> str:
-    return decimal(look.found[:, model].mean(), 2)
