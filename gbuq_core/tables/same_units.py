@@ -416,8 +416,10 @@ def _has_near_neighbours(training: Prepared) -> bool:
                 return False
             continue
         numbers = values.to_numpy(np.float64)
-        if len(np.unique(np.diff(numbers))) > 1 and (_is_sorted(numbers) or _in_blocks(numbers)):
-            return False  # no counter
+        steps = {*np.unique(np.diff(numbers)).tolist()}
+        counts = len(steps) == 1 or (steps == {0.0, 1.0} and 1900 <= numbers[0] <= 2100)  # years
+        if not counts and (_is_sorted(numbers) or _in_blocks(numbers)):
+            return False
     return True
 
 

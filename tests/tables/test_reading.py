@@ -49,7 +49,7 @@ def test_windows_1252_is_read_and_said(letters):
 
 def test_bytes_that_windows_1252_lacks_are_of_another_encoding():
     table = read_table(b"a,b\nx\x81y,1\nz,2\n")
-    assert table.source.options.encoding == "mac_roman"
+    assert table.source.options.encoding == "cp850"
 
 
 def test_few_damaged_bytes_do_not_turn_utf_8_into_gibberish():

@@ -97,6 +97,10 @@ def test_parts_of_a_time_are_one_time():
     table = table_of(columns)
     split = read_split(table, infer_schema(table), "time", question.column, "y")
     assert split.codes.tolist() == list(range(400))  # as the file is sorted
+    months = np.arange(600)
+    unnamed = {"c": 1960 + months // 12, "d": months % 12 + 1, **walk(600)}
+    (question,) = asked(unnamed)
+    assert (question.split, question.column) == ("time", ROW_ORDER)
 
 
 def test_nothing_is_asked_where_both_ways_come_to_the_same():
