@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.validation import check_number
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 HELD_OUT_FROM = 2000  # rows; below, all of them choose, in folds
 N_FOLDS = 5
@@ -71,6 +73,8 @@ def make_splits(
 
 def _warn_of_units(X: pd.DataFrame) -> None:
     """Say what to pass where rows repeat in most columns, by more than coarse columns do."""
+    import pandas as pd  # pages that open read a number of this file
+
     rows = X.iloc[:MOST_HELD_OUT]
     codes = [pd.factorize(column)[0] for _, column in rows.items()]
     kept = [part for part in codes if 1 < len(np.unique(part)) <= len(rows) / 2]
