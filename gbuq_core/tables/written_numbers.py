@@ -122,8 +122,10 @@ def _take_apart(text: Any) -> _Cells:
     fits = pc.fill_null(pc.and_(found.is_valid(), whole), False)
     signs = ("first", "sign", "inner", "last")
     negative = has("open")
+    cents = pc.match_substring_regex(part["number"], r"[.,]\s*$")  # none: 5,- and 5.\u2013
     for name in signs:
-        negative = pc.or_(negative, has(name, "-"))
+        minus = has(name, "-")
+        negative = pc.or_(negative, pc.and_not(minus, cents) if name in signs[2:] else minus)
     digits = pc.utf8_rtrim_whitespace(part["number"])
     signed = pc.binary_join_element_wise(pc.if_else(negative, "-", ""), digits, "")
     number = pc.if_else(fits, signed, pa.scalar(None, pa.string()))
@@ -225,9 +227,11 @@ def describe_units(units: Units) -> str:
 # What is like a number or a date, in a form that no rule here reads.
 _LIKE_DATES = r"(?:^|\D)(?:19|20)\d\d(?:\D.*)?$"
 _LIKE_NUMBERS = (
-    r"^(?:[+-]?\d+(?::\d\d){1,2}(?:[.,]\d+)?|\d+ ?[dhm][a-z]* ?\d+ ?[hms]?[a-z]*"
+    r"^(?:[+-]?\d+(?::\d\d){1,2}(?:[.,]\d+)?|\d+ ?[ywdhm][a-z]* ?\d+ ?[wdhms]?[a-z]*"
     r"|[+-]?[\d.,]+ ?(?:±|\+/-|\+-) ?[\d.,]+|=\"[\d.,]+\"|\d{1,3}(?:_\d{3})+|\d+ \d+/\d+"
     r"|[\d.,]+ ?[×x*] ?10\^?[⁰-⁹\d-]+|\d+' ?\d+(?:\"|'')|[\d.,]+ (?:CR|DR|Cr|Dr|cr|dr)"
+    r"|[\d.,]+ ?(?:to|bis|until|\x{2013}|\.\.\.?|…) ?[\d.,]+|[\d.,]+ ?\((?:±|\+/-) ?[\d.,]+\)"
+    r"|\d+° ?\d+['′].*"
     r"|\d{1,2}:\d\d(?::\d\d)? ?[AaPp]\.?[Mm]\.?|[\d.,]+ ?\(\PN*\)|[\d.,]+"
     r"|(?:(?i:ca|circa|approx|approximately|about|etwa|rund|env|around|no|nr|num)\.?:? |[#№約]) ?"
     r"[\d.,]+)$"

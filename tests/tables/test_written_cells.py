@@ -32,6 +32,7 @@ def schema_of(cells):
     [
         ("(446.89)", -446.89), ("446.89-", -446.89), ("\u2212446.89", -446.89),
         ("$(446.89)", -446.89), ("\u2013446.89", -446.89), ("20\u201330", np.nan),
+        ("5.-", 5.0), ("5.\u2013", 5.0), ("CHF 5.--", 5.0), ("5-", -5.0),
         ("12.5- km/h", -12.5), ("12.5-%", -12.5), ("5-HT", np.nan),
         ("($1,876.85)", -1876.85), ("-$2,860.29", -2860.29), ("1,87,685", 187685.0),
         ("\uff11\uff12.\uff15", 12.5), ("\u0663\u0664\u066b\u0665", 34.5), ("USD 630.79", 630.79),
@@ -99,7 +100,8 @@ def test_marks_beside_numbers_are_told_of():
     ("form", "what"),
     [("{0}:{1:02d}", "numbers"), ("{0} \u00b1 0.{1}", "numbers"), ("{0}_{1}00", "numbers"),
      ("ca. {0}.{1}", "numbers"), ("No. {0}{1}", "numbers"), ("{0}.{1} (est.)", "numbers"),
-     ("{1}:{0:02d} PM", "numbers"), ("2{0:03d}/{1}|2021", "dates")],
+     ("{1}:{0:02d} PM", "numbers"), ("{0} to {1}", "numbers"), ("{0}y {1}m", "numbers"),
+     ("2{0:03d}/{1}|2021", "dates")],
 )  # fmt: skip
 def test_what_looks_like_numbers_or_dates_is_told_of(form, what):
     schema = schema_of([form.format(k + 7, k % 7 + 1) for k in COUNT])
