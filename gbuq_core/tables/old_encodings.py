@@ -67,7 +67,9 @@ def _multibyte(sample: bytes) -> str:
     """The encoding of Chinese, Japanese or Korean text; empty for others."""
     from charset_normalizer import from_bytes
 
-    found = from_bytes(sample, cp_isolation=[*_MULTIBYTE, *_SCRIPTS, *dict(_LATIN)]).best()
+    # Much Chinese is valid Thai, but hardly any Thai is valid Chinese.
+    others = {*_SCRIPTS, *dict(_LATIN)} - {"cp874"}
+    found = from_bytes(sample, cp_isolation=[*_MULTIBYTE, *sorted(others)]).best()
     if found is None or found.encoding not in _MULTIBYTE or found.chaos > _MOST_CHAOS:
         return ""
     return str(found.encoding)

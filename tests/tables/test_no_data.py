@@ -103,9 +103,11 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize("encoding", WORDS)
-def test_older_encodings_are_found_and_named(encoding):
-    name, *cities = WORDS[encoding].split()
+@pytest.mark.parametrize(
+    ("encoding", "words"), [*WORDS.items(), ("gb18030", "品种 苹果 香蕉 葡萄 西瓜 橙子")]
+)
+def test_older_encodings_are_found_and_named(encoding, words):
+    name, *cities = words.split()
     lines = [f"{name},y", *[f"{cities[k % 5]},{k}" for k in range(30)]]
     table = read_table("\n".join(lines).encode(encoding))
     assert table.names == [name, "y"]
