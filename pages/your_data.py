@@ -27,7 +27,7 @@ from pages._ui.your_data.running import show_run, wait_for_run
 from pages._ui.your_data.sections import follow_earlier_link
 from pages._ui.your_data.source import Opened, keep_uploads, open_model, open_second, open_table
 from pages._ui.your_data.splitting import advise, needed_columns, possible_splits
-from pages._ui.your_data.state import PAGE, TABLE, page_state
+from pages._ui.your_data.state import NOTHING, PAGE, TABLE, page_state
 from pages._ui.your_data.training import (
     called_as_now,
     estimate_line,
@@ -110,7 +110,7 @@ st.title("Which predictions should you not trust?")
 follow_earlier_link()
 keep_uploads(open_dropped)
 restore_project_file()
-open_now = preview(TABLE, PAGE)
+open_now = preview(TABLE, PAGE, NOTHING)
 table = open_table(open_now)
 if table is None:
     draw_start(open_now)

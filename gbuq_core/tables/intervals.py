@@ -101,7 +101,7 @@ def own_groups(scored: ScoredTable, column: str, table: Table) -> OwnGroups:
     Examples
     --------
     >>> from gbuq_core.tables import ScorePlan, read_table, score_table
-    >>> text = "x,shop,y" + "".join(f"\n{i % 7},{'ab'[i % 2]},{i % 5}" for i in range(200))
+    >>> text = "x,shop,y" + "".join(f"\n{i % 7},{'ab'[i % 2]},{i / 7}" for i in range(200))
     >>> table = read_table(text.encode())
     >>> scored = score_table(table, "y", plan=ScorePlan(n_trees=20))
     >>> shops = own_groups(scored, "shop", table)

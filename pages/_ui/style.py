@@ -121,7 +121,7 @@ _CSS = """
 /* A desk's first screen holds its beginning alone. */
 @media (min-width: 1100px) and (min-height: 760px) {
   .st-key-board-chooser { min-height: 32rem; }
-  .st-key-cards-lessons { grid-template-columns: repeat(3, 1fr); }
+  .st-key-cards, .st-key-cards-lessons { grid-template-columns: repeat(3, 1fr); }
 }
 /* What watches sliders takes no place. */
 [class*="st-key-live-sliders-"] { position: absolute; }

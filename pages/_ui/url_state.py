@@ -174,17 +174,20 @@ def _draw_in_places(
         return draw_knobs([knob for knob in page.knobs if knob.key not in places.keys], values)
 
 
-def preview(knob: Knob, page: str = "") -> Any:
+def preview(knob: Knob, page: str = "", bare: Any = None) -> Any:
     """The value that a knob will have, before the page's controls are drawn.
 
     One control may decide what the others offer. ``page`` is the key of the page whose presets and
-    steps change the knob.
+    steps change the knob, and ``bare`` what an address without any parameter means on arrival.
     """
     asked = st.session_state.get(_PENDING + page, {})
     if knob.key in asked:
         return asked[knob.key]
     if knob.key in st.session_state and not went_back():
         return st.session_state[knob.key]
+    arrives = st.session_state.get(_PAGE_NOW) != page
+    if bare is not None and arrives and not {*st.query_params} - {VERSION, present.KEY}:
+        return bare
     texts = st.query_params.get_all(knob.key)
     reading = read_knob(knob, texts) if texts else None
     return knob.default if reading is None or reading.problem else reading.value

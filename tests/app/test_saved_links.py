@@ -1,8 +1,9 @@
 """Links keep their meaning: each saved link opens the picture that it opened when it was saved.
 
 ``saved_links.json`` holds at least one link of each page, with most controls away from their
-defaults, and the numbers that the page drew for it at commit 54c5600. A test opens the link and
-compares numbers only: words, colours and the order on the page may change, and more may be drawn.
+defaults, and the numbers that the page drew for it at commit 54c5600 or, of a later
+page, when it came. A test opens the link and compares numbers only: words, colours and the order on
+the page may change, and more may be drawn.
 
 A link must not be saved again to get this file to pass. Where a picture is meant to change, say so
 in the commit, and write the file anew with ``python -m tests.app.test_saved_links``.
