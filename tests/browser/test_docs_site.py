@@ -120,6 +120,10 @@ def test_play_opens_from_a_file_and_answers_the_hand(page, site):
         assert (path.parent / "preview.webp").stat().st_size < 40_000
         if name.startswith("learn_"):
             continue  # its knobs wait for an answer
+        if name == "beyond":  # its knobs fit: they are in the app, and here values are read
+            page.locator(".figure svg[tabindex]").first.press("ArrowRight")
+            expect(page.locator(".gbuq-curves-readout").first).to_contain_text("truth")
+            continue
         before, knob = page.evaluate(_LOOK), page.locator(_KNOB).first
         lowest = knob.evaluate("knob => knob.value === knob.min")
         switch = knob.get_attribute("type") == "checkbox"
