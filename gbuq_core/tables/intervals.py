@@ -42,7 +42,7 @@ from gbuq_core.presentation import shown
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.evaluating import COVERAGE_LEVELS
 from gbuq_core.tables.files import Table
-from gbuq_core.tables.judging import HeldOut, held_out, pit_values
+from gbuq_core.tables.judging import BINS, FEW_NUMBERS, HeldOut, held_out, pit_values
 from gbuq_core.tables.output import added_columns, join_columns, plain_columns
 from gbuq_core.tables.plan import USUAL_LEVEL, check_level
 from gbuq_core.tables.predicting import Predictions, law_of
@@ -51,7 +51,6 @@ from gbuq_core.tables.scoring import OwnGroups, ScoredTable
 _STRETCHES = 5  # of time, where one model judged all rows
 _MOST_SETS = 200  # of groups
 _FEWEST_OF_GROUP = 50  # held-out rows: the coverage that they reach varies by four per cent
-_FEW_NUMBERS, _BINS = 6, 5  # as in `group_column`
 _SMALLEST_STD = 1e-6  # as a share of the target's, so that no distance is infinite
 
 
@@ -121,8 +120,8 @@ def own_groups(scored: ScoredTable, column: str, table: Table) -> OwnGroups:
     if pd.api.types.is_numeric_dtype(known.dtype):
         numbers = known.to_numpy(np.float64, na_value=np.nan)[held]
         ends = np.unique(numbers[~np.isnan(numbers)])
-        if len(ends) > _FEW_NUMBERS:
-            at = np.arange(1, _BINS) / _BINS
+        if len(ends) > FEW_NUMBERS:
+            at = np.arange(1, BINS) / BINS
             ends = np.append(np.unique(np.nanquantile(numbers, at, method="inverted_cdf")), np.inf)
         ends = ends if len(ends) else np.array([-np.inf])  # a column of missing cells
 
@@ -131,6 +130,8 @@ def own_groups(scored: ScoredTable, column: str, table: Table) -> OwnGroups:
             return np.where(np.isnan(values) | (values > ends[-1]), -1, ends.searchsorted(values))
 
         names = [f"{end:g}" for end in ends]
+        if ends[-1] == np.inf:
+            names = [*(f"up to {name}" for name in names[:-1]), f"above {names[-2]}"]
     else:
         levels = pd.Index(known.iloc[held].dropna().astype(str).unique())
         names = [str(level) for level in levels]

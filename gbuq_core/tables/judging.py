@@ -38,8 +38,8 @@ from gbuq_core.tables.written_dates import date_part, dates_apart
 from gbuq_core.validation import check_number
 
 MOST_GROUPS = 8
-_BINS = 5
-_FEW_NUMBERS = 6  # as many distinct ones are groups of their own
+BINS = 5
+FEW_NUMBERS = 6  # as many distinct ones are groups of their own
 _MOST_HEAVY = 3  # rows that are named if most of the squared error is theirs
 _HEAVY = 0.1  # of the squared error, at least, where there are two or three
 _FOR_EACH_HEAVY = 20  # rows, at least
@@ -293,11 +293,11 @@ def _binned(values: NDArray[np.float64], write: Callable[[Sequence[float]], list
     codes = np.full(len(values), -1, np.int64)
     known = np.flatnonzero(~np.isnan(values))
     distinct = np.unique(values[known])
-    if len(distinct) <= _FEW_NUMBERS:
+    if len(distinct) <= FEW_NUMBERS:
         codes[known] = np.searchsorted(distinct, values[known])
         names = write(distinct.tolist())
     else:
-        inner = np.quantile(values[known], np.arange(1, _BINS) / _BINS, method="inverted_cdf")
+        inner = np.quantile(values[known], np.arange(1, BINS) / BINS, method="inverted_cdf")
         place = np.searchsorted(np.unique(inner), values[known], side="left")
         filled, codes[known] = np.unique(place, return_inverse=True)
         held = [values[known][place == bin_] for bin_ in filled]

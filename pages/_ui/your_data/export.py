@@ -106,7 +106,7 @@ def intervals_line(scored: ScoredTable) -> str:
     by = f", by groups of {shown(scored.by_group.column)}" if scored.by_group else ""
     told = f"The downloads hold conformal intervals of {percent}{by}."
     if by:
-        told += " A project or model keeps them without the groups."
+        told += " A project keeps no groups: its intervals are those without that switch."
     n_infinite = int((np.isinf(lower) | np.isinf(upper)).sum())
     if not n_infinite:
         return told
