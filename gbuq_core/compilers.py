@@ -28,7 +28,7 @@ from gbuq_core.progress import here
 from gbuq_core.resources import usable_cores
 
 _LOOK_SECONDS = 0.1  # between two looks at whether somebody still waits
-_NICE = 10  # of the scheduler's steps, where nobody waits
+_NICE = 5  # of the scheduler's steps below this process, where nobody waits
 _IS_CHILD = "GBUQ_COMPILES"  # in the environment of a child, which has none of its own
 _PROGRAM = "from gbuq_core.compilers import serve; serve()"
 _DONE, _FAILED = b"done", b"failed"
@@ -41,11 +41,11 @@ class _NoProcess(Exception):
 class _Child:
     """A process that compiles steps, until this end of its input is closed."""
 
-    def __init__(self, nice: bool) -> None:
+    def __init__(self) -> None:
         package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
         path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
-        environment = {**os.environ, "PYTHONPATH": path, _IS_CHILD: str(_NICE if nice else 0)}
-        own_group: dict[str, Any] = {"start_new_session": True}  # Ctrl-C is for this process
+        environment = {**os.environ, "PYTHONPATH": path, _IS_CHILD: "1"}
+        own_group: dict[str, Any] = {"process_group": 0}  # Ctrl-C is for this process alone
         if sys.platform == "win32":
             own_group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
         try:
@@ -56,8 +56,12 @@ class _Child:
         except OSError as error:
             raise _NoProcess from error
 
-    def compile(self, name: str) -> None:
-        """Return when the step has been done, or has failed."""
+    def compile(self, name: str, *, nice: bool) -> None:
+        """Return when the step has been done, or has failed; ``nice`` ones let fits go first."""
+        if nice and hasattr(os, "setpriority"):  # from here on: only root may take it back
+            own = os.getpriority(os.PRIO_PROCESS, 0)
+            with contextlib.suppress(OSError):  # the child has ended, which is seen below
+                os.setpriority(os.PRIO_PROCESS, self._process.pid, own + _NICE)
         given, taken = self._process.stdin, self._process.stdout
         assert given is not None
         assert taken is not None
@@ -82,6 +86,7 @@ class Compilers:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._waiting: list[str] = []  # the next one first
+        self._asked: set[str] = set()
         self._running: set[str] = set()
         self._settled: set[str] = set()  # in the cache, or left to this process
         self._n_children = 0
@@ -110,15 +115,14 @@ class Compilers:
             self._n_given += sum(name not in known for name in new)
             rest = [name for name in self._waiting if name not in new]
             if asked:
+                self._asked.update(new)
                 self._waiting = new + rest
             else:
                 self._waiting += [name for name in new if name not in known]
             room = min(usable_cores(), len(self._waiting)) - self._n_children
             for _ in range(room):
                 self._n_children += 1
-                threading.Thread(
-                    target=self._work, args=(not asked,), name="gbuq-compiler", daemon=True
-                ).start()
+                threading.Thread(target=self._work, name="gbuq-compiler", daemon=True).start()
             self._changed.notify_all()
 
     def wait(self, timeout: float) -> bool:
@@ -131,12 +135,12 @@ class Compilers:
         with self._changed:
             return (self._n_done, self._n_given) if self._n_given else None
 
-    def _work(self, nice: bool) -> None:
+    def _work(self) -> None:
         """Give steps to a child of this thread's own until none is left."""
         try:
-            with contextlib.closing(_Child(nice)) as child:
+            with contextlib.closing(_Child()) as child:
                 while (name := self._take()) is not None:
-                    child.compile(name)
+                    child.compile(name, nice=name not in self._asked)
                     self._settle([name])
         except _NoProcess:
             self._give_up()
@@ -207,9 +211,6 @@ def serve() -> None:
     """Compile the steps that the standard input names; in a child."""
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what libraries print is no answer
-    nice = int(os.environ[_IS_CHILD])
-    if nice and hasattr(os, "nice"):
-        os.nice(nice)
     names: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(names,), daemon=True).start()
     gc.disable()  # a compiler makes little garbage, and looking for it takes a fifth of its time

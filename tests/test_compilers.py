@@ -1,5 +1,6 @@
 """Kernels are compiled by other processes: in which order, and what happens if one fails."""
 
+import os
 import threading
 import time
 
@@ -22,14 +23,16 @@ class Children:
     """Children that compile nothing, and what they were given."""
 
     def __init__(self):
-        self.given, self.may_go_on, self.error = [], threading.Event(), None
+        self.given, self.nice = [], {}
+        self.may_go_on, self.error = threading.Event(), None
         self.may_go_on.set()
 
-    def __call__(self, nice):
+    def __call__(self):
         return self
 
-    def compile(self, name):
+    def compile(self, name, *, nice):
         self.given.append(name)
+        self.nice[name] = nice
         assert self.may_go_on.wait(HANG)
         if self.error:
             raise self.error
@@ -62,6 +65,7 @@ def test_what_is_asked_for_goes_first_but_after_what_it_needs(children):
     thread.join(HANG)
     assert pool.wait(HANG)
     assert children.given == ["macau", "trees_of_two", "gaussian", "gaussian_boosting", "chains"]
+    assert [name for name, nice in children.nice.items() if nice] == ["macau", "chains"]
     assert pool.progress() is None
     pool.need("macau", "chains")  # once is enough
     assert len(children.given) == 5
@@ -109,16 +113,20 @@ def test_a_process_without_python_or_cache_compiles_by_itself(children, monkeypa
 
 
 def test_a_child_does_a_step_and_ends_with_its_parent():
-    child = _Child(nice=True)
-    child.compile("chains")
-    child.compile("no such step")  # said to have failed; the child goes on
+    child = _Child()
+    child.compile("chains", nice=False)
+    levels = [os.getpriority(os.PRIO_PROCESS, pid) for pid in (0, child._process.pid)]
+    child.compile("no such step", nice=True)  # said to have failed; the child goes on
+    levels.append(os.getpriority(os.PRIO_PROCESS, child._process.pid))
+    own = levels[0]
+    assert levels == [own, own, min(own + compilers._NICE, 19)]
     child._process.stdin.close()  # as when the parent dies
     assert child._process.wait(HANG) == 0
-    child = _Child(nice=False)
+    child = _Child()
     child._process.kill()  # as when the memory is full
     child._process.wait(HANG)
     with pytest.raises(_NoProcess):
-        child.compile("chains")
+        child.compile("chains", nice=False)
     child.close()
 
 

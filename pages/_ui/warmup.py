@@ -21,7 +21,6 @@ from gbuq_core.compilers import COMPILERS
 from gbuq_core.jobs import RUNNER
 from gbuq_core.kernel_steps import STEPS
 
-_FIRST_PAGE_SECONDS = 3.0  # that a page without fits delays the warm-up
 _PATIENCE_SECONDS = 60.0  # where somebody always fits something
 _COMPILING_SECONDS = 600.0
 _LOOK_SECONDS = 0.05
@@ -72,7 +71,6 @@ LATER_STEPS = (_neighbours, _warm_up_of("soft_trees"), _warm_up_of("macau"), _he
 
 
 def _warm_up() -> None:
-    _wait_for_a_page()
     _compile(FIRST_KERNELS)
     _take(FIRST_STEPS)
     _DONE.set()
@@ -95,13 +93,6 @@ def _take(steps: tuple[Callable[[], None], ...]) -> None:
             _LOG.exception("A part of the warm-up failed")
     gc.collect()
     gc.freeze()
-
-
-def _wait_for_a_page() -> None:
-    """The page that started the server is about to ask for its fits: they compile what it needs."""
-    deadline = time.monotonic() + _FIRST_PAGE_SECONDS
-    while not RUNNER.busy and time.monotonic() < deadline:
-        time.sleep(_LOOK_SECONDS)
 
 
 def _let_pages_go_first() -> None:

@@ -15,7 +15,6 @@ def runner(monkeypatch):
     """A runner of the test's own; the warm-up waits for no page."""
     runner = JobRunner()
     monkeypatch.setattr(warmup, "RUNNER", runner)
-    monkeypatch.setattr(warmup, "_FIRST_PAGE_SECONDS", 0.0)
     monkeypatch.setattr(warmup, "_DONE", threading.Event())
     monkeypatch.setattr(warmup, "LATER_STEPS", ())
     monkeypatch.setattr(warmup, "FIRST_KERNELS", ())
