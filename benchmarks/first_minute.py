@@ -106,10 +106,8 @@ def first_fit(path: str) -> float:
         wait_ready(page)
         if path == YOUR_DATA:
             began = time.perf_counter()
-            print(f"{time.time():.2f} CLICK", file=open("/tmp/w/n7trace","a"))
             page.locator(SAMPLE).click()
             page.wait_for_selector(ROWS)
-            print(f"{time.time():.2f} ROWS", file=open("/tmp/w/n7trace","a"))
             return time.perf_counter() - began
         page.locator(slider(FIT_KNOBS[path])).first.focus()
         page.evaluate(WATCH, [signature, key])
