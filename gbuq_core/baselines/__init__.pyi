@@ -11,6 +11,7 @@ from gbuq_core.baselines.gaussian_process import GaussianProcessBaseline
 from gbuq_core.baselines.interval_regressor import ForestVarianceRegressor
 from gbuq_core.baselines.isolation import DistanceScore, IsolationForestScore
 from gbuq_core.baselines.neighbours import EuclideanNeighborsRegressor
+from gbuq_core.baselines.peers import PeerClassifier, PeerRegressor, declare_peer
 from gbuq_core.baselines.quantiles import (
     QuantileDistribution,
     QuantileForestRegressor,
@@ -33,9 +34,12 @@ __all__ = [
     "GaussianProcessBaseline",
     "IsolationForestScore",
     "NGBoostRegressor",
+    "PeerClassifier",
+    "PeerRegressor",
     "QuantileDistribution",
     "QuantileForestRegressor",
     "RoundedDistribution",
     "XBARTRegressor",
     "average_distributions",
+    "declare_peer",
 ]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import importlib
+import os
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +28,8 @@ from gbuq_core.commands.table_options import (
 )
 from gbuq_core.commands.text_table import print_columns
 from gbuq_core.commands.watching import watched
-from gbuq_core.errors import InvalidParameter
-from gbuq_core.presentation import short
+from gbuq_core.errors import GbuqError, InvalidParameter
+from gbuq_core.presentation import one_line, short, shown
 from gbuq_core.settings import add_options, check_options, given_options
 from gbuq_core.tables.plan import MOST_METHODS, ScorePlan, check_methods, compared_methods
 
@@ -55,6 +58,11 @@ def add_compare(commands: Any) -> None:
     add("--methods", required=True, metavar="LIST",
         help=f"one to {MOST_METHODS}, with commas between them, of "
         f"{', '.join(method.key for method in compared_methods() if method.predicts)}")  # fmt: skip
+    add("--with", dest="peers", action="append", default=[], metavar="MODULE:OBJECT",
+        help="also compare a model of another library, such as ngboost:NGBRegressor: an "
+        "estimator, or a class or function of no arguments that makes one, which predicts "
+        "quantiles, draws or a distribution. The module is imported, so its code runs; may be "
+        "given several times, and no settings file can")  # fmt: skip
     add("--reference", metavar="METHOD",
         help="what the others are compared with; default: the best in each score")  # fmt: skip
     add("--out", metavar="OUT", help="also write all numbers to this CSV file")
@@ -79,6 +87,10 @@ def run(options: argparse.Namespace) -> None:
     check_files(options)
     check_options(ScorePlan, vars(options))
     keys = [key.strip() for key in options.methods.split(",") if key.strip()]
+    if options.peers and (options.scheduler or options.cluster):
+        raise InvalidParameter("--with does not go with a cluster, whose workers lack the model.")
+    with redirect_stdout(sys.stderr):  # code of others may print
+        keys += [_declared(spec) for spec in options.peers]
     check_methods(keys)
     plan = ScorePlan(**given_options(ScorePlan, vars(options)))
 
@@ -93,7 +105,7 @@ def run(options: argparse.Namespace) -> None:
         training = tables.prepare_training(table, schema, options.target, options.task, *split)
         return table, found, tables.ask_about_split(table, training, plan)
 
-    with workers(options) as there:
+    with workers(options) as there, redirect_stdout(sys.stderr):
         table, found, questions = watched(run, shows_progress(options), there)
     say_notes(table.notices, options)
     if found.scores and out is not None:
@@ -104,6 +116,27 @@ def run(options: argparse.Namespace) -> None:
         for question in questions:
             print(question)
         _print_comparison(found)
+
+
+def _declared(spec: str) -> str:
+    """Import what ``--with`` names, and let it stand among the methods; its key."""
+    from gbuq_core.baselines import declare_peer
+
+    module, _, name = spec.partition(":")
+    if not (module and name):
+        raise InvalidParameter(
+            f"--with takes MODULE:OBJECT, such as ngboost:NGBRegressor; got {shown(spec)}."
+        )
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # after all that is installed
+    try:
+        found = getattr(importlib.import_module(module), name)
+        return declare_peer(spec, found).key
+    except GbuqError:
+        raise
+    except Exception as error:  # of code that is not ours
+        why = one_line(str(error), 200)
+        raise InvalidParameter(f"--with {spec} cannot be loaded ({why}).") from error
 
 
 def _record(found: tables.MethodComparison) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def typed_options(parser: argparse.ArgumentParser, typed: Sequence[str]) -> froz
 
 def _name(action: argparse.Action) -> str:
     """What a settings file calls an option or a file; empty where it cannot set it."""
-    if action.dest in ("help", "config"):
+    if action.dest in ("help", "config", "peers"):  # a file of someone else must load no code
         return ""
     longs = [word[2:] for word in action.option_strings if word.startswith("--")]
     return longs[0] if longs else action.dest

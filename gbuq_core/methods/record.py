@@ -16,7 +16,8 @@ from gbuq_core.validation import check_choice
 TASKS = ("regression", "classification", "novelty")
 PARTS = ("total", "data", "knowledge")
 NOVELTIES = ("novelty", "conditional_novelty", "inference_novelty")
-YIELDS = (*PARTS, *NOVELTIES, "members", "functions", "neighbours", "intervals")
+YIELDS = (*PARTS, *NOVELTIES, "members", "functions", "neighbours", "intervals",
+          "law")  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,9 +166,10 @@ class Method:
     # independent models, where the method has both.
     builders: Mapping[str, Builder]
     # Of `YIELDS`: the parts of its uncertainty, novelty scores, members, sampled functions,
-    # neighbours, intervals of its own. For a regression; `classes_yield` for a classification. A
-    # regressor that yields `total` has `predict` and `predict_uncertainty`, or
-    # `predict_distribution`; one that yields `novelty` has `score_novelty`.
+    # neighbours, intervals of its own, a law that comparisons judge. For a regression;
+    # `classes_yield` for a classification. A regressor that yields `total` has `predict` and
+    # `predict_uncertainty`, or `predict_distribution`; one that yields `novelty` has
+    # `score_novelty`.
     yields: tuple[str, ...]
     classes_yield: tuple[str, ...] = ()
     # arguments of its class that a reader may move; `key` is the argument's name
@@ -263,13 +265,15 @@ _METHODS: dict[str, Method] = {}
 METHODS: Mapping[str, Method] = MappingProxyType(_METHODS)
 
 
-def declare_method(method: Method) -> Method:
-    """Add a record to `METHODS`, and return it.
+def declare_method(method: Method, replaces: bool = False) -> Method:
+    """Add a record to `METHODS`, and return it; ``replaces`` one of its key.
 
     Lists that a page or the command line made before do not have it: declare it before they are
     imported.
     """
     for other in _METHODS.values():
+        if replaces and method.key == other.key:
+            continue
         if method.key == other.key or method.label == other.label:
             raise InvalidParameter(f"There is a method {other.key} ({other.label}) already.")
         if (method.colour, method.dash) == (other.colour, other.dash):

@@ -106,6 +106,11 @@ class ListedModel:
         loc, scale = self.estimator.predict_distribution(rows)
         return RowsJudged(loc, None, Uncertainty(scale**2, scale**2, np.full(len(loc), np.nan)))
 
+    def law(self, X: pd.DataFrame) -> Distribution:
+        """The law of rows by a method that yields one, in units of the target."""
+        found: Distribution = self.estimator.predict_distribution(self.columns_.numbers(X))
+        return LogDistribution(found) if is_on_log_scale(self) else found
+
     @property
     def classes_(self) -> NDArray[Any]:
         """The codes of the classes that the training rows had."""

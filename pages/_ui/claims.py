@@ -67,7 +67,9 @@ def draw_claims(
         answer = _over_seeds(study, plan, place)
         if answer.result is not None and answer.fresh:
             counts = {count.key: count for count in count_verdicts(answer.result)}
-            quicker = bool(plan.quicker)
+            quicker, known = bool(plan.quicker), {claim.key for claim in claims}
+            more = () if quicker else answer.result[0].claims  # of a fit that only seeds have
+            claims = [*claims, *(claim for claim in more if claim.key not in known)]
         if plan.quicker:
             st.button(
                 f"Run 10 seeds with these settings, about {seconds_text(whole.seconds)}",
@@ -176,23 +178,21 @@ def _ask(place: str, key: Hashable) -> None:
 @st.fragment(run_every=_STILL_SECONDS)
 def _watch(request: Request, how: str, place: str) -> None:
     """Start the seeds when the page has been still, and redraw the page when they are done."""
-    label = request.label
     begun = not st.session_state.pop(_DRAWN + place, False)
     answer = ask_beside(request, start=begun, background=True)
     if begun and answer.state in ("done", "cancelled"):
         st.rerun()
     if answer.error:
-        st.caption(f"The statements could not be checked over {label}: {answer.error}")
+        st.caption(f"The statements could not be checked over {request.label}: {answer.error}")
         return
     n_done = 0 if answer.job is None or not answer.job.so_far else len(answer.job.so_far)
     with st.container(horizontal=True, vertical_alignment="center"):
         if not begun:
-            st.caption(f"The statements are checked over {label} in a moment.{how}")
+            st.caption(f"The statements are checked over {request.label} in a moment.{how}")
             return
         st.caption(
-            f"The statements are being checked over {label} in the background: {n_done} are "
-            f"done.{how}",
+            f"The statements are being checked over {request.label} in the background: {n_done} "
+            f"are done.{how}",
             width="content",
         )
-        args = request.slot, request.key
-        st.button("Stop", key="_seeds_stop" + place, on_click=stop_in_background, args=args)
+        st.button("Stop", key="_seeds_stop" + place, on_click=stop_in_background, args=request[:2])
