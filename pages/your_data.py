@@ -7,6 +7,7 @@ from pages._ui.experiment import SETTINGS
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.notices import show_notice
 from pages._ui.url_state import ControlPlaces, open_page, preview
+from pages._ui.your_data.beside import with_questions, with_unfamiliarity
 from pages._ui.your_data.columns import apply_edits, current_edits, show_columns
 from pages._ui.your_data.drift import warn_of_second
 from pages._ui.your_data.explore import explore
@@ -37,7 +38,6 @@ from pages._ui.your_data.training import (
     view_of,
     wanted_of,
 )
-from pages._ui.your_data.unfamiliar import with_unfamiliarity
 
 
 def show_table(choice: str, opened: Opened) -> None:
@@ -68,7 +68,7 @@ def show_table(choice: str, opened: Opened) -> None:
     request, has_models = with_models(request, wanted, opened, second[1])
     asked = request if has_models else wait_for_run(request, wanted, estimate)
     (answer,) = ask([asked])
-    answer = called_as_now(answer, opened, second)
+    answer, question = with_questions(called_as_now(answer, opened, second))
     with advised:
         show_project(wanted, opened, second[1])
         questions = answer.result.scored.questions if answer.fresh else ()
@@ -93,7 +93,8 @@ def show_table(choice: str, opened: Opened) -> None:
         view, measured = with_unfamiliarity(view, answer.result, values)
         with advised:
             warn_of_second(view, answer.result, values)
-            show_answer_or_progress(measured)
+            for beside in filter(None, (question, measured)):
+                show_answer_or_progress(beside)
         with body:
             show_if_stale(answer)
             with st.container(key="results"):

@@ -442,7 +442,7 @@ def files_are_short(module):
 # it has shrunk, its budget follows.
 BUDGET = {
     "gbuq_core": 105_900,  # with the comparisons that pages start
-    "pages": 14_300,  # without comparisons
+    "pages": 14_310,  # without comparisons
     "demos": 6_840,  # with the method in one sitting
     "benchmarks": 14_860,  # with those of the stacked law, and tables whose cells are known
     "tests": 71_270,  # with models of earlier versions

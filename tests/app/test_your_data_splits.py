@@ -30,7 +30,7 @@ def test_the_question_about_units_has_a_button():
         mill=[f"M{k}" for k in unit], size=rng.normal(size=20)[unit], cycle=rng.normal(size=160),
         y=level[unit] + rng.normal(size=160),
     )  # fmt: skip
-    at = open_page(mills, table="your file", **QUICK)
+    at = settle(open_page(mills, table="your file", **QUICK))  # asked after the rows are there
     assert says(at, "Will new rows come from the same units (column")
     at.button(key="_Split by group").click().run()
     settle(at)

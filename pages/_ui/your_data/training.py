@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Hashable
-from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -25,7 +24,6 @@ from gbuq_core.tables import (
     ScoreEstimate,
     ScorePlan,
     Table,
-    ask_about_split,
     estimate_scoring,
     prepare_training,
     score_table,
@@ -184,7 +182,8 @@ def view_of(answer: Answer, values: SimpleNamespace) -> View | None:
     """The answer through the view's knobs; a cut that gives no member keeps the view before."""
     trained: Trained = answer.result
     cut = cut_of(trained.scored.plan, values)
-    digest = hashlib.sha256(repr((trained.wanted, cut)).encode()).hexdigest()
+    asked = trained.scored.questions  # which come later than the rows
+    digest = hashlib.sha256(repr((trained.wanted, cut, asked)).encode()).hexdigest()
     last: View | None = st.session_state.get(_LAST_VIEW)
     try:
         scored = remember(digest, cut_table, trained.scored, cut, trained.stages, most=8)
@@ -241,8 +240,6 @@ def _score(
         new=second,
         plan=wanted.plan,
     )
-    questions = tuple(ask_about_split(opened.table, scored.training, scored.plan))
-    scored = replace(scored, questions=questions)
     name = "" if second is None else second.source.name
     return Trained(wanted, opened, name, scored, stage_table(scored))
 

@@ -1,0 +1,49 @@
+"""What is worked out once a table, after its model and beside the page, whatever the view shows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from types import SimpleNamespace
+
+from gbuq_core.lenses.register import LENSES
+from gbuq_core.tables import add_unfamiliarity, ask_about_split
+from pages._ui.jobs_glue import Answer, Request, ask_beside, in_thread
+from pages._ui.kept import remember
+from pages._ui.your_data.lens import ask_lens, only_fresh
+from pages._ui.your_data.training import Trained, View, own_key
+
+
+def with_questions(answer: Answer) -> tuple[Answer, Answer | None]:
+    """The answer with what is to be asked before its scores are believed, or what to wait for.
+
+    A project brings its own.
+    """
+    trained: Trained = answer.result
+    if not answer.fresh or trained.from_project:
+        return answer, None
+    scored = trained.scored
+    key: tuple[Hashable, ...] = ("split questions", trained.wanted)
+    if trained.opened.is_upload or trained.wanted.second:
+        key = own_key(key)
+    compute = in_thread(ask_about_split, trained.opened.table, scored.training, scored.plan)
+    request = Request("questions", key, compute, "Looking for rows that belong together")
+    asked = only_fresh(ask_beside(request))
+    if not asked.fresh:
+        return answer, asked
+    scored = replace(scored, questions=tuple(asked.result))
+    return answer._replace(result=trained._replace(scored=scored)), asked
+
+
+def with_unfamiliarity(
+    view: View, trained: Trained, values: SimpleNamespace
+) -> tuple[View, Answer]:
+    """The view with the columns of unfamiliarity, or as it is with what to wait for."""
+    fit = view._replace(scored=trained.scored)
+    answer = ask_lens(LENSES["unfamiliar"], values, trained, fit)
+    if not answer.fresh:
+        return view, answer
+    digest = f"{view.digest}-familiar"
+    return View(
+        remember(digest, add_unfamiliarity, view.scored, answer.result, most=8), digest
+    ), answer
