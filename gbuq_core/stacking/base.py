@@ -21,7 +21,7 @@ from gbuq_core.jobs import parallel_map, stage
 from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.model_files.fields import Savable
 from gbuq_core.stacking import process as processes
-from gbuq_core.stacking.process import Process, fit_process
+from gbuq_core.stacking.process import Process, condition, fit_process
 from gbuq_core.stacking.voices import COUNTS, Component
 from gbuq_core.trees.importers.ownership import copy_unfitted
 from gbuq_core.unfamiliarity.parts import AffinityPart, Learning
@@ -271,22 +271,35 @@ class Stacked(Savable, BaseEstimator):
             self._near = self._fit_near(rows, y, pool, n_classes)
         self._process, self._process_places = None, everything[:0]
         if "process" in self.voices:
-            self._process_places = self._sample(everything, processes.MOST_ROWS, 12)
-            self._process = self._fit_process(rows, targets, self._process_places)
+            self._process_places = self._sample(pool, processes.MOST_ROWS, 12)
+            self._process = self._fit_process(rows, targets, self._process_places, pool)
         if self._process is not None:
             axes = rows.encoded.points[:, self._process.used].astype(np.float64)
             self._process = self._process._replace(low=axes.min(axis=0), high=axes.max(axis=0))
 
-    def _fit_process(self, rows: Rows, targets: FloatArray, chosen: NDArray[np.intp]) -> Any:
-        """A process of these rows; None where no column varies."""
-        weight = rows.weight[chosen] if rows.weighted else None
-        axes = rows.encoded.points[chosen]
-        if len(chosen) < 2 or not np.ptp(axes, axis=0).any():
+    def _fit_process(
+        self, rows: Rows, targets: FloatArray, chosen: NDArray[np.intp], known: NDArray[np.intp]
+    ) -> Process | None:
+        """A process with lengths of the chosen rows that knows others; None if no column varies."""
+        if len(chosen) < 2 or not np.ptp(rows.encoded.points[chosen], axis=0).any():
             return None
-        return fit_process(axes, targets[chosen], weight, self._usual)
+        found = fit_process(*self._axes(rows, targets, chosen), self._usual)
+        return found if len(known) == len(chosen) else self._tell(found, rows, targets, known)
+
+    def _tell(
+        self, process: Process, rows: Rows, targets: FloatArray, known: NDArray[np.intp]
+    ) -> Process:
+        """The process after these rows."""
+        return condition(process, *self._axes(rows, targets, known), self._usual)
+
+    def _axes(
+        self, rows: Rows, targets: FloatArray, chosen: NDArray[np.intp]
+    ) -> tuple[NDArray[Any], FloatArray, FloatArray | None]:
+        weight = rows.weight[chosen] if rows.weighted else None
+        return rows.encoded.points[chosen], targets[chosen], weight
 
     def _judged(self, fold: int, held: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Rows of a fold that weigh the voices; of large tables none that the process has seen."""
+        """Rows of a fold that weigh the voices; of large tables none that the lengths have seen."""
         pool = np.intersect1d(held, self._pool_places)
         if self.n_rows_ > ONE_PROCESS_FROM:
             pool = np.setdiff1d(pool, self._process_places)
@@ -295,13 +308,15 @@ class Stacked(Savable, BaseEstimator):
     def _judging_process(
         self, rows: Rows, targets: FloatArray, fold: int, split: Split
     ) -> Process | None:
-        """The process that rows of a fold are judged by, which has not seen them."""
-        if self._process is None or self.n_rows_ > ONE_PROCESS_FROM:
-            return self._process
+        """The process that rows of a fold are judged by, which does not know them."""
+        if self._process is None:
+            return None
+        if self.n_rows_ > ONE_PROCESS_FROM:
+            fitted = np.intersect1d(split.fitted, self._pool_places)
+            return self._tell(self._process, rows, targets, fitted)
         chosen = self._sample(split.fitted, _SMALLER_PROCESS, 30 + fold)
         with stage(1.0):
-            found: Process = self._fit_process(rows, targets, chosen)
-        return found
+            return self._fit_process(rows, targets, chosen, split.fitted)
 
     def _nearest(self, encoded: EncodedRows) -> Neighbours:
         assert self._near is not None

@@ -1,7 +1,8 @@
 """A small Gaussian process with one length a feature: the voice for what is smooth.
 
-Matern 5/2, at most 500 rows, lengths and noise by marginal likelihood (Rasmussen and Williams,
-equations 2.23 to 2.25, 5.8 and 5.9). Several targets share one set of lengths and one covariance.
+Matern 5/2, lengths and noise by the marginal likelihood of at most 500 rows (Rasmussen and
+Williams, equations 2.23 to 2.25, 5.8 and 5.9). More rows speak through these (Snelson and
+Ghahramani 2006, equations 8 and 9). Several targets share one set of lengths and one covariance.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, eigh, qr, solve_triangular
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
@@ -27,6 +28,8 @@ _SIGNAL, _NOISE, _LENGTH = (1e-2, 1e3), (1e-7, 1e1), (1e-1, 1e3)
 _STEEP = 4.0  # times the latent variance gained beyond the box counts, up to what is usual
 _FARTHER = 0.5  # stds that a mean may go beyond the training targets
 _BLOCK = 192  # rows at a time: products of one shape have one order of sums
+_ROWS = 2000  # rows at a time while they are learnt from
+_JITTER = 1e-10  # of the signal, at most: on the points that more rows speak through
 _ROOT_5 = math.sqrt(5.0)
 
 
@@ -37,8 +40,8 @@ class Process(NamedTuple):
     low: FloatArray  # (n_used,): the box of the training rows
     high: FloatArray
     lengths: FloatArray  # (n_used,)
-    points: FloatArray  # (n, n_used), over the lengths
-    half: FloatArray  # (n, n): inverse of the covariance's lower triangle
+    points: FloatArray  # (n, n_used), over the lengths: the rows that these were learnt from
+    half: FloatArray  # (n, n): the latent variance is signal - |half k|^2, k to the points
     weights: FloatArray  # (n, n_targets)
     signal: float
     noise: float
@@ -63,11 +66,6 @@ class Process(NamedTuple):
     def predict(self, axes: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
         """Mean (n, n_targets) and latent variance (n,) of rows (n, n_axes)."""
         return self._at(np.asarray(axes[:, self.used], np.float64))
-
-    def errors_left_out(self) -> FloatArray:
-        """Each training row's first target less its mean without the row, (n,): equation 5.12."""
-        found: FloatArray = self.weights[:, 0] / np.square(self.half).sum(axis=0)
-        return found
 
     def leave(
         self, axes: NDArray[Any], mean: FloatArray, latent: FloatArray
@@ -136,12 +134,59 @@ def fit_process(
         weights = half.T @ (half @ targets)
     # Each row without itself (Rasmussen and Williams, equation 5.12), less its own noise.
     left_out = np.clip(1.0 / np.square(half).sum(axis=0) - noise * noisy, 0.0, signal)
+    return _finish(
+        Process(used, rows.min(axis=0), rows.max(axis=0), lengths, points, half, weights, signal,
+                noise, 0.0, 0.0, np.empty((2, 0))),
+        targets, left_out, usual,
+    )  # fmt: skip
+
+
+def condition(
+    process: Process, axes: NDArray[Any], targets: FloatArray, weight: FloatArray | None = None,
+    usual: float = 0.5,
+) -> Process:  # fmt: skip
+    """What a process says after more rows (n, n_axes), with the lengths and points that it has.
+
+    Given the function at the points the rows are independent, each with the variance that these
+    leave it.
+    """
+    rows = np.asarray(axes[:, process.used], np.float64)
+    points, signal, noise = process.points, process.signal, process.noise
+    noisy = np.full(len(rows), noise) if weight is None else noise / np.maximum(weight, 1e-3)
+    with one_blas_thread():
+        among = signal * _matern(cdist(points, points))
+        among[np.diag_indices_from(among)] += min(noise, _JITTER * signal)
+        lower = cholesky(among, lower=True, check_finite=False)
+        seen = np.empty((len(rows), len(points)))  # the rows as sums of independent parts
+        for start in range(0, len(rows), _ROWS):
+            across = signal * _matern(cdist(points, rows[start : start + _ROWS] / process.lengths))
+            seen[start : start + _ROWS] = solve_triangular(
+                lower, across, lower=True, check_finite=False, overwrite_b=True
+            ).T
+            advance(0.0)
+        own = np.maximum(signal - np.square(seen).sum(axis=1), 0.0)
+        known = (seen / (own + noisy)[:, None]).T
+        size, turn = eigh(known @ seen, check_finite=False, overwrite_a=True)
+        size = np.maximum(size, 0.0)
+        half = turn.T @ solve_triangular(lower, np.eye(len(points)), lower=True, check_finite=False)
+        weights = half.T @ ((turn.T @ (known @ targets)) / (1.0 + size)[:, None])
+        left = np.square(seen @ (turn / np.sqrt(1.0 + size))).sum(axis=1)
+        half = qr(np.sqrt(size / (1.0 + size))[:, None] * half, mode="r", check_finite=False)[0]
+    # Each row without itself (Sherman and Morrison): its share in what the points know.
+    left_out = np.clip(own + left / np.maximum(1.0 - left / (own + noisy), 1e-12), 0.0, signal)
+    return _finish(
+        process._replace(low=rows.min(axis=0), high=rows.max(axis=0), half=half, weights=weights),
+        targets, left_out, usual,
+    )  # fmt: skip
+
+
+def _finish(process: Process, targets: FloatArray, left_out: FloatArray, usual: float) -> Process:
+    """A process with what it holds of its rows' targets and left-out latent variances."""
     # Row by row, as a file gives them back: products of another order of memory differ in bits.
-    points, half = (np.ascontiguousarray(part) for part in (points, half))
-    return Process(
-        used, rows.min(axis=0), rows.max(axis=0), lengths, points, half, weights, signal, noise,
-        float(np.quantile(left_out, usual)), float(left_out.max()),
-        np.stack([targets.min(axis=0) - _FARTHER, targets.max(axis=0) + _FARTHER]),
+    return process._replace(
+        points=np.ascontiguousarray(process.points), half=np.ascontiguousarray(process.half),
+        usual=float(np.quantile(left_out, usual)), most=float(left_out.max()),
+        reach=np.stack([targets.min(axis=0) - _FARTHER, targets.max(axis=0) + _FARTHER]),
     )  # fmt: skip
 
 

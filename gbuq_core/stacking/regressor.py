@@ -28,7 +28,7 @@ from gbuq_core.inputs import (
 from gbuq_core.jobs import stage
 from gbuq_core.metrics.log_score import find_resolution
 from gbuq_core.model_files.contents import check_arrays, require
-from gbuq_core.stacking.base import FEWEST_ROWS, ONE_PROCESS_FROM, Rows, Stacked
+from gbuq_core.stacking.base import FEWEST_ROWS, Rows, Stacked
 from gbuq_core.stacking.law import StackedDistribution
 from gbuq_core.stacking.support import Support, find_support
 from gbuq_core.stacking.voices import VOICES, Heard, Making, find_components
@@ -331,9 +331,6 @@ class StackedRegressor(RegressorMixin, Stacked):
                         std[held] = self._spread * np.sqrt(latent + process.noise)
         scale = np.maximum(scale, 1e-9 * self._spread)
         pool = self._pool_places
-        if self._process is not None and n > ONE_PROCESS_FROM:
-            own = self._process_places
-            mean[own] = y[own] - self._spread * self._process.errors_left_out()
         # As the trees where a fold's process has no column that varies.
         mean, std = np.where(np.isnan(mean), loc, mean), np.where(np.isnan(std), scale, std)
         self._learn_middle(loc, mean, y, fold, rows.weight, judged)

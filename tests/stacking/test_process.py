@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from gbuq_core.stacking.process import fit_process, negative_likelihood
+from gbuq_core.stacking.process import condition, fit_process, negative_likelihood
 
 
 def rows(n=60, p=3, seed=0):
@@ -41,16 +41,69 @@ def test_predictions_are_scikit_learns():
     np.testing.assert_allclose(variance, std**2 - process.noise, rtol=1e-5, atol=1e-6)
 
 
-def test_errors_left_out_are_those_of_a_process_without_the_row():
+def dense(process, X, y, new, noisy=1.0):
+    """Mean and latent variance of new rows, by matrices of all rows (Snelson, Ghahramani 2006)."""
+    kernel = ConstantKernel(process.signal) * Matern(np.ones(len(process.lengths)), nu=2.5)
+    points, X, new = process.points, X / process.lengths, new / process.lengths
+    among = np.linalg.inv(kernel(points) + 1e-10 * process.signal * np.eye(len(points)))
+    seen, asked = kernel(X, points), kernel(new, points)
+    covariance = seen @ among @ seen.T
+    np.fill_diagonal(covariance, process.signal)
+    inverse = np.linalg.inv(covariance + process.noise * noisy * np.eye(len(X)))
+    across = asked @ among @ seen.T
+    left = process.signal - np.einsum("ij,jk,ik->i", across, inverse, across)
+    return across @ inverse @ y, left
+
+
+def test_more_rows_speak_through_the_points():
+    X, y = rows(150)
+    weight = np.linspace(0.5, 3.0, 150)
+    few = fit_process(X[:40], y[:40])
+    process = condition(few, X, y, weight)
+    new = rows(50, seed=1)[0]
+    mean, latent = dense(few, X, y, new, 1.0 / weight)
+    found = process.predict(new)
+    np.testing.assert_allclose(found[0], np.clip(mean, *process.reach), atol=1e-5)
+    np.testing.assert_allclose(found[1], latent, atol=1e-5)
+    # Each row without itself: its latent variance as of a new row.
+    alone = [
+        dense(few, *(np.delete(part, k, axis=0) for part in (X, y)), X[k : k + 1],
+              1.0 / np.delete(weight, k))[1][0]
+        for k in range(150)
+    ]  # fmt: skip
+    assert process.usual == pytest.approx(np.median(alone), abs=1e-5)
+    assert process.most == pytest.approx(max(alone), abs=1e-5)
+
+
+def test_the_rows_of_the_points_alone_change_nothing():
     X, y = rows()
     process = fit_process(X, y)
-    kernel = ConstantKernel(process.signal) * Matern(process.lengths, nu=2.5)
-    found = process.errors_left_out()
-    for k in (0, 17, 59):
-        rest = np.arange(len(X)) != k
-        other = GaussianProcessRegressor(kernel, alpha=process.noise, optimizer=None)
-        mean = other.fit(X[rest], y[rest, 0]).predict(X[[k]])[0]
-        assert found[k] == pytest.approx(y[k, 0] - mean, rel=1e-6, abs=1e-6)
+    again = condition(process, X, y)
+    new = rows(50, seed=1)[0]
+    for one, other in zip(process.predict(new), again.predict(new), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+    assert again.usual == pytest.approx(process.usual, abs=1e-4)
+    assert again.most == pytest.approx(process.most, abs=1e-4)
+
+
+def test_with_noise_more_rows_are_nearly_as_good_as_a_process_of_all():
+    X = rows(900)[0]
+    f = np.sin(X[:, :1]) + 0.5 * X[:, 1:2] ** 2
+    y = f + np.random.default_rng(1).normal(size=f.shape)
+    few = fit_process(X[:80], y[:80])
+    kernel = ConstantKernel(few.signal) * Matern(few.lengths, nu=2.5)
+    all_rows = GaussianProcessRegressor(kernel, alpha=few.noise, optimizer=None)
+    best = all_rows.fit(X[:600], y[:600]).predict(X[600:])
+    errors = [
+        np.square(mean[:, 0] - f[600:, 0]).mean()
+        for mean in (
+            few.predict(X[600:])[0],
+            condition(few, X[:600], y[:600]).predict(X[600:])[0],
+            best[:, None],
+        )
+    ]
+    assert errors[1] < 0.5 * errors[0]
+    assert errors[1] < 1.2 * errors[2]
 
 
 def test_a_start_is_left_for_a_better_likelihood_and_useless_columns_get_long_lengths():
@@ -115,8 +168,10 @@ def _mean_and_latent(process, new):
     return mean[:, 0], latent
 
 
-def test_a_row_does_not_depend_on_its_batch():
-    process = fit_process(*rows())
+@pytest.mark.parametrize("known", [60, 300])
+def test_a_row_does_not_depend_on_its_batch(known):
+    X, y = rows(known)
+    process = condition(fit_process(X[:60], y[:60]), X, y)
     new = rows(400, seed=2)[0]
     mean, variance = process.predict(new)
     for k in (0, 191, 192, 399):
