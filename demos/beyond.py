@@ -23,10 +23,11 @@ from gbuq_core.experiments.beyond.fit import (
     fit_beyond,
     score_beyond,
 )
-from gbuq_core.experiments.beyond.picture import COLOURS, Y_RANGE, describe_beyond
+from gbuq_core.experiments.beyond.picture import Y_RANGE, describe_beyond
 from gbuq_core.experiments.beyond.plane import LOOK, PLANE, plane_section
 from gbuq_core.figures.canvas.panels import PanelSheet, Strip, StripLine
 from gbuq_core.figures.guess import GuessChart, GuessLine
+from gbuq_core.figures.theme import VOICE_COLOURS as COLOURS
 from gbuq_core.presentation import decimal, percent, short
 from gbuq_core.stacking.voices import VOICES
 

@@ -229,6 +229,26 @@ def number_word(number: int) -> str:
     return _SMALL[number - 1] if 1 <= number <= len(_SMALL) else f"{number:,}"
 
 
+def share_word(share: float) -> str:
+    """A share as a sentence has it.
+
+    >>> [share_word(share) for share in (1.0, 0.93, 0.85, 0.52, 0.3, 0.01)]
+    ['all', 'almost all', 'most', 'half', 'a third', 'a little']
+    """
+    for least, word in ((0.995, "all"), (0.9, "almost all"), (0.8, "most")):
+        if share >= least:
+            return word
+    if share < 0.08:
+        return "a little"
+    return min(_FRACTIONS, key=lambda word: abs(_FRACTIONS[word] - share))
+
+
+_FRACTIONS = {
+    "three quarters": 3 / 4, "two thirds": 2 / 3, "half": 1 / 2, "a third": 1 / 3,
+    "a quarter": 1 / 4, "a fifth": 1 / 5, "a tenth": 1 / 10,
+}  # fmt: skip
+
+
 def columns_named(names: Sequence[object]) -> str:
     """One or several columns as the subject of a sentence.
 

@@ -202,14 +202,7 @@ class _Search:
         self._used = self._used_codes()
 
     def _used_codes(self) -> list[np.ndarray]:
-        """For each matrix column the codes that a split of a counted tree asks for, ascending."""
-        n_columns, n_trees = len(self._own), int(self._stages[-1])
-        used = np.zeros((n_columns, 256), bool)
-        for forest in self._models.forests[: self._n_models]:
-            depth = forest.features.shape[1]
-            at_work = np.arange(depth) < forest.levels[:n_trees, None]
-            used[forest.features[:n_trees][at_work], forest.bins[:n_trees][at_work]] = True
-        return [np.flatnonzero(row) for row in used]
+        return _used_codes(self._models, self._n_models, int(self._stages[-1]))
 
     def uncertainty(self, table: pd.DataFrame) -> Uncertainty:
         """As `predict_uncertainty` says it."""
@@ -370,6 +363,29 @@ class _Search:
         before = borders[borders < high]
         gap = high - float(before[-1]) if len(before) else _last_gap(-borders[::-1])
         return number_between(max(low, high - gap), high)
+
+
+def _used_codes(models: NumbaModels, n_models: int, n_trees: int) -> list[np.ndarray]:
+    """For each matrix column the codes that a split of a counted tree asks for, ascending."""
+    used = np.zeros((len(models.bins.borders), 256), bool)
+    for forest in models.forests[:n_models]:
+        depth = forest.features.shape[1]
+        at_work = np.arange(depth) < forest.levels[:n_trees, None]
+        used[forest.features[:n_trees][at_work], forest.bins[:n_trees][at_work]] = True
+    return [np.flatnonzero(row) for row in used]
+
+
+def split_thresholds(ensemble: Any) -> list[np.ndarray]:
+    """The thresholds of each input column that a tree in use splits on; none of a category."""
+    points, n_models = ensemble.chosen_members()
+    used = _used_codes(ensemble.models_, n_models, int(ensemble._stages_for(points)[-1]))
+    found, first = [], 0
+    for coding in ensemble.encoding_.columns:
+        codes, borders = used[first], ensemble.models_.bins.borders[first]
+        is_number = coding.kind == "number"
+        found.append(np.asarray(borders[codes[codes > 0] - 1] if is_number else [], np.float64))
+        first += coding.means.shape[1] if coding.kind == "target" else 1
+    return found
 
 
 def _better(one: _Found | None, other: _Found | None) -> _Found | None:

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 
 _DESCRIPTION = """\
 Score a table as gbuq score does, and explain one row: what it is predicted as and how sure that is,
-what the members say, how much each column adds to its uncertainty, where its values lie among the
-training rows, and how unfamiliar it is. With NEW, it is a row of the second file.
+what the members or the voices of the stacked law say, how much each column adds to its uncertainty,
+where its values lie among the training rows, and how unfamiliar it is. With NEW, it is a row of the
+second file.
 
 With --project, its models score the rows, and nothing is trained: TRAIN is the project's table,
 which is not needed if it is in the project.
@@ -97,7 +98,8 @@ def _words(
     """The row in sentences."""
     scored, row = asked.scored, explained.row
     told = lenses.describe_row(scored, shown, explained, row, lenses.say_unfamiliarity(scored, row))
-    found = [told, lenses.say_members(explained), lenses.say_parts(scored, row)]
+    found = [told, lenses.say_law(scored, row), lenses.say_members(explained),
+             lenses.say_parts(scored, row), lenses.say_width(explained)]  # fmt: skip
     return [printable(sentence) for sentence in found if sentence]
 
 
@@ -113,13 +115,15 @@ def _tell(
     print("\n".join(_words(asked, explained, shown)))
     effects = lenses.by_size(explained.effects, options.by)
     unit = "nats" if explained.classes else "variance"
-    head = ("Column", "Value", "Place", *(f"{kind.capitalize()} ({unit})" for kind in PARTS))
+    kinds = [*PARTS, *([] if explained.classes else ["width"])]
+    of_kinds = [f"{kind.capitalize()} ({unit})" for kind in PARTS] + kinds[3:]
+    head = ("Column", "Value", "Place", *of_kinds)
     lines = [
         (
             printable(effect.column),
             printable(effect.value),
             _place(effect),
-            *(short(getattr(effect, kind), sign="+") for kind in PARTS),
+            *(short(getattr(effect, kind), sign="+") for kind in kinds),
         )
         for effect in effects[: lenses.MOST_COLUMNS]
     ]
@@ -175,7 +179,11 @@ def _record(
             "std": explained.member_scale,
             "probabilities": explained.member_probabilities,
         },
+        "law": None if tables.why_no_law(scored) else tables.row_law(scored, row),
         "classes": explained.classes,
+        "usual": {kind: float(getattr(explained.usual, kind)[0]) for kind in PARTS},
+        "width": explained.width,
+        "usual_width": explained.usual_width,
         "effects": lenses.by_size(explained.effects, options.by),
         "unfamiliarity": None if found is None else float(found.rows.score[row]),
         "words": _words(asked, explained, shown),

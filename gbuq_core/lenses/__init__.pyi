@@ -1,4 +1,5 @@
 from gbuq_core.lenses.failing import MISSED
+from gbuq_core.lenses.law import say_law
 from gbuq_core.lenses.pictures import RowUncertainties, in_unit
 from gbuq_core.lenses.register import reader_choices
 from gbuq_core.lenses.report import table_report
@@ -10,6 +11,7 @@ from gbuq_core.lenses.row import (
     say_members,
     say_parts,
     say_unfamiliarity,
+    say_width,
 )
 
 __all__ = [
@@ -21,8 +23,10 @@ __all__ = [
     "feature_value",
     "in_unit",
     "reader_choices",
+    "say_law",
     "say_members",
     "say_parts",
     "say_unfamiliarity",
+    "say_width",
     "table_report",
 ]

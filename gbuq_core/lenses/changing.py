@@ -16,6 +16,7 @@ from gbuq_core.tables import (
     RowChange,
     change_row,
     estimate_change,
+    is_searched,
     why_no_change,
 )
 
@@ -73,9 +74,11 @@ def describe_change(seen: Seen, answer: Answer) -> str:
         f"the {kind} uncertainty that {seen.values.level} % of the rows stay below "
         f"({amount(answer.most)})"
     )
+    searched = is_searched(seen.scored)
     if change is None:
         stay = " The columns that must stay are left alone." if seen.values.fixed else ""
-        return f"No change of one or two values reaches {goal}.{stay}"
+        tried = " that was searched" if searched else ""
+        return f"No change of one or two values{tried} reaches {goal}.{stay}"
     if not change.columns:
         return f"This row is already at or below {goal}."
     cells = zip(change.columns, change.before, change.after, strict=True)
@@ -84,11 +87,17 @@ def describe_change(seen: Seen, answer: Answer) -> str:
         float(getattr(found, kind)[0])
         for found in (change.uncertainty_before, change.uncertainty_after)
     )
+    smallest = f"No smaller change of one or two values reaches {goal}."
+    if searched:
+        smallest = (
+            f"This was searched among {change.n_tried:,} changes, each tried on the law: it is the "
+            f"smallest of them that reaches {goal}, and a smaller one may exist."
+        )
     return (
         f"If {changes}, {kind} uncertainty would be {amount(after)} instead of "
         f"{amount(before)}, and the prediction {_prediction(change.prediction_after)} "
-        f"instead of {_prediction(change.prediction_before)}. No smaller change of one or two "
-        f"values reaches {goal}. This says how the model sees the row, not what to do."
+        f"instead of {_prediction(change.prediction_before)}. {smallest} This says how the model "
+        "sees the row, not what to do."
     )
 
 

@@ -17,6 +17,7 @@ from gbuq_core.tables import (
     why_no_deciding,
 )
 from gbuq_core.tables.deciding import DIFFERS
+from gbuq_core.tables.predicting import boosted_of
 
 _MOST_COLUMNS = 40
 _CELLS_PER_SECOND = 60_000_000  # leaves that are numbered, measured on two cores
@@ -85,7 +86,7 @@ def _model_number(seen: Seen) -> int:
 def _seconds(seen: Seen) -> float:
     """Roughly how long it takes to number the leaves."""
     model, rows = seen.scored.models[_model_number(seen)]
-    ensemble = getattr(model, "estimator", model)
+    ensemble = boosted_of(model)
     n_cells = len(rows) * int(ensemble.n_trees_) * int(ensemble.plan_.n_models)
     return n_cells / _CELLS_PER_SECOND
 

@@ -8,7 +8,7 @@ from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.table.growing import Growing, growing_figure
 from gbuq_core.lenses.lens import MEMBERS, Lens, Seen
 from gbuq_core.lenses.pictures import style_of
-from gbuq_core.tables import grow_row, why_no_stages
+from gbuq_core.tables import grow_row, why_no_law, why_no_stages
 
 
 def growing_of(seen: Seen) -> Growing:
@@ -40,6 +40,8 @@ def _sections(seen: Seen, found: Growing) -> list[Section]:
     who = "Each line is a member, a model of its own; its dot is where it stops."
     if seen.scored.plan.one_model:
         who = "Each dot is a member: the one model with so many trees."
+    if not why_no_law(seen.scored):
+        who += " These are the trees of the law, one of its voices."
     told = f"{who} The vertical line marks the trees in use. Nothing is trained for this."
     return [Section(curves=growing_figure(found), caption=told)]
 

@@ -21,6 +21,7 @@ from gbuq_core.lenses import (
     failing,
     growing,
     judged,
+    law,
     learning,
     next_rows,
     unfamiliar,
@@ -59,6 +60,7 @@ def reader_choices(**given: Any) -> SimpleNamespace:
 
 for _room in (
     unfamiliar,
+    law,
     explaining,
     deciding,
     growing,

@@ -9,6 +9,7 @@ import numpy as np
 from gbuq_core.figures.table.features import FeatureValue
 from gbuq_core.figures.table.members import describe_members
 from gbuq_core.figures.table.unfamiliar import PartRank, describe_parts
+from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.lenses.pictures import RowUncertainties
 from gbuq_core.presentation import digits, short
 from gbuq_core.tables import (
@@ -23,6 +24,10 @@ from gbuq_core.tables.checking import say_prediction
 from gbuq_core.tables.unfamiliar import UNFAMILIAR
 
 MOST_COLUMNS = 10  # whose effects are told
+PARTS_MEANING = (
+    "How many of the ordinary rows each measure puts below this row, from 0 to 1. The column is "
+    "named where it alone adds more than half. K of five independent models and affinity name none."
+)
 
 
 def describe_row(
@@ -74,6 +79,29 @@ def feature_value(effect: ColumnEffect) -> FeatureValue:
 def by_size(effects: Iterable[ColumnEffect], kind: str) -> list[ColumnEffect]:
     """The columns by how much they change an uncertainty of the row, the largest first."""
     return sorted(effects, key=lambda effect: -abs(np.nan_to_num(getattr(effect, kind))))
+
+
+def say_effects(effects: Iterable[ColumnEffect]) -> str:
+    """What columns add to each uncertainty, for a text alternative."""
+    return "; ".join(
+        f"{effect.column}: "
+        + ", ".join(
+            f"{kind} {short(getattr(effect, kind), sign='+')}" for kind in UNCERTAINTY_KINDS
+        )
+        for effect in effects
+    )
+
+
+def say_width(explained: RowExplanation) -> str:
+    """How wide the row's interval is beside usual ones, and what columns add; empty for classes."""
+    if explained.classes:
+        return ""
+    effects = by_size(explained.effects, "width")[:3]
+    adds = ", ".join(f"{effect.column} {short(effect.width, sign='+')}" for effect in effects)
+    return (
+        f"Its interval of 90 % is {short(explained.width)} wide, those of usual training rows "
+        f"{short(explained.usual_width)}; of the difference {adds}."
+    )
 
 
 def say_unfamiliarity(scored: ScoredTable, row: int) -> str:

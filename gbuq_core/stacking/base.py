@@ -261,7 +261,7 @@ class Stacked(Savable, BaseEstimator):
     def _fit_all(self, rows: Rows, y: Any, targets: FloatArray, n_classes: int = 0) -> None:
         """The neighbours and the process of all rows; targets (n, k) are those of the process."""
         everything = np.arange(len(rows.raw))
-        pool = self._sample(everything, MOST_POOL, 11)
+        pool = self._pool_rows()
         self._pool_places = pool
         self._pool = rows.raw.take(pool)
         smallest = int(len(pool) * (N_FOLDS - 1) / N_FOLDS)
@@ -276,6 +276,10 @@ class Stacked(Savable, BaseEstimator):
         if self._process is not None:
             axes = rows.encoded.points[:, self._process.used].astype(np.float64)
             self._process = self._process._replace(low=axes.min(axis=0), high=axes.max(axis=0))
+
+    def _pool_rows(self) -> NDArray[np.intp]:
+        """Which of the training rows neighbours come from."""
+        return self._sample(np.arange(self.n_rows_), MOST_POOL, 11)
 
     def _fit_process(
         self, rows: Rows, targets: FloatArray, chosen: NDArray[np.intp], known: NDArray[np.intp]

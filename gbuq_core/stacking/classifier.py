@@ -38,6 +38,7 @@ class _Said(NamedTuple):
     probabilities: FloatArray  # (n_components, n, n_classes)
     members: FloatArray  # (n,): the mean entropy of the trees' members
     beyond: FloatArray  # (n,)
+    near: NDArray[np.int64]  # (n, k): the neighbours' places in the pool
 
 
 class StackedClassifier(ClassifierMixin, Stacked):
@@ -198,7 +199,19 @@ class StackedClassifier(ClassifierMixin, Stacked):
             mean[:, place] = law @ codes
             variance[:, place] = law @ np.square(codes) - np.square(mean[:, place])
             weight[:, place] = share * (1.0 - said.beyond)
-        return Voices(CLASS_VOICES, weight, mean, variance)
+        shares = np.zeros(said.near.shape)
+        for own, one in zip(self._weights, self._components, strict=True):
+            if one.near:
+                counts = self._counts[said.near[:, : one.near]]
+                # The row of the training's shares beside them has what is left.
+                counts = counts / (counts.sum(axis=1, keepdims=True) + 1.0)
+                shares[:, : one.near] += own * (1.0 - said.beyond)[:, None] * counts
+        near = self._pool_rows()[said.near]
+        return Voices(CLASS_VOICES, weight, mean, variance, near, shares)
+
+    def predict_by_voice(self, X: Any) -> dict[str, FloatArray]:
+        """Class probabilities (n_samples, n_classes) of each voice that speaks, by itself."""
+        return {voice: law for voice, (_, law) in self._by_voice(self._hear(X)).items()}
 
     def _by_voice(self, said: _Said) -> dict[str, tuple[float, FloatArray]]:
         """The weight and the class probabilities (n, n_classes) of each voice that speaks."""
@@ -308,6 +321,7 @@ class StackedClassifier(ClassifierMixin, Stacked):
         if hasattr(self.estimator_, "predict_uncertainty"):
             members = np.asarray(self.estimator_.predict_uncertainty(rows).data)
         encoded = encode_rows(self._space, read_rows(self._columns, table))
+        near = np.empty((len(members), 0), np.int64)
         if self._near is not None:
             near = self._nearest(encoded).indices
             found += [
@@ -319,7 +333,7 @@ class StackedClassifier(ClassifierMixin, Stacked):
             chances, latent = self._of_process(self._process, encoded)
             found += chances
             beyond = self._beyond(latent)
-        return _Said(np.stack(found), members, beyond)
+        return _Said(np.stack(found), members, beyond, near)
 
     def _beyond(self, latent: FloatArray) -> FloatArray:
         assert self._process is not None

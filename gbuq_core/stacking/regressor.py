@@ -52,13 +52,16 @@ class Voices(NamedTuple):
     """What each voice says of n rows; NaN where a voice has no weight.
 
     names: (n_voices,) of "trees", "residuals", "targets", "process"; weight, mean, variance:
-    (n, n_voices), of y and its squared unit.
+    (n, n_voices), of y and its squared unit; neighbors, shares: (n, k), places of the nearest
+    training rows (of those with a positive weight), and the weight that each has in the law.
     """
 
     names: tuple[str, ...]
     weight: FloatArray
     mean: FloatArray
     variance: FloatArray
+    neighbors: NDArray[np.int64]
+    shares: FloatArray
 
 
 class _Said(NamedTuple):
@@ -69,6 +72,7 @@ class _Said(NamedTuple):
     knowledge: FloatArray
     beyond: FloatArray
     latent: FloatArray
+    near: NDArray[np.int64]  # (n, k): the neighbours' places in the pool
 
 
 class StackedRegressor(RegressorMixin, Stacked):
@@ -261,7 +265,24 @@ class StackedRegressor(RegressorMixin, Stacked):
         """
         said = self._hear(X)
         mean, variance = self._making.moments(said.heard, said.shares)
-        return Voices(VOICES, self._making.of_voice(said.shares), mean, variance)
+        weight = self._making.of_voice(said.shares)
+        shares = self._making.of_neighbours(said.heard, said.shares)
+        return Voices(VOICES, weight, mean, variance, self._pool_rows()[said.near], shares)
+
+    def predict_by_voice(self, X: Any) -> dict[str, StackedDistribution]:
+        """The law of each voice alone, of those that speak of any row.
+
+        The law of all is the sum of these, each times its weight of `predict_voices`.
+        """
+        said = self._hear(X)
+        found = {}
+        for voice, weight in zip(VOICES, self._making.of_voice(said.shares).T, strict=True):
+            if (weight > 0.0).any():
+                mine = np.array([one.voice == voice for one in self._components])
+                own = np.where(weight[:, None] > 0.0, said.shares * mine, mine)
+                parts = self._making.parts(said.heard, own / own.sum(axis=1, keepdims=True))
+                found[voice] = StackedDistribution(parts, self.support_)
+        return found
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Total, data and knowledge uncertainty as variances of y, (n_samples,) each."""
@@ -427,10 +448,10 @@ class StackedRegressor(RegressorMixin, Stacked):
         loc, scale, df = _read(self.estimator_, rows)
         n = len(loc)
         encoded = encode_rows(self._space, read_rows(self._columns, table))
-        z, y, counts = np.empty((3, n, 0))
+        near = np.empty((n, 0), np.int64)
         if self._near is not None:
-            found = self._nearest(encoded).indices
-            z, y, counts = self._z[found], self._y[found], self._counts[found]
+            near = self._nearest(encoded).indices
+        z, y, counts = self._z[near], self._y[near], self._counts[near]
         mean = std = _NONE
         latent = extra = beyond = np.zeros(n)
         if self._process is not None:
@@ -450,7 +471,7 @@ class StackedRegressor(RegressorMixin, Stacked):
         knowledge = np.zeros(n)
         if hasattr(self.estimator_, "predict_uncertainty"):
             knowledge = np.asarray(self.estimator_.predict_uncertainty(rows).knowledge)
-        return _Said(heard, self._shares(beyond), knowledge, beyond, latent)
+        return _Said(heard, self._shares(beyond), knowledge, beyond, latent, near)
 
     def _share_beyond(self, rows: EncodedRows) -> FloatArray:
         if self._process is None:

@@ -103,11 +103,7 @@ class Making(NamedTuple):
         self, heard: Heard, voice: str, width: float, places: list[int], shares: FloatArray
     ) -> Normals:
         most = max(self.components[k].near for k in places)
-        of_atoms = np.zeros((len(shares), most))
-        for k in places:
-            count = self.components[k].near
-            rows = heard.counts[:, :count]
-            of_atoms[:, :count] += shares[:, k, None] * rows / rows.sum(axis=1, keepdims=True)
+        of_atoms = self.of_neighbours(heard, shares, places)[:, :most]
         if voice == "residuals":
             centres = self._inside(heard.middle)[:, None] + heard.scale[:, None] * heard.z[:, :most]
             std = np.sqrt(np.square(width * heard.scale) + heard.extra)
@@ -134,6 +130,17 @@ class Making(NamedTuple):
                 with np.errstate(invalid="ignore"):
                     means[:, place], variances[:, place] = raw_moments(parts)
         return means, variances
+
+    def of_neighbours(
+        self, heard: Heard, shares: FloatArray, places: Sequence[int] | None = None
+    ) -> FloatArray:
+        """Shares (n, k) of the neighbours in some components, or in all."""
+        out = np.zeros(heard.counts.shape)
+        for k, one in enumerate(self.components):
+            if one.near and (places is None or k in places):
+                rows = heard.counts[:, : one.near]
+                out[:, : one.near] += shares[:, k, None] * rows / rows.sum(axis=1, keepdims=True)
+        return out
 
     def of_voice(self, shares: FloatArray) -> FloatArray:
         """Shares (n, n_voices) of the voices."""

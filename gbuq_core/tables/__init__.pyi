@@ -4,6 +4,7 @@ from gbuq_core.tables.changing import (
     RowChange,
     change_row,
     estimate_change,
+    is_searched,
     why_no_change,
 )
 from gbuq_core.tables.cleaning import (
@@ -119,6 +120,14 @@ from gbuq_core.tables.judging import (
     held_out,
     pit_values,
 )
+from gbuq_core.tables.laws import (
+    LAW_MEANING,
+    LawNeighbor,
+    LawVoice,
+    RowLaw,
+    row_law,
+    why_no_law,
+)
 from gbuq_core.tables.more_rows import estimate_curve, learning_curve
 from gbuq_core.tables.next_rows import NextRows, next_frame, rank_next
 from gbuq_core.tables.output import ADDED_NAMES, AddedColumns, interval_names
@@ -159,6 +168,7 @@ __all__ = [
     "EFFECT_MEANING",
     "FEATURE_KINDS",
     "KINDS",
+    "LAW_MEANING",
     "MAX_FILE_BYTES",
     "MAX_ROWS_OUT_OF_FOLD",
     "PROTOCOLS",
@@ -195,6 +205,8 @@ __all__ = [
     "Groups",
     "HeldOut",
     "Histograms",
+    "LawNeighbor",
+    "LawVoice",
     "LoadedTable",
     "Mark",
     "MethodComparison",
@@ -208,6 +220,7 @@ __all__ = [
     "RegressionScores",
     "RowChange",
     "RowExplanation",
+    "RowLaw",
     "RowStages",
     "ScaleAdvice",
     "Schema",
@@ -268,6 +281,7 @@ __all__ = [
     "infer_schema",
     "infer_task",
     "interval_names",
+    "is_searched",
     "law_of",
     "learning_curve",
     "load_builtin",
@@ -287,6 +301,7 @@ __all__ = [
     "read_table",
     "reason_of",
     "row_intervals",
+    "row_law",
     "run_methods",
     "say_reason",
     "score_edited",
@@ -305,6 +320,7 @@ __all__ = [
     "why_no_change",
     "why_no_coverage",
     "why_no_deciding",
+    "why_no_law",
     "why_no_stages",
     "why_not_compared",
     "why_not_conformal",

@@ -19,13 +19,14 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.ibug.affinity import TrainLeaves, nearest, pack_leaves
 from gbuq_core.tables.editing import cell_text, prepared_cell
 from gbuq_core.tables.explaining import feature_groups
+from gbuq_core.tables.predicting import boosted_of, read_by_model
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.validation import check_number
 
 DECIDING_MEANING = (
-    "The training rows that share the most leaves with this row, over the trees in use. The "
-    "prediction is made of the values of these leaves, and they come from the training rows in "
-    "them."
+    "The training rows that share the most leaves with this row, over the trees in use. What "
+    "the trees predict is made of the values of these leaves, and they come from the training rows "
+    "in them."
 )
 DIFFERS = 1.0  # stds of a column: numbers farther apart differ
 _BLOCK_ROWS = 16_384
@@ -141,7 +142,8 @@ def deciding_rows(
     number = int(scored.model_of_row[row])
     found = leaves or model_leaves(scored, number)
     model = scored.models[number].estimator
-    own = _ensemble_of(model).leaf_indices(scored.scored.X.iloc[[row]])[:, found.trees]
+    own = read_by_model(model, scored.scored.X.iloc[[row]])
+    own = boosted_of(model).leaf_indices(own)[:, found.trees]
     itself = scored.scored is scored.training and row in found.rows
     near = nearest(found.leaves, own, min(k + int(itself), len(found.rows)))
     columns = tuple(feature_groups(scored.training))
@@ -158,7 +160,7 @@ def deciding_rows(
                 other,
                 affinity,
                 affinity / len(found.trees),
-                _target(scored, other),
+                target_of(scored, other),
                 tuple(cell_text(theirs[column]) for column in columns),
                 tuple(
                     _differ(cells[column], theirs[column], least * spreads[column])
@@ -188,19 +190,19 @@ def model_leaves(scored: ScoredTable, number: int) -> ModelLeaves:
     if refusal:
         raise InvalidParameter(refusal)
     model, rows = scored.models[number]
-    ensemble, trees = _ensemble_of(model), trees_in_use(model)
+    ensemble, trees = boosted_of(model), trees_in_use(model)
 
     def chunks() -> Iterator[NDArray[Any]]:
         for start in range(0, len(rows), _BLOCK_ROWS):
             part = scored.training.X.iloc[rows[start : start + _BLOCK_ROWS]]
-            yield ensemble.leaf_indices(part)[:, trees]
+            yield ensemble.leaf_indices(read_by_model(model, part))[:, trees]
 
     return ModelLeaves(pack_leaves(chunks(), len(rows)), rows, trees)
 
 
 def trees_in_use(model: Any) -> NDArray[np.int64]:
     """Which trees the members' means or classes use, as places in ``leaf_indices``."""
-    ensemble = _ensemble_of(model)
+    ensemble = boosted_of(model)
     chosen = getattr(model, "chosen", {})  # of a cut ensemble
     points, n_models = ensemble.chosen_members(**chosen)
     last, n_trees = int(points[-1]), ensemble.n_trees_
@@ -209,17 +211,12 @@ def trees_in_use(model: Any) -> NDArray[np.int64]:
 
 def why_no_deciding(scored: ScoredTable) -> str:
     """Why no rows decide about a row of this table; empty if some do."""
-    if isinstance(_ensemble_of(scored.models[0].estimator), BoostedEnsemble):
+    if isinstance(boosted_of(scored.models[0].estimator), BoostedEnsemble):
         return ""
     return (
-        "The rows that decide are found through the leaves of boosted trees: choose SGLB, SGB or a "
-        "cyclical method."
+        "The rows that decide are found through the leaves of boosted trees: choose Stacked, SGLB, "
+        "SGB or a cyclical method."
     )
-
-
-def _ensemble_of(estimator: Any) -> Any:
-    """The ensemble itself, also of one of which only some members count."""
-    return getattr(estimator, "estimator", estimator)
 
 
 def _spreads(scored: ScoredTable, rows: NDArray[np.int64]) -> dict[str, float]:
@@ -248,7 +245,8 @@ def _differ(own: Any, other: Any, least: float) -> bool:
     return bool(abs(days) > least)
 
 
-def _target(scored: ScoredTable, row: int) -> float | str:
+def target_of(scored: ScoredTable, row: int) -> float | str:
+    """The target of a training row: a number, or a class."""
     value = scored.training.y[row]
     classes = scored.training.target.classes
     return classes[int(value)] if classes else float(value)

@@ -159,8 +159,8 @@ def score_edited(
     check_number("row", row, 0, len(scored.frame) - 1, integer=True)
     check_number("level", level, 0.01, 0.999)
     cells = {column: read_cell(scored, column, value) for column, value in edits.items()}
-    X = _versions(scored, row, [_features(scored, cells)])
-    said = _predict(scored, row, X)
+    X = row_versions(scored, row, [_features(scored, cells)])
+    said = predict_versions(scored, row, X)
     lower, upper = _interval(scored, said, level)
     found = explain_version(scored, row, X)
     classes = scored.training.target.classes
@@ -219,8 +219,8 @@ def column_curve(
     cells = {name: read_cell(scored, name, value) for name, value in (edits or {}).items()}
     kind = scored.training.schema.column(column).kind
     values = column_values(scored, row, column, most, cells.get(column))
-    X = _versions(scored, row, [_features(scored, {**cells, column: value}) for value in values])
-    said = _predict(scored, row, X)
+    X = row_versions(scored, row, [_features(scored, {**cells, column: value}) for value in values])
+    said = predict_versions(scored, row, X)
     lower, upper = _interval(scored, said, level)
     judged = judge_versions(scored, row, X)
     return ColumnCurve(
@@ -375,7 +375,9 @@ def _features(scored: ScoredTable, cells: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _versions(scored: ScoredTable, row: int, changes: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def row_versions(
+    scored: ScoredTable, row: int, changes: Sequence[Mapping[str, Any]]
+) -> pd.DataFrame:
     """The row once for each set of changed features."""
     own, n = scored.scored.X.iloc[[row]], len(changes)
     parts: dict[str, Any] = {}
@@ -397,7 +399,8 @@ def _versions(scored: ScoredTable, row: int, changes: Sequence[Mapping[str, Any]
     return pd.DataFrame(parts, copy=False)
 
 
-def _predict(scored: ScoredTable, row: int, X: pd.DataFrame) -> Predictions:
+def predict_versions(scored: ScoredTable, row: int, X: pd.DataFrame) -> Predictions:
+    """What the model that scored a row says of versions of it."""
     model = scored.models[int(scored.model_of_row[row])].estimator
     n_classes = len(scored.training.target.classes)
     step = scored.training.resolution

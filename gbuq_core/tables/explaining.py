@@ -12,26 +12,24 @@ from numpy.typing import NDArray
 
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import stage, tick
+from gbuq_core.methods import METHODS
 from gbuq_core.tables.cleaning import Prepared
-from gbuq_core.tables.predicting import (
-    ListedModel,
-    all_classes,
-    decompose_members,
-    predict_rows,
-)
+from gbuq_core.tables.plan import USUAL_LEVEL
+from gbuq_core.tables.predicting import ListedModel, all_classes, law_of, predict_rows
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.written_dates import date_text
 from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_number
 
 EFFECT_MEANING = (
-    "How much this column adds to the row's uncertainty: the row's uncertainty minus its average "
-    "when only this column takes the values of training rows. Positive means that the row would be "
-    "less uncertain with a usual value. The effects of the columns do not add up."
+    "How much this column adds to the row's uncertainty. Training rows become this row one column "
+    "after the other, in random orders, and each step is the column's: its Shapley value. Positive "
+    "means that the row would be less uncertain with a usual value. The effects add up to the "
+    "row's uncertainty less the average of those training rows."
 )
 
-N_BACKGROUND = 64
-_BLOCK_ROWS = 8192  # of replaced copies at a time
+N_BACKGROUND = 32
+_BLOCK_ROWS = 8192  # on the way from training rows to the row, at a time
 # Measured on one core of a 2020s server: a cell of a replaced copy, encoded and predicted, and what
 # every row costs.
 _SECONDS_PER_CELL = 5.5e-8
@@ -55,6 +53,8 @@ class ColumnEffect(NamedTuple):
         for one that training did not have. NaN for numbers and dates.
     total, data, knowledge : float
         See `EFFECT_MEANING`; in variances of the target, or nats.
+    width : float
+        The same of the width of the row's interval, in units of the target; NaN for classes.
     """
 
     column: str
@@ -65,6 +65,7 @@ class ColumnEffect(NamedTuple):
     total: float
     data: float
     knowledge: float
+    width: float
 
 
 class RowExplanation(NamedTuple):
@@ -74,8 +75,11 @@ class RowExplanation(NamedTuple):
     ----------
     row : int
         Its position in the scored table.
-    uncertainty : Uncertainty
-        Each of shape (1,).
+    uncertainty, usual : Uncertainty
+        Each of shape (1,): the row's, and the average of the training rows that it is compared
+        with. The effects of all columns add up to the difference, within 1e-9 of its size.
+    width, usual_width : float
+        The same of the width of the interval of 90 %; NaN for classes.
     member_loc, member_scale : ndarray of shape (n_members,)
         Means and stds of the members, in units of the target; empty for a classification, and of
         a method without members.
@@ -86,11 +90,14 @@ class RowExplanation(NamedTuple):
         From the largest effect on knowledge uncertainty to the smallest; on total uncertainty
         where knowledge is not known.
     n_background : int
-        How many training rows gave replacement values.
+        How many training rows it is compared with.
     """
 
     row: int
     uncertainty: Uncertainty
+    usual: Uncertainty
+    width: float
+    usual_width: float
     member_loc: NDArray[np.float64]
     member_scale: NDArray[np.float64]
     member_probabilities: NDArray[np.float64]
@@ -129,13 +136,15 @@ class ColumnDistribution(NamedTuple):
 def estimate_explaining(scored: ScoredTable, n_background: int = N_BACKGROUND) -> float:
     """Estimate how many seconds `explain_row` takes for a row.
 
-    The time grows with the square of the number of columns: each column is replaced in copies of
-    the whole row.
+    The time grows with the square of the number of columns: there is a copy of the whole row for
+    each of them.
     """
-    n_columns = len(feature_groups(scored.training))
-    n_copies = min(n_background, min(len(model.rows) for model in scored.models))
-    n_cells = n_columns * n_copies * scored.training.X.shape[1]
-    return _SECONDS_PER_ROW + _SECONDS_PER_CELL * n_cells
+    n_copies = 2 * min(n_background, min(len(model.rows) for model in scored.models))
+    n_copies *= len(feature_groups(scored.training))
+    seconds = _SECONDS_PER_ROW + _SECONDS_PER_CELL * n_copies * scored.training.X.shape[1]
+    if scored.plan.listed:
+        seconds += METHODS[scored.plan.method].costs.predict_seconds(n_copies)
+    return seconds
 
 
 def explain_row(
@@ -143,11 +152,11 @@ def explain_row(
 ) -> RowExplanation:
     """What the members say about one row, and how much each column adds to its uncertainty.
 
-    One column at a time takes its values from ``n_background`` training rows of the model that
-    scored the row. The other columns stay, and the uncertainties are averaged (a partial dependence
-    around this row). The effect of a column is the row's own uncertainty minus that average. If two
-    unusual values cause uncertainty together, both columns show it. Reports progress to the current
-    job and stops once nobody wants the result.
+    Each of ``n_background`` training rows of the model that scored the row becomes this row, one
+    column after the other, in a random order and in its reverse. What a column changes on the way
+    is its effect, averaged over all ways (Shapley values by sampled orders: Castro, Gomez and
+    Tejada 2009). If two unusual values cause uncertainty together, they share it. Reports progress
+    to the current job and stops once nobody wants the result.
 
     Parameters
     ----------
@@ -169,25 +178,29 @@ def explain_row(
     n_classes = len(scored.training.target.classes)
     own = scored.scored.X.iloc[[row]]
     members = _members(model.estimator, own, n_classes)
-    uncertainty = _uncertainty(model.estimator, own, n_classes)
-    chosen = np.random.default_rng(seed).choice(
-        model.rows, min(count, len(model.rows)), replace=False
-    )
-    background = scored.training.X.iloc[chosen]
+    random = np.random.default_rng(seed)
+    chosen = random.choice(model.rows, min(count, len(model.rows)), replace=False)
     columns = feature_groups(scored.training)
-    effects_by_column = _effects(model.estimator, own, background, columns, uncertainty, n_classes)
+    walk = _Walk(model.estimator, n_classes, scored.training.resolution)
+    ends, gaps_of_columns = walk.effects(
+        own, scored.training.X.iloc[chosen], [*columns.values()], random
+    )
     learnt = scored.training.X.iloc[model.rows]
     effects = []
-    for (column, features), gaps in zip(columns.items(), effects_by_column, strict=True):
+    for (column, features), gaps in zip(columns.items(), gaps_of_columns.tolist(), strict=True):
         place = _place(learnt[features[0]], own[features[0]])
         value, is_missing = _cell(scored, column, row, own[features[0]])
         effects.append(ColumnEffect(column, value, is_missing, *place, *gaps))
+    uncertainty, usual = (Uncertainty(*part[:3, None]) for part in ends)
     by_total = np.isnan(uncertainty.knowledge).all()  # where knowledge is not known
     effects.sort(key=lambda effect: -abs(effect.total if by_total else effect.knowledge))
     regression = n_classes == 0
     return RowExplanation(
         row,
         uncertainty,
+        usual,
+        float(ends[0, 3]),
+        float(ends[1, 3]),
         members[:, 0, 0] if regression else np.empty(0),
         np.sqrt(members[:, 0, 1]) if regression else np.empty(0),
         np.empty((0, 0)) if regression else members[:, 0],
@@ -265,57 +278,69 @@ def _members(model: Any, X: pd.DataFrame, n_classes: int) -> NDArray[np.float64]
     return all_classes(members, model, n_classes)
 
 
-def _uncertainty(model: Any, X: pd.DataFrame, n_classes: int) -> Uncertainty:
-    if isinstance(model, ListedModel):
-        unknown = np.full(len(X), np.nan)
-        return predict_rows(model, X, unknown, n_classes, step=1.0).uncertainty
-    return decompose_members(_members(model, X, n_classes), n_classes)
+class _Walk(NamedTuple):
+    """From training rows to a row, column by column."""
+
+    model: Any
+    n_classes: int
+    step: float
+
+    def measure(self, X: pd.DataFrame) -> NDArray[np.float64]:
+        """Total, data and knowledge uncertainty and the interval's width, (4, n_rows)."""
+        said = predict_rows(self.model, X, np.full(len(X), np.nan), self.n_classes, self.step)
+        width = np.full(len(X), np.nan)
+        if not self.n_classes:
+            lower, upper = law_of(said).interval(USUAL_LEVEL)
+            width = upper - lower
+        return np.stack([*said.uncertainty, width])
+
+    def effects(
+        self,
+        own: pd.DataFrame,
+        background: pd.DataFrame,
+        groups: list[list[str]],
+        random: np.random.Generator,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What the row and the training rows have (2, 4), and what columns add (n_columns, 4)."""
+        n = len(groups)
+        # When each column changes, on a way and on the one in the reverse order.
+        places = random.permuted(np.tile(np.arange(n), (len(background), 1)), axis=1)
+        places = np.stack([places, n - 1 - places], axis=1).reshape(-1, n)
+        at_once = max(1, _BLOCK_ROWS // n)
+        row, first, steps = np.zeros(4), np.zeros(4), np.zeros((n, 4))
+        with stage(1.0, span=1.0):
+            for start in range(0, len(places), at_once):
+                tick(start / len(places))
+                block = places[start : start + at_once]
+                ways = np.arange(start, start + len(block)) // 2
+                copies = _copies(own, background.iloc[ways], groups, block)
+                found = self.measure(copies)
+                # The row itself is at the end: exactly 0 for a column that no model uses.
+                found, row = found[:, :-1].reshape(4, len(block), n), found[:, -1]
+                last = np.broadcast_to(row[:, None, None], (4, len(block), 1))
+                gaps = np.diff(np.concatenate([found, last], axis=2), axis=2)
+                steps += np.take_along_axis(gaps, block[None], axis=2).sum(axis=1).T
+                first += found[:, :, 0].sum(axis=1)
+        return np.stack([row, first / len(places)]), steps / len(places)
 
 
-def _effects(
-    model: Any,
-    own: pd.DataFrame,
-    background: pd.DataFrame,
-    columns: dict[str, list[str]],
-    uncertainty: Uncertainty,
-    n_classes: int,
-) -> list[list[float]]:
-    """Total, data and knowledge uncertainty minus their mean with a column replaced, by column."""
-    n = len(background)
-    groups = list(columns.values())
-    at_once = max(1, _BLOCK_ROWS // n)
-    effects: list[list[float]] = []
-    with stage(1.0, span=1.0):
-        for start in range(0, len(groups), at_once):
-            tick(start / len(groups))
-            block = groups[start : start + at_once]
-            copies = _copies(own, background, block)
-            found = _uncertainty(model, copies, n_classes)
-            # The mean of differences: exactly 0 for a column that the model does not use.
-            gaps = [
-                (now[0] - part.reshape(len(block), n)).mean(axis=1)
-                for now, part in zip(uncertainty, found, strict=True)
-            ]
-            effects += np.stack(gaps, axis=1).tolist()
-    return effects
-
-
-def _copies(own: pd.DataFrame, background: pd.DataFrame, block: list[list[str]]) -> pd.DataFrame:
-    """The row once for each group of features and background row, with that group replaced."""
-    n = len(background)
-    slot = {name: position for position, group in enumerate(block) for name in group}
+def _copies(
+    own: pd.DataFrame, background: pd.DataFrame, groups: list[list[str]], places: NDArray[np.int64]
+) -> pd.DataFrame:
+    """Each way's rows before each of its steps, then the row itself."""
+    n = len(groups)
+    slot = {name: position for position, group in enumerate(groups) for name in group}
     parts: dict[str, Any] = {}
     for name in own.columns:
-        rows = slice(slot[name] * n, (slot[name] + 1) * n) if name in slot else slice(0, 0)
+        changed = np.append(places[:, slot[name], None] < np.arange(n), True)
         if isinstance(own[name].dtype, pd.CategoricalDtype):
             known = own[name].cat.categories.union(background[name].cat.categories, sort=False)
-            codes = np.repeat(known.get_indexer(pd.Index(own[name])), len(block) * n)
-            codes[rows] = known.get_indexer(pd.Index(background[name]))[: rows.stop - rows.start]
+            old = np.append(np.repeat(known.get_indexer(pd.Index(background[name])), n), -1)
+            codes = np.where(changed, known.get_indexer(pd.Index(own[name]))[0], old)
             parts[name] = pd.Categorical.from_codes(codes, known)
         else:
-            values = np.repeat(own[name].to_numpy(dtype=np.float64), len(block) * n)
-            values[rows] = background[name].to_numpy(dtype=np.float64)[: rows.stop - rows.start]
-            parts[name] = values
+            values = np.append(np.repeat(background[name].to_numpy(dtype=np.float64), n), np.nan)
+            parts[name] = np.where(changed, float(own[name].iloc[0]), values)
     return pd.DataFrame(parts, copy=False)
 
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gbuq_core.boosting.base import BoostedEnsemble
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.tables.predicting import all_classes
+from gbuq_core.tables.predicting import (
+    all_classes,
+    boosted_of,
+    is_on_log_scale,
+    read_by_model,
+    stacked_model,
+)
+from gbuq_core.tables.scaling import exp_uncertainty
 from gbuq_core.tables.scoring import ScoredTable
+from gbuq_core.uncertainty import Uncertainty
 from gbuq_core.validation import check_number
 
 _MOST_STAGES = 100
@@ -81,23 +89,28 @@ def grow_row(scored: ScoredTable, row: int) -> RowStages:
     if refusal:
         raise InvalidParameter(refusal)
     model = scored.models[int(scored.model_of_row[row])].estimator
-    ensemble: Any = getattr(model, "estimator", model)  # of a cut ensemble
+    ensemble = boosted_of(model)
     points, n_models = ensemble.chosen_members(**getattr(model, "chosen", {}))
     scale_trees = ensemble._scale_trees() or int(points[-1])
     every = max(1, -(-ensemble.n_trees_ // _MOST_STAGES))
     steps = np.arange(every, ensemble.n_trees_ + 1, every)
     at = np.unique(np.concatenate([steps, points, [scale_trees, ensemble.n_trees_]]))
-    members = ensemble.growing_members(scored.scored.X.iloc[[row]], at)[:n_models, :, 0]
+    own = read_by_model(model, scored.scored.X.iloc[[row]])
+    members = ensemble.growing_members(own, at)[:n_models, :, 0]
     target = scored.training.target
     if target.classes:
         none = np.empty((0, 0))
         found = all_classes(members, ensemble, len(target.classes))
         return RowStages(row, at, none, none, found, points, scale_trees, target.classes)
+    loc, variance = members[..., 0], members[..., 1]
+    if stacked_model(model) is not None and is_on_log_scale(model):  # whose trees learnt logs
+        loc, of_y = exp_uncertainty(loc, Uncertainty(variance, variance, 0.0 * variance))
+        variance = of_y.total
     return RowStages(
         row,
         at,
-        members[..., 0],
-        np.sqrt(members[..., 1]),
+        loc,
+        np.sqrt(variance),
         np.empty((0, 0, 0)),
         points,
         scale_trees,
@@ -107,7 +120,6 @@ def grow_row(scored: ScoredTable, row: int) -> RowStages:
 
 def why_no_stages(scored: ScoredTable) -> str:
     """Why no row of this table can be seen with fewer trees; empty if rows can."""
-    model = scored.models[0].estimator
-    if isinstance(getattr(model, "estimator", model), BoostedEnsemble):
+    if isinstance(boosted_of(scored.models[0].estimator), BoostedEnsemble):
         return ""
-    return "Only boosted ensembles add one tree after the other: choose SGLB or another of them."
+    return "Only boosted ensembles add one tree after the other: choose Stacked, SGLB or another."

@@ -28,7 +28,7 @@ from gbuq_core.jobs import check_memory, stage, tick
 from gbuq_core.presentation import percent
 from gbuq_core.tables.files import free_name
 from gbuq_core.tables.plan import MOST_NEXT, ScorePlan
-from gbuq_core.tables.predicting import fit_rows
+from gbuq_core.tables.predicting import fit_rows, read_by_model, stacked_model
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.unfamiliar import measure_unfamiliarity, reasons_of, say_reason
 from gbuq_core.validation import check_number
@@ -226,12 +226,15 @@ def _over_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _leaves(scored: ScoredTable, rows: NDArray[np.int64]) -> NDArray[np.int32]:
     """Leaves of at most 200 trees, spread over the model, (n_rows, n_trees)."""
     model = scored.models[0].estimator
+    X, law = read_by_model(model, scored.scored.X.iloc[rows]), stacked_model(model)
+    model = model if law is None else law.estimator_
     if not hasattr(model, "leaf_indices"):  # a method without trees of ours
+        learnt = np.flatnonzero(scored.training.known)
         own = ScorePlan(
             ensemble="virtual", n_trees=_OWN_TREES, stopping=None, seed=scored.plan.seed
         )
-        model = fit_rows(own, scored.training, np.flatnonzero(scored.training.known))
-    found = model.leaf_indices(scored.scored.X.iloc[rows])
+        model, X = fit_rows(own, scored.training, learnt), scored.scored.X.iloc[rows]
+    found = model.leaf_indices(X)
     n_trees = found.shape[1]
     trees = np.unique(np.linspace(0, n_trees - 1, min(_MOST_TREES, n_trees)).astype(np.int64))
     return np.ascontiguousarray(found[:, trees], dtype=np.int32)

@@ -135,6 +135,25 @@ class ListedModel:
         )
 
 
+def stacked_model(model: Any) -> Any:
+    """The stacked estimator that a table's model holds; None of another method."""
+    from gbuq_core.stacking.base import Stacked
+
+    found = getattr(model, "estimator", model)
+    return found if isinstance(found, Stacked) else None
+
+
+def boosted_of(model: Any) -> Any:
+    """The ensemble in a table's model: itself, the one that is cut, or the trees of a law."""
+    law = stacked_model(model)
+    return getattr(model, "estimator", model) if law is None else law.estimator_
+
+
+def read_by_model(model: Any, X: pd.DataFrame) -> Any:
+    """Rows of a prepared table as a model's own estimator reads them."""
+    return model.columns_.numbers(X) if isinstance(model, ListedModel) else X
+
+
 def assign_folds(
     y: NDArray[np.float64], stratify: bool, seed: int, n_folds: int = N_FOLDS
 ) -> NDArray[np.int64]:

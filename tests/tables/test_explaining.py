@@ -88,29 +88,54 @@ def test_members_of_a_classification(classified):
     assert found.member_loc.size == 0
 
 
-def test_effects_are_what_replacing_a_column_by_hand_gives(scored):
+def test_effects_of_two_columns_are_shapley_values_by_hand():
+    """Both orders are gone through, so that nothing but the training rows is drawn."""
+    scored = score_table(as_table(make_frame()[["x", "group", "y"]]), "y", plan=PLAN)
     row, n = 11, 16
     found = explain_row(scored, row, n_background=n, seed=3)
     assert found.n_background == n
     model = scored.models[scored.model_of_row[row]]
     chosen = np.random.default_rng(3).choice(model.rows, n, replace=False)
     X = scored.training.X
-    groups = {"x": ["x"], "noise": ["noise"], "group": ["group"],
-              "day": ["day: days", "day: month", "day: weekday"]}  # fmt: skip
-    assert {effect.column for effect in found.effects} == set(groups)
+
+    def uncertainty(x, group):
+        copy = X.iloc[[row]].copy()
+        copy["x"], copy["group"] = X["x"].iloc[[x]].array, X["group"].iloc[[group]].array
+        members = model.estimator.predict_members(copy)
+        return np.ravel(decompose_regression(members[..., 0], members[..., 1]))
+
+    expected = dict.fromkeys(("x", "group"), 0.0)
+    for other in chosen:
+        own, usual = uncertainty(row, row), uncertainty(other, other)
+        x_first, group_first = uncertainty(row, other), uncertainty(other, row)
+        expected["x"] += 0.5 * (x_first - usual + own - group_first) / n
+        expected["group"] += 0.5 * (group_first - usual + own - x_first) / n
     for effect in found.effects:
-        sums = np.zeros(3)
-        for other in chosen:
-            copy = X.iloc[[row]].copy()
-            for name in groups[effect.column]:
-                copy[name] = X[name].iloc[[other]].array
-            members = model.estimator.predict_members(copy)
-            sums += np.ravel(decompose_regression(members[..., 0], members[..., 1]))
-        expected = np.ravel(found.uncertainty) - sums / n
-        # Sums of 16 numbers in another order: a few rounding errors of their size.
+        # Sums of 32 numbers in another order: a few rounding errors of their size.
         np.testing.assert_allclose(
-            [effect.total, effect.data, effect.knowledge], expected, rtol=CANCELLED, atol=ZERO
-        )
+            [effect.total, effect.data, effect.knowledge], expected[effect.column],
+            rtol=CANCELLED, atol=ZERO,
+        )  # fmt: skip
+
+
+def assert_adds_up(found):
+    """The effects of all columns are what the row has more than usual rows, as is promised."""
+    for kind in ("total", "data", "knowledge"):
+        own, usual = (float(getattr(part, kind)[0]) for part in (found.uncertainty, found.usual))
+        effects = sum(getattr(effect, kind) for effect in found.effects)
+        assert effects == pytest.approx(own - usual, abs=1e-9 * max(own, usual))
+    if not found.classes:
+        effects = sum(effect.width for effect in found.effects)
+        assert effects == pytest.approx(found.width - found.usual_width, abs=1e-9 * found.width)
+        assert found.width > 0.0
+
+
+def test_effects_add_up(scored, classified):
+    for table in (scored, classified):
+        for row in (7, 9, 11):
+            assert_adds_up(explain_row(table, row))
+    frame = scored.frame.iloc[11]
+    assert explain_row(scored, 11).width == pytest.approx(frame.upper_90 - frame.lower_90)
 
 
 def test_effects_are_sorted_by_knowledge_and_depend_on_the_seed_only(scored):
@@ -142,7 +167,7 @@ def test_a_column_that_no_tree_uses_has_no_effect():
     plan = replace(PLAN, n_trees=1, depth=1, method="sgb")
     scored = score_table(as_table(frame), "y", task="regression", plan=plan)
     effects = {effect.column: effect for effect in explain_row(scored, 0).effects}
-    assert effects["flat"][5:] == (0.0, 0.0, 0.0)
+    assert effects["flat"][5:] == (0.0, 0.0, 0.0, 0.0)
     assert effects["x"].data != 0.0
 
 

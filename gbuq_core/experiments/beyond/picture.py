@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 import numpy as np
 import numpy.typing as npt
 
@@ -32,18 +29,11 @@ from gbuq_core.figures.curves.parts import (
     rounded,
     stretches,
 )
-from gbuq_core.figures.theme import METHOD_STYLES
+from gbuq_core.figures.theme import VOICE_COLOURS as COLOURS
 from gbuq_core.presentation import percent, short
 from gbuq_core.stacking.voices import VOICES
 
 Y_RANGE = (-2.6, 5.4)  # fixed, so that a knob moves the picture and not its scale
-COLOURS: Mapping[str, str] = MappingProxyType(
-    {
-        "trees": METHOD_STYLES["sglb"].colour, "law": METHOD_STYLES["stacked"].colour,
-        "process": METHOD_STYLES["gp"].colour,
-        "residuals": METHOD_STYLES["ibug"].colour, "targets": METHOD_STYLES["vst"].colour,
-    }
-)  # fmt: skip
 _DATA, _KNOWLEDGE = 0.2, 0.48  # opacities
 _TRUTH: Part = {"colour": "text", "width": 1.4, "dash": "6 5"}
 _ROWS: Part = {"colour": "text", "opacity": 0.3, "size": 3.0}

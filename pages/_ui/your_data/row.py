@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,33 +20,30 @@ from gbuq_core.figures.table.members import (
     member_values_figure,
 )
 from gbuq_core.figures.table.unfamiliar import describe_parts, parts_figure
-from gbuq_core.glossary import UNCERTAINTY_KINDS
 from gbuq_core.lenses.pictures import RowUncertainties, ranking_kind, style_of
 from gbuq_core.lenses.register import LENSES
 from gbuq_core.lenses.row import (
     MOST_COLUMNS,
+    PARTS_MEANING,
     by_size,
     describe_row,
     feature_value,
     parts_of,
+    say_effects,
     say_unfamiliarity,
+    say_width,
 )
 from gbuq_core.presentation import short
-from gbuq_core.tables import EFFECT_MEANING, ColumnEffect, RowExplanation, ScoredTable
+from gbuq_core.tables import EFFECT_MEANING, RowExplanation, ScoredTable
 from gbuq_core.tables.unfamiliar import UNFAMILIAR
 from gbuq_core.tables.words import name_members
 from pages._ui.export import is_dark
 from pages._ui.kept import remember
 from pages._ui.url_state import PageState
 from pages._ui.your_data.edit import draw_edit
-from pages._ui.your_data.lens import Drawing, ask_lens, draw_lenses
+from pages._ui.your_data.lens import Drawing, ask_lens, draw_lenses, plain
 from pages._ui.your_data.sections import choose_lens
 from pages._ui.your_data.training import Trained, View
-
-PARTS_MEANING = (
-    "How many of the ordinary rows each measure puts below this row, from 0 to 1. The column is "
-    "named where it alone adds more than half. K of five independent models and affinity name none."
-)
 
 
 def draw_row(
@@ -77,10 +73,12 @@ def _draw_why(drawing: Drawing) -> None:
     (scored, _, values, row), explained = drawing.seen, drawing.found
     kind = ranking_kind(scored, values.rank)
     effects = by_size(explained.effects, kind)[:MOST_COLUMNS]
-    members, causes, places = st.columns([0.3, 0.31, 0.39], gap="medium")
-    with members:
-        st.markdown("**What the members say**")
-        _draw_members(scored, explained, row)
+    has_members = len(explained.member_loc) or len(explained.member_probabilities)
+    *first, causes, places = st.columns([0.3, 0.31, 0.39] if has_members else 2, gap="medium")
+    for members in first:
+        with members:
+            st.markdown("**What the members say**")
+            _draw_members(scored, explained, row)
     with causes:
         st.markdown(f"**Where its {kind} uncertainty comes from**", help=EFFECT_MEANING)
         unit = "nats" if scored.training.target.classes else "variance"
@@ -88,8 +86,9 @@ def _draw_why(drawing: Drawing) -> None:
         st.vega_lite_chart(
             contributions_figure([effect.column for effect in effects], changes, kind, unit),
             key="row-effects",
-            alt=_effects_in_words(effects),
+            alt=say_effects(effects),
         )
+        st.caption(plain(say_width(explained)))
         _draw_parts(scored, row, drawing.view.digest)
     with places:
         st.markdown("**Where its values lie among the training rows**")
@@ -150,14 +149,4 @@ def _draw_members(scored: ScoredTable, explained: RowExplanation, row: int) -> N
     st.caption(
         f"Dots are the means of {name_members(scored)}: their spread is knowledge uncertainty. "
         "Bars are 2 std: their length is data uncertainty. The dashed line is the true value."
-    )
-
-
-def _effects_in_words(effects: Sequence[ColumnEffect]) -> str:
-    return "; ".join(
-        f"{effect.column}: "
-        + ", ".join(
-            f"{kind} {short(getattr(effect, kind), sign='+')}" for kind in UNCERTAINTY_KINDS
-        )
-        for effect in effects
     )

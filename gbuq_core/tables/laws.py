@@ -1,0 +1,234 @@
+"""The stacked law of one row: what it says, its voices, and the training rows in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.distribution import Distribution
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.stacking import StackedRegressor
+from gbuq_core.tables.deciding import target_of
+from gbuq_core.tables.predicting import (
+    all_classes,
+    is_on_log_scale,
+    read_by_model,
+    stacked_model,
+)
+from gbuq_core.tables.scoring import ScoredTable
+from gbuq_core.validation import check_number
+
+LAW_MEANING = (
+    "What the model holds for possible in this row. It is a mixture: each voice counts as much as "
+    "it was right about rows that it had not seen. The voices are the trees, the smooth trend of "
+    "all rows, the targets of the training rows that share most leaves with this one, and how the "
+    "trees missed these rows."
+)
+_LEVELS = np.linspace(0.002, 0.998, 125)  # whose quantiles are places of a density
+_MOST_WHOLE = 300
+_INTERVALS = (0.5, 0.9)
+
+FloatArray = NDArray[np.float64]
+
+
+class LawVoice(NamedTuple):
+    """One voice in a row's law.
+
+    Attributes
+    ----------
+    voice : str
+        "trees", "residuals", "targets", "process"; of classes also "shares", those of all rows.
+    weight, usual : float
+        In this row, and in rows like the training rows.
+    mean, std : float
+        Of a number, before the law is kept on its support; NaN for classes.
+    values : ndarray of shape (n_points,)
+        What it says by itself, as ``RowLaw.values``.
+    """
+
+    voice: str
+    weight: float
+    usual: float
+    mean: float
+    std: float
+    values: FloatArray
+
+
+class LawNeighbor(NamedTuple):
+    """A training row in a row's law: its position in the training table, weight and target."""
+
+    row: int
+    weight: float
+    target: float | str
+
+
+class RowLaw(NamedTuple):
+    """The law of one row.
+
+    Attributes
+    ----------
+    row : int
+        Its position in the scored table.
+    kind : {"density", "masses", "classes"}
+        Masses are of whole numbers.
+    points : ndarray of shape (n_points,)
+        Values of the target, or the codes of classes.
+    values : ndarray of shape (n_points,)
+        Density, in one over the unit of the target, or probability.
+    spikes : tuple of (float, float)
+        Values that have a probability beside a density, and that probability.
+    intervals : tuple of (float, float, float)
+        Level and ends of central intervals; empty for classes.
+    voices : tuple of LawVoice
+        The largest weight first; the weights add up to 1.
+    neighbors : tuple of LawNeighbor
+        The largest weight first.
+    n_near : float
+        How many rows of equal weight say as much as the neighbours: 1 over the sum of their
+        squared shares.
+    support : str
+        Which values can occur, in a sentence; empty for classes.
+    """
+
+    row: int
+    kind: str
+    points: FloatArray
+    values: FloatArray
+    spikes: tuple[tuple[float, float], ...]
+    intervals: tuple[tuple[float, float, float], ...]
+    voices: tuple[LawVoice, ...]
+    neighbors: tuple[LawNeighbor, ...]
+    n_near: float
+    support: str
+
+
+def why_no_law(scored: ScoredTable) -> str:
+    """Why the rows of this table have no law of several voices; empty if they have."""
+    if stacked_model(scored.models[0].estimator) is not None:
+        return ""
+    return "Only the method Stacked has a law of several voices: choose it."
+
+
+def row_law(scored: ScoredTable, row: int) -> RowLaw:
+    r"""The stacked law of a row, its voices with their weights, and the training rows in it.
+
+    Parameters
+    ----------
+    scored : ScoredTable
+        Scored with ``method="stacked"``.
+    row : int
+        Position in ``scored.frame``.
+
+    Returns
+    -------
+    RowLaw
+
+    Raises
+    ------
+    InvalidParameter
+        If there is no such row, or the method has no voices.
+
+    Examples
+    --------
+    >>> from gbuq_core.tables import ScorePlan, read_table, score_table
+    >>> rows = "\n".join(f"{i % 7},{i % 7 + i % 3}" for i in range(60))
+    >>> plan = ScorePlan(method="stacked", n_folds=2, knobs=(("n_members", 2), ("n_trees", 20)))
+    >>> scored = score_table(read_table(f"x,y\n{rows}".encode()), "y", task="regression", plan=plan)
+    >>> law = row_law(scored, 3)
+    >>> law.kind, bool(abs(sum(voice.weight for voice in law.voices) - 1) < 1e-9)
+    ('masses', True)
+    """
+    check_number("row", row, 0, len(scored.frame) - 1, integer=True)
+    refusal = why_no_law(scored)
+    if refusal:
+        raise InvalidParameter(refusal)
+    fitted = scored.models[int(scored.model_of_row[row])]
+    model = stacked_model(fitted.estimator)
+    own = read_by_model(fitted.estimator, scored.scored.X.iloc[[row]])
+    heard = model.predict_voices(own)
+    near = [
+        LawNeighbor(int(fitted.rows[place]), share, target_of(scored, int(fitted.rows[place])))
+        for place, share in zip(heard.neighbors[0].tolist(), heard.shares[0].tolist(), strict=True)
+        if share > 0.0
+    ]
+    shares = heard.shares[0]
+    n_near = shares.sum() ** 2 / np.square(shares).sum() if near else 0.0
+    near.sort(key=lambda one: -one.weight)
+    by_voice = model.predict_by_voice(own)
+    weight = dict(zip(heard.names, heard.weight[0].tolist(), strict=True))
+    is_number, logs = isinstance(model, StackedRegressor), is_on_log_scale(fitted.estimator)
+    if is_number:
+        law = model.predict_distribution(own)
+        stds = np.sqrt(heard.variance[0]).tolist()
+        pairs = zip(heard.mean[0].tolist(), stds, strict=True)
+        moments = dict(zip(heard.names, pairs, strict=True))
+        kind = "masses" if model.support_.whole and not logs else "density"
+        points, look = _look(law, model, logs)
+        said = {name: look(one) for name, one in by_voice.items()}
+        bounds = _bounds(model)
+        spikes = tuple((at, float(np.exp(law.logpdf([at])[0]))) for at in bounds)
+        lower, upper = (ends[0] for ends in law.interval(_INTERVALS))
+        ends = np.exp([lower, upper]) if logs else np.array([lower, upper])
+        if logs:
+            points, spikes = np.exp(points), ()
+            said = {name: density / points for name, density in said.items()}
+        intervals = tuple(
+            (level, float(low), float(high))
+            for level, low, high in zip(_INTERVALS, *ends, strict=True)
+        )
+    else:
+        n_classes = len(scored.training.target.classes)
+        kind, points, spikes, intervals = "classes", np.arange(n_classes, dtype=np.float64), (), ()
+        moments = dict.fromkeys((*heard.names, "shares"), (math.nan, math.nan))
+        by_voice["all"] = model.predict_proba(own)
+        said = {
+            name: all_classes(law[None], fitted.estimator, n_classes)[0, 0]
+            for name, law in by_voice.items()
+        }
+        rest = said.pop("all")
+        rest = rest - sum(weight[name] * values for name, values in said.items())
+        if rest.sum() > 1e-9:
+            weight["shares"], said["shares"] = float(rest.sum()), rest / rest.sum()
+    voices = [
+        LawVoice(name, weight[name], float(model.weights_.get(name, 0.0)), mean, std, said[name])
+        for name, (mean, std) in moments.items()
+        if weight.get(name, 0.0) > 0.0
+    ]
+    voices.sort(key=lambda voice: -voice.weight)
+    values = np.sum([voice.weight * voice.values for voice in voices], axis=0)
+    support = model.support_.describe() if is_number and not logs else ""
+    return RowLaw(
+        row, kind, points, values, spikes, intervals, tuple(voices), tuple(near), float(n_near),
+        support,
+    )  # fmt: skip
+
+
+def _look(
+    law: Any, model: StackedRegressor, logs: bool
+) -> tuple[FloatArray, Callable[[Any], FloatArray]]:
+    """Values of the target that follow a law, and what any law says of them."""
+    low, high = law.quantile([_LEVELS[0], _LEVELS[-1]])[0].tolist()
+    if model.support_.whole and not logs:
+        stride = max(1.0, math.ceil((high - low) / _MOST_WHOLE))
+        points = np.arange(low, high + 1.0, stride)
+    else:
+        even = np.linspace(low, high, len(_LEVELS))
+        points = np.unique(np.concatenate([even, law.quantile(_LEVELS)[0]]))
+        points = points[~np.isin(points, _bounds(model))]
+
+    def look(one: Distribution) -> FloatArray:
+        found: FloatArray = np.exp(one[np.zeros(len(points), int)].logpdf(points))
+        return found
+
+    return points, look
+
+
+def _bounds(model: StackedRegressor) -> list[float]:
+    """Values with a probability of their own, where others have a density."""
+    support = model.support_
+    ends = ((support.low, support.low_mass), (support.high, support.high_mass))
+    return [] if support.whole else [bound for bound, has_mass in ends if has_mass]
