@@ -133,7 +133,7 @@ def test_statements_follow_the_numbers_and_seeds_are_runs_of_their_own(few):
     first, second = STUDY.run(plan._replace(seeds=(0, 1)))
     assert first.claims[:4] == (rare, none, noise, inside)
     assert second.claims[:4] == check_claims(run_wave(WaveSettings(rows=100, seed=1)))
-    for (*_, law) in (first.claims, second.claims):
+    for *_, law in (first.claims, second.claims):
         assert law.verdict == "holds"
         assert "stacked law" in law.paper
     (other,) = STUDY.run(STUDY.plan(WaveSettings(rows=125))._replace(seeds=(0,)))
