@@ -441,8 +441,8 @@ def files_are_short(module):
 # Lines of all Python files of a room. Where it grows beyond, something else is to go first; where
 # it has shrunk, its budget follows.
 BUDGET = {
-    "gbuq_core": 106_800,  # with the lenses of the stacked law
-    "pages": 14_310,  # without comparisons
+    "gbuq_core": 107_100,  # with the comparisons that pages start
+    "pages": 12_820,  # without comparisons
     "demos": 6_840,  # with the method in one sitting
     "benchmarks": 14_860,  # with those of the stacked law, and tables whose cells are known
     "tests": 71_600,  # with models of earlier versions

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 from gbuq_core.experiments.claims import Claim, claim_table
 from gbuq_core.experiments.opening import Opening
-from gbuq_core.experiments.seeds import SeedStudy
+from gbuq_core.experiments.seeds import SeedOutcome, SeedStudy
 from gbuq_core.experiments.trial import Trial, trial_sections
 from gbuq_core.figures.canvas.live import EVERY
 from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section, standalone_html
 from gbuq_core.knobs import Knob
@@ -33,6 +34,33 @@ def _quiet(sheet: PanelSheet, run: Any, values: SimpleNamespace) -> PanelSheet:
 
 def _nothing(given: Any) -> str:
     return ""
+
+
+def _none(*given: Any) -> tuple[Any, ...]:
+    return ()
+
+
+def _as_it_is(run: Any, *given: Any) -> Any:
+    return run
+
+
+# `keep(name, objects, depends, make)` returns the value of that name, made again only if it depends
+# on other objects or on something else than before
+Keep = Callable[[str, Sequence[Any], Hashable, Callable[[], Any]], Any]
+Rows = Sequence[
+    Section | tuple[Section, ...]
+]  # sections below each other; those of a tuple in a row
+
+
+class Work(NamedTuple):
+    """What a page asks for behind its picture, and how long it takes."""
+
+    slot: str
+    key: Hashable  # all that it depends on
+    make: Callable[[], Any]
+    label: str  # of its progress; empty where nothing is said of it
+    seconds: float
+    stored: Any = None  # the result, where it is stored
 
 
 class Closer(NamedTuple):
@@ -86,10 +114,13 @@ class Account:
     answer: Callable[[Any], str]  # of a run: one sentence, or nothing
     numbers: Callable[[Any], str] = _nothing  # a click away from the answer
     scores: Callable[[Any], Section | Sequence[Section]]
-    reading: str = ""  # how the picture is read
+    reading: Text = ""  # how the picture is read, also of the run
     # `about(run)` says of which settings the verdicts are, `silence(run)` why there are none
     about: Callable[[Any], str] = _nothing
     silence: Callable[[Any], str] = _nothing
+    statement: str = "The paper"  # whose the statements are
+    # `outcomes(run)` returns those of seeds that the run has itself
+    outcomes: Callable[[Any], Sequence[SeedOutcome]] = _none
     remark: Callable[[Any], str] = _nothing  # Markdown below the statements
     study: SeedStudy | None
     trials: tuple[Trial, ...] = ()  # folds of "Does the paper hold?"
@@ -104,12 +135,79 @@ class Account:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared(SideBySide, Account):
-    """An account of methods side by side, whose picture the page makes."""
+class Drawn(Account):
+    """An account whose pictures the page draws, and what is asked for behind them."""
+
+    wait: float = 1.5  # seconds, in which the first fits come without a flash of progress
+    followed: Sequence[str] = ()  # knobs that the pictures follow while they are dragged
+    # `behind(run, keep)` is asked for once the picture is drawn, in `slots`, and `join(run,
+    # results, values, keep)` adds what came of it by slot. It is of the statements or of the
+    # scores, where `beside` are knobs.
+    behind: Callable[[Any, Keep], Sequence[Work]] = _none
+    slots: Sequence[str] = ()
+    join: Callable[[Any, Mapping[str, Any], SimpleNamespace, Keep], Any] = _as_it_is
+    behind_statements: bool = False
+    beside: tuple[Knob, ...] = ()
+    words: Callable[[Any], str]  # the pictures in words
+    claims: Callable[[Any], Sequence[Claim]]
+    why: Callable[[Any], Rows] = _none
 
 
 @dataclass(frozen=True, kw_only=True)
-class Experiment(Compared):
+class Single(Drawn):
+    """An account of one fit: what is looked at, drawn and said of it."""
+
+    label: str  # of its progress
+    # `estimate(plan)` returns seconds, `fit(plan)` a result. `stored(settings)` returns it where
+    # that is stored, and `quick` makes a part of it that can follow a hand
+    estimate: Callable[[Any], float]
+    fit: Callable[[Any], Any]
+    stored: Callable[[Any], Any] = lambda settings: None
+    quick: Callable[[Any], Any] | None = None
+    # `look(fit, settings, keep)` returns the run, which is what today's view shows of a fit
+    look: Callable[[Any, Any, Keep], Any]
+    notes: Callable[[Any], Sequence[str]] = _none  # of a run, above the picture
+    pictures: Callable[[Any, Sequence[LiveKnob]], Mapping[str, Section]]  # by their places' names
+    # `packed(run, keep)` returns the tables that the pictures find neighbours with, by name
+    packed: Callable[[Any, Keep], Mapping[str, bytes]] = lambda run, keep: {}
+    # `checked(run)` returns what the statements depend on, where those of other settings than the
+    # first wait for a button
+    checked: Callable[[Any], Hashable] | None = None
+    appendix: Callable[[Any], Sequence[Section]] = _none  # of the download alone
+
+
+class SeenMethod(NamedTuple):
+    """A method in the picture: its fit, its view of the picture's rows, and why there is none."""
+
+    method: str
+    fit: Any
+    view: Any
+    note: str
+    fresh: bool  # whether both are of today's settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared(SideBySide, Drawn):
+    """An account of methods side by side over one x axis."""
+
+    place: str  # of the picture
+    rows: Callable[[Any], Hashable]  # what the picture's rows depend on, of the settings
+    whole: Callable[[Any, SimpleNamespace], bool] = lambda settings, values: False
+    # `figure(settings, seen, values, knobs, keep)` returns the picture; it is quiet with one
+    # method, and `keep` is None while a slider is on its way
+    figure: Callable[
+        [Any, Sequence[SeenMethod], SimpleNamespace, Sequence[LiveKnob], Keep | None], Curves
+    ]
+    # `run(settings, fits, views, keep)` is of the methods that are fitted
+    run: Callable[[Any, Sequence[Any], Sequence[Any], Keep], Any]
+    # a closer look, in a fold of its own: `look(settings, fits, values, keep, again)`, of stored
+    # fits only with `again`, which fits them
+    inside: Knob | None = None
+    look: Callable[[Any, Sequence[Any], SimpleNamespace, Keep, bool], Rows] = _none
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment(SideBySide, Account):
     """An account of methods whose maps stand side by side."""
 
     # `run(settings, views)` joins what is shown of each method, in a record with `settings`
@@ -138,6 +236,60 @@ def account_html(one: Account, run: Any, sections: Sequence[Section]) -> bytes:
     return standalone_html(sections, one.title, text_of(one.lead, run)).encode()
 
 
+def account_sections(
+    one: Account,
+    run: Any,
+    pictures: Sequence[Section],
+    claims: Sequence[Claim],
+    trials: Sequence[Section] = (),
+    scored: bool = True,
+) -> list[Section]:
+    """The downloaded page: pictures and closer looks, scores, statements and code."""
+    said = one.about(run) if claims else one.silence(run)
+    table = claim_table(claims, one.statement) if claims else ()
+    return [
+        *pictures,
+        *listed(one.scores(run) if scored else []),
+        *([Section(heading=f"{one.statement} and this picture", text=said, table=table)]
+          if said or table else ()),
+        *trials,
+        Section(heading="Python", code=one.code(run)),
+    ]  # fmt: skip
+
+
+def single_sections(
+    one: Single, run: Any, claims: Sequence[Claim], knobs: Sequence[LiveKnob], keep: Keep
+) -> list[Section]:
+    """The downloaded page of one fit."""
+    first, *others = one.pictures(run, knobs).values()
+    words, tables = f"{one.words(run)} {first.caption}".strip(), [*one.packed(run, keep).values()]
+    pictures = [replace(first, caption=words, tables=tables), *others]
+    looks = [*in_order(one.why(run)), *one.appendix(run)]
+    return account_sections(one, run, [*pictures, *looks], claims)
+
+
+def compared_sections(
+    one: Compared,
+    run: Any,
+    figure: Curves,
+    claims: Sequence[Claim],
+    values: SimpleNamespace,
+    keep: Keep,
+    results: Mapping[str, Any] = _NONE,
+) -> list[Section]:
+    """The downloaded page of methods over one x axis."""
+    looks = in_order(one.look(run.settings, run.fits, values, keep, True)) if run.fits else []
+    looks[:1] = [replace(look, heading=one.inside.label) for look in looks[:1] if one.inside]
+    pictures = [Section(curves=figure, caption=one.words(run)), *looks, *in_order(one.why(run))]
+    trials = trial_sections(one.trials, results, values)
+    return account_sections(one, run, pictures, claims, trials, bool(run.fits))
+
+
+def in_order(rows: Rows) -> list[Section]:
+    """The sections one after the other."""
+    return [each for row in rows for each in (row if isinstance(row, tuple) else (row,))]
+
+
 def experiment_sections(
     one: Experiment,
     run: Any,
@@ -157,15 +309,7 @@ def experiment_sections(
         for each in one.closer:
             sheet = each.mark(sheet, values) if each.mark else sheet
             looks.append(replace(each.section(run, views, values), heading=each.fold.label))
-    return [
-        Section(sheet=sheet, caption=f"{sheet.alt} {one.reading}".strip()),
-        *(look for look in looks if look.sheet is not None),
-        *listed(one.scores(run) if views else []),
-        Section(
-            heading="The paper and this picture",
-            text=one.about(run) if claims else one.silence(run),
-            table=claim_table(claims) if claims else (),
-        ),
-        *(trial_sections(one.trials, results, values) if values is not None else ()),
-        Section(heading="Python", code=one.code(run)),
-    ]
+    first = Section(sheet=sheet, caption=f"{sheet.alt} {text_of(one.reading, run)}".strip())
+    pictures = [first, *(look for look in looks if look.sheet is not None)]
+    trials = trial_sections(one.trials, results, values) if values is not None else ()
+    return account_sections(one, run, pictures, claims, trials, bool(views))

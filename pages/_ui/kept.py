@@ -44,11 +44,12 @@ def last_kept(name: str) -> Any:
     return None if held is None else held.value
 
 
-def keep_only(start: str, names: Collection[str]) -> None:
-    """Forget what begins with ``start`` and is not named: it may hold many megabytes."""
+def keep_only(start: str, ends: Collection[str]) -> None:
+    """Forget what begins with ``start`` and has none of these ends: it may hold many megabytes."""
     values: dict[str, _Kept] = st.session_state.setdefault(_KEPT, {})
-    for name in [name for name in values if name.startswith(start) and name not in names]:
-        del values[name]
+    for name in [name for name in values if name.startswith(start)]:
+        if not name.endswith(tuple(ends)):
+            del values[name]
 
 
 def forget_kept() -> None:

@@ -5,14 +5,14 @@ The experiment says in a `SideBySide` what its methods are, how one is planned, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
-from gbuq_core.experiments.experiment import SideBySide
+from gbuq_core.experiments.experiment import Compared, SeenMethod, SideBySide
 from gbuq_core.presentation import seconds_text
 from gbuq_core.settings import with_fit
 from pages._ui.jobs_glue import Answer, Request, in_thread
@@ -48,18 +48,18 @@ def list_refusals(one: SideBySide, settings: Any) -> list[str]:
 
 def view_answers(one: SideBySide, settings: Any, answers: Sequence[Answer]) -> list[Shown]:
     """What can be shown of every answer. A view is computed again only if its inputs change."""
-    prefix = f"{one.name}-view:"
-    keep_only(prefix, {prefix + answer.slot for answer in answers})
-    return [_view_answer(one, prefix, settings, answer) for answer in answers]
+    keep_only(f"{one.name}:", [f":{answer.slot}" for answer in answers])
+    return [_view_answer(one, settings, answer) for answer in answers]
 
 
-def _view_answer(one: SideBySide, prefix: str, settings: Any, answer: Answer) -> Shown:
+def _view_answer(one: SideBySide, settings: Any, answer: Answer) -> Shown:
     fit = answer.result
     if fit is None or answer.error:
         return Shown(answer, None, None, answer.error)
     depends = one.depends(fit, settings)
     try:
-        view = kept(prefix + answer.slot, [fit], depends, lambda: one.view(fit, settings))
+        name = f"{one.name}:view:{answer.slot}"
+        view = kept(name, [fit], depends, lambda: one.view(fit, settings))
     except GbuqError as error:
         return Shown(answer, fit, None, str(error))
     return Shown(answer, fit, view, "")
@@ -97,24 +97,25 @@ class Shown(NamedTuple):
         return self.view is not None and self.answer.fresh
 
 
-def rows_of_picture(
-    settings: Any, shown: Sequence[Shown], rows: Callable[[Any], Hashable]
-) -> tuple[Any, list[tuple[Shown, str]]]:
+def seen_methods(
+    one: Compared, settings: Any, shown: Sequence[Shown]
+) -> tuple[Any, list[SeenMethod]]:
     """The settings whose rows a picture shows, and each method with a note beside its title.
 
-    ``rows(settings)`` says what the rows depend on. Until one method is fitted on today's rows, the
-    picture before stays. A method of other rows has no view in it.
+    Until one method is fitted on today's rows, the picture before stays. A method of other rows has
+    no view in it.
     """
-    fits = [one.fit for one in shown if one.fit is not None]
-    if fits and all(rows(fit.plan) != rows(settings) for fit in fits):
+    fits = [each.fit for each in shown if each.fit is not None]
+    if fits and all(one.rows(fit.plan) != one.rows(settings) for fit in fits):
         settings = with_fit(settings, fits[0].plan)
     found = []
-    for one in shown:
-        note = "" if one.answer.fresh else "previous settings"
-        if one.view is None or rows(one.fit.plan) != rows(settings):
-            note = "no result" if one.problem else _STATES.get(one.answer.state, "training")
-            one = one._replace(view=None)
-        found.append((one, note))
+    for each in shown:
+        note = "" if each.answer.fresh else "previous settings"
+        view = each.view
+        if view is None or one.rows(each.fit.plan) != one.rows(settings):
+            note = "no result" if each.problem else _STATES.get(each.answer.state, "training")
+            view = None
+        found.append(SeenMethod(each.answer.slot, each.fit, view, note, each.answer.fresh))
     return settings, found
 
 

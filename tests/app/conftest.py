@@ -5,8 +5,8 @@ from functools import cache, partial
 import pytest
 from streamlit.components.v2 import manifest_scanner
 
+from gbuq_core.experiments.two_clocks import experiment as clocks
 from gbuq_core.experiments.two_clocks.scores import score_seeds
-from pages._ui.two_clocks import picture as clocks
 from pages._ui.your_data import export
 
 

@@ -2,16 +2,16 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from gbuq_core.experiments.experiment import account_html
+from gbuq_core.experiments.experiment import account_html, account_sections
 from gbuq_core.experiments.heteroscedastic.claims import check_claims
 from gbuq_core.experiments.heteroscedastic.experiment import (
     HETEROSCEDASTIC,
     foreign_section,
-    heteroscedastic_sections,
     intervals_section,
 )
 from gbuq_core.experiments.heteroscedastic.fit import (
@@ -31,10 +31,11 @@ from gbuq_core.experiments.heteroscedastic.scores import (
     score_all,
     sort_scores,
 )
+from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.theme import METHOD_STYLES
 from gbuq_core.settings import plan_of
+from pages._ui.experiment import draw_compared
 from pages._ui.heteroscedastic.controls import STATE
-from pages._ui.heteroscedastic.picture import figure_of
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.side_by_side import view_answers
 from tests.app.experiment_page import curves, drawn, move, open_page, settle, table, words
@@ -189,7 +190,10 @@ def test_a_panel_without_a_prediction_keeps_its_place_and_says_why(state, error,
 
 
 def heteroscedastic_figure(answers):
-    return figure_of(SETTINGS, view_answers(HETEROSCEDASTIC, SETTINGS, answers), ())
+    shown = view_answers(HETEROSCEDASTIC, SETTINGS, answers)
+    return draw_compared(
+        HETEROSCEDASTIC, STATE._replace(knobs=()), SETTINGS, shown, SimpleNamespace()
+    )
 
 
 def test_a_fit_of_other_rows_is_shown_with_its_own_until_the_next_is_there():
@@ -210,11 +214,11 @@ def test_the_page_to_take_away_holds_picture_words_scores_and_code(run):
         "macau_basic", Request("macau_basic", 1, print), "done", run.fits[0], True, 0.1, "", None
     )
     scored = run._replace(scores=score_all(run))
-    sections = heteroscedastic_sections(
-        scored, heteroscedastic_figure([answer]), check_claims(scored, scored.scores)
-    )
+    words, claims = HETEROSCEDASTIC.words(scored), check_claims(scored, scored.scores)
+    picture = Section(curves=heteroscedastic_figure([answer]), caption=words)
+    sections = account_sections(HETEROSCEDASTIC, scored, [picture], claims)
     page = account_html(HETEROSCEDASTIC, scored, sections).decode()
-    for part in ("MACAU (basic)", "In words", "AUROC / paper", "Python"):
+    for part in ("MACAU (basic)", words, "AUROC / paper", "Python"):
         assert part in page
     (picture,) = curves_of(page)
     assert [panel["title"] for panel in picture["panels"]] == ["MACAU (basic)"]

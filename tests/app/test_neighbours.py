@@ -14,8 +14,7 @@ from gbuq_core.experiments.neighbours.look import (
 from gbuq_core.experiments.neighbours.plan import FEATURES, PLACES, NeighboursSettings
 from gbuq_core.figures.near import NEAR
 from pages._ui.canvas import CanvasEvent
-from pages._ui.neighbours import picture as neighbours_picture
-from pages._ui.neighbours.controls import KNOBS, rounded_place
+from pages._ui.neighbours.controls import KNOBS, pick_cell, rounded_place
 from tests.app.drawn import unnamed
 from tests.app.experiment_page import (
     answers_of,
@@ -169,14 +168,12 @@ def test_a_click_becomes_numbers_in_range(data, place, session):
     assert rounded_place(data, place) == session
 
 
-def test_of_several_cells_the_middle_is_looked_at(monkeypatch):
-    state = {}
-    monkeypatch.setattr(neighbours_picture.st, "session_state", state)
+def test_of_several_cells_the_middle_is_looked_at():
+    picked = []
     axes = np.array([-0.5, 0.0, 0.5]), np.array([-1.0, 0.0, 1.0])
-    neighbours_picture._pick_cell("ripples", axes, CanvasEvent(lassoed=[(0, 2), (2, 2)]))
-    assert state == {"x1": 0.5, "x2": 0.0}
-    neighbours_picture._pick_cell("ripples", axes, CanvasEvent())
-    assert state == {"x1": 0.5, "x2": 0.0}
+    for event in (CanvasEvent(lassoed=[(0, 2), (2, 2)]), CanvasEvent()):
+        pick_cell(axes, lambda *place: picked.append(place), event)
+    assert picked == [(0.5, 0.0)]
 
 
 def test_a_library_that_is_not_installed_is_said_and_the_page_stays_whole(monkeypatch):
@@ -205,7 +202,8 @@ def test_baselines_are_fitted_when_they_are_chosen():
 
 def test_a_baseline_that_there_cannot_be_is_said():
     at = open_page("neighbours", library="SGLB (one model)", compare="kNN-CB")
-    assert any(text.startswith("kNN-CB: kNN-CB uses the most important") for text in words(at))
+    said = "kNN-CB: kNN-CB uses the most important"
+    assert any(said in caption.value for caption in at.caption)
     assert table(at, "| Score |").startswith("| Score | IBUG |\n")
 
 

@@ -1,7 +1,6 @@
 """The picture is drawn before what is folded."""
 
-from pages._ui.neighbours import picture as neighbours_ui
-from pages._ui.neighbours import scorecard
+from pages._ui import experiment
 from tests.app.experiment_page import curves, move, open_page
 
 
@@ -12,13 +11,13 @@ def test_a_page_draws_its_picture_before_what_is_folded_and_draws_the_same(monke
         return lambda *given, **named: (order.append(name), do(*given, **named))[1]
 
     # The page and its picture find them by name in each run.
-    for ui, name in ((neighbours_ui, "_draw_picture"), (scorecard, "scored")):
-        monkeypatch.setattr(ui, name, noted(name, getattr(ui, name)))
+    for name in ("_draw_single", "_ask_behind"):
+        monkeypatch.setattr(experiment, name, noted(name, getattr(experiment, name)))
     at = open_page("neighbours")
-    assert order[:2] == ["_draw_picture", "scored"]
+    assert order[:2] == ["_draw_single", "_ask_behind"]
     order.clear()
     move(at, "k", 20)
-    assert order == ["_draw_picture", "scored"]
+    assert order == ["_draw_single", "_ask_behind"]
     later = curves(at, "neighbours")
     afresh = open_page("neighbours", k="20")
     assert curves(afresh, "neighbours") == later

@@ -17,16 +17,15 @@ from gbuq_core.experiments.soft_trees.scores import (
     score_all,
 )
 from gbuq_core.experiments.soft_trees.tuning import TunedKnobs, TuningRun, plan_tuning
-from gbuq_core.settings import from_values
+from gbuq_core.settings import from_values, to_values
 from pages._ui import jobs_glue, trials
 from pages._ui.curves import read_place
+from pages._ui.experiment import draw_compared, open_compared
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.knobs import query_of
 from pages._ui.side_by_side import view_answers
 from pages._ui.soft_trees import controls as soft_trees_controls
-from pages._ui.soft_trees import picture as soft_trees_picture
 from pages._ui.soft_trees.controls import STATE
-from pages._ui.soft_trees.picture import figure_of
 from tests.app.experiment_page import (
     answers_of,
     curves,
@@ -104,10 +103,9 @@ def test_a_bare_address_opens_with_one_method_and_folds_what_a_link_opens(run):
     asked = [Request(key, 1, print) for key in first.methods]
     shown = [Answer(one.slot, one, "running", None, False, None, "", None) for one in asked]
     for every, n_panels in ((False, 1), (True, 3)):
-        values = SimpleNamespace(every=every, focus=False)
-        spec = soft_trees_picture._opened(
-            values, first, view_answers(SOFT_TREES, first, shown)
-        ).spec
+        values = SimpleNamespace(every=every, focus=False, **to_values(first))
+        seen = view_answers(SOFT_TREES, first, shown)
+        spec = open_compared(SOFT_TREES, STATE, first, seen, values).spec
         assert (len(spec["panels"]), spec.get("quiet", False)) == (n_panels, not every)
 
 
@@ -137,9 +135,8 @@ def test_a_sum_of_trees_is_shown_tree_by_tree():
     assert sheet(at, "soft-tree").header["digest"] != before
     assert count_fits() == fits
     move(at, "tree", 9)
-    assert "There are only 2 trees. The last one is shown instead of tree 9." in [
-        one.value for one in at.caption
-    ]
+    told = "There are only 2 trees. The last one is shown instead of tree 9."
+    assert any(told in one.value for one in at.caption)
 
 
 def test_own_points_are_drawn_and_can_be_placed_and_taken_away():
@@ -174,7 +171,12 @@ def test_points_are_not_placed_among_the_rows_of_the_set_before():
     wanted = Request("vst", 1, print)
     answer = Answer("vst", wanted, "running", fit_soft_trees(plan), False, 0.1, "", None)
     shown = view_answers(SOFT_TREES, tails, [answer])
-    assert "place" not in figure_of(replace(tails, data="own"), shown, own=True).spec
+    assert "place" not in figure_of(replace(tails, data="own"), shown).spec
+
+
+def figure_of(settings, shown):
+    values = SimpleNamespace(every=False, focus=False, **to_values(settings))
+    return draw_compared(SOFT_TREES, STATE, settings, shown, values)
 
 
 def test_too_few_points_are_drawn_and_explained():

@@ -8,6 +8,7 @@ import pytest
 from scipy.special import ndtri
 
 from gbuq_core.experiments.claims import chips_of
+from gbuq_core.experiments.two_clocks import experiment
 from gbuq_core.experiments.two_clocks.experiment import two_clocks_code, why_no_clocks
 from gbuq_core.experiments.two_clocks.fit import (
     clocks_of_ways,
@@ -32,7 +33,7 @@ from gbuq_core.methods import record
 from gbuq_core.settings import from_values, plan_of
 from pages._ui.canvas import CanvasEvent
 from pages._ui.curves import Turned, read_turn
-from pages._ui.two_clocks import controls, picture
+from pages._ui.two_clocks import controls
 from pages._ui.two_clocks.controls import STATE
 from tests.app.drawn import curve_specs, sheets
 from tests.app.experiment_page import keys_of, move, open_page, settle, words
@@ -185,7 +186,7 @@ def test_other_tails_are_looked_at_behind_the_picture(monkeypatch):
     def refuse(*_):
         raise AssertionError("the look was made before")
 
-    monkeypatch.setattr(picture, "look_two_clocks", refuse)
+    monkeypatch.setattr(experiment, "look_two_clocks", refuse)
     move(at, "tails", "normal")
     (sheet,) = sheets(at)
     assert sheet.header["panels"][1]["subtitle"] == "normal"
@@ -223,13 +224,13 @@ def test_a_click_on_a_map_moves_the_sliders_there(monkeypatch):
     state = {}
     monkeypatch.setattr(controls.st, "session_state", state)
     trees = [5, 10, 20]
-    picture._choose(trees, CanvasEvent(clicked=(0, 1, 2)))
+    controls.choose(trees, CanvasEvent(clicked=(0, 1, 2)))
     assert state["clocks"] == "20.10.plain"
-    picture._choose(trees, CanvasEvent(clicked=(1, 0, 1)))
+    controls.choose(trees, CanvasEvent(clicked=(1, 0, 1)))
     assert state["clocks"] == "10.5"
-    picture._choose(trees, CanvasEvent(lassoed=[(0, 0), (2, 1), (2, 2)]))
+    controls.choose(trees, CanvasEvent(lassoed=[(0, 0), (2, 1), (2, 2)]))
     assert state["clocks"] == "10.20"
-    picture._choose(trees, CanvasEvent())
+    controls.choose(trees, CanvasEvent())
     assert state["clocks"] == "10.20"
     controls.turn(Turned(5, 20, False))
     assert state["clocks"] == "5.20.plain"

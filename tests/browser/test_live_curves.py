@@ -14,22 +14,22 @@ from tolerances import NEAR_ZERO
 
 from gbuq_core.experiments.heteroscedastic import fit as noise_fit
 from gbuq_core.experiments.heteroscedastic.experiment import HETEROSCEDASTIC
-from gbuq_core.experiments.heteroscedastic.plan import HeteroscedasticSettings
+from gbuq_core.experiments.heteroscedastic.plan import LEVELS, HeteroscedasticSettings
 from gbuq_core.experiments.soft_trees import fit as trees_fit
 from gbuq_core.experiments.soft_trees.bandit import BanditSettings, run_policies
 from gbuq_core.experiments.soft_trees.experiment import SOFT_TREES
+from gbuq_core.experiments.soft_trees.inside import flow_figure_of
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings, plan_soft_trees
 from gbuq_core.experiments.soft_trees.trials import bandit_steps_figure
 from gbuq_core.figures.curves import curves_source, pack_curves
 from gbuq_core.figures.curves.parts import band, entry, line, readable_dots
 from gbuq_core.methods import METHODS
 from gbuq_core.settings import plan_of, to_values
-from pages._ui.heteroscedastic import picture as noise_ui
+from pages._ui.experiment import draw_compared
+from pages._ui.heteroscedastic import controls as noise_ui
 from pages._ui.jobs_glue import Answer, Request
 from pages._ui.side_by_side import view_answers
 from pages._ui.soft_trees import controls as trees_controls
-from pages._ui.soft_trees import look as trees_look
-from pages._ui.soft_trees import picture as trees_ui
 
 # Numbers travel with five significant digits: means, stds and what they add up to, so that a line
 # may be off by this share of the largest value of the picture.
@@ -199,7 +199,7 @@ def test_every_level_and_part_of_intervals_is_what_python_draws(page):
         now = replace(settings, **knobs)
         values = defaults(noise_ui.STATE, **to_values(now))
         shown = view_answers(HETEROSCEDASTIC, now, answers(fits))
-        return noise_ui.figure_of(now, shown, noise_ui.knobs_above(values))
+        return draw_compared(HETEROSCEDASTIC, noise_ui.STATE, now, shown, values)
 
     figures = [
         figure(
@@ -210,7 +210,7 @@ def test_every_level_and_part_of_intervals_is_what_python_draws(page):
             show_knowledge=bool(i & 2),
             show_total=bool(i & 4),
         )
-        for level in noise_ui.LEVELS
+        for level in LEVELS
         for conformal in (False, True)
         for i in range(8)
     ]
@@ -229,7 +229,8 @@ def test_every_number_of_functions_is_what_python_draws(page):
     def figure(show, shown, draws, focus):
         now = replace(settings, show=show, shown=shown, draws=draws)
         found = view_answers(SOFT_TREES, now, answers(fits))
-        return trees_ui.figure_of(now, found, False, focus)
+        values = defaults(trees_controls.STATE, **to_values(now), focus=focus)
+        return draw_compared(SOFT_TREES, trees_controls.STATE, now, found, values)
 
     cases = [
         (show, shown, draws, shown == 5)
@@ -363,9 +364,7 @@ def test_a_point_flows_through_soft_trees_as_python_has_it(page, monkeypatch):
     methods = ("vst", "vsgbm")
     settings = SoftTreesSettings(methods=methods, rows=30, steps=200, depth=3, trees=3)
     fits = [trees_fit.fit_soft_trees(plan_soft_trees(settings, method)) for method in methods]
-    monkeypatch.setattr(trees_look, "kept", lambda name, objects, now, make: make())
-    monkeypatch.setattr(trees_look, "keep_only", lambda *names: None)
-    figure = trees_look.flow_figure_of(defaults(trees_controls.STATE), fits)
+    figure = flow_figure_of(defaults(trees_controls.STATE), fits, lambda *given: given[-1]())
     cases = [
         (place, whose, tree, draw)
         for whose, tree in ((0, 0), (1, 0), (1, 2))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 
 from gbuq_core.experiments.beyond.fit import (
     FIRST,
     GAP_FROM,
     LEVEL,
+    OPENING,
     TREES,
     BeyondFit,
     BeyondScore,
@@ -22,12 +23,13 @@ from gbuq_core.experiments.beyond.picture import (
     voices_figure,
 )
 from gbuq_core.experiments.beyond.plane import plane_section
-from gbuq_core.experiments.claims import Claim, Threshold, claim_table, judged
-from gbuq_core.experiments.experiment import Account
+from gbuq_core.experiments.claims import Claim, Threshold, judged
+from gbuq_core.experiments.experiment import Single
 from gbuq_core.experiments.python_text import call_lines
 from gbuq_core.experiments.seeds import SeedStudy, count_verdicts
 from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import csv_text, digits, percent, short
+from gbuq_core.settings import sliders
 
 _HELD = Threshold("share held outside", 0.85, 0.75, unit=" %", times=100.0, decimals=0)
 _KEPT = Threshold("CRPS of the law over that of trees", 1.02, 1.1, decimals=2)
@@ -140,28 +142,13 @@ def scores_section(fit: BeyondFit) -> Section:
     )
 
 
-def voices_section(fit: BeyondFit) -> Section | None:
-    """Each voice with its weight."""
+def look_sections(fit: BeyondFit) -> list[Section]:
+    """Each voice with its weight, once they are fitted, and the plane."""
     if fit.spoken is None:
-        return None
+        return [plane_section()]
     figure = voices_figure(fit)
-    return Section(
-        heading="Each voice",
-        curves=figure,
-        caption=f"{figure.alt} A voice that improves nothing does not enter.",
-    )
-
-
-def beyond_sections(fit: BeyondFit, claims: Sequence[Claim]) -> list[Section]:
-    """The downloaded page."""
-    words, voices = describe_beyond(fit), voices_section(fit)
-    sections = [Section(curves=beyond_figure(fit), caption=words), scores_section(fit)]
-    sections += [] if voices is None else [voices]
-    sections.append(plane_section())
-    if claims:
-        table = claim_table(claims, "Statement")
-        sections.append(Section(heading="What is said, and what came out", table=table))
-    return [*sections, Section(heading="Python", code=beyond_code(fit.settings))]
+    caption = f"{figure.alt} A voice that improves nothing does not enter."
+    return [Section(heading="Each voice", curves=figure, caption=caption), plane_section()]
 
 
 def beyond_code(settings: BeyondSettings) -> str:
@@ -211,12 +198,24 @@ def rows_csv(fit: BeyondFit) -> str:
     return csv_text(["x", "y"], zip(*fit.rows, strict=True))
 
 
-BEYOND = Account(
+BEYOND = Single(
     name="beyond",
     question="What does a model say where it has seen nothing?",
     lede="Drag the end of the rows. The pale band is noise, the dark rim is what the model does "
     "not **know**. Does the truth stay inside?",
     settings=BeyondSettings,
+    label="All voices",
+    estimate=estimate_beyond_seconds,
+    fit=fit_beyond,
+    stored=OPENING.find,
+    quick=partial(fit_beyond, whole=False),
+    look=lambda fit, settings, keep: fit,
+    pictures=lambda fit, knobs: {"beyond-bands": Section(curves=beyond_figure(fit))},
+    followed=sliders(BeyondSettings),
+    words=describe_beyond,
+    claims=check_claims,
+    statement="What is said",
+    why=look_sections,
     answer=answer_beyond,
     numbers=count_seeds,
     scores=scores_section,

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
-from gbuq_core.experiments.claims import Claim, claim_table
-from gbuq_core.experiments.experiment import Compared
-from gbuq_core.experiments.heteroscedastic.claims import STUDY, settings_text
+from gbuq_core.experiments.experiment import Compared, Keep, SeenMethod, Work
+from gbuq_core.experiments.heteroscedastic.claims import STUDY, check_claims, settings_text
 from gbuq_core.experiments.heteroscedastic.data import (
     N_CALIBRATION,
     HeteroscedasticData,
+    data_of,
     shown_range,
 )
 from gbuq_core.experiments.heteroscedastic.fit import (
+    MEASURED,
     OPENING,
+    HeteroscedasticFit,
     HeteroscedasticRun,
+    HeteroscedasticView,
     fit_heteroscedastic,
+    level_intervals,
+    measure_heteroscedastic,
     view_heteroscedastic,
 )
-from gbuq_core.experiments.heteroscedastic.picture import USUAL
+from gbuq_core.experiments.heteroscedastic.picture import USUAL, MethodPanel, heteroscedastic_figure
+from gbuq_core.experiments.heteroscedastic.picture import percent as level_text
 from gbuq_core.experiments.heteroscedastic.plan import (
+    LEVELS,
     METHODS,
     PAPER,
     SCORES,
@@ -31,22 +42,30 @@ from gbuq_core.experiments.heteroscedastic.plan import (
     HeteroscedasticSettings,
     builder_of,
     estimate_heteroscedastic_seconds,
+    estimate_measure_seconds,
     heteroscedastic_arguments,
     plan_measure,
     why_not,
 )
 from gbuq_core.experiments.heteroscedastic.scores import (
+    SORTS,
     HeteroscedasticScore,
     LevelCoverage,
     answer_heteroscedastic,
     describe_heteroscedastic,
+    score_heteroscedastic,
+    sort_scores,
 )
 from gbuq_core.experiments.python_text import call_lines, import_lines
 from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section
+from gbuq_core.knobs import Knob
 from gbuq_core.presentation import csv_text, digits, megabytes
+from gbuq_core.settings import sliders
 
 _NONE = "\u2013"
+SORT = Knob("sort", "Sorted by", "choice", SORTS[0], choices=SORTS, group="page", plain=True)
 
 
 def intervals_section(
@@ -322,19 +341,71 @@ def rows_csv(data: HeteroscedasticData) -> str:
     return csv_text(["x", "y"], zip(data.X[:, 0], data.y, strict=True))
 
 
-def heteroscedastic_sections(
-    run: HeteroscedasticRun, figure: Curves, claims: Sequence[Claim]
-) -> list[Section]:
-    """The panels, what is said of them, both tables, the paper's statements and code."""
-    scores, settings = run.scores, run.settings
-    words = describe_heteroscedastic(run, scores)
-    sections = [Section(curves=figure), Section(heading="In words", text=words)]
-    if scores:
-        sections += [intervals_section(scores, settings), foreign_section(scores, settings)]
-    if claims:
-        heading, text = "The paper and this picture", settings_text(settings)
-        sections.append(Section(heading=heading, text=text, table=claim_table(claims)))
-    return [*sections, Section(heading="Python", code=heteroscedastic_code(settings))]
+def _figure(
+    settings: HeteroscedasticSettings,
+    seen: Sequence[SeenMethod],
+    values: SimpleNamespace,
+    knobs: Sequence[LiveKnob],
+    keep: Keep | None,
+) -> Curves:
+    panels = [
+        MethodPanel(one.method, one.view, one.note, level_intervals(one.fit, settings))
+        if one.view is not None
+        else MethodPanel(one.method, note=one.note)
+        for one in seen
+    ]
+    levels = tuple(map(level_text, LEVELS))
+    knobs = [knob._replace(texts=levels) if knob.key == "level" else knob for knob in knobs]
+    quiet = len(seen) == 1
+    return heteroscedastic_figure(data_of(settings), panels, settings, knobs, quiet=quiet)
+
+
+def _run(
+    settings: HeteroscedasticSettings,
+    fits: Sequence[HeteroscedasticFit],
+    views: Sequence[HeteroscedasticView],
+    keep: Keep,
+) -> HeteroscedasticRun:
+    return HeteroscedasticRun(settings, data_of(settings), tuple(fits), tuple(views), ())
+
+
+def _behind(run: HeteroscedasticRun, keep: Keep) -> list[Work]:
+    """The measurements of the fits that are there."""
+    return [
+        Work(
+            f"measure-{fit.method}",
+            ("heteroscedastic-measure", plan),
+            partial(measure_heteroscedastic, fit, plan),
+            f"Scores of {fit.label}",
+            estimate_measure_seconds(plan),
+            MEASURED.find(plan),
+        )
+        for fit in run.fits
+        for plan in [plan_measure(run.settings, fit.method)]
+    ]
+
+
+def _join(
+    run: HeteroscedasticRun, measured: Mapping[str, Any], values: SimpleNamespace, keep: Keep
+) -> HeteroscedasticRun:
+    """What is fitted and measured, sorted for a table."""
+    ready = [
+        (fit, view, measured[f"measure-{fit.method}"])
+        for fit, view in zip(run.fits, run.views, strict=True)
+        if f"measure-{fit.method}" in measured
+    ]
+    settings = replace(run.settings, methods=tuple(fit.method for fit, _, _ in ready))
+    fits, views, measures = zip(*ready, strict=True) if ready else ((), (), ())
+    run = HeteroscedasticRun(settings, run.data, fits, views, measures)
+    depends = (settings.conformal, settings.level)
+    scores = tuple(
+        keep(
+            f"heteroscedastic:score:{fit.method}", [fit, found], depends,
+            partial(score_heteroscedastic, fit, found, settings),
+        )
+        for fit, _, found in ready
+    )  # fmt: skip
+    return run._replace(scores=sort_scores(scores, values.sort))
 
 
 def _scores(run: HeteroscedasticRun) -> list[Section]:
@@ -354,6 +425,17 @@ HETEROSCEDASTIC = Compared(
     opening=OPENING,
     view=view_heteroscedastic,
     depends=lambda _, given: (shown_range(given), given.conformal, given.level, given.tail),
+    place="heteroscedastic-panels",
+    rows=lambda one: (one.rows, one.noise_slope, one.seed),
+    figure=_figure,
+    followed=(*sliders(HeteroscedasticSettings), "left_from", "right_to"),
+    run=_run,
+    behind=_behind,
+    slots=tuple(f"measure-{key}" for key in METHODS),
+    join=_join,
+    beside=(SORT,),
+    words=lambda run: describe_heteroscedastic(run, run.scores),
+    claims=lambda run: check_claims(run, run.scores),
     invitation="Choose a method in All settings to see its prediction.",
     answer=lambda run: answer_heteroscedastic(run, run.scores),
     scores=_scores,

@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gbuq_core.experiments.experiment import Account
+from gbuq_core.experiments.claims import Claim
+from gbuq_core.experiments.experiment import Keep, Rows, Single, Work
 from gbuq_core.experiments.neighbours.charts import family_figure, reasons_sheet
-from gbuq_core.experiments.neighbours.claims import STUDY
+from gbuq_core.experiments.neighbours.claims import STUDY, check_neighbours_claims
 from gbuq_core.experiments.neighbours.data import HELD_OUT
+from gbuq_core.experiments.neighbours.fit import (
+    NeighboursFit,
+    fit_neighbours,
+    rank_families,
+    search_key,
+    search_neighbours,
+    view_neighbours,
+)
+from gbuq_core.experiments.neighbours.live import (
+    is_small,
+    leaf_table,
+    scale_name,
+    scale_table,
+    tree_name,
+    tree_table,
+)
 from gbuq_core.experiments.neighbours.look import (
     NeighboursRun,
     answer_neighbours,
     describe_choice,
     describe_neighbours,
+    look_at,
     title_of,
+)
+from gbuq_core.experiments.neighbours.opening import (
+    FIRST,
+    OPENING,
+    NeighboursOpening,
+    is_first,
 )
 from gbuq_core.experiments.neighbours.picture import (
     course_figure,
@@ -28,18 +54,31 @@ from gbuq_core.experiments.neighbours.picture import (
 )
 from gbuq_core.experiments.neighbours.plan import (
     ALL_TREES,
+    BASELINES,
     BEST_FAMILY,
+    KS,
+    SHARES,
     VALIDATION_FRACTION,
     NeighboursSettings,
+    estimate_neighbours_seconds,
     neighbours_arguments,
 )
-from gbuq_core.experiments.neighbours.scores import needed_fits, score_rows
+from gbuq_core.experiments.neighbours.scores import (
+    fit_baseline,
+    needed_fits,
+    score_neighbours,
+    score_rows,
+    why_no_baseline,
+)
 from gbuq_core.experiments.python_text import arguments_text, import_lines
+from gbuq_core.figures.canvas.live import EVERY, MAP
 from gbuq_core.figures.handles import LiveKnob
+from gbuq_core.figures.near import pack_table
 from gbuq_core.figures.standalone import Section
+from gbuq_core.ibug import FAMILIES
 from gbuq_core.methods import METHODS
-from gbuq_core.presentation import csv_text
-from gbuq_core.settings import plan_of
+from gbuq_core.presentation import csv_text, digits
+from gbuq_core.settings import bare, plan_of, sliders, with_fit
 
 _ROWS = {
     "wave": """\
@@ -222,34 +261,169 @@ def neighbours_rows_csv(run: NeighboursRun) -> str:
     return csv_text([*columns], zip(*columns.values(), strict=True))
 
 
-def neighbours_sections(
-    run: NeighboursRun,
-    knobs: Sequence[LiveKnob] = (),
-    tables: Sequence[bytes] = (),
-) -> list[Section]:
-    """Picture, closer look, neighbours, scorecard and code; ``tables`` make the picture follow."""
-    words, n_inputs = describe_neighbours(run), run.fit.data.n_inputs
-    if n_inputs == 2:
-        pictures = [Section(sheet=neighbours_maps(run, knobs), caption=words, tables=tables)]
-    elif n_inputs == 1:
-        pictures = [Section(curves=course_figure(run, knobs), caption=words, tables=tables)]
-    else:
-        held_out, training = held_out_figure(run, knobs), training_figure(run, knobs)
-        pictures = [
-            Section(heading="Held-out rows", curves=held_out, caption=words, tables=tables),
-            Section(heading="Training rows", curves=training, caption=str(training.alt)),
-        ]
+def _pictures(run: NeighboursRun, knobs: Sequence[LiveKnob]) -> dict[str, Section]:
+    """The picture of the kind of data."""
+    if run.fit.data.n_inputs == 2:
+        maps = replace(neighbours_maps(run, knobs), chosen=2)  # the neighbours
+        return {"neighbours-maps": Section(sheet=maps)}
+    bar = [knob for knob in knobs if knob.key not in (EVERY, MAP)]  # those are of maps
+    if run.fit.data.n_inputs == 1:
+        return {"neighbours-course": Section(curves=course_figure(run, bar))}
+    held_out, training = held_out_figure(run, bar), training_figure(run, bar)
+    return {
+        "neighbours-rows": Section(heading="Held-out rows", curves=held_out),
+        "neighbours-training": Section(
+            heading="Training rows", curves=training, caption="The neighbours are marked."
+        ),
+    }
+
+
+def _why(run: NeighboursRun) -> Rows:
+    """Distributions of the chosen prediction, every family's NLL, and why its scale is so."""
+    families = family_figure(run)
+    heading = f"{title_of(run)}: what the neighbours say"
+    return [
+        (Section(heading=heading, curves=families), _ranking_section(run)), reasons_section(run)
+    ]  # fmt: skip
+
+
+def _ranking_section(run: NeighboursRun) -> Section:
+    """Every family's NLL, the lowest first; the one in use stands out."""
+    ranked = run.ranked or rank_families(run.fit, run.search, run.view)
+    rows = sorted(zip(ranked.families, ranked.nll, ranked.refusals, strict=True), key=_by_score)
+    table = [("Distribution", "NLL, validation rows")]
+    table += [
+        (FAMILIES[family].label, "\u2013" if refusal else digits(float(nll)))
+        for family, nll, refusal in rows
+    ]
+    at = [family for family, _, _ in rows].index(run.look.family) + 1
+    refused = [FAMILIES[family].label for family, _, text in rows if text]
+    lowest = digits(float(run.fit.data.y.min()))
+    need = "needs" if len(refused) == 1 else "need"
+    why = f" {' and '.join(refused)} {need} positive targets; the lowest target is {lowest}."
+    return Section(
+        table=table,
+        shaded={(at, 0), (at, 1)},
+        caption="Mean negative log-likelihood in nats; lower is better. Each family keeps IBUG's "
+        "mean and spread, and its shape is fitted to the neighbours' targets. Only the kernel "
+        f"density takes its mean and spread from the targets.{why if refused else ''}",
+    )
+
+
+def _by_score(row: tuple[str, float, str]) -> tuple[bool, float]:
+    _, nll, refusal = row
+    return bool(refusal) or np.isnan(nll), float(nll)
+
+
+def _first_neighbours(run: NeighboursRun) -> list[Section]:
     columns = neighbour_columns(run)
     listed = zip(*(_texts(values[:_MOST_LISTED]) for values in columns.values()), strict=True)
-    families = family_figure(run)
+    return [Section(heading="The neighbours", table=[tuple(columns), *listed])]
+
+
+def _opening_of(fit: NeighboursFit) -> NeighboursOpening | None:
+    """What is stored of a fit without a model."""
+    return OPENING.find(fit.plan) if fit.model is None else None
+
+
+def _stored(settings: NeighboursSettings) -> NeighboursFit | None:
+    opening = OPENING.find(plan_of(settings)) if is_first(settings) else None
+    return None if opening is None else opening.fit
+
+
+def _look(fit: NeighboursFit, settings: NeighboursSettings, keep: Keep) -> NeighboursRun:
+    settings = with_fit(settings, fit.plan)
+    if (opening := _opening_of(fit)) is not None:
+        seen = replace(FIRST, scales=settings.scales, scales_of=settings.scales_of)
+        view = replace(opening.view, settings=seen)
+        look = opening.look
+        return NeighboursRun(seen, fit, opening.search, view, look, ranked=opening.ranked)
+    search = keep(
+        "neighbours-search", [fit], search_key(fit, settings),
+        lambda: search_neighbours(fit, settings),
+    )  # fmt: skip
+    plain = replace(bare(settings), compare=())
+    view = keep("neighbours-view", [search], plain, lambda: view_neighbours(fit, search, plain))
+    view = replace(view, settings=settings)
+    ranked = keep(
+        "neighbours-ranked", [search], (view.setting, settings.calibrate, settings.scoring),
+        lambda: rank_families(fit, search, view),
+    )  # fmt: skip
+    best = ranked if settings.family == BEST_FAMILY else None
+    look = keep(
+        "neighbours-look", [search], (plain, settings.point, settings.row, settings.family),
+        lambda: look_at(fit, search, settings, view, best),
+    )  # fmt: skip
+    return NeighboursRun(settings, fit, search, view, look, ranked=ranked)
+
+
+def _packed(run: NeighboursRun, keep: Keep) -> dict[str, bytes]:
+    """What the picture follows with, packed once a fit, a search and a k."""
+    fit, search, settings = run.fit, run.search, run.settings
+    if not is_small(fit):
+        return {}
+    opening = _opening_of(fit)
+    makers: Mapping[str, tuple[Any, Hashable, Callable[[], Any]]] = {
+        "leaves": (fit, None, partial(leaf_table, fit)),
+        "scales": (
+            search, scale_name(fit, search, settings),
+            partial(scale_table, fit, search, settings, KS),
+        ),
+        "trees": (fit, tree_name(fit, settings), partial(tree_table, fit, settings, SHARES)),
+    }  # fmt: skip
+    found = {}
+    for name, (of, depends, make) in makers.items():
+        made = make if opening is None else partial(getattr, opening, name)
+        found[name] = keep(f"neighbours-{name}", [of], depends, partial(_pack, made))
+    return found
+
+
+def _pack(make: Callable[[], Any]) -> bytes:
+    return pack_table(make())
+
+
+def _behind(run: NeighboursRun, keep: Keep) -> list[Work]:
+    """The fits that the chosen baselines need and can have."""
+    plan, scoring = run.fit.plan, run.settings.scoring
     return [
-        *pictures,
-        Section(heading=title_of(run), curves=families, caption=str(families.alt)),
-        reasons_section(run),
-        Section(heading="The neighbours", table=[tuple(columns), *listed]),
-        scorecard_section(run),
-        Section(heading="Python", code=neighbours_code(as_shown(run))),
+        Work(
+            f"baseline-{key}",
+            ("neighbours-baseline", plan, key, scoring),
+            partial(fit_baseline, plan, key, scoring),
+            BASELINES[key],
+            estimate_neighbours_seconds(plan),
+        )
+        for key in needed_fits(run.settings.compare)
+        if not why_no_baseline(plan, key)
     ]
+
+
+def _join(
+    run: NeighboursRun, results: Mapping[str, Any], values: SimpleNamespace, keep: Keep
+) -> NeighboursRun:
+    fitted = {slot.removeprefix("baseline-"): found for slot, found in results.items()}
+    if (opening := _opening_of(run.fit)) is not None:
+        return run._replace(scores=opening.scores, fitted=fitted)
+    scores = keep(
+        "neighbours-scores",
+        [run.search, *fitted.values()],
+        (bare(run.settings), run.look.family, tuple(fitted)),
+        lambda: score_neighbours(run.fit, run.search, run.view, fitted, run.look.family),
+    )
+    return run._replace(scores=scores, fitted=fitted)
+
+
+def _claims(run: NeighboursRun) -> tuple[Claim, ...]:
+    if (opening := _opening_of(run.fit)) is not None:
+        return opening.claims
+    return check_neighbours_claims(run.fit, run.search, run.view, run.fitted)
+
+
+def _reading(run: NeighboursRun) -> str:
+    return (
+        f"{run.fit.data.title}: {run.settings.info.about} The knobs at the picture update it "
+        "without retraining. The scale is data uncertainty: it does not tell that rows are missing."
+    )
 
 
 def _texts(values: npt.NDArray[Any]) -> list[str]:
@@ -279,11 +453,18 @@ def _how_to_read(run: NeighboursRun) -> str:
     set_apart = ""
     if not run.settings.calibrate and needed_fits(run.settings.compare):
         set_apart = " You switched IBUG's calibration off; kNN and virtual SGLB stay calibrated."
+    plan = run.fit.plan
+    refused = "".join(
+        f" {BASELINES[key]}: {why}"
+        for key in needed_fits(run.settings.compare)
+        if (why := why_no_baseline(plan, key))
+    )
     return (
         f"Scores on {rows}. Lower is better, except that the interval should hold 90 % of the "
         "rows. The band is the 95 % confidence interval of that share. RMSE, CRPS, width and scale "
         f"are in {units}.{truth} Seconds count training and tuning, megabytes what is kept "
         f"besides the model. {METHODS['ibug'].label} takes its mean from the trees.{set_apart}"
+        f"{refused}"
     )
 
 
@@ -292,13 +473,32 @@ def _tables(run: NeighboursRun) -> Mapping[str, Callable[[NeighboursRun], str]]:
     return {**tables, "Picture": neighbours_map_csv} if run.fit.data.n_inputs else tables
 
 
-NEIGHBOURS = Account(
+NEIGHBOURS = Single(
     name="neighbours",
     question="Which training rows does a prediction come from?",
     lede="A prediction comes from the training rows that share its leaves: which are they here? "
     "Move over the picture. The **orange points** are those rows; the bell shows their targets' "
     "spread.",
     settings=NeighboursSettings,
+    label="Trees",
+    estimate=estimate_neighbours_seconds,
+    fit=fit_neighbours,
+    stored=_stored,
+    wait=0.6,
+    look=_look,
+    notes=lambda run: [*run.view.notes, *run.look.notes],
+    pictures=_pictures,
+    packed=_packed,
+    followed=sliders(NeighboursSettings),
+    behind=_behind,
+    slots=tuple(f"baseline-{key}" for key in BASELINES),
+    join=_join,
+    words=describe_neighbours,
+    claims=_claims,
+    checked=lambda run: (bare(run.settings), tuple(sorted(run.fitted))),
+    why=_why,
+    appendix=_first_neighbours,
+    reading=_reading,
     answer=answer_neighbours,
     numbers=describe_choice,
     scores=scorecard_section,

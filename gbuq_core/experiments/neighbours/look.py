@@ -6,7 +6,9 @@ Brophy and Lowd (IBUG, 2022), algorithms 1 and 2, equation 3.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,6 +169,8 @@ class NeighboursRun(NamedTuple):
     view: NeighboursView
     look: NeighboursLook
     scores: tuple[Any, ...] = ()  # a `NeighboursScore` each of it and of what it is compared with
+    fitted: Mapping[str, Any] = MappingProxyType({})  # a `BaselineFit` of each of these
+    ranked: FamilyScores | None = None  # every family's NLL on the validation rows
 
     @property
     def brushed(self) -> Brushed | None:

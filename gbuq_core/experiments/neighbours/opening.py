@@ -55,7 +55,7 @@ def is_first(settings: NeighboursSettings) -> bool:
 
 
 def _make(plan: NeighboursSettings) -> NeighboursOpening:
-    _, fit, search, view, look, _ = run_neighbours(FIRST)
+    _, fit, search, view, look, *_ = run_neighbours(FIRST)
     data = _data(plan)
     scores = score_neighbours(fit, search, view, {}, look.family)
     return NeighboursOpening(

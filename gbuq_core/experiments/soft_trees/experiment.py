@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from gbuq_core.experiments.experiment import Compared
+from gbuq_core.experiments.experiment import Compared, Keep, SeenMethod
 from gbuq_core.experiments.python_text import call_lines, import_lines
-from gbuq_core.experiments.soft_trees.claims import STUDY
+from gbuq_core.experiments.soft_trees.claims import STUDY, check_claims
 from gbuq_core.experiments.soft_trees.data import N_FRESH, OWN, SoftTreesData
 from gbuq_core.experiments.soft_trees.fit import (
     SoftTreesFit,
@@ -18,9 +21,17 @@ from gbuq_core.experiments.soft_trees.fit import (
     SoftTreesView,
     data_of,
     fit_soft_trees,
+    moments_by_draws,
     view_soft_trees,
 )
-from gbuq_core.experiments.soft_trees.opening import OPENING
+from gbuq_core.experiments.soft_trees.inside import INSIDE, inside_sections
+from gbuq_core.experiments.soft_trees.opening import OPENING, is_first
+from gbuq_core.experiments.soft_trees.picture import (
+    LINES,
+    LinesPanel,
+    counts_ahead,
+    functions_figure,
+)
 from gbuq_core.experiments.soft_trees.plan import (
     METHODS,
     SOFT_METHODS,
@@ -31,11 +42,20 @@ from gbuq_core.experiments.soft_trees.plan import (
     soft_trees_arguments,
     why_not,
 )
-from gbuq_core.experiments.soft_trees.scores import answer_soft_trees
+from gbuq_core.experiments.soft_trees.scores import (
+    answer_soft_trees,
+    describe_soft_trees,
+    score_soft_trees,
+)
 from gbuq_core.experiments.soft_trees.trials import TRIALS
+from gbuq_core.figures.curves import Curves
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section
 from gbuq_core.presentation import csv_text, digits, megabytes, percent
+from gbuq_core.settings import from_values, sliders
 
+_BAR = ("show", "shown", "draws", "focus", "every")  # the picture's own knobs
+_HEIGHT = 370
 _MAKERS = {
     "tails": "make_tails",
     "gap": "make_gap",
@@ -205,6 +225,63 @@ def _tables(run: SoftTreesRun) -> Mapping[str, Table]:
     }
 
 
+def _rows_of(plan: SoftTreesSettings) -> tuple[object, ...]:
+    """What a picture's rows depend on; own points move, their board does not."""
+    return (OWN,) if plan.data == OWN else (plan.data, plan.rows, plan.noise, plan.seed)
+
+
+def _figure(
+    settings: SoftTreesSettings,
+    seen: Sequence[SeenMethod],
+    values: SimpleNamespace,
+    knobs: Sequence[LiveKnob],
+    keep: Keep | None,
+) -> Curves:
+    """The functions; while nothing moves, other settings of the picture's knobs are there, too."""
+    behind = () if keep is None else counts_ahead(settings)
+    panels = []
+    for one in seen:
+        panel = LinesPanel(one.method, one.view, one.note)
+        if keep and one.view is not None and behind and (one.fit.opening is None or one.fresh):
+            more, moments = keep(
+                f"soft-trees:ahead:{one.method}", [one.fit], (behind, settings.draw_seed),
+                partial(moments_by_draws, one.fit, settings, behind),
+            )  # fmt: skip
+            panel = panel._replace(more=more[: LINES[-1]], moments=moments)
+        panels.append(panel)
+    own = settings.data == OWN and from_values(SoftTreesSettings, vars(values)).data == OWN
+    return functions_figure(
+        data_of(settings), panels, settings,
+        place=own, focus=values.focus, height=_HEIGHT,
+        knobs=[knob for knob in knobs if knob.key in _BAR],
+    )  # fmt: skip
+
+
+def _run(
+    settings: SoftTreesSettings,
+    fits: Sequence[SoftTreesFit],
+    views: Sequence[SoftTreesView],
+    keep: Keep,
+) -> SoftTreesRun:
+    """What belongs to these settings, scored."""
+    settings = replace(settings, methods=tuple(fit.method for fit in fits), draw=0, tree=1)
+    run = SoftTreesRun(settings, data_of(settings), tuple(fits), tuple(views))
+    scores = [
+        keep(
+            f"soft-trees:score:{fit.method}", [fit, view], None,
+            partial(score_soft_trees, fit, view, settings),
+        )
+        for fit, view in zip(fits, views, strict=True)
+    ]  # fmt: skip
+    return run._replace(scores=tuple(scores))
+
+
+def _reading(run: SoftTreesRun) -> str:
+    notes = dict.fromkeys(note for view in run.views for note in view.notes)
+    own = "The controls above the picture and under View update it without retraining."
+    return " ".join([*notes, own])
+
+
 SOFT_TREES = Compared(
     name="soft-trees",
     question="How many functions fit these points?",
@@ -219,6 +296,18 @@ SOFT_TREES = Compared(
     opening=OPENING,
     view=view_soft_trees,
     depends=lambda _, given: (given.n_functions, given.draw_seed),
+    place="soft-trees-functions",
+    rows=_rows_of,
+    whole=lambda settings, values: values.inside or not is_first(settings),
+    figure=_figure,
+    followed=(*sliders(SoftTreesSettings), "draw_seed"),
+    wait=0.9,
+    run=_run,
+    inside=INSIDE,
+    look=inside_sections,
+    words=lambda run: describe_soft_trees(run, run.scores),
+    claims=lambda run: check_claims(run, run.scores) if run.scores else (),
+    reading=_reading,
     invitation="Choose a method in All settings to see its functions.",
     answer=lambda run: answer_soft_trees(run.scores),
     scores=lambda run: score_section(run.scores),

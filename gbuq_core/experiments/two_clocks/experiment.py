@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gbuq_core.calibration.clocks import TAILS
 from gbuq_core.calibration.splits import HELD_OUT_FROM
-from gbuq_core.experiments.claims import claim_table
-from gbuq_core.experiments.experiment import Account
+from gbuq_core.experiments.claims import Claim
+from gbuq_core.experiments.experiment import Keep, Single, Work
 from gbuq_core.experiments.python_text import call_lines
 from gbuq_core.experiments.two_clocks.data import SLOPE
+from gbuq_core.experiments.two_clocks.fit import OPENING, TwoClocksFit, fit_two_clocks
 from gbuq_core.experiments.two_clocks.picture import (
     band_figure,
     clocks_sheet,
@@ -29,12 +34,28 @@ from gbuq_core.experiments.two_clocks.plan import (
     WEIGHTED,
     TwoClocksSettings,
     clock_arguments,
+    estimate_two_clocks_seconds,
+    seeds_of,
 )
-from gbuq_core.experiments.two_clocks.scores import SeedScores, TwoClocksLook, WayScore, verdicts_of
+from gbuq_core.experiments.two_clocks.scores import SEEDS as STORED_SEEDS
+from gbuq_core.experiments.two_clocks.scores import (
+    TwoClocksLook,
+    Unscaled,
+    WayScore,
+    check_seed,
+    check_seeds,
+    look_two_clocks,
+    score_seeds,
+    unscaled_of,
+    verdicts_of,
+)
+from gbuq_core.figures.handles import LiveKnob
 from gbuq_core.figures.standalone import Section
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import csv_text, short
-from gbuq_core.settings import plan_of
+from gbuq_core.settings import plan_of, with_fit
+
+_SEEDS, _OTHER_TAILS = "two-clocks-seeds", "two-clocks-other-tails"  # what is asked for behind
 
 
 def describe_data(settings: TwoClocksSettings) -> str:
@@ -326,21 +347,74 @@ def maps_csv(look: TwoClocksLook) -> str:
     return csv_text(names, rows)
 
 
-def two_clocks_sections(
-    settings: TwoClocksSettings, look: TwoClocksLook, seeds: SeedScores | None = None
-) -> list[Section]:
-    """Band, maps, curves, reliability, scores, what seeds say if they are there, and code."""
-    words = describe_two_clocks(look)
-    band = band_figure(look, settings.shown, words)
-    sections = [Section(text=describe_data(settings), curves=band, caption=words)]
-    if look.fit.plan.has_clocks:
-        maps = clocks_sheet(look, settings.shown, words)
-        sections += [Section(heading="NLL over both clocks", sheet=maps), trees_section(look)]
-    sections += [reliability_section(look), scores_section(look)]
-    if seeds is not None:
-        table = claim_table(verdicts_of(seeds.by_tails[look.tails]), "Statement")
-        sections += [seeds_section(seeds, look.tails), Section(table=table)]
-    return [*sections, Section(heading="Python", code=two_clocks_code(settings))]
+def _behind(look: TwoClocksLook, keep: Keep) -> list[Work]:
+    """The same fits with ten seeds, or five of models that take long; the look with other tails."""
+    fit, plan = look.fit, look.fit.plan
+    n_seeds = seeds_of(plan)
+    seconds = n_seeds * estimate_two_clocks_seconds(plan)
+    tails = next(other for other in TAILS if other != look.tails)
+    seeds, stored = partial(score_seeds, plan), STORED_SEEDS.find(plan)
+    other = partial(look_two_clocks, fit, tails, _unscaled(fit, keep))
+    return [
+        Work(_SEEDS, (_SEEDS, plan), seeds, f"{n_seeds} seeds", seconds, stored),
+        Work(_OTHER_TAILS, (_OTHER_TAILS, plan, tails), other, "", 0.2),
+    ]
+
+
+def _join(
+    look: TwoClocksLook, results: Mapping[str, Any], values: SimpleNamespace, keep: Keep
+) -> TwoClocksLook:
+    other: TwoClocksLook | None = results.get(_OTHER_TAILS)
+    if other is not None and other.fit is look.fit:
+        _keep_look(look.fit, other.tails, keep, lambda: other)
+    return replace(look, seeds=results.get(_SEEDS))
+
+
+def _look(fit: TwoClocksFit, settings: TwoClocksSettings, keep: Keep) -> TwoClocksLook:
+    tails = settings.tails
+    look = _keep_look(fit, tails, keep, lambda: look_two_clocks(fit, tails, _unscaled(fit, keep)))
+    return replace(look, settings=with_fit(settings, fit.plan))
+
+
+def _keep_look(
+    fit: TwoClocksFit, tails: str, keep: Keep, make: Callable[[], TwoClocksLook]
+) -> TwoClocksLook:
+    look: TwoClocksLook = keep(f"two-clocks-look-{tails}", [fit], None, make)
+    return look
+
+
+def _unscaled(fit: TwoClocksFit, keep: Keep) -> Unscaled:
+    unscaled: Unscaled = keep("two-clocks-unscaled", [fit], None, lambda: unscaled_of(fit))
+    return unscaled
+
+
+def _pictures(look: TwoClocksLook, knobs: Sequence[LiveKnob]) -> dict[str, Section]:
+    """The band with its sliders."""
+    band = band_figure(look, look.settings.shown, describe_two_clocks(look))
+    plan = look.fit.plan
+    why = "" if plan.has_clocks else why_no_clocks(plan.model)
+    return {"two-clocks-band": Section(curves=band, caption=why)}
+
+
+def _why(look: TwoClocksLook) -> list[Section | tuple[Section, Section]]:
+    """The map of both clocks, scores against the number of trees, and the reliability."""
+    if not look.fit.plan.has_clocks:
+        return [reliability_section(look)]
+    sheet = clocks_sheet(look, look.settings.shown, describe_two_clocks(look))
+    maps = Section(heading="NLL over both clocks", sheet=sheet)
+    return [maps, (trees_section(look), reliability_section(look))]
+
+
+def _claims(look: TwoClocksLook) -> tuple[Claim, ...]:
+    """The statements over seeds; of this seed alone until there are more."""
+    if look.seeds is None:
+        return check_seed(look.scores)
+    return verdicts_of(look.seeds.by_tails[look.tails])
+
+
+def _about(look: TwoClocksLook) -> str:
+    told = "These are verdicts of one seed, until all seeds are fitted."
+    return told if look.seeds is None else ""
 
 
 def trees_section(look: TwoClocksLook) -> Section:
@@ -363,28 +437,28 @@ def reliability_section(look: TwoClocksLook) -> Section:
     )
 
 
-def scores_section(look: TwoClocksLook) -> Section:
-    """The scores of this seed: a line a way to stop."""
+def scores_sections(look: TwoClocksLook) -> list[Section]:
+    """The scores of this seed, a line a way to stop, and their means over seeds."""
     plan = look.fit.plan
     first = _PAPERS if plan.has_clocks else _AS_IT_IS
     if plan.model in (*CYCLICAL, "virtual_sglb", "virtual_catboost"):
         first = _ONE_RUN
-    return Section(
+    scores = Section(
         heading="Scores",
         table=score_rows(look),
         caption="On rows that neither trained nor chose anything, with this seed. Coverage is the "
         f"share inside 90 % intervals; NLL is in nats, RMSE and CRPS in units of y. {first} One "
         "factor multiplies every std.",
     )
-
-
-def seeds_section(seeds: SeedScores, tails: str) -> Section:
-    """The scores' means over seeds."""
-    return Section(
-        heading=f"Over {len(seeds.seeds)} seeds",
-        table=seed_rows(seeds.by_tails[tails]),
-        caption=f"Means over seeds {seeds.seeds[0]} to {seeds.seeds[-1]}, each with new rows.",
+    if look.seeds is None:
+        return [scores]
+    seeds = look.seeds.seeds
+    means = Section(
+        heading=f"Over {len(seeds)} seeds",
+        table=seed_rows(look.seeds.by_tails[look.tails]),
+        caption=f"Means over seeds {seeds[0]} to {seeds[-1]}, each with new rows.",
     )
+    return [scores, means]
 
 
 def _lede(settings: TwoClocksSettings) -> str:
@@ -403,15 +477,32 @@ def _tables(look: TwoClocksLook) -> Mapping[str, Callable[[TwoClocksLook], str]]
     return {"Scores": scores_csv, **({"Maps": maps_csv} if look.fit.plan.has_clocks else {})}
 
 
-TWO_CLOCKS = Account(
+TWO_CLOCKS = Single(
     name="two-clocks",
     question="Is the stated uncertainty true?",
     lede=_lede,
     settings=TwoClocksSettings,
+    label="Two clocks",
+    estimate=estimate_two_clocks_seconds,
+    fit=fit_two_clocks,
+    stored=lambda settings: OPENING.find(plan_of(settings)),
+    look=_look,
+    pictures=_pictures,
+    behind=_behind,
+    slots=(_SEEDS, _OTHER_TAILS),
+    join=_join,
+    behind_statements=True,
+    words=describe_two_clocks,
+    claims=_claims,
+    statement="What is said",
+    outcomes=lambda look: () if look.seeds is None else check_seeds(look.seeds, look.tails),
+    about=_about,
+    why=_why,
     answer=answer_two_clocks,
-    scores=scores_section,
+    scores=scores_sections,
+    reading=lambda look: describe_data(look.fit.plan),
     study=None,  # the page has the scores of its seeds, not only their verdicts
-    code=lambda look: two_clocks_code(replace(look.fit.plan, tails=look.tails)),
+    code=lambda look: two_clocks_code(look.settings),
     tables=_tables,
     title="Two clocks",
     lead="Is the stated uncertainty true? The mean of a boosted ensemble and its scale stop at "

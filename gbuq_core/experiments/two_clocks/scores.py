@@ -117,6 +117,8 @@ class TwoClocksLook:
     curves: TreeCurves
     maps: ClockMaps
     reliability: dict[str, Array]
+    settings: TwoClocksSettings  # with the view
+    seeds: SeedScores | None = None  # of these settings, once they are fitted
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -168,6 +170,7 @@ def look_two_clocks(
         reliability={
             way: np.asarray(pit_coverage(law.cdf(y), LEVELS).observed) for way, law in laws.items()
         },
+        settings=replace(fit.plan, tails=tails),
     )
 
 

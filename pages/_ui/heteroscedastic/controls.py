@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gbuq_core.experiments.heteroscedastic.experiment import SORT
 from gbuq_core.experiments.heteroscedastic.plan import PAPER, SCORES, HeteroscedasticSettings
-from gbuq_core.experiments.heteroscedastic.scores import SORTS
-from gbuq_core.knobs import Knob
-from gbuq_core.settings import knobs_of, sliders, to_values
+from gbuq_core.settings import knobs_of, to_values
 from pages._ui.knobs import Preset
 from pages._ui.live import EVERY
 from pages._ui.present import Step
 from pages._ui.url_state import PageState
 
-SORT = Knob("sort", "Sorted by", "choice", SORTS[0], choices=SORTS, group="page", plain=True)
 _EVERY = replace(
     EVERY, label="All methods", help="Shows every chosen method at once, instead of the first."
 )
-# Sliders whose picture follows while they are dragged.
-FOLLOWED = (*sliders(HeteroscedasticSettings), "left_from", "right_to")
-
 STATE = PageState(
     key="heteroscedastic",
     knobs=(*knobs_of(HeteroscedasticSettings), _EVERY, SORT),

@@ -1,4 +1,4 @@
-"""Neighbours' closer look at one prediction: distributions, why this scale, and the rows."""
+"""The neighbours of one prediction as a list, and the rows that are highlighted."""
 
 from __future__ import annotations
 
@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from gbuq_core.experiments.neighbours.charts import family_figure
-from gbuq_core.experiments.neighbours.experiment import neighbour_columns, reasons_section
-from gbuq_core.experiments.neighbours.look import NeighboursRun, describe_brush, title_of
-from gbuq_core.ibug import FAMILIES, FamilyScores
-from gbuq_core.presentation import digits, markdown_table
-from pages._ui.curves import show_curves
-from pages._ui.jobs_glue import Answer, cost_line
-from pages._ui.neighbours.picture import ranked_of
-from pages._ui.sections import draw_section
+from gbuq_core.experiments.neighbours.experiment import neighbour_columns
+from gbuq_core.experiments.neighbours.look import NeighboursRun, describe_brush
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,56 +16,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 200  # of a list
 
 
-def draw_look(run: NeighboursRun) -> None:
-    """Charts of the chosen prediction, and the neighbours behind it."""
-    st.subheader(f"{title_of(run)}: what the neighbours say")
-    left, right = st.columns([0.64, 0.36], gap="medium")
-    with left:
-        show_curves(family_figure(run), "neighbours-families")
-    section = reasons_section(run)
-    st.subheader(section.heading)
-    draw_section(section, "neighbours-reasons")
-    with right:
-        _draw_ranking(run, ranked_of(run.fit, run.search, run.view))
-    _draw_rows(run)
-
-
-def describe_fit(run: NeighboursRun, answer: Answer) -> list[str]:
-    """The data, what the fit took, and what its scale does not say."""
-    return [
-        f"{run.fit.data.title}: {run.settings.info.about}  \n{cost_line(answer)}.",
-        "The knobs at the picture update it without retraining. The scale is data uncertainty: it "
-        "does not tell that rows are missing.",
-    ]
-
-
-def _draw_ranking(run: NeighboursRun, ranked: FamilyScores) -> None:
-    """Every family's NLL, the lowest first; the one in use bold."""
-    rows = sorted(zip(ranked.families, ranked.nll, ranked.refusals, strict=True), key=_by_score)
-    table = [("Distribution", "NLL, validation rows")]
-    for family, nll, refusal in rows:
-        mark = "**" if family == run.look.family else ""
-        text = "\u2013" if refusal else digits(float(nll))
-        table.append((f"{mark}{FAMILIES[family].label}{mark}", f"{mark}{text}{mark}"))
-    with st.container(key="table-families"):
-        st.markdown(markdown_table(table))
-    refused = [FAMILIES[family].label for family, _, text in rows if text]
-    lowest = digits(float(run.fit.data.y.min()))
-    need = "needs" if len(refused) == 1 else "need"
-    why = f" {' and '.join(refused)} {need} positive targets; the lowest target is {lowest}."
-    st.caption(
-        "Mean negative log-likelihood in nats; lower is better. Each family keeps IBUG's mean and "
-        "spread, and its shape is fitted to the neighbours' targets. Only the kernel density takes "
-        f"its mean and spread from the targets.{why if refused else ''}"
-    )
-
-
-def _by_score(row: tuple[str, float, str]) -> tuple[bool, float]:
-    _, nll, refusal = row
-    return bool(refusal) or np.isnan(nll), float(nll)
-
-
-def _draw_rows(run: NeighboursRun) -> None:
+def draw_rows(run: NeighboursRun) -> None:
     """The neighbours as a list, with the classes among them, and the highlighted rows."""
     look, data = run.look, run.fit.data
     st.subheader("The neighbours")
