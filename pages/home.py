@@ -17,7 +17,6 @@ from gbuq_core.experiments.wave.picture import is_wide
 from gbuq_core.settings import from_values
 from gbuq_core.synthetic.wave import RARE_END, describe_rare
 from pages._ui.claims import draw_claims
-from pages._ui.experiment import COMPARE, EXPORT, PAPER, WHY, Skeleton
 from pages._ui.handing import drop_table
 from pages._ui.home.controls import EXPERIMENT, FOLLOWED, STATE
 from pages._ui.home.map import show_methods
@@ -25,6 +24,7 @@ from pages._ui.home.picture import draw_wave, export_wave, score_wave
 from pages._ui.jobs_glue import Answer, Request, ask, in_thread, show_progress
 from pages._ui.live_sliders import LIVE_SECONDS, carried, carry, drop, follow, take_dropped
 from pages._ui.notices import show_notice
+from pages._ui.skeleton import COMPARE, EXPORT, PAPER, WHY, Skeleton
 
 LEDE = (
     "The pale band is noise in the **data**. The dark rim is what the model does not **know**. "

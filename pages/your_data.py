@@ -3,9 +3,9 @@
 import streamlit as st
 
 from gbuq_core.tables.words import explain_choices
-from pages._ui.experiment import SETTINGS
 from pages._ui.jobs_glue import ask, show_progress
 from pages._ui.notices import show_notice
+from pages._ui.skeleton import SETTINGS
 from pages._ui.url_state import ControlPlaces, open_page, preview
 from pages._ui.your_data.beside import with_questions, with_unfamiliarity
 from pages._ui.your_data.columns import apply_edits, current_edits, show_columns

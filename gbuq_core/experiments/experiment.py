@@ -164,6 +164,8 @@ class Single(Drawn):
     fit: Callable[[Any], Any]
     stored: Callable[[Any], Any] = lambda settings: None
     quick: Callable[[Any], Any] | None = None
+    # `read(values)` returns the settings, where they are not those of the knobs alone
+    read: Callable[[SimpleNamespace], Any] | None = None
     # `look(fit, settings, keep)` returns the run, which is what today's view shows of a fit
     look: Callable[[Any, Any, Keep], Any]
     notes: Callable[[Any], Sequence[str]] = _none  # of a run, above the picture

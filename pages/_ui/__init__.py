@@ -24,7 +24,9 @@
     live           knobs in a picture's own bar, and the members it computes from
     curves         the component for curves
     surface        one map as a surface that can be turned
-    experiment     the skeleton of a page: question, picture, control, verdict, folds
+    skeleton       the places of a page: question, picture, control, verdict, folds
+    experiment     draws the page of an experiment from its record
+    maps           the same where methods have maps side by side
     sections       draws a section of the exported page on the page
     side_by_side   fits several methods side by side
     trials         comparisons that take a while, each started by its button

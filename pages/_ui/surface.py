@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import streamlit as st
 
 from gbuq_core.figures.canvas.panels import PanelSheet
@@ -18,10 +16,11 @@ MAP = Knob(
     "surface_map", "Map", "text", "", group="page", most=80, pattern=r"[^\x00-\x1f]{0,80}",
     help="The title of a map in the picture.",
 )  # fmt: skip
+_FIRST = ("knowledge", "KU", "Novelty")  # words of the map that it opens with
 SURFACE = (OPEN, MAP)  # a page with a surface declares both
 
 
-def show_surface(sheet: PanelSheet, first: Sequence[str]) -> None:
+def show_surface(sheet: PanelSheet) -> None:
     """Draw the section, closed at first; the browser gets plotly when it is opened."""
     section = draw_fold(OPEN)
     titles = [panel.title for panel in sheet.panels]
@@ -30,7 +29,7 @@ def show_surface(sheet: PanelSheet, first: Sequence[str]) -> None:
     with section:
         if st.session_state.get(MAP.key) not in titles:  # of a link, or of other methods
             st.session_state.pop(MAP.key, None)
-        start = next((i for i, title in enumerate(titles) if any(w in title for w in first)), 0)
+        start = next((i for i, title in enumerate(titles) if any(w in title for w in _FIRST)), 0)
         title = st.selectbox(
             MAP.label, titles, index=start, key=MAP.key, bind="query-params", width=320
         )

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from streamlit.testing.v1 import AppTest
 
 from gbuq_core.experiments.experiment import account_html, experiment_sections
-from pages._ui.experiment import FOLDS
+from pages._ui.skeleton import FOLDS
 from tests.app.drawn import sheets
 from tests.app.waiting import run_when_done
 from tests.toy_experiment import MORE_ROWS, TOY, ToySettings, fit_toy

@@ -15,7 +15,7 @@ from gbuq_core.experiments.soft_trees.plan import PAPER as SOFT_TREES
 from gbuq_core.experiments.soft_trees.plan import SoftTreesSettings
 from gbuq_core.experiments.spiral.plan import PAPER as SPIRAL
 from gbuq_core.settings import from_values
-from pages._ui import experiment
+from pages._ui import skeleton
 from tests.app.experiment_page import (
     FITS,
     SMALL,
@@ -147,14 +147,14 @@ GIVEN = [
 @pytest.mark.parametrize(("page", "query"), GIVEN)
 def test_the_code_the_files_and_the_words_are_of_the_link(page, query, monkeypatch):
     offered = {}
-    draw = experiment.show_exports
+    draw = skeleton.show_exports
 
     def keep(key, code, downloads):
         offered.update({one.file_name: one.make for one in downloads})
         offered["code"] = code
         return draw(key, code, downloads)
 
-    monkeypatch.setattr(experiment, "show_exports", keep)
+    monkeypatch.setattr(skeleton, "show_exports", keep)
     at = open_page(page, **query)
     values = values_of_link(STATES[page], link_of(at))
     assert all(str(getattr(values, key)) == text for key, text in query.items() if key == "seed")

@@ -2,28 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gbuq_core.experiments.experiment import Account
-from gbuq_core.experiments.novelty.claims import STUDY
-from gbuq_core.experiments.novelty.data import SIDE, load_novelty_data
-from gbuq_core.experiments.novelty.edits import encode_edits
-from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyMaps, ranks_of, unit_of
-from gbuq_core.experiments.novelty.look import PlaceLook
+from gbuq_core.experiments.claims import Claim
+from gbuq_core.experiments.experiment import Keep, Single, Work
+from gbuq_core.experiments.novelty.claims import STUDY, check_novelty_claims
+from gbuq_core.experiments.novelty.compare import (
+    Judgement,
+    MapChange,
+    compare_maps,
+    judge_prediction,
+)
+from gbuq_core.experiments.novelty.data import (
+    DATASETS,
+    SIDE,
+    TABLES,
+    TableChoice,
+    load_novelty_data,
+)
+from gbuq_core.experiments.novelty.edits import encode_edits, mask_of
+from gbuq_core.experiments.novelty.fit import (
+    NoveltyFit,
+    NoveltyMaps,
+    NoveltyRun,
+    fit_novelty_maps,
+    map_novelty,
+    maps_key,
+    ranks_of,
+    unit_of,
+    view_novelty,
+)
+from gbuq_core.experiments.novelty.look import PlaceLook, explain_place
+from gbuq_core.experiments.novelty.opening import CLAIMS, LOOK, OPENING, first_view
+from gbuq_core.experiments.novelty.picture import (
+    change_sheet,
+    edge_around,
+    novelty_sheet,
+    score_table,
+    tree_sheet,
+)
 from gbuq_core.experiments.novelty.plan import (
+    APART,
+    FIRST,
+    OWN_LABEL,
     NoveltySettings,
+    estimate_novelty_seconds,
     forest_of,
     novelty_arguments,
     plan_data,
 )
-from gbuq_core.experiments.novelty.scores import MapScore, answer_novelty, describe_place
+from gbuq_core.experiments.novelty.scores import (
+    MapScore,
+    answer_novelty,
+    describe_change,
+    describe_disagreement,
+    describe_novelty,
+    describe_place,
+    explain_variances,
+    score_maps,
+)
 from gbuq_core.experiments.python_text import call_lines, import_lines
+from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.figures.handles import LiveKnob
+from gbuq_core.figures.near import pack_table
 from gbuq_core.figures.standalone import Section
+from gbuq_core.knobs import Knob
 from gbuq_core.methods import METHODS
 from gbuq_core.presentation import csv_text, digits, megabytes, percent
-from gbuq_core.settings import plan_of
+from gbuq_core.settings import from_values, plan_of, sliders, with_fit
 
 _DATA = """\
 from gbuq_core.experiments.novelty.data import load_novelty_data
@@ -50,6 +102,10 @@ _GRID = """\
 middles = [low + (np.arange({side}) + 0.5) * (high - low) / {side} for low, high in {extent}]
 grid = np.stack(np.meshgrid(*middles), axis=-1).reshape(-1, 2)"""
 _NOISE = {"moons": 0.15, "rings": 0.15, "blobs": 0.6}
+_VIEW = NoveltySettings()
+_CLAIMS, _BEFORE = "novelty-claims", "novelty-before"  # what is asked for behind
+_NEXT_TO_NOTHING = 1e-3  # of the largest KU
+_OF_TABLE = ("data", (DATASETS["table"].label,))
 
 
 def novelty_code(settings: NoveltySettings) -> str:
@@ -209,12 +265,227 @@ def place_section(fit: NoveltyFit, look: PlaceLook) -> Section:
     )
 
 
-NOVELTY = Account(
+def _columns_of(choice: TableChoice) -> tuple[Knob, ...]:
+    """The two columns of a table that are the map's axes."""
+
+    def is_chosen(values: Mapping[str, Any]) -> bool:
+        return bool(values["table"] == choice.title)
+
+    return tuple(
+        Knob(
+            f"{choice.key}_{axis}", f"Column {way}", "choice", default,
+            choices=tuple(choice.columns),
+            group="data", needs=_OF_TABLE, when=is_chosen, plain=True,
+        )
+        for axis, way, default in zip("xy", ("across", "upwards"), choice.default, strict=True)
+    )  # fmt: skip
+
+
+COLUMNS = {choice.key: _columns_of(choice) for choice in TABLES}
+
+
+def read_settings(values: SimpleNamespace) -> NoveltySettings:
+    """The settings for the knobs' values, with the columns of the chosen table."""
+    settings = from_values(NoveltySettings, vars(values))
+    x, y = (getattr(values, knob.key) for knob in COLUMNS[settings.table])
+    return replace(settings, columns=(x, y))
+
+
+class FitWithMaps(NamedTuple):
+    """A fit with the maps that were wanted first; other tails and places need others."""
+
+    fit: NoveltyFit
+    maps: NoveltyMaps
+
+    @property
+    def plan(self) -> NoveltySettings:
+        """The plan of the fit."""
+        return self.fit.plan
+
+
+class LastEdit(NamedTuple):
+    """What the last edit changed, and whether that was foreseen."""
+
+    sheet: PanelSheet  # before, after and difference of the chosen score
+    change: MapChange
+    judgements: tuple[Judgement, ...]
+
+
+def _fit(plan: NoveltySettings) -> FitWithMaps:
+    """Train the forests and score the map."""
+    fit = fit_novelty_maps(plan)
+    return FitWithMaps(fit, map_novelty(fit, plan))
+
+
+def _stored(settings: NoveltySettings) -> FitWithMaps | None:
+    fit = OPENING.find(plan_of(settings)) if settings == first_view(settings) else None
+    return None if fit is None else FitWithMaps(fit, fit.opening)
+
+
+def _maps_of(made: FitWithMaps, settings: NoveltySettings, name: str, keep: Keep) -> NoveltyMaps:
+    """Every score over the map, worked out once."""
+    fit, maps = made
+    key = maps_key(fit, settings)
+    if key != (maps.tail, maps.third_at, maps.neighbours):
+        maps = keep(f"novelty-maps-{name}", [fit], key, lambda: map_novelty(fit, settings))
+    return maps
+
+
+def _look(made: FitWithMaps, settings: NoveltySettings, keep: Keep) -> NoveltyRun:
+    fit = made.fit
+    settings = with_fit(settings, fit.plan)
+    if fit.opening is not None:
+        settings = first_view(settings)
+    maps = _maps_of(made, settings, "now", keep)
+    view = keep(
+        "novelty-view", [maps], (settings.maps, settings.compared, settings.show),
+        lambda: view_novelty(fit, maps, settings),
+    )  # fmt: skip
+    look = keep(
+        "novelty-look", [maps], (settings.cell, settings.drawn),
+        lambda: LOOK.find(FIRST) if fit.opening is not None else explain_place(fit, maps, settings),
+    )  # fmt: skip
+    words = keep("novelty-words", [view], None, lambda: describe_novelty(fit, maps, view))
+    return NoveltyRun(settings, fit, maps, view, look, words)
+
+
+def _pictures(run: NoveltyRun, knobs: Sequence[LiveKnob]) -> dict[str, Section]:
+    """The row of maps, with an edge around the place, or around what waits for an edit."""
+    bar = [knob for knob in knobs if knob.key in ("show", "log")]
+    sheet = novelty_sheet(
+        run, look=run.look, region=run.region, bar=bar, knobs=knobs, alt=run.words
+    )
+    if not sheet.panels:
+        text = "No map is chosen. Choose one under All settings."
+        return {"novelty-maps": Section(text=text)}
+    lines = () if run.region is not None else (edge_around(run.fit, run.settings.cell),)
+    return {"novelty-maps": Section(sheet=replace(sheet, lines=lines))}
+
+
+def _packed(run: NoveltyRun, keep: Keep) -> dict[str, bytes]:
+    """Every score, packed once for the browser."""
+    maps = run.maps
+    return {"scores": keep("novelty-table", [maps], None, lambda: pack_table(score_table(maps)))}
+
+
+def _check(fit: NoveltyFit) -> tuple[Claim, ...]:
+    """Hold a fit's maps against the paper, with the view that the page opens with."""
+    return check_novelty_claims(fit, map_novelty(fit, _VIEW))
+
+
+def _behind(run: NoveltyRun, keep: Keep) -> list[Work]:
+    """The statements, which take longer to check than a slider may, and the fit before the edit."""
+    plan, edits = run.fit.plan, run.settings.edits
+    found = CLAIMS.find(plan)
+    label, stored = "The paper's statements", None if found is None else found.claims
+    works = [Work(_CLAIMS, (_CLAIMS, plan), partial(_check, run.fit), label, 0.5, stored)]
+    if edits:
+        before = replace(plan, edits=edits[:-1])
+        label, seconds = "The rows before the edit", estimate_novelty_seconds(before)
+        works.append(Work(_BEFORE, ("novelty", before), partial(_fit, before), label, seconds))
+    return works
+
+
+def _join(
+    run: NoveltyRun, results: Mapping[str, Any], values: SimpleNamespace, keep: Keep
+) -> NoveltyRun:
+    fit, maps = run.fit, run.maps
+    scores = keep("novelty-scores", [maps], None, lambda: score_maps(fit, maps))
+    run = run._replace(scores=scores, claims=results.get(_CLAIMS, ()))
+    before: FitWithMaps | None = results.get(_BEFORE)
+    edits = run.settings.edits
+    if not edits or before is None or before.plan != replace(fit.plan, edits=edits[:-1]):
+        return run
+    old = _maps_of(before, run.settings, "before", keep)
+    mask = mask_of(edits[-1].runs)
+    change = compare_maps(old, maps, run.settings.score, mask)
+    judged = tuple(
+        judge_prediction(key, answer, old, maps, mask) for key, answer in run.guesses.items()
+    )
+    sheet = change_sheet(before.fit, fit, change, mask)
+    return run._replace(changed=LastEdit(sheet, change, judged))
+
+
+def _about(run: NoveltyRun) -> str:
+    """What the statements are held against, and with which view where it is not today's."""
+    parts = []
+    if run.fit.data.in_support is not None:
+        parts.append(
+            "The paper uses other data, and its out-of-distribution rows lie beyond the range of a "
+            "feature. Here they are the map's cells where rows hardly ever lie, gaps included."
+        )
+    near = maps_key(run.fit, _VIEW)
+    if maps_key(run.fit, run.settings) != near:
+        third = f", the third feature at {_VIEW.third_at:g}" if run.fit.plan.third else ""
+        parts.append(
+            f"The checks use z-scores that keep rising and the distance to {near[2]} rows{third}, "
+            "whatever the maps show."
+        )
+    return " ".join(parts)
+
+
+def _reading(run: NoveltyRun) -> str:
+    """What ranks hide, and which scores contradict each other most."""
+    words = [
+        "Maps, ranks, leaves and places update the picture without retraining.",
+        explain_variances(run.fit, run.maps),
+    ]
+    values = run.maps.of("knowledge")
+    half, most = float(np.nanmedian(values)), float(np.nanmax(values))
+    drawn = "knowledge" in run.view.keys and run.settings.show == "cells"
+    if drawn and half < _NEXT_TO_NOTHING * most:
+        words.append(
+            f"Knowledge uncertainty is below {digits(half)} ({unit_of(run.fit, 'knowledge')}) in "
+            f"half of the cells; its largest value is {digits(most)}. Ranks give that half of the "
+            f'cells half of the colours. The map "{OWN_LABEL}" shows sizes on a logarithmic scale.'
+        )
+    apart = run.view.disagreement
+    if APART in run.settings.maps and apart is not None:
+        words.append(describe_disagreement(run.fit, apart))
+    return " ".join(text for text in words if text)
+
+
+def _appendix(run: NoveltyRun) -> list[Section]:
+    """The last edit, the place, and its trees."""
+    trees = tree_sheet(run.look)
+    sections = [
+        place_section(run.fit, run.look),
+        Section(heading="Tree by tree", sheet=trees, caption=trees.alt),
+    ]
+    if run.changed is None:
+        return sections
+    told = [describe_change(run.changed.change), *(one.text for one in run.changed.judgements)]
+    heading = "What the last edit changed"
+    return [Section(heading=heading, sheet=run.changed.sheet, caption=" ".join(told)), *sections]
+
+
+NOVELTY = Single(
     name="novelty",
     question="What makes a place new to the model?",
     lede="Does the model's **novelty** rise where it has seen no rows? Click a place, guess what "
     "the map will do, and erase the rows there.",
     settings=NoveltySettings,
+    read=read_settings,
+    label="Forest and leaves",
+    estimate=estimate_novelty_seconds,
+    fit=_fit,
+    stored=_stored,
+    wait=1.0,
+    look=_look,
+    notes=lambda run: [*run.view.notes, *run.look.notes],
+    pictures=_pictures,
+    packed=_packed,
+    followed=(*sliders(NoveltySettings), "third_at", "neighbours", "drawn"),
+    behind=_behind,
+    slots=(_CLAIMS, _BEFORE),
+    join=_join,
+    behind_statements=True,
+    words=lambda run: run.words,
+    claims=lambda run: run.claims,
+    about=_about,
+    silence=lambda run: f"{_about(run)} The statements are being checked.".strip(),
+    appendix=_appendix,
+    reading=_reading,
     answer=answer_novelty,
     scores=lambda run: score_section(run.fit, run.scores),
     study=STUDY,

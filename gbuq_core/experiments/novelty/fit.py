@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -370,7 +371,16 @@ class NoveltyRun(NamedTuple):
     fit: NoveltyFit
     maps: NoveltyMaps
     view: NoveltyView
-    scores: tuple[Any, ...] = ()  # a `MapScore` of each map, where a page has worked them out
+    # What a page adds: the place that is looked at (a `PlaceLook`), the maps in words, a `MapScore`
+    # of each map, cells that wait for an edit, what was predicted of the last edit, by question,
+    # what it changed (a `LastEdit`), and the paper's statements.
+    look: Any = None
+    words: str = ""
+    scores: tuple[Any, ...] = ()
+    region: npt.NDArray[np.bool_] | None = None
+    guesses: Mapping[str, str] = MappingProxyType({})
+    changed: Any = None
+    claims: tuple[Any, ...] = ()
 
 
 def run_novelty(settings: NoveltySettings | None = None) -> NoveltyRun:

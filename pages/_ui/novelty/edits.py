@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from types import SimpleNamespace
+from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import streamlit as st
 
 from gbuq_core.errors import GbuqError
@@ -27,13 +26,15 @@ from gbuq_core.experiments.novelty.edits import (
     encode_edits,
     mask_of,
 )
-from gbuq_core.experiments.novelty.fit import NoveltyFit
+from gbuq_core.experiments.novelty.fit import NoveltyFit, NoveltyRun
 from gbuq_core.experiments.novelty.plan import NoveltySettings, why_not
 from gbuq_core.knobs import find_knob
-from pages._ui.canvas import CanvasEvent
+from pages._ui.canvas import CanvasEvent, keep_knobs
 from pages._ui.controls import draw_knob
 from pages._ui.notices import show_notice
-from pages._ui.novelty.controls import STATE, choose_cell, settings_of
+from pages._ui.novelty.controls import STATE, choose_cell
+from pages._ui.sections import Acts
+from pages._ui.skeleton import Skeleton
 
 # Session keys.
 _TOOL, _LABEL, _VALUE, _COPIES = (
@@ -54,54 +55,58 @@ _VERBS = {
 }
 
 
-def draw_tools(fit: NoveltyFit, edits: Sequence[Edit], cell: tuple[int, int]) -> None:
-    """Below the maps: the tools, or the prediction that an edit waits for."""
-    refused = st.session_state.pop(_REFUSED, "")
-    if refused:
-        _say_refused(refused)
-    waiting: Edit | None = st.session_state.get(_WAITING)
-    if waiting is None:
-        _draw_choice(fit, edits, cell)
-        return
-    problem = why_not_one_more(fit, edits, waiting)
-    if problem:
-        st.session_state.pop(_WAITING, None)
-        _say_refused(problem)
-        _draw_choice(fit, edits, cell)
-        return
-    _draw_prediction(edits, waiting)
-
-
-def _say_refused(problem: str) -> None:
-    # The sentence is about a link's edits; the last one was not made here.
-    reason = problem.replace(": undo the last one.", ".")
-    show_notice(f"{reason} Nothing was changed.", "edit")
-
-
-def bind_edits() -> None:
-    """Bind the edits to the address, by a box that the style sheet hides from everybody."""
-    with st.container(key="novelty-unseen"):
-        draw_knob(find_knob(STATE.knobs, "edits"))
-
-
-def possible_settings(values: SimpleNamespace) -> NoveltySettings | None:
+def admit(settings: NoveltySettings) -> NoveltySettings | None:
     """Today's settings, without edits that do not fit them; None if nothing can be shown."""
-    settings = settings_of(values)
+    with st.container(key="novelty-unseen"):  # a box that the style sheet hides from everybody
+        draw_knob(find_knob(STATE.knobs, "edits"))  # binds the edits to the address
     problem = why_not(settings)
     if not problem:
         return settings
     alone = replace(settings, edits=())
     if settings.edits and not why_not(alone):
-        _offer_to_forget(f"{problem} The maps leave these edits out.")
+        show_notice(f"{problem} The maps leave these edits out.", "edits")
+        st.button("Forget these edits", key="_novelty_forget", on_click=_keep, args=((),))
         return alone
     show_notice(problem, "novelty", tone="error")
     return None
 
 
-def _offer_to_forget(problem: str) -> None:
-    """Say why a link's edits are left out; they can be taken out of the address."""
-    show_notice(problem, "edits")
-    st.button("Forget these edits", key="_novelty_forget", on_click=_keep, args=((),))
+def mark(run: NoveltyRun) -> NoveltyRun:
+    """With the cells of an edit that waits, and what was predicted of the last one."""
+    waiting: Edit | None = st.session_state.get(_WAITING)
+    if waiting is not None and (problem := why_not_one_more(run.fit, run.settings.edits, waiting)):
+        del st.session_state[_WAITING]
+        # The sentence is about a link's edits; the last one was not made here.
+        st.session_state[_REFUSED] = problem.replace(": undo the last one.", ".")
+        waiting = None
+    region = None if waiting is None else mask_of(waiting.runs)
+    return run._replace(region=region, guesses=guesses_of(run.settings.edits))
+
+
+def act(run: NoveltyRun) -> Acts:
+    """A click looks at a cell, or edits; so does a lasso."""
+    pick = partial(on_maps, bool(run.fit.data.classes))
+    return {"novelty-maps": {"select": "cells", "on_select": pick, "on_turn": keep_knobs}}
+
+
+def draw_below(page: Skeleton, run: NoveltyRun) -> None:
+    """What the last edit did, and the tools, or the prediction that an edit waits for."""
+    edits = run.settings.edits
+    if edits:
+        lines = [run.fit.rows.outcomes[-1].text]
+        if run.changed is not None:
+            lines += [judgement.text for judgement in run.changed.judgements]
+            if not run.changed.judgements:
+                lines.append("This edit came with the link, so nobody predicted its effect.")
+        show_notice(lines, "verdict")
+    waiting: Edit | None = st.session_state.get(_WAITING)
+    with st.container() if waiting is not None else page.control:
+        if refused := st.session_state.pop(_REFUSED, ""):
+            show_notice(f"{refused} Nothing was changed.", "edit")
+        if waiting is not None:
+            _draw_prediction(edits, waiting)
+        else:
+            _draw_choice(run.fit, edits, run.settings.cell)
 
 
 def _draw_choice(fit: NoveltyFit, edits: Sequence[Edit], cell: tuple[int, int]) -> None:
@@ -201,12 +206,6 @@ def on_maps(classes: bool, event: CanvasEvent) -> None:
         st.session_state[_REFUSED] = str(error)
         return
     st.session_state[_WAITING] = st.session_state[_TOLD] = edit
-
-
-def waiting_mask() -> npt.NDArray[np.bool_] | None:
-    """The cells under a lasso that waits for its prediction."""
-    waiting: Edit | None = st.session_state.get(_WAITING)
-    return None if waiting is None else mask_of(waiting.runs)
 
 
 def guesses_of(edits: Sequence[Edit]) -> Mapping[str, str]:

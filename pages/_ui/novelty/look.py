@@ -1,25 +1,25 @@
-"""Novelty's closer look at one place: its scores, its features, its trees."""
+"""Novelty's closer looks: at one place and its trees, and at what the last edit changed."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from gbuq_core.experiments.novelty.experiment import place_section
+from gbuq_core.experiments.novelty.fit import NoveltyRun
 from gbuq_core.experiments.novelty.picture import share_figure, tree_sheet
-from gbuq_core.experiments.novelty.scores import describe_place
+from gbuq_core.experiments.novelty.scores import describe_change, describe_place
 from gbuq_core.knobs import find_knob
 from pages._ui.canvas import canvas
 from pages._ui.controls import draw_knob
 from pages._ui.novelty.controls import STATE
-from pages._ui.novelty.picture import ShownMaps
 from pages._ui.sections import draw_section
 
 _BOX_WIDTH = 170  # pixels of a number box
 
 
-def draw_place(found: ShownMaps) -> None:
+def draw_place(run: NoveltyRun) -> None:
     """Why the chosen place is new: its numbers, its features, its trees."""
-    look = found.look
+    look, names = run.look, run.fit.data.feature_names
     st.subheader(f"At {look.title}: what makes it new")
     left, right = st.columns([0.42, 0.58], gap="large")
     with left:
@@ -27,18 +27,28 @@ def draw_place(found: ShownMaps) -> None:
             for key in ("column", "row"):
                 with st.container(width=_BOX_WIDTH):
                     draw_knob(find_knob(STATE.knobs, key))
-        draw_section(place_section(found.run.fit, look), "place")
+        draw_section(place_section(run.fit, look), "place")
     with right:
-        shares = share_figure(found.run.fit.data.feature_names, look.shares)
+        each = zip(names, look.shares, strict=True)
+        words = ", ".join(f"{name} {100 * share:.0f} %" for name, share in each)
         st.markdown("**Which features its distance comes from**")
-        st.vega_lite_chart(shares, key="novelty-shares", alt=_share_words(found))
+        st.vega_lite_chart(
+            share_figure(names, look.shares), key="novelty-shares",
+            alt=f"Shares of the squared distance: {words}.",
+        )  # fmt: skip
         canvas(tree_sheet(look), key="novelty-trees")
-    st.text(describe_place(found.run.fit, look), width="stretch")
+    st.text(describe_place(run.fit, look), width="stretch")
 
 
-def _share_words(found: ShownMaps) -> str:
-    parts = [
-        f"{name} {100 * share:.0f} %"
-        for name, share in zip(found.run.fit.data.feature_names, found.look.shares, strict=True)
-    ]
-    return f"Shares of the squared distance: {', '.join(parts)}."
+def draw_change(run: NoveltyRun) -> None:
+    """The maps before and after the last edit, and their difference."""
+    if not run.settings.edits:
+        return
+    with st.expander("What the last edit changed", expanded=True):
+        with st.container(width=260):
+            draw_knob(find_knob(STATE.knobs, "score"))
+        if run.changed is None:
+            st.text("The maps before the edit are being computed.")
+        else:
+            canvas(run.changed.sheet, key="novelty-change")
+            st.text(describe_change(run.changed.change), width="stretch")

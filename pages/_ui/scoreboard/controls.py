@@ -23,9 +23,9 @@ from gbuq_core.experiments.scoreboard.plan import APART, BESIDE, RANKS, TIME, Bo
 from gbuq_core.figures.vega import distinct
 from gbuq_core.knobs import Knob
 from gbuq_core.settings import from_values, knobs_of, to_values
-from pages._ui.experiment import EXPORT, PAPER, SETTINGS
 from pages._ui.knobs import Preset, query_string
 from pages._ui.present import KEY, Step
+from pages._ui.skeleton import EXPORT, PAPER, SETTINGS
 from pages._ui.url_state import PageState, preview
 
 PAGE = "scoreboard"

@@ -9,8 +9,8 @@ import streamlit as st
 from gbuq_core.lenses.lens import GOOD, SECOND
 from gbuq_core.lenses.pictures import in_unit
 from pages._ui.controls import draw_knob
-from pages._ui.experiment import EXPORT
 from pages._ui.jobs_glue import Answer
+from pages._ui.skeleton import EXPORT
 from pages._ui.url_state import PageState, link_query, read_again, run_page
 from pages._ui.your_data.checks import draw_checks
 from pages._ui.your_data.cohorts import bind_cohorts, draw_cohorts, draw_keep

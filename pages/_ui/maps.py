@@ -1,0 +1,182 @@
+"""The page of an experiment whose methods have maps side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import streamlit as st
+
+from gbuq_core.experiments.experiment import (
+    Closer,
+    Experiment,
+    experiment_sections,
+)
+from gbuq_core.figures.canvas.panels import PanelSheet
+from gbuq_core.settings import bare, from_values, sliders
+from pages._ui.canvas import CanvasEvent, Selectable, canvas, keep_knobs
+from pages._ui.controls import draw_fold, draw_knob
+from pages._ui.jobs_glue import ask
+from pages._ui.kept import kept, last_kept
+from pages._ui.live import live_knobs, send_members
+from pages._ui.live_sliders import LIVE_SECONDS, follow
+from pages._ui.sections import draw_section
+from pages._ui.side_by_side import (
+    Shown,
+    list_costs,
+    plan_requests,
+    say_stale,
+    say_what_is_missing,
+    view_answers,
+)
+from pages._ui.skeleton import (
+    COMPARE,
+    PAPER,
+    QUICK,
+    WHY,
+    folds_of,
+    open_account,
+    show_waited,
+)
+from pages._ui.surface import OPEN, show_surface
+from pages._ui.trials import draw_trials, trial_requests, trial_results
+from pages._ui.url_state import PageState, read_again
+
+_SLIDER_WIDTH, _BOX_WIDTH = 340, 130  # pixels
+
+
+def show_maps(
+    one: Experiment,
+    state: PageState,
+    keys: Sequence[str],
+    on_select: Callable[[CanvasEvent], None] | None = None,
+    rays: bool = False,
+    below: Callable[[Any], None] | None = None,
+    wait_seconds: float = 0.5,  # the default's methods come without a flash of progress
+) -> None:
+    """Methods whose maps stand side by side.
+
+    Cells are chosen in the picture if ``on_select`` takes them, and lines with ``rays``;
+    ``below(run)`` draws what belongs to them. Nobody waits for a trial.
+    """
+    looks = [closer.fold for closer in one.closer] + [OPEN] * (OPEN in state.knobs)
+    page, values, settings = open_account(one, state, keys, folds_of(one, looks))
+    whole = any(closer.whole and getattr(values, closer.fold.key) for closer in one.closer)
+    fits, own = plan_requests(one, settings, whole), trial_requests(one)
+    asked = ask([*fits, *own], QUICK if own else wait_seconds)
+    answers, others = asked[: len(fits)], asked[len(fits) :]
+    alone = all(answer.state == "done" for answer in answers)
+    shown = view_answers(one, settings, answers)
+    fresh = [each.view for each in shown if each.fresh]
+    now = one.run(settings, fresh)
+    settled = all(answer.state in ("done", "failed") for answer in answers)
+    run, views = _settled(one, now, fresh, settled)
+    claims = kept(f"{one.name}-claims", views, bare(run.settings), lambda: one.claims(run))
+    sheet = _sheet_of(one, state, values, shown)
+    with page.notices:
+        show_waited(answers, [] if alone else others)
+        say_what_is_missing(one, settings, shown)
+        say_stale(shown)
+
+    def draw(moment: SimpleNamespace, moving: bool) -> bool:
+        """The maps, alone while a slider is on its way; whether all are of these values."""
+        drawn, all_fresh = sheet, True
+        if moving:
+            wanted = from_values(one.settings, vars(moment))
+            found = view_answers(one, wanted, ask(plan_requests(one, wanted), LIVE_SECONDS))
+            drawn = _sheet_of(one, state, moment, found)
+            all_fresh = all(each.fresh or each.problem for each in found)
+        kinds: tuple[Selectable, ...] = ("cells", "ray") if rays else ("cells",)
+        canvas(drawn, one.name, kinds if on_select else None, on_select, keep_knobs, grips=rays)
+        return all_fresh
+
+    with page.picture:
+        if one.followed:
+            follow(state, values, sliders(one.settings), draw)
+        else:
+            draw(values, False)
+        if below is not None:
+            below(now)
+    if run.settings != settings:
+        with page.fold(COMPARE):
+            st.caption("The scores below still belong to the previous settings.")
+    seen = [each for each in shown if each.view]
+    made = [each for each in seen if each.fresh or each.answer.seconds is not None]
+    with page.fold(WHY):
+        for closer in one.closer:
+            look = st.fragment(_look_closer) if closer.alone else _look_closer
+            views = [each.view for each in (made if closer.whole else seen)]
+            look(one, state, closer, now, views, values)
+        if OPEN in state.knobs:
+            show_surface(sheet)
+    page.tell(
+        one,
+        run,
+        claims,
+        lambda: experiment_sections(
+            one, now, fresh, live_knobs(state, values), values, trial_results(others)
+        ),
+        sheet.alt,
+        given=now,
+        scored=bool(views),
+        complete=settled and run.settings == settings and len(views) == len(one.chosen(settings)),
+        costs=list_costs(one, settings, shown),
+    )
+    with page.fold(PAPER):
+        if one.trials:
+            draw_trials(one, state, values, others, alone)
+    send_members(sheet.live, one.name)
+
+
+def _settled(one: Experiment, now: Any, views: Sequence[Any], done: bool) -> tuple[Any, Any]:
+    """The last run whose fits were all done, with its views: what is said stays meanwhile."""
+    name = f"{one.name}-settled"
+    if done:
+        return kept(name, views, now.settings, lambda: (now, views))
+    return last_kept(name) or (now, views)
+
+
+def _look_closer(
+    one: Experiment,
+    state: PageState,
+    closer: Closer,
+    run: Any,
+    views: Sequence[Any],
+    values: SimpleNamespace,
+) -> None:
+    """One closer look, worked out only while its fold is open."""
+    values = read_again(state, values) if closer.alone else values
+    place = draw_fold(closer.fold, closer.knobs)
+    if place is None:
+        return
+    key = f"{one.name}-{closer.fold.key}"
+    with place:
+        if closer.hint:
+            st.caption(closer.hint)
+        with st.container(horizontal=True, key=f"{key}-knobs"):
+            for knob in closer.knobs:
+                with st.container(width=_BOX_WIDTH if knob.box else _SLIDER_WIDTH):
+                    draw_knob(knob)
+        if not views:
+            st.text("It appears with the first fit.")
+            return
+        depends = bare(run.settings), *(getattr(values, knob.key) for knob in closer.knobs)
+        section = kept(key, views, depends, lambda: closer.section(run, views, values))
+        if section.sheet is None:
+            st.text(str(section.text))  # why there is none
+        draw_section(section, key)
+
+
+def _sheet_of(
+    one: Experiment, state: PageState, values: SimpleNamespace, shown: Sequence[Shown]
+) -> PanelSheet:
+    """What there is to draw, the last good maps included."""
+    settings = from_values(one.settings, vars(values))
+    run = one.run(settings, [each.view for each in shown if each.fresh])
+    views = [each.view for each in shown if each.view is not None]
+    sheet = one.sheet(run, views, live_knobs(state, values))
+    for closer in one.closer:
+        if closer.mark and getattr(values, closer.fold.key):
+            sheet = closer.mark(sheet, values)
+    return one.begin(sheet, run, values)

@@ -1,0 +1,216 @@
+"""The skeleton of an experiment's page: a question, one picture, one control, one verdict.
+
+All else is folded until it is asked for: `FOLDS`, in this order on every page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType, SimpleNamespace
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from gbuq_core.experiments.claims import Claim, chips_of
+from gbuq_core.experiments.experiment import (
+    Account,
+    account_html,
+    listed,
+    text_of,
+)
+from gbuq_core.figures.standalone import Section
+from gbuq_core.glossary import GLOSSARY
+from gbuq_core.knobs import Knob
+from gbuq_core.settings import from_values
+from pages._ui.claims import MARKS, draw_claims
+from pages._ui.departures import show_departures
+from pages._ui.export import Download, show_exports
+from pages._ui.jobs_glue import Answer, show_progress
+from pages._ui.kept import kept
+from pages._ui.sections import draw_section
+from pages._ui.url_state import ControlPlaces, PageState, open_page
+
+COMPARE, WHY, PAPER = "Compare methods", "Why", "Does the paper hold?"
+SETTINGS, EXPORT = "All settings", "Export"
+_CONTROL_WIDTH = 420  # pixels
+QUICK = 0.12  # seconds that a page waits while nobody waits for what it asked for
+FOLDS = (COMPARE, WHY, PAPER, SETTINGS, EXPORT)
+_NONE: Mapping[Any, Any] = MappingProxyType({})
+Folded = Mapping[str, Sequence[Knob]]
+
+
+def _key(title: str) -> str:
+    """
+    >>> _key(SETTINGS)
+    'fold-all-settings'
+    """
+    return "fold-" + title.lower().rstrip("?").replace(" ", "-")
+
+
+def _slug_of(label: str) -> str:
+    """
+    >>> _slug_of("Functions of VST"), _slug_of("Data")
+    ('-functions-of-vst', '')
+    """
+    return "" if label == "Data" else "-" + label.lower().replace(" ", "-")
+
+
+class Skeleton:
+    """The places of a page, from the top; each is filled with ``with``."""
+
+    def __init__(self, question: str, lede: str = "", halved: bool = False) -> None:
+        st.title(question)
+        # With `halved` the picture leaves a half of the page beside it.
+        self.half, place = st.columns([0.4, 0.6], gap="large") if halved else (None, st.container())
+        with place:
+            self._lede = st.container(key="lede")
+            self.ask(lede)
+            self.notices = st.container()
+            self.picture = st.container(key="first-picture")
+            with st.container(
+                horizontal=True, vertical_alignment="center", gap="large", key="first-answer"
+            ):
+                self.control = st.container(width=_CONTROL_WIDTH)
+                self._verdict = st.container(width="stretch", key="first-verdict")
+        self._places = {title: st.container() for title in FOLDS}
+        settings = self._places[SETTINGS].expander(SETTINGS, key=_key(SETTINGS))
+        self._folds = {SETTINGS: settings}
+
+    def open(self, page: PageState, keys: Sequence[str], folded: Folded = _NONE) -> SimpleNamespace:
+        """`open_page`, with the knobs of these keys at the picture and all others folded.
+
+        ``folded`` are the folds that stand in another one, by its title.
+        """
+        with self.notices:
+            values = open_page(page, places=ControlPlaces(self.control, keys, self.fold(SETTINGS)))
+        for title, place in self._places.items():
+            if title in folded:
+                key = f"{_key(title)}-{page.key}"
+                opened = {fold.key for fold in folded[title] if getattr(values, fold.key)}
+                if opened - st.session_state.get(f"_{key}", set()):
+                    st.session_state[key] = True  # one that opens, opens it, too
+                st.session_state[f"_{key}"] = opened
+                self._folds[title] = place.expander(title, key=key, on_change="rerun")
+            elif title != SETTINGS:
+                self._folds[title] = place.expander(title, key=_key(title))
+        return values
+
+    def ask(self, lede: str) -> None:
+        """One sentence under the title, given late where it depends on the knobs."""
+        if lede:
+            self._lede.markdown(lede)
+
+    def fold(self, title: str) -> DeltaGenerator:
+        """The fold of a title."""
+        return self._folds[title]
+
+    def say_verdict(self, words: str, claims: Sequence[Claim], numbers: str = "") -> None:
+        """The answer in one sentence; numbers and thresholds are a click away."""
+        if not words:
+            return
+        with self._verdict, st.popover(words, type="tertiary"):
+            if numbers:
+                st.text(numbers)
+            for claim in chips_of(claims):
+                here = claim.here[:1].upper() + claim.here[1:]
+                st.markdown(f"{MARKS[claim.verdict]} **{claim.answer}**")
+                st.caption(f"{here} {claim.threshold}".strip())
+
+    def tell(
+        self,
+        one: Account,
+        run: Any,
+        claims: Sequence[Claim],
+        sections: Callable[[], Sequence[Section]],
+        words: str,
+        *,
+        given: Any = None,
+        scored: bool = True,
+        complete: bool = True,
+        costs: Sequence[str] = (),
+        paper: Callable[[], None] | None = None,
+    ) -> None:
+        """The answer and the folds, below what the page has drawn in them.
+
+        ``sections()`` makes the page to take away, and ``words`` are the picture in words.
+        ``given`` is the run that is taken away where it is another than the one that is scored;
+        with ``complete`` the statements are checked over seeds, and ``paper()`` draws them where
+        the page checks them by itself.
+        """
+        given = run if given is None else given
+        self.say_verdict(one.answer(run), claims, one.numbers(run))
+        with self.fold(COMPARE):
+            if scored:
+                for number, section in enumerate(listed(one.scores(run))):
+                    draw_section(section, f"{one.name}-scores-{number}")
+            else:
+                st.text("Scores appear with the first fit.")
+            st.caption(" ".join([text_of(one.reading, run), *costs]).strip())
+        self.explain(one)
+        with self.fold(PAPER):
+            if paper is not None:
+                paper()
+            else:
+                if claims and (about := one.about(run)):
+                    st.caption(about)
+                study = one.study if complete else None
+                draw_claims(claims, study, given.settings, outcomes=one.outcomes(run))
+                if not claims and (why := one.silence(run)):
+                    st.text(why)
+            if remark := kept(f"{one.name}-remark", [run], None, lambda: one.remark(run)):
+                st.markdown(remark)
+        with self.fold(EXPORT):
+            downloads = [
+                Download(
+                    f"{label} (CSV)",
+                    f"{one.name}{_slug_of(label)}.csv",
+                    "text/csv",
+                    partial(make, given),
+                )
+                for label, make in one.tables(given).items()
+            ]
+            downloads.append(
+                Download(
+                    "Page (HTML)",
+                    f"{one.name}.html",
+                    "text/html",
+                    lambda: account_html(one, given, sections()),
+                )
+            )
+            show_exports(one.name, one.code(given), downloads)
+            st.caption("In words")
+            st.text(words, width="stretch")
+
+    def explain(self, one: Account) -> None:
+        """Equations, what words mean, and where gbuq departs from the paper."""
+        with self.fold(WHY):
+            st.markdown(one.equations)
+            for term in (GLOSSARY[name] for name in one.terms):
+                unit = f" Unit: {term.unit}." if term.unit else ""
+                st.markdown(f"- **{term.label}.** {term.definition}{unit}")
+            show_departures(one.departures)
+
+
+def open_account(
+    one: Account, state: PageState, keys: Sequence[str], folded: Folded = _NONE
+) -> tuple[Skeleton, SimpleNamespace, Any]:
+    """The page's places, the values of its knobs and its settings, as `Skeleton.open`."""
+    page = Skeleton(one.question)
+    values = page.open(state, keys, folded)
+    settings = from_values(one.settings, vars(values))
+    page.ask(text_of(one.lede, settings))
+    return page, values, settings
+
+
+def folds_of(one: Account, looks: Sequence[Knob | None]) -> Folded:
+    """The folds within folds that a page has."""
+    own = [look for look in looks if look is not None]
+    folded = {WHY: own, PAPER: [trial.fold for trial in one.trials]}
+    return {title: folds for title, folds in folded.items() if folds}
+
+
+def show_waited(answers: Sequence[Answer], others: Sequence[Answer]) -> None:
+    """Progress; what was asked for beside and cancelled has its own button to start it again."""
+    show_progress([*answers, *(each for each in others if each.state != "cancelled")])
