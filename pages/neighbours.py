@@ -6,4 +6,4 @@ from pages._ui.neighbours.controls import STATE, act
 from pages._ui.neighbours.rows import draw_rows
 
 keys = ("noise", "diabetes_row", "wine_row")
-show_experiment(NEIGHBOURS, STATE, keys, act, below_why=draw_rows)
+show_experiment(NEIGHBOURS, STATE, keys, acts=act, below_why=draw_rows)

@@ -7,6 +7,6 @@ from pages._ui.novelty.edits import act, admit, draw_below, mark
 from pages._ui.novelty.look import draw_change, draw_place
 
 show_experiment(
-    NOVELTY, STATE, (), act,
-    admit=admit, mark=mark, below=draw_below, below_why=draw_place, last=draw_change,
+    NOVELTY, STATE, (),
+    acts=act, admit=admit, mark=mark, below=draw_below, below_why=draw_place, last=draw_change,
 )  # fmt: skip

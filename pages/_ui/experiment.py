@@ -73,27 +73,25 @@ def show_experiment(
     one: Experiment | Compared | Single,
     state: PageState,
     keys: Sequence[str],
-    acts: Callable[[Any], Acts] = _nothing,
-    **choosing: Any,
+    **own: Any,
 ) -> None:
     """The whole page of an experiment: the knobs of these keys stand at the picture.
 
-    ``acts(run)`` says what can be done in the figures of one fit; the rest is as `_show_single`,
-    `_show_compared` and `show_maps` take it.
+    ``own`` are functions of the page, which `_show_single`, `_show_compared` or `show_maps` takes.
     """
     if isinstance(one, Single):
-        _show_single(one, state, keys, acts, **choosing)
+        _show_single(one, state, keys, **own)
     elif isinstance(one, Compared):
-        _show_compared(one, state, keys, **choosing)
+        _show_compared(one, state, keys, **own)
     else:
-        show_maps(one, state, keys, **choosing)
+        show_maps(one, state, keys, **own)
 
 
 def _show_single(
     one: Single,
     state: PageState,
     keys: Sequence[str],
-    acts: Callable[[Any], Acts],
+    acts: Callable[[Any], Acts] = _nothing,
     admit: Callable[[Any], Any] = _same,
     mark: Callable[[Any], Any] = _same,
     below: Callable[[Skeleton, Any], None] | None = None,
@@ -102,9 +100,10 @@ def _show_single(
 ) -> None:
     """One fit.
 
-    ``admit(settings)`` says what is wrong with settings and returns those to be shown, or None, and
-    ``mark(run)`` adds what the session has to a run. ``below(page, run)`` draws what belongs to the
-    picture, ``below_why(run)`` what stands in Why, and ``last(run)`` what ends the page.
+    ``acts(run)`` says what can be done in its figures, by their places. ``admit(settings)`` says
+    what is wrong with settings and returns those to be shown, or None; ``mark(run)`` adds what the
+    session has to a run. ``below(page, run)`` draws what belongs to the picture, ``below_why(run)``
+    what stands in Why, and ``last(run)`` what ends the page.
     """
     surface = [OPEN] * (OPEN in state.knobs)
     page, values, settings = open_account(one, state, keys, folds_of(one, surface))

@@ -5,7 +5,7 @@ Fresh rows (of a synthetic set) or held-out rows (of a table) are what everythin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -117,7 +117,7 @@ def load_neighbours_data(
     if info.kind == "table":
         data = _table(key, info, seed)
     else:
-        data = _SYNTHETIC[key](info, rows, noise, seed)
+        data = _synthetic(key, info, rows, noise, seed)
     for part in vars(data).values():
         for array in part if isinstance(part, tuple) else (part,):
             if isinstance(array, np.ndarray):
@@ -125,90 +125,51 @@ def load_neighbours_data(
     return data
 
 
-def _wave(info: DatasetInfo, rows: int, noise: float, seed: int) -> NeighboursData:
-    wave = make_wave(rows, noise, seed)
-    fresh = make_wave(N_FRESH, noise, [seed, _FRESH_STREAM])
-    place = np.searchsorted(wave.grid[:, 0], fresh.X[:, 0] - 0.05)
-    true_std = np.sqrt(wave.variance)
+def _synthetic(key: str, info: DatasetInfo, rows: int, noise: float, seed: int) -> NeighboursData:
+    """A synthetic set with fresh rows of the same law, and its truth over a grid."""
+    make, usual = _MAKERS[key]
+    made: Any = make(rows, usual * noise, seed)
+    fresh: Any = make(N_FRESH, usual * noise, [seed, _FRESH_STREAM])
+    grid, axes = made.grid, getattr(made, "axes", ())
+    shown = np.arange(len(grid))
+    if key == "heteroscedastic":
+        # Far out trees are constant: a third of the empty stretches shows it.
+        shown = np.flatnonzero((grid[:, 0] >= -3.0) & (grid[:, 0] <= 13.0))
+    true_mean, true_std = made.mean.ravel()[shown], np.sqrt(made.variance).ravel()[shown]
+    if key == "wave":
+        place = np.searchsorted(grid[:, 0], fresh.X[:, 0] - 0.05)
+        truth = true_mean[place], true_std[place]
+    else:
+        truth = fresh.row_mean, np.sqrt(fresh.row_variance)
     return NeighboursData(
-        key="wave",
+        key=key,
         title=info.label,
         kind=info.kind,
-        n_inputs=1,
-        X=wave.X,
-        y=wave.y,
-        feature_names=("x",),
+        n_inputs=grid.shape[1],
+        X=made.X,
+        y=made.y,
+        feature_names=("x1", "x2") if axes else ("x",),
         target_name="y",
         unit=_UNITS,
         X_test=fresh.X,
         y_test=fresh.y,
-        grid=wave.grid,
-        grid_shape=(len(wave.grid),),
-        axes=(wave.grid[:, 0],),
-        true_mean=wave.mean,
+        grid=grid[shown],
+        grid_shape=made.mean.shape if axes else (len(shown),),
+        axes=axes or (grid[shown, 0],),
+        true_mean=true_mean,
         true_std=true_std,
-        in_support=wave.in_support,
-        test_mean=wave.mean[place],
-        test_std=true_std[place],
+        in_support=made.in_support.ravel()[shown],
+        test_mean=truth[0],
+        test_std=truth[1],
     )
 
 
-def _heteroscedastic(info: DatasetInfo, rows: int, noise: float, seed: int) -> NeighboursData:
-    curve = make_heteroscedastic(rows, _SLOPE * noise, seed)
-    fresh = make_heteroscedastic(N_FRESH, _SLOPE * noise, [seed, _FRESH_STREAM])
-    # Far out trees are constant: a third of the empty stretches shows it.
-    shown = np.flatnonzero((curve.grid[:, 0] >= -3.0) & (curve.grid[:, 0] <= 13.0))
-    grid = curve.grid[shown]
-    return NeighboursData(
-        key="heteroscedastic",
-        title=info.label,
-        kind=info.kind,
-        n_inputs=1,
-        X=curve.X,
-        y=curve.y,
-        feature_names=("x",),
-        target_name="y",
-        unit=_UNITS,
-        X_test=fresh.X,
-        y_test=fresh.y,
-        grid=grid,
-        grid_shape=(len(grid),),
-        axes=(grid[:, 0],),
-        true_mean=curve.mean[shown],
-        true_std=np.sqrt(curve.variance[shown]),
-        in_support=curve.in_support[shown],
-        test_mean=fresh.row_mean,
-        test_std=np.sqrt(fresh.row_variance),
-    )
-
-
-def _ripples(info: DatasetInfo, rows: int, noise: float, seed: int) -> NeighboursData:
-    ripples = make_ripples(rows, _SPOT * noise, seed)
-    fresh = make_ripples(N_FRESH, _SPOT * noise, [seed, _FRESH_STREAM])
-    return NeighboursData(
-        key="ripples",
-        title=info.label,
-        kind=info.kind,
-        n_inputs=2,
-        X=ripples.X,
-        y=ripples.y,
-        feature_names=("x1", "x2"),
-        target_name="y",
-        unit=_UNITS,
-        X_test=fresh.X,
-        y_test=fresh.y,
-        grid=ripples.grid,
-        grid_shape=ripples.mean.shape,
-        axes=ripples.axes,
-        true_mean=ripples.mean.ravel(),
-        true_std=np.sqrt(ripples.variance).ravel(),
-        in_support=ripples.in_support.ravel(),
-        test_mean=fresh.row_mean,
-        test_std=np.sqrt(fresh.row_variance),
-    )
-
-
-_SYNTHETIC = {"wave": _wave, "heteroscedastic": _heteroscedastic, "ripples": _ripples}
+# How each is made, and its usual noise
+_MAKERS: Mapping[str, tuple[Callable[..., Any], float]] = {
+    "wave": (make_wave, 1.0),
+    "heteroscedastic": (make_heteroscedastic, _SLOPE),
+    "ripples": (make_ripples, _SPOT),
+}
 _TARGETS = {"diabetes": ("disease progression", ""), "wine": ("alcohol", "cultivar")}
 
 
