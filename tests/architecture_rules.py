@@ -441,12 +441,12 @@ def files_are_short(module):
 # Lines of all Python files of a room. Where it grows beyond, something else is to go first; where
 # it has shrunk, its budget follows.
 BUDGET = {
-    "gbuq_core": 107_100,  # with the comparisons that pages start
-    "pages": 12_820,  # without comparisons
-    "pages": 12_820,  # without comparisons
+    "gbuq_core": 107_000,  # with the comparisons that pages start
+    "pages": 12_830,  # without comparisons
     "demos": 6_840,  # with the method in one sitting
     "benchmarks": 14_860,  # with those of the stacked law, and tables whose cells are known
-    "tests": 71_600,  # with models of earlier versions
+    "gbuq_core": 107_100,  # with the comparisons that pages start
+    "pages": 12_820,  # without comparisons
 }
 
 
