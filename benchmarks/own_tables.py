@@ -3,7 +3,9 @@
 ``moved`` moves a held-out fifth of six UCI sets away: every column by 3 std, one column of each row
 by 10 std, or each column permuted. ``tail`` leaves out the quarter of the rows where one column is
 largest and compares with the knowledge uncertainty of ten independent models. ``foreign`` scores
-rows of protein with what concrete taught. ``seeds`` counts how many of the top 5 % stay with
+rows of protein with what concrete taught. ``shifted`` draws second files: honest ones, which the
+test of exchangeability should let pass, and ones shifted in three ways, whose weighted conformal
+intervals should hold. ``seeds`` counts how many of the top 5 % stay with
 another seed. ``large`` times 100,000 rows of 50 columns. ``quick`` times, on 10,000 rows of 20
 columns and from the bytes of a file to the table, five independent SGLB models in five folds, kNN
 on the same folds, and the unfamiliarity of every row. ``more_rows`` and ``next_rows`` judge the
@@ -23,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.neighbors import NearestNeighbors
 
 from benchmarks import folds, more_rows
 from benchmarks.report import Row, Split, make_parser, report
@@ -32,11 +35,15 @@ from gbuq_core.metrics import auroc
 from gbuq_core.tables import (
     ScorePlan,
     add_unfamiliarity,
+    can_weigh,
     compare_methods,
+    measure_shift,
     measure_unfamiliarity,
     read_table,
+    row_intervals,
     score_table,
 )
+from gbuq_core.tables.shifting import exchangeability
 from gbuq_core.unfamiliarity import Unfamiliarity
 
 SETS = ("concrete", "wine", "energy", "boston", "power", "protein")
@@ -47,9 +54,13 @@ SETS_BETTER = 5
 LEAST_KEPT = 2 / 3
 MOST_SECONDS = 90.0
 _SECTIONS = [
-    "moved", "tail", "foreign", "seeds", "large", "quick", "more_rows", "next_rows", "folds",
+    "moved", "tail", "foreign", "shifted", "seeds", "large", "quick", "more_rows", "next_rows",
+    "folds",
 ]  # fmt: skip
 QUICK_SECONDS = 20.0
+SHIFTED_SETS, HONEST_FILES = ("power", "protein"), 200  # of the honest files, all sets in turn
+WAYS, SHIFT_SEEDS = ("one column", "noisy rows", "ends"), 5
+LEAST_FALSE, MOST_FALSE, LOWEST, HIGHEST = 0.03, 0.08, 0.85, 0.95
 _MOST_ROWS = 6000
 
 
@@ -146,6 +157,41 @@ def run_foreign(concrete: pd.DataFrame, protein: pd.DataFrame) -> dict[str, Any]
     }
 
 
+def run_honest(table: pd.DataFrame, seed: int) -> float:
+    """The p-value of 30 % of a set, drawn by chance, against the others."""
+    is_second = np.random.default_rng((seed, 7)).permutation(len(table)) < 0.3 * len(table)
+    return exchangeability(table.drop(columns="target").to_numpy(np.float64), is_second, seed)
+
+
+def run_shifted(table: pd.DataFrame, way: str, seed: int) -> dict[str, Any]:
+    """Coverage of a shifted file by conformal intervals of 90 %, without weights and with them."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(table))
+    first, pool = (table.iloc[part] for part in np.split(order, [len(table) * 3 // 5]))
+    X, y = pool.drop(columns="target").to_numpy(np.float64), pool["target"].to_numpy()
+    z = (X - X.mean(axis=0)) / X.std(axis=0)
+    if way == "one column":
+        log_odds = z[:, np.argmax([len(np.unique(column)) for column in X.T])]
+    elif way == "noisy rows":  # as eight neighbours' targets say
+        near = NearestNeighbors(n_neighbors=8).fit(z).kneighbors(z, return_distance=False)
+        spread = y[near].std(axis=1)
+        log_odds = np.where(spread > np.quantile(spread, 0.6), np.log(8.0), 0.0)
+    else:
+        log_odds = 0.5 * (z**2).mean(axis=1)
+    odds = np.exp(np.minimum(log_odds, 3.0))
+    drawn = rng.choice(len(pool), len(pool) // 3, replace=False, p=odds / odds.sum())
+    tables = (read_table(part.to_csv(index=False).encode()) for part in (first, pool.iloc[drawn]))
+    plan = ScorePlan(ensemble="virtual", n_trees=200, seed=seed)
+    scored = score_table(next(tables), "target", new=next(tables), plan=plan)
+    shift = measure_shift(scored, seed)
+    ways = {"plain": None} | ({"weighted": shift} if can_weigh(shift) else {})
+    found = {"p": shift.p_value, "effective": shift.n_effective, "why not": shift.why_not}
+    for name, weights in ways.items():
+        lower, upper = row_intervals(scored, 0.9, conformal=True, shift=weights)
+        found[name] = float(np.mean((lower <= y[drawn]) & (y[drawn] <= upper)))
+    return found
+
+
 def run_seeds(data: Split) -> dict[str, Any]:
     """The share of the top 5 % of the training rows that another seed has at the top too."""
     tops = []
@@ -221,6 +267,15 @@ def run(store: Store, data_dir: Path, sets: list[str], sections: list[str], rows
     if "concrete" in sets:
         both = [load(data_dir, name, rows) for name in ("concrete", "protein")]
         _put(store, "protein/0/foreign", "foreign" in sections, lambda: run_foreign(*both))
+    for seed in range(HONEST_FILES if sets and "shifted" in sections else 0):
+        name = sets[seed % len(sets)]
+        work = partial(run_honest, load(data_dir, name, rows), seed)
+        _put(store, store.key(name, seed, "honest"), True, work)
+    for name in [name for name in SHIFTED_SETS if name in sets and "shifted" in sections]:
+        for way in WAYS:
+            for seed in range(SHIFT_SEEDS):
+                work = partial(run_shifted, load(data_dir, name, rows), way, seed)
+                _put(store, store.key(name, seed, f"shifted: {way}"), True, work)
     _put(store, "made up/0/large", "large" in sections, run_large)
     _put(store, "made up/0/quick", "quick" in sections, run_quick)
     for kind, n, _ in more_rows.TRUTHS if "more_rows" in sections else ():
@@ -268,6 +323,7 @@ def rows_of(store: Store, sets: list[str]) -> list[Row]:
             "rows of protein above .9, learnt from concrete", f"{100 * foreign['above']:.0f} %",
             "> 90 %", foreign["above"] > 0.9, foreign,
         ))  # fmt: skip
+    rows += _shifted_rows(store, sets)
     rows += more_rows.verdict_rows(store.results) + more_rows.next_rows(store.results)
     rows += folds.fold_rows(store.results, [*folds.BUILTIN, *sets])
     large = store.results.get("made up/0/large")
@@ -335,6 +391,34 @@ def _tail_rows(store: Store, sets: list[str]) -> list[Row]:
     return rows
 
 
+def _shifted_rows(store: Store, sets: list[str]) -> list[Row]:
+    p = [found for key, found in store.results.items() if key.endswith("/honest")]
+    rows = []
+    if p:
+        false = float(np.mean(np.array(p) <= 0.05))
+        rows.append(Row(
+            f"honest second files told apart at 5 %, of {len(p)}", f"{100 * false:.1f} %",
+            "3 to 8 %", LEAST_FALSE <= false <= MOST_FALSE, {"p": p},
+        ))  # fmt: skip
+    for name in sets:
+        for way in WAYS:
+            keys = [store.key(name, seed, f"shifted: {way}") for seed in range(SHIFT_SEEDS)]
+            found = [store.results[key] for key in keys if key in store.results]
+            known = [each for each in found if "weighted" in each]
+            if not known:
+                continue
+            plain, weighted, effective = (
+                [each[key] for each in known] for key in ("plain", "weighted", "effective")
+            )
+            rows.append(Row(
+                f"{name}, shifted by {way}: coverage of 90 %, {len(known)} of {len(found)} files",
+                f"{min(weighted):.3f} to {max(weighted):.3f} (unweighted {min(plain):.3f} to "
+                f"{max(plain):.3f}; {min(effective):.0f} to {max(effective):.0f} effective rows)",
+                ".85 to .95", min(weighted) >= LOWEST and max(weighted) <= HIGHEST, found,
+            ))  # fmt: skip
+    return rows
+
+
 def main() -> None:
     """Run the sections asked for and report them."""
     parser = make_parser(__doc__.splitlines()[0], _SECTIONS)
@@ -345,7 +429,7 @@ def main() -> None:
     store = Store(arguments.store, {"version": 1, "rows": arguments.rows})
     sets = arguments.sets if arguments.data_dir is not None else []
     if not sets:
-        print("moved, tail, foreign, seeds and next_rows need --data-dir")
+        print("moved, tail, foreign, shifted, seeds and next_rows need --data-dir")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run(store, arguments.data_dir, sets, arguments.only, arguments.rows)

@@ -52,9 +52,14 @@ def _compared(value: Callable[[str], Any]) -> set[str]:
 _RULES = (
     _Rule(("next_rows",), lambda value: not value("next"), "goes with --next only"),
     _Rule(
-        ("conformal_by",),
+        ("conformal_by", "conformal_shift"),
         lambda value: value("stream") or value("project") is not None,
         "does not go with --stream or --project, which calibrate all rows together",
+    ),
+    _Rule(
+        ("conformal_shift",),
+        lambda value: value("new") is None or value("conformal_by") is not None,
+        "goes with a second file only, and not with --conformal-by",
     ),
     _Rule(("trust",), lambda value: value("project") is None, "goes with --project only"),
     _Rule(
@@ -64,8 +69,9 @@ _RULES = (
     ),
     _Rule(
         (
-            *option_names(ScorePlan), *option_names(Cut), "conformal", "conformal_by", "next",
-            "scheduler", "cluster", "workers", "unfamiliarity", "by", "unit",
+            *option_names(ScorePlan), *option_names(Cut), "conformal", "conformal_by",
+            "conformal_shift", "next", "scheduler", "cluster", "workers", "unfamiliarity",
+            "by", "unit",
         ),
         lambda value: value("model") is not None,
         "does not go with --model, whose trees are used as they are",

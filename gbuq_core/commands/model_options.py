@@ -40,6 +40,9 @@ def add_intervals(add: Callable[..., Any], by_group: bool = True) -> None:
     if by_group:
         add("--conformal-by", metavar="COLUMN", help="conformal intervals, as wide as the held-out "
             "rows of each group of this column need; small groups share")  # fmt: skip
+        add("--conformal-shift", action="store_true", help="conformal intervals; where the rows of "
+            "NEW can be told from the others, weighted for that, if enough held-out rows are like "
+            "them")  # fmt: skip
 
 
 def cut_of(options: argparse.Namespace) -> tables.Cut:

@@ -84,6 +84,7 @@ def run(options: argparse.Namespace) -> None:
             conformal=asked.scored.conformal,
             group=options.group or options.conformal_by,
             each=options.conformal_by is not None,
+            weighted=options.conformal_shift,
         )
         return asked, lenses.table_report(asked.scored, asked.table, choices, _code(asked, options))
 

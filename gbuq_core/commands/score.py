@@ -178,13 +178,20 @@ def _record(
 ) -> dict[str, Any]:
     """What was done, for a program to read."""
     second = scored.protocol == "new_file"
-    drift = tables.measure_drift(scored, scored.plan.seed) if second else None
+    drift = drift_record(tables.measure_drift(scored, scored.plan.seed)) if second else None
+    if drift is not None and not tables.why_no_shift(scored):
+        shift = scored.shift or tables.measure_shift(scored, scored.plan.seed)
+        drift |= {
+            "p_value": shift.p_value,
+            "effective_rows": shift.n_effective if len(shift.rows) else None,
+            "weighted": scored.shift is not None,
+        }
     return {
         **model_record(scored),
         "out": options.out,
         "rows": len(scored.frame),
         "new_scores": scores_record(scored.new_scores),
-        "drift": None if drift is None else drift_record(drift),
+        "drift": drift,
         "added_columns": scored.added.names,
         "warnings": list(warned),
         "notices": scored.notices,
@@ -204,4 +211,16 @@ def _report(scored: tables.ScoredTable, warned: Sequence[str], options: argparse
         say(f"On the second file: {scores_line(scored.new_scores)}")
     if scored.protocol == "new_file":
         say(f"Drift: {tables.describe_drift(tables.measure_drift(scored, scored.plan.seed))}")
+        say(f"Exchangeability: {_shift_line(scored)}")
     say(f"Wrote {len(scored.frame):,} rows to {out} in {scored.seconds:.1f} s.")
+
+
+def _shift_line(scored: tables.ScoredTable) -> str:
+    """Whether the second file's rows can be told from the first's, and what was done about it."""
+    if why := tables.why_no_shift(scored):
+        return why
+    shift = scored.shift or tables.measure_shift(scored, scored.plan.seed)
+    told = tables.describe_shift(shift)
+    if scored.shift is not None:
+        return f"{told} The intervals are weighted."
+    return f"{told} --conformal-shift does that." if tables.can_weigh(shift) else told

@@ -101,8 +101,12 @@ def _trained(options: argparse.Namespace) -> Asked:
     )  # fmt: skip
     column, scored = getattr(options, "conformal_by", None), _cut(scored, options)
     by = None if column is None else tables.own_groups(scored, column, table)
-    conformal = options.conformal or by is not None
-    scored = tables.with_intervals(scored, options.level, conformal, by=by)
+    shift, weighted = None, getattr(options, "conformal_shift", False)
+    if weighted:
+        found = tables.measure_shift(scored, scored.plan.seed)
+        shift = found if tables.can_weigh(found) else None
+    conformal = options.conformal or by is not None or weighted
+    scored = tables.with_intervals(scored, options.level, conformal, by=by, shift=shift)
     return Asked(table, scored, (), new=new)
 
 
@@ -143,4 +147,5 @@ def recipe_of(asked: Asked, options: argparse.Namespace) -> tables.TableRecipe:
         level=scored.level,
         conformal=scored.conformal,
         by_group=scored.by_group.column if scored.by_group else "",
+        shifted=scored.shift is not None,
     )

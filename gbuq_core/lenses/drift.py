@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section
 from gbuq_core.figures.table.drift import TwoFiles, two_files_figure
@@ -12,13 +14,20 @@ from gbuq_core.lenses.lens import ALL_COLUMNS, SECOND, File, Lens, Seen, Waiting
 from gbuq_core.presentation import digits, percent
 from gbuq_core.tables import (
     ScoredTable,
+    ShiftWeights,
     TableDrift,
+    can_weigh,
     describe_drift,
+    describe_shift,
     drift_csv,
+    held_out_inside,
     measure_drift,
+    measure_shift,
     why_no_coverage,
+    why_no_shift,
 )
 from gbuq_core.tables.drifting import LARGE, MODERATE, SMOOTHING, may_use
+from gbuq_core.tables.shifting import LARGEST_WEIGHT
 
 MEANING = (
     "The population stability index (PSI) compares the shares of rows in bins: the deciles of the "
@@ -37,9 +46,24 @@ DRIFTED = Knob(
     group="page",
     plain=True,
 )
+WEIGHTED = Knob(
+    "weighted",
+    "Weighted for the second file",
+    "switch",
+    False,
+    group="page",
+    help="On: conformal intervals of the second file's rows, where held-out rows count for more if "
+    "the second file has more rows like them. Also in the downloads.",
+)
+_SHIFT_MEANING = (
+    "A model learns to tell the rows of the two files apart. If it ranks rows that it has not seen "
+    "better than chance would, the files differ (p below 0.05). What it says of a row is also its "
+    f"weight, from 1 / {LARGEST_WEIGHT:g} to {LARGEST_WEIGHT:g}."
+)
 _REPORTED = 30  # columns
 _HEIGHT = 220
 _SECONDS_PER_CELL = 2e-7
+_SECONDS_PER_CELL_TOLD, _MOST_CELLS_TOLD = 1e-5, 1e6
 
 
 def _refuse(seen: Seen) -> str:
@@ -93,9 +117,30 @@ def unfamiliarity_picture(found: TableDrift, scored: ScoredTable) -> Curves:
     return two_files_figure(picture, "drift-unfamiliarity", "unfamiliarity", words, _HEIGHT)
 
 
-def _seconds(seen: Seen) -> float:
-    cells = seen.scored.training.X.size + seen.scored.scored.X.size
-    return float(cells) * _SECONDS_PER_CELL
+def _cells(seen: Seen) -> float:
+    return float(seen.scored.training.X.size + seen.scored.scored.X.size)
+
+
+def _shift_sections(seen: Seen, found: ShiftWeights) -> list[Section]:
+    """Whether the rows can be told apart, and what was done with the intervals."""
+    words, values = [describe_shift(found)], seen.values
+    if can_weigh(found) and not seen.scored.training.target.classes:
+        level = values.within / 100.0
+        inside = np.average(held_out_inside(seen.scored, level, True), weights=found.held)
+        words.append(
+            f"Without weights, conformal intervals of {values.within:g} % would hold about "
+            f"{percent(float(inside), 0)} of the second file's rows."
+        )
+        if values.weighted and values.each:
+            words.append("Each group has its own width, so the intervals are not weighted.")
+        elif values.weighted:
+            words.append("The intervals are weighted.")
+    return [Section(text=words)]
+
+
+def _shift_title(seen: Seen) -> str:
+    is_class = bool(seen.scored.training.target.classes)
+    return "Can its rows be told from the first's?" if is_class else "Do intervals hold there?"
 
 
 LENSES = (
@@ -107,7 +152,7 @@ LENSES = (
         knobs=(DRIFTED,),
         depends="files",
         refuse=_refuse,
-        seconds=_seconds,
+        seconds=lambda seen: _cells(seen) * _SECONDS_PER_CELL,
         waiting=Waiting(
             "Comparing the second file with the first",
             "The second file was not compared with the first.",
@@ -118,5 +163,20 @@ LENSES = (
         file=lambda seen, found: File(
             "Drift by column (CSV)", "drift.csv", "text/csv", partial(drift_csv, found)
         ),
+    ),
+    Lens(
+        key="shift",
+        place=SECOND,
+        title=_shift_title,
+        meaning=_SHIFT_MEANING,
+        knobs=(WEIGHTED,),
+        shows=("within", "each"),
+        without=lambda seen: ("weighted",) if seen.scored.training.target.classes else (),
+        concerns=lambda seen: seen.scored.protocol == "new_file",
+        refuse=lambda seen: why_no_shift(seen.scored),
+        seconds=lambda seen: min(_cells(seen), _MOST_CELLS_TOLD) * _SECONDS_PER_CELL_TOLD,
+        waiting=Waiting("Telling the rows of the files apart"),
+        compute=lambda seen: measure_shift(seen.scored, seen.scored.plan.seed),
+        sections=_shift_sections,
     ),
 )

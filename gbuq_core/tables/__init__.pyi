@@ -141,8 +141,10 @@ from gbuq_core.tables.scoring import (
     FittedModel,
     OwnGroups,
     ScoredTable,
+    ShiftWeights,
     score_table,
 )
+from gbuq_core.tables.shifting import can_weigh, describe_shift, measure_shift, why_no_shift
 from gbuq_core.tables.splitting import describe_split
 from gbuq_core.tables.suspecting import split_columns, split_warnings
 from gbuq_core.tables.unfamiliar import (
@@ -229,6 +231,7 @@ __all__ = [
     "ScoredTable",
     "Scores",
     "Settled",
+    "ShiftWeights",
     "Source",
     "SplitQuestion",
     "Table",
@@ -241,6 +244,7 @@ __all__ = [
     "advise_scale",
     "ask_about_split",
     "bootstrap_evidence",
+    "can_weigh",
     "change_row",
     "class_scores",
     "cohort_rows",
@@ -259,6 +263,7 @@ __all__ = [
     "describe_drift",
     "describe_given",
     "describe_scale",
+    "describe_shift",
     "describe_split",
     "drift_csv",
     "edit_schema",
@@ -286,6 +291,7 @@ __all__ = [
     "learning_curve",
     "load_builtin",
     "measure_drift",
+    "measure_shift",
     "measure_unfamiliarity",
     "model_leaves",
     "next_frame",
@@ -321,6 +327,7 @@ __all__ = [
     "why_no_coverage",
     "why_no_deciding",
     "why_no_law",
+    "why_no_shift",
     "why_no_stages",
     "why_not_compared",
     "why_not_conformal",

@@ -31,6 +31,7 @@ class TableRecipe:
     level: float = USUAL_LEVEL  # of the intervals
     conformal: bool = False  # whether they are conformal; never of classes
     by_group: str = ""  # the column whose groups calibrate them each by itself
+    shifted: bool = False  # whether they are weighted for the second file
 
 
 class _Step(NamedTuple):
@@ -137,6 +138,9 @@ def _steps(recipe: TableRecipe) -> tuple[_Step, _Step, _Step, _Step]:
         if recipe.by_group:
             names.append("own_groups")
             more += f", by=own_groups(scored, {recipe.by_group!r}, table)"
+        if recipe.shifted:
+            names.append("measure_shift")
+            more += f", shift=measure_shift(scored, {recipe.plan.seed})"
         scoring.append(f"scored = with_intervals(scored, {recipe.level!r}{more})")
     finish = [
         "print(scored.scores)",
@@ -219,8 +223,9 @@ def _flags(recipe: TableRecipe) -> list[tuple[str, object]]:
         *flags_of(replace(plan, **own)),
         *flags_of(cut),
         ("level", None if recipe.level == USUAL_LEVEL else recipe.level),
-        ("conformal", True if recipe.conformal and not recipe.by_group else None),
+        ("conformal", (recipe.conformal and not (recipe.by_group or recipe.shifted)) or None),
         ("conformal_by", recipe.by_group or None),
+        ("conformal_shift", recipe.shifted or None),
     ]
     return [(name, value) for name, value in flags if value is not None]
 

@@ -13,6 +13,8 @@ distances:
 - where rows are split by group, no row is calibrated by its own group, and where they are split by
   time, by earlier rows only. The first ones in time have none and take all others, but coverage is
   counted without them;
+- where a second file has ``shift``ed, held-out rows count by how many times as frequent rows like
+  them are there (weighted split conformal: Tibshirani et al., 2019);
 - ``by`` a column, each of its groups is calibrated by its own rows alone (Mondrian: Vovk et al.,
   2005, section 4.5). Groups of fewer than 50 held-out rows, and values that are new, share one.
 
@@ -46,11 +48,12 @@ from gbuq_core.tables.judging import BINS, FEW_NUMBERS, HeldOut, held_out, pit_v
 from gbuq_core.tables.output import added_columns, join_columns, plain_columns
 from gbuq_core.tables.plan import USUAL_LEVEL, check_level
 from gbuq_core.tables.predicting import Predictions, law_of
-from gbuq_core.tables.scoring import OwnGroups, ScoredTable
+from gbuq_core.tables.scoring import OwnGroups, ScoredTable, ShiftWeights
 
 _STRETCHES = 5  # of time, where one model judged all rows
 _MOST_SETS = 200  # of groups
 _FEWEST_OF_GROUP = 50  # held-out rows: the coverage that they reach varies by four per cent
+_ROUNDING = 1e-12  # of sums of weights
 _SMALLEST_STD = 1e-6  # as a share of the target's, so that no distance is infinite
 
 
@@ -175,6 +178,7 @@ def row_intervals(
     conformal: bool = False,
     held: HeldOut | None = None,
     by: OwnGroups | None = None,
+    shift: ShiftWeights | None = None,
 ) -> Interval:
     r"""A central interval for each row of a scored table.
 
@@ -192,6 +196,9 @@ def row_intervals(
         `held_out` of the table, if it is at hand.
     by : OwnGroups, optional
         `own_groups` of a column: each is calibrated by itself, where intervals are conformal.
+    shift : ShiftWeights, optional
+        `measure_shift` of a second file: weights of the held-out rows, where intervals are
+        conformal.
 
     Returns
     -------
@@ -202,7 +209,8 @@ def row_intervals(
     Raises
     ------
     InvalidParameter
-        For a level that is not between 0 and 1, or a table of classes.
+        For a level that is not between 0 and 1, a table of classes, or weights that are not there
+        or go with groups.
 
     References
     ----------
@@ -225,8 +233,12 @@ def row_intervals(
     _check(scored, level)
     if not conformal:
         return law_of(scored.predictions).interval(level)
+    if shift is not None:
+        _check_weights(scored, shift, by)
     calibration = _calibrate(scored, held, by)
     factors = np.full(len(scored.predictions.loc), _factor(calibration.distances, level))
+    if shift is not None:
+        factors = _weighted_factors(calibration.distances, shift, level)
     if by is not None:
         for code in np.unique(by.held):
             factors[by.rows == code] = _factor(calibration.distances[by.held == code], level)
@@ -357,12 +369,13 @@ def with_intervals(
     conformal: bool = False,
     held: HeldOut | None = None,
     by: OwnGroups | None = None,
+    shift: ShiftWeights | None = None,
 ) -> ScoredTable:
     r"""The same table with intervals of this level, such as the columns lower_80 and upper_80.
 
     Parameters
     ----------
-    scored, level, conformal, held, by
+    scored, level, conformal, held, by, shift
         As in `row_intervals`. Tables of classes have no intervals and stay as they are.
 
     Examples
@@ -377,8 +390,13 @@ def with_intervals(
         if conformal:
             raise InvalidParameter(why_not_conformal(scored.training.target.classes))
         return scored
-    _check(scored, level)
-    chosen = replace(scored, level=level, conformal=conformal, by_group=by if conformal else None)
+    chosen = replace(
+        scored,
+        level=level,
+        conformal=conformal,
+        by_group=by if conformal else None,
+        shift=shift if conformal else None,
+    )
     return refresh_output(chosen, held)
 
 
@@ -390,7 +408,9 @@ def refresh_output(scored: ScoredTable, held: HeldOut | None = None) -> ScoredTa
     protocol: dict[str, Any] = {name: scored.frame[name] for name in kept}
     interval = None
     if not scored.training.target.classes:
-        interval = row_intervals(scored, scored.level, scored.conformal, held, scored.by_group)
+        interval = row_intervals(
+            scored, scored.level, scored.conformal, held, scored.by_group, scored.shift
+        )
     added = added_columns(
         scored.scored, scored.predictions, interval, protocol, scored.level, scored.unfamiliarity
     )
@@ -402,6 +422,18 @@ def _check(scored: ScoredTable, level: float) -> None:
     if scored.training.target.classes:
         raise InvalidParameter(why_not_conformal(scored.training.target.classes))
     check_level(level)
+
+
+def _check_weights(scored: ScoredTable, shift: ShiftWeights, by: OwnGroups | None) -> None:
+    if shift.why_not:
+        raise InvalidParameter(f"{shift.why_not}: leave the shift out.")
+    if by is not None:
+        raise InvalidParameter("Weights for a shift do not go with groups: choose one of them.")
+    if not len(shift.rows):
+        raise InvalidParameter(
+            "The second file's rows cannot be told from the first's, so there are no weights: "
+            "leave the shift out."
+        )
 
 
 def _centre_and_std(
@@ -449,6 +481,17 @@ def _factor(distances: NDArray[np.float64], level: float) -> float:
     if rank > len(distances):
         return np.inf
     return float(np.partition(distances, rank - 1)[rank - 1])
+
+
+def _weighted_factors(
+    distances: NDArray[np.float64], weights: ShiftWeights, level: float
+) -> NDArray[np.float64]:
+    """Of each row of a second file: the weighted quantile of the distances, where it is at inf."""
+    order = np.argsort(distances)
+    sums = np.cumsum(weights.held[order])
+    wanted = level * (sums[-1] + weights.rows) * (1.0 - _ROUNDING)
+    found: NDArray[np.float64] = np.append(distances[order], np.inf)[sums.searchsorted(wanted)]
+    return found
 
 
 def _own_factors(calibration: _Calibration, level: float) -> NDArray[np.float64]:

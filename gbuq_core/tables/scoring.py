@@ -413,6 +413,29 @@ class OwnGroups(NamedTuple):
     shared: tuple[str, ...]
 
 
+class ShiftWeights(NamedTuple):
+    """How a second file's rows differ from the first's; see `gbuq_core.tables.measure_shift`.
+
+    Attributes
+    ----------
+    p_value : float
+        Of the rows of both files being exchangeable.
+    held, rows : ndarray of shape (n_held,), (n_rows,)
+        How many times as frequent rows like each held-out row, and like each row of the second
+        file, are in the second file; empty where the p-value is above 0.05.
+    n_effective : float
+        So many held-out rows of equal weight would vary as much; NaN without weights.
+    why_not : str
+        Why intervals cannot be weighted, without a full stop; empty if they can or need not.
+    """
+
+    p_value: float
+    held: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    n_effective: float
+    why_not: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class ScoredTable:
     """A scored table.
@@ -462,6 +485,8 @@ class ScoredTable:
         Whether these are conformal.
     by_group : OwnGroups or None
         The groups that calibrate these each by itself; None for all rows together.
+    shift : ShiftWeights or None
+        What weighs the held-out rows that calibrate them; None for equal weights.
     questions : tuple of SplitQuestion
         What to ask before ``scores`` are believed; see `gbuq_core.tables.ask_about_split`.
     """
@@ -487,6 +512,7 @@ class ScoredTable:
     level: float = USUAL_LEVEL
     conformal: bool = False
     by_group: OwnGroups | None = None
+    shift: ShiftWeights | None = None
     questions: tuple[SplitQuestion, ...] = ()
 
     @property

@@ -72,6 +72,7 @@ def test_a_foreign_second_file_is_told_before_anything_else(offered):
     assert not at.exception
     assert sum("shifted by more than chance" in text for text in texts(at)) == 2
     assert any(text.startswith("x: PSI") and "large" in text for text in texts(at))
+    assert says(at, "no weights reach them, so intervals are not weighted")
     at.selectbox(key="drifted").set_value("z").run()
     assert any(text.startswith("z: PSI") and "not told apart" in text for text in texts(at))
     assert any(b.proto.label == "Drift by column (CSV)" for b in at.get("download_button"))
@@ -137,3 +138,18 @@ def test_a_clicked_bar_shows_its_column_and_nonsense_is_dropped(monkeypatch, pic
     monkeypatch.setattr(drift, "st", SimpleNamespace(session_state=state))
     drift._pick({"day": "date"})
     assert state["drifted"] == shown
+
+
+def test_intervals_are_weighted_for_a_second_file_that_has_shifted(offered):
+    at = drop(open_page(trees="50"), numbers(1200))
+    settle(drop(at, numbers(150, shift=0.5), "second.csv", key="upload_second"))
+    at.session_state["section"] = "Second file"
+    settle(at.run())
+    assert says(at, "Without weights, conformal intervals of 90 % would hold")
+    assert not says(at, "The intervals are weighted.")
+    before = offered["scored.csv"]()
+    settle(at.toggle(key="weighted").set_value(True).run())
+    assert not at.exception
+    assert says(at, "The intervals are weighted.")
+    assert offered["scored.csv"]() != before
+    assert any("shift=measure_shift(scored, 0)" in block.value for block in at.code)

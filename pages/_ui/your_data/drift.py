@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import streamlit as st
 
+from gbuq_core.errors import InvalidData
 from gbuq_core.figures.table.drift import (
     PICKED,
     Shift,
@@ -20,7 +21,6 @@ from gbuq_core.figures.table.drift import (
 from gbuq_core.lenses.drift import MOST_SHIFTED, unfamiliarity_picture
 from gbuq_core.lenses.register import LENSES
 from gbuq_core.tables import (
-    ColumnDrift,
     ScoredTable,
     TableDrift,
     column_histograms,
@@ -86,7 +86,7 @@ def draw_drift(drawing: Drawing) -> None:
 
 
 def _draw_shifts(found: TableDrift) -> None:
-    shifts = _shifts(found)
+    shifts = [Shift(column.name, column.psi, column.chance) for column in found.columns]
     names = drawn_names(shifts)
     columns = {column.name: column.column for column in found.columns}
     st.vega_lite_chart(
@@ -108,9 +108,10 @@ def _draw_shifts(found: TableDrift) -> None:
 
 
 def _draw_column(wanted: str, found: TableDrift, scored: ScoredTable, digest: str) -> None:
-    column = _chosen(wanted, found)
-    if column is None:
-        st.text(f"The model does not use {wanted}: choose another column.", width="stretch")
+    try:
+        column = found.columns[0] if wanted == MOST_SHIFTED else found.find(wanted)
+    except InvalidData as error:
+        st.text(str(error), width="stretch")
         return
     name = digest, column.name
     files = remember(name, column_histograms, scored, column.name)
@@ -135,13 +136,6 @@ def _draw_unfamiliarity(found: TableDrift, scored: ScoredTable) -> None:
     st.caption(f"{words} The first file is represented by its held-out rows.")
 
 
-def _chosen(wanted: str, found: TableDrift) -> ColumnDrift | None:
-    """The feature that a column's choice means: of a date, the part that shifted the most."""
-    if wanted == MOST_SHIFTED:
-        return found.columns[0]
-    return next((column for column in found.columns if column.column == wanted), None)
-
-
 def _pick(columns: dict[str, str]) -> None:
     """Show the column whose bar was clicked: the chart's callback."""
     state = st.session_state.get(_CHART)
@@ -149,7 +143,3 @@ def _pick(columns: dict[str, str]) -> None:
     name = picked[0].get("c0") if isinstance(picked, list) and picked else None
     if name in columns:  # the browser is the user's
         st.session_state["drifted"] = columns[name]
-
-
-def _shifts(found: TableDrift) -> list[Shift]:
-    return [Shift(column.name, column.psi, column.chance) for column in found.columns]

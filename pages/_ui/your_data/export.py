@@ -31,11 +31,11 @@ from gbuq_core.tables.code import (
 )
 from gbuq_core.tables.reviewing import Marks
 from pages._ui.export import Download, show_exports
-from pages._ui.your_data.lens import made_results
+from pages._ui.your_data.lens import made_results, with_levels
 from pages._ui.your_data.marks import marks_of
 from pages._ui.your_data.methods import compared_runs, methods_sections
 from pages._ui.your_data.projects import draw_save
-from pages._ui.your_data.training import Trained, View, cut_of, with_levels
+from pages._ui.your_data.training import Trained, View, cut_of
 
 
 def export_table(
@@ -47,7 +47,7 @@ def export_table(
 ) -> None:
     """Code, the whole table as CSV and Parquet, and what the open section adds."""
     made = made_results(values, trained, view)
-    view = with_levels(view, trained.opened.table, values)
+    view = with_levels(view, trained, values)
     seen = Seen(view.scored, trained.opened.table, values)
     recipe = _recipe(trained, values, view.scored)
     code = table_code(recipe)
@@ -104,9 +104,10 @@ def intervals_line(scored: ScoredTable) -> str:
         )
     lower, upper = (scored.frame[name].to_numpy() for name in interval_names(scored.level))
     by = f", by groups of {shown(scored.by_group.column)}" if scored.by_group else ""
+    by = ", weighted for the second file" if scored.shift else by
     told = f"The downloads hold conformal intervals of {percent}{by}."
     if by:
-        told += " A project keeps no groups: its intervals are those without that switch."
+        told += " A project keeps neither groups nor weights: its intervals are without them."
     n_infinite = int((np.isinf(lower) | np.isinf(upper)).sum())
     if not n_infinite:
         return told
@@ -138,4 +139,5 @@ def _recipe(trained: Trained, values: SimpleNamespace, scored: ScoredTable) -> T
         level=scored.level,
         conformal=scored.conformal,
         by_group=scored.by_group.column if scored.by_group else "",
+        shifted=scored.shift is not None,
     )

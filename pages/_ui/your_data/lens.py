@@ -16,15 +16,17 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.figures.standalone import Section
+from gbuq_core.lenses.judged import repaired_by
 from gbuq_core.lenses.lens import File, Lens, Seen
 from gbuq_core.lenses.register import LENSES
+from gbuq_core.tables import can_weigh, why_no_shift, with_intervals
 from pages._ui.controls import draw_knob, is_shown
 from pages._ui.curves import show_curves
 from pages._ui.export import Download
 from pages._ui.jobs_glue import Answer, Request, ask_beside, show_progress
 from pages._ui.kept import is_remembered, remember
 from pages._ui.url_state import PageState
-from pages._ui.your_data.training import Trained, View, own_key, with_levels
+from pages._ui.your_data.training import Trained, View, own_key
 
 AT_ONCE_SECONDS = 0.5  # longer ones do not hold up the page
 _SHADED = "background-color: rgba(213, 94, 0, 0.22); font-weight: 700"
@@ -176,12 +178,30 @@ def made_results(values: SimpleNamespace, trained: Trained, view: View) -> dict[
     return {key: answer.result for key, answer in answers.items() if answer.fresh}
 
 
+def with_levels(view: View, trained: Trained, values: SimpleNamespace) -> View:
+    """The view whose table has the intervals that the reader chose."""
+    scored = view.scored
+    if scored.training.target.classes:
+        return view
+    level, by = values.within / 100.0, repaired_by(scored, trained.opened.table, values)
+    shift = None
+    if values.weighted and by is None and not why_no_shift(scored):
+        weights = ask_lens(LENSES["shift"], values, trained, view).result
+        shift = weights if weights is not None and can_weigh(weights) else None
+    conformal = values.conformal or by is not None or shift is not None
+    if by is None and shift is None and (level, conformal) == (scored.level, scored.conformal):
+        return view
+    digest = f"{view.digest}-{values.within}-{conformal}-{by and by.column}-{shift is not None}"
+    chosen = (scored, level, conformal, None, by, shift)
+    return View(remember(digest, with_intervals, *chosen, most=4), digest)
+
+
 def _look(
     lens: Lens, values: SimpleNamespace, trained: Trained, view: View, row: int
 ) -> tuple[Seen, tuple[Hashable, ...]]:
     """What a lens looks at, and a name of all that its result depends on."""
     if lens.depends == "levels":
-        view = with_levels(view, trained.opened.table, values)
+        view = with_levels(view, trained, values)
     wanted = trained.wanted
     of: Hashable = view.digest
     if lens.depends == "fit":

@@ -13,7 +13,6 @@ import streamlit as st
 
 from gbuq_core.errors import GbuqError
 from gbuq_core.jobs import RUNNER, Job
-from gbuq_core.lenses.judged import repaired_by
 from gbuq_core.presentation import counted, format_bytes, seconds_text
 from gbuq_core.settings import from_values, needed
 from gbuq_core.tables import (
@@ -27,7 +26,6 @@ from gbuq_core.tables import (
     estimate_scoring,
     prepare_training,
     score_table,
-    with_intervals,
 )
 from gbuq_core.tables.cutting import Stages, cut_table, stage_table
 from gbuq_core.tables.plan import Cut
@@ -193,20 +191,6 @@ def view_of(answer: Answer, values: SimpleNamespace) -> View | None:
         return last
     st.session_state[_LAST_VIEW] = view
     return view
-
-
-def with_levels(view: View, table: Table, values: SimpleNamespace) -> View:
-    """The view whose table has the intervals that the reader chose."""
-    if view.scored.training.target.classes:
-        return view
-    level, by = values.within / 100.0, repaired_by(view.scored, table, values)
-    conformal = values.conformal or by is not None
-    if by is None and (level, conformal) == (view.scored.level, view.scored.conformal):
-        return view
-    digest = f"{view.digest}-{values.within}-{conformal}-{by and by.column}"
-    chosen = (view.scored, level, conformal, None, by)
-    scored = remember(digest, with_intervals, *chosen, most=4)
-    return View(scored, digest)
 
 
 def measured_line(answer: Answer, view: View) -> str:
