@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from gbuq_core.distribution import Distribution, NormalDistribution
 from gbuq_core.experiments.claims import Claim, Threshold, judged, verdict_of
 from gbuq_core.experiments.neighbours.fit import (
     Array,
@@ -38,8 +39,9 @@ from gbuq_core.experiments.neighbours.scores import (
 )
 from gbuq_core.experiments.ranking import rank_correlation
 from gbuq_core.experiments.seeds import SeedStudy
-from gbuq_core.ibug import FAMILIES, log_density
-from gbuq_core.metrics import crps_gaussian_values, nll_gaussian_values, rmse
+from gbuq_core.ibug import FAMILIES
+from gbuq_core.ibug.family_distribution import FamilyDistribution
+from gbuq_core.metrics import crps_gaussian_values, rmse
 from gbuq_core.metrics.neighbour_tuning import CANDIDATES
 from gbuq_core.presentation import short
 from gbuq_core.settings import bare, plan_of
@@ -135,12 +137,11 @@ def _claim_of_k(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursVi
     trees: dict[str, Any] = {"n_trees_sampled": search.n_trees, "tree_order": search.order}
     near = model.find_neighborhood(fit.data.X_test, fit.most_k, **trees)
     by_nll = view.settings.scoring == "nll"
-    values_of = nll_gaussian_values if by_nll else crps_gaussian_values
-    score = {
-        k: float(values_of(y, *_predict(model, near, k, view)).mean())
-        for k in CANDIDATES
-        if k <= fit.most_k
-    }
+
+    def score_of(law: Distribution) -> float:
+        return float((fit.data.log_scores(law) if by_nll else law.crps(y)).mean())
+
+    score = {k: score_of(_predict(model, near, k, view)) for k in CANDIDATES if k <= fit.most_k}
     # A search serves both scorings, so that its own choice may be that of the other one.
     tuning = model.tuning_for(**trees)
     assert tuning is not None  # the fit held rows out
@@ -165,11 +166,11 @@ def _claim_of_k(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursVi
 def _claim_of_calibration(
     fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView
 ) -> Claim:
-    model, y = scored_by(fit, view.settings), fit.data.y_test
+    model = scored_by(fit, view.settings)
     trees: dict[str, Any] = {"n_trees_sampled": search.n_trees, "tree_order": search.order}
     near = model.find_neighborhood(fit.data.X_test, view.k, **trees)
     with_it, without = (
-        nll_gaussian_values(y, *model.predict_distribution(near, view.k, calibrate=on))
+        fit.data.log_scores(model.predict_distribution(near, view.k, calibrate=on))
         for on in (True, False)
     )
     gap = gap_between(with_it, without)
@@ -185,7 +186,7 @@ def _claim_of_calibration(
 
 def _claims_of_trees(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
     """Few trees against all, and the three orders, each with its own tuned k."""
-    model, y = scored_by(fit, view.settings), fit.data.y_test
+    model = scored_by(fit, view.settings)
     counts = [max(1, round(share * fit.n_trees)) for share in FEW_TREES]
     few = max(1, round(ORDER_TREES * fit.n_trees))
 
@@ -193,7 +194,7 @@ def _claims_of_trees(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
         near = model.find_neighborhood(
             fit.data.X_test, fit.most_k, n_trees_sampled=n_trees, tree_order=order
         )
-        return nll_gaussian_values(y, *_predict(model, near, "tune", view))
+        return fit.data.log_scores(_predict(model, near, "tune", view))
 
     every = nll_of(fit.n_trees, "first")
     by_order = {order: nll_of(few, order) for order in ORDERS}
@@ -231,11 +232,10 @@ def _claims_of_trees(fit: NeighboursFit, view: NeighboursView) -> list[Claim]:
 
 def _claim_of_family(fit: NeighboursFit, search: NeighboursSearch, view: NeighboursView) -> Claim:
     chosen = rank_families(fit, search, view).best
-    y = fit.data.y_test
-    normal = nll_gaussian_values(y, view.loc, view.scale)
-    own = normal
+    normal = own = fit.data.log_scores(NormalDistribution(view.loc, view.scale))
     if chosen != "normal":
-        own = -log_density(family_posterior(fit, search, view, chosen), y)
+        posterior = family_posterior(fit, search, view, chosen)
+        own = fit.data.log_scores(FamilyDistribution(view.loc, view.scale, posterior))
     gap = gap_between(own, normal)
     label = FAMILIES[chosen].label
     if chosen == "normal":
@@ -300,9 +300,9 @@ def _claims_of_baselines(
     return claims
 
 
-def _predict(model: Any, near: Any, k: int | str, view: NeighboursView) -> tuple[Array, Array]:
-    loc, scale = model.predict_distribution(near, k, calibrate=view.settings.calibrate)
-    return loc, scale
+def _predict(model: Any, near: Any, k: int | str, view: NeighboursView) -> Distribution:
+    law: Distribution = model.predict_distribution(near, k, calibrate=view.settings.calibrate)
+    return law
 
 
 def _few_text(n_trees: int) -> str:

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.distribution import Distribution
+from gbuq_core.metrics import find_resolution, log_scores
 from gbuq_core.synthetic import make_heteroscedastic, make_ripples, make_wave
 from gbuq_core.validation import check_choice
 
@@ -106,6 +108,10 @@ class NeighboursData:
     # (n_rows,): A class of every training row, which the model does not see; `label_name` says what
     labels: npt.NDArray[Any] | None = None
     label_name: str = ""
+
+    def log_scores(self, law: Distribution) -> Array:
+        """NLL of the test rows at the resolution of the training targets, (n_test,) nats."""
+        return log_scores(law, self.y_test, find_resolution(self.y)).values
 
 
 @lru_cache(maxsize=8)

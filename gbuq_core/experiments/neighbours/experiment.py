@@ -140,7 +140,7 @@ def neighbours_code(settings: NeighboursSettings) -> str:
     else:
         lines += [*import_lines([builder.of]), "", *import_lines([ibug])]
     lines += [
-        "from gbuq_core.metrics import crps_gaussian, nll_gaussian, rmse",
+        "from gbuq_core.metrics import find_resolution, log_scores, rmse",
         _ROWS[settings.data].format(**vars(settings)),
     ]
     if settings.info.kind == "table":
@@ -173,9 +173,9 @@ def _use_lines(settings: NeighboursSettings) -> list[str]:
     lines = [
         "",
         f"near = model.find_neighborhood(X_test{trees})",
-        f"loc, scale = model.predict_distribution(near, {choices})",
-        "print(f'RMSE {rmse(y_test, loc):.4g}, NLL {nll_gaussian(y_test, loc, scale):.4g}, '",
-        "      f'CRPS {crps_gaussian(y_test, loc, scale):.4g}')",
+        f"loc, scale = law = model.predict_distribution(near, {choices})",
+        "nll = log_scores(law, y_test, find_resolution(y)).mean",
+        "print(f'RMSE {rmse(y_test, loc):.4g}, NLL {nll:.4g}, CRPS {law.crps(y_test).mean():.4g}')",
         "",
         f"chosen = {_row_text(settings)}",
         f"one = model.find_neighborhood(chosen{trees})",

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gbuq_core.distribution import NormalDistribution
 from gbuq_core.experiments.neighbours.data import NeighboursData, load_neighbours_data
 from gbuq_core.experiments.neighbours.plan import (
     ALL_TREES,
@@ -29,7 +30,7 @@ from gbuq_core.experiments.neighbours.plan import (
     one_thread,
 )
 from gbuq_core.ibug.results import FamilyScores, Setting
-from gbuq_core.metrics import crps_gaussian, nll_gaussian, rmse
+from gbuq_core.metrics import crps_gaussian, rmse
 from gbuq_core.metrics.neighbour_tuning import NeighbourTuning
 from gbuq_core.presentation import Tally
 
@@ -244,7 +245,7 @@ def view_neighbours(
         grid_loc=search.grid_loc,
         grid_scale=grid_scale,
         test_rmse=rmse(y, loc),
-        test_nll=nll_gaussian(y, loc, scale),
+        test_nll=float(fit.data.log_scores(NormalDistribution(loc, scale)).mean()),
         test_crps=crps_gaussian(y, loc, scale),
         notes=tuple(notes),
     )

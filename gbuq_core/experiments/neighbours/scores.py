@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from gbuq_core.distribution import NormalDistribution
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.experiments.neighbours.data import NeighboursData, load_neighbours_data
 from gbuq_core.experiments.neighbours.fit import (
@@ -34,8 +35,9 @@ from gbuq_core.experiments.neighbours.plan import (
     neighbours_model,
     why_not,
 )
-from gbuq_core.ibug import FAMILIES, Posterior, cdf, log_density, moments
-from gbuq_core.metrics import coverage, crps_gaussian, nll_gaussian, pit_coverage, rmse
+from gbuq_core.ibug import FAMILIES, Posterior, cdf, moments
+from gbuq_core.ibug.family_distribution import FamilyDistribution
+from gbuq_core.metrics import coverage, crps_gaussian, pit_coverage, rmse
 from gbuq_core.presentation import digits, megabytes
 from gbuq_core.validation import check_choice
 
@@ -281,7 +283,7 @@ def _score(data: NeighboursData, found: BaselineFit, label: str) -> NeighboursSc
         key=found.key,
         label=label,
         rmse=rmse(y, loc),
-        nll=nll_gaussian(y, loc, scale),
+        nll=float(data.log_scores(NormalDistribution(loc, scale)).mean()),
         crps=crps_gaussian(y, loc, scale),
         coverage=float(share.observed[0]),
         coverage_low=float(share.low[0]),
@@ -323,6 +325,7 @@ def _score_family(
 ) -> NeighboursScore:
     posterior, y = family_posterior(fit, search, view, family), fit.data.y_test
     share = pit_coverage(np.clip(cdf(posterior, y), 0.0, 1.0), [LEVEL])
+    law = FamilyDistribution(view.loc, view.scale, posterior)
     crps, width = integrate_posterior(posterior, y, view.loc, view.scale)
     if posterior.centres is not None:  # kernels stand on the neighbours, not on loc and scale
         normal = replace(
@@ -337,7 +340,7 @@ def _score_family(
         normal,
         key="family",
         label=f"IBUG, {FAMILIES[family].label}",
-        nll=float(-log_density(posterior, y).mean()),
+        nll=float(fit.data.log_scores(law).mean()),
         crps=float(crps.mean()),
         coverage=float(share.observed[0]),
         coverage_low=float(share.low[0]),

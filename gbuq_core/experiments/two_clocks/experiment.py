@@ -201,7 +201,8 @@ for stopping in (None, "early", "two_clocks"):
         clocks = model.clocks_
         print("  trees:", clocks.mean_trees, clocks.scale_trees, "factor:", clocks.factor)
     print("  coverage:", np.mean((lower <= y_scored) & (y_scored <= upper)))
-    print("  NLL:", -law.logpdf(y_scored).mean(), "CRPS:", law.crps(y_scored).mean())
+    print("  NLL:", log_scores(law, y_scored, find_resolution(y)).mean)
+    print("  CRPS:", law.crps(y_scored).mean())
     print("  RMSE:", np.sqrt(np.mean((law.mean() - y_scored) ** 2)))
 """
 
@@ -211,7 +212,8 @@ def show(name, law):
     lower, upper = law.interval(0.9)
     print(name)
     print("  coverage:", np.mean((lower <= y_scored) & (y_scored <= upper)))
-    print("  NLL:", -law.logpdf(y_scored).mean(), "CRPS:", law.crps(y_scored).mean())
+    print("  NLL:", log_scores(law, y_scored, find_resolution(y)).mean)
+    print("  CRPS:", law.crps(y_scored).mean())
     print("  RMSE:", np.sqrt(np.mean((law.loc - y_scored) ** 2)))
 
 """
@@ -243,6 +245,7 @@ wrapped.fit(X, y)
 print("factor:", wrapped.factor_)
 show("one factor", wrapped.predict_distribution(X_scored))
 """
+_METRICS = "from gbuq_core.metrics import find_resolution, log_scores"
 _NORMAL = "from gbuq_core.distribution import NormalDistribution"
 # Other libraries' imports, ours, what makes the model, and what is said of it.
 _LIBRARIES: Mapping[str, tuple[tuple[str, ...], str, str, str]] = {
@@ -273,7 +276,7 @@ def two_clocks_code(settings: TwoClocksSettings) -> str:
     given = {**clock_arguments(plan), "tails": settings.tails}
     del given["stopping"]
     lines = ["import numpy as np", ""]
-    lines += _rows_code(plan, ["from gbuq_core import BoostedEnsembleRegressor"])
+    lines += _rows_code(plan, ["from gbuq_core import BoostedEnsembleRegressor", _METRICS])
     lines += call_lines("knobs = dict", given)
     return "\n".join(lines) + "\n" + _SHOW
 
@@ -283,7 +286,7 @@ def _code_of_wrapped(plan: TwoClocksSettings, tails: str) -> str:
     of_method = f'METHODS["{plan.model}"].make'
     other = (), "from gbuq_core.methods import METHODS", of_method, _SHOW_SCALED
     theirs, ours, maker, show = _LIBRARIES.get(plan.model, other)
-    imports = ["from gbuq_core import CalibratedRegressor", ours]
+    imports = ["from gbuq_core import CalibratedRegressor", ours, _METRICS]
     lines = ["import numpy as np", *theirs, "", *_rows_code(plan, imports)]
     lines += [f'seed, tails = {plan.seed}, "{tails}"', "", "", "def model():"]
     lines += [f"    {line}" for line in call_lines(f"return {maker}", clock_arguments(plan))]
