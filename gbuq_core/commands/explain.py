@@ -16,6 +16,7 @@ from gbuq_core.commands.scored_table import Asked, add_unfamiliar, check_asked, 
 from gbuq_core.commands.table_options import add_reading, add_table
 from gbuq_core.commands.text_table import print_columns, printable
 from gbuq_core.commands.watching import watched
+from gbuq_core.lenses.lens import ASKED
 from gbuq_core.methods import PARTS
 from gbuq_core.presentation import percent, short
 from gbuq_core.settings import add_options
@@ -53,6 +54,10 @@ def add_explain(commands: Any) -> None:
         "default: %(default)s")  # fmt: skip
     add("--unit", choices=["std", "variance"], default="std", help="of the uncertainties of a "
         "regression; effects of columns are variances; default: %(default)s")  # fmt: skip
+    add("--ask", choices=ASKED, action="append", default=[], help="what the page answers beside "
+        "the open row: the law with the training rows in it, the training rows that share its "
+        "leaves, its members tree by tree, the smallest change that makes the model as sure as of "
+        "half of the rows; may be given several times")  # fmt: skip
     add_reading(add)
     add_project(add, "TRAIN is then its table, which is not needed if it is in the project")
     add_given(add)
@@ -72,15 +77,17 @@ def run(options: argparse.Namespace) -> None:
         return
     check_asked(options)
 
-    def work(job: Job) -> tuple[Asked, tables.RowExplanation]:
+    def work(job: Job) -> tuple[Asked, tables.RowExplanation, list[Any]]:
         asked = score_as_asked(options)
         row = asked.scored.scored.find_row(options.row)
-        return asked, tables.explain_row(asked.scored, row)
+        choices = lenses.reader_choices(rank=options.by, unit=options.unit)
+        answers = lenses.row_answers(asked.scored, asked.table, choices, row, options.ask)
+        return asked, tables.explain_row(asked.scored, row), answers
 
-    asked, explained = watched(work, show=shows_progress(options))
+    asked, explained, answers = watched(work, show=shows_progress(options))
     shown = lenses.in_unit(asked.scored, options.unit)
     if options.json:
-        print_json(_record(asked, explained, shown, options))
+        print_json(_record(asked, explained, shown, options) | {"answers": dict(answers)})
         return
     notices = [*map(str, asked.scored.questions), *asked.warned, *asked.scored.notices]
     if math.isnan(getattr(explained.uncertainty, options.by)[0]):
@@ -90,6 +97,10 @@ def run(options: argparse.Namespace) -> None:
         )
     say_notes(notices, options)
     _tell(asked, explained, shown, options)
+    for _, (heading, texts, table) in answers:
+        print("\n".join(map(printable, (heading, *texts))))
+        if table:
+            print_columns([tuple(map(printable, line)) for line in table])
 
 
 def _words(
@@ -116,7 +127,7 @@ def _tell(
     effects = lenses.by_size(explained.effects, options.by)
     unit = "nats" if explained.classes else "variance"
     kinds = [*PARTS, *([] if explained.classes else ["width"])]
-    of_kinds = [f"{kind.capitalize()} ({unit})" for kind in PARTS] + kinds[3:]
+    of_kinds = [f"{kind.capitalize()} ({unit})" for kind in PARTS] + ["Width"] * (len(kinds) - 3)
     head = ("Column", "Value", "Place", *of_kinds)
     lines = [
         (

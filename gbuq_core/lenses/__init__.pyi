@@ -2,7 +2,7 @@ from gbuq_core.lenses.failing import MISSED
 from gbuq_core.lenses.law import say_law
 from gbuq_core.lenses.pictures import RowUncertainties, in_unit
 from gbuq_core.lenses.register import reader_choices
-from gbuq_core.lenses.report import table_report
+from gbuq_core.lenses.report import row_answers, table_report
 from gbuq_core.lenses.row import (
     MOST_COLUMNS,
     by_size,
@@ -23,6 +23,7 @@ __all__ = [
     "feature_value",
     "in_unit",
     "reader_choices",
+    "row_answers",
     "say_law",
     "say_members",
     "say_parts",

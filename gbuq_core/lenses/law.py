@@ -105,6 +105,7 @@ LENSES = (
         meaning=LAW_MEANING,
         of_row=True,
         concerns=lambda seen: not why_no_law(seen.scored),
+        refuse=lambda seen: why_no_law(seen.scored),
         compute=lambda seen: row_law(seen.scored, seen.row),
         sections=_sections,
     ),

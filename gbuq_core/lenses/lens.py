@@ -23,6 +23,9 @@ MORE, SECOND = "More rows", "Second file"
 WHY, DECIDE, MEMBERS = "Why", "Rows that decide", "Tree by tree"
 EDIT, CHANGE = "Edit this row", "Smallest change"
 
+# What `gbuq explain --ask` may ask about a row, by the keys of the lenses.
+ASKED = ("law", "leaves", "growing", "change")
+
 # Of the table, as the choices of a knob.
 ALL_COLUMNS, GROUPING_COLUMNS = "(all columns)", "(columns that group rows)"
 

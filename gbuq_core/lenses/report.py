@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -103,6 +103,33 @@ def lens_sections(seen: Seen, made: Mapping[str, Any] | None = None) -> list[Sec
             sections = [Section(text=str(error))]
         for section in sections:
             found.append(section if section.heading else replace(section, heading=heading))
+    return found
+
+
+class RowAnswer(NamedTuple):
+    """What a lens says of a row: its question, sentences, and a table with a head or nothing."""
+
+    question: str
+    words: tuple[str, ...]
+    table: tuple[tuple[str, ...], ...]
+
+
+def row_answers(
+    scored: ScoredTable, table: Table, choices: Any, row: int, keys: Sequence[str]
+) -> list[tuple[str, RowAnswer]]:
+    """The answers of some lenses about a row, by their keys; why not, where there is none."""
+    seen, found = Seen(scored, table, choices, row), []
+    for key in dict.fromkeys(keys):
+        lens = LENSES[key]
+        sections = [Section(text=lens.refuse(seen))]
+        if not sections[0].text:
+            sections = lens.sections(seen, lens.compute(seen))
+        texts = [[one.text] if isinstance(one.text, str) else one.text for one in sections]
+        words = [text for one in texts for text in one]
+        words += [one.curves.alt for one in sections if one.curves is not None and not one.text]
+        words += [one.caption for one in sections if one.caption]
+        lines = [tuple(line) for one in sections for line in one.table]
+        found.append((key, RowAnswer(lens.heading(seen), tuple(words), tuple(lines))))
     return found
 
 

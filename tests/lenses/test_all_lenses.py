@@ -1,5 +1,6 @@
 """Every lens answers with trees and with the stacked law; of the law, what a row's own says."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -9,10 +10,12 @@ import pytest
 from table_parts import as_table
 from tolerances import SAME_SUM
 
+from gbuq_core.__main__ import main
 from gbuq_core.errors import GbuqError, InvalidParameter
 from gbuq_core.figures.standalone import Section
+from gbuq_core.lenses import row_answers
 from gbuq_core.lenses.law import describe_law
-from gbuq_core.lenses.lens import Seen
+from gbuq_core.lenses.lens import ASKED, Seen
 from gbuq_core.lenses.register import LENSES, reader_choices
 from gbuq_core.lenses.report import table_report
 from gbuq_core.tables import (
@@ -194,3 +197,26 @@ def test_a_change_is_searched_and_holds_on_the_law(tables):
     (section,) = LENSES["change"].sections(seen, LENSES["change"].compute(seen))
     assert "This was searched among" in section.text
     assert "No smaller change" not in section.text
+
+
+@pytest.mark.parametrize("method", PLANS)
+def test_the_command_asks_what_the_page_asks_about_a_row(tables, method, tmp_path, capsys):
+    drawn = [key for key, lens in LENSES.items() if lens.of_row and key not in DRAWN]
+    assert sorted(ASKED) == sorted(drawn)
+    scored, table = tables[method, "regression"]
+    answers = dict(row_answers(scored, table, reader_choices(), 6, ASKED))
+    refusal = "Only the method Stacked has a law of several voices: choose it."
+    assert (answers["law"].words == (refusal,)) == (method == "sglb")
+    assert answers["leaves"].table[1][0] == "7 (this row)"
+    if method == "sglb":
+        (tmp_path / "rows.csv").write_text(make_frame("regression", 60).to_csv(index=False))
+        words = ["explain", str(tmp_path / "rows.csv"), "--target=y", "--row=7", "--trees=20",
+                 "--ensemble=virtual", "--unfamiliarity=no", "--quiet"]  # fmt: skip
+        assert main([*words, "--json", "--ask=law", "--ask=leaves"]) == 0
+        record = json.loads(capsys.readouterr().out)
+        assert [*record["answers"]] == ["law", "leaves"]
+        assert record["answers"]["law"]["words"] == [refusal]
+        effects = sum(effect["width"] for effect in record["effects"])
+        assert effects == pytest.approx(record["width"] - record["usual_width"], rel=SAME_SUM)
+        assert main([*words, "--ask=change"]) == 0
+        assert "What would make the model sure?" in capsys.readouterr().out
