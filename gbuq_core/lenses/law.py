@@ -63,9 +63,11 @@ def _say_near(scored: ScoredTable, law: RowLaw) -> str:
             sums[str(near.target)] = sums.get(str(near.target), 0.0) + near.weight
         best = max(sums, key=lambda name: sums[name])
         share = percent(sums[best] / sum(sums.values()), 0)
-        return f"Of the rows like it, such as row {first:,}, {share} are {best[:60]}."
+        return f"Of the rows like it, such as training row {first:,}, {share} are {best[:60]}."
     low, high = (short(float(end), 4) for end in (min(targets), max(targets)))
-    return f"The targets of the rows like it, such as row {first:,}, go from {low} to {high}."
+    return (
+        f"The targets of the rows like it, such as training row {first:,}, go from {low} to {high}."
+    )
 
 
 def say_law(scored: ScoredTable, row: int) -> str:

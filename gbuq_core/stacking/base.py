@@ -85,6 +85,7 @@ class Stacked(Savable, BaseEstimator):
     _columns: Columns
     _space: Space
     _pool: RawRows
+    _pool_places: NDArray[np.intp]  # of its rows among the training rows
     _near: AffinityPart | None
     _process: Process | None
     _n_neighbours: int
@@ -261,7 +262,7 @@ class Stacked(Savable, BaseEstimator):
     def _fit_all(self, rows: Rows, y: Any, targets: FloatArray, n_classes: int = 0) -> None:
         """The neighbours and the process of all rows; targets (n, k) are those of the process."""
         everything = np.arange(len(rows.raw))
-        pool = self._pool_rows()
+        pool = self._sample(everything, MOST_POOL, 11)
         self._pool_places = pool
         self._pool = rows.raw.take(pool)
         smallest = int(len(pool) * (N_FOLDS - 1) / N_FOLDS)
@@ -276,10 +277,6 @@ class Stacked(Savable, BaseEstimator):
         if self._process is not None:
             axes = rows.encoded.points[:, self._process.used].astype(np.float64)
             self._process = self._process._replace(low=axes.min(axis=0), high=axes.max(axis=0))
-
-    def _pool_rows(self) -> NDArray[np.intp]:
-        """Which of the training rows neighbours come from."""
-        return self._sample(np.arange(self.n_rows_), MOST_POOL, 11)
 
     def _fit_process(
         self, rows: Rows, targets: FloatArray, chosen: NDArray[np.intp], known: NDArray[np.intp]
@@ -334,6 +331,8 @@ class Stacked(Savable, BaseEstimator):
             self._pool, numbers=(np.float64, None, len(self._columns.numbers)),
             codes=(np.int64, len(self._pool.numbers), len(self._columns.categories)),
         )  # fmt: skip
+        check_arrays(self, _pool_places=(np.int64, len(self._pool.numbers)))
+        require((self._pool_places >= 0).all(), "a neighbour is impossible")
         for k, levels in enumerate(self._columns.levels):
             codes = self._pool.codes[:, k]
             require(((codes >= -1) & (codes <= len(levels))).all(), "a level does not exist")

@@ -91,7 +91,7 @@ class StackedClassifier(ClassifierMixin, Stacked):
     _codes: NDArray[np.int64]
     _counts: FloatArray
     _usual = 0.99  # all that is beyond it is knowledge here, without a noise to be seen against
-    _not_saved = ("_pool_places", "_process_places")
+    _not_saved = ("_process_places",)
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class StackedClassifier(ClassifierMixin, Stacked):
                 self._fit_all(rows, codes, targets, n_classes)
             with stage(1.0, span=1.5):
                 self._weigh(rows, codes, given, targets, prefit)
-        del self._pool_places, self._process_places
+        del self._process_places
         return self
 
     @property
@@ -206,7 +206,7 @@ class StackedClassifier(ClassifierMixin, Stacked):
                 # The row of the training's shares beside them has what is left.
                 counts = counts / (counts.sum(axis=1, keepdims=True) + 1.0)
                 shares[:, : one.near] += own * (1.0 - said.beyond)[:, None] * counts
-        near = self._pool_rows()[said.near]
+        near = self._pool_places[said.near]
         return Voices(CLASS_VOICES, weight, mean, variance, near, shares)
 
     def predict_by_voice(self, X: Any) -> dict[str, FloatArray]:

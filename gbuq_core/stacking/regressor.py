@@ -172,7 +172,7 @@ class StackedRegressor(RegressorMixin, Stacked):
     _z: FloatArray
     _y: FloatArray
     _counts: FloatArray
-    _not_saved = ("_pool_places", "_process_places")
+    _not_saved = ("_process_places",)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Fit the trees, hear all voices on rows that they have not seen, and weigh them.
@@ -215,7 +215,7 @@ class StackedRegressor(RegressorMixin, Stacked):
                 self._fit_all(rows, target, scaled)
             with stage(1.0, span=1.5):
                 self._weigh(rows, target, scaled, prefit)
-        del self._pool_places, self._process_places
+        del self._process_places
         return self
 
     @property
@@ -267,7 +267,7 @@ class StackedRegressor(RegressorMixin, Stacked):
         mean, variance = self._making.moments(said.heard, said.shares)
         weight = self._making.of_voice(said.shares)
         shares = self._making.of_neighbours(said.heard, said.shares)
-        return Voices(VOICES, weight, mean, variance, self._pool_rows()[said.near], shares)
+        return Voices(VOICES, weight, mean, variance, self._pool_places[said.near], shares)
 
     def predict_by_voice(self, X: Any) -> dict[str, StackedDistribution]:
         """The law of each voice alone, of those that speak of any row.
