@@ -24,11 +24,11 @@ from gbuq_core.experiments.experiment import (
 )
 from gbuq_core.figures.curves import Curves
 from gbuq_core.figures.standalone import Section
-from gbuq_core.presentation import format_bytes, seconds_text
+from gbuq_core.presentation import format_bytes
 from gbuq_core.settings import from_values, plan_of
 from pages._ui.controls import draw_fold, draw_knob
 from pages._ui.curves import show_curves
-from pages._ui.jobs_glue import Answer, Request, ask, in_thread, show_progress
+from pages._ui.jobs_glue import Answer, Request, ask, cost_line, in_thread, show_progress
 from pages._ui.kept import kept, last_kept
 from pages._ui.live import live_knobs, send_tables
 from pages._ui.live_sliders import LIVE_SECONDS, follow
@@ -46,7 +46,6 @@ from pages._ui.side_by_side import (
 from pages._ui.skeleton import (
     COMPARE,
     PAPER,
-    QUICK,
     WHY,
     Skeleton,
     folds_of,
@@ -54,7 +53,7 @@ from pages._ui.skeleton import (
     show_waited,
 )
 from pages._ui.surface import OPEN, show_surface
-from pages._ui.trials import draw_trials, trial_requests, trial_results
+from pages._ui.trials import ask_with_trials, draw_trials, trial_results
 from pages._ui.url_state import PageState, read_again
 
 Hold = Callable[[Curves, bool], Mapping[str, Any]]
@@ -127,22 +126,17 @@ def _show_single(
             below(page, run)
     knobs = live_knobs(state, values)
     if surface:
-        for picture in one.pictures(run, knobs).values():
-            if picture.sheet is not None:
-                with page.fold(WHY):
-                    show_surface(picture.sheet)
+        with page.fold(WHY):
+            show_surface(lambda: next(iter(one.pictures(run, knobs).values())).sheet)
 
     def sections(claims: Sequence[Claim]) -> list[Section]:
         return single_sections(one, run, claims, knobs, kept)
 
     claims, paper = _check(one, run) if one.checked else (None, None)
     _tell_drawn(
-        page, one, run, sections, acts(run), claims,
+        page, one, run, sections, acts(run), claims, below_why,
         complete=answer.fresh, costs=_say_cost(answer), paper=paper,
     )  # fmt: skip
-    if below_why is not None:
-        with page.fold(WHY):
-            below_why(run)
     if last is not None:
         last(run)
     send_tables(one.name, one.packed(run, kept))
@@ -178,10 +172,8 @@ def _show_compared(
     belongs to it.
     """
     page, values, settings = open_account(one, state, keys, folds_of(one, [one.inside]))
-    fits, own = plan_requests(one, settings, one.whole(settings, values)), trial_requests(one)
-    asked = ask([*fits, *own], QUICK if own else one.wait, others=one.slots)
-    answers, others = asked[: len(fits)], asked[len(fits) :]
-    alone = all(answer.state == "done" for answer in answers)
+    requests = plan_requests(one, settings, one.whole(settings, values))
+    answers, others, alone = ask_with_trials(one, requests, one.wait, one.slots)
     shown = view_answers(one, settings, answers)
     with page.picture:
         follow(state, values, one.followed, partial(_draw_compared, one, state, shown, hold))
@@ -192,7 +184,7 @@ def _show_compared(
             show_waited(answers, [] if alone else others)
     fresh = [each for each in shown if each.fresh]
     run = one.run(settings, [each.fit for each in fresh], [each.view for each in fresh], kept)
-    run = _ask_behind(page, one, run, values, True, [answer.slot for answer in asked])
+    run = _ask_behind(page, one, run, values, True, [each.slot for each in (*answers, *others)])
     ready = one.chosen(run.settings)
 
     def sections(claims: Sequence[Claim]) -> list[Section]:
@@ -296,7 +288,7 @@ def _ask_behind(
         )
         for work in works
     ]  # fmt: skip
-    found = ask(requests, QUICK, others=slots)
+    found = ask(requests, others=slots)
     with page.fold(PAPER if one.behind_statements else COMPARE):
         told = [each for each in found if each.request.label]
         for each in told:
@@ -322,6 +314,7 @@ def _tell_drawn(
     sections: Callable[[Sequence[Claim]], Sequence[Section]],
     acts: Acts,
     claims: Sequence[Claim] | None = None,
+    below_why: Callable[[Any], None] | None = None,
     **more: Any,
 ) -> None:
     """The folds of a page whose pictures are drawn."""
@@ -329,6 +322,8 @@ def _tell_drawn(
         claims = kept(f"{one.name}-claims", [run], None, lambda: one.claims(run))
     with page.fold(WHY):
         draw_rows(one.why(run), f"{one.name}-why", acts)
+        if below_why is not None:
+            below_why(run)
     page.tell(one, run, claims, lambda: sections(claims), one.words(run), **more)
 
 
@@ -404,9 +399,7 @@ def _quiet(section: Section) -> Section:
 
 
 def _say_cost(answer: Answer) -> list[str]:
-    """What the fit took, where it was made."""
-    if answer.seconds is None:
-        return []
-    memory = getattr(answer.result, "memory_bytes", None)
+    """What the fit took and holds, or what one would take."""
+    memory = getattr(answer.result, "memory_bytes", None) if answer.seconds is not None else None
     held = "" if memory is None else f", {format_bytes(memory)}"
-    return [f"Fitted in {seconds_text(answer.seconds)}{held}."]
+    return [f"{cost_line(answer)}{held}."]

@@ -33,14 +33,13 @@ from pages._ui.side_by_side import (
 from pages._ui.skeleton import (
     COMPARE,
     PAPER,
-    QUICK,
     WHY,
     folds_of,
     open_account,
     show_waited,
 )
 from pages._ui.surface import OPEN, show_surface
-from pages._ui.trials import draw_trials, trial_requests, trial_results
+from pages._ui.trials import ask_with_trials, draw_trials, trial_results
 from pages._ui.url_state import PageState, read_again
 
 _SLIDER_WIDTH, _BOX_WIDTH = 340, 130  # pixels
@@ -63,10 +62,7 @@ def show_maps(
     looks = [closer.fold for closer in one.closer] + [OPEN] * (OPEN in state.knobs)
     page, values, settings = open_account(one, state, keys, folds_of(one, looks))
     whole = any(closer.whole and getattr(values, closer.fold.key) for closer in one.closer)
-    fits, own = plan_requests(one, settings, whole), trial_requests(one)
-    asked = ask([*fits, *own], QUICK if own else wait_seconds)
-    answers, others = asked[: len(fits)], asked[len(fits) :]
-    alone = all(answer.state == "done" for answer in answers)
+    answers, others, alone = ask_with_trials(one, plan_requests(one, settings, whole), wait_seconds)
     shown = view_answers(one, settings, answers)
     fresh = [each.view for each in shown if each.fresh]
     now = one.run(settings, fresh)
@@ -109,7 +105,7 @@ def show_maps(
             views = [each.view for each in (made if closer.whole else seen)]
             look(one, state, closer, now, views, values)
         if OPEN in state.knobs:
-            show_surface(sheet)
+            show_surface(lambda: sheet)
     page.tell(
         one,
         run,

@@ -35,7 +35,6 @@ from pages._ui.url_state import ControlPlaces, PageState, open_page
 COMPARE, WHY, PAPER = "Compare methods", "Why", "Does the paper hold?"
 SETTINGS, EXPORT = "All settings", "Export"
 _CONTROL_WIDTH = 420  # pixels
-QUICK = 0.12  # seconds that a page waits while nobody waits for what it asked for
 FOLDS = (COMPARE, WHY, PAPER, SETTINGS, EXPORT)
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 Folded = Mapping[str, Sequence[Knob]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from gbuq_core.figures.canvas.panels import PanelSheet
@@ -20,12 +22,13 @@ _FIRST = ("knowledge", "KU", "Novelty")  # words of the map that it opens with
 SURFACE = (OPEN, MAP)  # a page with a surface declares both
 
 
-def show_surface(sheet: PanelSheet) -> None:
+def show_surface(make: Callable[[], PanelSheet | None]) -> None:
     """Draw the section, closed at first; the browser gets plotly when it is opened."""
     section = draw_fold(OPEN)
-    titles = [panel.title for panel in sheet.panels]
-    if section is None or not titles:
+    sheet = None if section is None else make()
+    if section is None or sheet is None or not sheet.panels:
         return
+    titles = [panel.title for panel in sheet.panels]
     with section:
         if st.session_state.get(MAP.key) not in titles:  # of a link, or of other methods
             st.session_state.pop(MAP.key, None)

@@ -15,7 +15,15 @@ from gbuq_core.presentation import seconds_text
 from gbuq_core.settings import from_values
 from pages._ui.claims import draw_claims
 from pages._ui.controls import draw_fold, draw_knob
-from pages._ui.jobs_glue import Answer, Request, cost_line, show_progress, start_again
+from pages._ui.jobs_glue import (
+    WAIT_SECONDS,
+    Answer,
+    Request,
+    ask,
+    cost_line,
+    show_progress,
+    start_again,
+)
 from pages._ui.notices import show_notice
 from pages._ui.sections import draw_section
 from pages._ui.url_state import PageState, read_again
@@ -24,7 +32,20 @@ _WANTED = "_trial:"  # the plan that was last asked for, by name
 _KNOB_WIDTH = 320  # pixels
 
 
-def trial_requests(one: Account) -> list[Request]:
+def ask_with_trials(
+    one: Account, requests: Sequence[Request], wait: float, slots: Sequence[str] = ()
+) -> tuple[Sequence[Answer], Sequence[Answer], bool]:
+    """The answers of a page's fits and of its trials, and whether all fits are done.
+
+    Nobody waits for a trial.
+    """
+    own = _requests(one)
+    asked = ask([*requests, *own], WAIT_SECONDS if own else wait, others=slots)
+    answers = asked[: len(requests)]
+    return answers, asked[len(requests) :], all(answer.state == "done" for answer in answers)
+
+
+def _requests(one: Account) -> list[Request]:
     """The trials that the reader asked for; later settings leave them as they are."""
     wanted = ((trial, st.session_state.get(_WANTED + trial.name)) for trial in one.trials)
     return [
