@@ -28,8 +28,9 @@ from gbuq_core.metrics import (
     auroc,
     average_precision,
     pit_histogram,
+    recall_threshold,
 )
-from gbuq_core.presentation import digits, listed, percent, short
+from gbuq_core.presentation import counted, digits, listed, percent, short
 from gbuq_core.settings import AUTOMATIC
 from gbuq_core.tables import (
     ClassScore,
@@ -63,6 +64,11 @@ _CLASS_MEANING = (
     "Rarest first. Recall is the share of its rows that are predicted so, with a 95 % Wilson band. "
     "Asked is the recall if a person decides about the rows that the costs below say. PR-AUC by "
     "chance is the class's share of the rows."
+)
+_CAUGHT_MEANING = (
+    "Thresholds are tested from 0 upwards until one cannot be shown to find enough (risk control). "
+    "It holds for new rows like those held out. Where folds have models of their own, that is no "
+    "theorem."
 )
 _HEIGHT = 240
 _CURVE_POINTS = 201
@@ -123,6 +129,17 @@ MISS = Knob(
     group="page",
     help="The cost of an error grows with its absolute size.",
 )
+
+CAUGHT = Knob(
+    "caught",
+    "Find at least",
+    "ladder",
+    95,
+    choices=(80, 90, 95, 98, 99),
+    unit="% of a class",
+    group="page",
+)
+_CONFIDENCE = 0.95
 
 
 class Order(NamedTuple):
@@ -307,6 +324,28 @@ def _asking_sections(seen: Seen, held: HeldOut) -> list[Section]:
     return [Section(curves=cost.figure, text=[*words, cost.words], caption=told)]
 
 
+def _caught_sections(seen: Seen, held: HeldOut) -> list[Section]:
+    """A threshold for each class, with what it finds and how many rows it takes along."""
+    wanted = seen.values.caught / 100.0
+    lines = [("Class", "Predict it from", "Found", "Rows predicted so", "Right of these")]
+    words = [
+        f"With {100 * _CONFIDENCE:g} % confidence, at least {seen.values.caught:g} % of a class's "
+        "new rows have at least this probability of it."
+    ]
+    for code, name in enumerate(held.classes):
+        mine = held.y == code
+        found = recall_threshold(mine, held.predictions.probabilities[:, code], wanted, _CONFIDENCE)
+        if np.isnan(found.threshold):
+            fewest = int(np.ceil(np.log1p(-_CONFIDENCE) / np.log(wanted)))
+            words.append(
+                f"{name} has {counted(int(mine.sum()), 'held-out row')}, and {fewest} are needed."
+            )
+            continue
+        threshold, recall, called, precision = (percent(share, 1) for share in found)
+        lines.append((name, threshold, recall, called, precision))
+    return [Section(text=words, table=lines if len(lines) > 1 else ())]
+
+
 LENSES = (
     Lens(
         key="split-warnings",
@@ -373,5 +412,15 @@ LENSES = (
         without=lambda seen: ("miss",) if _is_class(seen) else ("wrong",),
         compute=held_rows,
         sections=_asking_sections,
+    ),
+    Lens(
+        key="caught",
+        place=GOOD,
+        title="From which probability on is a class found often enough?",
+        meaning=_CAUGHT_MEANING,
+        knobs=(CAUGHT,),
+        concerns=lambda seen: len(seen.scored.training.target.classes) == 2,
+        compute=held_rows,
+        sections=_caught_sections,
     ),
 )

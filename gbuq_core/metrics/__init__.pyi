@@ -1,10 +1,12 @@
 from gbuq_core.metrics.asking import (
     Asking,
     AskingCurve,
+    RecallThreshold,
     Saving,
     ask_by_threshold,
     asking_curve,
     best_threshold,
+    recall_threshold,
 )
 from gbuq_core.metrics.conformal import CONFORMAL_LEVELS, ConformalScales, conformal_scales
 from gbuq_core.metrics.ensemble_size import EnsembleSize, effective_ensemble_size
@@ -67,6 +69,7 @@ __all__ = [
     "LearningCurve",
     "LogScores",
     "PitHistogram",
+    "RecallThreshold",
     "RejectionCurve",
     "Reliability",
     "Saving",
@@ -110,6 +113,7 @@ __all__ = [
     "pit_histogram",
     "pit_mixture",
     "prr",
+    "recall_threshold",
     "rejection_curve",
     "reliability",
     "rmse",

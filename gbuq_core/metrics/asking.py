@@ -14,12 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from gbuq_core.array_checks import FloatArray, check_array, check_same_length
 from gbuq_core.errors import InvalidData
+from gbuq_core.lazy import import_optional
 from gbuq_core.metrics.scores import rejection_curve
 from gbuq_core.validation import check_number
 
+_THRESHOLDS = 400
+_MOST_OF_CLASS = 20_000  # rows; more change a threshold by less than chance does
 _RESAMPLES, _FEWEST_RESAMPLES = 1000, 200
 _MOST_DRAWS = 20_000_000  # of rows, over all resamples
 _DRAWS_AT_ONCE = 2_000_000
@@ -41,6 +45,27 @@ class AskingCurve(NamedTuple):
     asked: FloatArray
     cost: FloatArray
     best: FloatArray
+
+
+class RecallThreshold(NamedTuple):
+    """From which probability on a class is predicted, so that enough of its rows are found.
+
+    Attributes
+    ----------
+    threshold : float
+        NaN if no threshold is sure to; then all else is NaN too.
+    recall : float
+        The share of the class's rows that are found, on the rows that chose the threshold.
+    called : float
+        The share of all rows that are predicted to be of the class.
+    precision : float
+        The share of these that are.
+    """
+
+    threshold: float
+    recall: float
+    called: float
+    precision: float
 
 
 class Saving(NamedTuple):
@@ -208,6 +233,71 @@ def ask_by_threshold(
         saves_everybody=savings[1],
         is_asked=asked,
     )
+
+
+def recall_threshold(
+    is_class: ArrayLike,
+    probability: ArrayLike,
+    recall: float = 0.95,
+    confidence: float = 0.95,
+) -> RecallThreshold:
+    """The largest probability from which on enough of a class is found, with confidence.
+
+    Risk control (Angelopoulos, Bates, Candes, Jordan and Lei, 2021, "Learn then test"), by mapie:
+    thresholds are tested from 0 upwards until one cannot be shown to find enough, so that new rows
+    of the class are found as promised for this share of all sets of rows that choose. The rows must
+    be like the new ones, and must not have taught the model.
+
+    Parameters
+    ----------
+    is_class : array-like of shape (n_samples,)
+        Whether a row is of the class.
+    probability : array-like of shape (n_samples,)
+        That it is.
+    recall, confidence : float
+        At 0.95 and 0.95, the class needs 59 rows.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> probability = rng.random(2000)
+    >>> found = recall_threshold(rng.random(2000) < probability, probability)
+    >>> [round(share, 2) for share in found]
+    [0.17, 0.96, 0.82, 0.59]
+    """
+    wanted = float(check_number("recall", recall, 0.01, 0.999))
+    sure = float(check_number("confidence", confidence, 0.01, 0.999))
+    of_class, score = check_array("is_class", is_class, 1) > 0.0, _shares(probability)
+    check_same_length(is_class=of_class, probability=score)
+    mine = score[of_class]
+    if len(mine) * math.log(wanted) > math.log1p(-sure):  # not even if all of them are found
+        return RecallThreshold(math.nan, math.nan, math.nan, math.nan)
+    if len(mine) > _MOST_OF_CLASS:
+        mine = np.random.default_rng(0).choice(mine, _MOST_OF_CLASS, replace=False)
+    control = import_optional("mapie.risk_control").BinaryClassificationController(
+        lambda rows: np.column_stack([1.0 - rows, rows]),
+        "recall",
+        wanted,
+        confidence_level=sure,
+        list_predict_params=np.append(0.0, expit(np.linspace(-9.0, 9.0, _THRESHOLDS))),
+        fwer_method="fixed_sequence",
+    )
+    control.calibrate(mine, np.ones(len(mine), np.int64))
+    threshold = float(control.valid_predict_params.max())
+    called = score >= threshold
+    return RecallThreshold(
+        threshold,
+        float(called[of_class].mean()),
+        float(called.mean()),
+        float(of_class[called].mean()) if called.any() else math.nan,
+    )
+
+
+def _shares(probability: ArrayLike) -> FloatArray:
+    found = check_array("probability", probability, 1, low=0.0)
+    if (found > 1.0).any():
+        raise InvalidData("Probabilities are at most 1.")
+    return found
 
 
 def _best(error: FloatArray, score: FloatArray, per_error: float, per_question: float) -> float:

@@ -69,6 +69,10 @@ def test_classes_have_a_table_and_a_price_of_their_own():
     assert not any(toggle.label == "Conformal intervals" for toggle in at.toggle)
     assert says(at, "Conformal intervals need a number as target.")
     assert says(at, "questions per 100 rows")
+    assert len(table_with(at, "Predict it from")) == 2
+    at.select_slider(key="caught").set_value(99).run()
+    assert says(at, "malignant has 212 held-out rows, and 299 are needed.")
+    assert len(table_with(at, "Predict it from")) == 1
 
 
 def test_rows_are_grouped_by_what_the_model_learns_from_alone():

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit
+from scipy.stats import beta, binom
 from sklearn.metrics import average_precision_score
 from tolerances import SAME_SUM, ZERO
 
@@ -191,3 +193,25 @@ def test_groups_that_do_not_fit_are_refused():
         metrics.group_coverage([1, 0], 0.9, [0, 2], ["a", "b"])
     with pytest.raises(InvalidData):
         metrics.group_coverage([1, 0], 0.9, [0.0, 1.0], ["a", "b"])
+
+
+def test_a_threshold_finds_the_share_of_a_class_that_it_is_sure_of():
+    rng, short = np.random.default_rng(0), 0
+    for _ in range(40):
+        mine, others = rng.beta(4, 1, 150), rng.beta(1, 3, 100)
+        found = metrics.recall_threshold([1] * 150 + [0] * 100, [*mine, *others], 0.9)
+        short += beta.sf(found.threshold, 4, 1) < 0.9  # of all rows of the class
+        tried = np.append(0.0, expit(np.linspace(-9.0, 9.0, 400)))
+        missed = np.array([(mine < one).sum() for one in tried])
+        # mapie may round a number of misses up, since it multiplies their share by all rows.
+        least, most = (tried[binom.cdf(missed + more, 150, 0.1) <= 0.05].max() for more in (1, 0))
+        assert least <= found.threshold <= most
+        assert found.recall == (mine >= found.threshold).mean() >= 0.9
+        n_others = int((others >= found.threshold).sum())
+        assert found.precision == pytest.approx(1 - n_others / (250 * found.called))
+    assert short <= 6  # 5 % are expected; more by 3 in 1,000
+    assert metrics.recall_threshold([1] * 59, [0.5] * 59).recall == 1.0
+    assert math.isnan(metrics.recall_threshold([1] * 58, [0.5] * 58).threshold)
+    assert metrics.recall_threshold([1] * 25_000, rng.random(25_000)).called > 0.94
+    with pytest.raises(InvalidData, match="at most 1"):
+        metrics.recall_threshold([1.0], [1.5])
