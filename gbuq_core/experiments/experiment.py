@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType, SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from gbuq_core.experiments.claims import Claim, claim_table
 from gbuq_core.experiments.opening import Opening
@@ -21,6 +21,7 @@ from gbuq_core.settings import plan_of
 
 _LEAST_HEIGHT = 184  # of maps in a page of its own, which scrolls: titles have room over them
 Text = str | Callable[[Any], str]
+T = TypeVar("T")
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -44,12 +45,17 @@ def _as_it_is(run: Any, *given: Any) -> Any:
     return run
 
 
-# `keep(name, objects, depends, make)` returns the value of that name, made again only if it depends
-# on other objects or on something else than before
-Keep = Callable[[str, Sequence[Any], Hashable, Callable[[], Any]], Any]
-Rows = Sequence[
-    Section | tuple[Section, ...]
-]  # sections below each other; those of a tuple in a row
+class Keep(Protocol):
+    """Keeps what was worked out, under a name."""
+
+    def __call__(
+        self, name: str, objects: Sequence[Any], settings: Hashable, make: Callable[[], T]
+    ) -> T:
+        """The value of the name, made again only if it depends on other objects or settings."""
+
+
+# Sections below each other; those of a tuple side by side
+Rows = Sequence[Section | tuple[Section, ...]]
 
 
 class Work(NamedTuple):

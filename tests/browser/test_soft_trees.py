@@ -74,7 +74,7 @@ def test_every_panel_is_read_at_once_the_tree_plays_and_nothing_overflows(page, 
     expected = re.compile(r"x \u22122\.2.*truth.*VST .* \u00b1 .*Gaussian process .* \u00b1 ")
     expect(readout).to_have_text(expected)
     page.keyboard.press("Escape")
-    tree = page.locator(".st-key-soft-tree .gbuq")
+    tree = page.locator(".st-key-soft-trees-inside-1 .gbuq")
     figure = Figure(page)
     last = figure.frame()
     assert last > 5

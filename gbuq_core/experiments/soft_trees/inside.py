@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
@@ -129,10 +130,8 @@ def _flow_of(fit: SoftTreesFit, settings: SoftTreesSettings, keep: Keep) -> Tree
     """Gates and leaves, written out again only for a draw that is not among them."""
     further = settings.draw if settings.draw > flow_draws(fit) else 0
     depends = settings.draw_seed, further
-    flow: TreeFlow = keep(
-        f"soft-trees:flow:{fit.method}", [fit], depends, lambda: tree_flow(fit, settings)
-    )
-    return flow
+    name = f"soft-trees:flow:{fit.method}"
+    return keep(name, [fit], depends, partial(tree_flow, fit, settings))
 
 
 def _tree_sheet(fit: SoftTreesFit, look: TreeView, keep: Keep) -> PanelSheet:

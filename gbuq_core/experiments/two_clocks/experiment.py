@@ -374,21 +374,19 @@ def _join(
 
 
 def _look(fit: TwoClocksFit, settings: TwoClocksSettings, keep: Keep) -> TwoClocksLook:
-    tails = settings.tails
-    look = _keep_look(fit, tails, keep, lambda: look_two_clocks(fit, tails, _unscaled(fit, keep)))
+    tails, unscaled = settings.tails, _unscaled(fit, keep)
+    look = _keep_look(fit, tails, keep, partial(look_two_clocks, fit, tails, unscaled))
     return replace(look, settings=with_fit(settings, fit.plan))
 
 
 def _keep_look(
     fit: TwoClocksFit, tails: str, keep: Keep, make: Callable[[], TwoClocksLook]
 ) -> TwoClocksLook:
-    look: TwoClocksLook = keep(f"two-clocks-look-{tails}", [fit], None, make)
-    return look
+    return keep(f"two-clocks-look-{tails}", [fit], None, make)
 
 
 def _unscaled(fit: TwoClocksFit, keep: Keep) -> Unscaled:
-    unscaled: Unscaled = keep("two-clocks-unscaled", [fit], None, lambda: unscaled_of(fit))
-    return unscaled
+    return keep("two-clocks-unscaled", [fit], None, partial(unscaled_of, fit))
 
 
 def _pictures(look: TwoClocksLook, knobs: Sequence[LiveKnob]) -> dict[str, Section]:
