@@ -34,7 +34,6 @@
     cards          pages as cards: a picture, a question, one action
     handing        takes a table that is dropped on one page to another
     ways           leads from page to page: the open section, the foot, an unknown address
-    departures     where the program departs from a paper
     own_scores     what a session has scored on its own table
     export         the row under a picture: code, downloads
 """

@@ -6,7 +6,8 @@ All else is folded until it is asked for: `FOLDS`, in this order on every page.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -25,7 +26,6 @@ from gbuq_core.glossary import GLOSSARY
 from gbuq_core.knobs import Knob
 from gbuq_core.settings import from_values
 from pages._ui.claims import MARKS, draw_claims
-from pages._ui.departures import show_departures
 from pages._ui.export import Download, show_exports
 from pages._ui.jobs_glue import Answer, show_progress
 from pages._ui.kept import kept
@@ -38,6 +38,11 @@ _CONTROL_WIDTH = 420  # pixels
 FOLDS = (COMPARE, WHY, PAPER, SETTINGS, EXPORT)
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 Folded = Mapping[str, Sequence[Knob]]
+_FILE = Path(__file__).resolve().parents[2] / "docs" / "departures.md"
+_DEPARTURES = (
+    "**Where gbuq departs from the paper**, why, what that changes, and the setting that restores "
+    "the paper (from `docs/departures.md`):"
+)
 
 
 def _key(title: str) -> str:
@@ -54,6 +59,18 @@ def _slug_of(label: str) -> str:
     ('-functions-of-vst', '')
     """
     return "" if label == "Data" else "-" + label.lower().replace(" ", "-")
+
+
+@cache
+def read_departures() -> dict[str, str]:
+    """The table of each heading of docs/departures.md, as Markdown.
+
+    >>> "MACAU" in read_departures()
+    True
+    """
+    parts = _FILE.read_text(encoding="utf-8").split("\n## ")[1:]
+    found = (part.partition("\n") for part in parts)
+    return {heading.partition(" (")[0]: text.strip() for heading, _, text in found}
 
 
 class Skeleton:
@@ -189,7 +206,9 @@ class Skeleton:
             for term in (GLOSSARY[name] for name in one.terms):
                 unit = f" Unit: {term.unit}." if term.unit else ""
                 st.markdown(f"- **{term.label}.** {term.definition}{unit}")
-            show_departures(one.departures)
+            st.markdown(_DEPARTURES)
+            with st.container(key="table-departures"):
+                st.markdown(read_departures()[one.departures])
 
 
 def open_account(

@@ -14,7 +14,7 @@ from gbuq_core import (
     sample_mixture,
 )
 from gbuq_core.baselines import AveragingRegressor, EuclideanNeighborsRegressor
-from pages._ui.departures import read_departures
+from pages._ui.skeleton import read_departures
 
 # Heading: the estimators whose arguments its last column names.
 OWNERS = {

@@ -72,15 +72,11 @@ def admit(settings: NoveltySettings) -> NoveltySettings | None:
 
 
 def mark(run: NoveltyRun) -> NoveltyRun:
-    """With the cells of an edit that waits, and what was predicted of the last one."""
-    waiting: Edit | None = st.session_state.get(_WAITING)
-    if waiting is not None and (problem := why_not_one_more(run.fit, run.settings.edits, waiting)):
-        del st.session_state[_WAITING]
-        # The sentence is about a link's edits; the last one was not made here.
-        st.session_state[_REFUSED] = problem.replace(": undo the last one.", ".")
-        waiting = None
-    region = None if waiting is None else mask_of(waiting.runs)
-    return run._replace(region=region, guesses=guesses_of(run.settings.edits))
+    """With the cells of an edit that waits and can be, and what was predicted of the last one."""
+    edits, waiting = run.settings.edits, st.session_state.get(_WAITING)
+    can_be = waiting is not None and not why_not_one_more(run.fit, edits, waiting)
+    region = mask_of(waiting.runs) if can_be else None
+    return run._replace(region=region, guesses=guesses_of(edits))
 
 
 def act(run: NoveltyRun) -> Acts:
@@ -100,9 +96,14 @@ def draw_below(page: Skeleton, run: NoveltyRun) -> None:
                 lines.append("This edit came with the link, so nobody predicted its effect.")
         show_notice(lines, "verdict")
     waiting: Edit | None = st.session_state.get(_WAITING)
+    if waiting is not None and run.region is None:
+        st.session_state[_REFUSED] = why_not_one_more(run.fit, edits, waiting)
+        waiting = st.session_state[_WAITING] = None
     with st.container() if waiting is not None else page.control:
         if refused := st.session_state.pop(_REFUSED, ""):
-            show_notice(f"{refused} Nothing was changed.", "edit")
+            # The sentence is about a link's edits; the last one was not made here.
+            reason = refused.replace(": undo the last one.", ".")
+            show_notice(f"{reason} Nothing was changed.", "edit")
         if waiting is not None:
             _draw_prediction(edits, waiting)
         else:
