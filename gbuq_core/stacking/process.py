@@ -1,8 +1,9 @@
-"""A small Gaussian process with one length a feature: the voice for what is smooth.
+"""A small Gaussian process with one length and bend a feature: the voice for what is smooth.
 
 Matern 5/2, lengths and noise by the marginal likelihood of at most 500 rows (Rasmussen and
 Williams, equations 2.23 to 2.25, 5.8 and 5.9). More rows speak through these (Snelson and
 Ghahramani 2006, equations 8 and 9). Several targets share one set of lengths and one covariance.
+Each axis is bent first (Snoek, Swersky, Zemel and Adams 2014), by a curve of one parameter.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from gbuq_core.model_files.contents import check_arrays, require
 FloatArray = NDArray[np.float64]
 
 MOST_ROWS = 500
-_STEPS = 20
+_STEPS = 30
 _SIGNAL, _NOISE, _LENGTH = (1e-2, 1e3), (1e-7, 1e1), (1e-1, 1e3)
+_BEND = 5.0  # at most: its slopes are then e^5 times as steep at one end as at the other
+_USUAL_BEND = 0.2  # the scale of the bends' Cauchy prior: most axes are straight, a few are not
 _STEEP = 4.0  # times the latent variance gained beyond the box counts, up to what is usual
 _FARTHER = 0.5  # stds that a mean may go beyond the training targets
 _BLOCK = 192  # rows at a time: products of one shape have one order of sums
@@ -40,7 +43,8 @@ class Process(NamedTuple):
     low: FloatArray  # (n_used,): the box of the training rows
     high: FloatArray
     lengths: FloatArray  # (n_used,)
-    points: FloatArray  # (n, n_used), over the lengths: the rows that these were learnt from
+    bends: FloatArray  # (3, n_used): least value and range of the points, and how the axis is bent
+    points: FloatArray  # (n, n_used), bent, over the lengths: the rows that these were learnt from
     half: FloatArray  # (n, n): the latent variance is signal - |half k|^2, k to the points
     weights: FloatArray  # (n, n_targets)
     signal: float
@@ -54,12 +58,13 @@ class Process(NamedTuple):
         n, p = self.points.shape if self.points.ndim == 2 else (0, 0)
         check_arrays(
             self, used=(bool, None), points=("finite", n, p), half=("finite", n, n),
-            lengths=("finite", p), low=("finite", p), high=("finite", p),
+            lengths=("finite", p), low=("finite", p), high=("finite", p), bends=("finite", 3, p),
             weights=("finite", n, None), reach=("finite", 2, None),
         )  # fmt: skip
         numbers = np.isfinite([self.signal, self.noise, self.usual, self.most]).all()
+        positive = (self.lengths > 0.0).all() and (self.bends[1] > 0.0).all()
         require(
-            n >= 1 and self.used.sum() == p and numbers and (self.lengths > 0.0).all(),
+            n >= 1 and self.used.sum() == p and numbers and positive,
             "its process is impossible",
         )
 
@@ -97,7 +102,8 @@ class Process(NamedTuple):
             for start in range(0, len(rows), _BLOCK):
                 n = min(_BLOCK, len(rows) - start)
                 block[:n] = rows[start : start + n]
-                across = self.signal * _matern(cdist(block / self.lengths, self.points))
+                bent = bend(block, self.bends)[0] / self.lengths
+                across = self.signal * _matern(cdist(bent, self.points))
                 mean[start : start + n] = np.clip((across @ self.weights)[:n], *self.reach)
                 left = self.signal - np.square(across @ self.half.T).sum(axis=1)
                 variance[start : start + n] = np.maximum(left[:n], 0.0)
@@ -108,7 +114,7 @@ class Process(NamedTuple):
 def fit_process(
     axes: NDArray[Any], targets: FloatArray, weight: FloatArray | None = None, usual: float = 0.5
 ) -> Process:
-    """Learn lengths, signal and noise from rows (n, n_axes) and targets (n, n_targets) in stds.
+    """Learn lengths, bends, signal, noise from rows (n, n_axes), targets (n, n_targets) in stds.
 
     A row of weight w has the noise of the mean of w rows. ``usual`` is the share of left-out rows
     whose latent variance is the usual.
@@ -117,16 +123,20 @@ def fit_process(
     used = np.ptp(rows, axis=0) > 0.0
     rows = rows[:, used]
     noisy = np.ones(len(rows)) if weight is None else 1.0 / np.maximum(weight, 1e-3)
-    bounds = np.log([_SIGNAL, _NOISE, *[_LENGTH] * rows.shape[1]])
-    start = np.log([1.0, 0.1, *[max(1.0, math.sqrt(rows.shape[1] / 4.0))] * rows.shape[1]])
+    n_used = rows.shape[1]
+    bounds = [*np.log([_SIGNAL, _NOISE, *[_LENGTH] * n_used]), *[(-_BEND, _BEND)] * n_used]
+    start = np.zeros(2 + 2 * n_used)
+    start[1] = math.log(0.1)
+    start[2 : 2 + n_used] = math.log(max(1.0, math.sqrt(n_used / 4.0)))
     with one_blas_thread():
         theta = minimize(
             negative_likelihood, start, (rows, targets, noisy), "L-BFGS-B", jac=True,
             bounds=bounds, options={"maxiter": _STEPS},
         ).x  # fmt: skip
         signal, noise = (float(value) for value in np.exp(theta[:2]))
-        lengths = np.exp(theta[2:])
-        points = rows / lengths
+        lengths = np.exp(theta[2 : 2 + n_used])
+        bends = np.stack([rows.min(axis=0), np.ptp(rows, axis=0), theta[2 + n_used :]])
+        points = bend(rows, bends)[0] / lengths
         covariance = signal * _matern(cdist(points, points))
         covariance[np.diag_indices_from(covariance)] += noise * noisy
         lower = cholesky(covariance, lower=True, check_finite=False)
@@ -135,8 +145,8 @@ def fit_process(
     # Each row without itself (Rasmussen and Williams, equation 5.12), less its own noise.
     left_out = np.clip(1.0 / np.square(half).sum(axis=0) - noise * noisy, 0.0, signal)
     return _finish(
-        Process(used, rows.min(axis=0), rows.max(axis=0), lengths, points, half, weights, signal,
-                noise, 0.0, 0.0, np.empty((2, 0))),
+        Process(used, rows.min(axis=0), rows.max(axis=0), lengths, bends, points, half, weights,
+                signal, noise, 0.0, 0.0, np.empty((2, 0))),
         targets, left_out, usual,
     )  # fmt: skip
 
@@ -145,7 +155,7 @@ def condition(
     process: Process, axes: NDArray[Any], targets: FloatArray, weight: FloatArray | None = None,
     usual: float = 0.5,
 ) -> Process:  # fmt: skip
-    """What a process says after more rows (n, n_axes), with the lengths and points that it has.
+    """What a process says after more rows (n, n_axes), with lengths, bends and points as they are.
 
     Given the function at the points the rows are independent, each with the variance that these
     leave it.
@@ -159,7 +169,8 @@ def condition(
         lower = cholesky(among, lower=True, check_finite=False)
         seen = np.empty((len(rows), len(points)))  # the rows as sums of independent parts
         for start in range(0, len(rows), _ROWS):
-            across = signal * _matern(cdist(points, rows[start : start + _ROWS] / process.lengths))
+            bent = bend(rows[start : start + _ROWS], process.bends)[0] / process.lengths
+            across = signal * _matern(cdist(points, bent))
             seen[start : start + _ROWS] = solve_triangular(
                 lower, across, lower=True, check_finite=False, overwrite_b=True
             ).T
@@ -193,13 +204,17 @@ def _finish(process: Process, targets: FloatArray, left_out: FloatArray, usual: 
 def negative_likelihood(
     theta: FloatArray, rows: FloatArray, targets: FloatArray, noisy: FloatArray
 ) -> tuple[float, FloatArray]:
-    """Minus the log marginal likelihood but for a constant, and its gradient.
+    """Minus the log marginal likelihood and the bends' log prior but for a constant; its gradient.
 
-    theta holds the logs of signal, noise and lengths; ``noisy`` (n,) times the noise is each row's.
+    theta holds the logs of signal, noise and lengths, and the bends, of Cauchy prior;
+    ``noisy`` (n,) times the noise is each row's.
     """
     advance(0.0)
-    signal, noise, *lengths = np.exp(theta)
-    scaled = rows / lengths
+    n_used = rows.shape[1]
+    signal, noise, *lengths = np.exp(theta[: 2 + n_used])
+    bends = theta[2 + n_used :]
+    bent, slopes = bend(rows, np.stack([rows.min(axis=0), np.ptp(rows, axis=0), bends]))
+    scaled = bent / lengths
     distance = cdist(scaled, scaled)
     latent = signal * _matern(distance)
     covariance = latent.copy()
@@ -214,14 +229,17 @@ def negative_likelihood(
     n_targets = targets.shape[1]
     value = 0.5 * float(np.sum(targets * weights))
     value += n_targets * float(np.log(np.diagonal(lower)).sum())
+    value += n_targets * float(np.log1p(np.square(bends / _USUAL_BEND)).sum())
     outer = weights @ weights.T - n_targets * inverse
-    # dk/dlog(length j) = signal 5/3 (1 + sqrt(5) r) exp(-sqrt(5) r) (difference j / length j)^2
+    # dk/dx_j = -signal 5/3 (1 + sqrt(5) r) exp(-sqrt(5) r) difference j, of axes over the lengths
     slope = signal * (5.0 / 3.0) * (1.0 + _ROOT_5 * distance) * np.exp(-_ROOT_5 * distance)
     slope *= outer
-    of_lengths = slope.sum(axis=1) @ np.square(scaled)
-    of_lengths -= np.einsum("ij,ij->j", slope @ scaled, scaled)
+    of_axes = slope @ scaled - slope.sum(axis=1)[:, None] * scaled
+    of_lengths = -(of_axes * scaled).sum(axis=0)
+    of_bends = (of_axes * slopes).sum(axis=0) / lengths
+    of_bends -= n_targets * 2.0 * bends / (_USUAL_BEND**2 + np.square(bends))
     of_noise = 0.5 * noise * (np.diagonal(outer) @ noisy)
-    gradient = np.concatenate([[0.5 * np.sum(outer * latent), of_noise], of_lengths])
+    gradient = np.concatenate([[0.5 * np.sum(outer * latent), of_noise], of_lengths, of_bends])
     return value, -gradient
 
 
@@ -230,3 +248,22 @@ def _matern(distance: FloatArray) -> FloatArray:
     far = _ROOT_5 * distance
     found: FloatArray = (1.0 + far + far * far / 3.0) * np.exp(-far)
     return found
+
+
+def bend(rows: FloatArray, bends: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rows (n, n_axes) with bent axes, and by how much they move with the bends.
+
+    Of a bend b, z from 0 to 1 in the axis's range becomes log(1 + (e^b - 1) z) / b. Outside the
+    range the axis is straight, as steep as at its end but no flatter than unbent.
+    """
+    low, width, given = bends
+    b = np.where(np.abs(given) < 1e-7, 1e-7, given)
+    z = (rows - low) / width
+    inside = np.clip(z, 0.0, 1.0)
+    grown = np.expm1(b)
+    part = 1.0 + grown * inside
+    found = np.log1p(grown * inside) / b
+    slopes = (inside * np.exp(b) / part - found) / b
+    found += np.minimum(z, 0.0) * np.maximum(grown / b, 1.0)
+    found += np.maximum(z - 1.0, 0.0) * np.maximum(-np.expm1(-b) / b, 1.0)
+    return width * found, width * slopes
