@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
+from gbuq_core.calibration.splits import N_FOLDS
 from gbuq_core.jobs import advance
 from gbuq_core.stacking.voices import Component
 
@@ -68,12 +69,13 @@ def choose_weights(
     and worsens neither by more. Both are those of weights learnt on the other folds.
     """
     names = np.array([one.voice for one in components])
+    folds = _at_least_two(judged.fold)
 
     def scores(voices: list[str]) -> tuple[FloatArray, FloatArray]:
         chosen = np.isin(names, voices)
         weights = np.zeros(judged.masses.shape)
-        for fold in np.unique(judged.fold):
-            rest = judged.fold != fold
+        for fold in np.unique(folds):
+            rest = folds != fold
             learnt = expect_weights(
                 judged.masses[np.ix_(chosen, rest)], judged.weight[rest], _GATE_STEPS
             )
@@ -131,6 +133,7 @@ def choose_mean_weights(
         out[used] = [1.0 - answer.sum(), *answer]
         return out
 
+    fold = _at_least_two(fold)
     error = np.empty(len(y))
     known = np.nan_to_num(means)
     for one in np.unique(fold):
@@ -141,6 +144,11 @@ def choose_mean_weights(
         return alone
     drawn: FloatArray = alone + (1.0 - gain**-2) * (learn(np.ones(len(y), bool)) - alone)
     return drawn
+
+
+def _at_least_two(fold: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The folds (n,), or others where all rows are in one: no voice has seen the rows anyway."""
+    return fold if len(np.unique(fold)) != 1 else np.arange(len(fold)) % N_FOLDS
 
 
 def _paired(gain: FloatArray, weight: FloatArray) -> float:

@@ -62,6 +62,18 @@ def test_a_voice_enters_if_it_helps_and_harms_neither_score(log_gain, crps_gain,
     assert (weights[1] > 0.2) == enters
 
 
+def test_rows_of_one_fold_weigh_voices_too():
+    """As where a table is held out in halves, and each half's law is weighed by the other."""
+    found = judged(0.3, 0.2)._replace(fold=np.full(400, 3))
+    components = [Component("trees", 0, 0.0), Component("process", 0, 10.0)]
+    weights, entered = choose_weights(components, found)
+    assert entered == ("trees", "process")
+    assert weights[1] > 0.5
+    y = RNG.normal(size=400)
+    means = np.stack([np.zeros(400), y], axis=1)
+    assert choose_mean_weights(means, y, found.fold, found.weight)[1] > 0.5
+
+
 def test_mean_weights_are_least_squares_and_the_trees_alone_where_nothing_is_gained():
     y = RNG.normal(size=300)
     fold = np.arange(300) % 5
