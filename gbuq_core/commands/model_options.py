@@ -39,7 +39,8 @@ def add_intervals(add: Callable[..., Any], by_group: bool = True) -> None:
         "-inf and inf where there are too few rows; for a regression")  # fmt: skip
     if by_group:
         add("--conformal-by", metavar="COLUMN", help="conformal intervals, as wide as the held-out "
-            "rows of each group of this column need; small groups share")  # fmt: skip
+            "rows of each group of this column need; small groups share; several names with commas "
+            "between are columns whose groups overlap")  # fmt: skip
         add("--conformal-shift", action="store_true", help="conformal intervals; where the rows of "
             "NEW can be told from the others, weighted for that, if enough held-out rows are like "
             "them")  # fmt: skip

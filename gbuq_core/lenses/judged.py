@@ -20,7 +20,7 @@ from gbuq_core.figures.table.judged import (
 )
 from gbuq_core.knobs import Knob
 from gbuq_core.lenses.choices import GROUP
-from gbuq_core.lenses.lens import GOOD, Lens, Seen
+from gbuq_core.lenses.lens import GOOD, GROUPING_COLUMNS, Lens, Seen
 from gbuq_core.lenses.pictures import kinds_of, promises_of, ranking_kind, style_of
 from gbuq_core.metrics import (
     ask_by_threshold,
@@ -50,6 +50,7 @@ from gbuq_core.tables import (
     why_no_coverage,
     why_not_conformal,
 )
+from gbuq_core.tables.splitting import split_names
 
 MEANING = "All numbers are from rows that their model did not learn from."
 GROUP_MEANING = (
@@ -99,6 +100,18 @@ EACH = Knob(
     group="page",
     help="On: held-out rows of a group say how wide its conformal intervals are. Small groups "
     "share. Also in the downloads. Trains nothing.",
+)
+ALONE = "(no other column)"
+ALSO = Knob(
+    "also",
+    "And by",
+    "choice",
+    ALONE,
+    choices=(ALONE, GROUPING_COLUMNS),
+    group="page",
+    plain=True,
+    needs=("each", (True,)),
+    help="Groups of two columns overlap: the intervals of all of them are made to hold.",
 )
 DOUBT = Knob(
     "doubt",
@@ -223,11 +236,16 @@ def _level_sections(seen: Seen, held: None) -> list[Section]:
 
 
 def _group_sections(seen: Seen, held: HeldOut) -> list[Section]:
-    """The chosen column's groups, as a picture and a table."""
-    scored, column = seen.scored, seen.values.group
-    names = {each.name for each in scored.training.schema.columns}
-    if column not in names or column == scored.training.target.name:
+    """The groups of the chosen columns, each as a picture and a table."""
+    names = [each.name for each in seen.scored.training.schema.columns]
+    columns = split_names(_columns(seen.values), names)
+    if not {*columns} <= {*names} - {seen.scored.training.target.name}:
         return []  # of another table than the one that was scored
+    return [_groups_of(seen, held, column) for column in columns]
+
+
+def _groups_of(seen: Seen, held: HeldOut, column: str) -> Section:
+    scored = seen.scored
     level = 0.0 if held.classes else seen.values.within / 100.0
     by, refused = _own(scored, seen.table, seen.values)
     by_distance = (seen.values.conformal or by is not None) and not held.classes
@@ -239,8 +257,12 @@ def _group_sections(seen: Seen, held: HeldOut) -> list[Section]:
         band = f"{percent(low, 0).removesuffix(' %')} to {percent(high, 0)}"
         lines.append((name, f"{n_rows:,}", percent(promised, 0), percent(observed, 0), band))
     words = describe_groups(found, bool(held.classes))
-    if by is not None and by.shared:
-        words = f"{listed(by.shared)} share one width, since they have few rows. {words}"
+    if by is not None:
+        shared = f"{listed(by.shared)} share one width, since they have few rows. "
+        words = (
+            f"{shared if by.shared else ''}One part of the held-out rows says the widths, and "
+            f"another part judges them. {words}"
+        )
     elif seen.values.each:
         words = f"{refused} {words}".lstrip()
     elif bool(found.is_off[1:].any()) and not held.classes:
@@ -248,7 +270,14 @@ def _group_sections(seen: Seen, held: HeldOut) -> list[Section]:
     axis = "rows predicted right (%)" if held.classes else "rows inside their interval (%)"
     figure = groups_figure(found, style_of(scored), axis, words)
     heading = f'{_group_title(seen)[:-1]} of "{column}"?'
-    return [Section(heading=heading, text=words, curves=figure, caption=GROUP_MEANING, table=lines)]
+    return Section(heading=heading, text=words, curves=figure, caption=GROUP_MEANING, table=lines)
+
+
+def _columns(values: Any) -> str:
+    """The columns that rows are grouped by, with commas between."""
+    also = getattr(values, "also", ALONE)
+    is_one = not values.each or also in (ALONE, values.group)
+    return str(values.group if is_one else f"{values.group}, {also}")
 
 
 def repaired_by(scored: ScoredTable, table: Table, values: Any) -> OwnGroups | None:
@@ -260,7 +289,7 @@ def _own(scored: ScoredTable, table: Table, values: Any) -> tuple[OwnGroups | No
     if not values.each or getattr(values, "group", None) is None:
         return None, ""
     try:
-        return own_groups(scored, values.group, table), ""
+        return own_groups(scored, _columns(values), table), ""
     except InvalidParameter as error:
         return None, str(error)
 
@@ -391,9 +420,9 @@ LENSES = (
         place=GOOD,
         title=_group_title,
         meaning=GROUP_MEANING,
-        knobs=(GROUP, EACH),
+        knobs=(GROUP, EACH, ALSO),
         shows=("within", "conformal"),
-        without=lambda seen: ("each",) if _is_class(seen) else (),
+        without=lambda seen: ("each", "also") if _is_class(seen) else (),
         concerns=lambda seen: (
             getattr(seen.values, "group", None) is not None
             and _is_whole(seen)

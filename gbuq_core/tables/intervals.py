@@ -16,7 +16,11 @@ distances:
 - where a second file has ``shift``ed, held-out rows count by how many times as frequent rows like
   them are there (weighted split conformal: Tibshirani et al., 2019);
 - ``by`` a column, each of its groups is calibrated by its own rows alone (Mondrian: Vovk et al.,
-  2005, section 4.5). Groups of fewer than 50 held-out rows, and values that are new, share one.
+  2005, section 4.5). Groups of fewer than 50 held-out rows, and values that are new, share one. Of
+  several columns, whose groups overlap, the distance that is exceeded seldom enough is a sum over
+  the groups of a row, so that each group of each column is covered (Gibbs, Cherian and Candes,
+  2025). Groups are judged by halves: what one half of the rows says about widths holds or not on
+  the other.
 
 One model with all its held-out rows covers at least the level, whatever the law. Across folds,
 other models judged the rows that calibrate, so this holds in practice and is no theorem: for CV+,
@@ -49,10 +53,14 @@ from gbuq_core.tables.output import added_columns, join_columns, plain_columns
 from gbuq_core.tables.plan import USUAL_LEVEL, check_level
 from gbuq_core.tables.predicting import Predictions, law_of
 from gbuq_core.tables.scoring import OwnGroups, ScoredTable, ShiftWeights
+from gbuq_core.tables.splitting import split_names
 
 _STRETCHES = 5  # of time, where one model judged all rows
 _MOST_SETS = 200  # of groups
 _FEWEST_OF_GROUP = 50  # held-out rows: the coverage that they reach varies by four per cent
+_PARTS = 5  # of rows whose groups overlap, where one model judged all of them
+_MOST_AT_ONCE = 5000  # held-out rows, drawn by chance, that say widths of overlapping groups
+_BELOW_BOUND = 1e-7  # so that of several quantiles the least one counts
 _ROUNDING = 1e-12  # of sums of weights
 _SMALLEST_STD = 1e-6  # as a share of the target's, so that no distance is infinite
 
@@ -64,7 +72,7 @@ class _Calibration(NamedTuple):
     distances: NDArray[np.float64]
     part: NDArray[np.int64]  # of each row: its model, or of one model its group or stretch of time
     in_time: bool  # parts follow each other, and each is calibrated by earlier ones
-    group: NDArray[np.int64]  # of each row: what it calibrates
+    group: NDArray[np.int64]  # (n_held, n_columns): what it calibrates
 
 
 def why_not_conformal(classes: tuple[str, ...]) -> str:
@@ -81,7 +89,7 @@ def why_not_conformal(classes: tuple[str, ...]) -> str:
 
 
 def own_groups(scored: ScoredTable, column: str, table: Table) -> OwnGroups:
-    r"""The groups of a column, each of which says how wide its own conformal intervals are.
+    r"""The groups of a column, or of several, which say how wide their own conformal intervals are.
 
     Categories are groups, and so are up to six different numbers, or five bins of more of them.
     Those with fewer than 50 held-out rows share one, together with missing and new values.
@@ -91,7 +99,9 @@ def own_groups(scored: ScoredTable, column: str, table: Table) -> OwnGroups:
     scored : ScoredTable
         Of a regression.
     column : str
-        Whether the model learns from it or not.
+        Whether the model learns from it or not. Several names with commas between are columns whose
+        groups overlap: each group of each column is covered, also where few rows are in both. Of
+        more than 5,000 held-out rows, 5,000 drawn by chance then say the widths.
     table : Table
         The first file.
 
@@ -110,9 +120,19 @@ def own_groups(scored: ScoredTable, column: str, table: Table) -> OwnGroups:
     >>> with_intervals(scored, 0.9, conformal=True, by=shops).conformal
     True
     """
-    training, split, name = scored.training, scored.training.split, shown(column)
-    if training.target.classes:
-        raise InvalidParameter(why_not_conformal(training.target.classes))
+    if scored.training.target.classes:
+        raise InvalidParameter(why_not_conformal(scored.training.target.classes))
+    columns = split_names(column, list(table.names)) or (column,)
+    found = [_groups_of(scored, name, table) for name in columns]
+    held, rows, shared = zip(*found, strict=True)
+    return OwnGroups(column, np.column_stack(held), np.column_stack(rows), sum(shared, ()))
+
+
+def _groups_of(
+    scored: ScoredTable, column: str, table: Table
+) -> tuple[NDArray[np.int64], NDArray[np.int64], tuple[str, ...]]:
+    """Of a column: the groups of held-out rows and of all rows, and those that share one."""
+    split, name = scored.training.split, shown(column)
     if split is not None and split.by == "group" and split.column == column:
         raise InvalidParameter(
             f"Rows are held out by {name}, so a new group has no rows to calibrate its intervals: "
@@ -155,7 +175,7 @@ def own_groups(scored: ScoredTable, column: str, table: Table) -> OwnGroups:
     if 0 < n_shared < _FEWEST_OF_GROUP and len(large) > 1:
         few = np.append(few, large[np.argmin(n_rows[large])])  # takes them in
     codes, rows = (np.where(np.isin(each, few), -1, each) for each in (codes, place(new)))
-    return OwnGroups(column, codes, rows, tuple(names[code] for code in few))
+    return codes, rows, tuple(names[code] for code in few)
 
 
 def _cells(scored: ScoredTable, column: str, table: Table) -> tuple[pd.Series, pd.Series]:
@@ -240,8 +260,7 @@ def row_intervals(
     if shift is not None:
         factors = _weighted_factors(calibration.distances, shift, level)
     if by is not None:
-        for code in np.unique(by.held):
-            factors[by.rows == code] = _factor(calibration.distances[by.held == code], level)
+        factors = _group_factors(calibration.distances, by.held, by.rows, level)
     if not scored.measured:
         factors[calibration.rows] = _own_factors(calibration, level)
     centre, std, is_log = _centre_and_std(scored.predictions, scored.training)
@@ -295,7 +314,8 @@ def held_out_inside(
 ) -> NDArray[np.bool_]:
     """Which of the rows that give the scores lie inside their interval, (n_held,).
 
-    No row takes part in its own calibration.
+    No row takes part in its own calibration, and half of the rows says how wide the groups of the
+    other half are, where one model judged all of them.
 
     Parameters
     ----------
@@ -309,6 +329,9 @@ def held_out_inside(
         inside: NDArray[np.bool_] = np.abs(2.0 * pit - 1.0) <= level
         return inside
     calibration = _calibrate(scored, held, by)
+    if by is not None and len(np.unique(calibration.part)) == 1:
+        half = np.random.default_rng(0).permutation(len(calibration.part)) % 2
+        calibration = calibration._replace(part=half)
     return calibration.distances <= _own_factors(calibration, level)
 
 
@@ -450,7 +473,7 @@ def _centre_and_std(
 
 def _calibrate(scored: ScoredTable, held: HeldOut | None, by: OwnGroups | None) -> _Calibration:
     held = held_out(scored) if held is None else held
-    group = np.zeros(len(held.rows), np.int64) if by is None else by.held
+    group = np.zeros((len(held.rows), 1), np.int64) if by is None else by.held
     part, in_time = _parts(scored, held)
     distances = conformal_distances(held, scored.training)
     return _Calibration(held.rows, distances, part, in_time, group)
@@ -495,26 +518,79 @@ def _weighted_factors(
 
 
 def _own_factors(calibration: _Calibration, level: float) -> NDArray[np.float64]:
-    """The same for each calibration row, by the others of its group that may calibrate it."""
-    out = np.empty(len(calibration.rows))
-    for code in np.unique(calibration.group):
-        mine = calibration.group == code
-        distances, part = calibration.distances[mine], calibration.part[mine]
-        out[mine] = _factors_apart(distances, part, calibration.in_time, level)
+    """The same for each calibration row, by other or earlier parts, or others of its group."""
+    distances, part, group = calibration.distances, calibration.part, calibration.group
+    out, parts = np.empty(len(distances)), np.unique(part)
+    if len(parts) == 1 and group.shape[1] > 1:
+        part = np.arange(len(part)) % _PARTS
+        parts = np.unique(part)
+    if len(parts) > 1:
+        for one in parts:
+            others = part < one if calibration.in_time and one > parts[0] else part != one
+            mine = part == one
+            out[mine] = _group_factors(distances[others], group[others], group[mine], level)
+        return out
+    for code in np.unique(group):
+        mine = group[:, 0] == code
+        out[mine] = _factors_of_others(distances[mine], level)
     return out
 
 
-def _factors_apart(
-    distances: NDArray[np.float64], part: NDArray[np.int64], in_time: bool, level: float
+def _group_factors(
+    distances: NDArray[np.float64],
+    held: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    level: float,
 ) -> NDArray[np.float64]:
-    """Of each row by other or earlier parts, or all others of its own."""
-    out = np.empty(len(distances))
-    parts = np.unique(part)
-    if len(parts) > 1:
-        for one in parts:
-            others = part < one if in_time and one > parts[0] else part != one
-            out[part == one] = _factor(distances[others], level)
+    """Of rows by the calibration rows of their groups, (n, n_columns) each; of all without one."""
+    out = np.full(len(rows), _factor(distances, level))
+    if held.shape[1] == 1:
+        for code in np.unique(held):
+            out[rows[:, 0] == code] = _factor(distances[held[:, 0] == code], level)
         return out
+    codes = [np.unique(column) for column in held.T]
+    known = np.all([np.isin(row, each) for row, each in zip(rows.T, codes, strict=True)], axis=0)
+    sets, place = np.unique(rows[known], axis=0, return_inverse=True)
+    if len(held) > _MOST_AT_ONCE:
+        drawn = np.random.default_rng(0).choice(len(held), _MOST_AT_ONCE, replace=False)
+        held, distances = held[drawn], distances[drawn]
+    features, wanted = (
+        np.column_stack([
+            np.ones(len(each)),
+            *(column == code for column, every in zip(each.T, codes, strict=True)
+              for code in every[1:]),
+        ])
+        for each in (held, sets)
+    )  # fmt: skip
+    found = [_conditional_factor(distances, features, row, level) for row in wanted]
+    out[known] = np.array(found)[place.ravel()] if found else out[known]
+    return out
+
+
+def _conditional_factor(
+    distances: NDArray[np.float64],
+    features: NDArray[np.float64],
+    row: NDArray[np.float64],
+    level: float,
+) -> float:
+    """The largest distance that a row of such features may have, as conditional conformal says.
+
+    A quantile regression of all distances on the features, with the row's own at infinity: its
+    dual variable is then at its bound. One linear program gives what
+    `mapie.conditional_conformal_prediction` follows row by row, for which cvxpy would be needed.
+    """
+    from scipy.optimize import linprog
+
+    solved = linprog(
+        -distances, A_eq=features.T, b_eq=-(level - _BELOW_BOUND) * row,
+        bounds=(level - 1.0, level), method="highs",
+    )  # fmt: skip
+    return float(-row @ solved.eqlin.marginals) if solved.status == 0 else np.inf
+
+
+def _factors_of_others(distances: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    """Of each row by all others."""
+    out = np.empty(len(distances))
     rank = conformal_rank(len(distances) - 1, level)
     if rank > len(distances) - 1:
         out[:] = np.inf

@@ -402,14 +402,14 @@ def evaluate_rows(
 
 
 class OwnGroups(NamedTuple):
-    """Groups of rows by a column, of the held-out rows and of those in the frame.
+    """Groups of rows by a column or several, of the held-out rows and of those in the frame.
 
     Those that are ``shared`` calibrate each other; see `gbuq_core.tables.own_groups`.
     """
 
     column: str
-    held: NDArray[np.int64]  # (n_held,)
-    rows: NDArray[np.int64]  # (n_rows,)
+    held: NDArray[np.int64]  # (n_held, n_columns)
+    rows: NDArray[np.int64]  # (n_rows, n_columns)
     shared: tuple[str, ...]
 
 

@@ -45,6 +45,10 @@ def test_it_is_drawn_when_asked_for_and_moves_with_its_knobs():
     told = [caption.value for caption in at.caption if "intervals of" in caption.value]
     assert 'by groups of "sex"' in told[0], told
     assert not says(at, "repairs that")
+    assert says(at, "and another part judges them")
+    at.selectbox(key="also").set_value(at.selectbox(key="also").options[1]).run()
+    assert not at.exception
+    assert len([spec for spec in curve_specs(at) if spec["name"] == "groups"]) == 2
     at.toggle(key="each").set_value(False).run()
     at.toggle(key="conformal").set_value(True).run()
     assert not at.exception
