@@ -8,6 +8,7 @@ the three most important features, left out of training: coverage of 90 %, CRPS 
 averaged by set; and the same of random rows. ``spiral``: the AUROC of knowledge uncertainty for the
 40 % of the map farthest from the data, and its mean on training rows. ``speed``: seconds, bytes and
 the most memory of the whole process; alone in a process if the memory is to be that of its tables.
+``table``: processor seconds of a scored table over those of its trees alone.
 
     python -m benchmarks.stacking --only shapes noise --members 3 --rows 1000 --seeds 2
 
@@ -40,10 +41,11 @@ from gbuq_core import (
     make_spiral,
 )
 from gbuq_core.metrics import auroc, log_scores
+from gbuq_core.tables import ScorePlan, read_table, score_table
 
 SETS = ("boston", "concrete", "energy", "power", "protein", "wine")
 SHAPES = ("log-normal", "Poisson", "60 % zeros", "Beta", "two modes", "normal")
-_SECTIONS = ["shapes", "noise", "smooth", "random", "tails", "spiral", "speed"]
+_SECTIONS = ["shapes", "noise", "smooth", "random", "tails", "spiral", "speed", "table"]
 _BOUNDS = {"log-normal": (0, np.inf), "Poisson": (0, np.inf), "60 % zeros": (0, np.inf),
            "Beta": (0, 1)}  # fmt: skip
 _SHAPE_BAR, _NOISE_BAR, _SMOOTH_BAR = 1.05, 0.01, 0.6
@@ -287,6 +289,25 @@ def run_speed(n_rows: int, p: int, members: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def run_table(n_rows: int, p: int = 10) -> dict[str, Any]:
+    """Seconds of a scored table with the law, over those with its trees alone."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n_rows, p))
+    noise = (0.3 + np.abs(X[:, 3])) * rng.normal(size=n_rows)
+    y = np.sin(2.0 * X[:, 0]) + X[:, 1] * X[:, 2] + noise
+    frame = pd.DataFrame(X).add_prefix("x").assign(y=y)
+    few, table = (read_table(rows.to_csv(index=False).encode()) for rows in (frame[:100], frame))
+    found: dict[str, Any] = {}
+    for method in ("sglb", "stacked"):
+        score_table(few, "y", plan=ScorePlan(method=method))  # compiles
+        began = _clocks()
+        scored = score_table(table, "y", plan=ScorePlan(method=method))
+        found[f"{method} seconds"], found[f"{method} processor seconds"] = _clocks() - began
+        found[f"{method} NLL"], found[f"{method} CRPS"] = scored.scores.nll, scored.scores.crps
+    times = found["stacked processor seconds"] / found["sglb processor seconds"]
+    return {**found, "processor times": times}
+
+
 def run(store: Store, arguments: Any) -> None:
     """Each case of the sections asked for, unless it is stored."""
     members, n_rows = arguments.members, arguments.rows
@@ -312,6 +333,8 @@ def run(store: Store, arguments: Any) -> None:
     cases["speed/1,000 x 10/0"] = partial(run_speed, 1000, 10, members)
     if n_rows >= 100_000:
         cases["speed/100,000 x 20/0"] = partial(run_speed, 100_000, 20, members)
+    for n in (1000, 100_000):
+        cases[f"table/{n:,} x 10/0"] = partial(run_table, n)
     for key, work in cases.items():
         if key.partition("/")[0] in arguments.only and key not in store.results:
             store.put(key, work())
@@ -385,6 +408,9 @@ def rows_of(store: Store) -> list[Row]:
             line(f"{case}: file over the trees' alone", "file", many, "<= 3", lambda v: v <= 3.0)
             line(f"{case}: most memory, GB", "memory", many, f"<= {_MEMORY_BAR}",
                  lambda v: v <= _MEMORY_BAR)  # fmt: skip
+        elif section == "table":
+            line(f"{case}: scored table over the trees' alone, processor", "processor times", many,
+                 "<= 3", lambda v: v <= 3.0)  # fmt: skip
     for kind, low, high in (("tail", 0.8, 1.0), ("random", 0.88, 0.95)):
         if tails:
             line(f"{kind}s: coverage", f"{kind} coverage", tails, f"{low} to {high}",

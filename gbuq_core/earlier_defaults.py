@@ -1,4 +1,4 @@
-"""What a link, a project or a settings file without a version means by what it leaves out."""
+"""What a link, a project or a settings file of an earlier version means by what it leaves out."""
 
 from __future__ import annotations
 
@@ -8,8 +8,26 @@ from typing import Any
 
 VERSION = 3  # of links and settings files: ``v=3``
 
-# Defaults of 0.2 where today's are others: by page and knob, as links write them, and by command
-# and option. Whoever changes a default that may be left out adds the old one here.
-DEFAULTS_OF_0_2: Mapping[str, Mapping[str, Any]] = MappingProxyType(
-    {"gaussians": {"every": True}, "your_data": {"trees": 300, "depth": 4}}
+# Defaults where those of the next version are others: by version (that of 0.2 has no number), by
+# page and knob, as links write them, and by command and option. Whoever changes a default that may
+# be left out adds the old one here.
+EARLIER_DEFAULTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = MappingProxyType(
+    {
+        "": {"gaussians": {"every": True}, "your-data": {"trees": 300, "depth": 4}},
+    }
 )
+VERSIONS = (*filter(None, EARLIER_DEFAULTS), str(VERSION))
+
+
+def earlier_defaults(version: str, name: str) -> dict[str, Any]:
+    """What a version had for a page or command where today's default is another.
+
+    >>> earlier_defaults("", "gaussians"), earlier_defaults("3", "gaussians")
+    ({'every': True}, {})
+    """
+    found: dict[str, Any] = {}
+    for each in reversed(tuple(EARLIER_DEFAULTS)):
+        found |= EARLIER_DEFAULTS[each].get(name, {})
+        if each == version:
+            return found
+    return {}

@@ -7,7 +7,10 @@ with the marginal likelihood (5.8) and its gradient from scikit-learn.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
+from threading import Lock
 from typing import Annotated, Any, Self
 
 import numpy as np
@@ -242,9 +245,27 @@ class GaussianProcessBaseline(SampledFunctionsRegressor):
         self.log_marginal_likelihood_ = -float(best.fun)
 
 
-def one_blas_thread() -> Any:
-    """One thread for small matrices: more wait for each other, and change the order of sums."""
-    return _libraries().limit(limits=1, user_api="blas")
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """One thread for small matrices: more wait for each other, and change the order of sums.
+
+    The limit is the process's: it stays until the last of those who want it at once has gone.
+    """
+    with _HOLDING:
+        if not _LIMITS:
+            _LIMITS.append(_libraries().limit(limits=1, user_api="blas"))
+        _LIMITS.append(None)
+    try:
+        yield
+    finally:
+        with _HOLDING:
+            _LIMITS.pop()
+            if len(_LIMITS) == 1:
+                _LIMITS.pop().restore_original_limits()
+
+
+_HOLDING = Lock()
+_LIMITS: list[Any] = []  # the limit, and one more for each who wants it
 
 
 @lru_cache(maxsize=1)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from gbuq_core import tables
 from gbuq_core.errors import InvalidParameter
-from gbuq_core.settings import option_names
-from gbuq_core.tables.plan import BOOSTED, CYCLICAL_METHODS, Cut, ScorePlan
+from gbuq_core.settings import AUTOMATIC, option_names
+from gbuq_core.tables.plan import BOOSTED, CYCLICAL_METHODS, STACKED, Cut, ScorePlan
 
 READING = (
     "delimiter", "decimal", "encoding", "header", "sheet", "skip_rows", "keep_rows",
@@ -35,7 +35,8 @@ class _Rule(NamedTuple):
     reason: str
 
 
-_INDEPENDENT = {*BOOSTED} - {*CYCLICAL_METHODS}
+_WITH_TREES = {AUTOMATIC, STACKED, *BOOSTED}
+_INDEPENDENT = _WITH_TREES - {*CYCLICAL_METHODS}
 
 
 def _has_one_model(value: Callable[[str], Any]) -> bool:
@@ -78,12 +79,12 @@ _RULES = (
     ),
     _Rule(
         ("truncation_step", "truncation_start"),
-        lambda value: value("ensemble") == "independent" and value("method") in BOOSTED,
+        lambda value: value("ensemble") == "independent" and value("method") in _WITH_TREES,
         "does not go with --ensemble independent, whose members are whole models",
     ),
     _Rule(
         ("members",),
-        lambda value: value("method") in BOOSTED and _has_one_model(value),
+        lambda value: value("method") in _WITH_TREES and _has_one_model(value),
         "does not go with an ensemble of one model, where --most-members says how many count",
     ),
     _Rule(
@@ -103,7 +104,7 @@ _RULES = (
     ),
     _Rule(
         ("trees", "depth", "learning_rate", "stopping", "members"),
-        lambda value: bool(value("methods")) and not _compared(value) & {*BOOSTED},
+        lambda value: bool(value("methods")) and not _compared(value) & _WITH_TREES,
         "is for boosted ensembles, and --methods names none",
     ),
     _Rule(

@@ -18,6 +18,7 @@ from gbuq_core.commands.model_options import (
     add_model,
     check_method,
     plan_of,
+    why_alone,
 )
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_file
 from gbuq_core.commands.table_options import (
@@ -99,7 +100,7 @@ def run(options: argparse.Namespace) -> None:
     with workers(options) as there:
         table, project, content = watched(work, shows_progress(options), there)
     write_file(out, content)
-    notices = (*table.notices, *project.notices)
+    notices = (*why_alone(options), *table.notices, *project.notices)
     say_notes(notices, options)
     seconds = time.perf_counter() - began
     if options.json:

@@ -11,6 +11,7 @@ from gbuq_core import tables
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.methods import METHODS
 from gbuq_core.settings import (
+    AUTOMATIC,
     add_options,
     changed,
     check_options,
@@ -53,8 +54,8 @@ def cut_of(options: argparse.Namespace) -> tables.Cut:
 
 def plan_of(options: argparse.Namespace) -> ScorePlan:
     """How to train, by the options."""
-    plan = ScorePlan(**given_options(ScorePlan, vars(options)))
-    if plan.listed:
+    plan = _trees_if_asked(options, ScorePlan(**given_options(ScorePlan, vars(options))))
+    if plan.listed and not plan.stacks:
         own = {knob.key for knob in METHODS[plan.method].knobs} & unused(ScorePlan, plan)
         given = (pair for pair in changed(plan).items() if pair[0] in own)
         plan = replace(plan, knobs=tuple(given))
@@ -64,16 +65,36 @@ def plan_of(options: argparse.Namespace) -> ScorePlan:
     return needed(plan)
 
 
+def why_alone(options: argparse.Namespace) -> list[str]:
+    """That trees alone are trained, where nobody chose them and the command does."""
+    plan = ScorePlan(**given_options(ScorePlan, vars(options)))
+    if plan.method != AUTOMATIC or plan.asks_for_trees:
+        return []
+    if getattr(options, "scheduler", None) is None and getattr(options, "cluster", None) is None:
+        return []
+    law = "--method stacked puts the law around them"
+    return [f"Trees alone are trained, as usual on a cluster; {law}."]
+
+
 def check_method(options: argparse.Namespace) -> None:
     """Refuse options that say nothing about the method, before any work."""
-    method = METHODS[options.method]
-    check_members(options, method.key)
-    plan = ScorePlan(**given_options(ScorePlan, vars(options)))
-    has = {knob.key for knob in method.knobs} if plan.listed else ()
-    _refuse_unused(options, plan, has)
-    check_options(ScorePlan, vars(options), method.knobs)
-    if plan.listed and method.missing():
+    plan = _trees_if_asked(options, ScorePlan(**given_options(ScorePlan, vars(options))))
+    if plan.method == AUTOMATIC and plan.asks_for_trees:
+        plan = replace(plan, method=BOOSTED[0])
+    check_members(options, plan.method)
+    method = METHODS.get(plan.method)
+    knobs = () if method is None else method.knobs
+    _refuse_unused(options, plan, {knob.key for knob in knobs} if plan.listed else ())
+    check_options(ScorePlan, vars(options), knobs)
+    if plan.listed and method is not None and method.missing():
         raise InvalidParameter(method.missing())
+
+
+def _trees_if_asked(options: argparse.Namespace, plan: ScorePlan) -> ScorePlan:
+    """A plan whose automatic method is trees alone where an option besides the plan's asks it."""
+    asks = given_options(Cut, vars(options)) and not plan.asks_for_trees
+    alone = plan.method == AUTOMATIC and (asks or why_alone(options))
+    return replace(plan, method=BOOSTED[0]) if alone else plan
 
 
 def check_members(options: argparse.Namespace, method: str) -> None:

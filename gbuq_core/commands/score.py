@@ -20,6 +20,7 @@ from gbuq_core.commands.json_output import print_json
 from gbuq_core.commands.model_options import (
     add_intervals,
     add_model,
+    why_alone,
 )
 from gbuq_core.commands.outputs import check_out, is_standard_output, write_rows
 from gbuq_core.commands.project_options import add_project, check_inputs
@@ -194,7 +195,7 @@ def _record(
         "drift": drift,
         "added_columns": scored.added.names,
         "warnings": list(warned),
-        "notices": scored.notices,
+        "notices": [*why_alone(options), *scored.notices],
         "seconds": scored.seconds,
     }
 
@@ -204,7 +205,9 @@ def _report(scored: tables.ScoredTable, warned: Sequence[str], options: argparse
     out = options.out
     say = partial(print, file=sys.stderr if is_standard_output(Path(out)) else sys.stdout)
     foreign = "" if scored.unfamiliarity is None else tables.foreign_notice(scored.unfamiliarity)
-    say_notes(scored.notices, options, [*([foreign] if foreign else []), *warned])
+    say_notes(
+        [*why_alone(options), *scored.notices], options, [*([foreign] if foreign else []), *warned]
+    )
     for line in model_lines(scored, tables.why_no_coverage(scored)):
         say(line)
     if scored.new_scores is not None:

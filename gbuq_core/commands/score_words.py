@@ -15,12 +15,14 @@ _OF_CLASSES = ("error_rate", "baseline_error_rate", "calibration_error", "auroc"
 
 def model_record(scored: tables.ScoredTable) -> dict[str, Any]:
     """What was learnt, how well it does on rows held out, and what to ask of that."""
+    law = tables.law_found(scored.models)
     return {
         "questions": question_records(scored.questions),
         "target": scored.training.target.name,
         "task": scored.training.target.task,
         "protocol": scored.protocol,
         "plan": vars(scored.plan),
+        "law": None if law is None else law._asdict(),
         "scores": scores_record(scored.scores),
     }
 

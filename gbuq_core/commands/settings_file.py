@@ -25,7 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gbuq_core.earlier_defaults import DEFAULTS_OF_0_2, VERSION
+from gbuq_core.earlier_defaults import VERSION, VERSIONS, earlier_defaults
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.presentation import shown
 
@@ -47,8 +47,11 @@ def read_settings(
     path = _path_of(parser, typed)
     if path is None:
         return Settings([], {})
-    table = _table_of(Path(path), command, set(known))
     given = typed_options(parser, typed)
+    version, said = _table_of(Path(path), command, set(known))
+    # A model of one's own, or of a project, has no method to choose.
+    trains = not {"model", "project"} & {*said, *given}
+    table = {**(earlier_defaults(version, command) if trains else {}), **said}
     options = {_name(action): action for action in parser._actions if _name(action)}
     words: list[str] = []
     files: dict[str, str] = {}
@@ -109,11 +112,11 @@ def _path_of(parser: argparse.ArgumentParser, typed: Sequence[str]) -> str | Non
     return path or None
 
 
-def _table_of(path: Path, command: str, known: set[str]) -> Mapping[str, Any]:
-    """The command's table of a settings file; without a version, with the defaults of 0.2."""
+def _table_of(path: Path, command: str, known: set[str]) -> tuple[str, Mapping[str, Any]]:
+    """The version of a settings file, empty for that of 0.2, and the command's table."""
     tables = _read(path)
-    version = tables.pop("v", None)
-    if version not in (None, VERSION):
+    version = tables.pop("v", "")
+    if version != "" and (type(version) is not int or str(version) not in VERSIONS):
         raise InvalidParameter(
             f"{_file(path)} has version {shown(version)}, but this gbuq reads v = {VERSION}: "
             "update gbuq, or write the options anew."
@@ -133,8 +136,7 @@ def _table_of(path: Path, command: str, known: set[str]) -> Mapping[str, Any]:
         raise InvalidParameter(
             f"{_file(path)} has no table [{command}]: add one, or leave --config out."
         )
-    earlier = {} if version else DEFAULTS_OF_0_2.get(command, {})
-    return {**earlier, **tables[command]}
+    return str(version), tables[command]
 
 
 def _read(path: Path) -> dict[str, Any]:

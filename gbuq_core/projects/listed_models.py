@@ -20,7 +20,7 @@ from gbuq_core.model_files.fields import load
 from gbuq_core.presentation import shown
 from gbuq_core.projects.forms import TEXT, JsonPlace, list_of, or_null, parts, row_of
 from gbuq_core.tables import ScorePlan, Target
-from gbuq_core.tables.number_columns import MOST_LEVELS, Levels, NumberColumns
+from gbuq_core.tables.number_columns import MOST_LEVELS, Levels, NumberColumns, OwnColumns
 from gbuq_core.tables.predicting import ListedModel
 
 _KIND = "table model"
@@ -68,7 +68,8 @@ def read_listed(
     with errors_as_damage():
         require(header["kind"] == _KIND, "it holds something else")
         model = _unfitted(plan, target.task)
-        model.columns_ = _read_columns(header, features)
+        kind = OwnColumns if plan.stacks else NumberColumns
+        model.columns_ = kind(*_read_columns(header, features))
         wanted = model.estimator
         model.estimator = load(take(arrays, "estimator", np.uint8, (None,)).tobytes(), trust=trust)
         _check_same(model.estimator, wanted)

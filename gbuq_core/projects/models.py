@@ -233,7 +233,7 @@ def _read_every_model(
     has_clocks = head["clocks"]
     counts = len(has_clocks) == len(numbers) + 1
     require(counts, "models.clocks must have a value for the table and one for each model")
-    without = not (plan.listed and any(has_clocks))
+    without = not (plan.listed and any(has_clocks[1:] if plan.stacks else has_clocks))
     require(without, f"models.clocks must all be false: {plan.method} stops at no clock")
     task = project.target.task
     of_table, *clocks = (_read_clocks(arrays, k, task, has) for k, has in enumerate(has_clocks))

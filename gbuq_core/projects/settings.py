@@ -27,7 +27,7 @@ from gbuq_core.projects.forms import (
     whole,
 )
 from gbuq_core.projects.project import Project
-from gbuq_core.settings import legal_knobs, may_be_none
+from gbuq_core.settings import AUTOMATIC, legal_knobs, may_be_none
 from gbuq_core.tables import (
     CHOSEN_KINDS,
     KINDS,
@@ -174,7 +174,7 @@ def read_settings(stored: Any, version: Sequence[int], written_by: str) -> Proje
 
 def check_plan(plan: ScorePlan, task: str, columns: Collection[str], place: JsonPlace) -> None:
     """Refuse a method of another task, and a split by a column that the table does not have."""
-    methods = table_methods(task)
+    methods = (AUTOMATIC, *table_methods(task))
     must = f"be a method for {task}, but it is {plan.method}"
     place.inner(".method").require(plan.method in methods, must)
     if plan.split == "random":

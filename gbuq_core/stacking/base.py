@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from copy import copy
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from gbuq_core.calibration.splits import N_FOLDS, Split, check_group_count, make
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.ibug.affinity import Neighbours
 from gbuq_core.inputs import as_table, check_new_rows, check_sample_weight, take_rows
-from gbuq_core.jobs import parallel_map, stage
+from gbuq_core.jobs import parallel_map
 from gbuq_core.model_files.contents import check_arrays, require
 from gbuq_core.model_files.fields import Savable
 from gbuq_core.stacking import process as processes
@@ -58,6 +59,28 @@ class Beyond(NamedTuple):
     share: FloatArray
     outside: NDArray[np.bool_]
     columns: tuple[str, ...]
+
+
+class Around(NamedTuple):
+    """Fitted trees, what rows each of them has not seen, and trees for other rows, if any."""
+
+    models: tuple[Any, ...]
+    held: tuple[NDArray[np.intp], ...]
+    whole: Any = None
+
+    @property
+    def main(self) -> Any:
+        """The trees of the law for other rows."""
+        return self.models[0] if self.whole is None else self.whole
+
+    def first(self, n_rows: int) -> NDArray[np.intp] | None:
+        """The rows that the first model's law learns from, where no law of all rows is wanted."""
+        return self.splits()[0].fitted if self.whole is None and n_rows >= FEWEST_ROWS else None
+
+    def splits(self) -> list[Split]:
+        """The rows of each model, and those of all others."""
+        every = np.sort(np.concatenate(self.held))
+        return [Split(np.setdiff1d(every, mine), mine) for mine in self.held]
 
 
 class Rows(NamedTuple):
@@ -241,14 +264,17 @@ class Stacked(Savable, BaseEstimator):
         )
 
     def _fit_folds_near(
-        self, rows: Rows, y: Any, splits: list[Split], n_classes: int = 0
+        self, rows: Rows, y: Any, splits: list[Split], around: Around | None, n_classes: int = 0
     ) -> tuple[list[NDArray[np.intp]], list[AffinityPart | None]]:
         """Of each fold the places of the pool's rows that are fitted on, and their trees."""
         places = [np.intersect1d(split.fitted, self._pool_places) for split in splits]
         if self._near is None:
             return places, [None] * len(splits)
-        found: list[AffinityPart | None] = parallel_map(
-            lambda mine: self._fit_near(rows, y, mine, n_classes), places, self.n_jobs
+        found: list[AffinityPart | None] = []
+        if around is not None and around.first(self.n_rows_) is not None:
+            found.append(self._near)
+        found += parallel_map(
+            lambda mine: self._fit_near(rows, y, mine, n_classes), places[len(found) :], self.n_jobs
         )
         return places, found
 
@@ -259,24 +285,34 @@ class Stacked(Savable, BaseEstimator):
         order = np.random.default_rng((self.seed_, key)).permutation(len(chosen))
         return np.sort(chosen[order[:most]])
 
-    def _fit_all(self, rows: Rows, y: Any, targets: FloatArray, n_classes: int = 0) -> None:
-        """The neighbours and the process of all rows; targets (n, k) are those of the process."""
+    def _fit_all(
+        self, rows: Rows, y: Any, targets: FloatArray, around: Around | None, n_classes: int = 0
+    ) -> None:
+        """The neighbours and the process of all rows; targets (n, k) are those of the process.
+
+        Where no law of all rows is wanted, they are those of the first model around.
+        """
         everything = np.arange(len(rows.raw))
+        first = None if around is None else around.first(len(everything))
+        seen = everything if first is None else first
         pool = self._sample(everything, MOST_POOL, 11)
         self._pool_places = pool
         self._pool = rows.raw.take(pool)
         smallest = int(len(pool) * (N_FOLDS - 1) / N_FOLDS)
+        if around is not None:
+            smallest = min(np.isin(pool, split.fitted).sum() for split in around.splits())
         self._n_neighbours = min(max(COUNTS), smallest // 3)
         self._near = None
         if {"residuals", "targets"} & {*self.voices} and self._n_neighbours > 0:
-            self._near = self._fit_near(rows, y, pool, n_classes)
+            self._near = self._fit_near(rows, y, np.intersect1d(pool, seen), n_classes)
         self._process, self._process_places = None, everything[:0]
         if "process" in self.voices:
-            self._process_places = self._sample(pool, processes.MOST_ROWS, 12)
-            self._process = self._fit_process(rows, targets, self._process_places, pool)
-        if self._process is not None:
-            axes = rows.encoded.points[:, self._process.used].astype(np.float64)
-            self._process = self._process._replace(low=axes.min(axis=0), high=axes.max(axis=0))
+            key = 12 if first is None else 30
+            most = processes.MOST_ROWS if first is None else _SMALLER_PROCESS
+            seen = np.intersect1d(pool, seen)
+            self._process_places = self._sample(seen, most, key)
+            self._process = self._fit_process(rows, targets, self._process_places, seen)
+        self._process = _in_box(self._process, rows, everything if first is None else first)
 
     def _fit_process(
         self, rows: Rows, targets: FloatArray, chosen: NDArray[np.intp], known: NDArray[np.intp]
@@ -299,29 +335,75 @@ class Stacked(Savable, BaseEstimator):
         weight = rows.weight[chosen] if rows.weighted else None
         return rows.encoded.points[chosen], targets[chosen], weight
 
-    def _judged(self, fold: int, held: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _judged(self, fold: int, held: NDArray[np.intp], around: Around | None) -> NDArray[np.intp]:
         """Rows of a fold that weigh the voices; of large tables none that the lengths have seen."""
         pool = np.intersect1d(held, self._pool_places)
-        if self.n_rows_ > ONE_PROCESS_FROM:
+        if self.n_rows_ > ONE_PROCESS_FROM and around is None:
             pool = np.setdiff1d(pool, self._process_places)
-        return self._sample(pool, PER_FOLD, 20 + fold)
+        most = PER_FOLD if around is None else PER_FOLD * N_FOLDS // len(around.held)
+        return self._sample(pool, most, 20 + fold)
 
-    def _judging_process(
-        self, rows: Rows, targets: FloatArray, fold: int, split: Split
-    ) -> Process | None:
-        """The process that rows of a fold are judged by, which does not know them."""
-        if self._process is None:
-            return None
-        if self.n_rows_ > ONE_PROCESS_FROM:
-            fitted = np.intersect1d(split.fitted, self._pool_places)
-            return self._tell(self._process, rows, targets, fitted)
-        chosen = self._sample(split.fitted, _SMALLER_PROCESS, 30 + fold)
-        with stage(1.0):
-            return self._fit_process(rows, targets, chosen, split.fitted)
+    def _fit_folds_process(
+        self, rows: Rows, targets: FloatArray, splits: list[Split], around: Around | None
+    ) -> list[Process | None]:
+        """The process that rows of each fold are judged by, which does not know them."""
+        process = self._process
+        if process is None:
+            return [None] * len(splits)
+        reuses = around is not None and around.first(self.n_rows_) is not None
+
+        def fit(fold: int) -> Process | None:
+            fitted = np.intersect1d(splits[fold].fitted, self._pool_places)
+            if self.n_rows_ > ONE_PROCESS_FROM and around is None:
+                return self._tell(process, rows, targets, fitted)
+            chosen = self._sample(fitted, _SMALLER_PROCESS, 30 + fold)
+            found = self._fit_process(rows, targets, chosen, fitted)
+            return _in_box(found, rows, splits[fold].fitted)
+
+        found: list[Process | None] = [self._process] * reuses
+        found += parallel_map(fit, range(len(found), len(splits)), self.n_jobs)
+        return found
+
+    def _parts_around(
+        self,
+        around: Around,
+        rows: Rows,
+        near: list[AffinityPart | None],
+        of_process: list[Process | None],
+    ) -> list[tuple[Self, NDArray[np.intp]]]:
+        """The law around each model, before its own weights, and the rows of its pool.
+
+        It has not seen the model's rows.
+        """
+        found = []
+        for k, split in enumerate(around.splits()):
+            law = copy(self)
+            law.estimator_, law._near, law._process = around.models[k], near[k], of_process[k]
+            mine = np.intersect1d(split.fitted, self._pool_places)
+            law._pool, law.n_rows_ = rows.raw.take(mine), len(split.fitted)
+            law._pool_places = np.searchsorted(split.fitted, mine)  # among the rows it has seen
+            found.append((law, mine))
+        return found
 
     def _nearest(self, encoded: EncodedRows) -> Neighbours:
         assert self._near is not None
         return self._near.nearest(encoded, self._n_neighbours)
+
+    def fit_around(self, X: Any, y: Any, around: Around) -> list[Self]:
+        """Laws around fitted trees: one for the rows that each has not seen; mine is for others.
+
+        Nothing in a law has learnt from its rows but the smoothing of all: support, resolution,
+        scales, and how far residuals are set on the process's mean.
+        """
+        found: list[Self] = self._fit(X, y, around=around)
+        for law in (self, *found):
+            del law._process_places
+        return found
+
+    def _fit(
+        self, X: Any, y: Any, weight: Any = None, groups: Any = None, around: Around | None = None
+    ) -> list[Self]:
+        raise NotImplementedError
 
     def check_file(self) -> None:
         """Refuse parts that do not go together, and look at the pool's leaves again."""
@@ -350,3 +432,11 @@ class Stacked(Savable, BaseEstimator):
         names_ = getattr(model, "feature_names_", None)
         n_features = getattr(model, "n_features_in_", None) if names_ is None else len(names_)
         require(n_features == self.n_features_in_, "its estimator has other columns")
+
+
+def _in_box(process: Process | None, rows: Rows, chosen: NDArray[np.intp]) -> Process | None:
+    """A process whose training box is that of all these rows."""
+    if process is None:
+        return None
+    axes = rows.encoded.points[chosen][:, process.used].astype(np.float64)
+    return process._replace(low=axes.min(axis=0), high=axes.max(axis=0))

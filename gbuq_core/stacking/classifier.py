@@ -16,7 +16,7 @@ from gbuq_core.errors import InvalidParameter
 from gbuq_core.inputs import check_fit_data, draw_seed, encode_classes, take_rows
 from gbuq_core.jobs import stage
 from gbuq_core.model_files.contents import check_arrays, require
-from gbuq_core.stacking.base import FEWEST_ROWS, Rows, Stacked
+from gbuq_core.stacking.base import FEWEST_ROWS, Around, Rows, Stacked
 from gbuq_core.stacking.process import Process
 from gbuq_core.stacking.regressor import Voices
 from gbuq_core.stacking.voices import COUNTS, Component
@@ -121,31 +121,40 @@ class StackedClassifier(ClassifierMixin, Stacked):
         InvalidParameter, InvalidData
             One sentence each.
         """
+        self._fit(X, y, sample_weight, groups)
+        del self._process_places
+        return self
+
+    def _fit(
+        self, X: Any, y: Any, weight: Any = None, groups: Any = None, around: Around | None = None
+    ) -> list[Self]:
         self._check_voices(CLASS_VOICES)
         table, given = check_fit_data(self, X, y)
         self.seed_ = draw_seed(self.random_state)
-        rows, given = self._read_training(X, table, sample_weight, groups, given)
+        rows, given = self._read_training(X, table, weight, groups, given)
         self.classes_, codes = encode_classes(given)
+        for model in () if around is None else (*around.models, around.whole):
+            # Trees may know a class that none of these rows has.
+            known = self.classes_ if model is None else np.union1d(self.classes_, model.classes_)
+            self.classes_, codes = known, np.searchsorted(known, self.classes_)[codes]
         n_classes = len(self.classes_)
         targets = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
         self._shares = np.bincount(codes, rows.weight, n_classes) / rows.weight.sum()
-        model = self.estimator
+        model = self.estimator if around is None else around.main
         if model is None:
             model = BoostedEnsembleClassifier(capacity="auto")
         if not hasattr(model, "predict_proba"):
             raise InvalidParameter(
                 f"estimator ({type(model).__name__}) has no predict_proba: pass a classifier."
             )
-        prefit = not is_owned(model)
+        prefit = around is not None or not is_owned(model)
         with stage(3.0):
             with stage(1.0, span=1.0):
                 self.estimator_ = model if prefit else self._fit_trees(model, rows, given)
             with stage(1.0, span=0.5):
-                self._fit_all(rows, codes, targets, n_classes)
+                self._fit_all(rows, codes, targets, around, n_classes)
             with stage(1.0, span=1.5):
-                self._weigh(rows, codes, given, targets, prefit)
-        del self._process_places
-        return self
+                return self._weigh(rows, codes, given, targets, prefit, around)
 
     @property
     def weights_(self) -> Mapping[str, float]:
@@ -173,16 +182,21 @@ class StackedClassifier(ClassifierMixin, Stacked):
 
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Total, data and knowledge uncertainty in nats, (n_samples,) each."""
+        return self.tell(X)[1]
+
+    def tell(self, X: Any) -> tuple[FloatArray, Uncertainty]:
+        """What `predict_proba` and `predict_uncertainty` say, heard once."""
         said = self._hear(X)
-        total = _entropy(self._mix(said))
+        law = self._mix(said)
+        total = _entropy(law)
         inside = np.zeros(len(total))
-        for share, law in self._by_voice(said).values():
-            inside += share * _entropy(law)
+        for share, own in self._by_voice(said).values():
+            inside += share * _entropy(own)
         # The members' mean entropy in place of that of their law.
         inside -= self._weights[0] * np.maximum(_entropy(said.probabilities[0]) - said.members, 0.0)
         data = (1.0 - said.beyond) * inside
         knowledge = np.clip(total - data, 0.0, total)
-        return Uncertainty(total, total - knowledge, knowledge)
+        return law, Uncertainty(total, total - knowledge, knowledge)
 
     def predict_voices(self, X: Any) -> Voices:
         """The weight of each voice in every row, and the mean and variance of the class codes.
@@ -265,26 +279,42 @@ class StackedClassifier(ClassifierMixin, Stacked):
         return found, latent
 
     def _weigh(
-        self, rows: Rows, codes: NDArray[np.int64], labels: Any, targets: FloatArray, prefit: bool
-    ) -> None:
+        self, rows: Rows, codes: NDArray[np.int64], labels: Any, targets: FloatArray, prefit: bool,
+        around: Around | None,
+    ) -> list[Self]:  # fmt: skip
         n, n_classes = len(codes), len(self.classes_)
         self._components = self._find_components()
         pool = self._pool_places
         self._codes, self._counts = codes[pool], rows.weight[pool]
         self._weights = np.eye(len(self._components))[0]
-        if n < FEWEST_ROWS or len(self._components) == 1:
-            return
-        splits = self._make_folds(codes, rows, n_classes)
-        places, parts = self._fit_folds_near(rows, codes, splits, n_classes)
+        alone = n < FEWEST_ROWS or len(self._components) == 1
+        if alone and around is None:
+            return []
+        splits = self._make_folds(codes, rows, n_classes) if around is None else around.splits()
+        parts: list[Any] = [None] * len(splits)
+        smooth: list[Any] = [None] * len(splits)
+        if not alone:
+            places, parts = self._fit_folds_near(rows, codes, splits, around, n_classes)
+            smooth = self._fit_folds_process(rows, targets, splits, around)
+        pairs = [] if around is None else self._parts_around(around, rows, parts, smooth)
+        for law, own in pairs:
+            law._codes, law._counts = codes[own], rows.weight[own]
+            if alone:
+                law._components, law._weights = law._find_components(), np.ones(1)
+        laws = [law for law, _ in pairs]
+        if alone:
+            return laws
         said, judged, fold = [], [], []
         with stage(float(len(splits))):
             for k, split in enumerate(splits):
-                mine = self._judged(k, split.held)
+                mine = self._judged(k, split.held, around)
                 if not len(mine) or len(np.unique(codes[split.fitted])) < 2:
                     continue
                 with stage(1.0, span=1.0):
                     model = self.estimator_
-                    if not prefit:
+                    if around is not None:
+                        model = around.models[k]
+                    elif not prefit:
                         model = self._fit_fold(rows, labels, k, split)
                     found = [self._of_trees(model, take_rows(rows.X, mine))]
                     encoded = rows.take(mine, self._space)
@@ -295,23 +325,26 @@ class StackedClassifier(ClassifierMixin, Stacked):
                             self._of_neighbours(codes[near], rows.weight[near], one.near)
                             for one in self._components if one.voice == "targets"
                         ]  # fmt: skip
-                    process = self._judging_process(rows, targets, k, split)
+                    process = smooth[k]
                     if process is not None:
                         found += self._of_process(process, encoded)[0]
                 said.append(np.stack(found))
                 judged.append(mine)
                 fold.append(np.full(len(mine), k))
         if not judged:
-            return
+            return laws
         chances, chosen = np.concatenate(said, axis=1), np.concatenate(judged)
         hit = (codes[chosen, None] == np.arange(n_classes)).astype(np.float64)
-        own = np.take_along_axis(chances, codes[None, chosen, None], axis=2)[:, :, 0]
+        hits = np.take_along_axis(chances, codes[None, chosen, None], axis=2)[:, :, 0]
         # The Brier score takes the place of the CRPS: the same sum over classes.
         found_ = Judged(
-            np.maximum(own, 1e-12), chances, hit, np.ones(n_classes), np.concatenate(fold),
+            np.maximum(hits, 1e-12), chances, hit, np.ones(n_classes), np.concatenate(fold),
             rows.weight[chosen],
         )  # fmt: skip
         self._weights = choose_weights(self._components, found_)[0]
+        for k, law in enumerate(laws):  # rows of a fold have no say in their own weights
+            law._weights = choose_weights(self._components, found_.take(found_.fold != k))[0]
+        return laws
 
     def _hear(self, X: Any) -> _Said:
         table = self._new_rows(X)

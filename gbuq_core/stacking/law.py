@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,7 +84,10 @@ class Students(NamedTuple):
     def cdf(self, points: FloatArray) -> FloatArray:
         """At points (n, m), times the share: (n, m)."""
         z = (points - self.loc[:, None]) / self.width[:, None]
-        found = np.where(self.df[:, None] > 1e5, ndtr(z), stdtr(self.df[:, None], z))
+        normal = self.df > 1e5
+        found: FloatArray = ndtr(z) if normal.all() else stdtr(self.df[:, None], z)
+        if normal.any():
+            found[normal] = ndtr(z[normal])
         return found * self.share[:, None]
 
     def density(self, points: FloatArray) -> FloatArray:
@@ -109,6 +112,25 @@ class Students(NamedTuple):
 
 
 Part = Normals | Students
+
+
+def _join_part(kind: type, parts: list[Any], rows: list[int]) -> Any:
+    """One kind of part of several laws with so many rows; None where a law has none."""
+    if kind is Students:
+        nothing = [np.array([0.0]), np.array([1.0]), np.array([math.inf]), np.array([0.0])]
+        whole = [nothing if part is None else part for part in parts]
+        each = [[np.broadcast_to(one, n) for one in part]
+                for part, n in zip(whole, rows, strict=True)]  # fmt: skip
+        return Students(*map(np.concatenate, zip(*each, strict=True)))
+    width = max(part.centres.shape[1] for part in parts if part is not None)
+    centres, shares = np.zeros((2, sum(rows), width))
+    std, start = np.ones(sum(rows)), 0
+    for part, n in zip(parts, rows, strict=True):
+        if part is not None:
+            mine, k = slice(start, start + n), part.centres.shape[1]
+            centres[mine, :k], shares[mine, :k], std[mine] = part.centres, part.shares, part.std
+        start += n
+    return Normals(centres, std, shares)
 
 
 class _Grid(NamedTuple):
@@ -137,6 +159,8 @@ class StackedDistribution(Distribution):
     ``loc`` and ``scale`` are mean and std: exact on all numbers, with a support to 1e-4 of the std.
     """
 
+    _more_rows: ClassVar[tuple[tuple[str, int], ...]] = (("parts", 0),)
+
     parts: tuple[Part, ...]
     support: Support
     loc: FloatArray = field(init=False, repr=False)
@@ -156,6 +180,23 @@ class StackedDistribution(Distribution):
         law = object.__new__(cls)
         law.__dict__.update(parts=parts, support=support)
         return law
+
+    @staticmethod
+    def _cut(part: Any, places: NDArray[np.intp]) -> Any:
+        return tuple(one.take(places) for one in part)
+
+    @staticmethod
+    def _join(parts: list[Any]) -> Any:
+        """Laws of several models, in which other voices may speak, with empty shares for these."""
+        kinds = [[[one for one in own if isinstance(one, kind)] for own in parts]
+                 for kind in (Students, Normals)]  # fmt: skip
+        rows = [len(own[0].moments()[0]) for own in parts]
+        found: list[Part] = []
+        for kind, of_laws in zip((Students, Normals), kinds, strict=True):
+            for place in range(max(map(len, of_laws))):
+                same = [own[place] if place < len(own) else None for own in of_laws]
+                found.append(_join_part(kind, same, rows))
+        return tuple(found)
 
     def take(self, rows: Any) -> StackedDistribution:
         """The law of some of the rows."""

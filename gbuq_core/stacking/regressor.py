@@ -28,11 +28,12 @@ from gbuq_core.inputs import (
 from gbuq_core.jobs import stage
 from gbuq_core.metrics.log_score import find_resolution
 from gbuq_core.model_files.contents import check_arrays, require
-from gbuq_core.stacking.base import FEWEST_ROWS, Rows, Stacked
+from gbuq_core.stacking.base import FEWEST_ROWS, Around, Rows, Stacked
 from gbuq_core.stacking.law import StackedDistribution
 from gbuq_core.stacking.support import Support, find_support
 from gbuq_core.stacking.voices import VOICES, Heard, Making, find_components
 from gbuq_core.stacking.weights import (
+    Judged,
     choose_mean_weights,
     choose_weights,
     expect_weights,
@@ -194,29 +195,34 @@ class StackedRegressor(RegressorMixin, Stacked):
         InvalidParameter, InvalidData
             One sentence each.
         """
+        self._fit(X, y, sample_weight, groups)
+        del self._process_places
+        return self
+
+    def _fit(
+        self, X: Any, y: Any, weight: Any = None, groups: Any = None, around: Around | None = None
+    ) -> list[Self]:
         self._check_voices(VOICES)
         table, given = check_fit_data(self, X, y)
         target = check_numeric_target(given)
         check_largest_target(target)
         self.seed_ = draw_seed(self.random_state)
-        rows, target = self._read_training(X, table, sample_weight, groups, target)
+        rows, target = self._read_training(X, table, weight, groups, target)
         self.support_ = find_support(target, self.support)
         self.resolution_ = find_resolution(target)
         weight = rows.weight if rows.weighted else None
         self._centre = weighted_mean(target, weight)
         self._spread = exact_std(target, weight) or 1.0
         scaled = ((target - self._centre) / self._spread)[:, None]
-        model = self._with_law()
-        prefit = not is_owned(model)
+        model = self._with_law() if around is None else around.main
+        prefit = around is not None or not is_owned(model)
         with stage(3.0):
             with stage(1.0, span=1.0):
                 self.estimator_ = model if prefit else self._fit_trees(model, rows, target)
             with stage(1.0, span=0.5):
-                self._fit_all(rows, target, scaled)
+                self._fit_all(rows, target, scaled, around)
             with stage(1.0, span=1.5):
-                self._weigh(rows, target, scaled, prefit)
-        del self._process_places
-        return self
+                return self._weigh(rows, target, scaled, prefit, around)
 
     @property
     def weights_(self) -> Mapping[str, float]:
@@ -241,7 +247,9 @@ class StackedRegressor(RegressorMixin, Stacked):
         It weighs the voices' means by ``mean_weights_``. The mean of the law is
         ``predict_distribution(X).loc``.
         """
-        said = self._hear(X)
+        return self._mean(self._hear(X))
+
+    def _mean(self, said: _Said) -> FloatArray:
         away = 1.0 - said.beyond[:, None]
         tilt = np.concatenate([away, away, np.square(away)], axis=1)
         weights = np.empty((len(away), len(VOICES)))
@@ -287,7 +295,16 @@ class StackedRegressor(RegressorMixin, Stacked):
     def predict_uncertainty(self, X: Any) -> Uncertainty:
         """Total, data and knowledge uncertainty as variances of y, (n_samples,) each."""
         said = self._hear(X)
-        total = np.square(self._law(said).scale)
+        return self._split(said, self._law(said))
+
+    def tell(self, X: Any) -> tuple[FloatArray, Uncertainty, StackedDistribution]:
+        """What `predict`, `predict_uncertainty` and `predict_distribution` say, heard once."""
+        said = self._hear(X)
+        law = self._law(said)
+        return self._mean(said), self._split(said, law), law
+
+    def _split(self, said: _Said, law: StackedDistribution) -> Uncertainty:
+        total = np.square(law.scale)
         weight = self._making.of_voice(said.shares)
         means = np.nan_to_num(self._making.moments(said.heard, said.shares)[0])
         mean = (weight * means).sum(axis=1)
@@ -318,34 +335,43 @@ class StackedRegressor(RegressorMixin, Stacked):
             return IBUGRegressor(model, random_state=self.seed_, n_jobs=self.n_jobs)
         return CalibratedRegressor(model, random_state=self.seed_)
 
-    def _weigh(self, rows: Rows, y: FloatArray, scaled: FloatArray, prefit: bool) -> None:
-        """Hear the voices out of fold, and learn the weights from it."""
+    def _weigh(
+        self, rows: Rows, y: FloatArray, scaled: FloatArray, prefit: bool, around: Around | None
+    ) -> list[Self]:
+        """Hear the voices out of fold, and learn the weights from it; the laws around others."""
         n = len(y)
         loc, scale, df = np.full((3, n), np.nan)
         few = n < FEWEST_ROWS
-        splits = self._make_folds(y, rows)
+        splits = self._make_folds(y, rows) if around is None else around.splits()
         near = np.zeros((n, 0 if self._near is None else self._n_neighbours), np.int64)
         mean, std = np.full((2, n), np.nan)
         judged, fold = [], np.zeros(n, np.int64)
-        places, parts = ([], []) if few else self._fit_folds_near(rows, y, splits)
+        places: list[NDArray[np.intp]] = []
+        parts: list[Any] = [None] * len(splits)
+        smooth: list[Any] = [None] * len(splits)
+        if not few:
+            places, parts = self._fit_folds_near(rows, y, splits, around)
+            smooth = self._fit_folds_process(rows, scaled, splits, around)
         with stage(float(len(splits))):
             for k, split in enumerate(splits):
                 held = np.intersect1d(split.held, self._pool_places)
                 with stage(1.0, span=1.0):
                     model = self.estimator_
-                    if not prefit:
+                    if around is not None:
+                        model = around.models[k]
+                    elif not prefit:
                         model = self._fit_fold(rows, y, k, split)
                     loc[held], scale[held], df[held] = _read(model, take_rows(rows.X, held))
                     if few:
                         continue
-                    mine = self._judged(k, split.held)
+                    mine = self._judged(k, split.held, around)
                     judged.append(mine)
                     fold[mine] = k
                     part = parts[k]
                     if part is not None:
                         encoded = rows.take(mine, self._space)
                         near[mine] = places[k][part.nearest(encoded, self._n_neighbours).indices]
-                    process = self._judging_process(rows, scaled, k, split)
+                    process = smooth[k]
                     if process is not None:
                         found, latent = process.predict(rows.take(held, self._space).points)
                         mean[held] = self._centre + self._spread * found[:, 0]
@@ -367,8 +393,12 @@ class StackedRegressor(RegressorMixin, Stacked):
         self._process_weights = np.array(
             [one.width == 10.0 and one.voice == "process" for one in self._components], np.float64
         )
+        pairs = [] if around is None else self._parts_around(around, rows, parts, smooth)
+        for law, own in pairs:
+            law._z, law._y, law._counts = z[own], y[own], rows.weight[own]
+        laws = [law for law, _ in pairs]
         if few or not any(len(rows) for rows in judged):
-            return
+            return laws
         # In random order, so that the first rows are of all folds.
         order = np.random.default_rng((self.seed_, 13)).permutation(np.concatenate(judged))
         weight = rows.weight[order]
@@ -381,7 +411,8 @@ class StackedRegressor(RegressorMixin, Stacked):
             self._factor * std[order] if self._process is not None else _NONE,
             np.zeros(len(order)),
         )  # fmt: skip
-        self._learn(heard, y[order], fold[order], weight, y)
+        self._learn(heard, y[order], fold[order], weight, y, laws)
+        return laws
 
     def _learn_middle(
         self, loc: FloatArray, mean: FloatArray, y: FloatArray, fold: NDArray[np.int64],
@@ -403,8 +434,9 @@ class StackedRegressor(RegressorMixin, Stacked):
         return loc + self._middle_weight * (mean - loc)
 
     def _learn(
-        self, heard: Heard, y: FloatArray, fold: NDArray[np.int64], weight: FloatArray, all_y: Any
-    ) -> None:
+        self, heard: Heard, y: FloatArray, fold: NDArray[np.int64], weight: FloatArray,
+        all_y: FloatArray, laws: list[Self],
+    ) -> None:  # fmt: skip
         n_few = min(_FEW, len(y))
         points, widths = _common_grid(all_y, self._spread, self.support_)
         making = self._making
@@ -418,13 +450,24 @@ class StackedRegressor(RegressorMixin, Stacked):
         judged = judge(
             cdf, len(self._components), y, self.resolution_, points, widths, fold, weight, n_few
         )
+        means = self._plain_means(heard)
+        self._take_weights(judged, means, y)
+        # Rows of a fold have no say in their own weights.
+        for k, law in enumerate(laws):
+            law._factor = self._factor
+            rest = fold != k
+            law._take_weights(judged.take(rest), means[rest], y[rest])
+
+    def _take_weights(self, judged: Judged, means: FloatArray, y: FloatArray) -> None:
+        """Those of the voices, and of their means (n, n_voices)."""
         self._weights = choose_weights(self._components, judged)[0]
         of_process = np.array([one.voice == "process" for one in self._components])
         if of_process.any():
             self._process_weights = np.zeros(len(of_process))
-            self._process_weights[of_process] = expect_weights(judged.masses[of_process], weight)
-        means = self._plain_means(heard)
-        self._mean_weights = choose_mean_weights(means, y, fold, weight)
+            self._process_weights[of_process] = expect_weights(
+                judged.masses[of_process], judged.weight
+            )
+        self._mean_weights = choose_mean_weights(means, y, judged.fold, judged.weight)
 
     def _plain_means(self, heard: Heard) -> FloatArray:
         """The voices' means (n, n_voices), of 30 neighbours at most; NaN without the voice."""

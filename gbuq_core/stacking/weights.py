@@ -34,6 +34,14 @@ class Judged(NamedTuple):
     fold: NDArray[np.int64]  # (n,)
     weight: FloatArray  # (n,)
 
+    def take(self, rows: NDArray[np.bool_]) -> Judged:
+        """What they say of some rows (n,)."""
+        few = rows[: len(self.ahead)]
+        return Judged(
+            self.masses[:, rows], self.cdfs[:, few], self.ahead[few], self.widths, self.fold[rows],
+            self.weight[rows],
+        )  # fmt: skip
+
     def log_scores(self, weights: FloatArray) -> FloatArray:
         """Of the mixture with weights (n_components, n), (n,)."""
         return -np.log((weights * self.masses).sum(axis=0))

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from gbuq_core.errors import ClusterError, InvalidParameter, TableError
 from gbuq_core.jobs import stage, tick
 from gbuq_core.parallel import is_elsewhere, spread_each
+from gbuq_core.settings import AUTOMATIC
 from gbuq_core.streaming.blocks import BlockFile, KeptBlocks, kept_rows
 from gbuq_core.streaming.parquet_blocks import ParquetBlocks
 from gbuq_core.streaming.parts import (
@@ -54,11 +55,17 @@ from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.cutting import cut_table
 from gbuq_core.tables.drifting import FirstFile, SecondCounts, TableDrift, coverage_withheld
 from gbuq_core.tables.judging import HeldOut, heavy_rows, held_out
-from gbuq_core.tables.output import NUMBER_UNIT, added_columns, join_columns
+from gbuq_core.tables.output import (
+    NUMBER_UNIT,
+    added_columns,
+    flag_notices,
+    flagged_sentence,
+    join_columns,
+)
 from gbuq_core.tables.plan import USUAL_LEVEL, Cut
 from gbuq_core.tables.predicting import Predictions, predict_rows
 from gbuq_core.tables.schema import Schema
-from gbuq_core.tables.scoring import flag_notices, flagged_sentence, score_prepared
+from gbuq_core.tables.scoring import score_prepared
 from gbuq_core.tables.unfamiliar import (
     UNFAMILIAR,
     TableUnfamiliarity,
@@ -199,7 +206,7 @@ def score_in_blocks(
     """
     began = time.perf_counter()
     out = Path(out)
-    plan = plan or ScorePlan()
+    plan, alone = _plan_of_blocks(plan or ScorePlan())
     part_rows = part_rows or PART_BLOCKS * block_rows
     check_number("block_rows", block_rows, 1, 2**24, integer=True)
     if part_rows % block_rows:
@@ -246,7 +253,7 @@ def score_in_blocks(
         parts.remove()
     return _summary(
         scorer, survey, facts, written[len(new.names) :], n_kept,
-        [*left, *survey.notices, *([reason] if reason else [])], warnings,
+        [*left, *survey.notices, *alone, *([reason] if reason else [])], warnings,
         None if joins else directory, time.perf_counter() - began,
     )  # fmt: skip
 
@@ -462,6 +469,14 @@ def places_of(out: Path) -> tuple[Path, str, bool]:
         return out, SUFFIXES[0], False
     suffix = ".parquet" if out.suffix.lower() == ".parquet" else ".csv"
     return out.with_name(f"{out.name}.parts"), suffix, True
+
+
+def _plan_of_blocks(plan: ScorePlan) -> tuple[ScorePlan, list[str]]:
+    """A plan whose automatic method is trees alone, and what is said of that."""
+    if plan.method != AUTOMATIC:
+        return plan, []
+    told = "Trees alone are trained, as usual where a file is scored in blocks."
+    return plan.of_trees(), [] if plan.asks_for_trees else [told]
 
 
 def _settled(

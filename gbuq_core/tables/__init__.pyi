@@ -132,18 +132,12 @@ from gbuq_core.tables.more_rows import estimate_curve, learning_curve
 from gbuq_core.tables.next_rows import NextRows, next_frame, rank_next
 from gbuq_core.tables.output import ADDED_NAMES, AddedColumns, interval_names
 from gbuq_core.tables.plan import SCALES, SPLITS, Cut, Edits, ReadOptions, ScorePlan
-from gbuq_core.tables.predicting import Predictions, law_of
+from gbuq_core.tables.predicting import FittedModel, Predictions, law_of
 from gbuq_core.tables.reviewing import Mark, add_marks, read_marks, write_marks
 from gbuq_core.tables.same_units import SplitQuestion, ask_about_split
 from gbuq_core.tables.scaling import ScaleAdvice, advise_scale, describe_scale
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema, suggest_target
-from gbuq_core.tables.scoring import (
-    FittedModel,
-    OwnGroups,
-    ScoredTable,
-    ShiftWeights,
-    score_table,
-)
+from gbuq_core.tables.scoring import OwnGroups, ScoredTable, ShiftWeights, score_table
 from gbuq_core.tables.shifting import can_weigh, describe_shift, measure_shift, why_no_shift
 from gbuq_core.tables.splitting import describe_split
 from gbuq_core.tables.suspecting import split_columns, split_warnings
@@ -159,6 +153,7 @@ from gbuq_core.tables.unfamiliar import (
     say_reason,
     unfamiliarity_parts,
 )
+from gbuq_core.tables.voices import law_found
 from gbuq_core.tables.workbook import sheet_names
 
 __all__ = [
@@ -287,6 +282,7 @@ __all__ = [
     "infer_task",
     "interval_names",
     "is_searched",
+    "law_found",
     "law_of",
     "learning_curve",
     "load_builtin",

@@ -32,17 +32,20 @@ from gbuq_core.jobs import available_memory_bytes, check_memory, stage
 from gbuq_core.methods import METHODS
 from gbuq_core.metrics import log_scores, prr, wilson_band
 from gbuq_core.presentation import digits, format_bytes, percent, seconds_text, short
+from gbuq_core.settings import AUTOMATIC
 from gbuq_core.tables.cleaning import Prepared, prepare_training
 from gbuq_core.tables.estimating import (
     ScoreEstimate,
     choose_protocol,
     estimate_scoring,
     settle_plan,
+    why_trees_alone,
 )
 from gbuq_core.tables.files import Table
 from gbuq_core.tables.judging import held_out
 from gbuq_core.tables.plan import (
     N_FOLDS,
+    STACKED,
     ScorePlan,
     check_methods,
     compared_methods,
@@ -260,6 +263,9 @@ def plan_of_method(key: str, task: str, plan: ScorePlan | None = None) -> ScoreP
     plan = plan or ScorePlan()
     plan = replace(plan, n_trees=plan.trees, n_members=plan.members)
     builder = METHODS[key].builder(task)
+    if key == STACKED:
+        ensemble = "independent" if plan.ensemble == AUTOMATIC else plan.ensemble
+        return replace(plan, method=key, ensemble=ensemble, engine="numba", knobs=())
     if not is_boosted(builder):
         return replace(plan, method=key, ensemble="virtual", engine="numba", knobs=())
     fixed = builder.fixed
@@ -305,7 +311,7 @@ def estimate_method(
     """
     task = prepared.target.task
     made = plan_of_method(key, task, plan)
-    if not made.listed:
+    if made.stacks or not made.listed:
         return estimate_scoring(prepared, made)
     method = METHODS[key]
     n_known, n_columns = int(prepared.known.sum()), prepared.X.shape[1]
@@ -347,6 +353,8 @@ def why_not_compared(
     reasons = {}
     for method in compared_methods():
         reason = why_unfit(method, prepared.target.task) or method.why_not(n_known, gaps)
+        if method.key == STACKED and plan is not None and (why := why_trees_alone(plan)):
+            reason = f"{method.label} {why}."
         if not reason:
             cost = estimate_method(method.key, prepared, plan)
             if cost.seconds > most_seconds:
@@ -358,6 +366,14 @@ def why_not_compared(
                 )
         reasons[method.key] = reason
     return reasons
+
+
+def protocol_of(scored: ScoredTable) -> str:
+    """By which protocol other methods judge the rows that a scored table's models judged."""
+    if scored.protocol != "new_file":
+        return scored.protocol
+    every = bool(scored.held[scored.training.known].all())
+    return "out_of_fold" if every else "held_out"
 
 
 def run_of_scored(key: str, scored: ScoredTable) -> MethodRun:
@@ -603,7 +619,7 @@ def compare_methods(
     _check_reference(reference, keys)
     protocol, known = None, {}
     if scored is not None:
-        protocol = "held_out" if scored.protocol == "new_file" else scored.protocol
+        protocol = protocol_of(scored)
         trained = method_of_plan(scored.plan, prepared.target.task)
         if trained in keys:
             known[trained] = run_of_scored(trained, scored)

@@ -18,6 +18,7 @@ from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.intervals import refresh_output
 from gbuq_core.tables.plan import Cut
 from gbuq_core.tables.predicting import (
+    FittedModel,
     Predictions,
     all_classes,
     is_on_log_scale,
@@ -26,7 +27,6 @@ from gbuq_core.tables.predicting import (
     tails_of,
 )
 from gbuq_core.tables.scoring import (
-    FittedModel,
     ScoredTable,
     evaluate_measured,
     evaluate_rows,
@@ -106,10 +106,11 @@ class Stages(NamedTuple):
 def stage_table(scored: ScoredTable, most_bytes: int = _MOST_STAGE_BYTES) -> Stages | None:
     """Predictions of all possible members, or None if they would take too much memory.
 
-    None as well for CatBoost's models: it sums up its own truncations in another order than ours,
-    and a cut would differ from one without stages in the last digit.
+    None as well for methods without members of ours, and for CatBoost's models: it sums up its own
+    truncations in another order than ours, and a cut would differ from one without stages in the
+    last digit.
     """
-    if scored.plan.engine == "catboost":
+    if scored.plan.engine == "catboost" or scored.plan.listed:
         return None
     n_classes = len(scored.training.target.classes)
     parts = [(model, scored.scored.X.iloc[rows]) for model, rows in _rows_by_model(scored)]
@@ -177,6 +178,8 @@ def cut_table(scored: ScoredTable, cut: Cut, stages: Stages | None = None) -> Sc
     """
     if cut.members is not None:
         check_number("the number of members", cut.members, 1, integer=True)
+    if scored.plan.listed:  # whose members nothing chooses
+        return scored
     prepared = scored.scored
     models = tuple(
         model._replace(estimator=CutModel(model.estimator, cut)) for model in scored.models

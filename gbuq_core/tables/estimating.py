@@ -9,18 +9,21 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
+from gbuq_core.boosting.stopping import FEWEST_ROWS
+from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import effective_n_jobs
 from gbuq_core.presentation import counted, number_word, seconds_text
 from gbuq_core.resources import MOST_THREADS
-from gbuq_core.settings import check
+from gbuq_core.settings import AUTOMATIC, check
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.clocks import MOST_CHOOSING
-from gbuq_core.tables.plan import N_FOLDS, ScorePlan
+from gbuq_core.tables.plan import BOOSTED, N_FOLDS, STACKED, ScorePlan
 from gbuq_core.tables.predicting import BLOCK_ROWS, make_estimator, stops_early
 from gbuq_core.tables.splitting import CHAIN, LAST_FIFTH
 
 PROTOCOLS = ("out_of_fold", "held_out", "new_file")
 MAX_ROWS_OUT_OF_FOLD = 20_000
+MOST_ROWS_STACKED = 200_000  # unless the method is named
 MOST_SECONDS = 15.0  # for independent models of an automatic ensemble, with all folds
 _MODELS, _TREES = 5, 300
 _FEWEST_FOLDS = 3
@@ -44,6 +47,9 @@ _SECONDS_TO_CHOOSE = 0.3
 _SECONDS_PER_CHOOSING_ROW = 5e-4
 _SECONDS_PER_CELL = 2e-6  # to predict
 _ALMOST_ALL = 0.95
+# Of the voices beside the trees, and of the law of a row.
+_SECONDS_TO_STACK, _SECONDS_PER_STACKED_ROW, _SECONDS_PER_TOLD_ROW = 2.0, 2e-3, 2e-4
+_BYTES_PER_TOLD_ROW = 6000
 
 
 class ScoreEstimate(NamedTuple):
@@ -66,7 +72,12 @@ def by_time(prepared: Prepared) -> bool:
 
 def one_thread_a_fit(plan: ScorePlan) -> bool:
     """Whether a fit keeps one core busy only, so that several fits should run side by side."""
-    return plan.one_model and plan.engine == "numba" and not plan.listed
+    return plan.one_model and plan.engine == "numba" and (plan.stacks or not plan.listed)
+
+
+def deals_folds(prepared: Prepared) -> bool:
+    """Whether a table is small enough for its rows to be dealt into folds."""
+    return int(prepared.known.sum()) <= MAX_ROWS_OUT_OF_FOLD
 
 
 class Settled(NamedTuple):
@@ -112,6 +123,18 @@ def settle_plan(plan: ScorePlan, prepared: Prepared, n_new: int = 0) -> Settled:
     'Five independent models of 300 trees are trained for each of '
     """
     check(plan, besides=("method",))
+    if plan.method == AUTOMATIC:
+        why = _why_alone(plan, int(prepared.known.sum()))
+        if why is None:
+            return settle_plan(replace(plan, method=STACKED), prepared, n_new)
+        settled = settle_plan(replace(plan, method=BOOSTED[0]), prepared, n_new)
+        return settled._replace(reason=" ".join(filter(None, [why, settled.reason])))
+    if plan.stacks:
+        check_stacks(plan)
+        plan = replace(plan, knobs=(), **dict(plan.knobs))  # of its trees
+        n_others = 0 if deals_folds(prepared) else n_new
+        trees, reason = settle_plan(plan.of_trees(), prepared, n_others)
+        return Settled(replace(trees, method=plan.method), reason)
     if not plan.is_open:
         return Settled(plan, "")
     virtual = replace(plan, ensemble="virtual", n_members=None)
@@ -144,6 +167,31 @@ def settle_plan(plan: ScorePlan, prepared: Prepared, n_new: int = 0) -> Settled:
         f"The members are truncations of one model, because {models} are estimated at "
         f"{seconds_text(first)} on two cores, more than {MOST_SECONDS:.0f} s.",
     )
+
+
+def why_trees_alone(plan: ScorePlan) -> str:
+    """What the stacked law cannot do, in words that follow its name; empty if nothing."""
+    if plan.split == "time":
+        return "does not go with a split by time, as its other voices would need later rows"
+    return "does not go with a log scale, on which only the trees learn" * (plan.scale == "log")
+
+
+def _why_alone(plan: ScorePlan, n_known: int) -> str | None:
+    """Why an automatic method is trees alone, in a sentence where nobody chose it; None if not."""
+    if plan.asks_for_trees:
+        return ""
+    why = why_trees_alone(plan)
+    if n_known > MOST_ROWS_STACKED:
+        why = f"is the usual method for up to {MOST_ROWS_STACKED:,} rows only"
+    elif n_known < FEWEST_ROWS:
+        why = f"needs {FEWEST_ROWS} rows"
+    return f"Trees alone are trained, because the stacked law {why}." if why else None
+
+
+def check_stacks(plan: ScorePlan) -> None:
+    """Refuse what the stacked law cannot do."""
+    if why := why_trees_alone(plan):
+        raise InvalidParameter(f"The stacked law {why}: choose the method sglb.")
 
 
 def _usual_seconds(prepared: Prepared, plan: ScorePlan, n_new: int) -> float:
@@ -185,6 +233,8 @@ def _estimate(prepared: Prepared, plan: ScorePlan, n_new: int) -> ScoreEstimate:
     n_known, n_features = int(prepared.known.sum()), prepared.X.shape[1]
     n_classes = len(prepared.target.classes)
     protocol = choose_protocol(n_known, n_new > 0)
+    if plan.stacks and deals_folds(prepared):
+        protocol = "out_of_fold"
     sizes = {
         "out_of_fold": [n_known - n_known // plan.n_folds] * plan.n_folds,
         "held_out": [n_known - n_known // N_FOLDS],
@@ -206,7 +256,15 @@ def _estimate(prepared: Prepared, plan: ScorePlan, n_new: int) -> ScoreEstimate:
         _name_fits(plan, sizes, n_features): sum(fit.seconds for fit in fits) / at_once,
         f"predicting {counted(n_scored, 'row')}": _SECONDS_PER_CELL * n_scored * n_features,
     }
-    if stops_early(plan, prepared):
+    if plan.stacks:
+        n_heard = min(n_known, MAX_ROWS_OUT_OF_FOLD)
+        parts["weighing the voices"] = (
+            _SECONDS_TO_STACK
+            + _SECONDS_PER_STACKED_ROW * n_heard
+            + _SECONDS_PER_TOLD_ROW * n_scored
+        )
+        output += _BYTES_PER_TOLD_ROW * n_scored
+    if stops_early(plan.of_trees(), prepared):
         parts["choosing how many trees are in use"] = (
             _SECONDS_TO_CHOOSE + _SECONDS_PER_CHOOSING_ROW * min(n_known, MOST_CHOOSING)
         )
@@ -217,7 +275,7 @@ def _estimate(prepared: Prepared, plan: ScorePlan, n_new: int) -> ScoreEstimate:
 def _name_fits(plan: ScorePlan, sizes: list[int], n_features: int) -> str:
     """All fits together in words."""
     rows = f"on {counted(max(sizes), 'row')} and {counted(n_features, 'column')}"
-    if plan.listed:
+    if plan.listed and not plan.stacks:
         return f"training {rows}"
     n_models = len(sizes) * (1 if plan.one_model else plan.members)
     return f"training {counted(n_models, 'model')} of {plan.trees:,} trees {rows}"

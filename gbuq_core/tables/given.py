@@ -32,13 +32,14 @@ from gbuq_core.tables.output import AddedColumns, assemble_output
 from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan
 from gbuq_core.tables.predicting import (
     BLOCK_ROWS,
+    FittedModel,
     Predictions,
     add_nll,
     nll_of_classes,
     predicted_values,
 )
 from gbuq_core.tables.schema import Schema, edit_schema, infer_schema
-from gbuq_core.tables.scoring import FittedModel, ScoredTable, evaluate_rows
+from gbuq_core.tables.scoring import ScoredTable, evaluate_rows
 from gbuq_core.tables.written_numbers import holds_truths
 from gbuq_core.trees.importers.source import plain_name
 from gbuq_core.uncertainty import Uncertainty

@@ -65,6 +65,19 @@ class NumberColumns(NamedTuple):
         return flag_rows(X, self.names, known, self.complete)
 
 
+class OwnColumns(NumberColumns):
+    """The same for an estimator that reads categories itself: columns stay as they are."""
+
+    @property
+    def width(self) -> int:
+        """How many columns there are."""
+        return len(self.names)
+
+    def numbers(self, X: pd.DataFrame) -> Any:
+        """The rows themselves."""
+        return X
+
+
 def flag_rows(
     X: pd.DataFrame,
     names: Sequence[str],

@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from gbuq_core.distribution import Interval
-from gbuq_core.presentation import columns_named, listed
+from gbuq_core.presentation import columns_named, counted, listed
 from gbuq_core.tables.cleaning import Prepared
 from gbuq_core.tables.columns import plain_column, single_chunk
 from gbuq_core.tables.decimal_marks import FileMark
@@ -214,3 +214,20 @@ def _input_names(names: list[str], classes: Sequence[str]) -> tuple[list[str], l
         f"{columns_named(before)} of the file would clash with added columns and "
         f"{'is' if len(renamed) == 1 else 'are'} renamed to {listed(renamed)}."
     ]
+
+
+def flag_notices(predictions: Predictions) -> list[str]:
+    """How many rows hold something that their model had never seen."""
+    if not predictions.flagged_columns:
+        return []
+    n_rows = int((predictions.unseen_level | predictions.new_missing).sum())
+    where = columns_named(predictions.flagged_columns).replace("The column", "the column", 1)
+    return [flagged_sentence(n_rows, f", in {where}")]
+
+
+def flagged_sentence(n_rows: int, where: str = "") -> str:
+    """So many rows hold something new; ``where`` names the columns."""
+    return (
+        f"{counted(n_rows, 'row has', 'rows have')} a category or a missing value that the "
+        f"training rows do not have{where}. The columns unseen_level and new_missing say which."
+    )

@@ -7,7 +7,7 @@ the records of methods and nothing of NumPy, scikit-learn or numba.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from gbuq_core.errors import InvalidParameter
@@ -16,6 +16,7 @@ from gbuq_core.methods.boosted import KNOBS
 from gbuq_core.settings import AUTOMATIC, documented, setting
 
 BOOSTED = ("sglb", "sgb", "csglb", "cbsglb")  # as `ScorePlan.method` and the ensembles call them
+STACKED = "stacked"  # the law around SGLB's trees
 CYCLICAL_METHODS = ("csglb", "cbsglb")
 ENSEMBLES = (AUTOMATIC, "independent", "virtual")
 SPLITS = ("random", "group", "time")
@@ -51,15 +52,19 @@ def is_boosted(builder: Builder) -> bool:
 
 
 def _is_boosted(plan: ScorePlan) -> bool:
-    return not plan.listed
+    return plan.stacks or not plan.listed
 
 
 def _is_plain(plan: ScorePlan) -> bool:
-    return not (plan.listed or plan.cyclical)
+    return _is_boosted(plan) and not plan.cyclical
+
+
+def _is_cut(plan: ScorePlan) -> bool:
+    return not plan.listed and (plan.method != AUTOMATIC or plan.asks_for_trees)
 
 
 def _is_virtual(plan: ScorePlan) -> bool:
-    return _is_plain(plan) and plan.ensemble == "virtual"
+    return _is_cut(plan) and not plan.cyclical and plan.ensemble == "virtual"
 
 
 @documented
@@ -72,9 +77,14 @@ class ScorePlan:
     """
 
     method: str = setting(
-        "sglb", "Boosting", named={METHODS[key].label: key for key in BOOSTED},
-        limits=table_methods(), group="method", arg="method",
-        help="Boosting with Langevin noise (on the gradients, all rows), plain stochastic boosting "
+        "sglb", "Method",
+        named={AUTOMATIC: AUTOMATIC, **{METHODS[key].label: key for key in (STACKED, *BOOSTED)}},
+        limits=(AUTOMATIC, *table_methods()), group="method", arg="method",
+        help="Automatic: the stacked law, in which SGLB's trees, rows like each row and a smooth "
+        "process are weighed; or the trees alone, above 200,000 rows, below 40, on a log "
+        "scale, in a split by time, and where a setting asks for an ensemble of trees. The others "
+        "are trees alone: "
+        "boosting with Langevin noise (on the gradients, all rows), plain stochastic boosting "
         "(SGB), or cyclical Langevin boosting: one model trained in ten cycles of large and "
         "then small steps, a member at the end of each; cbSGLB learns from other rows in each "
         "cycle.",
@@ -127,7 +137,7 @@ class ScorePlan:
     )  # fmt: skip
     engine: str = setting(
         "numba", "Engine", named={"numba": "numba", "CatBoost": "catboost"}, group="method",
-        uses=_is_plain,
+        uses=lambda plan: _is_plain(plan) and not plan.stacks,
     )  # fmt: skip
     cycle_length: int | None = setting(
         None, of="csglb.cycle_length", offered=False, uses=lambda plan: plan.cyclical,
@@ -176,6 +186,14 @@ class ScorePlan:
         "units of the target either way.",
     )  # fmt: skip
 
+    @property
+    def asks_for_trees(self) -> bool:
+        """Whether a setting has a meaning for trees alone."""
+        of_law = (AUTOMATIC, "two_clocks", "numba", None, None)
+        return of_law != (
+            self.ensemble, self.stopping, self.engine, self.truncation_step, self.cycle_length
+        )  # fmt: skip
+
     def as_json(self) -> dict[str, Any]:
         """What JSON holds of it."""
         return {**vars(self), "knobs": [list(knob) for knob in self.knobs]}
@@ -184,6 +202,16 @@ class ScorePlan:
     def listed(self) -> bool:
         """Whether the method is one that this project does not boost."""
         return self.method in METHODS and self.method not in BOOSTED
+
+    @property
+    def stacks(self) -> bool:
+        """Whether a law of several voices stands around the trees."""
+        return self.method == STACKED
+
+    def of_trees(self) -> ScorePlan:
+        """The plan of the trees alone."""
+        alone = self.stacks or self.method == AUTOMATIC
+        return replace(self, method=BOOSTED[0]) if alone else self
 
     @property
     def cyclical(self) -> bool:
@@ -198,7 +226,7 @@ class ScorePlan:
     @property
     def is_open(self) -> bool:
         """Whether the ensemble is still to be settled."""
-        return self.ensemble == AUTOMATIC and not self.cyclical and not self.listed
+        return self.method == AUTOMATIC or (self.ensemble == AUTOMATIC and _is_plain(self))
 
     @property
     def members(self) -> int:
@@ -238,7 +266,7 @@ class Cut:
     )  # fmt: skip
     members: int | None = setting(
         None, "Members used, at most", word="most-members", group="view", shown=20, kind="integer",
-        low=2, high=20, limits=(1, 100_000), uses=_is_boosted, automatic="all",
+        low=2, high=20, limits=(1, 100_000), uses=_is_cut, automatic="all",
         help="The first models, or the last truncations or cycles. Trains nothing.",
     )  # fmt: skip
     burn_in: int | None = setting(
@@ -342,7 +370,7 @@ def counted_trees(method: Method, given: Mapping[str, Any]) -> int:
 
 def check_table_method(key: str, task: str) -> None:
     """Refuse a method whose columns a scored table cannot have."""
-    if key not in table_methods(task):
+    if key not in (AUTOMATIC, *table_methods(task)):
         raise InvalidParameter(
             f"{METHODS[key].label} cannot score a table for {task}: choose one of "
             f"{', '.join(table_methods(task))}."

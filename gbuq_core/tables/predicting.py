@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from gbuq_core.boosting.base import FitEstimate
 from gbuq_core.boosting.stopping import FEWEST_ROWS, MEAN_WEIGHT
-from gbuq_core.distribution import Distribution, LogDistribution, student
+from gbuq_core.distribution import Distribution, LogDistribution, concatenate, student
 from gbuq_core.errors import InvalidParameter
 from gbuq_core.jobs import tick
 from gbuq_core.methods import METHODS
@@ -26,9 +27,10 @@ from gbuq_core.metrics.log_score import log_scores
 from gbuq_core.parallel import is_elsewhere, spread_map
 from gbuq_core.settings import arguments, check
 from gbuq_core.tables.cleaning import Prepared, Target
-from gbuq_core.tables.number_columns import NumberColumns, learn_columns
+from gbuq_core.tables.number_columns import NumberColumns, OwnColumns, learn_columns
 from gbuq_core.tables.plan import (
     N_FOLDS,
+    STACKED,
     ScorePlan,
     check_table_method,
     counted_trees,
@@ -50,6 +52,7 @@ class RowsJudged(NamedTuple):
     members: NDArray[np.float64] | None  # (n_members, n, n_classes)
     uncertainty: Uncertainty | None  # variances; None where members give it
     probabilities: NDArray[np.float64] | None = None  # (n, n_classes)
+    law: Distribution | None = None  # where it is no normal
 
 
 class ListedModel:
@@ -87,13 +90,25 @@ class ListedModel:
         """Whether it has members, or a posterior, that knowledge uncertainty comes from."""
         return "knowledge" in self.method.yields_for(self.task)
 
+    def stacked_on(self, law: Any, X: pd.DataFrame) -> ListedModel:
+        """The same with a law that stands around fitted trees, which have learnt these rows."""
+        other = copy(self)
+        other.estimator, other.columns_ = law, OwnColumns(*learn_columns(X))
+        return other
+
     def judge(self, X: pd.DataFrame) -> RowsJudged:
         """Mean and uncertainty of rows (of a log), or the probabilities of each member."""
         rows = self.columns_.numbers(X)
+        if self.method.key == STACKED and self.task == "regression":
+            loc, parts, law = self.estimator.tell(rows)
+            return RowsJudged(loc, None, parts, law=law)
         if self.task == "classification" and "members" not in self.method.yields_for(self.task):
-            chances = np.asarray(self.estimator.predict_proba(rows), dtype=np.float64)
+            if self.method.key == STACKED:
+                chances, parts = self.estimator.tell(rows)
+            else:
+                chances = np.asarray(self.estimator.predict_proba(rows), dtype=np.float64)
+                parts = self.estimator.predict_uncertainty(rows)
             codes = np.asarray(self.classes_, dtype=np.float64)[chances.argmax(axis=1)]
-            parts = self.estimator.predict_uncertainty(rows)
             return RowsJudged(codes, None, parts, chances)
         if self.task == "classification":
             members = np.asarray(self.estimator.predict_members(rows), dtype=np.float64)
@@ -154,6 +169,16 @@ def read_by_model(model: Any, X: pd.DataFrame) -> Any:
     return model.columns_.numbers(X) if isinstance(model, ListedModel) else X
 
 
+class FittedModel(NamedTuple):
+    """A trained ensemble and the rows of the training table that it learnt from.
+
+    Ensembles that stop at different numbers of trees may share one fit.
+    """
+
+    estimator: Any
+    rows: NDArray[np.int64]
+
+
 def assign_folds(
     y: NDArray[np.float64], stratify: bool, seed: int, n_folds: int = N_FOLDS
 ) -> NDArray[np.int64]:
@@ -209,6 +234,8 @@ class Predictions(NamedTuple):
     log_loc, log_scale : ndarray of shape (n_rows,), float64, or None
         Mean and std of the logarithm of the target, of models trained on it: the law is then that
         of its exponential. None on the plain scale. `law_of` reads it.
+    law : Distribution or None
+        Of the target, where it is none of these.
     """
 
     loc: NDArray[np.float64]
@@ -221,6 +248,7 @@ class Predictions(NamedTuple):
     df: NDArray[np.float64]
     log_loc: NDArray[np.float64] | None = None
     log_scale: NDArray[np.float64] | None = None
+    law: Distribution | None = None
 
     def take(self, rows: NDArray[Any] | slice) -> Predictions:
         """The same of some rows, by position or by mask."""
@@ -235,6 +263,7 @@ class Predictions(NamedTuple):
             self.df[rows],
             None if self.log_loc is None else self.log_loc[rows],
             None if self.log_scale is None else self.log_scale[rows],
+            None if self.law is None else self.law[rows],
         )
 
     @staticmethod
@@ -247,6 +276,7 @@ class Predictions(NamedTuple):
 
         kinds = zip(*(piece.uncertainty for piece in pieces), strict=True)
         columns = [name for piece in pieces for name in piece.flagged_columns]
+        laws = [piece.law for piece in pieces if piece.law is not None]
         return Predictions(
             joined("loc"),
             joined("probabilities"),
@@ -258,6 +288,7 @@ class Predictions(NamedTuple):
             joined("df"),
             joined("log_loc"),
             joined("log_scale"),
+            concatenate(laws) if laws else None,
         )
 
 
@@ -274,7 +305,8 @@ def law_variance(parts: Uncertainty) -> NDArray[np.float64]:
 def law_of(predictions: Predictions, rows: NDArray[Any] | slice | None = None) -> Distribution:
     r"""The predicted law of the target of a regression's rows: everything that needs one asks here.
 
-    On the plain scale it is a Student t (a normal where ``df`` is infinite) around ``loc`` whose
+    Of the stacked method it is the law of all voices. Of others,
+    on the plain scale it is a Student t (a normal where ``df`` is infinite) around ``loc`` whose
     variance is the total uncertainty, or data uncertainty where knowledge is not known. Of models
     that learnt the logarithm of the target it is the exponential of such a law: a
     `LogDistribution`, whose intervals are positive and not symmetric. Quantiles, intervals, cdf,
@@ -304,9 +336,18 @@ def law_of(predictions: Predictions, rows: NDArray[Any] | slice | None = None) -
     ((3,), True)
     """
     part = predictions if rows is None else predictions.take(rows)
+    if part.law is not None:
+        return part.law
     if part.log_loc is None or part.log_scale is None:
         return student(part.loc, np.sqrt(law_variance(part.uncertainty)), part.df)
     return LogDistribution(student(part.log_loc, part.log_scale, part.df))
+
+
+def trees_of(model: Any) -> Any:
+    """The boosted ensemble of a table's model, which a law may stand around; None without one."""
+    if not isinstance(model, ListedModel):
+        return model
+    return model.estimator.estimator_ if model.method.key == STACKED else None
 
 
 def stops_early(plan: ScorePlan, prepared: Prepared) -> bool:
@@ -331,6 +372,7 @@ def make_estimator(plan: ScorePlan, prepared: Prepared) -> Any:
 
     check(plan, besides=("method",))
     check_scale(plan.scale, prepared.y, prepared.target)
+    plan = plan.of_trees()
     if plan.listed:
         model = ListedModel(
             plan.method, prepared.target.task, dict(plan.knobs), plan.n_jobs, plan.seed
@@ -405,7 +447,8 @@ def _judge_listed(
     loc, parts = found.loc, found.uncertainty
     logs = is_on_log_scale(model)
     if not logs:
-        return add_nll(Predictions(loc, none, parts, nll, *flags, normal), y, step)
+        said = Predictions(loc, none, parts, nll, *flags, normal, law=found.law)
+        return add_nll(said, y, step)
     (mean, of_y), scale = (
         exp_uncertainty(loc, parts),
         np.sqrt(np.maximum(parts.total, _SMALLEST_SHARE**2)),
@@ -424,7 +467,7 @@ def judge_members(
 ) -> Predictions:
     """What members that have predicted say together."""
     nll = np.full(len(y), np.nan)
-    of_log: tuple[NDArray[np.float64], ...] = ()
+    of_log: tuple[Any, ...] = ()
     if n_classes:
         mean = mean_over_members(members)
         nll = nll_of_classes(mean, y)

@@ -27,7 +27,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from gbuq_core.calibration import ClassClocks, Clocks
 from gbuq_core.jobs import check_memory, stage
 from gbuq_core.parallel import outer_map, spread_map
-from gbuq_core.presentation import columns_named, counted, shown
+from gbuq_core.presentation import counted, shown
 from gbuq_core.resources import allowed_n_jobs
 from gbuq_core.settings import arguments
 from gbuq_core.tables.cleaning import Prepared, prepare_new, prepare_training
@@ -52,16 +52,19 @@ from gbuq_core.tables.clocks import (
 from gbuq_core.tables.estimating import (
     Settled,
     by_time,
+    check_stacks,
     choose_protocol,
+    deals_folds,
     estimate_scoring,
     one_thread_a_fit,
     settle_plan,
 )
 from gbuq_core.tables.evaluating import Scores, evaluate
 from gbuq_core.tables.files import Table
-from gbuq_core.tables.output import AddedColumns, assemble_output
+from gbuq_core.tables.output import AddedColumns, assemble_output, flag_notices
 from gbuq_core.tables.plan import USUAL_LEVEL, ScorePlan, check_table_method
 from gbuq_core.tables.predicting import (
+    FittedModel,
     Predictions,
     assign_folds,
     fit_rows,
@@ -80,20 +83,11 @@ from gbuq_core.tables.splitting import (
     check_left,
     hold_out_groups,
 )
+from gbuq_core.tables.voices import describe_law, stack
 
 if TYPE_CHECKING:
     from gbuq_core.tables.same_units import SplitQuestion
     from gbuq_core.tables.unfamiliar import TableUnfamiliarity
-
-
-class FittedModel(NamedTuple):
-    """A trained ensemble and the rows of the training table that it learnt from.
-
-    Ensembles that stop at different numbers of trees may share one fit.
-    """
-
-    estimator: Any
-    rows: NDArray[np.int64]
 
 
 class Measured(NamedTuple):
@@ -117,6 +111,8 @@ class Fits(NamedTuple):
 
 def fit_protocol(protocol: str, training: Prepared, plan: ScorePlan) -> Fits:
     """Train by one of `PROTOCOLS`."""
+    if plan.stacks:
+        return _fit_stacked(protocol, training, plan)
     run = {"out_of_fold": _out_of_fold, "held_out": _held_out, "new_file": fit_for_new}[protocol]
     return run(training, plan)
 
@@ -133,7 +129,39 @@ def judge_fits(
     return _predict(training, scored, plan, [*fits.models], first), scores
 
 
-def _out_of_fold(training: Prepared, plan: ScorePlan) -> Fits:
+def _fit_stacked(protocol: str, training: Prepared, plan: ScorePlan) -> Fits:
+    """The trees of a protocol, and around each a law that other held-out rows weigh.
+
+    Beside a second file, rows of a small table are dealt into folds too: neighbours and weights of
+    the law come from rows that trees have not seen.
+    """
+    check_stacks(plan)
+    trees = plan.of_trees()
+    if protocol == "out_of_fold" or deals_folds(training):
+        fits = _out_of_fold(training, trees, parts=1)
+        of_row, models = fits.model_of_row, [*fits.models]
+        whole = None
+        if protocol == "new_file":
+            every = [np.flatnonzero(training.known)]
+            whole = _stopped(_fit(training, trees, every)[0], fits.clocks)
+    else:
+        fits = (_held_out if protocol == "held_out" else fit_for_new)(training, trees)
+        whole, of_row = fits.models[0], halves(fits.held, training, plan.seed)
+        models = [*fits.models[1:], *(part.model for part in fits.measured)]
+        models = models if len(models) == 2 else [models[0] if models else whole] * 2
+    groups = [np.flatnonzero(fits.held & (of_row == k)) for k in range(len(models))]
+    laws, of_others = stack(training, plan, models, groups, whole)
+    if protocol == "new_file":
+        assert of_others is not None
+        measured = tuple(map(Measured, laws, groups))
+        none = np.zeros(0, np.int64)
+        return Fits((of_others,), none, None, None, measured, fits.clocks, fits.held)
+    if of_others is None:
+        return fits._replace(models=tuple(laws))
+    return fits._replace(models=(of_others, *laws), model_of_row=of_row + 1)
+
+
+def _out_of_fold(training: Prepared, plan: ScorePlan, parts: int | None = None) -> Fits:
     if by_time(training):
         return _in_blocks(training, plan)
     folds, n_folds = _folds(training, plan)
@@ -146,7 +174,7 @@ def _out_of_fold(training: Prepared, plan: ScorePlan) -> Fits:
     # A row without a target is new to all models, but for its group; the first one scores it.
     model_of_row = np.maximum(folds, 0)
     if stops_early(plan, training):
-        n_each = n_parts(training)
+        n_each = n_parts(training) if parts is None else parts
         groups = [
             UnseenRows(model.estimator, rows, deal(rows, training, plan.seed, n_each))
             for model, rows in zip(models, rows_of, strict=True)
@@ -264,6 +292,8 @@ def _held_out(training: Prepared, plan: ScorePlan) -> Fits:
 
 def fit_for_new(training: Prepared, plan: ScorePlan) -> Fits:
     """The models that score a second file, whatever is in it, and those that give the scores."""
+    if plan.stacks:
+        return _fit_stacked("new_file", training, plan)
     everything = np.flatnonzero(training.known)
     if by_time(training):
         measuring, held, clocks, (model,) = _last_fifth(training, plan, [everything])
@@ -280,8 +310,7 @@ def fit_for_new(training: Prepared, plan: ScorePlan) -> Fits:
                 Measured(_stopped(measuring, chosen), np.flatnonzero(half == k))
                 for k, chosen in enumerate(clocks.crossed)
             ]
-    if clocks is not None:
-        model = _stopped(model, clocks.whole)
+    model = _stopped(model, _whole(clocks))
     none = np.zeros(0, np.int64)
     return Fits((model,), none, None, None, tuple(parts), _whole(clocks), held)
 
@@ -308,8 +337,12 @@ def judge_rows_left_out(
     tails, or the temperature, that the other half chose.
     """
     (model,) = _fit(training, plan, [learnt])
-    half, clocks = _halves_choose(training, plan, model, held)
+    half, clocks = _halves_choose(training, plan.of_trees(), model, held)
     rows = np.flatnonzero(held)
+    if plan.stacks:
+        both = [model] * 2 if clocks is None else [_stopped(model, one) for one in clocks.crossed]
+        laws, _ = stack(training, plan, both, [np.flatnonzero(half == k) for k in range(2)], None)
+        return _predict(training, training, plan, laws, half[rows], rows)
     if clocks is None:
         return _predict(training, training, plan, [model], np.zeros(len(rows), np.int64), rows)
     models = [_stopped(model, chosen) for chosen in clocks.crossed]
@@ -327,7 +360,9 @@ def _halves_choose(
     return half, choose_table_clocks(groups, training, plan)
 
 
-def _stopped(model: FittedModel, clocks: Clocks | ClassClocks) -> FittedModel:
+def _stopped(model: FittedModel, clocks: Clocks | ClassClocks | None) -> FittedModel:
+    if clocks is None:
+        return model
     return model._replace(estimator=model.estimator.with_clocks(clocks))
 
 
@@ -655,6 +690,7 @@ def _put_together(
             *renamed,
             *([reason] if reason else []),
             *_clock_notice(plan, fits.clocks, training.split),
+            *describe_law([*fits.models, *(part.model for part in fits.measured)]),
             *_few_groups_notice(fits, training.split),
             *flag_notices(predictions),
         ),
@@ -678,7 +714,7 @@ def _width_notice(plan: ScorePlan, training: Prepared) -> list[str]:
     """That a wide table gets simpler trees."""
     n_features = training.X.shape[1]
     wide = arguments(plan, n_features)
-    if plan.listed or wide == arguments(plan, 1):
+    if (plan.listed and not plan.stacks) or wide == arguments(plan, 1):
         return []
     return [
         f"With {n_features:,} features, trees have depth {wide['depth']} and each feature has "
@@ -690,7 +726,7 @@ def _clock_notice(
     plan: ScorePlan, clocks: Clocks | ClassClocks | None, split: RowSplit | None
 ) -> list[str]:
     """Where the models stop."""
-    if plan.listed or plan.stopping is None:
+    if plan.stopping is None or (plan.listed and not plan.stacks):
         return []
     if clocks is None:
         few = "rows" if split is None or split.by == "group" else "points in time"
@@ -712,20 +748,3 @@ def _few_groups_notice(fits: Fits, split: RowSplit | None) -> list[str]:
         "Its own rows chose the number of trees and how wide intervals are: the scores are a "
         "little too good."
     ]
-
-
-def flag_notices(predictions: Predictions) -> list[str]:
-    """How many rows hold something that their model had never seen."""
-    if not predictions.flagged_columns:
-        return []
-    n_rows = int((predictions.unseen_level | predictions.new_missing).sum())
-    where = columns_named(predictions.flagged_columns).replace("The column", "the column", 1)
-    return [flagged_sentence(n_rows, f", in {where}")]
-
-
-def flagged_sentence(n_rows: int, where: str = "") -> str:
-    """So many rows hold something new; ``where`` names the columns."""
-    return (
-        f"{counted(n_rows, 'row has', 'rows have')} a category or a missing value that the "
-        f"training rows do not have{where}. The columns unseen_level and new_missing say which."
-    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gbuq_core.methods import METHODS
@@ -14,6 +12,7 @@ from gbuq_core.tables.evaluating import RegressionScores, Scores
 from gbuq_core.tables.evidence import find_evidence
 from gbuq_core.tables.judging import heavy_rows
 from gbuq_core.tables.plan import Cut
+from gbuq_core.tables.predicting import trees_of
 from gbuq_core.tables.scoring import ScoredTable
 from gbuq_core.tables.unfamiliar import Evidence, foreign_notice
 
@@ -73,7 +72,7 @@ def why_no_knowledge(scored: ScoredTable) -> str:
         return ""
     if plan.listed:
         return f"{METHODS[plan.method].label} tells no knowledge uncertainty."
-    if _n_members(scored.models[0].estimator) > 1:
+    if count_members(scored) > 1:
         return "All members predict the same for every row, so there is no knowledge uncertainty."
     remedy = "use more members"
     if plan.cyclical:
@@ -83,9 +82,12 @@ def why_no_knowledge(scored: ScoredTable) -> str:
     return f"With one member there is no knowledge uncertainty: {remedy}."
 
 
-def _n_members(estimator: Any) -> int:
-    model = estimator if isinstance(estimator, CutModel) else CutModel(estimator, Cut())
-    return model.n_members
+def count_members(scored: ScoredTable) -> int:
+    """How many members the trees of each model have; 0 of a method that has no trees of ours."""
+    trees = trees_of(scored.models[0].estimator)
+    if trees is None:
+        return 0
+    return (trees if isinstance(trees, CutModel) else CutModel(trees, Cut())).n_members
 
 
 def _how_scored(scored: ScoredTable) -> str:
@@ -109,11 +111,13 @@ def _how_scored(scored: ScoredTable) -> str:
             f"{rows.get(split, 'held-out rows')} out of {n_rows:,}. The model "
             "learnt from the other rows, so they look better than they are."
         )
-    part = {"group": "some groups", "time": "the latest fifth"}.get(split, "a fifth")
-    return (
-        f"The {n_rows:,} rows of the second file were judged by a model of the whole first "
-        f"file. The scores are measured on {part} of the first file that was held out."
+    judged = (
+        f"The {n_rows:,} rows of the second file were judged by a model of the whole first file."
     )
+    if n_held == int(scored.training.known.sum()):
+        return f"{judged} The scores are measured on folds of the first file that were held out."
+    part = {"group": "some groups", "time": "the latest fifth"}.get(split, "a fifth")
+    return f"{judged} The scores are measured on {part} of the first file that was held out."
 
 
 def _how_good(scores: Scores, target: str, no_coverage: str) -> str:
@@ -181,11 +185,13 @@ def name_members(scored: ScoredTable) -> str:
     'truncations of one model'
     """
     plan = scored.plan
+    if plan.stacks:
+        return "voices of the law"
     if plan.listed:
         return f"members of {METHODS[plan.method].label}"
     if plan.cyclical:
         return "cycles of one model"
     if plan.one_model:
         return "truncations of one model"
-    n_members = _n_members(scored.models[0].estimator)
+    n_members = count_members(scored)
     return "one model" if n_members == 1 else f"{number_word(n_members)} independent models"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from gbuq_core.earlier_defaults import DEFAULTS_OF_0_2, VERSION
+from gbuq_core.earlier_defaults import VERSION, VERSIONS, earlier_defaults
+
+__all__ = ["KEY", "NOW", "VERSIONS", "left_out", "versioned", "with_version"]
 
 KEY, NOW = "v", str(VERSION)
 
@@ -24,6 +26,7 @@ def versioned(named: Mapping[str, Any]) -> dict[str, Any]:
     return {**named, KEY: NOW} if named else {}
 
 
-def left_out(page: str, named: Container[str]) -> Mapping[str, Any]:
+def left_out(page: str, named: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a link means by the knobs that it does not name, where these are not defaults."""
-    return {} if KEY in named else DEFAULTS_OF_0_2.get(page, {})
+    said = named.get(KEY, "")
+    return earlier_defaults(said if isinstance(said, str) else said[0], page)

@@ -42,7 +42,7 @@ from pages._ui.back_steps import complete_address
 from pages._ui.controls import draw_knob, draw_knobs, is_shown
 from pages._ui.knobs import Preset, Reading, link_texts, query_string, quoted, read_knob, why_not
 from pages._ui.link_version import KEY as VERSION
-from pages._ui.link_version import NOW, left_out, with_version
+from pages._ui.link_version import VERSIONS, left_out, with_version
 from pages._ui.notices import show_notice
 
 # Session keys, declared once. The first names the page that the session shows now.
@@ -282,7 +282,7 @@ def _refuse_bad_parameters(page: PageState) -> None:
     # Their widgets take what fits, and write it into the address.
     following = st.session_state[_RESTORED + page.key] & {*page.follow}
     for name in list(st.query_params):
-        if name in following or (name, st.query_params[name]) == (VERSION, NOW):
+        if name in following or (name == VERSION and st.query_params[name] in VERSIONS):
             continue
         if name in knobs:
             reading = read_knob(knobs[name], st.query_params.get_all(name))

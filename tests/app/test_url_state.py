@@ -6,9 +6,8 @@ from urllib.parse import parse_qs
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from gbuq_core.earlier_defaults import DEFAULTS_OF_0_2
+from gbuq_core.earlier_defaults import EARLIER_DEFAULTS, VERSION, earlier_defaults
 from gbuq_core.knobs import find_knob, problem_with
-from pages._ui import link_version
 from pages._ui.beyond.controls import STATE as BEYOND
 from pages._ui.gaussians.controls import STATE as GAUSSIANS
 from pages._ui.heart.controls import STATE as HEART
@@ -95,7 +94,7 @@ def test_a_link_restores_every_kind_of_knob():
         "map": "SGB: data",
     }
     given = {name: text if isinstance(text, list) else [text] for name, text in query.items()}
-    assert parse_qs(shown_link(at).removeprefix("?")) == {**given, "v": ["3"]}
+    assert parse_qs(shown_link(at).removeprefix("?")) == {**given, "v": [str(VERSION)]}
 
 
 @pytest.mark.parametrize(
@@ -296,27 +295,33 @@ def test_all_can_be_chosen_at_once_only_where_all_may_be_chosen():
     assert open_app().multiselect(key="methods").proto.select_all == 0  # three, at most two
 
 
-def test_a_link_without_a_version_leaves_out_what_0_2_had(monkeypatch):
-    monkeypatch.setattr(link_version, "DEFAULTS_OF_0_2", {"left": {"trees": 50, "noise": 0.3}})
+def test_a_link_of_an_earlier_version_leaves_out_what_that_had(monkeypatch):
+    earlier = {"": {"left": {"trees": 50, "noise": 0.3}}, "3": {"left": {"noise": 10.0}}}
+    monkeypatch.setattr("gbuq_core.earlier_defaults.EARLIER_DEFAULTS", earlier)
     assert shown_values(open_app())["trees"] == 100
     at = open_app(rate="0.5", noise="3")
     values = shown_values(at)
     assert (values["trees"], values["noise"], values["rate"]) == (50, 3.0, 0.5)
     assert notices(at) == []
-    assert shown_link(at) == "?trees=50&rate=0.5&noise=3&v=3"
+    assert shown_link(at) == f"?trees=50&rate=0.5&noise=3&v={VERSION}"
     at = open_app(rate="0.5", v="3")
-    assert shown_values(at)["trees"] == 100
+    assert (shown_values(at)["trees"], shown_values(at)["noise"]) == (100, 10.0)
     assert notices(at) == []
+    assert earlier_defaults("", "left") == {"noise": 0.3, "trees": 50}
 
 
-def test_defaults_of_0_2_are_values_that_their_knobs_may_have():
-    knobs = {"gaussians": GAUSSIANS.knobs, "your_data": tuple(PLAN.values())}
-    assert DEFAULTS_OF_0_2.keys() == knobs.keys()
-    for page, earlier in DEFAULTS_OF_0_2.items():
-        for key, value in earlier.items():
-            knob = find_knob(knobs[page], key)
-            assert value != knob.default
-            assert not problem_with(knob, value)
+def test_earlier_defaults_are_values_that_their_knobs_may_have():
+    knobs = {"gaussians": GAUSSIANS.knobs, "your-data": tuple(PLAN.values())}
+    options = {"method": PLAN["method"].default}
+    for of_version in EARLIER_DEFAULTS.values():
+        for name, earlier in of_version.items():
+            for key, value in earlier.items():
+                if name in knobs:
+                    knob = find_knob(knobs[name], key)
+                    assert value != knob.default
+                    assert not problem_with(knob, value)
+                else:
+                    assert value != options[key]
 
 
 def test_a_version_that_there_is_not_is_said():
@@ -329,7 +334,7 @@ def test_a_page_can_set_its_own_knobs():
     next(b for b in at.button if b.label == "Six trees").click().run()
     assert not at.exception
     assert shown_values(at)["trees"] == 6
-    assert shown_link(at) == "?trees=6&v=3"
+    assert shown_link(at) == f"?trees=6&v={VERSION}"
 
 
 def test_a_typed_text_that_does_not_fit_is_said_and_not_used():
@@ -375,4 +380,4 @@ def test_a_box_of_whole_numbers_rounds_on_entry(typed, kept):
     assert notices(at) == []
     assert shown_values(at)["seed"] == kept
     assert at.number_input(key="seed").value == kept
-    assert shown_link(at) == f"?seed={kept}&v=3"
+    assert shown_link(at) == f"?seed={kept}&v={VERSION}"

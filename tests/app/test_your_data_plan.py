@@ -61,7 +61,9 @@ def test_the_controls_of_a_plan_make_the_same_plan(plan):
 @pytest.mark.parametrize(
     ("values", "shown"),
     [
-        ({}, {"models", "engine", "ensemble", "members"}),
+        ({"method": "automatic"}, {"models", "engine", "ensemble"}),
+        ({"method": "Stacked"}, {"models", "ensemble"}),
+        ({"method": "SGLB"}, {"models", "engine", "ensemble", "members"}),
         ({"ensemble": "virtual"}, {"engine", "ensemble", "members", "step", "start"}),
         ({"method": "cSGLB", "ensemble": "virtual"}, {"members", "burn_in"}),
         ({"split": "by group"}, {"models", "engine", "ensemble", "members", "by_column"}),

@@ -86,15 +86,16 @@ def test_a_file_alone_is_enough(tmp_path, capsys, monkeypatch):
     assert (tmp_path / "out.csv").read_text().startswith("x,y,prediction,")
 
 
-def test_a_file_without_a_version_leaves_out_what_0_2_had(read, monkeypatch):
-    earlier = {"score": {"trees": 50, "seed": 7, "out": "a.csv"}}
-    monkeypatch.setattr("gbuq_core.commands.settings_file.DEFAULTS_OF_0_2", earlier)
+def test_a_file_of_an_earlier_version_leaves_out_what_that_had(read, monkeypatch):
+    earlier = {"": {"score": {"trees": 50, "seed": 7, "out": "a.csv"}}, "3": {}}
+    monkeypatch.setattr("gbuq_core.earlier_defaults.EARLIER_DEFAULTS", earlier)
     options, _ = read("[score]\nseed = 3")
     assert (options.trees, options.seed) == (50, 3)
     options, _ = read("[score]\nseed = 3", "--trees=9")
     assert options.trees == 9
-    options, _ = read("v = 3\n[score]\nout = 'b.csv'")
-    assert options.trees is None
+    for version in (3,):
+        options, _ = read(f"v = {version}\n[score]\nout = 'b.csv'")
+        assert options.trees is None
 
 
 BAD_FILES = {

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from gbuq_core.distribution import concatenate
 from gbuq_core.errors import InvalidData, InvalidParameter
 from gbuq_core.stacking.law import Normals, StackedDistribution, Students
 from gbuq_core.stacking.support import Support, find_support
@@ -153,6 +154,26 @@ def test_rows_do_not_depend_on_their_batch():
         assert (few.quantile([0.1, 0.9]) == law.quantile([0.1, 0.9])[300:303]).all()
         y = np.full(3, 2.0)
         assert (few.crps(y) == law.take(slice(300, 303)).crps(y)).all()
+
+
+@EACH
+def test_laws_of_other_voices_are_joined_and_cut(support):
+    normals, t = parts(5)
+    alone = t._replace(share=np.ones(5))
+    wide = Normals(np.tile(normals.centres, 2), normals.std, np.tile(normals.shares, 2))
+    shares = 1.0 / (2.0 * normals.shares.sum(axis=1, keepdims=True))
+    laws = [
+        StackedDistribution(own, support)
+        for own in ((normals, t), (alone,), (wide._replace(shares=wide.shares * shares),))
+    ]
+    joined = concatenate(laws)
+    assert len(joined) == 15
+    rows = np.array([12, 3, 7])
+    places = [(2, 2), (0, 3), (1, 2)]
+    wanted = np.stack([laws[k].quantile([0.1, 0.9])[row] for k, row in places])
+    for cut in (joined[rows], joined.take(rows)):  # roots are solved to 1e-12
+        np.testing.assert_allclose(cut.quantile([0.1, 0.9]), wanted, rtol=0.0, atol=1e-9)
+        np.testing.assert_array_equal(cut.loc, joined.loc[rows])
 
 
 @settings(max_examples=25, deadline=None)

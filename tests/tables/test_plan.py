@@ -202,7 +202,9 @@ def test_a_limit_holds_in_the_plan_in_a_project_and_on_the_command_line(name, ca
 @pytest.mark.parametrize(
     ("plan", "cut"),
     [
-        (ScorePlan(), Cut(members=3)),
+        (ScorePlan(), Cut()),
+        (ScorePlan(method="sglb"), Cut(members=3)),
+        (ScorePlan(method="stacked", n_members=3), Cut()),
         (ScorePlan(ensemble="virtual", n_trees=50, depth=4, learning_rate=0.2), Cut(5, 0.25, 4)),
         (ScorePlan(method="cbsglb", cycle_length=20, stopping=None, seed=3), Cut(burn_in=2)),
         (ScorePlan(ensemble="independent", n_members=3, engine="catboost", n_jobs=2), Cut()),

@@ -32,7 +32,13 @@ from gbuq_core.tables import (
     to_csv_bytes,
     why_not_compared,
 )
-from gbuq_core.tables.comparing import method_of_plan, plan_of_method, run_of_scored, write_cell
+from gbuq_core.tables.comparing import (
+    method_of_plan,
+    plan_of_method,
+    protocol_of,
+    run_of_scored,
+    write_cell,
+)
 from gbuq_core.tables.plan import compared_methods
 from pages._ui.controls import draw_knob
 from pages._ui.curves import show_curves
@@ -176,7 +182,7 @@ def methods_sections(runs: dict[str, MethodRun], scored: ScoredTable) -> list[Se
 def _setting(trained: Trained) -> _Setting:
     wanted, scored = trained.wanted, trained.scored
     plan = wanted.plan if not wanted.plan.one_model else replace(wanted.plan, n_members=_MODELS)
-    protocol = "held_out" if scored.protocol == "new_file" else scored.protocol
+    protocol = protocol_of(scored)
     name = (wanted.table, wanted.edits, wanted.target, wanted.task, protocol)
     return _Setting(name, scored.training, plan, protocol, scored.training.target.task)
 

@@ -51,7 +51,7 @@ from pages._ui.your_data.source import (
     choose_options,
     hold,
 )
-from pages._ui.your_data.state import BUILTIN, TABLE, UPLOADED, open_next
+from pages._ui.your_data.state import BUILTIN, PAGE, TABLE, UPLOADED, open_next
 from pages._ui.your_data.training import Trained, Wanted
 
 # Session keys, declared once.
@@ -253,7 +253,7 @@ def _value_of(knob: Knob, project: Project) -> Any:
     texts = project.page.get(knob.key, ())
     if knob.key == "target":
         texts = (project.target.name,)
-    default = left_out("your_data", project.page).get(knob.key, knob.default)
+    default = left_out(PAGE, project.page).get(knob.key, knob.default)
     if not texts:
         return default
     reading = read_knob(knob, texts)

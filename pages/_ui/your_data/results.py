@@ -23,7 +23,13 @@ from gbuq_core.tables import why_no_coverage
 from gbuq_core.tables.clocks import describe_clocks
 from gbuq_core.tables.evaluating import RegressionScores
 from gbuq_core.tables.scoring import ScoredTable
-from gbuq_core.tables.words import describe_table, name_members, say_trust, why_no_knowledge
+from gbuq_core.tables.words import (
+    count_members,
+    describe_table,
+    name_members,
+    say_trust,
+    why_no_knowledge,
+)
 from pages._ui.curves import show_curves
 from pages._ui.kept import remember
 
@@ -124,8 +130,8 @@ def draw_scorecard(scored: ScoredTable, cost: str) -> None:
     if scored.new_scores is not None:
         cells += [("On the second file", f"{scored.new_scores.n_rows:,} rows")]
         cells += score_cells(scored.new_scores, kinds)[:3]
-    n_members = scored.models[0].estimator.n_members
-    cells.append(("Member" if n_members == 1 else "Members", f"{n_members}"))
+    if n_members := count_members(scored):
+        cells.append(("Member" if n_members == 1 else "Members", f"{n_members}"))
     with st.container(horizontal=True, gap="medium", key="scorecard"):
         for head, value in cells:
             st.markdown(f"**{value}**  \n{head}", width="content")

@@ -29,6 +29,7 @@ from gbuq_core.tables import (
 )
 from gbuq_core.tables.cutting import Stages, cut_table, stage_table
 from gbuq_core.tables.plan import Cut
+from gbuq_core.tables.predicting import trees_of
 from pages._ui.jobs_glue import Answer, Request, session_user
 from pages._ui.kept import remember
 from pages._ui.notices import show_notice
@@ -196,21 +197,16 @@ def view_of(answer: Answer, values: SimpleNamespace) -> View | None:
 def measured_line(answer: Answer, view: View) -> str:
     """What training cost, measured."""
     scored: ScoredTable = answer.result.scored
-    trained = scored.fits
-    n_bytes = sum(model.estimator.memory_bytes_ for model in trained)
-    seconds = answer.seconds if answer.seconds is not None else scored.seconds
-    models = len(trained)
+    fits, seconds = scored.fits, answer.seconds if answer.seconds is not None else scored.seconds
+    trees = [trees_of(model.estimator) for model in fits]
+    if trees[0] is None:
+        return f"It took {seconds_text(seconds)} to train and judge all rows."
+    size = format_bytes(sum(one.memory_bytes_ for one in trees))
+    what = f"{size} of models, {trees[0].n_trees_} trees each."
+    ensembles = counted(len(fits), "ensemble")
     if answer.result.from_project:
-        return (
-            f"{counted(models, 'ensemble')} of the project scored the rows in "
-            f"{seconds_text(seconds)}: {format_bytes(n_bytes)} of models, "
-            f"{scored.models[0].estimator.n_trees_} trees each."
-        )
-    return (
-        f"It took {seconds_text(seconds)} to train {models} "
-        f"{'ensembles' if models > 1 else 'ensemble'} and judge all rows, {format_bytes(n_bytes)} "
-        f"of models, {scored.models[0].estimator.n_trees_} trees each."
-    )
+        return f"{ensembles} of the project scored the rows in {seconds_text(seconds)}: {what}"
+    return f"It took {seconds_text(seconds)} to train {ensembles} and judge all rows, {what}"
 
 
 def _score(

@@ -1,0 +1,98 @@
+"""The stacked law around the trees of a table: each model's is weighed by other held-out rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gbuq_core.presentation import short
+from gbuq_core.tables.cleaning import Prepared
+from gbuq_core.tables.plan import ScorePlan
+from gbuq_core.tables.predicting import FittedModel, ListedModel
+
+
+def stack(
+    training: Prepared,
+    plan: ScorePlan,
+    models: list[FittedModel],
+    groups: list[NDArray[np.int64]],
+    whole: FittedModel | None,
+) -> tuple[list[FittedModel], FittedModel | None]:
+    """A law around each of some trees for a group of rows that they have not seen; one for others.
+
+    No row has a say in its own law.
+    The rows of a model are those that its neighbours may be.
+    """
+    from gbuq_core.stacking.base import Around
+
+    rows = np.sort(np.concatenate(groups))
+    target = training.target.task
+    listed = ListedModel(plan.method, target, {}, plan.n_jobs, plan.seed)
+    around = Around(
+        tuple(model.estimator for model in models),
+        tuple(np.searchsorted(rows, group) for group in groups),
+        None if whole is None else whole.estimator,
+    )
+    y = training.y[rows]
+    law = listed.estimator
+    found = law.fit_around(
+        training.X.iloc[rows], y.astype(np.int64) if training.target.classes else y, around
+    )
+
+    def fitted(law: Any, of_trees: NDArray[np.int64], seen: NDArray[np.int64]) -> FittedModel:
+        return FittedModel(listed.stacked_on(law, training.X.iloc[of_trees]), seen)
+
+    seen = [rows[split.fitted] for split in around.splits()]
+    learnt = [model.rows for model in models]
+    laws = [fitted(*parts) for parts in zip(found, learnt, seen, strict=True)]
+    return laws, None if whole is None else fitted(law, whole.rows, rows)
+
+
+class TableLaw(NamedTuple):
+    """What the stacked law of a table found.
+
+    weights: of each voice, as a mean over the models; support and resolution (the step of the
+    targets): of a regression, else empty and None.
+    """
+
+    weights: dict[str, float]
+    support: str
+    resolution: float | None
+
+
+def law_found(models: Sequence[FittedModel]) -> TableLaw | None:
+    """What the law around a table's trees found; None without one."""
+    laws: list[Any] = [getattr(model.estimator, "estimator", None) for model in models]
+    if not hasattr(laws[0], "weights_"):
+        return None
+    weights = {
+        name: sum(law.weights_[name] for law in laws) / len(laws) for name in laws[0].weights_
+    }
+    if not hasattr(laws[0], "support_"):
+        return TableLaw(weights, "", float("nan"))
+    return TableLaw(weights, laws[0].support_.describe(), laws[0].resolution_)
+
+
+_VOICES = {
+    "trees": "the trees", "residuals": "the residuals of rows like it",
+    "targets": "the targets of rows like it", "process": "a smooth process",
+}  # fmt: skip
+
+
+def describe_law(models: Sequence[FittedModel]) -> list[str]:
+    """Who speaks, and which values the target can have."""
+    law = law_found(models)
+    if law is None:
+        return []
+    order = sorted(law.weights, key=lambda name: -law.weights[name])
+    said = [f"{100 * law.weights[name]:.0f} % from {_VOICES[name]}" for name in order
+            if law.weights[name] >= 0.005]  # fmt: skip
+    told = [
+        f"What is said of a row comes to {', '.join(said)} (weighed on rows that none had seen)."
+    ]
+    if law.support:
+        told.append(f"{law.support} Its values differ by steps of {short(law.resolution)}.")
+    return told

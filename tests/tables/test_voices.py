@@ -1,0 +1,116 @@
+"""The usual method of a table: the law around its trees, honest about every row."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gbuq_core.distribution import NormalDistribution
+from gbuq_core.errors import InvalidParameter
+from gbuq_core.metrics import log_scores
+from gbuq_core.projects import open_project, project_bytes, project_of, score_project
+from gbuq_core.tables import (
+    ScorePlan,
+    infer_schema,
+    law_found,
+    law_of,
+    prepare_training,
+    read_table,
+    score_table,
+)
+from gbuq_core.tables.estimating import MOST_ROWS_STACKED, settle_plan
+from gbuq_core.tables.scoring import judge_rows_left_out
+
+QUICK = ScorePlan(method="automatic", n_trees=40, n_members=2, depth=3)
+
+
+def table_of(frame, **options):
+    return read_table(frame.to_csv(index=False).encode(), **options)
+
+
+@pytest.fixture(scope="module")
+def counts():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.uniform(0, 3, 90), "shop": rng.choice(list("ab"), 90)})
+    frame["sold"] = rng.poisson(np.exp(frame.x - 1.0 + (frame["shop"] == "a")))
+    frame["busy"] = np.where(frame.sold > 2, "yes", "no")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def scored(counts):
+    return score_table(table_of(counts.drop(columns="busy")), "sold", plan=QUICK)
+
+
+def test_the_law_is_usual_and_keeps_the_columns_of_the_trees(scored, counts):
+    table = table_of(counts.drop(columns="busy"))
+    alone = score_table(table, "sold", plan=replace(QUICK, method="sglb"))
+    assert (scored.plan.method, alone.plan.method) == ("stacked", "sglb")
+    assert scored.frame.columns.tolist() == alone.frame.columns.tolist()
+    assert scored.clocks.factor == alone.clocks.factor  # the same trees
+    assert scored.scores.nll < alone.scores.nll
+
+
+def test_ends_of_intervals_are_values_that_the_target_can_have(scored):
+    ends = scored.frame[["lower_90", "upper_90"]].to_numpy()
+    assert (ends >= 0.0).all()
+    np.testing.assert_array_equal(ends, np.round(ends))
+    law = law_found(scored.models)
+    assert law.resolution == 1.0
+    assert law.weights.keys() == {"trees", "residuals", "targets", "process"}
+    assert any("The target is a whole number from 0" in said for said in scored.notices)
+    few = law_of(scored.predictions, np.array([5, 80, 2])).interval(0.9)
+    np.testing.assert_array_equal(np.stack(few, axis=1), ends[[5, 80, 2]])
+
+
+def test_a_project_says_of_a_second_file_what_the_table_does(counts):
+    rows = counts.drop(columns="sold")
+    new = table_of(rows.iloc[:20].drop(columns="busy"), to_score=True)
+    at_once = score_table(table_of(rows), "busy", new=new, plan=QUICK)
+    assert len(at_once.measured) == at_once.plan.n_folds
+    assert at_once.held.all()
+    project = open_project(project_bytes(project_of(at_once, table_of(rows), with_data=True)))
+    pd.testing.assert_frame_equal(score_project(project, new).frame, at_once.frame)
+
+
+def test_no_law_sees_more_in_noise_than_there_is(rng):
+    frame = pd.DataFrame(rng.normal(size=(160, 4)), columns=list("abcy"))
+    scored = score_table(table_of(frame), "y", plan=QUICK)
+    truth = NormalDistribution(np.zeros(160), np.ones(160))
+    best = log_scores(truth, frame.y.to_numpy(), scored.training.resolution).values
+    gap = scored.predictions.nll - best
+    assert gap.mean() > -2.0 * gap.std() / np.sqrt(160)
+
+
+def test_rows_left_out_are_judged_by_laws_of_the_other_half(scored):
+    held = np.arange(90) % 2 == 0
+    found = judge_rows_left_out(scored.training, scored.plan, np.flatnonzero(~held), held)
+    assert len(found.law) == held.sum()
+    assert np.isfinite(found.nll).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"ensemble": "virtual"}, ""),
+        ({"stopping": None}, ""),
+        ({"scale": "log"}, "log scale"),
+        (39, "needs 40 rows"),
+        (MOST_ROWS_STACKED + 1, f"up to {MOST_ROWS_STACKED:,} rows only"),
+    ],
+)
+def test_trees_alone_are_trained_where_a_setting_or_the_table_asks_for_them(settings, said, counts):
+    n_rows = settings if isinstance(settings, int) else 0
+    plan = QUICK if n_rows else replace(QUICK, **settings)
+    table = table_of(counts.drop(columns="busy").assign(sold=counts.sold + 1))
+    prepared = prepare_training(table, infer_schema(table), "sold")
+    if n_rows:
+        prepared = prepared._replace(y=np.arange(float(n_rows)))
+    settled, reason = settle_plan(plan, prepared)
+    assert settled.method == "sglb"
+    assert reason.startswith("Trees alone") == bool(said)
+    assert said in reason
+    if plan.scale == "log":
+        with pytest.raises(InvalidParameter, match="does not go with a log scale"):
+            settle_plan(replace(plan, method="stacked"), prepared)
